@@ -29,7 +29,7 @@ import (
 // A limiter has no goroutine, and no timer unless a call waits. Its Reopen has
 // the effect of [Client.ReopenLimit] for one key.
 func NewLimiter(opts ...LimiterOption) Limiter {
-	budget := quota.Budget{Reserve: backgroundReserve}
+	var budget quota.Budget
 	for _, opt := range opts {
 		if opt != nil {
 			opt.applyLimiter(&budget)
@@ -55,11 +55,6 @@ func (o limiterOption) applyLimiter(b *quota.Budget) { o(b) }
 func Processes(n int) LimiterOption {
 	return limiterOption(func(b *quota.Budget) { b.Processes = max(0, n) })
 }
-
-// backgroundReserve is the part of each window that background calls leave to other calls, in
-// percent: of a window of 100 requests, 10 stay free for calls that should not wait while
-// background work runs.
-const backgroundReserve = 10
 
 // limiter is a queue.Limiter for the types of this package.
 type limiter struct{ *queue.Limiter }
@@ -120,10 +115,8 @@ func refusalError(ctx context.Context, r *queue.Refusal) *RateLimitError {
 // quota returns o as the type of package quota, which cannot import this package.
 func (o *Observation) quota() quota.Observation {
 	switch o.Delivery {
-	case DeliveryNotTried:
+	case DeliveryNotTried, DeliveryNotSent:
 		return quota.Observation{}
-	case DeliveryNotSent:
-		return quota.Observation{Received: o.Received}
 	case DeliveryNoResponse:
 		return quota.Observation{Sent: o.Sent, Abandoned: o.Abandoned}
 	}

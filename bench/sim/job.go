@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -65,10 +67,13 @@ func (c cell) jobRatio() float64 {
 	case c.window == fake.WindowSliding && c.perMinute == 1_000:
 		ratio = 1.15
 	case c.window == fake.WindowSliding:
-		ratio = 1.06
+		ratio = 1.07
 	}
 	if c.absurd {
 		ratio = max(ratio, 1.12)
+	}
+	if c.slow > 0 { // the bound has the goroutines share each slow response
+		ratio = max(ratio, 1.03)
 	}
 	return ratio
 }
@@ -108,4 +113,62 @@ func (r *run) shareItems(clients []*petstore.Client) {
 			r.call(client, n, i, t)
 		}
 	})
+}
+
+// bound returns a time before which no client can have had the responses to these requests, however
+// well it knows the windows, the latencies and the faults ahead.
+//
+// Requests for which the windows so far have no room are counted after the next one has opened. From
+// then on the goroutines are busy with them, and wait for the slowest. Each of the first of them may
+// have left before, and then only its way back remains.
+func (c cell) bound(begin time.Time, legs []leg) time.Duration {
+	byBack := func(a, b leg) int { return cmp.Compare(a.back, b.back) }
+	shortest := slices.MinFunc(legs, byBack).back
+	rest := make([]time.Duration, len(legs)+1) // the sum of ways from the i-th on
+	for i, l := range slices.Backward(legs) {
+		rest[i] = rest[i+1] + l.total()
+	}
+	bound := time.Duration(0)
+	for window, first := 0, 0; first < len(legs); window++ {
+		opens := max(0, c.opens(begin, window).Sub(begin))
+		crossing := min(c.goroutines, len(legs)-first)
+		busy := time.Duration(crossing)*shortest + rest[first+crossing]
+		slowest := slices.MaxFunc(legs[first:], byBack).back - maxLatency // it may have left before others
+		bound = max(bound, opens+slowest, opens+busy/time.Duration(c.goroutines))
+		limit := c.perMinute
+		if c.planChange > 0 && opens >= c.planChange {
+			limit = c.laterPlan()
+		}
+		first += limit
+	}
+	return bound
+}
+
+// opens returns the earliest time at which a window opens. The first one may have opened up to a
+// second before the first request, or with the minute of the clock.
+func (c cell) opens(begin time.Time, window int) time.Time {
+	grain, day := time.Second, time.Second
+	if c.window == fake.WindowAligned {
+		grain, day = time.Minute, 24*time.Hour
+	}
+	if days := int(c.dayWindows); days > 0 && window >= days {
+		begin, grain, window = begin.Add(24*time.Hour), day, window-days
+	}
+	return begin.Truncate(grain).Add(time.Duration(window) * time.Minute)
+}
+
+// legs returns the ways of the requests that the service counts until n of them have a response.
+func (c cell) legs(n int) []leg {
+	var legs []leg
+	for i := 0; n > 0; i++ {
+		l := c.leg(i)
+		if l.undialled {
+			continue
+		}
+		legs = append(legs, l)
+		if !l.lost {
+			n--
+		}
+	}
+	return legs
 }

@@ -121,7 +121,9 @@ func (l *Limiter) dropIdle(now time.Time) {
 	if len(l.keys) < max(manyKeys, l.sweepAt) {
 		return
 	}
-	maps.DeleteFunc(l.keys, func(_ string, q *queue) bool { return q.length() == 0 && q.budget.Idle(now) })
+	maps.DeleteFunc(l.keys, func(_ string, q *queue) bool {
+		return q.length() == 0 && q.budget.InFlight() == 0 && quota.Passed(now, q.budget.Ends())
+	})
 	l.sweepAt = 2 * len(l.keys)
 }
 

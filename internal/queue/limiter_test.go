@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,22 +21,67 @@ import (
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newLimiter returns a limiter that knows nothing.
-func newLimiter() *Limiter { return NewLimiter(quota.Budget{}) }
+// limiter is a limiter in a synctest bubble.
+type limiter struct {
+	*Limiter
+	t *testing.T
+}
+
+// test runs f with a limiter that knows nothing, and checks that the calls leave nothing behind.
+func test(t *testing.T, name string, f func(t *testing.T, l *limiter)) {
+	t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := &limiter{NewLimiter(quota.Budget{}), t}
+			f(t, l)
+			synctest.Wait()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			for _, q := range l.keys {
+				assert.Zero(t, q.budget.InFlight(), "in flight")
+				assert.Zero(t, q.length(), "waiting")
+				assert.True(t, q.passes(true), "joined")
+				assert.Nil(t, q.timer, "timer")
+			}
+		})
+	})
+}
 
 // acquire asks for a permit for a new call.
-func acquire(ctx context.Context, l *Limiter, maxWait time.Duration) (*Permit, *Refusal) {
+func (l *limiter) acquire(ctx context.Context, maxWait time.Duration) (*Permit, *Refusal) {
 	return l.Acquire(ctx, Call{MaxWait: maxWait})
 }
 
-// reporter is a Reporter.
-type reporter func(Wait) (done func(free time.Duration))
+// permit waits for the permit of a call, for an hour at most.
+func (l *limiter) permit() *Permit { return l.permitFor(Call{MaxWait: time.Hour}) }
 
-func (r reporter) ReportWait(w Wait) func(time.Duration) { return r(w) }
+func (l *limiter) permitFor(c Call) *Permit {
+	l.t.Helper()
+	p, refused := l.Acquire(l.t.Context(), c)
+	require.Nil(l.t, refused)
+	return p
+}
 
-// report is acquire for a call that reports its wait.
-func report(ctx context.Context, l *Limiter, maxWait time.Duration, r reporter) (*Permit, *Refusal) {
-	return l.Acquire(ctx, Call{MaxWait: maxWait, Reporter: r})
+// refused returns why a call gets no permit. It must be refused immediately.
+func (l *limiter) refused(c Call) *Refusal {
+	l.t.Helper()
+	start := time.Now()
+	_, refused := l.Acquire(l.t.Context(), c)
+	require.NotNil(l.t, refused)
+	assert.Equal(l.t, start, time.Now(), "no time has passed")
+	return refused
+}
+
+// one makes a request that must be admitted without a wait for a limit.
+func (l *limiter) one(o *quota.Observation) {
+	l.t.Helper()
+	l.permitFor(Call{}).Release(o)
+}
+
+// figures returns the number of requests in flight, and of calls in the queue.
+func (l *limiter) figures() (inFlight, waiting int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last.budget.InFlight(), l.last.length()
 }
 
 // ok is a 200 that took no time.
@@ -54,14 +100,6 @@ func tooMany(limit, remaining int, reset, retryAfter time.Duration) *quota.Obser
 	return o
 }
 
-// one makes a request that must be admitted immediately.
-func one(t *testing.T, l *Limiter, o *quota.Observation) {
-	t.Helper()
-	p, refused := acquire(t.Context(), l, 0)
-	require.Nil(t, refused)
-	p.Release(o)
-}
-
 func newService(perMinute int) *quotatest.Service {
 	return &quotatest.Service{Clock: time.Now, Window: quotatest.Fixed, PerMinute: perMinute}
 }
@@ -78,78 +116,163 @@ func carry(s *quotatest.Service, rng *rand.Rand) *quota.Observation {
 	return &o
 }
 
-// carryLossy is carry over a network that refuses one connection in ten and loses one response in
-// ten.
-func carryLossy(s *quotatest.Service, rng *rand.Rand) *quota.Observation {
-	fate := rng.IntN(10)
-	if fate == 0 {
-		return &quota.Observation{Received: time.Now()}
-	}
-	o := carry(s, rng)
-	if fate == 1 {
-		o = &quota.Observation{Sent: o.Sent}
-	}
-	return o
-}
-
-// ask makes one call as a client does: with the time of the first, and again after a 429 or without a
-// response.
-func ask(l *Limiter, s *quotatest.Service, rng *rand.Rand) bool {
-	call := Call{Asked: time.Now(), MaxWait: 30 * time.Minute}
-	for {
-		p, refused := l.Acquire(context.Background(), call)
-		if refused != nil {
-			return false
-		}
-		o := carry(s, rng)
-		p.Release(o)
-		if !o.Received.IsZero() && o.StatusCode != http.StatusTooManyRequests {
-			return true
-		}
-	}
-}
-
-// assertAtRest checks that finished calls leave nothing behind.
-func assertAtRest(t *testing.T, l *Limiter) {
-	t.Helper()
-	synctest.Wait()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	assert.Zero(t, l.last.budget.InFlight(), "in flight")
-	assert.Zero(t, l.last.length(), "waiting")
-	assert.True(t, l.last.passes(true), "joined")
-	assert.Nil(t, l.last.timer, "timer")
-}
-
-// figures returns the number of requests in flight, and of calls in the queue.
-func figures(l *Limiter) (inFlight, waiting int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.last.budget.InFlight(), l.last.length()
-}
-
 func TestLimiterColdStart(t *testing.T) {
-	t.Run("one request goes ahead, and its response admits the others", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			assert.Equal(t, quota.RateLimit{}, l.RateLimit(""))
-			s := newService(60)
-			var all sync.WaitGroup
-			for g := range 100 {
-				all.Go(func() { assert.True(t, ask(l, s, rand.New(rand.NewPCG(1, uint64(g))))) })
-			}
-			time.Sleep(10 * time.Millisecond)
-			synctest.Wait()
-			inFlight, _ := figures(l)
-			assert.Equal(t, 1, inFlight, "before the first response")
-			time.Sleep(5 * time.Second)
-			synctest.Wait()
-			assert.Len(t, s.Arrivals(), 60, "in the first window")
-			_, waiting := figures(l)
-			assert.Equal(t, 40, waiting)
-			all.Wait()
-			assert.Zero(t, s.Rejected())
-			assertAtRest(t, l)
-		})
+	test(t, "one request goes ahead, and its response admits the others", func(t *testing.T, l *limiter) {
+		assert.Equal(t, quota.RateLimit{}, l.RateLimit(""))
+		s := newService(60)
+		var all sync.WaitGroup
+		for g := range 100 {
+			all.Go(func() { l.permit().Release(carry(s, rand.New(rand.NewPCG(1, uint64(g))))) })
+		}
+		synctest.Wait()
+		inFlight, _ := l.figures()
+		assert.Equal(t, 1, inFlight, "before the first response")
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		assert.Len(t, s.Arrivals(), 60, "in the first window")
+		_, waiting := l.figures()
+		assert.Equal(t, 40, waiting)
+		all.Wait()
+		assert.Zero(t, s.Rejected())
 	})
+}
+
+func TestLimiterKeys(t *testing.T) {
+	test(t, "a key that rotated does not inherit the ban of the old one", func(t *testing.T, l *limiter) {
+		l.permitFor(Call{KeyID: "old"}).Release(tooMany(60, 0, time.Minute, time.Hour))
+		l.refused(Call{KeyID: "old"})
+		l.permitFor(Call{KeyID: "new"}).Release(ok(60, 59, time.Minute))
+		assert.Equal(t, 59, l.RateLimit("new").Remaining)
+		assert.Equal(t, 59, l.RateLimit("").Remaining, "of the latest request")
+		assert.Zero(t, l.RateLimit("old").Remaining)
+	})
+	test(t, "budgets without useful knowledge are dropped", func(t *testing.T, l *limiter) {
+		for range 10 * manyKeys {
+			l.permitFor(Call{KeyID: time.Now().String()}).Release(ok(60, 59, time.Minute))
+			time.Sleep(2 * time.Minute)
+		}
+		assert.LessOrEqual(t, len(l.keys), manyKeys)
+	})
+	test(t, "keys with useful knowledge are not", func(t *testing.T, l *limiter) {
+		locked := l.permitFor(Call{KeyID: "locked"})
+		locked.Release(tooMany(60, 0, time.Minute, 24*time.Hour))
+		asked := l.permitFor(Call{KeyID: "in flight"})
+		for range manyKeys {
+			l.permitFor(Call{KeyID: time.Now().String()}).Release(ok(60, 59, time.Minute))
+			time.Sleep(2 * time.Minute)
+		}
+		assert.Contains(t, l.keys, "locked")
+		assert.Contains(t, l.keys, "in flight")
+		asked.Release(&quota.Observation{})
+	})
+	test(t, "the first calls of many keys take no long: none looks at all others", func(t *testing.T, l *limiter) {
+		for i := range 20_000 {
+			l.permitFor(Call{KeyID: string(rune(i))}).Release(ok(60, 59, time.Minute))
+		}
+	})
+	for _, handFirst := range []bool{false, true} {
+		test(t, "outside a call, the budget is that of the key", func(t *testing.T, l *limiter) {
+			if handFirst {
+				l.one(ok(2, 1, time.Minute))
+			}
+			l.permitFor(Call{KeyID: "key"}).Release(ok(2, 0, time.Minute))
+			l.refused(Call{})
+			assert.Len(t, l.keys, 1, "there is one budget")
+		})
+	}
+	test(t, "Reopen opens one key, or all", func(t *testing.T, l *limiter) {
+		for _, keyID := range []string{"key", ""} {
+			l.permitFor(Call{KeyID: "key"}).Release(tooMany(60, 0, time.Minute, 24*time.Hour))
+			l.refused(Call{MaxWait: time.Hour})
+			l.Reopen("other")
+			l.refused(Call{MaxWait: time.Hour})
+			l.Reopen(keyID)
+			l.one(ok(60, 59, time.Minute))
+		}
+	})
+	test(t, "a second Release has no effect", func(t *testing.T, l *limiter) {
+		p := l.permit()
+		p.Release(ok(60, 59, time.Minute))
+		p.Release(tooMany(60, 0, time.Minute, time.Hour))
+		p.Release(&quota.Observation{})
+		l.one(ok(60, 58, time.Minute))
+	})
+}
+
+func TestLimiterInSeveralBubbles(t *testing.T) {
+	l := &limiter{NewLimiter(quota.Budget{}), t}
+	l.one(ok(60, 0, time.Minute))
+	for range 3 { // the time in each bubble begins in the year 2000
+		synctest.Test(t, func(t *testing.T) {
+			l := &limiter{l.Limiter, t}
+			s := newService(60)
+			rng := rand.New(rand.NewPCG(5, 5))
+			for range 150 {
+				l.permit().Release(carry(s, rng))
+			}
+			assert.Zero(t, s.Rejected())
+			assert.Less(t, time.Since(s.Arrivals()[0]), 3*time.Minute)
+			p := l.permit()
+			defer p.Release(&quota.Observation{})
+		})
+	}
+	l.one(ok(60, 59, time.Minute))
+}
+
+func TestLimiterBackground(t *testing.T) {
+	test(t, "a read does not wait behind queued creates", func(t *testing.T, l *limiter) {
+		s := newService(60)
+		var all sync.WaitGroup
+		for range 300 {
+			all.Go(func() {
+				l.permitFor(Call{Background: true, MaxWait: time.Hour}).Release(carry(s, rand.New(rand.NewPCG(6, 6))))
+			})
+		}
+		time.Sleep(90 * time.Second)
+		start := time.Now()
+		l.one(&quota.Observation{})
+		assert.Equal(t, start, time.Now())
+		all.Wait()
+		assert.Zero(t, s.Rejected())
+	})
+	test(t, "one request in ten is for calls that waited a minute", func(t *testing.T, l *limiter) {
+		s := newService(60)
+		stop := time.Now().Add(5 * time.Minute)
+		var all sync.WaitGroup
+		work := func(inBackground bool, count *int) {
+			for time.Now().Before(stop) {
+				p := l.permitFor(Call{Background: inBackground, MaxWait: time.Hour})
+				*count++
+				p.Release(carry(s, rand.New(rand.NewPCG(6, uint64(*count)))))
+			}
+		}
+		counts := make([]int, 101)
+		for g := range 100 {
+			all.Go(func() { work(false, &counts[g]) })
+		}
+		time.Sleep(time.Millisecond)
+		all.Go(func() { work(true, &counts[100]) })
+		all.Wait()
+		assert.Equal(t, 5, counts[100], "it is alone, and waits a minute each time")
+		assert.Zero(t, s.Rejected())
+	})
+}
+
+func TestLine(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	var l line
+	var want []*waiter
+	for i := range 2000 {
+		if n := len(want); n > 0 && random.IntN(5) < 2 {
+			w := want[random.IntN(n)]
+			l.remove(w)
+			want = slices.DeleteFunc(want, func(other *waiter) bool { return other == w })
+		} else {
+			w := &waiter{asked: time.Unix(random.Int64N(100), 0), order: uint64(i)}
+			l.insert(w)
+			want = append(want, w)
+		}
+		slices.SortFunc(want, (*waiter).before)
+		require.Equal(t, want, []*waiter(l))
+	}
 }

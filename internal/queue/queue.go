@@ -50,7 +50,7 @@ type queue struct {
 	lines  [2]line // the calls of each class
 	joined [2]int  // how many of them have reported their wait
 	order  uint64  // of the latest waiter
-	passed int     // foreground requests admitted since a background call got a permit or came
+	passed int     // foreground requests admitted since a background call got a permit
 
 	limited time.Duration // total time before since in which the first waiter waited for a limit
 	since   time.Time     // since when the first waiter waits for a limit; zero if it does not
@@ -177,7 +177,7 @@ func (q *queue) refuseIfLate(now time.Time, w *waiter, before int) bool {
 		return false
 	}
 	q.joined[w.class]--
-	w.wake()
+	close(w.ready)
 	return true
 }
 
@@ -190,20 +190,13 @@ func (q *queue) ahead(w *waiter) int {
 	return n
 }
 
-// leave removes w from the queue and wakes it.
+// leave removes w from the queue, and ends its wait.
 func (q *queue) leave(w *waiter) {
-	if q.lines[w.class].remove(w) && w.joined {
+	q.lines[w.class].remove(w)
+	if w.joined {
 		q.joined[w.class]--
 	}
-	w.wake()
-}
-
-// reason returns what a call waits for.
-func (q *queue) reason(inBackground bool) quota.Reason {
-	if inBackground && q.why.Reason == quota.Reason(quota.Minute) {
-		return ForReserve
-	}
-	return q.why.Reason
+	close(w.ready)
 }
 
 // refusal describes why a call cannot get a permit before at.
@@ -263,17 +256,14 @@ func (l line) find(w *waiter) int {
 
 func (l *line) insert(w *waiter) { *l = slices.Insert(*l, l.find(w), w) }
 
-// remove removes w, and reports whether it was in the line. With 100,000 waiters, it must not move
-// all of them for each that leaves at the front.
-func (l *line) remove(w *waiter) bool {
-	place, found := slices.BinarySearchFunc(*l, w, (*waiter).before)
-	switch {
-	case !found:
-	case place == 0:
+// remove removes w, which is in the line. With 100,000 waiters, it must not move all of them for each
+// that leaves at the front.
+func (l *line) remove(w *waiter) {
+	place := l.find(w)
+	if place == 0 {
 		(*l)[0] = nil
 		*l = (*l)[1:]
-	default:
-		*l = slices.Delete(*l, place, place+1)
+		return
 	}
-	return found
+	*l = slices.Delete(*l, place, place+1)
 }

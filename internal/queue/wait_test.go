@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,189 +15,325 @@ import (
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-func TestLimiterGate(t *testing.T) {
-	t.Run("one request goes ahead after a 429, then the others", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			one(t, l, tooMany(60, 12, 7*time.Second, 20*time.Second))
-			var admitted atomic.Int64
-			var all sync.WaitGroup
-			for range 50 {
-				all.Go(func() {
-					p, refused := acquire(t.Context(), l, time.Hour)
-					if assert.Nil(t, refused) {
-						n := admitted.Add(1)
-						time.Sleep(50 * time.Millisecond)
-						p.Release(ok(60, 60-int(n), time.Minute))
-					}
-				})
-			}
-			time.Sleep(20*time.Second - time.Nanosecond)
-			assert.Zero(t, admitted.Load(), "inside the closed window")
-			time.Sleep(49 * time.Millisecond)
-			assert.EqualValues(t, 1, admitted.Load(), "one request, which has no response yet")
-			time.Sleep(2 * time.Millisecond)
+// reporter is a Reporter.
+type reporter func(Wait) (done func(free time.Duration))
+
+func (r reporter) ReportWait(w Wait) func(time.Duration) { return r(w) }
+
+func TestLimiterQueue(t *testing.T) {
+	test(t, "admits calls in the order of their arrival", func(t *testing.T, l *limiter) {
+		s := newService(20)
+		admitted := make([]time.Time, 90)
+		var all sync.WaitGroup
+		for i := range admitted {
+			all.Go(func() {
+				p := l.permit()
+				admitted[i] = time.Now()
+				p.Release(carry(s, rand.New(rand.NewPCG(2, uint64(i)))))
+			})
 			synctest.Wait()
-			assert.EqualValues(t, 50, admitted.Load(), "then the others")
-			all.Wait()
-		})
+		}
+		all.Wait()
+		for i := range admitted[1:] {
+			assert.False(t, admitted[i+1].Before(admitted[i]), "%d was before %d", i+1, i)
+		}
+		assert.Greater(t, admitted[89].Sub(admitted[0]), 4*time.Minute-time.Second)
+		assert.Zero(t, s.Rejected())
 	})
-	t.Run("waiters are refused when a lockout is too long", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			p, refused := acquire(t.Context(), l, 0)
-			require.Nil(t, refused)
-			var all sync.WaitGroup
-			for range 50 {
-				all.Go(func() {
-					_, refused := acquire(t.Context(), l, time.Minute)
-					assert.True(t, refused != nil && refused.Scope == quota.Ban)
-				})
-			}
-			synctest.Wait()
-			start := time.Now()
-			p.Release(tooMany(60, 0, 10*time.Second, 5*time.Minute))
-			all.Wait()
-			assert.Equal(t, start, time.Now(), "no time has passed")
-			assertAtRest(t, l)
+	test(t, "a retried call keeps its place", func(t *testing.T, l *limiter) {
+		first := Call{Asked: time.Now(), MaxWait: time.Hour}
+		p := l.permitFor(first)
+		time.Sleep(time.Millisecond)
+		var others atomic.Int64
+		for range 2 {
+			go func() {
+				p := l.permit()
+				others.Add(1)
+				p.Release(ok(60, 50, time.Minute))
+			}()
+		}
+		synctest.Wait()
+		p.Release(tooMany(60, 5, time.Minute, 2*time.Second))
+		p = l.permitFor(first)
+		assert.Zero(t, others.Load(), "calls that came later wait")
+		p.Release(ok(60, 51, time.Minute))
+		synctest.Wait()
+		assert.EqualValues(t, 2, others.Load())
+	})
+	test(t, "reports to each call what it waits for", func(t *testing.T, l *limiter) {
+		var told []Wait
+		tell := reporter(func(w Wait) func(time.Duration) {
+			l.RateLimit("") // would wait for ever if the lock were held
+			told = append(told, w)
+			return func(time.Duration) {}
 		})
+		start := time.Now()
+		ask := func(c Call) {
+			c.Reporter = tell
+			if p, refused := l.Acquire(t.Context(), c); refused == nil {
+				p.Release(&quota.Observation{})
+			}
+		}
+		p := l.permit()
+		ask(Call{MaxWait: time.Second})
+		p.Release(ok(60, 0, 30*time.Second))
+		ask(Call{MaxWait: time.Minute})
+		l.one(ok(60, 0, 30*time.Second))
+		ask(Call{MaxWait: time.Minute, Background: true})
+		l.one(tooMany(60, 0, 30*time.Second, 10*time.Minute))
+		ask(Call{MaxWait: time.Hour})
+		begins := start.Add(32 * time.Second)
+		assert.Equal(t, []Wait{
+			{Reason: quota.ForResponse, Waiting: 1},
+			{Reason: quota.Reason(quota.Minute), Until: begins, Waiting: 1},
+			{Reason: ForReserve, Until: begins.Add(31 * time.Second), Waiting: 1},
+			{Reason: quota.Reason(quota.Ban), Until: begins.Add(31*time.Second + 10*time.Minute), Waiting: 1},
+		}, told)
+	})
+	for name, panics := range map[string]reporter{
+		"start": func(Wait) func(time.Duration) { panic("logger") },
+		"end":   func(Wait) func(time.Duration) { return func(time.Duration) { panic("logger") } },
+	} {
+		test(t, "a panic of the user at the "+name+" of a wait loses no permit", func(t *testing.T, l *limiter) {
+			p := l.permit()
+			time.AfterFunc(time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
+			assert.Panics(t, func() { l.permitFor(Call{Reporter: panics}) })
+			time.Sleep(time.Millisecond)
+		})
+	}
+	test(t, "a function of the user may make a call that waits for the response to this one", func(t *testing.T, l *limiter) {
+		nested := false
+		call := reporter(func(Wait) func(time.Duration) {
+			if !nested {
+				nested = true
+				l.one(ok(60, 58, time.Minute))
+			}
+			return func(time.Duration) {}
+		})
+		p := l.permit()
+		time.AfterFunc(time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
+		l.permitFor(Call{Reporter: call}).Release(ok(60, 57, time.Minute))
+		assert.True(t, nested)
+	})
+	test(t, "has a timer while a call waits", func(t *testing.T, l *limiter) {
+		ctx, cancel := context.WithCancel(t.Context())
+		l.one(ok(60, 0, 30*time.Second))
+		assert.Nil(t, l.last.timer)
+		go func() { _, _ = l.acquire(ctx, time.Hour) }()
+		synctest.Wait()
+		assert.NotNil(t, l.last.timer)
+		cancel()
+	})
+	test(t, "20,000 calls that asked in any order end in seconds", func(t *testing.T, l *limiter) {
+		const n = 20_000
+		l.one(ok(2, 0, time.Minute))
+		asked := time.Now()
+		random := rand.New(rand.NewPCG(1, 1))
+		var left atomic.Int64
+		left.Store(n)
+		var all sync.WaitGroup
+		for range n {
+			i := random.IntN(n)
+			all.Go(func() {
+				p := l.permitFor(Call{Asked: asked.Add(time.Duration(i)), MaxWait: 1 << 60})
+				p.Release(ok(n, int(left.Add(-1)), time.Minute))
+			})
+			if i%100 == 0 {
+				synctest.Wait()
+			}
+		}
+		all.Wait()
+		assert.Zero(t, left.Load())
+	})
+}
+
+func TestLimiterContext(t *testing.T) {
+	test(t, "admits nothing once it has ended", func(t *testing.T, l *limiter) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, refused := l.acquire(ctx, time.Hour)
+		require.NotNil(t, refused)
+		assert.True(t, refused.Ended)
+		assert.False(t, refused.Waited)
+
+		// The permit and the deadline come at the same time. The call must always fail.
+		l.one(ok(60, 0, 10*time.Second))
+		for range 50 {
+			ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(11*time.Second))
+			_, refused := l.acquire(ctx, time.Hour)
+			require.NotNil(t, refused)
+			assert.True(t, refused.Ended)
+			cancel()
+			l.one(ok(60, 0, 10*time.Second))
+		}
+	})
+	test(t, "random cancels leak nothing", func(t *testing.T, l *limiter) {
+		s := newService(60)
+		var all sync.WaitGroup
+		for g := range 300 {
+			rng := rand.New(rand.NewPCG(4, uint64(g)))
+			within := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d))) }
+			all.Go(func() {
+				for range 5 {
+					ctx, cancel := context.WithTimeout(t.Context(), within(40*time.Second))
+					ctx, stop := context.WithCancel(ctx)
+					time.AfterFunc(within(40*time.Second), stop)
+					if p, refused := l.acquire(ctx, within(time.Minute)); refused == nil {
+						o := &quota.Observation{} // one in ten finds no connection, and one has no response
+						if fate := rng.IntN(10); fate > 0 {
+							if o = carry(s, rng); fate == 1 {
+								o = &quota.Observation{Sent: o.Sent}
+							}
+						}
+						p.Release(o)
+					}
+					cancel()
+					stop()
+				}
+			})
+		}
+		all.Wait()
+		assert.Zero(t, s.Rejected())
+	})
+	test(t, "10,000 cancelled waits leave nothing", func(t *testing.T, l *limiter) {
+		l.one(ok(10, 0, time.Minute))
+		ctx, cancel := context.WithCancel(t.Context())
+		var waits sync.WaitGroup
+		for range 10_000 {
+			waits.Go(func() {
+				_, refused := l.acquire(ctx, 24*time.Hour*365)
+				assert.True(t, refused != nil && refused.Ended && refused.Waited)
+			})
+		}
+		synctest.Wait()
+		_, waiting := l.figures()
+		assert.Equal(t, 10_000, waiting)
+		cancel()
+		waits.Wait()
+	})
+}
+
+func TestLimiterGate(t *testing.T) {
+	test(t, "one request goes ahead after a 429, then the others", func(t *testing.T, l *limiter) {
+		l.one(tooMany(60, 12, 7*time.Second, 20*time.Second))
+		var admitted atomic.Int64
+		for range 50 {
+			go func() {
+				p := l.permit()
+				n := admitted.Add(1)
+				time.Sleep(50 * time.Millisecond)
+				p.Release(ok(60, 60-int(n), time.Minute))
+			}()
+		}
+		time.Sleep(20*time.Second - time.Nanosecond)
+		assert.Zero(t, admitted.Load(), "inside the closed window")
+		time.Sleep(49 * time.Millisecond)
+		assert.EqualValues(t, 1, admitted.Load(), "one request, which has no response yet")
+		time.Sleep(2 * time.Millisecond)
+		synctest.Wait()
+		assert.EqualValues(t, 50, admitted.Load(), "then the others")
+		time.Sleep(time.Second)
+	})
+	test(t, "waiters are refused when a lockout is too long", func(t *testing.T, l *limiter) {
+		p := l.permit()
+		var all sync.WaitGroup
+		for range 50 {
+			all.Go(func() {
+				_, refused := l.acquire(t.Context(), time.Minute)
+				assert.True(t, refused != nil && refused.Scope == quota.Ban)
+			})
+		}
+		synctest.Wait()
+		start := time.Now()
+		p.Release(tooMany(60, 0, 10*time.Second, 5*time.Minute))
+		all.Wait()
+		assert.Equal(t, start, time.Now(), "no time has passed")
 	})
 }
 
 // maxWait limits the waits for a window or a closed gate, but not those for a response.
 func TestLimiterMaxWait(t *testing.T) {
-	t.Run("0 waits for the response to the first request", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			p, refused := acquire(t.Context(), l, 0)
-			require.Nil(t, refused)
-			time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
-			start := time.Now()
-			one(t, l, ok(60, 58, time.Minute))
-			assert.Equal(t, 300*time.Millisecond, time.Since(start))
-			assertAtRest(t, l)
-		})
+	test(t, "0 waits for the response to the first request", func(t *testing.T, l *limiter) {
+		p := l.permit()
+		time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
+		start := time.Now()
+		l.one(ok(60, 58, time.Minute))
+		assert.Equal(t, 300*time.Millisecond, time.Since(start))
 	})
-	t.Run("0 fails immediately if the window is used up", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			start := time.Now()
-			one(t, l, ok(60, 0, 30*time.Second))
-			for _, maxWait := range []time.Duration{0, -time.Second} {
-				_, refused := acquire(t.Context(), l, maxWait)
-				require.NotNil(t, refused)
-				assert.Equal(t, start.Add(31*time.Second), refused.RetryAt)
-				assert.Equal(t, quota.Minute, refused.Scope)
-			}
-			assert.Equal(t, start, time.Now())
-		})
+	test(t, "0 fails immediately if the window is used up", func(t *testing.T, l *limiter) {
+		start := time.Now()
+		l.one(ok(60, 0, 30*time.Second))
+		for _, maxWait := range []time.Duration{0, -time.Second} {
+			refused := l.refused(Call{MaxWait: maxWait})
+			assert.Equal(t, start.Add(31*time.Second), refused.RetryAt)
+			assert.Equal(t, quota.Minute, refused.Scope)
+		}
 	})
-	t.Run("0 fails as soon as the response shows that the window is used up", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			p, refused := acquire(t.Context(), l, 0)
-			require.Nil(t, refused)
-			time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 0, time.Minute)) })
-			start := time.Now()
-			_, refused = acquire(t.Context(), l, 0)
-			assert.True(t, refused.RetryAt.After(time.Now()))
-			assert.Equal(t, 300*time.Millisecond, time.Since(start))
-			assertAtRest(t, l)
-		})
+	test(t, "0 fails as soon as the response shows that the window is used up", func(t *testing.T, l *limiter) {
+		p := l.permit()
+		time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 0, time.Minute)) })
+		start := time.Now()
+		_, refused := l.acquire(t.Context(), 0)
+		assert.True(t, refused.RetryAt.After(time.Now()))
+		assert.Equal(t, 300*time.Millisecond, time.Since(start))
 	})
-	t.Run("only the wait for the window counts", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			p, refused := acquire(t.Context(), l, 0)
-			require.Nil(t, refused)
-			time.AfterFunc(700*time.Millisecond, func() { p.Release(ok(60, 0, 30*time.Second)) })
-			var free time.Duration
-			p, refused = report(t.Context(), l, 32*time.Second, func(Wait) func(time.Duration) {
-				return func(d time.Duration) { free = d }
-			})
-			require.Nil(t, refused)
-			assert.Equal(t, 700*time.Millisecond, free, "reported as not counted")
-			p.Release(ok(60, 59, time.Minute))
-		})
+	test(t, "only the wait for the window counts", func(t *testing.T, l *limiter) {
+		p := l.permit()
+		time.AfterFunc(700*time.Millisecond, func() { p.Release(ok(60, 0, 30*time.Second)) })
+		var free time.Duration
+		l.permitFor(Call{MaxWait: 32 * time.Second, Reporter: reporter(func(Wait) func(time.Duration) {
+			return func(d time.Duration) { free = d }
+		})}).Release(ok(60, 59, time.Minute))
+		assert.Equal(t, 700*time.Millisecond, free, "reported as not counted")
 	})
 }
 
 func TestLimiterWaitTooLong(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter()
-		one(t, l, ok(60, 0, 40*time.Second))
+	test(t, "alone, by its context, and behind others", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 0, 40*time.Second))
 		start := time.Now()
-
-		_, refused := acquire(t.Context(), l, 39*time.Second)
-		require.NotNil(t, refused)
+		refused := l.refused(Call{MaxWait: 39 * time.Second})
 		assert.Equal(t, quota.Minute, refused.Scope)
 		assert.Equal(t, start.Add(41*time.Second), refused.RetryAt)
 		assert.Equal(t, 60, refused.RateLimit.Limit)
 
 		ctx, cancel := context.WithTimeout(t.Context(), 39*time.Second)
 		defer cancel()
-		_, refused = acquire(ctx, l, time.Hour)
+		_, refused = l.acquire(ctx, time.Hour)
 		require.NotNil(t, refused)
 		assert.False(t, refused.Ended)
 
 		// The next window is for the calls in the queue; the one after that begins a minute later.
-		leave, stop := context.WithTimeout(t.Context(), time.Hour)
+		leave, stop := context.WithCancel(t.Context())
 		for range 60 {
-			go func() { _, _ = acquire(leave, l, time.Hour) }()
+			go func() { _, _ = l.acquire(leave, time.Hour) }()
 		}
 		synctest.Wait()
-		_, refused = acquire(t.Context(), l, 99*time.Second)
-		require.NotNil(t, refused)
-		assert.Equal(t, start.Add(101*time.Second), refused.RetryAt)
-		_, refused = l.Acquire(leave, Call{Background: true, MaxWait: 99 * time.Second})
-		require.NotNil(t, refused, "also in the background")
+		assert.Equal(t, start.Add(101*time.Second), l.refused(Call{MaxWait: 99 * time.Second}).RetryAt)
+		l.refused(Call{Background: true, MaxWait: 99 * time.Second})
 		assert.Equal(t, start, time.Now(), "no time has passed")
 		stop()
+	})
+	test(t, "behind a call that reports its wait", func(t *testing.T, l *limiter) {
+		l.one(ok(1, 0, 40*time.Second))
+		reported := make(chan struct{})
+		go func() {
+			l.permitFor(Call{MaxWait: time.Minute, Reporter: reporter(func(Wait) func(time.Duration) {
+				<-reported
+				return func(time.Duration) {}
+			})}).Release(ok(1, 0, time.Minute))
+		}()
 		synctest.Wait()
-		assertAtRest(t, l)
+		l.refused(Call{MaxWait: time.Minute})
+		close(reported)
+		time.Sleep(time.Minute)
 	})
-	t.Run("also behind a call that reports its wait", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			one(t, l, ok(1, 0, 40*time.Second))
-			reported := make(chan struct{})
-			var first sync.WaitGroup
-			first.Go(func() {
-				p, refused := report(t.Context(), l, time.Minute, func(Wait) func(time.Duration) {
-					<-reported
-					return func(time.Duration) {}
-				})
-				if assert.Nil(t, refused) {
-					p.Release(ok(1, 0, time.Minute))
-				}
-			})
-			synctest.Wait()
-			start := time.Now()
-			time.AfterFunc(time.Second, func() { close(reported) })
-			_, refused := acquire(t.Context(), l, time.Minute)
-			assert.NotNil(t, refused)
-			assert.Equal(t, start, time.Now(), "no time has passed")
-			first.Wait()
-		})
-	})
-	t.Run("also if a call that asked before comes late", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			one(t, l, ok(1, 0, 40*time.Second))
-			early := Call{Asked: time.Now(), MaxWait: time.Minute}
-			time.Sleep(time.Millisecond)
-			start := time.Now()
-			var both sync.WaitGroup
-			both.Go(func() {
-				_, refused := acquire(t.Context(), l, time.Minute)
-				assert.NotNil(t, refused)
-				assert.Equal(t, start, time.Now(), "no time has passed")
-			})
-			synctest.Wait()
-			p, refused := l.Acquire(t.Context(), early)
-			require.Nil(t, refused)
-			p.Release(ok(1, 0, time.Minute))
-			both.Wait()
-		})
+	test(t, "if a call that asked before comes late", func(t *testing.T, l *limiter) {
+		l.one(ok(1, 0, 40*time.Second))
+		early := Call{Asked: time.Now(), MaxWait: time.Minute}
+		time.Sleep(time.Millisecond)
+		go l.refused(Call{MaxWait: time.Minute})
+		synctest.Wait()
+		l.permitFor(early).Release(ok(1, 0, time.Minute))
 	})
 }

@@ -46,7 +46,7 @@ type waiter struct {
 	joined  bool // it has reported its wait, and can get a permit
 	permit  *Permit
 	refused *Refusal
-	ready   chan struct{} // receives a value when permit or refused is set
+	ready   chan struct{} // closed when permit or refused is set
 }
 
 // newWaiter returns a waiter for c that has to report its wait, or a refusal if c cannot be served in
@@ -56,14 +56,17 @@ func (q *queue) newWaiter(ctx context.Context, now time.Time, c Call) (*waiter, 
 	q.order++
 	w := &waiter{
 		reporter: c.Reporter, asked: c.Asked, order: q.order, maxWait: max(0, c.MaxWait),
-		wait:    Wait{q.reason(c.Background), q.why.Until, q.length() + 1},
-		entered: now, clock: q.clock(now), ready: make(chan struct{}, 1),
+		wait:    Wait{q.why.Reason, q.why.Until, q.length() + 1},
+		entered: now, clock: q.clock(now), ready: make(chan struct{}),
 	}
 	if w.asked.IsZero() {
 		w.asked = now
 	}
 	if c.Background {
 		w.class = background
+		if w.wait.Reason == quota.Reason(quota.Minute) {
+			w.wait.Reason = ForReserve
+		}
 	}
 	w.deadline, _ = ctx.Deadline()
 	if r := q.late(now, w, q.ahead(w)); r != nil {
@@ -110,13 +113,9 @@ func (q *queue) join(w *waiter) {
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	now := time.Now()
-	q.dispatch(now)
 	if w.refused = q.late(now, w, q.ahead(w)); w.refused != nil {
 		q.leave(w)
 		return
-	}
-	if w.class == background && q.joined[background] == 0 {
-		q.passed = 0
 	}
 	w.joined = true
 	q.joined[w.class]++
@@ -128,8 +127,8 @@ func (q *queue) check(ctx context.Context, w *waiter) (left time.Duration, over 
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	now := time.Now()
-	q.dispatch(now) // the wait may be over at the same time as maxWait
-	spent := q.spent(now, w)
+	q.dispatch(now)                 // the wait may be over at the same time as maxWait
+	spent := q.clock(now) - w.clock // the time that w has waited for limits
 	w.free = now.Sub(w.entered) - spent
 	switch {
 	case deadline.Err(ctx) != nil: // even if the permit came at the same time
@@ -160,24 +159,17 @@ func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) {
 	}
 }
 
-// spent returns how long w has waited for limits.
-func (q *queue) spent(now time.Time, w *waiter) time.Duration { return q.clock(now) - w.clock }
-
 // earliest returns a time before which w cannot get a permit if that many others go before it.
 func (q *queue) earliest(now time.Time, w *waiter, before int) time.Time {
 	return q.budget.Earliest(now, before, w.class == background)
 }
 
-// late returns a refusal if w cannot be served in time when that many others go before it. Each
-// window after the next one may begin up to a second late, because Reset is in whole seconds: this
-// adds 1/60 to the time after the next window.
+// late returns a refusal if w cannot be served in time when that many others go before it.
 func (q *queue) late(now time.Time, w *waiter, before int) *Refusal {
 	at := q.earliest(now, w, before)
-	if !at.After(now) {
-		return nil // as far as known, w need not wait for a limit
-	}
-	latest := at.Add(at.Sub(q.earliest(now, w, 0)) / 60)
-	if latest.Sub(now) > w.maxWait-q.spent(now, w) || !w.deadline.IsZero() && latest.After(w.deadline) {
+	switch left := w.maxWait - (q.clock(now) - w.clock); {
+	case !at.After(now): // as far as known, w need not wait for a limit
+	case at.Sub(now) > left, !w.deadline.IsZero() && at.After(w.deadline):
 		return q.refusal(now, at)
 	}
 	return nil
@@ -186,19 +178,13 @@ func (q *queue) late(now time.Time, w *waiter, before int) *Refusal {
 // withdraw ends the wait of w: it gives back the permit that w may have got, or removes w from the
 // queue.
 func (q *queue) withdraw(w *waiter, now time.Time) {
-	if w.permit != nil {
+	switch {
+	case w.permit != nil:
 		w.permit.released = true
-		q.budget.GiveBack(w.permit.slot)
+		q.budget.Settle(w.permit.slot, &quota.Observation{}, now)
 		w.permit = nil
+	case w.refused == nil:
+		q.leave(w)
 	}
-	q.leave(w)
 	q.dispatch(now)
-}
-
-// wake has await look at w again.
-func (w *waiter) wake() {
-	select {
-	case w.ready <- struct{}{}:
-	default:
-	}
 }

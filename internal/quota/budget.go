@@ -5,7 +5,10 @@
 // The rule numbers in the comments are those of docs/limiter.md.
 package quota
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Budget decides what one key may send. Admit asks for one request, and Settle reports its outcome,
 // in any order. The zero Budget knows nothing about the key.
@@ -18,32 +21,37 @@ type Budget struct {
 	// Processes is the number of processes that use the key, including this one, each with its own
 	// Budget. 0 means that the number is not known, so that the Budget infers it (rule 6).
 	Processes int
-	// Reserve is the part of each window that background requests leave to others, in percent.
-	Reserve int
 
 	now time.Time // latest time seen
 	era int       // how often the clock went back
 
 	window
 	samples
-	offset   offset
-	margin   time.Duration // added to Reset, after a window ended later than its Reset
-	minutes  bool          // windows are minutes of the wall clock
-	distrust bool          // no response has a Date, and Reset did not match the local clock
-	others   others
-	probes   probes
-	recent   recent
-	lockout  lockout
+	offset  offset
+	margin  time.Duration // added to Reset, after a window ended later than its Reset
+	minutes bool          // windows are minutes of the wall clock
+	others  others
+	probes  probes
+	recent  recent
+	lockout lockout
 
 	inFlight int
 	admitted int       // number of requests admitted
-	blind    bool      // there were responses, but none with a limit
-	heard    time.Time // when the last response with a limit came
+	heard    time.Time // when the last response came
 }
 
-// Slot is the state of the Budget when it admitted a request, for Settle and GiveBack.
+// blindInFlight is how many requests may be in flight while no response has had a limit, until the
+// first 429; afterwards one.
+const blindInFlight = 2
+
+// backgroundPart: background requests leave 1/10 of each window to calls that should not wait.
+const backgroundPart = 10
+
+// Slot is the state of the Budget when it admitted a request, for Settle.
 type Slot struct {
-	era, epoch, responses, lockouts, step int
+	era, epoch, responses, lockouts int
+
+	admitted time.Time
 
 	base  int       // what was left, plus all requests admitted so far, minus those in flight
 	heard time.Time // Budget.heard
@@ -85,10 +93,10 @@ func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 	}
 	b.inFlight++
 	b.admitted++
-	b.recent.add()
+	b.recent = append(b.recent, now)
 	return Slot{
-		b.era, b.epoch, b.responses, b.lockout.count, b.recent.step,
-		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || b.epoch > 0 && Passed(now, b.end),
+		b.era, b.epoch, b.responses, b.lockout.count, now,
+		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || Passed(now, b.end),
 	}, Wait{}, true
 }
 
@@ -96,7 +104,7 @@ func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 // forgets everything.
 func (b *Budget) observe(now time.Time) {
 	if now.Before(b.now) {
-		*b = Budget{Processes: b.Processes, Reserve: b.Reserve, era: b.era + 1}
+		*b = Budget{Processes: b.Processes, era: b.era + 1}
 	}
 	b.now = now
 	b.recent.advance(now)
@@ -109,23 +117,26 @@ func Passed(now, t time.Time) bool { return !now.Before(t) }
 func (b *Budget) reserve(background bool) int {
 	n := b.leftToOthers()
 	if background {
-		n += b.limit * b.Reserve / 100
+		n += b.limit / backgroundPart
 	}
-	return min(n, max(0, b.limit-1))
+	return n
 }
 
-// fits reports whether enough is left for one more request (rules 1 and 6).
+// fits reports whether enough is left for one more request (rules 1, 6 and 8).
 func (b *Budget) fits(reserve int) (Wait, bool) {
 	most := b.share()
 	if b.epoch == 0 {
-		most = b.withoutHeaders()
+		most = blindInFlight
+		if b.lockout.count > 0 {
+			most = 1
+		}
 	} else if b.left()-b.inFlight <= reserve {
 		if b.mayShow() > reserve {
 			return Wait{Reason: ForResponse, Wake: b.recent.wake()}, false
 		}
 		return Wait{Reason(b.window.scope()), b.end, b.end}, false
 	}
-	if b.recent.total < most {
+	if len(b.recent) < most {
 		return Wait{}, true
 	}
 	return Wait{Reason: ForResponse, Wake: b.recent.wake()}, false
@@ -135,7 +146,7 @@ func (b *Budget) fits(reserve int) (Wait, bool) {
 // have come: the lowest Remaining may count some of these already, and then left counts them twice.
 // It returns 0 if nothing can show that soon.
 func (b *Budget) mayShow() int {
-	if b.Processes > 1 || b.isShared() || b.recent.total == 0 {
+	if b.Processes > 1 || b.isShared() || len(b.recent) == 0 {
 		return 0
 	}
 	return min(b.left(), b.limit-b.others.opening-b.own-b.inFlight)
@@ -144,13 +155,83 @@ func (b *Budget) mayShow() int {
 // left returns how many requests the window has left by the responses, including those in flight.
 func (b *Budget) left() int { return max(0, b.remaining()-len(b.lost)) }
 
+// Settle reports the outcome of an admitted request.
+func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
+	b.observe(now)
+	if s.era != b.era {
+		return
+	}
+	b.inFlight--
+	b.recent.remove(s.admitted)
+	b.others.census.settle(s, o)
+	if s.probe {
+		b.probes.settle(o, now)
+	}
+	if o.Sent.IsZero() {
+		return
+	}
+	b.responses++
+	if o.Received.IsZero() || o.RateLimit.Limit <= 0 {
+		b.lose(o)
+	} else {
+		b.learn(s, o)
+	}
+	switch {
+	case o.Received.IsZero():
+	case o.StatusCode == http.StatusTooManyRequests:
+		b.reject(s, *o)
+	case s.lockouts == b.lockout.count:
+		b.lockout.rejected, b.lockout.streak = false, 0
+	}
+	b.heard = Later(b.heard, o.Received)
+}
+
+// lose counts a request without a response, or without a limit in it.
+func (b *Budget) lose(o *Observation) {
+	b.own++
+	until := o.Received.Add(1) // a request that was sent at the same time may have come before
+	if o.Received.IsZero() {
+		until = b.now.Add(stray)
+	}
+	if len(b.lost) < b.limit { // with limit lost requests, nothing is left
+		b.lost = append(b.lost, until)
+	}
+}
+
+// learn updates the Budget from the headers of a response.
+func (b *Budget) learn(s Slot, o *Observation) {
+	b.offset.narrow(o)
+	_, usable := b.endOf(o, o.Received)
+	order := b.compare(s, o, usable)
+	switch order {
+	case windowPast:
+		return
+	case windowNext:
+		b.open(o)
+	}
+	b.describe(s, o, usable)
+	b.push(s.responses, b.responses, o.RateLimit.Remaining, o.Sent)
+	if o.StatusCode != http.StatusTooManyRequests { // a 429 may be of another window than it shows
+		b.own++
+		b.inferOthers(s, o, order == windowNext)
+	}
+}
+
+// open begins a new window with its first response.
+func (b *Budget) open(o *Observation) {
+	b.forgetLost(o.Sent)
+	b.low = b.low[:0]
+	x := &b.others
+	x.census, x.past = census{}, x.past[:0]
+	x.trust = max(x.trust, x.trust/2) // shared ages
+	b.minutes = b.isMinute(o)
+	b.window = window{epoch: b.epoch + 1, slides: b.slides, other: b.day}
+}
+
 // Earliest returns a time before which a request cannot be admitted if that many others go before
 // it. It returns now if no limit is known to prevent it.
 func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time {
-	at := now
-	if !Passed(now, b.lockout.until) {
-		at = b.lockout.until
-	}
+	at := Later(now, b.lockout.until)
 	if b.epoch == 0 {
 		return at
 	}
@@ -191,12 +272,6 @@ func (b *Budget) Ends() time.Time { return Later(b.lockout.until, b.end) }
 // InFlight returns the number of requests that were admitted and are not settled yet.
 func (b *Budget) InFlight() int { return b.inFlight }
 
-// Idle reports whether the Budget can be dropped: nothing is in flight, and its window and lockout
-// are over.
-func (b *Budget) Idle(now time.Time) bool {
-	return b.inFlight == 0 && Passed(now, b.Ends())
-}
-
 // Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {
@@ -205,57 +280,21 @@ func Later(a, b time.Time) time.Time {
 	return a
 }
 
-// A request is late after it has been in flight for a second: five times the longest usual latency.
-// The age has steps of 1/8 s, so that 8 counters are enough, however many requests are in flight.
-const (
-	lateSteps = 8
-	stepTime  = time.Second / lateSteps
-)
-
-// recent counts the requests in flight that are not late yet (rule 7).
-type recent struct {
-	born   time.Time // start of step 0
-	step   int       // current step
-	total  int
-	counts [lateSteps]int // ring buffer: requests in flight by the step of their admission
+// RateLimit has the X-RateLimit headers of one response (section 8.2); zero if they are not valid.
+type RateLimit struct {
+	Limit     int       // requests that the window allows
+	Remaining int       // requests left in it
+	Reset     time.Time // its end by the service's clock, in whole seconds
 }
 
-// advance removes the requests that have become late.
-func (r *recent) advance(now time.Time) {
-	if r.born.IsZero() {
-		r.born = now
-	}
-	step := int(now.Sub(r.born) / stepTime)
-	if step-r.step >= lateSteps {
-		r.total, r.counts = 0, [lateSteps]int{}
-	} else {
-		for s := r.step + 1; s <= step; s++ {
-			r.total -= r.counts[s%lateSteps]
-			r.counts[s%lateSteps] = 0
-		}
-	}
-	r.step = max(r.step, step)
-}
-
-func (r *recent) add() {
-	r.counts[r.step%lateSteps]++
-	r.total++
-}
-
-// remove removes a request that was admitted in that step.
-func (r *recent) remove(step int) {
-	if r.step-step < lateSteps {
-		r.counts[step%lateSteps]--
-		r.total--
-	}
-}
-
-// wake returns when the oldest request becomes late; zero if there is none.
-func (r *recent) wake() time.Time {
-	for s := r.step - lateSteps + 1; s <= r.step; s++ {
-		if s >= 0 && r.counts[s%lateSteps] > 0 {
-			return r.born.Add(time.Duration(s+lateSteps) * stepTime)
-		}
-	}
-	return time.Time{}
+// Observation is the outcome of an admitted request. The zero Observation means that it was not
+// sent: the Budget then behaves as if it had not admitted the request.
+type Observation struct {
+	Sent       time.Time     // by the local clock; zero if nothing was sent
+	Received   time.Time     // arrival of the header, by the local clock; zero without a response
+	StatusCode int           // 0 without a response
+	RateLimit  RateLimit     // zero without valid headers
+	RetryAfter time.Duration // counted from Received; 0 without a valid header
+	Date       time.Time     // the service's clock in whole seconds; zero without a valid header
+	Abandoned  bool          // the caller gave up before a response came
 }

@@ -1,7 +1,6 @@
 package quota_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/internal/quota"
@@ -26,7 +26,7 @@ type flight struct {
 // walk takes random steps with a budget and a model of the service, in its own time, and checks the
 // rules after each step.
 type walk struct {
-	t        *testing.T
+	*require.Assertions
 	rng      *rand.Rand
 	now      time.Time
 	budget   quota.Budget
@@ -38,7 +38,6 @@ type walk struct {
 	closed   time.Time // when the last 429 came
 	rejected bool      // no success yet to a request sent after it
 	stuck    int       // steps in a row without an admission or a flight
-	log      []string
 }
 
 func newWalk(t *testing.T, seed uint64) *walk {
@@ -46,10 +45,10 @@ func newWalk(t *testing.T, seed uint64) *walk {
 	kinds := []quotatest.Window{quotatest.Fixed, quotatest.Aligned, quotatest.Sliding, quotatest.Drained}
 	s := &quotatest.Service{Window: kinds[rng.IntN(len(kinds))], PerMinute: 5 + rng.IntN(60), PerDay: 200 + rng.IntN(2000)}
 	if rng.IntN(2) == 0 {
-		s.Skew = time.Duration(rng.Int64N(int64(20*time.Minute))) - 10*time.Minute
+		s.Skew = time.Duration(rng.Int64N(int64(20*minute))) - 10*minute
 	}
 	start := time.Unix(1_000_000_000+rng.Int64N(1e6), rng.Int64N(1e9))
-	w := &walk{t: t, rng: rng, now: start, service: s}
+	w := &walk{Assertions: require.New(t), rng: rng, now: start, service: s}
 	s.Clock = func() time.Time { return w.now }
 	switch rng.IntN(4) {
 	case 0:
@@ -63,38 +62,32 @@ func newWalk(t *testing.T, seed uint64) *walk {
 	return w
 }
 
-func (w *walk) failf(format string, args ...any) {
-	w.t.Helper()
-	for _, line := range w.log[max(0, len(w.log)-40):] {
-		w.t.Log(line)
-	}
-	w.t.Fatalf(format, args...)
-}
-
-func (w *walk) note(format string, args ...any) {
-	w.log = append(w.log, w.now.UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
-}
-
-// step takes one random step.
-func (w *walk) step() {
-	switch n := w.rng.IntN(100); {
-	case n < 45:
-		w.admit()
-	case n < 65:
-		w.arrive()
-	case n < 85:
-		w.receive()
-	case n < 88:
-		w.drop()
-	case n < 89 && w.foreign:
-		for range 1 + w.rng.IntN(5) {
-			w.service.Answer()
+// run takes random steps, and then lets all responses come back.
+func (w *walk) run(steps int) {
+	for range steps {
+		switch n := w.rng.IntN(100); {
+		case n < 45:
+			w.admit()
+		case n < 65:
+			w.arrive()
+		case n < 85:
+			w.receive()
+		case n < 88:
+			if f := w.pick(false); f != nil {
+				w.settle(f, quota.Observation{}) // it was not sent
+			}
+		case n < 89 && w.foreign:
+			for range 1 + w.rng.IntN(5) {
+				w.service.Answer()
+			}
+		default:
+			w.now = w.now.Add(time.Duration(w.rng.Int64N(int64(300 * time.Millisecond))))
 		}
-	default:
-		w.now = w.now.Add(time.Duration(w.rng.Int64N(int64(300 * time.Millisecond))))
+		w.Equal(len(w.flights), w.budget.InFlight())
 	}
-	if len(w.flights) != w.budget.InFlight() {
-		w.failf("%d requests are in flight, the budget counts %d", len(w.flights), w.budget.InFlight())
+	for len(w.flights) > 0 {
+		w.arrive()
+		w.receive()
 	}
 }
 
@@ -105,15 +98,11 @@ func (w *walk) admit() {
 		w.wait(why)
 		return
 	}
-	w.note("admitted, %d in flight", len(w.flights)+1)
 	w.stuck = 0
-	if w.now.Before(w.gate) {
-		w.failf("admitted %v before the gate opens", w.gate.Sub(w.now))
-	}
+	w.False(w.now.Before(w.gate), "before the gate opens")
 	if w.rejected {
-		if n := w.sinceGate(); n > 0 && w.now.Sub(w.flights[len(w.flights)-1].sent) < 10*time.Second {
-			w.failf("a second request after a 429")
-		}
+		sinceGate := slices.ContainsFunc(w.flights, func(f *flight) bool { return !f.sent.Before(w.gate) })
+		w.False(sinceGate && w.now.Sub(w.flights[len(w.flights)-1].sent) < 10*second, "a second request after a 429")
 	}
 	w.flights = append(w.flights, &flight{slot: s, sent: w.now})
 }
@@ -123,31 +112,24 @@ func (w *walk) wait(why quota.Wait) {
 	if len(w.flights) > 0 {
 		return
 	}
-	if w.stuck++; w.stuck > 3 {
-		w.failf("no request can go, and nothing is in flight: %+v", why)
-	}
-	if !why.Wake.After(w.now) {
-		w.failf("nothing is on its way, and there is no time to wake: %+v", why)
-	}
-	w.note("waits %v for %s", why.Wake.Sub(w.now), why.Reason)
+	w.stuck++
+	w.LessOrEqual(w.stuck, 3, "no request can go, and nothing is in flight: %+v", why)
+	w.True(why.Wake.After(w.now), "nothing is in flight, and there is no time to wake: %+v", why)
 	w.now = why.Wake
 }
 
 // arrive lets a request reach the service.
 func (w *walk) arrive() {
-	if f := w.pick(func(f *flight) bool { return f.response == nil }); f != nil {
+	if f := w.pick(false); f != nil {
 		o := w.service.Answer()
-		w.note("service: %d, %d left", o.StatusCode, o.RateLimit.Remaining)
-		if o.StatusCode == http.StatusTooManyRequests && w.honest {
-			w.failf("rejected")
-		}
+		w.False(o.StatusCode == http.StatusTooManyRequests && w.honest, "rejected")
 		f.response = &o
 	}
 }
 
 // receive lets a response come back.
 func (w *walk) receive() {
-	f := w.pick(func(f *flight) bool { return f.response != nil })
+	f := w.pick(true)
 	if f == nil {
 		return
 	}
@@ -157,26 +139,15 @@ func (w *walk) receive() {
 	// again.
 	lossy := !w.honest || w.service.Window == quotatest.Fixed || w.service.Window == quotatest.Aligned
 	switch n := w.rng.IntN(60); {
-	case !lossy:
-	case n == 0:
+	case lossy && n == 0:
 		o.Received = time.Time{}
-	case n == 1:
-		if o.StatusCode == http.StatusOK {
-			o = quota.Observation{Sent: o.Sent, Received: o.Received, StatusCode: http.StatusBadGateway}
-		}
+	case lossy && n == 1 && o.StatusCode == http.StatusOK:
+		o = quota.Observation{Sent: o.Sent, Received: o.Received, StatusCode: http.StatusBadGateway}
 	}
 	w.settle(f, o)
 }
 
-// drop ends a request that was not sent.
-func (w *walk) drop() {
-	if f := w.pick(func(f *flight) bool { return f.response == nil }); f != nil {
-		w.settle(f, quota.Observation{})
-	}
-}
-
 func (w *walk) settle(f *flight, o quota.Observation) {
-	w.note("response %d, %d left", o.StatusCode, o.RateLimit.Remaining)
 	w.flights = slices.DeleteFunc(w.flights, func(g *flight) bool { return g == f })
 	w.budget.Settle(f.slot, &o, w.now)
 	switch {
@@ -191,21 +162,11 @@ func (w *walk) settle(f *flight, o quota.Observation) {
 	}
 }
 
-// sinceGate returns the number of requests in flight that were sent after the gate opened.
-func (w *walk) sinceGate() (n int) {
-	for _, f := range w.flights {
-		if !f.sent.Before(w.gate) {
-			n++
-		}
-	}
-	return n
-}
-
-// pick returns a random flight for which is returns true; nil if there is none.
-func (w *walk) pick(is func(*flight) bool) *flight {
+// pick returns a random flight that has reached the service, or has not; nil if there is none.
+func (w *walk) pick(arrived bool) *flight {
 	var found []*flight
 	for _, f := range w.flights {
-		if is(f) {
+		if arrived == (f.response != nil) {
 			found = append(found, f)
 		}
 	}
@@ -213,17 +174,6 @@ func (w *walk) pick(is func(*flight) bool) *flight {
 		return nil
 	}
 	return found[w.rng.IntN(len(found))]
-}
-
-// run takes steps, and then lets all responses come back.
-func (w *walk) run(steps int) {
-	for range steps {
-		w.step()
-	}
-	for len(w.flights) > 0 {
-		w.arrive()
-		w.receive()
-	}
 }
 
 // TestBudgetRandomSteps takes 1,000,000 steps with PETSTORE_STEPS=1000000.
@@ -236,9 +186,8 @@ func TestBudgetRandomSteps(t *testing.T) {
 		steps = n
 	}
 	for seed := range uint64(steps / each) {
-		newWalk(t, seed).run(each)
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
+		if !t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { newWalk(t, seed).run(each) }) {
+			return
 		}
 	}
 }
@@ -246,4 +195,56 @@ func TestBudgetRandomSteps(t *testing.T) {
 func FuzzBudget(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) { newWalk(t, seed).run(1000) })
+}
+
+// Deployments that grow while they are at work stay within the limit (rule 10). bench/sim runs more.
+func TestBudgetGrowth(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{1, 1}, {4, 2}, {4, 4}, {6, 2}, {8, 8}} {
+		for _, perMinute := range []int{60, 300} {
+			for _, demand := range []float64{0.4, 1.2, 2.5} {
+				for _, told := range []quotatest.Told{quotatest.Untold, quotatest.ToldOld, quotatest.Leaving} {
+					if size[0] == 8 && (perMinute == 60 || told != quotatest.Untold) {
+						continue
+					}
+					g := quotatest.Growth{
+						Old: size[0], New: size[1], PerMinute: perMinute, Demand: demand, Told: told,
+						Window: quotatest.Fixed, CatchUp: true, Seed: 1,
+					}
+					got := g.Run()
+					assert.Zero(t, got.Bans, "bans: %+v", g)
+					assert.LessOrEqual(t, got.Worst, 2, "429s: %+v", g)
+					assert.GreaterOrEqual(t, got.Share, 0.8, "share: %+v", g)
+				}
+			}
+		}
+	}
+}
+
+// Processes that want more than the key has share it, whether they start together or one after the
+// other.
+func TestBudgetHerds(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{2, 4, 8, 16} {
+		for _, apart := range []time.Duration{0, 20 * second} {
+			assert.Zero(t, herd(n, n, apart).Rejected(), "429s of %d, told", n)
+			if n < 16 {
+				assert.Zero(t, herd(n, 0, apart).Bans(), "bans of %d, untold", n)
+			}
+		}
+	}
+}
+
+// herd has n processes use a key of 60 requests a minute.
+func herd(n, told int, apart time.Duration) *quotatest.Service {
+	start := time.Unix(1_000_000_020, 0)
+	var processes []*quotatest.Process
+	for i := range n {
+		p := &quotatest.Process{Workers: 8, Start: start.Add(time.Duration(i) * apart)}
+		p.Budget.Processes = told
+		processes = append(processes, p)
+	}
+	s := &quotatest.Service{Window: quotatest.Fixed, PerMinute: 60, BanAfter: 5}
+	quotatest.Run(s, rand.New(rand.NewPCG(1, 1)), processes, start, start.Add(time.Duration(n)*apart+5*minute))
+	return s
 }

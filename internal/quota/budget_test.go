@@ -16,6 +16,12 @@ import (
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+const (
+	forMinute = quota.Reason(quota.Minute)
+	minute    = time.Minute
+	second    = time.Second
+)
+
 // process is a process with one budget, in its own time.
 type process struct {
 	t   *testing.T
@@ -28,13 +34,13 @@ func newProcess(t *testing.T) *process {
 	return &process{t: t, now: time.Unix(1_000_000_020, 0), Budget: quota.Budget{Processes: 1}}
 }
 
-// newSharedProcess returns a process that does not know whether others use the key. The first of 60
-// requests has opened a window until reset.
-func newSharedProcess(t *testing.T) (p *process, reset time.Time) {
+// newSharedProcess returns a process that does not know whether others use the key. The first
+// request has opened a window of a minute.
+func newSharedProcess(t *testing.T, limit int) (p *process, reset time.Time) {
 	p = newProcess(t)
 	p.Processes = 0
-	reset = p.now.Add(time.Minute)
-	p.respond(p.send(), 60, 59, reset)
+	reset = p.now.Add(minute)
+	p.respond(p.send(), limit, limit-1, reset)
 	return p, reset
 }
 
@@ -45,6 +51,15 @@ func (p *process) send() quota.Slot {
 	return s
 }
 
+// admits sends n requests, and checks that one more has to wait for that reason.
+func (p *process) admits(n int, why quota.Reason) {
+	p.t.Helper()
+	for range n {
+		p.send()
+	}
+	assert.Equal(p.t, why, p.blocked().Reason)
+}
+
 func (p *process) blocked() quota.Wait {
 	p.t.Helper()
 	_, w, ok := p.Admit(p.now, false)
@@ -52,38 +67,69 @@ func (p *process) blocked() quota.Wait {
 	return w
 }
 
+// closed returns for how long nothing can be sent.
+func (p *process) closed() time.Duration {
+	p.t.Helper()
+	return p.blocked().Until.Sub(p.now)
+}
+
+// outcome is that of a request that was sent now, with the Date of an exact clock.
+func (p *process) outcome(status, limit, remaining int, reset time.Time) *quota.Observation {
+	return &quota.Observation{
+		Sent: p.now, Received: p.now, StatusCode: status, Date: p.now.Truncate(second),
+		RateLimit: quota.RateLimit{Limit: limit, Remaining: remaining, Reset: reset},
+	}
+}
+
 func (p *process) respond(s quota.Slot, limit, remaining int, reset time.Time) {
-	p.Settle(s, &quota.Observation{
-		Sent: p.now, Received: p.now, StatusCode: http.StatusOK, Date: p.now.Truncate(time.Second),
-		RateLimit: quota.RateLimit{limit, remaining, reset},
-	}, p.now)
+	p.Settle(s, p.outcome(http.StatusOK, limit, remaining, reset), p.now)
+}
+
+// respondTo sends a request for each Remaining, and gets its response.
+func (p *process) respondTo(limit int, reset time.Time, remaining ...int) {
+	p.t.Helper()
+	for _, n := range remaining {
+		p.respond(p.send(), limit, n, reset)
+	}
+}
+
+// take sends a request, and gets its response after a time.
+func (p *process) take(took time.Duration, limit, remaining int, reset time.Time) {
+	p.t.Helper()
+	slot, sent := p.send(), p.now
+	p.now = p.now.Add(took)
+	o := p.outcome(http.StatusOK, limit, remaining, reset)
+	o.Sent = sent
+	p.Settle(slot, o, p.now)
 }
 
 // reject has the next request get a 429.
 func (p *process) reject(limit, remaining int, reset time.Time, retryAfter time.Duration) {
 	p.t.Helper()
-	p.Settle(p.send(), &quota.Observation{
-		Sent: p.now, Received: p.now, StatusCode: http.StatusTooManyRequests, RetryAfter: retryAfter,
-		Date: p.now.Truncate(time.Second), RateLimit: quota.RateLimit{limit, remaining, reset},
-	}, p.now)
+	o := p.outcome(http.StatusTooManyRequests, limit, remaining, reset)
+	o.RetryAfter = retryAfter
+	p.Settle(p.send(), o, p.now)
+}
+
+// fail has a request get a response without headers.
+func (p *process) fail(s quota.Slot) {
+	p.Settle(s, p.outcome(http.StatusBadGateway, 0, 0, time.Time{}), p.now)
 }
 
 // open gets the first two responses of a window that ends after a minute.
 func (p *process) open(limit, remaining int) time.Time {
-	reset := p.now.Add(time.Minute)
-	p.respond(p.send(), limit, remaining+1, reset)
-	p.respond(p.send(), limit, remaining, reset)
+	reset := p.now.Add(minute)
+	p.respondTo(limit, reset, remaining+1, remaining)
 	return reset
 }
 
 func TestBudget(t *testing.T) {
 	t.Run("admits no more requests than there is room for", func(t *testing.T) {
-		p := newProcess(t)
-		p.open(10, 8)
-		for range 8 {
-			p.send()
+		for _, before := range []int{0, 2} { // requests of the process before it was restarted
+			p := newProcess(t)
+			p.respondTo(10, p.now.Add(minute), 9-before)
+			p.admits(9-before, forMinute)
 		}
-		assert.Equal(t, quota.Reason(quota.Minute), p.blocked().Reason)
 	})
 	t.Run("an earlier response never raises what a later one lowered", func(t *testing.T) {
 		p := newProcess(t)
@@ -95,15 +141,15 @@ func TestBudget(t *testing.T) {
 	})
 	t.Run("a Remaining that counts requests in flight already is no used-up window", func(t *testing.T) {
 		p := newProcess(t)
-		reset := p.now.Add(time.Minute)
-		p.respond(p.send(), 4, 3, reset)
+		reset := p.now.Add(minute)
+		p.respondTo(4, reset, 3)
 		first, second := p.send(), p.send()
 		p.respond(second, 4, 1, reset) // the service has counted first, too
 		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
 		assert.Equal(t, p.now, p.Earliest(p.now, 0, false))
+		assert.Equal(t, reset, p.Earliest(p.now, 1, false), "after one other")
 		p.respond(first, 4, 2, reset)
-		p.send()
-		assert.Equal(t, quota.Reason(quota.Minute), p.blocked().Reason)
+		p.admits(1, forMinute)
 	})
 	t.Run("a request without a response counts as spent until a later response", func(t *testing.T) {
 		p := newProcess(t)
@@ -112,42 +158,24 @@ func TestBudget(t *testing.T) {
 		p.Settle(lost, &quota.Observation{Sent: p.now}, p.now)
 		p.respond(kept, 10, 7, reset)
 		assert.Equal(t, 6, p.RateLimit().Remaining)
-		p.respond(p.send(), 10, 6, reset) // the lost request may still be in flight
+		p.respondTo(10, reset, 6) // the lost request may still be in flight
 		assert.Equal(t, 5, p.RateLimit().Remaining)
-		p.now = p.now.Add(time.Second)
-		p.respond(p.send(), 10, 5, reset) // the lost request never arrived, or this response counts it
+		p.now = p.now.Add(second)
+		p.respondTo(10, reset, 5) // the lost request never arrived, or this response counts it
 		assert.Equal(t, 5, p.RateLimit().Remaining)
 	})
-	t.Run("a request that was not sent costs nothing", func(t *testing.T) {
-		p := newProcess(t)
-		p.open(10, 8)
-		p.Settle(p.send(), &quota.Observation{Received: p.now}, p.now)
-		assert.Equal(t, 8, p.RateLimit().Remaining)
-		assert.Zero(t, p.InFlight())
-	})
-	t.Run("a request that was not tried changes nothing", func(t *testing.T) {
+	t.Run("a request that was not sent changes nothing", func(t *testing.T) {
 		p := newProcess(t)
 		for range 10 {
 			p.Settle(p.send(), &quota.Observation{}, p.now)
 		}
-		p.send()
-		p.blocked()
+		p.admits(1, quota.ForResponse)
 		for range 10 {
-			p.now = p.now.Add(time.Second) // without a response, so that another one may follow
+			p.now = p.now.Add(second) // without a response, so that another one may follow
 			p.Settle(p.send(), &quota.Observation{}, p.now)
-			p.send()
-			p.blocked()
+			p.admits(1, quota.ForResponse)
 		}
-	})
-	t.Run("up to four requests that cannot be sent go ahead together", func(t *testing.T) {
-		p := newProcess(t)
-		for range 5 {
-			p.Settle(p.send(), &quota.Observation{Received: p.now}, p.now)
-		}
-		for range 4 {
-			p.send()
-		}
-		p.blocked()
+		assert.Equal(t, 11, p.InFlight())
 	})
 	t.Run("a caller that gives up delays no other", func(t *testing.T) {
 		p := newProcess(t)
@@ -159,8 +187,29 @@ func TestBudget(t *testing.T) {
 	t.Run("a response without headers changes no limit", func(t *testing.T) {
 		p := newProcess(t)
 		reset := p.open(10, 8)
-		p.Settle(p.send(), &quota.Observation{Sent: p.now, Received: p.now, StatusCode: http.StatusBadGateway}, p.now)
-		assert.Equal(t, quota.RateLimit{10, 7, reset}, p.RateLimit())
+		p.fail(p.send())
+		assert.Equal(t, quota.RateLimit{Limit: 10, Remaining: 7, Reset: reset}, p.RateLimit())
+	})
+	t.Run("without headers two are in flight, after a 429 one", func(t *testing.T) {
+		p := newProcess(t)
+		p.fail(p.send())
+		slots := []quota.Slot{p.send(), p.send()}
+		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
+		p.fail(slots[0])
+		p.fail(slots[1])
+		p.reject(0, 0, time.Time{}, second)
+		p.now = p.now.Add(second)
+		p.fail(p.send())
+		p.admits(1, quota.ForResponse)
+	})
+	t.Run("forgets everything if the clock goes back", func(t *testing.T) {
+		p := newProcess(t)
+		p.open(10, 8)
+		old := p.send()
+		p.now = p.now.Add(-time.Hour)
+		p.open(10, 8)
+		p.respond(old, 10, 0, p.now.Add(minute))
+		p.admits(8, forMinute)
 	})
 }
 
@@ -169,66 +218,72 @@ func TestBudgetWindow(t *testing.T) {
 		p := newProcess(t)
 		old := p.open(10, 8)
 		late := p.send()
-		p.now = p.now.Add(70 * time.Second)
-		p.respond(p.send(), 10, 9, p.now.Add(time.Minute))
+		p.now = p.now.Add(70 * second)
+		p.respondTo(10, p.now.Add(minute), 9)
 		p.respond(late, 10, 0, old)
 		assert.Equal(t, 9, p.RateLimit().Remaining)
 	})
 	t.Run("follows a higher plan inside a window", func(t *testing.T) {
 		p := newProcess(t)
-		reset := p.open(10, 8)
-		p.respond(p.send(), 100, 97, reset)
+		p.respondTo(100, p.open(10, 8), 97)
 		assert.Equal(t, 97, p.RateLimit().Remaining)
 	})
 	t.Run("recognises the day by its Reset", func(t *testing.T) {
 		p := newProcess(t)
-		p.respond(p.send(), 1000, 0, p.now.Add(5*time.Hour))
+		p.respondTo(1000, p.now.Add(5*time.Hour), 0)
 		assert.Equal(t, quota.Reason(quota.Day), p.blocked().Reason)
-		p.now = p.now.Add(5*time.Hour + time.Second)
-		p.send()
-		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
+		p.now = p.now.Add(5*time.Hour + second)
+		p.admits(1, quota.ForResponse)
 	})
 	t.Run("is independent of a skewed clock", func(t *testing.T) {
-		for _, skew := range []time.Duration{0, 10 * time.Minute, -10 * time.Minute} {
-			t.Run(skew.String(), func(t *testing.T) {
-				p := newProcess(t)
-				p.Settle(p.send(), &quota.Observation{
-					Sent: p.now, Received: p.now, StatusCode: http.StatusOK, Date: p.now.Add(skew),
-					RateLimit: quota.RateLimit{10, 0, p.now.Add(skew + 40*time.Second)},
-				}, p.now)
-				assert.Equal(t, 41*time.Second, p.blocked().Until.Sub(p.now), "skew %v", skew)
-			})
+		for _, skew := range []time.Duration{0, 10 * minute, -10 * minute} {
+			p := newProcess(t)
+			o := p.outcome(http.StatusOK, 10, 0, p.now.Add(skew+40*second))
+			o.Date = o.Date.Add(skew)
+			p.Settle(p.send(), o, p.now)
+			assert.Equal(t, 41*second, p.closed(), "skew %v", skew)
+		}
+	})
+	t.Run("without Date, a clock may be minutes wrong", func(t *testing.T) {
+		for left, want := range map[time.Duration]time.Duration{
+			40 * second: 41 * second, 69 * second: minute, 70 * second: minute, 10 * minute: minute,
+			time.Hour - second: time.Hour, time.Hour - 2*second: minute, -second: minute, second: 2 * second,
+		} {
+			p := newProcess(t)
+			o := p.outcome(http.StatusOK, 10, 0, p.now.Add(left))
+			o.Date = time.Time{}
+			p.Settle(p.send(), o, p.now)
+			assert.Equal(t, want, p.closed(), "Reset in %v", left)
 		}
 	})
 	t.Run("takes an absurd Reset for a minute", func(t *testing.T) {
 		p := newProcess(t)
 		for _, reset := range []time.Time{{}, time.Unix(0, 0), p.now, time.UnixMilli(0).AddDate(50_000, 0, 0)} {
 			p.Budget = quota.Budget{}
-			p.respond(p.send(), 10, 0, reset)
-			assert.Equal(t, time.Minute, p.blocked().Until.Sub(p.now), "Reset %v", reset)
+			p.respondTo(10, reset, 0)
+			assert.Equal(t, minute, p.closed(), "Reset %v", reset)
 		}
 	})
 	t.Run("adds a margin after a Reset that was early", func(t *testing.T) {
 		p := newProcess(t)
-		p.respond(p.send(), 10, 0, p.now.Add(30*time.Second))
-		p.now = p.now.Add(31 * time.Second)
-		p.reject(10, 0, p.now, time.Second)
-		p.now = p.now.Add(time.Second)
-		p.respond(p.send(), 10, 0, p.now.Add(30*time.Second))
-		assert.Equal(t, 32*time.Second, p.blocked().Until.Sub(p.now))
+		p.respondTo(10, p.now.Add(30*second), 0)
+		p.now = p.now.Add(31 * second)
+		p.reject(10, 0, p.now, second)
+		p.now = p.now.Add(second)
+		p.respondTo(10, p.now.Add(30*second), 0)
+		assert.Equal(t, 32*second, p.closed())
 	})
 	t.Run("a sliding window without a Reset has room a minute after its oldest request", func(t *testing.T) {
 		p := newProcess(t)
-		reset := p.now.Add(-time.Hour)
-		first := p.now
+		reset, first := p.now.Add(-time.Hour), p.now
 		for remaining := 2; remaining >= 0; remaining-- {
-			p.respond(p.send(), 3, remaining, reset)
-			p.now = p.now.Add(10 * time.Second)
+			p.respondTo(3, reset, remaining)
+			p.now = p.now.Add(10 * second)
 		}
-		assert.Equal(t, first.Add(time.Minute), p.blocked().Until)
-		p.now = first.Add(time.Minute)
-		p.respond(p.send(), 3, 0, reset) // the oldest request has left the window, and this one is in it
-		assert.Equal(t, first.Add(70*time.Second), p.blocked().Until)
+		assert.Equal(t, first.Add(minute), p.blocked().Until)
+		p.now = first.Add(minute)
+		p.respondTo(3, reset, 0) // the oldest request has left the window, and this one is in it
+		assert.Equal(t, first.Add(70*second), p.blocked().Until)
 	})
 	t.Run("takes no room for each request without a Reset", func(t *testing.T) {
 		p := newProcess(t)
@@ -240,16 +295,57 @@ func TestBudgetWindow(t *testing.T) {
 			p.now = p.now.Add(500 * time.Microsecond)
 		}
 		runtime.ReadMemStats(&after)
-		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), "bytes")
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(20<<20), "bytes")
 	})
 	t.Run("a minute of the wall clock ends on its Reset", func(t *testing.T) {
 		p := newProcess(t)
-		reset := p.now.Truncate(time.Minute).Add(time.Minute)
-		p.now = reset.Add(-40 * time.Second) // the window is older than the first request
-		p.respond(p.send(), 10, 0, reset)
+		reset := p.now.Truncate(minute).Add(minute)
+		p.now = reset.Add(-40 * second) // the window is older than the first request
+		p.respondTo(10, reset, 0)
 		assert.Equal(t, reset, p.blocked().Until)
 		p.now = reset
-		p.respond(p.send(), 10, 0, reset.Add(time.Minute))
-		assert.Equal(t, reset.Add(time.Minute), p.blocked().Until)
+		p.respondTo(10, reset.Add(minute), 0)
+		assert.Equal(t, reset.Add(minute), p.blocked().Until)
 	})
+}
+
+func TestBudgetEarliest(t *testing.T) {
+	p := newProcess(t)
+	reset := p.open(10, 8)
+	end := reset // a window of a minute that was open at the first response
+	for before, want := range map[int]time.Time{
+		0: p.now, 7: p.now, 8: end, 17: end, 18: end.Add(minute), 28: end.Add(2 * minute),
+	} {
+		assert.Equal(t, want, p.Earliest(p.now, before, false), "%d before it", before)
+	}
+	assert.Equal(t, end, p.Earliest(p.now, 7, true), "the last one is not for background requests")
+	p.send()
+	assert.Equal(t, p.now, p.Earliest(p.now, 6, false), "one is in flight")
+	assert.Equal(t, end, p.Earliest(p.now, 7, false), "one is in flight")
+	p.now = end.Add(second)
+	p.respondTo(10, p.now.Add(minute), 0)
+	p.now = p.now.Add(61 * second) // the next one is a probe
+	for before, want := range map[int]time.Duration{0: 0, 19: 0, 20: minute, 30: 2 * minute} {
+		assert.Equal(t, want, p.Earliest(p.now, before, false).Sub(p.now), "%d before the one after a probe", before)
+	}
+}
+
+// The second response narrows what the Date of the first showed about the service's clock.
+func TestBudgetClock(t *testing.T) {
+	for _, test := range []struct{ gap, ahead, want time.Duration }{
+		{900 * time.Millisecond, 0, second + 90*time.Microsecond}, // a Date without its fraction; drift
+		{second, -second, second + 100*time.Microsecond},          // may be the same clock
+		{second, second, 0},
+		{second, -2 * second, 3 * second}, // the clock was set
+		{second, 5 * second, -4 * second},
+	} {
+		p := newProcess(t)
+		reset := p.now.Add(40 * second)
+		p.respondTo(10, reset, 5)
+		p.now = p.now.Add(test.gap)
+		o := p.outcome(http.StatusOK, 10, 0, reset)
+		o.Date = o.Date.Add(test.ahead)
+		p.Settle(p.send(), o, p.now)
+		assert.Equal(t, test.want, p.blocked().Until.Sub(reset), "%+v", test)
+	}
 }

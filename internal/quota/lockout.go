@@ -2,10 +2,6 @@ package quota
 
 import "time"
 
-// resetMargin is added to each Reset once a window has ended later than its Reset. One second is
-// the grain of Reset.
-const resetMargin = time.Second
-
 // Scope is the limit that refuses a request. The zero Scope means that it is not known.
 type Scope string
 
@@ -30,7 +26,7 @@ type lockout struct {
 func (b *Budget) Reopen(now time.Time) bool {
 	b.observe(now)
 	l := &b.lockout
-	usedUp := b.epoch > 0 && !l.rejected && !Passed(now, b.end) && b.left() <= b.reserve(false)
+	usedUp := !l.rejected && !Passed(now, b.end) && b.left() <= b.reserve(false)
 	if Passed(now, l.until) && !usedUp {
 		return false
 	}
@@ -46,97 +42,67 @@ func (b *Budget) reject(s Slot, o Observation) {
 		l.count++
 		l.streak++
 	}
-	if !l.rejected {
-		b.unexpected429(s, &o)
+	switch {
+	case l.rejected:
+	case s.probe && s.epoch > 0: // the window was assumed to be over, but was not
+		b.margin = resetGrain
+	case !s.probe && o.RateLimit.Remaining == 0 && o.RetryAfter <= windowLength:
+		b.others.trust = shared // another process used up the window
 	}
 	switch {
 	case b.freesOneByOne(&o):
-		o.RetryAfter = windowLength / 2
+		o.RetryAfter = max(o.RetryAfter, windowLength/2)
 	case b.slides && b.isShared():
 		// All processes that share a sliding window wait for the same request to leave it. The one
 		// that got a 429 leaves what becomes free to the others.
 		o.RetryAfter = max(o.RetryAfter, windowLength)
 	}
 	l.rejected = true
-	if until, scope := b.lockedUntil(&o); until.After(l.until) {
+	opens, scope := b.after429(&o)
+	if until := Later(opens, o.Received.Add(b.backoff(opens.IsZero()))); until.After(l.until) {
 		l.until, l.scope = until, scope
-	}
-}
-
-// unexpected429 learns from a 429 to a request for which there should have been room.
-func (b *Budget) unexpected429(s Slot, o *Observation) {
-	switch {
-	case s.probe && s.epoch > 0: // the window was assumed to be over, but was not
-		b.margin = resetMargin
-		b.distrust = b.distrust || !b.offset.known
-	case !s.probe && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 && o.RetryAfter <= windowLength:
-		b.others.trust = shared // another process used up the window
 	}
 }
 
 // freesOneByOne reports whether short lockouts follow each other, without headers. The service then
 // counts in a sliding window, in which requests become free one by one.
 func (b *Budget) freesOneByOne(o *Observation) bool {
-	return b.epoch == 0 && b.lockout.count > 1 && o.Received.Sub(b.lockout.until) < windowLength &&
-		o.RetryAfter > 0 && o.RetryAfter < windowLength/2
-}
-
-// lockedUntil returns the end of the lockout after a 429, and the limit that causes it.
-func (b *Budget) lockedUntil(o *Observation) (time.Time, Scope) {
-	grain := b.grain()
-	if o.RetryAfter > 0 {
-		grain = 0 // Retry-After is rounded up
-	}
-	end, usable := b.endWithin(o, o.Received, grain)
-	if o.RateLimit.Limit <= 0 || !usable {
-		end = time.Time{}
-	}
-	least := o.Received.Add(b.backoff(end.IsZero() && o.RetryAfter <= 0))
-	return Later(opensAt(o, end), least), scopeOf(o, end)
+	return b.epoch == 0 && o.RetryAfter > 0 && o.Received.Sub(b.lockout.until) < windowLength
 }
 
 // After429 returns the time from which a 429 allows the next request, zero if it does not say, and the
 // limit that causes it: as far as this response alone shows.
 func After429(o *Observation) (opens time.Time, scope Scope) {
-	end := o.RateLimit.Reset
-	if !o.Date.IsZero() {
-		end = o.Received.Add(end.Sub(o.Date))
+	var b Budget
+	b.offset.narrow(o)
+	return b.after429(o)
+}
+
+// after429 is After429 with what earlier responses have shown. The end of the window counts if it is
+// used up, or if there is no Retry-After.
+func (b *Budget) after429(o *Observation) (opens time.Time, scope Scope) {
+	end, usable := b.endOf(o, o.Received)
+	if o.RetryAfter > 0 { // which is rounded up
+		opens = o.Received.Add(o.RetryAfter)
+		end, usable = b.endWithin(o, o.Received, 0)
 	}
-	if left := end.Sub(o.Received); o.RateLimit.Limit <= 0 || left <= 0 || left > longestWindow {
+	if !usable {
 		end = time.Time{}
 	}
-	return opensAt(o, end), scopeOf(o, end)
-}
-
-// opensAt returns the time from which a 429, whose window ends at end, allows the next request;
-// zero if the response does not say. The end counts if the window is used up, or if there is no
-// Retry-After.
-func opensAt(o *Observation, end time.Time) time.Time {
-	var at time.Time
-	if o.RetryAfter > 0 {
-		at = o.Received.Add(o.RetryAfter)
+	if o.RateLimit.Remaining == 0 || opens.IsZero() {
+		opens = Later(opens, end)
 	}
-	if o.RateLimit.Remaining == 0 || at.IsZero() {
-		at = Later(at, end)
-	}
-	return at
-}
-
-// scopeOf returns the limit of a 429 whose window ends at end; a zero end means that it is not
-// known.
-func scopeOf(o *Observation, end time.Time) Scope {
-	const slack = 2 * time.Second // Retry-After and Reset are both rounded
-	opens := opensAt(o, end)
 	if end.IsZero() {
 		end = o.Received.Add(windowLength)
 	}
+	const slack = 2 * time.Second // Retry-After and Reset are both rounded
 	switch {
 	case opens.Sub(end) > slack:
-		return Ban
+		return opens, Ban
 	case opens.Sub(o.Received) > windowLength+slack:
-		return Day
+		return opens, Day
 	}
-	return Minute
+	return opens, Minute
 }
 
 // backoff returns the shortest lockout after a 429. It is 0 after the first 429 in a row that has

@@ -3,6 +3,7 @@ package quota
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -37,10 +38,6 @@ const (
 	strangePart = 4
 )
 
-// blindInFlight is how many requests may be in flight while no response has had a limit, until the
-// first 429; afterwards one.
-const blindInFlight = 2
-
 // others is what is known about other processes that use the key.
 type others struct {
 	// trust is the number of responses in a row that proved that nobody else uses the key. A request
@@ -73,8 +70,7 @@ func (c *census) settle(s Slot, o *Observation) {
 		return
 	}
 	c.inFlight--
-	counted := o.RateLimit.Limit <= 0 || o.RateLimit.Remaining >= c.remaining
-	if !o.Sent.IsZero() && counted && o.StatusCode != http.StatusTooManyRequests {
+	if !o.Sent.IsZero() && o.RateLimit.Remaining >= c.remaining && o.StatusCode != http.StatusTooManyRequests {
 		c.unknown--
 	}
 }
@@ -88,7 +84,7 @@ func (b *Budget) takeCensus() {
 		*c = census{b.responses, b.remaining(), b.limit - b.remaining() - b.own - x.opening, b.inFlight, 0}
 	}
 	c.responses++
-	switch late := b.inFlight - b.recent.total; {
+	switch late := b.inFlight - len(b.recent); {
 	case c.unknown > c.inFlight:
 		x.trust = 0
 	case c.unknown <= 0, c.inFlight <= late:
@@ -131,9 +127,7 @@ func (b *Budget) inferOthers(s Slot, o *Observation, opened bool) {
 	}
 	// The estimate: as many as came during our request are in flight now. It falls slowly, by 1/8
 	// with each response, so that one quick response does not make others seem gone.
-	if span = max(span, took); span > 0 && came > 0 {
-		came = int((time.Duration(came)*x.took + span - 1) / span)
-	}
+	came = int(time.Duration(came) * x.took / max(span, took, 1))
 	x.inFlight = max(came, x.inFlight-(x.inFlight+7)/8)
 }
 
@@ -170,20 +164,12 @@ func (b *Budget) share() int {
 	return max(1, (left-2*x.inFlight)/part, min(fewAtOnce, (left-rushPart*x.inFlight)/fewPart))
 }
 
-// withoutHeaders returns how many requests may be in flight without rate limit headers (rule 8).
-func (b *Budget) withoutHeaders() int {
-	if b.lockout.count > 0 {
-		return 1
-	}
-	return blindInFlight
-}
-
-// mostPoints is the number of points after which half of the older ones are dropped, so that a
-// window takes little memory whatever its limit, and is known best for the latest time.
+// mostPoints is the number of points from which on the oldest one but the first is dropped, so that
+// a window takes little memory whatever its limit.
 const mostPoints = 32
 
 // history has how many requests of others a window had counted, at the times of its responses.
-type history struct{ points []point }
+type history []point
 
 type point struct {
 	at     time.Time
@@ -193,44 +179,37 @@ type point struct {
 // add adds what a response shows. Responses come in any order, so that a lower number is an earlier
 // one.
 func (h *history) add(at time.Time, others int) {
-	p := point{at, max(0, others)}
-	if n := len(h.points); n > 0 {
-		last := h.points[n-1]
-		p = point{Later(at, last.at), max(others, last.others)}
+	var last point
+	if n := len(*h); n > 0 {
+		last = (*h)[n-1]
 	}
-	if h.points = append(h.points, p); len(h.points) <= mostPoints {
-		return
+	*h = append(*h, point{Later(at, last.at), max(others, last.others)})
+	if len(*h) > mostPoints {
+		*h = slices.Delete(*h, 1, 2)
 	}
-	kept := h.points[:0]
-	for i, p := range h.points {
-		if i%2 == 0 || i >= mostPoints/2 {
-			kept = append(kept, p)
-		}
-	}
-	h.points = kept
 }
 
 // expect returns how many requests others have probably sent since the last response: as many as in
 // the same time before it, and half as many more, because processes that start send more.
-func (h *history) expect(now time.Time) int {
-	if len(h.points) == 0 {
+func (h history) expect(now time.Time) int {
+	if len(h) == 0 {
 		return 0
 	}
-	last := h.points[len(h.points)-1]
+	last := h[len(h)-1]
 	return int(1.5 * (float64(last.others) - h.at(last.at.Add(last.at.Sub(now)))))
 }
 
 // at returns how many requests of others the window had counted at a time. Between two responses
 // they came evenly, as far as known.
-func (h *history) at(t time.Time) float64 {
-	i := len(h.points) - 1
-	for i > 0 && h.points[i].at.After(t) {
+func (h history) at(t time.Time) float64 {
+	i := len(h) - 1
+	for i > 0 && h[i].at.After(t) {
 		i--
 	}
-	p := h.points[i]
-	if i+1 == len(h.points) || !p.at.Before(t) {
+	p := h[i]
+	if i+1 == len(h) || !p.at.Before(t) {
 		return float64(p.others)
 	}
-	next := h.points[i+1]
+	next := h[i+1]
 	return float64(p.others) + float64(next.others-p.others)*t.Sub(p.at).Seconds()/next.at.Sub(p.at).Seconds()
 }

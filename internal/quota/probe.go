@@ -1,6 +1,9 @@
 package quota
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// patience is how long a probe may be without a response before another one follows. One second
@@ -10,9 +13,6 @@ const (
 	// rejectedPatience is the same after a 429. It is longer, because another request may be the
 	// one for which the service bans the key.
 	rejectedPatience = 10 * time.Second
-	// unsentProbes is how many probes may be in flight while the service cannot be reached: 4 refused
-	// connections cost nothing, and all callers get their errors soon.
-	unsentProbes = 4
 )
 
 // probes counts the requests for whose responses all others wait (rule 4).
@@ -20,16 +20,16 @@ type probes struct {
 	inFlight int
 	at       time.Time // when the last one was admitted
 	from     time.Time // earliest time of the next one
-	unsent   int       // requests in a row that were not sent
 	silent   int       // requests in a row without a response
 }
 
 // settle records the outcome of a probe. Without a response, the next one has to wait, since the
 // service is in trouble. If the caller gave up, the outcome does not show the state of the service.
 func (a *probes) settle(o *Observation, now time.Time) {
+	a.inFlight--
 	switch {
 	case o.Sent.IsZero():
-		a.unsent++
+		a.at = time.Time{} // the next one need not wait for a response to this one
 	case o.Abandoned:
 	case o.Received.IsZero():
 		// 100 ms is a usual latency. The wait doubles until it is as long as patience.
@@ -49,7 +49,7 @@ func (b *Budget) needsProbe(now time.Time, reserve int) bool {
 	case b.lockout.rejected:
 		return true
 	case b.epoch == 0:
-		return !b.blind
+		return b.heard.IsZero()
 	case !Passed(now, b.end):
 		return false
 	}
@@ -62,21 +62,48 @@ func (b *Budget) needsProbe(now time.Time, reserve int) bool {
 // after rejectedPatience.
 func (b *Budget) mayProbe(now time.Time) (time.Time, bool) {
 	a := &b.probes
-	roomy := !b.lockout.rejected && (b.epoch == 0 || b.rolls())
-	most, again := 2, a.at.Add(rejectedPatience)
-	if roomy {
-		most, again = max(b.limit, 1+unsentProbes), a.at.Add(patience)
-	}
-	if b.epoch > 0 {
-		most = min(most, b.limit)
+	most, again := b.limit, a.at.Add(patience)
+	if b.lockout.rejected || b.epoch == 1 || b.slides {
+		most, again = min(2, b.limit), a.at.Add(rejectedPatience)
 	}
 	switch {
 	case !Passed(now, a.from):
 		return a.from, false
-	case a.inFlight == 0, roomy && a.inFlight < min(1+a.unsent, unsentProbes, most):
+	case a.inFlight == 0:
 		return time.Time{}, true
 	case b.epoch > 0 && a.inFlight >= most:
 		return time.Time{}, false
 	}
 	return again, Passed(now, again)
+}
+
+// late is the time after which a request in flight is late: five times the longest usual latency.
+const late = time.Second
+
+// recent has the times at which the requests in flight that are not late were admitted (rule 7), in
+// their order.
+type recent []time.Time
+
+// advance removes the requests that have become late.
+func (r *recent) advance(now time.Time) {
+	n := 0
+	for n < len(*r) && now.Sub((*r)[n]) >= late {
+		n++
+	}
+	*r = slices.Delete(*r, 0, n)
+}
+
+// remove removes a request that was admitted at that time, if it is not late.
+func (r *recent) remove(admitted time.Time) {
+	if at, found := slices.BinarySearchFunc(*r, admitted, time.Time.Compare); found {
+		*r = slices.Delete(*r, at, at+1)
+	}
+}
+
+// wake returns when the oldest request becomes late; zero if there is none.
+func (r recent) wake() time.Time {
+	if len(r) == 0 {
+		return time.Time{}
+	}
+	return r[0].Add(late)
 }

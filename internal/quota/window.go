@@ -2,6 +2,7 @@ package quota
 
 import (
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -37,9 +38,6 @@ type window struct {
 	slides bool // its Reset moves
 }
 
-// rolls reports whether, as far as known, a new window with its full limit follows this one.
-func (w *window) rolls() bool { return w.epoch > 1 && !w.slides }
-
 // scope returns the limit that this window belongs to.
 func (w *window) scope() Scope {
 	if w.day {
@@ -59,15 +57,17 @@ const (
 
 // compare returns to which window a response belongs. It compares Resets with each other. All are
 // times of the service's clock, so neither a wrong local clock nor the order of the responses
-// matters. usable is whether the Reset of this response is usable.
+// matters. Without a usable Reset, the window in which the request was sent decides.
 func (b *Budget) compare(s Slot, o *Observation, usable bool) windowOrder {
-	apart := o.RateLimit.Reset.Sub(b.reset)
+	apart, known := o.RateLimit.Reset.Sub(b.reset), s.epoch == b.epoch
 	switch {
 	case b.epoch == 0:
 		return windowNext
-	case !usable:
-		return b.compareByHand(s)
-	case b.reset.IsZero():
+	case !usable && !known && !s.over && !b.slides:
+		return windowPast
+	case !usable && known && s.over:
+		return windowNext // the request was sent after the end of the known window
+	case !usable, b.reset.IsZero():
 		return windowSame
 	case apart > sameWindow:
 		return windowNext
@@ -75,18 +75,6 @@ func (b *Budget) compare(s Slot, o *Observation, usable bool) windowOrder {
 		return windowPast
 	case apart < -sameWindow:
 		return windowNext // the service shows the window of another limit now
-	}
-	return windowSame
-}
-
-// compareByHand is compare without a usable Reset: the window in which the request was sent
-// decides.
-func (b *Budget) compareByHand(s Slot) windowOrder {
-	switch same := s.epoch == b.epoch; {
-	case !same && !s.over && !b.slides:
-		return windowPast
-	case same && s.over:
-		return windowNext // the request was sent after the end of the known window
 	}
 	return windowSame
 }
@@ -101,33 +89,23 @@ func (b *Budget) describe(s Slot, o *Observation, usable bool) {
 	if s.responses >= b.resetBy {
 		b.limit, b.shown = o.RateLimit.Limit, o.RateLimit.Reset
 	}
-	reset := o.RateLimit.Reset
+	reset, known := o.RateLimit.Reset, !b.reset.IsZero()
+	moved := !reset.Equal(b.reset)
 	switch {
 	case !usable:
 		b.describeByHand(o, opened || b.rose(s, o))
 		return
 	case reset.Before(b.reset) && s.responses < b.resetBy:
 		return
-	}
-	b.moveReset(s, o)
-	b.end, _ = b.endOf(o, b.start)
-	b.day = b.day || b.end.Sub(b.start) > windowLength
-}
-
-// moveReset updates the Reset of the window from a response that belongs to it.
-func (b *Budget) moveReset(s Slot, o *Observation) {
-	reset := o.RateLimit.Reset
-	moved := !reset.Equal(b.reset)
-	if !moved && !s.over {
-		return
-	}
-	if !b.reset.IsZero() {
+	case known && (moved || s.over):
 		b.start = o.Received // it slides: its old start may no longer be in it
 	}
 	if moved {
-		b.slides = b.slides || !b.reset.IsZero()
+		b.slides = b.slides || known
 		b.reset, b.resetBy = reset, b.responses
 	}
+	b.end, _ = b.endOf(o, b.start)
+	b.day = b.day || b.end.Sub(b.start) > windowLength
 }
 
 // describeByHand updates a window without a usable Reset. A fixed window is over one minute after
@@ -135,40 +113,16 @@ func (b *Budget) moveReset(s Slot, o *Observation) {
 func (b *Budget) describeByHand(o *Observation, more bool) {
 	fresh := o.RateLimit.Remaining >= o.RateLimit.Limit-1-b.inFlight
 	if more && fresh {
-		b.forget(len(b.counted)) // a new window: the requests of the old one are not in it
+		b.counted = nil // a new window: the requests of the old one are not in it
 	} else if more {
 		b.slides = b.slides || b.epoch > 1
 	}
 	if o.StatusCode != http.StatusTooManyRequests {
-		b.count(o)
+		b.count(o.Received)
 	}
-	for len(b.counted) > 0 && (hasLeft(b.counted[0].to, o) || b.total-b.counted[0].n >= b.limit) {
-		b.forget(1) // no window counts more
-	}
-	b.endByHand(o)
-}
-
-// hasLeft reports whether a request that was counted at a time had left its window when a response
-// came.
-func hasLeft(counted time.Time, o *Observation) bool {
-	return !o.Received.Before(counted.Add(windowLength))
-}
-
-// endByHand forgets what has left the window before a response, and finds the end of the window.
-func (b *Budget) endByHand(o *Observation) {
-	// unsure: entries that may have left the window before this response. Its Remaining then
-	// includes their room already.
-	unsure, sure := 0, b.total
-	for unsure < len(b.counted) && hasLeft(b.counted[unsure].from, o) {
-		sure -= b.counted[unsure].n
-		unsure++
-	}
-	if o.RateLimit.Limit-o.RateLimit.Remaining <= sure+b.inFlight {
-		b.forget(unsure) // all of these have left the window
-		unsure = 1
-	}
+	b.counted = slices.DeleteFunc(b.counted, func(t time.Time) bool { return !o.Received.Before(t.Add(windowLength)) })
 	if len(b.counted) > 0 {
-		b.end = b.counted[max(unsure, 1)-1].to.Add(windowLength + b.margin)
+		b.end = b.counted[0].Add(windowLength + b.margin)
 	}
 }
 
@@ -180,29 +134,20 @@ func (b *Budget) endByHand(o *Observation) {
 // are minutes of the wall clock end exactly on whole seconds. A window of one minute that was open
 // at start is over one minute later, also if the clocks allow a later end.
 func (b *Budget) endOf(o *Observation, start time.Time) (time.Time, bool) {
-	return b.endWithin(o, start, b.grain())
-}
-
-// grain returns by how much Reset may be rounded down.
-func (b *Budget) grain() time.Duration {
 	if b.minutes {
-		return 0
+		return b.endWithin(o, start, 0)
 	}
-	return resetGrain
+	return b.endWithin(o, start, resetGrain)
 }
 
 // endWithin is endOf for a Reset that is rounded down by at most grain.
 func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration) (time.Time, bool) {
-	const (
-		slack = 10 * time.Second // a window that seems too long by up to this is a minute
-		hour  = time.Hour        // clocks without a Date may differ by minutes, not by hours
-	)
+	const slack = 10 * time.Second // a window that seems too long by up to this is a minute
 	left := o.RateLimit.Reset.Sub(o.Received.Add(b.offset.lo - b.margin - grain))
 	if left > longestWindow+slack { // Reset or Date is wrong
 		return start.Add(windowLength), false
 	}
-	left = min(left, longestWindow)
-	end, most := o.Received.Add(left), start.Add(windowLength)
+	end, most := o.Received.Add(min(left, longestWindow)), start.Add(windowLength)
 	if off := end.Sub(most); off > 0 && off <= slack {
 		end = most
 	}
@@ -210,8 +155,8 @@ func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration)
 		return end, o.RateLimit.Reset.After(o.Date)
 	}
 	// Without a Date, a clock that is wrong by minutes is more likely than a window of minutes.
-	minutes := left > windowLength+slack && left < hour
-	return end, !b.distrust && left > 0 && !minutes
+	minutes := left > windowLength+slack && left < time.Hour
+	return end, left > 0 && !minutes
 }
 
 // isMinute reports whether windows are minutes of the wall clock; o is the first response of a
@@ -224,6 +169,63 @@ func (b *Budget) isMinute(o *Observation) bool {
 	const recent = 2 * time.Second // a window younger than this may have begun with the request
 	end, usable := b.endOf(o, o.Received)
 	return b.minutes || usable && end.Sub(o.Received) < windowLength-recent
+}
+
+// samples has the numbers from the responses of a window that are still valid. The order in which
+// the service counted the requests is not known. Therefore the lowest Remaining is valid until
+// there is a response to a request that was sent after the response with that Remaining came.
+type samples struct {
+	responses int      // number of outcomes so far, including those without a response
+	low       []sample // valid samples, increasing in both fields
+	// lost has the requests whose effect on Remaining is not known: until when they may reach the
+	// service.
+	lost []time.Time
+	// counted has the time of the last response in each second of the last minute, while Reset is
+	// not usable.
+	counted []time.Time
+}
+
+// sample is the Remaining of one response.
+type sample struct{ response, remaining int }
+
+// count adds a request to counted.
+func (r *samples) count(received time.Time) {
+	if last := len(r.counted) - 1; last >= 0 && received.Unix() <= r.counted[last].Unix() {
+		r.counted[last] = Later(r.counted[last], received)
+		return
+	}
+	r.counted = append(r.counted, received)
+}
+
+// stray is how long a request without a response may still be on its way after it was given up. One
+// second is far more than a request usually takes to reach the service.
+const stray = time.Second
+
+// remaining returns the lowest valid Remaining.
+func (r *samples) remaining() int {
+	if len(r.low) == 0 {
+		return 0
+	}
+	return r.low[0].remaining
+}
+
+// rose reports whether the Remaining of a response is above the lowest one, although its request
+// was sent after that one was known.
+func (r *samples) rose(s Slot, o *Observation) bool {
+	return len(r.low) > 0 && s.responses >= r.low[0].response && o.RateLimit.Remaining > r.low[0].remaining
+}
+
+// push adds a sample. Its request was sent at that time, when known responses had come.
+func (r *samples) push(known, response, remaining int, sent time.Time) {
+	r.forgetLost(sent)
+	r.low = slices.DeleteFunc(r.low, func(s sample) bool { return s.response <= known || s.remaining >= remaining })
+	r.low = append(r.low, sample{response, remaining})
+}
+
+// forgetLost drops the lost requests that had reached the service, or never will, when a request
+// was sent.
+func (r *samples) forgetLost(sent time.Time) {
+	r.lost = slices.DeleteFunc(r.lost, func(until time.Time) bool { return !sent.Before(until) })
 }
 
 // offset is the least by which the service's clock may be ahead of the local clock. The zero offset
