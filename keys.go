@@ -26,7 +26,7 @@ type keys struct {
 
 // keyState is what a client records about one of its keys.
 type keyState struct {
-	lockout lockout
+	lockout lockoutRecord
 	retries retry.Tokens
 	log     keyLog
 	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
@@ -67,10 +67,10 @@ func (p *keys) ids() []string {
 	return slices.Collect(maps.Keys(p.found))
 }
 
-// lockout is the time during which the rate limit is closed for a key: from the first 429 or local
-// refusal until the service has accepted a request that shows its end. A client records it to
-// report each lockout once.
-type lockout struct {
+// lockoutRecord is what a client records about the lockouts of a key, to report each once. The rate
+// limit is closed from the first 429 or local refusal until the service has accepted a request that
+// shows the end.
+type lockoutRecord struct {
 	count atomic.Uint64 // beginnings and ends of lockouts so far: odd while one lasts
 	mu    sync.Mutex
 	since time.Time
@@ -82,7 +82,7 @@ type lockout struct {
 // request asked for its permit: a refusal or 429 from before the end of the last lockout is part of
 // that one, unless it closes the key for longer. A lockout is new, too, if another limit closes the
 // key for longer, such as a ban after a minute that was used up.
-func (l *lockout) close(info LimitInfo, left int, count uint64) bool {
+func (l *lockoutRecord) close(info LimitInfo, left int, count uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, longer, same := l.count.Load(), info.Until.After(l.info.Until), info.Scope == l.info.Scope
@@ -102,7 +102,7 @@ func (l *lockout) close(info LimitInfo, left int, count uint64) bool {
 // request that was ready then shows that if the lockout should have ended before, or if it asked
 // for its permit during the lockout and got it early, as after ReopenLimit. While the last requests
 // of a window are admitted, others are refused already; of these, each shows that less is left.
-func (l *lockout) open(ready time.Time, remaining int, count uint64) (LimitInfo, bool) {
+func (l *lockoutRecord) open(ready time.Time, remaining int, count uint64) (LimitInfo, bool) {
 	if l.count.Load()%2 == 0 {
 		return LimitInfo{}, false
 	}
