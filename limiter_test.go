@@ -27,25 +27,6 @@ func spent(status, remaining int, reset time.Duration) petstore.Observation {
 	}
 }
 
-func TestLimiterAllocations(t *testing.T) {
-	l := petstore.NewLimiter()
-	var allocations float64
-	measures := limiterFunc(func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
-		o := spent(200, 999, time.Hour)
-		allocations = testing.AllocsPerRun(1000, func() {
-			p, err := l.Acquire(ctx, r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.Release(o)
-		})
-		return new(permits), nil
-	})
-	client, _ := scripted(t, []responder{status(200, twoPets)}, petstore.WithLimiter(measures))
-	require.NoError(t, list(client))
-	assert.LessOrEqual(t, allocations, 2.0)
-}
-
 func TestLimiterErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		why := errors.New("shutting down")
@@ -94,55 +75,47 @@ func TestLimiterErrors(t *testing.T) {
 }
 
 func TestLimiterOfTheUser(t *testing.T) {
-	virtual(t, "need not know Retry-After", func(t *testing.T) {
-		limiter := &permits{}
-		client, service := scripted(t, []responder{status(429, ``, "Retry-After: 30"), fails(errRefused), status(201, onePet)},
-			petstore.WithLimiter(limiter))
-		_, err := client.CreatePet(t.Context(), newPet())
-		require.NoError(t, err)
-		assert.GreaterOrEqual(t, service.sent()[1].at.Sub(service.sent()[0].at), 30*time.Second)
-		require.Len(t, limiter.released, limiter.acquired, "each permit is released once")
-		var codes []int
-		for _, o := range limiter.released {
-			if o.Delivery == petstore.DeliveryAnswered {
-				codes = append(codes, o.StatusCode)
+	for name, c := range map[string]struct {
+		responders []responder
+		want       []string // delivery, status and NotDone of each permit
+	}{
+		"success": {[]responder{status(201, onePet)}, []string{"answered 201 false"}},
+		"error":   {[]responder{status(500, ``)}, []string{"answered 500 false"}},
+		"cut off": {[]responder{cutOff(201, errReset)}, []string{"answered 201 false"}},
+		"reset":   {[]responder{fails(errReset)}, []string{"no_response 0 false"}},
+		"a panic": {[]responder{func(*http.Request) (*http.Response, error) { panic("in the transport") }}, []string{"no_response 0 false"}},
+		"429, refused and success": {
+			[]responder{status(429, ``, "Retry-After: 30"), fails(errRefused), status(201, onePet)},
+			[]string{"answered 429 true", " 0 false", "not_sent 0 true", "answered 201 false"},
+		},
+	} {
+		virtual(t, "gets each permit back, and need not know Retry-After: "+name, func(t *testing.T) {
+			limiter := &permits{}
+			client, service := scripted(t, c.responders, petstore.WithLimiter(limiter))
+			func() {
+				defer func() { assert.Equal(t, name == "a panic", recover() != nil) }()
+				_ = create(client)
+			}()
+			var released []string
+			for _, o := range limiter.released {
+				released = append(released, fmt.Sprintf("%s %d %t", o.Delivery, o.StatusCode, o.NotDone))
 			}
-		}
-		assert.Equal(t, []int{429, 201}, codes, "what was not sent is not observed")
-	})
-	t.Run("gets each permit back, and learns what was not carried out", func(t *testing.T) {
-		for name, responders := range map[string][]responder{
-			"success": {status(201, onePet)}, "error": {status(500, ``)}, "reset": {fails(errReset)},
-			"refused": {fails(errRefused)}, "cut off": {cutOff(201, errReset)}, "limited": {status(429, ``)},
-			"a panic": {func(*http.Request) (*http.Response, error) { panic("in the transport") }},
-		} {
-			virtual(t, name, func(t *testing.T) {
-				limiter := &permits{}
-				client, _ := scripted(t, responders, petstore.WithLimiter(limiter))
-				func() {
-					defer func() { assert.Equal(t, name == "a panic", recover() != nil) }()
-					_, _ = client.CreatePet(t.Context(), newPet())
-				}()
-				require.Len(t, limiter.released, max(limiter.acquired, 1))
-				assert.Equal(t, name == "refused" || name == "limited", limiter.released[0].NotDone)
-				delivery, failed := map[string]petstore.Delivery{
-					"refused": petstore.DeliveryNotSent, "reset": petstore.DeliveryNoResponse, "a panic": petstore.DeliveryNoResponse,
-				}[name]
-				assert.Equal(t, failed, limiter.released[0].Delivery == delivery)
-				assert.Equal(t, !failed, limiter.released[0].Delivery == petstore.DeliveryAnswered)
-			})
-		}
-	})
-	t.Run("its refusal is the error of the call", func(t *testing.T) {
-		at := time.Now().Add(time.Hour)
-		client, service := scripted(t, []responder{status(200, twoPets)},
-			petstore.WithLimiter(returns(nil, &petstore.RateLimitError{RetryAt: at})))
-		err := list(client)
-		limited := as[*petstore.RateLimitError](t, err)
+			assert.Equal(t, c.want, released)
+			assert.Equal(t, limiter.acquired, len(released))
+			if sent := service.sent(); len(sent) > 1 {
+				assert.GreaterOrEqual(t, sent[1].at.Sub(sent[0].at), 30*time.Second)
+			}
+		})
+	}
+	t.Run("its refusal is the error of the call, and a permit beside it is released", func(t *testing.T) {
+		permit, at := new(permits), time.Now().Add(time.Hour)
+		client, service := scripted(t, nil, petstore.WithLimiter(returns(permit, &petstore.RateLimitError{RetryAt: at})))
+		limited := as[*petstore.RateLimitError](t, list(client))
 		assert.Equal(t, "listPets", limited.Operation)
 		assert.Equal(t, at, limited.RetryAt)
-		require.ErrorIs(t, err, petstore.ErrNotSent)
+		require.ErrorIs(t, limited, petstore.ErrNotSent)
 		assert.Empty(t, service.sent())
+		assert.Len(t, permit.released, 1)
 	})
 	t.Run("may return a nil pointer as its error", func(t *testing.T) {
 		for _, err := range []error{(*petstore.RateLimitError)(nil), (*net.OpError)(nil)} {
@@ -151,13 +124,6 @@ func TestLimiterOfTheUser(t *testing.T) {
 			require.NoError(t, list(client))
 			assert.Len(t, permit.released, 1)
 		}
-	})
-	t.Run("may return a permit with an error: the permit is released", func(t *testing.T) {
-		permit := new(permits)
-		client, service := scripted(t, nil, petstore.WithLimiter(returns(permit, errors.New("no"))))
-		require.Error(t, list(client))
-		assert.Len(t, permit.released, 1)
-		assert.Empty(t, service.sent())
 	})
 	virtual(t, "may be slow: the attempt's timeout begins after it", func(t *testing.T) {
 		var left time.Duration
@@ -172,8 +138,7 @@ func TestLimiterOfTheUser(t *testing.T) {
 	virtual(t, "counts as waiting for WithMaxWait, all of it", func(t *testing.T) {
 		client, service := scripted(t, []responder{status(429, "", "Retry-After: 5")},
 			petstore.WithLimiter(slow(petstore.NewLimiter(), 2*time.Second)), petstore.WithMaxWait(6*time.Second))
-		err := list(client)
-		require.ErrorIs(t, err, petstore.ErrRateLimited)
+		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
 		assert.Len(t, service.sent(), 1)
 	})
 	virtual(t, "learns when a call asked first, and may report waits", func(t *testing.T) {

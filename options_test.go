@@ -140,25 +140,3 @@ func TestWithCallTimeout(t *testing.T) {
 		assert.Len(t, service.sent(), 1)
 	})
 }
-
-func TestWithHTTPClientUnwrap(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	client := newClient(t, wrapped{new(http.Transport), cancel}, testKey)
-	_, err := client.CreatePet(ctx, newPet())
-	require.ErrorIs(t, err, context.Canceled)
-	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "the transport did not ask for a connection")
-}
-
-// wrapped calls before, and then sends the request.
-type wrapped struct {
-	http.RoundTripper
-	before func()
-}
-
-func (w wrapped) Unwrap() http.RoundTripper { return w.RoundTripper }
-
-func (w wrapped) RoundTrip(req *http.Request) (*http.Response, error) {
-	w.before()
-	return w.RoundTripper.RoundTrip(req)
-}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -133,29 +132,6 @@ func TestGetPetWithOtherID(t *testing.T) {
 	_, err := client.GetPet(t.Context(), 8)
 	require.ErrorIs(t, err, petstore.ErrInvalidResponse)
 	assert.ErrorContains(t, err, "id is 7 instead of 8")
-}
-
-func TestCreatePetNotWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		over := make(chan struct{})
-		defer close(over)
-		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			<-over // the network drops all packets; net/http continues the dial for a later request
-			return nil, io.EOF
-		}}
-		client := newClient(t, transport, testKey)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := client.CreatePet(ctx, newPet())
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-
-		start := time.Now()
-		err = create(client, petstore.WithAttemptTimeout(time.Second))
-		require.NotErrorIs(t, err, context.DeadlineExceeded)
-		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-		assert.Greater(t, time.Since(start), 4*time.Second, "a request that was not written is sent again")
-	})
 }
 
 // TestCreatePetStatus checks for each status what an error says about the create, whatever happens

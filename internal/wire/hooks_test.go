@@ -71,6 +71,10 @@ func TestMayHaveSentByHooks(t *testing.T) {
 	}{
 		{"a read on a connection", http.MethodGet, connect(false), dial, true},
 		{"a read without a connection", http.MethodGet, func(*http.Request) {}, dial, false},
+		{"a write that ended before it asked for a connection", http.MethodPost, func(*http.Request) {}, context.Canceled, false},
+		{"a write that ended before it got a connection", http.MethodPost, func(r *http.Request) {
+			httptrace.ContextClientTrace(r.Context()).GetConn("")
+		}, context.DeadlineExceeded, false},
 		{"a handshake refused on a new connection", http.MethodPost, connect(false), alert, false},
 		{"an alert on a used connection", http.MethodPost, connect(true), alert, true},
 	} {
