@@ -25,10 +25,10 @@
 //
 // # Without Redis
 //
-// If Redis fails, or does not reply in time (see [WithTimeout]), a process goes on alone: with its
-// part of what was left of the window, then with a [petstore.NewLimiter] that is told how many
-// processes share the key (see [WithShare]). Once a second it tries Redis again; the first reply
-// ends this. Both are logged.
+// If Redis fails, or does not reply in time (see [WithTimeout]), a process goes on alone, with a
+// [petstore.NewLimiter] that is told how many processes share the key (see [WithShare]), and what
+// they will probably leave of the window. Once a second it tries Redis again; the first reply ends
+// this. Both are logged.
 //
 // No process restores a pot from memory. If the pot is missing, unreadable or older than what a
 // process knows, a new one begins with one request, and the responses lower it. Therefore an

@@ -16,11 +16,11 @@ const (
 	keep = time.Second
 	// A process that finds no permit, because all are out, asks again after firstPoll, then after
 	// twice as long, at most lastPoll.
-	firstPoll, lastPoll = 200 * time.Millisecond, 3200 * time.Millisecond
+	firstPoll, lastPoll = 200 * time.Millisecond, 800 * time.Millisecond
 	// spread is the time between the first and the last processes that ask for permits of a new window.
 	spread = 200 * time.Millisecond
 	// reportAfter is how long an outcome waits for others to be reported with it.
-	reportAfter = 200 * time.Millisecond
+	reportAfter = 150 * time.Millisecond
 	// giveUp ends a command, which may otherwise wait for a connection for ever.
 	giveUp = 30 * time.Second
 	// never is further away than anything that is waited for.
@@ -173,6 +173,9 @@ func (l *Limiter) expire(c *command, timeout time.Duration) {
 func (l *Limiter) apply(c *command, p *pot, now time.Time) {
 	if p.Window != l.pot.Window {
 		l.held, l.taken = 0, 0
+	}
+	if l.pot.Reset == 0 && p.Reset > 0 {
+		l.polls = 0 // the response has come for which there were polls
 	}
 	l.heard, l.pot = now, *p
 	l.heldUntil = c.sentAt.Add(p.ends())
