@@ -30,7 +30,8 @@ type inflight struct {
 
 // part is something that has not ended.
 type part struct {
-	leak     string // what Close reports if it breaks the part off; empty: Close does not wait for it
+	busy     bool   // Close waits for it before it breaks it off
+	leak     string // what Close reports then; empty: nothing
 	breakOff func() // nil: it ends by itself
 }
 
@@ -50,12 +51,12 @@ func (f *inflight) leave(key any) {
 	delete(f.parts, key)
 }
 
-// await makes Close wait for a part that has not ended, and report leak if it has to break it off.
-func (f *inflight) await(key any, leak string) {
+// change says anew of a part whether Close waits for it, and what it reports.
+func (f *inflight) change(key any, busy bool, leak string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p := f.parts[key]; p != nil {
-		p.leak = leak
+		p.busy, p.leak = busy, leak
 	}
 }
 
@@ -63,14 +64,14 @@ func (f *inflight) has(all bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range f.parts {
-		if all || p.leak != "" {
+		if all || p.busy {
 			return true
 		}
 	}
 	return false
 }
 
-// waitUntilGone waits for all parts, or for those that Close reports, until the limit. It looks
+// waitUntilGone waits for all parts, or for those that are busy, until the limit. It looks
 // again and again, as http.Server.Shutdown does: anything that could wake it, a channel or a
 // WaitGroup, would belong to one synctest bubble, and what it waits for may live in another or in
 // none.

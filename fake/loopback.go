@@ -72,6 +72,8 @@ func (f *inflight) connState(c net.Conn, state http.ConnState) {
 		if !f.enter(c, &part{breakOff: func() { _ = c.Close() }}) {
 			_ = c.Close()
 		}
+	case http.StateActive, http.StateIdle:
+		f.change(c, state == http.StateActive, "")
 	case http.StateClosed, http.StateHijacked:
 		f.leave(c)
 	}

@@ -97,11 +97,11 @@ func (s *Server) dial(cancel context.CancelCauseFunc) (net.Conn, error) {
 		cancel(errClosed)
 		l.Reset()
 	}
-	if !f.enter(l, &part{breakOff: breakOff}) {
+	if !f.enter(l, &part{busy: true, breakOff: breakOff}) {
 		return nil, notConnected(closedError{})
 	}
 	hs := newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer f.await(l, "a response body was never closed: "+r.Method+" "+r.URL.Path)
+		defer f.change(l, true, "a response body was never closed: "+r.Method+" "+r.URL.Path)
 		s.serve(w, r)
 	}))
 	_ = hs.Serve(&oneConn{conn: l.Server}) // it returns once a goroutine has the connection

@@ -40,7 +40,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	x := s.newExchange(r)
 	var a response
-	if s.inflight.enter(x, &part{leak: "a request was still in progress: " + x.String()}) {
+	if s.inflight.enter(x, &part{busy: true, leak: "a request was still in progress: " + x.String()}) {
 		defer s.inflight.leave(x)
 		a = x.respond()
 	} else {
