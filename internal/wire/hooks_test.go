@@ -119,6 +119,7 @@ func TestGuard(t *testing.T) {
 				assert.False(t, body.closed, "Close could hang, too")
 			}
 			time.Sleep(time.Hour)
+			synctest.Wait()
 			assert.Equal(t, name == "responds too late", body.closed, name)
 		})
 	}
