@@ -17,7 +17,7 @@ import (
 
 func TestBuffer(t *testing.T) {
 	t.Run("holds a body up to the limit", func(t *testing.T) {
-		for _, size := range []int64{0, 1, 100, usualSize - 1, usualSize, usualSize + 1, 9*usualSize + 7, maxTrusted, maxTrusted + 1} {
+		for _, size := range []int64{0, 1, 100, usualSize - 1, usualSize, usualSize + 1, 9*usualSize + 7} {
 			for _, length := range []int64{-1, size, size + 5, math.MaxInt64} {
 				text := bytes.Repeat([]byte("0123456789abcdef!"), int(size)/17+1)[:size]
 				var b Buffer

@@ -48,11 +48,11 @@ func Cut(text, key string) string {
 // Head returns at most limit bytes from the start of text, as a copy without key. cut reports
 // whether text was cut off already, perhaps within a key.
 func Head(text []byte, key string, limit int, cut bool) []byte {
-	remove := func(text, key string) string { return Text(text, key) }
-	if cut || len(text) > maxText {
-		remove = Cut
+	start := string(text[:min(len(text), maxText)])
+	clean := Text(start, key)
+	if cut || len(start) < len(text) {
+		clean = Cut(start, key)
 	}
-	clean := remove(string(text[:min(len(text), maxText)]), key)
 	return []byte(clean[:min(len(clean), limit)])
 }
 
@@ -139,7 +139,8 @@ func withoutPlain(text, key string) string {
 // withoutStart returns text without the beginning of key at its end, if that has [MinKey] bytes. An
 // escape after it may be cut off.
 func withoutStart(text, key string) string {
-	whole := text[:len(text)-len(cutEscape.FindString(text))]
+	end := text[max(0, len(text)-len(`\u002`)):]
+	whole := text[:len(text)-len(cutEscape.FindString(end))]
 	for n := min(len(whole), len(key)-1); n >= MinKey; n-- {
 		if strings.HasSuffix(whole, key[:n]) {
 			return whole[:len(whole)-n] + Mark
