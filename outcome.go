@@ -108,7 +108,6 @@ func (k *call) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 // refusal returns the error of the call after err, because of which a was not sent.
 func (k *call) refusal(a *attempt, err error) error {
 	if noKey, ok := err.(*keyError); ok { // that of this call, not one inside a foreign error
-		k.progress.record(func(seen *Call) { seen.Attempt++ })
 		a.err, a.failure = noKey.error, retry.Permanent
 		k.progress.last, k.progress.plan = a, retry.Plan{}
 		return k.ofLast()
