@@ -143,11 +143,11 @@ func (l *Limiter) exchange(c *command) {
 	}
 	now := time.Now()
 	switch {
-	case err == nil && !c.expired:
+	case err == nil:
 		l.failed = false
-		l.endOutage(now)
-		l.apply(c, p, now)
-	case err == nil: // Redis is slow: the process goes on without it, but knows what the reply says
+		if !c.expired { // else Redis is slow: the process goes on without it, but knows what the reply says
+			l.endOutage(now)
+		}
 		l.apply(c, p, now)
 	case !l.failed && !c.expired:
 		l.failed = true // one broken connection is no outage: ask again

@@ -115,11 +115,11 @@ func (r *report) reject(o *petstore.Observation, c *clock) {
 	}
 }
 
-// clock is by how much the clock of the service is ahead of the local one, at least and at most, as
-// the Dates of the responses say. A response that contradicts the others begins anew.
+// clock is by how much the clock of the service is ahead of the local one at least, as the Dates of
+// the responses say. A response that contradicts the others begins anew.
 type clock struct {
-	known       bool
-	least, most time.Duration
+	known bool
+	least time.Duration
 }
 
 func (c *clock) see(o *petstore.Observation) {
@@ -127,10 +127,10 @@ func (c *clock) see(o *petstore.Observation) {
 		return
 	}
 	least, most := o.Date.Sub(o.Received), o.Date.Add(time.Second).Sub(o.Sent)
-	if c.known && least <= c.most && c.least <= most {
-		least, most = max(least, c.least), min(most, c.most)
+	if c.known && c.least <= most {
+		least = max(least, c.least)
 	}
-	*c = clock{known: true, least: least, most: most}
+	*c = clock{known: true, least: least}
 }
 
 // end returns the local time at which the window of a response is certainly over; zero if Reset is
