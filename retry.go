@@ -29,7 +29,7 @@ func (k *call) run() error {
 	// It has no jar, because the cookies are those of the attempt's key. Its transport has no
 	// CloseIdleConnections: go-retryablehttp calls that after each failure, and would close the
 	// connections of all calls that share the transport.
-	l.http.Transport, l.http.CheckRedirect = sender{k}, noRedirect
+	l.http.Transport = sender{k} // whose responses have no Location, so that no redirect is followed
 	l.client.HTTPClient = &l.http
 	l.client.RetryMax = k.config.retry.MaxAttempts
 	l.client.CheckRetry = k.decide
@@ -60,8 +60,6 @@ func (k *call) run() error {
 
 // noHeader is for the loop. Nothing writes to it.
 var noHeader = make(http.Header)
-
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // decide is the CheckRetry of the loop: it plans the next attempt.
 func (k *call) decide(context.Context, *http.Response, error) (bool, error) {
