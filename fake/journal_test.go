@@ -21,7 +21,7 @@ import (
 
 func TestJournalBytes(t *testing.T) {
 	const mib = 1 << 20
-	long := strings.Repeat("x", mib)
+	long := strings.Repeat("x", mib-100) // what is longer than 1 MiB is slow to redact
 	for name, c := range map[string]struct {
 		response int
 		request  request
