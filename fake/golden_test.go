@@ -19,8 +19,6 @@ import (
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
-const rawKey = "Host: x\r\nAuthorization: Bearer " + fake.DefaultAPIKey + "\r\n"
-
 const answerMark = "=== answer ===\n"
 
 // Each file in testdata/exchanges holds a request and its response as they are on the wire, but for
