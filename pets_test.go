@@ -26,39 +26,31 @@ import (
 )
 
 func TestRequestGoldenFiles(t *testing.T) {
-	for name, call := range map[string]func(*petstore.Client) error{
-		"list.request": func(c *petstore.Client) error {
-			_, err := c.ListPets(t.Context(), petstore.ListPetsParams{})
-			return err
-		},
-		"list_filtered.request": func(c *petstore.Client) error {
-			_, err := c.ListPets(t.Context(), petstore.ListPetsParams{Limit: 100, Status: petstore.PetStatusSold})
-			return err
-		},
-		"create.request": func(c *petstore.Client) error {
-			_, err := c.CreatePet(t.Context(), petstore.NewPet{
-				Name: "Ünal \"<Rex>\" & \u2028 \\ 🐕\n", CategoryID: -9223372036854775808, Status: petstore.PetStatusPending,
-			})
-			return err
-		},
-		"create_minimal.request": func(c *petstore.Client) error {
-			_, err := c.CreatePet(t.Context(), petstore.NewPet{Name: "x"})
-			return err
-		},
-		"get.request": func(c *petstore.Client) error {
-			_, err := c.GetPet(t.Context(), 9223372036854775807)
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			client, service := scripted(t, []responder{status(404, ``)}, petstore.WithUserAgent("goldens/1"))
-			require.Error(t, call(client))
-			require.Len(t, service.sent(), 1)
-			assert.Equal(t, "Bearer "+testKey, service.sent()[0].header.Get("Authorization"))
-			service.sent()[0].header.Set("Authorization", "Bearer …")
-			golden.Assert(t, "testdata/"+name, service.sent()[0].dump()+"\n")
-		})
+	ctx := t.Context()
+	client, service := scripted(t, []responder{status(404, ``)}, petstore.WithUserAgent("goldens/1"))
+	check := func(file string, err error) {
+		require.ErrorIs(t, err, petstore.ErrNotFound)
+		sent := service.sent()
+		request := sent[len(sent)-1]
+		assert.Equal(t, "Bearer "+testKey, request.header.Get("Authorization"))
+		request.header.Set("Authorization", "Bearer …")
+		golden.Assert(t, "testdata/"+file+".request", request.dump()+"\n")
 	}
+	for file, params := range map[string]petstore.ListPetsParams{
+		"list": {}, "list_filtered": {Limit: 100, Status: petstore.PetStatusSold},
+	} {
+		_, err := client.ListPets(ctx, params)
+		check(file, err)
+	}
+	for file, pet := range map[string]petstore.NewPet{
+		"create":         {Name: "Ünal \"<Rex>\" & \u2028 \\ 🐕\n", CategoryID: -9223372036854775808, Status: petstore.PetStatusPending},
+		"create_minimal": {Name: "x"},
+	} {
+		_, err := client.CreatePet(ctx, pet)
+		check(file, err)
+	}
+	_, err := client.GetPet(ctx, 9223372036854775807)
+	check("get", err)
 }
 
 // The path of each request has values in the places of the names in its template.
