@@ -191,6 +191,17 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			assert.Equal(t, len(c.responses), as[*petstore.APIError](t, err).Attempts)
 		})
 	}
+	virtual(t, "a key that takes longer than an attempt may", func(t *testing.T) {
+		client, service := rotating(t, func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}, nil, petstore.WithAttemptTimeout(time.Second))
+		err := list(client)
+		require.ErrorIs(t, err, petstore.ErrTimeout)
+		require.ErrorIs(t, err, petstore.ErrNotSent)
+		require.NotErrorIs(t, err, context.DeadlineExceeded, "which is for the caller's deadline")
+		assert.Empty(t, service.sent())
+	})
 	client, service := scripted(t, []responder{unauthorized})
 	require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
 	assert.Len(t, service.sent(), 1, "a fixed key is not tried again")
