@@ -29,48 +29,32 @@ func spent(status, remaining int, reset time.Duration) petstore.Observation {
 
 func TestLimiterErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		why := errors.New("shutting down")
-		ended, cancel := context.WithCancelCause(t.Context())
-		cancel(why)
-		soon := func() context.Context {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			t.Cleanup(cancel)
-			return ctx
+		l, why := petstore.NewLimiter(), errors.New("shutting down")
+		acquire := func(patience time.Duration) (petstore.Permit, error) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), patience, why)
+			defer cancel()
+			return l.Acquire(ctx, petstore.LimitRequest{MaxWait: time.Minute})
 		}
-		l := petstore.NewLimiter()
-		check := func(ctx context.Context, target error, text string) *petstore.RateLimitError {
+		refused := func(patience time.Duration, text string) *petstore.RateLimitError {
 			t.Helper()
-			_, err := l.Acquire(ctx, petstore.LimitRequest{MaxWait: time.Minute})
-			require.ErrorIs(t, err, petstore.ErrRateLimited)
-			require.ErrorIs(t, err, target)
-			assert.ErrorContains(t, err, text)
-			limited, _ := errors.AsType[*petstore.RateLimitError](err)
+			_, err := acquire(patience)
 			require.ErrorIs(t, err, petstore.ErrNotSent)
-			return limited
+			assert.ErrorContains(t, err, text)
+			return as[*petstore.RateLimitError](t, err)
 		}
-		_ = check(ended, context.Canceled, "before the request was sent: context canceled: shutting down")
-		_ = check(ended, why, "")
-		first, err := l.Acquire(t.Context(), petstore.LimitRequest{})
+		require.ErrorIs(t, refused(0, "before the request was sent: context deadline exceeded: shutting down"), why)
+		permit, err := acquire(time.Second)
 		require.NoError(t, err)
-		e := check(soon(), context.DeadlineExceeded, "while waiting for a response, with 1 in flight: ")
-		assert.Zero(t, e.RetryAt)
-		first.Release(spent(200, 999, time.Minute))
-		inFlight := 0
-		var p petstore.Permit
-		for err == nil {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			if next, refused := l.Acquire(ctx, petstore.LimitRequest{MaxWait: time.Minute}); refused == nil {
-				p = next
-				inFlight++
-			} else {
-				err = refused
-			}
-			cancel()
+		assert.Zero(t, refused(time.Second, "while waiting for a response, with 1 in flight: ").RetryAt)
+		permit.Release(spent(200, 999, time.Minute))
+		last, inFlight := permit, -1
+		for ; err == nil; inFlight++ {
+			last = permit
+			permit, err = acquire(time.Millisecond)
 		}
 		require.ErrorContains(t, err, fmt.Sprintf("with %d in flight and %d left", inFlight, 999-inFlight))
-		p.Release(spent(429, 0, time.Hour))
-		e = check(t.Context(), petstore.ErrRateLimited, "(day)")
-		assert.Equal(t, petstore.ScopeDay, e.Scope)
+		last.Release(spent(429, 0, time.Hour))
+		assert.Equal(t, petstore.ScopeDay, refused(2*time.Hour, "(day)").Scope)
 	})
 }
 

@@ -12,8 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
@@ -178,30 +176,6 @@ func withKeyFunc(t *testing.T, key string, err error) error {
 	t.Helper()
 	client, _ := rotating(t, func(context.Context) (string, error) { return key, err }, nil)
 	return create(client)
-}
-
-// panicIn is the environment variable with the kind of panic for a process of this test.
-const panicIn = "PETSTORE_TEST_PANIC"
-
-func TestKeyIsInNoPanic(t *testing.T) {
-	switch os.Getenv(panicIn) {
-	case "client":
-		panic(repeating(t, fake.Fault{}))
-	case "error":
-		panic(create(repeating(t, fake.Fault{Status: 401, Body: []byte(secretKey)})))
-	case "transport":
-		_ = create(keyed(t, &service{responders: []responder{func(req *http.Request) (*http.Response, error) { panic(req.Context()) }}}))
-	}
-	for _, what := range []string{"client", "error", "transport"} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-		cmd.Env = append(os.Environ(), panicIn+"="+what, "GOTRACEBACK=system")
-		out, err := cmd.CombinedOutput()
-		exit := as[*exec.ExitError](t, err)
-		assert.Equal(t, 2, exit.ExitCode())
-		assert.Contains(t, string(out), "panic: ", what)
-		assert.Contains(t, string(out), "goroutine ", what)
-		assertNoSecret(t, string(out), "a panic with "+what)
-	}
 }
 
 // secretKey has each kind of character that a key may have and that some format escapes.
