@@ -36,15 +36,6 @@ func (c *clock) now() time.Time {
 
 func (c *clock) set(t time.Time) { c.offset.Store(int64(t.Sub(c.source()))) }
 
-// start puts the clock back to where the server began: to t, or to its source if t is zero.
-func (c *clock) start(t time.Time) {
-	if t.IsZero() {
-		c.offset.Store(0)
-		return
-	}
-	c.set(t)
-}
-
 // The times that a clock can be set to. Before 1970, X-RateLimit-Reset is no timestamp that clients
 // read; and the difference of a later time from a bubble's clock, which begins in 2000, overflows a
 // time.Duration.

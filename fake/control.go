@@ -42,11 +42,11 @@ func (c *control) Revoked(key string) bool {
 }
 
 func (c *control) Request(seq int) (Request, bool) {
-	return first(c.srv.read(func(j *journal) []*entry { return j.find(seq) }))
+	return first(c.srv.read(func(j *journal) []*Request { return j.find(seq) }))
 }
 
 func (c *control) LastRequest() (Request, bool) {
-	return first(c.srv.read(func(j *journal) []*entry { return j.find(j.seq) }))
+	return first(c.srv.read(func(j *journal) []*Request { return j.find(j.seq) }))
 }
 
 func (c *control) AllInjections() []*Injection {

@@ -13,20 +13,14 @@ const (
 	maxJournalBytes = 64 << 20
 )
 
-// entry is a Request as the journal keeps it: with the keys, which are taken out when it is read.
-type entry struct {
-	Request
-
-	size int // bytes of memory, roughly
-}
-
-// journal keeps the last requests, and the violations.
+// journal keeps the last requests, with the keys, which are taken out when they are read, and the
+// violations.
 type journal struct {
 	mu         sync.Mutex
 	limit      int
 	seq        int
 	bytes      int
-	entries    []*entry
+	entries    []*Request
 	violations []Violation
 	closed     error      // why no request arrives any more
 	arrival    *sync.Cond // of a request; unlike a channel, it may wake goroutines of several bubbles
@@ -40,14 +34,13 @@ func (j *journal) reset(limit int) {
 
 // arrive adds a request that has arrived whole, and what is wrong with it.
 func (x *exchange) arrive() {
-	e := &entry{Request: Request{
+	e := &Request{
 		Operation: x.route.operation, Method: x.method, Path: x.req.URL.RequestURI(),
 		Header: x.req.Header.Clone(), Body: x.body, Time: x.arrived,
-	}}
+	}
 	if x.key != nil {
 		e.Key = x.key.number
 	}
-	const fixed = 512 // the entry itself
 	x.entry = e
 	j := &x.srv.journal
 	j.mu.Lock()
@@ -55,7 +48,7 @@ func (x *exchange) arrive() {
 	e.Seq = j.seq
 	j.arrival.Broadcast()
 	j.entries = append(j.entries, e)
-	j.grow(e, fixed+len(e.Path)+len(e.Body)+sizeOf(e.Header))
+	j.grow(e.size())
 	j.mu.Unlock()
 	x.notify()
 	x.checkConduct()
@@ -76,37 +69,40 @@ func (x *exchange) record(a *response, now time.Time) {
 	}
 }
 
-func (j *journal) finish(e *entry, a *response, took time.Duration) {
+func (j *journal) finish(e *Request, a *response, took time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	before := e.size()
 	e.Duration, e.StatusCode, e.ResponseHeader, e.ResponseBody = took, a.status, a.header, a.body
 	e.Hint = a.hint
 	if a.fault != nil {
 		e.FaultEffect = a.fault.effect()
 	}
 	if slices.Contains(j.find(e.Seq), e) { // it was not dropped meanwhile
-		j.grow(e, len(a.body)+len(a.hint)+sizeOf(a.header))
+		j.grow(e.size() - before)
 	}
 }
 
-// grow adds bytes to the size of an entry, and drops the oldest entries beyond the bounds.
-func (j *journal) grow(e *entry, n int) {
-	e.size += n
+// grow notes that an entry takes n more bytes, and drops the oldest entries beyond the bounds.
+func (j *journal) grow(n int) {
 	j.bytes += n
 	for len(j.entries) > 0 && (len(j.entries) > j.limit || j.bytes > maxJournalBytes) {
-		j.bytes -= j.entries[0].size
+		j.bytes -= j.entries[0].size()
 		j.entries[0] = nil
 		j.entries = j.entries[1:]
 	}
 }
 
-// sizeOf returns roughly how many bytes of memory a header takes.
-func sizeOf(h http.Header) (n int) {
-	const field = 64
-	for name, values := range h {
-		n += len(name)
-		for _, v := range values {
-			n += field + len(v)
+// size returns roughly how many bytes of memory a request takes.
+func (r *Request) size() int {
+	const fixed, field = 512, 64 // the entry itself, and a value of a header
+	n := fixed + len(r.Path) + len(r.Body) + len(r.ResponseBody) + len(r.Hint)
+	for _, h := range []http.Header{r.Header, r.ResponseHeader} {
+		for name, values := range h {
+			n += len(name)
+			for _, v := range values {
+				n += field + len(v)
+			}
 		}
 	}
 	return n
@@ -114,7 +110,7 @@ func sizeOf(h http.Header) (n int) {
 
 // find returns the entry of a request, an empty list if it is not in the journal. The caller holds
 // mu.
-func (j *journal) find(seq int) []*entry {
+func (j *journal) find(seq int) []*Request {
 	i := seq - (j.seq - len(j.entries) + 1) // the entries are the last ones, without gaps
 	if i < 0 || i >= len(j.entries) {
 		return nil

@@ -53,17 +53,17 @@ type Request struct {
 // has arrived completely, and its response before the client has the first byte of it. Requests
 // that a [WireRefuse] kept away never arrived. The result is the caller's own.
 func (s *Server) Requests() []Request {
-	return s.read(func(j *journal) []*entry { return j.entries })
+	return s.read(func(j *journal) []*Request { return j.entries })
 }
 
 // read returns entries of the journal, without keys.
-func (s *Server) read(pick func(*journal) []*entry) []Request {
+func (s *Server) read(pick func(*journal) []*Request) []Request {
 	keys := s.keys.known()
 	s.journal.mu.Lock()
 	entries := pick(&s.journal)
 	requests := make([]Request, len(entries))
 	for i, e := range entries {
-		requests[i] = e.Request
+		requests[i] = *e
 	}
 	s.journal.mu.Unlock()
 	for i := range requests {

@@ -22,7 +22,7 @@ type exchange struct {
 	key     *apiKey // nil without a valid key
 	body    []byte
 	bodyErr error
-	entry   *entry // nil until it has arrived whole
+	entry   *Request // nil until it has arrived whole
 }
 
 // ServeHTTP serves a request to a path below /v1, for a server of the caller's own. A fault that

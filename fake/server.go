@@ -67,7 +67,10 @@ func NewServer(opts ...Option) *Server {
 
 // restart puts everything back to where NewServer left it.
 func (s *Server) restart() {
-	s.clock.start(s.config.start)
+	s.clock.offset.Store(0)
+	if !s.config.start.IsZero() {
+		s.clock.set(s.config.start)
+	}
 	s.latency.Store(int64(s.config.latency))
 	s.keys.restart(append([]keyPlan{{s.config.apiKey, s.config.plan}}, s.config.keys...))
 	s.begin()

@@ -78,7 +78,7 @@ func (s *Server) report() {
 		}
 	}
 	if s.tb.Failed() {
-		requests := s.read(func(j *journal) []*entry { return j.entries })
+		requests := s.read(func(j *journal) []*Request { return j.entries })
 		s.tb.Logf("%s", s.transcript(requests))
 	}
 }

@@ -24,7 +24,8 @@ const validPet = `{"name":$name,"categoryId":$category}`
 
 // newPet returns a createPet with a body, in which $name and $category stand for what is valid.
 func (s *session) newPet(what, body string) request {
-	return post(strings.NewReplacer("$name", strconv.Quote(s.tag+": "+what), "$category", fmt.Sprint(s.target.CategoryID)).Replace(body))
+	name, category := strconv.Quote(s.tag+": "+what), fmt.Sprint(s.target.CategoryID)
+	return post(strings.NewReplacer("$name", name, "$category", category).Replace(body))
 }
 
 // offer sends createPet a body; see newPet.
