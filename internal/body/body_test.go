@@ -36,6 +36,11 @@ func TestBuffer(t *testing.T) {
 			}
 		}
 	})
+	t.Run("notices one byte too many", func(t *testing.T) {
+		tooLarge, err := new(Buffer).Fill(iotest.OneByteReader(strings.NewReader("12345")), -1, 4)
+		require.NoError(t, err)
+		assert.True(t, tooLarge)
+	})
 	t.Run("keeps the bytes before a failure", func(t *testing.T) {
 		boom := errors.New("cut")
 		for _, size := range []int{0, 10, usualSize, 2 * usualSize} {
