@@ -39,10 +39,7 @@ func (k *call) run() error {
 	req := http.Request{Method: k.operation.method, URL: &k.url, Header: noHeader}
 	l.request.Request = req.WithContext(k.waits)
 	defer k.finishPause()
-	resp, err := l.client.Do(&l.request)
-	if err == nil {
-		_ = resp.Body.Close() // it is empty; see sender
-	}
+	_, err := l.client.Do(&l.request) // the response has no body; see sender
 	p := &k.progress
 	switch {
 	case p.refused != nil:
