@@ -120,7 +120,7 @@ func (q *queue) admit(now time.Time, asBackground bool) (*Permit, bool) {
 		q.block(now, why)
 		return nil, false
 	}
-	if !asBackground && q.joined[background] > 0 {
+	if !asBackground {
 		q.passed++
 	}
 	return &Permit{queue: q, slot: slot}, true

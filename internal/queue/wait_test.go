@@ -124,27 +124,6 @@ func TestLimiterQueue(t *testing.T) {
 		assert.NotNil(t, l.last.timer)
 		cancel()
 	})
-	test(t, "20,000 calls that asked in any order end in seconds", func(t *testing.T, l *limiter) {
-		const n = 20_000
-		l.one(ok(2, 0, time.Minute))
-		asked := time.Now()
-		random := rand.New(rand.NewPCG(1, 1))
-		var left atomic.Int64
-		left.Store(n)
-		var all sync.WaitGroup
-		for range n {
-			i := random.IntN(n)
-			all.Go(func() {
-				p := l.permitFor(Call{Asked: asked.Add(time.Duration(i)), MaxWait: 1 << 60})
-				p.Release(ok(n, int(left.Add(-1)), time.Minute))
-			})
-			if i%100 == 0 {
-				synctest.Wait()
-			}
-		}
-		all.Wait()
-		assert.Zero(t, left.Load())
-	})
 }
 
 func TestLimiterContext(t *testing.T) {

@@ -67,7 +67,8 @@ func (b *Budget) reject(s Slot, o Observation) {
 // freesOneByOne reports whether short lockouts follow each other, without headers. The service then
 // counts in a sliding window, in which requests become free one by one.
 func (b *Budget) freesOneByOne(o *Observation) bool {
-	return b.epoch == 0 && o.RetryAfter > 0 && o.Received.Sub(b.lockout.until) < windowLength
+	again := b.lockout.count > 1 && o.Received.Sub(b.lockout.until) < windowLength
+	return b.epoch == 0 && o.RetryAfter > 0 && again
 }
 
 // After429 returns the time from which a 429 allows the next request, zero if it does not say, and the

@@ -127,7 +127,8 @@ func (b *Budget) inferOthers(s Slot, o *Observation, opened bool) {
 	}
 	// The estimate: as many as came during our request are in flight now. It falls slowly, by 1/8
 	// with each response, so that one quick response does not make others seem gone.
-	came = int(time.Duration(came) * x.took / max(span, took, 1))
+	span = max(span, took, 1)
+	came = int((time.Duration(came)*x.took + span - 1) / span)
 	x.inFlight = max(came, x.inFlight-(x.inFlight+7)/8)
 }
 

@@ -228,14 +228,17 @@ func TestBudgetLockout(t *testing.T) {
 		}
 	})
 	t.Run("further 429s to requests sent before do not count", func(t *testing.T) {
-		p := newProcess(t)
-		reset := p.open(100, 90)
-		for _, slot := range []quota.Slot{p.send(), p.send(), p.send()} {
-			o := p.outcome(http.StatusTooManyRequests, 100, 5, reset)
-			o.RetryAfter = second / 2
-			p.Settle(slot, o, p.now)
+		for _, limit := range []int{100, 0} {
+			p := newProcess(t)
+			reset := p.now.Add(minute)
+			p.respondTo(limit, reset, 90, 89)
+			for _, slot := range []quota.Slot{p.send(), p.send()} {
+				o := p.outcome(http.StatusTooManyRequests, limit, 5, reset)
+				o.RetryAfter = second / 2
+				p.Settle(slot, o, p.now)
+			}
+			assert.Equal(t, second/2, p.closed())
 		}
-		assert.Equal(t, second/2, p.closed())
 	})
 	t.Run("short lockouts in a row without headers become half a minute", func(t *testing.T) {
 		for _, test := range []struct{ gap, retryAfter, want time.Duration }{

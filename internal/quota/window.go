@@ -81,8 +81,7 @@ func (b *Budget) compare(s Slot, o *Observation, usable bool) windowOrder {
 
 // describe updates the window from a response that belongs to it.
 func (b *Budget) describe(s Slot, o *Observation, usable bool) {
-	opened := b.start.IsZero()
-	if opened {
+	if b.start.IsZero() {
 		b.start = o.Received
 		b.end = b.start.Add(windowLength)
 	}
@@ -93,7 +92,7 @@ func (b *Budget) describe(s Slot, o *Observation, usable bool) {
 	moved := !reset.Equal(b.reset)
 	switch {
 	case !usable:
-		b.describeByHand(o, opened || b.rose(s, o))
+		b.describeByHand(o)
 		return
 	case reset.Before(b.reset) && s.responses < b.resetBy:
 		return
@@ -110,19 +109,16 @@ func (b *Budget) describe(s Slot, o *Observation, usable bool) {
 
 // describeByHand updates a window without a usable Reset. A fixed window is over one minute after
 // its oldest request was counted, at the latest; a sliding window then has room for one more.
-func (b *Budget) describeByHand(o *Observation, more bool) {
-	fresh := o.RateLimit.Remaining >= o.RateLimit.Limit-1-b.inFlight
-	if more && fresh {
-		b.counted = nil // a new window: the requests of the old one are not in it
-	} else if more {
-		b.slides = b.slides || b.epoch > 1
+func (b *Budget) describeByHand(o *Observation) {
+	if o.RateLimit.Remaining >= o.RateLimit.Limit-1-b.inFlight {
+		b.counted = b.counted[:0] // a new window: the requests of the old one are not in it
 	}
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.count(o.Received)
 	}
 	b.counted = slices.DeleteFunc(b.counted, func(t time.Time) bool { return !o.Received.Before(t.Add(windowLength)) })
 	if len(b.counted) > 0 {
-		b.end = b.counted[0].Add(windowLength + b.margin)
+		b.end = b.counted[0].Add(windowLength)
 	}
 }
 
@@ -207,12 +203,6 @@ func (r *samples) remaining() int {
 		return 0
 	}
 	return r.low[0].remaining
-}
-
-// rose reports whether the Remaining of a response is above the lowest one, although its request
-// was sent after that one was known.
-func (r *samples) rose(s Slot, o *Observation) bool {
-	return len(r.low) > 0 && s.responses >= r.low[0].response && o.RateLimit.Remaining > r.low[0].remaining
 }
 
 // push adds a sample. Its request was sent at that time, when known responses had come.
