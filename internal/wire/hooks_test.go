@@ -21,8 +21,7 @@ import (
 )
 
 func TestMayUseHTTP2(t *testing.T) {
-	h2c := &http.Transport{Protocols: new(http.Protocols)}
-	h2c.Protocols.SetUnencryptedHTTP2(true)
+	var plain http.Transport
 	var self unwrapping
 	self.base = &self
 	for _, c := range []struct {
@@ -30,11 +29,10 @@ func TestMayUseHTTP2(t *testing.T) {
 		url       string
 		want      bool
 	}{
-		{&http.Transport{}, "https://service.test", true},
-		{&http.Transport{}, "http://service.test", false},
-		{h2c, "http://service.test", true},
-		{unwrapping{base: unwrapping{base: h2c}}, "http://service.test", true},
-		{roundTripper(h2c.RoundTrip), "https://service.test", false},
+		{&plain, "https://service.test", true},
+		{&plain, "http://service.test", false},
+		{unwrapping{base: unwrapping{base: &plain}}, "https://service.test", true},
+		{roundTripper(plain.RoundTrip), "https://service.test", false},
 		{&self, "https://service.test", false},
 	} {
 		u, err := url.Parse(c.url)

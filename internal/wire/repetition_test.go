@@ -2,7 +2,6 @@ package wire_test
 
 import (
 	"bufio"
-	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -33,7 +32,7 @@ func checkOneRequest(t *testing.T, s *server, c *client, method string) outcome 
 }
 
 func TestHTTP2SendsAWriteOnce(t *testing.T) {
-	config, trustedByTLS := certificate(t)
+	config, trusted := certificate(t)
 	type end struct {
 		name string
 		end  func(c *http2Conn, stream uint32)
@@ -63,22 +62,16 @@ func TestHTTP2SendsAWriteOnce(t *testing.T) {
 			}})
 	}
 	for _, e := range ends {
-		for protocol, config := range map[string]*tls.Config{"TLS": config, "unencrypted": nil} {
-			trusted := trustedByTLS
-			if config == nil {
-				trusted = nil
-			}
-			s := serve(t, config, func(s *server, conn net.Conn) { (&http2Conn{conn: conn}).serve(s, e.end) })
-			for transport, newClient := range clients(t, s.url, trusted) {
-				for _, method := range methods[1:] { // net/http would repeat the read for seconds
-					t.Run(e.name+"/"+protocol+"/"+transport+"/"+method, func(t *testing.T) {
-						c := newClient()
-						for range 2 { // the second request may use the same connection
-							o := checkOneRequest(t, s, c, method)
-							require.Error(t, o.err)
-						}
-					})
-				}
+		s := serve(t, config, func(s *server, conn net.Conn) { (&http2Conn{conn: conn}).serve(s, e.end) })
+		for transport, newClient := range clients(t, s.url, trusted) {
+			for _, method := range methods[1:] { // net/http would repeat the read for seconds
+				t.Run(e.name+"/"+transport+"/"+method, func(t *testing.T) {
+					c := newClient()
+					for range 2 { // the second request may use the same connection
+						o := checkOneRequest(t, s, c, method)
+						require.Error(t, o.err)
+					}
+				})
 			}
 		}
 	}
@@ -159,7 +152,7 @@ func TestHTTP1SendsAWriteOnce(t *testing.T) {
 				fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
 			}
 		})
-		for transport, newClient := range clients(t, s.url, new(tls.Config)) {
+		for transport, newClient := range clients(t, s.url, nil) {
 			for _, method := range methods {
 				t.Run(fmt.Sprint("closed after ", good, " responses/", transport, "/", method), func(t *testing.T) {
 					c := newClient()

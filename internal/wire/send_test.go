@@ -77,15 +77,11 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 }
 
 // clients returns functions that make clients of a server: with the client's own transport, with
-// one of the user, and with a wrapper around that. Without a config, they speak unencrypted HTTP/2.
+// one of the user, and with a wrapper around that.
 func clients(t *testing.T, base string, config *tls.Config) map[string]func() *client {
 	t.Helper()
 	transport := func() *http.Transport {
-		made := &http.Transport{ForceAttemptHTTP2: true}
-		if made.TLSClientConfig = config.Clone(); config == nil {
-			made.Protocols = new(http.Protocols)
-			made.Protocols.SetUnencryptedHTTP2(true)
-		}
+		made := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: config.Clone()}
 		t.Cleanup(made.CloseIdleConnections)
 		return made
 	}

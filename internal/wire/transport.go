@@ -31,7 +31,6 @@ type Transport struct {
 	own       bool // it is the client's own, unchanged
 	plain     bool // it is an http.Transport
 	traceable bool // it calls the hooks of httptrace
-	http2     bool // it can speak HTTP/2 without TLS
 	proxy     func(*http.Request) (*url.URL, error)
 }
 
@@ -41,14 +40,14 @@ func NewTransport(t http.RoundTripper, own bool) Transport {
 	found := Transport{own: own, plain: plain}
 	if sends := httpTransport(t); sends != nil {
 		found.traceable, found.proxy = true, sends.Proxy
-		found.http2 = sends.Protocols != nil && sends.Protocols.UnencryptedHTTP2()
 	}
 	return found
 }
 
-// MayUseHTTP2 reports whether the first request to u may go over HTTP/2.
+// MayUseHTTP2 reports whether the first request to u may go over HTTP/2. That of a transport which
+// speaks it without TLS shows in the first response only.
 func (t *Transport) MayUseHTTP2(u *url.URL) bool {
-	return t.traceable && (u.Scheme == "https" || t.http2)
+	return t.traceable && u.Scheme == "https"
 }
 
 // httpTransport returns t if it is an http.Transport, or the one that it wraps if it has the Unwrap
