@@ -8,12 +8,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/service"
 )
@@ -43,14 +43,11 @@ type session struct {
 }
 
 func newSession(ctx context.Context, target Target) (*session, error) {
-	base, err := url.Parse(target.BaseURL)
-	switch {
-	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, errors.New("conformance: Target.BaseURL must be an http or https address")
-	case base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		return nil, errors.New("conformance: Target.BaseURL must have no user, query or fragment")
-	case target.APIKey == "":
-		return nil, errors.New("conformance: Target.APIKey is missing")
+	if _, problem := credential.ParseBaseURL(target.BaseURL, true); problem != "" {
+		return nil, errors.New("conformance: Target.BaseURL " + problem)
+	}
+	if problem := credential.KeyProblem(target.APIKey); problem != "" {
+		return nil, errors.New("conformance: Target.APIKey " + problem)
 	}
 	target.BaseURL = strings.TrimRight(target.BaseURL, "/")
 	target.CategoryID = cmp.Or(target.CategoryID, 1)
