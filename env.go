@@ -107,5 +107,5 @@ func (e *keyFileError) Unwrap() []error { return []error{e.error, e.reason} }
 // by mistake. The function is safe for concurrent use. A program that replaces the file should do
 // so by renaming another one, so that no call finds it half written.
 func APIKeyFile(path string) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) { return credential.ReadFile(path) }
+	return credential.NewFile(path).Key
 }

@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -13,9 +14,37 @@ import (
 // file named by mistake.
 const maxFile = 64 << 10
 
-// ReadFile returns the key in a file. Its errors are *FileError.
-func ReadFile(path string) (string, error) {
-	key, err := readFile(path)
+// File is a file with a key. It is safe for concurrent use. Its errors are *FileError.
+type File struct {
+	path string
+	// reading has one element while a goroutine reads the file. It is no mutex, because a file system
+	// may hang, and calls whose contexts end must not wait for it.
+	reading chan struct{}
+}
+
+// NewFile returns the file with that name.
+func NewFile(path string) *File { return &File{path, make(chan struct{}, 1)} }
+
+// Key reads the key.
+func (f *File) Key(ctx context.Context) (string, error) {
+	select {
+	case f.reading <- struct{}{}:
+	case <-ctx.Done():
+		return "", &FileError{context.Cause(ctx)}
+	}
+	done := make(chan struct{})
+	var key string
+	var err error
+	go func() {
+		defer close(done)
+		key, err = readFile(f.path)
+		<-f.reading
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return "", &FileError{context.Cause(ctx)}
+	}
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err // without the path
 	}
@@ -25,10 +54,9 @@ func ReadFile(path string) (string, error) {
 	return key, nil
 }
 
-// readFile is ReadFile with any errors. O_NONBLOCK is for a named pipe, which would wait for a
-// writer.
-func readFile(path string) (string, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// readFile returns the key in a file. O_NONBLOCK is for a named pipe, which would wait for a writer.
+func readFile(name string) (string, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", err
 	}
