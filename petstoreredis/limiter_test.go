@@ -285,27 +285,6 @@ func TestLimiterAcquire_aRetriedCallKeepsItsPlaceAndBackgroundGoesLast(t *testin
 	})
 }
 
-func TestPermitRelease_unusedPermitsGoBack(t *testing.T) {
-	for name, o := range map[string]petstore.Observation{
-		"not tried": {}, "not sent": {Delivery: petstore.DeliveryNotSent, Received: time.Now()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *virtualRedis) {
-				a, b := r.process(t), r.process(t)
-				open(t, a, 60, 1)
-				p := acquire(t, a)
-				p.Release(o)
-				p.Release(o) // has no effect
-				require.NoError(t, a.Flush(t.Context()))
-				start := time.Now()
-				acquire(t, b)
-				assert.Less(t, time.Since(start), 100*time.Millisecond)
-				assert.Zero(t, a.Stats().InFlight)
-			})
-		})
-	}
-}
-
 func TestPermitRelease_oneRequestAfterAnotherUntilThereIsAResponse(t *testing.T) {
 	sent := petstore.Observation{Delivery: petstore.DeliveryNoResponse}
 	abandoned := sent

@@ -218,10 +218,14 @@ func TestLimiterFlush(t *testing.T) {
 		l := r.process(t)
 		require.NoError(t, l.Flush(t.Context()), "there is nothing to tell")
 		open(t, l, 60, 1)
-		acquire(t, l).Release(petstore.Observation{})
-		require.NoError(t, l.Flush(t.Context()))
-		assert.Zero(t, l.Stats().Held)
-		assert.Equal(t, "0", r.HGet(r.Keys()[0], "out"))
+		for _, unused := range []petstore.Observation{{}, {Delivery: petstore.DeliveryNotSent, Received: time.Now()}} {
+			p := acquire(t, l)
+			p.Release(unused)
+			p.Release(unused) // has no effect
+			require.NoError(t, l.Flush(t.Context()))
+			assert.Zero(t, l.Stats().Held+l.Stats().InFlight)
+			assert.Equal(t, "0", r.HGet(r.Keys()[0], "out"))
+		}
 		acquire(t, l).Release(answered(http.StatusOK, left(60, 0, time.Minute), 0))
 		r.silent.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
