@@ -62,15 +62,17 @@ var noHeader = make(http.Header)
 func (k *call) decide(context.Context, *http.Response, error) (bool, error) {
 	p := &k.progress
 	p.plan = retry.Plan{}
-	if p.refused != nil || p.last == nil || p.last.succeeded() || k.ended() != nil {
+	if p.refused != nil || p.last == nil || p.last.ended != nil {
 		return false, nil
 	}
-	plan := k.planAfter(p.last)
-	if plan.Again && plan.Costs && !p.last.keyState.retries.Take() {
-		plan = retry.Plan{NoTokens: true}
+	p.plan = k.planAfter(p.last)
+	if k.ended() != nil { // run returns that error if there is a plan
+		return false, nil
 	}
-	p.plan = plan
-	return plan.Again, nil
+	if p.plan.Again && p.plan.Costs && !p.last.keyState.retries.Take() {
+		p.plan = retry.Plan{NoTokens: true}
+	}
+	return p.plan.Again, nil
 }
 
 // planAfter asks internal/retry what to do after a.
