@@ -98,6 +98,14 @@ func (s *Server) Keys() (keys []Key) {
 // does not know. A key that is revoked, or added again, keeps its number.
 func (s *Server) KeyNumber(key string) int { return slices.Index(s.APIKeys(), key) + 1 }
 
+// APIKey returns the key with a number, "" for a number that no key has.
+func (s *Server) APIKey(number int) string {
+	if keys := s.APIKeys(); number > 0 && number <= len(keys) {
+		return keys[number-1]
+	}
+	return ""
+}
+
 // Injection is a fault that was injected.
 type Injection struct {
 	*fake.Injection

@@ -127,7 +127,7 @@ func (a *API) routes() []route {
 		{del, "/_fake/keys/{id}", "revokes a key", ok(a.onKey(a.srv.RevokeKey))},
 		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, ok(field("plan", fakecontrol.ParsePlan, a.setPlan))},
 		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, ok(field("duration", spec.ParseDuration, a.ban))},
-		{del, "/_fake/keys/{id}/ban", "lifts its ban", ok(a.onKey(a.liftBan))},
+		{del, "/_fake/keys/{id}/ban", "lifts its ban", ok(a.onKey(func(key string) { a.srv.BanKey(key, 0) }))},
 		{get, "/_fake/faults", "the faults, with how often each has struck", ok(a.listFaults)},
 		{post, "/_fake/faults", `{"status":503}, or status=503, injects a fault`, created(a.inject)},
 		{del, "/_fake/faults", "removes all faults", ok(a.removeFaults)},

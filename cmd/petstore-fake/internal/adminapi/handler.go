@@ -25,6 +25,18 @@ func refuse(status int, format string, args ...any) error {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
+// object is a JSON object.
+type object = map[string]any
+
+// listed returns what is shown of each element of a list. It is not nil, which would be null.
+func listed[T, S any](list []T, show func(T) S) []S {
+	shown := make([]S, 0, len(list))
+	for _, one := range list {
+		shown = append(shown, show(one))
+	}
+	return shown
+}
+
 // writeJSON writes a value as the response.
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	text, _ := json.Marshal(value) // the values of the routes can be encoded

@@ -53,7 +53,7 @@ func (a *API) showRequest(r fake.Request) shownRequest {
 		Fault:      r.FaultEffect != "", FaultEffect: r.FaultEffect,
 	}
 	if shown.Key = journal.Sender(r); r.Key > 0 {
-		shown.Key = journal.MaskKey(a.srv.Keys()[r.Key-1].APIKey)
+		shown.Key = journal.MaskKey(a.srv.APIKey(r.Key))
 	}
 	shown.Body, shown.BodyBase64 = showBytes(r.Body)
 	shown.Response, shown.ResponseBase64 = showBytes(r.ResponseBody)
@@ -156,18 +156,13 @@ func (a *API) clearRequests(*http.Request) (any, error) {
 }
 
 func (a *API) violations(*http.Request) (any, error) {
-	shown := []map[string]any{}
-	for _, v := range a.srv.Violations() {
-		shown = append(shown, map[string]any{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq})
-	}
-	return map[string]any{"violations": shown}, nil
+	return object{"violations": listed(a.srv.Violations(), func(v fake.Violation) object {
+		return object{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq}
+	})}, nil
 }
 
-// object is a JSON object. Its names below are those of the HTTP Archive format 1.2, which browsers
-// and debugging proxies open.
-type object = map[string]any
-
-// archive handles GET /_fake/har.
+// archive handles GET /_fake/har. The names of the objects are those of the HTTP Archive format 1.2,
+// which browsers and debugging proxies open.
 func (a *API) archive(w http.ResponseWriter, r *http.Request) error {
 	_, seqs, err := a.fitting(r)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
@@ -26,7 +25,7 @@ func (a *API) reset(*http.Request) (any, error) {
 }
 
 func (a *API) clock(*http.Request) (any, error) {
-	return map[string]any{"now": a.srv.Now().UTC().Round(0), "advanced": a.page.Ahead().String()}, nil
+	return object{"now": a.srv.Now().UTC().Round(0), "advanced": a.page.Ahead().String()}, nil
 }
 
 func (a *API) advance(r *http.Request, d time.Duration) (any, error) {
@@ -46,7 +45,7 @@ func (a *API) setClock(r *http.Request, t time.Time) (any, error) {
 
 func (a *API) listPets(*http.Request) (any, error) {
 	pets := a.srv.Pets()
-	return map[string]any{"total": len(pets), "pets": pets}, nil
+	return object{"total": len(pets), "pets": pets}, nil
 }
 
 // addPet handles POST /_fake/pets, which accepts what createPet accepts, or an array of it. It adds
@@ -67,19 +66,11 @@ func (a *API) addPet(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	added := []petstore.Pet{}
-	for _, p := range list {
-		added = append(added, a.srv.AddPet(p))
-	}
-	return map[string]any{"pets": added}, nil
+	return object{"pets": listed(list, a.srv.AddPet)}, nil
 }
 
 func (a *API) listKeys(*http.Request) (any, error) {
-	shown := []requestpage.Key{}
-	for _, k := range a.srv.Keys() {
-		shown = append(shown, requestpage.NewKey(k))
-	}
-	return map[string]any{"keys": shown}, nil
+	return object{"keys": listed(a.srv.Keys(), requestpage.NewKey)}, nil
 }
 
 func (a *API) addKey(r *http.Request) (any, error) {
@@ -105,12 +96,12 @@ func (a *API) addKey(r *http.Request) (any, error) {
 func (a *API) withKey(r *http.Request, f func(key string)) (any, error) {
 	a.mu.Lock() // a reset in between would remove the key, and f would panic
 	defer a.mu.Unlock()
-	keys := a.srv.Keys() // by their numbers, from 1 and without gaps
-	id, err := strconv.Atoi(r.PathValue("id"))
-	if err != nil || id < 1 || id > len(keys) {
+	id, _ := strconv.Atoi(r.PathValue("id")) // 0 is none
+	key := a.srv.APIKey(id)
+	if key == "" {
 		return nil, refuse(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
 	}
-	f(keys[id-1].APIKey)
+	f(key)
 	return requestpage.NewKey(a.srv.Keys()[id-1]), nil
 }
 
@@ -130,10 +121,8 @@ func (a *API) ban(r *http.Request, d time.Duration) (any, error) {
 	return a.withKey(r, func(key string) { a.srv.BanKey(key, d) })
 }
 
-func (a *API) liftBan(key string) { a.srv.BanKey(key, 0) }
-
 // showFault returns a fault as the admin routes accept it, with its id and how often it has struck.
-func showFault(i fakecontrol.Injection) map[string]any {
+func showFault(i fakecontrol.Injection) object {
 	f := i.Fault
 	if f.APIKey != "" {
 		f.APIKey = journal.MaskKey(f.APIKey)
@@ -144,11 +133,7 @@ func showFault(i fakecontrol.Injection) map[string]any {
 }
 
 func (a *API) listFaults(*http.Request) (any, error) {
-	shown := []map[string]any{}
-	for _, i := range a.srv.Injections() {
-		shown = append(shown, showFault(i))
-	}
-	return map[string]any{"faults": shown}, nil
+	return object{"faults": listed(a.srv.Injections(), showFault)}, nil
 }
 
 // inject handles POST /_fake/faults: a fault as a JSON object, or faults as -fault takes them.
@@ -162,25 +147,20 @@ func (a *API) inject(r *http.Request) (any, error) {
 	if err = cmp.Or(wrongQuery, err); err != nil {
 		return nil, err
 	}
-	keys := a.srv.APIKeys()
 	for i, f := range faults {
 		// The page, which has no keys, names one by its id: #2. No key begins like that.
 		if text, is := strings.CutPrefix(f.APIKey, "#"); is {
-			id, err := strconv.Atoi(text)
-			if err != nil || id < 1 || id > len(keys) {
+			id, _ := strconv.Atoi(text) // 0 is none
+			if faults[i].APIKey = a.srv.APIKey(id); faults[i].APIKey == "" {
 				return nil, errors.New("key: there is no key with this id; GET /_fake/keys lists the ids")
 			}
-			faults[i].APIKey = keys[id-1]
 		}
 	}
-	shown := []map[string]any{}
-	for _, f := range faults {
-		shown = append(shown, showFault(a.srv.Inject(f)))
-	}
+	shown := listed(faults, func(f fake.Fault) object { return showFault(a.srv.Inject(f)) })
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
 		return shown[0], nil
 	}
-	return map[string]any{"faults": shown}, nil
+	return object{"faults": shown}, nil
 }
 
 func (a *API) removeFaults(*http.Request) (any, error) {

@@ -59,6 +59,7 @@ type State struct {
 type record struct {
 	Summary
 	call    call
+	failed  bool // and nothing has retried it yet
 	arrived time.Time
 	since   time.Duration // the last request of its key, negative for none
 	tries   *[]int        // shared by the tries of its call; nil for the only one
@@ -82,8 +83,7 @@ type Journal struct {
 	begun      int // seq of the first request since the journal was cleared
 	first      int // seq of list[0]
 	list       []record
-	lastOf     map[int]int    // the last request of each key
-	failed     map[call][]int // failures that have no retry yet, oldest first
+	lastOf     map[int]int // the last request of each key
 	rules      map[int][]fake.Violation
 	violations int
 }
@@ -104,8 +104,7 @@ func (j *Journal) forget(begun int) {
 
 // restart removes all records; the seq of the next request is first.
 func (j *Journal) restart(first int) {
-	j.first, j.list = first, nil
-	j.lastOf, j.failed = make(map[int]int), make(map[call][]int)
+	j.first, j.list, j.lastOf = first, nil, make(map[int]int)
 }
 
 // Clear clears the fake's journal. Its requests count on, and its violations stay.
@@ -174,7 +173,7 @@ func (j *Journal) update() {
 		if one := &j.list[i]; one.Ended.IsZero() {
 			changed = true
 			if r, ok := j.srv.Request(one.Seq); ok {
-				j.settle(one, r)
+				settle(one, r)
 			}
 		}
 	}
@@ -220,45 +219,39 @@ func (j *Journal) add(r fake.Request) {
 	j.lastOf[r.Key] = r.Seq
 	one.tries = j.retried(one)
 	j.list = append(j.list, one)
-	j.settle(&j.list[len(j.list)-1], r)
+	settle(&j.list[len(j.list)-1], r)
 }
 
 // retried returns the tries that a request belongs to: those of the oldest failure of the same call
 // that nothing has retried yet. It returns nil if there is none.
-func (j *Journal) retried(one record) (found *[]int) {
-	waiting := j.failed[one.call]
-	for len(waiting) > 0 && one.arrived.Sub(j.find(waiting[0]).Ended) > RetryGap {
-		waiting = waiting[1:]
-	}
-	// One that ended later was in flight at the same time.
-	if len(waiting) > 0 && !j.find(waiting[0]).Ended.After(one.arrived) {
-		failure := j.find(waiting[0])
+func (j *Journal) retried(one record) *[]int {
+	for i := range j.list {
+		failure := &j.list[i]
+		if !failure.failed || failure.call != one.call {
+			continue
+		}
+		// One that ended later was in flight at the same time.
+		if gap := one.arrived.Sub(failure.Ended); gap < 0 || gap > RetryGap {
+			continue
+		}
+		failure.failed = false
 		if failure.tries == nil {
 			failure.tries = &[]int{failure.Seq}
 		}
 		*failure.tries = append(*failure.tries, one.Seq)
-		found, waiting = failure.tries, waiting[1:]
+		return failure.tries
 	}
-	j.keepFailed(one.call, waiting)
-	return found
-}
-
-func (j *Journal) keepFailed(c call, waiting []int) {
-	if j.failed[c] = waiting; len(waiting) == 0 {
-		delete(j.failed, c)
-	}
+	return nil
 }
 
 // settle records the response of a request, if there is one.
-func (j *Journal) settle(one *record, r fake.Request) {
+func settle(one *record, r fake.Request) {
 	if Pending(r) {
 		return
 	}
 	one.Status, one.Ended = r.StatusCode, r.Time.Add(r.Duration)
 	one.Reset = headers.RateLimit(r.ResponseHeader).Reset
-	if r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500 || cutOff(r) {
-		j.failed[one.call] = append(j.failed[one.call], r.Seq)
-	}
+	one.failed = r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500 || cutOff(r)
 }
 
 // Pending reports whether a request has no response and may still get one. A request that gets none
@@ -281,11 +274,7 @@ func (j *Journal) trim() {
 		return // most often
 	}
 	j.first, j.list = j.first+gone, j.list[gone:]
-	dropped := func(seq int) bool { return seq < j.first }
-	for c, waiting := range j.failed {
-		j.keepFailed(c, slices.DeleteFunc(waiting, dropped))
-	}
-	maps.DeleteFunc(j.rules, func(seq int, _ []fake.Violation) bool { return dropped(seq) })
+	maps.DeleteFunc(j.rules, func(seq int, _ []fake.Violation) bool { return seq < j.first })
 }
 
 // find returns the record of a request, nil if there is none. The caller holds mu.

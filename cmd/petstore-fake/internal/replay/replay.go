@@ -4,8 +4,8 @@ package replay
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
@@ -25,18 +25,10 @@ const maxArgument = 64 << 10
 // Curl returns a command for a POSIX shell that sends a request of a fake's journal again. It shows
 // only the default key, which is in the documentation, and takes others from $PETSTORE_API_KEY.
 func Curl(srv *fakecontrol.Server, origin string, r fake.Request) string {
-	if keyOf(srv, r) == fake.DefaultAPIKey {
+	if srv.APIKey(r.Key) == fake.DefaultAPIKey {
 		return command(origin, r, fake.DefaultAPIKey)
 	}
 	return command(origin, r, "$PETSTORE_API_KEY")
-}
-
-// keyOf returns the API key that a request came with, "" for none that the fake knows.
-func keyOf(srv *fakecontrol.Server, r fake.Request) string {
-	if keys := srv.APIKeys(); r.Key > 0 && r.Key <= len(keys) {
-		return keys[r.Key-1]
-	}
-	return ""
 }
 
 // Send sends a request again to its fake, with the key it came with. It does not wait for the
@@ -47,7 +39,7 @@ func Send(srv *fakecontrol.Server, origin string, r fake.Request) error {
 		return errors.New("this request cannot be sent again: its method or its path is none of HTTP")
 	}
 	again.Header = r.Header.Clone()
-	if key := keyOf(srv, r); key != "" {
+	if key := srv.APIKey(r.Key); key != "" {
 		again.Header.Set("Authorization", "Bearer "+key)
 	}
 	go func() {
@@ -69,12 +61,12 @@ func command(origin string, r fake.Request, key string) string {
 	}
 	words = append(words, curlTarget(origin, r.Path)...)
 	words = append(words, curlHeaders(r, key)...)
-	switch {
-	case len(r.Body) == 0:
-	case len(r.Body) <= maxArgument && isPrintable(string(r.Body)):
-		words = append(words, "--data-raw", ShellQuote(string(r.Body)))
+	switch body := string(r.Body); {
+	case body == "":
+	case len(body) <= maxArgument && isPrintable(body):
+		words = append(words, "--data-raw", ShellQuote(body))
 	default:
-		return printf(string(r.Body)) + " | " + strings.Join(append(words, "--data-binary", "@-"), " ")
+		return decoded(body) + " | " + strings.Join(append(words, "--data-binary", "@-"), " ")
 	}
 	return strings.Join(words, " ")
 }
@@ -126,12 +118,12 @@ func curlHeader(name, value, key string) string {
 }
 
 // shellWord returns a word for a POSIX shell that a terminal can be given too: what a terminal
-// might take for a command of its own is written in digits.
+// might take for a command of its own is written in base64.
 func shellWord(word string) string {
 	if isPrintable(word) {
 		return ShellQuote(word)
 	}
-	return `"$(` + printf(word) + `)"`
+	return `"$(` + decoded(word) + `)"`
 }
 
 // isPrintable reports whether a text is what it looks like.
@@ -141,24 +133,9 @@ func isPrintable(text string) bool {
 	})
 }
 
-// printf returns the command that writes a text of any bytes.
-func printf(text string) string {
-	var b strings.Builder
-	b.WriteString("printf '")
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '%':
-			b.WriteString("%%")
-		case i == 0 && c == '-': // which printf would take for an option
-			b.WriteString(`\055`)
-		case ' ' <= c && c < 0x7f && c != '\\' && c != '\'':
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, `\%03o`, c)
-		}
-	}
-	b.WriteString("'")
-	return b.String()
+// decoded returns the command that writes a text of any bytes.
+func decoded(text string) string {
+	return "echo " + base64.StdEncoding.EncodeToString([]byte(text)) + " | base64 -d"
 }
 
 // ShellQuote returns a word for a POSIX shell.
