@@ -76,12 +76,11 @@ func (a *API) fitting(r *http.Request, others ...string) (query url.Values, seqs
 		return nil, nil, err
 	}
 	a.page.Journal.Update()
-	for one := range a.page.Journal.NewestFirst() {
+	for _, one := range a.page.Journal.Requests() {
 		if filter.FitsStatus(one.Status) && a.page.Journal.Fits(filter, one.Seq) {
 			seqs = append(seqs, one.Seq)
 		}
 	}
-	slices.Reverse(seqs)
 	return query, seqs, nil
 }
 

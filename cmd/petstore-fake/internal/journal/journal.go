@@ -4,7 +4,6 @@ package journal
 
 import (
 	"hash/maphash"
-	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -151,19 +150,16 @@ func (j *Journal) Entry(seq int) (Entry, bool) {
 	return e, true
 }
 
-// NewestFirst yields all requests as of the last Update. Entry, which copies a request, is for those
-// that are looked at.
-func (j *Journal) NewestFirst() iter.Seq[Summary] {
-	return func(yield func(Summary) bool) {
-		j.mu.Lock()
-		list := slices.Clone(j.list)
-		j.mu.Unlock()
-		for _, one := range slices.Backward(list) {
-			if !yield(one.Summary) {
-				return
-			}
-		}
+// Requests returns all requests as of the last Update, oldest first. Entry, which copies a request,
+// is for those that are looked at.
+func (j *Journal) Requests() []Summary {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	list := make([]Summary, len(j.list))
+	for i := range j.list {
+		list[i] = j.list[i].Summary
 	}
+	return list
 }
 
 // update is Update for a caller that holds mu.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -52,13 +51,12 @@ func (j testJournal) callAs(key, method, path, body string) {
 func (j testJournal) entries() (list []Entry) {
 	j.t.Helper()
 	j.Update()
-	for one := range j.NewestFirst() {
+	for _, one := range j.Requests() {
 		e, ok := j.Entry(one.Seq)
 		require.True(j.t, ok)
 		require.Equal(j.t, e.StatusCode, one.Status)
 		list = append(list, e)
 	}
-	slices.Reverse(list)
 	return list
 }
 

@@ -1,7 +1,6 @@
 package requestpage
 
 import (
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,18 +92,17 @@ func TestChart(t *testing.T) {
 		all = append(all, journal.Summary{Key: 1 + i%2, Status: status, Ended: now, Reset: time.Unix(1_900_000_060, 0)})
 	}
 	all = append(all, journal.Summary{Key: 1}) // has no response yet
-	requests := slices.Values(all)
-	c := newChart(requests, now.Add(time.Minute), 1)
+	c := newChart(all, now.Add(time.Minute), 1)
 	assert.Equal(t, []bar{{"fine", 235, 0, 2}, {"refused", 235, 2, 1}, {"limited", 235, 3, 1}, {"failed", 235, 4, 1}, {"lost", 235, 5, 1}}, c.Bars)
 	assert.Equal(t, 6, c.Peak)
 	assert.Equal(t, map[int64]bool{295: true}, c.Ends)
-	assert.Empty(t, newChart(requests, now, 1).Ends, "the window has not ended yet")
-	assert.Empty(t, newChart(requests, now.Add(time.Minute), 3).Ends, "no response of this key")
-	assert.Empty(t, newChart(requests, now.Add(6*time.Minute), 1).Bars)
-	assert.Empty(t, newChart(requests, now.Add(-time.Minute), 1).Bars, "the clock was set back")
+	assert.Empty(t, newChart(all, now, 1).Ends, "the window has not ended yet")
+	assert.Empty(t, newChart(all, now.Add(time.Minute), 3).Ends, "no response of this key")
+	assert.Empty(t, newChart(all, now.Add(6*time.Minute), 1).Bars)
+	assert.Empty(t, newChart(all, now.Add(-time.Minute), 1).Bars, "the clock was set back")
 	for _, unix := range []int64{0, 1, 299, 300} {
 		at := time.Unix(unix, 0)
-		assert.Len(t, newChart(slices.Values([]journal.Summary{{Ended: at}}), at, 1).Bars, 1, "%d", unix)
+		assert.Len(t, newChart([]journal.Summary{{Ended: at}}, at, 1).Bars, 1, "%d", unix)
 	}
 
 	p := newTestPage(t, "")

@@ -2,7 +2,6 @@ package requestpage
 
 import (
 	"cmp"
-	"iter"
 	"math"
 	"net/http"
 	"net/url"
@@ -76,7 +75,7 @@ func (p *Page) state(r *http.Request) (*state, error) {
 	if e, ok := p.Journal.Entry(open); ok {
 		s.Detail = s.detail(e, senders)
 	}
-	s.Chart = newChart(p.Journal.NewestFirst(), s.Now, s.Key.ID)
+	s.Chart = newChart(p.Journal.Requests(), s.Now, s.Key.ID)
 	all := p.srv.Pets()
 	s.Pets, s.PetCount = slices.Clone(all[max(len(all)-maxListed, 0):]), len(all)
 	slices.Reverse(s.Pets)
@@ -105,8 +104,9 @@ func (s *state) addKeys(chosen int) (names map[int]string) {
 // addRows adds the newest requests that fit, and counts all.
 func (s *state) addRows(filter journal.Filter, senders map[int]string) {
 	s.Kinds, s.OneKey = kinds, true
-	for one := range s.page.Journal.NewestFirst() {
-		s.Total++
+	requests := s.page.Journal.Requests()
+	s.Total = len(requests)
+	for _, one := range slices.Backward(requests) {
 		if !s.page.Journal.Fits(filter, one.Seq) {
 			continue
 		}
@@ -173,10 +173,10 @@ type bar struct {
 }
 
 // newChart draws the responses of requests up to now, with the windows of a key.
-func newChart(requests iter.Seq[journal.Summary], now time.Time, key int) chart {
+func newChart(requests []journal.Summary, now time.Time, key int) chart {
 	c, begin := chart{Ends: make(map[int64]bool)}, (now.Unix()/slotSeconds+1-slotCount)*slotSeconds
 	var slots [slotCount][len(kinds)]int
-	for r := range requests {
+	for _, r := range requests {
 		if at := r.Ended.Unix() - begin; at >= 0 && at < slotCount*slotSeconds {
 			slots[at/slotSeconds][kindOf(r.Status)]++
 		}
