@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"flag"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,12 +21,18 @@ import (
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
+// page returns docs/petstore-fake.md.
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/petstore-fake.md")
+	require.NoError(t, err)
+	return string(text)
+}
+
 // block returns the first block of code in docs/petstore-fake.md that has a text.
 func block(t *testing.T, text string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/petstore-fake.md")
-	require.NoError(t, err)
-	for _, found := range regexp.MustCompile("(?sm)^```[a-z]+\n(.*?)^```").FindAllStringSubmatch(string(page), -1) {
+	for _, found := range regexp.MustCompile("(?sm)^```[a-z]+\n(.*?)^```").FindAllStringSubmatch(page(t), -1) {
 		if strings.Contains(found[1], text) {
 			return found[1]
 		}
@@ -35,15 +42,15 @@ func block(t *testing.T, text string) string {
 }
 
 // shell runs commands as a user of the program types them, and returns what they print.
-func shell(t *testing.T, env []string, commands string) string {
+func shell(t *testing.T, commands string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no POSIX shell")
 	}
-	dir, program := t.TempDir(), command(t, nil).Path
-	require.NoError(t, os.Symlink(program, filepath.Join(dir, "petstore-fake")))
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(command(t, nil).Path, filepath.Join(dir, "petstore-fake")))
 	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", commands)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), append(env, "PATH="+dir+":"+os.Getenv("PATH"))...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), asProgram, "PATH="+dir+":"+os.Getenv("PATH"))
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	return string(out)
@@ -67,9 +74,7 @@ func TestPageOfTheDocuments(t *testing.T) {
 	})
 	t.Run("gives each variable a value that it takes", func(t *testing.T) {
 		t.Parallel()
-		page, err := os.ReadFile("../../docs/petstore-fake.md")
-		require.NoError(t, err)
-		found := regexp.MustCompile(`(PETSTORE_FAKE_[A-Z_]+)(?:=|: )([^,}\x60]+)`).FindAllStringSubmatch(string(page), -1)
+		found := regexp.MustCompile(`(PETSTORE_FAKE_[A-Z_]+)(?:=|: )([^,}\x60]+)`).FindAllStringSubmatch(page(t), -1)
 		require.GreaterOrEqual(t, len(found), 3)
 		for _, f := range found {
 			_, err := readSettings(nil, envOf(map[string]string{f[1]: f[2]}))
@@ -83,7 +88,7 @@ func TestPageOfTheDocuments(t *testing.T) {
 		if _, err := exec.LookPath("curl"); err != nil {
 			t.Skip("there is no curl")
 		}
-		out := shell(t, nil, block(t, "mkfifo")+"trap 'kill $!' EXIT\nexport PETSTORE_FAKE_ADDR=127.0.0.1:$port\n"+
+		out := shell(t, block(t, "mkfifo")+"trap 'kill $!' EXIT\nexport PETSTORE_FAKE_ADDR=127.0.0.1:$port\n"+
 			block(t, "-healthcheck")+`curl -fsS -H 'Authorization: Bearer fake-api-key' "$base_url/pets"`)
 		assert.Equal(t, "[]", strings.TrimSpace(out))
 	})
@@ -92,27 +97,18 @@ func TestPageOfTheDocuments(t *testing.T) {
 // curlRequest returns the request that a command for curl sends.
 func curlRequest(t *testing.T, line string) (method, target, body string) {
 	t.Helper()
-	words := curlArguments(t, "fake=/_fake; "+line)
-	for i := 0; i < len(words); i++ {
-		switch word := words[i]; word {
-		case "-X":
-			i++
-			method = words[i]
-		case "--json", "-d":
-			i++
-			body = words[i]
-		case "-o":
-			i++
-		case "-N":
-		default:
-			require.Empty(t, target, line)
-			target = word
-		}
-	}
+	var c flag.FlagSet // those of curl
+	c.StringVar(&method, "X", "", "")
+	c.StringVar(&body, "json", "", "")
+	c.StringVar(&body, "d", "", "")
+	c.String("o", "", "")
+	c.Bool("N", false, "")
+	require.NoError(t, c.Parse(curlArguments(t, "fake=/_fake; "+line)))
+	require.Equal(t, 1, c.NArg(), line)
 	if method == "" && body != "" {
 		method = http.MethodPost
 	}
-	return cmp.Or(method, http.MethodGet), target, body
+	return cmp.Or(method, http.MethodGet), c.Arg(0), body
 }
 
 func TestDocumentation(t *testing.T) {
@@ -157,10 +153,6 @@ func TestDocumentation(t *testing.T) {
 	// Every command for curl in the documentation works, and there is one for each admin route.
 	t.Run("has a command for curl for every route", func(t *testing.T) {
 		t.Parallel()
-		text, err := os.ReadFile("../../docs/petstore-fake.md")
-		require.NoError(t, err)
-		_, block, _ := strings.Cut(string(text), "```sh\nfake=")
-		block, _, _ = strings.Cut(block, "```")
 		i := newTestInstance(t)
 		untested := make(map[string]bool)
 		mux := http.NewServeMux()
@@ -170,7 +162,7 @@ func TestDocumentation(t *testing.T) {
 				delete(untested, r.Method+" "+r.Path)
 			})
 		}
-		for line := range strings.Lines("fake=" + block) {
+		for line := range strings.Lines(block(t, "fake=")) {
 			if !strings.HasPrefix(line, "curl ") {
 				continue
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/internal/redact"
 )
 
@@ -70,12 +71,14 @@ func TestLog(t *testing.T) {
 			assert.Contains(t, log, redact.Mark)
 		}
 	})
-	t.Run("has the status of a response that drips", func(t *testing.T) {
+	t.Run("lets every wire through", func(t *testing.T) {
 		t.Parallel()
-		r := start(t, "-log", "text", "-fault", "wire=drip")
-		_, body, err := get(t, keepingClient(t), r.host)
-		require.NoError(t, err)
-		assert.Equal(t, "[]", body)
-		assert.Contains(t, <-r.output.wrote, "level=INFO msg=request method=GET path=/v1/pets status=200 ")
+		for _, wire := range append(fakecontrol.QuickWires(), fake.WireDrip) {
+			r := start(t, "-log", "text", "-fault", "wire="+string(wire))
+			_, body, err := call(t, r.host, "GET", "/v1/pets", "")
+			assert.Equal(t, wire == fake.WireDrip, err == nil && body == "[]", wire)
+			assert.Contains(t, <-r.output.wrote, "level=INFO msg=request method=GET path=/v1/pets status="+
+				map[bool]string{false: "0 ", true: "200 "}[wire == fake.WireDrip || wire == fake.WireTruncate], wire)
+		}
 	})
 }

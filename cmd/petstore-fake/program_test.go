@@ -20,7 +20,6 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/conformance"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
@@ -63,23 +62,6 @@ func start(t *testing.T, args ...string) running {
 	return r
 }
 
-// get sends a GET to the service with a client that keeps its connections.
-func get(t *testing.T, c *http.Client, host string) (status int, body string, err error) {
-	t.Helper()
-	return do(c, requestTo(t, host, "GET", "/v1/pets", ""))
-}
-
-// do sends a request and reads the whole response.
-func do(c *http.Client, r *http.Request) (status int, body string, err error) {
-	resp, err := c.Do(r)
-	if err != nil {
-		return 0, "", err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(text), err
-}
-
 // requestTo returns a request to a host with the default key.
 func requestTo(t *testing.T, host, method, path, body string) *http.Request {
 	t.Helper()
@@ -94,6 +76,18 @@ func keepingClient(t *testing.T) *http.Client {
 	tr := &http.Transport{}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
+}
+
+// call sends a request over a connection of its own and reads the whole response.
+func call(t *testing.T, host, method, path, body string) (status int, text string, err error) {
+	t.Helper()
+	resp, err := keepingClient(t).Do(requestTo(t, host, method, path, body))
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	all, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(all), err
 }
 
 func TestRun(t *testing.T) {
@@ -165,7 +159,7 @@ func TestRun(t *testing.T) {
 		r := start(t, "-fault", "status=500,operation=getPet,times=forever", "-fault", "delay=1h,operation=createPet")
 		assert.Regexp(t, `^\d+\n$`, r.stdout)
 		assert.Contains(t, r.stderr, "http://"+r.host+"/v1\n")
-		status, body, err := get(t, keepingClient(t), r.host)
+		status, body, err := call(t, r.host, "GET", "/v1/pets", "")
 		require.NoError(t, err)
 		assert.Equal(t, 200, status)
 		assert.Equal(t, "[]", body)
@@ -184,15 +178,14 @@ func stalled(t *testing.T, host string, requests int) <-chan error {
 	t.Helper()
 	ended := make(chan error, requests)
 	for range requests {
-		c, r := keepingClient(t), requestTo(t, host, "GET", "/v1/pets", "")
 		go func() {
-			_, _, err := do(c, r)
+			_, _, err := call(t, host, "GET", "/v1/pets", "")
 			ended <- err
 		}()
 	}
 	// The requests are there when their faults have struck.
 	require.Eventually(t, func() bool {
-		_, text, err := do(http.DefaultClient, requestTo(t, host, "GET", "/_fake/requests?status=0", ""))
+		_, text, err := call(t, host, "GET", "/_fake/requests?status=0", "")
 		assert.NoError(t, err)
 		return strings.Count(text, `"seq":`) == requests
 	}, 5*time.Second, 5*time.Millisecond)
@@ -230,10 +223,10 @@ func TestStrict(t *testing.T) {
 	t.Parallel()
 	for _, reset := range []bool{false, true} {
 		r := start(t, "-strict")
-		_, _, err := do(keepingClient(t), requestTo(t, r.host, "POST", "/v1/pets", `{"name":"Rex","categoryId":0,"colour":"red"}`))
+		_, _, err := call(t, r.host, "POST", "/v1/pets", `{"name":"Rex","categoryId":0,"colour":"red"}`)
 		require.NoError(t, err)
 		if reset {
-			_, _, err = do(keepingClient(t), requestTo(t, r.host, "POST", "/_fake/reset", ""))
+			_, _, err = call(t, r.host, "POST", "/_fake/reset", "")
 			require.NoError(t, err)
 			assert.Equal(t, exitOK, r.stop(), "it forgets the violations")
 			continue
@@ -242,32 +235,6 @@ func TestStrict(t *testing.T) {
 		assert.Contains(t, r.output.String(), "violation of unknown-field by request 1 (section 2): ")
 		assert.Contains(t, r.output.String(), "violation of zero-category by request 1 ")
 		assert.Contains(t, r.output.String(), "-strict: the clients are not well-behaved: 2 violations")
-	}
-}
-
-// net/http sends a GET again without a word when a connection that it used before breaks with nothing
-// read, and so do clients of other languages.
-func TestFaults_newAndKeptConnections(t *testing.T) {
-	t.Parallel()
-	for _, wire := range fakecontrol.QuickWires() {
-		t.Run(string(wire), func(t *testing.T) {
-			t.Parallel()
-			r, c := start(t, "-log", "text"), keepingClient(t)
-			c.Timeout = 5 * time.Second // a wire that waits is none of the quick ones
-			for range 2 {
-				_, _, err := do(keepingClient(t), requestTo(t, r.host, "POST", "/_fake/faults", `{"wire":"`+string(wire)+`"}`))
-				require.NoError(t, err)
-				_, _, err = get(t, c, r.host)
-				require.Error(t, err)
-				require.NotErrorIs(t, err, context.DeadlineExceeded, "the wire %s hangs: it is none of QuickWires", wire)
-				_, body, err := get(t, c, r.host)
-				require.NoError(t, err)
-				assert.Equal(t, "[]", body)
-			}
-			for range 4 { // each is logged
-				assert.Contains(t, <-r.output.wrote, "msg=request")
-			}
-		})
 	}
 }
 
@@ -300,11 +267,8 @@ func TestServer(t *testing.T) {
 	} {
 		assert.Equal(t, want, raw(t, host, text), "%.80q", text)
 	}
-	hs := newServer(http.NotFoundHandler(), io.Discard)
-	assert.Positive(t, hs.ReadHeaderTimeout)
-	assert.Positive(t, hs.IdleTimeout)
-	assert.False(t, hs.Protocols.HTTP2())
-	assert.False(t, hs.Protocols.UnencryptedHTTP2())
+	assert.Positive(t, newServer(nil, io.Discard).ReadHeaderTimeout)
+	assert.Positive(t, newServer(nil, io.Discard).IdleTimeout)
 }
 
 // curlArguments returns what a shell gives to curl in a line.
