@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -118,7 +116,6 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"strict", "very", "neither true nor false"},
 		{"plan", "no-such-plan", fakecontrol.PlanNames()},
 		{"seed", "no-such-file.json", "no-such-file.json"},
-		{"fault", "statsu=503", "statsu"},
 		{"fault", "key=secret-key,status=x", "status"},
 		{"fault", `key="secret-key"x`, "key"},
 		{"fault", `key="secret-key`, "key"},
@@ -198,24 +195,13 @@ func TestReadSeed(t *testing.T) {
 	}
 }
 
-// What the options do, package fake tests. These reach it.
-func TestOptionsOfTheFake(t *testing.T) {
+// What the options do, package fake tests.
+func TestReadSettings_randomSeed(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		i := newTestInstance(t, "-plan", "enterprise:1,0", "-minute", "2s", "-fault", "delay=50ms,times=forever")
-		begun := time.Now()
-		i.script(`
-			GET /v1/pets => 200
-			GET /nothing => 404
-			GET /_fake/requests => 200
-			GET /v1/pets => 429`)
-		assert.Equal(t, 150*time.Millisecond, time.Since(begun), "a delay holds back only the service")
-		assert.Equal(t, "2", i.call("GET", "/v1/pets", "").Header().Get("Retry-After"))
-	})
 	statuses := func(seed string) (all []int) {
 		i := newTestInstance(t, "-fault", "status=503,chance=0.5,times=forever", "-random-seed", seed)
 		for range 20 {
-			all = append(all, i.callAs(fake.DefaultAPIKey, "GET", "/v1/pets", "").Code)
+			all = append(all, i.call("GET", "/v1/pets", "").Code)
 		}
 		return all
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -49,12 +50,8 @@ func TestMain(m *testing.M) {
 // startBrowser starts the one browser of all tests, with a profile that is new and empty. Each test
 // has a profile of its own in it.
 var startBrowser = sync.OnceValues(func() (context.Context, error) {
-	path, err := chromium()
-	if err != nil {
-		return nil, err
-	}
 	allocator, _ := chromedp.NewExecAllocator(context.Background(),
-		chromedp.ExecPath(path), chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.NoSandbox, // root has none
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
@@ -71,23 +68,10 @@ func theBrowser(t *testing.T) context.Context {
 	t.Helper()
 	ctx, err := startBrowser()
 	if errors.Is(err, exec.ErrNotFound) {
-		skip(t, "there is no Chromium on the path: install Debian's package chromium, or name one in CHROMIUM")
+		skip(t, "there is no Chromium on the path: install Debian's package chromium")
 	}
 	require.NoError(t, err)
 	return ctx
-}
-
-// chromium returns the path of the browser.
-func chromium() (path string, err error) {
-	if path := os.Getenv("CHROMIUM"); path != "" {
-		return path, nil
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err = exec.LookPath(name); err == nil {
-			break
-		}
-	}
-	return path, err
 }
 
 // tab is a page of the browser. What its console reports as an error is an error of the test's.
@@ -246,6 +230,29 @@ func (b *tab) press(keys ...string) {
 	for _, key := range keys {
 		b.do(chromedp.KeyEvent(key))
 	}
+}
+
+// mouse moves, presses or releases the mouse.
+func (b *tab) mouse(kind input.DispatchMouseEventType, x, y float64) {
+	b.t.Helper()
+	params := input.DispatchMouseEventParams{Type: kind, X: x, Y: y}
+	if kind != input.DispatchMouseEventTypeMouseMoved {
+		params.Button, params.ClickCount = input.MouseButtonLeft, 1
+	}
+	call(b, input.DispatchMouseEvent, params)
+}
+
+// point moves the mouse.
+func (b *tab) point(x, y float64) {
+	b.t.Helper()
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, x, y)
+}
+
+// middle returns the middle of an element.
+func (b *tab) middle(element string) (x, y float64) {
+	b.t.Helper()
+	at := value[[]float64](b, fmt.Sprintf(`(() => { const r = %s.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, element))
+	return at[0], at[1]
 }
 
 // rows waits until so many requests are listed.

@@ -3,8 +3,6 @@ package ui
 import (
 	"bytes"
 	"context"
-	"flag"
-	"fmt"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -17,8 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-var looks = flag.String("looks", "", "write a picture of each look of the page to this folder")
 
 // fetched is where the step ui of .ci/run puts what comes from the npm registry.
 var fetched = filepath.Join("..", "..", "..", "..", "bin", "ui", "node_modules")
@@ -122,15 +118,11 @@ func (b *tab) judge(name, axe string) {
 			assert.Less(b.t, bottom, 800.0, "%d: the list has its own scroller", width)
 		}
 		for _, theme := range []string{"light", "dark"} {
-			if *looks == "" && width != 1280 && (width != 400 || theme == "dark") {
+			if width != 1280 && (width != 400 || theme == "dark") {
 				continue // axe takes a second
 			}
 			b.theme(theme)
 			b.settle()
-			if *looks != "" {
-				file := fmt.Sprintf("%s-%d-%s.png", name, width, theme)
-				require.NoError(b.t, os.WriteFile(filepath.Join(*looks, file), b.picture(), 0o600))
-			}
 			found := value[[]string](b, `axe.run(document, { resultTypes: ["violations"], preload: false,
 				runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
 				.then((r) => r.passes.length ? r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html + n.failureSummary)) : ["nothing judged"])`)

@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
@@ -98,19 +97,7 @@ func TestShow_policy(t *testing.T) {
 		assert.Contains(t, policy, element+"-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 	}
 	assert.Equal(t, "DENY no-referrer", header.Get("X-Frame-Options")+" "+header.Get("Referrer-Policy"))
-	for _, resource := range []string{
-		"<link rel=\"stylesheet", " src=", "@import", "url(", "style=\"", "onclick=\"", "outerHTML", "insertAdjacentHTML",
-		"document.write", "eval(",
-	} {
-		assert.NotContains(t, text, resource)
-	}
 	assert.Equal(t, 1, strings.Count(text, "innerHTML"), "one place takes the program's markup")
-	examples := regexp.MustCompile(`data-fault="([^"]*)"`).FindAllStringSubmatch(text, -1)
-	assert.Greater(t, len(examples), 5)
-	for _, example := range examples {
-		_, err := spec.ParseFaults(html.UnescapeString(example[1]))
-		assert.NoError(t, err, example[1])
-	}
 }
 
 func TestShow_escapes(t *testing.T) {
