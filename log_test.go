@@ -156,6 +156,15 @@ func TestLogLines(t *testing.T) {
 				require.Error(t, create(client))
 			}
 		}, []string{"WARN outcome unknown", "WARN outcome unknown"}},
+		"an outage, which is over when no call has failed for five minutes": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			for range 2 { // the second time, the first outage is not over yet
+				fault := server.Inject(fake.Fault{Status: 503, Times: fake.Forever})
+				assert.Zero(t, calls(client, 1, 6, time.Minute))
+				fault.Remove()
+				assert.EqualValues(t, 4, calls(client, 1, 4, time.Minute))
+			}
+			require.NoError(t, list(client))
+		}, []string{"WARN calls fail", "INFO calls succeed again"}},
 		"a deprecated operation": {fake.PlanFree, func(_ *testing.T, _ *fake.Server, client *petstore.Client) {
 			_, _ = get(client), get(client)
 		}, []string{"WARN deprecated operation"}},
