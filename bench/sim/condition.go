@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,7 +13,7 @@ import (
 type condition struct {
 	name, text string // conditions of one text share a line of the document
 
-	banAfter   int                 // further requests after a 429; 0 is usualBan
+	banAfter   int                 // further requests after a 429; 0 is 5
 	skew       time.Duration       // of the service's clock
 	retryAfter fake.RetryAfterForm // of a 429
 	planChange time.Duration       // from the start, to cell.laterPlan; 0 is never
@@ -52,13 +51,6 @@ const (
 	headerReset     = "X-RateLimit-Reset"
 )
 
-// The number of further requests after a 429 that a ban takes. It is strict where a rejection is
-// possible for petstore-go.
-const (
-	strictBan = 3
-	usualBan  = 5
-)
-
 // once reports whether each call is made once, as by programs with a user. The calls of a job are
 // made until they succeed.
 func (k condition) once() bool { return k.batch > 0 || k.took > 0 }
@@ -67,7 +59,6 @@ func (k condition) once() bool { return k.batch > 0 || k.took > 0 }
 func conditions() []condition {
 	const (
 		skew     = 10 * time.Minute
-		bans     = "a ban after 3 requests, after 10, or never"
 		clocks   = "a clock 10 minutes ahead or behind; no Date; Retry-After as an HTTP-date"
 		missing  = "a 429 has no Retry-After; one response in ten has no headers"
 		badReset = "Reset is an hour ago, in ten years, or in seconds from now; 10 minutes wrong without Date"
@@ -78,9 +69,7 @@ func conditions() []condition {
 	inSeconds := func(now, reset int64) int64 { return reset - now } // as the RateLimit headers have it
 	return []condition{
 		{name: "plain", text: "as the document has it"},
-		{name: "ban-3", text: bans, banAfter: strictBan},
-		{name: "ban-10", text: bans, banAfter: 10},
-		{name: "no-ban", text: bans, banAfter: math.MaxInt},
+		{name: "ban-3", text: "a ban after 3 requests", banAfter: 3},
 		{name: "clock+10m", text: clocks, skew: skew},
 		{name: "clock-10m", text: clocks, skew: -skew},
 		{name: "no-date", text: clocks, noDate: true},
@@ -89,7 +78,7 @@ func conditions() []condition {
 		{name: "http-date", text: clocks, retryAfter: fake.RetryAfterDate, skew: skew},
 		{name: "no-retry-after", text: missing, retryAfter: fake.RetryAfterAbsent},
 		{name: "some-headers", text: missing, bare: 10},
-		{name: "no-headers", text: "no rate limit headers at all", bare: 1, banAfter: strictBan},
+		{name: "no-headers", text: "no rate limit headers at all", bare: 1, banAfter: 3},
 		{name: "reset-past", text: badReset, reset: anHourAgo, absurd: true},
 		{name: "reset-delta", text: badReset, reset: inSeconds, absurd: true},
 		{name: "reset-far", text: badReset, reset: inTenYears, absurd: true},
@@ -101,7 +90,7 @@ func conditions() []condition {
 		{name: "cancels", text: "one caller in eight gives up", cancels: 0.125},
 		{
 			name: "two-unaware", text: "two clients, each unaware of the other",
-			clients: 2, unaware: true, banAfter: strictBan,
+			clients: 2, unaware: true, banAfter: 3,
 		},
 	}
 }

@@ -2,8 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -20,22 +18,6 @@ func jobs(seed uint64) suite {
 			for _, c.goroutines = range []int{1, 8, 64, 512} {
 				s.cells = append(s.cells, c)
 			}
-		}
-	}
-	return s
-}
-
-// herds has processes that start at the same time and share a job, each with eight goroutines and
-// without knowing of the others.
-func herds(seed uint64) suite {
-	s := suite{name: "herd", heading: "processes", toldToo: true, figure: cell.herdFigure, entry: jobEntry}
-	for _, n := range []int{2, 4, 8, 32, 100} {
-		k := condition{
-			name: fmt.Sprintf("herd-%d", n), text: fmt.Sprint(n), clients: n, unaware: true, banAfter: strictBan,
-		}
-		for _, c := range grid(k, seed, (*run).doJob) {
-			c.goroutines = 8 * n
-			s.cells = append(s.cells, c)
 		}
 	}
 	return s
@@ -81,17 +63,6 @@ func (c cell) jobRatio() float64 {
 // byChance reports whether the run depends on the random part of the backoff, which no seed
 // decides.
 func (c cell) byChance() bool { return c.lost > 0 || c.undialled > 0 }
-
-// herdFigure promises nothing for more than eight processes.
-func (c cell) herdFigure(bool) figure {
-	switch {
-	case c.clients > 8:
-		return figure{bans: math.MaxInt, failed: math.MaxInt, perWindow: math.MaxInt}
-	case c.clients == 2:
-		return figure{perWindow: 1, ratio: 1.3}
-	}
-	return figure{perWindow: 3, ratio: 1.3}
-}
 
 // doJob compares the time of the job with the bound, without the night in which the day's quota is
 // used up.

@@ -31,7 +31,7 @@ func loads(seed uint64) suite {
 		{name: "slow", text: slow, batch: 1, slow: 0.02},
 		{name: "slow-pages", text: pages + ", " + slow, batch: 10, slow: 0.02},
 	} {
-		k.slowBy, k.banAfter = 25*time.Second, strictBan
+		k.slowBy, k.banAfter = 25*time.Second, 3
 		for _, c := range grid(k, seed, (*run).doLoad) {
 			for _, c.percent = range []int{20, 50} {
 				for _, c.programs = range []int{1, 2, 8} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -48,7 +49,7 @@ type result struct {
 func runCell(c cell, told bool) result {
 	server := fake.NewServer(
 		fake.WithPlan(fake.Enterprise(c.perMinute, c.perDay())),
-		fake.WithBan(cmp.Or(c.banAfter, usualBan), 5*time.Minute),
+		fake.WithBan(cmp.Or(c.banAfter, 5), 5*time.Minute),
 		fake.WithBehavior(fake.Behavior{Window: c.window, RetryAfter: c.retryAfter}),
 		fake.WithClock(func() time.Time { return time.Now().Add(c.skew) }),
 		fake.WithJournal(0),
@@ -89,6 +90,35 @@ func (r *run) summary() result {
 		r.p50, r.p99, r.longest = r.waits[n/2], r.waits[int(0.99*float64(n))], r.waits[n-1]
 	}
 	return r.result
+}
+
+const baseURL = "https://pets.example/v1"
+
+// program is the options that the clients of one program share, with a limiter.
+type program []petstore.Option
+
+func (p program) newClient() *petstore.Client {
+	client, err := petstore.NewClient(baseURL, fake.DefaultAPIKey, p...)
+	if err != nil {
+		panic(err) // the arguments are constants
+	}
+	return client
+}
+
+// newProgram returns a program as users write it. Only the calls of a job wait as long as they must.
+func (r *run) newProgram() program {
+	limiter := petstore.NewLimiter()
+	if r.told {
+		limiter = petstore.NewLimiter(petstore.Processes(r.clients))
+	}
+	p := program{petstore.WithHTTPClient(&http.Client{Transport: r}), petstore.WithLimiter(limiter)}
+	switch {
+	case r.noWait:
+		p = append(p, petstore.WithMaxWait(0))
+	case !r.once():
+		p = append(p, petstore.WithMaxWait(time.Hour))
+	}
+	return p
 }
 
 // newClients returns the clients of the cell: of one program or, if they are unaware of each other,
@@ -155,7 +185,9 @@ func (c cell) list(ctx context.Context, client *petstore.Client) error {
 		if err := sleep(ctx, time.Until(limited.RetryAt)); err != nil {
 			return err
 		}
-		inTurn(ctx)
+		if t, ok := ctx.Value(tripKey{}).(*trip); ok {
+			_ = sleep(ctx, t.offset())
+		}
 	}
 }
 
@@ -179,13 +211,6 @@ func (t *trip) context() context.Context {
 func (t *trip) offset() time.Duration {
 	const prime = 10_007
 	return time.Duration(1 + (uint64(t.number)+t.seed)*7919%prime) // below the prime
-}
-
-// inTurn orders what the callers do at one instant by the seed.
-func inTurn(ctx context.Context) {
-	if t, ok := ctx.Value(tripKey{}).(*trip); ok {
-		_ = sleep(ctx, t.offset())
-	}
 }
 
 // sleep waits for d, unless ctx ends before.

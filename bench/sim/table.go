@@ -78,7 +78,6 @@ func table(lines [][]string) string {
 	return text.String()
 }
 
-// jobEntry is the entry of jobs and herds.
 func jobEntry(t total) string {
 	text := fmt.Sprintf("%d, %d, %.3f (%.3f)", t.rejected, t.bans, t.sum/float64(t.runs), t.worst)
 	if t.failed > 0 {
