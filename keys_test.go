@@ -165,6 +165,9 @@ func TestWithAPIKeyFunc(t *testing.T) {
 		"a 401, and the same key":    {create, []string{first, first}, []responder{unauthorized}, []bool{false, true}, true},
 		"a 401 for another key, too": {create, []string{first, second}, []responder{unauthorized, unauthorized}, []bool{false, true}, true},
 		"a key for each attempt":     {list, []string{first, second}, []responder{status(503, ""), status(200, "[]")}, []bool{false, false}, false},
+		"a 401 after another attempt": {
+			list, []string{first, first, second}, []responder{status(503, ""), unauthorized, status(200, "[]")}, []bool{false, false, true}, false,
+		},
 		"a 401 before the last response": {
 			list, []string{first, second, second}, []responder{unauthorized, status(503, ""), status(200, "[]")}, []bool{false, true, false}, false,
 		},

@@ -119,9 +119,9 @@ func (k *call) finishPause() {
 func (k *call) waitReason() WaitReason {
 	a, plan := k.progress.last, &k.progress.plan
 	switch {
-	case !plan.NotBefore.IsZero() && a.scope != "":
+	case !plan.NotBefore.IsZero(): // after a 429
 		return WaitReason(a.scope)
-	case !plan.NotBefore.IsZero(), plan.Asked:
+	case plan.Asked:
 		return WaitRetryAfter
 	}
 	return WaitBackoff
