@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,7 @@ func TestVariants(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					srv := fake.NewTestServer(t, variant, fake.WithPlan(fake.Enterprise(5, 0)), fake.WithPets(catalogue(3)...))
-					client := srv.Client()
+					client := srv.Client(petstore.WithCallTimeout(time.Hour))
 					for range 12 {
 						result, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 2})
 						require.NoError(t, err)
