@@ -154,16 +154,18 @@ func TestLimiterKeys(t *testing.T) {
 		assert.LessOrEqual(t, len(l.keys), manyKeys)
 	})
 	test(t, "keys with useful knowledge are not", func(t *testing.T, l *limiter) {
-		locked := l.permitFor(Call{KeyID: "locked"})
-		locked.Release(tooMany(60, 0, time.Minute, 24*time.Hour))
+		for i := range manyKeys + 10 {
+			l.permitFor(Call{KeyID: string(rune(i))}).Release(tooMany(60, 0, time.Minute, 100*time.Hour))
+		}
 		asked := l.permitFor(Call{KeyID: "in flight"})
-		for range manyKeys {
+		for range 10 * manyKeys {
 			l.permitFor(Call{KeyID: time.Now().String()}).Release(ok(60, 59, time.Minute))
 			time.Sleep(2 * time.Minute)
 		}
-		assert.Contains(t, l.keys, "locked")
 		assert.Contains(t, l.keys, "in flight")
 		asked.Release(&quota.Observation{})
+		assert.Contains(t, l.keys, string(rune(1)))
+		assert.LessOrEqual(t, len(l.keys), 3*manyKeys)
 	})
 	test(t, "the first calls of many keys take no long: none looks at all others", func(t *testing.T, l *limiter) {
 		for i := range 20_000 {
@@ -234,6 +236,13 @@ func TestLimiterBackground(t *testing.T) {
 		assert.Equal(t, start, time.Now())
 		all.Wait()
 		assert.Zero(t, s.Rejected())
+	})
+	test(t, "a call is refused at once if it had to leave the reserve", func(t *testing.T, l *limiter) {
+		for left := 19; left >= 2; left-- {
+			l.one(ok(20, left, time.Minute))
+		}
+		assert.True(t, l.refused(Call{Background: true}).RetryAt.After(time.Now()))
+		l.one(ok(20, 1, time.Minute))
 	})
 	test(t, "one request in ten is for calls that waited a minute", func(t *testing.T, l *limiter) {
 		s := newService(60)

@@ -178,9 +178,9 @@ func TestLimiterContext(t *testing.T) {
 		l.one(ok(10, 0, time.Minute))
 		ctx, cancel := context.WithCancel(t.Context())
 		var waits sync.WaitGroup
-		for range 10_000 {
+		for i := range 10_000 {
 			waits.Go(func() {
-				_, refused := l.acquire(ctx, 24*time.Hour*365)
+				_, refused := l.Acquire(ctx, Call{MaxWait: 1 << 60, Background: i%2 > 0})
 				assert.True(t, refused != nil && refused.Ended && refused.Waited)
 			})
 		}
