@@ -22,11 +22,9 @@ func TestGuard(t *testing.T) {
 			want                                   int
 		}{
 			{"GET", own, "", "", "", "", 200},
-			{"GET", own, "", "none", "", "", 200},
 			{"GET", own, "", "cross-site", "", "", 200}, // a link that somebody followed
 			{"GET", own, "http://" + own, "same-origin", "", "", 200},
 			{"GET", "localhost:4010", "http://localhost:4010", "", "", "", 200},
-			{"GET", "fake.localhost", "", "", "", "", 200},
 			{"GET", "[::1]:4010", "http://[::1]:4010", "", "", "", 200},
 			{"GET", "127.0.0.1", "", "", "", "", 200},
 			{"GET", own, "", "cross-site", "navigate", "document", 200},
@@ -37,7 +35,6 @@ func TestGuard(t *testing.T) {
 			{"GET", "evil.test:4010", "", "", "", "", 403},
 			{"GET", "evil.test:4010", "http://evil.test:4010", "same-origin", "", "", 403},
 			{"GET", "127.0.0.1.evil.test", "", "", "", "", 403},
-			{"GET", "evil-localhost", "", "", "", "", 403},
 			{"GET", "192.0.2.1:4010", "", "", "", "", 403},
 			{"GET", "", "", "", "", "", 403},
 			{"GET", own, "https://evil.test", "cross-site", "", "", 403},
@@ -54,7 +51,6 @@ func TestGuard(t *testing.T) {
 			{"POST", own, "", "", "", "", 204},
 			{"POST", own, "http://" + own, "same-origin", "", "", 204},
 			{"POST", own, "", "cross-site", "", "", 403},
-			{"POST", own, "", "cross-site", "navigate", "document", 403},
 			{"POST", own, "", "same-site", "", "", 403},
 			{"POST", own, "https://evil.test", "", "", "", 403},
 			{"POST", "evil.test:4010", "http://evil.test:4010", "same-origin", "", "", 403},
@@ -107,7 +103,6 @@ func TestGuard(t *testing.T) {
 			"[2001:db8::1]:80": {200, 200},
 			"fake.test:4010":   {200, 403},
 			"FAKE.TEST":        {200, 403},
-			"other":            {200, 403},
 			"docker.test":      {200, 403},
 			"evil.test":        {403, 403},
 			"":                 {403, 403},

@@ -92,33 +92,31 @@ func (a *API) addKey(r *http.Request) (any, error) {
 	return requestpage.NewKey(a.srv.Keys()[a.srv.KeyNumber(key)-1]), nil
 }
 
-// withKey calls f with the key whose id is in the path of a request, and returns its new state.
-func (a *API) withKey(r *http.Request, f func(key string)) (any, error) {
-	a.mu.Lock() // a reset in between would remove the key, and f would panic
-	defer a.mu.Unlock()
-	id, _ := strconv.Atoi(r.PathValue("id")) // 0 is none
-	key := a.srv.APIKey(id)
-	if key == "" {
-		return nil, refuse(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
-	}
-	f(key)
-	return requestpage.NewKey(a.srv.Keys()[id-1]), nil
-}
-
-// onKey returns an endpoint that calls f with the key in the path, and shows its new state.
+// onKey returns an endpoint that calls f with the key whose id is in the path, and shows its new
+// state.
 func (a *API) onKey(f func(key string)) endpoint {
-	return func(r *http.Request) (any, error) { return a.withKey(r, f) }
+	return func(r *http.Request) (any, error) {
+		a.mu.Lock() // a reset in between would remove the key, and f would panic
+		defer a.mu.Unlock()
+		id, _ := strconv.Atoi(r.PathValue("id")) // 0 is none
+		key := a.srv.APIKey(id)
+		if key == "" {
+			return nil, refuse(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
+		}
+		f(key)
+		return requestpage.NewKey(a.srv.Keys()[id-1]), nil
+	}
 }
 
 func (a *API) setPlan(r *http.Request, plan fake.Plan) (any, error) {
-	return a.withKey(r, func(key string) { a.srv.SetPlan(key, plan) })
+	return a.onKey(func(key string) { a.srv.SetPlan(key, plan) })(r)
 }
 
 func (a *API) ban(r *http.Request, d time.Duration) (any, error) {
 	if d == 0 {
 		return nil, errors.New("duration: 0s is no ban; DELETE lifts one")
 	}
-	return a.withKey(r, func(key string) { a.srv.BanKey(key, d) })
+	return a.onKey(func(key string) { a.srv.BanKey(key, d) })(r)
 }
 
 // showFault returns a fault as the admin routes accept it, with its id and how often it has struck.

@@ -1,11 +1,8 @@
-// Package replay sends requests of a fake's journal again: by a command for curl that it writes, or
-// itself.
+// Package replay writes commands for curl that send requests of a fake's journal again.
 package replay
 
 import (
-	"bytes"
 	"encoding/base64"
-	"errors"
 	"maps"
 	"net/http"
 	"regexp"
@@ -29,26 +26,6 @@ func Curl(srv *fakecontrol.Server, origin string, r fake.Request) string {
 		return command(origin, r, fake.DefaultAPIKey)
 	}
 	return command(origin, r, "$PETSTORE_API_KEY")
-}
-
-// Send sends a request again to its fake, with the key it came with. It does not wait for the
-// response; closing the fake ends it.
-func Send(srv *fakecontrol.Server, origin string, r fake.Request) error {
-	again, err := http.NewRequest(r.Method, origin+r.Path, bytes.NewReader(r.Body))
-	if err != nil {
-		return errors.New("this request cannot be sent again: its method or its path is none of HTTP")
-	}
-	again.Header = r.Header.Clone()
-	if key := srv.APIKey(r.Key); key != "" {
-		again.Header.Set("Authorization", "Bearer "+key)
-	}
-	go func() {
-		resp, err := srv.HTTPClient().Transport.RoundTrip(again) // follows no redirect
-		if err == nil {                                          // or a fault has broken it, which the journal shows
-			_ = resp.Body.Close()
-		}
-	}()
-	return nil
 }
 
 func command(origin string, r fake.Request, key string) string {

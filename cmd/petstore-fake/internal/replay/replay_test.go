@@ -108,7 +108,6 @@ func TestCurl_bodyOfAnyBytes(t *testing.T) {
 		"large":      bytes.Repeat([]byte("long % \\ ' "), 20_000),
 		"a terminal's escape, which ends a paste": []byte("{\"a\":\"\x1b[201~;touch pwned\n\"}"),
 		"a new line at the end":                   []byte("{}\n"),
-		"what looks like an option":               []byte("-v \x00"),
 	} {
 		command := command("http://h", fake.Request{Method: "POST", Path: "/v1/pets", Body: body}, "")
 		args, input := runCurl(t, command)
