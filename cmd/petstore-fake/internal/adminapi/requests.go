@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -69,9 +66,9 @@ func showBytes(b []byte) (text string, binary []byte) {
 	return "", b
 }
 
-// fitting returns the query of a request, which may have filters and other parameters, and the seqs
-// of the requests that fit them, oldest first.
-func (a *API) fitting(r *http.Request, others ...string) (query url.Values, seqs []int, err error) {
+// fitting returns the query of a request, which may have filters and other parameters, and the
+// requests that fit them, oldest first.
+func (a *API) fitting(r *http.Request, others ...string) (query url.Values, list []fake.Request, err error) {
 	query, err = spec.ReadQuery(r, append(journal.Parameters(), others...)...)
 	filter, wrong := journal.NewFilter(query)
 	if err := cmp.Or(err, wrong); err != nil {
@@ -79,40 +76,20 @@ func (a *API) fitting(r *http.Request, others ...string) (query url.Values, seqs
 	}
 	a.page.Journal.Update()
 	for _, one := range a.page.Journal.Requests() {
-		if filter.FitsStatus(one.Status) && a.page.Journal.Fits(filter, one.Seq) {
-			seqs = append(seqs, one.Seq)
+		if e, ok := a.page.Journal.Entry(one.Seq); ok && filter.FitsStatus(one.Status) && a.page.Journal.Fits(filter, one.Seq) {
+			list = append(list, e.Request)
 		}
 	}
-	return query, seqs, nil
+	return query, list, nil
 }
 
-// listRequests handles GET /_fake/requests.
-func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
-	query, seqs, err := a.fitting(r, "limit")
+func (a *API) listRequests(r *http.Request) (any, error) {
+	query, list, err := a.fitting(r, "limit")
 	limit, wrong := spec.ReadNumber("limit", query.Get("limit"), 1, 10_000, 100)
 	if err := cmp.Or(err, wrong); err != nil {
-		return err
+		return nil, err
 	}
-	begin := fmt.Sprintf(`{"total":%d,"requests":[`, len(seqs))
-	a.writeList(w, begin, seqs[max(len(seqs)-limit, 0):], func(one fake.Request) any { return a.showRequest(one) }, "]}")
-	return nil
-}
-
-// writeList writes a list of those of the requests that the journal still holds. It encodes one
-// request at a time: all together may be as large as the journal.
-func (a *API) writeList(w http.ResponseWriter, begin string, seqs []int, show func(fake.Request) any, end string) {
-	const separator = ",\n"
-	w.Header().Set("Content-Type", "application/json")
-	for _, seq := range seqs {
-		if one, ok := a.srv.Request(seq); ok {
-			text, _ := json.Marshal(show(one)) // nothing in it cannot be encoded
-			if _, err := fmt.Fprintf(w, "%s%s", begin, text); err != nil {
-				return // the client is gone
-			}
-			begin = separator
-		}
-	}
-	_, _ = fmt.Fprintln(w, strings.TrimPrefix(begin, separator)+end)
+	return object{"total": len(list), "requests": listed(list[max(len(list)-limit, 0):], a.showRequest)}, nil
 }
 
 // findRequest returns the request that the path of a request names. The page names the journal, too:
@@ -180,13 +157,15 @@ func (a *API) violations(*http.Request) (any, error) {
 // archive handles GET /_fake/har. The names of the objects are those of the HTTP Archive format 1.2,
 // which browsers and debugging proxies open.
 func (a *API) archive(w http.ResponseWriter, r *http.Request) error {
-	_, seqs, err := a.fitting(r)
+	_, list, err := a.fitting(r)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Disposition", `attachment; filename="petstore-fake.har"`)
-	begin := fmt.Sprintf(`{"log":{"version":"1.2","creator":{"name":"petstore-fake","version":%q},"entries":[`, petstore.Version)
-	a.writeList(w, begin, seqs, func(one fake.Request) any { return archived("http://"+r.Host, one) }, "]}}")
+	writeJSON(w, http.StatusOK, object{"log": object{
+		"version": "1.2", "creator": object{"name": "petstore-fake", "version": petstore.Version},
+		"entries": listed(list, func(one fake.Request) object { return archived("http://"+r.Host, one) }),
+	}})
 	return nil
 }
 

@@ -93,6 +93,7 @@ func TestParseFaults_wrong(t *testing.T) {
 		"chance=0":                     "chance",
 		"chance=1.1":                   "chance",
 		"chance=NaN":                   "chance",
+		"delay=5":                      "delay",
 		"delay=-5s":                    "delay",
 		"after-commit=perhaps":         "after-commit",
 		"wire=no-such-wire":            "wire",
