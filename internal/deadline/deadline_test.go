@@ -62,6 +62,6 @@ func TestEndOfWaitsForTheCause(t *testing.T) {
 
 		waited := time.Now()
 		require.ErrorIs(t, EndOf(never), context.DeadlineExceeded)
-		assert.Equal(t, endGrace, time.Since(waited), "it stops waiting")
+		assert.Equal(t, 100*time.Millisecond, time.Since(waited), "it stops waiting")
 	})
 }

@@ -45,8 +45,9 @@ func TestMayUseHTTP2(t *testing.T) {
 func TestDefaultTransport(t *testing.T) {
 	made := wire.DefaultTransport()
 	assert.NotNil(t, made.OnProxyConnectResponse)
-	assert.Equal(t, made.MaxIdleConns, made.MaxIdleConnsPerHost, "all connections are to one host")
-	assert.Positive(t, made.MaxResponseHeaderBytes)
+	assert.Equal(t, 64, made.MaxIdleConns)
+	assert.Equal(t, 64, made.MaxIdleConnsPerHost, "all connections are to one host")
+	assert.EqualValues(t, 1<<20, made.MaxResponseHeaderBytes)
 }
 
 // Whether a request may have been sent, by the hooks that were called before it failed.
