@@ -134,11 +134,14 @@ func (b *tab) consoleErrors() []string {
 	return errors
 }
 
-func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+// do takes a step in the browser, and returns what it comes to.
+func do[T any](b *tab, step chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	require.NoError(b.t, chromedp.Do(ctx, steps...))
+	result, err := chromedp.Run(ctx, step)
+	require.NoError(b.t, err)
+	return result
 }
 
 // call sends a command of the DevTools protocol.
@@ -154,13 +157,13 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 // size sets the size of the window.
 func (b *tab) size(width, height int64) {
 	b.t.Helper()
-	b.do(chromedp.EmulateViewport(width, height))
+	do(b, chromedp.EmulateViewport(width, height))
 }
 
 // open opens the request page and waits until it follows the program.
 func (b *tab) open(p *program, query string) {
 	b.t.Helper()
-	b.do(chromedp.Navigate(p.origin + "/_fake/" + query))
+	do(b, chromedp.Navigate(p.origin+"/_fake/"+query))
 	b.until(`document.getElementById("live")?.dataset.state === "live" && document.getElementById("clock").dateTime !== ""`)
 }
 
@@ -175,11 +178,7 @@ func openPage(t *testing.T, args ...string) (*program, *tab) {
 // value returns what an expression of JavaScript comes to in the page.
 func value[T any](b *tab, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
-	require.NoError(b.t, err)
-	return v
+	return do(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
 // until waits until an expression is true in the page.
@@ -202,7 +201,7 @@ func (b *tab) text(selector, want string) {
 
 func (b *tab) click(selector string) {
 	b.t.Helper()
-	b.do(chromedp.Click(chromedp.CSS(selector)))
+	do(b, chromedp.Click(chromedp.CSS(selector)))
 }
 
 // choose chooses an option as a reader does.
@@ -228,7 +227,7 @@ func (b *tab) run(statements string) {
 func (b *tab) press(keys ...string) {
 	b.t.Helper()
 	for _, key := range keys {
-		b.do(chromedp.KeyEvent(key))
+		do(b, chromedp.KeyEvent(key))
 	}
 }
 

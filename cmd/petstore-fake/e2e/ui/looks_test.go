@@ -2,7 +2,6 @@ package ui
 
 import (
 	"bytes"
-	"context"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -66,15 +65,6 @@ func (b *tab) theme(name string) {
 func (b *tab) settle() {
 	b.t.Helper()
 	value[bool](b, `new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(true), 20)))`)
-}
-
-func (b *tab) picture() []byte {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	shot, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
-	require.NoError(b.t, err)
-	return shot
 }
 
 // Each look fits its window, and has nothing for axe to find, in both colours.
@@ -159,7 +149,7 @@ func TestPictures(t *testing.T) {
 			b.theme(theme)
 			b.open(p, "")
 			b.text("#faults", "over")
-			require.NoError(t, os.WriteFile(path, b.picture(), 0o644))
+			require.NoError(t, os.WriteFile(path, do(b, chromedp.CaptureScreenshot()), 0o644))
 			b.expect("net::ERR_")
 			p.stop()
 		}
