@@ -130,3 +130,18 @@ func TestHead(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkText searches 1 MiB of what a hostile server may send: the time grows with the text alone.
+func BenchmarkText(b *testing.B) {
+	for _, part := range []string{"%", "%25", `\`, `\u0061`, "a", "aaaaaa…"} {
+		text := strings.Repeat(part, maxText/len(part))
+		for _, length := range []int{MinKey, 4000} {
+			b.Run(fmt.Sprintf("%s/key=%d", part, length), func(b *testing.B) {
+				key := strings.Repeat("a", length-1) + "b"
+				for b.Loop() {
+					Text(text, key)
+				}
+			})
+		}
+	}
+}
