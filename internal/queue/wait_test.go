@@ -228,6 +228,35 @@ func TestLimiterGate(t *testing.T) {
 		all.Wait()
 		assert.Equal(t, start, time.Now(), "no time has passed")
 	})
+	test(t, "waiters are refused when the first response shows a window that is too small", func(t *testing.T, l *limiter) {
+		p := l.permit()
+		var refusals atomic.Int64
+		for range 100 {
+			go func() {
+				p, refused := l.acquire(t.Context(), 0)
+				if refused != nil {
+					refusals.Add(1)
+					return
+				}
+				time.Sleep(time.Second)
+				p.Release(&quota.Observation{})
+			}()
+		}
+		synctest.Wait()
+		p.Release(ok(60, 59, time.Minute))
+		synctest.Wait()
+		assert.EqualValues(t, 41, refusals.Load())
+		time.Sleep(20 * time.Second)
+	})
+	test(t, "the time that a call has waited counts", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 0, 40*time.Second))
+		start := time.Now()
+		go func() { l.permit().Release(tooMany(60, 5, time.Minute, 30*time.Second)) }()
+		synctest.Wait()
+		_, refused := l.acquire(t.Context(), time.Minute)
+		require.NotNil(t, refused)
+		assert.Equal(t, 41*time.Second, time.Since(start))
+	})
 }
 
 // maxWait limits the waits for a window or a closed gate, but not those for a response.
