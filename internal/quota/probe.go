@@ -93,9 +93,11 @@ func (r *recent) advance(now time.Time) {
 	*r = slices.Delete(*r, 0, n)
 }
 
-// remove removes a request that was admitted at that time, if it is not late.
+// remove removes a request that was admitted at that time, if it is not late: of several, the last,
+// so that few others move.
 func (r *recent) remove(admitted time.Time) {
-	if at, found := slices.BinarySearchFunc(*r, admitted, time.Time.Compare); found {
+	after, _ := slices.BinarySearchFunc(*r, admitted.Add(1), time.Time.Compare)
+	if at := after - 1; at >= 0 && (*r)[at].Equal(admitted) {
 		*r = slices.Delete(*r, at, at+1)
 	}
 }
