@@ -138,7 +138,10 @@ func TestRunbook(t *testing.T) {
 			page.assertFinds(t, list(client).Error())
 		}
 	})
-	page.assertPrinted(t)
+	t.Run("no text that nothing prints", func(t *testing.T) {
+		loopback.Need(t) // as above
+		page.assertPrinted(t)
+	})
 }
 
 // assertUpperRows asserts that of the rows that match, the upper one has the cause.
