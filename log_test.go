@@ -133,6 +133,18 @@ func TestLogLines(t *testing.T) {
 			time.Sleep(3 * time.Hour)
 			require.NoError(t, list(client))
 		}, []string{"WARN rate limit closed minute", "WARN rate limit closed ban", "INFO rate limit open again ban"}},
+		"a 429 that comes after the ban to which it belongs, and another": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			require.NoError(t, list(client))
+			server.SetLatency(100 * time.Millisecond) // so that both are sent
+			server.Inject(fake.Fault{Status: 429, RetryAfter: "7200"})
+			server.Inject(fake.Fault{Status: 429, RetryAfter: "3600", Delay: 3 * time.Second})
+			time.AfterFunc(time.Second, func() { client.ReopenLimit(); assert.NoError(t, list(client)) })
+			assert.Zero(t, calls(client, 2, 1, 0))
+			client.ReopenLimit()
+			require.NoError(t, list(client))
+			server.Inject(fake.Fault{Status: 429, RetryAfter: "1800"})
+			assert.Error(t, list(client))
+		}, []string{"WARN rate limit closed ban", "INFO rate limit open again ban", "WARN rate limit closed ban"}},
 		"a key that was closed early": {fake.Enterprise(60, 5), func(t *testing.T, server *fake.Server, client *petstore.Client) {
 			assert.EqualValues(t, 5, calls(client, 1, 6, 0))
 			server.SetPlan(server.APIKey(), fake.Enterprise(60, 500))
