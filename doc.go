@@ -12,8 +12,8 @@
 //
 // # Options
 //
-// [NewClient] takes all options. A call takes those that are a [CallOption], which then override the
-// client's. README.md has a table with the defaults. [NewLimiter] takes [Processes].
+// [NewClient] takes all options. A call takes those that are a [CallOption], which then override
+// the client's. README.md has a table with the defaults. [NewLimiter] takes [Processes].
 //
 // # Rate limit
 //

@@ -112,8 +112,8 @@ func TestHouseOperations(t *testing.T) {
 	}
 }
 
-// TestHouseWalks holds what CONTRIBUTING.md says of the way of a call: each function is in its file, a
-// row above names it, and the numbers are those of the rows.
+// TestHouseWalks holds what CONTRIBUTING.md says of the way of a call: each function is in its
+// file, a row above names it, and the numbers are those of the rows.
 func TestHouseWalks(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("CONTRIBUTING.md")
@@ -139,8 +139,8 @@ type step struct {
 	names  map[string]bool // what its functions name
 }
 
-// countRows checks a walk and counts its files, and the returns to one that is not the caller's. Rows
-// with a + count if more is set.
+// countRows checks a walk and counts its files, and the returns to one that is not the caller's.
+// Rows with a + count if more is set.
 func countRows(t *testing.T, rows string, more bool) []string {
 	files, returns := map[string]bool{}, 0
 	var above, way []step // the rows so far; the last, and those that it is indented under

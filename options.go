@@ -51,9 +51,9 @@ func WithHTTPClient(hc *http.Client) Option {
 //	                                       of five minutes, then every hour
 //
 // Each line also has operation and call_id, which is the same on all lines of a call. reason is a
-// [Wait].Reason, scope a [LimitScope], key_id a
-// [Call].KeyID, and cure what to do; an attribute that is not known is left
-// out. The API key and bodies are never logged. A nil logger, the default, logs nothing.
+// [Wait].Reason, scope a [LimitScope], key_id a [Call].KeyID, and cure what to do; an attribute
+// that is not known is left out. The API key and bodies are never logged. A nil logger, the
+// default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return forClient("", "", func(c *clientConfig) {
 		if l != nil {

@@ -114,8 +114,8 @@ func TestResponseHeaderLimit(t *testing.T) {
 	assert.Len(t, server.Requests(), 1)
 }
 
-// TestHangingTransport has transports over HTTP/2 that hang in each of their operations, as net/http
-// does after a WINDOW_UPDATE of 2^31-1 for a stream.
+// TestHangingTransport has transports over HTTP/2 that hang in each of their operations, as
+// net/http does after a WINDOW_UPDATE of 2^31-1 for a stream.
 func TestHangingTransport(t *testing.T) {
 	for _, where := range []string{"RoundTrip", "Read", "Close"} {
 		virtual(t, where, func(t *testing.T) {

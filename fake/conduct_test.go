@@ -93,7 +93,8 @@ func TestViolationsOfScripts(t *testing.T) {
 			nil, script{fake.Fault{Delay: time.Hour, AfterCommit: true}, givenUp(rex), rex}, []fake.Rule{repeated},
 		},
 	}
-	// Of the statuses that the client repeats, a 429 is the one after which the whole key must wait.
+	// Of the statuses that the client repeats, a 429 is the one after which the whole key must
+	// wait.
 	for code := 400; code < 600; code++ {
 		if rule := retry.Status(code); rule.Again && !rule.Done {
 			rows["early after "+strconv.Itoa(code)] = row{nil, script{fake.Fault{Status: code, RetryAfter: "30"}, list, list}, []fake.Rule{early}}

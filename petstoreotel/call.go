@@ -39,8 +39,8 @@ type call struct {
 // of them.
 type callKey struct{ of *instrumentation }
 
-// callOf returns the call that ctx belongs to. If another trace has dropped the context of the call, it
-// returns an empty one and false.
+// callOf returns the call that ctx belongs to. If another trace has dropped the context of the
+// call, it returns an empty one and false.
 func (i *instrumentation) callOf(ctx context.Context) (k *call, known bool) {
 	if k, known = ctx.Value(callKey{i}).(*call); !known {
 		k = &call{span: noop.Span{}}

@@ -100,8 +100,8 @@ func TestCallSpanHasTheCallIDOfTheLogAndIsPartOfTheCallersTrace(t *testing.T) {
 	})
 }
 
-// TestTransportsAround has one above the recorded transport that logs in first, and sends each request
-// twice, and one below that speaks HTTP/2.
+// TestTransportsAround has one above the recorded transport that logs in first, and sends each
+// request twice, and one below that speaks HTTP/2.
 func TestTransportsAround(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
 		http2 := over(func(req *http.Request) (*http.Response, error) {

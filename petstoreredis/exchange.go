@@ -17,7 +17,8 @@ const (
 	// A process that finds no permit, because all are out, asks again after firstPoll, then after
 	// twice as long, at most lastPoll.
 	firstPoll, lastPoll = 200 * time.Millisecond, 800 * time.Millisecond
-	// spread is the time between the first and the last processes that ask for permits of a new window.
+	// spread is the time between the first and the last processes that ask for permits of a new
+	// window.
 	spread = 200 * time.Millisecond
 	// reportAfter is how long an outcome waits for others to be reported with it.
 	reportAfter = 150 * time.Millisecond

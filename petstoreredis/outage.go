@@ -19,8 +19,8 @@ const (
 	leastQuiet, mostQuiet = 10 * time.Second, 30 * time.Minute
 )
 
-// outage is a time without Redis. The process goes on with a limiter of its own, which knows how many
-// share the key, and what was left of the pot.
+// outage is a time without Redis. The process goes on with a limiter of its own, which knows how
+// many share the key, and what was left of the pot.
 type outage struct {
 	since   time.Time
 	err     error // why it began

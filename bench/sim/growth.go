@@ -9,8 +9,8 @@ import (
 	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
 
-// growths has deployments that grow while they are at work, with the rules alone in place of clients:
-// 1,080 of up to eight processes, and larger ones.
+// growths has deployments that grow while they are at work, with the rules alone in place of
+// clients: 1,080 of up to eight processes, and larger ones.
 func growths() []quotatest.Growth {
 	var all []quotatest.Growth
 	for _, size := range [][2]int{{1, 1}, {2, 2}, {4, 2}, {4, 4}, {6, 2}, {8, 4}, {8, 8}, {16, 4}, {32, 4}} {

@@ -89,9 +89,9 @@ func (r *run) shareItems(clients []*petstore.Client) {
 // bound returns a time before which no client can have had the responses to these requests, however
 // well it knows the windows, the latencies and the faults ahead.
 //
-// Requests for which the windows so far have no room are counted after the next one has opened. From
-// then on the goroutines are busy with them, and wait for the slowest. Each of the first of them may
-// have left before, and then only its way back remains.
+// Requests for which the windows so far have no room are counted after the next one has opened.
+// From then on the goroutines are busy with them, and wait for the slowest. Each of the first of
+// them may have left before, and then only its way back remains.
 func (c cell) bound(begin time.Time, legs []leg) time.Duration {
 	byBack := func(a, b leg) int { return cmp.Compare(a.back, b.back) }
 	shortest := slices.MinFunc(legs, byBack).back

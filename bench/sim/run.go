@@ -105,7 +105,8 @@ func (p program) newClient() *petstore.Client {
 	return client
 }
 
-// newProgram returns a program as users write it. Only the calls of a job wait as long as they must.
+// newProgram returns a program as users write it. Only the calls of a job wait as long as they
+// must.
 func (r *run) newProgram() program {
 	limiter := petstore.NewLimiter()
 	if r.told {

@@ -12,8 +12,8 @@ func TestGuard(t *testing.T) {
 	i := newTestInstance(t)
 	// A page of another site sends a request with its own Origin. A page whose name was rebound to
 	// a loopback address sends that name as Host, and an Origin that fits it. What a page asks for
-	// besides following a link has no Origin in a browser that asks without CORS: an image, a script,
-	// a frame, a prefetch. It would take a stream, and time of the program's.
+	// besides following a link has no Origin in a browser that asks without CORS: an image, a
+	// script, a frame, a prefetch. It would take a stream, and time of the program's.
 	t.Run("refuses pages of other sites", func(t *testing.T) {
 		t.Parallel()
 		const own = "127.0.0.1:4010"

@@ -65,9 +65,9 @@ func (l requestLog) key(token string) any {
 	return "unknown"
 }
 
-// path returns the path and query without any key: those that the fake knows, the credentials of the
-// request, which may be the key of a real service, and the values that no parameter of the service
-// has, which may be anything.
+// path returns the path and query without any key: those that the fake knows, the credentials of
+// the request, which may be the key of a real service, and the values that no parameter of the
+// service has, which may be anything.
 func (l requestLog) path(u *url.URL, token string) string {
 	text, query := u.Path, u.Query()
 	for name, values := range query {

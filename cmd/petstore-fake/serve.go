@@ -55,7 +55,8 @@ type instance struct {
 	admin   *adminapi.API
 }
 
-// document describes the service for tools. It is the only one: the tests of e2e/openapi read it, too.
+// document describes the service for tools. It is the only one: the tests of e2e/openapi read it,
+// too.
 //
 //go:embed openapi.yaml
 var document []byte

@@ -124,8 +124,8 @@ func (j *job) addPets(ctx context.Context) error {
 	return nil
 }
 
-// makeRoom returns when one more create may be sent: one at a time until the first pet was added, and
-// after a failure.
+// makeRoom returns when one more create may be sent: one at a time until the first pet was added,
+// and after a failure.
 func (j *job) makeRoom() {
 	if j.settle(steady - 1); !j.reached || j.failures > 0 {
 		j.settle(0)

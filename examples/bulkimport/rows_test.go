@@ -13,7 +13,8 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// TestDecode reads a file of a spreadsheet, one without the column status, a report, and rows that are no pets.
+// TestDecode reads a file of a spreadsheet, one without the column status, a report, and rows that
+// are no pets.
 func TestDecode(t *testing.T) {
 	noPet := petstore.NewPet{}
 	for text, want := range map[string]map[int]petstore.NewPet{ // by line

@@ -187,7 +187,8 @@ func String(d *jsontext.Decoder) (string, error) {
 	return string(text), err
 }
 
-// Bytes reads a string that is valid until the next value is read, or null, for which it returns nil.
+// Bytes reads a string that is valid until the next value is read, or null, for which it returns
+// nil.
 func Bytes(d *jsontext.Decoder) ([]byte, error) {
 	v, err := d.ReadValue()
 	switch {

@@ -56,8 +56,8 @@ func (r *report) count(srv *fake.Server, injected map[string]*fake.Injection) {
 		}
 	}
 	limited := srv.Usage(key).Limited
-	// net/http repeats reads without a permit. After the first request over the limit of the day, which
-	// the headers need not show, others follow: one for each window.
+	// net/http repeats reads without a permit. After the first request over the limit of the day,
+	// which the headers need not show, others follow: one for each window.
 	exact := len(r.scenario.changes) == 0 && len(repeated(srv.Requests())) == 0
 	if r.outcomes["requests over the limit"] = limited; limited > 0 && exact {
 		r.found("limit", "%d requests were over it, although the plan never changed", limited)

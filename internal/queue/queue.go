@@ -126,8 +126,8 @@ func (q *queue) admit(now time.Time, asBackground bool) (*Permit, bool) {
 	return &Permit{queue: q, slot: slot}, true
 }
 
-// block records what the first waiter waits for. When that becomes a limit, or its end moves, waiters
-// that cannot wait for so long are refused immediately.
+// block records what the first waiter waits for. When that becomes a limit, or its end moves,
+// waiters that cannot wait for so long are refused immediately.
 func (q *queue) block(now time.Time, why quota.Wait) {
 	const slide = time.Second // the end of a sliding window moves with each response
 	q.why = why
@@ -239,8 +239,8 @@ func (q *queue) ring() {
 	}
 }
 
-// line has waiters in the order in which their calls asked first. Nearly always they come at its end
-// and leave at its front.
+// line has waiters in the order in which their calls asked first. Nearly always they come at its
+// end and leave at its front.
 type line []*waiter
 
 // before compares the places of two waiters.
@@ -256,8 +256,8 @@ func (l line) find(w *waiter) int {
 
 func (l *line) insert(w *waiter) { *l = slices.Insert(*l, l.find(w), w) }
 
-// remove removes w, which is in the line. With 100,000 waiters, it must not move all of them for each
-// that leaves at the front.
+// remove removes w, which is in the line. With 100,000 waiters, it must not move all of them for
+// each that leaves at the front.
 func (l *line) remove(w *waiter) {
 	place := l.find(w)
 	if place == 0 {

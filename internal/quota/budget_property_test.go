@@ -197,7 +197,8 @@ func FuzzBudget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { newWalk(t, seed).run(1000) })
 }
 
-// Deployments that grow while they are at work stay within the limit (rule 10). bench/sim runs more.
+// Deployments that grow while they are at work stay within the limit (rule 10). bench/sim runs
+// more.
 func TestBudgetGrowth(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{1, 1}, {4, 2}, {4, 4}, {6, 2}, {8, 8}} {

@@ -71,16 +71,16 @@ func (b *Budget) freesOneByOne(o *Observation) bool {
 	return b.epoch == 0 && o.RetryAfter > 0 && again
 }
 
-// After429 returns the time from which a 429 allows the next request, zero if it does not say, and the
-// limit that causes it: as far as this response alone shows.
+// After429 returns the time from which a 429 allows the next request, zero if it does not say, and
+// the limit that causes it: as far as this response alone shows.
 func After429(o *Observation) (opens time.Time, scope Scope) {
 	var b Budget
 	b.offset.narrow(o)
 	return b.after429(o)
 }
 
-// after429 is After429 with what earlier responses have shown. The end of the window counts if it is
-// used up, or if there is no Retry-After.
+// after429 is After429 with what earlier responses have shown. The end of the window counts if it
+// is used up, or if there is no Retry-After.
 func (b *Budget) after429(o *Observation) (opens time.Time, scope Scope) {
 	end, usable := b.endOf(o, o.Received)
 	if o.RetryAfter > 0 { // which is rounded up

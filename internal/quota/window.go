@@ -227,8 +227,8 @@ type offset struct {
 }
 
 // narrow raises lo by the Date of a response: the service's clock in whole seconds at some time
-// between Sent and Received. Clocks drift and can be set: if the response contradicts the old lo, its
-// own replaces it. 100 µs per second is a common limit for the drift of a clock.
+// between Sent and Received. Clocks drift and can be set: if the response contradicts the old lo,
+// its own replaces it. 100 µs per second is a common limit for the drift of a clock.
 func (f *offset) narrow(o *Observation) {
 	if o.Date.IsZero() {
 		return

@@ -154,8 +154,8 @@ var (
 	cutEscape = regexp.MustCompile(`(?:%[0-9A-Fa-f]?|\\|\\u[0-9A-Fa-f]{0,3})$`)
 )
 
-// unescaped resolves the escapes of JSON and URLs for the characters that a key may have, once. What
-// was JSON stays JSON.
+// unescaped resolves the escapes of JSON and URLs for the characters that a key may have, once.
+// What was JSON stays JSON.
 func unescaped(text string) string {
 	if !strings.ContainsAny(text, `%\`) { // nearly always, and then there is nothing to allocate
 		return text

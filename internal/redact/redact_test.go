@@ -131,7 +131,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// BenchmarkText searches 1 MiB of what a hostile server may send: the time grows with the text alone.
+// BenchmarkText searches 1 MiB of what a hostile server may send: the time grows with the text
+// alone.
 func BenchmarkText(b *testing.B) {
 	for _, part := range []string{"%", "%25", `\`, `\u0061`, "a", "aaaaaa…"} {
 		text := strings.Repeat(part, maxText/len(part))

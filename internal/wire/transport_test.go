@@ -27,7 +27,8 @@ import (
 
 var refused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 
-// A transport of the user may read the body of a request, and send another one in its context first.
+// A transport of the user may read the body of a request, and send another one in its context
+// first.
 func TestTransportOfTheUser(t *testing.T) {
 	t.Parallel()
 	loopback.Need(t)
@@ -150,8 +151,8 @@ type unwrapping struct {
 func (u unwrapping) Unwrap() http.RoundTripper { return u.base }
 
 // TestWriteThroughTransports sends writes, with and without a body, through transports that clone,
-// retry, hedge, fall back or check the health, each in all ways: one that arrived is never taken for
-// one that was not sent.
+// retry, hedge, fall back or check the health, each in all ways: one that arrived is never taken
+// for one that was not sent.
 func TestWriteThroughTransports(t *testing.T) {
 	t.Parallel()
 	returns := map[string]func(first, second error) error{
@@ -227,8 +228,8 @@ func TestHandshakeRefused(t *testing.T) {
 				for _, method := range methods[1:] {
 					o := newClient(t, server.URL, transport, false).send(t, method)
 					require.Error(t, o.err)
-					// Without a body, one that wraps may have sent it in another context, without hooks. And
-					// net/http may say no more than that HTTP/2 was not established.
+					// Without a body, one that wraps may have sent it in another context, without
+					// hooks. And net/http may say no more than that HTTP/2 was not established.
 					unknown := name != "plain" && method != http.MethodPost || !strings.Contains(o.err.Error(), "tls:")
 					assert.Equal(t, unknown, o.sent, "TLS %x, HTTP/2 %t, %s, %s: %v", version, http2, name, method, o.err)
 				}

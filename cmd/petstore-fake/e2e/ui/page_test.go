@@ -353,8 +353,8 @@ func TestStream(t *testing.T) {
 	b.text("#live", "live")
 }
 
-// If something got into the page's markup, which internal/requestpage tests, the policy would not let
-// it run.
+// If something got into the page's markup, which internal/requestpage tests, the policy would not
+// let it run.
 func TestPage_policy(t *testing.T) {
 	t.Parallel()
 	_, b := openPage(t)

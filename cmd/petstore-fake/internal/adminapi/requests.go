@@ -119,8 +119,8 @@ func (a *API) getRequest(r *http.Request) (any, error) {
 	return shown, nil
 }
 
-// repeat sends a request again, with the key it came with. It does not wait for the response; closing
-// the fake ends it.
+// repeat sends a request again, with the key it came with. It does not wait for the response;
+// closing the fake ends it.
 func (a *API) repeat(r *http.Request) (any, error) {
 	one, err := a.findRequest(r)
 	if err != nil {
@@ -154,8 +154,8 @@ func (a *API) violations(*http.Request) (any, error) {
 	})}, nil
 }
 
-// archive handles GET /_fake/har. The names of the objects are those of the HTTP Archive format 1.2,
-// which browsers and debugging proxies open.
+// archive handles GET /_fake/har. The names of the objects are those of the HTTP Archive format
+// 1.2, which browsers and debugging proxies open.
 func (a *API) archive(w http.ResponseWriter, r *http.Request) error {
 	_, list, err := a.fitting(r)
 	if err != nil {

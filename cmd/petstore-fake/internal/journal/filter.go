@@ -72,8 +72,8 @@ func NewFilter(query url.Values) (f Filter, err error) {
 	return f, err
 }
 
-// add adds the filter of a parameter. Most compare a word, which must be one of some, with those that
-// a request has.
+// add adds the filter of a parameter. Most compare a word, which must be one of some, with those
+// that a request has.
 func (f *Filter) add(name, value string) (err error) {
 	words := []string{value}
 	var of func(Entry) []string

@@ -170,8 +170,8 @@ func setField(f *fake.Fault, name, value string) error {
 }
 
 // ParseFaultJSON reads a fault as the admin routes accept it: an object with the fields' names in
-// camelCase. A value that is not a string is used as its text, so that body can be a JSON value. null
-// leaves a field as it is.
+// camelCase. A value that is not a string is used as its text, so that body can be a JSON value.
+// null leaves a field as it is.
 func ParseFaultJSON(text []byte) (f fake.Fault, err error) {
 	var fields map[string]jsontext.Value
 	if err := ParseJSON(text, &fields, "a JSON object"); err != nil {

@@ -1,6 +1,6 @@
 // Package spec reads what users write, on the command line and in the bodies of admin requests:
-// durations, keys, faults, pets, JSON and queries. Its errors name the field and the reason, and never repeat
-// an API key.
+// durations, keys, faults, pets, JSON and queries. Its errors name the field and the reason, and
+// never repeat an API key.
 package spec
 
 import (
@@ -143,7 +143,8 @@ func ParseKeys(text string) (keys []Key, err error) {
 	return keys, err
 }
 
-// CheckKey returns an error for a key that the client would refuse, too. It does not repeat the key.
+// CheckKey returns an error for a key that the client would refuse, too. It does not repeat the
+// key.
 func CheckKey(key string) error {
 	if problem := credential.KeyProblem(key); problem != "" {
 		return errors.New("the key " + problem)
@@ -214,8 +215,8 @@ func ReadNumber(name, value string, least, most, otherwise int) (int, error) {
 	return n, nil
 }
 
-// plain removes the prefix of an error of package fake, such as "fake: Fault: ", which means nothing
-// to users of the program.
+// plain removes the prefix of an error of package fake, such as "fake: Fault: ", which means
+// nothing to users of the program.
 func plain(err error) error {
 	if err == nil {
 		return nil
