@@ -89,7 +89,21 @@ func (a *API) addKey(r *http.Request) (any, error) {
 	a.mu.Lock() // a reset in between would remove the key
 	defer a.mu.Unlock()
 	a.srv.AddKey(key, plan)
-	return requestpage.NewKey(a.srv.Keys()[a.srv.KeyNumber(key)-1]), nil
+	return a.showKey(key), nil
+}
+
+// showKey returns a key that the fake knows as the admin routes show it.
+func (a *API) showKey(key string) any {
+	return requestpage.NewKey(a.srv.Keys()[a.srv.KeyNumber(key)-1])
+}
+
+// keyOf returns the key with an id.
+func (a *API) keyOf(id string) (string, error) {
+	number, _ := strconv.Atoi(id) // 0 is none
+	if key := a.srv.APIKey(number); key != "" {
+		return key, nil
+	}
+	return "", errors.New("there is no key with this id; GET /_fake/keys lists the ids")
 }
 
 // onKey returns an endpoint that calls f with the key whose id is in the path, and shows its new
@@ -98,13 +112,12 @@ func (a *API) onKey(f func(key string)) endpoint {
 	return func(r *http.Request) (any, error) {
 		a.mu.Lock() // a reset in between would remove the key, and f would panic
 		defer a.mu.Unlock()
-		id, _ := strconv.Atoi(r.PathValue("id")) // 0 is none
-		key := a.srv.APIKey(id)
-		if key == "" {
-			return nil, refuse(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
+		key, err := a.keyOf(r.PathValue("id"))
+		if err != nil {
+			return nil, refuse(http.StatusNotFound, "%v", err)
 		}
 		f(key)
-		return requestpage.NewKey(a.srv.Keys()[id-1]), nil
+		return a.showKey(key), nil
 	}
 }
 
@@ -147,10 +160,9 @@ func (a *API) inject(r *http.Request) (any, error) {
 	}
 	for i, f := range faults {
 		// The page, which has no keys, names one by its id: #2. No key begins like that.
-		if text, is := strings.CutPrefix(f.APIKey, "#"); is {
-			id, _ := strconv.Atoi(text) // 0 is none
-			if faults[i].APIKey = a.srv.APIKey(id); faults[i].APIKey == "" {
-				return nil, errors.New("key: there is no key with this id; GET /_fake/keys lists the ids")
+		if id, is := strings.CutPrefix(f.APIKey, "#"); is {
+			if faults[i].APIKey, err = a.keyOf(id); err != nil {
+				return nil, fmt.Errorf("key: %w", err)
 			}
 		}
 	}
