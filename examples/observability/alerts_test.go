@@ -96,6 +96,7 @@ func (s service) run(t *testing.T) {
 		for n := range max(1, s.pods) {
 			pods = append(pods, s.start(t, server, n))
 		}
+		time.Sleep(scrapeInterval / 7) // so that no scrape falls on the instant of a call
 		for at := time.Duration(0); at < 25*time.Minute; at += scrapeInterval {
 			if at == 5*time.Minute && s.fault != nil {
 				fault := *s.fault

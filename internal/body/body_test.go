@@ -54,26 +54,31 @@ func TestBuffer(t *testing.T) {
 	t.Run("takes memory for what arrives", func(t *testing.T) {
 		const most = 20 << 20
 		for name, c := range map[string]struct {
-			body   io.Reader
+			body   func() io.Reader
 			length int64
 			memory uint64
 		}{
-			"an empty body":                     {bytes.NewReader(nil), 0, 100},
-			"a short body":                      {bytes.NewReader(nil), 100, 1000},
-			"a short body of unknown length":    {bytes.NewReader(nil), -1, 16 << 10},
-			"a long body of known length":       {bytes.NewReader(make([]byte, 10<<20)), 10 << 20, 11 << 20},
-			"a short body, announced as longer": {bytes.NewReader(nil), 10<<20 + 1, 16 << 10},
-			"an endless body":                   {endless{}, -1, most * 9 / 4}, // the limit, and the smaller sizes before
+			"an empty body":                     {zeros(0), 0, 100},
+			"a short body":                      {zeros(0), 100, 1000},
+			"a short body of unknown length":    {zeros(0), -1, 16 << 10},
+			"a long body of known length":       {zeros(10 << 20), 10 << 20, 11 << 20},
+			"a short body, announced as longer": {zeros(0), 10<<20 + 1, 16 << 10},
+			"an endless body":                   {func() io.Reader { return endless{} }, -1, most * 9 / 4}, // the limit, and the smaller sizes before
 		} {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			var b Buffer
-			tooLarge, err := b.Fill(c.body, c.length, most)
-			runtime.ReadMemStats(&after)
-			require.NoError(t, err)
-			assert.Equal(t, name == "an endless body", tooLarge)
-			assert.True(t, c.length >= 0 || cap(b.Bytes) >= 16<<10, "a list of 100 pets fits")
-			assert.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, c.memory+2000, name)
+			allocated := uint64(math.MaxUint64) // the least of three: the runtime allocates at times, too
+			for range 3 {
+				var b Buffer
+				body := c.body()
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				tooLarge, err := b.Fill(body, c.length, most)
+				runtime.ReadMemStats(&after)
+				require.NoError(t, err)
+				assert.Equal(t, name == "an endless body", tooLarge)
+				assert.True(t, c.length >= 0 || cap(b.Bytes) >= 16<<10, "a list of 100 pets fits")
+				allocated = min(allocated, after.TotalAlloc-before.TotalAlloc)
+			}
+			assert.LessOrEqual(t, allocated, c.memory+2000, name)
 		}
 	})
 }
@@ -88,6 +93,10 @@ func TestPool(t *testing.T) {
 	large := &Buffer{Bytes: make([]byte, maxPooled+1)}
 	p.Put(large)
 	assert.NotSame(t, large, p.Get())
+}
+
+func zeros(n int) func() io.Reader {
+	return func() io.Reader { return bytes.NewReader(make([]byte, n)) }
 }
 
 type endless struct{}
