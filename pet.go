@@ -2,9 +2,7 @@ package petstore
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -53,20 +51,6 @@ type Pet struct {
 // MaxListLimit is the largest [ListPetsParams.Limit] (section 4.1).
 const MaxListLimit = 100
 
-// encodeNewPet returns the body of createPet. It always has categoryId; an empty status is left out
-// (section 2).
-func encodeNewPet(p NewPet) []byte {
-	b := make([]byte, 0, len(p.Name)+80)
-	b = append(b, `{"name":`...)
-	b, _ = jsontext.AppendQuote(b, p.Name) // it fails only for invalid UTF-8, which validate refuses
-	b = append(b, `,"categoryId":`...)
-	b = strconv.AppendInt(b, p.CategoryID, 10)
-	if p.Status != "" {
-		b = append(b, `,"status":"`+p.Status+`"`...) // validate allows three words
-	}
-	return append(b, '}')
-}
-
 // decodePets decodes the body of listPets: an array of Pet, never nil.
 func decodePets(b *body.Buffer) ([]Pet, error) {
 	const petBytes = 48 // length of a short Pet, to estimate their number
@@ -74,10 +58,6 @@ func decodePets(b *body.Buffer) ([]Pet, error) {
 	d := b.Open()
 	err := body.Delimiter(d, '[')
 	for err == nil && d.PeekKind() != ']' {
-		if n := len(pets); n == cap(pets) { // more than the document allows: estimate the total
-			total := float64(n) * float64(len(b.Bytes)) / float64(d.InputOffset())
-			pets = slices.Grow(pets, max(int(total)-n, n/4)+1)
-		}
 		pets = append(pets, Pet{})
 		err = readPet(d, &pets[len(pets)-1])
 	}
@@ -87,21 +67,12 @@ func decodePets(b *body.Buffer) ([]Pet, error) {
 	return pets, body.Finish(d, err)
 }
 
-// decodePet decodes the body of createPet and getPet.
+// decodePet decodes a body that is a Pet.
 func decodePet(b *body.Buffer) (Pet, error) {
 	var pet Pet
 	d := b.Open()
 	err := readPet(d, &pet)
 	return pet, body.Finish(d, err)
-}
-
-// decodePetWithID decodes the body of getPet, and checks that it is the pet with this id.
-func decodePetWithID(b *body.Buffer, id int64) (Pet, error) {
-	pet, err := decodePet(b)
-	if err == nil && pet.ID != id {
-		err = fmt.Errorf("id is %d instead of %d", pet.ID, id)
-	}
-	return pet, err
 }
 
 // readPet reads a Pet. The decoder refuses duplicate names and invalid UTF-8, which parsers of JSON
