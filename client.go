@@ -243,18 +243,12 @@ func reopener(l Limiter) func(keyID string) {
 	return nil
 }
 
-// BaseURL returns the base URL that was given to NewClient, without a trailing slash; empty for the
-// zero Client and for nil.
-func (c *Client) BaseURL() string {
-	if c == nil || c.shared == nil {
-		return ""
-	}
-	return c.shared.base
-}
-
 // String returns the base URL as petstore.Client(https://host/v1), for logs.
 func (c *Client) String() string {
-	return "petstore.Client(" + c.BaseURL() + ")"
+	if c == nil || c.shared == nil {
+		return "petstore.Client()"
+	}
+	return "petstore.Client(" + c.shared.base + ")"
 }
 
 // Format writes String for each verb, so that %#v and %d show no more than %v.

@@ -50,7 +50,7 @@ func TestNewClientFromEnv(t *testing.T) {
 			client, err := petstore.NewClientFromEnv()
 			if c.want == "" {
 				require.NoError(t, err)
-				assert.Equal(t, c.base, client.BaseURL())
+				assert.Equal(t, "petstore.Client("+c.base+")", client.String())
 				return
 			}
 			require.ErrorContains(t, err, c.want)
