@@ -92,22 +92,16 @@ func (p *permit) Release(o Observation) {
 // refusalError returns the error of a call that gets no permit.
 func refusalError(ctx context.Context, r *queue.Refusal) *RateLimitError {
 	e := &RateLimitError{RetryAt: r.RetryAt, RateLimit: RateLimit(r.RateLimit), Scope: LimitScope(r.Scope)}
-	if !r.Ended {
-		return e
+	if r.Ended {
+		e.Err = endOf(ctx)
 	}
-	e.Err = endOf(ctx)
-	if e.Scope != "" {
-		return e
-	}
-	e.RetryAt = time.Time{} // a response decides
-	switch {
-	case !r.Waited:
-		e.Err = fmt.Errorf("before the request was sent: %w", e.Err)
-	case e.RateLimit.IsZero():
-		e.Err = fmt.Errorf("while waiting for a response, with %d in flight: %w", r.InFlight, e.Err)
-	default:
-		e.Err = fmt.Errorf("while waiting for a response, with %d in flight and %d left: %w",
-			r.InFlight, max(0, e.RateLimit.Remaining-r.InFlight), e.Err)
+	if r.Ended && e.Scope == "" {
+		e.RetryAt = time.Time{} // a response decides
+		during := "before the request was sent"
+		if r.Waited {
+			during = "while waiting for a response"
+		}
+		e.Err = fmt.Errorf("%s: %w", during, e.Err)
 	}
 	return e
 }

@@ -50,16 +50,6 @@ func (r RateLimit) LogValue() slog.Value {
 		slog.Int("limit", r.Limit), slog.Int("remaining", r.Remaining), slog.Time("reset", r.Reset.UTC()))
 }
 
-// String returns the rate limit as text, such as "59 of 60 left until 2026-11-21T12:01:30Z";
-// "unknown" for the zero RateLimit.
-func (r RateLimit) String() string {
-	if r.IsZero() {
-		return "unknown"
-	}
-	left := strconv.Itoa(r.Remaining) + " of " + strconv.Itoa(r.Limit)
-	return left + " left until " + r.Reset.UTC().Format(time.RFC3339)
-}
-
 // LimitScope is the limit that refused a request, or would have refused it: that of the minute,
 // that of the day, or a ban (section 8). The service does not report it, so the client infers it:
 //
@@ -114,9 +104,6 @@ type Observation struct {
 	// Abandoned reports whether the caller gave up before the response. The request then counts as
 	// spent, but does not show whether the service responds.
 	Abandoned bool
-	// NotDone reports whether the service certainly did not carry out the request: it was not sent,
-	// or refused, as with a 429.
-	NotDone bool
 }
 
 // RateLimitError reports a call that was given up because of the rate limit (section 8): the wait

@@ -112,7 +112,6 @@ func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, oute
 		a.header = redact.Header(resp.Header, a.key.Secret())
 		return a.readBody(resp)
 	}
-	observation.NotDone = !a.sent
 	switch ended := deadline.Err(k.ctx) != nil; {
 	case a.sent:
 		observation.Abandoned = ended
@@ -172,7 +171,6 @@ func (a *attempt) observe(resp *http.Response) {
 		RateLimit:  RateLimit(headers.RateLimit(resp.Header)),
 		RetryAfter: headers.RetryAfter(resp.Header, date, now),
 		Date:       date,
-		NotDone:    !retry.Status(resp.StatusCode).Done,
 	}
 	if resp.StatusCode == http.StatusTooManyRequests {
 		a.opens, a.scope = after429(a.response)

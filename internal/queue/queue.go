@@ -36,7 +36,6 @@ type Refusal struct {
 	Scope     quota.Scope     // the limit that refuses the request; empty if there is none
 	Ended     bool            // the context of the call has ended
 	Waited    bool            // it ended in the queue
-	InFlight  int             // requests in flight then
 }
 
 // queue has the budget of one key and the calls that wait for it. The lock of the limiter guards it.
@@ -201,9 +200,7 @@ func (q *queue) leave(w *waiter) {
 
 // refusal describes why a call cannot get a permit before at.
 func (q *queue) refusal(now, at time.Time) *Refusal {
-	return &Refusal{
-		RetryAt: at, RateLimit: q.budget.RateLimit(), Scope: q.budget.Scope(now, at), InFlight: q.budget.InFlight(),
-	}
+	return &Refusal{RetryAt: at, RateLimit: q.budget.RateLimit(), Scope: q.budget.Scope(now, at)}
 }
 
 // ended returns the refusal of a call whose context has ended. waited is whether that was in the
