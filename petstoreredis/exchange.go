@@ -73,7 +73,7 @@ func (l *Limiter) due(now time.Time) time.Time {
 		}
 	}
 	reason(len(l.calls) > 0, l.askAt)
-	reason(l.report.pending(), l.reportAt)
+	reason(!l.reportAt.IsZero(), l.reportAt)
 	reason(l.held > 0, l.usedAt.Add(keep))
 	reason(l.reopen, now)
 	if o := l.outage; o != nil {
@@ -101,7 +101,7 @@ func (l *Limiter) serve(now time.Time) {
 // send sends a command with all that there is to tell and to ask.
 func (l *Limiter) send(now time.Time) {
 	if l.held > 0 && !now.Before(l.usedAt.Add(keep)) {
-		l.giveBack()
+		l.giveBack(now)
 	}
 	c := &command{sentAt: now, done: make(chan struct{})}
 	r := &l.report
@@ -124,9 +124,10 @@ func (l *Limiter) send(now time.Time) {
 }
 
 // giveBack returns the unused permits with the next command.
-func (l *Limiter) giveBack() {
+func (l *Limiter) giveBack(now time.Time) {
 	for ; l.held > 0; l.held-- {
-		l.report.add(l.pot.Window, &petstore.Observation{}, &l.clock)
+		l.report.add(l.pot.Window, &petstore.Observation{})
+		l.reportAt = now
 	}
 }
 

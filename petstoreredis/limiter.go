@@ -25,7 +25,6 @@ type Limiter struct {
 	mu    sync.Mutex
 	calls queue
 	stats Stats // what has been counted
-	clock clock // of the service
 	shown petstore.RateLimit
 	pot   pot       // the last reply
 	heard time.Time // when it came; zero before the first one
@@ -119,10 +118,11 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.outage == nil {
-		if l.giveBack(); l.report.pending() {
-			l.reportAt = time.Now()
+		now := time.Now()
+		if l.giveBack(now); !l.reportAt.IsZero() {
+			l.reportAt = now
 		}
-		l.pump(time.Now())
+		l.pump(now)
 		c := l.command
 		if c == nil {
 			return nil
@@ -163,7 +163,6 @@ func (p *permit) Release(o petstore.Observation) {
 	if p.alone != nil {
 		p.alone.Release(o)
 	}
-	l.clock.see(&o)
 	if o.RateLimit.Limit > 0 {
 		l.shown = o.RateLimit
 	}
@@ -173,7 +172,7 @@ func (p *permit) Release(o petstore.Observation) {
 	case unused && !p.probe && p.window == l.pot.Window && now.Before(l.heldUntil):
 		l.held++
 	default:
-		l.report.add(p.window, &o, &l.clock)
+		l.report.add(p.window, &o)
 		if l.reportAt.IsZero() {
 			l.reportAt = now.Add(reportAfter)
 		}

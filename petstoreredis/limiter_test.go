@@ -350,6 +350,17 @@ func TestLimiterAcquire_daysAndOddWindows(t *testing.T) {
 			acquire(t, b)
 		})
 	})
+	t.Run("a day that is used up counts, also when one command reports a minute before it", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *virtualRedis) {
+			l := r.process(t)
+			open(t, l, 60, 50)
+			minute, day := acquire(t, l), acquire(t, l)
+			minute.Release(answered(http.StatusOK, left(60, 49, time.Minute), 0))
+			day.Release(answered(http.StatusOK, left(1000, 0, 10*time.Hour), 0))
+			time.Sleep(time.Second)
+			assert.Equal(t, petstore.ScopeDay, refused(t, l, petstore.LimitRequest{MaxWait: time.Hour}).Scope)
+		})
+	})
 	t.Run("a Reset of no use counts as a minute", func(t *testing.T) {
 		for _, reset := range []time.Duration{-time.Hour, 1000 * time.Hour, 30 * 365 * 24 * time.Hour} {
 			bubble(t, func(t *testing.T, r *virtualRedis) {

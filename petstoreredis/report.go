@@ -37,54 +37,46 @@ type report struct {
 	opens time.Time // earliest next request after a 429; zero if the response does not say
 }
 
-// pending reports whether there is something to tell.
-func (r *report) pending() bool {
-	return r.Done+r.Bare+r.Lost+r.Gone+r.Back > 0 || r.Rejected || r.Limit > 0
-}
-
 // add adds the outcome of a request; window is 0 if it was sent without Redis. Counts of older pots
 // than the report's are of no use, nor is what responses said then.
-func (r *report) add(window int64, o *petstore.Observation, c *clock) {
-	if window > r.Of {
-		if r.Of != 0 {
-			*r = report{}
-		}
-		r.Of, r.Done, r.Bare, r.Lost, r.Gone, r.Back = window, 0, 0, 0, 0, 0
+func (r *report) add(window int64, o *petstore.Observation) {
+	if r.Of > 0 && window > r.Of {
+		*r = report{}
 	}
-	answered := o.Delivery == petstore.DeliveryAnswered
-	if window == r.Of {
-		switch {
-		case o.Delivery == petstore.DeliveryNotTried, o.Delivery == petstore.DeliveryNotSent:
-			r.Back++
-		case answered && (o.RateLimit.Limit > 0 || o.StatusCode == http.StatusTooManyRequests):
-			r.Done++
-		case answered:
-			r.Bare++
-		case o.Abandoned:
-			r.Gone++
-		default:
-			r.Lost++
-		}
+	r.Of = max(r.Of, window)
+	described, rejected := o.RateLimit.Limit > 0, o.StatusCode == http.StatusTooManyRequests
+	switch {
+	case window == 0 || window < r.Of:
+	case o.Delivery == petstore.DeliveryNotTried, o.Delivery == petstore.DeliveryNotSent:
+		r.Back++
+	case described, rejected:
+		r.Done++
+	case o.Delivery == petstore.DeliveryAnswered:
+		r.Bare++
+	case o.Abandoned:
+		r.Gone++
+	default:
+		r.Lost++
 	}
 	switch {
-	case answered && o.StatusCode == http.StatusTooManyRequests:
-		r.reject(o, c)
-	case answered && o.RateLimit.Limit > 0 && !r.Rejected && (window == r.Of || window == 0):
-		r.describe(o, c)
+	case rejected:
+		r.reject(o)
+	case described && !r.Rejected && (window == r.Of || window == 0):
+		r.describe(o)
 	}
 }
 
 // describe keeps the response that says most: of the latest window, with the least Remaining.
-func (r *report) describe(o *petstore.Observation, c *clock) {
+func (r *report) describe(o *petstore.Observation) {
 	reset, limit := o.RateLimit.Reset.Unix(), o.RateLimit
 	if r.Limit > 0 && (reset < r.Reset || reset == r.Reset && limit.Remaining > r.Remaining) {
 		return
 	}
-	r.Limit, r.Remaining, r.Reset, r.sent = limit.Limit, limit.Remaining, max(reset, 1), o.Sent
-	ends := c.end(o)
+	ends := windowEnd(o)
 	if reset != r.Reset || r.ends.IsZero() || ends.Before(r.ends) {
 		r.ends = ends
 	}
+	r.Limit, r.Remaining, r.Reset, r.sent = limit.Limit, limit.Remaining, max(reset, 1), o.Sent
 	r.Scope = petstore.ScopeMinute
 	if r.ends.Sub(o.Received) > minute+slack {
 		r.Scope = petstore.ScopeDay
@@ -92,13 +84,13 @@ func (r *report) describe(o *petstore.Observation, c *clock) {
 }
 
 // reject keeps the 429 that closes the key for longest.
-func (r *report) reject(o *petstore.Observation, c *clock) {
+func (r *report) reject(o *petstore.Observation) {
 	var opens, ends time.Time
 	if o.RetryAfter > 0 {
 		opens = o.Received.Add(min(o.RetryAfter, longestRetry))
 	}
 	if o.RateLimit.Limit > 0 {
-		ends = c.end(o)
+		ends = windowEnd(o)
 	}
 	if (o.RateLimit.Remaining == 0 || opens.IsZero()) && ends.After(opens) {
 		opens = ends
@@ -106,42 +98,32 @@ func (r *report) reject(o *petstore.Observation, c *clock) {
 	if r.Rejected && opens.Before(r.opens) {
 		return
 	}
+	if ends.IsZero() {
+		ends = o.Received.Add(minute)
+	}
+	const rounded = 2 * time.Second // Retry-After and Reset both are
 	r.Rejected, r.opens, r.sent, r.Scope = true, opens, o.Sent, petstore.ScopeMinute
 	switch {
-	case ends.IsZero() && opens.Sub(o.Received) > minute+slack, !ends.IsZero() && opens.Sub(ends) > 2*time.Second:
+	case opens.Sub(ends) > rounded:
 		r.Scope = petstore.ScopeBan
-	case opens.Sub(o.Received) > minute+2*time.Second:
+	case opens.Sub(o.Received) > minute+rounded:
 		r.Scope = petstore.ScopeDay
 	}
 }
 
-// clock is by how much the clock of the service is ahead of the local one at least, as the Dates of
-// the responses say. A response that contradicts the others begins anew.
-type clock struct {
-	known bool
-	least time.Duration
-}
-
-func (c *clock) see(o *petstore.Observation) {
-	if o.Date.IsZero() || o.Delivery != petstore.DeliveryAnswered {
-		return
+// windowEnd returns the local time at which the window of a response is certainly over; zero if
+// Reset is not usable. Date is the time of the service, rounded down. A window of a minute that was
+// open when the response came is over a minute later.
+func windowEnd(o *petstore.Observation) time.Time {
+	now := o.Date
+	if now.IsZero() {
+		now = o.Received
 	}
-	least, most := o.Date.Sub(o.Received), o.Date.Add(time.Second).Sub(o.Sent)
-	if c.known && c.least <= most {
-		least = max(least, c.least)
-	}
-	*c = clock{known: true, least: least}
-}
-
-// end returns the local time at which the window of a response is certainly over; zero if Reset is
-// not usable. A window of a minute that was open when the response came is over a minute later.
-func (c *clock) end(o *petstore.Observation) time.Time {
-	left := o.RateLimit.Reset.Sub(o.Received) - c.least
-	if left > longest || left <= -grain || !c.known && left > minute+slack && left < time.Hour {
+	left := o.RateLimit.Reset.Sub(now) + grain
+	switch {
+	case left <= 0, left > longest, o.Date.IsZero() && left > minute+slack && left < time.Hour:
 		return time.Time{}
-	}
-	left += grain
-	if left > minute && left <= minute+slack {
+	case left > minute && left <= minute+slack:
 		left = minute
 	}
 	return o.Received.Add(left)
