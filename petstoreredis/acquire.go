@@ -21,11 +21,10 @@ const (
 type step int
 
 const (
-	wait step = iota // until it is woken
-	tell             // that it waits, and why
-	use              // its permit
-	fail
-	goAlone // without Redis
+	wait    step = iota // until it is woken
+	tell                // that it waits, and why
+	over                // it has a permit or is refused
+	goAlone             // without Redis
 )
 
 // Acquire implements [petstore.Limiter]. r.MaxWait limits how long the call waits from the first
@@ -45,14 +44,14 @@ func (l *Limiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstor
 			w.sleep(ctx)
 		case tell: // not in the queue, because the user's functions may wait for other calls
 			done = r.StartWait(w.reason)
-		case use:
+		case over:
 			done(w.free())
+			if w.refused != nil {
+				return nil, w.refused
+			}
 			p := w.permit
 			w.permit = nil
 			return p, nil
-		case fail:
-			done(w.free())
-			return nil, w.refused
 		case goAlone:
 			done(w.free())
 			done = func(time.Duration) {}
@@ -67,10 +66,6 @@ func (l *Limiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstor
 func (l *Limiter) next(ctx context.Context, w *waiter) step {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if w.number == 0 {
-		l.entered++
-		w.number = l.entered
-	}
 	if w.permit == nil && !w.queued {
 		l.calls.insert(w)
 	}
@@ -80,7 +75,7 @@ func (l *Limiter) next(ctx context.Context, w *waiter) step {
 	case ctx.Err() != nil: // even if the permit came at the same time
 		return l.refuse(w, now, now, ended(ctx))
 	case w.permit != nil:
-		return use
+		return over
 	case l.outage != nil:
 		l.calls.remove(w)
 		w.told, w.outage = false, l.outage
@@ -93,26 +88,27 @@ func (l *Limiter) next(ctx context.Context, w *waiter) step {
 
 // review refuses w if its wait would be too long, or has it report, once, what it waits for.
 func (l *Limiter) review(w *waiter, now time.Time) step {
-	closed, opens, end := l.closed(now), l.opens(w), w.entered.Add(w.request.MaxWait+freeWait)
 	reason := petstore.Wait{Reason: petstore.WaitResponse, Waiting: len(l.calls)}
+	closed := l.closed(now)
 	if closed {
-		reason.Reason, reason.Until = petstore.WaitReason(l.pot.Scope), opens
+		// The window in which w gets a permit may be a later one than the next.
+		reason.Until = l.closedUntil.Add(time.Duration(w.before/max(1, l.pot.Limit)) * minute)
+		reason.Reason = petstore.WaitReason(l.pot.Scope)
 		if w.limited.IsZero() {
 			w.limited = now
 		}
 	}
 	switch {
-	case closed && (w.tooLate(opens) || !now.Before(end)):
-		return l.refuse(w, now, opens, nil)
-	case !now.Before(end):
+	case closed && w.tooLate(reason.Until):
+		return l.refuse(w, now, reason.Until, nil)
+	case !now.Before(w.end):
 		waited := now.Sub(w.entered).Round(time.Second)
-		return l.refuse(w, now, opens, fmt.Errorf("no permit of the other processes within %v", waited))
+		return l.refuse(w, now, reason.Until, fmt.Errorf("no permit of the other processes within %v", waited))
 	case !w.told && (closed || l.polls > 0):
 		l.calls.remove(w)
 		w.told, w.reason = true, reason
 		return tell
 	}
-	w.left = end.Sub(now)
 	return wait
 }
 
@@ -121,11 +117,6 @@ func (l *Limiter) review(w *waiter, now time.Time) step {
 func (l *Limiter) closed(now time.Time) bool {
 	brief := l.closedUntil.Sub(l.heard) <= minute+slack
 	return now.Before(l.closedUntil) && (brief || now.Sub(l.heard) < trust)
-}
-
-// opens returns when the window begins in which w gets a permit, if the pot is empty.
-func (l *Limiter) opens(w *waiter) time.Time {
-	return l.closedUntil.Add(time.Duration(w.before/max(1, l.pot.Limit)) * minute)
 }
 
 // wakeAll has all waiting calls find out what to do next.
@@ -147,7 +138,7 @@ func (l *Limiter) refuse(w *waiter, now, at time.Time, err error) step {
 	}
 	l.calls.remove(w)
 	l.pump(now)
-	return fail
+	return over
 }
 
 // ended returns the error of a context that has ended, with its cause.

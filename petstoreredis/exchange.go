@@ -180,6 +180,7 @@ func (l *Limiter) apply(c *command, p *pot, now time.Time) {
 		l.polls = 0 // the response has come for which there were polls
 	}
 	l.heard, l.pot = now, *p
+	l.held = min(l.held, p.Remaining) // others may have used up what they were for
 	l.heldUntil = c.sentAt.Add(p.ends())
 	if p.Granted > 0 {
 		l.grantedAt, l.usedAt = now, now

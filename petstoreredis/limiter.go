@@ -38,7 +38,6 @@ type Limiter struct {
 	reportAt  time.Time // when to send it
 	reopen    bool
 
-	entered     int       // calls so far
 	closedUntil time.Time // the pot is empty until then; zero if it is not
 	polls       int       // replies in a row that had no permit for a call
 	askAt       time.Time // when to ask for permits again

@@ -507,5 +507,10 @@ func TestLimiterAcquire_aProcessThatDiesHoldsFewPermits(t *testing.T) {
 			assert.LessOrEqual(t, l.Stats().Held, 299/4)
 		}
 		assert.Less(t, l.Stats().RoundTrips, 20, "but it draws several at once")
+		last := acquire(t, l)
+		require.Positive(t, l.Stats().Held)
+		last.Release(answered(http.StatusOK, left(300, 0, time.Minute), 0)) // another program used the rest
+		time.Sleep(500 * time.Millisecond)
+		assert.Zero(t, l.Stats().Held)
 	})
 }

@@ -1,7 +1,6 @@
 package petstoreredis
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -12,16 +11,16 @@ import (
 // waiter is a call that wants a permit.
 type waiter struct {
 	request  petstore.LimitRequest
+	rank     time.Time // orders the calls
 	deadline time.Time // of the context; zero without one
-	number   int       // of the call
 	entered  time.Time
+	end      time.Time // of the longest wait
 	limited  time.Time // when it first met a limit
 	before   int       // calls before it in the queue
 
 	queued  bool
 	told    bool          // that it waits has been reported
 	reason  petstore.Wait // to be reported
-	left    time.Duration // longest wait
 	permit  *permit
 	refused *petstore.RateLimitError
 	outage  *outage       // during which it goes on alone
@@ -29,12 +28,16 @@ type waiter struct {
 }
 
 func newWaiter(ctx context.Context, r petstore.LimitRequest) *waiter {
-	w := &waiter{request: r, entered: time.Now(), wake: make(chan struct{}, 1)}
-	w.deadline, _ = ctx.Deadline()
-	w.request.MaxWait = min(r.MaxWait, never)
+	now := time.Now()
 	if r.Asked.IsZero() {
-		w.request.Asked = w.entered
+		r.Asked = now
 	}
+	r.MaxWait = min(r.MaxWait, never)
+	w := &waiter{request: r, rank: r.Asked, entered: now, end: now.Add(r.MaxWait + freeWait), wake: make(chan struct{}, 1)}
+	if r.Call.Background { // it goes after all that ask within the minute after it
+		w.rank = r.Asked.Add(minute)
+	}
+	w.deadline, _ = ctx.Deadline()
 	return w
 }
 
@@ -48,7 +51,7 @@ func (w *waiter) ready() {
 
 // sleep waits until w is woken, or its wait must end.
 func (w *waiter) sleep(ctx context.Context) {
-	timer := time.NewTimer(w.left)
+	timer := time.NewTimer(time.Until(w.end))
 	defer timer.Stop()
 	select {
 	case <-w.wake:
@@ -70,21 +73,13 @@ func (w *waiter) free() time.Duration {
 	return w.limited.Sub(w.entered)
 }
 
-// rank orders the calls: a background call goes after all that ask within the minute after it.
-func (w *waiter) rank() time.Time {
-	if w.request.Call.Background {
-		return w.request.Asked.Add(minute)
-	}
-	return w.request.Asked
-}
-
 // queue is the calls of this process that wait for permits, by rank.
 type queue []*waiter
 
 // insert puts w in its place. Most calls ask last.
 func (q *queue) insert(w *waiter) {
 	i := len(*q)
-	for i > 0 && cmp.Or((*q)[i-1].rank().Compare(w.rank()), (*q)[i-1].number-w.number) > 0 {
+	for i > 0 && (*q)[i-1].rank.After(w.rank) {
 		i--
 	}
 	*q = slices.Insert(*q, i, w)
