@@ -1,5 +1,5 @@
 // The limiter shared through Redis is a module of its own because its client of Redis is nothing that users of
-// petstore-go must inherit. It uses internal packages of petstore-go: both are released together, under one version.
+// petstore-go must inherit. It imports nothing internal, so that both may have different versions.
 module github.com/petstore/petstore-go/petstoreredis
 
 go 1.26.0
@@ -15,6 +15,7 @@ require (
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0
 	go.uber.org/goleak v1.3.0
+	golang.org/x/time v0.16.0
 )
 
 require (

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/time/rate"
 
 	"github.com/petstore/petstore-go"
 )
@@ -46,8 +47,7 @@ type Limiter struct {
 	alarm       *time.Timer
 
 	outage *outage
-	logAt  time.Time // earliest time of the next line about an outage
-	quiet  time.Duration
+	lines  *rate.Limiter // about outages
 }
 
 // NewLimiter returns a limiter that keeps its state in rdb under a name, such as the key's owner
@@ -78,6 +78,7 @@ func NewLimiter(rdb redis.UniversalClient, name string, opts ...Option) (*Limite
 		store:  store{rdb, redis.NewScript(potScript).Hash(), config.prefix + hex.EncodeToString(hash[:])},
 		config: config,
 		stats:  Stats{Name: hex.EncodeToString(hash[:6])},
+		lines:  rate.NewLimiter(rate.Every(lineEvery), linesAtOnce),
 	}
 	if config.meters != nil {
 		if err := l.measure(config.meters); err != nil {

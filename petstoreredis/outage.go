@@ -15,8 +15,8 @@ const (
 	tryEvery = time.Second
 	// unknownShare is the number of processes if nobody knows it.
 	unknownShare = 64
-	// The time between two lines about an outage begins at leastQuiet, and doubles up to mostQuiet.
-	leastQuiet, mostQuiet = 10 * time.Second, 30 * time.Minute
+	// Of outages that follow each other, so many are logged, then one in so long.
+	linesAtOnce, lineEvery = 3, 10 * time.Minute
 )
 
 // outage is a time without Redis. The process goes on with a limiter of its own, which knows how
@@ -29,7 +29,7 @@ type outage struct {
 	end     context.CancelFunc
 	waiting int       // calls that wait for limiter
 	tryAt   time.Time // when to send the next command
-	silent  bool      // it is not logged
+	logged  bool
 }
 
 // startOutage starts an outage, or goes on with it.
@@ -47,16 +47,16 @@ func (l *Limiter) startOutage(now time.Time, err error) {
 	if l.pot.Scope != "" && now.Before(l.heard.Add(l.pot.ends())) {
 		l.prime(o.limiter)
 	}
-	l.logOutage(now, n)
+	if o.logged = l.lines.AllowN(now, 1); o.logged {
+		l.log(slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share",
+			slog.String("error", err.Error()), slog.Int("processes", n))
+	}
 	l.wakeAll()
 }
 
 // prime tells the process's own limiter what was left of the pot, as a response would.
 func (l *Limiter) prime(own petstore.Limiter) {
-	p, err := own.Acquire(context.Background(), petstore.LimitRequest{}) // the first one does not wait
-	if err != nil {
-		return
-	}
+	p, _ := own.Acquire(context.Background(), petstore.LimitRequest{}) // the first one neither waits nor fails
 	o := petstore.Observation{Delivery: petstore.DeliveryAnswered, Sent: l.heard, Received: l.heard}
 	if l.pot.Reset > 0 {
 		reset := time.Unix(l.pot.Reset, 0).UTC()
@@ -80,24 +80,9 @@ func (l *Limiter) endOutage(now time.Time) {
 	l.stats.Away = false
 	away := now.Sub(o.since)
 	l.stats.AwayFor += away
-	if !o.silent {
+	if o.logged {
 		l.log(slog.LevelInfo, "petstoreredis: redis is back", slog.Duration("away", away))
 	}
-}
-
-// logOutage logs the start of an outage. If one follows the other, not all are logged.
-func (l *Limiter) logOutage(now time.Time, processes int) {
-	if now.Before(l.logAt) {
-		l.outage.silent = true
-		return
-	}
-	if now.Sub(l.logAt) > mostQuiet {
-		l.quiet = 0
-	}
-	l.quiet = min(max(leastQuiet, 2*l.quiet), mostQuiet)
-	l.logAt = now.Add(l.quiet)
-	l.log(slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share",
-		slog.String("error", l.outage.err.Error()), slog.Int("processes", processes))
 }
 
 // log logs on a goroutine of its own, because the user's handler may call the limiter.
