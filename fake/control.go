@@ -22,7 +22,6 @@ type control struct{ srv *Server }
 
 func (c *control) Restart()                  { c.srv.restart() }
 func (c *control) ClearRequests()            { c.srv.journal.clear() }
-func (c *control) Latency() time.Duration    { return time.Duration(c.srv.latency.Load()) }
 func (c *control) Redact(text string) string { return redact.Text(text, c.srv.keys.known()...) }
 
 func (c *control) Prepare(apiKey string, notify func(seq int)) {
@@ -62,13 +61,10 @@ func (c *control) Injection(i *Injection) (id int, f Fault, until time.Time, act
 	return i.id, i.fault.clone(), i.until, i.active()
 }
 
-func (*control) Rules() []Rule           { return rules() }
-func (*control) Wires(quick bool) []Wire { return wires(quick) }
-func (*control) Operations() []string    { return operationNames() }
-
-func (*control) Plans() []Plan { return namedPlans() }
-
-func (*control) Effect(f Fault) string { return f.effect() }
+func (*control) Rules() []Rule        { return rules() }
+func (*control) Wires() []Wire        { return wires() }
+func (*control) Operations() []string { return operationNames() }
+func (*control) Plans() []Plan        { return namedPlans() }
 
 func (*control) ParseNewPet(text []byte) (petstore.NewPet, error) {
 	pet, unknown, err := parseNewPet("the text", text)
@@ -76,13 +72,6 @@ func (*control) ParseNewPet(text []byte) (petstore.NewPet, error) {
 		return petstore.NewPet{}, fmt.Errorf("%s", noSuchField(unknown[0]))
 	}
 	return pet, err
-}
-
-func (*control) ParseWire(text string) (Wire, error) {
-	if w := Wire(text); slices.Contains(wires(false), w) {
-		return w, nil
-	}
-	return "", noSuch("wire", Wire(text), wires(false))
 }
 
 func (*control) ParseBehavior(text string) (Behavior, error) { return parseBehavior(text) }

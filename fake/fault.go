@@ -84,8 +84,8 @@ func (f *Fault) problem() string {
 	if err := checkOperation(f.Operation); err != nil {
 		return err.Error()
 	}
-	if f.Wire != "" && !slices.Contains(wires(false), f.Wire) {
-		return noSuch("wire", f.Wire, wires(false)).Error()
+	if f.Wire != "" && !slices.Contains(wires(), f.Wire) {
+		return noSuch("wire", f.Wire, wires()).Error()
 	}
 	for _, c := range []struct {
 		wrong bool

@@ -185,13 +185,16 @@ func TestFaultInvalid(t *testing.T) {
 
 func TestFault_Effect(t *testing.T) {
 	for want, f := range map[string]fake.Fault{
-		"no change": {Operation: petstore.OpGetPet, Times: fake.Forever, Chance: 0.5},
+		"no change": {Operation: petstore.OpCreatePet, Times: fake.Forever},
 		"carried out, delayed by 2s, status 503, code busy, message \"later\", Retry-After 5, " +
 			"header X-A: 1, 2, no header X-B, another body of 2 bytes, body cut off after its first half": {
 			AfterCommit: true, Delay: 2 * time.Second, Status: 503, Code: "busy", Message: "later", RetryAfter: "5",
 			Header: http.Header{"X-B": nil, "X-A": {"1", "2"}}, Body: []byte("{}"), Wire: fake.WireTruncate,
 		},
 	} {
-		assert.Equal(t, want, fakecontrol.Effect(f))
+		inBubble(t, want[:9], with(fake.WithFaults(f)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+			_, _ = d.try(t, create("Rex"))
+			assert.Equal(t, want, lastRequest(t, srv).FaultEffect)
+		})
 	}
 }

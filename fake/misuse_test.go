@@ -65,6 +65,9 @@ func TestMisuse(t *testing.T) {
 			},
 			"WaitForRequests: -1 is a negative number of requests": func() { _ = srv.WaitForRequests(t.Context(), -1) },
 			"Inject: For is negative":                              func() { srv.Inject(fake.Fault{For: -1}) },
+			"Inject: there is no wire \"cut\"; the wires are none, reset, close, truncate, garbage, stall, drip, refuse": func() {
+				srv.Inject(fake.Fault{Wire: "cut"})
+			},
 		} {
 			assert.PanicsWithValue(t, "fake: "+message, misuse)
 		}
@@ -80,16 +83,18 @@ func TestRestart(t *testing.T) {
 			fake.WithLatency(time.Second), fake.WithFaults(fake.Fault{Status: 503}))
 		defer srv.Close()
 		state := func() string {
-			return fmt.Sprint(srv.Now(), srv.Latency(), srv.Keys(), srv.Pets(), len(srv.Requests()),
+			return fmt.Sprint(srv.Now(), srv.Keys(), srv.Pets(), len(srv.Requests()),
 				len(srv.Injections()), srv.Injections()[0].Fired(), srv.Usage("own-default-key"))
 		}
 		first := state()
 		for range 2 {
+			begun := time.Now()
 			client := srv.Client(petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.Error(t, err, "the fault strikes again")
 			_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Mia", CategoryID: 1})
 			require.NoError(t, err)
+			assert.Equal(t, 2*time.Second, time.Since(begun), "the latency is that of the options")
 			srv.AddKey("third-key", fake.PlanFree)
 			srv.RevokeKey("second-key")
 			srv.SetPlan("own-default-key", fake.PlanPro)

@@ -6,12 +6,14 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
 	"math"
 	"math/big"
 	"mime"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -71,21 +73,30 @@ func TestModelHasEveryOperation(t *testing.T) {
 	assert.Len(t, modelled(), len(operations()))
 }
 
-// PlanFree and the others are in namedPlans, from which petstore-fake has them.
-func TestEveryPlanIsNamed(t *testing.T) {
-	f, err := parser.ParseFile(token.NewFileSet(), "plan.go", nil, 0)
-	require.NoError(t, err)
-	var declared []string
-	for name := range f.Scope.Objects {
-		if after, ok := strings.CutPrefix(name, "Plan"); ok && after != "" {
-			declared = append(declared, after)
-		}
-	}
-	var named []string
+// The lists from which petstore-fake has the plans and the wires have every constant, and the
+// package's documentation names each wire.
+func TestListsHaveEveryConstant(t *testing.T) {
+	var plans, wires []string
 	for _, p := range namedPlans() {
-		named = append(named, p.Name)
+		plans = append(plans, "Plan"+p.Name)
 	}
-	assert.ElementsMatch(t, declared, named)
+	for _, row := range wireRows() {
+		wires = append(wires, "Wire"+strings.ToUpper(string(row.wire[:1]))+string(row.wire[1:]))
+		assert.Equal(t, row.wire == WireNone, row.effect == "", "the row of %s needs words", row.wire)
+	}
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	for _, name := range wires[1:] {
+		assert.Contains(t, string(doc), "Wire: "+name)
+	}
+	for file, list := range map[string][]string{"plan.go": plans, "wire.go": wires} {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		kind := list[0][:4]
+		declared := slices.DeleteFunc(slices.Collect(maps.Keys(f.Scope.Objects)),
+			func(name string) bool { return name == kind || !strings.HasPrefix(name, kind) })
+		assert.ElementsMatch(t, declared, list)
+	}
 }
 
 // checkEveryAnswer checks the parts that all responses have: the three headers, the server's time

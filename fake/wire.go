@@ -44,32 +44,27 @@ const (
 // wireRow says what one Wire does.
 type wireRow struct {
 	wire     Wire
-	effect   string                    // in words
-	whole    bool                      // the client has all of the response as soon as it has any
-	quick    bool                      // it takes no time
+	effect   string                    // in words; empty: the client has all of the response at once
 	breakOff func(http.ResponseWriter) // ends the connection; nil if the client sees a response, or a part of it
 }
 
 // wireRows has a row for each constant: what else has a list of them is compared with this one.
 func wireRows() []wireRow {
 	return []wireRow{
-		{WireNone, "", true, true, nil},
-		{WireReset, "connection reset", false, true, reset},
-		{WireClose, "connection closed without a response", false, true, hangUp},
-		{WireTruncate, "body cut off after its first half", false, true, nil},
-		{WireGarbage, "bytes that are not HTTP", false, true, sendGarbage},
-		{WireStall, "no response until the client gives up", false, false, reset},
-		{WireDrip, "a byte of the body every " + dripPause.String(), false, false, nil},
-		{WireRefuse, "connection refused", false, true, reset},
+		{WireNone, "", nil},
+		{WireReset, "connection reset", reset},
+		{WireClose, "connection closed without a response", hangUp},
+		{WireTruncate, "body cut off after its first half", nil},
+		{WireGarbage, "bytes that are not HTTP", sendGarbage},
+		{WireStall, "no response until the client gives up", reset},
+		{WireDrip, "a byte of the body every " + dripPause.String(), nil},
+		{WireRefuse, "connection refused", reset},
 	}
 }
 
-// wires returns all wires, or those that take no time.
-func wires(quick bool) (list []Wire) {
+func wires() (list []Wire) {
 	for _, row := range wireRows() {
-		if !quick || row.quick {
-			list = append(list, row.wire)
-		}
+		list = append(list, row.wire)
 	}
 	return list
 }

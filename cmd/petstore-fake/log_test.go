@@ -73,7 +73,10 @@ func TestLog(t *testing.T) {
 	})
 	t.Run("lets every wire through", func(t *testing.T) {
 		t.Parallel()
-		for _, wire := range append(fakecontrol.QuickWires(), fake.WireDrip) {
+		for _, wire := range fakecontrol.Wires()[1:] {
+			if wire == fake.WireStall {
+				continue // which has no response to wait for
+			}
 			r := start(t, "-log", "text", "-fault", "wire="+string(wire))
 			_, body, err := call(t, r.host, "GET", "/v1/pets", "")
 			assert.Equal(t, wire == fake.WireDrip, err == nil && body == "[]", wire)

@@ -25,8 +25,6 @@ type control interface {
 	// no others, the latency of WithLatency, the clock, and all that Reset puts back. Entry points
 	// and connections stay open.
 	Restart()
-	// Latency returns how long every response is held back.
-	Latency() time.Duration
 	// Redact returns a text with every API key that the server knows replaced by "[redacted]",
 	// however the key is escaped, as the journal does it. Keys of less than 6 characters stay.
 	Redact(text string) string
@@ -48,10 +46,8 @@ type control interface {
 	Injection(i *fake.Injection) (id int, f fake.Fault, until time.Time, active bool)
 	Operations() []string
 	Rules() []fake.Rule
-	Wires(quick bool) []fake.Wire
-	Effect(f fake.Fault) string
+	Wires() []fake.Wire
 	Plans() []fake.Plan
-	ParseWire(text string) (fake.Wire, error)
 	ParseNewPet(text []byte) (petstore.NewPet, error)
 	ParseBehavior(text string) (fake.Behavior, error)
 }
@@ -143,17 +139,10 @@ func (s *Server) injection(i *fake.Injection) Injection {
 func Operations() []string { return of(nil).Operations() }
 
 // Wires returns all wires, [fake.WireNone] first.
-func Wires() []fake.Wire { return of(nil).Wires(false) }
-
-// QuickWires returns the wires that break a response without a wait.
-func QuickWires() []fake.Wire { return of(nil).Wires(true)[1:] }
+func Wires() []fake.Wire { return of(nil).Wires() }
 
 // Rules returns the rules of [fake.Server.Violations].
 func Rules() []fake.Rule { return of(nil).Rules() }
-
-// Effect describes in words what a fault does to a request, such as "delayed by 2s, status 503,
-// Retry-After 5". It does not say to which requests the fault applies, nor how often.
-func Effect(f fake.Fault) string { return of(nil).Effect(f) }
 
 // PlanNames returns what ParsePlan reads, in words: free, pro, business or enterprise:M,D.
 func PlanNames() string {
@@ -181,9 +170,6 @@ func ParsePlan(text string) (fake.Plan, error) {
 	return fake.Plan{}, fmt.Errorf("there is no plan %.64q; it is %s: the requests per minute and per day,"+
 		" such as enterprise:2000,500000; 0 is unlimited", text, PlanNames())
 }
-
-// ParseWire reads the name of a wire.
-func ParseWire(text string) (fake.Wire, error) { return of(nil).ParseWire(text) }
 
 // ParseNewPet reads a NewPet object as createPet does (section 4.2), but a field that NewPet does
 // not have is an error.

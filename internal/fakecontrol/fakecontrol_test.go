@@ -48,6 +48,5 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, "free, pro, business or enterprise:M,D", PlanNames())
 	assert.Contains(t, Operations(), petstore.OpCreatePet)
 	assert.Equal(t, fake.WireNone, Wires()[0])
-	assert.NotContains(t, QuickWires(), fake.WireNone)
 	assert.NotEmpty(t, Rules())
 }

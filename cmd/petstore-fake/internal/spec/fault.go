@@ -15,7 +15,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // faultField is a field of a fault, by the name that it has in a text.
@@ -35,7 +34,7 @@ func fieldsOf(f *fake.Fault) []faultField {
 		textField("retry-after", &f.RetryAfter),
 		{"header", true, func(v string) error { setHeader(&f.Header, v); return nil }, func() []string { return headerLines(f.Header) }},
 		{"body", true, func(v string) error { f.Body = []byte(v); return nil }, func() []string { return bodyText(f.Body) }},
-		field("wire", &f.Wire, fakecontrol.ParseWire, func(w fake.Wire) string { return string(w) }),
+		textField("wire", &f.Wire),
 		field("delay", &f.Delay, ParseDuration, FormatDuration),
 		field("after-commit", &f.AfterCommit, ParseBool, strconv.FormatBool),
 		textField("operation", &f.Operation),
@@ -63,9 +62,9 @@ func field[T comparable](name string, at *T, parse func(string) (T, error), form
 	return faultField{name, false, set, values}
 }
 
-func textField(name string, at *string) faultField {
-	asItIs := func(v string) (string, error) { return v, nil }
-	f := field(name, at, asItIs, func(v string) string { return v })
+func textField[T ~string](name string, at *T) faultField {
+	asItIs := func(v string) (T, error) { return T(v), nil }
+	f := field(name, at, asItIs, func(v T) string { return string(v) })
 	f.isText = true
 	return f
 }
