@@ -35,8 +35,7 @@ type RetryPolicy struct {
 	MaxDelay time.Duration
 }
 
-// WithRetryPolicy replaces the retry policy. The package documentation has the table of what is
-// retried.
+// WithRetryPolicy replaces the retry policy.
 func WithRetryPolicy(p RetryPolicy) CallOption {
 	problem := cmp.Or(
 		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
@@ -71,10 +70,9 @@ func WithCallTimeout(d time.Duration) CallOption {
 	return forCall("WithCallTimeout", when(d < 0, isNegative), func(c *callConfig) { c.callTimeout = d })
 }
 
-// WithHeader sets a header of the requests. It refuses the headers that the Client itself sets or
-// relies on: Authorization, Accept, Accept-Encoding, Content-Type, Content-Length, Host, User-Agent
-// and those about the connection. It also refuses Idempotency-Key: the service document has none,
-// and net/http would repeat a create that has one.
+// WithHeader sets a header of the requests, but none that the Client itself sets or relies on:
+// Authorization, Accept, Accept-Encoding, Content-Type, Content-Length, Host, User-Agent and those
+// about the connection; nor Idempotency-Key, with which net/http would repeat a create.
 func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
 	problem := cmp.Or(

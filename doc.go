@@ -8,22 +8,17 @@
 //	fmt.Println(result.Pets, result.RateLimit.Remaining)
 //
 // Section numbers in this documentation refer to the service document, "Pet Store Service
-// Interface". Package [github.com/petstore/petstore-go/fake] is the service in memory, for tests.
-//
-// # Options
-//
-// [NewClient] takes all options. A call takes those that are a [CallOption], which then override
-// the client's. README.md has a table with the defaults. [NewLimiter] takes [Processes].
+// Interface". Package [github.com/petstore/petstore-go/fake] is the service in memory, for tests: in
+// a bubble of [testing/synctest], the waits of a client take no time. README.md has a table of all
+// options.
 //
 // # Rate limit
 //
 // The service allows each key a number of requests per minute and per day, and may ban a key that
 // keeps sending after a 429 (section 8). Therefore a [Client] asks a [Limiter] before each request.
-// The limiter admits no more requests than the latest responses allow; the others wait in a queue,
-// first come, first served, until the next window begins. If the wait would exceed [WithMaxWait] or
-// the context's deadline, the call fails immediately with a [*RateLimitError], whose RetryAt is the
-// time from which to try again. Clients with the same key should share one limiter through
-// [WithLimiter].
+// [NewLimiter] describes when a call waits. If the wait would exceed [WithMaxWait] or the context's
+// deadline, the call fails immediately with a [*RateLimitError], whose RetryAt is the time from
+// which to try again. Clients with the same key should share one limiter through [WithLimiter].
 //
 // Each result and each [*APIError] embeds a [Response], which has the [RateLimit] of that response.
 //
@@ -56,7 +51,7 @@
 //
 // # Errors
 //
-// A call returns one of five types, for [errors.AsType]:
+// A call that fails returns a nil result, and one of five types, for [errors.AsType]:
 //
 //	*ArgumentError    an argument that the document rules out; nothing was sent
 //	*APIError         a response other than the operation's success
@@ -64,16 +59,9 @@
 //	*ResponseError    a response that does not follow the document
 //	*TransportError   no response: the connection, the key, or the caller's context failed
 //
-// With [errors.Is] they match [ErrBadRequest], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited],
-// [ErrOutcomeUnknown], [ErrInvalidResponse], [ErrInvalidArgument], [ErrNotSent], [ErrStopped],
-// [ErrTimeout] and, if the caller's own context ended, that context's error and cause. [RetryAfter]
-// returns how long to wait. The text of each error is one line of at most 512 bytes.
-//
-// # Tests
-//
-// Package fake is the service in memory. In a bubble of [testing/synctest], the waits of a client
-// take no time: 150 requests of a plan with 60 a minute end in milliseconds. examples/testing tests
-// a small application in this way.
+// With [errors.Is] they match the sentinels of this package, such as [ErrOutcomeUnknown], and, if
+// the caller's own context ended, that context's error and cause. [RetryAfter] returns how long to
+// wait. The text of each error is one line of at most 512 bytes.
 //
 // # The API key
 //

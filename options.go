@@ -22,11 +22,10 @@ const (
 	defaultMaxResponseBytes = 10 << 20
 )
 
-// WithHTTPClient makes the Client send through hc's Transport and keep cookies in hc's Jar. The
-// Client uses a copy and does not change hc. It never follows redirects, whatever hc.CheckRedirect
-// says. hc.Timeout, if set, limits each attempt, not the whole call; the shorter of hc.Timeout and
-// the client's [WithAttemptTimeout] applies. For its Transport, the rules of [WithTransport] hold.
-// The Jar is for the first key of the Client: each further key has a jar of its own.
+// WithHTTPClient makes the Client send through hc's Transport, for which the rules of
+// [WithTransport] hold, and keep cookies in hc's Jar; each key after the first has a jar of its own.
+// The Client does not change hc, and never follows redirects. hc.Timeout, if set, limits each
+// attempt, not the whole call; the shorter of hc.Timeout and [WithAttemptTimeout] applies.
 func WithHTTPClient(hc *http.Client) Option {
 	return forClient("WithHTTPClient", when(hc == nil, isNil), func(c *clientConfig) { c.httpClient = hc })
 }
@@ -73,14 +72,12 @@ func WithUserAgent(product string) Option {
 // WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the
 // API key, for keys that rotate; the apiKey of NewClient must then be "". f gets a context like the
 // attempt's, and must be safe for concurrent use. If f fails, or returns a string that cannot be a
-// bearer token, the call fails with a [*TransportError] and nothing is sent. The text of that error
-// does not repeat f's error, which may contain a key; [errors.Is] and [errors.AsType] find f's
-// error.
+// bearer token, the call fails with a [*TransportError] and nothing is sent. That error matches f's
+// error but does not repeat its text, which may contain a key.
 //
 // If the service answers 401, the client calls f once more within the call, with [Call].KeyRefused
-// in its context. If f then returns another key, the client sends the request again with that key.
-// It does so for a create as well: the service did not carry out a request that it answered with
-// 401.
+// in its context. If f then returns another key, the client sends the request again with that key,
+// also a create, which the service has not carried out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
 	return forClient("WithAPIKeyFunc", when(f == nil, isNil), func(c *clientConfig) { c.keyFunc = f })
 }
@@ -107,9 +104,8 @@ func WithLimiter(l Limiter) Option {
 
 // WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
 // between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
-// or begins then fails with a [*TransportError] that matches [ErrStopped], the [context.Cause] that
-// ctx was given, and [ErrNotSent] if the call had sent nothing. Requests on their way finish,
-// unless the call's own context ends:
+// or begins then fails with a [*TransportError] that matches [ErrStopped] and the [context.Cause]
+// of ctx. Requests on their way finish, unless the call's own context ends:
 //
 //	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 //	defer cancel()
@@ -121,38 +117,35 @@ func WithStop(ctx context.Context) Option {
 }
 
 // WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
-// or that of [WithHTTPClient], and returns the one to use instead. It is called once for each
-// client. With several WithTransport options, a later one wraps the result of an earlier one. The
-// result must be safe for concurrent use. The client's own transport is an *http.Transport: wrap
-// may return a Clone of it with other settings. [CallFromContext] returns the call of a request
-// from its context.
+// which is an *http.Transport, or that of [WithHTTPClient], and returns the one to use instead, such
+// as a Clone with other settings. It is called once for each client. A later WithTransport wraps the
+// result of an earlier one. The result must be safe for concurrent use. [CallFromContext] returns
+// the call of a request from its context.
 //
-// The result should have a method Unwrap() http.RoundTripper that returns the wrapped transport, if
-// it sends requests through that only. The client then sees the connections as it does without a
+// A result that sends requests through the wrapped transport only should have a method Unwrap()
+// http.RoundTripper that returns it. The client then sees the connections as it does without a
 // wrapper, and can report after a failure that nothing was sent.
 //
 // The result may send further requests with the context of a write, but only one after another: two
 // at the same time look like a repetition by net/http, which the client prevents. A transport that
 // hedges must give its requests contexts that do not derive from that one.
 //
-// As soon as the body of a write is read, the client assumes that the write was sent: if it then
-// fails, its outcome is unknown. The request has no GetBody, so that net/http does not repeat it. A
-// write without a body is assumed to be sent unless the result is an *http.Transport. Only a
-// transport that keeps the body, as the RoundTripper of go-retryablehttp does, can still send a
-// write twice: it must not retry a POST.
+// As soon as the body of a write is read, the client assumes that the write was sent; so it does for
+// a write without a body, unless the result is an *http.Transport. The request has no GetBody, so
+// that net/http does not repeat it. A transport that keeps the body, as the RoundTripper of
+// go-retryablehttp does, must not retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return forClient("WithTransport", when(wrap == nil, isNil), func(c *clientConfig) { c.wraps = append(c.wraps, wrap) })
 }
 
-// WithTrace makes the Client call the functions of t during each call. With several WithTrace
-// options, the functions are called in the order of the options. The Client uses a copy of t. A nil
-// t is an error.
+// WithTrace makes the Client call the functions of a copy of t during each call. With several
+// WithTrace options, the functions are called in the order of the options.
 func WithTrace(t *ClientTrace) Option {
-	if t == nil {
-		return forClient("WithTrace", isNil, func(*clientConfig) {})
+	var trace ClientTrace
+	if t != nil {
+		trace = *t
 	}
-	trace := *t
-	return forClient("", "", func(c *clientConfig) {
+	return forClient("WithTrace", when(t == nil, isNil), func(c *clientConfig) {
 		c.traces = append(c.traces, func(*keys) *ClientTrace { return &trace })
 	})
 }

@@ -87,10 +87,8 @@ type GetPetResult struct {
 	Response
 }
 
-// ListPets lists pets (section 4.1). The service offers no way to get the pets beyond the limit.
-//
-// The error is an [*ArgumentError], [*APIError], [*RateLimitError], [*ResponseError] or
-// [*TransportError]; the result is nil then.
+// ListPets lists pets (section 4.1). The service offers no way to get the pets beyond the limit. The
+// package documentation has the types of errors of all methods.
 func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...CallOption) (*ListPetsResult, error) {
 	if err := params.validate(); err != nil {
 		return nil, err
@@ -106,9 +104,6 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 // CreatePet adds a pet (section 4.2). It is not idempotent, and the service has no idempotency key:
 // therefore the client never repeats a request that the service may have carried out; the error
 // then matches [ErrOutcomeUnknown]. After any other error the pet was not created.
-//
-// The error is an [*ArgumentError], [*APIError], [*RateLimitError], [*ResponseError] or
-// [*TransportError]; the result is nil then.
 func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) (*CreatePetResult, error) {
 	if err := pet.validate(); err != nil {
 		return nil, err
@@ -122,11 +117,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 	return &CreatePetResult{created, response}, nil
 }
 
-// GetPet fetches one pet (section 4.3).
-//
-// The error is an [*ArgumentError], [*APIError], [*RateLimitError], [*ResponseError] or
-// [*TransportError]; the result is nil then. The error matches [ErrNotFound] if there is no such
-// pet.
+// GetPet fetches one pet (section 4.3). The error matches [ErrNotFound] if there is no such pet.
 //
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a
 // status filter instead.
@@ -147,7 +138,7 @@ func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*Get
 }
 
 func (p ListPetsParams) validate() error {
-	if p.Limit != 0 && (p.Limit < 1 || p.Limit > MaxListLimit) {
+	if p.Limit < 0 || p.Limit > MaxListLimit {
 		return argumentError(OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default")
 	}
 	return validateStatus(OpListPets, p.Status)
@@ -185,12 +176,11 @@ func validateStatus(operation string, s PetStatus) error {
 // limiter and rules: a GET is repeated, everything else is sent once and may match
 // [ErrOutcomeUnknown]; after any other error the service did not carry out the request. method is
 // GET, POST, PUT, PATCH or DELETE. path must be escaped, as by [net/url.PathEscape], and may have a
-// query: "pets/7?full=true". in is
-// encoded as JSON unless nil; the body of a 2xx is decoded into out unless nil: into a
-// *[]byte or *[encoding/json.RawMessage] unchanged. A 204 leaves out as it is.
+// query: "pets/7?full=true". in is encoded as JSON unless nil; the body of a 2xx is decoded into out
+// unless nil: into a *[]byte or *[encoding/json.RawMessage] unchanged. A 204 leaves out as it is.
 //
-// The errors are those of the other methods. Their Operation is "do " and the method, and
-// [Call].Template ends in /{path}, so that logs and metrics have few different values.
+// The Operation of its errors is "do " and the method, and [Call].Template ends in /{path}, so that
+// logs and metrics have few different values.
 func (c *Client) Do(
 	ctx context.Context, method, path string, in, out any, opts ...CallOption,
 ) (*Response, error) {
