@@ -8,9 +8,9 @@
 //	fmt.Println(result.Pets, result.RateLimit.Remaining)
 //
 // Section numbers in this documentation refer to the service document, "Pet Store Service
-// Interface". Package [github.com/petstore/petstore-go/fake] is the service in memory, for tests: in
-// a bubble of [testing/synctest], the waits of a client take no time. README.md has a table of all
-// options.
+// Interface". Package [github.com/petstore/petstore-go/fake] is the service in memory, for tests:
+// in a bubble of [testing/synctest], the waits of a client take no time. README.md has a table of
+// all options.
 //
 // # Rate limit
 //

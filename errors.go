@@ -3,7 +3,6 @@ package petstore
 import (
 	"cmp"
 	"errors"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,53 +14,41 @@ import (
 
 // The sentinels that an error of a call matches with [errors.Is]. One error may match several.
 var (
-	// ErrBadRequest is matched by an APIError with status 400: the service refused the request's
-	// body (section 7).
+	// ErrBadRequest is matched by an APIError with status 400: the service refused the body.
 	ErrBadRequest = errors.New("petstore: bad request")
-	// ErrUnauthorized is matched by an APIError with status 401: the API key is missing or invalid
-	// (section 5).
+	// ErrUnauthorized is matched by an APIError with status 401: the API key is missing or invalid.
 	ErrUnauthorized = errors.New("petstore: unauthorized")
 	// ErrNotFound is matched by an APIError with status 404 (section 7).
 	ErrNotFound = errors.New("petstore: not found")
-	// ErrRateLimited is matched by a RateLimitError and by an APIError with status 429 (section
-	// 8.3). The request was not carried out.
+	// ErrRateLimited is matched by a RateLimitError and by an APIError with status 429.
 	ErrRateLimited = errors.New("petstore: rate limited")
-	// ErrOutcomeUnknown is matched by an error of CreatePet after which the pet may or may not have
-	// been added. After any other error the pet was not created. The same holds for [Client.Do]
-	// with another method than GET. The client never sends such a request again: the service cannot
-	// distinguish a repetition from a second pet. A list shows at most 100 pets, in no promised
-	// order: that it lacks the pet proves nothing. Log what you are about to create; the error's
-	// CallID leads to its lines in the client's log.
+	// ErrOutcomeUnknown is matched by an error of CreatePet, or of [Client.Do] with another method
+	// than GET, after which the request may or may not have been carried out. After any other error
+	// it was not. The client never sends such a request again: the service cannot distinguish a
+	// repetition from a second pet. A list shows at most 100 pets, in no promised order: that it
+	// lacks the pet proves nothing. Log what you are about to create, and the error's CallID.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
 	// ErrInvalidResponse is matched by a ResponseError: the response does not follow the document.
 	ErrInvalidResponse = errors.New("petstore: invalid response")
 	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
-	// ErrNotSent is matched by every error of a call that sent nothing: an ArgumentError, a refusal
-	// by the limiter, and a TransportError of a call that got no connection or no key, or whose
-	// context had ended.
+	// ErrNotSent is matched by every error of a call that sent nothing: its argument was wrong, the
+	// limiter refused it, it got no connection or no key, or its context had ended.
 	ErrNotSent = errors.New("petstore: not sent")
-	// ErrStopped is matched by a TransportError of a call that [WithStop] ended before its next
-	// request. It also matches ErrNotSent if the call had sent nothing.
+	// ErrStopped is matched by a TransportError of a call that [WithStop] ended.
 	ErrStopped = errors.New("petstore: stopped by WithStop")
 	// ErrTimeout is matched by an error of a call that exceeded [WithAttemptTimeout] or
-	// [WithCallTimeout]. Such an error has a [net.Error] in it, whose Timeout returns true.
+	// [WithCallTimeout]. It wraps a [net.Error] whose Timeout returns true.
 	ErrTimeout = errors.New("petstore: timeout")
 )
 
-// timeoutError reports that an attempt or a call exceeded its timeout.
+// timeoutError is the [net.Error] of an attempt or a call that exceeded its timeout.
 type timeoutError struct{ text string }
-
-var _ net.Error = (*timeoutError)(nil)
 
 func (e *timeoutError) Error() string        { return e.text }
 func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
-
-// Timeout implements [net.Error].
-func (e *timeoutError) Timeout() bool { return true }
-
-// Temporary implements [net.Error].
-func (e *timeoutError) Temporary() bool { return true }
+func (e *timeoutError) Timeout() bool        { return true }
+func (e *timeoutError) Temporary() bool      { return true }
 
 // maxErrorBody is how much of a response's body an error keeps, in bytes: enough for an Error
 // object, or to recognise a gateway's HTML page.
@@ -105,7 +92,7 @@ func (e *APIError) Error() string {
 }
 
 // Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown] if the
-// response is to createPet, or a write of [Client.Do], and does not say whether it was carried out.
+// response is to a write and does not say whether that was carried out.
 func (e *APIError) Is(target error) bool {
 	switch target {
 	case ErrBadRequest:
@@ -123,7 +110,6 @@ func (e *APIError) Is(target error) bool {
 }
 
 // ArgumentError reports an argument that the service document rules out, or that cannot be sent.
-// Nothing was sent. It matches [ErrInvalidArgument] and [ErrNotSent].
 type ArgumentError struct {
 	// Operation is the name of the operation, or "NewClient".
 	Operation string
@@ -145,9 +131,7 @@ func (e *ArgumentError) Is(target error) bool {
 
 // ResponseError reports a response that does not follow the service document: an undocumented
 // success status, a media type other than JSON, malformed or truncated JSON, a missing required
-// field, a body that is too large, or bytes that are not HTTP. It matches [ErrInvalidResponse]. For
-// a write it also matches [ErrOutcomeUnknown]: the service may have carried it out, but the result
-// is lost.
+// field, a body that is too large, or bytes that are not HTTP.
 type ResponseError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
@@ -186,12 +170,8 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 // exceeded [WithAttemptTimeout], [WithAPIKeyFunc] returned no valid key, or the caller's context
 // ended.
 //
-// It unwraps to the cause. It matches [context.Canceled] or [context.DeadlineExceeded] only if the
-// caller's own context ended; it then also matches the [context.Cause]. It matches
-// [ErrOutcomeUnknown] if the operation is a write and its request may have been written, unless the
-// server refused it, as with 400 or 429. It matches [ErrNotSent] if no request of the call was
-// sent, [ErrTimeout] if an attempt or the call took too long, and [ErrStopped] if [WithStop] ended
-// it.
+// It matches [context.Canceled] or [context.DeadlineExceeded] only if the caller's own context
+// ended; it then also matches the [context.Cause].
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
@@ -214,7 +194,7 @@ func (e *TransportError) Error() string {
 }
 
 // Is reports whether target is [ErrNotSent] and nothing was sent, or [ErrOutcomeUnknown] and the
-// request is a write that may have been carried out.
+// request is a write that the service may have carried out.
 func (e *TransportError) Is(target error) bool {
 	return target == ErrNotSent && e.Attempts == 0 || target == ErrOutcomeUnknown && e.unknown
 }

@@ -20,14 +20,12 @@ import (
 // never more requests in flight than the service has room for by its latest responses. After a 429
 // the limiter admits nothing before Retry-After has passed nor, if the 429 used up its window,
 // before Reset. Without the rate limit headers it admits at most two requests at a time, and one
-// after the first 429. Calls are served in the order of their arrival, background calls after all
-// others; see [WithBackground].
+// after the first 429. Calls are served in the order of their arrival, those [WithBackground] last.
 //
 // A request without a KeyID counts for the key of the latest request, or, before there was one, for
 // the key of the first.
 //
-// A limiter has no goroutine, and no timer unless a call waits. Its Reopen has
-// the effect of [Client.ReopenLimit] for one key.
+// A limiter has no goroutine. Its Reopen has the effect of [Client.ReopenLimit] for one key.
 func NewLimiter(opts ...LimiterOption) Limiter {
 	var budget quota.Budget
 	for _, opt := range opts {
@@ -48,10 +46,9 @@ type limiterOption func(*quota.Budget)
 func (o limiterOption) applyLimiter(b *quota.Budget) { o(b) }
 
 // Processes sets the number of processes that use each API key, including this one, each with its
-// own limiter. From the first request on, the limiter then has fewer requests in flight, and leaves
-// the last requests of a window to the others. With 1, only this process uses the key. By default,
-// and if n is not positive, the limiter infers from the responses whether others use the key; if
-// eight processes start together, that is too late for some of them.
+// own limiter. The limiter then has fewer requests in flight, and leaves the last requests of a
+// window to the others. By default, and if n is not positive, it infers from the responses whether
+// others use the key; if eight processes start together, that is too late for some of them.
 func Processes(n int) LimiterOption {
 	return limiterOption(func(b *quota.Budget) { b.Processes = max(0, n) })
 }

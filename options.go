@@ -23,8 +23,8 @@ const (
 )
 
 // WithHTTPClient makes the Client send through hc's Transport, for which the rules of
-// [WithTransport] hold, and keep cookies in hc's Jar; each key after the first has a jar of its own.
-// The Client does not change hc, and never follows redirects. hc.Timeout, if set, limits each
+// [WithTransport] hold, and keep cookies in hc's Jar; each key after the first has a jar of its
+// own. The Client does not change hc, and never follows redirects. hc.Timeout, if set, limits each
 // attempt, not the whole call; the shorter of hc.Timeout and [WithAttemptTimeout] applies.
 func WithHTTPClient(hc *http.Client) Option {
 	return forClient("WithHTTPClient", when(hc == nil, isNil), func(c *clientConfig) { c.httpClient = hc })
@@ -117,10 +117,10 @@ func WithStop(ctx context.Context) Option {
 }
 
 // WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
-// which is an *http.Transport, or that of [WithHTTPClient], and returns the one to use instead, such
-// as a Clone with other settings. It is called once for each client. A later WithTransport wraps the
-// result of an earlier one. The result must be safe for concurrent use. [CallFromContext] returns
-// the call of a request from its context.
+// which is an *http.Transport, or that of [WithHTTPClient], and returns the one to use instead,
+// such as a Clone with other settings. It is called once for each client. A later WithTransport
+// wraps the result of an earlier one. The result must be safe for concurrent use. [CallFromContext]
+// returns the call of a request from its context.
 //
 // A result that sends requests through the wrapped transport only should have a method Unwrap()
 // http.RoundTripper that returns it. The client then sees the connections as it does without a
@@ -130,9 +130,9 @@ func WithStop(ctx context.Context) Option {
 // at the same time look like a repetition by net/http, which the client prevents. A transport that
 // hedges must give its requests contexts that do not derive from that one.
 //
-// As soon as the body of a write is read, the client assumes that the write was sent; so it does for
-// a write without a body, unless the result is an *http.Transport. The request has no GetBody, so
-// that net/http does not repeat it. A transport that keeps the body, as the RoundTripper of
+// As soon as the body of a write is read, the client assumes that the write was sent; so it does
+// for a write without a body, unless the result is an *http.Transport. The request has no GetBody,
+// so that net/http does not repeat it. A transport that keeps the body, as the RoundTripper of
 // go-retryablehttp does, must not retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return forClient("WithTransport", when(wrap == nil, isNil), func(c *clientConfig) { c.wraps = append(c.wraps, wrap) })

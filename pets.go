@@ -87,8 +87,8 @@ type GetPetResult struct {
 	Response
 }
 
-// ListPets lists pets (section 4.1). The service offers no way to get the pets beyond the limit. The
-// package documentation has the types of errors of all methods.
+// ListPets lists pets (section 4.1). The service offers no way to get the pets beyond the limit.
+// The package documentation has the types of errors of all methods.
 func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...CallOption) (*ListPetsResult, error) {
 	if err := params.validate(); err != nil {
 		return nil, err
@@ -176,8 +176,9 @@ func validateStatus(operation string, s PetStatus) error {
 // limiter and rules: a GET is repeated, everything else is sent once and may match
 // [ErrOutcomeUnknown]; after any other error the service did not carry out the request. method is
 // GET, POST, PUT, PATCH or DELETE. path must be escaped, as by [net/url.PathEscape], and may have a
-// query: "pets/7?full=true". in is encoded as JSON unless nil; the body of a 2xx is decoded into out
-// unless nil: into a *[]byte or *[encoding/json.RawMessage] unchanged. A 204 leaves out as it is.
+// query: "pets/7?full=true". in is encoded as JSON unless nil; the body of a 2xx is decoded into
+// out unless nil: into a *[]byte or *[encoding/json.RawMessage] unchanged. A 204 leaves out as it
+// is.
 //
 // The Operation of its errors is "do " and the method, and [Call].Template ends in /{path}, so that
 // logs and metrics have few different values.

@@ -25,10 +25,8 @@ type Response struct {
 }
 
 // RateLimit is the caller's quota according to the X-RateLimit headers of one response (section
-// 8.2).
-//
-// The zero RateLimit means that nothing is known about the quota, because a header was missing or
-// malformed. If the quota is used up, Limit is positive and Remaining is 0.
+// 8.2). If it is used up, Limit is positive and Remaining is 0. The zero RateLimit means that
+// nothing is known, as when a header is missing or malformed.
 type RateLimit struct {
 	// Limit is the number of requests that the current window allows.
 	Limit int
@@ -38,7 +36,7 @@ type RateLimit struct {
 	Reset time.Time
 }
 
-// IsZero reports whether nothing is known, because a header was missing or malformed.
+// IsZero reports whether nothing is known about the quota.
 func (r RateLimit) IsZero() bool { return r == RateLimit{} }
 
 // LogValue returns limit, remaining and reset as a group; the group of the zero RateLimit is empty.
@@ -50,24 +48,19 @@ func (r RateLimit) LogValue() slog.Value {
 		slog.Int("limit", r.Limit), slog.Int("remaining", r.Remaining), slog.Time("reset", r.Reset.UTC()))
 }
 
-// LimitScope is the limit that refused a request, or would have refused it: that of the minute,
-// that of the day, or a ban (section 8). The service does not report it, so the client infers it:
-//
-//   - ScopeBan after a 429 whose Retry-After ends after the Reset of the same response, or after
-//     more than a minute if there is no Reset. A ban that ends before the window cannot be
-//     recognised.
-//   - ScopeDay for a used-up window that was more than a minute from its Reset in its first
-//     response.
-//   - ScopeMinute for all others.
-//
-// The zero LimitScope means that the limit is not known.
+// LimitScope is the limit that refused a request, or would have refused it (section 8). The service
+// does not report it, so the client infers it. The zero LimitScope means that it is not known.
 type LimitScope string
 
-// The limits of section 8.
 const (
+	// ScopeBan follows a 429 whose Retry-After ends after the Reset of the same response, or after
+	// more than a minute if there is no Reset. A shorter ban cannot be recognised.
+	ScopeBan LimitScope = "ban"
+	// ScopeDay is for a used-up window that was more than a minute from its Reset in its first
+	// response.
+	ScopeDay LimitScope = "day"
+	// ScopeMinute is for all others.
 	ScopeMinute LimitScope = "minute"
-	ScopeDay    LimitScope = "day"
-	ScopeBan    LimitScope = "ban"
 )
 
 // Delivery is how far a request came that a [Permit] allowed.
@@ -109,9 +102,6 @@ type Observation struct {
 // RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
 // would exceed [WithMaxWait] or the context's deadline, the context ended during the wait, or the
 // service answered the last attempt with 429. The service did not carry out the request.
-//
-// It matches [ErrRateLimited] and unwraps to the [*APIError] of the 429, if there was one, and to
-// the context's error and cause, if the context ended the wait.
 type RateLimitError struct {
 	// Operation is the name of the operation; empty in an error of a Limiter that was used without
 	// a Client.
@@ -127,7 +117,8 @@ type RateLimitError struct {
 	Scope LimitScope
 	// Attempts is the number of requests that the call sent; 0 if it was refused before the first.
 	Attempts int
-	// Err is the *APIError of the 429, the end of the context, or both; nil if there is neither.
+	// Err is the *APIError of the 429, the error and cause of the context that ended the wait, or
+	// both; nil if there is neither.
 	Err error
 }
 
@@ -143,9 +134,8 @@ func (e *RateLimitError) Error() string {
 	return errtext.Line(text)
 }
 
-// RetryAfterHeader returns RetryAt as the value of a Retry-After header, for a server that passes
-// the refusal on to its own clients: whole seconds from now, rounded up, at least 1. It returns the
-// empty string if RetryAt is not known.
+// RetryAfterHeader returns RetryAt as the value of a Retry-After header for the caller's own
+// clients: whole seconds from now, rounded up, at least 1; empty if RetryAt is not known.
 func (e *RateLimitError) RetryAfterHeader() string {
 	if e.RetryAt.IsZero() {
 		return ""
@@ -181,9 +171,8 @@ func RetryAfter(err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// Limiter admits the requests of API keys. A [Client] calls Acquire before each attempt, including
-// retries, and reports the outcome of each attempt to the [Permit]. Implementations must be safe
-// for concurrent use. Often it is enough to wrap the Limiter of [NewLimiter].
+// Limiter admits the requests of API keys. A [Client] calls Acquire before each attempt. An
+// implementation must be safe for concurrent use; it is often enough to wrap that of [NewLimiter].
 //
 // A Limiter that closes a key after a 429 should have a method Reopen(keyID string), for
 // [Client.ReopenLimit]: it admits the next request although the key is closed, does not block, and
@@ -204,8 +193,7 @@ type Limiter interface {
 type LimitRequest struct {
 	// Call is the call, whose KeyID is that of the request's key.
 	Call Call
-	// MaxWait is the longest wait for limits. The wait for the response of another request does not
-	// count.
+	// MaxWait is the longest wait for limits, without that for the response of another request.
 	MaxWait time.Duration
 	// Asked is the time at which the call asked first, so that a retried call keeps its place in
 	// the queue; zero stands for now.
@@ -215,10 +203,9 @@ type LimitRequest struct {
 }
 
 // StartWait reports to the client's log and its [ClientTrace] that the call begins to wait for the
-// rate limit. A Limiter calls it in Acquire, and calls done once at the end of the wait, also if
-// the wait failed. It must not hold a lock during these two calls, because they run functions of
-// the user. free is the part of the wait for the response of another request; [WithMaxWait] does
-// not count it. Outside a call, both have no effect.
+// rate limit. A Limiter calls it in Acquire, and calls done once at the end of each wait. It must
+// not hold a lock during these two calls, because they run functions of the user. free is the part
+// of the wait that [WithMaxWait] does not count. Outside a call, both have no effect.
 func (r LimitRequest) StartWait(w Wait) (done func(free time.Duration)) {
 	if r.call == nil {
 		return func(time.Duration) {}
@@ -228,7 +215,7 @@ func (r LimitRequest) StartWait(w Wait) (done func(free time.Duration)) {
 
 // Permit allows one request to be sent. The client calls Release exactly once for each Permit.
 type Permit interface {
-	// Release ends the permit and reports the outcome of the request. The zero Observation means
-	// that the permit was not used; the limiter then behaves as if it had not given it.
+	// Release ends the permit and reports the outcome of the request. After the zero Observation,
+	// the limiter behaves as if it had not given the permit.
 	Release(Observation)
 }

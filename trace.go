@@ -9,17 +9,15 @@ import (
 
 // ClientTrace is a set of functions that a [Client] calls during each API call, similar to
 // [net/http/httptrace.ClientTrace]. Each may be nil. The functions are called on the goroutine of
-// the call: one at a time for one call, but at the same time for different calls. They must be safe
-// for concurrent use, and quick, since the call waits for them. [CallFromContext] returns the call
-// from their context.
+// the call, and at the same time for different calls. They must be quick, since the call waits for
+// them. [CallFromContext] returns the call from their context. Their arguments contain nothing
+// secret; the functions may keep them.
 //
 // A panic in a function ends the call, and reaches its caller. The functions of other traces for
 // the same event, and the functions for its end, are still called.
 //
 // WaitDone and AttemptStart are called while the call has its permit. They must not make a call
 // with the same limiter: it might wait for the response to this one.
-//
-// Their arguments contain nothing secret; the functions may keep them.
 type ClientTrace struct {
 	// CallStart is called first in each call. It returns the context of the call and its requests:
 	// ctx or one derived from it. nil means ctx.
@@ -36,8 +34,8 @@ type ClientTrace struct {
 	// AttemptDone is called when the response has been read, or the request has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
 	// LimitClosed is called once for each lockout of a key: after a 429, or when a call is
-	// refused because its wait would be too long. Waiting for the next window is no lockout. It is
-	// called again if another limit closes the key for longer meanwhile, such as a ban.
+	// refused because its wait would be too long. It is called again if another limit closes the
+	// key for longer meanwhile, such as a ban.
 	LimitClosed func(ctx context.Context, info LimitInfo)
 	// LimitOpened is called after LimitClosed, when the service has accepted a request again.
 	// info.Until is the time at which that was expected.
@@ -84,9 +82,8 @@ type LimitInfo struct {
 	Until time.Time
 }
 
-// Call describes the API call that a request belongs to. A transport, a [Limiter], the function of
-// [WithAPIKeyFunc] and a [ClientTrace] get it with [CallFromContext]. It contains nothing secret,
-// and Call values can be compared with ==.
+// Call describes the API call that a request belongs to. [CallFromContext] returns it. It contains
+// nothing secret, and Call values can be compared with ==.
 type Call struct {
 	// ID is a random number, the same for all requests of the call. The log shows it as call_id, in
 	// hexadecimal digits.
@@ -114,10 +111,9 @@ type Call struct {
 	Background bool
 }
 
-// CallFromContext returns the call of a request; ctx is the request's context. It returns false if
-// the request was not made by a [Client]. A request that the function of [WithAPIKeyFunc] makes
-// with its context belongs to the call as well. CallFromContext is safe for concurrent use, also
-// after the end of the call.
+// CallFromContext returns the call that ctx belongs to; false if there is none. ctx is the context
+// that a transport, a [Limiter], the function of [WithAPIKeyFunc] or a [ClientTrace] gets, or one
+// derived from it. CallFromContext is safe for concurrent use, also after the end of the call.
 func CallFromContext(ctx context.Context) (Call, bool) {
 	switch found := ctx.Value(callKey{}).(type) {
 	case *call:
@@ -132,8 +128,7 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 // describes that attempt.
 type callKey struct{}
 
-// Wait describes the wait of a call before one of its requests. It is the argument of
-// [ClientTrace].WaitStart and WaitDone.
+// Wait describes the wait of a call before one of its requests.
 type Wait struct {
 	// Call is the call that waits. A [Limiter] need not set it.
 	Call Call
