@@ -1,21 +1,17 @@
 package conformance
 
-import (
-	"net/http"
-
-	petstore "github.com/petstore/petstore-go"
-)
+import "net/http"
 
 // accessClauses are about the key that a request needs (section 5).
 func accessClauses() []clause {
 	list := []clause{
 		{"5", "a valid key is accepted", keyAccepted},
-		{"5", "another scheme than Bearer is 401", keyRefused(petstore.OpListPets, otherScheme)},
+		{"5", "another scheme than Bearer is 401", refused(get("/pets").with(otherScheme))},
 	}
-	for _, name := range operations() {
+	for _, o := range operations() {
 		list = append(list,
-			clause{"5", name + " without a key is 401", keyRefused(name, noKey)},
-			clause{"5", name + " with an invalid key is 401", keyRefused(name, invalidKey)},
+			clause{"5", o.name + " without a key is 401", refused(o.request.with(noKey))},
+			clause{"5", o.name + " with an invalid key is 401", refused(o.request.with(invalidKey))},
 		)
 	}
 	return list
@@ -28,8 +24,6 @@ func keyAccepted(s *session) {
 	}
 }
 
-func keyRefused(operation, auth string) func(*session) {
-	return func(s *session) {
-		s.operation(operation, auth).want(http.StatusUnauthorized)
-	}
+func refused(r request) func(*session) {
+	return func(s *session) { s.ask(r).want(http.StatusUnauthorized) }
 }

@@ -188,7 +188,7 @@ var brokenServices = []struct {
 	{"filter for available finds nothing", findNothing("available"), fails{"4.1 status=available returns the one that was added"}},
 	{"filter for pending finds nothing", findNothing("pending"), fails{"4.1 status=pending returns the one that was added"}},
 	{"filter for sold finds nothing", findNothing("sold"), fails{"4.1 status=sold returns the one that was added"}},
-	{"pets without a status are left out", onSuccess(aList, replace(`,?\{[^{}]*no status[^{}]*\}`, "")), fails{
+	{"pets without a status are left out", onSuccess(aList, replace(`,?\{[^{}]*conformance[^{}]*"categoryId":1\}`, "")), fails{
 		"4.1 a pet that was added is listed",
 	}},
 
@@ -201,7 +201,7 @@ var brokenServices = []struct {
 	{"categoryId as a float64", onAll(replace(`9223372036854775807`, `9223372036854775808`)), fails{
 		"2 NewPet/categoryId keeps all 64 bits", "2 Pet/categoryId is an int64",
 	}},
-	{"status required", refuse(`no status`), fails{"2 NewPet/status is optional"}},
+	{"status required", refuse(`^\{"name":"[^"]*","categoryId":1\}$`), fails{"2 NewPet/status is optional"}},
 	{"available refused", refuse(`"status":"available"`), fails{"2 NewPet/status may be available", "4.2 success is 201"}},
 	{"pending refused", refuse(`"status":"pending"`), fails{"2 NewPet/status may be pending"}},
 	{"sold refused", refuse(`"status":"sold"`), fails{"2 NewPet/status may be sold"}},

@@ -33,24 +33,7 @@ func clauses() []clause {
 
 // check returns nil if the service keeps to a clause, a skip if that cannot be seen, and any other
 // error if it does not.
-func (s *session) check(c clause) error {
-	_, err := attempt(func() bool { c.check(s); return true })
-	return err
-}
-
-// accepted is the clause that a request succeeds.
-func accepted(ask func(*session) *exchange) func(*session) {
-	return func(s *session) {
-		if x := ask(s); !x.success() {
-			x.failf("the request must be accepted")
-		}
-	}
-}
-
-// returns is the clause that a response has a status.
-func returns(status int, ask func(*session) *exchange) func(*session) {
-	return func(s *session) { ask(s).want(status) }
-}
+func (s *session) check(c clause) error { return attempt(func() { c.check(s) }) }
 
 // ended is the panic by which fail and skipf end a check, as testing.T ends a test. The result is
 // an error all the same, and not a call of testing.T, so that tests can see a clause fail.
@@ -62,8 +45,8 @@ func fail(err error) { panic(ended{err}) }
 // skipf ends the check: the clause cannot be checked.
 func skipf(format string, args ...any) { fail(skip(fmt.Sprintf(format, args...))) }
 
-// attempt returns what f returns, or the error that ended it.
-func attempt[T any](f func() T) (v T, err error) {
+// attempt calls f, and returns the error that ended it.
+func attempt(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -73,13 +56,13 @@ func attempt[T any](f func() T) (v T, err error) {
 			panic(p)
 		}
 	}()
-	return f(), nil
+	f()
+	return nil
 }
 
 // orSkip returns what read returns. It skips where an error ends read: another clause checks that.
-func orSkip[T any](read func() T) T {
-	v, err := attempt(read)
-	if err != nil {
+func orSkip[T any](read func() T) (v T) {
+	if err := attempt(func() { v = read() }); err != nil {
 		skipf("%v", err)
 	}
 	return v

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"strings"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/service"
 )
 
@@ -15,7 +15,7 @@ type request struct {
 	method string
 	path   string // below the base address, with the query
 	auth   string // Authorization header, in which $key stands for the key
-	body   string // JSON
+	body   string // JSON, in which $name and $category stand for what is valid
 }
 
 const mediaJSON = "application/json"
@@ -28,23 +28,21 @@ const (
 	otherScheme = "Basic bm9ib2R5Om5vdGhpbmc="                 // never the key: it belongs to Bearer
 )
 
-func get(path string) request {
-	return request{http.MethodGet, path, validKey, ""}
-}
+func get(path string) request    { return request{http.MethodGet, path, validKey, ""} }
+func create(body string) request { return request{http.MethodPost, "/pets", validKey, body} }
 
-func post(body string) request {
-	return request{http.MethodPost, "/pets", validKey, body}
+// with returns the request with another Authorization header.
+func (r request) with(auth string) request {
+	r.auth = auth
+	return r
 }
-
-// counts reports whether the request counts against the key's quota.
-func (r request) counts() bool { return strings.Contains(r.auth, "$key") }
 
 // exchange is a request with its response.
 type exchange struct {
 	request
 	status   int
 	header   http.Header
-	response []byte
+	response string
 	at       time.Time // when it arrived, by the clock of this side
 }
 
@@ -52,12 +50,12 @@ type exchange struct {
 func (x *exchange) String() string {
 	s := x.method + " " + x.path
 	if x.body != "" {
-		s += " " + show([]byte(x.body))
+		s += " " + errtext.Quote(x.body)
 	}
 	if x.auth != validKey {
 		s += fmt.Sprintf(" with Authorization %q", x.auth)
 	}
-	return fmt.Sprintf("%s got %d with %s", s, x.status, show(x.response))
+	return fmt.Sprintf("%s got %d with %s", s, x.status, errtext.Quote(x.response))
 }
 
 // failf ends the check.
@@ -67,6 +65,13 @@ func (x *exchange) failf(format string, args ...any) {
 
 // success reports whether the service did as it was asked.
 func (x *exchange) success() bool { return x.status >= 200 && x.status <= 299 }
+
+// accepted fails unless the request succeeded.
+func (x *exchange) accepted() {
+	if !x.success() {
+		x.failf("the request must be accepted")
+	}
+}
 
 // want fails unless the response has a status.
 func (x *exchange) want(status int) {

@@ -5,20 +5,15 @@ import "net/http"
 // getClauses are those of section 4.3, and those of section 9 about getPet.
 func getClauses() []clause {
 	return []clause{
-		{"9", "getPet stays available until 5 December 2030", accepted(fetching)},
+		{"9", "getPet stays available until 5 December 2030", func(s *session) { s.fetch().accepted() }},
 		{"4.3", "success is 200", getSuccess},
 		{"4.3", "the body is the pet that was asked for", getBody},
 		{"4.3", "an unknown pet is 404", getUnknown},
 	}
 }
 
-func fetching(s *session) *exchange {
-	_, x := s.fetch()
-	return x
-}
-
 func getSuccess(s *session) {
-	x := fetching(s)
+	x := s.fetch()
 	if !x.success() {
 		skipf("there is no success to look at")
 	}
@@ -27,8 +22,8 @@ func getSuccess(s *session) {
 
 // getBody compares the pet to what createPet returned.
 func getBody(s *session) {
-	created, x := s.fetch()
-	pet := x.pet()
+	created, x := s.mine(statuses[0]), s.fetch()
+	pet := x.pets()[0]
 	for _, field := range []string{"id", "name", "categoryId", "status"} {
 		x.wantField(pet, field, created[field])
 	}

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/petstore/petstore-go/internal/errtext"
 )
 
 // object is a JSON object of a response: a Pet or an Error.
@@ -29,6 +31,17 @@ func read[T object | array | string | int64](raw []byte) (v T, err error) {
 	return v, nil
 }
 
+// is reports whether a JSON value is of a type.
+func is[T string | int64](raw []byte) bool {
+	_, err := read[T](raw)
+	return err == nil
+}
+
+func isPetStatus(raw []byte) bool {
+	status, err := read[string](raw)
+	return raw == nil || err == nil && slices.Contains(statuses, status)
+}
+
 // same compares two values, of which strings may be escaped in different ways.
 func same(a, b []byte) bool {
 	s, err1 := read[string](a)
@@ -36,57 +49,40 @@ func same(a, b []byte) bool {
 	return bytes.Equal(a, b) || err1 == nil && err2 == nil && s == t
 }
 
-// show returns the beginning of a response as one line.
+// show returns a JSON value as one short line.
 func show(raw []byte) string {
-	const most = 160
-	switch {
-	case len(raw) == 0:
+	if len(raw) == 0 {
 		return "nothing"
-	case len(raw) > most:
-		return fmt.Sprintf("%q…", raw[:most])
 	}
-	return fmt.Sprintf("%q", raw)
+	return errtext.Line(string(raw))
 }
 
 // objects returns the objects in the array of a listPets, or else the object of a response, as far
-// as they can be read.
-func (x *exchange) objects() (list []object) {
-	items := array{x.response}
+// as they can be read. The error is about what is no object.
+func (x *exchange) objects() (list []object, err error) {
+	items := array{json.RawMessage(x.response)}
 	if x.success() && x.method == http.MethodGet && !strings.HasPrefix(x.path, "/pets/") {
-		items, _ = read[array](x.response)
+		items, err = read[array]([]byte(x.response))
 	}
 	for _, item := range items {
-		if o, err := read[object](item); err == nil {
-			list = append(list, o)
+		o, wrong := read[object](item)
+		if wrong != nil {
+			err = wrong
+			continue
 		}
+		list = append(list, o)
 	}
-	return list
+	return list, err
 }
 
-// pet reads the body of a success as one Pet.
-func (x *exchange) pet() object {
+// pets reads the body of a success as a Pet, or as Pets.
+func (x *exchange) pets() []object {
 	if !x.success() {
 		skipf("there is no pet to look at: %s", x)
 	}
-	pet, err := read[object](x.response)
+	list, err := x.objects()
 	if err != nil {
-		x.failf("the body is no Pet: %v", err)
-	}
-	return pet
-}
-
-// pets reads the body of a success as Pets.
-func (x *exchange) pets() []object {
-	if !x.success() {
-		skipf("there is no list to look at: %s", x)
-	}
-	items, err := read[array](x.response)
-	if err != nil {
-		x.failf("the body is no Pets: %v", err)
-	}
-	list := x.objects()
-	if len(list) < len(items) {
-		x.failf("an element is no Pet")
+		x.failf("the body is not as described: %v", err)
 	}
 	return list
 }
@@ -96,27 +92,4 @@ func (x *exchange) wantField(pet object, field string, value []byte) {
 	if !same(pet[field], value) {
 		x.failf("%s of the pet %s must be %s and is %s", field, pet.id(), show(value), show(pet[field]))
 	}
-}
-
-// rule is what a field of an object in a response must keep to.
-type rule func(raw json.RawMessage, x *exchange) error
-
-func is[T string | int64](raw json.RawMessage, _ *exchange) error {
-	_, err := read[T](raw)
-	return err
-}
-
-func isPetStatus(raw json.RawMessage, _ *exchange) error {
-	if status, err := read[string](raw); raw != nil && (err != nil || !slices.Contains(statuses, status)) {
-		return fmt.Errorf("%s is not in the enumeration", show(raw))
-	}
-	return nil
-}
-
-// isStatus is the rule of an Error's status.
-func isStatus(raw json.RawMessage, x *exchange) error {
-	if n, err := read[int64](raw); err != nil || n != int64(x.status) {
-		return fmt.Errorf("%s is not %d", show(raw), x.status)
-	}
-	return nil
 }

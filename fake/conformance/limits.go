@@ -17,15 +17,7 @@ func limitClauses() []clause {
 // maxOverrun bounds the requests that provoke a 429.
 const maxOverrun = 2500
 
-// overrun spends the key's quota until a 429 comes, once in a session.
-func (s *session) overrun() *exchange {
-	x, err := s.over()
-	if err != nil {
-		fail(err)
-	}
-	return x
-}
-
+// provoke spends the key's quota until a 429 comes.
 func (s *session) provoke() *exchange {
 	if !s.target.Destructive {
 		skipf("it takes the whole quota of the key: see Target.Destructive")
@@ -48,7 +40,7 @@ func (s *session) provoke() *exchange {
 
 // retryAfter looks at all 429 responses; only a destructive run provokes one.
 func retryAfter(s *session) {
-	_, err := attempt(s.overrun)
+	err := attempt(func() { s.overrun() })
 	none := true
 	for _, x := range s.log {
 		if x.status == http.StatusTooManyRequests {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,14 +31,14 @@ type session struct {
 	// A session is one call of Run, so that its context may live in it.
 	ctx     context.Context
 	target  Target
-	client  *http.Client
-	tag     string // what the names of its pets begin with
+	client  http.Client
+	valid   *strings.Replacer // puts the name and the category of its pets into a body
 	memo    map[request]*exchange
 	log     []*exchange
-	resume  time.Time                 // when the key has quota again
-	over    func() (*exchange, error) // a 429 that is provoked once, or why there is none
-	broken  int                       // requests in a row without a response
-	stopped error                     // why nothing is asked any more
+	resume  time.Time        // when the key has quota again
+	overrun func() *exchange // a 429 that is provoked once
+	broken  int              // requests in a row without a response
+	stopped error            // why nothing is asked any more
 }
 
 func newSession(ctx context.Context, target Target) (*session, error) {
@@ -50,26 +49,26 @@ func newSession(ctx context.Context, target Target) (*session, error) {
 		return nil, errors.New("conformance: Target.APIKey " + problem)
 	}
 	target.BaseURL = strings.TrimRight(target.BaseURL, "/")
-	target.CategoryID = cmp.Or(target.CategoryID, 1)
-	client := &http.Client{Timeout: timeout}
+	client := http.Client{Timeout: timeout}
 	if target.HTTPClient != nil {
-		own := *target.HTTPClient
-		client = &own
+		client = *target.HTTPClient
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	name := fmt.Sprintf(`"petstore-go conformance %06x"`, rand.IntN(1<<24))
 	s := &session{
 		ctx:    ctx,
 		target: target,
 		client: client,
-		tag:    fmt.Sprintf("petstore-go conformance %06x", rand.IntN(1<<24)),
+		valid:  strings.NewReplacer("$name", name, "$category", fmt.Sprint(cmp.Or(target.CategoryID, 1))),
 		memo:   make(map[request]*exchange),
 	}
-	s.over = sync.OnceValues(func() (*exchange, error) { return attempt(s.provoke) })
+	s.overrun = sync.OnceValue(s.provoke)
 	return s, nil
 }
 
 // ask returns the response to a request, from memory if it was sent before.
 func (s *session) ask(r request) *exchange {
+	r.body = s.valid.Replace(r.body)
 	if s.memo[r] == nil {
 		s.memo[r] = s.askPolitely(r)
 	}
@@ -112,7 +111,7 @@ func (s *session) send(r request) *exchange {
 	s.broken = 0
 	s.log = append(s.log, x)
 	limited := x.status == http.StatusTooManyRequests
-	if q := x.quota(); limited || r.counts() && q.known && q.remaining <= spare {
+	if q := x.quota(); limited || r.auth == validKey && q.known && q.remaining <= spare {
 		s.resume = comeBack(x)
 	}
 	return x
@@ -143,7 +142,7 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	}
 	// Without the key, which a response may repeat: messages go into logs.
 	response, header := redact.Text(string(body), s.target.APIKey), redact.Header(resp.Header, s.target.APIKey)
-	return &exchange{r, resp.StatusCode, header, []byte(response), time.Now()}, nil
+	return &exchange{r, resp.StatusCode, header, response, time.Now()}, nil
 }
 
 // waitUntil waits, or stops the session if that takes longer than a test should.
@@ -163,15 +162,12 @@ func (s *session) waitUntil(end time.Time) {
 // comeBack returns when a response allows the next request: the latest of what it says, or in a
 // minute if it does not say.
 func comeBack(x *exchange) time.Time {
-	ends := []time.Time{x.at}
-	if q := x.quota(); q.known {
-		ends = append(ends, x.local(q.reset))
+	end := service.RetryAfter(x.header.Get("Retry-After"), x.date()) // the zero time if it asks for nothing
+	if q := x.quota(); q.known && q.reset.After(end) {
+		end = q.reset
 	}
-	if end := service.RetryAfter(x.header.Get("Retry-After"), x.date()); !end.IsZero() {
-		ends = append(ends, x.local(end))
-	}
-	if end := slices.MaxFunc(ends, time.Time.Compare); end.After(x.at) {
-		return end
+	if end.After(x.date()) {
+		return x.local(end)
 	}
 	return x.at.Add(time.Minute)
 }
