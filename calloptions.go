@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/textproto"
@@ -103,7 +104,7 @@ type clientOption func(*clientConfig) error
 
 func (o clientOption) applyClient(c *clientConfig) error { return o(c) }
 
-type callOption struct{ clientOption }
+type callOption struct{ Option }
 
 func (callOption) mayDifferByCall() {}
 
@@ -123,10 +124,7 @@ func forClient(name, problem string, set func(*clientConfig)) Option {
 
 // forCall is forClient for what may differ from call to call.
 func forCall(name, problem string, set func(*callConfig)) CallOption {
-	return callOption{func(c *clientConfig) error {
-		set(&c.call)
-		return invalid(name, problem)
-	}}
+	return callOption{forClient(name, problem, func(c *clientConfig) { set(&c.call) })}
 }
 
 // Options joins options to one, which applies them in their order.
@@ -144,7 +142,8 @@ type clientConfig struct {
 	insecureHTTP     bool
 	maxResponseBytes int64
 	limiter          Limiter
-	traces           []func(*keys) *ClientTrace // one for each client
+	logger           *slog.Logger // nil for none
+	traces           []*ClientTrace
 	wraps            []func(http.RoundTripper) http.RoundTripper
 	call             callConfig
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -103,8 +104,9 @@ func newClientOf(s *shared, key credential.Source, rotates bool, jar http.Cookie
 		c.used.Store(key.ID)
 		c.keys.of(*key.ID)
 	}
-	for _, trace := range s.config.traces {
-		c.traces = append(c.traces, trace(&c.keys))
+	c.traces = s.config.traces
+	if logger := s.config.logger; logger != nil {
+		c.traces = append(slices.Clip(c.traces), logTrace(logger, &c.keys))
 	}
 	c.trace = joined(c.traces)
 	return c
@@ -221,26 +223,20 @@ func (c *Client) ReopenLimit() {
 	if c.keyID() == "" {
 		return
 	}
-	if reopen := reopener(c.shared.config.limiter); reopen != nil {
-		for _, id := range c.keys.ids() {
-			reopen(id)
+	limiter := c.shared.config.limiter
+	for range 100 { // not for ever: Unwrap may return the limiter itself
+		if l, ok := limiter.(interface{ Reopen(keyID string) }); ok {
+			for _, id := range c.keys.ids() {
+				l.Reopen(id)
+			}
+			return
 		}
-	}
-}
-
-// reopener returns the Reopen of l, or of the limiter that l wraps; nil if there is none.
-func reopener(l Limiter) func(keyID string) {
-	for range 100 { // not for ever: a limiter may return itself
-		if r, ok := l.(interface{ Reopen(keyID string) }); ok {
-			return r.Reopen
-		}
-		w, ok := l.(interface{ Unwrap() Limiter })
+		wrapper, ok := limiter.(interface{ Unwrap() Limiter })
 		if !ok {
-			return nil
+			return
 		}
-		l = w.Unwrap()
+		limiter = wrapper.Unwrap()
 	}
-	return nil
 }
 
 // String returns the base URL as petstore.Client(https://host/v1), for logs.

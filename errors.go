@@ -70,7 +70,6 @@ type APIError struct {
 	RetryAfter time.Duration
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body []byte
-	// Response describes the last HTTP exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
 
 	received time.Time // when the response came
@@ -140,9 +139,8 @@ type ResponseError struct {
 	// Reason is what is wrong with the response.
 	Reason string
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
-	Body []byte
-	// Response describes the last HTTP exchange; StatusCode is 0 if the response was not HTTP.
-	Response
+	Body     []byte
+	Response // StatusCode is 0 if the response was not HTTP
 	// Err is the error of the transport or the decoder; nil if there is none.
 	Err error
 }

@@ -44,11 +44,8 @@ type keyLog struct {
 
 // write writes a line about a call.
 func (l *clientLog) write(ctx context.Context, level slog.Level, message string, c Call, attrs ...slog.Attr) {
-	if l.logger.Enabled(ctx, level) {
-		all := []slog.Attr{slog.String("operation", c.Operation), slog.String("call_id", strconv.FormatUint(c.ID, 16))}
-		all = append(all, attrs...)
-		l.logger.LogAttrs(ctx, level, message, all...) // the callers have constants
-	}
+	all := []slog.Attr{slog.String("operation", c.Operation), slog.String("call_id", strconv.FormatUint(c.ID, 16))}
+	l.logger.LogAttrs(ctx, level, message, append(all, attrs...)...) // the callers have constants
 }
 
 // known returns the attributes that are not zero.

@@ -54,11 +54,7 @@ func WithHTTPClient(hc *http.Client) Option {
 // that is not known is left out. The API key and bodies are never logged. A nil logger, the
 // default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return forClient("", "", func(c *clientConfig) {
-		if l != nil {
-			c.traces = append(c.traces, func(k *keys) *ClientTrace { return logTrace(l, k) })
-		}
-	})
+	return forClient("", "", func(c *clientConfig) { c.logger = l })
 }
 
 // WithUserAgent puts product, such as "myapp/1.2", before the SDK's own name in the User-Agent
@@ -145,9 +141,7 @@ func WithTrace(t *ClientTrace) Option {
 	if t != nil {
 		trace = *t
 	}
-	return forClient("WithTrace", when(t == nil, isNil), func(c *clientConfig) {
-		c.traces = append(c.traces, func(*keys) *ClientTrace { return &trace })
-	})
+	return forClient("WithTrace", when(t == nil, isNil), func(c *clientConfig) { c.traces = append(c.traces, &trace) })
 }
 
 // newClientConfig returns the defaults with opts applied.

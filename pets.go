@@ -67,7 +67,6 @@ type ListPetsParams struct {
 type ListPetsResult struct {
 	// Pets is never nil. The document does not define the order of the pets.
 	Pets []Pet
-	// Response describes the last HTTP exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
 }
 
@@ -75,7 +74,6 @@ type ListPetsResult struct {
 type CreatePetResult struct {
 	// Pet is the pet as the service stored it.
 	Pet Pet
-	// Response describes the last HTTP exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
 }
 
@@ -83,7 +81,6 @@ type CreatePetResult struct {
 type GetPetResult struct {
 	// Pet is the pet that was asked for.
 	Pet Pet
-	// Response describes the last HTTP exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
 }
 
