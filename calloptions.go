@@ -159,13 +159,13 @@ type callConfig struct {
 	header         http.Header
 }
 
-// invalid returns an error about an option or argument; nil if reason is empty. withOperation adds
-// the operation.
+// invalid returns an error about an option or argument of NewClient; nil if reason is empty.
+// withOperation is for other operations.
 func invalid(argument, reason string) error {
 	if reason == "" {
 		return nil
 	}
-	return argumentError("", argument, reason)
+	return argumentError("NewClient", argument, reason)
 }
 
 func argumentError(operation, argument, reason string) error {
@@ -184,7 +184,7 @@ func apply[O Option](c *clientConfig, opts []O) error {
 	return nil
 }
 
-// withOperation adds the operation to the ArgumentError in err.
+// withOperation changes the operation of the ArgumentError in err.
 func withOperation(err error, operation string) error {
 	if e, ok := errors.AsType[*ArgumentError](err); ok {
 		e.Operation = operation

@@ -60,10 +60,9 @@ type shared struct {
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	config, err := newClientConfig(opts)
 	if err != nil {
-		return nil, withOperation(err, "NewClient")
+		return nil, err
 	}
-	c, err := newClient(baseURL, apiKey, config)
-	return c, withOperation(err, "NewClient")
+	return newClient(baseURL, apiKey, config)
 }
 
 func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {

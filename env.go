@@ -31,12 +31,7 @@ const (
 // certificate. The key is then sent unencrypted, so never set it together with the key of a real
 // service.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	c, err := newClientFromEnv(append([]Option{clientOption(applyEnv)}, opts...))
-	return c, withOperation(err, "NewClient")
-}
-
-func newClientFromEnv(opts []Option) (*Client, error) {
-	config, err := newClientConfig(opts)
+	config, err := newClientConfig(append([]Option{clientOption(applyEnv)}, opts...))
 	if err != nil {
 		return nil, err
 	}

@@ -103,9 +103,6 @@ func (l *lockoutRecord) close(info LimitInfo, left int, count uint64) bool {
 // for its permit during the lockout and got it early, as after ReopenLimit. While the last requests
 // of a window are admitted, others are refused already; of these, each shows that less is left.
 func (l *lockoutRecord) open(ready time.Time, remaining int, count uint64) (LimitInfo, bool) {
-	if l.count.Load()%2 == 0 {
-		return LimitInfo{}, false
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.count.Load()
