@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -23,10 +23,9 @@ type job struct {
 	stop     context.CancelCauseFunc
 	done     chan func() entry // what a create has come to
 
-	flying, shown int       // creates in flight; rows that were decided when that was last shown
-	reached       bool      // a pet was added in this run
-	until         time.Time // when an earlier run may be continued; zero for now
-	failures      int       // creates in a row that were not confirmed
+	flying, shown int  // creates in flight; rows that were decided when that was last shown
+	reached       bool // a pet was added in this run
+	failures      int  // creates in a row that were not confirmed
 }
 
 const (
@@ -49,8 +48,8 @@ func newJob(ctx context.Context, in *input, to service, now bool, out io.Writer)
 	if err != nil {
 		return nil, err
 	}
-	if j.journal.failed = j.stop; !now {
-		j.until = j.journal.until
+	if j.journal.failed = j.stop; now {
+		j.journal.until = time.Time{}
 	}
 	return j, nil
 }
@@ -135,11 +134,12 @@ func (j *job) makeRoom() {
 // waitForLimit waits for the rate limit that an earlier run has met, or stops the import if that is
 // long.
 func (j *job) waitForLimit() {
-	switch left := time.Until(j.until); {
+	until := j.journal.until
+	switch left := time.Until(until); {
 	case left > patience:
-		j.stop(&petstore.RateLimitError{Operation: petstore.OpCreatePet, RetryAt: j.until})
+		j.stop(&petstore.RateLimitError{Operation: petstore.OpCreatePet, RetryAt: until})
 	case left > 0:
-		fmt.Fprintf(j.out, "goes on at %s\n", j.until.Local().Format(time.TimeOnly))
+		fmt.Fprintf(j.out, "goes on at %s\n", until.Local().Format(time.TimeOnly))
 		select {
 		case <-j.stopping.Done():
 		case <-time.After(left):
@@ -149,7 +149,7 @@ func (j *job) waitForLimit() {
 
 func (j *job) add(ctx context.Context, r row) {
 	if r.err != nil {
-		_ = j.journal.write(entry{Line: r.line, Event: rejected, Reason: reason(r.err)})
+		_ = j.journal.write(entry{Line: r.line, Event: rejected, Reason: r.err.Error()})
 		return
 	}
 	j.flying++
@@ -178,7 +178,7 @@ func (j *job) judge(r row, result *petstore.CreatePetResult, err error) entry {
 		j.failures, j.reached = 0, true
 		return entry{Line: r.line, Event: created, ID: result.Pet.ID}
 	} else if errors.Is(err, petstore.ErrBadRequest) || errors.Is(err, petstore.ErrInvalidArgument) {
-		return entry{Line: r.line, Event: rejected, Reason: reason(err)}
+		return entry{Line: r.line, Event: rejected, Reason: err.Error()}
 	}
 	e := entry{Line: r.line}
 	switch {
@@ -186,7 +186,7 @@ func (j *job) judge(r row, result *petstore.CreatePetResult, err error) entry {
 		err = fmt.Errorf("the service has confirmed another pet: %d", result.Pet.ID)
 		fallthrough
 	case errors.Is(err, petstore.ErrOutcomeUnknown):
-		e.Event, e.Reason = unknown, reason(err)
+		e.Event, e.Reason = unknown, err.Error()
 	case j.journal.row(r.line).Event == sending:
 		e.Event = unsent
 	}
@@ -203,14 +203,8 @@ func (j *job) judge(r row, result *petstore.CreatePetResult, err error) entry {
 
 // isOf reports whether a pet is that of a row: a proxy, for instance, may repeat a response.
 func (j *job) isOf(r row, got petstore.Pet) bool {
-	return !j.journal.added(got.ID) && got.Name == r.pet.Name && got.CategoryID == r.pet.CategoryID &&
-		(got.Status == r.pet.Status || r.pet.Status == "")
-}
-
-// reason returns the text of err for a line of a file.
-func reason(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	return strings.ToValidUTF8(text[:min(len(text), 300)], "")
+	want := petstore.Pet{ID: got.ID, Name: r.pet.Name, CategoryID: r.pet.CategoryID, Status: cmp.Or(r.pet.Status, got.Status)}
+	return got == want && !j.journal.added(got.ID)
 }
 
 func (j *job) decided() int { return j.journal.number(created, rejected, unknown) }

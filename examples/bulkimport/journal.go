@@ -63,7 +63,7 @@ func newJournal(f *os.File) *journal {
 // openJournal opens the journal at path, or begins it, and locks it. After an error, the file is as
 // it was.
 func openJournal(path, about string) (*journal, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +95,6 @@ func (j *journal) resume(about string) error {
 	if err == nil && j.about != about {
 		err = fmt.Errorf("it is about the import of %s, not %s: restore the input, "+
 			"or import new rows from a file of their own", j.about, about)
-	}
-	if err == nil {
-		_, err = j.file.Seek(int64(size), io.SeekStart)
 	}
 	if err == nil {
 		err = j.file.Truncate(int64(size)) // half an entry, whose request never left

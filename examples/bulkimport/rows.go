@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -52,11 +53,34 @@ func readInput(path string) (*input, error) {
 // rejectedColumns are those of the report of rejected rows. Once corrected, it can be imported.
 var rejectedColumns = []string{"name", "categoryId", "status", "line", "reason"}
 
+// Reports have a ' before a cell that begins with one of these characters, because a spreadsheet
+// could run it as a formula.
+const formulas = "=+-@＝＋－＠\t\r\n'"
+
+// escape puts the ' before the cells of a report that need it.
+func escape(cells []string) []string {
+	for i, cell := range cells {
+		if strings.IndexAny(cell, formulas) == 0 {
+			cells[i] = "'" + cell
+		}
+	}
+	return cells
+}
+
+// unescape undoes escape.
+func unescape(cells []string) {
+	for i, cell := range cells {
+		if bare, found := strings.CutPrefix(cell, "'"); found && strings.IndexAny(bare, formulas) == 0 {
+			cells[i] = bare
+		}
+	}
+}
+
 func decode(all []byte) (rows []row, err error) {
 	reader := csv.NewReader(bytes.NewReader(all))
 	header, _ := reader.Read()
-	known := slices.Equal(header, rejectedColumns[:2]) || slices.Equal(header, rejectedColumns[:3])
-	if !known && !slices.Equal(header, rejectedColumns) {
+	isReport := slices.Equal(header, rejectedColumns)
+	if !isReport && !slices.Equal(header, rejectedColumns[:2]) && !slices.Equal(header, rejectedColumns[:3]) {
 		return nil, fmt.Errorf("the header is %.100q, not name,categoryId,status or name,categoryId", header)
 	}
 	for {
@@ -77,6 +101,9 @@ func decode(all []byte) (rows []row, err error) {
 		}
 		if more := bytes.Count(text, []byte("\n")); more > 0 { // such a cell may have swallowed rows
 			return nil, fmt.Errorf("line %d: a quote is missing or too much: it runs on to line %d", line, line+more)
+		}
+		if isReport {
+			unescape(cells)
 		}
 		rows = append(rows, newRow(line, text, append(cells, "", "", "")[:3], err))
 	}
@@ -105,7 +132,7 @@ func (in *input) report(j *journal) error {
 	open := [][]string{append(slices.Clone(rejectedColumns), "time")}
 	for _, r := range in.rows {
 		e := j.row(r.line)
-		cells := append(slices.Clone(r.cells), strconv.Itoa(r.line), e.Reason)
+		cells := escape(append(slices.Clone(r.cells), strconv.Itoa(r.line), e.Reason))
 		switch e.Event {
 		case rejected:
 			bad = append(bad, cells)
@@ -116,23 +143,18 @@ func (in *input) report(j *journal) error {
 	return errors.Join(writeReport(in.file+rejectedReport, bad), writeReport(in.file+undecidedReport, open))
 }
 
-// writeReport replaces the file at path as a whole: a reader sees the old one or the new one.
-// Without a row below its header there is none, not even that of an earlier run.
+// writeReport writes the file at path anew, and never through a link that somebody has planted there.
+// Without a row below its header there is no file, not even that of an earlier run.
 func writeReport(path string, rows [][]string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if len(rows) == 1 {
-		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
 		return nil
 	}
-	draft := path + ".tmp"
-	_ = os.Remove(draft) // of a run that was killed, or a link that somebody has planted
-	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(draft, path)
+	return errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close())
 }

@@ -24,8 +24,11 @@ func TestDecode(t *testing.T) {
 			4: {Name: `Lady, "the" Countess`, CategoryID: -2},
 			6: {Name: "小白", CategoryID: 9223372036854775807, Status: "pending"},
 		},
-		"name,categoryId\nRex,1\n'=n,1":                              {2: {Name: "Rex", CategoryID: 1}, 3: {Name: "'=n", CategoryID: 1}},
-		"name,categoryId,status,line,reason\n=SUM(A1),7,sold,3,no\n": {2: {Name: "=SUM(A1)", CategoryID: 7, Status: "sold"}},
+		"name,categoryId\nRex,1\n'=n,1": {2: {Name: "Rex", CategoryID: 1}, 3: {Name: "'=n", CategoryID: 1}},
+		"name,categoryId,status,line,reason\n'=SUM(A1),7,sold,3,no\n''tis,'-7,,4,no\n'n,1,,5,no\n": {
+			2: {Name: "=SUM(A1)", CategoryID: 7, Status: "sold"},
+			3: {Name: "'tis", CategoryID: -7}, 4: {Name: "'n", CategoryID: 1},
+		},
 		header + "Rex,1\nRex,1,sold,yes\nRex,dog,sold\nRex,,sold\nRex,1.0,sold\nA,1,\n" +
 			"Rex,9223372036854775808,\nRe\"x\",1,\n\"Rex\"x,1,\nB,1,": {
 			2: noPet, 3: noPet, 4: noPet, 5: noPet, 6: noPet, 7: {Name: "A", CategoryID: 1}, 8: noPet, 9: noPet, 10: noPet,
