@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,36 +23,31 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"go.opentelemetry.io/otel"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/petstoreredis"
 )
 
+const (
+	requests      = 12 // of each worker
+	redisVariable = "FLEET_REDIS"
+)
+
 // fleet is what is run.
 type fleet struct {
-	workers  int
-	requests int // of each worker
-	limit    int // of the key, in a minute
-	minute   time.Duration
+	workers int
+	limit   int // of the key, in a minute
+	minute  time.Duration
 }
-
-// job is the task of a worker, which the environment gives it.
-type job struct {
-	Redis, Service, Key string
-	Requests            int
-}
-
-const jobVariable = "FLEET_JOB"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var err error
-	if text := os.Getenv(jobVariable); text != "" {
-		err = work(ctx, text)
+	if address := os.Getenv(redisVariable); address != "" {
+		err = work(ctx, address)
 	} else {
-		err = fleet{workers: 8, requests: 12, limit: 60, minute: 10 * time.Second}.run(ctx, os.Stdout)
+		err = fleet{workers: 8, limit: 60, minute: 10 * time.Second}.run(ctx, os.Stdout)
 	}
 	stop()
 	if err != nil {
@@ -61,22 +55,17 @@ func main() {
 	}
 }
 
-// work makes this process part of the fleet: its client gets a limiter that the others have as well.
-func work(ctx context.Context, text string) error {
-	var j job
-	if err := json.Unmarshal([]byte(text), &j); err != nil {
-		return err
-	}
-	rdb := redis.NewClient(&redis.Options{Addr: j.Redis})
+// work makes this process part of the fleet: its limiter shares the budget with those of the others.
+func work(ctx context.Context, address string) error {
+	rdb := redis.NewClient(&redis.Options{Addr: address})
 	defer func() { _ = rdb.Close() }()
 	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key",
-		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
-		petstoreredis.WithMeterProvider(otel.GetMeterProvider())) // records nothing, unless the program sets one
+		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err != nil {
 		return err
 	}
-	client, err := petstore.NewClient(j.Service, j.Key, petstore.WithLimiter(limiter), petstore.WithMaxWait(time.Hour))
-	for i := 0; i < j.Requests && err == nil; i++ {
+	client, err := petstore.NewClientFromEnv(petstore.WithLimiter(limiter), petstore.WithMaxWait(time.Hour))
+	for i := 0; i < requests && err == nil; i++ {
 		_, err = client.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
 	}
 	return errors.Join(err, limiter.Flush(ctx)) // this process ends at once
@@ -94,18 +83,15 @@ func (f fleet) run(ctx context.Context, w io.Writer) error {
 	defer server.Close()
 	fmt.Fprintf(w, "%d processes share a key of %d requests in %s\n", f.workers, f.limit, f.minute)
 	start := time.Now()
-	err = startWorkers(ctx, f.workers, job{server.Addr(), service.URL(), service.APIKey(), f.requests})
+	err = startWorkers(ctx, f.workers, redisVariable+"="+server.Addr(),
+		"PETSTORE_BASE_URL="+service.URL(), "PETSTORE_API_KEY="+service.APIKey())
 	fmt.Fprintf(w, "%d requests in %.1f s, 429s: %d\n",
 		len(service.Requests()), time.Since(start).Seconds(), service.Usage(service.APIKey()).Limited)
 	return err
 }
 
 // startWorkers runs n workers at once, each a process of its own, and waits for them.
-func startWorkers(ctx context.Context, n int, j job) error {
-	text, err := json.Marshal(j)
-	if err != nil {
-		return err
-	}
+func startWorkers(ctx context.Context, n int, env ...string) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -115,7 +101,7 @@ func startWorkers(ctx context.Context, n int, j job) error {
 	for i := range n {
 		group.Go(func() {
 			cmd := exec.CommandContext(ctx, program)
-			cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
+			cmd.Env = env
 			cmd.Stderr = os.Stderr
 			if err := cmd.Run(); err != nil {
 				failures[i] = fmt.Errorf("worker %d: %w", i+1, err)
