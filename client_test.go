@@ -119,40 +119,6 @@ func TestClientRateLimit(t *testing.T) {
 	assert.True(t, (*petstore.Client)(nil).RateLimit().IsZero())
 }
 
-func TestWithStopLosesNoCreate(t *testing.T) {
-	cause := errors.New("interrupt signal received")
-	for name, plan := range map[string]fake.Plan{"in flight": fake.PlanBusiness, "waiting for the minute": fake.PlanFree} {
-		virtual(t, name, func(t *testing.T) {
-			server := fake.NewTestServer(t, fake.WithPlan(plan), fake.WithLatency(100*time.Millisecond))
-			stop, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(1550*time.Millisecond, func() { cancel(cause) })
-			client := server.Client(petstore.WithStop(stop))
-			var left, created atomic.Int64
-			left.Store(500)
-			start := time.Now()
-			var group sync.WaitGroup
-			for range 16 {
-				group.Go(func() {
-					for left.Add(-1) >= 0 {
-						if err := create(client); err != nil {
-							assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-							assert.ErrorIs(t, err, petstore.ErrNotSent)
-							assert.ErrorIs(t, err, cause)
-							return
-						}
-						created.Add(1)
-					}
-				})
-			}
-			group.Wait()
-			assert.EqualValues(t, len(server.Pets()), created.Load())
-			assert.Positive(t, left.Load())
-			assert.Greater(t, created.Load(), int64(40))
-			assert.Less(t, time.Since(start), 2*time.Second)
-		})
-	}
-}
-
 func TestWithStopEndsEachWait(t *testing.T) {
 	cause := errors.New("interrupt signal received")
 	vault := func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
@@ -260,38 +226,13 @@ func (c *countsCloses) CloseIdleConnections() { c.closed.Add(1) }
 
 func TestClientHerd(t *testing.T) {
 	const minute, soon = 300, 50 * time.Millisecond // requests of the Pro plan, and the first response
-	type contextOf func(ctx context.Context, n int) (context.Context, context.CancelFunc)
-	deadline := func(ctx context.Context, _ int) (context.Context, context.CancelFunc) {
-		return context.WithTimeout(ctx, 30*time.Second)
-	}
-	cancels := func(ctx context.Context, n int) (context.Context, context.CancelFunc) {
-		ctx, cancel := context.WithCancel(ctx)
-		if n%2 == 1 {
-			time.AfterFunc(soon/2, cancel)
-		}
-		return ctx, cancel
-	}
-	waits := func(ctx context.Context, _ int) (context.Context, context.CancelFunc) { return ctx, func() {} }
 	for name, c := range map[string]struct {
 		calls, succeed  int
-		context         contextOf
 		maxWait, within time.Duration // until the last success
-		at              time.Duration // of all failures
-		is              error
 	}{
-		"sends all of a minute's requests in seconds": {minute, minute, waits, 90 * time.Second, 3 * time.Second, 0, nil},
-		"refuses at once what has to wait longer than WithMaxWait": {
-			3 * minute, 2 * minute, waits, 90 * time.Second, 61 * time.Second, soon, petstore.ErrRateLimited,
-		},
-		"refuses at once what has to wait for two windows and more": {
-			4 * minute, 3 * minute, waits, 122 * time.Second, 122 * time.Second, soon, petstore.ErrRateLimited,
-		},
-		"refuses at once what has a deadline before the next minute": {
-			2 * minute, minute, deadline, 90 * time.Second, 3 * time.Second, soon, petstore.ErrRateLimited,
-		},
-		"gives the places of cancelled calls to the others": {
-			2 * minute, minute, cancels, 90 * time.Second, 3 * time.Second, soon / 2, context.Canceled,
-		},
+		"sends all of a minute's requests in seconds":               {minute, minute, 90 * time.Second, 3 * time.Second},
+		"refuses at once what has to wait longer than WithMaxWait":  {3 * minute, 2 * minute, 90 * time.Second, 61 * time.Second},
+		"refuses at once what has to wait for two windows and more": {4 * minute, 3 * minute, 122 * time.Second, 122 * time.Second},
 	} {
 		virtual(t, name, func(t *testing.T) {
 			time.Sleep(370 * time.Millisecond) // Reset is in whole seconds
@@ -300,13 +241,11 @@ func TestClientHerd(t *testing.T) {
 			var succeeded atomic.Int32
 			start := time.Now()
 			var herd sync.WaitGroup
-			for n := range c.calls {
+			for range c.calls {
 				herd.Go(func() {
-					ctx, cancel := c.context(t.Context(), n)
-					defer cancel()
-					if _, err := client.ListPets(ctx, petstore.ListPetsParams{}); err != nil {
-						assert.ErrorIs(t, err, c.is)
-						assert.Equal(t, c.at, time.Since(start), "%v", err)
+					if err := list(client); err != nil {
+						assert.ErrorIs(t, err, petstore.ErrRateLimited)
+						assert.Equal(t, soon, time.Since(start), "%v", err)
 						return
 					}
 					succeeded.Add(1)

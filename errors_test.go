@@ -143,8 +143,8 @@ func fill(v reflect.Value) {
 	}
 }
 
+// TestErrNotSent has calls of several attempts; TestRetryByResponse has one response to all.
 func TestErrNotSent(t *testing.T) {
-	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
 	twice := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2})
 	closed := petstore.WithLimiter(refuses)
 	asked := 0 // how often the limiter was asked in a call
@@ -160,13 +160,8 @@ func TestErrNotSent(t *testing.T) {
 		notSent    bool
 		unknown    bool // for a create
 	}{
-		"the dial fails":               {[]responder{fails(errRefused)}, []petstore.Option{twice}, true, false},
 		"the dial fails after a reset": {[]responder{fails(errReset), fails(errRefused)}, []petstore.Option{twice}, false, true},
 		"the dial fails after a 503":   {[]responder{status(503, ""), fails(errRefused)}, []petstore.Option{twice}, false, true},
-		"a reset":                      {[]responder{fails(errReset)}, []petstore.Option{once}, false, true},
-		"a 400":                        {[]responder{status(400, "")}, nil, false, false},
-		"a 429":                        {[]responder{status(429, "")}, []petstore.Option{once}, false, false},
-		"a body that is not JSON":      {[]responder{status(200, "<html>")}, nil, false, true},
 		"the limiter refuses":          {nil, []petstore.Option{closed}, true, false},
 		"the limiter refuses after a failed dial": {
 			[]responder{fails(errRefused)}, []petstore.Option{closes(&petstore.RateLimitError{})}, true, false,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"time"
@@ -56,16 +55,6 @@ func ExampleClient_CreatePet_errors() {
 	// refused: try again in 0s
 	// refused: try again in 1m30s
 	// not sent: try again in 1m30s
-}
-
-func ExampleArgumentError() {
-	client, err := petstore.NewClient("https://petstore.example.com/v1", "my-api-key")
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = client.ListPets(context.Background(), petstore.ListPetsParams{Limit: 101}) // nothing is sent
-	fmt.Println(err)
-	// Output: petstore: listPets: Limit: must be 1 to 100, or 0 for the service's default
 }
 
 // A handler does not let its own clients wait for the rate limit: it responds when to try again.

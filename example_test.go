@@ -93,21 +93,6 @@ func ExampleClient_ListPets() {
 	// 999 of 1000 requests left
 }
 
-func ExampleClient_RateLimit() {
-	server := fake.NewServer(fake.WithPlan(fake.PlanFree))
-	defer server.Close()
-	client := server.Client()
-
-	fmt.Println("known before the first call:", !client.RateLimit().IsZero())
-	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(client.RateLimit().Remaining, "of", client.RateLimit().Limit)
-	// Output:
-	// known before the first call: false
-	// 59 of 60
-}
-
 func ExampleRetryPolicy() {
 	server := fake.NewServer()
 	defer server.Close()
@@ -194,26 +179,6 @@ func ExampleWithLogger() {
 	// level=DEBUG msg="petstore: attempt" operation=listPets path=/v1/pets attempt=1 status=502
 	// level=DEBUG msg="petstore: waiting" operation=listPets reason=backoff waiting=1
 	// level=DEBUG msg="petstore: attempt" operation=listPets path=/v1/pets attempt=2 status=200
-}
-
-// A header for all calls, and another value for one of them.
-func ExampleWithHeader() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client(petstore.WithHeader("X-Team", "shelter"))
-
-	ctx := context.Background()
-	for _, opts := range [][]petstore.CallOption{nil, {petstore.WithHeader("X-Team", "night shift")}} {
-		if _, err := client.ListPets(ctx, petstore.ListPetsParams{}, opts...); err != nil {
-			log.Fatal(err)
-		}
-	}
-	for _, r := range server.Requests() {
-		fmt.Println(r.Header.Get("X-Team"))
-	}
-	// Output:
-	// shelter
-	// night shift
 }
 
 // A trace that counts requests and shows what each call waited for.

@@ -14,8 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/fake/faketest"
 )
 
 func TestLimiterErrors(t *testing.T) {
@@ -177,25 +175,3 @@ func TestUnwrapOfItself(t *testing.T) {
 type unwrapsItself struct{ limiterFunc }
 
 func (l *unwrapsItself) Unwrap() petstore.Limiter { return l }
-
-// A call fails locally until the day is over if its quota is used up.
-func TestRateLimitedCall(t *testing.T) {
-	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
-		client, start := server.Client(), time.Now()
-		for range 5 {
-			require.NoError(t, list(client))
-		}
-		for range 10 {
-			err := create(client)
-			limited := as[*petstore.RateLimitError](t, err)
-			assert.Equal(t, petstore.ScopeDay, limited.Scope)
-			assert.Zero(t, limited.Attempts)
-			assert.InDelta(t, 24, limited.RetryAt.Sub(start).Hours(), 0.01)
-			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			time.Sleep(time.Hour)
-		}
-		assert.Len(t, server.Requests(), 5)
-		time.Sleep(15 * time.Hour)
-		require.NoError(t, list(client), "the next day, the client works again")
-	}, fake.WithPlan(fake.Enterprise(1000, 5)), fake.WithStrict())
-}
