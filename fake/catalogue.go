@@ -89,10 +89,7 @@ type query struct {
 func (c *catalogue) list(q query) []petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := c.pets
-	if q.order != "" {
-		all = slices.Clone(all)
-	}
+	all := slices.Clone(c.pets)
 	switch q.order {
 	case OrderDescending:
 		slices.Reverse(all)

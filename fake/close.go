@@ -13,11 +13,9 @@ import (
 // errClosed is the error of a request that was in progress when the server closed.
 var errClosed = fmt.Errorf("fake: the server is closed: %w", net.ErrClosed)
 
-// The parts of the second within which Close is done.
-const (
-	grace  = 400 * time.Millisecond // for requests that end by themselves
-	settle = 400 * time.Millisecond // for those that were broken off
-)
+// grace is what Close gives requests to end by themselves, and again those that it broke off:
+// together they take less than a second.
+const grace = 400 * time.Millisecond
 
 // inflight has all that must have ended when Close returns.
 type inflight struct {
@@ -101,7 +99,7 @@ func (s *Server) Close() {
 		s.journal.close()
 		f.waitUntilGone(grace, false)
 		f.breakOff()
-		f.waitUntilGone(settle, true)
+		f.waitUntilGone(grace, true)
 	})
 }
 

@@ -179,7 +179,7 @@ func outcomeUnknown(x *exchange, a *response) bool {
 	case !a.sent() || x.req.Context().Err() != nil: // the client is gone
 		return true
 	case a.status == http.StatusCreated:
-		return a.wire().row().effect != ""
+		return a.fault.Wire.row().effect != ""
 	case a.status < 400, a.status == http.StatusRequestTimeout: // 303 is what follows a create
 		return true
 	}

@@ -74,18 +74,18 @@ type Fault struct { // requests are served without a copy of the fault
 // exist, if it can never apply, or if its response cannot be sent. [Server.Inject] panics on such a
 // fault. The error does not repeat a key.
 func (f Fault) Validate() error {
-	if problem := f.problem(); problem != "" {
-		return errors.New("fake: Fault: " + problem)
+	if err := f.problem(); err != nil {
+		return fmt.Errorf("fake: Fault: %w", err)
 	}
 	return nil
 }
 
-func (f *Fault) problem() string {
+func (f *Fault) problem() error {
 	if err := checkOperation(f.Operation); err != nil {
-		return err.Error()
+		return err
 	}
 	if f.Wire != "" && !slices.Contains(wires(), f.Wire) {
-		return noSuch("wire", f.Wire, wires()).Error()
+		return noSuch("wire", f.Wire, wires())
 	}
 	for _, c := range []struct {
 		wrong bool
@@ -116,24 +116,24 @@ func (f *Fault) problem() string {
 		},
 	} {
 		if c.wrong {
-			return c.what
+			return errors.New(c.what)
 		}
 	}
 	return headerProblem(f.Header)
 }
 
-// headerProblem returns why a header cannot be sent, empty if it can. net/http would silently drop
-// a bad name, and end the client's connection for a bad value.
-func headerProblem(h http.Header) string {
+// headerProblem returns why a header cannot be sent. net/http would silently drop a bad name, and
+// end the client's connection for a bad value.
+func headerProblem(h http.Header) error {
 	for name, values := range h {
 		if !credential.ValidToken(name) {
-			return fmt.Sprintf("Header holds %s, which is no name of a header", quote(name))
+			return fmt.Errorf("Header holds %s, which is no name of a header", quote(name))
 		}
 		if slices.ContainsFunc(values, func(v string) bool { return !credential.ValidHeaderValue(v) }) {
-			return fmt.Sprintf("Header holds a control character in the value of %s", name)
+			return fmt.Errorf("Header holds a control character in the value of %s", name)
 		}
 	}
-	return ""
+	return nil
 }
 
 // String describes the fault in a few words, without its key.

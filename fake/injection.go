@@ -46,8 +46,7 @@ const maxEnded = 1_000
 // Inject makes a fault apply to the requests that follow. It panics on a fault that makes no sense,
 // as [Fault.Validate] says. The server keeps a copy: changing f later changes nothing.
 func (s *Server) Inject(f Fault) *Injection {
-	problem := f.problem()
-	must(problem == "", "Inject", "%s", problem)
+	check("Inject", f.problem())
 	i := &Injection{srv: s, fault: f.clone()}
 	if f.For > 0 {
 		i.until = s.Now().Add(f.For)
@@ -114,7 +113,7 @@ func (x *exchange) meetFaults() (a response) {
 		a = x.carryOut()
 	}
 	if err := x.pause(f.Delay); err != nil {
-		return response{fault: f, lost: err, hint: "the client gave up during an injected delay"}
+		return response{effect: f.effect(), lost: err, hint: "the client gave up during an injected delay"}
 	}
 	if !f.AfterCommit && f.Status == 0 && f.Wire.shows() {
 		a = x.carryOut()
@@ -131,11 +130,6 @@ func (l *faultList) active() []*Injection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(l.list), func(i *Injection) bool { return !i.active() })
-}
-
-// refuses reports whether an active fault refuses connections.
-func (l *faultList) refuses() bool {
-	return slices.ContainsFunc(l.active(), func(i *Injection) bool { return i.fault.Wire == WireRefuse })
 }
 
 // pick returns the fault that applies to a request, nil if none does: one with a WireRefuse if

@@ -59,17 +59,18 @@ func (k *apiKey) take(policy banPolicy) verdict {
 		k.streak, k.told = 0, false
 		return verdict{quota: k.quota(sec), now: now}
 	}
-	provoked := false
+	v := verdict{now: now}
 	if !k.banned() {
 		k.streak++
 		if policy.after > 0 && k.streak > policy.after {
-			provoked = k.told
+			v.provoked = k.told
 			k.ban(now, policy.d, fmt.Sprintf("for %d requests after a 429", k.streak-1))
 		}
 	}
 	k.limited++
-	q := k.quota(sec)
-	return verdict{quota: q, now: now, retryAt: k.comeBack(q), reason: k.reason(q, sec), provoked: provoked}
+	v.quota = k.quota(sec)
+	v.retryAt, v.reason = k.refusal(v.quota, sec)
+	return v
 }
 
 // quota returns the quota for the headers without counting the request: without a valid key, that
@@ -140,26 +141,19 @@ func (k *apiKey) quota(sec int64) quota {
 	return q
 }
 
-// comeBack returns when a key that is limited or banned may come back, as Unix time.
-func (k *apiKey) comeBack(q quota) int64 {
+// refusal returns when a key that is limited or banned may come back, as Unix time, and why not
+// before.
+func (k *apiKey) refusal(q quota, sec int64) (retryAt int64, reason string) {
 	if k.banned() {
-		return k.bannedUntil.Unix()
-	}
-	return q.reset
-}
-
-// reason says why a request over the limit, or from a banned key, is refused.
-func (k *apiKey) reason(q quota, sec int64) string {
-	comeBack := time.Unix(k.comeBack(q), 0).UTC().Format(time.RFC3339)
-	if k.banned() {
-		return fmt.Sprintf("the API key is banned until %s, %s (section 8.3)", comeBack, k.banReason)
+		return k.bannedUntil.Unix(), fmt.Sprintf("the API key is banned until %s, %s (section 8.3)",
+			k.bannedUntil.UTC().Format(time.RFC3339), k.banReason)
 	}
 	span := "minute"
 	if d := k.day.quota(k.plan.PerDay, sec); d.remaining == 0 && d.reset >= q.reset {
 		span = "day"
 	}
-	return fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
-		k.plan.Name, q.limit, span, comeBack)
+	return q.reset, fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
+		k.plan.Name, q.limit, span, time.Unix(q.reset, 0).UTC().Format(time.RFC3339))
 }
 
 // toldToWait notes that the key's client gets a 429, and until when that asks it to wait.
@@ -176,9 +170,6 @@ func (k *apiKey) toldToWait(until time.Time) {
 func (k *apiKey) early() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.retryAt.IsZero() {
-		return 0
-	}
 	now := k.settle() // which ends the wait if the clock went back
 	return max(k.retryAt.Sub(now), 0)
 }

@@ -31,9 +31,6 @@ func (s *Server) listPets(x *exchange) response {
 
 // readQuery reads the parameters of listPets.
 func (x *exchange) readQuery(q *query) error {
-	if x.req.URL.RawQuery == "" {
-		return nil
-	}
 	values, err := url.ParseQuery(x.req.URL.RawQuery)
 	if err != nil {
 		return errors.New("the query is malformed")

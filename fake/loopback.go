@@ -7,15 +7,8 @@ import (
 	"net"
 	"net/http"
 	"runtime"
-	"sync"
 	"time"
 )
-
-// loopback is the entry point on a port.
-type loopback struct {
-	mu  sync.Mutex
-	url string
-}
 
 // URL returns the address of the server on a loopback port, ending in /v1, for clients that cannot
 // be given an http.Client. The port is opened at the first call and not before. URL panics if no
@@ -27,12 +20,7 @@ type loopback struct {
 func (s *Server) URL() string {
 	must(!inBubble(), "URL", "a goroutine that reads from a socket stops the time of a testing/synctest"+
 		" bubble; use Client or HTTPClient in a bubble")
-	s.loopback.mu.Lock()
-	defer s.loopback.mu.Unlock()
-	if s.loopback.url == "" {
-		s.loopback.url = "http://" + s.listen().String() + "/v1"
-	}
-	return s.loopback.url
+	return s.loopback()
 }
 
 // inBubble reports whether the calling goroutine belongs to a synctest bubble. Without linking the
@@ -44,8 +32,8 @@ func inBubble() bool {
 	return bytes.Contains(header, []byte("synctest bubble"))
 }
 
-// listen opens the port, and returns its address.
-func (s *Server) listen() net.Addr {
+// listen opens the port, and returns its URL.
+func (s *Server) listen() string {
 	var lc net.ListenConfig
 	l, err := lc.Listen(context.Background(), "tcp4", "127.0.0.1:0")
 	if err != nil { // a machine without IPv4
@@ -62,7 +50,7 @@ func (s *Server) listen() net.Addr {
 		_ = hs.Serve(l) // it ends when Close closes the port
 		s.inflight.leave(l)
 	}()
-	return l.Addr()
+	return "http://" + l.Addr().String() + "/v1"
 }
 
 // connState follows the connections of the port.

@@ -9,8 +9,42 @@ import (
 	"os"
 	"syscall"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/link"
 )
+
+// baseURL is the address of the entry points in memory. They serve any host; this one is loopback,
+// which a client may call by plain http.
+const baseURL = "http://localhost/v1"
+
+// Client returns a new client of the service that reaches the server in memory, with the default
+// key. Make one for each test: two of them do not know of each other's requests. Options override
+// the client's key and http.Client: [petstore.WithAPIKeyFunc] gives it another key. Client panics
+// if an option is not acceptable to [petstore.NewClient].
+func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
+	return s.client("Client", s.APIKey(), opts)
+}
+
+// ClientFor returns a client of the service that reaches the server in memory with the given key,
+// as [Server.Client] does with the default key. It panics on a key that the server does not know,
+// and where Client does.
+func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client {
+	s.mustFind("ClientFor", key)
+	return s.client("ClientFor", key, opts)
+}
+
+func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Client {
+	all := append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient())}, opts...)
+	c, err := petstore.NewClient(baseURL, key, all...)
+	if err == nil {
+		return c
+	}
+	if c, errOwn := petstore.NewClient(baseURL, "", all...); errOwn == nil {
+		return c // the options have a WithAPIKeyFunc, which rules out a fixed key
+	}
+	must(false, where, "%v", err)
+	return nil
+}
 
 // HTTPClient returns a new client whose requests reach the server in memory, for any host and for
 // http and https alike. Both sides are net/http itself, with a connection in memory between them,
@@ -69,7 +103,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 // turnAway returns the error of a request that a WireRefuse refuses before it is read, nil if none
 // does.
 func (s *Server) turnAway(r *http.Request) (err error) {
-	if r.URL == nil || !s.faults.refuses() {
+	if r.URL == nil {
 		return nil // net/http says that there is no URL
 	}
 	defer func() {

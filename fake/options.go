@@ -59,8 +59,7 @@ func WithPets(pets ...petstore.NewPet) Option {
 // WithFaults injects faults, also after [Server.Reset]. It panics where [Server.Inject] does.
 func WithFaults(faults ...Fault) Option {
 	for _, f := range faults {
-		problem := f.problem()
-		must(problem == "", "WithFaults", "%s", problem)
+		check("WithFaults", f.problem())
 	}
 	faults = slices.Clone(faults)
 	return func(c *config) { c.faults = append(c.faults, faults...) }
@@ -114,8 +113,7 @@ func WithLatency(d time.Duration) Option {
 // never closed. WithStrict makes any server look for [RuleZeroCategory]. It panics on a rule that
 // does not exist.
 func WithStrict(allowed ...Rule) Option {
-	err := checkRules(allowed)
-	must(err == nil, "WithStrict", "%v", err)
+	check("WithStrict", checkRules(allowed))
 	allowed = slices.Clone(allowed)
 	return func(c *config) { c.strict, c.allowed = true, append(c.allowed, allowed...) }
 }
@@ -123,8 +121,7 @@ func WithStrict(allowed ...Rule) Option {
 // WithBehavior chooses what the server does where the service document is silent. It panics if a
 // field has a value that is none of its constants, or if DefaultStatus is no status of section 2.
 func WithBehavior(b Behavior) Option {
-	err := b.normalize()
-	must(err == nil, "WithBehavior", "%v", err)
+	check("WithBehavior", b.normalize())
 	return func(c *config) { c.behavior = b }
 }
 

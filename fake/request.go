@@ -110,8 +110,7 @@ func first(requests []Request) (Request, bool) {
 // RequestsOf is like [Server.Requests], for one operation, or for all if operation is empty. It
 // panics on an operation that does not exist.
 func (s *Server) RequestsOf(operation string) []Request {
-	err := checkOperation(operation)
-	must(err == nil, "RequestsOf", "%v", err)
+	check("RequestsOf", checkOperation(operation))
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool {
 		return operation != "" && r.Operation != operation
 	})

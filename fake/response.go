@@ -21,7 +21,8 @@ type response struct {
 	extra       http.Header // of this response alone
 	hint        string      // why the request was refused
 	quota       quota
-	fault       *Fault
+	fault       Fault     // the zero Fault changes nothing
+	effect      string    // of the fault, in words
 	until       time.Time // when a 429 allows the next request, zero if it does not say
 	lost        error     // why there is no response
 
@@ -48,7 +49,7 @@ func (a *response) set(key, value string) {
 
 // apply changes the response as a fault says.
 func (a *response) apply(f *Fault) {
-	a.fault = f
+	a.fault, a.effect = *f, f.effect()
 	if f.Status != 0 {
 		a.status = f.Status
 	}
@@ -65,14 +66,6 @@ func (a *response) apply(f *Fault) {
 	if f.RetryAfter != "" {
 		a.set("Retry-After", f.RetryAfter)
 	}
-}
-
-// wire returns what a fault does to the connection, empty for nothing.
-func (a *response) wire() Wire {
-	if a.fault == nil {
-		return ""
-	}
-	return a.fault.Wire
 }
 
 // send completes the response to a request and sends it. The journal has it before, so that a
@@ -102,10 +95,8 @@ func (a *response) complete(now time.Time, head bool) {
 		h.Set(service.HeaderReset, strconv.FormatInt(a.quota.reset, 10))
 	}
 	maps.Copy(h, a.extra)
-	if a.fault != nil {
-		maps.Copy(h, a.fault.Header) // a nil value stays: it keeps net/http from adding its own
-	}
-	if a.wire() == WireTruncate {
+	maps.Copy(h, a.fault.Header) // a nil value stays: it keeps net/http from adding its own
+	if a.fault.Wire == WireTruncate {
 		if len(a.body) == 0 {
 			h.Set("Content-Length", "1") // so that nothing is less than was announced
 		}
@@ -129,15 +120,14 @@ func bodiless(status int) bool {
 }
 
 // sent reports whether anything of a response is sent.
-func (a *response) sent() bool { return a.lost == nil && a.wire().shows() }
+func (a *response) sent() bool { return a.lost == nil && a.fault.Wire.shows() }
 
 // comeBack returns the time until which a 429 asks its client to wait, the zero time if it does not
 // ask. The Retry-After of a 503 concerns only the call that got it: section 8.3 is about a 429.
 func (a *response) comeBack(now time.Time) time.Time {
-	if f := a.fault; f != nil {
-		if _, changed := f.Header["Retry-After"]; changed || f.Status != 0 || f.RetryAfter != "" {
-			return service.RetryAfter(cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter), now)
-		}
+	f := a.fault
+	if _, changed := f.Header["Retry-After"]; changed || f.Status != 0 || f.RetryAfter != "" {
+		return service.RetryAfter(cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter), now)
 	}
 	return a.until
 }
@@ -148,18 +138,18 @@ func (a *response) deliver(w http.ResponseWriter, x *exchange) {
 	if a.lost != nil {
 		panic(http.ErrAbortHandler)
 	}
-	if !a.wire().shows() {
-		a.wire().row().breakOff(w)
+	if !a.fault.Wire.shows() {
+		a.fault.Wire.row().breakOff(w)
 		return
 	}
 	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.status)
-	if a.wire() == WireDrip {
+	if a.fault.Wire == WireDrip {
 		a.drip(w, x)
 		return
 	}
 	_, _ = w.Write(a.body) // the client may be gone
-	if a.wire() == WireTruncate {
+	if a.fault.Wire == WireTruncate {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}

@@ -40,7 +40,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	x := s.newExchange(r)
 	var a response
-	if s.inflight.enter(x, &part{busy: true, leak: "a request was still in progress: " + x.String()}) {
+	leak := "a request was still in progress: " + x.method + " " + r.URL.Path // a query may hold a key
+	if s.inflight.enter(x, &part{busy: true, leak: leak}) {
 		defer s.inflight.leave(x)
 		a = x.respond()
 	} else {
@@ -101,6 +102,3 @@ func (x *exchange) copyRequest() *http.Request {
 	r.GetBody = nil
 	return r
 }
-
-// String names a request without its query, which may hold a key.
-func (x *exchange) String() string { return x.method + " " + x.req.URL.Path }

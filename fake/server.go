@@ -33,7 +33,7 @@ type Server struct {
 	inflight  inflight
 	memory    *http.Transport
 	mux       *http.ServeMux // of WithHandler
-	loopback  loopback
+	loopback  func() string  // opens the port at its first call, and returns its URL
 	closing   sync.Once
 }
 
@@ -57,6 +57,7 @@ func NewServer(opts ...Option) *Server {
 	s.journal.arrival = sync.NewCond(&s.journal.mu)
 	s.inflight.parts = make(map[any]*part)
 	s.memory = s.newMemoryTransport()
+	s.loopback = sync.OnceValue(s.listen)
 	s.mux = newMux()
 	for _, h := range s.config.handlers {
 		handle(s.mux, h.pattern, h.handler)

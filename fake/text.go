@@ -15,6 +15,8 @@ func must(ok bool, where, format string, args ...any) {
 	}
 }
 
+func check(where string, err error) { must(err == nil, where, "%v", err) }
+
 // noSuch returns an error about a name that is none of the names there are.
 func noSuch[T ~string](kind string, name T, names []T) error {
 	list := strings.Trim(fmt.Sprint(names), "[]") // no name has a space
