@@ -12,16 +12,15 @@
 // The requests of a window are one pot in Redis: a hash of a few numbers. A process draws permits
 // from it, as many as its calls need, and at most its part of what is left. Its next command
 // reports the rate limits of its responses. The first response of a window fills the pot; each
-// later one can only lower it, so that requests of other programs are seen. There are never more
-// permits out than the lowest Remaining allows. Permits that are not used lapse with their window:
-// when a process dies, nothing has to be cleaned up. One request of the fleet goes ahead in a new
-// window, unless much is left of the one before. After a 429 no process sends before the later of
-// Retry-After and Reset (section 8.3); then one request is sent, and the others follow if it
-// succeeds.
+// later one can only lower it, so that requests of other programs are seen. Permits that are not
+// used lapse with their window: when a process dies, nothing has to be cleaned up. One request of
+// the fleet goes ahead in a new window, unless much is left of the one before. After a 429 no
+// process sends before the later of Retry-After and Reset (section 8.3); then one request is sent,
+// and the others follow if it succeeds.
 //
 // Calls of a process are served in the order of their arrival, retried ones first; a background call
-// goes after all that come within the next minute. The clock of Redis decides; processes send
-// durations. All processes must have the same version of this package.
+// goes after all that come within the next minute. All processes must have the same version of this
+// package, which may differ from that of petstore-go.
 //
 // # Without Redis
 //
@@ -30,10 +29,6 @@
 // they will probably leave of the window. Once a second it tries Redis again; the first reply ends
 // this. Both are logged.
 //
-// No process restores a pot from memory. If the pot is missing, unreadable or older than what a
-// process knows, a new one begins with one request, and the responses lower it. Therefore an
-// operator may delete the key at any time.
-//
-// This package imports nothing internal of petstore-go, so that both modules may have different
-// versions: it has a queue of its own.
+// If the pot is missing, unreadable or older than what a process knows, a new one begins with one
+// request. Therefore an operator may delete the key at any time.
 package petstoreredis

@@ -30,11 +30,10 @@ const (
 
 // command is a command on its way to Redis. There is one at a time.
 type command struct {
-	order   order
-	sentAt  time.Time
-	timer   *time.Timer   // calls expire
-	expired bool          // it took longer than WithTimeout
-	done    chan struct{} // closed by the reply, or when it has expired
+	order  order
+	sentAt time.Time
+	inTime context.Context // ends with the reply, or after WithTimeout
+	done   context.CancelFunc
 }
 
 // pump gives permits to the waiters, sends a command if it is time for one, and sets the alarm for
@@ -103,13 +102,12 @@ func (l *Limiter) send(now time.Time) {
 	if l.held > 0 && !now.Before(l.usedAt.Add(keep)) {
 		l.giveBack(now)
 	}
-	c := &command{sentAt: now, done: make(chan struct{})}
-	r := &l.report
+	c, r := &command{sentAt: now}, &l.report
 	c.order = order{
 		Want: len(l.calls), Taken: l.taken, Window: l.pot.Window, At: l.pot.At, Reopen: l.reopen, report: *r,
 		EndsIn: millis(now, r.ends), SentAgo: -millis(now, r.sent), RetryIn: millis(now, r.opens),
 	}
-	if c.order.Want > 0 && l.held == 0 && now.Sub(l.grantedAt) < keep { // the last ones were used up soon
+	if c.order.Want > 0 && now.Sub(l.grantedAt) < keep { // the last ones were used up soon
 		c.order.Extra = mostExtra
 	}
 	l.report, l.reportAt = report{}, time.Time{}
@@ -119,7 +117,8 @@ func (l *Limiter) send(now time.Time) {
 	if l.heard.IsZero() {
 		timeout *= 3
 	}
-	c.timer = time.AfterFunc(timeout, func() { l.expire(c, timeout) })
+	c.inTime, c.done = context.WithTimeout(context.Background(), timeout)
+	context.AfterFunc(c.inTime, func() { l.expire(c, timeout) })
 	go l.exchange(c)
 }
 
@@ -138,20 +137,17 @@ func (l *Limiter) exchange(c *command) {
 	p, err := l.store.run(ctx, &c.order)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.timer.Stop()
 	l.command = nil
-	if !c.expired {
-		close(c.done)
-	}
-	now := time.Now()
+	now, expired := time.Now(), c.inTime.Err() != nil
+	c.done()
 	switch {
 	case err == nil:
 		l.failed = false
-		if !c.expired { // else Redis is slow: the process goes on without it, but knows what the reply says
+		if !expired { // else Redis is slow: the process goes on without it, but knows what the reply says
 			l.endOutage(now)
 		}
 		l.apply(c, p, now)
-	case !l.failed && !c.expired:
+	case !l.failed && !expired:
 		l.failed = true // one broken connection is no outage: ask again
 	default:
 		l.startOutage(now, err)
@@ -159,13 +155,11 @@ func (l *Limiter) exchange(c *command) {
 	l.pump(now)
 }
 
-// expire starts an outage if a command takes too long.
+// expire starts an outage if c has no reply yet.
 func (l *Limiter) expire(c *command, timeout time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.command == c {
-		c.expired = true
-		close(c.done)
 		l.startOutage(time.Now(), fmt.Errorf("no reply within %v", timeout))
 		l.pump(time.Now())
 	}

@@ -129,7 +129,7 @@ func (l *Limiter) Flush(ctx context.Context) error {
 		}
 		l.mu.Unlock()
 		select {
-		case <-c.done:
+		case <-c.inTime.Done():
 		case <-ctx.Done():
 		}
 		l.mu.Lock()
@@ -168,7 +168,6 @@ func (p *permit) Release(o petstore.Observation) {
 	}
 	unused := o.Delivery == petstore.DeliveryNotTried || o.Delivery == petstore.DeliveryNotSent
 	switch {
-	case unused && p.window == 0:
 	case unused && !p.probe && p.window == l.pot.Window && now.Before(l.heldUntil):
 		l.held++
 	default:

@@ -42,7 +42,6 @@ func (l *Limiter) startOutage(now time.Time, err error) {
 	o := &outage{since: now, err: err, limiter: petstore.NewLimiter(petstore.Processes(n)), tryAt: now.Add(tryEvery)}
 	o.ctx, o.end = context.WithCancel(context.Background())
 	l.outage = o
-	l.stats.Away = true
 	l.stats.Fallbacks++
 	if l.pot.Scope != "" && now.Before(l.heard.Add(l.pot.ends())) {
 		l.prime(o.limiter)
@@ -77,7 +76,6 @@ func (l *Limiter) endOutage(now time.Time) {
 	}
 	l.outage = nil
 	o.end()
-	l.stats.Away = false
 	away := now.Sub(o.since)
 	l.stats.AwayFor += away
 	if o.logged {

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,10 +27,7 @@ func (once) NoRetry() bool { return true }
 
 // run runs the script.
 func (s *store) run(ctx context.Context, o *order) (*pot, error) {
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
+	text, _ := json.Marshal(o) // numbers and constants: it cannot fail
 	do := func(name, script string) (string, error) {
 		cmd := redis.NewCmd(ctx, name, script, 1, s.key, text)
 		_ = s.rdb.Process(ctx, once{cmd}) // cmd has the error
@@ -45,10 +41,10 @@ func (s *store) run(ctx context.Context, o *order) (*pot, error) {
 		return nil, err
 	}
 	p := &pot{}
-	if err := json.Unmarshal([]byte(reply), p); err != nil {
-		return nil, fmt.Errorf("the reply is not one of the script: %w", err)
+	if json.Unmarshal([]byte(reply), p) != nil || !p.answers(o) {
+		return nil, errors.New("the reply is not one of the script")
 	}
-	return p, p.check(o)
+	return p, nil
 }
 
 // order is what a process reports to the script and asks of it. Durations are milliseconds.
@@ -90,14 +86,11 @@ type pot struct {
 	Scope     string `json:"scope"`
 }
 
-// check finds replies that the script cannot have made. Something else may have replied instead.
-func (p *pot) check(o *order) error {
-	if p.Window <= 0 || p.Granted < 0 || p.Granted > o.Want+o.Extra || p.Hold < 0 || p.Hold > 10_000 ||
-		min(p.Remaining, p.Out, p.Limit, p.Processes) < 0 || min(p.Reset, p.At) < 0 ||
-		p.ends() < -time.Minute || p.ends() > longestRetry+time.Hour || p.EndsIn > 1<<40 {
-		return errors.New("the reply is not one of the script")
-	}
-	return nil
+// answers reports whether the script can have made p for o. Something else may have replied instead.
+func (p *pot) answers(o *order) bool {
+	return p.Window > 0 && p.Granted >= 0 && p.Granted <= o.Want+o.Extra && p.Hold >= 0 && p.Hold <= 10_000 &&
+		min(p.Remaining, p.Out, p.Limit, p.Processes) >= 0 && min(p.Reset, p.At) >= 0 &&
+		p.EndsIn >= -minute.Milliseconds() && p.EndsIn <= (longestRetry+time.Hour).Milliseconds()
 }
 
 // ends returns how long the permits are valid.

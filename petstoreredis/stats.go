@@ -39,6 +39,7 @@ func (l *Limiter) Stats() Stats {
 	s := l.stats
 	s.RateLimit, s.Waiting, s.Held, s.Processes = l.shown, len(l.calls), l.held, l.pot.Processes
 	if o := l.outage; o != nil {
+		s.Away = true
 		s.AwayFor += time.Since(o.since)
 		s.Waiting += o.waiting
 	}
