@@ -282,21 +282,22 @@ func importInOutage(t *testing.T, fault fake.Fault) {
 }
 
 func importWithWrongSuccesses(t *testing.T) {
-	server := fake.NewTestServer(t)
-	for n, body := range map[int]string{
-		3: `{"id":1,"name":"Pet 3","categoryId":3}`,
-		5: `{"id":105,"name":"Pet 4","categoryId":0}`,
-		7: `{"id":107,"name":"Pet 7","categoryId":9}`,
-		9: `{"id":109,"name":"Pet 9","categoryId":4,"status":"sold"}`,
+	const rows = 40
+	server := fake.NewTestServer(t, fake.WithLatency(time.Second))
+	for n, body := range map[int]string{ // so far apart that no three are confirmed in a row
+		3:  `{"id":1,"name":"Pet 3","categoryId":3}`,
+		13: `{"id":113,"name":"Pet 4","categoryId":3,"status":"pending"}`,
+		23: `{"id":123,"name":"Pet 23","categoryId":9}`,
+		33: `{"id":133,"name":"Pet 33","categoryId":3,"status":"sold"}`,
 	} {
 		server.Inject(fake.Fault{Match: adds(t, n), Status: http.StatusCreated, Body: []byte(body)})
 	}
-	b := newBench(t, server, 12)
+	b := newBench(t, server, rows)
 	require.NoError(t, b.run(t.Context()))
-	assert.Contains(t, b.out.String(), "12 rows: 8 created, 4 undecided, 0 rejected, 0 left\n")
+	assert.Contains(t, b.out.String(), "40 rows: 36 created, 4 undecided, 0 rejected, 0 left\n")
 	assert.Equal(t, []string{"Pet 3", "3", "", "4", "the service has confirmed another pet: 1"},
 		b.report(undecidedReport)[0][:5])
-	b.assertNothingLostOrRepeated(12)
+	b.assertNothingLostOrRepeated(rows)
 }
 
 func importAtPace(t *testing.T) {
