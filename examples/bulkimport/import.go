@@ -25,7 +25,7 @@ type job struct {
 
 	flying, shown int  // creates in flight; rows that were decided when that was last shown
 	reached       bool // a pet was added in this run
-	failures      int  // creates in a row that were not confirmed
+	failures      int  // creates that were not confirmed, since one sent after such was
 }
 
 const (
@@ -153,9 +153,10 @@ func (j *job) add(ctx context.Context, r row) {
 		return
 	}
 	j.flying++
+	before := j.failures
 	go func() {
 		result, err := j.client.CreatePet(context.WithValue(ctx, lineKey{}, r.line), r.pet)
-		j.done <- func() entry { return j.judge(r, result, err) }
+		j.done <- func() entry { return j.judge(r, before, result, err) }
 	}()
 }
 
@@ -172,10 +173,13 @@ func (j *job) settle(most int) {
 	}
 }
 
-// judge returns what a create has come to; no event if it has sent nothing.
-func (j *job) judge(r row, result *petstore.CreatePetResult, err error) entry {
+// judge returns what a create has come to; no event if it has sent nothing. A success that was sent
+// before the last failure does not show that an outage is over: before is the failures at that time.
+func (j *job) judge(r row, before int, result *petstore.CreatePetResult, err error) entry {
 	if err == nil && j.isOf(r, result.Pet) {
-		j.failures, j.reached = 0, true
+		if j.reached = true; j.failures == before {
+			j.failures = 0
+		}
 		return entry{Line: r.line, Event: created, ID: result.Pet.ID}
 	} else if errors.Is(err, petstore.ErrBadRequest) || errors.Is(err, petstore.ErrInvalidArgument) {
 		return entry{Line: r.line, Event: rejected, Reason: err.Error()}

@@ -170,6 +170,7 @@ func TestImport(t *testing.T) {
 		"loses and repeats nothing if its journal fails":                 importWithFailingJournal,
 		"keeps the pace of the plan, and sends one create ahead":         importAtPace,
 		"does not accept the success of another pet":                     importWithWrongSuccesses,
+		"takes no success for the end of an outage that began later":     importWithLateSuccesses,
 		"keeps to the limit that an earlier run has used up":             importRestarted,
 		"does not count a waiting row as sent":                           importWaits,
 		"stops if the service refuses the key":                           importRefused,
@@ -236,11 +237,13 @@ func importWithFailingJournal(t *testing.T) {
 	}
 }
 
-// adds matches the request that adds a pet of newBench.
-func adds(t *testing.T, number int) func(*http.Request) bool {
+// adds matches the requests that add some pets of newBench.
+func adds(t *testing.T, first, last int) func(*http.Request) bool {
 	return func(r *http.Request) bool {
 		var pet petstore.NewPet
-		return assert.NoError(t, json.NewDecoder(r.Body).Decode(&pet)) && pet.Name == fmt.Sprintf("Pet %d", number)
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&pet))
+		n, err := strconv.Atoi(strings.TrimPrefix(pet.Name, "Pet "))
+		return assert.NoError(t, err) && first <= n && n <= last
 	}
 }
 
@@ -281,6 +284,18 @@ func importInOutage(t *testing.T, fault fake.Fault) {
 	b.assertNothingLostOrRepeated(100)
 }
 
+// importWithLateSuccesses has requests succeed that were sent before the outage was known.
+func importWithLateSuccesses(t *testing.T) {
+	server := fake.NewTestServer(t)
+	server.Inject(fake.Fault{Match: adds(t, 2, 2), Status: http.StatusServiceUnavailable})
+	server.Inject(fake.Fault{Match: adds(t, 3, 1+steady), Times: fake.Forever, Delay: time.Second})
+	server.Inject(fake.Fault{Match: adds(t, 2+steady, 100), Times: fake.Forever, Status: http.StatusServiceUnavailable})
+	b := newBench(t, server, 100)
+	require.ErrorIs(t, b.run(t.Context()), petstore.ErrOutcomeUnknown)
+	assert.Equal(t, outage, b.count(unknown))
+	assert.Equal(t, steady, b.count(created))
+}
+
 func importWithWrongSuccesses(t *testing.T) {
 	const rows = 40
 	server := fake.NewTestServer(t, fake.WithLatency(time.Second))
@@ -290,7 +305,7 @@ func importWithWrongSuccesses(t *testing.T) {
 		23: `{"id":123,"name":"Pet 23","categoryId":9}`,
 		33: `{"id":133,"name":"Pet 33","categoryId":3,"status":"sold"}`,
 	} {
-		server.Inject(fake.Fault{Match: adds(t, n), Status: http.StatusCreated, Body: []byte(body)})
+		server.Inject(fake.Fault{Match: adds(t, n, n), Status: http.StatusCreated, Body: []byte(body)})
 	}
 	b := newBench(t, server, rows)
 	require.NoError(t, b.run(t.Context()))
