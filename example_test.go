@@ -58,17 +58,6 @@ func ExampleNewClient() {
 	// Output: petstore.Client(https://petstore.example.com/v1)
 }
 
-func ExampleNewClientFromEnv() {
-	os.Setenv("PETSTORE_BASE_URL", "https://petstore.example.com/v1")
-	os.Setenv("PETSTORE_API_KEY", "my-api-key")
-	defer os.Unsetenv("PETSTORE_BASE_URL")
-	defer os.Unsetenv("PETSTORE_API_KEY")
-
-	client, err := petstore.NewClientFromEnv()
-	fmt.Println(client, err)
-	// Output: petstore.Client(https://petstore.example.com/v1) <nil>
-}
-
 func ExampleClient_ListPets() {
 	server := fake.NewServer(fake.WithPets(
 		petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},

@@ -3,6 +3,7 @@ package petstore_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -65,84 +66,79 @@ func TestCallFromContext(t *testing.T) {
 
 type markKey struct{}
 
-// recorder is a trace that marks the context of each call, and records the events.
-type recorder struct {
-	events []string
-	calls  []petstore.CallDoneInfo
-	waits  []petstore.Wait
-	tries  []petstore.AttemptDoneInfo
-}
-
-func (r *recorder) trace(t *testing.T) *petstore.ClientTrace {
-	event := func(ctx context.Context, c petstore.Call, name string) {
-		r.events = append(r.events, name)
-		assert.NotNil(t, ctx.Value(markKey{}))
-		assert.NoError(t, ctx.Err(), name)
-		found, _ := petstore.CallFromContext(ctx)
-		assert.Equal(t, c.ID, found.ID, name)
-	}
+// hooked returns a trace that marks the context of each call, and calls a hook with the name of each
+// function.
+func hooked(hook func(ctx context.Context, c petstore.Call, function string)) *petstore.ClientTrace {
 	return &petstore.ClientTrace{
 		CallStart: func(ctx context.Context, c petstore.Call) context.Context {
 			ctx = context.WithValue(ctx, markKey{}, true)
-			event(ctx, c, "call "+c.Operation)
+			hook(ctx, c, "CallStart")
 			return ctx
 		},
-		CallDone: func(ctx context.Context, info petstore.CallDoneInfo) {
-			event(ctx, info.Call, "call done")
-			r.calls = append(r.calls, info)
-		},
-		WaitStart: func(ctx context.Context, w petstore.Wait) { event(ctx, w.Call, "wait for "+string(w.Reason)) },
-		WaitDone: func(ctx context.Context, w petstore.Wait) {
-			event(ctx, w.Call, "wait done")
-			r.waits = append(r.waits, w)
-		},
-		AttemptStart: func(ctx context.Context, c petstore.Call) { event(ctx, c, "attempt") },
-		AttemptDone: func(ctx context.Context, info petstore.AttemptDoneInfo) {
-			event(ctx, info.Call, "attempt done")
-			r.tries = append(r.tries, info)
-		},
+		CallDone:     func(ctx context.Context, info petstore.CallDoneInfo) { hook(ctx, info.Call, "CallDone") },
+		WaitStart:    func(ctx context.Context, w petstore.Wait) { hook(ctx, w.Call, "WaitStart") },
+		WaitDone:     func(ctx context.Context, w petstore.Wait) { hook(ctx, w.Call, "WaitDone") },
+		AttemptStart: func(ctx context.Context, c petstore.Call) { hook(ctx, c, "AttemptStart") },
+		AttemptDone:  func(ctx context.Context, info petstore.AttemptDoneInfo) { hook(ctx, info.Call, "AttemptDone") },
+		LimitClosed:  func(ctx context.Context, info petstore.LimitInfo) { hook(ctx, info.Call, "LimitClosed") },
+		LimitOpened:  func(ctx context.Context, info petstore.LimitInfo) { hook(ctx, info.Call, "LimitOpened") },
 	}
 }
 
 func TestClientTrace(t *testing.T) {
 	virtual(t, "gets the events of a call in order", func(t *testing.T) {
-		var r recorder
+		var events []string
+		var waits []petstore.Wait
+		var tries []petstore.AttemptDoneInfo
 		client, _ := scripted(t, []responder{
 			status(429, "", append(quota(10, 0, 0), "Retry-After: 3")...), fails(errReset), status(200, "[]", quota(10, 8, time.Minute)...),
-		}, petstore.WithTrace(r.trace(t)), petstore.WithLimiter(petstore.NewLimiter()), petstore.WithCallTimeout(time.Minute))
+		}, petstore.WithLimiter(petstore.NewLimiter()), petstore.WithCallTimeout(time.Minute),
+			petstore.WithTrace(hooked(func(ctx context.Context, c petstore.Call, function string) {
+				events = append(events, function)
+				assert.NotNil(t, ctx.Value(markKey{}))
+				assert.NoError(t, ctx.Err(), function)
+				found, _ := petstore.CallFromContext(ctx)
+				assert.Equal(t, c.ID, found.ID, function)
+			})),
+			petstore.WithTrace(&petstore.ClientTrace{
+				WaitDone:    func(_ context.Context, w petstore.Wait) { waits = append(waits, w) },
+				AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) { tries = append(tries, info) },
+				CallDone: func(_ context.Context, info petstore.CallDoneInfo) {
+					assert.GreaterOrEqual(t, info.Duration, 3*time.Second)
+					assert.NoError(t, info.Err)
+				},
+			}))
 		require.NoError(t, list(client))
 		assert.Equal(t, []string{
-			"call listPets", "attempt", "attempt done", "wait for minute", "wait done", "attempt", "attempt done",
-			"wait for backoff", "wait done", "attempt", "attempt done", "call done",
-		}, r.events)
-		require.Len(t, r.tries, 3)
-		assert.Equal(t, 429, r.tries[0].StatusCode)
-		assert.Equal(t, 3*time.Second, r.tries[0].RetryAfter)
-		assert.ErrorIs(t, r.tries[1].Err, errReset)
-		assert.True(t, r.tries[1].Sent)
-		assert.Equal(t, 8, r.tries[2].RateLimit.Remaining)
-		assert.GreaterOrEqual(t, r.waits[0].Duration, 3*time.Second)
-		assert.GreaterOrEqual(t, r.calls[0].Duration, 3*time.Second)
-		assert.NoError(t, r.calls[0].Err)
+			"CallStart", "AttemptStart", "AttemptDone", "LimitClosed", "WaitStart", "WaitDone", "AttemptStart", "AttemptDone",
+			"WaitStart", "WaitDone", "AttemptStart", "AttemptDone", "LimitOpened", "CallDone",
+		}, events)
+		require.Len(t, tries, 3)
+		assert.Equal(t, 429, tries[0].StatusCode)
+		assert.Equal(t, 3*time.Second, tries[0].RetryAfter)
+		assert.ErrorIs(t, tries[1].Err, errReset)
+		assert.True(t, tries[1].Sent)
+		assert.Equal(t, 8, tries[2].RateLimit.Remaining)
+		require.Len(t, waits, 2)
+		assert.GreaterOrEqual(t, waits[0].Duration, 3*time.Second)
+		assert.Equal(t, petstore.WaitMinute, waits[0].Reason)
+		assert.Equal(t, petstore.WaitBackoff, waits[1].Reason)
 	})
-	virtual(t, "gets the error of the call", func(t *testing.T) {
-		var r recorder
-		client, _ := scripted(t, []responder{status(200, "no JSON")}, petstore.WithTrace(r.trace(t)))
+	t.Run("gets the error of each call, also of one that panics", func(t *testing.T) {
+		var errs []error
+		client, _ := scripted(t, []responder{
+			status(200, "no JSON"), func(*http.Request) (*http.Response, error) { panic("transport") },
+		}, petstore.WithTrace(&petstore.ClientTrace{
+			CallDone: func(_ context.Context, info petstore.CallDoneInfo) { errs = append(errs, info.Err) },
+		}))
 		err := list(client)
 		require.Error(t, err)
 		_, invalid := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: -1})
 		require.Error(t, invalid)
-		require.Len(t, r.calls, 1, "there is no call with an invalid argument")
-		assert.Equal(t, err, r.calls[0].Err)
-	})
-	t.Run("gets an error when the transport panics", func(t *testing.T) {
-		var r recorder
-		client, _ := scripted(t, []responder{
-			func(*http.Request) (*http.Response, error) { panic("transport") },
-		}, petstore.WithTrace(r.trace(t)))
 		assert.PanicsWithValue(t, "transport", func() { _ = list(client) })
-		require.Len(t, r.calls, 1)
-		assert.Error(t, r.calls[0].Err)
+		require.Len(t, errs, 2, "there is no call with an invalid argument")
+		assert.Equal(t, err, errs[0])
+		assert.Error(t, errs[1])
 	})
 	t.Run("calls several traces in order, and none of their nil functions", func(t *testing.T) {
 		var order []int
@@ -174,21 +170,6 @@ func TestCallFromContextLater(t *testing.T) {
 	})
 }
 
-// hooked returns a trace that calls a hook with the name of each function, and counts the starts
-// without an end.
-func hooked(hook func(function string), open *atomic.Int64) *petstore.ClientTrace {
-	return &petstore.ClientTrace{
-		CallStart:    func(ctx context.Context, _ petstore.Call) context.Context { open.Add(1); hook("CallStart"); return ctx },
-		CallDone:     func(context.Context, petstore.CallDoneInfo) { open.Add(-1); hook("CallDone") },
-		WaitStart:    func(context.Context, petstore.Wait) { open.Add(1); hook("WaitStart") },
-		WaitDone:     func(context.Context, petstore.Wait) { open.Add(-1); hook("WaitDone") },
-		AttemptStart: func(context.Context, petstore.Call) { open.Add(1); hook("AttemptStart") },
-		AttemptDone:  func(context.Context, petstore.AttemptDoneInfo) { open.Add(-1); hook("AttemptDone") },
-		LimitClosed:  func(context.Context, petstore.LimitInfo) { hook("LimitClosed") },
-		LimitOpened:  func(context.Context, petstore.LimitInfo) { hook("LimitOpened") },
-	}
-}
-
 // hookedPermit calls a hook after its release.
 type hookedPermit struct {
 	petstore.Permit
@@ -216,7 +197,18 @@ func TestPanicOfTheUser(t *testing.T) {
 					panic("user")
 				}
 			}
-			harmless := func(string) {}
+			trace := func(n int) petstore.Option { // the second of three panics
+				return petstore.WithTrace(hooked(func(_ context.Context, _ petstore.Call, at string) {
+					if strings.HasSuffix(at, "Start") {
+						open[n].Add(1)
+					} else if strings.HasSuffix(at, "Done") {
+						open[n].Add(-1)
+					}
+					if n == 1 {
+						hook(at)
+					}
+				}))
+			}
 			inner := petstore.NewLimiter()
 			limiter := limiterFunc(func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
 				hook("Acquire")
@@ -232,7 +224,7 @@ func TestPanicOfTheUser(t *testing.T) {
 				return server.HTTPClient().Transport.RoundTrip(r)
 			})
 			client := newClient(t, transport, "", petstore.WithMaxWait(time.Hour), petstore.WithLimiter(limiter),
-				petstore.WithTrace(hooked(harmless, &open[0])), petstore.WithTrace(hooked(hook, &open[1])), petstore.WithTrace(hooked(harmless, &open[2])),
+				trace(0), trace(1), trace(2),
 				petstore.WithAPIKeyFunc(func(context.Context) (string, error) { hook("key"); return server.APIKey(), nil }))
 			succeed := func(n int) (succeeded int64) {
 				var all sync.WaitGroup
