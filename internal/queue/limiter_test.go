@@ -129,11 +129,11 @@ func TestLimiterColdStart(t *testing.T) {
 		assert.Equal(t, 1, inFlight, "before the first response")
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		assert.Len(t, s.Arrivals(), 60, "in the first window")
+		assert.Len(t, s.Arrivals, 60, "in the first window")
 		_, waiting := l.figures()
 		assert.Equal(t, 40, waiting)
 		all.Wait()
-		assert.Zero(t, s.Rejected())
+		assert.Zero(t, s.Rejected)
 	})
 }
 
@@ -212,8 +212,8 @@ func TestLimiterInSeveralBubbles(t *testing.T) {
 			for range 150 {
 				l.permit().Release(carry(s, rng))
 			}
-			assert.Zero(t, s.Rejected())
-			assert.Less(t, time.Since(s.Arrivals()[0]), 3*time.Minute)
+			assert.Zero(t, s.Rejected)
+			assert.Less(t, time.Since(s.Arrivals[0]), 3*time.Minute)
 			p := l.permit()
 			defer p.Release(&quota.Observation{})
 		})
@@ -235,7 +235,7 @@ func TestLimiterBackground(t *testing.T) {
 		l.one(&quota.Observation{})
 		assert.Equal(t, start, time.Now())
 		all.Wait()
-		assert.Zero(t, s.Rejected())
+		assert.Zero(t, s.Rejected)
 	})
 	test(t, "a call is refused at once if it had to leave the reserve", func(t *testing.T, l *limiter) {
 		for left := 19; left >= 2; left-- {
@@ -263,7 +263,7 @@ func TestLimiterBackground(t *testing.T) {
 		all.Go(func() { work(true, &counts[100]) })
 		all.Wait()
 		assert.Equal(t, 5, counts[100], "it is alone, and waits a minute each time")
-		assert.Zero(t, s.Rejected())
+		assert.Zero(t, s.Rejected)
 	})
 }
 

@@ -38,7 +38,7 @@ func TestLimiterQueue(t *testing.T) {
 			assert.False(t, admitted[i+1].Before(admitted[i]), "%d was before %d", i+1, i)
 		}
 		assert.Greater(t, admitted[89].Sub(admitted[0]), 4*time.Minute-time.Second)
-		assert.Zero(t, s.Rejected())
+		assert.Zero(t, s.Rejected)
 	})
 	test(t, "a retried call keeps its place", func(t *testing.T, l *limiter) {
 		first := Call{Asked: time.Now(), MaxWait: time.Hour}
@@ -172,7 +172,7 @@ func TestLimiterContext(t *testing.T) {
 			})
 		}
 		all.Wait()
-		assert.Zero(t, s.Rejected())
+		assert.Zero(t, s.Rejected)
 	})
 	test(t, "10,000 cancelled waits leave nothing", func(t *testing.T, l *limiter) {
 		l.one(ok(10, 0, time.Minute))

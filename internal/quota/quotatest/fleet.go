@@ -1,7 +1,6 @@
 package quotatest
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -36,42 +35,20 @@ type run struct {
 	service *Service
 	random  *rand.Rand
 	now     time.Time
-	events  events
+	events  []event // by their times; those of the same time in the order in which they were added
 }
 
-// event is what happens at a time; those of the same time happen in the order of their numbers.
+// event is what happens at a time.
 type event struct {
-	at     time.Time
-	number int
-	do     func()
-}
-
-type events struct {
-	list  []event
-	total int
-}
-
-func (e *events) Len() int      { return len(e.list) }
-func (e *events) Swap(i, j int) { e.list[i], e.list[j] = e.list[j], e.list[i] }
-func (e *events) Push(x any)    { e.list = append(e.list, x.(event)) }
-
-func (e *events) Less(i, j int) bool {
-	if c := e.list[i].at.Compare(e.list[j].at); c != 0 {
-		return c < 0
-	}
-	return e.list[i].number < e.list[j].number
-}
-
-func (e *events) Pop() any {
-	last := e.list[len(e.list)-1]
-	e.list = e.list[:len(e.list)-1]
-	return last
+	at time.Time
+	do func()
 }
 
 // at has something happen at a time.
 func (r *run) at(t time.Time, do func()) {
-	r.events.total++
-	heap.Push(&r.events, event{quota.Later(r.now, t), r.events.total, do})
+	t = quota.Later(r.now, t)
+	place, _ := slices.BinarySearchFunc(r.events, t.Add(1), func(e event, t time.Time) int { return e.at.Compare(t) })
+	r.events = slices.Insert(r.events, place, event{t, do})
 }
 
 // Run has processes use the key of a service from start to end. Requests take 20 to 200 ms, part of
@@ -85,11 +62,9 @@ func Run(s *Service, random *rand.Rand, processes []*Process, start, end time.Ti
 			p.schedule(r, &worker{next: first})
 		}
 	}
-	for r.events.Len() > 0 {
-		e := heap.Pop(&r.events).(event)
-		if e.at.After(end) {
-			return
-		}
+	for len(r.events) > 0 && !r.events[0].at.After(end) {
+		e := r.events[0]
+		r.events = r.events[1:]
 		r.now = e.at
 		e.do()
 	}

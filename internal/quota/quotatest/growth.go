@@ -64,7 +64,7 @@ func (g Growth) Run() Grown {
 	}
 	s := &Service{Window: g.Window, PerMinute: g.PerMinute, BanAfter: 5}
 	Run(s, random, processes, start, end)
-	result := Grown{Rejected: s.Rejected(), Bans: s.Bans()}
+	result := Grown{Rejected: s.Rejected, Bans: s.Bans}
 	done, possible := 0, 0.0
 	for i, p := range processes {
 		done += p.Done

@@ -67,8 +67,8 @@ func (q *counter) reset() time.Time {
 	return q.free()
 }
 
-// Service is the model. Its fields must be set before the first Answer; only Clock and PerMinute
-// are required. It is safe for concurrent use.
+// Service is the model. What configures it must be set before the first Answer; only Clock and
+// PerMinute are required. It is safe for concurrent use, but for reading what it has counted.
 type Service struct {
 	Clock     func() time.Time
 	Window    Window        // how it counts
@@ -79,12 +79,13 @@ type Service struct {
 	NoDate    bool          // no Date header
 	BanAfter  int           // a ban of five minutes after that many further 429s in a row; 0 is never
 
+	Arrivals []time.Time // of all requests
+	Rejected int         // 429s
+	Bans     int         // of the key
+
 	mu          sync.Mutex
 	minute, day counter
-	arrivals    []time.Time
-	rejected    int
 	streak      int       // 429s in a row
-	bans        int       // so far
 	banned      time.Time // end of the last ban
 }
 
@@ -93,7 +94,7 @@ func (s *Service) Answer() quota.Observation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.roll()
-	s.arrivals = append(s.arrivals, s.Clock())
+	s.Arrivals = append(s.Arrivals, s.Clock())
 	o := quota.Observation{StatusCode: http.StatusOK}
 	if tight := s.tight(); tight.left() == 0 || now.Before(s.banned) {
 		o.StatusCode = http.StatusTooManyRequests
@@ -118,37 +119,16 @@ func (s *Service) Answer() quota.Observation {
 
 // reject counts a 429, and returns when the key may be used again.
 func (s *Service) reject(now time.Time) time.Time {
-	s.rejected++
+	s.Rejected++
 	if now.Before(s.banned) {
 		return s.banned
 	}
 	s.streak++
 	if s.BanAfter > 0 && s.streak > s.BanAfter {
-		s.bans, s.streak, s.banned = s.bans+1, 0, now.Add(5*time.Minute)
+		s.Bans, s.streak, s.banned = s.Bans+1, 0, now.Add(5*time.Minute)
 		return s.banned
 	}
 	return s.tight().free()
-}
-
-// Bans returns how often the key was banned.
-func (s *Service) Bans() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.bans
-}
-
-// Arrivals returns when each request arrived.
-func (s *Service) Arrivals() []time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.arrivals
-}
-
-// Rejected returns the number of requests that were answered with 429.
-func (s *Service) Rejected() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.rejected
 }
 
 // roll returns the time by the service's clock, and removes what the windows no longer count.
