@@ -13,7 +13,6 @@ import (
 
 // Each script begins with a new instance of a command line.
 func TestAdminRoutes(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		args   []string
 		script string
@@ -203,7 +202,6 @@ func TestAdminRoutes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			i := newTestInstance(t, c.args...)
 			i.script(c.script)
 			assert.LessOrEqual(t, strings.Count(i.stderr.String(), "\n"), 1)
@@ -212,7 +210,6 @@ func TestAdminRoutes(t *testing.T) {
 }
 
 func TestAdminRoutes_large(t *testing.T) {
-	t.Parallel()
 	i := newTestInstance(t)
 	body := `{"advance":"` + strings.Repeat(" ", 1<<20) + `1m"}`
 	assert.Equal(t, http.StatusRequestEntityTooLarge, i.call("POST", "/_fake/clock", body).Code)
@@ -223,7 +220,6 @@ func TestAdminRoutes_large(t *testing.T) {
 }
 
 func TestAdminRoutes_otherMethods(t *testing.T) {
-	t.Parallel()
 	i := newTestInstance(t)
 	for _, r := range i.routes() {
 		for _, method := range []string{"PATCH", "OPTIONS"} {
@@ -235,7 +231,6 @@ func TestAdminRoutes_otherMethods(t *testing.T) {
 }
 
 func TestAdminRoutes_hideKeys(t *testing.T) {
-	t.Parallel()
 	i := newTestInstance(t, "-key", "operator-secret", "-fault", "key=other-secret-key,status=500")
 	i.script(`
 		POST /_fake/keys {"key":"short","plan":"pro"} => 201
@@ -257,7 +252,6 @@ func TestAdminRoutes_hideKeys(t *testing.T) {
 }
 
 func TestReset(t *testing.T) {
-	t.Parallel()
 	seed := writeFile(t, `[{"name":"Rex","categoryId":1}]`)
 	i := newTestInstance(t, "-seed", seed, "-plan", "free", "-clock", "2030-01-01T00:00:00Z", "-fault", "status=500,operation=createPet")
 	state := func() (all string) {
@@ -285,7 +279,6 @@ func TestReset(t *testing.T) {
 }
 
 func TestFront(t *testing.T) {
-	t.Parallel()
 	i := newTestInstance(t)
 	for accept, html := range map[string]bool{
 		"": false, "*/*": false, "application/json": false, "text/*": false, "application/json, ,,;=": false,
@@ -302,7 +295,6 @@ func TestFront(t *testing.T) {
 }
 
 func TestPage_bounded(t *testing.T) {
-	t.Parallel()
 	i := newTestInstance(t)
 	long := strings.Repeat("ä", 3_000)
 	for range 105 {

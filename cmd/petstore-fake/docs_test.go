@@ -58,9 +58,7 @@ func shell(t *testing.T, commands string) string {
 
 // The block with the admin routes is run by TestDocumentation.
 func TestPageOfTheDocuments(t *testing.T) {
-	t.Parallel()
 	t.Run("starts the program with flags that it has", func(t *testing.T) {
-		t.Parallel()
 		seed := writeFile(t, `[]`)
 		for line := range strings.Lines(block(t, "petstore-fake -plan")) {
 			line = strings.Replace(strings.Replace(line, "petstore-fake", "curl", 1), "pets.json", seed, 1)
@@ -73,7 +71,6 @@ func TestPageOfTheDocuments(t *testing.T) {
 		}
 	})
 	t.Run("gives each variable a value that it takes", func(t *testing.T) {
-		t.Parallel()
 		found := regexp.MustCompile(`(PETSTORE_FAKE_[A-Z_]+)(?:=|: )([^,}\x60]+)`).FindAllStringSubmatch(page(t), -1)
 		require.GreaterOrEqual(t, len(found), 3)
 		for _, f := range found {
@@ -83,7 +80,6 @@ func TestPageOfTheDocuments(t *testing.T) {
 		}
 	})
 	t.Run("finds a free port and waits until the program serves", func(t *testing.T) {
-		t.Parallel()
 		loopback.Need(t)
 		if _, err := exec.LookPath("curl"); err != nil {
 			t.Skip("there is no curl")
@@ -112,7 +108,6 @@ func curlRequest(t *testing.T, line string) (method, target, body string) {
 }
 
 func TestDocumentation(t *testing.T) {
-	t.Parallel()
 	var flags, wires []string
 	for _, o := range new(settings).options() {
 		flags = append(flags, "-"+o.name)
@@ -137,7 +132,6 @@ func TestDocumentation(t *testing.T) {
 		}
 	}
 	t.Run("names every behaviour with its choices", func(t *testing.T) {
-		t.Parallel()
 		_, err := fakecontrol.ParseBehavior("=")
 		require.Error(t, err)
 		_, names, _ := strings.Cut(err.Error(), "the behaviours are ")
@@ -152,7 +146,6 @@ func TestDocumentation(t *testing.T) {
 	})
 	// Every command for curl in the documentation works, and there is one for each admin route.
 	t.Run("has a command for curl for every route", func(t *testing.T) {
-		t.Parallel()
 		i := newTestInstance(t)
 		untested := make(map[string]bool)
 		mux := http.NewServeMux()

@@ -15,9 +15,7 @@ import (
 )
 
 func TestLog(t *testing.T) {
-	t.Parallel()
 	t.Run("has a line for each request of the service", func(t *testing.T) {
-		t.Parallel()
 		i := newTestInstance(t, "-log", "json")
 		i.call("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
 		i.callAs("", "GET", "/v1/pets?status=sold&limit=5", "")
@@ -43,7 +41,6 @@ func TestLog(t *testing.T) {
 		assert.Equal(t, "unknown", lines[2]["key"])
 	})
 	t.Run("hides keys everywhere", func(t *testing.T) {
-		t.Parallel()
 		for _, format := range []string{"text", "json"} {
 			i := newTestInstance(t, "-key", "operator-secret", "-log", format)
 			i.call("POST", "/_fake/keys", `{"key":"operator-secret-2","plan":"pro"}`)
@@ -72,7 +69,6 @@ func TestLog(t *testing.T) {
 		}
 	})
 	t.Run("lets every wire through", func(t *testing.T) {
-		t.Parallel()
 		for _, wire := range fakecontrol.Wires()[1:] {
 			if wire == fake.WireStall {
 				continue // which has no response to wait for

@@ -57,9 +57,7 @@ func startProcess(t *testing.T, args ...string) (cmd *exec.Cmd, host string) {
 }
 
 func TestProcess(t *testing.T) {
-	t.Parallel()
 	t.Run("ends at once at a second signal", func(t *testing.T) {
-		t.Parallel()
 		cmd, host := startProcess(t, "-fault", "wire=stall")
 		ended := stalled(t, host, 1)
 		gone := make(chan error, 1)
@@ -75,7 +73,6 @@ func TestProcess(t *testing.T) {
 		assert.Error(t, <-ended)
 	})
 	t.Run("exits with the status of run", func(t *testing.T) {
-		t.Parallel()
 		cmd, _ := startProcess(t)
 		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 		assert.NoError(t, cmd.Wait())

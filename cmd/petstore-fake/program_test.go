@@ -91,9 +91,7 @@ func call(t *testing.T, host, method, path, body string) (status int, text strin
 }
 
 func TestRun(t *testing.T) {
-	t.Parallel()
 	t.Run("prints version and help", func(t *testing.T) {
-		t.Parallel()
 		status, stdout, stderr := runOnce(t, nil, "-version")
 		assert.Zero(t, status)
 		assert.Equal(t, "petstore-fake "+petstore.Version+"\n", stdout)
@@ -109,7 +107,6 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("exits with 2 and one clear line", func(t *testing.T) {
-		t.Parallel()
 		for want, args := range map[string][]string{
 			"flag provided but not defined: -nope":        {"-nope"},
 			"flag needs an argument: -addr":               {"-addr"},
@@ -132,7 +129,6 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("exits with 1 without its port, or without a program to check", func(t *testing.T) {
-		t.Parallel()
 		nobody, other := loopback.Listen(t), loopback.Listen(t)
 		require.NoError(t, nobody.Close())
 		hs := newServer(http.NotFoundHandler(), io.Discard)
@@ -156,7 +152,6 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("prints only the port if it is 0, and is healthy whatever the service does", func(t *testing.T) {
-		t.Parallel()
 		r := start(t, "-fault", "status=500,operation=getPet,times=forever", "-fault", "delay=1h,operation=createPet")
 		assert.Regexp(t, `^\d+\n$`, r.stdout)
 		assert.Contains(t, r.stderr, "http://"+r.host+"/v1\n")
@@ -194,9 +189,7 @@ func stalled(t *testing.T, host string, requests int) <-chan error {
 }
 
 func TestServe_end(t *testing.T) {
-	t.Parallel()
 	t.Run("after it has conformed to the service document", func(t *testing.T) {
-		t.Parallel()
 		r := start(t)
 		conformance.Run(t, conformance.Target{
 			BaseURL: "http://" + r.host + "/v1", APIKey: "fake-api-key", HTTPClient: keepingClient(t),
@@ -206,7 +199,6 @@ func TestServe_end(t *testing.T) {
 		assert.Less(t, time.Since(begun), grace, "nothing is open but connections that are kept")
 	})
 	t.Run("with open requests and streams", func(t *testing.T) {
-		t.Parallel()
 		r := start(t, "-fault", "wire=stall", "-fault", "delay=1h")
 		resp, err := keepingClient(t).Do(requestTo(t, r.host, "GET", "/_fake/events", ""))
 		require.NoError(t, err)
@@ -221,7 +213,6 @@ func TestServe_end(t *testing.T) {
 }
 
 func TestStrict(t *testing.T) {
-	t.Parallel()
 	for _, reset := range []bool{false, true} {
 		r := start(t, "-strict")
 		_, _, err := call(t, r.host, "POST", "/v1/pets", `{"name":"Rex","categoryId":0,"colour":"red"}`)
@@ -254,7 +245,6 @@ func raw(t *testing.T, host, text string) string {
 }
 
 func TestServer(t *testing.T) {
-	t.Parallel()
 	host := start(t).host
 	for text, want := range map[string]string{
 		"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                           "HTTP/1.1 200 OK",
@@ -285,7 +275,6 @@ func curlArguments(t *testing.T, line string) []string {
 }
 
 func TestAnnounce(t *testing.T) {
-	t.Parallel()
 	s, err := readSettings([]string{"-key", "a-key==", "-plan", "enterprise:5,100"}, noEnv)
 	require.NoError(t, err)
 	var stdout, stderr strings.Builder

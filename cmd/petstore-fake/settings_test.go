@@ -34,7 +34,6 @@ func shown(s settings) string {
 }
 
 func TestReadSettings(t *testing.T) {
-	t.Parallel()
 	s, err := readSettings(nil, noEnv)
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1:4010 fake-api-key business, plan business [] others 0 strict false log  public false [127.0.0.1]"+
@@ -80,7 +79,6 @@ func TestReadSettings(t *testing.T) {
 }
 
 func TestReadSettings_prefersFlags(t *testing.T) {
-	t.Parallel()
 	env := envOf(map[string]string{
 		"PETSTORE_FAKE_PLAN":  "pro",
 		"PETSTORE_FAKE_LOG":   "",
@@ -96,7 +94,6 @@ func TestReadSettings_prefersFlags(t *testing.T) {
 }
 
 func TestReadSettings_wrong(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct{ option, value, reason string }{
 		{"addr", "4010", "not HOST:PORT"},
 		{"addr", "127.0.0.1:65536", "not a number"},
@@ -144,7 +141,6 @@ func TestReadSettings_wrong(t *testing.T) {
 }
 
 func TestReadSettings_loopback(t *testing.T) {
-	t.Parallel()
 	for addr, loopback := range map[string]bool{
 		"127.9.9.9:1": true, "[::1]:1": true, "[::ffff:127.0.0.1]:1": true, "LOCALHOST.:1": true, "fake.localhost:1": true,
 		":4010": false, "0.0.0.0:1": false, "[::]:1": false, "192.0.2.1:1": false, "localhost.test:1": false,
@@ -157,7 +153,6 @@ func TestReadSettings_loopback(t *testing.T) {
 }
 
 func TestReadSeed(t *testing.T) {
-	t.Parallel()
 	pets, err := readSeed(writeFile(t, ` [ {"name": "Rex", "categoryId": 9223372036854775807},
 		{"name": "Mimi", "categoryId": 0, "status": "sold"} ] `))
 	require.NoError(t, err)
@@ -184,7 +179,6 @@ func TestReadSeed(t *testing.T) {
 
 // What the options do, package fake tests.
 func TestReadSettings_randomSeed(t *testing.T) {
-	t.Parallel()
 	statuses := func(seed string) (all []int) {
 		i := newTestInstance(t, "-fault", "status=503,chance=0.5,times=forever", "-random-seed", seed)
 		for range 20 {

@@ -71,11 +71,9 @@ func tried(entries []Entry) (list []string) {
 }
 
 func TestEntry(t *testing.T) {
-	t.Parallel()
 	const body = `{"name":"Rex","categoryId":1}`
 	bubble := func(name string, f func(t *testing.T, p testJournal)) {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { f(t, newTestJournal(t)) })
 		})
 	}
@@ -139,7 +137,6 @@ func TestEntry(t *testing.T) {
 		assert.False(t, Pending(p.entries()[0].Request))
 	})
 	t.Run("the list follows a journal that drops requests", func(t *testing.T) {
-		t.Parallel()
 		p := newTestJournal(t, fake.WithJournal(5), fake.WithPlan(fake.Enterprise(0, 0)))
 		sent := 0
 		for _, n := range []int{3, 4, 300} {
@@ -162,7 +159,6 @@ func TestEntry(t *testing.T) {
 		}
 	})
 	t.Run("violations stay when the journal is cleared, and go with a restart", func(t *testing.T) {
-		t.Parallel()
 		p := newTestJournal(t)
 		p.call("GET", "/v1/pets/7", "")
 		p.call("GET", "/v1/pets/7", "")
@@ -177,7 +173,6 @@ func TestEntry(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	t.Parallel()
 	p := newTestJournal(t)
 	p.call("POST", "/v1/pets?dry=1", `{"name":"Zoë","categoryId":1}`)
 	p.srv.Inject(fake.Fault{Status: 503, RetryAfter: "77"})

@@ -46,7 +46,6 @@ func runCurl(t *testing.T, command string) (args []string, input string) {
 }
 
 func TestCurl_throughAShell(t *testing.T) {
-	t.Parallel()
 	bearer := http.Header{"Authorization": {"Bearer [redacted]"}}
 	nasty := `it's $HOME \ "x" ` + "`id`" + ` $(touch pwned); & | < > * ~ # ! %s %d \n`
 	for _, c := range []struct {
@@ -98,7 +97,6 @@ func TestCurl_throughAShell(t *testing.T) {
 }
 
 func TestCurl_bodyOfAnyBytes(t *testing.T) {
-	t.Parallel()
 	every := make([]byte, 256)
 	for i := range every {
 		every[i] = byte(i)

@@ -79,7 +79,6 @@ func contain(t *testing.T, text string, want ...string) {
 }
 
 func TestShow_policy(t *testing.T) {
-	t.Parallel()
 	w := newTestPage(t, "").page("")
 	text, header := w.Body.String(), w.Header()
 	policy := strings.Split(header.Get("Content-Security-Policy"), "; ")
@@ -101,7 +100,6 @@ func TestShow_policy(t *testing.T) {
 }
 
 func TestShow_escapes(t *testing.T) {
-	t.Parallel()
 	const evil = `<img src=x onerror=alert(1)></script><script>alert(2)</script>"'`
 	p := newTestPage(t, "")
 	body, err := json.Marshal(map[string]any{"name": evil, "categoryId": 1, evil: 1})
@@ -118,7 +116,6 @@ func TestShow_escapes(t *testing.T) {
 }
 
 func TestParts_rows(t *testing.T) {
-	t.Parallel()
 	p := newTestPage(t, "operator-secret", fake.WithPlan(fake.Enterprise(0, 0)), fake.WithJournal(250))
 	contain(t, p.parts(""), "Bearer $PETSTORE_API_KEY") // a command for a first request
 	p.srv.AddKey("second-key-0001", fake.Enterprise(1, 0))
@@ -159,7 +156,6 @@ func TestParts_rows(t *testing.T) {
 }
 
 func TestParts_faults(t *testing.T) {
-	t.Parallel()
 	p := newTestPage(t, "operator-secret")
 	p.srv.Inject(fake.Fault{Status: 503, Times: 2})
 	p.srv.Inject(fake.Fault{APIKey: "operator-secret", Delay: time.Minute, Times: fake.Forever, For: 10 * time.Minute})
@@ -186,7 +182,6 @@ func (r reader) Write(p []byte) (int, error) {
 
 // A stream says that something has changed, a burst once, and gives a beat without changes.
 func TestEvents(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPage(t, "")
 		follow := func(ctx context.Context) (events <-chan string, ended <-chan error) {
@@ -219,7 +214,6 @@ func TestEvents(t *testing.T) {
 }
 
 func TestDetail_waits(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPage(t, "", fake.WithPlan(fake.Enterprise(1, 0)))
 		for _, pause := range []time.Duration{0, 0, time.Second} {
@@ -256,7 +250,6 @@ func TestDetail_waits(t *testing.T) {
 
 // Bodies are laid out with their numbers as they are, in part if they are large.
 func TestDetail_bodies(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPage(t, "")
 		for i, c := range []struct{ body, want string }{

@@ -13,7 +13,6 @@ import (
 )
 
 func TestRules(t *testing.T) {
-	t.Parallel()
 	assert.Equal(t, []rule{
 		{"ban provoked", "e (section 8.3)"}, {"early by 59.6s", "came back 59.6s before (section 8.3)"},
 		{"deprecated", "c (section 4.3)"}, {"unknown field", "a (section 2); b (section 2)"},
@@ -27,7 +26,6 @@ func TestRules(t *testing.T) {
 }
 
 func TestRow(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPage(t, "", fake.WithPlan(fake.Enterprise(1, 0)))
 		p.call("GET", "/v1/pets", "")
@@ -55,7 +53,6 @@ func TestRow(t *testing.T) {
 }
 
 func TestArrange(t *testing.T) {
-	t.Parallel()
 	rows := []row{{Day: "b", Hint: "x"}, {Day: "b", Hint: "y"}, {Day: "b", Hint: "x"}, {Day: "a"}, {Day: "a", Hint: "x"}}
 	arrange(rows)
 	var told, days []bool
@@ -67,7 +64,6 @@ func TestArrange(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		0: "0s", 37_400: "37µs", 999_600: "1ms", 1_250_000: "1.3ms", 9_960_000: "10ms", 998_400_000: "998ms",
 		999_600_000: "1s", 58_949 * time.Millisecond: "58.9s", 61_234 * time.Millisecond: "1m1.2s",
@@ -78,14 +74,12 @@ func TestWords(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	t.Parallel()
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		assert.Equal(t, want, count(n))
 	}
 }
 
 func TestChart(t *testing.T) {
-	t.Parallel()
 	now := time.Unix(1_900_000_002, 0)
 	var all []journal.Summary
 	for i, status := range []int{200, 304, 404, 429, 500, 0} {

@@ -18,7 +18,6 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestParseFaults(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		text, json string
 		want       fake.Fault
@@ -77,7 +76,6 @@ func TestParseFaults(t *testing.T) {
 }
 
 func TestParseFaults_wrong(t *testing.T) {
-	t.Parallel()
 	for spec, want := range map[string]string{
 		"":                             "a field is missing",
 		"status=503,":                  "a field is missing",
