@@ -32,12 +32,6 @@ func Run(t *testing.T, target Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.run(t)
-}
-
-// run checks each clause in a subtest.
-func (s *session) run(t *testing.T) {
-	t.Helper()
 	checked := 0
 	for _, c := range clauses() {
 		t.Run(c.name(), func(t *testing.T) {

@@ -36,12 +36,10 @@ func TestService(t *testing.T) {
 	if *serviceURL == "" {
 		t.Skip("no service: -petstore.url and -petstore.key name one")
 	}
-	s, err := newSession(t.Context(), Target{
+	Run(t, Target{
 		BaseURL: *serviceURL, APIKey: cmp.Or(*serviceKey, os.Getenv("PETSTORE_API_KEY")),
 		CategoryID: *category, Destructive: *destructive,
 	})
-	require.NoError(t, err)
-	s.run(t)
 }
 
 // catalogue is an option with more than a page of pets, and pets of every status.
@@ -54,32 +52,30 @@ func catalogue() fake.Option {
 	return fake.WithPets(pets...)
 }
 
+// The fake conforms through every entry point.
 func TestRun(t *testing.T) {
-	t.Run("the fake conforms through every entry point", func(t *testing.T) {
-		for name, open := range map[string]func(*testing.T, *fake.Server) Target{
-			"memory": func(_ *testing.T, srv *fake.Server) Target {
-				return Target{BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()}
-			},
-			"loopback": func(t *testing.T, srv *fake.Server) Target {
-				loopback.Need(t)
-				return Target{BaseURL: srv.URL()}
-			},
-			"handler": func(t *testing.T, srv *fake.Server) Target {
-				loopback.Need(t)
-				ts := httptest.NewServer(srv)
-				t.Cleanup(ts.Close)
-				return Target{BaseURL: ts.URL + "/v1"}
-			},
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				srv := fake.NewTestServer(t, catalogue())
-				target := open(t, srv)
-				target.APIKey = srv.APIKey()
-				Run(t, target)
-			})
-		}
-	})
+	for name, open := range map[string]func(*testing.T, *fake.Server) Target{
+		"memory": func(_ *testing.T, srv *fake.Server) Target {
+			return Target{BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()}
+		},
+		"loopback": func(t *testing.T, srv *fake.Server) Target {
+			loopback.Need(t)
+			return Target{BaseURL: srv.URL()}
+		},
+		"handler": func(t *testing.T, srv *fake.Server) Target {
+			loopback.Need(t)
+			ts := httptest.NewServer(srv)
+			t.Cleanup(ts.Close)
+			return Target{BaseURL: ts.URL + "/v1"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := fake.NewTestServer(t, catalogue())
+			target := open(t, srv)
+			target.APIKey = srv.APIKey()
+			Run(t, target)
+		})
+	}
 }
 
 // open opens a destructive session with a fake behind a breakage. It takes minutes, which pass at
