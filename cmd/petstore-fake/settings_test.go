@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
@@ -38,7 +37,8 @@ func TestReadSettings(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1:4010 fake-api-key business, plan business [] others 0 strict false log  public false [127.0.0.1]"+
 		" health false version false", shown(s))
-	seed := writeFile(t, `[{"name":"Rex","categoryId":1}]`)
+	seed := writeFile(t, ` [ {"name": "Rex", "categoryId": 9223372036854775807},
+		{"name": "Mimi", "categoryId": 0, "status": "sold"} ] `)
 	tested := make(map[string]bool)
 	for _, c := range []struct{ option, value, want string }{
 		{"addr", "[::1]:0", "[::1]:0 "},
@@ -52,7 +52,7 @@ func TestReadSettings(t *testing.T) {
 		{"healthcheck", "true", "health true"},
 		{"plan", "Pro", "plan pro"},
 		{"plan", "enterprise:7,0", "plan enterprise:7,0"},
-		{"seed", seed, "[{Rex 1 }]"},
+		{"seed", seed, "[{Rex 9223372036854775807 } {Mimi 0 sold}]"},
 		{"fault", "status=503", "status=503"},
 		{"ban", "5,10m", "others 1"},
 		{"variant", "order=shuffled", "others 1"},
@@ -94,6 +94,7 @@ func TestReadSettings_prefersFlags(t *testing.T) {
 }
 
 func TestReadSettings_wrong(t *testing.T) {
+	seed := func(pets string) string { return writeFile(t, pets) }
 	for _, c := range []struct{ option, value, reason string }{
 		{"addr", "4010", "not HOST:PORT"},
 		{"addr", "127.0.0.1:65536", "not a number"},
@@ -113,6 +114,13 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"strict", "very", "neither true nor false"},
 		{"plan", "no-such-plan", fakecontrol.PlanNames()},
 		{"seed", "no-such-file.json", "no-such-file.json"},
+		{"seed", seed(""), "pets.json: it is not JSON: unexpected EOF, at byte 0"},
+		{"seed", seed("[\n  {\"name\": oops}\n]"), "pets.json: it is not JSON: "},
+		{"seed", seed("\n {}"), "must be a JSON array"},
+		{"seed", seed(" null"), "must be a JSON array"},
+		{"seed", seed(`[{"name":"a","categoryId":1},{"name":"b"}]`), "pet 2 of the array: the required field categoryId is missing"},
+		{"seed", seed(`[{"name":"a","categoryId":1,"name":"b"}]`), "duplicate"},
+		{"seed", seed(`[{"name":"a","categoryId":1,"colour":"red"}]`), `no field "colour"`},
 		{"fault", "key=secret-key,status=x", "status"},
 		{"fault", `key="secret-key"x`, "key"},
 		{"fault", `key="secret-key`, "key"},
@@ -149,31 +157,6 @@ func TestReadSettings_loopback(t *testing.T) {
 		assert.Equal(t, loopback, err == nil, "%s: %v", addr, err)
 		_, err = readSettings([]string{"-addr", addr, "-public"}, noEnv)
 		assert.NoError(t, err, addr)
-	}
-}
-
-func TestReadSeed(t *testing.T) {
-	pets, err := readSeed(writeFile(t, ` [ {"name": "Rex", "categoryId": 9223372036854775807},
-		{"name": "Mimi", "categoryId": 0, "status": "sold"} ] `))
-	require.NoError(t, err)
-	assert.Equal(t, []petstore.NewPet{
-		{Name: "Rex", CategoryID: 9223372036854775807}, {Name: "Mimi", Status: petstore.PetStatusSold},
-	}, pets)
-	for text, reason := range map[string]string{
-		"":                         "it is not JSON: unexpected EOF, at byte 0",
-		"[\n  {\"name\": oops}\n]": "it is not JSON: ",
-		"\n {}":                    "must be a JSON array",
-		" null":                    "must be a JSON array",
-		`[{"name":"a","categoryId":1},{"name":"b"}]`:   "pet 2 of the array: the required field categoryId is missing",
-		`[{"name":"a","categoryId":1,"name":"b"}]`:     "duplicate",
-		`[{"name":"a","categoryId":1,"colour":"red"}]`: `no field "colour"`,
-	} {
-		name := writeFile(t, text)
-		_, err := readSeed(name)
-		if assert.ErrorContains(t, err, reason, text) {
-			assert.True(t, strings.HasPrefix(err.Error(), name+": "), "%v", err)
-			assert.NotContains(t, err.Error(), "\n")
-		}
 	}
 }
 
