@@ -57,19 +57,11 @@ type State struct {
 // record is what a request has besides its entry in the fake's journal.
 type record struct {
 	Summary
-	call    call
-	failed  bool // and nothing has retried it yet
+	call    uint64 // what two tries of a call have in common: a hash of key, method, path and body
+	failed  bool   // and nothing has retried it yet
 	arrived time.Time
 	since   time.Duration // the last request of its key, negative for none
 	tries   *[]int        // shared by the tries of its call; nil for the only one
-}
-
-// call is what two tries of a call have in common. Requests are taken for tries of one call if the
-// same key sent the same again after a 429, a 5xx or no whole response. That is a guess, since
-// nothing in a request says so.
-type call struct {
-	key  int
-	hash uint64 // of method, path and body
 }
 
 // Journal is the journal of a fake with a record for each request. It is safe for concurrent use.
@@ -188,10 +180,7 @@ func (j *Journal) update() {
 // any.
 func (j *Journal) arrivals() bool {
 	next := j.first + len(j.list)
-	last, ok := j.srv.LastRequest()
-	if !ok || last.Seq < next {
-		return false
-	}
+	last, _ := j.srv.LastRequest() // 0 is the Seq of none
 	for seq := next; seq <= last.Seq; seq++ {
 		r, ok := j.srv.Request(seq)
 		if !ok {
@@ -202,13 +191,13 @@ func (j *Journal) arrivals() bool {
 		}
 		j.add(r)
 	}
-	return true
+	return next <= last.Seq
 }
 
 // add appends a request.
 func (j *Journal) add(r fake.Request) {
 	one := record{Summary: Summary{Seq: r.Seq, Key: r.Key}, arrived: r.Time, since: -1}
-	one.call = call{r.Key, maphash.Comparable(j.seed, [3]string{r.Method, r.Path, string(r.Body)})}
+	one.call = maphash.Comparable(j.seed, [4]string{strconv.Itoa(r.Key), r.Method, r.Path, string(r.Body)})
 	if before := j.find(j.lastOf[r.Key]); before != nil && r.Key != 0 {
 		one.since = r.Time.Sub(before.arrived)
 	}
@@ -218,8 +207,9 @@ func (j *Journal) add(r fake.Request) {
 	settle(&j.list[len(j.list)-1], r)
 }
 
-// retried returns the tries that a request belongs to: those of the oldest failure of the same call
-// that nothing has retried yet. It returns nil if there is none.
+// retried returns the tries that a request belongs to, nil for none. It is taken for a retry of the
+// oldest request with the same key, method, path and body that got a 429, a 5xx or no whole
+// response, and that nothing has retried yet. It is a guess: nothing in a request says so.
 func (j *Journal) retried(one record) *[]int {
 	for i := range j.list {
 		failure := &j.list[i]

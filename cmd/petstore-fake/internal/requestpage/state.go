@@ -126,11 +126,6 @@ func (s *state) addRows(filter journal.Filter, senders map[int]string) {
 	}
 }
 
-// Archive returns the address of the requests that fit as an HTTP archive.
-func (s *state) Archive() string {
-	return "/_fake/har?text=" + url.QueryEscape(s.Text)
-}
-
 // fault is a fault as the page lists it.
 type fault struct {
 	ID, Fired int
