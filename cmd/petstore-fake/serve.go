@@ -43,7 +43,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stderr, "violation of %s by request %d (section %s): %s\n", v.Rule, v.Seq, v.Section, v.Detail)
 	}
 	if len(violations) > 0 {
-		return fmt.Errorf("-strict: the clients are not well-behaved: %d violations", len(violations))
+		return fmt.Errorf("-strict: violations by the clients: %d", len(violations))
 	}
 	return nil
 }
