@@ -92,6 +92,7 @@ func FuzzConnection(f *testing.F) {
 		"HEAD /v1/pets HTTP/1.1\r\n" + key + "\r\n", "NOSUCH /v1/pets/1 HTTP/1.1\r\n" + key + "\r\n",
 		"OPTIONS * HTTP/1.1\r\n" + key + "\r\n", "CONNECT x:1 HTTP/1.1\r\n" + key + "\r\n", "PUT /nothing HTTP/1.1\r\nHost: x\r\n\r\n",
 		"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Basic x\r\n\r\n",
+		"GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: bEARER  " + DefaultAPIKey + "\r\n\r\n",
 		"GET /v1/pets HTTP/1.1\r\n" + key + key[9:] + "\r\n", "GET /v1/pets HTTP/9.9\r\n" + key + "\r\n",
 		post + "Content-Length: 29\r\n\r\n{\"name\":\"Rex\",\"categoryId\":1}", post + "Content-Length: 99\r\n\r\n{\"name\":\"Rex\",\"categoryId\":1}",
 		post + "Transfer-Encoding: chunked\r\n\r\n1d\r\n{\"name\":\"Rex\",\"categoryId\":1}\r\n0\r\n\r\n",

@@ -114,17 +114,6 @@ func TestURL(t *testing.T) {
 	})
 }
 
-func TestHTTPClient(t *testing.T) {
-	t.Run("takes any host, and https", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		for _, base := range []string{
-			"http://localhost/v1", "https://petstore.example.com/v1", "http://[2001:db8::1]:99/v1",
-		} {
-			assert.Equal(t, http.StatusOK, entryPoint{srv.HTTPClient(), base}.list(t).status)
-		}
-	})
-}
-
 func TestClient(t *testing.T) {
 	t.Run("may have a key that rotates", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
@@ -139,10 +128,6 @@ func TestClient(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, number, lastRequest(t, srv).Key)
 		}
-	})
-	t.Run("panics on a bad option", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		assert.Panics(t, func() { srv.Client(petstore.WithMaxResponseBytes(-1)) })
 	})
 }
 

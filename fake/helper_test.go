@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,31 +198,22 @@ func create(name string) request {
 // recorder is a TB that records the log and the errors of a test.
 type recorder struct {
 	testing.TB
-	mu       sync.Mutex
 	log      bytes.Buffer
 	errors   bytes.Buffer
 	cleanups []func()
 }
 
 func (r *recorder) Helper()          {}
-func (r *recorder) Name() string     { return "TestRecorded" }
+func (r *recorder) Name() string     { return "TestImport" }
 func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 
-func (r *recorder) Failed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.errors.Len() > 0
-}
+func (r *recorder) Failed() bool { return r.errors.Len() > 0 }
 
 func (r *recorder) Logf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	fmt.Fprintf(&r.log, format+"\n", args...)
 }
 
 func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	fmt.Fprintf(&r.errors, format+"\n", args...)
 }
 

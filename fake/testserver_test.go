@@ -35,7 +35,7 @@ func TestNewTestServer(t *testing.T) {
 		require.Error(t, err)
 		tb.Errorf("something else")
 		tb.end()
-		assert.Equal(t, `fake: the server of TestRecorded served 3 requests
+		assert.Equal(t, `fake: the server of TestImport served 3 requests
 	+0s #1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
 	+1.5s #2 GET /v1/pets?limit=0&key=[redacted] → 400: listPets: limit is "0"; it must be an integer from 1 to 100 (section 4.1)
 	+1.5s #3 GET /v1/pets → no response, by a fault: injected fault by close
