@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// authenticate finds the key of a request.
 func (x *exchange) authenticate() {
 	x.token, x.problem = readToken(x.req.Header)
 	if k := x.srv.keys.lookup(x.token); k != nil && !k.revoked.Load() {

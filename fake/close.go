@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"runtime"
 	"sync"
 	"time"
 )
@@ -69,17 +68,11 @@ func (f *inflight) has(all bool) bool {
 	return false
 }
 
-// waitUntilGone waits for all parts, or for those that are busy, until the limit. It looks
-// again and again, as http.Server.Shutdown does: anything that could wake it, a channel or a
+// waitUntilGone waits for all parts, or for those that are busy, until the limit. It looks again
+// and again, as http.Server.Shutdown does: anything that could wake it, a channel or a
 // WaitGroup, would belong to one synctest bubble, and what it waits for may live in another or in
 // none.
 func (f *inflight) waitUntilGone(limit time.Duration, all bool) {
-	for range 100 { // most things end at once
-		if !f.has(all) {
-			return
-		}
-		runtime.Gosched()
-	}
 	for pause := 50 * time.Microsecond; limit > 0 && f.has(all); pause = min(2*pause, 10*time.Millisecond) {
 		<-time.After(pause)
 		limit -= pause

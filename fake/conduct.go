@@ -62,7 +62,6 @@ func checkRules(list []Rule) error {
 
 const (
 	maxViolations = 10_000 // in memory
-	maxNotes      = 10     // names in the violations of one request
 	maxUnknown    = 1_000  // creates of unknown outcome, of one key
 )
 
@@ -108,15 +107,14 @@ func (x *exchange) note(rule Rule, section, detail string) {
 }
 
 func (x *exchange) noteParameters(values url.Values, has ...string) {
-	extra := slices.DeleteFunc(slices.Sorted(maps.Keys(values)),
-		func(name string) bool { return slices.Contains(has, name) })
-	for _, name := range extra[:min(len(extra), maxNotes)] {
-		x.note(RuleUnknownParameter, "4",
-			fmt.Sprintf("%s has no parameter %s", x.route.operation, quote(name)))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(has, name) {
+			x.note(RuleUnknownParameter, "4",
+				fmt.Sprintf("%s has no parameter %s", x.route.operation, quote(name)))
+		}
 	}
 }
 
-// checkConduct checks a request against the responses that its key got before.
 func (x *exchange) checkConduct() {
 	if uri := x.entry.Path; redact.Text(uri, x.srv.keys.known()...) != uri {
 		x.note(RuleKeyExposed, "5", "the URL has an API key in it")

@@ -34,9 +34,7 @@
 //	a response without a rate limit header      Header: http.Header{"X-RateLimit-Limit": nil}
 //	a sequence: a 503, a 429, then a success    two Faults, one after the other
 //
-// [Server.Inject] and [WithFaults] take them. Of several faults, the first matching one that is not
-// used up applies: they apply in the order in which they were injected. [Fault] documents all
-// fields.
+// [Server.Inject] and [WithFaults] take them. Of several faults, the first that fits applies.
 //
 // For an operation that the document does not have, [WithHandler] adds a handler.
 //

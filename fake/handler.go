@@ -46,13 +46,11 @@ func handle(mux *http.ServeMux, pattern string, h http.Handler) {
 	mux.Handle(pattern, h)
 }
 
-// handled returns whether a handler of WithHandler is there for a request.
 func (s *Server) handled(r *http.Request) bool {
 	_, pattern := s.mux.Handler(r)
 	return slices.ContainsFunc(s.config.handlers, func(h patternHandler) bool { return h.pattern == pattern })
 }
 
-// serveHandler is the operation of requests for a handler.
 func (s *Server) serveHandler(x *exchange) response {
 	if x.bodyErr != nil {
 		return refusal(http.StatusBadRequest, "%v", x.bodyErr)

@@ -156,7 +156,6 @@ func (i *Injection) fits(x *exchange) bool {
 	return f.Match == nil || f.Match(x.copyRequest())
 }
 
-// strike decides about one matching request.
 func (i *Injection) strike() bool {
 	l := &i.srv.faults
 	l.mu.Lock()
@@ -172,8 +171,8 @@ func (i *Injection) strike() bool {
 	return true
 }
 
-// unfired describes the injections that never struck. One with a Chance has
-// done its work as soon as a fitting request came.
+// unfired describes the injections that never struck. One with a Chance has done its work as soon
+// as a fitting request came.
 func (l *faultList) unfired() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

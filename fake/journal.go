@@ -60,7 +60,6 @@ func (x *exchange) notify() {
 	}
 }
 
-// record adds the response to a request that has arrived.
 func (x *exchange) record(a *response, now time.Time) {
 	if x.entry != nil {
 		x.noteResponse(a, now)
@@ -115,7 +114,6 @@ func (j *journal) find(seq int) []*Request {
 	return j.entries[i : i+1]
 }
 
-// clear drops all entries and counts on.
 func (j *journal) clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

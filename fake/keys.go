@@ -10,7 +10,6 @@ import (
 	"github.com/petstore/petstore-go/internal/credential"
 )
 
-// keyring holds the API keys that the server knows.
 type keyring struct {
 	clock  *clock
 	unused use // each key begins with a copy
@@ -20,7 +19,6 @@ type keyring struct {
 	texts  []string           // the same keys by their numbers; never changed in place
 }
 
-// apiKey is a key with its plan and its use.
 type apiKey struct {
 	ring    *keyring
 	number  int // from 1, the same for ever
@@ -48,13 +46,10 @@ type use struct {
 // put puts the key on a plan with unused windows, and brings a revoked key back. The caller holds
 // mu.
 func (r *keyring) put(key string, plan Plan) {
-	number := len(r.keys) + 1
-	if known := r.keys[key]; known != nil {
-		number = known.number
-	} else {
+	if r.keys[key] == nil {
 		r.texts = append(slices.Clip(r.texts), key)
 	}
-	r.keys[key] = &apiKey{ring: r, number: number, plan: plan, use: r.unused}
+	r.keys[key] = &apiKey{ring: r, number: slices.Index(r.texts, key) + 1, plan: plan, use: r.unused}
 }
 
 // restart replaces all keys at once: no request finds only a part of them.

@@ -29,7 +29,6 @@ func (s *Server) listPets(x *exchange) response {
 	return response{status: http.StatusOK, contentType: mediaJSON, body: encode(pets)}
 }
 
-// readQuery reads the parameters of listPets.
 func (x *exchange) readQuery(q *query) error {
 	values, err := url.ParseQuery(x.req.URL.RawQuery)
 	if err != nil {

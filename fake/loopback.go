@@ -67,7 +67,6 @@ func (f *inflight) connState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// newHTTPServer returns the net/http server of an entry point.
 func newHTTPServer(h http.Handler) *http.Server {
 	hs := &http.Server{
 		Handler: h,

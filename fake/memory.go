@@ -74,7 +74,6 @@ func (s *Server) newMemoryTransport() *http.Transport {
 	}
 }
 
-// memory is the entry point in memory.
 type memory struct{ srv *Server }
 
 // cancelKey is the key under which the context of a request has its CancelCauseFunc.

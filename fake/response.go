@@ -47,7 +47,6 @@ func (a *response) set(key, value string) {
 	a.extra.Set(key, value)
 }
 
-// apply changes the response as a fault says.
 func (a *response) apply(f *Fault) {
 	a.fault, a.effect = *f, f.effect()
 	if f.Status != 0 {

@@ -41,7 +41,6 @@ const (
 	WireRefuse Wire = "refuse"
 )
 
-// wireRow says what one Wire does.
 type wireRow struct {
 	wire     Wire
 	effect   string                    // in words; empty: the client has all of the response at once
@@ -88,7 +87,6 @@ const interim = "HTTP/1.1 100 Continue\r\n\r\n"
 // hangUp closes a connection, in place of a response, so that the client does not repeat a request.
 func hangUp(w http.ResponseWriter) { _ = passOver(hijack(w)).Close() }
 
-// reset resets a connection in place of a response.
 func reset(w http.ResponseWriter) {
 	c := passOver(hijack(w))
 	if l, ok := c.(interface{ SetLinger(sec int) error }); ok {
@@ -97,7 +95,6 @@ func reset(w http.ResponseWriter) {
 	_ = c.Close()
 }
 
-// sendGarbage sends bytes in place of a response, and closes the connection.
 func sendGarbage(w http.ResponseWriter) {
 	c := hijack(w)
 	_, _ = io.WriteString(c, "\x16\x03\x00these-bytes-are-no-HTTP-response\r\n\r\n") // the client may be gone
@@ -124,7 +121,6 @@ func notConnected(reason error) error {
 	return &net.OpError{Op: "dial", Net: "fake", Addr: link.ServerAddress, Err: reason}
 }
 
-// closedError is why a closed server cannot be reached.
 type closedError struct{}
 
 func (closedError) Error() string { return "fake: the server is closed" }
