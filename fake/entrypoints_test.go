@@ -22,20 +22,6 @@ import (
 )
 
 func TestEntryPoints(t *testing.T) {
-	t.Run("lead to the same service", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		names := []string{"memory", "loopback", "handler"}
-		for i, d := range []entryPoint{viaMemory(t, srv), viaURL(t, srv), viaHandler(t, srv)} {
-			r := d.send(t, create(names[i]))
-			assert.Equal(t, http.StatusCreated, r.status)
-		}
-		require.Len(t, srv.Pets(), 3)
-		for i, p := range srv.Pets() {
-			assert.Equal(t, petstore.Pet{ID: int64(i + 1), Name: names[i], CategoryID: 1}, p)
-		}
-		assert.Len(t, srv.RequestsOf(petstore.OpCreatePet), 3)
-		assert.Equal(t, 3, srv.Usage(srv.APIKey()).Minute)
-	})
 	t.Run("in memory, close the body of a request that is not sent", func(t *testing.T) {
 		srv, d := open(t)
 		srv.Inject(fake.Fault{Wire: fake.WireRefuse})

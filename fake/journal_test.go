@@ -87,13 +87,21 @@ func TestJournal(t *testing.T) {
 				r.Header.Set("Authorization", "gone")
 			}
 		})
-	t.Run("holds as many requests as WithJournal says", func(t *testing.T) {
-		srv, d := open(t, fake.WithJournal(3), fake.WithPlan(fake.Enterprise(0, 0)))
+	t.Run("holds as many requests as WithJournal says, and finds them by their Seq", func(t *testing.T) {
+		srv := fakecontrol.Of(fake.NewTestServer(t, fake.WithJournal(3)))
+		_, found := srv.LastRequest()
+		assert.False(t, found)
 		for range 5 {
-			d.list(t)
+			viaMemory(t, srv.Server).list(t)
 		}
-		require.Len(t, srv.Requests(), 3)
-		assert.Equal(t, 3, srv.Requests()[0].Seq)
+		assert.Len(t, srv.Requests(), 3)
+		for seq, want := range map[int]bool{-1: false, 0: false, 2: false, 3: true, 5: true, 6: false} {
+			r, found := srv.Request(seq)
+			require.Equal(t, want, found, "seq %d", seq)
+			assert.True(t, !found || r.Seq == seq)
+		}
+		last, _ := srv.LastRequest()
+		assert.Equal(t, 5, last.Seq)
 
 		none := fake.NewTestServer(t, fake.WithJournal(0))
 		viaMemory(t, none).list(t)
@@ -125,21 +133,6 @@ func TestJournal(t *testing.T) {
 		for key, want := range map[string]int{fake.DefaultAPIKey: 1, "second-key": 2, "third-key": 3, "unknown-key": 0} {
 			assert.Equal(t, want, fakecontrol.Of(srv).KeyNumber(key), key)
 		}
-	})
-	t.Run("finds a request by its Seq", func(t *testing.T) {
-		srv := fakecontrol.Of(fake.NewTestServer(t, fake.WithJournal(3)))
-		_, found := srv.LastRequest()
-		assert.False(t, found)
-		for range 5 {
-			viaMemory(t, srv.Server).list(t)
-		}
-		for seq, want := range map[int]bool{-1: false, 0: false, 2: false, 3: true, 5: true, 6: false} {
-			r, found := srv.Request(seq)
-			require.Equal(t, want, found, "seq %d", seq)
-			assert.True(t, !found || r.Seq == seq)
-		}
-		last, _ := srv.LastRequest()
-		assert.Equal(t, 5, last.Seq)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,35 +93,28 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-func TestRetryAfter(t *testing.T) {
-	for form, want := range map[fake.RetryAfterForm]string{
-		fake.RetryAfterSeconds: "60",
-		fake.RetryAfterDate:    "Sat, 01 Jan 2000 00:01:00 GMT",
-		fake.RetryAfterAbsent:  "",
+func TestBehaviorOf429(t *testing.T) {
+	for name, c := range map[string]struct {
+		behavior            fake.Behavior
+		retryAfter, content string
+		body                string // its beginning; empty: there is none
+	}{
+		"seconds": {fake.Behavior{RetryAfter: fake.RetryAfterSeconds}, "60", "application/json", `{"code":"rate_limited"`},
+		"date":    {fake.Behavior{RetryAfter: fake.RetryAfterDate}, "Sat, 01 Jan 2000 00:01:00 GMT", "application/json", "{"},
+		"absent":  {fake.Behavior{RetryAfter: fake.RetryAfterAbsent}, "", "application/json", "{"},
+		"empty":   {fake.Behavior{LimitBody: fake.BodyEmpty}, "60", "", ""},
+		"HTML":    {fake.Behavior{LimitBody: fake.BodyHTML}, "60", "text/html; charset=utf-8", "<html>"},
 	} {
-		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{RetryAfter: form}))
-		inBubble(t, fmt.Sprint(form), opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(c.behavior))
+		inBubble(t, name, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			_, r := d.admitted(t)
-			assert.Equal(t, want, r.header.Get("Retry-After"))
+			assert.Equal(t, c.retryAfter, r.header.Get("Retry-After"))
+			assert.Equal(t, c.content, r.header.Get("Content-Type"))
+			assert.True(t, strings.HasPrefix(r.body, c.body) && (c.body == "") == (r.body == ""), r.body)
+			assert.Equal(t, strconv.Itoa(len(r.body)), r.header.Get("Content-Length"))
 			d.list(t)
-			assert.Equal(t, form == fake.RetryAfterAbsent, len(srv.Violations()) == 0)
+			assert.Equal(t, c.retryAfter == "", len(srv.Violations()) == 0)
 		})
-	}
-}
-
-func TestLimitBody(t *testing.T) {
-	for form, want := range map[fake.BodyForm][2]string{
-		fake.BodyError: {"application/json", `{"code":"rate_limited"`},
-		fake.BodyEmpty: {"", ""},
-		fake.BodyHTML:  {"text/html; charset=utf-8", "<html>"},
-	} {
-		throughEveryEntryPoint(t, fmt.Sprint(form), with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{LimitBody: form})),
-			func(t *testing.T, _ *fake.Server, d entryPoint) {
-				_, r := d.admitted(t)
-				assert.Equal(t, want[0], r.header.Get("Content-Type"))
-				assert.Contains(t, r.body, want[1])
-				assert.Equal(t, strconv.Itoa(len(r.body)), r.header.Get("Content-Length"))
-			})
 	}
 }
 

