@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,29 +20,16 @@ import (
 	"github.com/petstore/petstore-go/petstoreredis"
 )
 
-// logBuffer is what a Limiter logs.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
+// logInto returns the option that has a Limiter log into b.
+func logInto(b *bytes.Buffer) petstoreredis.Option {
+	return petstoreredis.WithLogger(slog.New(slog.NewTextHandler(b, nil)))
 }
 
 // lines returns what has been logged since the last time.
-func (b *logBuffer) lines() []string {
+func lines(b *bytes.Buffer) []string {
 	synctest.Wait()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.text.Reset()
-	return strings.Split(strings.TrimSpace(b.text.String()), "\n")
-}
-
-func (b *logBuffer) option() petstoreredis.Option {
-	return petstoreredis.WithLogger(slog.New(slog.NewTextHandler(b, nil)))
+	defer b.Reset()
+	return strings.Split(strings.TrimSpace(b.String()), "\n")
 }
 
 // use makes a call a second for d, and requires that none fails.
@@ -57,25 +43,25 @@ func use(t *testing.T, client *petstore.Client, d time.Duration) {
 
 func TestLimiter_goesOnWithoutRedisAndComesBackWithinSeconds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
-		var log logBuffer
-		service, l := newService(t, 300), r.process(t, log.option())
+		var log bytes.Buffer
+		service, l := newService(t, 300), r.process(t, logInto(&log))
 		client := service.Client(petstore.WithLimiter(l))
 		use(t, client, 30*time.Second)
-		assert.Equal(t, []string{""}, log.lines())
+		assert.Equal(t, []string{""}, lines(&log))
 		for _, outage := range []time.Duration{12 * time.Second, 12 * time.Second, 70 * time.Second} {
 			r.broken.Store(true)
 			use(t, client, outage)
-			lines := log.lines()
-			require.Len(t, lines, 1)
-			assert.Contains(t, lines[0], `level=WARN msg="petstoreredis: redis is away, this process keeps to its share"`)
-			assert.Contains(t, lines[0], "connection refused", "the error of Redis")
-			assert.Contains(t, lines[0], "name="+l.Stats().Name)
+			away := lines(&log)
+			require.Len(t, away, 1)
+			assert.Contains(t, away[0], `level=WARN msg="petstoreredis: redis is away, this process keeps to its share"`)
+			assert.Contains(t, away[0], "connection refused", "the error of Redis")
+			assert.Contains(t, away[0], "name="+l.Stats().Name)
 			assert.True(t, l.Stats().Away)
 			r.broken.Store(false)
 			use(t, client, 3*time.Second)
-			lines = log.lines()
-			require.Len(t, lines, 1)
-			assert.Contains(t, lines[0], `level=INFO msg="petstoreredis: redis is back"`)
+			back := lines(&log)
+			require.Len(t, back, 1)
+			assert.Contains(t, back[0], `level=INFO msg="petstoreredis: redis is back"`)
 			assert.False(t, l.Stats().Away)
 			use(t, client, 12*time.Second)
 		}
@@ -93,9 +79,9 @@ func TestLimiter_anOutageOfAnHourIsFewLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *virtualRedis) {
-				var log logBuffer
+				var log bytes.Buffer
 				service := newService(t, 300)
-				client := service.Client(petstore.WithLimiter(r.process(t, log.option())))
+				client := service.Client(petstore.WithLimiter(r.process(t, logInto(&log))))
 				use(t, client, 10*time.Second)
 				for end := time.Now().Add(time.Hour); time.Now().Before(end); {
 					outage(r, true)
@@ -103,9 +89,9 @@ func TestLimiter_anOutageOfAnHourIsFewLines(t *testing.T) {
 				}
 				outage(r, false)
 				use(t, client, 10*time.Second)
-				lines := log.lines()
-				assert.NotEmpty(t, lines[0])
-				assert.LessOrEqual(t, len(lines), 20)
+				all := lines(&log)
+				assert.NotEmpty(t, all[0])
+				assert.LessOrEqual(t, len(all), 20)
 			})
 		})
 	}
@@ -125,13 +111,13 @@ func TestLimiterAcquire_repliesThatAreNotOfTheScript(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *virtualRedis) {
 				r.reply(reply)
-				var log logBuffer
+				var log bytes.Buffer
 				service := newService(t, 300)
-				client := service.Client(petstore.WithLimiter(r.process(t, log.option())))
+				client := service.Client(petstore.WithLimiter(r.process(t, logInto(&log))))
 				start := time.Now()
 				use(t, client, 30*time.Second)
 				assert.Less(t, time.Since(start), 32*time.Second)
-				line := log.lines()[0]
+				line := lines(&log)[0]
 				if text, isError := strings.CutPrefix(reply, "-"); isError {
 					assert.Contains(t, line, text)
 				} else {

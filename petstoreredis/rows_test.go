@@ -1,6 +1,7 @@
 package petstoreredis_test
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -116,21 +117,14 @@ func older(f *fleet) {
 
 // junk overwrites the pot with another type, with text in its fields, and with numbers without end.
 func junk(f *fleet) {
-	rdb := f.redis.client(f.T)
-	for i := range 3 {
+	for i, spoil := range [][]any{
+		{"set", "junk"}, {"hset", "remaining", "junk", "ends", "nan"}, {"hset", "ends", "1e300", "at", "inf", "window", "-1"},
+	} {
 		f.await(f.limit/4 + i*f.limit*3/4)
-		keys, err := rdb.Keys(f.Context(), "petstore:*").Result()
+		keys, err := f.redis.client(f.T).Keys(f.Context(), "petstore:*").Result()
 		require.NoError(f, err)
 		for _, key := range keys {
-			switch i {
-			case 0:
-				err = rdb.Set(f.Context(), key, "junk", 0).Err()
-			case 1:
-				err = rdb.HSet(f.Context(), key, "remaining", "junk", "ends", "nan").Err()
-			case 2:
-				err = rdb.HSet(f.Context(), key, "ends", "1e300", "at", "inf", "window", "-1").Err()
-			}
-			require.NoError(f, err)
+			f.redis.do(f.T, slices.Insert(spoil, 1, any(key))...)
 		}
 	}
 }
