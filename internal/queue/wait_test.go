@@ -261,13 +261,6 @@ func TestLimiterGate(t *testing.T) {
 
 // maxWait limits the waits for a window or a closed gate, but not those for a response.
 func TestLimiterMaxWait(t *testing.T) {
-	test(t, "0 waits for the response to the first request", func(t *testing.T, l *limiter) {
-		p := l.permit()
-		time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
-		start := time.Now()
-		l.one(ok(60, 58, time.Minute))
-		assert.Equal(t, 300*time.Millisecond, time.Since(start))
-	})
 	test(t, "0 fails immediately if the window is used up", func(t *testing.T, l *limiter) {
 		start := time.Now()
 		l.one(ok(60, 0, 30*time.Second))
@@ -276,14 +269,6 @@ func TestLimiterMaxWait(t *testing.T) {
 			assert.Equal(t, start.Add(31*time.Second), refused.RetryAt)
 			assert.Equal(t, quota.Minute, refused.Scope)
 		}
-	})
-	test(t, "0 fails as soon as the response shows that the window is used up", func(t *testing.T, l *limiter) {
-		p := l.permit()
-		time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 0, time.Minute)) })
-		start := time.Now()
-		_, refused := l.acquire(t.Context(), 0)
-		assert.True(t, refused.RetryAt.After(time.Now()))
-		assert.Equal(t, 300*time.Millisecond, time.Since(start))
 	})
 	test(t, "only the wait for the window counts", func(t *testing.T, l *limiter) {
 		p := l.permit()

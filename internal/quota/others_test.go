@@ -21,10 +21,6 @@ func down(from, n int) []int {
 }
 
 func TestBudgetShare(t *testing.T) {
-	t.Run("six may be in flight while nothing is known about others", func(t *testing.T) {
-		p, _ := newSharedProcess(t, 60)
-		p.admits(6, quota.ForResponse)
-	})
 	t.Run("each two responses that show nobody else double what may be in flight", func(t *testing.T) {
 		for responses, most := range map[int]int{1: 62, 2: 124, 4: 248, 6: 496, 7: 496, 8: 991} {
 			p, reset := newSharedProcess(t, 1000)
@@ -92,7 +88,7 @@ func TestBudgetShare(t *testing.T) {
 			p.blocked()
 		}
 	})
-	t.Run("a late request leaves its place and keeps its reservation", func(t *testing.T) {
+	t.Run("six may be in flight; a late request leaves its place and keeps its reservation", func(t *testing.T) {
 		p, _ := newSharedProcess(t, 60)
 		p.admits(6, quota.ForResponse)
 		assert.Equal(t, p.now.Add(second), p.blocked().Wake)
