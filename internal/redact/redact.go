@@ -29,10 +29,7 @@ func Text(text string, keys ...string) string {
 	if len(text) > maxText {
 		text = text[:maxText] + ellipsis
 	}
-	if len(keys) > 1 { // the longest first, since a key may begin with another
-		keys = slices.SortedFunc(slices.Values(keys), func(a, b string) int { return len(b) - len(a) })
-	}
-	for _, key := range keys {
+	for _, key := range longestFirst(keys) {
 		if len(key) >= MinKey {
 			text = without(text, key)
 		}
@@ -68,6 +65,7 @@ func Error(err error, key string) error {
 // Header returns h without the keys in its names and values: h itself if they are not in it, a copy
 // otherwise.
 func Header(h http.Header, keys ...string) http.Header {
+	keys = longestFirst(keys)
 	if !repeats(h, keys) {
 		return h
 	}
@@ -79,6 +77,14 @@ func Header(h http.Header, keys ...string) http.Header {
 		}
 	}
 	return clean
+}
+
+// longestFirst returns keys in an order in which none is a part of a later one.
+func longestFirst(keys []string) []string {
+	if len(keys) < 2 {
+		return keys
+	}
+	return slices.SortedFunc(slices.Values(keys), func(a, b string) int { return len(b) - len(a) })
 }
 
 func repeats(h http.Header, keys []string) bool {
@@ -99,10 +105,10 @@ func repeats(h http.Header, keys []string) bool {
 // changes the case of names.
 func headerName(name string, keys []string) string {
 	plain := unescaped(name)
-	for i := range plain {
-		for _, key := range keys {
-			if end := i + len(key); len(key) >= MinKey && end <= len(plain) && strings.EqualFold(plain[i:end], key) {
-				return http.CanonicalHeaderKey(plain[:i] + "Redacted" + headerName(plain[end:], keys))
+	for _, key := range keys {
+		for end := len(key); len(key) >= MinKey && end <= len(plain); end++ {
+			if start := end - len(key); strings.EqualFold(plain[start:end], key) {
+				return http.CanonicalHeaderKey(headerName(plain[:start], keys) + "Redacted" + headerName(plain[end:], keys))
 			}
 		}
 	}
@@ -157,7 +163,7 @@ var (
 // unescaped resolves the escapes of JSON and URLs for the characters that a key may have, once.
 // What was JSON stays JSON.
 func unescaped(text string) string {
-	if !strings.ContainsAny(text, `%\`) { // nearly always, and then there is nothing to allocate
+	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '\\') < 0 { // nearly always
 		return text
 	}
 	return escape.ReplaceAllStringFunc(text, func(e string) string {

@@ -109,6 +109,10 @@ func TestHeader(t *testing.T) {
 	several := http.Header{"X-Secret-Key-1234-Other-Key": {key, "Other-Key"}}
 	assert.Equal(t, http.Header{"X-Redacted-Redacted": {Mark, Mark}}, Header(several, "other-key", key, "Other-Key", "short"))
 
+	within := http.Header{"X-Other-Key-1": {"yes"}, "X-My-Other-Key": {"yes"}}
+	assert.Equal(t, http.Header{"X-Redacted": {"yes", "yes"}}, Header(within, "other-key", "other-key-1", "my-other-key"))
+	assert.Equal(t, http.Header{"X-Redacted": {"yes"}}, Header(http.Header{"X-Redacted": {"yes"}}, "redacted"))
+
 	clean := http.Header{"Date": {"today"}}
 	Header(clean, key).Set("Date", "tomorrow")
 	assert.Equal(t, "tomorrow", clean.Get("Date"), "without the key there is no copy")
