@@ -18,7 +18,6 @@ import (
 type loop struct {
 	client   retryablehttp.Client
 	http     http.Client
-	request  retryablehttp.Request
 	response http.Response // what the loop sees of the last one
 }
 
@@ -37,9 +36,9 @@ func (k *call) run() error {
 	l.client.ErrorHandler = retryablehttp.PassthroughErrorHandler
 	// The loop waits with this context. Each attempt has another one, which WithStop does not end.
 	req := http.Request{Method: k.operation.method, URL: &k.url, Header: noHeader}
-	l.request.Request = req.WithContext(k.waits)
 	defer k.finishPause()
-	_, err := l.client.Do(&l.request) // the response has no body; see sender
+	// The response has no body; see sender.
+	_, err := l.client.Do(&retryablehttp.Request{Request: req.WithContext(k.waits)})
 	p := &k.progress
 	switch {
 	case p.refused != nil:
@@ -62,7 +61,7 @@ var noHeader = make(http.Header)
 func (k *call) decide(context.Context, *http.Response, error) (bool, error) {
 	p := &k.progress
 	p.plan = retry.Plan{}
-	if p.refused != nil || p.last == nil || p.last.ended != nil {
+	if p.refused != nil || p.last == nil || p.last.ended != nil || p.last.succeeded() {
 		return false, nil
 	}
 	p.plan = k.planAfter(p.last)

@@ -60,7 +60,6 @@ type attempt struct {
 	permit   Permit    // nil once it is released
 	lockouts uint64    // keyState.lockout.count when the attempt asked for the permit
 	ready    time.Time // when it got the permit
-	request  *http.Request
 	wire     wire.Record
 	guard    *wire.Guard // nil if the request does not go over HTTP/2
 
@@ -99,10 +98,10 @@ func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, oute
 	var observation Observation               // not tried
 	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
 	k := a.call
-	k.client.trace.AttemptStart(k.ctx, k.describe())
-	a.prepare(ctx, cancel, outer)
+	k.client.trace.AttemptStart(k.ctx, a.seen)
+	req := a.prepare(ctx, cancel, outer)
 	observation = Observation{Delivery: DeliveryNoResponse, Sent: a.ready}
-	resp, err := a.transport() // readBody closes it
+	resp, err := a.transport(req) // readBody closes it
 	a.sent = a.wire.MayHaveSent(err)
 	if err == nil {
 		a.observe(resp)
@@ -125,37 +124,38 @@ func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, oute
 
 // transport sends the request. Over HTTP/2, another goroutine does it, because a server can make
 // net/http hang for ever; over HTTP/1 that would only cost time.
-func (a *attempt) transport() (*http.Response, error) {
+func (a *attempt) transport(req *http.Request) (*http.Response, error) {
 	shared := a.call.client.shared
 	if !shared.http2.Load() {
-		return wire.CheckResponse(shared.transport(a.request))
+		return wire.CheckResponse(shared.transport(req))
 	}
 	a.guard = new(wire.Guard)
-	return a.guard.RoundTrip(shared.transport, a.request)
+	return a.guard.RoundTrip(shared.transport, req)
 }
 
-// prepare makes the request of a from that of the loop: with the attempt's context, the header, the
-// key, the cookies and a body that records whether it was read. Requests share the values of
-// headers. The capacity of each value is its length, so that appending to one does not change
-// another.
-func (a *attempt) prepare(ctx context.Context, cancel context.CancelFunc, outer *http.Request) {
+// prepare returns the request of a, made from that of the loop: with the attempt's context, the
+// header, the key, the cookies and a body that records whether it was read. Requests share the
+// values of headers. The capacity of each value is its length, so that appending to one does not
+// change another.
+func (a *attempt) prepare(ctx context.Context, cancel context.CancelFunc, outer *http.Request) *http.Request {
 	k := a.call
-	a.wire.Begin(&k.client.shared.sends, k.operation.repeatable, k.body)
-	a.request = outer.WithContext(a.wire.Watch(ctx, cancel, &k.url))
-	a.request.Host = k.url.Host
-	a.wire.SetBody(a.request)
+	a.wire.Transport, a.wire.Repeatable = &k.client.shared.sends, k.operation.repeatable
+	req := outer.WithContext(a.wire.Watch(ctx, cancel, &k.url))
+	req.Host = k.url.Host
+	a.wire.SetBody(req, k.body)
 	h := maps.Clone(k.client.shared.headers) // faster than filling a new map
 	maps.Copy(h, k.config.header)
 	h["Authorization"] = a.key.Header()
 	if k.body != nil {
 		h["Content-Type"] = h["Accept"]
 	}
-	a.request.Header = h
+	req.Header = h
 	if jar := a.keyState.jar; jar != nil {
 		for _, cookie := range jar.Cookies(&k.url) {
-			a.request.AddCookie(cookie)
+			req.AddCookie(cookie)
 		}
 	}
+	return req
 }
 
 // observe records the status and the headers of the response.
@@ -219,7 +219,7 @@ func (a *attempt) fail(ctx context.Context, err error) {
 		a.err = a.call.attemptTimeout()
 	default:
 		if a.response.StatusCode == 0 { // else the error has cut off the body
-			a.failure = a.wire.KindOf(err, a.request, a.sent)
+			a.failure = a.wire.KindOf(err, &a.call.url, a.sent)
 		}
 		a.err = foreign(redact.Error(wire.Cause(err), a.key.Secret()))
 	}

@@ -29,12 +29,12 @@ type Facts struct {
 // Plan is the decision about the next request of a call.
 type Plan struct {
 	Again     bool          // there is one
-	Pause     time.Duration // wait before it: backoff, and the Retry-After of a 503
 	Asked     bool          // the service asked for Pause
-	NotBefore time.Time     // earliest time of the request after a 429
 	TooLong   bool          // there is none, because the Retry-After of a 503 is too long
 	Costs     bool          // it takes one of the Tokens
 	NoTokens  bool          // there is none, because there is no token; the caller sets it
+	Pause     time.Duration // wait before it: backoff, and the Retry-After of a 503
+	NotBefore time.Time     // earliest time of the request after a 429
 }
 
 // Decide returns the plan after a request. A wait must end before the deadline and, if the service

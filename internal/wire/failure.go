@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"net/http"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -13,10 +12,10 @@ import (
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
-// KindOf classifies the error of the request r, which got no response.
-func (w *Record) KindOf(err error, r *http.Request, sent bool) retry.Failure {
+// KindOf classifies the error of a request to u, which got no response.
+func (w *Record) KindOf(err error, u *url.URL, sent bool) retry.Failure {
 	switch kind := KindOf(err); {
-	case w.refusedByProxy(err, r):
+	case w.refusedByProxy(err, u):
 		return retry.Permanent
 	case kind == retry.Protocol && !sent: // a proxy's response to CONNECT
 		return retry.Permanent

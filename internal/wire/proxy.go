@@ -25,7 +25,7 @@ func (e *proxyError) Error() string {
 // is sent again may lock the account of the proxy's user. The error of a transport without
 // CheckConnect has only the words of the status, and the proxy may choose others. The error of a
 // dial to a proxy is another one, a *net.OpError.
-func (w *Record) refusedByProxy(err error, r *http.Request) bool {
+func (w *Record) refusedByProxy(err error, u *url.URL) bool {
 	if refused, ok := errors.AsType[*proxyError](err); ok {
 		return !retry.Status(refused.statusCode).Again
 	}
@@ -39,7 +39,7 @@ func (w *Record) refusedByProxy(err error, r *http.Request) bool {
 		return !retry.Status(code).Again
 	}
 	_, network := errors.AsType[net.Error](err)
-	return !network && w.asked.Load() && !w.connected.Load() && w.goesThroughProxy(r.URL)
+	return !network && w.asked.Load() && !w.connected.Load() && w.goesThroughProxy(u)
 }
 
 // statusOf returns the status of an error whose words are given, 0 if they are others.

@@ -58,9 +58,9 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 		body = []byte(`{"name":"Rex"}`)
 	}
 	var record wire.Record
-	record.Begin(&c.sends, method == http.MethodGet, body)
+	record.Transport, record.Repeatable = &c.sends, method == http.MethodGet
 	r = r.WithContext(record.Watch(ctx, cancel, c.url))
-	record.SetBody(r)
+	record.SetBody(r, body)
 	resp, err := wire.CheckResponse(c.transport.RoundTrip(r)) // it is closed below
 	o.err, o.sent = err, record.MayHaveSent(err)
 	if err == nil {
@@ -72,7 +72,7 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 	if record.Repeated() {
 		o.err = wire.ErrNotRepeated
 	}
-	o.kind = record.KindOf(o.err, r, o.sent)
+	o.kind = record.KindOf(o.err, r.URL, o.sent)
 	return o
 }
 

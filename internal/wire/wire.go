@@ -19,16 +19,17 @@ import (
 // read. So a write has no GetBody, and its context ends when net/http gets a second connection for
 // it after it wrote its header to the first. That a read is repeated does no harm.
 type Record struct {
-	transport  *Transport
-	repeatable bool   // sending it again has no further effect
-	content    []byte // of the body; nil for none
-	body       requestBody
-	asked      atomic.Bool  // hook: the transport asked for a connection
-	connected  atomic.Bool  // hook: the transport got a connection
-	reused     atomic.Bool  // hook: one of the connections had been used before
-	written    atomic.Int32 // hook: number of headers written, minus that of responses
-	repeated   atomic.Bool  // net/http was about to send the request again
-	hooks      httptrace.ClientTrace
+	Transport  *Transport // sends the request
+	Repeatable bool       // sending it again has no further effect
+
+	hasBody   bool // the request has one, which is body
+	body      requestBody
+	asked     atomic.Bool  // hook: the transport asked for a connection
+	connected atomic.Bool  // hook: the transport got a connection
+	reused    atomic.Bool  // hook: one of the connections had been used before
+	written   atomic.Int32 // hook: number of headers written, minus that of responses
+	repeated  atomic.Bool  // net/http was about to send the request again
+	hooks     httptrace.ClientTrace
 }
 
 // requestBody is the body of a write. It records whether it was read.
@@ -44,23 +45,17 @@ func (b *requestBody) Read(p []byte) (int, error) {
 
 func (b *requestBody) Close() error { return nil }
 
-// Begin sets what w is about: a request that t will send, with a body or nil. repeatable is whether
-// sending it again has no further effect. It must be called first.
-func (w *Record) Begin(t *Transport, repeatable bool, body []byte) {
-	w.transport, w.repeatable, w.content = t, repeatable, body
-}
-
-// SetBody sets the body of r. For an http.Transport, the body has a type that net/http knows to be
-// in memory, so that it writes header and body together.
-func (w *Record) SetBody(r *http.Request) {
+// SetBody sets the body of r, nil for none. For an http.Transport, the body has a type that net/http
+// knows to be in memory, so that it writes header and body together.
+func (w *Record) SetBody(r *http.Request, content []byte) {
 	r.Body, r.GetBody = nil, nil
-	if w.content == nil {
+	if w.hasBody = content != nil; !w.hasBody {
 		return
 	}
-	w.body.reader.Reset(w.content)
-	r.ContentLength = int64(len(w.content))
+	w.body.reader.Reset(content)
+	r.ContentLength = w.body.reader.Size()
 	r.Body = &w.body
-	if w.transport.plain {
+	if w.Transport.plain {
 		r.Body = io.NopCloser(&w.body.reader)
 	}
 }
@@ -68,7 +63,7 @@ func (w *Record) SetBody(r *http.Request) {
 // Watch returns the context of a request to u, which is ctx or, for a write and through a proxy,
 // derived from it. cancel ends ctx.
 func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, u *url.URL) context.Context {
-	if w.repeatable && !w.goesThroughProxy(u) {
+	if w.Repeatable && !w.goesThroughProxy(u) {
 		return ctx
 	}
 	w.hooks = httptrace.ClientTrace{
@@ -77,7 +72,7 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, u *url.UR
 			if info.Reused {
 				w.reused.Store(true)
 			}
-			if w.connected.Swap(true) && !w.repeatable && w.written.Load() > 0 {
+			if w.connected.Swap(true) && !w.Repeatable && w.written.Load() > 0 {
 				w.repeated.Store(true)
 				cancel() // net/http looks at the context before it writes
 			}
@@ -100,7 +95,7 @@ func (w *Record) MayHaveSent(err error) bool {
 	switch {
 	case err == nil:
 		return true
-	case w.repeatable:
+	case w.Repeatable:
 		return w.connected.Load() || !w.asked.Load() && !neverConnected(err)
 	case w.handshakeFailed(err):
 		return false
@@ -116,11 +111,11 @@ func (w *Record) mayHaveWritten(err error) bool {
 	switch {
 	case w.connected.Load(), w.body.read.Load():
 		return true
-	case w.transport.plain: // it asks for a connection unless the request is that of a registered protocol
-		return !w.asked.Load() && !w.transport.own
-	case w.content == nil: // it may have been sent in another context, without hooks
+	case w.Transport.plain: // it asks for a connection unless the request is that of a registered protocol
+		return !w.asked.Load() && !w.Transport.own
+	case !w.hasBody: // it may have been sent in another context, without hooks
 		return true
-	case w.transport.traceable:
+	case w.Transport.traceable:
 		return false
 	}
 	return !w.asked.Load() && !neverConnected(err)
@@ -129,7 +124,7 @@ func (w *Record) mayHaveWritten(err error) bool {
 // handshakeFailed reports whether the handshake of the only connection failed after the client took
 // it for done.
 func (w *Record) handshakeFailed(err error) bool {
-	certain := w.transport.plain || w.transport.traceable && w.content != nil
+	certain := w.Transport.plain || w.Transport.traceable && w.hasBody
 	return certain && w.connected.Load() && !w.reused.Load() && refusedClient(err)
 }
 
@@ -158,9 +153,9 @@ func CheckResponse(resp *http.Response, err error) (*http.Response, error) {
 }
 
 func (w *Record) goesThroughProxy(u *url.URL) bool {
-	if w.transport.proxy == nil {
+	if w.Transport.proxy == nil {
 		return false
 	}
-	proxy, err := w.transport.proxy(&http.Request{URL: u})
+	proxy, err := w.Transport.proxy(&http.Request{URL: u})
 	return err == nil && proxy != nil
 }

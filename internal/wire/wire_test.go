@@ -23,8 +23,7 @@ func TestRepetition(t *testing.T) {
 		{"sees a repetition after such a response", "crwcwc", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var w Record
-			w.Begin(new(Transport), false, nil)
+			w := Record{Transport: new(Transport)}
 			ctx, cancel := context.WithCancel(t.Context())
 			hooks := httptrace.ContextClientTrace(w.Watch(ctx, cancel, nil))
 			for _, hook := range c.hooks {
