@@ -22,8 +22,7 @@ func WithBackground() CallOption {
 }
 
 // RetryPolicy sets how often a call is retried and with which backoff; the package documentation
-// has the table of what is retried. A zero field means its default, so the zero RetryPolicy is the
-// default.
+// has the table of what is retried. A zero field means its default.
 type RetryPolicy struct {
 	// MaxAttempts is the largest number of requests per call, including the first. The default is
 	// 4; 1 means no retry.
@@ -47,20 +46,16 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 // WithMaxWait limits the time that a call waits for a new window or the end of a lockout, over all
 // its attempts. The default is 2 minutes and 2 seconds, for two windows. A call that would have to
 // wait longer fails immediately with a [*RateLimitError]. The limit also applies to the Retry-After
-// of each 503.
-//
-// The wait for the responses to requests in flight does not count, so that a call with 0 may wait
-// for these; see [NewLimiter]. The end of the call's context ends each wait.
+// of each 503, but not to the wait for the responses to requests in flight; see [NewLimiter].
 func WithMaxWait(d time.Duration) CallOption {
-	return forCall("WithMaxWait", when(d < 0, isNegative), func(c *callConfig) { c.maxWait = d })
+	return forCall("WithMaxWait", when(d < 0, "is negative"), func(c *callConfig) { c.maxWait = d })
 }
 
 // WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
-// body. The default is 30 seconds; 0 means that only the context limits it. It does not limit the
-// waits between attempts; [WithCallTimeout] does. The error of an attempt that takes longer matches
-// [ErrTimeout].
+// body, without the waits between attempts. The default is 30 seconds; 0 means that only the
+// context limits it. The error of an attempt that takes longer matches [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
-	return forCall("WithAttemptTimeout", when(d < 0, isNegative), func(c *callConfig) { c.attemptTimeout = d })
+	return forCall("WithAttemptTimeout", when(d < 0, "is negative"), func(c *callConfig) { c.attemptTimeout = d })
 }
 
 // WithCallTimeout limits each call with all its attempts and waits, as if its context had that
@@ -68,7 +63,7 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 // [*RateLimitError]. A call that is not done in time fails with an error that matches [ErrTimeout]
 // and [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
-	return forCall("WithCallTimeout", when(d < 0, isNegative), func(c *callConfig) { c.callTimeout = d })
+	return forCall("WithCallTimeout", when(d < 0, "is negative"), func(c *callConfig) { c.callTimeout = d })
 }
 
 // WithHeader sets a header of the requests, but none that the Client itself sets or relies on:
@@ -107,12 +102,6 @@ func (o clientOption) applyClient(c *clientConfig) error { return o(c) }
 type callOption struct{ Option }
 
 func (callOption) mayDifferByCall() {}
-
-// What is wrong with the values of options.
-const (
-	isNil      = "is nil"
-	isNegative = "is negative"
-)
 
 // forClient returns an option that sets something; an invalid one if it has a problem.
 func forClient(name, problem string, set func(*clientConfig)) Option {
@@ -175,7 +164,7 @@ func argumentError(operation, argument, reason string) error {
 func apply[O Option](c *clientConfig, opts []O) error {
 	for i, opt := range opts {
 		if any(opt) == nil {
-			return invalid(fmt.Sprintf("option %d", i+1), isNil)
+			return invalid(fmt.Sprintf("option %d", i+1), "is nil")
 		}
 		if err := opt.applyClient(c); err != nil {
 			return err

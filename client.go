@@ -159,10 +159,9 @@ func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 	return transport, closeIdle, nil
 }
 
-// ForKey returns a client with another key, which must be a bearer token, and the same transport,
-// limiter and options, for a program with many keys: its clients then share one pool of
-// connections. They share neither cookies nor what is recorded about a key. It replaces the
-// function of [WithAPIKeyFunc], if there is one.
+// ForKey returns a client with another key in place of that of c, or of the function of
+// [WithAPIKeyFunc], and the same transport, limiter and options, for a program with many keys. The
+// clients share neither cookies nor what is recorded about a key.
 func (c *Client) ForKey(apiKey string) (*Client, error) {
 	if c == nil || c.shared == nil {
 		return nil, argumentError("ForKey", "Client", "was not made by NewClient")
@@ -179,8 +178,8 @@ func (c *Client) ForKey(apiKey string) (*Client, error) {
 }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares
-// with the clients of [Client.ForKey], and of the clones of it that [WithTransport] returned. It
-// does nothing to the transport of [WithHTTPClient]. The client remains usable.
+// with the clients of [Client.ForKey], and of the clones of it that [WithTransport] returned, but
+// not those of [WithHTTPClient]. The client remains usable.
 func (c *Client) CloseIdleConnections() {
 	if c == nil || c.shared == nil {
 		return
@@ -190,9 +189,9 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-// RateLimit returns the most recent rate limit known for the client's key, or for the key that it
-// used last if [WithAPIKeyFunc] returns several; also from responses to other clients that share
-// its [Limiter]. It returns the zero RateLimit before the first response. It sends nothing.
+// RateLimit returns the most recent rate limit known for the client's key, of several keys for that
+// used last, also from responses to other clients that share its [Limiter]; the zero RateLimit
+// before the first response.
 func (c *Client) RateLimit() RateLimit {
 	id := c.keyID()
 	switch {
@@ -216,8 +215,7 @@ func (c *Client) keyID() string {
 // ReopenLimit lets the next call of each key that the client used send one request although the
 // limiter has closed the key, for instance after a ban was lifted or a higher plan was bought. It
 // sends nothing by itself. It has no effect on an open key, without a limiter, or with a [Limiter]
-// that has no Reopen. A program may call it on each refusal: each time, at most one request goes
-// ahead.
+// that has no Reopen.
 func (c *Client) ReopenLimit() {
 	if c.keyID() == "" {
 		return

@@ -10,7 +10,6 @@ import (
 	"github.com/petstore/petstore-go/internal/credential"
 )
 
-// The environment variables that NewClientFromEnv reads.
 const (
 	envBaseURL    = "PETSTORE_BASE_URL"
 	envAPIKey     = "PETSTORE_API_KEY"
@@ -21,15 +20,14 @@ const (
 
 // NewClientFromEnv is [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
 // PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which is read by [APIKeyFile]: again
-// for each request. It is an error to set both. With [WithAPIKeyFunc] neither is needed. Each
-// error matches [ErrInvalidArgument] and names the variable, but never repeats its value.
+// for each request. It is an error to set both; with [WithAPIKeyFunc] neither is needed. Each error
+// matches [ErrInvalidArgument] and names the variable, but never repeats its value.
 //
 // PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
 // effect of WithLimiter(NewLimiter([Processes](n))), unless opts have a [WithLimiter].
 //
-// PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for test deployments without a
-// certificate. The key is then sent unencrypted, so never set it together with the key of a real
-// service.
+// PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for tests: the key is then sent
+// unencrypted.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	config, err := newClientConfig(append([]Option{clientOption(applyEnv)}, opts...))
 	if err != nil {
@@ -97,10 +95,9 @@ func (e *keyFileError) Unwrap() []error { return []error{e.error, e.reason} }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a regular file of at
 // most 64 KiB, or a link to one, each time that it is called. White space around the key is
-// ignored. Its errors say what is wrong, such as "no such file or directory", and match it, such as
-// [io/fs.ErrNotExist]. They never repeat the path, because a user may have put the key itself there
-// by mistake. The function is safe for concurrent use. A program that replaces the file should do
-// so by renaming another one, so that no call finds it half written.
+// ignored. Its errors match what is wrong, such as [io/fs.ErrNotExist], and never repeat the path,
+// because a user may have put the key itself there by mistake. A program that replaces the file
+// should do so by renaming another one, so that no call finds it half written.
 func APIKeyFile(path string) func(context.Context) (string, error) {
 	return credential.NewFile(path).Key
 }

@@ -11,23 +11,12 @@ import (
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
-// The defaults of a Client.
-const (
-	// A window of the plans lasts one minute, and its Reset has a grain of a second: this lets a
-	// call wait for the next window, and for one more if others use up that one.
-	defaultMaxWait = 2 * (time.Minute + time.Second)
-	// A response that takes longer than 30 seconds is taken for lost.
-	defaultAttemptTimeout = 30 * time.Second
-	// 10 MiB: about 100,000 pets of 100 bytes, where the document allows 100.
-	defaultMaxResponseBytes = 10 << 20
-)
-
 // WithHTTPClient makes the Client send through hc's Transport, for which the rules of
 // [WithTransport] hold, and keep cookies in hc's Jar; each key after the first has a jar of its
 // own. The Client does not change hc, and never follows redirects. hc.Timeout, if set, limits each
 // attempt, not the whole call; the shorter of hc.Timeout and [WithAttemptTimeout] applies.
 func WithHTTPClient(hc *http.Client) Option {
-	return forClient("WithHTTPClient", when(hc == nil, isNil), func(c *clientConfig) { c.httpClient = hc })
+	return forClient("WithHTTPClient", when(hc == nil, "is nil"), func(c *clientConfig) { c.httpClient = hc })
 }
 
 // WithLogger makes the Client log to l. The messages, levels and attributes are stable:
@@ -75,7 +64,7 @@ func WithUserAgent(product string) Option {
 // in its context. If f then returns another key, the client sends the request again with that key,
 // also a create, which the service has not carried out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return forClient("WithAPIKeyFunc", when(f == nil, isNil), func(c *clientConfig) { c.keyFunc = f })
+	return forClient("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *clientConfig) { c.keyFunc = f })
 }
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
@@ -101,15 +90,10 @@ func WithLimiter(l Limiter) Option {
 // WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
 // between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
 // or begins then fails with a [*TransportError] that matches [ErrStopped] and the [context.Cause]
-// of ctx. Requests on their way finish, unless the call's own context ends:
-//
-//	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-//	defer cancel()
-//	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithStop(stop))
-//	...
-//	result, err := client.CreatePet(context.Background(), pet) // not with stop
+// of ctx. Requests on their way finish, unless the call's own context ends: do not give ctx to
+// calls, too. See examples/stop.
 func WithStop(ctx context.Context) Option {
-	return forClient("WithStop", when(ctx == nil, isNil), func(c *clientConfig) { c.stop = ctx })
+	return forClient("WithStop", when(ctx == nil, "is nil"), func(c *clientConfig) { c.stop = ctx })
 }
 
 // WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
@@ -131,7 +115,9 @@ func WithStop(ctx context.Context) Option {
 // so that net/http does not repeat it. A transport that keeps the body, as the RoundTripper of
 // go-retryablehttp does, must not retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return forClient("WithTransport", when(wrap == nil, isNil), func(c *clientConfig) { c.wraps = append(c.wraps, wrap) })
+	return forClient("WithTransport", when(wrap == nil, "is nil"), func(c *clientConfig) {
+		c.wraps = append(c.wraps, wrap)
+	})
 }
 
 // WithTrace makes the Client call the functions of a copy of t during each call. With several
@@ -141,19 +127,23 @@ func WithTrace(t *ClientTrace) Option {
 	if t != nil {
 		trace = *t
 	}
-	return forClient("WithTrace", when(t == nil, isNil), func(c *clientConfig) { c.traces = append(c.traces, &trace) })
+	return forClient("WithTrace", when(t == nil, "is nil"), func(c *clientConfig) {
+		c.traces = append(c.traces, &trace)
+	})
 }
 
 // newClientConfig returns the defaults with opts applied.
 func newClientConfig(opts []Option) (*clientConfig, error) {
 	c := &clientConfig{
-		maxResponseBytes: defaultMaxResponseBytes,
+		maxResponseBytes: 10 << 20, // about 100,000 pets of 100 bytes, where the document allows 100
 		limiter:          NewLimiter(),
 		stop:             context.Background(), // never ends
 		call: callConfig{
-			retry:          retry.Policy{}.WithDefaults(),
-			maxWait:        defaultMaxWait,
-			attemptTimeout: defaultAttemptTimeout,
+			retry: retry.Policy{}.WithDefaults(),
+			// A window of the plans lasts one minute, and its Reset has a grain of a second: this
+			// lets a call wait for the next window, and for one more if others use up that one.
+			maxWait:        2 * (time.Minute + time.Second),
+			attemptTimeout: 30 * time.Second, // a response that takes longer is taken for lost
 		},
 	}
 	return c, apply(c, opts)
