@@ -184,8 +184,10 @@ func TestClientForKey(t *testing.T) {
 		other, err := client.ForKey(fmt.Sprintf("key-%d", n))
 		require.NoError(t, err)
 		group.Go(func() { assert.NoError(t, list(other)) })
+		if n%100 == 99 {
+			group.Wait() // a process may have no more than a few hundred connections
+		}
 	}
-	group.Wait()
 	assert.LessOrEqual(t, server.Usage("key-7").Minute, 1)
 	assert.Eventually(t, func() bool { return open.Load() <= 64 }, 10*time.Second, time.Millisecond)
 	client.CloseIdleConnections() // TestMain looks for goroutines
