@@ -65,7 +65,7 @@ func TestFaultAfterCommit(t *testing.T) {
 		throughEveryEntryPoint(t, string(wire), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			if wire == fake.WireStall {
 				require.ErrorIs(t, d.giveUpOn(t, srv, f, create("Rex")), context.Canceled)
-				assert.Eventually(t, func() bool { return len(srv.Pets()) == 1 }, 5*time.Second, time.Millisecond)
+				assert.Eventually(t, func() bool { return len(srv.Pets()) == 1 }, time.Minute, time.Millisecond)
 				return
 			}
 			f.Body = []byte("a")

@@ -81,7 +81,7 @@ func dialRaw(t *testing.T, base string) net.Conn {
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", u.Host)
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	return conn
 }
 

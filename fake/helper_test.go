@@ -174,7 +174,7 @@ func (d entryPoint) giveUpOn(t testing.TB, srv *fake.Server, f fake.Fault, q req
 	}
 	injected := srv.Inject(f)
 	_, err := d.do(q.build(t, d.base).WithContext(ctx))
-	assert.Eventually(t, func() bool { return injected.Fired() == 1 }, 5*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool { return injected.Fired() == 1 }, time.Minute, time.Millisecond)
 	return err
 }
 

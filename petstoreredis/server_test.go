@@ -62,7 +62,7 @@ func (s *redisServer) start(t testing.TB) {
 	s.cmd = exec.Command(s.program, s.args...)
 	require.NoError(t, s.cmd.Start())
 	rdb := s.client(t)
-	require.Eventually(t, func() bool { return rdb.Ping(t.Context()).Err() == nil }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return rdb.Ping(t.Context()).Err() == nil }, time.Minute, 20*time.Millisecond)
 }
 
 // stop kills it: it has no time to write anything.

@@ -70,7 +70,7 @@ func TestOnRedisCluster(t *testing.T) {
 	require.Eventually(t, func() bool {
 		info, err := server.client(t).ClusterInfo(t.Context()).Result()
 		return err == nil && strings.Contains(info, "cluster_state:ok")
-	}, 30*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	useUp(t, rdb)
 }
 

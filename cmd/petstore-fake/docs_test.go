@@ -51,7 +51,7 @@ func shell(t *testing.T, commands string) string {
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(command(t, nil).Path, filepath.Join(dir, "petstore-fake")))
 	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", commands)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), asProgram, "PATH="+dir+":"+os.Getenv("PATH"))
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), asProgram, "no_proxy=*", "PATH="+dir+":"+os.Getenv("PATH"))
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	return string(out)

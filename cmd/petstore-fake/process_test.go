@@ -67,7 +67,7 @@ func TestProcess(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_ = cmd.Process.Signal(syscall.SIGTERM) // an error says that it is gone
 			return len(gone) == 1
-		}, grace/2, 5*time.Millisecond)
+		}, time.Minute, 5*time.Millisecond)
 		require.Error(t, <-gone)
 		assert.Equal(t, -1, cmd.ProcessState.ExitCode(), "ended by the signal")
 		assert.Error(t, <-ended)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -184,7 +186,7 @@ func stalled(t *testing.T, host string, requests int) <-chan error {
 		_, text, err := call(t, host, "GET", "/_fake/requests?status=0", "")
 		assert.NoError(t, err)
 		return strings.Count(text, `"seq":`) == requests
-	}, 5*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	return ended
 }
 
@@ -194,9 +196,26 @@ func TestServe_end(t *testing.T) {
 		conformance.Run(t, conformance.Target{
 			BaseURL: "http://" + r.host + "/v1", APIKey: "fake-api-key", HTTPClient: keepingClient(t),
 		})
-		begun := time.Now()
 		assert.Equal(t, exitOK, r.stop())
-		assert.Less(t, time.Since(begun), grace, "nothing is open but connections that are kept")
+	})
+	t.Run("at once if nothing is open but a connection that is kept", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			i, l := newTestInstance(t), make(memoryListener, 1)
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() { ended <- i.serve(ctx, l, newServer(i, io.Discard)) }()
+			client := keepingClient(t)
+			client.Transport.(*http.Transport).DialContext = l.dial
+			resp, err := client.Do(requestTo(t, "127.0.0.1:4010", "GET", "/v1/pets", ""))
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, resp.Body)
+			require.NoError(t, errors.Join(err, resp.Body.Close()))
+			begun := time.Now()
+			stop()
+			require.NoError(t, <-ended)
+			assert.Less(t, time.Since(begun), grace)
+		})
 	})
 	t.Run("with open requests and streams", func(t *testing.T) {
 		r := start(t, "-fault", "wire=stall", "-fault", "delay=1h")
@@ -211,6 +230,26 @@ func TestServe_end(t *testing.T) {
 		assert.NoError(t, err, "it ended, and was not broken off")
 	})
 }
+
+// memoryListener is a port in memory.
+type memoryListener chan net.Conn
+
+func (l memoryListener) dial(context.Context, string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	l <- server
+	return client, nil
+}
+
+func (l memoryListener) Accept() (net.Conn, error) {
+	if conn, ok := <-l; ok {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (l memoryListener) Close() error { close(l); return nil }
+
+func (l memoryListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 func TestStrict(t *testing.T) {
 	for _, reset := range []bool{false, true} {
@@ -237,7 +276,7 @@ func raw(t *testing.T, host, text string) string {
 	conn, err := d.DialContext(t.Context(), "tcp", host)
 	require.NoError(t, err)
 	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(5*time.Second)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	_, _ = io.WriteString(conn, text) // the server may have had enough before the end
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	require.NoError(t, err)
