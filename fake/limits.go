@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// backwards is how far a clock may be set back without being taken for another clock.
+// backwards is how far a clock may be set back and still be taken for the same clock.
 const backwards = time.Second
 
 // banPolicy bans a key after that many further requests while it is limited; 0 is never.
@@ -121,8 +121,7 @@ func (k *apiKey) ban(now time.Time, d time.Duration, reason string) {
 }
 
 // quota returns the quota for the headers: the window with fewer requests left. A ban leaves none,
-// and shows the end of the minute, which is the one that a ban usually outlasts: only a Retry-After
-// beyond Reset shows a client that it is banned.
+// and shows the end of the minute, since a ban usually ends after it.
 func (k *apiKey) quota(sec int64) quota {
 	minute := k.minute.quota(k.plan.PerMinute, sec)
 	q := scarcer(minute, k.day.quota(k.plan.PerDay, sec))

@@ -14,9 +14,8 @@ import (
 // be given an http.Client. The port is opened at the first call and not before. URL panics if no
 // port is free, or if the server was closed before the first call.
 //
-// URL also panics inside a testing/synctest bubble, where the first wait of a client would never
-// end: a goroutine that reads from a socket keeps the bubble's time from passing. [Server.Client]
-// and [Server.HTTPClient] work there.
+// URL also panics inside a testing/synctest bubble, whose time does not pass while a goroutine
+// reads from a socket. [Server.Client] and [Server.HTTPClient] work there.
 func (s *Server) URL() string {
 	must(!inBubble(), "URL", "a goroutine that reads from a socket stops the time of a testing/synctest"+
 		" bubble; use Client or HTTPClient in a bubble")
@@ -68,7 +67,7 @@ func (f *inflight) connState(c net.Conn, state http.ConnState) {
 }
 
 func newHTTPServer(h http.Handler) *http.Server {
-	hs := &http.Server{
+	return &http.Server{
 		Handler: h,
 		// The bounds of what any process can hold open through the loopback port.
 		ReadHeaderTimeout: 10 * time.Second,
@@ -77,9 +76,5 @@ func newHTTPServer(h http.Handler) *http.Server {
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 		// Or net/http serves OPTIONS * itself, without the headers of the service.
 		DisableGeneralOptionsHandler: true,
-		// HTTP/1 alone: setting HTTP/2 up costs more than a request.
-		Protocols: new(http.Protocols),
 	}
-	hs.Protocols.SetHTTP1(true)
-	return hs
 }

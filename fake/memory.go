@@ -59,29 +59,12 @@ func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: memory{s}}
 }
 
-// newMemoryTransport returns the transport of clients that use the entry point in memory. It holds
-// no connection between requests, hence no goroutine and no channel of any bubble.
-func (s *Server) newMemoryTransport() *http.Transport {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return s.dial(ctx.Value(cancelKey{}).(context.CancelCauseFunc))
-	}
-	return &http.Transport{
-		DialContext:       dial,
-		DialTLSContext:    dial, // https is sent as plain text: nobody can listen in memory
-		DisableKeepAlives: true,
-		WriteBufferSize:   1 << 10,
-		ReadBufferSize:    1 << 10,
-	}
-}
-
 type memory struct{ srv *Server }
 
-// cancelKey is the key under which the context of a request has its CancelCauseFunc.
-type cancelKey struct{}
-
-// RoundTrip sends a request through net/http and a connection in memory. The context of the request
-// ends with the connection: Close has no other way to end a goroutine of net/http that waits until
-// somebody reads the body of a response.
+// RoundTrip sends a request through net/http and a connection in memory. The transport serves this
+// request alone, so that nothing of it belongs to two bubbles. The context of the request ends with
+// the connection: Close has no other way to end a goroutine of net/http that waits until somebody
+// reads the body of a response.
 func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := m.srv.turnAway(r); err != nil {
 		if r.Body != nil {
@@ -90,7 +73,13 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
-	resp, err := m.srv.memory.RoundTrip(r.WithContext(context.WithValue(ctx, cancelKey{}, cancel)))
+	dial := func(context.Context, string, string) (net.Conn, error) { return m.srv.dial(cancel) }
+	transport := &http.Transport{
+		DialContext:       dial,
+		DialTLSContext:    dial, // https is sent as plain text: nobody can listen in memory
+		DisableKeepAlives: true,
+	}
+	resp, err := transport.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		cancel(nil)
 		return nil, err

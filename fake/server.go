@@ -31,7 +31,6 @@ type Server struct {
 	faults    faultList
 	journal   journal
 	inflight  inflight
-	memory    *http.Transport
 	mux       *http.ServeMux // of WithHandler
 	loopback  func() string  // opens the port at its first call, and returns its URL
 	closing   sync.Once
@@ -56,7 +55,6 @@ func NewServer(opts ...Option) *Server {
 	s.keys.ban = s.config.behavior.BanReset
 	s.journal.arrival = sync.NewCond(&s.journal.mu)
 	s.inflight.parts = make(map[any]*part)
-	s.memory = s.newMemoryTransport()
 	s.loopback = sync.OnceValue(s.listen)
 	s.mux = newMux()
 	for _, h := range s.config.handlers {
