@@ -145,7 +145,7 @@ func frozen(f *fleet) {
 
 func flushed(f *fleet) {
 	for d := time.Second; d < 90*time.Second; d += 5 * time.Second {
-		f.at(d)
+		wait(f.Context(), d-time.Since(f.start))
 		f.redis.do(f.T, "flushall")
 	}
 }

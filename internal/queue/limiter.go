@@ -96,9 +96,6 @@ func (l *Limiter) enter(ctx context.Context, c Call) (*queue, *Permit, *waiter, 
 
 // queue returns the queue of a key.
 func (l *Limiter) queue(keyID string, now time.Time) *queue {
-	if l.last != nil && l.last.id == keyID {
-		return l.last
-	}
 	q := l.keys[keyID]
 	if first := l.keys[""]; q == nil && first != nil { // of an Acquire outside a call, before any key was known
 		delete(l.keys, "")
