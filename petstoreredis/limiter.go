@@ -104,9 +104,7 @@ func (l *Limiter) Reopen(keyID string) {
 	now := time.Now()
 	l.reopen, l.closedUntil, l.askAt = true, time.Time{}, now
 	if l.outage != nil {
-		if own, ok := l.outage.limiter.(interface{ Reopen(keyID string) }); ok {
-			own.Reopen(keyID)
-		}
+		l.outage.limiter.(interface{ Reopen(keyID string) }).Reopen(keyID) // as its comment says
 	}
 	l.pump(now)
 }
@@ -167,10 +165,9 @@ func (p *permit) Release(o petstore.Observation) {
 		l.shown = o.RateLimit
 	}
 	unused := o.Delivery == petstore.DeliveryNotTried || o.Delivery == petstore.DeliveryNotSent
-	switch {
-	case unused && !p.probe && p.window == l.pot.Window && now.Before(l.heldUntil):
+	if unused && !p.probe && p.window == l.pot.Window && now.Before(l.heldUntil) {
 		l.held++
-	default:
+	} else {
 		l.report.add(p.window, &o)
 		if l.reportAt.IsZero() {
 			l.reportAt = now.Add(reportAfter)
