@@ -20,7 +20,8 @@ func TestRunConduct(t *testing.T) {
 	test := func(name string, f func(*testing.T, *fake.Server, *session), opts ...fake.Option) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, s := politely(t, opts...)
+				srv, s := open(t, breakage{}, opts...)
+				s.target.Destructive = false
 				f(t, srv, s)
 			})
 		})

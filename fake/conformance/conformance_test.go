@@ -92,14 +92,6 @@ func open(t *testing.T, b breakage, opts ...fake.Option) (*fake.Server, *session
 	return srv, s
 }
 
-// politely opens a session that is not destructive.
-func politely(t *testing.T, opts ...fake.Option) (*fake.Server, *session) {
-	t.Helper()
-	srv, s := open(t, breakage{}, opts...)
-	s.target.Destructive = false
-	return srv, s
-}
-
 // checkAll checks all clauses, and returns those that failed and those that were skipped.
 func (s *session) checkAll() (failed, skipped map[string]error) {
 	failed, skipped = make(map[string]error), make(map[string]error)
