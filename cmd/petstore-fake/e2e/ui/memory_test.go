@@ -14,6 +14,9 @@ import (
 // footprint returns the nodes that a page holds, and the bytes of JavaScript.
 func (b *tab) footprint() (nodes int64, heap float64) {
 	b.t.Helper()
+	b.run("stream.close()") // or what an update has parsed may be counted before it is collected
+	defer b.run("listen()")
+	b.until("!asking && !again")
 	for range 3 { // what finalizers let go, the next round takes
 		call(b, heapprofiler.CollectGarbage, cdp.Empty{})
 	}

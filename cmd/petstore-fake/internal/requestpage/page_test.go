@@ -82,13 +82,10 @@ func TestShow_policy(t *testing.T) {
 	w := newTestPage(t, "").page("")
 	text, header := w.Body.String(), w.Header()
 	policy := strings.Split(header.Get("Content-Security-Policy"), "; ")
-	for _, directive := range []string{
+	assert.Subset(t, policy, []string{
 		"default-src 'none'", "connect-src 'self'", "img-src data:", "form-action 'none'", "base-uri 'none'",
 		"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types page",
-	} {
-		assert.Contains(t, policy, directive)
-	}
-	assert.NotContains(t, strings.Join(policy, ""), "unsafe")
+	})
 	for _, element := range []string{"script", "style"} {
 		found := regexp.MustCompile(`(?s)<`+element+`>(.*?)</`+element+`>`).FindAllStringSubmatch(text, -1)
 		require.Len(t, found, 1, element)
