@@ -137,9 +137,7 @@ func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 		if hc.Timeout > 0 {
 			c.call.attemptTimeout = min(hc.Timeout, cmp.Or(c.call.attemptTimeout, hc.Timeout))
 		}
-		if transport = hc.Transport; transport == nil {
-			transport = http.DefaultTransport
-		}
+		transport = cmp.Or(hc.Transport, http.DefaultTransport)
 	}
 	// A transport of version 0.1 would go silent: it compiles, and nothing calls it for calls.
 	if _, old := transport.(interface {

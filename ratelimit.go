@@ -79,8 +79,7 @@ const (
 type Observation struct {
 	// Delivery is how far the request came.
 	Delivery Delivery
-	// Sent is the time at which the request was passed to the transport, by the local clock; zero
-	// if the permit was not used.
+	// Sent is the time at which the request was passed to the transport, by the local clock.
 	Sent time.Time
 	// Received is the time at which the response's header arrived, by the local clock, or at which
 	// it was known that nothing was sent; zero without either.
@@ -89,8 +88,7 @@ type Observation struct {
 	StatusCode int
 	// RateLimit is the rate limit from the response's headers; zero if one is missing or malformed.
 	RateLimit RateLimit
-	// RetryAfter is the time from the Retry-After header, counted from Received; 0 without a valid
-	// one.
+	// RetryAfter is the time from Retry-After, counted from Received; 0 without a valid one.
 	RetryAfter time.Duration
 	// Date is the service's clock from the Date header, in whole seconds; zero without a valid one.
 	Date time.Time

@@ -60,15 +60,13 @@ type AttemptDoneInfo struct {
 	Duration time.Duration
 	// StatusCode is the HTTP status code; 0 without a response.
 	StatusCode int
-	// RateLimit is the rate limit from the X-RateLimit headers; zero if one is missing or
-	// malformed.
+	// RateLimit is the rate limit from the X-RateLimit headers.
 	RateLimit RateLimit
 	// RetryAfter is the time from Retry-After; 0 without a valid one.
 	RetryAfter time.Duration
 	// Sent reports whether the request may have been written.
 	Sent bool
-	// Err is the reason why there is no complete response. It is nil for a complete response with
-	// any status.
+	// Err is the reason why there is no complete response; nil if there is one, with any status.
 	Err error
 }
 
@@ -227,15 +225,13 @@ func (a *attempt) reportLockout(info LimitInfo, left int) {
 
 // reportDone reports the end of the attempt to the traces.
 func (a *attempt) reportDone() {
-	if c := a.call.client; len(c.traces) > 0 {
-		c.trace.AttemptDone(a.call.ctx, AttemptDoneInfo{
-			Call:       a.call.describe(),
-			Duration:   time.Since(a.ready),
-			StatusCode: a.response.StatusCode,
-			RateLimit:  a.response.RateLimit,
-			RetryAfter: a.response.RetryAfter,
-			Sent:       a.sent,
-			Err:        a.err,
-		})
-	}
+	a.call.client.trace.AttemptDone(a.call.ctx, AttemptDoneInfo{
+		Call:       a.call.describe(),
+		Duration:   time.Since(a.ready),
+		StatusCode: a.response.StatusCode,
+		RateLimit:  a.response.RateLimit,
+		RetryAfter: a.response.RetryAfter,
+		Sent:       a.sent,
+		Err:        a.err,
+	})
 }
