@@ -3,11 +3,11 @@ package petstore_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -119,47 +119,6 @@ func TestClientRateLimit(t *testing.T) {
 	assert.True(t, (*petstore.Client)(nil).RateLimit().IsZero())
 }
 
-func TestWithStopEndsEachWait(t *testing.T) {
-	cause := errors.New("interrupt signal received")
-	vault := func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
-	longBackoff := petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Hour})
-	for name, row := range map[string]struct {
-		respond responder
-		opts    []petstore.Option
-		key     string
-		sent    bool
-	}{
-		"Retry-After of a 503": {status(503, "", "Retry-After: 60"), nil, testKey, true},
-		"Retry-After of a 429": {status(429, "", "Retry-After: 60"), nil, testKey, true},
-		"closed limiter":       {status(429, "", "Retry-After: 60"), []petstore.Option{petstore.WithLimiter(petstore.NewLimiter())}, testKey, true},
-		"backoff":              {status(503, ""), []petstore.Option{longBackoff}, testKey, true},
-		"failing attempt": {func(r *http.Request) (*http.Response, error) {
-			time.Sleep(10*time.Second + 1)
-			return status(503, "")(r)
-		}, nil, testKey, true},
-		"backoff of a dial": {fails(errRefused), []petstore.Option{longBackoff}, testKey, false},
-		"limiter":           {nil, []petstore.Option{petstore.WithLimiter(limiterFunc(waits))}, testKey, false},
-		"key":               {nil, []petstore.Option{petstore.WithAPIKeyFunc(vault), petstore.WithAttemptTimeout(0)}, "", false},
-	} {
-		virtual(t, name, func(t *testing.T) {
-			stop, cancel := context.WithCancelCause(context.Background())
-			time.AfterFunc(10*time.Second, func() { cancel(cause) })
-			client := newClient(t, &service{responders: []responder{row.respond}}, row.key, append(row.opts, petstore.WithStop(stop))...)
-			start := time.Now()
-			err := list(client)
-			assert.Equal(t, 10*time.Second, time.Since(start).Truncate(time.Second))
-			require.ErrorIs(t, err, petstore.ErrStopped)
-			require.ErrorIs(t, err, cause)
-			assert.Equal(t, !row.sent, errors.Is(err, petstore.ErrNotSent), "%v", err)
-			assert.NotErrorIs(t, err, petstore.ErrRateLimited)
-			assert.NotErrorIs(t, err, context.Canceled)
-			_, ok := petstore.RetryAfter(err)
-			assert.Equal(t, name == "Retry-After of a 503", ok)
-			assert.ErrorContains(t, err, "stopped by WithStop: interrupt signal received")
-		})
-	}
-}
-
 func TestClientForKey(t *testing.T) {
 	loopback.Need(t)
 	const keys = 1000
@@ -169,14 +128,19 @@ func TestClientForKey(t *testing.T) {
 	}
 	server := fake.NewTestServer(t, opts...)
 	var open atomic.Int64
-	client, err := petstore.NewClient(server.URL(), "key-0", petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
-		clone := own.(*http.Transport).Clone()
-		clone.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	listening := httptest.NewUnstartedServer(server)
+	listening.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
 			open.Add(1)
-			return closing{conn, sync.OnceFunc(func() { open.Add(-1) })}, err
+		case http.StateClosed:
+			open.Add(-1)
 		}
-		return clone
+	}
+	listening.Start()
+	defer listening.Close()
+	client, err := petstore.NewClient(listening.URL+"/v1", "key-0", petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
+		return own.(*http.Transport).Clone()
 	}))
 	require.NoError(t, err)
 	var group sync.WaitGroup
@@ -201,21 +165,10 @@ func TestClientForKey(t *testing.T) {
 		none.CloseIdleConnections()
 	}
 	own := &countsCloses{}
-	client, err = petstore.NewClient(server.URL(), "key-0", petstore.WithHTTPClient(&http.Client{Transport: own}))
+	client, err = petstore.NewClient(listening.URL+"/v1", "key-0", petstore.WithHTTPClient(&http.Client{Transport: own}))
 	require.NoError(t, err)
 	client.CloseIdleConnections()
 	assert.Zero(t, own.closed.Load(), "the transport is the caller's")
-}
-
-// closing is a connection that reports when it is closed.
-type closing struct {
-	net.Conn
-	closed func()
-}
-
-func (c closing) Close() error {
-	c.closed()
-	return c.Conn.Close()
 }
 
 // countsCloses is a transport that counts the calls of CloseIdleConnections.

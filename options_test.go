@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,52 +60,79 @@ func TestWithMaxWait(t *testing.T) {
 	})
 }
 
-// TestCancel cancels a call while it waits before its second attempt.
-func TestCancel(t *testing.T) {
+// TestEndOfWaits ends a call while it waits, by its context or by WithStop.
+func TestEndOfWaits(t *testing.T) {
 	cause := errors.New("the user\nleft")
+	vault := func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
 	usedUp := []string{"X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 946684830"} // half a minute in each bubble
+	longBackoff := func() petstore.Option {
+		return petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 20 * time.Second})
+	}
+	limiter := func() petstore.Option { return petstore.WithLimiter(petstore.NewLimiter()) }
 	for name, c := range map[string]struct {
 		respond responder
-		queues  bool // in a limiter
-		limited bool
-		code    int
+		option  func() petstore.Option
+		limited bool // for the rate limit
+		code    int  // of the response before the wait; 0 for none
 	}{
-		"after a 429":             {status(429, ``, "Retry-After: 60"), false, true, 429},
-		"in a backoff":            {status(502, ``), false, false, 502},
-		"while the key is closed": {status(429, ``), true, true, 429},
-		"while nothing is left":   {status(503, ``, usedUp...), true, true, 503},
+		"Retry-After of a 429":    {status(429, "", "Retry-After: 60"), longBackoff, true, 429},
+		"Retry-After of a 503":    {status(503, "", "Retry-After: 60"), longBackoff, false, 503},
+		"backoff":                 {status(502, ""), longBackoff, false, 502},
+		"backoff of a dial":       {fails(errRefused), longBackoff, false, 0},
+		"while the key is closed": {status(429, ""), limiter, true, 429},
+		"while nothing is left":   {status(503, "", usedUp...), limiter, true, 503},
+		"failing attempt": {func(r *http.Request) (*http.Response, error) {
+			time.Sleep(5*time.Second + 1)
+			return status(502, "")(r)
+		}, longBackoff, false, 502},
+		"limiter": {nil, func() petstore.Option { return petstore.WithLimiter(limiterFunc(waits)) }, false, 0},
+		"key":     {nil, func() petstore.Option { return petstore.WithAPIKeyFunc(vault) }, false, 0},
 	} {
-		virtual(t, name, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(5*time.Second, func() { cancel(cause) })
-			opts := []petstore.Option{petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 20 * time.Second})}
-			if c.queues {
-				opts = []petstore.Option{petstore.WithLimiter(petstore.NewLimiter())}
-			}
-			client, service := scripted(t, []responder{c.respond}, opts...)
-			start := time.Now()
-			var err error
-			if c.code == http.StatusTooManyRequests {
-				_, err = client.CreatePet(ctx, newPet())
-			} else { // after another status, a create does not wait
-				_, err = client.ListPets(ctx, petstore.ListPetsParams{})
-			}
-			assert.Equal(t, 5*time.Second, time.Since(start))
-			require.ErrorIs(t, err, context.Canceled)
-			require.ErrorIs(t, err, cause)
-			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			assert.NotErrorIs(t, err, petstore.ErrNotSent)
-			assert.Equal(t, c.limited, errors.Is(err, petstore.ErrRateLimited))
-			assert.Equal(t, c.code, as[*petstore.APIError](t, err).StatusCode)
-			assert.NotContains(t, err.Error(), "\n")
-			if c.queues { // a caller that goes by RetryAt must not come back into a closed window
-				limited, next := as[*petstore.RateLimitError](t, err), as[*petstore.RateLimitError](t, list(client, petstore.WithMaxWait(time.Second)))
-				assert.Equal(t, next.RetryAt, limited.RetryAt)
-				assert.Equal(t, next.Scope, limited.Scope)
-			}
-			time.Sleep(5 * time.Minute)
-			assert.Len(t, service.sent(), 1, "nothing is sent after a cancel")
-		})
+		for way, stops := range map[string]bool{"WithStop": true, "its context": false} {
+			virtual(t, name+", by "+way, func(t *testing.T) {
+				ending, cancel := context.WithCancelCause(context.Background())
+				time.AfterFunc(5*time.Second, func() { cancel(cause) })
+				ctx, opts, key := ending, []petstore.Option{c.option(), petstore.WithAttemptTimeout(0)}, testKey
+				if stops {
+					ctx, opts = t.Context(), append(opts, petstore.WithStop(ending))
+				}
+				if name == "key" {
+					key = ""
+				}
+				service := &service{responders: []responder{c.respond}}
+				client, start := newClient(t, service, key, opts...), time.Now()
+				var err error
+				if c.code == http.StatusTooManyRequests {
+					_, err = client.CreatePet(ctx, newPet())
+				} else { // after another status, a create does not wait
+					_, err = client.ListPets(ctx, petstore.ListPetsParams{})
+				}
+				assert.Equal(t, 5*time.Second, time.Since(start).Truncate(time.Second))
+				require.ErrorIs(t, err, cause)
+				assert.Equal(t, stops, errors.Is(err, petstore.ErrStopped))
+				assert.Equal(t, !stops, errors.Is(err, context.Canceled))
+				assert.Equal(t, !stops && c.limited, errors.Is(err, petstore.ErrRateLimited))
+				assert.Equal(t, c.code == 0, errors.Is(err, petstore.ErrNotSent), "%v", err)
+				assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+				assert.NotContains(t, err.Error(), "\n")
+				if stops {
+					assert.ErrorContains(t, err, "stopped by WithStop: the user left")
+					_, ok := petstore.RetryAfter(err)
+					assert.Equal(t, name == "Retry-After of a 503", ok)
+				} else if c.code != 0 {
+					assert.Equal(t, c.code, as[*petstore.APIError](t, err).StatusCode)
+				}
+				if !stops && strings.HasPrefix(name, "while") {
+					// A caller that goes by RetryAt must not come back into a closed window.
+					limited, next := as[*petstore.RateLimitError](t, err), as[*petstore.RateLimitError](t, list(client, petstore.WithMaxWait(time.Second)))
+					assert.Equal(t, next.RetryAt, limited.RetryAt)
+					assert.Equal(t, next.Scope, limited.Scope)
+				}
+				sent := len(service.sent())
+				time.Sleep(5 * time.Minute)
+				assert.Len(t, service.sent(), sent, "nothing is sent after the end")
+			})
+		}
 	}
 }
 
