@@ -207,15 +207,15 @@ type callError interface {
 	Is(target error) bool
 }
 
-// errorLine returns text with the number of attempts and, if err is about a create whose outcome is
+// errorLine returns text with the number of attempts and, if err is about a write whose outcome is
 // unknown, with that.
 func errorLine(err callError, text string, attempts int) string {
 	suffix := when(attempts > 1, " ("+strconv.Itoa(attempts)+" attempts)")
 	switch unknown := err.Is(ErrOutcomeUnknown); {
-	case unknown && strings.HasPrefix(text, "petstore: "+opDo):
-		suffix += "; the request may have been carried out"
-	case unknown:
+	case unknown && strings.HasPrefix(text, "petstore: "+OpCreatePet):
 		suffix += "; the pet may have been created"
+	case unknown:
+		suffix += "; the request may have been carried out"
 	}
 	return errtext.LineWith(text, suffix)
 }

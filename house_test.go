@@ -74,7 +74,9 @@ func inNestedModule(path string) bool {
 
 // lists are the files that must have every operation, and the form in which they have it.
 var lists = map[string]string{
-	"pets.go":                        `"%s"`,
+	"pets.go":                        `(?s)"%[1]s".*\]\*operation\{[^}]*\b%[1]s\b`,
+	"doc.go":                         `\b%s\b`,
+	"fake/conformance/setup.go":      `petstore\.Op%s\b`,
 	"service_test.go":                `"%s":`,
 	"fake/route.go":                  `petstore\.Op%s,`,
 	"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`,

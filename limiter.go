@@ -48,7 +48,7 @@ func (o limiterOption) applyLimiter(b *quota.Budget) { o(b) }
 // Processes sets the number of processes that use each API key, including this one, each with its
 // own limiter. The limiter then has fewer requests in flight, and leaves the last requests of a
 // window to the others. By default, and if n is not positive, it infers from the responses whether
-// others use the key; if eight processes start together, that is too late for some of them.
+// others use the key; if eight processes start together, some of them learn that too late.
 func Processes(n int) LimiterOption {
 	return limiterOption(func(b *quota.Budget) { b.Processes = max(0, n) })
 }

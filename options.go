@@ -61,8 +61,8 @@ func WithUserAgent(product string) Option {
 // error but does not repeat its text, which may contain a key.
 //
 // If the service answers 401, the client calls f once more within the call, with [Call].KeyRefused
-// in its context. If f then returns another key, the client sends the request again with that key,
-// also a create, which the service has not carried out.
+// in its context. If f then returns another key, the client sends the request again with that key.
+// It repeats a create, too, because the service has not carried it out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
 	return forClient("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *clientConfig) { c.keyFunc = f })
 }

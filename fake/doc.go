@@ -61,7 +61,7 @@
 //   - There is no TLS. The entry points in memory take https addresses and send plain text.
 //   - There is no latency but that of [WithLatency], [Server.SetLatency] and [Fault.Delay].
 //   - The entry points in memory use a connection for every request; see [Server.HTTPClient].
-//   - Input that net/http does not take for a request, such as a malformed header line, gets the
+//   - Input that net/http does not accept as a request, such as a malformed header line, gets the
 //     response of net/http: 400 and the like, without the rate limit headers.
 //   - A request body is read up to 1 MiB. The journal is bounded too; see [Server.Requests].
 //

@@ -93,7 +93,7 @@ func WithMinute(d time.Duration) Option {
 
 // WithBan bans a key for d once it has sent that many further requests after a first 429, without
 // one that was admitted in between (section 8.3); 0, the default, bans none. WithBan panics if
-// after is negative, or if d is not positive and after is. See also [Server.BanKey].
+// after is negative, or if after is positive and d is not. See also [Server.BanKey].
 func WithBan(after int, d time.Duration) Option {
 	must(after >= 0, "WithBan", "%d is a negative number of requests", after)
 	must(after == 0 || d > 0, "WithBan", "%v is not a positive duration", d)

@@ -28,8 +28,8 @@ const (
 )
 
 // Acquire implements [petstore.Limiter]. r.MaxWait limits how long the call waits from the first
-// moment at which a window is used up or the key is closed. Waits for Redis and for the responses
-// of other requests before that count only beyond ten seconds.
+// moment at which a window is used up or the key is closed. Waits before that, for Redis and for
+// the responses of other requests, count only as far as they exceed ten seconds.
 func (l *Limiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
 	w := newWaiter(ctx, r)
 	defer func() {

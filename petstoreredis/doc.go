@@ -19,7 +19,7 @@
 // and the others follow if it succeeds.
 //
 // Calls of a process are served in the order of their arrival, retried ones first; a background call
-// goes after all that come within the next minute. All processes must have the same version of this
+// lets all pass that come within the next minute. All processes must have the same version of this
 // package, which may differ from that of petstore-go.
 //
 // # Without Redis

@@ -2,7 +2,7 @@
 // ends, it can be run again, and then loses no row and adds none twice: see README.md.
 //
 //	go run ./examples/bulkimport                # 500 rows of a sample into a fake service
-//	go run ./examples/bulkimport animals.csv    # into that of PETSTORE_BASE_URL and PETSTORE_API_KEY
+//	go run ./examples/bulkimport animals.csv    # into the service at PETSTORE_BASE_URL
 //
 // Without a file it prints
 //

@@ -40,8 +40,8 @@ func logFailures(logger *slog.Logger) petstore.Option {
 	}})
 }
 
-// visitors returns the routes for visitors. WithMaxWait(0) has a call fail immediately in place of a
-// wait for the next minute.
+// visitors returns the routes for visitors. WithMaxWait(0) makes a call fail immediately instead of
+// waiting for the next minute.
 func visitors(client *petstore.Client) http.Handler {
 	routes := http.NewServeMux()
 	routes.HandleFunc("GET /pets", func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func visitors(client *petstore.Client) http.Handler {
 }
 
 // administrators returns the routes for a port that visitors cannot reach. After a ban was lifted, or
-// a larger plan was bought, one of them ends the wait that the client still knows of.
+// a larger plan was bought, one of them lets the client send again.
 func administrators(client *petstore.Client) http.Handler {
 	routes := http.NewServeMux()
 	routes.HandleFunc("POST /admin/reopen", func(w http.ResponseWriter, _ *http.Request) {
