@@ -179,6 +179,9 @@ var operations = map[string]func(*petstore.Client, ...petstore.CallOption) error
 	"listPets": list, "createPet": create, "getPet": get,
 }
 
+// reads has the operations that may be repeated; all others are writes.
+var reads = map[string]bool{"listPets": true, "getPet": true}
+
 func list(c *petstore.Client, opts ...petstore.CallOption) error {
 	_, err := c.ListPets(context.Background(), petstore.ListPetsParams{Limit: 100}, opts...)
 	return err
