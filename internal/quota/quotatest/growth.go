@@ -38,10 +38,7 @@ type Grown struct {
 
 // Run runs the deployment for five minutes after its growth.
 func (g Growth) Run() Grown {
-	const (
-		workers  = 4
-		meanTime = 110 * time.Millisecond // of a request
-	)
+	const workers = 4
 	random := rand.New(rand.NewPCG(g.Seed, 1))
 	start := time.Unix(1_000_000_020, 0).Add(time.Duration(random.Int64N(int64(time.Minute))))
 	grows := start.Add(90*time.Second + time.Duration(random.Int64N(int64(time.Minute))))
@@ -72,19 +69,26 @@ func (g Growth) Run() Grown {
 			result.Worst = max(result.Worst, p.Rejected)
 		}
 	}
-	cycle := max(every, meanTime)
-	if !g.CatchUp {
-		cycle = every + meanTime
-	}
 	for now := start; now.Before(end); now = now.Add(time.Second) {
 		perSecond := 0.0
 		for _, p := range processes {
-			if !now.Before(p.Start) && (p.Stop.IsZero() || now.Before(p.Stop)) {
-				perSecond += workers / cycle.Seconds()
-			}
+			perSecond += p.perSecond(now)
 		}
 		possible += min(perSecond, float64(g.PerMinute)/60)
 	}
 	result.Share = float64(done) / possible
 	return result
+}
+
+// perSecond returns how many calls p wants to make in a second at that time.
+func (p *Process) perSecond(now time.Time) float64 {
+	const meanTime = 110 * time.Millisecond // of a request
+	cycle := max(p.Every, meanTime)
+	switch {
+	case now.Before(p.Start) || !p.Stop.IsZero() && !now.Before(p.Stop):
+		return 0
+	case !p.CatchUp:
+		cycle = p.Every + meanTime
+	}
+	return float64(p.Workers) / cycle.Seconds()
 }
