@@ -120,7 +120,7 @@ func TestClientRateLimit(t *testing.T) {
 }
 
 func TestClientForKey(t *testing.T) {
-	loopback.Need(t)
+	loopback.Host(t)
 	const keys = 1000
 	var opts []fake.Option
 	for n := range keys {

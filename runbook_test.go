@@ -118,7 +118,7 @@ func TestRunbook(t *testing.T) {
 		page.assertFinds(t, get(client).Error())
 	})
 	t.Run("a proxy", func(t *testing.T) {
-		loopback.Need(t)
+		loopback.Host(t)
 		proxy := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
 		client, err := petstore.NewClient("https://service.test/v1", testKey,
 			petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
@@ -139,7 +139,7 @@ func TestRunbook(t *testing.T) {
 		}
 	})
 	t.Run("no text that nothing prints", func(t *testing.T) {
-		loopback.Need(t) // as above
+		loopback.Host(t) // as above
 		page.assertPrinted(t)
 	})
 }

@@ -21,14 +21,14 @@ import (
 
 func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
-	loopback.Need(t)
+	loopback.Host(t)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server
 }
 
 func TestConnectionReuse(t *testing.T) {
-	loopback.Need(t)
+	loopback.Host(t)
 	server, connections := fake.NewTestServer(t), 0
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if !info.Reused {
@@ -103,7 +103,7 @@ func TestWithTransport(t *testing.T) {
 }
 
 func TestResponseHeaderLimit(t *testing.T) {
-	loopback.Need(t)
+	loopback.Host(t)
 	server := fake.NewTestServer(t)
 	server.Inject(fake.Fault{Header: http.Header{"X-Flood": {strings.Repeat("x", 2<<20)}}})
 	client, err := petstore.NewClient(server.URL(), server.APIKey())

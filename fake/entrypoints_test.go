@@ -69,7 +69,7 @@ func TestServer(t *testing.T) {
 
 func TestURL(t *testing.T) {
 	t.Run("opens the port at its first call, and Close closes it", func(t *testing.T) {
-		loopback.Need(t)
+		loopback.Host(t)
 		srv := fake.NewServer()
 		u, err := url.Parse(srv.URL())
 		require.NoError(t, err)

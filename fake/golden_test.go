@@ -75,7 +75,7 @@ func exchangeRaw(t *testing.T, base, text string) string {
 
 func dialRaw(t *testing.T, base string) net.Conn {
 	t.Helper()
-	loopback.Need(t)
+	loopback.Host(t)
 	u, err := url.Parse(base)
 	require.NoError(t, err)
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", u.Host)

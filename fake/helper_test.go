@@ -73,12 +73,12 @@ func open(t testing.TB, opts ...fake.Option) (*fake.Server, entryPoint) {
 }
 
 func viaURL(t testing.TB, srv *fake.Server) entryPoint {
-	loopback.Need(t)
+	loopback.Host(t)
 	return entryPoint{socketClient(t), srv.URL()}
 }
 
 func viaHandler(t testing.TB, srv *fake.Server) entryPoint {
-	loopback.Need(t)
+	loopback.Host(t)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
 	require.NoError(t, err)
 	hs := &http.Server{Handler: srv} // that of httptest would wait for a handler that hangs

@@ -81,7 +81,7 @@ func TestPageOfTheDocuments(t *testing.T) {
 		}
 	})
 	t.Run("finds a free port and waits until the program serves", func(t *testing.T) {
-		loopback.Need(t)
+		loopback.Host(t)
 		if _, err := exec.LookPath("curl"); err != nil {
 			t.Skip("there is no curl")
 		}

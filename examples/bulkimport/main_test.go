@@ -41,7 +41,7 @@ const secret = "a-key-that-is-in-no-file"
 // may have.
 func programBench(t *testing.T, rows int, opts ...fake.Option) *bench {
 	t.Helper()
-	loopback.Need(t)
+	loopback.Host(t)
 	return newBench(t, fake.NewTestServer(t, append(opts, fake.WithKey(secret, fake.Plan{}))...), rows)
 }
 

@@ -27,7 +27,7 @@ func Example() {
 }
 
 func TestRun_service(t *testing.T) {
-	loopback.Need(t)
+	loopback.Host(t)
 	server := fake.NewTestServer(t)
 	t.Setenv("PETSTORE_BASE_URL", server.URL())
 	t.Setenv("PETSTORE_API_KEY", server.APIKey())

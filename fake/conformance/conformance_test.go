@@ -59,11 +59,11 @@ func TestRun(t *testing.T) {
 			return Target{BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()}
 		},
 		"loopback": func(t *testing.T, srv *fake.Server) Target {
-			loopback.Need(t)
+			loopback.Host(t)
 			return Target{BaseURL: srv.URL()}
 		},
 		"handler": func(t *testing.T, srv *fake.Server) Target {
-			loopback.Need(t)
+			loopback.Host(t)
 			ts := httptest.NewServer(srv)
 			t.Cleanup(ts.Close)
 			return Target{BaseURL: ts.URL + "/v1"}

@@ -52,10 +52,10 @@ func Quote(s string) string {
 	return q
 }
 
-// Max is the length of the longest line in bytes: one line of a log.
-const Max = 512
+// maxLine is the length of the longest line in bytes: one line of a log.
+const maxLine = 512
 
-// Line returns s on one line of at most [Max] bytes, with a space for each character that is unfit
+// Line returns s on one line of at most 512 bytes, with a space for each character that is unfit
 // for a line.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
@@ -64,30 +64,22 @@ func Line(s string) string {
 		}
 		return r
 	}, s)
-	return shorten(s, Max)
+	return Shorten(s, maxLine)
 }
 
 // LineWith returns text as [Line] does, with suffix at its end: it shortens only the text, which
 // may end with suffix already.
 func LineWith(text, suffix string) string {
-	return shorten(Line(strings.TrimSuffix(text, suffix)), Max-len(suffix)) + suffix
+	return Shorten(Line(strings.TrimSuffix(text, suffix)), maxLine-len(suffix)) + suffix
 }
 
-// shorten returns s in at most most bytes.
-func shorten(s string, most int) string {
+// Shorten returns s; if it has more than most bytes, as many as fit of its start, in whole
+// characters, and an ellipsis.
+func Shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	return Shorten(s, most-len("…"))
-}
-
-// Shorten returns s; if it has more than n bytes, the first n without a part of a character, and an
-// ellipsis.
-func Shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
+	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
 }
 
 // unfitForLine reports whether r ends a line, moves the cursor of a terminal or changes the reading

@@ -49,7 +49,7 @@ func TestQuote(t *testing.T) {
 
 func TestShorten(t *testing.T) {
 	assert.Equal(t, "日本", errtext.Shorten("日本", 6))
-	assert.Equal(t, "日…", errtext.Shorten("日本", 5))
+	assert.Equal(t, "日…", errtext.Shorten("日本国", 8))
 }
 
 func TestPrefix(t *testing.T) {

@@ -12,29 +12,20 @@ import (
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// The rate limit headers in their canonical spelling: with the spelling of the document, a look-up
-// would allocate.
-const (
-	headerLimit      = "X-Ratelimit-Limit"
-	headerRemaining  = "X-Ratelimit-Remaining"
-	headerReset      = "X-Ratelimit-Reset"
-	headerRetryAfter = "Retry-After"
-	headerDate       = "Date"
-)
-
-// MaxUnix is the last second of the year 9999: RFC 3339 has no form for later times.
-const MaxUnix = 253402300799
+// maxUnix is the last second of the year 9999: RFC 3339 has no form for later times.
+const maxUnix = 253402300799
 
 // MaxRetryAfter is one year. A longer Retry-After is a mistake, such as milliseconds instead of
 // seconds, and would stop a process until its restart; it is ignored.
 const MaxRetryAfter = 366 * 24 * time.Hour
 
 // RateLimit returns the zero RateLimit if one of the headers is missing or malformed, because
-// the others are of no use without it.
+// the others are of no use without it. The names are spelled as in an http.Header: with the spelling
+// of the document, a look-up would allocate.
 func RateLimit(h http.Header) quota.RateLimit {
-	limit, ok1 := parseCount(h[headerLimit], math.MaxInt32)
-	remaining, ok2 := parseCount(h[headerRemaining], math.MaxInt32)
-	reset, ok3 := parseCount(h[headerReset], MaxUnix)
+	limit, ok1 := parseCount(h["X-Ratelimit-Limit"], math.MaxInt32)
+	remaining, ok2 := parseCount(h["X-Ratelimit-Remaining"], math.MaxInt32)
+	reset, ok3 := parseCount(h["X-Ratelimit-Reset"], maxUnix)
 	if !ok1 || !ok2 || !ok3 {
 		return quota.RateLimit{}
 	}
@@ -52,7 +43,7 @@ func parseCount(values []string, most int64) (int64, bool) {
 
 // Date returns the service's clock; zero without a valid Date header.
 func Date(h http.Header) time.Time {
-	date, _ := http.ParseTime(h.Get(headerDate))
+	date, _ := http.ParseTime(h.Get("Date"))
 	return date
 }
 
@@ -66,7 +57,7 @@ func RetryAfter(h http.Header, date, received time.Time) time.Duration {
 		date = received
 	}
 	var longest time.Duration
-	for _, value := range h[headerRetryAfter] {
+	for _, value := range h["Retry-After"] {
 		longest = max(longest, parseValue(value, date))
 	}
 	return longest
@@ -104,7 +95,7 @@ func parseDelay(s string, date time.Time) time.Duration {
 	case err != nil || strings.Trim(s, "0123456789.") != "": // a sign, an exponent, NaN, a hexadecimal number or a word
 		return 0
 	case seconds > MaxRetryAfter.Seconds():
-		return time.Unix(int64(math.Ceil(min(seconds, MaxUnix))), 0).Sub(date)
+		return time.Unix(int64(math.Ceil(min(seconds, maxUnix))), 0).Sub(date)
 	}
 	return time.Duration(math.Ceil(seconds * float64(time.Second)))
 }

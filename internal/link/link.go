@@ -74,7 +74,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 		case c.closed:
 			return 0, net.ErrClosed
 		case c.link.broken:
-			return 0, WasReset("read")
+			return 0, wasReset("read")
 		case c.expired():
 			return 0, os.ErrDeadlineExceeded
 		case len(c.received) > 0:
@@ -98,7 +98,7 @@ func (c *Conn) Write(b []byte) (done int, err error) {
 		case c.closed:
 			return done, net.ErrClosed
 		case c.link.broken || c.peer.closed:
-			return done, WasReset("write")
+			return done, wasReset("write")
 		}
 		n := min(len(b)-done, maxPipe-len(c.peer.received))
 		c.peer.received = append(c.peer.received, b[done:done+n]...)
@@ -166,8 +166,8 @@ var (
 	ClientAddress net.Addr = &net.UnixAddr{Name: "fake-client", Net: "fake"}
 )
 
-// WasReset returns the error of an operation on a connection that was reset.
-func WasReset(op string) error {
+// wasReset returns the error of an operation on a connection that was reset.
+func wasReset(op string) error {
 	return &net.OpError{
 		Op: op, Net: "fake", Source: ClientAddress, Addr: ServerAddress,
 		Err: os.NewSyscallError(op, syscall.ECONNRESET),

@@ -18,12 +18,6 @@ func Host(t testing.TB) string {
 	return host
 }
 
-// Need skips the test without a loopback interface.
-func Need(t testing.TB) {
-	t.Helper()
-	Host(t)
-}
-
 // Listen opens a port, which the caller closes. Without a loopback interface it skips the test.
 func Listen(t testing.TB) net.Listener {
 	t.Helper()

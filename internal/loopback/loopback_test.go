@@ -10,7 +10,6 @@ import (
 
 func TestListen(t *testing.T) {
 	SkipExamples()
-	Need(t)
 	l := Listen(t)
 	conn, err := net.Dial("tcp", l.Addr().String())
 	require.NoError(t, err)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -95,12 +94,9 @@ var responseHeaders = []byte{0x88}
 // not decode it.
 type http2Conn struct {
 	conn net.Conn
-	mu   sync.Mutex
 }
 
 func (c *http2Conn) write(kind, flags byte, stream uint32, payload []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	n := len(payload)
 	frame := binary.BigEndian.AppendUint32([]byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags}, stream)
 	_, _ = c.conn.Write(append(frame, payload...))

@@ -141,7 +141,7 @@ func serve(t *testing.T, config *tls.Config, handle func(s *server, conn net.Con
 // certificate returns the configurations of a server of HTTP/2 and of its clients.
 func certificate(t *testing.T) (server, trusted *tls.Config) {
 	t.Helper()
-	loopback.Need(t)
+	loopback.Host(t)
 	s := httptest.NewTLSServer(nil)
 	t.Cleanup(s.Close)
 	return &tls.Config{Certificates: s.TLS.Certificates, NextProtos: []string{"h2"}},
