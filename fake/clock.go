@@ -1,39 +1,25 @@
 package fake
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "time"
 
 // Now returns the server's time: that of its clock, moved by [Server.Advance] and
 // [Server.SetTime].
-func (s *Server) Now() time.Time { return s.clock.now() }
+func (s *Server) Now() time.Time {
+	return s.config.clock().Add(time.Duration(s.offset.Load()))
+}
 
 // Advance moves the server's clock ahead, or back by a negative d: windows pass, bans end, and the
 // Date header follows. No client wakes: clients, and a [Fault.Delay], wait by their own clock.
 // Inside a testing/synctest bubble time.Sleep moves the server's clock and the client's together.
-func (s *Server) Advance(d time.Duration) { s.clock.offset.Add(int64(d)) }
+func (s *Server) Advance(d time.Duration) { s.offset.Add(int64(d)) }
 
 // SetTime moves the server's clock to t, from where it goes on. No client wakes, as with Advance.
 // All windows start again if t is more than a second before [Server.Now], and a ban keeps the time
 // it had left. SetTime panics unless t is between 1970 and 2292.
 func (s *Server) SetTime(t time.Time) {
 	mustBeTime("SetTime", t)
-	s.clock.set(t)
+	s.offset.Store(int64(t.Sub(s.config.clock())))
 }
-
-// clock is the server's time: a source and how far Advance and SetTime have moved away from it.
-type clock struct {
-	source func() time.Time
-	offset atomic.Int64
-}
-
-func (c *clock) now() time.Time {
-	offset := time.Duration(c.offset.Load())
-	return c.source().Add(offset)
-}
-
-func (c *clock) set(t time.Time) { c.offset.Store(int64(t.Sub(c.source()))) }
 
 // mustBeTime panics on a time before 1970, whose X-RateLimit-Reset clients do not read, and on one
 // whose difference from a bubble's clock, which begins in 2000, overflows a time.Duration.

@@ -11,16 +11,15 @@ import (
 )
 
 type keyring struct {
-	clock  *clock
+	srv    *Server
 	unused use // each key begins with a copy
-	ban    BanReset
 	mu     sync.RWMutex
 	keys   map[string]*apiKey // revoked ones stay, for the journal to redact
 	texts  []string           // the same keys by their numbers; never changed in place
 }
 
 type apiKey struct {
-	ring    *keyring
+	srv     *Server
 	number  int // from 1, the same for ever
 	revoked atomic.Bool
 
@@ -49,7 +48,7 @@ func (r *keyring) put(key string, plan Plan) {
 	if r.keys[key] == nil {
 		r.texts = append(slices.Clip(r.texts), key)
 	}
-	r.keys[key] = &apiKey{ring: r, number: slices.Index(r.texts, key) + 1, plan: plan, use: r.unused}
+	r.keys[key] = &apiKey{srv: r.srv, number: slices.Index(r.texts, key) + 1, plan: plan, use: r.unused}
 }
 
 // restart replaces all keys at once: no request finds only a part of them.

@@ -9,12 +9,6 @@ import (
 // backwards is how far a clock may be set back and still be taken for the same clock.
 const backwards = time.Second
 
-// banPolicy bans a key after that many further requests while it is limited; 0 is never.
-type banPolicy struct {
-	after int
-	d     time.Duration
-}
-
 // verdict is the decision of the limits about one request.
 type verdict struct {
 	quota
@@ -35,7 +29,7 @@ func (x *exchange) carryOut() response {
 	if x.key == nil {
 		return unauthorized(x)
 	}
-	v := x.key.take(x.srv.config.ban)
+	v := x.key.take()
 	if v.retryAt != 0 {
 		if v.provoked {
 			x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
@@ -48,7 +42,7 @@ func (x *exchange) carryOut() response {
 }
 
 // take admits a request and counts it, or refuses it and counts that.
-func (k *apiKey) take(policy banPolicy) verdict {
+func (k *apiKey) take() verdict {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.settle()
@@ -62,9 +56,9 @@ func (k *apiKey) take(policy banPolicy) verdict {
 	v := verdict{now: now}
 	if !k.banned() {
 		k.streak++
-		if policy.after > 0 && k.streak > policy.after {
+		if after := k.srv.config.banAfter; after > 0 && k.streak > after {
 			v.provoked = k.told
-			k.ban(now, policy.d, fmt.Sprintf("for %d requests after a 429", k.streak-1))
+			k.ban(now, k.srv.config.banFor, fmt.Sprintf("for %d requests after a 429", k.streak-1))
 		}
 	}
 	k.limited++
@@ -90,14 +84,14 @@ func (x *exchange) quota(now time.Time) quota {
 // clock is read here, under the lock, or a goroutine that was held up would look like a clock set
 // back.
 func (k *apiKey) settle() time.Time {
-	now := k.ring.clock.now()
+	now := k.srv.Now()
 	back := now.Sub(k.seen)
 	switch {
 	case k.seen.IsZero() || back > 0:
 	case back >= -backwards:
 		now = k.seen
 	default:
-		k.minute, k.day = k.ring.unused.minute, k.ring.unused.day
+		k.minute, k.day = k.srv.keys.unused.minute, k.srv.keys.unused.day
 		k.retryAt = time.Time{}
 		if k.banned() {
 			k.bannedUntil = k.bannedUntil.Add(back)
@@ -129,7 +123,7 @@ func (k *apiKey) quota(sec int64) quota {
 		return q
 	}
 	q.remaining = 0
-	switch k.ring.ban {
+	switch k.srv.config.behavior.BanReset {
 	case BanResetBan:
 		q.reset = k.bannedUntil.Unix()
 	case BanResetAbsent:

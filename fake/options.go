@@ -22,7 +22,8 @@ type config struct {
 	clock    func() time.Time
 	start    time.Time // zero: that of clock
 	seed     uint64
-	ban      banPolicy
+	banAfter int // further requests after a first 429; 0 is never
+	banFor   time.Duration
 	strict   bool
 	allowed  []Rule
 	behavior Behavior
@@ -97,7 +98,7 @@ func WithMinute(d time.Duration) Option {
 func WithBan(after int, d time.Duration) Option {
 	must(after >= 0, "WithBan", "%d is a negative number of requests", after)
 	must(after == 0 || d > 0, "WithBan", "%v is not a positive duration", d)
-	return func(c *config) { c.ban = banPolicy{after, d} }
+	return func(c *config) { c.banAfter, c.banFor = after, d }
 }
 
 // WithLatency holds every response back for d. [Server.SetLatency] changes it. WithLatency panics

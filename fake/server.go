@@ -23,8 +23,8 @@ const DefaultAPIKey = "fake-api-key"
 // [NewServer] and [NewTestServer] make one. Its methods are safe for concurrent use.
 type Server struct {
 	config    config
-	tb        TB // nil unless NewTestServer made the server
-	clock     clock
+	tb        TB           // nil unless NewTestServer made the server
+	offset    atomic.Int64 // of the server's time from that of config.clock
 	latency   atomic.Int64
 	keys      keyring
 	catalogue catalogue
@@ -47,12 +47,10 @@ func NewServer(opts ...Option) *Server {
 			opt(&s.config)
 		}
 	}
-	s.clock.source = s.config.clock
-	s.keys.clock = &s.clock
+	s.keys.srv = s
 	kind := s.config.behavior.Window
 	s.keys.unused.minute = window{kind: kind, span: s.config.minute}
 	s.keys.unused.day = window{kind: kind, span: day}
-	s.keys.ban = s.config.behavior.BanReset
 	s.journal.arrival = sync.NewCond(&s.journal.mu)
 	s.inflight.parts = make(map[any]*part)
 	s.loopback = sync.OnceValue(s.listen)
@@ -66,9 +64,9 @@ func NewServer(opts ...Option) *Server {
 
 // restart puts everything back to where NewServer left it.
 func (s *Server) restart() {
-	s.clock.offset.Store(0)
+	s.offset.Store(0)
 	if !s.config.start.IsZero() {
-		s.clock.set(s.config.start)
+		s.SetTime(s.config.start)
 	}
 	s.latency.Store(int64(s.config.latency))
 	s.keys.restart(append([]keyPlan{{s.config.apiKey, s.config.plan}}, s.config.keys...))
