@@ -32,7 +32,7 @@ type session struct {
 	ctx     context.Context
 	target  Target
 	client  http.Client
-	valid   *strings.Replacer // puts the name and the category of its pets into a body
+	tag     string // what the names of its pets begin with
 	memo    map[request]*exchange
 	log     []*exchange
 	resume  time.Time        // when the key has quota again
@@ -54,23 +54,25 @@ func newSession(ctx context.Context, target Target) (*session, error) {
 		client = *target.HTTPClient
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	name := fmt.Sprintf(`"petstore-go conformance %06x"`, rand.IntN(1<<24))
 	s := &session{
 		ctx:    ctx,
 		target: target,
 		client: client,
-		valid:  strings.NewReplacer("$name", name, "$category", fmt.Sprint(cmp.Or(target.CategoryID, 1))),
+		tag:    fmt.Sprintf("petstore-go conformance %06x", rand.IntN(1<<24)),
 		memo:   make(map[request]*exchange),
 	}
 	s.overrun = sync.OnceValue(s.provoke)
 	return s, nil
 }
 
-// ask returns the response to a request, from memory if it was sent before.
+// ask returns the response to a request, from memory if it was sent before. No two requests have the
+// same name for a pet, since a service may take each name only once.
 func (s *session) ask(r request) *exchange {
-	r.body = s.valid.Replace(r.body)
 	if s.memo[r] == nil {
-		s.memo[r] = s.askPolitely(r)
+		sent, name := r, fmt.Sprintf(`"%s %d"`, s.tag, len(s.memo))
+		category := fmt.Sprint(cmp.Or(s.target.CategoryID, 1))
+		sent.body = strings.NewReplacer("$name", name, "$category", category).Replace(r.body)
+		s.memo[r] = s.askPolitely(sent)
 	}
 	return s.memo[r]
 }

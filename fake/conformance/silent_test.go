@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 )
 
@@ -24,9 +25,22 @@ var differentServices = []testService{
 	{"a limit of a day", onAll(compute(headerReset, func(old int64) string { return fmt.Sprint(old + 86_400) })), nil},
 	{"pages of ten at most", query(`limit=\d{2,}`, `limit=10`, `^$`, `limit=10`), nil},
 	{"categories that are known", refuse(`9223372036854775807`), nil},
+	{"names that are unique", uniqueNames(), nil},
 	{"more about a 429", onStatus(http.StatusTooManyRequests, func(a *response) {
 		a.body = "slow down"
 		a.header.Set("Content-Type", "text/plain")
 		a.header.Set("Retry-After", "1.5, 90")
 	}), nil},
+}
+
+// uniqueNames refuses a name that was given before.
+func uniqueNames() breakage {
+	given := make(map[string]bool)
+	return breakage{request: func(_ *http.Request, body *[]byte) {
+		name := regexp.MustCompile(`"name":"[^"]*"`).FindString(string(*body))
+		if given[name] {
+			*body = []byte("{}")
+		}
+		given[name] = name != ""
+	}}
 }
