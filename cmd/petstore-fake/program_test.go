@@ -199,7 +199,6 @@ func TestServe_end(t *testing.T) {
 		assert.Equal(t, exitOK, r.stop())
 	})
 	t.Run("at once if nothing is open but a connection that is kept", func(t *testing.T) {
-		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			i, l := newTestInstance(t), make(memoryListener, 1)
 			ctx, stop := context.WithCancel(t.Context())

@@ -146,7 +146,7 @@ func connect(t *testing.T, v *validator, key string) *petstore.Client {
 	return client
 }
 
-// TestValidator shows the validator services that are wrong: one that finds nothing could be broken.
+// TestValidator shows the validator wrong services: one that finds nothing could be broken.
 func TestValidator(t *testing.T) {
 	const pet, refusal = `{"id":1,"name":"Mia","categoryId":3}`, `{"code":"c","message":"m","status":400}`
 	for _, c := range []struct {

@@ -76,7 +76,8 @@ func (a *API) fitting(r *http.Request, others ...string) (query url.Values, list
 	}
 	a.page.Journal.Update()
 	for _, one := range a.page.Journal.Requests() {
-		if e, ok := a.page.Journal.Entry(one.Seq); ok && filter.FitsStatus(one.Status) && a.page.Journal.Fits(filter, one.Seq) {
+		e, ok := a.page.Journal.Entry(one.Seq)
+		if ok && filter.FitsStatus(one.Status) && a.page.Journal.Fits(filter, one.Seq) {
 			list = append(list, e.Request)
 		}
 	}
@@ -92,8 +93,8 @@ func (a *API) listRequests(r *http.Request) (any, error) {
 	return object{"total": len(list), "requests": listed(list[max(len(list)-limit, 0):], a.showRequest)}, nil
 }
 
-// findRequest returns the request that the path of a request names. The page names the journal, too:
-// after a reset, the number belongs to another request.
+// findRequest returns the request that the path of a request names. The page names the journal,
+// too: after a reset, the number belongs to another request.
 func (a *API) findRequest(r *http.Request) (fake.Request, error) {
 	query, err := spec.ReadQuery(r, "journal")
 	number := strconv.FormatInt(a.page.Journal.Update().Number, 10)

@@ -1,5 +1,5 @@
-// Package journal reads the journal of a fake. To each request it adds its violations, the time since
-// the last request of its key, and which requests are tries of the same call. It filters requests.
+// Package journal reads and filters the journal of a fake. To each request it adds its violations,
+// the time since the last request of its key, and which requests are tries of the same call.
 package journal
 
 import (

@@ -82,7 +82,7 @@ func headerFields(h http.Header, notes map[string]string) (fields []headerField)
 	return fields
 }
 
-// newShownBody lays a body out for reading: a JSON text over several lines, with its numbers as they
+// newShownBody lays a body out for reading: a JSON text over several lines, its numbers as they
 // are, and bytes that are no text as base64.
 func newShownBody(body []byte) shownBody {
 	part := body[:min(len(body), maxDetail)]
@@ -126,7 +126,8 @@ func notes(e journal.Entry) map[string]string {
 	ended := e.Time.Add(e.Duration)
 	limit := headers.RateLimit(e.ResponseHeader)
 	if !limit.Reset.IsZero() {
-		notes["X-Ratelimit-Reset"] = limit.Reset.UTC().Format(time.DateTime) + ", " + words(limit.Reset.Sub(ended)) + " after this response"
+		after := words(limit.Reset.Sub(ended)) + " after this response"
+		notes["X-Ratelimit-Reset"] = limit.Reset.UTC().Format(time.DateTime) + ", " + after
 	}
 	if limit.Limit > 1e9 { // what the service writes in place of none
 		notes["X-Ratelimit-Limit"], notes["X-Ratelimit-Remaining"] = "no limit", "no limit"

@@ -138,8 +138,8 @@ func statusOf(r fake.Request) (text, kind string) {
 	return text, kinds[kindOf(r.StatusCode)].Class
 }
 
-// kinds are the kinds of responses, in the order in which the chart stacks them. Find finds those of
-// a kind by its word.
+// kinds are the kinds of responses, in the order in which the chart stacks them. Find finds a kind
+// by its word.
 var kinds = [...]kind{
 	{"fine", "2xx", "2xx", 0}, {"refused", "4xx", "4xx-429", 0}, {"limited", "429", "429", 0},
 	{"failed", "5xx", "5xx", 0}, {"lost", "none", "0", 0},
