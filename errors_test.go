@@ -149,9 +149,11 @@ func TestErrNotSent(t *testing.T) {
 	closed := petstore.WithLimiter(refuses)
 	asked := 0 // how often the limiter was asked in a call
 	closes := func(err error) petstore.Option {
-		return petstore.WithLimiter(limiterFunc(func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
-			asked++
-			return admitsOne(err)(ctx, r)
+		return petstore.WithLimiter(limiterFunc(func(_ context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+			if asked++; r.Call.Attempt > 0 {
+				return nil, err
+			}
+			return new(permits), nil
 		}))
 	}
 	for name, row := range map[string]struct {

@@ -64,6 +64,10 @@ func TestWithMaxWait(t *testing.T) {
 func TestEndOfWaits(t *testing.T) {
 	cause := errors.New("the user\nleft")
 	vault := func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+	waits := limiterFunc(func(ctx context.Context, _ petstore.LimitRequest) (petstore.Permit, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
 	usedUp := []string{"X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 946684830"} // half a minute in each bubble
 	longBackoff := func() petstore.Option {
 		return petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 20 * time.Second})
@@ -85,7 +89,7 @@ func TestEndOfWaits(t *testing.T) {
 			time.Sleep(5*time.Second + 1)
 			return status(502, "")(r)
 		}, longBackoff, false, 502},
-		"limiter": {nil, func() petstore.Option { return petstore.WithLimiter(limiterFunc(waits)) }, false, 0},
+		"limiter": {nil, func() petstore.Option { return petstore.WithLimiter(waits) }, false, 0},
 		"key":     {nil, func() petstore.Option { return petstore.WithAPIKeyFunc(vault) }, false, 0},
 	} {
 		for way, stops := range map[string]bool{"WithStop": true, "its context": false} {

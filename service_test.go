@@ -229,23 +229,6 @@ func returns(permit petstore.Permit, err error) limiterFunc {
 // refuses is a limiter that refuses each request.
 var refuses = returns(nil, &petstore.RateLimitError{})
 
-// admitsOne returns a limiter that admits the first attempt of each call, and returns err for all
-// others.
-func admitsOne(err error) limiterFunc {
-	return func(_ context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
-		if r.Call.Attempt > 0 {
-			return nil, err
-		}
-		return new(permits), nil
-	}
-}
-
-// waits is a limiter that waits for the end of the context.
-func waits(ctx context.Context, _ petstore.LimitRequest) (petstore.Permit, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
-}
-
 // slow returns a limiter that takes a time longer than l.
 func slow(l petstore.Limiter, by time.Duration) limiterFunc {
 	return func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {

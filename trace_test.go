@@ -18,7 +18,7 @@ import (
 )
 
 func TestCallFromContext(t *testing.T) {
-	virtual(t, "describes the call of a request", func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var seen []petstore.Call
 		note := func(a responder) responder {
 			return func(req *http.Request) (*http.Response, error) {
@@ -51,16 +51,14 @@ func TestCallFromContext(t *testing.T) {
 		base, id := "https://service.test/v1", seen[0].KeyID
 		assert.NotEmpty(t, id)
 		assert.NotContains(t, id, testKey)
+		_, ok := petstore.CallFromContext(t.Context())
+		assert.False(t, ok, "there is no call")
 		assert.Equal(t, []petstore.Call{
 			{BaseURL: base, Operation: "getPet", Method: "GET", Template: "/v1/pets/{petId}", Attempt: 1, KeyID: id},
 			{BaseURL: base, Operation: "getPet", Method: "GET", Template: "/v1/pets/{petId}", Attempt: 2, KeyID: id},
 			{BaseURL: base, Operation: "listPets", Method: "GET", Template: "/v1/pets", Attempt: 1, KeyID: id, Background: true},
 			{BaseURL: base, Operation: "createPet", Method: "POST", Template: "/v1/pets", Attempt: 1, KeyID: id},
 		}, seen)
-	})
-	t.Run("finds nothing where there is no call", func(t *testing.T) {
-		_, ok := petstore.CallFromContext(t.Context())
-		assert.False(t, ok)
 	})
 }
 
