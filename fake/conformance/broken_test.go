@@ -106,10 +106,10 @@ func set(header, value string) func(*response) {
 	return func(a *response) { a.header.Set(header, value) }
 }
 
-func compute(header string, value func(old int64) string) func(*response) {
+func compute(header string, value func(old int64) int64) func(*response) {
 	return func(a *response) {
 		old, _ := strconv.ParseInt(a.header.Get(header), 10, 64)
-		a.header.Set(header, value(old))
+		a.header.Set(header, strconv.FormatInt(value(old), 10))
 	}
 }
 
@@ -284,17 +284,17 @@ var brokenServices = []testService{
 	{"no reset", onAll(drop(headerReset)), fails{"8.2 every response carries X-RateLimit-Reset"}},
 	{"no limit on a 401", onStatus(401, drop(headerLimit)), fails{"8.2 every response carries X-RateLimit-Limit"}},
 	{"limit in words", onAll(set(headerLimit, "unlimited")), fails{"8.2 X-RateLimit-Limit is a number of requests"}},
-	{"remaining below zero", onAll(compute(headerRemaining, func(old int64) string { return fmt.Sprint(-1 - old) })), fails{
+	{"remaining below zero", onAll(compute(headerRemaining, func(old int64) int64 { return -1 - old })), fails{
 		"8.2 X-RateLimit-Remaining is a number of requests",
 	}},
 	{"seconds to go for a reset", onAll(set(headerReset, "60")), fails{"8.2 X-RateLimit-Reset is a Unix timestamp"}},
-	{"a reset in milliseconds", onAll(compute(headerReset, func(old int64) string { return fmt.Sprint(old * 1000) })), fails{
+	{"a reset in milliseconds", onAll(compute(headerReset, func(old int64) int64 { return old * 1000 })), fails{
 		"8.2 X-RateLimit-Reset is a Unix timestamp",
 	}},
 	{"a date for a reset", onAll(set(headerReset, "Sat, 01 Jan 2000 00:01:00 GMT")), fails{
 		"8.2 X-RateLimit-Reset is a Unix timestamp",
 	}},
-	{"remaining counts up", onAll(compute(headerRemaining, func(old int64) string { return fmt.Sprint(max(500-old, 0)) })), fails{
+	{"remaining counts up", onAll(compute(headerRemaining, func(old int64) int64 { return max(500-old, 0) })), fails{
 		"8.2 X-RateLimit-Remaining does not rise within a window",
 	}},
 }

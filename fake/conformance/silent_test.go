@@ -1,10 +1,8 @@
 package conformance
 
 import (
-	"fmt"
 	"net/http"
 	"regexp"
-	"strconv"
 )
 
 // differentServices make other choices than the fake and its variants where the document is silent.
@@ -19,10 +17,8 @@ var differentServices = []testService{
 	{"no challenge", onAll(drop("Www-Authenticate")), nil},
 	{"no Date", onAll(drop("Date")), nil},
 	{"no quota shown", onAll(set(headerRemaining, "2147483647")), nil},
-	{"a quota in strides", onAll(compute(headerRemaining, func(old int64) string {
-		return strconv.FormatInt(old/10*10, 10)
-	})), nil},
-	{"a limit of a day", onAll(compute(headerReset, func(old int64) string { return fmt.Sprint(old + 86_400) })), nil},
+	{"a quota in strides", onAll(compute(headerRemaining, func(old int64) int64 { return old / 10 * 10 })), nil},
+	{"a limit of a day", onAll(compute(headerReset, func(old int64) int64 { return old + 86_400 })), nil},
 	{"pages of ten at most", query(`limit=\d{2,}`, `limit=10`, `^$`, `limit=10`), nil},
 	{"categories that are known", refuse(`9223372036854775807`), nil},
 	{"names that are unique", uniqueNames(), nil},
