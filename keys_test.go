@@ -177,6 +177,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			client, service := rotating(t, func(ctx context.Context) (string, error) {
 				call, _ := petstore.CallFromContext(ctx)
 				refused = append(refused, call.KeyRefused)
+				assert.Equal(t, len(refused), call.Attempt, "the one that the key is for")
 				return c.keys[len(refused)-1], nil
 			}, c.responses)
 			err := c.call(client)

@@ -126,29 +126,32 @@ func TestLimiterOfTheUser(t *testing.T) {
 		l := limiterFunc(func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
 			requests = append(requests, r)
 			done := r.StartWait(petstore.Wait{Reason: petstore.WaitResponse, Waiting: 7})
-			<-time.After(time.Second)
-			done(time.Second)
+			<-time.After(3 * time.Second)
+			done(time.Duration(len(requests)%2) * time.Second) // one second of the first wait is free
 			return inner.Acquire(ctx, r)
 		})
 		var begun, done []petstore.Wait
-		client, _ := scripted(t, []responder{status(503, ""), status(200, "[]")}, petstore.WithLimiter(l),
+		client, _ := scripted(t, []responder{status(503, ""), status(503, ""), status(200, "[]")}, petstore.WithLimiter(l),
 			petstore.WithTrace(&petstore.ClientTrace{
 				WaitStart: func(_ context.Context, w petstore.Wait) { begun = append(begun, w) },
 				WaitDone:  func(_ context.Context, w petstore.Wait) { done = append(done, w) },
 			}))
 		for range 2 {
-			require.NoError(t, list(client, petstore.WithMaxWait(0)))
+			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute)))
 		}
-		require.Len(t, requests, 3)
-		assert.Equal(t, start, requests[1].Asked, "a retried call keeps its place")
-		assert.True(t, requests[2].Asked.After(start))
+		require.Len(t, requests, 4)
+		for i, left := range []time.Duration{60, 58, 55, 60} {
+			assert.Equal(t, left*time.Second, requests[i].MaxWait, "what is free does not count")
+		}
+		assert.Equal(t, start, requests[2].Asked, "a retried call keeps its place")
+		assert.True(t, requests[3].Asked.After(start))
 		assert.NotEmpty(t, requests[0].Call.KeyID)
-		require.Len(t, begun, 4, "with the backoff")
+		require.Len(t, begun, 6, "with the backoff")
 		assert.Equal(t, "listPets", begun[0].Call.Operation)
 		assert.Equal(t, 7, begun[0].Waiting)
 		assert.Zero(t, begun[0].Duration)
 		assert.Equal(t, petstore.WaitBackoff, begun[1].Reason)
-		assert.Equal(t, time.Second, done[0].Duration)
+		assert.Equal(t, 3*time.Second, done[0].Duration)
 	})
 	virtual(t, "may end a context of its own, which is not the caller's", func(t *testing.T) {
 		ending := limiterFunc(func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {

@@ -145,6 +145,22 @@ func TestLogLines(t *testing.T) {
 			server.Inject(fake.Fault{Status: 429, RetryAfter: "1800"})
 			assert.Error(t, list(client))
 		}, []string{"WARN rate limit closed ban", "INFO rate limit open again ban", "WARN rate limit closed ban"}},
+		"a success that was sent before the ban": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			require.NoError(t, list(client))
+			server.SetLatency(100 * time.Millisecond) // so that both are sent
+			server.Inject(fake.Fault{Status: 429, RetryAfter: "7200"})
+			server.Inject(fake.Fault{Delay: 3 * time.Second})
+			assert.EqualValues(t, 1, calls(client, 2, 1, 0))
+		}, []string{"WARN rate limit closed ban"}},
+		"a ban that another client met, and an early end": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			other, err := client.ForKey(server.APIKey())
+			require.NoError(t, err)
+			server.Inject(fake.Fault{Status: 429, RetryAfter: "7200"})
+			require.Error(t, list(other))
+			require.Error(t, list(client))
+			client.ReopenLimit()
+			require.NoError(t, list(client))
+		}, []string{"WARN rate limit closed ban", "WARN rate limit closed ban", "INFO rate limit open again ban"}},
 		"a key that was closed early": {fake.Enterprise(60, 5), func(t *testing.T, server *fake.Server, client *petstore.Client) {
 			assert.EqualValues(t, 5, calls(client, 1, 6, 0))
 			server.SetPlan(server.APIKey(), fake.Enterprise(60, 500))

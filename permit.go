@@ -133,7 +133,7 @@ func (a *attempt) acquire() error {
 func (a *attempt) reportRefusal(err error) {
 	k := a.call
 	e, ok := errors.AsType[*RateLimitError](err)
-	if !ok || len(k.client.traces) == 0 || !e.RetryAt.After(time.Now()) || k.ended() != nil {
+	if !ok || !e.RetryAt.After(time.Now()) || k.ended() != nil {
 		return
 	}
 	left := e.RateLimit.Remaining
@@ -147,10 +147,8 @@ func (a *attempt) reportRefusal(err error) {
 func (k *call) sleep(d time.Duration) error {
 	done := k.startWait(Wait{Reason: k.waitReason(), Until: k.progress.plan.NotBefore, Waiting: 1})
 	defer done(0)
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-k.waits.Done():
 	}
 	return k.ended()
