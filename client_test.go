@@ -112,6 +112,7 @@ func TestClientFormat(t *testing.T) {
 func TestClientRateLimit(t *testing.T) {
 	client, _ := scripted(t, []responder{status(200, `[]`, quota(60, 41, time.Minute)...), status(200, `[]`)})
 	assert.True(t, client.RateLimit().IsZero())
+	assert.Empty(t, client.RateLimit().LogValue().Group())
 	for range 2 {
 		require.NoError(t, list(client))
 	}

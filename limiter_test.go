@@ -169,9 +169,12 @@ func TestLimiterOfTheUser(t *testing.T) {
 	})
 }
 
-func TestUnwrapOfItself(t *testing.T) {
-	client, _ := scripted(t, nil, petstore.WithLimiter(new(unwrapsItself)))
-	client.ReopenLimit()
+func TestReopenLimitWithoutReopen(t *testing.T) {
+	(*petstore.Client)(nil).ReopenLimit()
+	for _, limiter := range []petstore.Limiter{nil, refuses, new(unwrapsItself)} {
+		client, _ := scripted(t, nil, petstore.WithLimiter(limiter))
+		client.ReopenLimit()
+	}
 }
 
 // unwrapsItself is a limiter whose Unwrap returns itself.
