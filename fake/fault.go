@@ -127,10 +127,10 @@ func (f *Fault) problem() error {
 func headerProblem(h http.Header) error {
 	for name, values := range h {
 		if !credential.ValidToken(name) {
-			return fmt.Errorf("Header holds %s, which is no name of a header", quote(name))
+			return fmt.Errorf("%s in Header is no name of a header", quote(name))
 		}
 		if slices.ContainsFunc(values, func(v string) bool { return !credential.ValidHeaderValue(v) }) {
-			return fmt.Errorf("Header holds a control character in the value of %s", name)
+			return fmt.Errorf("the value of %s in Header holds a control character", name)
 		}
 	}
 	return nil
