@@ -49,7 +49,17 @@ func (t *telemetry) record(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range steps() {
+	for _, s := range []struct {
+		fault *fake.Fault // of the first request
+		call  func(context.Context, *petstore.Client) error
+	}{
+		{nil, list},
+		{&fake.Fault{Status: 429, RetryAfter: "2"}, create},
+		{&fake.Fault{Status: 503}, list},
+		{&fake.Fault{Wire: fake.WireReset}, create},            // which may have added the pet
+		{&fake.Fault{Status: 429, RetryAfter: "3600"}, create}, // a ban, longer than the client waits
+		{nil, list}, // sends nothing
+	} {
 		if s.fault != nil {
 			service.Inject(*s.fault)
 		}
@@ -62,23 +72,6 @@ func (t *telemetry) record(ctx context.Context, w io.Writer) error {
 		fmt.Fprintln(w)
 	}
 	return nil
-}
-
-// step is a call, and the fault of its first request.
-type step struct {
-	fault *fake.Fault
-	call  func(context.Context, *petstore.Client) error
-}
-
-func steps() []step {
-	return []step{
-		{nil, list},
-		{&fake.Fault{Status: 429, RetryAfter: "2"}, create},
-		{&fake.Fault{Status: 503}, list},
-		{&fake.Fault{Wire: fake.WireReset}, create},            // which may have added the pet
-		{&fake.Fault{Status: 429, RetryAfter: "3600"}, create}, // a ban, longer than the client waits
-		{nil, list}, // sends nothing
-	}
 }
 
 func list(ctx context.Context, client *petstore.Client) error {

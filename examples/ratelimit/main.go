@@ -3,7 +3,7 @@
 //
 //	go run ./examples/ratelimit
 //
-// It runs on a fake of the service whose minute lasts 6 seconds (-minute 1m for a real one).
+// It runs on a fake of the service whose minute lasts 6 seconds.
 //
 // It prints
 //
@@ -14,7 +14,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -29,9 +28,7 @@ import (
 const goroutines, requests = 64, 150
 
 func main() {
-	minute := flag.Duration("minute", 6*time.Second, "how long a minute of the fake service lasts")
-	flag.Parse()
-	server := fake.NewServer(fake.WithPlan(fake.PlanFree), fake.WithMinute(*minute))
+	server := fake.NewServer(fake.WithPlan(fake.PlanFree), fake.WithMinute(6*time.Second))
 	defer server.Close()
 	if err := run(context.Background(), server, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)

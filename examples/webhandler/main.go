@@ -29,26 +29,15 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// logFailures returns the option for a client that logs each call that failed, with the call_id that
-// the client's own log has.
-func logFailures(logger *slog.Logger) petstore.Option {
-	return petstore.WithTrace(&petstore.ClientTrace{CallDone: func(ctx context.Context, info petstore.CallDoneInfo) {
-		if info.Err != nil {
-			logger.ErrorContext(ctx, "pet store call failed", "call_id", strconv.FormatUint(info.Call.ID, 16),
-				"operation", info.Call.Operation, "duration", info.Duration, "error", info.Err.Error())
-		}
-	}})
-}
-
 // visitors returns the routes for visitors. WithMaxWait(0) makes a call fail immediately instead of
 // waiting for the next minute.
-func visitors(client *petstore.Client) http.Handler {
+func visitors(client *petstore.Client, logger *slog.Logger) http.Handler {
 	routes := http.NewServeMux()
 	routes.HandleFunc("GET /pets", func(w http.ResponseWriter, r *http.Request) {
 		result, err := client.ListPets(r.Context(), petstore.ListPetsParams{},
 			petstore.WithMaxWait(0), petstore.WithCallTimeout(2*time.Second))
 		if err != nil {
-			refuse(w, err)
+			refuse(r.Context(), w, logger, err)
 			return
 		}
 		respond(w, http.StatusOK, result.Pets)
@@ -63,7 +52,7 @@ func visitors(client *petstore.Client) http.Handler {
 		result, err := client.CreatePet(context.WithoutCancel(r.Context()), pet,
 			petstore.WithMaxWait(0), petstore.WithCallTimeout(10*time.Second))
 		if err != nil {
-			refuse(w, err)
+			refuse(r.Context(), w, logger, err)
 			return
 		}
 		respond(w, http.StatusCreated, result.Pet)
@@ -71,15 +60,13 @@ func visitors(client *petstore.Client) http.Handler {
 	return routes
 }
 
-// administrators returns the routes for a port that visitors cannot reach. After a ban was lifted, or
-// a larger plan was bought, one of them lets the client send again.
-func administrators(client *petstore.Client) http.Handler {
-	routes := http.NewServeMux()
-	routes.HandleFunc("POST /admin/reopen", func(w http.ResponseWriter, _ *http.Request) {
+// reopen is for a port that visitors cannot reach. After a ban was lifted, or a larger plan was
+// bought, it lets the client send again.
+func reopen(client *petstore.Client) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
 		client.ReopenLimit()
 		w.WriteHeader(http.StatusNoContent)
-	})
-	return routes
+	}
 }
 
 func respond(w http.ResponseWriter, status int, value any) {
@@ -88,8 +75,10 @@ func respond(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value) // it fails only if the visitor is gone
 }
 
-// refuse responds to a visitor whose call failed.
-func refuse(w http.ResponseWriter, err error) {
+// refuse logs why a call failed, and responds to its visitor. The error has attributes of its own:
+// its call_id is on the lines of the client's log, too.
+func refuse(ctx context.Context, w http.ResponseWriter, logger *slog.Logger, err error) {
+	logger.ErrorContext(ctx, "pet store call failed", "error", err)
 	wait, known := petstore.RetryAfter(err)
 	switch {
 	case errors.Is(err, petstore.ErrOutcomeUnknown): // first: a second try may add a second pet
@@ -109,14 +98,15 @@ func refuse(w http.ResponseWriter, err error) {
 func main() {
 	server := fake.NewServer(fake.WithPlan(fake.Enterprise(2, 0))) // two requests a minute
 	defer server.Close()
-	client := server.Client(logFailures(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+	client := server.Client()
+	routes := visitors(client, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	show := func(handler http.Handler, method, path, body string) {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(body)))
 		fmt.Println(strings.TrimSpace(fmt.Sprintf("%s %s: %d %s %s", method, path, w.Code, w.Header().Get("Retry-After"), w.Body)))
 	}
-	show(visitors(client), "GET", "/pets", "")
-	show(visitors(client), "POST", "/pets", `{"name":"Rex","categoryId":1}`)
-	show(visitors(client), "GET", "/pets", "")
-	show(administrators(client), "POST", "/admin/reopen", "")
+	show(routes, "GET", "/pets", "")
+	show(routes, "POST", "/pets", `{"name":"Rex","categoryId":1}`)
+	show(routes, "GET", "/pets", "")
+	show(reopen(client), "POST", "/admin/reopen", "")
 }

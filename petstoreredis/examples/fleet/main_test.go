@@ -7,12 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-
-	"github.com/petstore/petstore-go/fake"
 )
 
 // TestMain is a worker if the fleet has started it, and the tests otherwise.
@@ -30,14 +27,6 @@ func TestFleet_getsByWithoutOne429(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, fleet{workers: 3, limit: 20, minute: 3 * time.Second}.run(t.Context(), &out))
 	assert.Regexp(t, `^3 processes share a key of 20 requests in 3s\n36 requests in \d+\.\d s, 429s: 0\n$`, out.String())
-}
-
-func TestWork(t *testing.T) {
-	service := fake.NewTestServer(t)
-	t.Setenv("PETSTORE_BASE_URL", service.URL())
-	t.Setenv("PETSTORE_API_KEY", service.APIKey())
-	require.NoError(t, work(t.Context(), miniredis.RunT(t).Addr()))
-	assert.Len(t, service.Requests(), requests)
 }
 
 func TestFleet_endsWhenItIsInterrupted(t *testing.T) {
