@@ -228,6 +228,9 @@ func TestHandshakeRefused(t *testing.T) {
 				for _, method := range methods[1:] {
 					o := newClient(t, server.URL, transport, false).send(t, method)
 					require.Error(t, o.err)
+					if errors.Is(o.err, context.DeadlineExceeded) {
+						continue // net/http dialled until then, since each alert came before it wrote over HTTP/2
+					}
 					// Without a body, one that wraps may have sent it in another context, without
 					// hooks. And net/http may say no more than that HTTP/2 was not established.
 					unknown := name != "plain" && method != http.MethodPost || !strings.Contains(o.err.Error(), "tls:")
