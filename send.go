@@ -176,9 +176,7 @@ func (a *attempt) observe(resp *http.Response) {
 		a.opens, a.scope = after429(a.response)
 	}
 	k := a.call
-	if http2 := resp.ProtoMajor >= 2; k.client.shared.http2.Load() != http2 {
-		k.client.shared.http2.Store(http2)
-	}
+	k.client.shared.http2.Store(resp.ProtoMajor >= 2)
 	if k.client.shared.config.limiter == nil && !a.response.RateLimit.IsZero() {
 		seen := a.response.RateLimit // a copy: taking the field's address would keep the attempt
 		a.keyState.seen.Store(&seen)
