@@ -24,8 +24,9 @@ type config struct {
 func defaults() config { return config{timeout: 2 * time.Second, prefix: "petstore:"} }
 
 // WithLogger makes the Limiter log when it goes on without Redis, at level Warn with the error, and
-// when Redis is back, at level Info. A line has [Stats].Name in it; neither the limiter's name nor a
-// key is ever logged. A nil logger, the default, logs nothing.
+// when Redis is back, at level Info: the first three times, then once in ten minutes at most. A line
+// has [Stats].Name in it, but never the limiter's name or a key. A nil logger, the default, logs
+// nothing.
 func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
 // WithMeterProvider records [Stats] as metrics of OpenTelemetry with the attribute

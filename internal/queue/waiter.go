@@ -139,7 +139,7 @@ func (q *queue) check(ctx context.Context, w *waiter) (left time.Duration, over 
 		return w.maxWait - spent, false
 	default:
 		q.withdraw(w, now)
-		w.refused = q.refusal(now, q.earliest(now, w, 0))
+		w.refused = q.refusal(now, q.budget.Earliest(now, 0, w.class == background))
 	}
 	return 0, true
 }
@@ -159,14 +159,9 @@ func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) {
 	}
 }
 
-// earliest returns a time before which w cannot get a permit if that many others go before it.
-func (q *queue) earliest(now time.Time, w *waiter, before int) time.Time {
-	return q.budget.Earliest(now, before, w.class == background)
-}
-
 // late returns a refusal if w cannot be served in time when that many others go before it.
 func (q *queue) late(now time.Time, w *waiter, before int) *Refusal {
-	at := q.earliest(now, w, before)
+	at := q.budget.Earliest(now, before, w.class == background)
 	switch left := w.maxWait - (q.clock(now) - w.clock); {
 	case !at.After(now): // as far as known, w need not wait for a limit
 	case at.Sub(now) > left, !w.deadline.IsZero() && at.After(w.deadline):
