@@ -187,9 +187,9 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-// RateLimit returns the most recent rate limit known for the client's key, of several keys for that
-// used last, also from responses to other clients that share its [Limiter]; the zero RateLimit
-// before the first response.
+// RateLimit returns the most recent rate limit known for the client's key, or for the key that it
+// used last if there are several, also from responses to other clients that share its [Limiter]. It
+// returns the zero RateLimit before the first response.
 func (c *Client) RateLimit() RateLimit {
 	id := c.keyID()
 	switch {

@@ -102,18 +102,18 @@ func WithStop(ctx context.Context) Option {
 // wraps the result of an earlier one. The result must be safe for concurrent use. [CallFromContext]
 // returns the call of a request from its context.
 //
-// A result that sends requests through the wrapped transport only should have a method Unwrap()
-// http.RoundTripper that returns it. The client then sees the connections as it does without a
-// wrapper, and can report after a failure that nothing was sent.
+// If the result sends requests through the wrapped transport only, it should have a method Unwrap()
+// http.RoundTripper that returns that one. The client then sees the connections as it does without
+// a wrapper, and can report after a failure that nothing was sent.
 //
 // The result may send further requests with the context of a write, but only one after another: two
 // at the same time look like a repetition by net/http, which the client prevents. A transport that
 // hedges must give its requests contexts that do not derive from that one.
 //
-// As soon as the body of a write is read, the client assumes that the write was sent; so it does
-// for a write without a body, unless the result is an *http.Transport. The request has no GetBody,
-// so that net/http does not repeat it. A transport that keeps the body, as the RoundTripper of
-// go-retryablehttp does, must not retry a POST.
+// As soon as the body of a write is read, the client assumes that the write was sent. The same
+// holds for a write without a body, unless the result is an *http.Transport. The request has no
+// GetBody, so that net/http does not repeat it. A transport that keeps the body, as the
+// RoundTripper of go-retryablehttp does, must not retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return forClient("WithTransport", when(wrap == nil, "is nil"), func(c *clientConfig) {
 		c.wraps = append(c.wraps, wrap)

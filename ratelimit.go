@@ -203,7 +203,8 @@ type LimitRequest struct {
 // StartWait reports to the client's log and its [ClientTrace] that the call begins to wait for the
 // rate limit. A Limiter calls it in Acquire, and calls done once at the end of each wait. It must
 // not hold a lock during these two calls, because they run functions of the user. free is the part
-// of the wait that [WithMaxWait] does not count. Outside a call, both have no effect.
+// of the wait for the response of another request, which [WithMaxWait] does not count. Outside a
+// call, both have no effect.
 func (r LimitRequest) StartWait(w Wait) (done func(free time.Duration)) {
 	if r.call == nil {
 		return func(time.Duration) {}
