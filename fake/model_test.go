@@ -72,6 +72,7 @@ func TestModelHasEveryOperation(t *testing.T) {
 // The lists from which petstore-fake has the plans and the wires have every constant, and the
 // package's documentation names each wire.
 func TestListsHaveEveryConstant(t *testing.T) {
+	assert.Equal(t, "enterprise:5,0", Enterprise(5, 0).String())
 	var plans, wires []string
 	for _, p := range namedPlans() {
 		plans = append(plans, "Plan"+p.Name)

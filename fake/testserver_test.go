@@ -41,6 +41,16 @@ func TestNewTestServer(t *testing.T) {
 	+1.5s #3 GET /v1/pets → no response, by a fault: injected fault by close
 `, tb.log.String())
 	})
+	t.Run("prints no more than the last 100 requests", func(t *testing.T) {
+		tb := &recorder{}
+		d := viaMemory(t, fake.NewTestServer(tb))
+		for range 102 {
+			d.list(t)
+		}
+		tb.Errorf("something else")
+		tb.end()
+		assert.Regexp(t, `^fake: the server of TestImport served 102 requests, the last 100 of them\n\t\S+ #3 `, tb.log.String())
+	})
 	t.Run("a fault that never struck fails the test", func(t *testing.T) {
 		tb := &recorder{}
 		srv := fake.NewTestServer(tb)
