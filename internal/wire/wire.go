@@ -22,13 +22,13 @@ type Record struct {
 	Transport  *Transport // sends the request
 	Repeatable bool       // sending it again has no further effect
 
-	hasBody   bool // the request has one, which is body
-	body      requestBody
+	hasBody   bool         // the request has one, which is body
 	asked     atomic.Bool  // hook: the transport asked for a connection
 	connected atomic.Bool  // hook: the transport got a connection
 	reused    atomic.Bool  // hook: one of the connections had been used before
 	written   atomic.Int32 // hook: number of headers written, minus that of responses
 	repeated  atomic.Bool  // net/http was about to send the request again
+	body      requestBody
 	hooks     httptrace.ClientTrace
 }
 
