@@ -198,12 +198,8 @@ func namesIn(t *testing.T, path string, functions []string) map[string]bool {
 // golden files.
 func TestHouseGolden(t *testing.T) {
 	t.Parallel()
-	for _, needed := range []string{"make", "git", ".git"} {
-		_, errProgram := exec.LookPath(needed)
-		_, errFile := os.Stat(needed)
-		if errProgram != nil && errFile != nil {
-			t.Skip("there is no " + needed)
-		}
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("there is no make")
 	}
 	dir := t.TempDir()
 	failing := "#!/bin/sh\necho \"visits $2\"\nexit 1\n"
