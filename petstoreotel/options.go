@@ -1,6 +1,8 @@
 package petstoreotel
 
 import (
+	"cmp"
+
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
@@ -38,14 +40,8 @@ func newConfig(opts []Option) config {
 			opt(&c)
 		}
 	}
-	if c.tracers == nil {
-		c.tracers = otel.GetTracerProvider()
-	}
-	if c.meters == nil {
-		c.meters = otel.GetMeterProvider()
-	}
-	if c.propagators == nil {
-		c.propagators = otel.GetTextMapPropagator()
-	}
+	c.tracers = cmp.Or(c.tracers, otel.GetTracerProvider())
+	c.meters = cmp.Or(c.meters, otel.GetMeterProvider())
+	c.propagators = cmp.Or(c.propagators, otel.GetTextMapPropagator())
 	return c
 }

@@ -27,9 +27,6 @@ type suite struct {
 	entry   func(t total) string // of the document
 }
 
-// defaultSeed is that of the tests.
-const defaultSeed = 1
-
 // suites returns all of them.
 func suites(seed uint64) []suite {
 	return []suite{jobs(seed), loads(seed), bursts(seed), fleets(seed)}
