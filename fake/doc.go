@@ -34,7 +34,8 @@
 //	a response without a rate limit header      Header: http.Header{"X-RateLimit-Limit": nil}
 //	a sequence: a 503, a 429, then a success    two Faults, one after the other
 //
-// [Server.Inject] and [WithFaults] take them. Of several faults, the first that fits applies.
+// [Server.Inject] and [WithFaults] take them. Of several faults that fit a request, the
+// one that was injected first applies.
 //
 // For an operation that the document does not have, [WithHandler] adds a handler.
 //
