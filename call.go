@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
@@ -43,15 +42,15 @@ type progress struct {
 	mu   sync.Mutex
 	seen Call // what other goroutines read; only the goroutine of the call changes it
 
-	free     atomic.Int64          // time in the current Acquire that WithMaxWait does not count, in ns
-	asked    time.Time             // when the call asked the limiter first
-	last     *attempt              // nil before the first
-	sent     int                   // requests that may have been written
-	plan     retry.Plan            // what to do after the last attempt
-	refused  error                 // why the next attempt was not begun
-	askedKey bool                  // after a 401, WithAPIKeyFunc was asked for another key
-	ended    error                 // why the call must not send anything more
-	endPause func(d time.Duration) // ends the report of the pause before the next attempt; nil without one
+	free     time.Duration // time in the current Acquire that WithMaxWait does not count
+	asked    time.Time     // when the call asked the limiter first
+	last     *attempt      // nil before the first
+	sent     int           // requests that may have been written
+	plan     retry.Plan    // what to do after the last attempt
+	refused  error         // why the next attempt was not begun
+	askedKey bool          // after a 401, WithAPIKeyFunc was asked for another key
+	ended    error         // why the call must not send anything more
+	endPause func()        // ends the report of the pause before the next attempt; nil without one
 }
 
 // request is what an operation asks for.
@@ -145,7 +144,12 @@ func (k *call) start() context.CancelFunc {
 // done calls the CallDone functions.
 func (k *call) done(err error) {
 	if k.traced != nil {
-		k.client.trace.CallDone(k.traced, CallDoneInfo{k.describe(), time.Since(k.begun), err})
+		info := CallDoneInfo{k.describe(), time.Since(k.begun), err}
+		k.client.eachTrace(func(t *ClientTrace) {
+			if t.CallDone != nil {
+				t.CallDone(k.traced, info)
+			}
+		})
 	}
 }
 
@@ -172,7 +176,7 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 
 func (k *call) response() Response {
 	a := k.progress.last
-	return Response{a.response.StatusCode, a.header, a.response.RateLimit, k.progress.sent}
+	return Response{a.response.StatusCode, a.header, a.response.Window, k.progress.sent}
 }
 
 // describe returns the call as users see it.
@@ -212,26 +216,3 @@ var concluding = [...]error{
 // endOf returns an error if ctx has ended, else nil. Its cause may be the error of another call,
 // which says nothing about this one; but it may be that of WithCallTimeout.
 func endOf(ctx context.Context) error { return deadline.EndOf(ctx, concluding[:3]...) }
-
-// startWait calls the WaitStart functions, and returns the function that calls the WaitDone
-// functions.
-func (k *call) startWait(w Wait) (done func(free time.Duration)) {
-	begun := time.Now()
-	var ended atomic.Bool
-	end := func(free time.Duration) {
-		if ended.Swap(true) {
-			return
-		}
-		k.progress.free.Add(int64(max(0, free)))
-		w.Call, w.Duration = k.describe(), time.Since(begun)
-		k.client.trace.WaitDone(k.ctx, w)
-	}
-	defer func() {
-		if done == nil {
-			end(0) // a WaitStart panicked
-		}
-	}()
-	w.Call, w.Duration = k.describe(), 0
-	k.client.trace.WaitStart(k.ctx, w)
-	return end
-}

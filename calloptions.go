@@ -46,7 +46,7 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 // WithMaxWait limits the time that a call waits for a new window or the end of a lockout, over all
 // its attempts. The default is 2 minutes and 2 seconds, for two windows. A call that would have to
 // wait longer fails immediately with a [*RateLimitError]. The limit also applies to the Retry-After
-// of each 503, but not to the wait for the responses to requests in flight; see [NewLimiter].
+// of each 503, but not to the wait for the responses to requests in flight; see [ratelimit.Limiter].
 func WithMaxWait(d time.Duration) CallOption {
 	return forCall("WithMaxWait", when(d < 0, "is negative"), func(c *callConfig) { c.maxWait = d })
 }
@@ -130,7 +130,10 @@ type clientConfig struct {
 	keyFunc          func(context.Context) (string, error)
 	insecureHTTP     bool
 	maxResponseBytes int64
-	limiter          Limiter
+	limiter          Limiter      // nil for none
+	limiterSet       bool         // by WithLimiter
+	processes        int          // 0 if not known
+	told             bool         // processes is of WithProcesses
 	logger           *slog.Logger // nil for none
 	traces           []*ClientTrace
 	wraps            []func(http.RoundTripper) http.RoundTripper

@@ -31,7 +31,6 @@ type Client struct {
 	used    atomic.Pointer[string] // Call.KeyID of the key that was used last
 	keys    keys
 	traces  []*ClientTrace
-	trace   ClientTrace // calls the functions of all traces, but for CallStart
 }
 
 // shared is what clients with different keys share; see ForKey.
@@ -107,7 +106,6 @@ func newClientOf(s *shared, key credential.Source, rotates bool, jar http.Cookie
 	if logger := s.config.logger; logger != nil {
 		c.traces = append(slices.Clip(c.traces), logTrace(logger, &c.keys))
 	}
-	c.trace = joined(c.traces)
 	return c
 }
 
@@ -212,25 +210,13 @@ func (c *Client) keyID() string {
 
 // ReopenLimit lets the next call of each key that the client used send one request although the
 // limiter has closed the key, for instance after a ban was lifted or a higher plan was bought. It
-// sends nothing by itself. It has no effect on an open key, without a limiter, or with a [Limiter]
-// that has no Reopen.
+// sends nothing by itself. It has no effect on an open key, or without a limiter.
 func (c *Client) ReopenLimit() {
-	if c.keyID() == "" {
+	if c.keyID() == "" || c.shared.config.limiter == nil {
 		return
 	}
-	limiter := c.shared.config.limiter
-	for range 100 { // not for ever: Unwrap may return the limiter itself
-		if l, ok := limiter.(interface{ Reopen(keyID string) }); ok {
-			for _, id := range c.keys.ids() {
-				l.Reopen(id)
-			}
-			return
-		}
-		wrapper, ok := limiter.(interface{ Unwrap() Limiter })
-		if !ok {
-			return
-		}
-		limiter = wrapper.Unwrap()
+	for _, id := range c.keys.ids() {
+		c.shared.config.limiter.Reopen(id)
 	}
 }
 

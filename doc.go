@@ -16,7 +16,7 @@
 //
 // The service allows each key a number of requests per minute and per day, and may ban a key that
 // keeps sending after a 429 (section 8). Therefore a [Client] asks a [Limiter] before each request.
-// [NewLimiter] describes when a call waits. If the wait would exceed [WithMaxWait] or the context's
+// [ratelimit.Limiter] describes when a call waits. If the wait would exceed [WithMaxWait] or the context's
 // deadline, the call fails immediately with a [*RateLimitError], whose RetryAt is the time from
 // which to try again. Clients with the same key should share one limiter through [WithLimiter].
 //

@@ -24,7 +24,7 @@ const (
 // matches [ErrInvalidArgument] and names the variable, but never repeats its value.
 //
 // PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
-// effect of WithLimiter(NewLimiter([Processes](n))), unless opts have a [WithLimiter].
+// effect of [WithProcesses], unless opts have a [WithLimiter].
 //
 // PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for tests: the key is then sent
 // unencrypted.
@@ -52,7 +52,7 @@ func applyEnv(c *clientConfig) error {
 		if err != nil || n < 1 {
 			return invalid(envProcesses, "is not a number of processes")
 		}
-		c.limiter = NewLimiter(Processes(n))
+		c.processes = n
 	}
 	insecure := os.Getenv(envInsecure)
 	c.insecureHTTP = insecure == "1"

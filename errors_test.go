@@ -21,6 +21,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 var sentinels = []error{
@@ -149,8 +150,9 @@ func TestErrNotSent(t *testing.T) {
 	closed := petstore.WithLimiter(refuses)
 	asked := 0 // how often the limiter was asked in a call
 	closes := func(err error) petstore.Option {
-		return petstore.WithLimiter(limiterFunc(func(_ context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
-			if asked++; r.Call.Attempt > 0 {
+		return petstore.WithLimiter(limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
+			asked++
+			if c, _ := petstore.CallFromContext(ctx); c.Attempt > 0 {
 				return nil, err
 			}
 			return new(permits), nil
@@ -166,10 +168,10 @@ func TestErrNotSent(t *testing.T) {
 		"the dial fails after a 503":   {[]responder{status(503, ""), fails(errRefused)}, []petstore.Option{twice}, false, true},
 		"the limiter refuses":          {nil, []petstore.Option{closed}, true, false},
 		"the limiter refuses after a failed dial": {
-			[]responder{fails(errRefused)}, []petstore.Option{closes(&petstore.RateLimitError{})}, true, false,
+			[]responder{fails(errRefused)}, []petstore.Option{closes(&ratelimit.Error{})}, true, false,
 		},
 		"the limiter refuses after a reset": {
-			[]responder{fails(errReset)}, []petstore.Option{closes(&petstore.RateLimitError{})}, false, true,
+			[]responder{fails(errReset)}, []petstore.Option{closes(&ratelimit.Error{})}, false, true,
 		},
 		"the limiter breaks after a 429": {
 			[]responder{status(429, "", "Retry-After: 1")}, []petstore.Option{closes(errors.New("broken"))}, false, false,

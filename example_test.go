@@ -13,6 +13,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // A client adds a pet, lists the pets, and gets a typed error. The service is the fake, so that the
@@ -103,7 +104,7 @@ func ExampleRetryPolicy() {
 func ExampleWithLimiter() {
 	server := fake.NewServer(fake.WithPlan(fake.PlanFree))
 	defer server.Close()
-	limiter := petstore.NewLimiter()
+	limiter := ratelimit.New()
 	reader := server.Client(petstore.WithLimiter(limiter))
 	writer := server.Client(petstore.WithLimiter(limiter))
 
@@ -175,7 +176,7 @@ func ExampleWithTrace() {
 	server := fake.NewServer()
 	defer server.Close()
 	client := server.Client(petstore.WithTrace(&petstore.ClientTrace{
-		WaitStart: func(_ context.Context, w petstore.Wait) {
+		WaitStart: func(_ context.Context, c petstore.Call, w ratelimit.Wait) {
 			fmt.Println("waits for", w.Reason)
 		},
 		CallDone: func(_ context.Context, info petstore.CallDoneInfo) {

@@ -8,10 +8,10 @@ import (
 	"log"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // fewAtOnce is a Limiter that also limits how many requests are in flight at the same time. The
@@ -21,16 +21,11 @@ type fewAtOnce struct {
 	inFlight chan struct{}
 }
 
-// Unwrap lets Client.ReopenLimit find the limiter in l.
-func (l fewAtOnce) Unwrap() petstore.Limiter { return l.Limiter }
-
-func (l fewAtOnce) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+func (l fewAtOnce) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 	select {
 	case l.inFlight <- struct{}{}:
-	default:
-		if err := l.wait(ctx, r); err != nil {
-			return nil, err
-		}
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	permit, err := l.Limiter.Acquire(ctx, r)
 	if err != nil {
@@ -40,34 +35,22 @@ func (l fewAtOnce) Acquire(ctx context.Context, r petstore.LimitRequest) (petsto
 	return inFlightPermit{permit, l.inFlight}, nil
 }
 
-// wait waits for the end of another request, which WithMaxWait does not count.
-func (l fewAtOnce) wait(ctx context.Context, r petstore.LimitRequest) error {
-	start, done := time.Now(), r.StartWait(petstore.Wait{Reason: petstore.WaitResponse, Waiting: 1})
-	defer func() { done(time.Since(start)) }()
-	select {
-	case l.inFlight <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // inFlightPermit ends the flight of a request with its permit.
 type inFlightPermit struct {
-	petstore.Permit
+	ratelimit.Permit
 	inFlight chan struct{}
 }
 
-func (p inFlightPermit) Release(o petstore.Observation) {
+func (p inFlightPermit) Release(o ratelimit.Outcome) ratelimit.Lockout {
 	<-p.inFlight
-	p.Permit.Release(o)
+	return p.Permit.Release(o)
 }
 
 // A Limiter of your own, around the one of the client.
 func ExampleLimiter() {
 	server := fake.NewServer()
 	defer server.Close()
-	client := server.Client(petstore.WithLimiter(fewAtOnce{petstore.NewLimiter(), make(chan struct{}, 2)}))
+	client := server.Client(petstore.WithLimiter(fewAtOnce{ratelimit.New(), make(chan struct{}, 2)}))
 
 	var calls sync.WaitGroup
 	for range 10 {
@@ -125,13 +108,13 @@ func ExampleWithTransport() {
 
 // Four processes that share one key, each told how many they are. Set PETSTORE_PROCESSES=4 for
 // NewClientFromEnv instead.
-func ExampleProcesses() {
+func ExampleWithProcesses() {
 	server := fake.NewServer(fake.WithPlan(fake.PlanFree)) // 60 requests a minute
 	defer server.Close()
 
 	var processes []*petstore.Client
 	for range 4 {
-		processes = append(processes, server.Client(petstore.WithLimiter(petstore.NewLimiter(petstore.Processes(4)))))
+		processes = append(processes, server.Client(petstore.WithProcesses(4)))
 	}
 	for range 6 {
 		for _, client := range processes {

@@ -3,7 +3,6 @@ package petstore_test
 import (
 	"context"
 	"fmt"
-	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -112,86 +111,6 @@ func TestHouseOperations(t *testing.T) {
 			assert.True(t, regexp.MustCompile("(?i)"+fmt.Sprintf(form, operation)).Match(text), "%s lacks %s", path, operation)
 		}
 	}
-}
-
-// TestHouseWalks holds what CONTRIBUTING.md says of the way of a call: each function is in its
-// file, a row above names it, and the numbers are those of the rows.
-func TestHouseWalks(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("CONTRIBUTING.md")
-	require.NoError(t, err)
-	_, section, _ := strings.Cut(string(text), "### The way of a call\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	parts := strings.Split(section, "```\n")
-	require.GreaterOrEqual(t, len(parts), 3)
-	for i := 0; i+1 < len(parts); i += 2 { // a text and its rows
-		numbers := countRows(t, parts[i+1], false)
-		if strings.Contains(parts[i+1], "\n+") {
-			numbers = append(numbers, countRows(t, parts[i+1], true)...)
-		}
-		said := strings.ReplaceAll(parts[i], "\n", " ")
-		assert.Equal(t, numbers, regexp.MustCompile(`\d+ (files|returns)`).FindAllString(said, -1))
-	}
-}
-
-// step is a row of a walk.
-type step struct {
-	indent int
-	file   string
-	names  map[string]bool // what its functions name
-}
-
-// countRows checks a walk and counts its files, and the returns to one that is not the caller's.
-// Rows with a + count if more is set.
-func countRows(t *testing.T, rows string, more bool) []string {
-	files, returns := map[string]bool{}, 0
-	var above, way []step // the rows so far; the last, and those that it is indented under
-	for row := range strings.Lines(rows) {
-		if row[0] == '+' && !more {
-			continue
-		}
-		words := strings.Fields(row[1:])
-		indent := strings.Index(row, words[0])
-		way = slices.DeleteFunc(way, func(s step) bool { return s.indent >= indent })
-		last := step{indent, words[0], namesIn(t, words[0], words[1:])}
-		above, way = append(above, last), append(way, last)
-		for _, function := range words[1:] {
-			receiver, name, _ := strings.Cut(function, ".")
-			called := len(way) == 1 || slices.ContainsFunc(above, func(s step) bool { return s.names[receiver] || s.names[name] })
-			assert.True(t, called, "no row above %s names %s", words[0], function)
-		}
-		if files[words[0]] && way[max(0, len(way)-2)].file != words[0] {
-			returns++
-		}
-		files[words[0]] = true
-	}
-	return []string{fmt.Sprintf("%d files", len(files)), fmt.Sprintf("%d returns", returns)}
-}
-
-// namesIn returns the names in functions of a file; a method may have its type before it.
-func namesIn(t *testing.T, path string, functions []string) map[string]bool {
-	if _, err := os.Stat(path); err != nil {
-		path = "internal/" + path
-	}
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	require.NoError(t, err)
-	names := map[string]bool{}
-	for _, function := range functions {
-		found := false
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == function[strings.Index(function, ".")+1:] {
-				found = true
-				ast.Inspect(f.Body, func(n ast.Node) bool {
-					if id, ok := n.(*ast.Ident); ok {
-						names[id.Name] = true
-					}
-					return true
-				})
-			}
-		}
-		assert.True(t, found, "%s has no %s", path, function)
-	}
-	return names
 }
 
 // TestHouseGolden runs make golden with a go whose tests fail: it still visits each folder that has

@@ -18,6 +18,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // tenantKey is the context's key for the API key of a tenant.
@@ -132,7 +133,7 @@ func TestRetryTokensAreOfTheKey(t *testing.T) {
 
 func TestReopenLimitIsForTheKeysOfTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limiter := petstore.NewLimiter()
+		limiter := ratelimit.New()
 		server := fake.NewTestServer(t, fake.WithKey("key-of-another", fake.PlanFree))
 		a := server.Client(petstore.WithLimiter(fewAtOnce{limiter, make(chan struct{}, 2)})) // which is found by its Unwrap
 		b, err := a.ForKey("key-of-another")

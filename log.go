@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // logTrace returns the trace that writes the log of a client with those keys. The comment of
@@ -120,35 +121,35 @@ func (l *clientLog) shared(ctx context.Context, key *keyLog, info AttemptDoneInf
 }
 
 // wait logs each wait.
-func (l *clientLog) wait(ctx context.Context, w Wait) {
+func (l *clientLog) wait(ctx context.Context, c Call, w ratelimit.Wait) {
 	attrs := known(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
-	l.write(ctx, slog.LevelDebug, "petstore: waiting", w.Call, append(attrs, slog.Int("waiting", w.Waiting))...)
+	l.write(ctx, slog.LevelDebug, "petstore: waiting", c, append(attrs, slog.Int("waiting", w.Waiting))...)
 }
 
 // closed logs the start of each lockout; of those of a minute, which may follow each other for
 // days, one in outageQuiet.
-func (l *clientLog) closed(ctx context.Context, info LimitInfo) {
-	key, now := &l.keys.of(info.Call.KeyID).log, time.Now()
-	key.silent.Store(info.Scope == ScopeMinute && now.Sub(time.Unix(0, key.closedAt.Load())) < outageQuiet)
+func (l *clientLog) closed(ctx context.Context, c Call, info ratelimit.Lockout) {
+	key, now := &l.keys.of(c.KeyID).log, time.Now()
+	key.silent.Store(info.Scope == ratelimit.ScopeMinute && now.Sub(time.Unix(0, key.closedAt.Load())) < outageQuiet)
 	if key.silent.Load() {
 		return
 	}
-	if info.Scope == ScopeMinute {
+	if info.Scope == ratelimit.ScopeMinute {
 		key.closedAt.Store(now.UnixNano())
 	}
-	l.write(ctx, slog.LevelWarn, "petstore: rate limit closed", info.Call, limitAttrs(info)...)
+	l.write(ctx, slog.LevelWarn, "petstore: rate limit closed", c, limitAttrs(c, info)...)
 }
 
 // opened logs the end of each lockout whose start was logged.
-func (l *clientLog) opened(ctx context.Context, info LimitInfo) {
-	if !l.keys.of(info.Call.KeyID).log.silent.Load() {
-		l.write(ctx, slog.LevelInfo, "petstore: rate limit open again", info.Call, limitAttrs(info)...)
+func (l *clientLog) opened(ctx context.Context, c Call, info ratelimit.Lockout) {
+	if !l.keys.of(c.KeyID).log.silent.Load() {
+		l.write(ctx, slog.LevelInfo, "petstore: rate limit open again", c, limitAttrs(c, info)...)
 	}
 }
 
-func limitAttrs(info LimitInfo) []slog.Attr {
+func limitAttrs(c Call, info ratelimit.Lockout) []slog.Attr {
 	attrs := known(slog.String("scope", string(info.Scope)), slog.Time("until", info.Until))
-	return append(attrs, slog.String("key_id", info.Call.KeyID))
+	return append(attrs, slog.String("key_id", c.KeyID))
 }
 
 const (
@@ -210,8 +211,8 @@ func (l *clientLog) countDone(ctx context.Context, info CallDoneInfo) {
 }
 
 // waited logs that calls wait for windows for a long time.
-func (l *clientLog) waited(ctx context.Context, w Wait) {
-	if w.Reason != WaitMinute && w.Reason != WaitBackground {
+func (l *clientLog) waited(ctx context.Context, c Call, w ratelimit.Wait) {
+	if w.Reason != ratelimit.ReasonMinute && w.Reason != ratelimit.ReasonBackground {
 		return
 	}
 	o, now := &l.outage, time.Now()
@@ -223,7 +224,7 @@ func (l *clientLog) waited(ctx context.Context, w Wait) {
 	o.waitedAt = now
 	if now.Sub(o.queueing) >= longQueue && now.Sub(o.queuedAt) >= outageQuiet {
 		o.queuedAt = now
-		l.write(ctx, slog.LevelInfo, "petstore: calls wait", w.Call, slog.String("reason", string(w.Reason)),
+		l.write(ctx, slog.LevelInfo, "petstore: calls wait", c, slog.String("reason", string(w.Reason)),
 			slog.Int("waiting", w.Waiting), slog.Duration("duration", now.Sub(o.queueing)))
 	}
 }

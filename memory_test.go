@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // floods returns responses that are too large to read completely, and the client's errors for them.
@@ -132,7 +133,7 @@ func TestCallAllocations(t *testing.T) {
 		"get":         {200, onePet, get, 25},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := newClient(t, constantResponse(c.code, c.body), testKey, petstore.WithLimiter(petstore.NewLimiter()))
+			client := newClient(t, constantResponse(c.code, c.body), testKey, petstore.WithLimiter(ratelimit.New()))
 			allocations := testing.AllocsPerRun(500, func() {
 				if err := c.call(client); err != nil {
 					t.Error(err)

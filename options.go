@@ -9,6 +9,7 @@ import (
 
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // WithHTTPClient makes the Client send through hc's Transport, for which the rules of
@@ -39,7 +40,7 @@ func WithHTTPClient(hc *http.Client) Option {
 //	                                       of five minutes, then every hour
 //
 // Each line also has operation and call_id, which is the same on all lines of a call. reason is a
-// [Wait].Reason, scope a [LimitScope], key_id a [Call].KeyID, and cure what to do; an attribute
+// [ratelimit.Reason], scope a [LimitScope], key_id a [Call].KeyID, and cure what to do; an attribute
 // that is not known is left out. The API key and bodies are never logged. A nil logger, the
 // default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
@@ -80,11 +81,20 @@ func WithMaxResponseBytes(n int64) Option {
 	return forClient("WithMaxResponseBytes", problem, func(c *clientConfig) { c.maxResponseBytes = n })
 }
 
-// WithLimiter replaces the Client's own limiter, which is [NewLimiter]. Give one limiter to all
+// WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter to all
 // clients with the same API key, so that they share its budget. A nil limiter switches limiting
 // off: a call then still waits for the Retry-After of its own 429.
 func WithLimiter(l Limiter) Option {
-	return forClient("", "", func(c *clientConfig) { c.limiter = l })
+	return forClient("", "", func(c *clientConfig) { c.limiter, c.limiterSet = l, true })
+}
+
+// WithProcesses says how many processes use the API key, this one included, each with a limiter of
+// its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
+// with [WithLimiter]: give the number to that limiter.
+func WithProcesses(n int) Option {
+	return forClient("WithProcesses", when(n < 1, "must be positive"), func(c *clientConfig) {
+		c.processes, c.told = n, true
+	})
 }
 
 // WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
@@ -135,8 +145,7 @@ func WithTrace(t *ClientTrace) Option {
 // newClientConfig returns the defaults with opts applied.
 func newClientConfig(opts []Option) (*clientConfig, error) {
 	c := &clientConfig{
-		maxResponseBytes: 10 << 20, // about 100,000 pets of 100 bytes, where the document allows 100
-		limiter:          NewLimiter(),
+		maxResponseBytes: 10 << 20,             // about 100,000 pets of 100 bytes, where the document allows 100
 		stop:             context.Background(), // never ends
 		call: callConfig{
 			retry: retry.Policy{}.WithDefaults(),
@@ -146,5 +155,13 @@ func newClientConfig(opts []Option) (*clientConfig, error) {
 			attemptTimeout: 30 * time.Second, // a response that takes longer is taken for lost
 		},
 	}
-	return c, apply(c, opts)
+	if err := apply(c, opts); err != nil {
+		return nil, err
+	}
+	if !c.limiterSet {
+		c.limiter = ratelimit.New(ratelimit.Processes(c.processes))
+	} else if c.told {
+		return nil, invalid("WithProcesses", "cannot be combined with WithLimiter; give the number to the limiter")
+	}
+	return c, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 func TestOptions(t *testing.T) {
@@ -64,7 +65,7 @@ func TestWithMaxWait(t *testing.T) {
 func TestEndOfWaits(t *testing.T) {
 	cause := errors.New("the user\nleft")
 	vault := func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
-	waits := limiterFunc(func(ctx context.Context, _ petstore.LimitRequest) (petstore.Permit, error) {
+	waits := limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
@@ -72,7 +73,7 @@ func TestEndOfWaits(t *testing.T) {
 	longBackoff := func() petstore.Option {
 		return petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 20 * time.Second})
 	}
-	limiter := func() petstore.Option { return petstore.WithLimiter(petstore.NewLimiter()) }
+	limiter := func() petstore.Option { return petstore.WithLimiter(ratelimit.New()) }
 	for name, c := range map[string]struct {
 		respond responder
 		option  func() petstore.Option

@@ -13,6 +13,7 @@ import (
 	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // ofLast returns the error of the last attempt, which has failed; doc.go has the types of errors.
@@ -33,7 +34,7 @@ func (k *call) ofLast() error {
 	case code/100 == 2:
 		return k.responseError("status is not the documented one", nil)
 	case code == http.StatusTooManyRequests:
-		return k.rateLimitError(a.opens, after(a.ended, k.apiError()))
+		return k.rateLimitError(a.lockout.Until, after(a.ended, k.apiError()))
 	case a.ended != nil:
 		return k.transportError(after(a.ended, k.apiError()))
 	}
@@ -98,8 +99,8 @@ func (k *call) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 		Operation: k.operation.name,
 		CallID:    k.idText(),
 		RetryAt:   retryAt,
-		RateLimit: k.progress.last.response.RateLimit,
-		Scope:     k.progress.last.scope,
+		RateLimit: k.progress.last.response.Window,
+		Scope:     k.progress.last.lockout.Scope,
 		Attempts:  k.progress.sent,
 		Err:       err,
 	}
@@ -116,13 +117,13 @@ func (k *call) refusal(a *attempt, err error) error {
 		return k.ofLast() // the service has refused this key
 	}
 	ended := k.ended()
-	limited, ok := errors.AsType[*RateLimitError](err)
+	limited, ok := errors.AsType[*ratelimit.Error](err)
 	switch {
 	case ok && !errors.Is(ended, ErrStopped):
-		e := *limited
-		e.Operation, e.CallID, e.Attempts = k.operation.name, k.idText(), k.progress.sent
-		e.Err = after(ofLimiter(e.Err), k.lastError())
-		return &e
+		return &RateLimitError{
+			Operation: k.operation.name, CallID: k.idText(), RetryAt: limited.RetryAt, RateLimit: limited.Window,
+			Scope: limited.Scope, Attempts: k.progress.sent, Err: after(ofLimiter(limited.Err), k.lastError()),
+		}
 	case ended != nil:
 		return k.endedWhileWaiting(ended)
 	}
@@ -133,7 +134,7 @@ func (k *call) refusal(a *attempt, err error) error {
 // first.
 func (k *call) endedWhileWaiting(ended error) error {
 	last := k.lastError()
-	switch limited := last != nil && k.progress.last.scope != ""; {
+	switch limited := last != nil && k.progress.last.response.StatusCode == http.StatusTooManyRequests; {
 	case limited && errors.Is(ended, ErrStopped):
 		last = errors.New(last.Error()) // it does not match, since the limit is not why the call ended
 	case limited:

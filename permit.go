@@ -9,6 +9,7 @@ import (
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/wire"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // keyError says why there is no key.
@@ -20,34 +21,21 @@ var errSameKey = errors.New("petstore: there is no other key")
 // admit waits until a may be sent: it gets the key, and a permit of the limiter. After an error
 // there is no permit.
 func (a *attempt) admit() error {
-	k := a.call
-	p := &k.progress
-	for {
-		if err := a.getKey(); err != nil {
-			return err
-		}
-		if err := a.acquire(); err != nil {
-			return err
-		}
-		// The limiter may be the user's own and ignore Retry-After, or there may be no limiter.
-		wait := p.plan.NotBefore.Sub(a.ready)
-		if wait <= 0 {
-			p.record(func(seen *Call) { seen.Attempt++ })
-			return nil
-		}
-		a.release(Observation{})
-		if err := k.sleep(wait); err != nil {
-			return err
-		}
-		p.record(func(seen *Call) { seen.Waited += wait })
+	if err := a.getKey(); err != nil {
+		return err
 	}
+	if err := a.acquire(); err != nil {
+		return err
+	}
+	a.call.progress.record(func(seen *Call) { seen.Attempt++ })
+	return nil
 }
 
 // release releases the permit and reports the outcome of the request. Further calls have no effect.
-func (a *attempt) release(o Observation) {
+func (a *attempt) release(o ratelimit.Outcome) {
 	if permit := a.permit; permit != nil {
 		a.permit = nil
-		permit.Release(o)
+		a.lockout = permit.Release(o)
 	}
 }
 
@@ -98,60 +86,34 @@ func (a *attempt) acquire() error {
 	k, asked := a.call, time.Now()
 	p := &k.progress
 	a.keyState = k.client.keys.of(*a.key.ID)
-	a.lockouts = a.keyState.lockout.count.Load()
 	if limiter := k.client.shared.config.limiter; limiter != nil {
-		p.free.Store(0)
+		p.free = 0
 		if p.asked.IsZero() {
 			p.asked = asked
 		}
-		left := max(0, k.config.maxWait-p.seen.Waited)
-		r := LimitRequest{Call: k.describe(), MaxWait: left, Asked: p.asked, call: k}
-		permit, err := limiter.Acquire(k.waits, r)
+		permit, err := limiter.Acquire(k.waits, ratelimit.Request{
+			Key: *a.key.ID, Background: k.config.background, MaxWait: max(0, k.config.maxWait-p.seen.Waited),
+			Asked: p.asked, NotBefore: p.plan.NotBefore, Observer: k,
+		})
 		if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
 			err = nil // a Limiter whose error has a type of its own returns that by mistake
 		}
 		if err != nil && permit != nil {
-			permit.Release(Observation{}) // after an error, a permit must not stay reserved
+			permit.Release(ratelimit.Outcome{}) // after an error, a permit must not stay reserved
 		}
 		if err != nil {
-			a.reportRefusal(err)
 			return err
 		}
 		a.permit = permit
 	}
 	a.ready = time.Now()
-	waited := max(0, a.ready.Sub(asked)-time.Duration(p.free.Load()))
+	waited := max(0, a.ready.Sub(asked)-p.free)
 	p.record(func(seen *Call) { seen.Waited += waited })
 	ended := k.ended()
 	if ended != nil { // even if the permit came at the same time
-		a.release(Observation{})
+		a.release(ratelimit.Outcome{})
 	}
 	return ended
-}
-
-// reportRefusal reports to the traces that the limiter has refused a.
-func (a *attempt) reportRefusal(err error) {
-	k := a.call
-	e, ok := errors.AsType[*RateLimitError](err)
-	if !ok || !e.RetryAt.After(time.Now()) || k.ended() != nil {
-		return
-	}
-	left := e.RateLimit.Remaining
-	if e.Scope == ScopeBan {
-		left = -1
-	}
-	a.reportLockout(LimitInfo{Scope: e.Scope, Until: e.RetryAt}, left)
-}
-
-// sleep waits for d. It returns an error if the call must end.
-func (k *call) sleep(d time.Duration) error {
-	done := k.startWait(Wait{Reason: k.waitReason(), Until: k.progress.plan.NotBefore, Waiting: 1})
-	defer done(0)
-	select {
-	case <-time.After(d):
-	case <-k.waits.Done():
-	}
-	return k.ended()
 }
 
 // begin returns the context of a, which is derived from parent. seen is for CallFromContext.

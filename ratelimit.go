@@ -3,13 +3,13 @@ package petstore
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // Response describes the last HTTP exchange of the call that returned a result or an [APIError].
@@ -25,77 +25,14 @@ type Response struct {
 }
 
 // RateLimit is the caller's quota according to the X-RateLimit headers of one response (section
-// 8.2). If it is used up, Limit is positive and Remaining is 0. The zero RateLimit means that
-// nothing is known, as when a header is missing or malformed.
-type RateLimit struct {
-	// Limit is the number of requests that the current window allows.
-	Limit int
-	// Remaining is the number of requests left in the current window.
-	Remaining int
-	// Reset is the end of the window by the service's clock, in whole seconds.
-	Reset time.Time
-}
+// 8.2): Limit, Remaining and Reset. The zero RateLimit means that nothing is known, as when a header
+// is missing or malformed.
+type RateLimit = ratelimit.Window
 
-// IsZero reports whether nothing is known about the quota.
-func (r RateLimit) IsZero() bool { return r == RateLimit{} }
-
-// LogValue returns limit, remaining and reset as a group; the group of the zero RateLimit is empty.
-func (r RateLimit) LogValue() slog.Value {
-	if r.IsZero() {
-		return slog.GroupValue()
-	}
-	return slog.GroupValue(
-		slog.Int("limit", r.Limit), slog.Int("remaining", r.Remaining), slog.Time("reset", r.Reset.UTC()))
-}
-
-// LimitScope is the limit that refused a request, or would have refused it (section 8). The service
-// does not report it, so the client infers it. The zero LimitScope means that it is not known.
-type LimitScope string
-
-const (
-	// ScopeBan follows a 429 whose Retry-After ends after the Reset of the same response, or after
-	// more than a minute if there is no Reset. A shorter ban cannot be recognised.
-	ScopeBan LimitScope = "ban"
-	// ScopeDay is for a used-up window that was more than a minute from its Reset in its first
-	// response.
-	ScopeDay LimitScope = "day"
-	// ScopeMinute is for all others.
-	ScopeMinute LimitScope = "minute"
-)
-
-// Delivery is how far a request came that a [Permit] allowed.
-type Delivery string
-
-// The deliveries. A request that was sent counts as spent, with or without a response.
-const (
-	DeliveryNotTried   Delivery = ""            // the permit was not used
-	DeliveryNotSent    Delivery = "not_sent"    // nothing was written, as after a refused connection
-	DeliveryNoResponse Delivery = "no_response" // it may have been written, but no response came
-	DeliveryAnswered   Delivery = "answered"    // the header of a response came
-)
-
-// Observation is the outcome of a request that a [Permit] allowed. The zero Observation means that
-// the permit was not used.
-type Observation struct {
-	// Delivery is how far the request came.
-	Delivery Delivery
-	// Sent is the time at which the request was passed to the transport, by the local clock.
-	Sent time.Time
-	// Received is the time at which the response's header arrived, by the local clock, or at which
-	// it was known that nothing was sent; zero without either.
-	Received time.Time
-	// StatusCode is the status of the response; 0 without a response.
-	StatusCode int
-	// RateLimit is the rate limit from the response's headers; zero if one is missing or malformed.
-	RateLimit RateLimit
-	// RetryAfter is the time from Retry-After, counted from Received; 0 without a valid one.
-	RetryAfter time.Duration
-	// Date is the service's clock from the Date header, in whole seconds; zero without a valid one.
-	Date time.Time
-	// Abandoned reports whether the caller gave up before the response. The request then counts as
-	// spent, but does not show whether the service responds.
-	Abandoned bool
-}
+// LimitScope is the limit that refused a request, or would have refused it (section 8):
+// [ratelimit.ScopeMinute], [ratelimit.ScopeDay] or [ratelimit.ScopeBan]. The zero LimitScope means
+// that it is not known.
+type LimitScope = ratelimit.Scope
 
 // RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
 // would exceed [WithMaxWait] or the context's deadline, the context ended during the wait, or the
@@ -169,52 +106,34 @@ func RetryAfter(err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// Limiter admits the requests of API keys. A [Client] calls Acquire before each attempt. An
-// implementation must be safe for concurrent use; it is often enough to wrap that of [NewLimiter].
-//
-// A Limiter that closes a key after a 429 should have a method Reopen(keyID string), for
-// [Client.ReopenLimit]: it admits the next request although the key is closed, does not block, and
-// has no effect on an open key. A Limiter around another one should have a method Unwrap() Limiter
-// that returns that one.
+// Limiter admits the requests of API keys. A [Client] calls Acquire before each attempt, with a
+// [Call].KeyID as the key, and Release of the permit as soon as the header of the response has
+// arrived. [ratelimit.Limiter] is the default, the module petstoreredis has one for several
+// processes. An implementation must be safe for concurrent use; package ratelimittest tests it.
 type Limiter interface {
 	// Acquire blocks until one request may be sent. If that would take longer than r.MaxWait or
-	// would exceed the deadline of ctx, which is that of the call, it returns a *RateLimitError
-	// immediately. With an error it returns no Permit.
-	Acquire(ctx context.Context, r LimitRequest) (Permit, error)
-	// RateLimit returns the most recent rate limit known for a key, by its [Call].KeyID; the zero
-	// RateLimit before the first response.
-	RateLimit(keyID string) RateLimit
+	// would exceed the deadline of ctx, which is that of the call, it returns a *[ratelimit.Error]
+	// immediately. With an error it returns no permit.
+	Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
+	// RateLimit returns the most recent rate limit known for a key; the zero RateLimit before the
+	// first response.
+	RateLimit(key string) RateLimit
+	// Reopen admits the next request of a key although the key is closed. It does not block, and
+	// has no effect on an open key.
+	Reopen(key string)
 }
 
-// LimitRequest describes the request for which a call asks a [Limiter]. The zero LimitRequest is
-// that of a request outside a call, which cannot wait for limits.
-type LimitRequest struct {
-	// Call is the call, whose KeyID is that of the request's key.
-	Call Call
-	// MaxWait is the longest wait for limits, without that for the response of another request.
-	MaxWait time.Duration
-	// Asked is the time at which the call asked first, so that a retried call keeps its place in
-	// the queue; zero stands for now.
-	Asked time.Time
-
-	call *call // nil outside a call
-}
-
-// StartWait reports to the client's log and its [ClientTrace] that the call begins to wait for the
-// rate limit. A Limiter calls it in Acquire, and calls done once at the end of each wait. It must
-// not hold a lock during these two calls, because they run functions of the user. free is the part
-// of the wait for the response of another request, which [WithMaxWait] does not count. Outside a
-// call, both have no effect.
-func (r LimitRequest) StartWait(w Wait) (done func(free time.Duration)) {
-	if r.call == nil {
-		return func(time.Duration) {}
+// lockoutOf returns the lockout that a 429 alone shows. It is for calls without a limiter.
+func lockoutOf(o *ratelimit.Outcome) ratelimit.Lockout {
+	l := ratelimit.Lockout{Window: o.Window}
+	if o.RetryAfter > 0 {
+		l.Until = o.Received.Add(o.RetryAfter)
 	}
-	return r.call.startWait(w)
-}
-
-// Permit allows one request to be sent. The client calls Release exactly once for each Permit.
-type Permit interface {
-	// Release ends the permit and reports the outcome of the request. After the zero Observation,
-	// the limiter behaves as if it had not given the permit.
-	Release(Observation)
+	if left := o.Window.Reset.Sub(o.Date) + time.Second; !o.Date.IsZero() && left > 0 && left < 25*time.Hour &&
+		(o.Window.Remaining == 0 || l.Until.IsZero()) {
+		if reset := o.Received.Add(left); reset.After(l.Until) {
+			l.Until = reset
+		}
+	}
+	return l
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // This file is the only one that knows go-retryablehttp: the loop around the attempts of a call.
@@ -84,8 +85,8 @@ func (k *call) planAfter(a *attempt) retry.Plan {
 		Number:     a.number,
 		Policy:     k.config.retry,
 		RetryAfter: a.response.RetryAfter,
-		OpensAt:    a.opens,
-		Unlimited:  k.client.shared.config.limiter == nil,
+		OpensAt:    a.lockout.Until,
+		Unlimited:  a.ownWait,
 		Now:        time.Now(),
 		MaxWait:    k.config.maxWait - p.seen.Waited,
 		Random:     rand.Int64N,
@@ -97,31 +98,40 @@ func (k *call) planAfter(a *attempt) retry.Plan {
 }
 
 // wait is the Backoff of the loop: it returns the pause before the next attempt. After a 429 there
-// is none, because the attempt waits in the limiter's queue.
+// is none if there is a limiter, because the attempt waits in its queue.
 func (k *call) wait(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
 	p := &k.progress
-	if pause := p.plan.Pause; pause > 0 {
-		p.endPause = k.startWait(Wait{Reason: k.waitReason(), Until: time.Now().Add(pause), Waiting: 1})
-		return pause
+	pause := p.plan.Pause
+	if pause <= 0 {
+		return 0
 	}
-	return 0
+	begun := time.Now()
+	w := ratelimit.Wait{Reason: k.waitReason(), Until: begun.Add(pause), Waiting: 1}
+	p.endPause = func() {
+		p.endPause = nil
+		w.Duration = time.Since(begun)
+		if p.last.response.StatusCode == http.StatusTooManyRequests {
+			w.Limited = w.Duration
+			p.record(func(seen *Call) { seen.Waited += w.Duration })
+		}
+		k.WaitDone(w)
+	}
+	k.WaitStart(w)
+	return pause
 }
 
 // finishPause reports the end of the pause, once.
 func (k *call) finishPause() {
 	if end := k.progress.endPause; end != nil {
-		end(0)
+		end()
 	}
 }
 
-// waitReason returns the reason for the wait after the last attempt.
-func (k *call) waitReason() WaitReason {
+// waitReason returns the reason for the pause after the last attempt.
+func (k *call) waitReason() ratelimit.Reason {
 	a, plan := k.progress.last, &k.progress.plan
-	switch {
-	case !plan.NotBefore.IsZero(): // after a 429
-		return WaitReason(a.scope)
-	case plan.Asked:
-		return WaitRetryAfter
+	if plan.Asked || a.response.StatusCode == http.StatusTooManyRequests {
+		return ratelimit.ReasonRetryAfter
 	}
-	return WaitBackoff
+	return ratelimit.ReasonBackoff
 }

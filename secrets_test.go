@@ -24,13 +24,14 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // TestKeyIsInNoOutput searches the client, its options, its limiter, all results and all kinds of
 // errors for the key. The service repeats the key in its responses.
 func TestKeyIsInNoOutput(t *testing.T) {
 	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
-	limiter := petstore.NewLimiter()
+	limiter := ratelimit.New()
 	client := repeating(t, fake.Fault{}, petstore.WithLimiter(limiter))
 	assertKeyNotIn(t, "a new client", client)
 	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
@@ -121,7 +122,7 @@ func failures() map[string]func(*testing.T) error {
 			return err
 		},
 		"a limit that is used up": func(t *testing.T) error {
-			client := repeating(t, fake.Fault{}, petstore.WithLimiter(petstore.NewLimiter()))
+			client := repeating(t, fake.Fault{}, petstore.WithLimiter(ratelimit.New()))
 			for range fake.PlanFree.PerMinute {
 				require.NoError(t, list(client))
 			}

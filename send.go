@@ -10,10 +10,10 @@ import (
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/deadline"
-	"github.com/petstore/petstore-go/internal/headers"
 	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // sender is the RoundTripper below go-retryablehttp. It makes one attempt: a permit of the limiter,
@@ -57,17 +57,16 @@ type attempt struct {
 	key    credential.Key // zero if there is none
 
 	keyState *keyState
-	permit   Permit    // nil once it is released
-	lockouts uint64    // keyState.lockout.count when the attempt asked for the permit
-	ready    time.Time // when it got the permit
+	permit   ratelimit.Permit // nil once it is released
+	ready    time.Time        // when it got the permit
 	wire     wire.Record
 	guard    *wire.Guard // nil if the request does not go over HTTP/2
 
 	raw      http.Header // of the response
 	header   http.Header // without the key
-	response Observation
-	opens    time.Time  // when a 429 allows the next request; zero if not known
-	scope    LimitScope // the limit that a 429 seems to be for; empty for any other response
+	response ratelimit.Outcome
+	lockout  ratelimit.Lockout // of the key after a 429
+	ownWait  bool              // no limiter waits for the end of the lockout
 	buffer   *body.Buffer
 	body     []byte        // in buffer
 	tooLarge bool          // body is cut off at the limit
@@ -77,12 +76,10 @@ type attempt struct {
 	ended    error         // err, if the context of the call has ended
 }
 
-// send sends the request and reads the response into a. The traces learn of its end first, and then
-// of what it means for the rate limit.
+// send sends the request and reads the response into a.
 func (a *attempt) send(outer *http.Request) {
 	ctx, cancel := a.begin(a.call.ctx, &a.seen)
 	defer cancel()
-	defer a.reportLimit()
 	defer a.reportDone()
 	a.err = errPanicked // for the trace, if a function of the user panics
 	err := a.roundTrip(ctx, cancel, outer)
@@ -95,29 +92,33 @@ func (a *attempt) send(outer *http.Request) {
 // roundTrip sends the request and reads the response. It releases the permit when it has the
 // response's header, so that the next waiter need not wait for the body.
 func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, outer *http.Request) error {
-	var observation Observation               // not tried
+	var observation ratelimit.Outcome         // not tried
 	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
 	k := a.call
-	k.client.trace.AttemptStart(k.ctx, a.seen)
+	k.client.eachTrace(func(t *ClientTrace) {
+		if t.AttemptStart != nil {
+			t.AttemptStart(k.ctx, a.seen)
+		}
+	})
 	req := a.prepare(ctx, cancel, outer)
-	observation = Observation{Delivery: DeliveryNoResponse, Sent: a.ready}
+	observation = ratelimit.Outcome{Sent: a.ready}
 	resp, err := a.transport(req) // readBody closes it
 	a.sent = a.wire.MayHaveSent(err)
 	if err == nil {
 		a.observe(resp)
 		a.release(a.response)
+		if resp.StatusCode == http.StatusTooManyRequests && a.lockout.Until.IsZero() {
+			a.lockout, a.ownWait = lockoutOf(&a.response), true
+		}
 		// A copy: the transport may share the header with other requests. Before the body is read,
 		// whose reader may panic, so that no trace ever sees the key.
 		a.header = redact.Header(resp.Header, a.key.Secret())
 		return a.readBody(resp)
 	}
-	switch ended := deadline.Err(k.ctx) != nil; {
-	case a.sent:
-		observation.Abandoned = ended
-	case ended:
-		observation = Observation{} // this shows nothing about the service
-	default:
-		observation.Delivery, observation.Received = DeliveryNotSent, time.Now()
+	if a.sent {
+		observation.Abandoned = deadline.Err(k.ctx) != nil
+	} else {
+		observation = ratelimit.Outcome{}
 	}
 	return err
 }
@@ -161,24 +162,12 @@ func (a *attempt) prepare(ctx context.Context, cancel context.CancelFunc, outer 
 // observe records the status and the headers of the response.
 func (a *attempt) observe(resp *http.Response) {
 	now := time.Now()
-	date := headers.Date(resp.Header)
 	a.raw = resp.Header
-	a.response = Observation{
-		Delivery:   DeliveryAnswered,
-		Sent:       a.ready,
-		Received:   now,
-		StatusCode: resp.StatusCode,
-		RateLimit:  RateLimit(headers.RateLimit(resp.Header)),
-		RetryAfter: headers.RetryAfter(resp.Header, date, now),
-		Date:       date,
-	}
-	if resp.StatusCode == http.StatusTooManyRequests {
-		a.opens, a.scope = after429(a.response)
-	}
+	a.response = ratelimit.OutcomeOf(resp, a.ready, now)
 	k := a.call
 	k.client.shared.http2.Store(resp.ProtoMajor >= 2)
-	if k.client.shared.config.limiter == nil && !a.response.RateLimit.IsZero() {
-		seen := a.response.RateLimit // a copy: taking the field's address would keep the attempt
+	if k.client.shared.config.limiter == nil && !a.response.Window.IsZero() {
+		seen := a.response.Window // a copy: taking the field's address would keep the attempt
 		a.keyState.seen.Store(&seen)
 	}
 	if jar := a.keyState.jar; jar != nil {

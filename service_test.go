@@ -18,6 +18,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 const testKey = "test-key-9d8f7a"
@@ -214,24 +215,25 @@ func virtual(t *testing.T, name string, f func(t *testing.T)) {
 // The limiters of these tests, as users of WithLimiter might write them.
 
 // limiterFunc is the Acquire of a limiter.
-type limiterFunc func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error)
+type limiterFunc func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
 
-func (f limiterFunc) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+func (f limiterFunc) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 	return f(ctx, r)
 }
 func (limiterFunc) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
+func (limiterFunc) Reopen(string)                       {}
 
 // returns is a limiter that returns the same from each Acquire.
-func returns(permit petstore.Permit, err error) limiterFunc {
-	return func(context.Context, petstore.LimitRequest) (petstore.Permit, error) { return permit, err }
+func returns(permit ratelimit.Permit, err error) limiterFunc {
+	return func(context.Context, ratelimit.Request) (ratelimit.Permit, error) { return permit, err }
 }
 
 // refuses is a limiter that refuses each request.
-var refuses = returns(nil, &petstore.RateLimitError{})
+var refuses = returns(nil, &ratelimit.Error{})
 
 // slow returns a limiter that takes a time longer than l.
 func slow(l petstore.Limiter, by time.Duration) limiterFunc {
-	return func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+	return func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 		permit, err := l.Acquire(ctx, r)
 		<-time.After(by)
 		return permit, err
@@ -242,14 +244,18 @@ func slow(l petstore.Limiter, by time.Duration) limiterFunc {
 // used by one goroutine at a time.
 type permits struct {
 	acquired int
-	released []petstore.Observation
+	released []ratelimit.Outcome
 }
 
-func (l *permits) Acquire(context.Context, petstore.LimitRequest) (petstore.Permit, error) {
+func (l *permits) Acquire(context.Context, ratelimit.Request) (ratelimit.Permit, error) {
 	l.acquired++
 	return l, nil
 }
-func (l *permits) Release(o petstore.Observation)      { l.released = append(l.released, o) }
+func (l *permits) Release(o ratelimit.Outcome) ratelimit.Lockout {
+	l.released = append(l.released, o)
+	return ratelimit.Lockout{}
+}
+func (l *permits) Reopen(string)                       {}
 func (l *permits) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
 
 // TestMain fails if a test leaves a goroutine behind.

@@ -2,9 +2,9 @@ package petstore
 
 import (
 	"context"
-	"net/http"
-	"slices"
 	"time"
+
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // ClientTrace is a set of functions that a [Client] calls during each API call, similar to
@@ -24,22 +24,25 @@ type ClientTrace struct {
 	CallStart func(ctx context.Context, c Call) context.Context
 	// CallDone is called at the end of the call, also if it panicked. ctx is that of the call.
 	CallDone func(ctx context.Context, info CallDoneInfo)
-	// WaitStart is called when the call begins to wait before a request. The waits of a [Limiter]
-	// are reported only if it calls [LimitRequest.StartWait].
-	WaitStart func(ctx context.Context, w Wait)
+	// WaitStart is called when the call begins to wait before a request.
+	WaitStart func(ctx context.Context, c Call, w ratelimit.Wait)
 	// WaitDone is called once for each WaitStart.
-	WaitDone func(ctx context.Context, w Wait)
+	WaitDone func(ctx context.Context, c Call, w ratelimit.Wait)
 	// AttemptStart is called before a request is passed to the transport.
 	AttemptStart func(ctx context.Context, c Call)
 	// AttemptDone is called when the response has been read, or the request has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
-	// LimitClosed is called once for each lockout of a key: after a 429, or when a call is
-	// refused because its wait would be too long. It is called again if another limit closes the
-	// key for longer meanwhile, such as a ban.
-	LimitClosed func(ctx context.Context, info LimitInfo)
-	// LimitOpened is called after LimitClosed, when the service has accepted a request again.
-	// info.Until is the time at which that was expected.
-	LimitOpened func(ctx context.Context, info LimitInfo)
+	// LimitClosed is called once for each lockout of a key: after a 429, when the day is used up, or
+	// when a call is refused because its wait would be too long. It is called again if another limit
+	// closes the key for longer meanwhile, such as a ban. c is the call whose response or refusal
+	// showed it.
+	LimitClosed func(ctx context.Context, c Call, l ratelimit.Lockout)
+	// LimitOpened is called after LimitClosed, when the service has accepted a request again. l is
+	// the last lockout.
+	LimitOpened func(ctx context.Context, c Call, l ratelimit.Lockout)
+	// LimitChanged is called when the limit of the minute or of the day is not what it was, as after
+	// a change of the plan.
+	LimitChanged func(ctx context.Context, c Call, from, to RateLimit)
 }
 
 // CallDoneInfo is the argument of [ClientTrace].CallDone.
@@ -68,16 +71,6 @@ type AttemptDoneInfo struct {
 	Sent bool
 	// Err is the reason why there is no complete response; nil if there is one, with any status.
 	Err error
-}
-
-// LimitInfo is the argument of [ClientTrace].LimitClosed and LimitOpened.
-type LimitInfo struct {
-	// Call is the call that was refused, or whose response closed or opened the limit.
-	Call Call
-	// Scope is the limit that seems to have closed it; empty if not known.
-	Scope LimitScope
-	// Until is the time at which the limit opens, by the local clock; zero if not known.
-	Until time.Time
 }
 
 // Call describes the API call that a request belongs to. [CallFromContext] returns it. It contains
@@ -126,62 +119,16 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 // describes that attempt.
 type callKey struct{}
 
-// Wait describes the wait of a call before one of its requests.
-type Wait struct {
-	// Call is the call that waits. A [Limiter] need not set it.
-	Call Call
-	// Reason is the reason at the start of the wait; it may change during the wait.
-	Reason WaitReason
-	// Until is the expected end of the wait, by the local clock; zero if it depends on a response.
-	Until time.Time
-	// Waiting is the number of calls in the queue, including this one.
-	Waiting int
-	// Duration is the length of the wait in WaitDone; 0 in WaitStart.
-	Duration time.Duration
-}
+// eachTrace calls f for each trace, in the order of the options, and for the later ones also if one
+// panics: a trace that got the start of something gets its end.
+func (c *Client) eachTrace(f func(t *ClientTrace)) { each(c.traces, f) }
 
-// WaitReason is what a call waits for. A [Limiter] may have reasons of its own.
-type WaitReason string
-
-// The reasons of the client and of its own limiter.
-const (
-	WaitMinute     WaitReason = "minute"      // the minute's window is used up, or a 429 closed it
-	WaitDay        WaitReason = "day"         // the day's window is used up, or a 429 closed it
-	WaitBan        WaitReason = "ban"         // the key seems to be banned
-	WaitResponse   WaitReason = "response"    // another request must get its response first
-	WaitBackground WaitReason = "background"  // the window is used up, except for the reserve
-	WaitBackoff    WaitReason = "backoff"     // the pause after a failed attempt
-	WaitRetryAfter WaitReason = "retry_after" // the Retry-After of a 429 or 503; no limit is known
-)
-
-// ofAll returns a function that calls one function of each trace, in the order of the options, and
-// that of the later ones also if one panics: a trace that got the start of something gets its end.
-func ofAll[T any](
-	traces []*ClientTrace, function func(*ClientTrace) func(context.Context, T),
-) func(context.Context, T) {
-	all := func(context.Context, T) {}
-	for _, t := range slices.Backward(traces) {
-		if first, others := function(t), all; first != nil {
-			all = func(ctx context.Context, info T) {
-				defer others(ctx, info)
-				first(ctx, info)
-			}
-		}
+func each(traces []*ClientTrace, f func(t *ClientTrace)) {
+	if len(traces) == 0 {
+		return
 	}
-	return all
-}
-
-// joined returns a trace whose functions, but for CallStart, call those of all traces.
-func joined(traces []*ClientTrace) ClientTrace {
-	return ClientTrace{
-		CallDone:     ofAll(traces, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone }),
-		WaitStart:    ofAll(traces, func(t *ClientTrace) func(context.Context, Wait) { return t.WaitStart }),
-		WaitDone:     ofAll(traces, func(t *ClientTrace) func(context.Context, Wait) { return t.WaitDone }),
-		AttemptStart: ofAll(traces, func(t *ClientTrace) func(context.Context, Call) { return t.AttemptStart }),
-		AttemptDone:  ofAll(traces, func(t *ClientTrace) func(context.Context, AttemptDoneInfo) { return t.AttemptDone }),
-		LimitClosed:  ofAll(traces, func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitClosed }),
-		LimitOpened:  ofAll(traces, func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitOpened }),
-	}
+	defer each(traces[1:], f)
+	f(traces[0])
 }
 
 // callStart calls the CallStart functions of traces, as the function of ofAll calls the others. It
@@ -198,40 +145,74 @@ func callStart(ctx *context.Context, traces []*ClientTrace, c Call) {
 	}
 }
 
-// reportLimit reports to the traces if the response closes or opens the rate limit.
-func (a *attempt) reportLimit() {
-	switch c := a.call.client; {
-	case len(c.traces) == 0 || a.response.StatusCode == 0:
-	case a.response.StatusCode == http.StatusTooManyRequests:
-		a.reportLockout(LimitInfo{Scope: a.scope, Until: a.opens}, -1)
-	default:
-		info, ended := a.keyState.lockout.open(a.ready, a.response.RateLimit.Remaining, a.lockouts)
-		if ended {
-			info.Call = a.call.describe()
-			c.trace.LimitOpened(a.call.ctx, info)
+// WaitStart implements [ratelimit.Observer].
+func (k *call) WaitStart(w ratelimit.Wait) {
+	c := k.describe()
+	k.client.eachTrace(func(t *ClientTrace) {
+		if t.WaitStart != nil {
+			t.WaitStart(k.ctx, c, w)
 		}
-	}
+	})
 }
 
-// reportLockout reports to the traces if the response to a, or the refusal of a, begins a lockout
-// of its key. left is what the limit had left for a refusal, else -1.
-func (a *attempt) reportLockout(info LimitInfo, left int) {
-	c := a.call.client
-	info.Call = a.call.describe()
-	if a.keyState.lockout.close(info, left, a.lockouts) {
-		c.trace.LimitClosed(a.call.ctx, info)
-	}
+// WaitDone implements [ratelimit.Observer].
+func (k *call) WaitDone(w ratelimit.Wait) {
+	k.progress.free += max(0, w.Duration-w.Limited)
+	c := k.describe()
+	k.client.eachTrace(func(t *ClientTrace) {
+		if t.WaitDone != nil {
+			t.WaitDone(k.ctx, c, w)
+		}
+	})
+}
+
+// LimitClosed implements [ratelimit.Observer].
+func (k *call) LimitClosed(l ratelimit.Lockout) {
+	c := k.describe()
+	k.client.eachTrace(func(t *ClientTrace) {
+		if t.LimitClosed != nil {
+			t.LimitClosed(k.ctx, c, l)
+		}
+	})
+}
+
+// LimitOpened implements [ratelimit.Observer].
+func (k *call) LimitOpened(l ratelimit.Lockout) {
+	c := k.describe()
+	k.client.eachTrace(func(t *ClientTrace) {
+		if t.LimitOpened != nil {
+			t.LimitOpened(k.ctx, c, l)
+		}
+	})
+}
+
+// LimitChanged implements [ratelimit.Observer].
+func (k *call) LimitChanged(from, to RateLimit) {
+	c := k.describe()
+	k.client.eachTrace(func(t *ClientTrace) {
+		if t.LimitChanged != nil {
+			t.LimitChanged(k.ctx, c, from, to)
+		}
+	})
 }
 
 // reportDone reports the end of the attempt to the traces.
 func (a *attempt) reportDone() {
-	a.call.client.trace.AttemptDone(a.call.ctx, AttemptDoneInfo{
+	if len(a.call.client.traces) == 0 {
+		return
+	}
+	info := AttemptDoneInfo{
 		Call:       a.call.describe(),
 		Duration:   time.Since(a.ready),
 		StatusCode: a.response.StatusCode,
-		RateLimit:  a.response.RateLimit,
+		RateLimit:  a.response.Window,
 		RetryAfter: a.response.RetryAfter,
 		Sent:       a.sent,
 		Err:        a.err,
+	}
+	a.call.client.eachTrace(func(t *ClientTrace) {
+		if t.AttemptDone != nil {
+			t.AttemptDone(a.call.ctx, info)
+		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 func TestCallFromContext(t *testing.T) {
@@ -74,23 +75,23 @@ func hooked(hook func(ctx context.Context, c petstore.Call, function string)) *p
 			return ctx
 		},
 		CallDone:     func(ctx context.Context, info petstore.CallDoneInfo) { hook(ctx, info.Call, "CallDone") },
-		WaitStart:    func(ctx context.Context, w petstore.Wait) { hook(ctx, w.Call, "WaitStart") },
-		WaitDone:     func(ctx context.Context, w petstore.Wait) { hook(ctx, w.Call, "WaitDone") },
+		WaitStart:    func(ctx context.Context, c petstore.Call, _ ratelimit.Wait) { hook(ctx, c, "WaitStart") },
+		WaitDone:     func(ctx context.Context, c petstore.Call, _ ratelimit.Wait) { hook(ctx, c, "WaitDone") },
 		AttemptStart: func(ctx context.Context, c petstore.Call) { hook(ctx, c, "AttemptStart") },
 		AttemptDone:  func(ctx context.Context, info petstore.AttemptDoneInfo) { hook(ctx, info.Call, "AttemptDone") },
-		LimitClosed:  func(ctx context.Context, info petstore.LimitInfo) { hook(ctx, info.Call, "LimitClosed") },
-		LimitOpened:  func(ctx context.Context, info petstore.LimitInfo) { hook(ctx, info.Call, "LimitOpened") },
+		LimitClosed:  func(ctx context.Context, c petstore.Call, _ ratelimit.Lockout) { hook(ctx, c, "LimitClosed") },
+		LimitOpened:  func(ctx context.Context, c petstore.Call, _ ratelimit.Lockout) { hook(ctx, c, "LimitOpened") },
 	}
 }
 
 func TestClientTrace(t *testing.T) {
 	virtual(t, "gets the events of a call in order", func(t *testing.T) {
 		var events []string
-		var waits []petstore.Wait
+		var waits []ratelimit.Wait
 		var tries []petstore.AttemptDoneInfo
 		client, _ := scripted(t, []responder{
 			status(429, "", append(quota(10, 0, 0), "Retry-After: 3")...), fails(errReset), status(200, "[]", quota(10, 8, time.Minute)...),
-		}, petstore.WithLimiter(petstore.NewLimiter()), petstore.WithCallTimeout(time.Minute),
+		}, petstore.WithLimiter(ratelimit.New()), petstore.WithCallTimeout(time.Minute),
 			petstore.WithTrace(hooked(func(ctx context.Context, c petstore.Call, function string) {
 				events = append(events, function)
 				assert.NotNil(t, ctx.Value(markKey{}))
@@ -99,7 +100,7 @@ func TestClientTrace(t *testing.T) {
 				assert.Equal(t, c.ID, found.ID, function)
 			})),
 			petstore.WithTrace(&petstore.ClientTrace{
-				WaitDone:    func(_ context.Context, w petstore.Wait) { waits = append(waits, w) },
+				WaitDone:    func(_ context.Context, c petstore.Call, w ratelimit.Wait) { waits = append(waits, w) },
 				AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) { tries = append(tries, info) },
 				CallDone: func(_ context.Context, info petstore.CallDoneInfo) {
 					assert.GreaterOrEqual(t, info.Duration, 3*time.Second)
@@ -108,8 +109,8 @@ func TestClientTrace(t *testing.T) {
 			}))
 		require.NoError(t, list(client))
 		assert.Equal(t, []string{
-			"CallStart", "AttemptStart", "AttemptDone", "LimitClosed", "WaitStart", "WaitDone", "AttemptStart", "AttemptDone",
-			"WaitStart", "WaitDone", "AttemptStart", "AttemptDone", "LimitOpened", "CallDone",
+			"CallStart", "AttemptStart", "LimitClosed", "AttemptDone", "WaitStart", "WaitDone", "AttemptStart", "AttemptDone",
+			"WaitStart", "WaitDone", "AttemptStart", "LimitOpened", "AttemptDone", "CallDone",
 		}, events)
 		require.Len(t, tries, 3)
 		assert.Equal(t, 429, tries[0].StatusCode)
@@ -119,8 +120,8 @@ func TestClientTrace(t *testing.T) {
 		assert.Equal(t, 8, tries[2].RateLimit.Remaining)
 		require.Len(t, waits, 2)
 		assert.GreaterOrEqual(t, waits[0].Duration, 3*time.Second)
-		assert.Equal(t, petstore.WaitMinute, waits[0].Reason)
-		assert.Equal(t, petstore.WaitBackoff, waits[1].Reason)
+		assert.Equal(t, ratelimit.ReasonMinute, waits[0].Reason)
+		assert.Equal(t, ratelimit.ReasonBackoff, waits[1].Reason)
 	})
 	t.Run("gets the error of each call, also of one that panics", func(t *testing.T) {
 		var errs []error
@@ -170,13 +171,14 @@ func TestCallFromContextLater(t *testing.T) {
 
 // hookedPermit calls a hook after its release.
 type hookedPermit struct {
-	petstore.Permit
+	ratelimit.Permit
 	hook func(function string)
 }
 
-func (p hookedPermit) Release(o petstore.Observation) {
-	p.Permit.Release(o)
+func (p hookedPermit) Release(o ratelimit.Outcome) ratelimit.Lockout {
+	l := p.Permit.Release(o)
 	p.hook("Release")
+	return l
 }
 
 // TestPanicOfTheUser has a panic in each function of the user, which must leave nothing held.
@@ -207,8 +209,8 @@ func TestPanicOfTheUser(t *testing.T) {
 					}
 				}))
 			}
-			inner := petstore.NewLimiter()
-			limiter := limiterFunc(func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+			inner := ratelimit.New()
+			limiter := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 				hook("Acquire")
 				permit, err := inner.Acquire(ctx, r)
 				if err != nil {

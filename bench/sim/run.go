@@ -12,6 +12,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // run is one cell: its callers, and the network between them and the service.
@@ -108,9 +109,9 @@ func (p program) newClient() *petstore.Client {
 // newProgram returns a program as users write it. Only the calls of a job wait as long as they
 // must.
 func (r *run) newProgram() program {
-	limiter := petstore.NewLimiter()
+	limiter := ratelimit.New()
 	if r.told {
-		limiter = petstore.NewLimiter(petstore.Processes(r.clients))
+		limiter = ratelimit.New(ratelimit.Processes(r.clients))
 	}
 	p := program{petstore.WithHTTPClient(&http.Client{Transport: r}), petstore.WithLimiter(limiter)}
 	switch {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/golden"
-	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
 
 // No test leaves a goroutine behind.
@@ -34,32 +33,13 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestGrowth runs every deployment, with -short one of forty.
-func TestGrowth(t *testing.T) {
-	all := growths()
-	outcomes := make([]quotatest.Grown, len(all))
-	for i, g := range all {
-		if testing.Short() && i%41 != 0 {
-			continue
-		}
-		outcomes[i] = g.Run()
-		if growthHolds(g) {
-			assert.Zero(t, outcomes[i].Bans, "%+v", g)
-			assert.LessOrEqual(t, outcomes[i].Worst, 2, "429s of a new process: %+v", g)
-			assert.GreaterOrEqual(t, outcomes[i].Share, 0.8, "%+v", g)
-		}
-	}
-	if !testing.Short() {
-		golden.Assert(t, "testdata/growth.md", growthTable(all, outcomes))
-	}
-}
 
 func (s suite) file() string { return filepath.Join("testdata", s.name+".md") }
 
 // TestTable_isInTheDocument makes docs/limiter.md of the files that the other tests wrote.
 func TestTable_isInTheDocument(t *testing.T) {
 	tables := map[string]string{}
-	for _, name := range []string{"growth", "job", "load", "burst", "fleet"} {
+	for _, name := range []string{"job", "load", "burst", "fleet"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name+".md"))
 		require.NoError(t, err)
 		tables[name] = string(text)

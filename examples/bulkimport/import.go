@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // job is the import of one file: it adds the pets of the rows, each at most once, ever. One
@@ -82,8 +83,8 @@ func (g gate) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // limited notes until when the rate limit is used up: if each start of the program risked a 429, the
 // service could ban the key.
-func (j *job) limited(_ context.Context, w petstore.Wait) {
-	if w.Reason != petstore.WaitBackoff && j.journal.close(w.Until) {
+func (j *job) limited(_ context.Context, c petstore.Call, w ratelimit.Wait) {
+	if w.Reason != ratelimit.ReasonBackoff && j.journal.close(w.Until) {
 		fmt.Fprintf(j.out, "the rate limit is used up until %s\n", w.Until.Local().Format(time.TimeOnly))
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/petstore/petstore-go/fake/faketest"
 	"github.com/petstore/petstore-go/petstoreotel"
 	"github.com/petstore/petstore-go/petstoreredis"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // rule is an alert of alerts.yml.
@@ -120,7 +121,7 @@ func (s service) start(t *testing.T, server *fake.Server, n int) *telemetry {
 	t.Helper()
 	tel, err := startTelemetry()
 	require.NoError(t, err)
-	limiter := petstore.NewLimiter(petstore.Processes(1 + s.pods/2))
+	limiter := ratelimit.New(ratelimit.Processes(1 + s.pods/2))
 	if s.redis {
 		limiter = lostRedis(t, tel)
 	}

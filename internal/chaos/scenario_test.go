@@ -13,6 +13,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 const (
@@ -123,7 +124,7 @@ func (w *scenario) run(ctx context.Context, is wrong) *report {
 }
 
 func (w *scenario) newClients(through http.RoundTripper, report *report) []*petstore.Client {
-	limiter := petstore.NewLimiter()
+	limiter := ratelimit.New()
 	var clients []*petstore.Client
 	for range w.clients {
 		client, err := petstore.NewClient(w.entry.baseURL, key,

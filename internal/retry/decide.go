@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // Facts is what is known after a request.
@@ -63,10 +61,14 @@ func Decide(f *Facts) Plan {
 // after429 returns a plan with a retry when the service allows it. The limiter usually waits as
 // long; the plan matters without a limiter, or with one that ignores Retry-After.
 func after429(f *Facts) Plan {
-	p := Plan{NotBefore: quota.Later(f.Now.Add(f.Policy.Backoff(f.Number, f.Random)), f.OpensAt)}
+	p := Plan{NotBefore: f.Now.Add(f.Policy.Backoff(f.Number, f.Random))}
+	if f.OpensAt.After(p.NotBefore) {
+		p.NotBefore = f.OpensAt
+	}
 	if f.Unlimited {
 		// Jitter, so that calls that got their 429 together do not retry together.
 		p.NotBefore = p.NotBefore.Add(time.Duration(f.Random(int64(f.Policy.BaseDelay))))
+		p.Pause = p.NotBefore.Sub(f.Now)
 	}
 	p.Again = f.fits(p.NotBefore.Sub(f.Now), true)
 	return p

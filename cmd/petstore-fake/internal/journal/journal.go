@@ -14,7 +14,7 @@ import (
 
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
-	"github.com/petstore/petstore-go/internal/headers"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // RetryGap is the longest time between a failure and a request that is taken for its retry: the
@@ -236,7 +236,7 @@ func settle(one *record, r fake.Request) {
 		return
 	}
 	one.Status, one.Ended = r.StatusCode, r.Time.Add(r.Duration)
-	one.Reset = headers.RateLimit(r.ResponseHeader).Reset
+	one.Reset = ratelimit.OutcomeOf(&http.Response{Header: r.ResponseHeader}, time.Time{}, time.Time{}).Window.Reset
 	one.failed = r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500 || cutOff(r)
 }
 

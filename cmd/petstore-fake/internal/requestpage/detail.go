@@ -14,7 +14,7 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
 	"github.com/petstore/petstore-go/internal/errtext"
-	"github.com/petstore/petstore-go/internal/headers"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // The bounds of what the page shows of one request: bytes of a body and of a command, and tries.
@@ -113,7 +113,7 @@ func (s *state) tries(e journal.Entry, senders map[int]string) (list []try) {
 		one, _ := s.page.Journal.Entry(seq)
 		t := try{row: newRow(one, senders)}
 		if ended := before.Time.Add(before.Duration); i > 0 {
-			t.Waited, t.Asked = max(one.Time.Sub(ended), 1), headers.RetryAfter(before.ResponseHeader, ended, ended)
+			t.Waited, t.Asked = max(one.Time.Sub(ended), 1), outcomeOf(before.ResponseHeader, ended).RetryAfter
 		}
 		before, list = one, append(list, t)
 	}
@@ -124,7 +124,7 @@ func (s *state) tries(e journal.Entry, senders map[int]string) (list []try) {
 func notes(e journal.Entry) map[string]string {
 	notes := make(map[string]string)
 	ended := e.Time.Add(e.Duration)
-	limit := headers.RateLimit(e.ResponseHeader)
+	limit := outcomeOf(e.ResponseHeader, ended).Window
 	if !limit.Reset.IsZero() {
 		after := words(limit.Reset.Sub(ended)) + " after this response"
 		notes["X-Ratelimit-Reset"] = limit.Reset.UTC().Format(time.DateTime) + ", " + after
@@ -132,8 +132,13 @@ func notes(e journal.Entry) map[string]string {
 	if limit.Limit > 1e9 { // what the service writes in place of none
 		notes["X-Ratelimit-Limit"], notes["X-Ratelimit-Remaining"] = "no limit", "no limit"
 	}
-	if wait := headers.RetryAfter(e.ResponseHeader, ended, ended); wait > 0 {
+	if wait := outcomeOf(e.ResponseHeader, ended).RetryAfter; wait > 0 {
 		notes["Retry-After"] = "until " + ended.Add(wait).UTC().Format(time.DateTime)
 	}
 	return notes
+}
+
+// outcomeOf reads the rate limit headers of a response that was sent at that time.
+func outcomeOf(h http.Header, ended time.Time) ratelimit.Outcome {
+	return ratelimit.OutcomeOf(&http.Response{Header: h}, ended, ended)
 }

@@ -1,4 +1,4 @@
-package quota
+package ratelimit
 
 import (
 	"cmp"
@@ -65,12 +65,12 @@ type census struct {
 }
 
 // settle records the outcome of a request, which may be one of the unknown ones.
-func (c *census) settle(s Slot, o *Observation) {
+func (c *census) settle(s slot, o *Outcome) {
 	if s.responses >= c.at {
 		return
 	}
 	c.inFlight--
-	if !o.Sent.IsZero() && o.RateLimit.Remaining >= c.remaining && o.StatusCode != http.StatusTooManyRequests {
+	if !o.Sent.IsZero() && o.Window.Remaining >= c.remaining && o.StatusCode != http.StatusTooManyRequests {
 		c.unknown--
 	}
 }
@@ -78,7 +78,7 @@ func (c *census) settle(s Slot, o *Observation) {
 // takeCensus continues the census with a response. Once it shows that nobody else uses the key, its
 // responses count as proof. It does not wait for the outcome of late requests: these may be the
 // unknown ones.
-func (b *Budget) takeCensus() {
+func (b *budget) takeCensus() {
 	x, c := &b.others, &b.others.census
 	if c.at == 0 {
 		*c = census{b.responses, b.remaining(), b.limit - b.remaining() - b.own - x.opening, b.inFlight, 0}
@@ -97,20 +97,20 @@ func (b *Budget) takeCensus() {
 
 // inferOthers infers from the response to one of our requests how many requests of others the window
 // has counted. opened is whether it is the first response of the window.
-func (b *Budget) inferOthers(s Slot, o *Observation, opened bool) {
+func (b *budget) inferOthers(s slot, o *Outcome, opened bool) {
 	x := &b.others
 	took := o.Received.Sub(o.Sent)
 	x.took = min(took, 2*cmp.Or(x.took, took))
 	if opened && !b.day {
 		x.past.add(b.end.Add(-windowLength), 0)
 	}
-	x.past.add(o.Received, b.limit-o.RateLimit.Remaining-b.own-b.inFlight)
+	x.past.add(o.Received, b.limit-o.Window.Remaining-b.own-b.inFlight)
 	// came: requests that the window counted since the last response before ours was sent, without
 	// those that may have been ours. span: the time in which they came.
-	came, span := s.base-o.RateLimit.Remaining-b.admitted, o.Received.Sub(s.heard)
+	came, span := s.base-o.Window.Remaining-b.admitted, o.Received.Sub(s.heard)
 	switch opened = opened || s.epoch != b.epoch; {
 	case opened:
-		came, span = b.limit-o.RateLimit.Remaining-b.own-b.inFlight, windowLength-b.end.Sub(o.Received)
+		came, span = b.limit-o.Window.Remaining-b.own-b.inFlight, windowLength-b.end.Sub(o.Received)
 		x.opening = max(0, came)
 		switch {
 		case b.day:
@@ -133,32 +133,32 @@ func (b *Budget) inferOthers(s Slot, o *Observation, opened bool) {
 }
 
 // isShared reports whether others have used the key in the last windows.
-func (b *Budget) isShared() bool {
+func (b *budget) isShared() bool {
 	return b.others.trust < 0 || !b.slides && !b.day && !b.other && b.others.opening > b.limit/strangePart
 }
 
 // leftToOthers returns how many requests of the window are left to others: those that they have in
 // flight or, if these are more, those that they have probably sent since the last response, and some
 // for processes that start (rule 10).
-func (b *Budget) leftToOthers() int {
-	if b.Processes <= 1 && !b.isShared() {
+func (b *budget) leftToOthers() int {
+	if b.processes <= 1 && !b.isShared() {
 		return 0
 	}
 	sent := 1 + min(b.limit/newcomersPart, newcomers)
 	if !b.slides {
 		sent += b.others.past.expect(b.now)
 	}
-	return max(sent, b.others.inFlight, b.Processes-1) // each process may have one in flight
+	return max(sent, b.others.inFlight, b.processes-1) // each process may have one in flight
 }
 
 // share returns how many requests that are not late may be in flight (rule 6).
-func (b *Budget) share() int {
+func (b *budget) share() int {
 	left, x := b.left(), &b.others
 	switch {
-	case b.Processes == 1:
+	case b.processes == 1:
 		return left
-	case b.Processes > 1:
-		return max(1, left/(2*b.Processes))
+	case b.processes > 1:
+		return max(1, left/(2*b.processes))
 	}
 	part := max(1, unknownPart>>(max(0, x.trust)/2))
 	// Their requests in flight may double while ours is in flight.
@@ -184,7 +184,7 @@ func (h *history) add(at time.Time, others int) {
 	if n := len(*h); n > 0 {
 		last = (*h)[n-1]
 	}
-	*h = append(*h, point{Later(at, last.at), max(others, last.others)})
+	*h = append(*h, point{later(at, last.at), max(others, last.others)})
 	if len(*h) > mostPoints {
 		*h = slices.Delete(*h, 1, 2)
 	}

@@ -1,4 +1,4 @@
-package queue
+package ratelimit
 
 import (
 	"context"
@@ -13,9 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-
-	"github.com/petstore/petstore-go/internal/quota"
-	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
 
 // TestMain fails if a test leaves a goroutine behind.
@@ -31,13 +28,13 @@ type limiter struct {
 func test(t *testing.T, name string, f func(t *testing.T, l *limiter)) {
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := &limiter{NewLimiter(quota.Budget{}), t}
+			l := &limiter{New(), t}
 			f(t, l)
 			synctest.Wait()
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			for _, q := range l.keys {
-				assert.Zero(t, q.budget.InFlight(), "in flight")
+				assert.Zero(t, q.budget.inFlight, "in flight")
 				assert.Zero(t, q.length(), "waiting")
 				assert.True(t, q.passes(true), "joined")
 				assert.Nil(t, q.timer, "timer")
@@ -46,66 +43,75 @@ func test(t *testing.T, name string, f func(t *testing.T, l *limiter)) {
 	})
 }
 
+// ask is Acquire with the type of its error.
+func (l *limiter) ask(ctx context.Context, r Request) (Permit, *Error) {
+	p, err := l.Acquire(ctx, r)
+	if err != nil {
+		return nil, err.(*Error)
+	}
+	return p, nil
+}
+
 // acquire asks for a permit for a new call.
-func (l *limiter) acquire(ctx context.Context, maxWait time.Duration) (*Permit, *Refusal) {
-	return l.Acquire(ctx, Call{MaxWait: maxWait})
+func (l *limiter) acquire(ctx context.Context, maxWait time.Duration) (Permit, *Error) {
+	return l.ask(ctx, Request{MaxWait: maxWait})
 }
 
 // permit waits for the permit of a call, for an hour at most.
-func (l *limiter) permit() *Permit { return l.permitFor(Call{MaxWait: time.Hour}) }
+func (l *limiter) permit() Permit { return l.permitFor(Request{MaxWait: time.Hour}) }
 
-func (l *limiter) permitFor(c Call) *Permit {
+func (l *limiter) permitFor(r Request) Permit {
 	l.t.Helper()
-	p, refused := l.Acquire(l.t.Context(), c)
-	require.Nil(l.t, refused)
+	p, err := l.Acquire(l.t.Context(), r)
+	require.NoError(l.t, err)
 	return p
 }
 
 // refused returns why a call gets no permit. It must be refused immediately.
-func (l *limiter) refused(c Call) *Refusal {
+func (l *limiter) refused(r Request) *Error {
 	l.t.Helper()
 	start := time.Now()
-	_, refused := l.Acquire(l.t.Context(), c)
+	_, refused := l.ask(l.t.Context(), r)
 	require.NotNil(l.t, refused)
 	assert.Equal(l.t, start, time.Now(), "no time has passed")
 	return refused
 }
 
 // one makes a request that must be admitted without a wait for a limit.
-func (l *limiter) one(o *quota.Observation) {
+func (l *limiter) one(o Outcome) {
 	l.t.Helper()
-	l.permitFor(Call{}).Release(o)
+	l.permitFor(Request{}).Release(o)
 }
 
-// figures returns the number of requests in flight, and of calls in the queue.
+// figures returns the number of requests in flight, and of those that wait, of the key "".
 func (l *limiter) figures() (inFlight, waiting int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.last.budget.InFlight(), l.last.length()
+	return l.keys[""].budget.inFlight, l.keys[""].length()
 }
 
 // ok is a 200 that took no time.
-func ok(limit, remaining int, reset time.Duration) *quota.Observation {
+func ok(limit, remaining int, reset time.Duration) Outcome {
 	now := time.Now()
-	return &quota.Observation{
+	return Outcome{
 		Sent: now, Received: now, StatusCode: http.StatusOK,
-		RateLimit: quota.RateLimit{Limit: limit, Remaining: remaining, Reset: now.Add(reset)}, Date: now.Truncate(time.Second),
+		Window: Window{Limit: limit, Remaining: remaining, Reset: now.Add(reset)}, Date: now.Truncate(time.Second),
 	}
 }
 
 // tooMany is a 429 that took no time.
-func tooMany(limit, remaining int, reset, retryAfter time.Duration) *quota.Observation {
+func tooMany(limit, remaining int, reset, retryAfter time.Duration) Outcome {
 	o := ok(limit, remaining, reset)
 	o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, retryAfter
 	return o
 }
 
-func newService(perMinute int) *quotatest.Service {
-	return &quotatest.Service{Clock: time.Now, Window: quotatest.Fixed, PerMinute: perMinute}
+func newService(perMinute int) *Service {
+	return &Service{Clock: time.Now, Window: Fixed, PerMinute: perMinute}
 }
 
 // carry simulates a request and its response, which take 20 to 200 ms.
-func carry(s *quotatest.Service, rng *rand.Rand) *quota.Observation {
+func carry(s *Service, rng *rand.Rand) Outcome {
 	sent := time.Now()
 	whole := 20*time.Millisecond + time.Duration(rng.Int64N(int64(180*time.Millisecond)))
 	out := time.Duration(rng.Int64N(int64(whole)))
@@ -113,12 +119,12 @@ func carry(s *quotatest.Service, rng *rand.Rand) *quota.Observation {
 	o := s.Answer()
 	time.Sleep(whole - out)
 	o.Sent, o.Received = sent, time.Now()
-	return &o
+	return o
 }
 
 func TestLimiterColdStart(t *testing.T) {
 	test(t, "one request goes ahead, and its response admits the others", func(t *testing.T, l *limiter) {
-		assert.Equal(t, quota.RateLimit{}, l.RateLimit(""))
+		assert.Equal(t, Window{}, l.RateLimit(""))
 		s := newService(60)
 		var all sync.WaitGroup
 		for g := range 100 {
@@ -139,70 +145,58 @@ func TestLimiterColdStart(t *testing.T) {
 
 func TestLimiterKeys(t *testing.T) {
 	test(t, "a key that rotated does not inherit the ban of the old one", func(t *testing.T, l *limiter) {
-		l.permitFor(Call{KeyID: "old"}).Release(tooMany(60, 0, time.Minute, time.Hour))
-		l.refused(Call{KeyID: "old"})
-		l.permitFor(Call{KeyID: "new"}).Release(ok(60, 59, time.Minute))
+		l.permitFor(Request{Key: "old"}).Release(tooMany(60, 0, time.Minute, time.Hour))
+		l.refused(Request{Key: "old"})
+		l.permitFor(Request{Key: "new"}).Release(ok(60, 59, time.Minute))
 		assert.Equal(t, 59, l.RateLimit("new").Remaining)
-		assert.Equal(t, 59, l.RateLimit("").Remaining, "of the latest request")
 		assert.Zero(t, l.RateLimit("old").Remaining)
 	})
 	test(t, "budgets without useful knowledge are dropped", func(t *testing.T, l *limiter) {
 		for range 10 * manyKeys {
-			l.permitFor(Call{KeyID: time.Now().String()}).Release(ok(60, 59, time.Minute))
+			l.permitFor(Request{Key: time.Now().String()}).Release(ok(60, 59, time.Minute))
 			time.Sleep(2 * time.Minute)
 		}
 		assert.LessOrEqual(t, len(l.keys), manyKeys)
 	})
 	test(t, "keys with useful knowledge are not", func(t *testing.T, l *limiter) {
 		for i := range manyKeys + 10 {
-			l.permitFor(Call{KeyID: string(rune(i))}).Release(tooMany(60, 0, time.Minute, 100*time.Hour))
+			l.permitFor(Request{Key: string(rune(i))}).Release(tooMany(60, 0, time.Minute, 100*time.Hour))
 		}
-		asked := l.permitFor(Call{KeyID: "in flight"})
+		asked := l.permitFor(Request{Key: "in flight"})
 		for range 10 * manyKeys {
-			l.permitFor(Call{KeyID: time.Now().String()}).Release(ok(60, 59, time.Minute))
+			l.permitFor(Request{Key: time.Now().String()}).Release(ok(60, 59, time.Minute))
 			time.Sleep(2 * time.Minute)
 		}
 		assert.Contains(t, l.keys, "in flight")
-		asked.Release(&quota.Observation{})
+		asked.Release(Outcome{})
 		assert.Contains(t, l.keys, string(rune(1)))
 		assert.LessOrEqual(t, len(l.keys), 3*manyKeys)
 	})
 	test(t, "the first calls of many keys take no long: none looks at all others", func(t *testing.T, l *limiter) {
 		for i := range 20_000 {
-			l.permitFor(Call{KeyID: string(rune(i))}).Release(ok(60, 59, time.Minute))
+			l.permitFor(Request{Key: string(rune(i))}).Release(ok(60, 59, time.Minute))
 		}
 	})
-	for _, handFirst := range []bool{false, true} {
-		test(t, "outside a call, the budget is that of the key", func(t *testing.T, l *limiter) {
-			if handFirst {
-				l.one(ok(2, 1, time.Minute))
-			}
-			l.permitFor(Call{KeyID: "key"}).Release(ok(2, 0, time.Minute))
-			l.refused(Call{})
-			assert.Len(t, l.keys, 1, "there is one budget")
-		})
-	}
-	test(t, "Reopen opens one key, or all", func(t *testing.T, l *limiter) {
-		for _, keyID := range []string{"key", ""} {
-			l.permitFor(Call{KeyID: "key"}).Release(tooMany(60, 0, time.Minute, 24*time.Hour))
-			l.refused(Call{MaxWait: time.Hour})
-			l.Reopen("other")
-			l.refused(Call{MaxWait: time.Hour})
-			l.Reopen(keyID)
-			l.one(ok(60, 59, time.Minute))
-		}
+	test(t, "Reopen opens one key", func(t *testing.T, l *limiter) {
+		key := Request{Key: "key", MaxWait: time.Hour}
+		l.permitFor(key).Release(tooMany(60, 0, time.Minute, 24*time.Hour))
+		l.refused(key)
+		l.Reopen("other")
+		l.refused(key)
+		l.Reopen("key")
+		l.permitFor(Request{Key: "key"}).Release(ok(60, 59, time.Minute))
 	})
 	test(t, "a second Release has no effect", func(t *testing.T, l *limiter) {
 		p := l.permit()
 		p.Release(ok(60, 59, time.Minute))
 		p.Release(tooMany(60, 0, time.Minute, time.Hour))
-		p.Release(&quota.Observation{})
+		p.Release(Outcome{})
 		l.one(ok(60, 58, time.Minute))
 	})
 }
 
 func TestLimiterInSeveralBubbles(t *testing.T) {
-	l := &limiter{NewLimiter(quota.Budget{}), t}
+	l := &limiter{New(), t}
 	l.one(ok(60, 0, time.Minute))
 	for range 3 { // the time in each bubble begins in the year 2000
 		synctest.Test(t, func(t *testing.T) {
@@ -215,7 +209,7 @@ func TestLimiterInSeveralBubbles(t *testing.T) {
 			assert.Zero(t, s.Rejected)
 			assert.Less(t, time.Since(s.Arrivals[0]), 3*time.Minute)
 			p := l.permit()
-			defer p.Release(&quota.Observation{})
+			defer p.Release(Outcome{})
 		})
 	}
 	l.one(ok(60, 59, time.Minute))
@@ -227,12 +221,12 @@ func TestLimiterBackground(t *testing.T) {
 		var all sync.WaitGroup
 		for range 300 {
 			all.Go(func() {
-				l.permitFor(Call{Background: true, MaxWait: time.Hour}).Release(carry(s, rand.New(rand.NewPCG(6, 6))))
+				l.permitFor(Request{Background: true, MaxWait: time.Hour}).Release(carry(s, rand.New(rand.NewPCG(6, 6))))
 			})
 		}
 		time.Sleep(90 * time.Second)
 		start := time.Now()
-		l.one(&quota.Observation{})
+		l.one(Outcome{})
 		assert.Equal(t, start, time.Now())
 		all.Wait()
 		assert.Zero(t, s.Rejected)
@@ -241,7 +235,7 @@ func TestLimiterBackground(t *testing.T) {
 		for left := 19; left >= 2; left-- {
 			l.one(ok(20, left, time.Minute))
 		}
-		assert.True(t, l.refused(Call{Background: true}).RetryAt.After(time.Now()))
+		assert.True(t, l.refused(Request{Background: true}).RetryAt.After(time.Now()))
 		l.one(ok(20, 1, time.Minute))
 	})
 	test(t, "one request in ten is for calls that waited a minute", func(t *testing.T, l *limiter) {
@@ -250,7 +244,7 @@ func TestLimiterBackground(t *testing.T) {
 		var all sync.WaitGroup
 		work := func(inBackground bool, count *int) {
 			for time.Now().Before(stop) {
-				p := l.permitFor(Call{Background: inBackground, MaxWait: time.Hour})
+				p := l.permitFor(Request{Background: inBackground, MaxWait: time.Hour})
 				*count++
 				p.Release(carry(s, rand.New(rand.NewPCG(6, uint64(*count)))))
 			}

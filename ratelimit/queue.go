@@ -1,14 +1,12 @@
-// Package queue has the calls that wait for the budget of a key. It decides which of them goes
-// next, and which has waited too long. A [Limiter] has a queue for each key, with the rules of
-// package quota.
-package queue
+package ratelimit
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 const (
@@ -19,8 +17,6 @@ const (
 	// agedShare: aged background calls get one permit in 10 while foreground calls wait. That is as
 	// much as the reserve, which background calls leave to foreground calls otherwise.
 	agedShare = 10
-	// ForReserve is the reason of a background call that waits because only the reserve is left.
-	ForReserve quota.Reason = "background"
 )
 
 // The classes of calls; the first goes first.
@@ -29,22 +25,18 @@ const (
 	background
 )
 
-// Refusal describes why a call gets no permit.
-type Refusal struct {
-	RetryAt   time.Time       // earliest time of the request; zero if a response decides
-	RateLimit quota.RateLimit // as far as known
-	Scope     quota.Scope     // the limit that refuses the request; empty if there is none
-	Ended     bool            // the context of the call has ended
-	Waited    bool            // it ended in the queue
+// refusal is why a request gets no permit.
+type refusal struct {
+	err    *Error
+	closed *Lockout // to be reported; nil if it was, or if no limit is the reason
 }
 
 // queue has the budget of one key and the calls that wait for it. The lock of the limiter guards it.
 type queue struct {
 	limiter *Limiter
-	id      string // Call.KeyID
-	budget  quota.Budget
-	why     quota.Wait // what the first waiter waits for; zero if there is none
-	checked time.Time  // budget.Ends when the waiters were last checked
+	budget  budget
+	why     Wait      // what the first waiter waits for; zero if there is none
+	checked time.Time // budget.Ends when the waiters were last checked
 
 	lines  [2]line // the calls of each class
 	joined [2]int  // how many of them have reported their wait
@@ -74,20 +66,21 @@ func (q *queue) dispatch(now time.Time) {
 		if w == nil {
 			break
 		}
-		permit, ok := q.admit(now, asBackground)
+		p, ok := q.admit(now, asBackground)
 		if !ok {
 			break
 		}
 		if w.class == background {
 			q.passed = 0
 		}
-		w.permit = permit
+		p.observer = w.observer
+		w.permit = p
 		q.leave(w)
 	}
 	if q.passes(true) {
-		q.block(now, quota.Wait{})
+		q.block(now, Wait{})
 	}
-	q.setAlarm(now, q.why.Wake)
+	q.setAlarm(now, q.why.wake)
 }
 
 // first returns the waiter that goes next, and whether it has to leave the reserve; nil if there is
@@ -113,8 +106,8 @@ func (q *queue) front(class int) *waiter {
 }
 
 // admit asks the budget for one request. If the budget refuses, admit records what to wait for.
-func (q *queue) admit(now time.Time, asBackground bool) (*Permit, bool) {
-	slot, why, ok := q.budget.Admit(now, asBackground)
+func (q *queue) admit(now time.Time, asBackground bool) (*permit, bool) {
+	slot, why, ok := q.budget.admit(now, asBackground)
 	if !ok {
 		q.block(now, why)
 		return nil, false
@@ -122,15 +115,15 @@ func (q *queue) admit(now time.Time, asBackground bool) (*Permit, bool) {
 	if !asBackground {
 		q.passed++
 	}
-	return &Permit{queue: q, slot: slot}, true
+	return &permit{queue: q, slot: slot}, true
 }
 
 // block records what the first waiter waits for. When that becomes a limit, or its end moves,
 // waiters that cannot wait for so long are refused immediately.
-func (q *queue) block(now time.Time, why quota.Wait) {
+func (q *queue) block(now time.Time, why Wait) {
 	const slide = time.Second // the end of a sliding window moves with each response
 	q.why = why
-	begins, ends := false, q.budget.Ends()
+	begins, ends := false, q.budget.ends()
 	switch {
 	case why.Until.IsZero():
 		q.limited, q.since = q.clock(now), time.Time{}
@@ -198,17 +191,51 @@ func (q *queue) leave(w *waiter) {
 	close(w.ready)
 }
 
-// refusal describes why a call cannot get a permit before at.
-func (q *queue) refusal(now, at time.Time) *Refusal {
-	return &Refusal{RetryAt: at, RateLimit: q.budget.RateLimit(), Scope: q.budget.Scope(now, at)}
+// refuse refuses a request that cannot be admitted before at, and records that the key is closed.
+func (q *queue) refuse(now, at time.Time) *refusal {
+	b := &q.budget
+	scope := b.scopeAt(now, at)
+	left := -1
+	if passed(now, b.lockout.until) {
+		left = b.left()
+	}
+	r := &refusal{err: &Error{RetryAt: at, Window: b.known(), Scope: scope}}
+	if scope != "" {
+		r.closed = b.close(b.lockoutOf(scope, at), left)
+	}
+	return r
 }
 
-// ended returns the refusal of a call whose context has ended. waited is whether that was in the
-// queue.
-func (q *queue) ended(now time.Time, waited bool) *Refusal {
-	r := q.refusal(now, q.budget.Earliest(now, 0, false))
-	r.Ended, r.Waited = true, waited
-	return r
+// ended refuses a request whose context has ended.
+func (q *queue) ended(ctx context.Context, now time.Time, during string) *refusal {
+	at := q.budget.earliest(now, 0, false)
+	e := &Error{RetryAt: at, Window: q.budget.known(), Scope: q.budget.scopeAt(now, at), Err: causeOf(ctx, now)}
+	if e.Scope == "" {
+		e.RetryAt = time.Time{} // a response decides
+		e.Err = fmt.Errorf("%s: %w", during, e.Err)
+	}
+	return &refusal{err: e}
+}
+
+// contextErr returns ctx.Err(), or context.DeadlineExceeded once the deadline has passed: a
+// connection may report the deadline a moment before the context's own timer fires.
+func contextErr(ctx context.Context, now time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok && !now.Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// causeOf returns an error that matches that of a context that has ended, and its cause.
+func causeOf(ctx context.Context, now time.Time) error {
+	err, cause := contextErr(ctx, now), context.Cause(ctx)
+	if cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // setAlarm has permits dispatched at a time, or earlier; the zero time stands for never.
@@ -230,7 +257,7 @@ func (q *queue) setAlarm(now, at time.Time) {
 func (q *queue) ring() {
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
-	if now := time.Now(); !now.Before(q.alarm) {
+	if now := now(); !now.Before(q.alarm) {
 		q.timer, q.alarm = nil, time.Time{}
 		q.dispatch(now)
 	}

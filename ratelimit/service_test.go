@@ -1,29 +1,25 @@
-// Package quotatest has an exact model of the service's rate limit (section 8) for tests, without
-// HTTP.
-package quotatest
+package ratelimit
 
 import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// Window is how the modelled service counts.
-type Window string
+// windowKind is how the modelled service counts.
+type windowKind string
 
 // The kinds of window.
 const (
-	Fixed   Window = "fixed"   // begun by its first request, on a whole second
-	Aligned Window = "aligned" // the wall-clock minute and day
-	Sliding Window = "sliding" // the last minute; Reset is when its oldest request leaves
-	Drained Window = "drained" // the same, but Reset is when its newest request leaves
+	Fixed   windowKind = "fixed"   // begun by its first request, on a whole second
+	Aligned windowKind = "aligned" // the wall-clock minute and day
+	Sliding windowKind = "sliding" // the last minute; Reset is when its oldest request leaves
+	Drained windowKind = "drained" // the same, but Reset is when its newest request leaves
 )
 
 // counter counts the requests of one window of the modelled service.
 type counter struct {
-	kind   Window
+	kind   windowKind
 	limit  int
 	length time.Duration
 	start  time.Time   // of a window that does not slide
@@ -71,7 +67,7 @@ func (q *counter) reset() time.Time {
 // PerMinute are required. It is safe for concurrent use, but for reading what it has counted.
 type Service struct {
 	Clock     func() time.Time
-	Window    Window        // how it counts
+	Window    windowKind    // how it counts
 	PerMinute int           // the plan
 	PerDay    int           // 0 means no limit
 	Skew      time.Duration // how far its clock is ahead of Clock
@@ -90,12 +86,12 @@ type Service struct {
 }
 
 // Answer returns the response to a request that arrives now, without Sent and Received.
-func (s *Service) Answer() quota.Observation {
+func (s *Service) Answer() Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.roll()
 	s.Arrivals = append(s.Arrivals, s.Clock())
-	o := quota.Observation{StatusCode: http.StatusOK}
+	o := Outcome{StatusCode: http.StatusOK}
 	if tight := s.tight(); tight.left() == 0 || now.Before(s.banned) {
 		o.StatusCode = http.StatusTooManyRequests
 		o.RetryAfter = max(time.Second, (s.reject(now).Sub(now) + time.Second - 1).Truncate(time.Second))
@@ -106,9 +102,9 @@ func (s *Service) Answer() quota.Observation {
 	}
 	if tight := s.tight(); !s.NoHeaders {
 		reset := tight.reset().Add(time.Second - 1).Truncate(time.Second)
-		o.RateLimit = quota.RateLimit{Limit: tight.limit, Remaining: tight.left(), Reset: reset}
+		o.Window = Window{Limit: tight.limit, Remaining: tight.left(), Reset: reset}
 		if now.Before(s.banned) {
-			o.RateLimit.Remaining = 0
+			o.Window.Remaining = 0
 		}
 	}
 	if !s.NoDate {

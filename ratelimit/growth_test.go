@@ -1,4 +1,4 @@
-package quotatest
+package ratelimit
 
 import (
 	"math/rand/v2"
@@ -23,7 +23,7 @@ type Growth struct {
 	Demand    float64       // of all together, as a part of what the key allows
 	Within    time.Duration // the new ones start at random within this time; 0 is all at once
 	Told      Told
-	Window    Window
+	Window    windowKind
 	CatchUp   bool // workers make up for their delays
 	Seed      uint64
 }
@@ -49,7 +49,7 @@ func (g Growth) Run() Grown {
 	for i := range processes {
 		p := &Process{Workers: workers, Every: every, CatchUp: g.CatchUp, Start: start}
 		if g.Told != Untold {
-			p.Budget.Processes = g.Old
+			p.budget.processes = g.Old
 		}
 		switch {
 		case i >= g.Old:

@@ -1,4 +1,4 @@
-package queue
+package ratelimit
 
 import (
 	"context"
@@ -11,14 +11,30 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// reporter is a Reporter.
-type reporter func(Wait) (done func(free time.Duration))
+// observer is an Observer whose functions may be nil.
+type observer struct {
+	start, done              func(Wait)
+	limitClosed, limitOpened func(Lockout)
+	changed                  func(from, to Window)
+}
 
-func (r reporter) ReportWait(w Wait) func(time.Duration) { return r(w) }
+func call[T any](f func(T), arg T) {
+	if f != nil {
+		f(arg)
+	}
+}
+
+func (o observer) WaitStart(w Wait)      { call(o.start, w) }
+func (o observer) WaitDone(w Wait)       { call(o.done, w) }
+func (o observer) LimitClosed(l Lockout) { call(o.limitClosed, l) }
+func (o observer) LimitOpened(l Lockout) { call(o.limitOpened, l) }
+func (o observer) LimitChanged(from, to Window) {
+	if o.changed != nil {
+		o.changed(from, to)
+	}
+}
 
 func TestLimiterQueue(t *testing.T) {
 	test(t, "admits calls in the order of their arrival", func(t *testing.T, l *limiter) {
@@ -41,7 +57,7 @@ func TestLimiterQueue(t *testing.T) {
 		assert.Zero(t, s.Rejected)
 	})
 	test(t, "a retried call keeps its place", func(t *testing.T, l *limiter) {
-		first := Call{Asked: time.Now(), MaxWait: time.Hour}
+		first := Request{Asked: time.Now(), MaxWait: time.Hour}
 		p := l.permitFor(first)
 		time.Sleep(time.Millisecond)
 		var others atomic.Int64
@@ -62,66 +78,65 @@ func TestLimiterQueue(t *testing.T) {
 	})
 	test(t, "reports to each call what it waits for", func(t *testing.T, l *limiter) {
 		var told []Wait
-		tell := reporter(func(w Wait) func(time.Duration) {
+		tell := observer{start: func(w Wait) {
 			l.RateLimit("") // would wait for ever if the lock were held
+			w.wake = time.Time{}
 			told = append(told, w)
-			return func(time.Duration) {}
-		})
+		}}
 		start := time.Now()
-		ask := func(c Call) {
-			c.Reporter = tell
-			if p, refused := l.Acquire(t.Context(), c); refused == nil {
-				p.Release(&quota.Observation{})
+		ask := func(r Request) {
+			r.Observer = tell
+			if p, refused := l.ask(t.Context(), r); refused == nil {
+				p.Release(Outcome{})
 			}
 		}
 		p := l.permit()
-		ask(Call{MaxWait: time.Second})
+		ask(Request{MaxWait: time.Second})
 		p.Release(ok(60, 0, 30*time.Second))
-		ask(Call{MaxWait: time.Minute})
+		ask(Request{MaxWait: time.Minute})
 		l.one(ok(60, 0, 30*time.Second))
-		ask(Call{MaxWait: time.Minute, Background: true})
+		ask(Request{MaxWait: time.Minute, Background: true})
 		l.one(tooMany(60, 0, 30*time.Second, 10*time.Minute))
-		ask(Call{MaxWait: time.Hour})
+		ask(Request{MaxWait: time.Hour})
 		begins := start.Add(32 * time.Second)
 		assert.Equal(t, []Wait{
-			{Reason: quota.ForResponse, Waiting: 1},
-			{Reason: quota.Reason(quota.Minute), Until: begins, Waiting: 1},
-			{Reason: ForReserve, Until: begins.Add(31 * time.Second), Waiting: 1},
-			{Reason: quota.Reason(quota.Ban), Until: begins.Add(31*time.Second + 10*time.Minute), Waiting: 1},
+			{Reason: ReasonResponse, Waiting: 1},
+			{Reason: ReasonMinute, Until: begins, Waiting: 1},
+			{Reason: ReasonBackground, Until: begins.Add(31 * time.Second), Waiting: 1},
+			{Reason: ReasonBan, Until: begins.Add(31*time.Second + 10*time.Minute), Waiting: 1},
 		}, told)
 	})
-	for name, panics := range map[string]reporter{
-		"start": func(Wait) func(time.Duration) { panic("logger") },
-		"end":   func(Wait) func(time.Duration) { return func(time.Duration) { panic("logger") } },
+	for name, panics := range map[string]observer{
+		"start": {start: func(Wait) { panic("logger") }},
+		"end":   {done: func(Wait) { panic("logger") }},
 	} {
 		test(t, "a panic of the user at the "+name+" of a wait loses no permit", func(t *testing.T, l *limiter) {
 			p := l.permit()
 			time.AfterFunc(time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
-			assert.Panics(t, func() { l.permitFor(Call{Reporter: panics}) })
+			assert.Panics(t, func() { l.permitFor(Request{Observer: panics}) })
 			time.Sleep(time.Millisecond)
 		})
 	}
 	test(t, "a function of the user may make a call that waits for the response to this one", func(t *testing.T, l *limiter) {
 		nested := false
-		call := reporter(func(Wait) func(time.Duration) {
+		call := observer{start: func(Wait) {
 			if !nested {
 				nested = true
 				l.one(ok(60, 58, time.Minute))
 			}
-			return func(time.Duration) {}
-		})
+		}}
 		p := l.permit()
 		time.AfterFunc(time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
-		l.permitFor(Call{Reporter: call}).Release(ok(60, 57, time.Minute))
+		l.permitFor(Request{Observer: call}).Release(ok(60, 57, time.Minute))
 		assert.True(t, nested)
 	})
 	test(t, "has a timer while a call waits", func(t *testing.T, l *limiter) {
 		ctx, cancel := context.WithCancel(t.Context())
 		l.one(ok(60, 0, 30*time.Second))
-		assert.Nil(t, l.last.timer)
+		assert.Nil(t, l.keys[""].timer)
 		go func() { _, _ = l.acquire(ctx, time.Hour) }()
 		synctest.Wait()
-		assert.NotNil(t, l.last.timer)
+		assert.NotNil(t, l.keys[""].timer)
 		cancel()
 	})
 }
@@ -132,8 +147,8 @@ func TestLimiterContext(t *testing.T) {
 		cancel()
 		_, refused := l.acquire(ctx, time.Hour)
 		require.NotNil(t, refused)
-		assert.True(t, refused.Ended)
-		assert.False(t, refused.Waited)
+		require.ErrorIs(t, refused, context.Canceled)
+		assert.ErrorContains(t, refused, "before the request was sent")
 
 		// The permit and the deadline come at the same time. The call must always fail.
 		l.one(ok(60, 0, 10*time.Second))
@@ -141,7 +156,7 @@ func TestLimiterContext(t *testing.T) {
 			ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(11*time.Second))
 			_, refused := l.acquire(ctx, time.Hour)
 			require.NotNil(t, refused)
-			assert.True(t, refused.Ended)
+			assert.ErrorIs(t, refused, context.DeadlineExceeded)
 			cancel()
 			l.one(ok(60, 0, 10*time.Second))
 		}
@@ -158,10 +173,10 @@ func TestLimiterContext(t *testing.T) {
 					ctx, stop := context.WithCancel(ctx)
 					time.AfterFunc(within(40*time.Second), stop)
 					if p, refused := l.acquire(ctx, within(time.Minute)); refused == nil {
-						o := &quota.Observation{} // one in ten finds no connection, and one has no response
+						o := Outcome{} // one in ten finds no connection, and one has no response
 						if fate := rng.IntN(10); fate > 0 {
 							if o = carry(s, rng); fate == 1 {
-								o = &quota.Observation{Sent: o.Sent}
+								o = Outcome{Sent: o.Sent}
 							}
 						}
 						p.Release(o)
@@ -180,8 +195,8 @@ func TestLimiterContext(t *testing.T) {
 		var waits sync.WaitGroup
 		for i := range 10_000 {
 			waits.Go(func() {
-				_, refused := l.Acquire(ctx, Call{MaxWait: 1 << 60, Background: i%2 > 0})
-				assert.True(t, refused != nil && refused.Ended && refused.Waited)
+				_, err := l.Acquire(ctx, Request{MaxWait: 1 << 60, Background: i%2 > 0})
+				assert.ErrorIs(t, err, context.Canceled)
 			})
 		}
 		synctest.Wait()
@@ -219,7 +234,7 @@ func TestLimiterGate(t *testing.T) {
 		for range 50 {
 			all.Go(func() {
 				_, refused := l.acquire(t.Context(), time.Minute)
-				assert.True(t, refused != nil && refused.Scope == quota.Ban)
+				assert.True(t, refused != nil && refused.Scope == ScopeBan)
 			})
 		}
 		synctest.Wait()
@@ -239,7 +254,7 @@ func TestLimiterGate(t *testing.T) {
 					return
 				}
 				time.Sleep(time.Second)
-				p.Release(&quota.Observation{})
+				p.Release(Outcome{})
 			}()
 		}
 		synctest.Wait()
@@ -265,18 +280,18 @@ func TestLimiterMaxWait(t *testing.T) {
 		start := time.Now()
 		l.one(ok(60, 0, 30*time.Second))
 		for _, maxWait := range []time.Duration{0, -time.Second} {
-			refused := l.refused(Call{MaxWait: maxWait})
+			refused := l.refused(Request{MaxWait: maxWait})
 			assert.Equal(t, start.Add(31*time.Second), refused.RetryAt)
-			assert.Equal(t, quota.Minute, refused.Scope)
+			assert.Equal(t, ScopeMinute, refused.Scope)
 		}
 	})
 	test(t, "only the wait for the window counts", func(t *testing.T, l *limiter) {
 		p := l.permit()
 		time.AfterFunc(700*time.Millisecond, func() { p.Release(ok(60, 0, 30*time.Second)) })
 		var free time.Duration
-		l.permitFor(Call{MaxWait: 32 * time.Second, Reporter: reporter(func(Wait) func(time.Duration) {
-			return func(d time.Duration) { free = d }
-		})}).Release(ok(60, 59, time.Minute))
+		l.permitFor(Request{MaxWait: 32 * time.Second, Observer: observer{done: func(w Wait) {
+			free = w.Duration - w.Limited
+		}}}).Release(ok(60, 59, time.Minute))
 		assert.Equal(t, 700*time.Millisecond, free, "reported as not counted")
 	})
 }
@@ -285,16 +300,16 @@ func TestLimiterWaitTooLong(t *testing.T) {
 	test(t, "alone, by its context, and behind others", func(t *testing.T, l *limiter) {
 		l.one(ok(60, 0, 40*time.Second))
 		start := time.Now()
-		refused := l.refused(Call{MaxWait: 39 * time.Second})
-		assert.Equal(t, quota.Minute, refused.Scope)
+		refused := l.refused(Request{MaxWait: 39 * time.Second})
+		assert.Equal(t, ScopeMinute, refused.Scope)
 		assert.Equal(t, start.Add(41*time.Second), refused.RetryAt)
-		assert.Equal(t, 60, refused.RateLimit.Limit)
+		assert.Equal(t, 60, refused.Window.Limit)
 
 		ctx, cancel := context.WithTimeout(t.Context(), 39*time.Second)
 		defer cancel()
 		_, refused = l.acquire(ctx, time.Hour)
 		require.NotNil(t, refused)
-		assert.False(t, refused.Ended)
+		assert.NoError(t, refused.Err)
 
 		// The next window is for the calls in the queue; the one after that begins a minute later.
 		leave, stop := context.WithCancel(t.Context())
@@ -302,8 +317,8 @@ func TestLimiterWaitTooLong(t *testing.T) {
 			go func() { _, _ = l.acquire(leave, time.Hour) }()
 		}
 		synctest.Wait()
-		assert.Equal(t, start.Add(101*time.Second), l.refused(Call{MaxWait: 99 * time.Second}).RetryAt)
-		l.refused(Call{Background: true, MaxWait: 99 * time.Second})
+		assert.Equal(t, start.Add(101*time.Second), l.refused(Request{MaxWait: 99 * time.Second}).RetryAt)
+		l.refused(Request{Background: true, MaxWait: 99 * time.Second})
 		assert.Equal(t, start, time.Now(), "no time has passed")
 		stop()
 	})
@@ -311,21 +326,18 @@ func TestLimiterWaitTooLong(t *testing.T) {
 		l.one(ok(1, 0, 40*time.Second))
 		reported := make(chan struct{})
 		go func() {
-			l.permitFor(Call{MaxWait: time.Minute, Reporter: reporter(func(Wait) func(time.Duration) {
-				<-reported
-				return func(time.Duration) {}
-			})}).Release(ok(1, 0, time.Minute))
+			l.permitFor(Request{MaxWait: time.Minute, Observer: observer{start: func(Wait) { <-reported }}}).Release(ok(1, 0, time.Minute))
 		}()
 		synctest.Wait()
-		l.refused(Call{MaxWait: time.Minute})
+		l.refused(Request{MaxWait: time.Minute})
 		close(reported)
 		time.Sleep(time.Minute)
 	})
 	test(t, "if a call that asked before comes late", func(t *testing.T, l *limiter) {
 		l.one(ok(1, 0, 40*time.Second))
-		early := Call{Asked: time.Now(), MaxWait: time.Minute}
+		early := Request{Asked: time.Now(), MaxWait: time.Minute}
 		time.Sleep(time.Millisecond)
-		go l.refused(Call{MaxWait: time.Minute})
+		go l.refused(Request{MaxWait: time.Minute})
 		synctest.Wait()
 		l.permitFor(early).Release(ok(1, 0, time.Minute))
 	})

@@ -1,4 +1,4 @@
-package quota
+package ratelimit
 
 import (
 	"slices"
@@ -25,7 +25,7 @@ type probes struct {
 
 // settle records the outcome of a probe. Without a response, the next one has to wait, since the
 // service is in trouble. If the caller gave up, the outcome does not show the state of the service.
-func (a *probes) settle(o *Observation, now time.Time) {
+func (a *probes) settle(o *Outcome, now time.Time) {
 	a.inFlight--
 	switch {
 	case o.Sent.IsZero():
@@ -44,13 +44,13 @@ func (a *probes) settle(o *Observation, now time.Time) {
 // probe. What is left of a window that is over may still be used, since the next window has at least
 // as much room. But if others use the key, they may have used up the next window already: then at
 // least a quarter of the limit must be left.
-func (b *Budget) needsProbe(now time.Time, reserve int) bool {
+func (b *budget) needsProbe(now time.Time, reserve int) bool {
 	switch {
 	case b.lockout.rejected:
 		return true
 	case b.epoch == 0:
 		return b.heard.IsZero()
-	case !Passed(now, b.end):
+	case !passed(now, b.end):
 		return false
 	}
 	left := b.left()
@@ -60,21 +60,21 @@ func (b *Budget) needsProbe(now time.Time, reserve int) bool {
 // mayProbe reports whether a probe may be sent now, and if not, when to ask again. If there is
 // certainly room, another probe follows for each second without a response; otherwise only one,
 // after rejectedPatience.
-func (b *Budget) mayProbe(now time.Time) (time.Time, bool) {
+func (b *budget) mayProbe(now time.Time) (time.Time, bool) {
 	a := &b.probes
 	most, again := b.limit, a.at.Add(patience)
 	if b.lockout.rejected || b.epoch == 1 || b.slides {
 		most, again = min(2, b.limit), a.at.Add(rejectedPatience)
 	}
 	switch {
-	case !Passed(now, a.from):
+	case !passed(now, a.from):
 		return a.from, false
 	case a.inFlight == 0:
 		return time.Time{}, true
 	case b.epoch > 0 && a.inFlight >= most:
 		return time.Time{}, false
 	}
-	return again, Passed(now, again)
+	return again, passed(now, again)
 }
 
 // late is the time after which a request in flight is late: five times the longest usual latency.

@@ -1,6 +1,4 @@
-// Package headers reads the headers of a response that say when the next request may be sent: the
-// X-RateLimit headers, Retry-After and Date (sections 8.2 and 8.4).
-package headers
+package ratelimit
 
 import (
 	"math"
@@ -8,28 +6,26 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // maxUnix is the last second of the year 9999: RFC 3339 has no form for later times.
 const maxUnix = 253402300799
 
-// MaxRetryAfter is one year. A longer Retry-After is a mistake, such as milliseconds instead of
+// maxRetryAfter is one year. A longer Retry-After is a mistake, such as milliseconds instead of
 // seconds, and would stop a process until its restart; it is ignored.
-const MaxRetryAfter = 366 * 24 * time.Hour
+const maxRetryAfter = 366 * 24 * time.Hour
 
-// RateLimit returns the zero RateLimit if one of the headers is missing or malformed, because
+// parseWindow returns the zero Window if one of the headers is missing or malformed, because
 // the others are of no use without it. The names are spelled as in an http.Header: with the spelling
 // of the document, a look-up would allocate.
-func RateLimit(h http.Header) quota.RateLimit {
+func parseWindow(h http.Header) Window {
 	limit, ok1 := parseCount(h["X-Ratelimit-Limit"], math.MaxInt32)
 	remaining, ok2 := parseCount(h["X-Ratelimit-Remaining"], math.MaxInt32)
 	reset, ok3 := parseCount(h["X-Ratelimit-Reset"], maxUnix)
 	if !ok1 || !ok2 || !ok3 {
-		return quota.RateLimit{}
+		return Window{}
 	}
-	return quota.RateLimit{Limit: int(limit), Remaining: int(remaining), Reset: time.Unix(reset, 0).UTC()}
+	return Window{Limit: int(limit), Remaining: int(remaining), Reset: time.Unix(reset, 0).UTC()}
 }
 
 // parseCount parses a header with one value of decimal digits, up to most.
@@ -41,18 +37,18 @@ func parseCount(values []string, most int64) (int64, bool) {
 	return n, err == nil && n <= most
 }
 
-// Date returns the service's clock; zero without a valid Date header.
-func Date(h http.Header) time.Time {
+// parseDateHeader returns the service's clock; zero without a valid Date header.
+func parseDateHeader(h http.Header) time.Time {
 	date, _ := http.ParseTime(h.Get("Date"))
 	return date
 }
 
-// RetryAfter returns how long to wait after the arrival of the response; 0 without a valid
+// parseRetryAfter returns how long to wait after the arrival of the response; 0 without a valid
 // Retry-After. The document does not define its unit and format (section 8.4): it may be seconds,
 // also with a fraction, an HTTP-date in one of its three forms, or a Unix timestamp. A time is
 // compared with date, which is from the same response, so that it does not matter if the two clocks
 // differ. The longest of several values counts.
-func RetryAfter(h http.Header, date, received time.Time) time.Duration {
+func parseRetryAfter(h http.Header, date, received time.Time) time.Duration {
 	if date.IsZero() {
 		date = received
 	}
@@ -71,7 +67,7 @@ func parseValue(value string, date time.Time) (longest time.Duration) {
 		part = strings.TrimSpace(part)
 		// The format of asctime has no comma.
 		for _, d := range []time.Duration{parseDate(day+", "+part, date), parseDate(part, date), parseDelay(part, date)} {
-			if d <= MaxRetryAfter {
+			if d <= maxRetryAfter {
 				longest = max(longest, d)
 			}
 		}
@@ -94,7 +90,7 @@ func parseDelay(s string, date time.Time) time.Duration {
 	switch {
 	case err != nil || strings.Trim(s, "0123456789.") != "": // a sign, an exponent, NaN, a hexadecimal number or a word
 		return 0
-	case seconds > MaxRetryAfter.Seconds():
+	case seconds > maxRetryAfter.Seconds():
 		return time.Unix(int64(math.Ceil(min(seconds, maxUnix))), 0).Sub(date)
 	}
 	return time.Duration(math.Ceil(seconds * float64(time.Second)))

@@ -1,17 +1,15 @@
-package quotatest
+package ratelimit
 
 import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// Process is a process with a Budget of its own, whose calls queue for it.
+// Process is a process with a budget of its own, whose calls queue for it.
 type Process struct {
-	Budget   quota.Budget
+	budget   budget
 	Start    time.Time     // of its first calls
 	Stop     time.Time     // no call begins from then on; zero stands for the end of the run
 	Workers  int           // each makes one call at a time
@@ -46,7 +44,7 @@ type event struct {
 
 // at has something happen at a time.
 func (r *run) at(t time.Time, do func()) {
-	t = quota.Later(r.now, t)
+	t = later(r.now, t)
 	place, _ := slices.BinarySearchFunc(r.events, t.Add(1), func(e event, t time.Time) int { return e.at.Compare(t) })
 	r.events = slices.Insert(r.events, place, event{t, do})
 }
@@ -74,12 +72,12 @@ func Run(s *Service, random *rand.Rand, processes []*Process, start, end time.Ti
 func (p *Process) schedule(r *run, w *worker) {
 	if w.calls > 0 {
 		if !p.CatchUp {
-			w.next = quota.Later(w.next, r.now)
+			w.next = later(w.next, r.now)
 		}
 		w.next = w.next.Add(time.Duration((0.5 + r.random.Float64()) * float64(p.Every)))
 	}
 	w.calls++
-	if at := quota.Later(w.next, r.now); p.Stop.IsZero() || at.Before(p.Stop) {
+	if at := later(w.next, r.now); p.Stop.IsZero() || at.Before(p.Stop) {
 		r.at(at, func() {
 			p.queue = append(p.queue, w)
 			p.dispatch(r)
@@ -90,11 +88,11 @@ func (p *Process) schedule(r *run, w *worker) {
 // dispatch sends the requests that the budget admits.
 func (p *Process) dispatch(r *run) {
 	for len(p.queue) > 0 {
-		slot, wait, ok := p.Budget.Admit(r.now, false)
+		slot, wait, ok := p.budget.admit(r.now, false)
 		if !ok {
-			if !wait.Wake.IsZero() && !wait.Wake.Equal(p.wake) {
-				p.wake = wait.Wake
-				r.at(wait.Wake, func() { p.dispatch(r) })
+			if !wait.wake.IsZero() && !wait.wake.Equal(p.wake) {
+				p.wake = wait.wake
+				r.at(wait.wake, func() { p.dispatch(r) })
 			}
 			return
 		}
@@ -105,7 +103,7 @@ func (p *Process) dispatch(r *run) {
 }
 
 // send sends a request.
-func (p *Process) send(r *run, w *worker, slot quota.Slot) {
+func (p *Process) send(r *run, w *worker, slot slot) {
 	sent := r.now
 	took := 20*time.Millisecond + time.Duration(r.random.Int64N(int64(180*time.Millisecond)))
 	out := time.Duration((0.1 + 0.8*r.random.Float64()) * float64(took))
@@ -113,7 +111,7 @@ func (p *Process) send(r *run, w *worker, slot quota.Slot) {
 		o := r.service.Answer()
 		r.at(sent.Add(took), func() {
 			o.Sent, o.Received = sent, r.now
-			p.Budget.Settle(slot, &o, r.now)
+			p.budget.settle(slot, &o, r.now)
 			if o.StatusCode == http.StatusTooManyRequests {
 				p.Rejected++
 				p.queue = slices.Insert(p.queue, 0, w) // a retried call keeps its place

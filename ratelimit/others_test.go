@@ -1,4 +1,4 @@
-package quota_test
+package ratelimit
 
 import (
 	"net/http"
@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // down returns n numbers that fall by one, from the first one on.
@@ -25,7 +23,7 @@ func TestBudgetShare(t *testing.T) {
 		for responses, most := range map[int]int{1: 62, 2: 124, 4: 248, 6: 496, 7: 496, 8: 991} {
 			p, reset := newSharedProcess(t, 1000)
 			p.respondTo(1000, reset, down(998, responses)...)
-			why := quota.ForResponse
+			why := ReasonResponse
 			if responses == 8 {
 				why = forMinute
 			}
@@ -56,9 +54,9 @@ func TestBudgetShare(t *testing.T) {
 	})
 	t.Run("requests of others that may be ours in flight do not widen the way", func(t *testing.T) {
 		p, reset := newSharedProcess(t, 60)
-		var sent []quota.Slot
+		var sent []slot
 		for left := 57; left > 30; left -= 2 { // every second request is of others
-			for s, _, ok := p.Admit(p.now, false); ok; s, _, ok = p.Admit(p.now, false) {
+			for s, _, ok := p.admit(p.now, false); ok; s, _, ok = p.admit(p.now, false) {
 				sent = append(sent, s)
 			}
 			require.LessOrEqual(t, len(sent), 6, "%d are left", left)
@@ -68,7 +66,7 @@ func TestBudgetShare(t *testing.T) {
 	})
 	t.Run("responses in any order show nobody else, once all have come", func(t *testing.T) {
 		p, reset := newSharedProcess(t, 60)
-		sent := []quota.Slot{p.send(), p.send(), p.send(), p.send(), p.send(), p.send()}
+		sent := []slot{p.send(), p.send(), p.send(), p.send(), p.send(), p.send()}
 		for i, slot := range sent {
 			p.respond(slot, 60, 53+i, reset)
 		}
@@ -90,11 +88,11 @@ func TestBudgetShare(t *testing.T) {
 	})
 	t.Run("six may be in flight; a late request leaves its place and keeps its reservation", func(t *testing.T) {
 		p, _ := newSharedProcess(t, 60)
-		p.admits(6, quota.ForResponse)
-		assert.Equal(t, p.now.Add(second), p.blocked().Wake)
+		p.admits(6, ReasonResponse)
+		assert.Equal(t, p.now.Add(second), p.blocked().wake)
 		p.now = p.now.Add(second)
-		p.admits(6, quota.ForResponse)
-		assert.Equal(t, 12, p.InFlight())
+		p.admits(6, ReasonResponse)
+		assert.Equal(t, 12, p.inFlight)
 	})
 	t.Run("the requests that others have in flight are left to them", func(t *testing.T) {
 		p, reset := newSharedProcess(t, 60)
@@ -111,7 +109,7 @@ func TestBudgetShare(t *testing.T) {
 	})
 	t.Run("requests of the process before its restart are no evidence of others", func(t *testing.T) {
 		p := newProcess(t)
-		p.Processes = 0
+		p.processes = 0
 		p.respondTo(60, p.now.Add(minute), down(44, 9)...)
 		p.admits(36, forMinute)
 	})
@@ -123,18 +121,18 @@ func TestBudgetShare(t *testing.T) {
 		p.respond(quick, 60, 57, reset)
 		p.respond(slow, 60, 56, reset)
 		p.respondTo(60, reset, down(55, 6)...)
-		p.admits(49, quota.ForResponse)
+		p.admits(49, ReasonResponse)
 	})
 	t.Run("requests in flight from one window to the next are not of others", func(t *testing.T) {
 		p, reset := newSharedProcess(t, 60)
 		p.now = reset.Add(second)
-		sent := []quota.Slot{p.send(), p.send(), p.send()}
+		sent := []slot{p.send(), p.send(), p.send()}
 		p.respond(sent[0], 60, 57, p.now.Add(minute))
-		p.admits(55, quota.ForResponse) // that of one that the service has counted
+		p.admits(55, ReasonResponse) // that of one that the service has counted
 	})
 	t.Run("with Processes 8, seven requests are left to the others", func(t *testing.T) {
 		p := newProcess(t)
-		p.Processes = 8
+		p.processes = 8
 		p.respondTo(60, p.now.Add(30*second), 8) // the window has been open for half a minute
 		p.admits(1, forMinute)
 	})
@@ -142,10 +140,10 @@ func TestBudgetShare(t *testing.T) {
 		p := newProcess(t)
 		p.open(20, 18)
 		for range 16 {
-			_, _, ok := p.Admit(p.now, true)
+			_, _, ok := p.admit(p.now, true)
 			require.True(t, ok)
 		}
-		_, w, ok := p.Admit(p.now, true)
+		_, w, ok := p.admit(p.now, true)
 		require.False(t, ok)
 		assert.Equal(t, forMinute, w.Reason)
 		p.admits(2, forMinute)
@@ -159,44 +157,39 @@ func TestBudgetLockout(t *testing.T) {
 		name                          string
 		remaining                     int
 		date, reset, retryAfter, want time.Duration // 0 if the response does not say: then it is a minute
-		scope                         quota.Scope
+		scope                         Scope
 	}{
-		{"used up, Reset is later", 0, 0, 50 * second, 20 * second, 50 * second, quota.Minute},
-		{"used up, Retry-After is later", 0, 0, 50 * second, 51 * second, 51 * second, quota.Minute},
-		{"not used up", 5, 0, 50 * second, 20 * second, 20 * second, quota.Minute},
-		{"not used up, no Retry-After", 5, 0, 50 * second, 0, 51 * second, quota.Minute},
-		{"the day is used up", 0, 0, 5 * hour, 5 * hour, 5 * hour, quota.Day},
-		{"the same, and Retry-After is shorter", 0, 0, 10 * hour, 5 * second, 10 * hour, quota.Day},
-		{"the same, without Retry-After", 0, 0, 5 * hour, 0, 5*hour + second, quota.Day},
-		{"something short while the day has room", 500, 0, 10 * hour, 5 * second, 5 * second, quota.Minute},
-		{"a ban", 0, 0, 50 * second, 5 * minute, 5 * minute, quota.Ban},
-		{"both rounded: two seconds apart", 0, 0, 20 * second, 22 * second, 22 * second, quota.Minute},
-		{"more than rounding", 0, 0, 20 * second, 22*second + 1, 22*second + 1, quota.Ban},
-		{"Reset by a clock that is ahead", 0, hour, hour + 20*second, 0, 21 * second, quota.Minute},
-		{"a minute, by clocks that differ", 0, 0, 69 * second, 0, minute, quota.Minute},
-		{"more than a minute", 0, 0, 70 * second, 0, 71 * second, quota.Day},
-		{"Reset after a day", 0, 0, 24*hour + 9*second, 0, 24 * hour, quota.Day},
-		{"Reset after more than a day", 0, 0, 24*hour + 10*second, 0, 0, quota.Minute},
-		{"the same, and Retry-After", 0, 0, 25 * hour, second, second, quota.Minute},
-		{"Date of 1970", 0, -1_000_000_000 * second, 20 * second, 0, 0, quota.Minute},
-		{"Reset is past", 0, 0, -hour, 0, 0, quota.Minute},
-		{"Reset is now", 0, 0, 0, 0, 0, quota.Minute},
-		{"Reset is past, and Retry-After", 0, 0, -hour, 30 * second, 30 * second, quota.Minute},
+		{"used up, Reset is later", 0, 0, 50 * second, 20 * second, 50 * second, ScopeMinute},
+		{"used up, Retry-After is later", 0, 0, 50 * second, 51 * second, 51 * second, ScopeMinute},
+		{"not used up", 5, 0, 50 * second, 20 * second, 20 * second, ScopeMinute},
+		{"not used up, no Retry-After", 5, 0, 50 * second, 0, 51 * second, ScopeMinute},
+		{"the day is used up", 0, 0, 5 * hour, 5 * hour, 5 * hour, ScopeDay},
+		{"the same, and Retry-After is shorter", 0, 0, 10 * hour, 5 * second, 10 * hour, ScopeDay},
+		{"the same, without Retry-After", 0, 0, 5 * hour, 0, 5*hour + second, ScopeDay},
+		{"something short while the day has room", 500, 0, 10 * hour, 5 * second, 5 * second, ScopeMinute},
+		{"a ban", 0, 0, 50 * second, 5 * minute, 5 * minute, ScopeBan},
+		{"both rounded: two seconds apart", 0, 0, 20 * second, 22 * second, 22 * second, ScopeMinute},
+		{"more than rounding", 0, 0, 20 * second, 22*second + 1, 22*second + 1, ScopeBan},
+		{"Reset by a clock that is ahead", 0, hour, hour + 20*second, 0, 21 * second, ScopeMinute},
+		{"a minute, by clocks that differ", 0, 0, 69 * second, 0, minute, ScopeMinute},
+		{"more than a minute", 0, 0, 70 * second, 0, 71 * second, ScopeDay},
+		{"Reset after a day", 0, 0, 24*hour + 9*second, 0, 24 * hour, ScopeDay},
+		{"Reset after more than a day", 0, 0, 24*hour + 10*second, 0, 0, ScopeMinute},
+		{"the same, and Retry-After", 0, 0, 25 * hour, second, second, ScopeMinute},
+		{"Date of 1970", 0, -1_000_000_000 * second, 20 * second, 0, 0, ScopeMinute},
+		{"Reset is past", 0, 0, -hour, 0, 0, ScopeMinute},
+		{"Reset is now", 0, 0, 0, 0, 0, ScopeMinute},
+		{"Reset is past, and Retry-After", 0, 0, -hour, 30 * second, 30 * second, ScopeMinute},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newProcess(t)
 			o := p.outcome(http.StatusTooManyRequests, 1000, test.remaining, p.now.Add(test.reset))
 			o.Date, o.RetryAfter = p.now.Add(test.date), test.retryAfter
-			opens, scope := quota.After429(o)
-			assert.Equal(t, test.scope, scope)
 			if test.want == 0 {
-				assert.Zero(t, opens)
 				test.want = minute
-			} else {
-				assert.Equal(t, p.now.Add(test.want), opens)
 			}
-			p.Settle(p.send(), o, p.now)
-			assert.Equal(t, quota.Reason(test.scope), p.blocked().Reason)
+			p.settle(p.send(), o, p.now)
+			assert.Equal(t, Reason(test.scope), p.blocked().Reason)
 			assert.Equal(t, test.want, p.closed())
 			p.now = p.now.Add(test.want - 1)
 			p.blocked()
@@ -228,10 +221,10 @@ func TestBudgetLockout(t *testing.T) {
 			p := newProcess(t)
 			reset := p.now.Add(minute)
 			p.respondTo(limit, reset, 90, 89)
-			for _, slot := range []quota.Slot{p.send(), p.send()} {
+			for _, slot := range []slot{p.send(), p.send()} {
 				o := p.outcome(http.StatusTooManyRequests, limit, 5, reset)
 				o.RetryAfter = second / 2
-				p.Settle(slot, o, p.now)
+				p.settle(slot, o, p.now)
 			}
 			assert.Equal(t, second/2, p.closed())
 		}
@@ -273,7 +266,7 @@ func TestBudgetLongestLockout(t *testing.T) {
 					p := newProcess(t)
 					o := p.outcome(status, 2, 0, p.now.Add(reset))
 					o.Date, o.RetryAfter = p.now.Add(date), retryAfter
-					p.Settle(p.send(), o, p.now)
+					p.settle(p.send(), o, p.now)
 					assert.LessOrEqual(t, p.closed(), day, "Date %v, Reset %v, status %d", date, reset, status)
 				}
 			}
@@ -287,33 +280,33 @@ func TestBudgetLongestLockout(t *testing.T) {
 func TestBudgetReopen(t *testing.T) {
 	t.Run("has no effect on an open key", func(t *testing.T) {
 		p := newProcess(t)
-		assert.False(t, p.Reopen(p.now))
+		assert.False(t, p.reopen(p.now))
 		p.open(12, 10)
-		assert.False(t, p.Reopen(p.now))
+		assert.False(t, p.reopen(p.now))
 		p.admits(10, forMinute)
 	})
 	t.Run("opens a window that is used up", func(t *testing.T) {
 		p := newProcess(t)
 		p.open(2, 0)
 		p.blocked()
-		assert.True(t, p.Reopen(p.now))
-		p.admits(1, quota.ForResponse)
+		assert.True(t, p.reopen(p.now))
+		p.admits(1, ReasonResponse)
 	})
 	t.Run("lets one request go ahead each time, until one succeeds", func(t *testing.T) {
 		p := newProcess(t)
 		p.reject(60, 0, p.now.Add(minute), 24*time.Hour)
 		for range 3 {
-			require.Equal(t, quota.Reason(quota.Ban), p.blocked().Reason)
-			assert.True(t, p.Reopen(p.now))
-			assert.False(t, p.Reopen(p.now), "one may go already")
+			require.Equal(t, Reason(ScopeBan), p.blocked().Reason)
+			assert.True(t, p.reopen(p.now))
+			assert.False(t, p.reopen(p.now), "one may go already")
 			asked := p.send()
-			assert.False(t, p.Reopen(p.now), "one is in flight")
-			assert.Equal(t, quota.ForResponse, p.blocked().Reason, "the others wait for its response")
+			assert.False(t, p.reopen(p.now), "one is in flight")
+			assert.Equal(t, ReasonResponse, p.blocked().Reason, "the others wait for its response")
 			o := p.outcome(http.StatusTooManyRequests, 60, 0, p.now.Add(minute))
 			o.RetryAfter = 24 * time.Hour
-			p.Settle(asked, o, p.now)
+			p.settle(asked, o, p.now)
 		}
-		assert.True(t, p.Reopen(p.now))
+		assert.True(t, p.reopen(p.now))
 		p.respondTo(60, p.now.Add(minute), 59)
 		p.admits(59, forMinute)
 	})
@@ -326,14 +319,14 @@ func TestBudgetProbe(t *testing.T) {
 			p.now = p.now.Add(58 * second)
 			p.respondTo(1000, reset, left)
 			p.now = reset.Add(second)
-			p.admits(most, quota.ForResponse)
+			p.admits(most, ReasonResponse)
 		}
 	})
 	t.Run("at a cold start, one more goes for each second without a response", func(t *testing.T) {
 		p := newProcess(t)
 		for range 20 {
-			p.admits(1, quota.ForResponse)
-			assert.Equal(t, second, p.blocked().Wake.Sub(p.now))
+			p.admits(1, ReasonResponse)
+			assert.Equal(t, second, p.blocked().wake.Sub(p.now))
 			p.now = p.now.Add(second)
 		}
 	})
@@ -342,7 +335,7 @@ func TestBudgetProbe(t *testing.T) {
 		p.reject(60, 5, p.now.Add(minute), second)
 		p.now = p.now.Add(second)
 		p.send()
-		assert.Equal(t, 10*second, p.blocked().Wake.Sub(p.now))
+		assert.Equal(t, 10*second, p.blocked().wake.Sub(p.now))
 		p.now = p.now.Add(10 * second)
 		p.send()
 		p.now = p.now.Add(time.Hour)
@@ -352,8 +345,8 @@ func TestBudgetProbe(t *testing.T) {
 		p := newProcess(t)
 		ms := time.Millisecond
 		for _, want := range []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms, 1000 * ms, 1000 * ms} {
-			p.Settle(p.send(), &quota.Observation{Sent: p.now}, p.now)
-			wake := p.blocked().Wake
+			p.settle(p.send(), &Outcome{Sent: p.now}, p.now)
+			wake := p.blocked().wake
 			assert.Equal(t, want, wake.Sub(p.now))
 			p.now = wake
 		}

@@ -1,4 +1,4 @@
-package quota_test
+package ratelimit
 
 import (
 	"math/rand/v2"
@@ -9,16 +9,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go/internal/quota"
-	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
 
 // flight is a request in flight.
 type flight struct {
-	slot     quota.Slot
+	slot     slot
 	sent     time.Time
-	response *quota.Observation // nil until the request has reached the service
+	response *Outcome // nil until the request has reached the service
 }
 
 // walk takes random steps with a budget and a model of the service, in its own time, and checks the
@@ -27,8 +24,8 @@ type walk struct {
 	*require.Assertions
 	rng      *rand.Rand
 	now      time.Time
-	budget   quota.Budget
-	service  *quotatest.Service
+	budget   budget
+	service  *Service
 	flights  []*flight
 	honest   bool // all responses have headers, and no other process uses the key
 	foreign  bool // another process uses the key, and the service may reject any request
@@ -40,8 +37,8 @@ type walk struct {
 
 func newWalk(t *testing.T, seed uint64) *walk {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	kinds := []quotatest.Window{quotatest.Fixed, quotatest.Aligned, quotatest.Sliding, quotatest.Drained}
-	s := &quotatest.Service{Window: kinds[rng.IntN(len(kinds))], PerMinute: 5 + rng.IntN(60), PerDay: 200 + rng.IntN(2000)}
+	kinds := []windowKind{Fixed, Aligned, Sliding, Drained}
+	s := &Service{Window: kinds[rng.IntN(len(kinds))], PerMinute: 5 + rng.IntN(60), PerDay: 200 + rng.IntN(2000)}
 	if rng.IntN(2) == 0 {
 		s.Skew = time.Duration(rng.Int64N(int64(20*minute))) - 10*minute
 	}
@@ -72,7 +69,7 @@ func (w *walk) run(steps int) {
 			w.receive()
 		case n < 88:
 			if f := w.pick(false); f != nil {
-				w.settle(f, quota.Observation{}) // it was not sent
+				w.settle(f, Outcome{}) // it was not sent
 			}
 		case n < 89 && w.foreign:
 			for range 1 + w.rng.IntN(5) {
@@ -81,7 +78,7 @@ func (w *walk) run(steps int) {
 		default:
 			w.now = w.now.Add(time.Duration(w.rng.Int64N(int64(300 * time.Millisecond))))
 		}
-		w.Equal(len(w.flights), w.budget.InFlight())
+		w.Equal(len(w.flights), w.budget.inFlight)
 	}
 	for len(w.flights) > 0 {
 		w.arrive()
@@ -91,7 +88,7 @@ func (w *walk) run(steps int) {
 
 // admit asks the budget for a request, and checks its decision.
 func (w *walk) admit() {
-	s, why, ok := w.budget.Admit(w.now, w.rng.IntN(4) == 0)
+	s, why, ok := w.budget.admit(w.now, w.rng.IntN(4) == 0)
 	if !ok {
 		w.wait(why)
 		return
@@ -106,14 +103,14 @@ func (w *walk) admit() {
 }
 
 // wait lets time pass until Wake if nothing is in flight, and checks that the walk does not stop.
-func (w *walk) wait(why quota.Wait) {
+func (w *walk) wait(why Wait) {
 	if len(w.flights) > 0 {
 		return
 	}
 	w.stuck++
 	w.LessOrEqual(w.stuck, 3, "no request can go, and nothing is in flight: %+v", why)
-	w.True(why.Wake.After(w.now), "nothing is in flight, and there is no time to wake: %+v", why)
-	w.now = why.Wake
+	w.True(why.wake.After(w.now), "nothing is in flight, and there is no time to wake: %+v", why)
+	w.now = why.wake
 }
 
 // arrive lets a request reach the service.
@@ -135,19 +132,19 @@ func (w *walk) receive() {
 	o.Sent, o.Received = f.sent, w.now
 	// Without the response to the first request, it is not known when a sliding window has room
 	// again.
-	lossy := !w.honest || w.service.Window == quotatest.Fixed || w.service.Window == quotatest.Aligned
+	lossy := !w.honest || w.service.Window == Fixed || w.service.Window == Aligned
 	switch n := w.rng.IntN(60); {
 	case lossy && n == 0:
 		o.Received = time.Time{}
 	case lossy && n == 1 && o.StatusCode == http.StatusOK:
-		o = quota.Observation{Sent: o.Sent, Received: o.Received, StatusCode: http.StatusBadGateway}
+		o = Outcome{Sent: o.Sent, Received: o.Received, StatusCode: http.StatusBadGateway}
 	}
 	w.settle(f, o)
 }
 
-func (w *walk) settle(f *flight, o quota.Observation) {
+func (w *walk) settle(f *flight, o Outcome) {
 	w.flights = slices.DeleteFunc(w.flights, func(g *flight) bool { return g == f })
-	w.budget.Settle(f.slot, &o, w.now)
+	w.budget.settle(f.slot, &o, w.now)
 	switch {
 	case o.Received.IsZero():
 	case o.StatusCode == http.StatusTooManyRequests:
@@ -188,13 +185,13 @@ func TestBudgetGrowth(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {4, 2}, {4, 4}, {6, 2}, {8, 8}} {
 		for _, perMinute := range []int{60, 300} {
 			for _, demand := range []float64{0.4, 1.2, 2.5} {
-				for _, told := range []quotatest.Told{quotatest.Untold, quotatest.ToldOld, quotatest.Leaving} {
-					if size[0] == 8 && (perMinute == 60 || told != quotatest.Untold) {
+				for _, told := range []Told{Untold, ToldOld, Leaving} {
+					if size[0] == 8 && (perMinute == 60 || told != Untold) {
 						continue
 					}
-					g := quotatest.Growth{
+					g := Growth{
 						Old: size[0], New: size[1], PerMinute: perMinute, Demand: demand, Told: told,
-						Window: quotatest.Fixed, CatchUp: true, Seed: 1,
+						Window: Fixed, CatchUp: true, Seed: 1,
 					}
 					got := g.Run()
 					assert.Zero(t, got.Bans, "bans: %+v", g)
@@ -221,15 +218,15 @@ func TestBudgetHerds(t *testing.T) {
 }
 
 // herd has n processes use a key of 60 requests a minute.
-func herd(n, told int, apart time.Duration) *quotatest.Service {
+func herd(n, told int, apart time.Duration) *Service {
 	start := time.Unix(1_000_000_020, 0)
-	var processes []*quotatest.Process
+	var processes []*Process
 	for i := range n {
-		p := &quotatest.Process{Workers: 8, Start: start.Add(time.Duration(i) * apart)}
-		p.Budget.Processes = told
+		p := &Process{Workers: 8, Start: start.Add(time.Duration(i) * apart)}
+		p.budget.processes = told
 		processes = append(processes, p)
 	}
-	s := &quotatest.Service{Window: quotatest.Fixed, PerMinute: 60, BanAfter: 5}
-	quotatest.Run(s, rand.New(rand.NewPCG(1, 1)), processes, start, start.Add(time.Duration(n)*apart+5*minute))
+	s := &Service{Window: Fixed, PerMinute: 60, BanAfter: 5}
+	Run(s, rand.New(rand.NewPCG(1, 1)), processes, start, start.Add(time.Duration(n)*apart+5*minute))
 	return s
 }

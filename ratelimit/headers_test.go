@@ -1,4 +1,4 @@
-package headers
+package ratelimit
 
 import (
 	"net/http"
@@ -6,13 +6,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 func TestRateLimit(t *testing.T) {
 	reset := func(sec int64) time.Time { return time.Unix(sec, 0).UTC() }
-	for text, want := range map[[3]string]quota.RateLimit{
+	for text, want := range map[[3]string]Window{
 		{"60", "0", "1795000000"}:                      {Limit: 60, Reset: reset(1795000000)},
 		{"0", "007", "0"}:                              {Remaining: 7, Reset: reset(0)},
 		{"2147483647", "2147483647", "253402300799"}:   {Limit: 1<<31 - 1, Remaining: 1<<31 - 1, Reset: reset(maxUnix)},
@@ -26,7 +24,7 @@ func TestRateLimit(t *testing.T) {
 		for i, documented := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
 			h.Set(documented, text[i])
 		}
-		assert.Equal(t, want, RateLimit(h), text)
+		assert.Equal(t, want, parseWindow(h), text)
 	}
 	for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"} {
 		for _, bad := range [][]string{
@@ -34,7 +32,7 @@ func TestRateLimit(t *testing.T) {
 		} {
 			h := http.Header{"X-Ratelimit-Limit": {"60"}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"1795000000"}}
 			h[name] = bad
-			assert.Zero(t, RateLimit(h), "%s: %q", name, bad)
+			assert.Zero(t, parseWindow(h), "%s: %q", name, bad)
 		}
 	}
 	_, err := reset(maxUnix).MarshalText()
@@ -44,10 +42,10 @@ func TestRateLimit(t *testing.T) {
 func TestDate(t *testing.T) {
 	want := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, text := range []string{"Sat, 21 Nov 2026 12:00:00 GMT", "Saturday, 21-Nov-26 12:00:00 GMT", "Sat Nov 21 12:00:00 2026"} {
-		assert.True(t, want.Equal(Date(http.Header{"Date": {text}})), text)
+		assert.True(t, want.Equal(parseDateHeader(http.Header{"Date": {text}})), text)
 	}
-	assert.Zero(t, Date(http.Header{"Date": {"Sat, 21 Nov 2026"}}))
-	assert.Zero(t, Date(http.Header{}))
+	assert.Zero(t, parseDateHeader(http.Header{"Date": {"Sat, 21 Nov 2026"}}))
+	assert.Zero(t, parseDateHeader(http.Header{}))
 }
 
 func TestRetryAfter(t *testing.T) {
@@ -85,14 +83,14 @@ func TestRetryAfter(t *testing.T) {
 		"":                                   0, "0": 0, "0.0": 0, "-0": 0, "-1": 0, "+5": 0, "NaN": 0, "Inf": 0, "1e9": 0, "0x10": 0,
 		"soon": 0, "1.2.3": 0, ".": 0, "5s": 0, "5 seconds": 0, "\x00": 0, "1_0": 0,
 	} {
-		assert.Equal(t, want, RetryAfter(http.Header{"Retry-After": {value}}, date, received), value)
-		assert.Equal(t, max(want, 3*time.Second), RetryAfter(http.Header{"Retry-After": {value, "3"}}, date, received), value)
+		assert.Equal(t, want, parseRetryAfter(http.Header{"Retry-After": {value}}, date, received), value)
+		assert.Equal(t, max(want, 3*time.Second), parseRetryAfter(http.Header{"Retry-After": {value, "3"}}, date, received), value)
 	}
-	assert.Zero(t, RetryAfter(http.Header{}, date, received))
+	assert.Zero(t, parseRetryAfter(http.Header{}, date, received))
 	h := http.Header{"Retry-After": {"Sat, 21 Nov 2026 12:01:30 GMT"}}
-	assert.Equal(t, 510*time.Second, RetryAfter(h, time.Time{}, received), "without a Date")
+	assert.Equal(t, 510*time.Second, parseRetryAfter(h, time.Time{}, received), "without a Date")
 	epoch := time.Unix(50, 0)
-	assert.Equal(t, time.Minute, RetryAfter(http.Header{"Retry-After": {"60"}}, epoch, epoch), "these are seconds, too")
+	assert.Equal(t, time.Minute, parseRetryAfter(http.Header{"Retry-After": {"60"}}, epoch, epoch), "these are seconds, too")
 }
 
 // FuzzRetryAfter checks that the longest value counts, in any order, and none above a year.
@@ -102,8 +100,8 @@ func FuzzRetryAfter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second, date string) {
 		service, _ := http.ParseTime(date)
 		parse := func(values ...string) time.Duration {
-			d := RetryAfter(http.Header{"Retry-After": values}, service, time.Unix(1795262000, 0))
-			assert.True(t, d >= 0 && d <= MaxRetryAfter, "%q: %v", values, d)
+			d := parseRetryAfter(http.Header{"Retry-After": values}, service, time.Unix(1795262000, 0))
+			assert.True(t, d >= 0 && d <= maxRetryAfter, "%q: %v", values, d)
 			return d
 		}
 		longest := max(parse(first), parse(second))

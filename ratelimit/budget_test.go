@@ -1,4 +1,4 @@
-package quota_test
+package ratelimit
 
 import (
 	"net/http"
@@ -8,12 +8,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 const (
-	forMinute = quota.Reason(quota.Minute)
+	forMinute = ReasonMinute
 	minute    = time.Minute
 	second    = time.Second
 )
@@ -22,33 +20,33 @@ const (
 type process struct {
 	t   *testing.T
 	now time.Time
-	quota.Budget
+	budget
 }
 
 // newProcess returns a process that knows that no other process uses the key.
 func newProcess(t *testing.T) *process {
-	return &process{t: t, now: time.Unix(1_000_000_020, 0), Budget: quota.Budget{Processes: 1}}
+	return &process{t: t, now: time.Unix(1_000_000_020, 0), budget: budget{processes: 1}}
 }
 
 // newSharedProcess returns a process that does not know whether others use the key. The first
 // request has opened a window of a minute.
 func newSharedProcess(t *testing.T, limit int) (p *process, reset time.Time) {
 	p = newProcess(t)
-	p.Processes = 0
+	p.processes = 0
 	reset = p.now.Add(minute)
 	p.respond(p.send(), limit, limit-1, reset)
 	return p, reset
 }
 
-func (p *process) send() quota.Slot {
+func (p *process) send() slot {
 	p.t.Helper()
-	s, w, ok := p.Admit(p.now, false)
+	s, w, ok := p.admit(p.now, false)
 	require.True(p.t, ok, "%+v", w)
 	return s
 }
 
 // admits sends n requests, and checks that one more has to wait for that reason.
-func (p *process) admits(n int, why quota.Reason) {
+func (p *process) admits(n int, why Reason) {
 	p.t.Helper()
 	for range n {
 		p.send()
@@ -56,9 +54,9 @@ func (p *process) admits(n int, why quota.Reason) {
 	assert.Equal(p.t, why, p.blocked().Reason)
 }
 
-func (p *process) blocked() quota.Wait {
+func (p *process) blocked() Wait {
 	p.t.Helper()
-	_, w, ok := p.Admit(p.now, false)
+	_, w, ok := p.admit(p.now, false)
 	require.False(p.t, ok)
 	return w
 }
@@ -70,15 +68,15 @@ func (p *process) closed() time.Duration {
 }
 
 // outcome is that of a request that was sent now, with the Date of an exact clock.
-func (p *process) outcome(status, limit, remaining int, reset time.Time) *quota.Observation {
-	return &quota.Observation{
+func (p *process) outcome(status, limit, remaining int, reset time.Time) *Outcome {
+	return &Outcome{
 		Sent: p.now, Received: p.now, StatusCode: status, Date: p.now.Truncate(second),
-		RateLimit: quota.RateLimit{Limit: limit, Remaining: remaining, Reset: reset},
+		Window: Window{Limit: limit, Remaining: remaining, Reset: reset},
 	}
 }
 
-func (p *process) respond(s quota.Slot, limit, remaining int, reset time.Time) {
-	p.Settle(s, p.outcome(http.StatusOK, limit, remaining, reset), p.now)
+func (p *process) respond(s slot, limit, remaining int, reset time.Time) {
+	p.settle(s, p.outcome(http.StatusOK, limit, remaining, reset), p.now)
 }
 
 // respondTo sends a request for each Remaining, and gets its response.
@@ -96,7 +94,7 @@ func (p *process) take(took time.Duration, limit, remaining int, reset time.Time
 	p.now = p.now.Add(took)
 	o := p.outcome(http.StatusOK, limit, remaining, reset)
 	o.Sent = sent
-	p.Settle(slot, o, p.now)
+	p.settle(slot, o, p.now)
 }
 
 // reject has the next request get a 429.
@@ -104,12 +102,12 @@ func (p *process) reject(limit, remaining int, reset time.Time, retryAfter time.
 	p.t.Helper()
 	o := p.outcome(http.StatusTooManyRequests, limit, remaining, reset)
 	o.RetryAfter = retryAfter
-	p.Settle(p.send(), o, p.now)
+	p.settle(p.send(), o, p.now)
 }
 
-// fail has a request get a response without headers.
-func (p *process) fail(s quota.Slot) {
-	p.Settle(s, p.outcome(http.StatusBadGateway, 0, 0, time.Time{}), p.now)
+// fail has a request get a response without
+func (p *process) fail(s slot) {
+	p.settle(s, p.outcome(http.StatusBadGateway, 0, 0, time.Time{}), p.now)
 }
 
 // open gets the first two responses of a window that ends after a minute.
@@ -133,7 +131,7 @@ func TestBudget(t *testing.T) {
 		first, second := p.send(), p.send()
 		p.respond(second, 10, 5, reset) // another process sent one request
 		p.respond(first, 10, 7, reset)
-		assert.Equal(t, 5, p.RateLimit().Remaining)
+		assert.Equal(t, 5, p.known().Remaining)
 	})
 	t.Run("a Remaining that counts requests in flight already is no used-up window", func(t *testing.T) {
 		p := newProcess(t)
@@ -141,9 +139,9 @@ func TestBudget(t *testing.T) {
 		p.respondTo(4, reset, 3)
 		first, second := p.send(), p.send()
 		p.respond(second, 4, 1, reset) // the service has counted first, too
-		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
-		assert.Equal(t, p.now, p.Earliest(p.now, 0, false))
-		assert.Equal(t, reset, p.Earliest(p.now, 1, false), "after one other")
+		assert.Equal(t, ReasonResponse, p.blocked().Reason)
+		assert.Equal(t, p.now, p.earliest(p.now, 0, false))
+		assert.Equal(t, reset, p.earliest(p.now, 1, false), "after one other")
 		p.respond(first, 4, 2, reset)
 		p.admits(1, forMinute)
 	})
@@ -151,32 +149,32 @@ func TestBudget(t *testing.T) {
 		p := newProcess(t)
 		reset := p.open(10, 8)
 		lost, kept := p.send(), p.send()
-		p.Settle(lost, &quota.Observation{Sent: p.now}, p.now)
+		p.settle(lost, &Outcome{Sent: p.now}, p.now)
 		p.respond(kept, 10, 7, reset)
-		assert.Equal(t, 6, p.RateLimit().Remaining)
+		assert.Equal(t, 6, p.known().Remaining)
 		p.respondTo(10, reset, 6) // the lost request may still be in flight
-		assert.Equal(t, 5, p.RateLimit().Remaining)
+		assert.Equal(t, 5, p.known().Remaining)
 		p.now = p.now.Add(second)
 		p.respondTo(10, reset, 5) // the lost request never arrived, or this response counts it
-		assert.Equal(t, 5, p.RateLimit().Remaining)
+		assert.Equal(t, 5, p.known().Remaining)
 	})
 	t.Run("a request that was not sent changes nothing", func(t *testing.T) {
 		p := newProcess(t)
 		for range 10 {
-			p.Settle(p.send(), &quota.Observation{}, p.now)
+			p.settle(p.send(), &Outcome{}, p.now)
 		}
-		p.admits(1, quota.ForResponse)
+		p.admits(1, ReasonResponse)
 		for range 10 {
 			p.now = p.now.Add(second) // without a response, so that another one may follow
-			p.Settle(p.send(), &quota.Observation{}, p.now)
-			p.admits(1, quota.ForResponse)
+			p.settle(p.send(), &Outcome{}, p.now)
+			p.admits(1, ReasonResponse)
 		}
-		assert.Equal(t, 11, p.InFlight())
+		assert.Equal(t, 11, p.inFlight)
 	})
 	t.Run("a caller that gives up delays no other", func(t *testing.T) {
 		p := newProcess(t)
 		for range 20 {
-			p.Settle(p.send(), &quota.Observation{Sent: p.now, Abandoned: true}, p.now)
+			p.settle(p.send(), &Outcome{Sent: p.now, Abandoned: true}, p.now)
 		}
 		p.send()
 	})
@@ -184,19 +182,19 @@ func TestBudget(t *testing.T) {
 		p := newProcess(t)
 		reset := p.open(10, 8)
 		p.fail(p.send())
-		assert.Equal(t, quota.RateLimit{Limit: 10, Remaining: 7, Reset: reset}, p.RateLimit())
+		assert.Equal(t, Window{Limit: 10, Remaining: 7, Reset: reset}, p.known())
 	})
 	t.Run("without headers two are in flight, after a 429 one", func(t *testing.T) {
 		p := newProcess(t)
 		p.fail(p.send())
-		slots := []quota.Slot{p.send(), p.send()}
-		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
+		slots := []slot{p.send(), p.send()}
+		assert.Equal(t, ReasonResponse, p.blocked().Reason)
 		p.fail(slots[0])
 		p.fail(slots[1])
 		p.reject(0, 0, time.Time{}, second)
 		p.now = p.now.Add(second)
 		p.fail(p.send())
-		p.admits(1, quota.ForResponse)
+		p.admits(1, ReasonResponse)
 	})
 	t.Run("forgets everything if the clock goes back", func(t *testing.T) {
 		p := newProcess(t)
@@ -217,19 +215,19 @@ func TestBudgetWindow(t *testing.T) {
 		p.now = p.now.Add(70 * second)
 		p.respondTo(10, p.now.Add(minute), 9)
 		p.respond(late, 10, 0, old)
-		assert.Equal(t, 9, p.RateLimit().Remaining)
+		assert.Equal(t, 9, p.known().Remaining)
 	})
 	t.Run("follows a higher plan inside a window", func(t *testing.T) {
 		p := newProcess(t)
 		p.respondTo(100, p.open(10, 8), 97)
-		assert.Equal(t, 97, p.RateLimit().Remaining)
+		assert.Equal(t, 97, p.known().Remaining)
 	})
 	t.Run("recognises the day by its Reset", func(t *testing.T) {
 		p := newProcess(t)
 		p.respondTo(1000, p.now.Add(5*time.Hour), 0)
-		assert.Equal(t, quota.Reason(quota.Day), p.blocked().Reason)
+		assert.Equal(t, Reason(ScopeDay), p.blocked().Reason)
 		p.now = p.now.Add(5*time.Hour + second)
-		p.admits(1, quota.ForResponse)
+		p.admits(1, ReasonResponse)
 	})
 	t.Run("without Date, a clock may be minutes wrong", func(t *testing.T) {
 		for left, want := range map[time.Duration]time.Duration{
@@ -239,14 +237,14 @@ func TestBudgetWindow(t *testing.T) {
 			p := newProcess(t)
 			o := p.outcome(http.StatusOK, 10, 0, p.now.Add(left))
 			o.Date = time.Time{}
-			p.Settle(p.send(), o, p.now)
+			p.settle(p.send(), o, p.now)
 			assert.Equal(t, want, p.closed(), "Reset in %v", left)
 		}
 	})
 	t.Run("takes an absurd Reset for a minute", func(t *testing.T) {
 		p := newProcess(t)
 		for _, reset := range []time.Time{{}, time.Unix(0, 0), p.now, time.UnixMilli(0).AddDate(50_000, 0, 0)} {
-			p.Budget = quota.Budget{}
+			p.budget = budget{}
 			p.respondTo(10, reset, 0)
 			assert.Equal(t, minute, p.closed(), "Reset %v", reset)
 		}
@@ -278,9 +276,9 @@ func TestBudgetWindow(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		o := p.outcome(http.StatusOK, 1_000_000, 0, p.now.Add(-time.Hour))
 		for i := range 100_000 {
-			slot, _, _ := p.Admit(p.now, false)
-			o.Sent, o.Received, o.RateLimit.Remaining = p.now, p.now, 999_999-i
-			p.Settle(slot, o, p.now)
+			slot, _, _ := p.admit(p.now, false)
+			o.Sent, o.Received, o.Window.Remaining = p.now, p.now, 999_999-i
+			p.settle(slot, o, p.now)
 			p.now = p.now.Add(500 * time.Microsecond)
 		}
 		runtime.ReadMemStats(&after)
@@ -321,17 +319,17 @@ func TestBudgetEarliest(t *testing.T) {
 	for before, want := range map[int]time.Time{
 		0: p.now, 7: p.now, 8: end, 17: end, 18: end.Add(minute), 28: end.Add(2 * minute),
 	} {
-		assert.Equal(t, want, p.Earliest(p.now, before, false), "%d before it", before)
+		assert.Equal(t, want, p.earliest(p.now, before, false), "%d before it", before)
 	}
-	assert.Equal(t, end, p.Earliest(p.now, 7, true), "the last one is not for background requests")
+	assert.Equal(t, end, p.earliest(p.now, 7, true), "the last one is not for background requests")
 	p.send()
-	assert.Equal(t, p.now, p.Earliest(p.now, 6, false), "one is in flight")
-	assert.Equal(t, end, p.Earliest(p.now, 7, false), "one is in flight")
+	assert.Equal(t, p.now, p.earliest(p.now, 6, false), "one is in flight")
+	assert.Equal(t, end, p.earliest(p.now, 7, false), "one is in flight")
 	p.now = end.Add(second)
 	p.respondTo(10, p.now.Add(minute), 0)
 	p.now = p.now.Add(61 * second) // the next one is a probe
 	for before, want := range map[int]time.Duration{0: 0, 19: 0, 20: minute, 30: 2 * minute} {
-		assert.Equal(t, want, p.Earliest(p.now, before, false).Sub(p.now), "%d before the one after a probe", before)
+		assert.Equal(t, want, p.earliest(p.now, before, false).Sub(p.now), "%d before the one after a probe", before)
 	}
 }
 
@@ -350,7 +348,7 @@ func TestBudgetClock(t *testing.T) {
 		p.now = p.now.Add(test.gap)
 		o := p.outcome(http.StatusOK, 10, 0, reset)
 		o.Date = o.Date.Add(test.ahead)
-		p.Settle(p.send(), o, p.now)
+		p.settle(p.send(), o, p.now)
 		assert.Equal(t, test.want, p.blocked().Until.Sub(reset), "%+v", test)
 	}
 }

@@ -1,4 +1,4 @@
-package quota
+package ratelimit
 
 import (
 	"net/http"
@@ -41,9 +41,9 @@ type window struct {
 // scope returns the limit that this window belongs to.
 func (w *window) scope() Scope {
 	if w.day {
-		return Day
+		return ScopeDay
 	}
-	return Minute
+	return ScopeMinute
 }
 
 // windowOrder is how the window of a response relates to the known window.
@@ -58,8 +58,8 @@ const (
 // compare returns to which window a response belongs. It compares Resets with each other. All are
 // times of the service's clock, so neither a wrong local clock nor the order of the responses
 // matters. Without a usable Reset, the window in which the request was sent decides.
-func (b *Budget) compare(s Slot, o *Observation, usable bool) windowOrder {
-	apart, known := o.RateLimit.Reset.Sub(b.reset), s.epoch == b.epoch
+func (b *budget) compare(s slot, o *Outcome, usable bool) windowOrder {
+	apart, known := o.Window.Reset.Sub(b.reset), s.epoch == b.epoch
 	switch {
 	case b.epoch == 0:
 		return windowNext
@@ -80,15 +80,15 @@ func (b *Budget) compare(s Slot, o *Observation, usable bool) windowOrder {
 }
 
 // describe updates the window from a response that belongs to it.
-func (b *Budget) describe(s Slot, o *Observation, usable bool) {
+func (b *budget) describe(s slot, o *Outcome, usable bool) {
 	if b.start.IsZero() {
 		b.start = o.Received
 		b.end = b.start.Add(windowLength)
 	}
 	if s.responses >= b.resetBy {
-		b.limit, b.shown = o.RateLimit.Limit, o.RateLimit.Reset
+		b.limit, b.shown = o.Window.Limit, o.Window.Reset
 	}
-	reset, known := o.RateLimit.Reset, !b.reset.IsZero()
+	reset, known := o.Window.Reset, !b.reset.IsZero()
 	moved := !reset.Equal(b.reset)
 	switch {
 	case !usable:
@@ -109,8 +109,8 @@ func (b *Budget) describe(s Slot, o *Observation, usable bool) {
 
 // describeByHand updates a window without a usable Reset. A fixed window is over one minute after
 // its oldest request was counted, at the latest; a sliding window then has room for one more.
-func (b *Budget) describeByHand(o *Observation) {
-	if o.RateLimit.Remaining >= o.RateLimit.Limit-1-b.inFlight {
+func (b *budget) describeByHand(o *Outcome) {
+	if o.Window.Remaining >= o.Window.Limit-1-b.inFlight {
 		b.counted = b.counted[:0] // a new window: the requests of the old one are not in it
 	}
 	if o.StatusCode != http.StatusTooManyRequests {
@@ -129,7 +129,7 @@ func (b *Budget) describeByHand(o *Observation) {
 // endOf takes the slowest. It adds the second by which Reset may be rounded down; only windows that
 // are minutes of the wall clock end exactly on whole seconds. A window of one minute that was open
 // at start is over one minute later, also if the clocks allow a later end.
-func (b *Budget) endOf(o *Observation, start time.Time) (time.Time, bool) {
+func (b *budget) endOf(o *Outcome, start time.Time) (time.Time, bool) {
 	if b.minutes {
 		return b.endWithin(o, start, 0)
 	}
@@ -137,9 +137,9 @@ func (b *Budget) endOf(o *Observation, start time.Time) (time.Time, bool) {
 }
 
 // endWithin is endOf for a Reset that is rounded down by at most grain.
-func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration) (time.Time, bool) {
+func (b *budget) endWithin(o *Outcome, start time.Time, grain time.Duration) (time.Time, bool) {
 	const slack = 10 * time.Second // a window that seems too long by up to this is a minute
-	left := o.RateLimit.Reset.Sub(o.Received.Add(b.offset.lo - b.margin - grain))
+	left := o.Window.Reset.Sub(o.Received.Add(b.offset.lo - b.margin - grain))
 	if left > longestWindow+slack { // Reset or Date is wrong
 		return start.Add(windowLength), false
 	}
@@ -148,7 +148,7 @@ func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration)
 		end = most
 	}
 	if b.offset.known {
-		return end, o.RateLimit.Reset.After(o.Date)
+		return end, o.Window.Reset.After(o.Date)
 	}
 	// Without a Date, a clock that is wrong by minutes is more likely than a window of minutes.
 	minutes := left > windowLength+slack && left < time.Hour
@@ -158,8 +158,8 @@ func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration)
 // isMinute reports whether windows are minutes of the wall clock; o is the first response of a
 // window. They are if this window ends on a full minute and began before the request: otherwise the
 // request would have begun it.
-func (b *Budget) isMinute(o *Observation) bool {
-	if o.RateLimit.Reset.Unix()%60 != 0 {
+func (b *budget) isMinute(o *Outcome) bool {
+	if o.Window.Reset.Unix()%60 != 0 {
 		return false
 	}
 	const recent = 2 * time.Second // a window younger than this may have begun with the request
@@ -187,7 +187,7 @@ type sample struct{ response, remaining int }
 // count adds a request to counted.
 func (r *samples) count(received time.Time) {
 	if last := len(r.counted) - 1; last >= 0 && received.Unix() <= r.counted[last].Unix() {
-		r.counted[last] = Later(r.counted[last], received)
+		r.counted[last] = later(r.counted[last], received)
 		return
 	}
 	r.counted = append(r.counted, received)
@@ -229,7 +229,7 @@ type offset struct {
 // narrow raises lo by the Date of a response: the service's clock in whole seconds at some time
 // between Sent and Received. Clocks drift and can be set: if the response contradicts the old lo,
 // its own replaces it. 100 µs per second is a common limit for the drift of a clock.
-func (f *offset) narrow(o *Observation) {
+func (f *offset) narrow(o *Outcome) {
 	if o.Date.IsZero() {
 		return
 	}

@@ -1,0 +1,293 @@
+package ratelimit
+
+import (
+	"net/http"
+	"time"
+)
+
+// budget decides what one key may send. admit asks for one request, and settle reports its outcome,
+// in any order. The zero budget knows nothing about the key.
+//
+// Why the key stays within its limit (rules 1 and 2): consider the request of this window that has
+// a response and that the service counted last. The Remaining of its response is in low until it is
+// replaced by the response to a request that was sent later. All requests that this number does not
+// include are in flight or lost; Admit subtracts those.
+type budget struct {
+	// Processes is the number of processes that use the key, including this one, each with its own
+	// budget. 0 means that the number is not known, so that the budget infers it (rule 6).
+	processes int
+
+	now time.Time // latest time seen
+	era int       // how often the clock went back
+
+	window
+	samples
+	offset  offset
+	margin  time.Duration // added to Reset, after a window ended later than its Reset
+	minutes bool          // windows are minutes of the wall clock
+	others  others
+	probes  probes
+	recent  recent
+	lockout lockout
+
+	reported reported
+	limits   [2]Window // last known window of a minute, and of a day
+
+	inFlight int
+	admitted int       // number of requests admitted
+	heard    time.Time // when the last response came
+}
+
+// blindInFlight is how many requests may be in flight while no response has had a limit, until the
+// first 429; afterwards one.
+const blindInFlight = 2
+
+// backgroundPart: background requests leave 1/10 of each window to calls that should not wait.
+const backgroundPart = 10
+
+// slot is the state of the budget when it admitted a request, for Settle.
+type slot struct {
+	era, epoch, responses, lockouts int
+
+	admitted time.Time
+
+	base  int       // what was left, plus all requests admitted so far, minus those in flight
+	heard time.Time // budget.heard
+
+	probe bool // the others wait for its response
+	over  bool // the window was over
+}
+
+// admit reserves one request, or returns what it has to wait for. Background requests must leave
+// the reserve.
+func (b *budget) admit(now time.Time, background bool) (slot, Wait, bool) {
+	b.observe(now)
+	if !passed(now, b.lockout.until) {
+		return slot{}, Wait{Reason: Reason(b.lockout.scope), Until: b.lockout.until, wake: b.lockout.until}, false
+	}
+	reserve := b.reserve(background)
+	probe := b.needsProbe(now, reserve)
+	if probe {
+		if wake, ok := b.mayProbe(now); !ok {
+			return slot{}, Wait{Reason: ReasonResponse, wake: wake}, false
+		}
+		b.probes.inFlight++
+		b.probes.at = now
+	} else if w, ok := b.fits(reserve); !ok {
+		return slot{}, w, false
+	}
+	b.inFlight++
+	b.admitted++
+	b.recent = append(b.recent, now)
+	return slot{
+		b.era, b.epoch, b.responses, b.lockout.count, now,
+		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || passed(now, b.end),
+	}, Wait{}, true
+}
+
+// observe records the time. If the clock went back, as between two synctest bubbles, the budget
+// forgets everything.
+func (b *budget) observe(now time.Time) {
+	if now.Before(b.now) {
+		*b = budget{processes: b.processes, era: b.era + 1}
+	}
+	b.now = now
+	b.recent.advance(now)
+}
+
+// passed reports whether t is zero or has passed.
+func passed(now, t time.Time) bool { return !now.Before(t) }
+
+// reserve returns how many requests of the window must be left after this one.
+func (b *budget) reserve(background bool) int {
+	n := b.leftToOthers()
+	if background {
+		n += b.limit / backgroundPart
+	}
+	return n
+}
+
+// fits reports whether enough is left for one more request (rules 1, 6 and 8).
+func (b *budget) fits(reserve int) (Wait, bool) {
+	most := b.share()
+	if b.epoch == 0 {
+		most = blindInFlight
+		if b.lockout.count > 0 {
+			most = 1
+		}
+	} else if b.left()-b.inFlight <= reserve {
+		if b.mayShow() > reserve {
+			return Wait{Reason: ReasonResponse, wake: b.recent.wake()}, false
+		}
+		return Wait{Reason: Reason(b.window.scope()), Until: b.end, wake: b.end}, false
+	}
+	if len(b.recent) < most {
+		return Wait{}, true
+	}
+	return Wait{Reason: ReasonResponse, wake: b.recent.wake()}, false
+}
+
+// mayShow returns how many more requests the window may allow once the responses to those in flight
+// have come: the lowest Remaining may count some of these already, and then left counts them twice.
+// It returns 0 if nothing can show that soon.
+func (b *budget) mayShow() int {
+	if b.processes > 1 || b.isShared() || len(b.recent) == 0 {
+		return 0
+	}
+	return min(b.left(), b.limit-b.others.opening-b.own-b.inFlight)
+}
+
+// left returns how many requests the window has left by the responses, including those in flight.
+func (b *budget) left() int { return max(0, b.remaining()-len(b.lost)) }
+
+// settle reports the outcome of an admitted request, and returns what it changes for the key.
+func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
+	b.observe(now)
+	if s.era != b.era {
+		return e
+	}
+	b.inFlight--
+	b.recent.remove(s.admitted)
+	b.others.census.settle(s, o)
+	if s.probe {
+		b.probes.settle(o, now)
+	}
+	if o.Sent.IsZero() {
+		return e
+	}
+	b.responses++
+	switch {
+	case o.StatusCode == http.StatusUnauthorized: // its headers are not those of the key
+	case o.Received.IsZero() || o.Window.Limit <= 0:
+		b.lose(o)
+	default:
+		b.learn(s, o)
+		e.from, e.to = b.changedLimit()
+	}
+	b.conclude(s, o, &e)
+	b.heard = later(b.heard, o.Received)
+	return e
+}
+
+// conclude records what the status of a response says about the key.
+func (b *budget) conclude(s slot, o *Outcome, e *events) {
+	switch {
+	case o.Received.IsZero():
+		return
+	case o.StatusCode == http.StatusTooManyRequests:
+		b.reject(s, *o)
+		e.closed = b.close(b.lockoutOf(b.lockout.scope, b.lockout.until), -1)
+		return
+	case s.lockouts == b.lockout.count:
+		b.lockout.rejected, b.lockout.streak = false, 0
+	}
+	e.opened = b.opened(s, o)
+	if b.day && o.Window.Remaining == 0 && o.Window.Limit > 0 && s.responses >= b.resetBy {
+		e.closed = b.close(b.lockoutOf(ScopeDay, b.end), 0)
+	}
+}
+
+// changedLimit returns the last window of the same length and the current one if their limits
+// differ, else zero.
+func (b *budget) changedLimit() (from, to Window) {
+	last := &b.limits[0]
+	if b.day {
+		last = &b.limits[1]
+	}
+	from, to, *last = *last, b.known(), b.known()
+	if from.Limit == 0 || from.Limit == to.Limit {
+		return Window{}, Window{}
+	}
+	return from, to
+}
+
+// lose counts a request without a response, or without a limit in it.
+func (b *budget) lose(o *Outcome) {
+	b.own++
+	until := o.Received.Add(1) // a request that was sent at the same time may have come before
+	if o.Received.IsZero() {
+		until = b.now.Add(stray)
+	}
+	if len(b.lost) < b.limit { // with limit lost requests, nothing is left
+		b.lost = append(b.lost, until)
+	}
+}
+
+// learn updates the budget from the headers of a response.
+func (b *budget) learn(s slot, o *Outcome) {
+	b.offset.narrow(o)
+	_, usable := b.endOf(o, o.Received)
+	order := b.compare(s, o, usable)
+	switch order {
+	case windowPast:
+		return
+	case windowNext:
+		b.open(o)
+	}
+	b.describe(s, o, usable)
+	b.push(s.responses, b.responses, o.Window.Remaining, o.Sent)
+	if o.StatusCode != http.StatusTooManyRequests { // a 429 may be of another window than it shows
+		b.own++
+		b.inferOthers(s, o, order == windowNext)
+	}
+}
+
+// open begins a new window with its first response.
+func (b *budget) open(o *Outcome) {
+	b.forgetLost(o.Sent)
+	b.low = b.low[:0]
+	x := &b.others
+	x.census, x.past = census{}, x.past[:0]
+	x.trust = max(x.trust, x.trust/2) // shared ages
+	b.minutes = b.isMinute(o)
+	b.window = window{epoch: b.epoch + 1, slides: b.slides, other: b.day}
+}
+
+// earliest returns a time before which a request cannot be admitted if that many others go before
+// it. It returns now if no limit is known to prevent it.
+func (b *budget) earliest(now time.Time, before int, background bool) time.Time {
+	at := later(now, b.lockout.until)
+	if b.epoch == 0 {
+		return at
+	}
+	reserve := b.reserve(background)
+	if b.needsProbe(at, reserve) {
+		// The response may show a window that is about to end: it does not delay the request.
+		return at.Add(time.Duration(max(0, before/b.limit-1)) * windowLength)
+	}
+	if free := max(b.left()-b.inFlight, b.mayShow()) - reserve; before >= free {
+		return later(at, b.end.Add(time.Duration((before-max(0, free))/b.limit)*windowLength))
+	}
+	return at
+}
+
+// scopeAt returns the limit because of which a request cannot be admitted before at; empty if there
+// is none.
+func (b *budget) scopeAt(now, at time.Time) Scope {
+	switch {
+	case !passed(now, b.lockout.until):
+		return b.lockout.scope
+	case at.After(now):
+		return b.window.scope()
+	}
+	return ""
+}
+
+// known returns what is known about the window; zero if nothing is.
+func (b *budget) known() Window {
+	if b.epoch == 0 {
+		return Window{}
+	}
+	return Window{Limit: b.limit, Remaining: b.left(), Reset: b.shown}
+}
+
+// ends returns when both the window and the lockout are over, as far as known.
+func (b *budget) ends() time.Time { return later(b.lockout.until, b.end) }
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,199 @@
+package ratelimit
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+)
+
+// manyKeys is the number of keys above which those without useful knowledge are dropped, so that a
+// key that rotates each hour does not fill the memory over years.
+const manyKeys = 64
+
+// Limiter keeps the requests of one process within the limits of its API keys. It keeps a budget
+// for each key. It need not know the plan: it learns the limits from the responses. Make one with
+// [New]; it is safe for concurrent use, and has no goroutine.
+//
+// A request waits only in these cases: the window is used up; a 429 has closed the key; the first
+// request for the key, or the first after a 429, has no response yet; or other processes may use
+// the key, and as many requests are in flight as are safe then. Each response that shows no other
+// process raises that number: a process that is alone loses at most three round trips. There are
+// never more requests in flight than the server has room for by its latest responses. After a 429
+// nothing is admitted before Retry-After has passed nor, if the 429 used up its window, before
+// Reset. Without the rate limit headers at most two requests are in flight, and one after the first
+// 429. Requests are admitted in the order of their arrival, background requests last.
+type Limiter struct {
+	mu      sync.Mutex
+	budget  budget // copied for each new key
+	keys    map[string]*queue
+	sweepAt int // number of keys at which to look for idle ones
+}
+
+// Option configures a [Limiter] in [New].
+type Option func(*Limiter)
+
+// Processes sets the number of processes that use each key, including this one, each with its own
+// limiter. The limiter then has fewer requests in flight, and leaves the last requests of a window
+// to the others. By default, and if n is not positive, it infers from the responses whether others
+// use the key; if eight processes start together, some of them learn that too late.
+func Processes(n int) Option {
+	return func(l *Limiter) { l.budget.processes = max(0, n) }
+}
+
+// New returns a limiter for one process.
+func New(opts ...Option) *Limiter {
+	l := &Limiter{keys: make(map[string]*queue)}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(l)
+		}
+	}
+	return l
+}
+
+// Request describes the request that [Limiter.Acquire] is asked for. The zero Request cannot wait
+// for limits.
+type Request struct {
+	// Key identifies the API key, and is not the key itself. Budgets of different keys never meet.
+	Key string
+	// Background requests are admitted after all others, and leave a tenth of each window to them.
+	Background bool
+	// MaxWait is the longest wait for limits and for NotBefore, without that for the response of
+	// another request.
+	MaxWait time.Duration
+	// Asked is when the caller asked first, so that a request that is tried again keeps its place
+	// in the queue; zero stands for now.
+	Asked time.Time
+	// NotBefore is the earliest time of the request, such as the end of a backoff; zero stands for
+	// now.
+	NotBefore time.Time
+	// Observer is told what the limiter decides; nil for none.
+	Observer Observer
+}
+
+// Permit allows one request to be sent.
+type Permit interface {
+	// Release ends the permit, reports the outcome of the request, and returns the lockout of its
+	// key, zero if the key is open. It must be called once, as soon as the header of the response
+	// has arrived; from the second call on it has no effect.
+	Release(o Outcome) Lockout
+}
+
+// permit is the permit of a Limiter.
+type permit struct {
+	queue    *queue
+	observer Observer
+	slot     slot
+	released bool
+}
+
+// now returns the wall clock alone: the monotonic clock stands still while a machine is suspended,
+// and windows do not.
+func now() time.Time { return time.Now().Round(0) }
+
+// RateLimit returns the last known window of a key; zero before the first response.
+func (l *Limiter) RateLimit(key string) Window {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if q := l.keys[key]; q != nil {
+		return q.budget.known()
+	}
+	return Window{}
+}
+
+// Reopen lets one request of a key go ahead although the key is closed, for instance after a ban
+// was lifted or a higher plan was bought. It sends nothing, and has no effect on an open key.
+func (l *Limiter) Reopen(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if q := l.keys[key]; q != nil {
+		now := now()
+		q.budget.reopen(now)
+		q.dispatch(now)
+	}
+}
+
+// Acquire waits for a permit. If the wait would be longer than r.MaxWait, or would exceed the
+// deadline of ctx, it returns an [*Error] immediately; also if ctx ends during the wait. With an
+// error there is no permit.
+func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
+	q, p, w, refused := l.enter(ctx, &r)
+	if w != nil {
+		p, refused = q.await(ctx, w)
+	}
+	if refused == nil {
+		return p, nil
+	}
+	if refused.closed != nil && r.Observer != nil {
+		r.Observer.LimitClosed(*refused.closed)
+	}
+	return nil, refused.err
+}
+
+// enter returns a permit, a waiter that has to report its wait, or a refusal.
+func (l *Limiter) enter(ctx context.Context, r *Request) (*queue, *permit, *waiter, *refusal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := now()
+	q := l.queue(r.Key, now)
+	if contextErr(ctx, now) != nil {
+		return q, nil, nil, q.ended(ctx, now, "before the request was sent")
+	}
+	q.dispatch(now)
+	if q.passes(r.Background) && !r.NotBefore.After(now) {
+		if p, ok := q.admit(now, r.Background); ok {
+			p.observer = r.Observer
+			return q, p, nil, nil
+		}
+	}
+	w, refused := q.newWaiter(ctx, now, r)
+	return q, nil, w, refused
+}
+
+// queue returns the queue of a key.
+func (l *Limiter) queue(key string, now time.Time) *queue {
+	q := l.keys[key]
+	if q == nil {
+		l.dropIdle(now)
+		q = &queue{limiter: l, budget: l.budget}
+		l.keys[key] = q
+	}
+	return q
+}
+
+// dropIdle drops the queues of keys without useful knowledge once there are many. It looks again
+// when there are twice as many keys as it kept: then a new key costs little, however many there
+// are.
+func (l *Limiter) dropIdle(now time.Time) {
+	if len(l.keys) < max(manyKeys, l.sweepAt) {
+		return
+	}
+	maps.DeleteFunc(l.keys, func(_ string, q *queue) bool {
+		return q.length() == 0 && q.budget.inFlight == 0 && passed(now, q.budget.ends())
+	})
+	l.sweepAt = 2 * len(l.keys)
+}
+
+// Release implements [Permit].
+func (p *permit) Release(o Outcome) Lockout {
+	lockout, events := p.release(&o)
+	if p.observer != nil {
+		events.report(p.observer)
+	}
+	return lockout
+}
+
+func (p *permit) release(o *Outcome) (Lockout, events) {
+	q := p.queue
+	q.limiter.mu.Lock()
+	defer q.limiter.mu.Unlock()
+	now := now()
+	var e events
+	if !p.released {
+		p.released = true
+		e = q.budget.settle(p.slot, o, now)
+		q.dispatch(now)
+	}
+	return q.budget.closedNow(now), e
+}

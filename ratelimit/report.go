@@ -1,0 +1,114 @@
+package ratelimit
+
+import "time"
+
+// Scope is the limit that refuses a request (section 8). The server does not report it, so the
+// limiter infers it. The zero Scope means that it is not known.
+type Scope string
+
+// The limits.
+const (
+	// ScopeMinute is the limit of all windows that are not of the other scopes.
+	ScopeMinute Scope = "minute"
+	// ScopeDay is the limit of a used-up window that was more than a minute from its Reset in its
+	// first response.
+	ScopeDay Scope = "day"
+	// ScopeBan follows a 429 whose Retry-After ends after the Reset of the same response, or after
+	// more than a minute if there is no Reset. A shorter ban cannot be recognised.
+	ScopeBan Scope = "ban"
+)
+
+// Reason is what a request waits for. A limiter may have reasons of its own.
+type Reason string
+
+// The reasons. The last two are of pauses that a client makes outside its limiter.
+const (
+	ReasonMinute     Reason = "minute"      // the minute's window is used up, or a 429 closed it
+	ReasonDay        Reason = "day"         // the day's window is used up, or a 429 closed it
+	ReasonBan        Reason = "ban"         // the key seems to be banned
+	ReasonResponse   Reason = "response"    // another request must get its response first
+	ReasonBackground Reason = "background"  // the window is used up, except for the reserve
+	ReasonBackoff    Reason = "backoff"     // the pause after a failed attempt
+	ReasonRetryAfter Reason = "retry_after" // the Retry-After of a response that is no 429
+)
+
+// Wait describes the wait of a request.
+type Wait struct {
+	// Reason is the reason at the start of the wait; it may change during the wait.
+	Reason Reason
+	// Until is the expected end of the wait, by the local clock; zero if it depends on a response.
+	Until time.Time
+	// Waiting is the number of requests in the queue, including this one.
+	Waiting int
+	// Duration is the length of the wait; 0 at its start.
+	Duration time.Duration
+	// Limited is the part of Duration that counts against [Request.MaxWait]; 0 at its start.
+	Limited time.Duration
+
+	wake time.Time // when to ask the budget again if there is no response before
+}
+
+// Lockout describes a key that is closed: for some time no request is admitted.
+type Lockout struct {
+	// Scope is the limit that seems to have closed it; empty if not known.
+	Scope Scope
+	// Until is when it opens, by the local clock; zero if the key is open.
+	Until time.Time
+	// Window is the last known window.
+	Window Window
+	// Sent is how many requests of this limiter the window has counted. If these are far fewer than
+	// Window.Limit, others use the key.
+	Sent int
+	// Processes is the number of processes that the limiter was told; 0 if it was not.
+	Processes int
+}
+
+// Observer is told what a [Limiter] decides about a request and its key. The methods are called on
+// the goroutine that called Acquire or Release, without a lock, so that they may use the limiter.
+type Observer interface {
+	// WaitStart is called when the request begins to wait.
+	WaitStart(w Wait)
+	// WaitDone is called once for each WaitStart, also if the request gets no permit.
+	WaitDone(w Wait)
+	// LimitClosed is called once for each lockout of the key: after a 429, when the day is used up,
+	// or when a request is refused because its wait would be too long. It is called again if
+	// another limit closes the key for longer meanwhile, such as a ban.
+	LimitClosed(l Lockout)
+	// LimitOpened is called after LimitClosed, when the server has accepted a request again. It
+	// gets the last Lockout.
+	LimitOpened(l Lockout)
+	// LimitChanged is called when a window has another Limit than the last one of the same length,
+	// as after a change of the plan.
+	LimitChanged(from, to Window)
+}
+
+// Error reports that a request gets no permit: the wait would be longer than its MaxWait, would
+// exceed the deadline of its context, or the context has ended.
+type Error struct {
+	// RetryAt is the time from which to try again, by the local clock; zero if a response decides.
+	RetryAt time.Time
+	// Window is the last known window of the key.
+	Window Window
+	// Scope is the limit that the request would have had to wait for; empty if there is none.
+	Scope Scope
+	// Err is the error of the context, with its cause, if it has ended; else nil.
+	Err error
+}
+
+// Error returns one line.
+func (e *Error) Error() string {
+	text := "rate limited"
+	if e.Scope != "" {
+		text += " (" + string(e.Scope) + ")"
+	}
+	if !e.RetryAt.IsZero() {
+		text += " until " + e.RetryAt.UTC().Format(time.RFC3339)
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,184 @@
+package ratelimit
+
+import (
+	"context"
+	"time"
+)
+
+// waiter is a request in a queue.
+type waiter struct {
+	observer  Observer
+	wait      Wait // to be reported
+	asked     time.Time
+	order     uint64 // among those that asked at the same time
+	class     int
+	maxWait   time.Duration // longest wait for limits
+	deadline  time.Time     // of the context; zero if it has none
+	notBefore time.Time
+	entered   time.Time
+	clock     time.Duration // queue.clock when the waiter entered, without its wait for notBefore
+
+	joined  bool // it can get a permit
+	permit  *permit
+	refused *refusal
+	ready   chan struct{} // closed when permit or refused is set
+}
+
+// newWaiter returns a waiter for r that has to report its wait, or a refusal if r cannot be admitted
+// in time. While it reports it gets no permit: the user's functions may make a request that would
+// wait for the response to this one.
+func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) (*waiter, *refusal) {
+	q.order++
+	w := &waiter{
+		observer: r.Observer, asked: r.Asked, order: q.order, maxWait: max(0, r.MaxWait), notBefore: r.NotBefore,
+		wait:    Wait{Reason: q.why.Reason, Until: q.why.Until, Waiting: q.length() + 1},
+		entered: now, clock: q.clock(now), ready: make(chan struct{}),
+	}
+	if w.asked.IsZero() {
+		w.asked = now
+	}
+	if r.Background {
+		w.class = background
+		if w.wait.Reason == ReasonMinute {
+			w.wait.Reason = ReasonBackground
+		}
+	}
+	if r.NotBefore.After(now) {
+		w.wait.Reason, w.wait.Until = ReasonBackoff, r.NotBefore
+		if l := q.budget.closedNow(now); !l.Until.IsZero() {
+			w.wait.Reason, w.wait.Until = Reason(l.Scope), later(l.Until, r.NotBefore)
+		}
+	}
+	w.deadline, _ = ctx.Deadline()
+	if refused := q.late(now, w, q.ahead(w)); refused != nil {
+		return nil, refused
+	}
+	line := &q.lines[w.class]
+	line.insert(w)
+	// If w was put before others, it may have made the last of them late.
+	if last := (*line)[len(*line)-1]; q.refuseIfLate(now, last, q.ahead(last)) {
+		line.remove(last)
+	}
+	return w, nil
+}
+
+// await has w report its wait. Then it waits until w has a permit or is refused, until the context
+// of w ends, or until w has waited for limits for as long as it may. The lock must not be held.
+func (q *queue) await(ctx context.Context, w *waiter) (*permit, *refusal) {
+	finished := false
+	done := func() { // once for each WaitStart, also if that panics
+		if o := w.observer; o != nil {
+			w.observer = nil
+			o.WaitDone(w.wait)
+		}
+	}
+	defer func() {
+		if !finished { // a function of the user panicked
+			q.abandon(w)
+			done()
+		}
+	}()
+	if w.observer != nil {
+		w.observer.WaitStart(w.wait)
+	}
+	if early := w.notBefore.Sub(now()); early > 0 {
+		w.awaitEvent(ctx, early)
+	}
+	q.join(w)
+	for {
+		left, over := q.check(ctx, w)
+		if over {
+			done()
+			finished = true
+			return w.permit, w.refused
+		}
+		w.awaitEvent(ctx, left)
+	}
+}
+
+// abandon ends the wait of a request whose caller has panicked.
+func (q *queue) abandon(w *waiter) {
+	q.limiter.mu.Lock()
+	defer q.limiter.mu.Unlock()
+	q.withdraw(w, now())
+}
+
+// join has w wait after it has reported, unless it cannot be admitted in time. All of the time until
+// notBefore counts as waited for limits.
+func (q *queue) join(w *waiter) {
+	q.limiter.mu.Lock()
+	defer q.limiter.mu.Unlock()
+	now := now()
+	if w.notBefore.After(w.entered) {
+		w.clock = q.clock(now) - now.Sub(w.entered)
+	}
+	if w.refused = q.late(now, w, q.ahead(w)); w.refused != nil {
+		q.leave(w)
+		return
+	}
+	w.joined = true
+	q.joined[w.class]++
+	q.dispatch(now)
+}
+
+// check returns how long w may still wait for limits, or reports whether its wait is over.
+func (q *queue) check(ctx context.Context, w *waiter) (left time.Duration, over bool) {
+	q.limiter.mu.Lock()
+	defer q.limiter.mu.Unlock()
+	now := now()
+	q.dispatch(now) // the wait may be over at the same time as maxWait
+	w.wait.Duration = now.Sub(w.entered)
+	w.wait.Limited = q.clock(now) - w.clock
+	switch limited := w.wait.Limited; {
+	case contextErr(ctx, now) != nil: // even if the permit came at the same time
+		q.withdraw(w, now)
+		w.refused = q.ended(ctx, now, "while waiting for a response")
+	case w.permit != nil, w.refused != nil:
+	case limited < w.maxWait, limited == 0, q.since.IsZero(): // without a limit the wait is free
+		return w.maxWait - limited, false
+	default:
+		q.withdraw(w, now)
+		w.refused = q.refuse(now, q.budget.earliest(now, 0, w.class == background))
+	}
+	return 0, true
+}
+
+// awaitEvent waits for the first event that may end the wait of w.
+func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) {
+	var timeout <-chan time.Time
+	if left > 0 { // else w is refused as soon as a limit is the reason
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	select {
+	case <-w.ready:
+	case <-timeout:
+	case <-ctx.Done():
+	}
+}
+
+// late returns a refusal if w cannot be admitted in time when that many others go before it.
+func (q *queue) late(now time.Time, w *waiter, before int) *refusal {
+	at := later(q.budget.earliest(now, before, w.class == background), w.notBefore)
+	switch left := w.maxWait - (q.clock(now) - w.clock); {
+	case !at.After(now): // as far as known, w need not wait for a limit
+	case at.Sub(now) > left, !w.deadline.IsZero() && at.After(w.deadline):
+		return q.refuse(now, at)
+	}
+	return nil
+}
+
+// withdraw ends the wait of w: it gives back the permit that w may have got, or removes w from the
+// queue.
+func (q *queue) withdraw(w *waiter, now time.Time) {
+	switch {
+	case w.permit != nil:
+		w.permit.released = true
+		q.budget.settle(w.permit.slot, &Outcome{}, now)
+		w.permit = nil
+	case w.refused == nil:
+		q.leave(w)
+	}
+	q.dispatch(now)
+}
