@@ -12,9 +12,8 @@ import (
 
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/deadline"
-	"github.com/petstore/petstore-go/internal/errtext"
-	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // call is one API call with all its attempts. CONTRIBUTING.md has its way through the files.
@@ -163,12 +162,12 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 	}
 	// The header in which the key is replaced decides nothing: the key may be a usual word.
 	if reason := body.MediaTypeProblem(a.raw); reason != "" {
-		return value, response, k.responseError(redact.Text(reason, a.key.Secret()), nil)
+		return value, response, k.responseError(safetext.Redact(reason, a.key.Secret()), nil)
 	}
 	if value, err = decode(a.buffer); err != nil {
 		// Without the error itself: the decoder quotes names from the body, which may be long and
 		// contain anything.
-		text := errtext.Line(redact.Text(err.Error(), a.key.Secret()))
+		text := safetext.Line(safetext.Redact(err.Error(), a.key.Secret()))
 		return value, response, k.responseError("body", errors.New(text))
 	}
 	return value, k.response(), nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // The sentinels that an error of a call matches with [errors.Is]. One error may match several.
@@ -80,13 +80,13 @@ type APIError struct {
 func (e *APIError) Error() string {
 	code := http.StatusText(e.StatusCode)
 	if e.Code != "" {
-		code = errtext.Token(e.Code)
+		code = safetext.Token(e.Code)
 	}
 	redirect := e.StatusCode/100 == 3 && e.StatusCode != http.StatusNotModified
 	note := cmp.Or(when(redirect, "redirects are not followed"), e.note)
-	return errorLine(e, errtext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
+	return errorLine(e, safetext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
 		when(code != "", " "+code)+
-		when(e.Message != "", ": "+errtext.Quote(e.Message))+
+		when(e.Message != "", ": "+safetext.Quote(e.Message))+
 		when(note != "", ": "+note), e.Attempts)
 }
 
@@ -120,7 +120,7 @@ type ArgumentError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *ArgumentError) Error() string {
-	return errtext.Line(errtext.Prefix(e.Operation) + strings.TrimPrefix(e.Argument+": ", ": ") + e.Reason)
+	return safetext.Line(safetext.Prefix(e.Operation) + strings.TrimPrefix(e.Argument+": ", ": ") + e.Reason)
 }
 
 // Is reports whether target is [ErrInvalidArgument] or [ErrNotSent].
@@ -147,7 +147,7 @@ type ResponseError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *ResponseError) Error() string {
-	text := errtext.Prefix(e.Operation) + "invalid response" +
+	text := safetext.Prefix(e.Operation) + "invalid response" +
 		when(e.StatusCode != 0, " (status "+strconv.Itoa(e.StatusCode)+")") + ": " + e.Reason
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
@@ -187,7 +187,7 @@ type TransportError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
-	text := errtext.Prefix(e.Operation) + errtext.TrimPrefix(e.Err, e.Operation) + when(e.note != "", ": "+e.note)
+	text := safetext.Prefix(e.Operation) + safetext.TrimPrefix(e.Err, e.Operation) + when(e.note != "", ": "+e.note)
 	return errorLine(e, text, max(e.Attempts, e.begun))
 }
 
@@ -217,7 +217,7 @@ func errorLine(err callError, text string, attempts int) string {
 	case unknown:
 		suffix += "; the request may have been carried out"
 	}
-	return errtext.LineWith(text, suffix)
+	return safetext.LineWith(text, suffix)
 }
 
 // when returns the text if it applies, else the empty string.

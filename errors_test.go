@@ -84,7 +84,7 @@ func TestErrorText(t *testing.T) {
 		}
 	})
 	t.Run("is one short line whatever the server sends", func(t *testing.T) {
-		for _, evil := range []string{strings.Repeat("x", 5000), strings.Repeat("\xff\u202e\"\n日", 999)} { // internal/errtext has more
+		for _, evil := range []string{strings.Repeat("x", 5000), strings.Repeat("\xff\u202e\"\n日", 999)} { // internal/safetext has more
 			response := petstore.Response{StatusCode: 500, Attempts: 3}
 			for _, err := range []error{
 				&petstore.APIError{Operation: "listPets", Code: evil, Message: evil, Response: response},

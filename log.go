@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -265,7 +265,7 @@ func (e *ArgumentError) LogValue() slog.Value {
 		lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
 }
 
-func lineAttr(key, text string) slog.Attr { return slog.String(key, errtext.Line(text)) }
+func lineAttr(key, text string) slog.Attr { return slog.String(key, safetext.Line(text)) }
 
 // errorValue returns the attributes that all errors have, and more.
 func errorValue(err callError, kind, operation, callID string, r Response, more ...slog.Attr) slog.Value {

@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
-	"github.com/petstore/petstore-go/internal/errtext"
-	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -54,7 +53,7 @@ func (k *call) apiError() *APIError {
 	}
 	code, message := body.ErrorObject(a.body)
 	key := a.key.Secret()
-	e.Code, e.Message = redact.Text(code, key), redact.Text(message, key)
+	e.Code, e.Message = safetext.Redact(code, key), safetext.Redact(message, key)
 	return e
 }
 
@@ -178,15 +177,15 @@ func (a *attempt) callerEnded() error {
 // bodyStart returns the part of the body that an error keeps.
 func (k *call) bodyStart() []byte {
 	a := k.progress.last
-	return redact.Head(a.body, a.key.Secret(), maxErrorBody, a.tooLarge || a.err != nil)
+	return safetext.Head(a.body, a.key.Secret(), maxErrorBody, a.tooLarge || a.err != nil)
 }
 
 // idText returns the call_id of the log.
 func (k *call) idText() string { return strconv.FormatUint(k.progress.seen.ID, 16) }
 
 // ofLimiter returns the error of a limiter, which may be about the end of the call's context.
-func ofLimiter(err error) error { return errtext.Hide(err, concluding[:3]...) }
+func ofLimiter(err error) error { return safetext.Hide(err, concluding[:3]...) }
 
 // foreign returns the error of a function, a transport or a limiter of the user. It matches what
 // err matches, but nothing that is about this call, or about the end of its context.
-func foreign(err error) error { return errtext.Hide(err, concluding[:]...) }
+func foreign(err error) error { return safetext.Hide(err, concluding[:]...) }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // operation is an operation of the service (section 4), or a request of Do.
@@ -164,7 +164,7 @@ func (p NewPet) validate() error {
 
 func validateStatus(operation string, s PetStatus) error {
 	if s != "" && !s.Valid() {
-		return argumentError(operation, "Status", errtext.Quote(string(s))+" is none of available, pending, sold")
+		return argumentError(operation, "Status", safetext.Quote(string(s))+" is none of available, pending, sold")
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -59,14 +59,14 @@ type RateLimitError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *RateLimitError) Error() string {
-	text := errtext.Prefix(e.Operation) + "rate limited" +
+	text := safetext.Prefix(e.Operation) + "rate limited" +
 		when(e.Scope != "", " ("+string(e.Scope)+")") +
 		when(!e.RetryAt.IsZero(), " until "+e.RetryAt.UTC().Format(time.RFC3339)) +
 		when(e.Attempts == 0, ", nothing was sent")
 	if e.Err != nil {
-		text += ": " + errtext.TrimPrefix(e.Err, e.Operation)
+		text += ": " + safetext.TrimPrefix(e.Err, e.Operation)
 	}
-	return errtext.Line(text)
+	return safetext.Line(text)
 }
 
 // RetryAfterHeader returns RetryAt as the value of a Retry-After header for the caller's own

@@ -243,7 +243,7 @@ func checkKept(t *testing.T, r petstore.Response, body []byte) {
 }
 
 func TestAPIErrorBodyHasNoPartOfTheKey(t *testing.T) {
-	start := "key: " + testKey[:8] // internal/redact has all places
+	start := "key: " + testKey[:8] // internal/safetext has all places
 	for want, respond := range map[string]responder{
 		start:             status(400, start), // whole: it is something else
 		"key: [redacted]": status(400, "key: "+testKey),

@@ -10,8 +10,8 @@ import (
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/deadline"
-	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/petstore/petstore-go/ratelimit"
 )
@@ -112,7 +112,7 @@ func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, oute
 		}
 		// A copy: the transport may share the header with other requests. Before the body is read,
 		// whose reader may panic, so that no trace ever sees the key.
-		a.header = redact.Header(resp.Header, a.key.Secret())
+		a.header = safetext.Header(resp.Header, a.key.Secret())
 		return a.readBody(resp)
 	}
 	if a.sent {
@@ -208,7 +208,7 @@ func (a *attempt) fail(ctx context.Context, err error) {
 		if a.response.StatusCode == 0 { // else the error has cut off the body
 			a.failure = a.wire.KindOf(err, &a.call.url, a.sent)
 		}
-		a.err = foreign(redact.Error(wire.Cause(err), a.key.Secret()))
+		a.err = foreign(safetext.Error(wire.Cause(err), a.key.Secret()))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // Rule is a rule for clients, which [Server.Violations] reports if it is broken.
@@ -92,7 +92,7 @@ func (s *Server) Violations() []Violation {
 	violations := slices.Clone(s.journal.violations)
 	s.journal.mu.Unlock()
 	for i := range violations {
-		violations[i].Detail = redact.Text(violations[i].Detail, keys...)
+		violations[i].Detail = safetext.Redact(violations[i].Detail, keys...)
 	}
 	return violations
 }
@@ -116,7 +116,7 @@ func (x *exchange) noteParameters(values url.Values, has ...string) {
 }
 
 func (x *exchange) checkConduct() {
-	if uri := x.entry.Path; redact.Text(uri, x.srv.keys.known()...) != uri {
+	if uri := x.entry.Path; safetext.Redact(uri, x.srv.keys.known()...) != uri {
 		x.note(RuleKeyExposed, "5", "the URL has an API key in it")
 	}
 	if x.key == nil {

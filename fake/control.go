@@ -6,7 +6,7 @@ import (
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/internal/service"
 )
 
@@ -22,7 +22,7 @@ type control struct{ srv *Server }
 
 func (c *control) Restart()                  { c.srv.restart() }
 func (c *control) ClearRequests()            { c.srv.journal.clear() }
-func (c *control) Redact(text string) string { return redact.Text(text, c.srv.keys.known()...) }
+func (c *control) Redact(text string) string { return safetext.Redact(text, c.srv.keys.known()...) }
 
 func (c *control) Prepare(apiKey string, notify func(seq int)) {
 	c.srv.config.notify = notify

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // Request is a request that arrived, with its response. No API key is in it: the credentials
@@ -75,11 +75,11 @@ func (s *Server) read(pick func(*journal) []*Request) []Request {
 // redact takes keys out of a request, and gives it headers and bodies of its own.
 func (r *Request) redact(keys []string) {
 	for _, text := range []*string{&r.Method, &r.Path, &r.Hint, &r.FaultEffect} {
-		*text = redact.Text(*text, keys...)
+		*text = safetext.Redact(*text, keys...)
 	}
 	for _, body := range []*[]byte{&r.Body, &r.ResponseBody} {
 		if *body != nil {
-			*body = []byte(redact.Text(string(*body), keys...))
+			*body = []byte(safetext.Redact(string(*body), keys...))
 		}
 	}
 	r.Header, r.ResponseHeader = r.Header.Clone(), r.ResponseHeader.Clone()
@@ -88,16 +88,16 @@ func (r *Request) redact(keys []string) {
 			r.Header[name][i] = redactCredential(v)
 		}
 	}
-	r.Header, r.ResponseHeader = redact.Header(r.Header, keys...), redact.Header(r.ResponseHeader, keys...)
+	r.Header, r.ResponseHeader = safetext.Header(r.Header, keys...), safetext.Header(r.ResponseHeader, keys...)
 	r.Time = r.Time.Round(0)
 }
 
 // redactCredential leaves the scheme, which tests look at, unless there may be a key in its place.
 func redactCredential(v string) string {
 	if scheme, _, ok := strings.Cut(v, " "); ok && strings.EqualFold(scheme, "Bearer") {
-		return scheme + " " + redact.Mark
+		return scheme + " " + safetext.Mark
 	}
-	return redact.Mark
+	return safetext.Mark
 }
 
 func first(requests []Request) (Request, bool) {

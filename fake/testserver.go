@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // TB is the part of testing.TB that [NewTestServer] needs. It keeps the testing package, and its
@@ -63,14 +63,14 @@ func (s *Server) report() {
 	s.inflight.mu.Unlock()
 	keys := s.keys.known()
 	for _, p := range panics {
-		s.tb.Errorf("fake: the handling of a request panicked: %s", redact.Text(p, keys...))
+		s.tb.Errorf("fake: the handling of a request panicked: %s", safetext.Redact(p, keys...))
 	}
 	report := s.tb.Logf
 	if s.config.strict {
 		report = s.tb.Errorf
 	}
 	for _, l := range leaks {
-		report("fake: at Close %s", redact.Text(l, keys...))
+		report("fake: at Close %s", safetext.Redact(l, keys...))
 	}
 	for _, v := range s.Violations() {
 		if s.config.strict && !slices.Contains(s.config.allowed, v.Rule) {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // must panics unless ok: the caller, and no client, made a mistake. No message repeats a key.
@@ -26,7 +26,7 @@ func noSuch[T ~string](kind string, name T, names []T) error {
 
 // clip returns what a message repeats of a request. The journal recognises the part of a key at the
 // end of what is left.
-func clip(s string) string { return errtext.Shorten(s, 64+len("…")) }
+func clip(s string) string { return safetext.Shorten(s, 64+len("…")) }
 
 func quote(s string) string { return strconv.Quote(clip(s)) }
 

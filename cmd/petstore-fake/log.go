@@ -11,7 +11,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
-	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // The values of -log.
@@ -81,7 +81,7 @@ func (l requestLog) path(u *url.URL, token string) string {
 	if len(query) > 0 {
 		text += "?" + query.Encode()
 	}
-	return redact.Text(l.srv.Redact(text), token)
+	return safetext.Redact(l.srv.Redact(text), token)
 }
 
 // observer is a ResponseWriter that records the status, which the fake always writes.

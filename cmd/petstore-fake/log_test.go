@@ -11,7 +11,7 @@ import (
 
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
-	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 func TestLog(t *testing.T) {
@@ -65,7 +65,7 @@ func TestLog(t *testing.T) {
 			for _, key := range []string{"operator-secret", "]-2", "somebody-elses", fake.DefaultAPIKey} {
 				assert.NotContains(t, log, key)
 			}
-			assert.Contains(t, log, redact.Mark)
+			assert.Contains(t, log, safetext.Mark)
 		}
 	})
 	t.Run("lets every wire through", func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/internal/service"
 )
 
@@ -50,12 +50,12 @@ type exchange struct {
 func (x *exchange) String() string {
 	s := x.method + " " + x.path
 	if x.body != "" {
-		s += " " + errtext.Quote(x.body)
+		s += " " + safetext.Quote(x.body)
 	}
 	if x.auth != validKey {
 		s += fmt.Sprintf(" with Authorization %q", x.auth)
 	}
-	return fmt.Sprintf("%s got %d with %s", s, x.status, errtext.Quote(x.response))
+	return fmt.Sprintf("%s got %d with %s", s, x.status, safetext.Quote(x.response))
 }
 
 // failf ends the check.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // object is a JSON object of a response: a Pet or an Error.
@@ -54,7 +54,7 @@ func show(raw []byte) string {
 	if len(raw) == 0 {
 		return "nothing"
 	}
-	return errtext.Line(string(raw))
+	return safetext.Line(string(raw))
 }
 
 // objects returns the objects in the array of a listPets, or else the object of a response, as far

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/internal/service"
 )
 
@@ -143,7 +143,7 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 		return nil, err
 	}
 	// Without the key, which a response may repeat: messages go into logs.
-	response, header := redact.Text(string(body), s.target.APIKey), redact.Header(resp.Header, s.target.APIKey)
+	response, header := safetext.Redact(string(body), s.target.APIKey), safetext.Header(resp.Header, s.target.APIKey)
 	return &exchange{r, resp.StatusCode, header, response, time.Now()}, nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 const (
@@ -108,7 +108,7 @@ func MediaTypeProblem(h http.Header) string {
 	case err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter):
 		return "Content-Type is missing or invalid"
 	case mediaType != "application/json":
-		return "Content-Type is " + errtext.Quote(mediaType) + ", not application/json"
+		return "Content-Type is " + safetext.Quote(mediaType) + ", not application/json"
 	}
 	return ""
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // Err returns ctx.Err(), or context.DeadlineExceeded once the deadline has passed: a
@@ -38,7 +38,7 @@ func EndOf(ctx context.Context, except ...error) error {
 	if cause == nil || errors.Is(err, cause) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", err, errtext.Hide(cause, except...))
+	return fmt.Errorf("%w: %w", err, safetext.Hide(cause, except...))
 }
 
 // endGrace is the longest wait for a context whose deadline has passed: on a busy machine, timers

@@ -13,7 +13,7 @@ import (
 
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
-	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // maxArgument is the largest body that goes into an argument of curl; systems bound these.
@@ -84,7 +84,7 @@ func curlHeaders(r fake.Request, key string) (words []string) {
 var isScheme = regexp.MustCompile(`^([A-Za-z]+ )?$`)
 
 func curlHeader(name, value, key string) string {
-	scheme, found := strings.CutSuffix(value, redact.Mark)
+	scheme, found := strings.CutSuffix(value, safetext.Mark)
 	switch {
 	case name == "Authorization" && found && isScheme.MatchString(scheme):
 		return `"` + name + ": " + scheme + key + `"`

@@ -13,7 +13,7 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
-	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -61,7 +61,7 @@ func (s *state) detail(e journal.Entry, senders map[int]string) *detail {
 		RequestBody: newShownBody(e.Body), ResponseBody: newShownBody(e.ResponseBody),
 	}
 	curl := replay.Curl(s.page.srv, s.Origin, e.Request)
-	d.Curl, d.Partial = errtext.Shorten(curl, maxCurl), len(curl) > maxCurl
+	d.Curl, d.Partial = safetext.Shorten(curl, maxCurl), len(curl) > maxCurl
 	d.Calls = s.tries(e, senders)
 	switch {
 	case journal.Pending(e.Request):

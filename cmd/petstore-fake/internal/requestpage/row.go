@@ -12,7 +12,7 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // The bounds of what a page holds: rows, and bytes of a text in one of them.
@@ -123,7 +123,7 @@ func rules(violations []fake.Violation) (list []rule) {
 }
 
 // shorten cuts a long text.
-func shorten(s string) string { return errtext.Shorten(s, maxText) }
+func shorten(s string) string { return safetext.Shorten(s, maxText) }
 
 // statusOf returns a status as the list shows it, and the class that gives it its colour.
 func statusOf(r fake.Request) (text, kind string) {

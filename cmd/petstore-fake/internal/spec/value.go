@@ -20,8 +20,8 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // ParseBool reads a truth value as [strconv.ParseBool] does.
@@ -226,4 +226,4 @@ func plain(err error) error {
 }
 
 // Clip returns a text for an error message, shortened to what recognizes it.
-func Clip(s string) string { return errtext.Shorten(s, 64) }
+func Clip(s string) string { return safetext.Shorten(s, 64) }

@@ -1,4 +1,4 @@
-package redact
+package safetext
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ func everyCharacter(format string) string {
 	return b.String()
 }
 
-func TestText(t *testing.T) {
+func TestRedact(t *testing.T) {
 	t.Run("removes a key in each escape", func(t *testing.T) {
 		for _, form := range []string{
 			slashedKey,
@@ -33,26 +33,26 @@ func TestText(t *testing.T) {
 			strings.ReplaceAll(url.QueryEscape(slashedKey), "%2B", "%2b"),
 			everyCharacter(`\u%04x`), everyCharacter("%%%02X"), everyCharacter("%%%02x"),
 		} {
-			assert.Equal(t, "a [redacted], b [redacted]", Text("a "+form+", b "+form, slashedKey), form)
-			assert.Equal(t, Mark, Text(form, slashedKey))
+			assert.Equal(t, "a [redacted], b [redacted]", Redact("a "+form+", b "+form, slashedKey), form)
+			assert.Equal(t, Mark, Redact(form, slashedKey))
 		}
 	})
 	t.Run("removes several keys", func(t *testing.T) {
-		assert.Equal(t, "[redacted] [redacted]&[redacted]", Text("key-one key-two&key-one", "key-one", "key-two"))
-		assert.Equal(t, "[redacted] [redacted]", Text("key-one key-one-two", "key-one", "key-one-two"), "one begins with another")
-		assert.Equal(t, "a [redacted]", Text("a sixsix", "sixsix"), "the shortest")
-		assert.Equal(t, "[redacted]", Text("key%41b", "key%41b"), "it looks like an escape itself")
-		assert.Equal(t, `[redacted] \[redacted]`, Text(`u0041bc \u0041bc`, "u0041bc"), "only with what is before it")
-		assert.Equal(t, `"\u0022[redacted]\u005c"`, Text(`"\u0022k\u0065y-one\u005c"`, "key-one"), "it is still JSON")
+		assert.Equal(t, "[redacted] [redacted]&[redacted]", Redact("key-one key-two&key-one", "key-one", "key-two"))
+		assert.Equal(t, "[redacted] [redacted]", Redact("key-one key-one-two", "key-one", "key-one-two"), "one begins with another")
+		assert.Equal(t, "a [redacted]", Redact("a sixsix", "sixsix"), "the shortest")
+		assert.Equal(t, "[redacted]", Redact("key%41b", "key%41b"), "it looks like an escape itself")
+		assert.Equal(t, `[redacted] \[redacted]`, Redact(`u0041bc \u0041bc`, "u0041bc"), "only with what is before it")
+		assert.Equal(t, `"\u0022[redacted]\u005c"`, Redact(`"\u0022k\u0065y-one\u005c"`, "key-one"), "it is still JSON")
 	})
 	t.Run("removes the beginning of a key before an ellipsis", func(t *testing.T) {
-		assert.Equal(t, "[redacted]… [redacted]…", Text("c2Vj+c… c2Vj%2Bc…", slashedKey))
-		assert.Equal(t, "c2Vj+…", Text("c2Vj+…", slashedKey), "too short")
+		assert.Equal(t, "[redacted]… [redacted]…", Redact("c2Vj+c… c2Vj%2Bc…", slashedKey))
+		assert.Equal(t, "c2Vj+…", Redact("c2Vj+…", slashedKey), "too short")
 	})
 	t.Run("cuts off what it does not search", func(t *testing.T) {
 		long := strings.Repeat(".", 1<<20-6)
-		assert.Equal(t, long+Mark+"…", Text(long+"c2Vj+cmV0", slashedKey))
-		assert.Equal(t, long+"c2Vj+c", Text(long+"c2Vj+c", slashedKey), "it is not too long")
+		assert.Equal(t, long+Mark+"…", Redact(long+"c2Vj+cmV0", slashedKey))
+		assert.Equal(t, long+"c2Vj+c", Redact(long+"c2Vj+c", slashedKey), "it is not too long")
 	})
 	t.Run("leaves other text unchanged", func(t *testing.T) {
 		for _, text := range []string{
@@ -60,14 +60,14 @@ func TestText(t *testing.T) {
 			slashedKey[:8] + "%zz…", slashedKey[:8] + `\`, slashedKey[:8] + "%2", slashedKey[:8] + `\u002`, "C2VJ%2bCMV0", "…", "%…", `\u00…`,
 			everyCharacter("%%25%02X"), everyCharacter("&#%d;"), // not once, or another escape
 		} {
-			assert.Equal(t, text, Text(text, slashedKey), text)
+			assert.Equal(t, text, Redact(text, slashedKey), text)
 		}
-		assert.Equal(t, "a word", Text("a word", "word"), "too short to be told from a word")
-		assert.Equal(t, "a word", Text("a word", ""))
+		assert.Equal(t, "a word", Redact("a word", "word"), "too short to be told from a word")
+		assert.Equal(t, "a word", Redact("a word", ""))
 	})
 }
 
-func TestCut(t *testing.T) {
+func TestRedactCut(t *testing.T) {
 	for _, format := range []string{"%c", `\u%04x`, "%%%02X"} {
 		form := everyCharacter(format)
 		for n := range len(form) {
@@ -81,12 +81,12 @@ func TestCut(t *testing.T) {
 			if whole >= MinKey {
 				want = "text " + Mark
 			}
-			assert.Equal(t, want, Cut("text "+form[:n], slashedKey))
+			assert.Equal(t, want, redactCut("text "+form[:n], slashedKey))
 		}
-		assert.Equal(t, "text "+Mark+" more", Cut("text "+form+" more", slashedKey))
+		assert.Equal(t, "text "+Mark+" more", redactCut("text "+form+" more", slashedKey))
 	}
-	assert.Empty(t, Cut("", slashedKey))
-	assert.Equal(t, "a wor", Cut("a wor", "word"))
+	assert.Empty(t, redactCut("", slashedKey))
+	assert.Equal(t, "a wor", redactCut("a wor", "word"))
 }
 
 func TestError(t *testing.T) {
@@ -113,9 +113,18 @@ func TestHeader(t *testing.T) {
 	assert.Equal(t, http.Header{"X-Redacted": {"yes", "yes"}}, Header(within, "other-key", "other-key-1", "my-other-key"))
 	assert.Equal(t, http.Header{"X-Redacted": {"yes"}}, Header(http.Header{"X-Redacted": {"yes"}}, "redacted"))
 
-	clean := http.Header{"Date": {"today"}}
-	Header(clean, key).Set("Date", "tomorrow")
-	assert.Equal(t, "tomorrow", clean.Get("Date"), "without the key there is no copy")
+	clean := http.Header{"Date": {"today"}, "Via": {"a", "b"}}
+	copied := Header(clean, key)
+	assert.Equal(t, clean, copied)
+	copied["Date"][0] = "tomorrow"
+	_ = append(copied["Via"], "c")
+	assert.Equal(t, http.Header{"Date": {"today"}, "Via": {"a", "b"}}, clean, "a caching transport may keep it")
+
+	for _, name := range []string{strings.Repeat(key, 20), strings.Repeat("X-Secret-", 1<<16)} { // the search is bounded
+		assert.Equal(t, http.Header{"Redacted": {"yes"}}, Header(http.Header{name: {"yes"}}, key))
+	}
+	name := "X-" + strings.Repeat("S", 254)
+	assert.Equal(t, http.Header{name: {"yes"}}, Header(http.Header{name: {"yes"}}, key), "the longest")
 }
 
 func TestHead(t *testing.T) {
@@ -135,16 +144,16 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// BenchmarkText searches 1 MiB of what a hostile server may send: the time grows with the text
+// BenchmarkRedact searches 1 MiB of what a hostile server may send: the time grows with the text
 // alone.
-func BenchmarkText(b *testing.B) {
+func BenchmarkRedact(b *testing.B) {
 	for _, part := range []string{"%", "%25", `\`, `\u0061`, "a", "aaaaaa…"} {
 		text := strings.Repeat(part, maxText/len(part))
 		for _, length := range []int{MinKey, 4000} {
 			b.Run(fmt.Sprintf("%s/key=%d", part, length), func(b *testing.B) {
 				key := strings.Repeat("a", length-1) + "b"
 				for b.Loop() {
-					Text(text, key)
+					Redact(text, key)
 				}
 			})
 		}

@@ -1,5 +1,5 @@
-// Package errtext writes the texts of errors: one bounded line out of any text.
-package errtext
+// Package safetext makes texts fit to be shown: a line of limited length, without API keys.
+package safetext
 
 import (
 	"errors"

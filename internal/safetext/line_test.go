@@ -1,4 +1,4 @@
-package errtext_test
+package safetext_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 func TestLine(t *testing.T) {
@@ -20,10 +20,10 @@ func TestLine(t *testing.T) {
 		strings.Repeat("x", 513):    strings.Repeat("x", 509) + "…",
 		strings.Repeat("日", 200):    strings.Repeat("日", 169) + "…",
 	} {
-		assert.Equal(t, want, errtext.Line(s))
+		assert.Equal(t, want, safetext.Line(s))
 	}
-	assert.Equal(t, "a; done", errtext.LineWith("a; done", "; done"), "the suffix stands there once")
-	assert.Equal(t, strings.Repeat("x", 506)+"…end", errtext.LineWith(strings.Repeat("x", 600), "end"))
+	assert.Equal(t, "a; done", safetext.LineWith("a; done", "; done"), "the suffix stands there once")
+	assert.Equal(t, strings.Repeat("x", 506)+"…end", safetext.LineWith(strings.Repeat("x", 600), "end"))
 }
 
 func TestToken(t *testing.T) {
@@ -31,7 +31,7 @@ func TestToken(t *testing.T) {
 		"rate_limited": "rate_limited", "v1.2-b": "v1.2-b", "no such\ncode": `"no such\ncode"`, "é": `"é"`,
 		strings.Repeat("x", 64): strings.Repeat("x", 64), strings.Repeat("x", 65): `"` + strings.Repeat("x", 65) + `"`,
 	} {
-		assert.Equal(t, want, errtext.Token(code))
+		assert.Equal(t, want, safetext.Token(code))
 	}
 }
 
@@ -43,27 +43,27 @@ func TestQuote(t *testing.T) {
 		strings.Repeat("\x00", 999): `"` + strings.Repeat(`\x00`, 75) + `"…`,
 		strings.Repeat("\xff", 100): "\"\uFFFD\"…",
 	} {
-		assert.Equal(t, want, errtext.Quote(text))
+		assert.Equal(t, want, safetext.Quote(text))
 	}
 }
 
 func TestShorten(t *testing.T) {
-	assert.Equal(t, "日本", errtext.Shorten("日本", 6))
-	assert.Equal(t, "日…", errtext.Shorten("日本国", 8))
+	assert.Equal(t, "日本", safetext.Shorten("日本", 6))
+	assert.Equal(t, "日…", safetext.Shorten("日本国", 8))
 }
 
 func TestPrefix(t *testing.T) {
 	for _, operation := range []string{"", "getPet"} {
-		err := errors.New(errtext.Prefix(operation) + "not found")
-		assert.Equal(t, "not found", errtext.TrimPrefix(err, operation))
+		err := errors.New(safetext.Prefix(operation) + "not found")
+		assert.Equal(t, "not found", safetext.TrimPrefix(err, operation))
 	}
-	assert.Equal(t, "no response", errtext.TrimPrefix(nil, "getPet"))
+	assert.Equal(t, "no response", safetext.TrimPrefix(nil, "getPet"))
 }
 
 func TestHide(t *testing.T) {
 	hidden, shown := errors.New("hidden"), &fs.PathError{Op: "open", Err: fs.ErrNotExist}
-	assert.Same(t, shown, errtext.Hide(shown, hidden))
-	err := errtext.Hide(errors.Join(hidden, shown), hidden)
+	assert.Same(t, shown, safetext.Hide(shown, hidden))
+	err := safetext.Hide(errors.Join(hidden, shown), hidden)
 	assert.EqualError(t, err, "hidden\nopen : file does not exist")
 	assert.NotErrorIs(t, err, hidden)
 	assert.ErrorIs(t, err, fs.ErrNotExist)

@@ -1,6 +1,4 @@
-// Package redact takes API keys out of texts that may repeat them: as they are, escaped once for
-// JSON, or escaped once for a URL.
-package redact
+package safetext
 
 import (
 	"errors"
@@ -23,9 +21,10 @@ const (
 	maxText = 1 << 20
 )
 
-// Text returns text without the keys. Of a key that is cut off by an ellipsis, it takes out as few
-// as 6 characters. Keys shorter than 6 bytes stay. What is longer than 1 MiB is cut off.
-func Text(text string, keys ...string) string {
+// Redact returns text without the keys: as they are, escaped once for JSON, or escaped once for a
+// URL. Of a key that is cut off by an ellipsis, it takes out as few as 6 characters. Keys shorter
+// than 6 bytes stay. What is longer than 1 MiB is cut off.
+func Redact(text string, keys ...string) string {
 	if len(text) > maxText {
 		text = text[:maxText] + ellipsis
 	}
@@ -37,18 +36,18 @@ func Text(text string, keys ...string) string {
 	return text
 }
 
-// Cut is [Text] for a text that was cut off at its end.
-func Cut(text, key string) string {
-	return strings.TrimSuffix(Text(text+ellipsis, key), ellipsis)
+// redactCut is [Redact] for a text that was cut off at its end.
+func redactCut(text, key string) string {
+	return strings.TrimSuffix(Redact(text+ellipsis, key), ellipsis)
 }
 
 // Head returns at most limit bytes from the start of text, as a copy without key. cut reports
 // whether text was cut off already, perhaps within a key.
 func Head(text []byte, key string, limit int, cut bool) []byte {
 	start := string(text[:min(len(text), maxText)])
-	clean := Text(start, key)
+	clean := Redact(start, key)
 	if cut || len(start) < len(text) {
-		clean = Cut(start, key)
+		clean = redactCut(start, key)
 	}
 	return []byte(clean[:min(len(clean), limit)])
 }
@@ -56,24 +55,32 @@ func Head(text []byte, key string, limit int, cut bool) []byte {
 // Error returns err. If its text contains key, it returns an error with the redacted text.
 func Error(err error, key string) error {
 	text := err.Error()
-	if clean := Text(text, key); clean != text {
+	if clean := Redact(text, key); clean != text {
 		return errors.New(clean)
 	}
 	return err
 }
 
-// Header returns h without the keys in its names and values: h itself if they are not in it, a copy
-// otherwise.
+// Header returns a copy of h without the keys in its names and values, and
+// without names that have no value.
 func Header(h http.Header, keys ...string) http.Header {
-	keys = longestFirst(keys)
-	if !repeats(h, keys) {
-		return h
+	if h == nil {
+		return nil
 	}
+	keys = longestFirst(keys)
 	clean := make(http.Header, len(h))
+	all := make([]string, 0, len(h)) // the values, in one allocation
 	for name, values := range h {
-		name = headerName(name, keys)
+		name, start := headerName(name, keys), len(all)
 		for _, v := range values {
-			clean[name] = append(clean[name], Text(v, keys...))
+			all = append(all, Redact(v, keys...))
+		}
+		switch mine := all[start:len(all):len(all)]; {
+		case len(mine) == 0:
+		case clean[name] == nil:
+			clean[name] = mine
+		default: // two names became the same
+			clean[name] = append(clean[name], mine...)
 		}
 	}
 	return clean
@@ -87,32 +94,30 @@ func longestFirst(keys []string) []string {
 	return slices.SortedFunc(slices.Values(keys), func(a, b string) int { return len(b) - len(a) })
 }
 
-func repeats(h http.Header, keys []string) bool {
-	for name, values := range h {
-		if headerName(name, keys) != name {
-			return true
-		}
-		for _, v := range values {
-			if Text(v, keys...) != v {
-				return true
-			}
-		}
-	}
-	return false
-}
+// maxName is the length of the longest header name that is kept, in bytes: the search for a key
+// takes its square.
+const maxName = 256
 
 // headerName returns the name of a header without the keys in any case, since software on the way
 // changes the case of names.
 func headerName(name string, keys []string) string {
-	plain := unescaped(name)
+	const mark = "Redacted"
+	if len(name) > maxName {
+		return mark
+	}
+	clean, found := unescaped(name), false
 	for _, key := range keys {
-		for end := len(key); len(key) >= MinKey && end <= len(plain); end++ {
-			if start := end - len(key); strings.EqualFold(plain[start:end], key) {
-				return http.CanonicalHeaderKey(headerName(plain[:start], keys) + "Redacted" + headerName(plain[end:], keys))
+		for i := 0; len(key) >= MinKey && i+len(key) <= len(clean); i++ {
+			if strings.EqualFold(clean[i:i+len(key)], key) {
+				clean, found = clean[:i]+mark+clean[i+len(key):], true
+				i += len(mark) - 1
 			}
 		}
 	}
-	return name
+	if !found {
+		return name
+	}
+	return http.CanonicalHeaderKey(clean)
 }
 
 // without returns text without key. If it finds key in an escape only, it returns the whole text
