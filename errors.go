@@ -86,6 +86,7 @@ func (e *APIError) Error() string {
 	note := cmp.Or(when(redirect, "redirects are not followed"), e.note)
 	return errorLine(e, safetext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
 		when(code != "", " "+code)+
+		when(e.RetryAfter > 0 && !strings.Contains(note, "Retry-After"), ", Retry-After "+e.RetryAfter.String())+
 		when(e.Message != "", ": "+safetext.Quote(e.Message))+
 		when(note != "", ": "+note), e.Attempts)
 }

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"reflect"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -47,11 +44,6 @@ type keyLog struct {
 func (l *clientLog) write(ctx context.Context, level slog.Level, message string, c Call, attrs ...slog.Attr) {
 	all := []slog.Attr{slog.String("operation", c.Operation), slog.String("call_id", strconv.FormatUint(c.ID, 16))}
 	l.logger.LogAttrs(ctx, level, message, append(all, attrs...)...) // the callers have constants
-}
-
-// known returns the attributes that are not zero.
-func known(attrs ...slog.Attr) []slog.Attr {
-	return slices.DeleteFunc(attrs, func(a slog.Attr) bool { return reflect.ValueOf(a.Value.Any()).IsZero() })
 }
 
 // deprecated logs the first call of getPet (section 4.3).
@@ -227,58 +219,4 @@ func (l *clientLog) waited(ctx context.Context, c Call, w ratelimit.Wait) {
 		l.write(ctx, slog.LevelInfo, "petstore: calls wait", c, slog.String("reason", string(w.Reason)),
 			slog.Int("waiting", w.Waiting), slog.Duration("duration", now.Sub(o.queueing)))
 	}
-}
-
-// The groups of errors have the same names for the same attributes. TestLogValueFields compares
-// them with the fields.
-
-// LogValue returns the error as a group of attributes, without header and body.
-func (e *APIError) LogValue() slog.Value {
-	attrs := known(slog.Duration("retry_after", e.RetryAfter))
-	attrs = append([]slog.Attr{lineAttr("code", e.Code), lineAttr("message", e.Message)}, attrs...)
-	return errorValue(e, "api", e.Operation, e.CallID, e.Response, attrs...)
-}
-
-// LogValue returns the error as a group of attributes.
-func (e *RateLimitError) LogValue() slog.Value {
-	attrs := known(slog.String("scope", string(e.Scope)), slog.Time("retry_at", e.RetryAt))
-	if last, ok := errors.AsType[*APIError](e.Err); ok {
-		attrs = append(attrs, slog.Int("status", last.StatusCode))
-	}
-	r := Response{RateLimit: e.RateLimit, Attempts: e.Attempts}
-	return errorValue(e, "rate_limit", e.Operation, e.CallID, r, attrs...)
-}
-
-// LogValue returns the error as a group of attributes, without header and body.
-func (e *ResponseError) LogValue() slog.Value {
-	return errorValue(e, "response", e.Operation, e.CallID, e.Response, lineAttr("reason", e.Reason))
-}
-
-// LogValue returns the error as a group of attributes.
-func (e *TransportError) LogValue() slog.Value {
-	return errorValue(e, "transport", e.Operation, e.CallID, Response{Attempts: e.Attempts})
-}
-
-// LogValue returns the error as a group of attributes.
-func (e *ArgumentError) LogValue() slog.Value {
-	return errorValue(e, "argument", e.Operation, "", Response{},
-		lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
-}
-
-func lineAttr(key, text string) slog.Attr { return slog.String(key, safetext.Line(text)) }
-
-// errorValue returns the attributes that all errors have, and more.
-func errorValue(err callError, kind, operation, callID string, r Response, more ...slog.Attr) slog.Value {
-	attrs := []slog.Attr{
-		slog.String("operation", operation),
-		slog.String("kind", kind),
-		slog.String("error", err.Error()),
-		slog.Int("attempts", r.Attempts),
-	}
-	attrs = append(attrs, known(
-		slog.String("call_id", callID),
-		slog.Int("status", r.StatusCode),
-		slog.Any("rate_limit", r.RateLimit),
-		slog.Bool("outcome_unknown", err.Is(ErrOutcomeUnknown)))...)
-	return slog.GroupValue(append(attrs, more...)...)
 }
