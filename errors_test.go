@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -31,7 +31,8 @@ var sentinels = []error{
 }
 
 func TestAPIErrorIs(t *testing.T) {
-	for _, operation := range fakecontrol.Operations() {
+	for _, o := range fake.Operations() {
+		operation := o.Name
 		for code := 100; code < 600; code++ {
 			err := error(&petstore.APIError{Operation: operation, Response: petstore.Response{StatusCode: code}})
 			unknown := !reads[operation] && (code/100 == 3 || code == 408 || code >= 500 && code != 501)

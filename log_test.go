@@ -121,10 +121,10 @@ func TestLogLines(t *testing.T) {
 			assert.EqualValues(t, 2, calls(client, 1, 2, 0))
 		}, []string{"WARN rate limit closed ban", "INFO rate limit open again ban"}},
 		"the end of a day, and the next": {
-			fake.Enterprise(100, 300), twoDays, []string{"WARN rate limit closed day", "INFO rate limit open again day"},
+			fake.Plan{PerMinute: 100, PerDay: 300}, twoDays, []string{"WARN rate limit closed day", "INFO rate limit open again day"},
 		},
 		"the end of a day, while the headers show the minute": {
-			fake.Enterprise(50, 300), twoDays, []string{"WARN rate limit closed day", "INFO rate limit open again day"},
+			fake.Plan{PerMinute: 50, PerDay: 300}, twoDays, []string{"WARN rate limit closed day", "INFO rate limit open again day"},
 		},
 		"a ban in the lockout of a minute": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
 			server.Inject(fake.Fault{Status: 429, RetryAfter: "20"})
@@ -161,13 +161,13 @@ func TestLogLines(t *testing.T) {
 			client.ReopenLimit()
 			require.NoError(t, list(client))
 		}, []string{"WARN rate limit closed ban", "INFO rate limit open again ban"}},
-		"a key that was closed early": {fake.Enterprise(60, 5), func(t *testing.T, server *fake.Server, client *petstore.Client) {
+		"a key that was closed early": {fake.Plan{PerMinute: 60, PerDay: 5}, func(t *testing.T, server *fake.Server, client *petstore.Client) {
 			assert.EqualValues(t, 5, calls(client, 1, 6, 0))
-			server.SetPlan(server.APIKey(), fake.Enterprise(60, 500))
+			server.SetPlan(server.APIKey(), fake.Plan{PerMinute: 60, PerDay: 500})
 			client.ReopenLimit()
 			assert.EqualValues(t, 2, calls(client, 1, 2, 0))
 		}, []string{"WARN rate limit closed day", "INFO rate limit open again day"}},
-		"300 calls in a queue": {fake.Enterprise(150, 0), func(t *testing.T, _ *fake.Server, client *petstore.Client) {
+		"300 calls in a queue": {fake.Plan{PerMinute: 150}, func(t *testing.T, _ *fake.Server, client *petstore.Client) {
 			assert.EqualValues(t, 300, calls(client, 300, 1, 0))
 		}, nil},
 		"a key that is refused until it works again": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {

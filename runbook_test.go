@@ -208,9 +208,9 @@ func runIncidents(t *testing.T, page *runbook) {
 				_, _ = careless.ListPets(context.Background(), petstore.ListPetsParams{}, petstore.WithMaxWait(0))
 			}
 		}},
-		"day used up": {plan: fake.Enterprise(60, 100)},
+		"day used up": {plan: fake.Plan{PerMinute: 60, PerDay: 100}},
 		"a clock that is off": {
-			plan: fake.Enterprise(60, 100), happens: func(s *fake.Server) { s.SetTime(s.Now().Add(5 * time.Minute)) },
+			plan: fake.Plan{PerMinute: 60, PerDay: 100}, happens: func(s *fake.Server) { s.SetTime(s.Now().Add(5 * time.Minute)) },
 		},
 		"key revoked":          {happens: func(s *fake.Server) { s.RevokeKey(s.APIKey()) }},
 		"503":                  {fault: fake.Fault{Status: 503}},
@@ -246,7 +246,7 @@ func runIncidents(t *testing.T, page *runbook) {
 
 func (in *incident) run(t *testing.T, page *runbook) {
 	if in.plan == (fake.Plan{}) {
-		in.plan = fake.Enterprise(60, 0)
+		in.plan = fake.Plan{PerMinute: 60}
 	}
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		var log bytes.Buffer

@@ -23,7 +23,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -151,9 +150,9 @@ func failures() map[string]func(*testing.T) error {
 			return err
 		},
 	}
-	for _, wire := range fakecontrol.Wires()[1:] {
-		if wire == fake.WireStall || wire == fake.WireDrip {
-			continue // which end with no error
+	for _, wire := range fake.Wire("").Values() {
+		if wire == fake.WireStall {
+			continue // which ends with no error
 		}
 		all["a connection: "+string(wire)] = func(t *testing.T) error { return create(repeating(t, fake.Fault{Wire: wire})) }
 	}

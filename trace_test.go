@@ -218,7 +218,7 @@ func TestPanicOfTheUser(t *testing.T) {
 				}
 				return hookedPermit{permit, hook}, nil
 			})
-			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(30, 0)), fake.WithLatency(100*time.Millisecond))
+			server := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 30}), fake.WithLatency(100*time.Millisecond))
 			transport := responder(func(r *http.Request) (*http.Response, error) {
 				hook("transport")
 				return server.HTTPClient().Transport.RoundTrip(r)

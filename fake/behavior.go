@@ -11,8 +11,8 @@ import (
 )
 
 // Behavior holds a choice for every point on which the service document is silent and real
-// deployments may differ. The zero value is the default behaviour: an empty choice stands for the
-// first of its constants. [Variants] yields enough of them to cover every pair of choices.
+// deployments may differ. The zero value is the default behaviour, and so is an empty field.
+// [Variants] yields enough of them to cover every pair of choices.
 type Behavior struct {
 	// RetryAfter is the form of the Retry-After header of a 429 (section 8.3).
 	RetryAfter RetryAfterForm
@@ -39,64 +39,64 @@ type Behavior struct {
 	DeprecationHeaders bool
 }
 
-// RetryAfterForm is a way to write the Retry-After header.
+// RetryAfterForm is a way to write the Retry-After header, whose unit and format section 8.4 leaves
+// open. The default is whole seconds, rounded up, at least 1.
 type RetryAfterForm string
 
-// The forms of Retry-After, whose unit and format section 8.4 leaves open.
+// The other forms of Retry-After.
 const (
-	RetryAfterSeconds RetryAfterForm = "seconds" // whole seconds, rounded up, at least 1
-	RetryAfterDate    RetryAfterForm = "date"    // an HTTP-date, rounded up to the second
-	RetryAfterAbsent  RetryAfterForm = "absent"  // no Retry-After at all, against section 8.3
+	RetryAfterDate   RetryAfterForm = "date"   // an HTTP-date, rounded up to the second
+	RetryAfterAbsent RetryAfterForm = "absent" // no Retry-After at all, against section 8.3
 )
 
-// BodyForm is a kind of body for a 429.
+// BodyForm is a kind of body for a 429, whose shape section 7 leaves open. The default is an Error
+// object, as with every other refusal.
 type BodyForm string
 
-// The bodies of a 429, whose shape section 7 leaves open.
+// The other bodies of a 429.
 const (
-	BodyError BodyForm = "error" // an Error object, as with every other refusal
 	BodyEmpty BodyForm = "empty" // none
 	BodyHTML  BodyForm = "html"  // a page, as gateways send
 )
 
-// Order is an order of pets.
+// Order is the order of the pets of listPets, which section 4.1 leaves open. The default is by
+// ascending id.
 type Order string
 
-// The orders of listPets, which section 4.1 leaves open.
+// The other orders.
 const (
-	OrderAscending  Order = "ascending"  // by ascending id
 	OrderDescending Order = "descending" // by descending id
 	OrderShuffled   Order = "shuffled"   // any pets in any order, another one at every request
 )
 
-// InvalidParam is a way to treat a query parameter whose value the document does not allow.
+// InvalidParam is a way to treat a query parameter whose value the document does not allow, which
+// section 7 leaves open. The default is 400.
 type InvalidParam string
 
-// The ways to treat an invalid parameter, which section 7 leaves open.
+// The other ways to treat an invalid parameter.
 const (
-	InvalidReject InvalidParam = "reject" // 400
 	InvalidIgnore InvalidParam = "ignore" // as if it had not been sent
 	InvalidClamp  InvalidParam = "clamp"  // the nearest valid value; the default if it is no number
 )
 
-// Window is a way to count requests per minute and per day.
+// Window is a way to count requests per minute and per day, which section 8.1 leaves open. The
+// default is a window that its first request begins, on the whole second before it.
 type Window string
 
-// The windows, which section 8.1 leaves open.
+// The other windows.
 const (
-	WindowFixed   Window = "fixed"   // begun by its first request, on the whole second before it
 	WindowAligned Window = "aligned" // the minute and the day (UTC) of the wall clock
 	WindowSliding Window = "sliding" // the last 60 s and the last 24 h, to the second
 )
 
-// BanReset is a choice of X-RateLimit-Reset for a 429 to a banned key.
+// BanReset is a choice of X-RateLimit-Reset for a 429 to a banned key. The document does not say
+// what the header is during a ban, but it decides whether a client can recognise the ban:
+// petstore.ScopeBan is inferred from a Retry-After that reaches beyond the Reset of the same
+// response. The default is the end of the window, as without a ban.
 type BanReset string
 
-// The values of X-RateLimit-Reset for a banned key. The document does not say what the header is
-// during a ban, but it decides whether a client can recognise the ban: petstore.ScopeBan is
-// inferred from a Retry-After that reaches beyond the Reset of the same response.
+// The other values of X-RateLimit-Reset for a banned key.
 const (
-	BanResetWindow BanReset = "window" // the end of the window, as without a ban
 	BanResetBan    BanReset = "ban"    // the end of the ban, which looks like the end of a window
 	BanResetAbsent BanReset = "absent" // no X-RateLimit-Reset at all, against section 8.2
 )
@@ -113,13 +113,13 @@ type axis struct {
 func axesOf(b *Behavior) []axis {
 	return []axis{
 		newAxis("default-status", &b.DefaultStatus, "none", "available", "pending", "sold"),
-		newAxis("retry-after", &b.RetryAfter, RetryAfterSeconds, RetryAfterDate, RetryAfterAbsent),
-		newAxis("limit-body", &b.LimitBody, BodyError, BodyEmpty, BodyHTML),
-		newAxis("order", &b.Order, OrderAscending, OrderDescending, OrderShuffled),
-		newAxis("invalid-limit", &b.InvalidLimit, InvalidReject, InvalidIgnore, InvalidClamp),
-		newAxis("invalid-status", &b.InvalidStatus, InvalidReject, InvalidIgnore, InvalidClamp),
-		newAxis("window", &b.Window, WindowFixed, WindowAligned, WindowSliding),
-		newAxis("ban-reset", &b.BanReset, BanResetWindow, BanResetBan, BanResetAbsent),
+		newAxis("retry-after", &b.RetryAfter, "seconds", RetryAfterDate, RetryAfterAbsent),
+		newAxis("limit-body", &b.LimitBody, "error", BodyEmpty, BodyHTML),
+		newAxis("order", &b.Order, "ascending", OrderDescending, OrderShuffled),
+		newAxis("invalid-limit", &b.InvalidLimit, "reject", InvalidIgnore, InvalidClamp),
+		newAxis("invalid-status", &b.InvalidStatus, "reject", InvalidIgnore, InvalidClamp),
+		newAxis("window", &b.Window, "fixed", WindowAligned, WindowSliding),
+		newAxis("ban-reset", &b.BanReset, "window", BanResetBan, BanResetAbsent),
 		newSwitch("removal", &b.Removal),
 		newSwitch("deprecation-headers", &b.DeprecationHeaders),
 	}
@@ -155,7 +155,7 @@ func (a axis) check(choice string) error {
 }
 
 // String returns the choices that differ from the default, such as
-// "retry-after=date,window=sliding", or "default". The program petstore-fake reads it.
+// "retry-after=date,window=sliding", or "default".
 func (b Behavior) String() string {
 	var words []string
 	for _, a := range axesOf(&b) {
@@ -178,18 +178,20 @@ func (b *Behavior) normalize() error {
 	return nil
 }
 
-// parseBehavior reads what String writes.
-func parseBehavior(text string) (b Behavior, err error) {
-	if text == "default" {
-		return b, nil
+// UnmarshalText reads what String writes, and [Variants] yields. What the text does not name has
+// its default.
+func (b *Behavior) UnmarshalText(text []byte) error {
+	*b = Behavior{}
+	if string(text) == "default" {
+		return nil
 	}
 	axes := make(map[string]axis)
 	var names []string
-	for _, a := range axesOf(&b) {
+	for _, a := range axesOf(b) {
 		axes[a.name], names = a, append(names, a.name)
 	}
 	seen := make(map[string]bool)
-	for word := range strings.SplitSeq(text, ",") {
+	for word := range strings.SplitSeq(string(text), ",") {
 		name, choice, _ := strings.Cut(strings.TrimSpace(word), "=")
 		a, known := axes[name]
 		err := a.check(choice)
@@ -200,12 +202,12 @@ func parseBehavior(text string) (b Behavior, err error) {
 			err = fmt.Errorf("%s is given twice", quote(name))
 		}
 		if err != nil {
-			return Behavior{}, err
+			return err
 		}
 		seen[name] = true
 		a.set(choice)
 	}
-	return b, nil
+	return nil
 }
 
 // Variants yields behaviours, with a name for each, that together cover every pair of choices which

@@ -34,7 +34,7 @@ func TestVariants(t *testing.T) {
 		for name, variant := range fake.Variants() {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					srv := fake.NewTestServer(t, variant, fake.WithPlan(fake.Enterprise(5, 0)), fake.WithPets(catalogue(3)...))
+					srv := fake.NewTestServer(t, variant, fake.WithPlan(fake.Plan{PerMinute: 5}), fake.WithPets(catalogue(3)...))
 					client := srv.Client(petstore.WithCallTimeout(time.Hour))
 					for range 12 {
 						result, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 2})

@@ -43,7 +43,7 @@ func TestCatalogue(t *testing.T) {
 }
 
 func TestReset(t *testing.T) {
-	srv, d := open(t, fake.WithPets(catalogue(2)...), fake.WithPlan(fake.Enterprise(1, 0)))
+	srv, d := open(t, fake.WithPets(catalogue(2)...), fake.WithPlan(fake.Plan{PerMinute: 1}))
 	srv.AddKey("another-key", fake.PlanPro)
 	srv.RevokeKey("another-key")
 	srv.DeletePet(1)

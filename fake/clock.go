@@ -8,10 +8,14 @@ func (s *Server) Now() time.Time {
 	return s.config.clock().Add(time.Duration(s.offset.Load()))
 }
 
-// Advance moves the server's clock ahead, or back by a negative d: windows pass, bans end, and the
-// Date header follows. No client wakes: clients, and a [Fault.Delay], wait by their own clock.
-// Inside a testing/synctest bubble time.Sleep moves the server's clock and the client's together.
-func (s *Server) Advance(d time.Duration) { s.offset.Add(int64(d)) }
+// Advance moves the server's clock ahead: windows pass, bans end, and the Date header follows. A
+// negative d moves it back, as SetTime does. No client wakes: clients, and a [Fault.Delay], wait by
+// their own clock. Inside a testing/synctest bubble time.Sleep moves both clocks together.
+// Advance panics where SetTime does.
+func (s *Server) Advance(d time.Duration) {
+	mustBeTime("Advance", s.Now().Add(d))
+	s.offset.Add(int64(d))
+}
 
 // SetTime moves the server's clock to t, from where it goes on. No client wakes, as with Advance.
 // All windows start again if t is more than a second before [Server.Now], and a ban keeps the time

@@ -17,7 +17,7 @@ import (
 func TestClock(t *testing.T) {
 	t.Run("going back starts new windows and keeps a ban", func(t *testing.T) {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		srv, d := open(t, fake.WithPlan(fake.Enterprise(1, 1)), fake.WithKey("banned", fake.PlanPro),
+		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 1, PerDay: 1}), fake.WithKey("banned", fake.PlanPro),
 			fake.WithClock(func() time.Time { return now }))
 		srv.BanKey("banned", time.Hour)
 		d.list(t)
@@ -30,7 +30,7 @@ func TestClock(t *testing.T) {
 		assert.Equal(t, http.StatusOK, d.send(t, banned).status)
 	})
 	inBubble(t, "a slow body does not look like a clock that went back",
-		with(fake.WithPlan(fake.Enterprise(2, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+		with(fake.WithPlan(fake.Plan{PerMinute: 2})), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			pr, pw := io.Pipe()
 			req := request{method: http.MethodPost, path: "/pets"}.build(t, d.base)
 			req.Body, req.ContentLength = pr, -1
@@ -60,7 +60,8 @@ func TestClock(t *testing.T) {
 	t.Run("goes on from SetTime", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-			srv := fake.NewTestServer(t, fake.WithTime(start))
+			srv := fake.NewTestServer(t)
+			srv.SetTime(start)
 			assert.True(t, start.Equal(srv.Now()))
 			time.Sleep(time.Minute)
 			assert.True(t, start.Add(time.Minute).Equal(srv.Now()), "the clock goes on")

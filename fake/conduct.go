@@ -28,11 +28,9 @@ const (
 	// that leaves open whether the pet was added, without having looked at the catalogue in between
 	// (section 4.2).
 	RuleRepeatedCreate Rule = "repeated-create"
-	// RuleUnknownParameter is broken by a query parameter that the operation does not have (section
-	// 4).
-	RuleUnknownParameter Rule = "unknown-parameter"
-	// RuleUnknownField is broken by a field that NewPet does not have (section 2).
-	RuleUnknownField Rule = "unknown-field"
+	// RuleUnknownName is broken by a query parameter that the operation does not have (section 4), and
+	// by a field that NewPet does not have (section 2).
+	RuleUnknownName Rule = "unknown-name"
 	// RuleDeprecated is broken by a call of getPet (section 4.3).
 	RuleDeprecated Rule = "deprecated-operation"
 	// RuleKeyExposed is broken by a URL with an API key that the server knows in it, where logs and
@@ -44,17 +42,18 @@ const (
 	RuleZeroCategory Rule = "zero-category"
 )
 
-func rules() []Rule {
+// Values returns all rules.
+func (Rule) Values() []Rule {
 	return []Rule{
-		RuleEarlyRetry, RuleBanProvoked, RuleRepeatedCreate, RuleUnknownParameter, RuleUnknownField,
-		RuleZeroCategory, RuleDeprecated, RuleKeyExposed,
+		RuleEarlyRetry, RuleBanProvoked, RuleRepeatedCreate, RuleUnknownName, RuleZeroCategory,
+		RuleDeprecated, RuleKeyExposed,
 	}
 }
 
 func checkRules(list []Rule) error {
 	for _, r := range list {
-		if !slices.Contains(rules(), r) {
-			return noSuch("rule", r, rules())
+		if !slices.Contains(r.Values(), r) {
+			return noSuch("rule", r, r.Values())
 		}
 	}
 	return nil
@@ -97,7 +96,11 @@ func (s *Server) Violations() []Violation {
 	return violations
 }
 
+// note adds a violation, unless the request is an operator's.
 func (x *exchange) note(rule Rule, section, detail string) {
+	if x.repeat != nil {
+		return
+	}
 	j := &x.srv.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -109,7 +112,7 @@ func (x *exchange) note(rule Rule, section, detail string) {
 func (x *exchange) noteParameters(values url.Values, has ...string) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(has, name) {
-			x.note(RuleUnknownParameter, "4",
+			x.note(RuleUnknownName, "4",
 				fmt.Sprintf("%s has no parameter %s", x.route.operation, quote(name)))
 		}
 	}
@@ -119,7 +122,7 @@ func (x *exchange) checkConduct() {
 	if uri := x.entry.Path; safetext.Redact(uri, x.srv.keys.known()...) != uri {
 		x.note(RuleKeyExposed, "5", "the URL has an API key in it")
 	}
-	if x.key == nil {
+	if x.key == nil || x.repeat != nil {
 		return
 	}
 	if early := x.key.early(); early > 0 {
@@ -148,11 +151,11 @@ func (k *apiKey) repeated(x *exchange) int {
 // noteResponse notes until when a response asks its client to wait, and whether the client cannot
 // know if a create was carried out.
 func (x *exchange) noteResponse(a *response, now time.Time) {
-	if x.key == nil {
+	if x.key == nil || x.repeat != nil {
 		return
 	}
 	if a.status == http.StatusTooManyRequests && a.sent() && x.req.Context().Err() == nil {
-		x.key.toldToWait(a.comeBack(now))
+		x.key.mustWait(a.comeBack(now))
 	}
 	if x.route.operation == petstore.OpCreatePet && outcomeUnknown(x, a) {
 		x.key.remember(x)
@@ -177,7 +180,7 @@ func outcomeUnknown(x *exchange, a *response) bool {
 	case !a.sent() || x.req.Context().Err() != nil: // the client is gone
 		return true
 	case a.status == http.StatusCreated:
-		return a.fault.Wire.row().effect != ""
+		return a.fault.Wire != "" || a.fault.Drip > 0
 	case a.status < 400, a.status == http.StatusRequestTimeout: // 303 is what follows a create
 		return true
 	}

@@ -17,7 +17,6 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/faketest"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
@@ -56,7 +55,7 @@ func (d entryPoint) play(t *testing.T, srv *fake.Server, script []any) {
 
 func TestViolationsOfScripts(t *testing.T) {
 	list, rex, ada := request{path: "/pets"}, create("Rex"), create("Ada")
-	one := with(fake.WithPlan(fake.Enterprise(1, 0)))
+	one := with(fake.WithPlan(fake.Plan{PerMinute: 1}))
 	ban := append(one[:1:1], fake.WithBan(1, time.Hour))
 	noWait := append(ban[:2:2], fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
 	const early, provoked, repeated = fake.RuleEarlyRetry, fake.RuleBanProvoked, fake.RuleRepeatedCreate
@@ -87,8 +86,8 @@ func TestViolationsOfScripts(t *testing.T) {
 		"the same create later":                      {nil, script{fake.Fault{Status: 502}, rex, ada, rex}, []fake.Rule{repeated}},
 		"a create after a 429 whose body is cut off": {nil, script{fake.Fault{Status: 429, Wire: fake.WireTruncate}, rex, rex}, nil},
 		"a create after a look at the catalogue":     {nil, script{fake.Fault{Status: 500}, rex, list, rex}, nil},
-		"a create whose body has dripped":            {nil, script{fake.Fault{Wire: fake.WireDrip, Times: 2}, rex, ada, rex}, nil},
-		"a create given up while its body drips":     {nil, script{fake.Fault{Wire: fake.WireDrip}, givenUp(rex), rex}, []fake.Rule{repeated}},
+		"a create whose body has dripped":            {nil, script{fake.Fault{Drip: 5 * time.Second, Times: 2}, rex, ada, rex}, nil},
+		"a create given up while its body drips":     {nil, script{fake.Fault{Drip: time.Minute}, givenUp(rex), rex}, []fake.Rule{repeated}},
 		"a create given up during a delay": {
 			nil, script{fake.Fault{Delay: time.Hour, AfterCommit: true}, givenUp(rex), rex}, []fake.Rule{repeated},
 		},
@@ -171,16 +170,16 @@ func TestViolations(t *testing.T) {
 		d.send(t, request{path: "/pets?dry=1", body: `{"name":"Rex","categoryId":1}`})
 		d.send(t, request{path: "/pets/1"})
 		assert.Equal(t, []fake.Violation{
-			{fake.RuleUnknownParameter, "4", `listPets has no parameter "cursor"`, 1},
-			{fake.RuleUnknownParameter, "4", `listPets has no parameter "page"`, 1},
-			{fake.RuleUnknownField, "2", `NewPet has no field "tag"`, 2},
-			{fake.RuleUnknownParameter, "4", `createPet has no parameter "dry"`, 3},
+			{fake.RuleUnknownName, "4", `listPets has no parameter "cursor"`, 1},
+			{fake.RuleUnknownName, "4", `listPets has no parameter "page"`, 1},
+			{fake.RuleUnknownName, "2", `NewPet has no field "tag"`, 2},
+			{fake.RuleUnknownName, "4", `createPet has no parameter "dry"`, 3},
 			{
 				fake.RuleDeprecated, "4.3",
 				"getPet is removed on 5 December 2030; listPets takes its place", 4,
 			},
 		}, srv.Violations())
-		assert.Equal(t, `unknown-field (section 2): NewPet has no field "tag", request #2`, srv.Violations()[2].String())
+		assert.Equal(t, `unknown-name (section 2): NewPet has no field "tag", request #2`, srv.Violations()[2].String())
 	})
 }
 
@@ -190,7 +189,7 @@ func TestKeyExposed(t *testing.T) {
 		"/pets?status=sold": false, // a key that is a short word of the URL
 	} {
 		for _, auth := range []string{"-", "Basic Zm9v", "Bearer sold", "Bearer unknown-key"} {
-			srv := fakecontrol.New("default-key", nil, fake.WithKey("sold", fake.PlanFree)).Server
+			srv := fake.NewServer(fake.WithAPIKey("default-key"), fake.WithKey("sold", fake.PlanFree))
 			viaMemory(t, srv).send(t, request{path: path, auth: auth})
 			assert.Equal(t, exposed, strings.Contains(srv.Requests()[0].Path, "[redacted]"), path)
 			assert.Equal(t, exposed, slices.Contains(rules(srv), fake.RuleKeyExposed), "%s %s", auth, path)
@@ -220,7 +219,7 @@ func TestWithStrict(t *testing.T) {
 
 func TestAssertNoLimited(t *testing.T) {
 	tb := &recorder{}
-	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithFaults(fake.Fault{Status: 429, Times: 2}))
+	srv := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithFaults(fake.Fault{Status: 429, Times: 2}))
 	d := viaMemory(t, srv)
 	for range 3 {
 		d.list(t)
@@ -236,13 +235,13 @@ func TestAssertNoLimited(t *testing.T) {
 // The rule knows of each wire whether a client can miss a response that was sent. A wire that hangs
 // fails here at once, and is named: this test is before those that send each wire over sockets.
 func TestRepeatedCreate_afterEachWire(t *testing.T) {
-	for _, w := range fakecontrol.Wires()[1:] {
+	for _, w := range fake.Wire("").Values() {
 		inBubble(t, string(w), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(fake.Fault{Wire: w})
 			d.client.Timeout = time.Hour
-			_, err := d.try(t, create("Rex"))
+			r, err := d.try(t, create("Rex"))
 			synctest.Wait() // the server, too, has seen that the client gave up
-			unknown := err != nil && len(srv.Requests()) > 0
+			unknown := (err != nil || r.status != http.StatusCreated) && len(srv.Requests()) > 0
 			d.send(t, create("Rex"))
 			assert.Equal(t, unknown, len(srv.Violations()) > 0, w)
 		})

@@ -55,7 +55,7 @@ func serveBytes(srv *Server, sent []byte) []served {
 		body, err := io.ReadAll(r.Body)
 		x := served{r.Clone(r.Context()), body, err != nil, httptest.NewRecorder()}
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
-		srv.serve(x.answer, r)
+		srv.serve(x.answer, r, nil)
 		all = append(all, x)
 	}))
 	c := &caller{sends: bytes.NewReader(sent), closed: make(chan struct{})}
@@ -133,7 +133,7 @@ func FuzzConnection(f *testing.F) {
 		f.Add(fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n%s", post, len(body), body))
 	}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	srv := NewServer(WithClock(func() time.Time { return now }), WithPlan(Enterprise(0, 0)),
+	srv := NewServer(WithClock(func() time.Time { return now }), WithPlan(Plan{}),
 		WithPets(petstore.NewPet{Name: "Tom", CategoryID: 2}))
 	f.Cleanup(srv.Close)
 	f.Fuzz(func(t *testing.T, sent []byte) {

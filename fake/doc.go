@@ -17,20 +17,19 @@
 //	three 503s in a row                         Status: 503, Times: 3
 //	about half of the creates fail              Operation: petstore.OpCreatePet, Status: 500,
 //	                                            Chance: 0.5, Times: Forever
-//	an outage of a minute                       Status: 503, Times: Forever, For: time.Minute
+//	an outage of five minutes                   Status: 503, For: 5 * time.Minute
+//	refused connections for five minutes        Wire: WireRefuse, For: 5 * time.Minute
 //	a 429 with a wait                           Status: 429, RetryAfter: "30"
-//	a 429 by the real limit                     nothing: WithPlan(Enterprise(3, 0))
-//	a used-up day, a ban                        nothing: WithPlan(Enterprise(0, 3)), Server.BanKey
+//	a 429 by the real limit                     nothing: WithPlan(Plan{PerMinute: 3})
+//	a used-up day, a ban                        nothing: Server.SetUsage, Server.BanKey
 //	a 401 for a key that was good               nothing: Server.RevokeKey
 //	a create that was not carried out           Operation: petstore.OpCreatePet, Wire: WireReset
 //	one that was, but whose response is lost    the same, and AfterCommit: true
-//	a refused connection                        Wire: WireRefuse
 //	a connection closed without a response      Wire: WireClose
 //	a slow response, one that never comes       Delay: time.Second; Wire: WireStall
-//	a body that is cut off, or drips            Wire: WireTruncate; Wire: WireDrip
+//	a body that is cut off, or takes a minute   Wire: WireTruncate; Drip: time.Minute
 //	bytes that are not HTTP                     Wire: WireGarbage
-//	a login page in place of the service        Status: 200, Body: []byte("<h1>Log in</h1>"), Header:
-//	                                            http.Header{"Content-Type": {"text/html"}}
+//	a login page in place of the service        Wire: WireLoginPage; with Status: 302, a redirect
 //	a response without a rate limit header      Header: http.Header{"X-RateLimit-Limit": nil}
 //	a sequence: a 503, a 429, then a success    two Faults, one after the other
 //

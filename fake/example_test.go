@@ -92,7 +92,7 @@ func get(srv *fake.Server, path string) int {
 }
 
 func ExampleServer_Advance() {
-	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(1, 0))) // one request per minute
+	srv := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1})) // one request per minute
 	defer srv.Close()
 
 	fmt.Println(get(srv, "/pets"))
@@ -106,7 +106,7 @@ func ExampleServer_Advance() {
 }
 
 func ExampleServer_Violations() {
-	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour),
+	srv := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBan(1, time.Hour),
 		fake.WithClock(func() time.Time { return time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC) }))
 	defer srv.Close()
 	for range 3 {

@@ -21,9 +21,9 @@ const Forever = -1
 // request.
 //
 // A request to which a fault applies is not authenticated, not counted and not carried out. The
-// exception is a fault without a Status whose Wire, if it has one, lets the client see a response:
-// the service handles the request as usual, and the fault changes its response. The response of a
-// fault has the three rate limit headers too, with the numbers from before the request.
+// exception is a fault without a Status whose Wire, if it has one, lets the client see the response
+// of the service, which handles the request as usual. The response of a fault has the three rate
+// limit headers too, with the numbers from before the request.
 //
 // One fault applies to a request: the first matching one that is not used up. Only a [WireRefuse]
 // comes before it, because it applies before anything has reached the server.
@@ -39,7 +39,8 @@ type Fault struct { // requests are served without a copy of the fault
 	Match func(*http.Request) bool
 	// Skip lets this many matching requests pass first.
 	Skip int
-	// Times is the number of requests to which it applies: 0 is one, [Forever] all of them.
+	// Times is the number of requests to which it applies: 0 is one, or all within For; [Forever] is
+	// all of them.
 	Times int
 	// For ends the fault this long after it was injected, by the server's clock. 0: never.
 	For time.Duration
@@ -66,7 +67,10 @@ type Fault struct { // requests are served without a copy of the fault
 	Header http.Header
 	// Body is sent instead of the body that would have been sent. Nil keeps that.
 	Body []byte
-	// Wire is the failure of the connection.
+	// Drip is how long the body takes: it comes in up to 100 pieces, the last one at the end of this
+	// time. As for Delay, it is no time of [Server.Advance].
+	Drip time.Duration
+	// Wire is what happens on the way.
 	Wire Wire
 }
 
@@ -84,8 +88,8 @@ func (f *Fault) problem() error {
 	if err := checkOperation(f.Operation); err != nil {
 		return err
 	}
-	if f.Wire != "" && !slices.Contains(wires(), f.Wire) {
-		return noSuch("wire", f.Wire, wires())
+	if f.Wire != "" && !slices.Contains(f.Wire.Values(), f.Wire) {
+		return noSuch("wire", f.Wire, f.Wire.Values())
 	}
 	for _, c := range []struct {
 		wrong bool
@@ -99,12 +103,17 @@ func (f *Fault) problem() error {
 		{f.Times < Forever, "Times is negative and not Forever"},
 		{f.For < 0, "For is negative"},
 		{f.Delay < 0, "Delay is negative"},
+		{f.Drip < 0, "Drip is negative"},
 		{!(f.Chance >= 0 && f.Chance <= 1), "Chance is not a probability between 0 and 1"},
 		{
 			f.Status != 0 && (f.Status < 200 || f.Status > 999),
 			fmt.Sprintf("Status is %d; it must lie between 200 and 999", f.Status),
 		},
 		{f.Status < http.StatusBadRequest && f.Code+f.Message != "", "Code and Message need a Status of 400 or above"},
+		{
+			f.Wire == WireLoginPage && f.Code+f.Message != "",
+			"Code and Message are for an Error object, which a login page does not have",
+		},
 		{!credential.ValidHeaderValue(f.RetryAfter), "RetryAfter holds a control character"},
 		{
 			f.Wire == WireTruncate && bodiless(f.Status),
@@ -121,6 +130,10 @@ func (f *Fault) problem() error {
 	}
 	return headerProblem(f.Header)
 }
+
+// changes reports whether the service handles the request as usual, and the fault only changes the
+// response.
+func (f *Fault) changes() bool { return f.Status == 0 && f.Wire.shows() && f.Wire != WireLoginPage }
 
 // headerProblem returns why a header cannot be sent. net/http would silently drop a bad name, and
 // end the client's connection for a bad value.
@@ -142,7 +155,8 @@ func (f Fault) String() string {
 	w.add(f.Operation != "", " on %s", f.Operation)
 	w.add(f.Delay > 0, " after %v", f.Delay)
 	w.add(f.Status != 0, " with status %d", f.Status)
-	w.add(f.Wire.row().effect != "", " by %s", f.Wire)
+	w.add(f.Drip > 0, " dripping for %v", f.Drip)
+	w.add(f.Wire != "", " by %s", f.Wire)
 	w.add(f.AfterCommit, " after commit")
 	return "fault" + strings.Join(w, "")
 }
@@ -163,7 +177,8 @@ func (f *Fault) effect() string {
 		w.add(len(values) > 0, "header %s: %s", name, strings.Join(values, ", "))
 	}
 	w.add(f.Body != nil, "another body of %d bytes", len(f.Body))
-	w.add(f.Wire.row().effect != "", "%s", f.Wire.row().effect)
+	w.add(f.Drip > 0, "the body takes %v", f.Drip)
+	w.add(f.Wire != "", "%s", f.Wire.row().effect)
 	return cmp.Or(strings.Join(w, ", "), "no change")
 }
 

@@ -13,7 +13,6 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestFaultStatus(t *testing.T) {
@@ -35,7 +34,7 @@ func TestFaultStatus(t *testing.T) {
 			assert.Empty(t, srv.Requests()[1].FaultEffect)
 		})
 	t.Run("comes before authentication and limits", func(t *testing.T) {
-		srv, d := open(t, fake.WithPlan(fake.Enterprise(1, 0)))
+		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 1}))
 		d.admitted(t)
 		for _, q := range []request{{path: "/pets"}, {path: "/pets", auth: "-"}, {path: "/no-such-path"}, {method: "NOSUCH", path: "/pets"}} {
 			srv.Inject(fake.Fault{Status: 502})
@@ -54,12 +53,12 @@ func TestFaultStatus(t *testing.T) {
 }
 
 func TestFaultAfterCommit(t *testing.T) {
-	for _, wire := range fakecontrol.Wires() {
+	for _, wire := range append(fake.Wire("").Values(), "") {
 		if wire == fake.WireRefuse {
 			continue // which reaches no server
 		}
 		f := fake.Fault{AfterCommit: true, Wire: wire}
-		if wire == fake.WireNone {
+		if wire == "" {
 			f.Status = 500
 		}
 		throughEveryEntryPoint(t, string(wire), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
@@ -71,7 +70,7 @@ func TestFaultAfterCommit(t *testing.T) {
 			f.Body = []byte("a")
 			srv.Inject(f)
 			r, err := d.try(t, create("Rex"))
-			assert.Equal(t, wire != fake.WireNone && wire != fake.WireDrip, err != nil)
+			assert.Equal(t, wire != "" && wire != fake.WireLoginPage, err != nil)
 			if f.Status != 0 {
 				assert.Equal(t, f.Status, r.status)
 			}

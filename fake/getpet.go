@@ -9,11 +9,11 @@ import (
 func removal() time.Time { return time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC) }
 
 // getPet serves GET /pets/{petId} (section 4.3), which is deprecated.
-func (s *Server) getPet(x *exchange) response {
+func (x *exchange) getPet() response {
 	x.noteParameters(x.req.URL.Query())
 	x.note(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
-	a := s.findPet(x)
-	if s.config.behavior.DeprecationHeaders {
+	a := x.findPet()
+	if x.srv.config.behavior.DeprecationHeaders {
 		// The document does not say since when getPet is deprecated. This is 1 January 1999, in the
 		// past by any clock: that of a bubble begins in 2000.
 		a.set("Deprecation", "@915148800")
@@ -23,20 +23,20 @@ func (s *Server) getPet(x *exchange) response {
 	return a
 }
 
-func (s *Server) findPet(x *exchange) response {
-	if s.config.behavior.Removal && !s.Now().Before(removal()) {
+func (x *exchange) findPet() response {
+	if x.srv.config.behavior.Removal && !x.srv.Now().Before(removal()) {
 		return refusal(http.StatusNotFound,
 			"getPet was removed on 5 December 2030; use listPets (section 9)")
 	}
-	id, err := parseInteger(x.route.petID)
+	id, err := parseInteger(x.route.parameter)
 	if err != nil {
 		return refusal(http.StatusNotFound,
 			"getPet: petId is %s, which is not an int64 in decimal digits, so there is no"+
-				" such animal (section 4.3)", quote(x.route.petID))
+				" such animal (section 4.3)", quote(x.route.parameter))
 	}
-	pet, ok := s.Pet(id)
+	pet, ok := x.srv.Pet(id)
 	if !ok {
 		return refusal(http.StatusNotFound, "getPet: there is no animal %d (section 4.3)", id)
 	}
-	return response{status: http.StatusOK, contentType: mediaJSON, body: encode(newWirePet(pet))}
+	return success(http.StatusOK, newPetJSON(pet))
 }

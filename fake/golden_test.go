@@ -45,7 +45,7 @@ func goldenServer(t *testing.T) *fake.Server {
 	srv := fake.NewTestServer(t,
 		fake.WithClock(func() time.Time { return now }),
 		fake.WithPlan(fake.PlanFree),
-		fake.WithKey("used-up-key", fake.Enterprise(1, 0)),
+		fake.WithKey("used-up-key", fake.Plan{PerMinute: 1}),
 		fake.WithPets(
 			petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
 			petstore.NewPet{Name: "Tom", CategoryID: 2},

@@ -31,8 +31,8 @@ type patternHandler struct {
 // them. It serves none of them.
 func newMux() *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, o := range operations() {
-		mux.Handle(o.method+" "+o.path(), http.NotFoundHandler())
+	for _, o := range Operations() {
+		mux.Handle(o.Method+" "+version+o.Path, http.NotFoundHandler())
 	}
 	return mux
 }
@@ -51,12 +51,12 @@ func (s *Server) handled(r *http.Request) bool {
 	return slices.ContainsFunc(s.config.handlers, func(h patternHandler) bool { return h.pattern == pattern })
 }
 
-func (s *Server) serveHandler(x *exchange) response {
+func (x *exchange) serveHandler() response {
 	if x.bodyErr != nil {
 		return refusal(http.StatusBadRequest, "%v", x.bodyErr)
 	}
 	rec := httptest.NewRecorder()
-	s.mux.ServeHTTP(rec, x.copyRequest())
+	x.srv.mux.ServeHTTP(rec, x.copyRequest())
 	return response{
 		status: rec.Code, contentType: rec.Header().Get("Content-Type"), body: rec.Body.Bytes(), extra: rec.Header(),
 	}

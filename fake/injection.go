@@ -63,6 +63,14 @@ func (s *Server) Inject(f Fault) *Injection {
 	return i
 }
 
+// Injections returns the injections in their order: those that may still strike, and the last 1,000
+// that have struck as often as they were to. Removed ones are not among them.
+func (s *Server) Injections() []*Injection {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	return slices.Clone(s.faults.list)
+}
+
 // clone returns a copy, whose header has the names that net/http looks for.
 func (f Fault) clone() Fault {
 	h := make(http.Header, len(f.Header))
@@ -76,7 +84,9 @@ func (f Fault) clone() Fault {
 
 // usedUp reports whether the fault has struck as often as it was to. The caller holds mu.
 func (i *Injection) usedUp() bool {
-	return i.fault.Times != Forever && i.fired >= max(i.fault.Times, 1)
+	f := &i.fault
+	forever := f.Times == Forever || f.Times == 0 && f.For > 0
+	return !forever && i.fired >= max(f.Times, 1)
 }
 
 // active reports whether the fault may still apply. The caller holds mu.
@@ -89,6 +99,24 @@ func (i *Injection) Fired() int {
 	i.srv.faults.mu.Lock()
 	defer i.srv.faults.mu.Unlock()
 	return i.fired
+}
+
+// ID is the number of the injection, from 1 since the server was made or reset.
+func (i *Injection) ID() int { return i.id }
+
+// Fault returns a copy of the fault.
+func (i *Injection) Fault() Fault { return i.fault.clone() }
+
+// Until is when the time of [Fault.For] ends, by the server's clock; the zero time for a fault
+// without one.
+func (i *Injection) Until() time.Time { return i.until }
+
+// Active reports whether the fault may still strike: it was not removed, has not struck as often as
+// it was to, and its time has not passed.
+func (i *Injection) Active() bool {
+	i.srv.faults.mu.Lock()
+	defer i.srv.faults.mu.Unlock()
+	return i.active()
 }
 
 // Remove ends the fault. Requests to which it has applied already are not changed.
@@ -107,16 +135,16 @@ func (x *exchange) meetFaults() (a response) {
 	}
 	f := x.srv.faults.pick(x, false)
 	if f == nil {
-		return x.carryOut()
+		return x.serveOperation()
 	}
 	if f.AfterCommit {
-		a = x.carryOut()
+		a = x.serveOperation()
 	}
 	if err := x.pause(f.Delay); err != nil {
 		return response{effect: f.effect(), lost: err, hint: "the client gave up during an injected delay"}
 	}
-	if !f.AfterCommit && f.Status == 0 && f.Wire.shows() {
-		a = x.carryOut()
+	if !f.AfterCommit && f.changes() {
+		a = x.serveOperation()
 	}
 	a.apply(f)
 	if f.Wire == WireStall {
@@ -130,6 +158,13 @@ func (l *faultList) active() []*Injection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(l.list), func(i *Injection) bool { return !i.active() })
+}
+
+// refuse reports whether a fault may still refuse a connection.
+func (l *faultList) refuse() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.list, func(i *Injection) bool { return i.fault.Wire == WireRefuse && i.active() })
 }
 
 // pick returns the fault that applies to a request, nil if none does: one with a WireRefuse if

@@ -38,6 +38,9 @@ func (x *exchange) arrive() {
 		Operation: x.route.operation, Method: x.method, Path: x.req.URL.RequestURI(),
 		Header: x.req.Header.Clone(), Body: x.body, Time: x.arrived,
 	}
+	if x.repeat != nil {
+		e.Repeats = x.repeat.of
+	}
 	if x.key != nil {
 		e.Key = x.key.number
 	}
@@ -50,13 +53,16 @@ func (x *exchange) arrive() {
 	j.entries = append(j.entries, e)
 	j.grow(e.size())
 	j.mu.Unlock()
+	if x.repeat != nil {
+		x.repeat.arrived <- e.Seq
+	}
 	x.notify()
 	x.checkConduct()
 }
 
 func (x *exchange) notify() {
-	if x.srv.config.notify != nil {
-		x.srv.config.notify(x.entry.Seq)
+	if f := x.srv.onRequest.Load(); f != nil {
+		(*f)(x.entry.Seq)
 	}
 }
 

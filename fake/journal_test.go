@@ -16,7 +16,6 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestJournalBytes(t *testing.T) {
@@ -33,7 +32,7 @@ func TestJournalBytes(t *testing.T) {
 		"headers":   {request: request{path: "/pets", header: http.Header{"X-Big": {long}}}, kept: 63},
 	} {
 		t.Run("at most 64 MiB of "+name, func(t *testing.T) {
-			srv := fakecontrol.Of(fake.NewTestServer(t))
+			srv := fake.NewTestServer(t)
 			srv.Inject(fake.Fault{Status: http.StatusOK, Body: make([]byte, c.response), Times: fake.Forever})
 			send := func() { // without net/http, which bounds headers
 				srv.ServeHTTP(httptest.NewRecorder(), c.request.build(t, "http://service.test/v1"))
@@ -88,11 +87,10 @@ func TestJournal(t *testing.T) {
 			}
 		})
 	t.Run("holds as many requests as WithJournal says, and finds them by their Seq", func(t *testing.T) {
-		srv := fakecontrol.Of(fake.NewTestServer(t, fake.WithJournal(3)))
-		_, found := srv.LastRequest()
-		assert.False(t, found)
+		srv := fake.NewTestServer(t, fake.WithJournal(3))
+		assert.Zero(t, srv.Arrived())
 		for range 5 {
-			viaMemory(t, srv.Server).list(t)
+			viaMemory(t, srv).list(t)
 		}
 		assert.Len(t, srv.Requests(), 3)
 		for seq, want := range map[int]bool{-1: false, 0: false, 2: false, 3: true, 5: true, 6: false} {
@@ -100,8 +98,7 @@ func TestJournal(t *testing.T) {
 			require.Equal(t, want, found, "seq %d", seq)
 			assert.True(t, !found || r.Seq == seq)
 		}
-		last, _ := srv.LastRequest()
-		assert.Equal(t, 5, last.Seq)
+		assert.Equal(t, 5, srv.Arrived())
 
 		none := fake.NewTestServer(t, fake.WithJournal(0))
 		viaMemory(t, none).list(t)
@@ -130,9 +127,7 @@ func TestJournal(t *testing.T) {
 		for i, want := range []int{1, 2, 3, 0, 0, 0, 0, 2} {
 			assert.Equal(t, want, srv.Requests()[i].Key, "request %d", i+1)
 		}
-		for key, want := range map[string]int{fake.DefaultAPIKey: 1, "second-key": 2, "third-key": 3, "unknown-key": 0} {
-			assert.Equal(t, want, fakecontrol.Of(srv).KeyNumber(key), key)
-		}
+		assert.Equal(t, []string{fake.DefaultAPIKey, "second-key", "third-key"}, srv.Keys())
 	})
 }
 
@@ -167,7 +162,7 @@ func TestClearRequests(t *testing.T) {
 		srv, d := open(t)
 		d.send(t, create("Rex"))
 		d.send(t, request{path: "/pets/1"})
-		fakecontrol.Of(srv).ClearRequests()
+		srv.ClearRequests()
 		assert.Empty(t, srv.Requests())
 		assert.Len(t, srv.Violations(), 1)
 		assert.Len(t, srv.Pets(), 1)
@@ -178,15 +173,14 @@ func TestClearRequests(t *testing.T) {
 	})
 	// The responses of requests that were cleared away meanwhile must take no room in the journal.
 	t.Run("the response to a request that is gone takes no room", func(t *testing.T) {
-		var srv *fakecontrol.Server
-		clearing := true
-		srv = fakecontrol.New("", func(seq int) {
+		srv, clearing := fake.NewTestServer(t), true
+		srv.OnRequest(func(seq int) {
 			if _, found := srv.Request(seq); found && clearing {
 				srv.ClearRequests()
 			}
 		})
 		srv.Inject(fake.Fault{Status: 200, Body: make([]byte, 1<<20), Times: fake.Forever})
-		d := viaMemory(t, srv.Server)
+		d := viaMemory(t, srv)
 		for range 65 {
 			d.list(t)
 		}
@@ -197,14 +191,14 @@ func TestClearRequests(t *testing.T) {
 	})
 }
 
-func TestNotify(t *testing.T) {
+func TestOnRequest(t *testing.T) {
 	var noted []string
-	var srv *fakecontrol.Server
-	srv = fakecontrol.New("", func(seq int) {
+	srv := fake.NewTestServer(t)
+	srv.OnRequest(func(seq int) {
 		r, found := srv.Request(seq)
 		noted = append(noted, fmt.Sprint(seq, found, r.StatusCode))
 	})
-	d := viaMemory(t, srv.Server)
+	d := viaMemory(t, srv)
 	d.list(t)
 	assert.Equal(t, []string{"1 true 0", "1 true 200"}, noted)
 	srv.Inject(fake.Fault{Status: 503})
@@ -246,9 +240,4 @@ func TestWaitForRequests(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.EqualError(t, err, "fake: 3 of 4 requests arrived: context deadline exceeded")
 	})
-}
-
-func TestRedact(t *testing.T) {
-	srv := fakecontrol.New("", nil, fake.WithKey("second-key", fake.PlanFree))
-	assert.Equal(t, "a [redacted] and [redacted]…", srv.Redact("a fake%2Dapi-key and second…"))
 }

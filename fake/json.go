@@ -10,24 +10,29 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// wirePet is a Pet object (section 2). The fields are named here and not by the tags of
+// petJSON is a Pet object (section 2). The fields are named here and not by the tags of
 // petstore.Pet: a wrong tag there must not be made good by the same tag here.
-type wirePet struct {
+type petJSON struct {
 	ID         int64  `json:"id"`
 	Name       string `json:"name"`
 	CategoryID int64  `json:"categoryId"`
 	Status     string `json:"status,omitempty"` // a pet without a status shows none
 }
 
-func newWirePet(p petstore.Pet) wirePet {
-	return wirePet{p.ID, p.Name, p.CategoryID, string(p.Status)}
+func newPetJSON(p petstore.Pet) petJSON {
+	return petJSON{p.ID, p.Name, p.CategoryID, string(p.Status)}
 }
 
-// wireError is an Error object (section 7).
-type wireError struct {
+// errorJSON is an Error object (section 7).
+type errorJSON struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Status  int    `json:"status"`
+}
+
+// success returns a response with a value as JSON.
+func success(status int, value any) response {
+	return response{status: status, contentType: mediaJSON, body: encode(value)}
 }
 
 // encode returns a value as JSON. What is not UTF-8 becomes U+FFFD.

@@ -35,7 +35,7 @@ type use struct {
 	bannedUntil time.Time
 	banReason   string
 	streak      int       // 429 responses since the last request that was admitted
-	told        bool      // the client got a 429 since then
+	got429      bool      // the client, since then
 	limited     int       // 429 responses so far
 	retryAt     time.Time // until when a 429 asked the client to wait
 	// unknown are the creates of unknown outcome, by the digest of their bodies, with their Seq.
@@ -51,8 +51,8 @@ func (r *keyring) put(key string, plan Plan) {
 	r.keys[key] = &apiKey{srv: r.srv, number: slices.Index(r.texts, key) + 1, plan: plan, use: r.unused}
 }
 
-// restart replaces all keys at once: no request finds only a part of them.
-func (r *keyring) restart(keys []keyPlan) {
+// reset replaces all keys at once: no request finds only a part of them.
+func (r *keyring) reset(keys []keyPlan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.keys, r.texts = make(map[string]*apiKey), nil
@@ -81,8 +81,12 @@ func mustBeKey(where, key string) {
 	must(problem == "", where, "the key %s", problem)
 }
 
-// APIKey returns the default key, [DefaultAPIKey].
+// APIKey returns the default key: [DefaultAPIKey], or that of [WithAPIKey].
 func (s *Server) APIKey() string { return s.config.apiKey }
+
+// Keys returns the API keys that the server knows, revoked ones included. The first has the number
+// 1 in [Request.Key]. A key that is revoked, or added again, keeps its number.
+func (s *Server) Keys() []string { return slices.Clone(s.keys.known()) }
 
 // AddKey makes the server accept an API key on a plan. A key that it knows begins anew, also a
 // revoked one. It panics where [WithKey] does.
@@ -126,16 +130,31 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	defer k.mu.Unlock()
 	now := k.settle()
 	if d == 0 {
-		k.bannedUntil, k.retryAt, k.streak, k.told = time.Time{}, time.Time{}, 0, false
+		k.bannedUntil, k.retryAt, k.streak, k.got429 = time.Time{}, time.Time{}, 0, false
 		return
 	}
-	k.ban(now, d, "by BanKey")
+	k.ban(now, d, "on demand")
+}
+
+// SetUsage makes the requests counted in the key's current windows that many, as if they were sent
+// now: with as many as its plan allows, the minute or the day is used up. SetUsage panics on a key
+// that the server does not know, and on a negative number.
+func (s *Server) SetUsage(key string, minute, day int) {
+	must(minute >= 0 && day >= 0, "SetUsage", "%d and %d: there is a negative number of requests", minute, day)
+	k := s.mustFind("SetUsage", key)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	sec := k.settle().Unix()
+	k.minute.set(minute, sec)
+	k.day.set(day, sec)
 }
 
 // Usage is how much of its limits an API key has used.
 type Usage struct {
 	// Plan is the plan the key is on.
 	Plan Plan
+	// Revoked reports whether requests with the key get 401.
+	Revoked bool
 	// Minute and Day are the requests counted in the current windows.
 	Minute, Day int
 	// MinuteReset and DayReset are when the windows end, by the server's clock.
@@ -157,7 +176,7 @@ func (s *Server) Usage(key string) Usage {
 	defer k.mu.Unlock()
 	sec := k.settle().Unix()
 	return Usage{
-		Plan:   k.plan,
+		Plan: k.plan, Revoked: k.revoked.Load(),
 		Minute: k.minute.count, Day: k.day.count,
 		MinuteReset: time.Unix(k.minute.reset(k.plan.PerMinute, sec), 0).UTC(),
 		DayReset:    time.Unix(k.day.reset(k.plan.PerDay, sec), 0).UTC(),

@@ -18,31 +18,31 @@ type verdict struct {
 	provoked bool   // this request earned the ban, and the client had got a 429 before
 }
 
-// carryOut keeps to the order of the document: authentication before anything else on a path that
+// serveOperation keeps to the order of the document: authentication before anything else on a path that
 // exists, then the limits, then the operation.
-func (x *exchange) carryOut() response {
-	if x.route.respond == nil {
+func (x *exchange) serveOperation() response {
+	if x.route.serve == nil {
 		return refusal(http.StatusNotFound,
-			"the service has no path %s; it has /v1/pets and /v1/pets/{petId} (section 4)",
-			quote(x.req.URL.Path))
+			"the service has no path %s; it has /v1/pets and /v1/pets/{petId} (section 4)", quote(x.req.URL.Path))
 	}
 	if x.key == nil {
 		return unauthorized(x)
 	}
-	v := x.key.take()
+	v := x.key.take(x.repeat != nil)
 	if v.retryAt != 0 {
 		if v.provoked {
 			x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
 		}
 		return x.srv.config.behavior.limited(v)
 	}
-	a := x.route.respond(x.srv, x)
+	a := x.route.serve(x)
 	a.quota = v.quota
 	return a
 }
 
-// take admits a request and counts it, or refuses it and counts that.
-func (k *apiKey) take() verdict {
+// take admits a request and counts it, or refuses it and counts that. An operator's request earns
+// no ban, and does not keep the client from one.
+func (k *apiKey) take(operator bool) verdict {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.settle()
@@ -50,14 +50,16 @@ func (k *apiKey) take() verdict {
 	if k.quota(sec).remaining > 0 { // a ban leaves none
 		k.minute.add(sec)
 		k.day.add(sec)
-		k.streak, k.told = 0, false
+		if !operator {
+			k.streak, k.got429 = 0, false
+		}
 		return verdict{quota: k.quota(sec), now: now}
 	}
 	v := verdict{now: now}
-	if !k.banned() {
+	if !k.banned() && !operator {
 		k.streak++
 		if after := k.srv.config.banAfter; after > 0 && k.streak > after {
-			v.provoked = k.told
+			v.provoked = k.got429
 			k.ban(now, k.srv.config.banFor, fmt.Sprintf("for %d requests after a 429", k.streak-1))
 		}
 	}
@@ -146,14 +148,14 @@ func (k *apiKey) refusal(q quota, sec int64) (retryAt int64, reason string) {
 		span = "day"
 	}
 	return q.reset, fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
-		k.plan.Name, q.limit, span, time.Unix(q.reset, 0).UTC().Format(time.RFC3339))
+		k.plan, q.limit, span, time.Unix(q.reset, 0).UTC().Format(time.RFC3339))
 }
 
-// toldToWait notes that the key's client gets a 429, and until when that asks it to wait.
-func (k *apiKey) toldToWait(until time.Time) {
+// mustWait notes that the key's client gets a 429, and until when that asks it to wait.
+func (k *apiKey) mustWait(until time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.told = true
+	k.got429 = true
 	if until.After(k.retryAt) {
 		k.retryAt = until
 	}

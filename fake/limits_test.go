@@ -28,7 +28,7 @@ func (d entryPoint) admitted(t *testing.T) (n int, r reply) {
 
 func TestLimits(t *testing.T) {
 	t.Run("headers show the limit with fewer requests left", func(t *testing.T) {
-		srv, d := open(t, fake.WithPlan(fake.Enterprise(3, 4)))
+		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 3, PerDay: 4}))
 		r := d.list(t)
 		assert.Equal(t, "3", r.header.Get("X-RateLimit-Limit"))
 		assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
@@ -39,45 +39,45 @@ func TestLimits(t *testing.T) {
 		assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
 	})
 	t.Run("a plan without limits still has headers", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)))
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.Plan{}))
 		r := viaMemory(t, srv).list(t)
 		assert.Equal(t, "2147483647", r.header.Get("X-RateLimit-Remaining"))
-		srv.SetPlan(srv.APIKey(), fake.Enterprise(0, 5))
+		srv.SetPlan(srv.APIKey(), fake.Plan{PerDay: 5})
 		r = viaMemory(t, srv).list(t)
 		assert.Equal(t, "5", r.header.Get("X-RateLimit-Limit"))
 		assert.Equal(t, "3", r.header.Get("X-RateLimit-Remaining"))
 	})
 	for span, plan := range map[string]fake.Plan{
-		"minute, the next one at 2000-01-01T00:01:00Z": fake.Enterprise(1, 9),
-		"day, the next one at 2000-01-02T00:00:00Z":    fake.Enterprise(9, 1),
+		"minute, the next one at 2000-01-01T00:01:00Z": fake.Plan{PerMinute: 1, PerDay: 9},
+		"day, the next one at 2000-01-02T00:00:00Z":    fake.Plan{PerMinute: 9, PerDay: 1},
 	} {
 		inBubble(t, "a 429 names the plan and its limit", with(fake.WithPlan(plan)),
 			func(t *testing.T, srv *fake.Server, d entryPoint) {
 				_, r := d.admitted(t)
-				message := "plan Enterprise allows 1 requests per " + span + " (section 8.1)"
+				message := "plan " + plan.String() + " allows 1 requests per " + span + " (section 8.1)"
 				assert.JSONEq(t, `{"code":"rate_limited","status":429,"message":"`+message+`"}`, r.body)
 				assert.Equal(t, message, srv.Requests()[1].Hint)
 			})
 	}
 	t.Run("a request that gets a 429 does not count", func(t *testing.T) {
-		srv, d := open(t, fake.WithPlan(fake.Enterprise(2, 0)))
+		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 2}))
 		d.send(t, request{path: "/pets", auth: "-"})
 		d.send(t, request{path: "/elsewhere"})
 		n, _ := d.admitted(t)
 		assert.Equal(t, 2, n)
 		d.list(t)
 		assert.Equal(t, fake.Usage{
-			Plan: fake.Enterprise(2, 0), Minute: 2, Day: 2, Limited: 2,
+			Plan: fake.Plan{PerMinute: 2}, Minute: 2, Day: 2, Limited: 2,
 			MinuteReset: srv.Usage(srv.APIKey()).MinuteReset, DayReset: srv.Usage(srv.APIKey()).DayReset,
 		}, srv.Usage(srv.APIKey()))
 	})
 	t.Run("each key has its own plan and windows", func(t *testing.T) {
-		srv, d := open(t, fake.WithKey("second-key", fake.Enterprise(1, 0)))
+		srv, d := open(t, fake.WithKey("second-key", fake.Plan{PerMinute: 1}))
 		second := request{path: "/pets", auth: "Bearer second-key"}
 		assert.Equal(t, http.StatusOK, d.send(t, second).status)
 		assert.Equal(t, http.StatusTooManyRequests, d.send(t, second).status)
 		assert.Equal(t, http.StatusOK, d.list(t).status)
-		srv.SetPlan("second-key", fake.Enterprise(2, 0))
+		srv.SetPlan("second-key", fake.Plan{PerMinute: 2})
 		assert.Equal(t, http.StatusOK, d.send(t, second).status)
 		assert.Equal(t, 2, srv.Usage("second-key").Minute)
 		assert.Zero(t, srv.Usage("third-key"))
@@ -99,13 +99,13 @@ func TestBehaviorOf429(t *testing.T) {
 		retryAfter, content string
 		body                string // its beginning; empty: there is none
 	}{
-		"seconds": {fake.Behavior{RetryAfter: fake.RetryAfterSeconds}, "60", "application/json", `{"code":"rate_limited"`},
+		"seconds": {fake.Behavior{}, "60", "application/json", `{"code":"rate_limited"`},
 		"date":    {fake.Behavior{RetryAfter: fake.RetryAfterDate}, "Sat, 01 Jan 2000 00:01:00 GMT", "application/json", "{"},
 		"absent":  {fake.Behavior{RetryAfter: fake.RetryAfterAbsent}, "", "application/json", "{"},
 		"empty":   {fake.Behavior{LimitBody: fake.BodyEmpty}, "60", "", ""},
 		"HTML":    {fake.Behavior{LimitBody: fake.BodyHTML}, "60", "text/html; charset=utf-8", "<html>"},
 	} {
-		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(c.behavior))
+		opts := with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBehavior(c.behavior))
 		inBubble(t, name, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			_, r := d.admitted(t)
 			assert.Equal(t, c.retryAfter, r.header.Get("Retry-After"))
@@ -128,7 +128,7 @@ type step struct {
 
 func TestWindow(t *testing.T) {
 	per := func(minute, day int, window fake.Window) []fake.Option {
-		return with(fake.WithPlan(fake.Enterprise(minute, day)), fake.WithBehavior(fake.Behavior{Window: window}))
+		return with(fake.WithPlan(fake.Plan{PerMinute: minute, PerDay: day}), fake.WithBehavior(fake.Behavior{Window: window}))
 	}
 	for name, c := range map[string]struct {
 		opts  []fake.Option
@@ -139,24 +139,24 @@ func TestWindow(t *testing.T) {
 			[]step{{1500 * time.Millisecond, 60, []int{60}}, {59_499 * time.Millisecond, 0, []int{1}}, {time.Millisecond, 60, []int{60}}},
 		},
 		"a day from its first request on": {
-			per(2, 3, fake.WindowFixed),
+			per(2, 3, ""),
 			[]step{{0, 2, []int{60}}, {time.Minute, 1, []int{86_340}}, {86_339 * time.Second, 0, []int{1}}, {time.Second, 2, []int{60}}},
 		},
 		"a day that ends before the minute": {
-			per(9, 4, fake.WindowFixed),
+			per(9, 4, ""),
 			[]step{{0, 1, nil}, {24*time.Hour - 30*time.Second, 3, []int{30}}},
 		},
-		"a minute and a day that are used up at once": {per(2, 2, fake.WindowFixed), []step{{0, 2, []int{86_400}}}},
+		"a minute and a day that are used up at once": {per(2, 2, ""), []step{{0, 2, []int{86_400}}}},
 		"a day that ends before the minute, both used up": {
-			per(1, 2, fake.WindowFixed),
+			per(1, 2, ""),
 			[]step{{0, 1, nil}, {24*time.Hour - 30*time.Second, 1, []int{60}}},
 		},
 		"fixed, from the middle of a minute on": {
-			per(2, 0, fake.WindowFixed),
+			per(2, 0, ""),
 			[]step{{30 * time.Second, 2, []int{60}}, {30 * time.Second, 0, []int{30}}, {30 * time.Second, 2, []int{60}}},
 		},
 		"fixed, all at once for requests that were spread": {
-			per(2, 0, fake.WindowFixed),
+			per(2, 0, ""),
 			[]step{{0, 1, nil}, {30 * time.Second, 1, []int{30}}, {30 * time.Second, 2, []int{60}}},
 		},
 		"aligned, from the middle of a minute on": {
@@ -168,23 +168,23 @@ func TestWindow(t *testing.T) {
 			[]step{{30 * time.Second, 1, nil}, {20 * time.Second, 2, []int{40}}, {40 * time.Second, 1, []int{20}}},
 		},
 		"a minute of 2.1 s has whole seconds": {
-			with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithMinute(2100*time.Millisecond)),
+			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithMinute(2100*time.Millisecond)),
 			[]step{{0, 1, []int{3}}, {3 * time.Second, 1, []int{3}}},
 		},
 		"the shortest minute": {
-			with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithMinute(time.Nanosecond)),
+			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithMinute(time.Nanosecond)),
 			[]step{{0, 1, []int{1}}, {time.Second, 1, []int{1}}},
 		},
 		"a ban after that many further requests, for as long as it says": {
-			with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, 5*time.Minute)),
+			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBan(2, 5*time.Minute)),
 			[]step{{0, 1, []int{60, 60, 300}}, {4 * time.Minute, 0, []int{60}}, {time.Minute, 1, nil}},
 		},
 		"two bans, each after requests of its own": {
-			with(fake.WithPlan(fake.Enterprise(0, 1)), fake.WithBan(2, time.Minute)),
+			with(fake.WithPlan(fake.Plan{PerDay: 1}), fake.WithBan(2, time.Minute)),
 			[]step{{0, 1, []int{86_400, 86_400, 60}}, {time.Minute, 0, []int{86_340, 86_340, 60}}},
 		},
 		"no ban if requests are admitted in between": {
-			with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, time.Hour)),
+			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBan(2, time.Hour)),
 			[]step{{0, 1, []int{60, 60}}, {time.Minute, 1, []int{60, 60}}, {time.Minute, 1, []int{60, 60}}},
 		},
 	} {
@@ -208,13 +208,13 @@ func TestWindow(t *testing.T) {
 		})
 	}
 	inBubble(t, "a sliding one of a lowered plan names the second in which it has room again",
-		with(fake.WithPlan(fake.Enterprise(4, 0)), fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding})),
+		with(fake.WithPlan(fake.Plan{PerMinute: 4}), fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding})),
 		func(t *testing.T, srv *fake.Server, d entryPoint) {
 			for range 3 {
 				d.list(t)
 				time.Sleep(10 * time.Second)
 			}
-			srv.SetPlan(srv.APIKey(), fake.Enterprise(2, 0))
+			srv.SetPlan(srv.APIKey(), fake.Plan{PerMinute: 2})
 			assert.Equal(t, "40", d.list(t).header.Get("Retry-After"), "the second of three drops out then")
 			time.Sleep(40 * time.Second)
 			assert.Equal(t, 200, d.list(t).status)
@@ -224,7 +224,7 @@ func TestWindow(t *testing.T) {
 func TestBanKey(t *testing.T) {
 	inBubble(t, "bans at once, and 0 lifts the ban", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.BanKey(srv.APIKey(), 90*time.Second)
-		assert.Contains(t, d.list(t).body, "the API key is banned until 2000-01-01T00:01:30Z, by BanKey (section 8.3)")
+		assert.Contains(t, d.list(t).body, "the API key is banned until 2000-01-01T00:01:30Z, on demand (section 8.3)")
 		assert.Equal(t, time.Now().Add(90*time.Second).Unix(), srv.Usage(srv.APIKey()).BannedUntil.Unix())
 		assert.Equal(t, 1, srv.Usage(srv.APIKey()).Limited)
 		srv.BanKey(srv.APIKey(), 0)
@@ -234,7 +234,7 @@ func TestBanKey(t *testing.T) {
 
 func TestBanReset(t *testing.T) {
 	for reset, want := range map[fake.BanReset]time.Duration{
-		fake.BanResetWindow: time.Minute, fake.BanResetBan: time.Hour, fake.BanResetAbsent: -1,
+		"": time.Minute, fake.BanResetBan: time.Hour, fake.BanResetAbsent: -1,
 	} {
 		opts := with(fake.WithBehavior(fake.Behavior{BanReset: reset}))
 		inBubble(t, fmt.Sprint(reset), opts, func(t *testing.T, srv *fake.Server, d entryPoint) {

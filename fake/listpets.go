@@ -7,6 +7,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/service"
 )
 
 // The bounds of limit (sections 4.1 and 8.4).
@@ -17,16 +20,16 @@ const (
 )
 
 // listPets serves GET /pets (section 4.1).
-func (s *Server) listPets(x *exchange) response {
-	q := query{limit: defaultLimit, order: s.config.behavior.Order}
+func (x *exchange) listPets() response {
+	q := query{limit: defaultLimit, order: x.srv.config.behavior.Order}
 	if err := x.readQuery(&q); err != nil {
 		return refusal(http.StatusBadRequest, "listPets: %v (section 4.1)", err)
 	}
-	pets := []wirePet{} // never null
-	for _, p := range s.catalogue.list(q) {
-		pets = append(pets, newWirePet(p))
+	pets := []petJSON{} // never null
+	for _, p := range x.srv.catalogue.list(q) {
+		pets = append(pets, newPetJSON(p))
 	}
-	return response{status: http.StatusOK, contentType: mediaJSON, body: encode(pets)}
+	return success(http.StatusOK, pets)
 }
 
 func (x *exchange) readQuery(q *query) error {
@@ -45,8 +48,11 @@ func (x *exchange) readQuery(q *query) error {
 		err = b.readLimit(q, values.Get("limit"))
 	}
 	if err == nil && values.Has("status") {
-		q.status, err = readStatus(values.Get("status"))
-		if b.InvalidStatus != "" { // there is nothing to clamp a status to
+		status := values.Get("status")
+		switch err = service.CheckStatus(status); {
+		case err == nil:
+			q.status = petstore.PetStatus(status)
+		case b.InvalidStatus != "": // there is nothing to clamp a status to
 			err = nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"syscall"
 
@@ -15,7 +16,7 @@ import (
 
 // baseURL is the address of the entry points in memory. They serve any host; this one is loopback,
 // which a client may call by plain http.
-const baseURL = "http://localhost/v1"
+const baseURL = "http://localhost" + version
 
 // Client returns a new client of the service that reaches the server in memory, with the default
 // key. Make one for each test: two of them do not know of each other's requests. Options override
@@ -47,59 +48,42 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 }
 
 // HTTPClient returns a new client whose requests reach the server in memory, for any host and for
-// http and https alike. Both sides are net/http itself, with a connection in memory between them,
-// so that headers, bodies, timeouts and failures are those of a deployment.
+// http and https alike. Its Transport is an [http.Transport] that dials into memory, and the other
+// end is an [http.Server], so that headers, bodies, timeouts and failures are those of a
+// deployment. The Transport may be changed and cloned, as long as its Proxy and its dial functions
+// stay.
 //
 // Every request has a connection of its own, which is gone when its response body is closed. So
-// several synctest bubbles can use one server, and every fault is seen: net/http silently repeats a
+// several synctest bubbles can use one client, and every fault is seen: net/http silently repeats a
 // GET when a connection that it used before breaks. For connections that are kept, use
-// [Server.URL]. A response body that is never closed keeps its goroutines until Close, and a bubble
-// from ending.
-func (s *Server) HTTPClient() *http.Client {
-	return &http.Client{Transport: memory{s}}
-}
+// [Server.URL]. As with any server, a response body that is never closed keeps goroutines until the
+// context of its request ends, and a bubble from ending.
+func (s *Server) HTTPClient() *http.Client { return &http.Client{Transport: s.transport(nil)} }
 
-type memory struct{ srv *Server }
-
-// RoundTrip sends a request through net/http and a connection in memory. The transport serves this
-// request alone, so that nothing of it belongs to two bubbles. The context of the request ends with
-// the connection: Close has no other way to end a goroutine of net/http that waits until somebody
-// reads the body of a response.
-func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := m.srv.turnAway(r); err != nil {
-		if r.Body != nil {
-			_ = r.Body.Close()
-		}
-		return nil, err
-	}
-	ctx, cancel := context.WithCancelCause(r.Context())
-	dial := func(context.Context, string, string) (net.Conn, error) { return m.srv.dial(cancel) }
-	transport := &http.Transport{
+// transport returns a transport into memory for the requests of clients, or for a repeat.
+func (s *Server) transport(r *repeat) *http.Transport {
+	dial := func(context.Context, string, string) (net.Conn, error) { return s.dial(r) }
+	return &http.Transport{
+		// The only function of a Transport that sees a request before it has a connection.
+		Proxy:             func(r *http.Request) (*url.URL, error) { return nil, s.refuseDial(r) },
 		DialContext:       dial,
 		DialTLSContext:    dial, // https is sent as plain text: nobody can listen in memory
 		DisableKeepAlives: true,
 	}
-	resp, err := transport.RoundTrip(r.WithContext(ctx))
-	if err != nil {
-		cancel(nil)
-		return nil, err
-	}
-	resp.Request = r
-	return resp, nil
 }
 
-// turnAway returns the error of a request that a WireRefuse refuses before it is read, nil if none
+// refuseDial returns the error of a request that a WireRefuse refuses before it is read, nil if none
 // does.
-func (s *Server) turnAway(r *http.Request) (err error) {
-	if r.URL == nil {
-		return nil // net/http says that there is no URL
+func (s *Server) refuseDial(r *http.Request) (err error) {
+	if !s.faults.refuse() {
+		return nil
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = notConnected(errors.New(s.panicMessage(p)))
 		}
 	}()
-	x := s.newExchange(r)
+	x := s.newExchange(r, nil)
 	if f := s.faults.pick(x, true); f != nil {
 		return notConnected(cmp.Or(x.pause(f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
 	}
@@ -109,22 +93,15 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 // dial makes a connection in memory with a net/http server at its other end. The server has one
 // connection in its life and accepts it here, so that no goroutine waits for others; and since it
 // is never used again, its WaitGroup belongs to one synctest bubble only.
-func (s *Server) dial(cancel context.CancelCauseFunc) (net.Conn, error) {
+func (s *Server) dial(rep *repeat) (net.Conn, error) {
 	f := &s.inflight
-	l := link.New(func(l *link.Link) {
-		cancel(nil)
-		f.leave(l)
-	})
-	breakOff := func() {
-		cancel(errClosed)
-		l.Reset()
-	}
-	if !f.enter(l, &part{busy: true, breakOff: breakOff}) {
+	l := link.New(func(l *link.Link) { f.leave(l) })
+	if !f.enter(l, &part{busy: true, breakOff: l.Reset}) {
 		return nil, notConnected(closedError{})
 	}
 	hs := newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer f.change(l, true, "a response body was never closed: "+r.Method+" "+r.URL.Path)
-		s.serve(w, r)
+		s.serve(w, r, rep)
 	}))
 	_ = hs.Serve(&oneConn{conn: l.Server}) // it returns once a goroutine has the connection
 	return l.Client, nil

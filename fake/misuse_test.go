@@ -13,24 +13,23 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestMisuse(t *testing.T) {
-	allRules := strings.Trim(strings.ReplaceAll(fmt.Sprint(fakecontrol.Rules()), " ", ", "), "[]")
-	operations := strings.Join(fakecontrol.Operations(), ", ")
+	allRules := strings.Trim(strings.ReplaceAll(fmt.Sprint(fake.Rule("").Values()), " ", ", "), "[]")
+	const operations = "listPets, createPet, getPet"
 	t.Run("panics", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		lost := fake.Plan{Name: "Lost", PerMinute: -1}
+		lost := fake.Plan{PerMinute: -1}
 		const (
 			badKey     = "the key has a character that a bearer token cannot have"
 			unknownKey = "the server does not know this key; WithKey and AddKey add keys"
-			badPlan    = `plan "Lost" allows -1 requests per minute and 0 per day; no limit is written 0`
+			badPlan    = `the plan allows -1 requests per minute and 0 per day; no limit is written 0`
 		)
 		for message, misuse := range map[string]func(){
 			"WithKey: " + badKey:                               func() { fake.WithKey("two words", fake.PlanFree) },
 			"AddKey: " + badKey:                                func() { srv.AddKey("schlüssel", fake.PlanFree) },
-			"New: " + badKey:                                   func() { fakecontrol.New(" ", nil) },
+			"WithAPIKey: " + badKey:                            func() { fake.WithAPIKey(" ") },
 			"WithPlan: " + badPlan:                             func() { fake.WithPlan(lost) },
 			"WithKey: " + badPlan:                              func() { fake.WithKey("another-key", lost) },
 			"AddKey: " + badPlan:                               func() { srv.AddKey("another-key", lost) },
@@ -43,9 +42,11 @@ func TestMisuse(t *testing.T) {
 			"WithLatency: -1s is a negative duration":          func() { fake.WithLatency(-time.Second) },
 			"SetLatency: -1s is a negative duration":           func() { srv.SetLatency(-time.Second) },
 			"WithJournal: -1 is a negative number of requests": func() { fake.WithJournal(-1) },
-			"WithTime: 1969-07-20T20:17:40Z is not between 1970 and 2292": func() {
-				fake.WithTime(time.Unix(-14182940, 0))
+			"SetTime: 1969-07-20T20:17:40Z is not between 1970 and 2292": func() {
+				srv.SetTime(time.Unix(-14182940, 0))
 			},
+			"SetUsage: -1 and 0: there is a negative number of requests":             func() { srv.SetUsage(srv.APIKey(), -1, 0) },
+			"SetUsage: " + unknownKey:                                                func() { srv.SetUsage("unknown-key", 1, 1) },
 			"SetTime: 0001-01-01T00:00:00Z is not between 1970 and 2292":             func() { srv.SetTime(time.Time{}) },
 			"WithStrict: there is no rule \"deprecated\"; the rules are " + allRules: func() { fake.WithStrict("deprecated") },
 			"WithBehavior: retry-after is \"soon\"; it must be one of seconds, date, absent": func() {
@@ -66,7 +67,7 @@ func TestMisuse(t *testing.T) {
 			},
 			"WaitForRequests: -1 is a negative number of requests": func() { _ = srv.WaitForRequests(t.Context(), -1) },
 			"Inject: For is negative":                              func() { srv.Inject(fake.Fault{For: -1}) },
-			"Inject: there is no wire \"cut\"; the wires are none, reset, close, truncate, garbage, stall, drip, refuse": func() {
+			"Inject: there is no wire \"cut\"; the wires are reset, close, truncate, garbage, stall, login-page, refuse": func() {
 				srv.Inject(fake.Fault{Wire: "cut"})
 			},
 		} {
@@ -75,17 +76,16 @@ func TestMisuse(t *testing.T) {
 	})
 }
 
-func TestRestart(t *testing.T) {
+func TestResetState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		srv := fakecontrol.New("own-default-key", nil,
+		srv := fake.NewServer(fake.WithAPIKey("own-default-key"),
 			fake.WithPlan(fake.PlanFree), fake.WithKey("second-key", fake.PlanPro),
-			fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}), fake.WithTime(start),
+			fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}),
 			fake.WithLatency(time.Second), fake.WithFaults(fake.Fault{Status: 503}))
 		defer srv.Close()
 		state := func() string {
-			return fmt.Sprint(srv.Now(), srv.Keys(), srv.Pets(), len(srv.Requests()),
-				len(srv.Injections()), srv.Injections()[0].Fired(), srv.Usage("own-default-key"))
+			return fmt.Sprint(srv.Now().Sub(time.Now()), srv.Keys(), srv.Pets(), len(srv.Requests()),
+				len(srv.Injections()), srv.Injections()[0].Fired(), srv.Usage("own-default-key").Plan, srv.Usage("own-default-key").Minute)
 		}
 		first := state()
 		for range 2 {
@@ -102,15 +102,9 @@ func TestRestart(t *testing.T) {
 			srv.BanKey("own-default-key", time.Hour)
 			srv.Advance(time.Hour)
 			srv.SetLatency(time.Minute)
-			srv.Restart()
-			assert.Zero(t, srv.KeyNumber("third-key"))
-			srv.SetTime(start)
+			srv.Reset()
 			assert.Equal(t, first, state())
 		}
-		srv.Inject(fake.Fault{Status: 500}).Remove()
-		srv.Reset()
-		assert.Len(t, srv.Injections(), 1, "Reset injects the faults of WithFaults")
-		srv.Injections()[0].Remove()
 	})
 }
 
@@ -131,14 +125,14 @@ func TestSetLatency(t *testing.T) {
 	})
 }
 
-func TestParseBehavior(t *testing.T) {
+func TestBehavior_UnmarshalText(t *testing.T) {
 	for name := range fake.Variants() {
-		b, err := fakecontrol.ParseBehavior(name)
-		require.NoError(t, err)
+		var b fake.Behavior
+		require.NoError(t, b.UnmarshalText([]byte(name)))
 		assert.Equal(t, name, b.String())
 	}
-	b, err := fakecontrol.ParseBehavior(" window=sliding, default-status=sold")
-	require.NoError(t, err)
+	var b fake.Behavior
+	require.NoError(t, b.UnmarshalText([]byte(" window=sliding, default-status=sold")))
 	assert.Equal(t, fake.Behavior{Window: fake.WindowSliding, DefaultStatus: petstore.PetStatusSold}, b)
 	for text, message := range map[string]string{
 		"": `there is no behaviour ""; the behaviours are default-status, retry-after, limit-body, order, ` +
@@ -147,17 +141,25 @@ func TestParseBehavior(t *testing.T) {
 		"removal":                     `removal is ""; it must be one of off, on`,
 		"window=fixed,window=sliding": `"window" is given twice`,
 	} {
-		_, err := fakecontrol.ParseBehavior(text)
-		assert.EqualError(t, err, message)
+		assert.EqualError(t, b.UnmarshalText([]byte(text)), message)
 	}
 }
 
-func TestParseNewPet(t *testing.T) {
-	p, err := fakecontrol.ParseNewPet([]byte(` {"name":"Rex","categoryId":7,"status":"sold"} `))
-	require.NoError(t, err)
-	assert.Equal(t, petstore.NewPet{Name: "Rex", CategoryID: 7, Status: "sold"}, p)
-	_, err = fakecontrol.ParseNewPet([]byte(`{"name":"Rex","categoryId":7,"breed":1}`))
-	assert.EqualError(t, err, `NewPet has no field "breed"`)
-	_, err = fakecontrol.ParseNewPet([]byte("[]"))
-	assert.EqualError(t, err, "the text is an array; it must be an object")
+func TestPlan_UnmarshalText(t *testing.T) {
+	for text, want := range map[string]fake.Plan{
+		"free": {PerMinute: 60, PerDay: 1_000}, "PRO": {PerMinute: 300, PerDay: 10_000}, // section 8.1
+		"Business": {PerMinute: 1_000, PerDay: 100_000}, "enterprise:0,7": {PerDay: 7},
+	} {
+		var p fake.Plan
+		require.NoError(t, p.UnmarshalText([]byte(text)))
+		assert.Equal(t, want, p)
+		assert.Equal(t, strings.ToLower(text), p.String())
+	}
+	for _, text := range []string{
+		"", "no-such-plan", "enterprise", "enterprise:", "enterprise:5", "enterprise:-1,5", "enterprise:1,x", "enterprise:1,2;",
+	} {
+		p := fake.PlanPro
+		require.ErrorContains(t, p.UnmarshalText([]byte(text)), "free, pro, business or enterprise:M,D", text)
+		assert.Equal(t, fake.PlanPro, p)
+	}
 }

@@ -20,7 +20,6 @@ type config struct {
 	faults   []Fault
 	handlers []patternHandler
 	clock    func() time.Time
-	start    time.Time // zero: that of clock
 	seed     uint64
 	banAfter int // further requests after a first 429; 0 is never
 	banFor   time.Duration
@@ -29,12 +28,18 @@ type config struct {
 	behavior Behavior
 	journal  int
 	latency  time.Duration
-	notify   func(seq int)
 }
 
 type keyPlan struct {
 	key  string
 	plan Plan
+}
+
+// WithAPIKey makes key the default key, in place of [DefaultAPIKey], which the server then does not
+// know. It panics if [petstore.NewClient] refuses the key.
+func WithAPIKey(key string) Option {
+	mustBeKey("WithAPIKey", key)
+	return func(c *config) { c.apiKey = key }
 }
 
 // WithKey makes the server accept one more API key, on a plan. It panics if [petstore.NewClient]
@@ -67,18 +72,11 @@ func WithFaults(faults ...Fault) Option {
 }
 
 // WithClock makes now the server's clock. now is called by many goroutines, with locks held, and
-// must not call the server. [Fault.Delay] and [WireDrip] wait in real time. WithClock panics if now
+// must not call the server. [Fault.Delay] and [Fault.Drip] wait in real time. WithClock panics if now
 // is nil.
 func WithClock(now func() time.Time) Option {
 	must(now != nil, "WithClock", "the clock is nil")
 	return func(c *config) { c.clock = now }
-}
-
-// WithTime makes the server's clock begin at t, and go on from there as [Server.SetTime] does. It
-// panics where SetTime does.
-func WithTime(t time.Time) Option {
-	mustBeTime("WithTime", t)
-	return func(c *config) { c.start = t }
 }
 
 // WithSeed seeds all random choices: [Fault.Chance] and [OrderShuffled]. Servers of one seed that

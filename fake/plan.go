@@ -2,44 +2,53 @@ package fake
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// Plan is what an API key may send (section 8.1). The zero Plan has no limits.
-type Plan struct {
-	// Name is what the message of a 429 calls the plan.
-	Name string
-	// PerMinute and PerDay are numbers of requests; 0 is unlimited.
-	PerMinute, PerDay int
-}
+// Plan is what an API key may send (section 8.1): numbers of requests, of which 0 is unlimited. An
+// Enterprise plan is a literal, such as Plan{PerMinute: 2_000}.
+type Plan struct{ PerMinute, PerDay int }
 
-// The plans of section 8.1. [Enterprise] makes the fourth.
+// The plans of section 8.1 that have a name of their own.
 var (
-	PlanFree     = Plan{"Free", 60, 1_000}
-	PlanPro      = Plan{"Pro", 300, 10_000}
-	PlanBusiness = Plan{"Business", 1_000, 100_000}
+	PlanFree     = Plan{60, 1_000}
+	PlanPro      = Plan{300, 10_000}
+	PlanBusiness = Plan{1_000, 100_000}
 )
 
-// namedPlans returns the plans whose names say everything.
-func namedPlans() []Plan { return []Plan{PlanFree, PlanPro, PlanBusiness} }
+// planNames are the names of the plans that a name says everything about.
+var planNames = map[Plan]string{PlanFree: "free", PlanPro: "pro", PlanBusiness: "business"}
 
-// Enterprise returns the Enterprise plan with custom limits, 0 for unlimited. A server refuses a
-// plan with negative limits.
-func Enterprise(perMinute, perDay int) Plan { return Plan{"Enterprise", perMinute, perDay} }
-
-// String returns the plan as the program petstore-fake reads it: free, pro, business, or
-// enterprise:M,D with the requests per minute and per day of any other plan.
+// String returns the plan as UnmarshalText reads it.
 func (p Plan) String() string {
-	if slices.Contains(namedPlans(), p) {
-		return strings.ToLower(p.Name)
+	if name, found := planNames[p]; found {
+		return name
 	}
 	return fmt.Sprintf("enterprise:%d,%d", p.PerMinute, p.PerDay)
+}
+
+// UnmarshalText reads free, pro, business or enterprise:M,D, in any case, where M and D are the
+// requests per minute and per day, 0 for unlimited.
+func (p *Plan) UnmarshalText(text []byte) error {
+	name := strings.ToLower(string(text))
+	for plan, known := range planNames {
+		if name == known {
+			*p = plan
+			return nil
+		}
+	}
+	var perMinute, perDay uint32
+	_, _ = fmt.Sscanf(name, "enterprise:%d,%d", &perMinute, &perDay)
+	if name != fmt.Sprintf("enterprise:%d,%d", perMinute, perDay) {
+		return fmt.Errorf("there is no plan %s; it is free, pro, business or enterprise:M,D: the requests"+
+			" per minute and per day, such as enterprise:2000,500000; 0 is unlimited", quote(string(text)))
+	}
+	*p = Plan{int(perMinute), int(perDay)}
+	return nil
 }
 
 // mustBePlan panics on a plan with a negative limit, which would be taken for no limit.
 func mustBePlan(where string, p Plan) {
 	must(p.PerMinute >= 0 && p.PerDay >= 0, where,
-		"plan %s allows %d requests per minute and %d per day; no limit is written 0",
-		quote(p.Name), p.PerMinute, p.PerDay)
+		"the plan allows %d requests per minute and %d per day; no limit is written 0", p.PerMinute, p.PerDay)
 }

@@ -17,6 +17,8 @@ import (
 type Request struct {
 	// Seq counts requests from 1, in the order in which they arrived completely.
 	Seq int
+	// Repeats is the Seq of the request that [Server.Repeat] sent again, 0 for a request of a client.
+	Repeats int
 	// Operation is the name of the operation (section 4), empty if the request fits none.
 	Operation string
 	// Key is the number of the API key it came with, 0 without a valid one. Keys count from 1 in
@@ -100,12 +102,31 @@ func redactCredential(v string) string {
 	return safetext.Mark
 }
 
-func first(requests []Request) (Request, bool) {
-	if len(requests) == 0 {
+// Request returns the request of the journal with that Seq, and false if there is none. It is the
+// caller's own.
+func (s *Server) Request(seq int) (Request, bool) {
+	found := s.read(func(j *journal) []*Request { return j.find(seq) })
+	if len(found) == 0 {
 		return Request{}, false
 	}
-	return requests[0], true
+	return found[0], true
 }
+
+// ClearRequests empties the journal and nothing else: [Request.Seq] counts on, and violations stay.
+func (s *Server) ClearRequests() { s.journal.clear() }
+
+// Arrived returns the number of requests that arrived since the server was made or reset, those that
+// the journal dropped included: the Seq of the last.
+func (s *Server) Arrived() int {
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
+	return s.journal.seq
+}
+
+// OnRequest makes the server call f twice for each request from now on, with its Seq: when it is in
+// the journal, and when its response is, before the client has it. f runs on the goroutine that
+// serves the request, which waits for it, and on several at a time. It may call the server.
+func (s *Server) OnRequest(f func(seq int)) { s.onRequest.Store(&f) }
 
 // RequestsOf is like [Server.Requests], for one operation, or for all if operation is empty. It
 // panics on an operation that does not exist.

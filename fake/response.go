@@ -35,35 +35,51 @@ func refusal(status int, format string, args ...any) response {
 	return response{
 		status:      status,
 		contentType: mediaJSON,
-		body:        encode(wireError{codeOf(status), message, status}),
+		body:        encode(errorJSON{codeOf(status), message, status}),
 		hint:        message,
 	}
 }
 
-func (a *response) set(key, value string) {
+// set sets a header of the response; without values it is not sent.
+func (a *response) set(key string, values ...string) {
 	if a.extra == nil {
 		a.extra = make(http.Header)
 	}
-	a.extra.Set(key, value)
+	a.extra[http.CanonicalHeaderKey(key)] = values
 }
 
 func (a *response) apply(f *Fault) {
 	a.fault, a.effect = *f, f.effect()
+	if f.Wire == WireLoginPage {
+		a.becomeLoginPage()
+	}
 	if f.Status != 0 {
 		a.status = f.Status
 	}
-	if f.Status != 0 || !f.Wire.shows() {
+	if !f.changes() {
 		a.hint = "injected " + f.String()
 	}
-	if f.Status >= http.StatusBadRequest {
+	if f.Status >= http.StatusBadRequest && f.Wire != WireLoginPage {
 		a.contentType = mediaJSON
-		a.body = encode(wireError{cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint), f.Status})
+		a.body = encode(errorJSON{cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint), f.Status})
 	}
 	if f.Body != nil {
 		a.body, a.contentType = f.Body, cmp.Or(a.contentType, mediaJSON)
 	}
 	if f.RetryAfter != "" {
 		a.set("Retry-After", f.RetryAfter)
+	}
+}
+
+// becomeLoginPage puts a page of a proxy in place of the response. A proxy sends no quota.
+func (a *response) becomeLoginPage() {
+	a.status, a.contentType, a.extra = http.StatusOK, "text/html; charset=utf-8", nil
+	a.body = []byte("<!DOCTYPE html>\n<title>Log in</title>\n<form method=post><input name=user></form>\n")
+	for _, name := range []string{service.HeaderLimit, service.HeaderRemaining, service.HeaderReset} {
+		a.set(name)
+	}
+	if a.fault.Status/100 == 3 {
+		a.set("Location", "http://login.example/")
 	}
 }
 
@@ -143,27 +159,32 @@ func (a *response) deliver(w http.ResponseWriter, x *exchange) {
 	}
 	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.status)
-	if a.fault.Wire == WireDrip {
+	if a.fault.Drip > 0 {
 		a.drip(w, x)
-		return
+	} else {
+		_, _ = w.Write(a.body) // the client may be gone
 	}
-	_, _ = w.Write(a.body) // the client may be gone
 	if a.fault.Wire == WireTruncate {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
 }
 
+// drip sends the body in pieces, with the same pause before each.
 func (a *response) drip(w http.ResponseWriter, x *exchange) {
-	flush := http.NewResponseController(w).Flush
-	for i := range a.body {
-		_ = flush()
-		if x.pause(dripPause) != nil {
+	pieces := min(len(a.body), 100)
+	sent := 0
+	for i := range pieces {
+		_ = http.NewResponseController(w).Flush()
+		end := a.fault.Drip * time.Duration(i+1) / time.Duration(pieces)
+		if x.pause(end-a.fault.Drip*time.Duration(i)/time.Duration(pieces)) != nil {
 			panic(http.ErrAbortHandler)
 		}
-		if i == len(a.body)-1 {
+		if i == pieces-1 && a.fault.Wire != WireTruncate {
 			x.delivered()
 		}
-		_, _ = w.Write(a.body[i : i+1])
+		to := len(a.body) * (i + 1) / pieces
+		_, _ = w.Write(a.body[sent:to])
+		sent = to
 	}
 }

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,24 +24,28 @@ type exchange struct {
 	body    []byte
 	bodyErr error
 	entry   *Request // nil until it has arrived whole
+	repeat  *repeat  // nil for a request of a client
 }
 
 // ServeHTTP serves a request to a path below /v1, for a server of the caller's own. A fault that
 // breaks the connection takes it over if w can be hijacked (see [http.ResponseController]), and
 // otherwise panics with [http.ErrAbortHandler], as handlers do.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.turnAway(r) != nil {
+	if s.refuseDial(r) != nil {
 		reset(w)
 		return
 	}
-	s.serve(w, r)
+	s.serve(w, r, nil)
 }
 
 // serve serves a request that no WireRefuse keeps away.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	x := s.newExchange(r)
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, rep *repeat) {
+	x := s.newExchange(r, rep)
 	var a response
 	leak := "a request was still in progress: " + x.method + " " + r.URL.Path // a query may hold a key
+	if rep != nil {
+		leak = "" // no client waits for it
+	}
 	if s.inflight.enter(x, &part{busy: true, leak: leak}) {
 		defer s.inflight.leave(x)
 		a = x.respond()
@@ -48,6 +53,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		a = refusal(http.StatusServiceUnavailable, "%v", closedError{})
 	}
 	x.send(w, &a)
+}
+
+// newExchange reads the parts of a request that come before its body.
+func (s *Server) newExchange(r *http.Request, rep *repeat) *exchange {
+	x := &exchange{srv: s, req: r, repeat: rep, arrived: s.Now()}
+	x.method = cmp.Or(r.Method, http.MethodGet) // as net/http has it for clients
+	x.route = s.findRoute(x.method, r)
+	x.authenticate()
+	return x
 }
 
 // respond returns the response to a request. A panic in Match or in a handler becomes a response

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// DefaultAPIKey is the key every [Server] accepts from the start, on [PlanBusiness] unless
-// [WithPlan] says otherwise. [Server.APIKey] returns it.
+// DefaultAPIKey is the key that a [Server] accepts from the start unless [WithAPIKey] replaces it,
+// on [PlanBusiness] unless [WithPlan] says otherwise.
 const DefaultAPIKey = "fake-api-key"
 
 // Server is the Pet Store Service in memory. It has three entry points, which share the same
@@ -31,6 +31,8 @@ type Server struct {
 	faults    faultList
 	journal   journal
 	inflight  inflight
+	repeats   atomic.Int64
+	onRequest atomic.Pointer[func(seq int)]
 	mux       *http.ServeMux // of WithHandler
 	loopback  func() string  // opens the port at its first call, and returns its URL
 	closing   sync.Once
@@ -58,37 +60,18 @@ func NewServer(opts ...Option) *Server {
 	for _, h := range s.config.handlers {
 		handle(s.mux, h.pattern, h.handler)
 	}
-	s.restart()
+	s.Reset()
 	return s
 }
 
-// restart puts everything back to where NewServer left it.
-func (s *Server) restart() {
-	s.offset.Store(0)
-	if !s.config.start.IsZero() {
-		s.SetTime(s.config.start)
-	}
-	s.latency.Store(int64(s.config.latency))
-	s.keys.restart(append([]keyPlan{{s.config.apiKey, s.config.plan}}, s.config.keys...))
-	s.begin()
-}
-
-// Reset starts afresh: the pets of [WithPets] and the faults of [WithFaults] and no others, ids
-// from 1 again, an empty journal, no violations, unused windows, no bans. Keys, their plans, the
-// latency and the clock stay as they are. An injection that Reset takes away counts as removed.
+// Reset puts everything back to where NewServer left it: the keys, plans, pets and faults of the
+// options and no others, ids from 1 again, an empty journal, no violations, unused windows, no bans,
+// the latency and the clock. Entry points and connections stay open. An injection that Reset takes
+// away counts as removed.
 func (s *Server) Reset() {
-	for _, key := range s.keys.known() {
-		if k := s.keys.lookup(key); k != nil { // nil after a Restart
-			k.mu.Lock()
-			k.use = s.keys.unused
-			k.mu.Unlock()
-		}
-	}
-	s.begin()
-}
-
-// begin puts everything that Reset puts back into its first state.
-func (s *Server) begin() {
+	s.offset.Store(0)
+	s.latency.Store(int64(s.config.latency))
+	s.keys.reset(append([]keyPlan{{s.config.apiKey, s.config.plan}}, s.config.keys...))
 	s.faults.reset(s.config.seed)
 	s.journal.reset(s.config.journal)
 	s.catalogue.reset(s.config.seed)

@@ -56,6 +56,9 @@ func (w *window) add(sec int64) {
 	w.ticks = append(w.ticks, tick{sec, 1})
 }
 
+// set makes the window count n requests, as if they came at sec. It is called after roll.
+func (w *window) set(n int, sec int64) { w.count, w.ticks = n, []tick{{w.begin(sec), n}} }
+
 // reset returns when the window allows another request: when its oldest requests drop out, or, if
 // the limit was lowered, when enough have dropped out. An unused window ends a span after its
 // beginning. It is called after roll.

@@ -4,23 +4,20 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"syscall"
-	"time"
 
 	"github.com/petstore/petstore-go/internal/link"
 )
 
-// Wire is something that happens to the connection, as part of a [Fault]. What a client observes is
-// the same through every entry point, with the exceptions named below.
+// Wire is something that happens on the way between client and service, as part of a [Fault]. Empty:
+// nothing. What a client observes is the same through every entry point, with the exceptions named
+// below.
 type Wire string
 
 // The values of Wire. net/http silently repeats a GET if a connection that it used before breaks
 // without a response. Therefore the server sends an interim response, 100 Continue, before it
 // resets or closes a socket: a client that keeps its connections then sees the failure, too.
 const (
-	// WireNone leaves the connection alone, as an empty Wire does.
-	WireNone Wire = "none"
 	// WireReset resets the connection instead of answering; errors match syscall.ECONNRESET.
 	WireReset Wire = "reset"
 	// WireClose closes the connection instead of answering: io.EOF, on a socket
@@ -32,8 +29,10 @@ const (
 	WireGarbage Wire = "garbage"
 	// WireStall sends nothing until the client gives up.
 	WireStall Wire = "stall"
-	// WireDrip sends a byte of the body every 100 ms.
-	WireDrip Wire = "drip"
+	// WireLoginPage sends a page of HTML in place of the response, as a proxy does for those who have
+	// not logged in: with the status 200, or that of the fault, and with a Location if that is 3xx.
+	// The service does not see the request, so the page has no rate limit headers.
+	WireLoginPage Wire = "login-page"
 	// WireRefuse refuses the connection, so that nothing reaches the server: no count, no entry in
 	// the journal; errors match syscall.ECONNREFUSED. Match sees the request without its body.
 	// Through URL and ServeHTTP the connection exists already, so that it is reset in place of a
@@ -43,43 +42,43 @@ const (
 
 type wireRow struct {
 	wire     Wire
-	effect   string                    // in words; empty: the client has all of the response at once
+	effect   string                    // in words
 	breakOff func(http.ResponseWriter) // ends the connection; nil if the client sees a response, or a part of it
 }
 
 // wireRows has a row for each constant: what else has a list of them is compared with this one.
 func wireRows() []wireRow {
 	return []wireRow{
-		{WireNone, "", nil},
 		{WireReset, "connection reset", reset},
 		{WireClose, "connection closed without a response", hangUp},
 		{WireTruncate, "body cut off after its first half", nil},
 		{WireGarbage, "bytes that are not HTTP", sendGarbage},
 		{WireStall, "no response until the client gives up", reset},
-		{WireDrip, "a byte of the body every " + dripPause.String(), nil},
+		{WireLoginPage, "a login page", nil},
 		{WireRefuse, "connection refused", reset},
 	}
 }
 
-func wires() (list []Wire) {
+// Values returns all values of Wire but the empty one.
+func (Wire) Values() (list []Wire) {
 	for _, row := range wireRows() {
 		list = append(list, row.wire)
 	}
 	return list
 }
 
-// row returns the row of a wire, that of WireNone for an empty one.
-func (w Wire) row() wireRow {
-	rows := wireRows()
-	i := slices.IndexFunc(rows, func(row wireRow) bool { return row.wire == w })
-	return rows[max(i, 0)]
+// row returns the row of a wire, an empty one for none.
+func (w Wire) row() (found wireRow) {
+	for _, row := range wireRows() {
+		if row.wire == w {
+			return row
+		}
+	}
+	return found
 }
 
 // shows reports whether the client gets to see the response, or a part of it.
 func (w Wire) shows() bool { return w.row().breakOff == nil }
-
-// dripPause is the time between two bytes of WireDrip.
-const dripPause = 100 * time.Millisecond
 
 // interim is a response that net/http clients read and pass over.
 const interim = "HTTP/1.1 100 Continue\r\n\r\n"

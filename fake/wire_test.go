@@ -16,7 +16,6 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestFaultWire(t *testing.T) {
@@ -31,9 +30,9 @@ func TestFaultWire(t *testing.T) {
 				assert.ErrorContains(t, err, "malformed HTTP response")
 			},
 		}
-		for _, wire := range fakecontrol.Wires()[1:] {
+		for _, wire := range fake.Wire("").Values() {
 			check := checks[wire]
-			if wire == fake.WireStall || wire == fake.WireDrip || wire == fake.WireRefuse {
+			if wire == fake.WireStall || wire == fake.WireLoginPage || wire == fake.WireRefuse {
 				continue // which have tests of their own below
 			}
 			require.NotNil(t, check, "%v has no check", wire)
@@ -95,8 +94,8 @@ func TestFaultWire(t *testing.T) {
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		assert.Equal(t, 500, d.list(t).status)
 	})
-	inBubble(t, "a drip sends a byte every 100 ms", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		srv.Inject(fake.Fault{Wire: fake.WireDrip, Body: []byte("0123456789")})
+	inBubble(t, "a body that drips ends after its time", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		srv.Inject(fake.Fault{Drip: time.Second, Body: []byte("0123456789")})
 		start := time.Now()
 		assert.Equal(t, "0123456789", d.list(t).body)
 		assert.Equal(t, time.Second, time.Since(start))

@@ -195,7 +195,7 @@ func TestWaitIsAnEventOnTheSpanOfTheCall(t *testing.T) {
 
 func TestRequestSpanLastsUntilTheResponseHasBeenRead(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
-		s.server.Inject(fake.Fault{Wire: fake.WireDrip}) // a byte each 100 ms
+		s.server.Inject(fake.Fault{Drip: 5 * time.Second})
 		s.list(s.client)
 		request := s.ended()[0]
 		assert.Greater(t, lasted(request), 3*time.Second)

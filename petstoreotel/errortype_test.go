@@ -43,7 +43,7 @@ func TestErrorType(t *testing.T) {
 		{"attempt timed out", fake.Fault{Wire: fake.WireStall}, 0, "timeout", "timeout"},
 		{"deadline passed", fake.Fault{Wire: fake.WireStall}, time.Second, "timeout", "timeout"},
 		{"canceled", fake.Fault{Wire: fake.WireStall}, 0, "canceled", "canceled"},
-		{"canceled in the body", fake.Fault{Wire: fake.WireDrip}, 0, "canceled", "canceled"},
+		{"canceled in the body", fake.Fault{Drip: time.Minute}, 0, "canceled", "canceled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			recorded(t, func(t *testing.T, s *harness) {

@@ -47,7 +47,7 @@ func TestEachPropagatorSendsItsOwn(t *testing.T) {
 func TestNewChangesNoOutcome(t *testing.T) {
 	faults := []fake.Fault{{}, {Status: 503}, {Status: 429, RetryAfter: "2"}, {Status: 404}}
 	for _, wire := range []fake.Wire{
-		fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage, fake.WireStall, fake.WireDrip, fake.WireRefuse,
+		fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage, fake.WireStall, fake.WireLoginPage, fake.WireRefuse,
 	} {
 		faults = append(faults, fake.Fault{Wire: wire}, fake.Fault{Wire: wire, Times: fake.Forever})
 	}

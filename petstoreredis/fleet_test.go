@@ -69,7 +69,7 @@ type fleet struct {
 
 func newFleet(t *testing.T, r row, windows int) *fleet {
 	t.Helper()
-	return &fleet{T: t, row: r, windows: windows, service: fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(r.limit, 0)),
+	return &fleet{T: t, row: r, windows: windows, service: fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: r.limit}),
 		fake.WithBan(5, time.Hour), fake.WithBehavior(fake.Behavior{Window: r.window}), fake.WithJournal(100_000))}
 }
 

@@ -468,7 +468,7 @@ func TestLimiterAcquire_junkInRedisIsBegunAfresh(t *testing.T) {
 
 func TestLimiterAcquire_aFleetUsesUpTheDayWithoutOne429(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
-		service := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 100)), fake.WithLatency(100*time.Millisecond))
+		service := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 60, PerDay: 100}), fake.WithLatency(100*time.Millisecond))
 		var group sync.WaitGroup
 		for range 8 {
 			l := r.process(t)

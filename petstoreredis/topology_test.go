@@ -79,7 +79,7 @@ func useUp(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
 	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key")
 	require.NoError(t, err)
-	service := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(5, 0)))
+	service := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 5}))
 	client := service.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(0))
 	for range 5 {
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})

@@ -98,5 +98,5 @@ func away(responses int) func(f *fleet) {
 // newService returns a service with a limit per minute, which bans keys.
 func newService(t *testing.T, limit int) *fake.Server {
 	t.Helper()
-	return fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(limit, 0)), fake.WithBan(5, time.Hour))
+	return fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: limit}), fake.WithBan(5, time.Hour))
 }

@@ -27,7 +27,7 @@ type cell struct {
 // of the larger plan.
 func grid(k condition, seed uint64, work func(*run)) []cell {
 	var cells []cell
-	for _, window := range []fake.Window{fake.WindowFixed, fake.WindowAligned, fake.WindowSliding} {
+	for _, window := range []fake.Window{"", fake.WindowAligned, fake.WindowSliding} {
 		for _, perMinute := range []int{60, 300, 1_000} {
 			c := cell{condition: k, window: window, perMinute: perMinute, seed: seed, work: work}
 			c.items = perMinute * 9 / 2
@@ -47,7 +47,7 @@ const (
 
 // String names the cell, for -run and for the lists of this package.
 func (c cell) String() string {
-	name := fmt.Sprintf("%s_%s_%d", c.name, cmp.Or(c.window, fake.WindowFixed), c.perMinute)
+	name := fmt.Sprintf("%s_%s_%d", c.name, cmp.Or(c.window, "fixed"), c.perMinute)
 	if c.programs > 0 {
 		return fmt.Sprintf("%s_%d%%_%d", name, c.percent, c.programs)
 	}

@@ -49,7 +49,7 @@ type result struct {
 // runCell does the calls of a cell. It must be called in a synctest bubble.
 func runCell(c cell, told bool) result {
 	server := fake.NewServer(
-		fake.WithPlan(fake.Enterprise(c.perMinute, c.perDay())),
+		fake.WithPlan(fake.Plan{PerMinute: c.perMinute, PerDay: c.perDay()}),
 		fake.WithBan(cmp.Or(c.banAfter, 5), 5*time.Minute),
 		fake.WithBehavior(fake.Behavior{Window: c.window, RetryAfter: c.retryAfter}),
 		fake.WithClock(func() time.Time { return time.Now().Add(c.skew) }),
@@ -58,7 +58,7 @@ func runCell(c cell, told bool) result {
 	defer server.Close()
 	pause(c.phase())
 	if c.planChange > 0 {
-		change := func() { server.SetPlan(server.APIKey(), fake.Enterprise(c.laterPlan(), 0)) }
+		change := func() { server.SetPlan(server.APIKey(), fake.Plan{PerMinute: c.laterPlan()}) }
 		defer time.AfterFunc(c.planChange, change).Stop()
 	}
 	r := &run{

@@ -92,7 +92,7 @@ func TestAdminRoutes(t *testing.T) {
 			GET /_fake/har => 200 ^{"log":{"creator":{"name":"petstore-fake","version":"[^"]+"},"entries":\[{"cache":{},"comment":"","request":{"bodySize":\d+,"cookies":\[\],"headers":\[{"name":"Authorization",.*\],"headersSize":-1,"httpVersion":"HTTP/1.1","method":"POST","postData":{"mimeType":"application/json","text":"{.*}"},"queryString":\[\],"url":"http://127.0.0.1:4010/v1/pets"},"response":{"bodySize":\d+,"content":{"mimeType":"application/json","size":\d+,"text":"{.*}"},"cookies":\[\],"headers":\[{.*}\],"headersSize":-1,"httpVersion":"HTTP/1.1","redirectURL":"","status":201,"statusText":"Created"},"startedDateTime":"2.*Z","time":\d.*,"timings":{"receive":0,"send":0,"wait":\d.*}}.*\],"version":"1.2"}}
 			GET /_fake/ => 200 "baseUrl":"http://127.0.0.1:4010/v1
 			GET /v1/pets?page=2 => 200
-			GET /_fake/violations => 200 ^{"violations":\[{.*,"rule":"unknown-parameter","section":"4","seq":3}\]}`,
+			GET /_fake/violations => 200 ^{"violations":\[{.*,"rule":"unknown-name","section":"4","seq":3}\]}`,
 		},
 		"the journal is filtered and cleared": {nil, `
 			GET /v1/pets => 200

@@ -18,7 +18,7 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
@@ -113,10 +113,10 @@ func TestDocumentation(t *testing.T) {
 	for _, o := range new(settings).options() {
 		flags = append(flags, "-"+o.name)
 	}
-	for _, wire := range fakecontrol.Wires()[1:] {
+	for _, wire := range fake.Wire("").Values() {
 		wires = append(wires, string(wire))
 	}
-	plans, _, _ := strings.Cut(fakecontrol.PlanNames(), " or ")
+	plans, _, _ := strings.Cut(spec.PlanNames, " or ")
 	for _, c := range []struct {
 		after, until string
 		words        []string
@@ -133,14 +133,14 @@ func TestDocumentation(t *testing.T) {
 		}
 	}
 	t.Run("names every behaviour with its choices", func(t *testing.T) {
-		_, err := fakecontrol.ParseBehavior("=")
+		_, err := spec.ParseText[fake.Behavior]("=")
 		require.Error(t, err)
 		_, names, _ := strings.Cut(err.Error(), "the behaviours are ")
 		for name := range strings.SplitSeq(names, ", ") {
 			found := regexp.MustCompile(`(?m)^//\t` + name + ` +(.*)$`).FindStringSubmatch(documentation)
 			require.NotNil(t, found, name)
 			for choice := range strings.SplitSeq(found[1], ", ") {
-				_, err := fakecontrol.ParseBehavior(name + "=" + choice)
+				_, err := spec.ParseText[fake.Behavior](name + "=" + choice)
 				assert.NoError(t, err)
 			}
 		}

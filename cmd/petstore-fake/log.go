@@ -6,11 +6,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
@@ -23,11 +24,11 @@ const (
 // requestLog writes a line for each request of the service. No key is in it.
 type requestLog struct {
 	logger *slog.Logger
-	srv    *fakecontrol.Server
+	srv    *fake.Server
 }
 
 // withLog returns the service with a log in a format, "" for none.
-func withLog(srv *fakecontrol.Server, w io.Writer, format string) http.Handler {
+func withLog(srv *fake.Server, w io.Writer, format string) http.Handler {
 	switch format {
 	case logText:
 		return requestLog{slog.New(slog.NewTextHandler(w, nil)), srv}
@@ -44,7 +45,7 @@ func (l requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o, begun := &observer{ResponseWriter: w}, time.Now()
 	defer func() { // the fake panics to break a connection
 		l.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
-			slog.String("method", l.srv.Redact(r.Method)),
+			slog.String("method", safetext.Redact(r.Method, l.srv.Keys()...)),
 			slog.String("path", l.path(r.URL, token)),
 			slog.Int("status", o.status),
 			slog.Float64("duration_ms", float64(time.Since(begun))/float64(time.Millisecond)),
@@ -59,8 +60,8 @@ func (l requestLog) key(token string) any {
 	if token == "" {
 		return "none"
 	}
-	if id := l.srv.KeyNumber(token); id > 0 {
-		return id
+	if i := slices.Index(l.srv.Keys(), token); i >= 0 {
+		return i + 1
 	}
 	return "unknown"
 }
@@ -81,7 +82,7 @@ func (l requestLog) path(u *url.URL, token string) string {
 	if len(query) > 0 {
 		text += "?" + query.Encode()
 	}
-	return safetext.Redact(l.srv.Redact(text), token)
+	return safetext.Redact(safetext.Redact(text, l.srv.Keys()...), token)
 }
 
 // observer is a ResponseWriter that records the status, which the fake always writes.

@@ -262,7 +262,7 @@ func TestStrict(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, exitFailed, r.stop())
-		assert.Contains(t, r.output.String(), "violation of unknown-field by request 1 (section 2): ")
+		assert.Contains(t, r.output.String(), "violation of unknown-name by request 1 (section 2): ")
 		assert.Contains(t, r.output.String(), "violation of zero-category by request 1 ")
 		assert.Contains(t, r.output.String(), "-strict: violations by the clients: 2")
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // grace is how long open requests may take after a signal: half of the 10 s after which docker stop
@@ -50,7 +49,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 
 // instance is the fake with its admin routes and its log: the program without a port.
 type instance struct {
-	srv     *fakecontrol.Server
+	srv     *fake.Server
 	service http.Handler // the fake with its log
 	admin   *adminapi.API
 }
@@ -64,16 +63,17 @@ var document []byte
 // newInstance returns an instance with some settings.
 func newInstance(s settings, stderr io.Writer) *instance {
 	i := &instance{}
-	i.srv = fakecontrol.New(s.keys[0].Key, func(int) { i.admin.Page().Changed() }, s.fakeOptions()...)
+	i.srv = fake.NewServer(s.fakeOptions()...)
 	i.service = withLog(i.srv, stderr, s.log)
 	i.admin = adminapi.New(i.srv, document, s.public, s.names)
+	i.srv.OnRequest(func(int) { i.admin.Page().Changed() })
 	return i
 }
 
 // fakeOptions returns the settings as options of the fake. All of them are options, so that a
 // restart of the fake puts everything back.
 func (s *settings) fakeOptions() []fake.Option {
-	opts := []fake.Option{fake.WithPlan(*s.keys[0].Plan), fake.WithPets(s.pets...), fake.WithFaults(s.faults...)}
+	opts := []fake.Option{fake.WithAPIKey(s.keys[0].Key), fake.WithPlan(*s.keys[0].Plan), fake.WithPets(s.pets...), fake.WithFaults(s.faults...)}
 	opts = append(opts, s.others...)
 	for _, k := range s.keys[1:] {
 		opts = append(opts, fake.WithKey(k.Key, *k.Plan))

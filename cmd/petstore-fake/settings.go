@@ -19,7 +19,6 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // defaultAddr is the address of a program without -addr.
@@ -55,13 +54,13 @@ func (s *settings) options() []option {
 		{"addr", reading(parseAddress, func(a address) { s.addr = a }), false},
 		{"public", s.setPublic, true},
 		{"key", reading(spec.ParseKeys, func(keys []spec.Key) { s.keys = append(s.keys, keys...) }), false},
-		{"plan", reading(fakecontrol.ParsePlan, func(p fake.Plan) { s.plan = p }), false},
+		{"plan", reading(spec.ParseText[fake.Plan], func(p fake.Plan) { s.plan = p }), false},
 		{"minute", reading(parseMinute, func(d time.Duration) { other(fake.WithMinute(d)) }), false},
 		{"ban", reading(parseBan, other), false},
-		{"clock", reading(spec.ParseTime, func(t time.Time) { other(fake.WithTime(t)) }), false},
+		{"clock", reading(spec.ParseTime, func(t time.Time) { other(clockFrom(t)) }), false},
 		{"seed", reading(readSeed, func(pets []petstore.NewPet) { s.pets = pets }), false},
 		{"fault", reading(spec.ParseFaults, func(f []fake.Fault) { s.faults = append(s.faults, f...) }), false},
-		{"variant", reading(fakecontrol.ParseBehavior, func(b fake.Behavior) { other(fake.WithBehavior(b)) }), false},
+		{"variant", reading(spec.ParseText[fake.Behavior], func(b fake.Behavior) { other(fake.WithBehavior(b)) }), false},
 		{"random-seed", reading(parseNumber, func(n uint64) { other(fake.WithSeed(n)) }), false},
 		{"strict", reading(spec.ParseBool, func(on bool) { s.strict = on }), true},
 		{"log", reading(parseLog, func(format string) { s.log = format }), false},
@@ -191,6 +190,12 @@ func (s *settings) setPublic(v string) error {
 	}
 	s.public, s.names = true, slices.Clip(names)
 	return nil
+}
+
+// clockFrom returns the option of a clock that begins at t.
+func clockFrom(t time.Time) fake.Option {
+	ahead := time.Until(t)
+	return fake.WithClock(func() time.Time { return time.Now().Add(ahead) })
 }
 
 // parseMinute reads the length of a window.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func writeFile(t *testing.T, text string) string {
@@ -112,7 +111,7 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"clock", "1960-01-01T00:00:00Z", "1970"},
 		{"random-seed", "-1", "whole number"},
 		{"strict", "very", "neither true nor false"},
-		{"plan", "no-such-plan", fakecontrol.PlanNames()},
+		{"plan", "no-such-plan", spec.PlanNames},
 		{"seed", "no-such-file.json", "no-such-file.json"},
 		{"seed", seed(""), "pets.json: it is not JSON: unexpected EOF, at byte 0"},
 		{"seed", seed("[\n  {\"name\": oops}\n]"), "pets.json: it is not JSON: "},

@@ -68,7 +68,7 @@ func TestAlerts(t *testing.T) {
 		"no wait":   {each: twice, options: []petstore.Option{petstore.WithMaxWait(0)}, want: "PetstoreWaitsGivenUp"},
 
 		"a ban":            {fault: &fake.Fault{Status: 429, RetryAfter: "1800", Times: 1}, want: "PetstoreKeyBanned"},
-		"a day used up":    {plan: fake.Enterprise(60, 200), want: "PetstoreDayUsedUp"},
+		"a day used up":    {plan: fake.Plan{PerMinute: 60, PerDay: 200}, want: "PetstoreDayUsedUp"},
 		"a queue":          {each: time.Minute / 63, want: "PetstoreCallsWait"},
 		"twice the plan":   {each: twice, want: "PetstoreCallsWait PetstoreWaitsGivenUp"},
 		"429s":             {fault: &fake.Fault{Status: 429, RetryAfter: "1", Chance: 0.05}, want: "PetstoreRateLimited"},

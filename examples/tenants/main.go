@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	server := fake.NewServer(fake.WithKey("key-of-the-zoo", fake.Enterprise(1, 0)),
+	server := fake.NewServer(fake.WithKey("key-of-the-zoo", fake.Plan{PerMinute: 1}),
 		fake.WithKey("key-of-the-farm", fake.PlanPro))
 	defer server.Close()
 	if err := run(context.Background(), server.Client()); err != nil {

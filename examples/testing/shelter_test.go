@@ -41,7 +41,7 @@ func TestAvailable_duringAnOutage(t *testing.T) {
 // The client waits a minute for the rate limit; in the bubble this takes no time.
 func TestAvailable_waitsForTheNextMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)), fake.WithStrict())
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 3}), fake.WithStrict())
 		shelter, start := Shelter{server.Client()}, time.Now()
 		for range 4 {
 			_, err := shelter.Available(t.Context())
@@ -65,7 +65,7 @@ func TestAdmit_unknownOutcome(t *testing.T) {
 
 // Each customer of a program with many keys has a budget of its own.
 func TestAvailable_forTwoCustomers(t *testing.T) {
-	server := fake.NewTestServer(t, fake.WithKey("key-of-the-zoo", fake.Enterprise(3, 0)))
+	server := fake.NewTestServer(t, fake.WithKey("key-of-the-zoo", fake.Plan{PerMinute: 3}))
 	for _, key := range []string{"key-of-the-zoo", server.APIKey()} {
 		_, err := Shelter{server.ClientFor(key)}.Available(t.Context())
 		require.NoError(t, err)

@@ -96,7 +96,7 @@ func refuse(ctx context.Context, w http.ResponseWriter, logger *slog.Logger, err
 }
 
 func main() {
-	server := fake.NewServer(fake.WithPlan(fake.Enterprise(2, 0))) // two requests a minute
+	server := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 2})) // two requests a minute
 	defer server.Close()
 	client := server.Client()
 	routes := visitors(client, slog.New(slog.NewTextHandler(os.Stderr, nil)))

@@ -325,7 +325,7 @@ func endless() breakage {
 }
 
 // plan is large enough for a run, and small enough to be used up.
-var plan = fake.Enterprise(90, 0)
+var plan = fake.Plan{PerMinute: 90}
 
 // The clauses of a broken rule must fail with an empty catalogue or with a full one, and no other
 // clause may fail.

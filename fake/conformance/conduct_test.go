@@ -39,7 +39,7 @@ func TestRunConduct(t *testing.T) {
 		failed, _ := s.checkAll()
 		assert.Empty(t, failed)
 		assert.Zero(t, srv.Usage(srv.APIKey()).Limited, "a 429 was provoked")
-	}, fake.WithPlan(fake.Enterprise(10, 0)))
+	}, fake.WithPlan(fake.Plan{PerMinute: 10}))
 	test("waits if others use up the quota", func(t *testing.T, srv *fake.Server, s *session) {
 		srv.Inject(fake.Fault{Skip: 7, Status: http.StatusTooManyRequests, RetryAfter: "20"})
 		begun := time.Now()
@@ -86,7 +86,7 @@ func TestRunConduct(t *testing.T) {
 		require.ErrorContains(t, s.stopped, "the quota is used up")
 		assert.Zero(t, srv.Usage(srv.APIKey()).Limited)
 		assert.Equal(t, 12-spare, srv.Usage(srv.APIKey()).Day)
-	}, fake.WithPlan(fake.Enterprise(100, 12)))
+	}, fake.WithPlan(fake.Plan{PerMinute: 100, PerDay: 12}))
 	test("sends two requests to a service that is down", func(t *testing.T, srv *fake.Server, s *session) {
 		injected := srv.Inject(fake.Fault{Wire: fake.WireReset, Times: fake.Forever})
 		failed, skipped := s.checkAll()

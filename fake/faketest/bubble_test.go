@@ -30,7 +30,7 @@ func TestBubble(t *testing.T) {
 		}
 		assert.Equal(t, 2*time.Minute, time.Since(start).Truncate(time.Minute))
 		s.AssertNoLimited(t)
-	}, fake.WithPlan(fake.Enterprise(1, 0)))
+	}, fake.WithPlan(fake.Plan{PerMinute: 1}))
 	_, err := used.Client().ListPets(t.Context(), petstore.ListPetsParams{})
 	require.ErrorIs(t, err, petstore.ErrNotSent, "the server is closed")
 }

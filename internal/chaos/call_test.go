@@ -13,7 +13,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // call is one call, as it was drawn, with its result.
@@ -233,9 +232,9 @@ func kinds() []*kind {
 	for _, status := range []int{408, 500, 502, 503, 504} {
 		all = append(all, beforeAndAfter(fmt.Sprint(status), fake.Fault{Status: status})...)
 	}
-	for _, wire := range fakecontrol.Wires()[1:] {
+	for _, wire := range fake.Wire("").Values() {
 		for _, k := range beforeAndAfter(string(wire), fake.Fault{Wire: wire}) {
-			k.whole = wire == fake.WireDrip
+			k.whole = wire == fake.WireLoginPage
 			all = append(all, k)
 		}
 	}

@@ -10,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petstore/petstore-go/fake"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 const (
@@ -103,7 +102,8 @@ func (f *figures) add(r *report) {
 func (f *figures) assertDone(t *testing.T, oneIn int) {
 	t.Helper()
 	done := 0
-	for _, operation := range fakecontrol.Operations() {
+	for _, o := range fake.Operations() {
+		operation := o.Name
 		assert.Positive(t, f.outcomes[operation+" done"], "calls of %s that succeeded", operation)
 		done += f.outcomes[operation+" done"]
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // report has the figures and findings of a scenario.
@@ -126,7 +125,7 @@ func (r *report) checkConduct(srv *fake.Server, journal []fake.Request) {
 		}
 	}
 	for _, v := range srv.Violations() {
-		q, _ := fakecontrol.Of(srv).Request(v.Seq)
+		q, _ := srv.Request(v.Seq)
 		switch {
 		case v.Rule == fake.RuleDeprecated:
 		case v.Rule == fake.RuleEarlyRetry && (answered[q.Time] || again[q.Seq]):

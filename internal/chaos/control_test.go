@@ -74,7 +74,7 @@ func TestChaosFindsWrongClients(t *testing.T) {
 func TestChaosFindsClientsThatIgnoreTheLimit(t *testing.T) {
 	t.Parallel()
 	find(t, changes(blind), []string{string(fake.RuleEarlyRetry), string(fake.RuleBanProvoked), "limit", "sent too early"},
-		func(w *scenario) { w.plan, w.changes = fake.Enterprise(10, 0), nil })
+		func(w *scenario) { w.plan, w.changes = fake.Plan{PerMinute: 10}, nil })
 }
 
 // find runs scenarios until the checks have found that a client breaks the rules. A single scenario

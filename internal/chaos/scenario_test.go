@@ -62,15 +62,15 @@ func draw(seed uint64, d entryPoint, n int) *scenario {
 
 func (w *scenario) drawService(r *rand.Rand, callers int) {
 	plan := func() fake.Plan {
-		return fake.Enterprise(pick(r, 60, 300, 1000, 1000, 0), pick(r, 0, 0, 0, 1000))
+		return fake.Plan{PerMinute: pick(r, 60, 300, 1000, 1000, 0), PerDay: pick(r, 0, 0, 0, 1000)}
 	}
 	w.plan = plan()
 	w.behavior = fake.Behavior{
-		RetryAfter:    pick(r, fake.RetryAfterSeconds, fake.RetryAfterDate, fake.RetryAfterAbsent),
-		LimitBody:     pick(r, fake.BodyError, fake.BodyEmpty, fake.BodyHTML),
+		RetryAfter:    pick(r, "", fake.RetryAfterDate, fake.RetryAfterAbsent),
+		LimitBody:     pick(r, "", fake.BodyEmpty, fake.BodyHTML),
 		DefaultStatus: pick(r, "", petstore.PetStatusPending),
-		Order:         pick(r, fake.OrderAscending, fake.OrderDescending, fake.OrderShuffled),
-		Window:        pick(r, fake.WindowFixed, fake.WindowAligned, fake.WindowSliding),
+		Order:         pick(r, "", fake.OrderDescending, fake.OrderShuffled),
+		Window:        pick(r, "", fake.WindowAligned, fake.WindowSliding),
 	}
 	w.skew = upTo(r, 40*time.Minute) - 20*time.Minute
 	w.latency = pick(r, 0, time.Millisecond, 80*time.Millisecond)

@@ -73,7 +73,7 @@ func work(ctx context.Context, address string) error {
 
 // run starts everything, waits for the workers, and prints what the service got.
 func (f fleet) run(ctx context.Context, w io.Writer) error {
-	service := fake.NewServer(fake.WithPlan(fake.Enterprise(f.limit, 0)), fake.WithMinute(f.minute),
+	service := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: f.limit}), fake.WithMinute(f.minute),
 		fake.WithLatency(50*time.Millisecond))
 	defer service.Close()
 	server, err := miniredis.Run()

@@ -127,7 +127,7 @@ func TestDocument(t *testing.T) {
 		BaseURL: baseURL, APIKey: server.APIKey(), HTTPClient: &http.Client{Transport: v},
 	})
 	for _, key := range []string{fake.DefaultAPIKey, "no-such-key"} {
-		v.service = fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)))
+		v.service = fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 3}))
 		for range 2 { // within the limit and past it
 			_, _ = connect(t, v, key).CreatePet(t.Context(), petstore.NewPet{Name: "Mia", CategoryID: 1 << 62})
 			_, _ = connect(t, v, key).GetPet(t.Context(), 1)

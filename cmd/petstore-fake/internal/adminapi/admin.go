@@ -10,7 +10,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/fake"
 )
 
 // Path is the path of the admin routes.
@@ -25,7 +25,7 @@ const maxBody = 1 << 20
 
 // API serves the routes that steer the fake and show its state. It is safe for concurrent use.
 type API struct {
-	srv   *fakecontrol.Server
+	srv   *fake.Server
 	guard guard
 	mux   *http.ServeMux
 	page  *requestpage.Page
@@ -37,7 +37,7 @@ type API struct {
 // New returns the admin routes of a fake. document is the OpenAPI document of the service, in YAML.
 // public allows the routes to be called by any IP address, and by names. The caller closes the page
 // and the fake.
-func New(srv *fakecontrol.Server, document []byte, public bool, names []string) *API {
+func New(srv *fake.Server, document []byte, public bool, names []string) *API {
 	a := &API{
 		srv: srv, mux: http.NewServeMux(), page: requestpage.New(srv), doc: document, guard: guard{public, names},
 	}
@@ -125,7 +125,7 @@ func (a *API) routes() []route {
 		{post, "/_fake/keys", `{"key":"team-key-000001","plan":"pro"} adds a key`, created(a.addKey)},
 		{get, "/_fake/keys/{id}", "a key", ok(a.onKey(func(string) {}))},
 		{del, "/_fake/keys/{id}", "revokes a key", ok(a.onKey(a.srv.RevokeKey))},
-		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, ok(field("plan", fakecontrol.ParsePlan, a.setPlan))},
+		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, ok(field("plan", spec.ParseText[fake.Plan], a.setPlan))},
 		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, ok(field("duration", spec.ParseDuration, a.ban))},
 		{del, "/_fake/keys/{id}/ban", "lifts its ban", ok(a.onKey(func(key string) { a.srv.BanKey(key, 0) }))},
 		{get, "/_fake/faults", "the faults, with how often each has struck", ok(a.listFaults)},

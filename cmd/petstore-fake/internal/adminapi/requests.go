@@ -1,10 +1,8 @@
 package adminapi
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/base64"
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -52,7 +50,8 @@ func (a *API) showRequest(r fake.Request) shownRequest {
 		Fault:      r.FaultEffect != "", FaultEffect: r.FaultEffect,
 	}
 	if shown.Key = journal.Sender(r); r.Key > 0 {
-		shown.Key = journal.MaskKey(a.srv.APIKey(r.Key))
+		key, _ := a.keyOf(strconv.Itoa(r.Key))
+		shown.Key = journal.MaskKey(key)
 	}
 	shown.Body, shown.BodyBase64 = showBytes(r.Body)
 	shown.Response, shown.ResponseBase64 = showBytes(r.ResponseBody)
@@ -127,20 +126,9 @@ func (a *API) repeat(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	again, err := http.NewRequest(one.Method, "http://"+r.Host+one.Path, bytes.NewReader(one.Body))
-	if err != nil {
-		return nil, errors.New("this request cannot be sent again: its method or its path is none of HTTP")
+	if _, err := a.srv.Repeat(one.Seq); err != nil {
+		return nil, refuse(http.StatusConflict, "%v", err)
 	}
-	again.Header = one.Header.Clone()
-	if key := a.srv.APIKey(one.Key); key != "" {
-		again.Header.Set("Authorization", "Bearer "+key)
-	}
-	go func() {
-		resp, err := a.srv.HTTPClient().Transport.RoundTrip(again) // follows no redirect
-		if err == nil {                                            // or a fault has broken it, which the journal shows
-			_ = resp.Body.Close()
-		}
-	}()
 	return nil, nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func (a *API) reset(*http.Request) (any, error) {
@@ -56,7 +55,7 @@ func (a *API) addPet(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
-		p, err := fakecontrol.ParseNewPet(body)
+		p, err := spec.ParseNewPet(body)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +69,7 @@ func (a *API) addPet(r *http.Request) (any, error) {
 }
 
 func (a *API) listKeys(*http.Request) (any, error) {
-	return object{"keys": listed(a.srv.Keys(), requestpage.NewKey)}, nil
+	return object{"keys": listed(a.srv.Keys(), a.showKey)}, nil
 }
 
 func (a *API) addKey(r *http.Request) (any, error) {
@@ -79,7 +78,7 @@ func (a *API) addKey(r *http.Request) (any, error) {
 		return nil, err
 	}
 	key := body["key"]
-	plan, err := fakecontrol.ParsePlan(body["plan"])
+	plan, err := spec.ParseText[fake.Plan](body["plan"])
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
@@ -94,14 +93,14 @@ func (a *API) addKey(r *http.Request) (any, error) {
 
 // showKey returns a key that the fake knows as the admin routes show it.
 func (a *API) showKey(key string) any {
-	return requestpage.NewKey(a.srv.Keys()[a.srv.KeyNumber(key)-1])
+	return requestpage.NewKey(a.srv, key)
 }
 
 // keyOf returns the key with an id.
 func (a *API) keyOf(id string) (string, error) {
 	number, _ := strconv.Atoi(id) // 0 is none
-	if key := a.srv.APIKey(number); key != "" {
-		return key, nil
+	if keys := a.srv.Keys(); number > 0 && number <= len(keys) {
+		return keys[number-1], nil
 	}
 	return "", errors.New("there is no key with this id; GET /_fake/keys lists the ids")
 }
@@ -133,13 +132,13 @@ func (a *API) ban(r *http.Request, d time.Duration) (any, error) {
 }
 
 // showFault returns a fault as the admin routes accept it, with its id and how often it has struck.
-func showFault(i fakecontrol.Injection) object {
-	f := i.Fault
+func showFault(i *fake.Injection) object {
+	f := i.Fault()
 	if f.APIKey != "" {
 		f.APIKey = journal.MaskKey(f.APIKey)
 	}
 	shown := spec.ShowFault(f)
-	shown["id"], shown["fired"], shown["active"] = i.ID, i.Fired(), i.Active
+	shown["id"], shown["fired"], shown["active"] = i.ID(), i.Fired(), i.Active()
 	return shown
 }
 
@@ -182,7 +181,7 @@ func (a *API) removeFaults(*http.Request) (any, error) {
 
 func (a *API) removeFault(r *http.Request) (any, error) {
 	for _, i := range a.srv.Injections() {
-		if strconv.Itoa(i.ID) == r.PathValue("id") {
+		if strconv.Itoa(i.ID()) == r.PathValue("id") {
 			i.Remove()
 			return nil, nil
 		}

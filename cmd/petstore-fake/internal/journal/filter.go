@@ -15,7 +15,6 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // Filter chooses requests. The zero Filter lets every request pass.
@@ -89,7 +88,10 @@ func (f *Filter) add(name, value string) (err error) {
 		f.others = append(f.others, func(e Entry) bool { return e.Seq != limit && (e.Seq < limit) == (name == "before") })
 		return err
 	case "operation":
-		words = append(fakecontrol.Operations(), "none")
+		words = []string{"none"}
+		for _, o := range fake.Operations() {
+			words = append(words, o.Name)
+		}
 		of = func(e Entry) []string { return []string{cmp.Or(e.Operation, "none")} }
 	case "method":
 		of = func(e Entry) []string { return []string{e.Method} }
@@ -103,7 +105,7 @@ func (f *Filter) add(name, value string) (err error) {
 		of = func(e Entry) []string { return []string{strconv.FormatBool(e.FaultEffect != "")} }
 	case "violation":
 		words = []string{"true", "false"}
-		for _, rule := range fakecontrol.Rules() {
+		for _, rule := range fake.Rule("").Values() {
 			words = append(words, string(rule))
 		}
 		of = brokenRules

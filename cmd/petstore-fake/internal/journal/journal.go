@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -66,7 +65,7 @@ type record struct {
 
 // Journal is the journal of a fake with a record for each request. It is safe for concurrent use.
 type Journal struct {
-	srv  *fakecontrol.Server
+	srv  *fake.Server
 	seed maphash.Seed
 
 	mu         sync.Mutex
@@ -80,7 +79,7 @@ type Journal struct {
 }
 
 // New returns the journal of a fake that has no requests yet.
-func New(srv *fakecontrol.Server) *Journal {
+func New(srv *fake.Server) *Journal {
 	j := &Journal{srv: srv, seed: maphash.MakeSeed(), number: time.Now().UnixNano()}
 	j.forget(1)
 	return j
@@ -111,7 +110,7 @@ func (j *Journal) Clear() {
 func (j *Journal) Restart() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.srv.Restart()
+	j.srv.Reset()
 	j.violations = 0
 	j.forget(1)
 }
@@ -180,8 +179,8 @@ func (j *Journal) update() {
 // any.
 func (j *Journal) arrivals() bool {
 	next := j.first + len(j.list)
-	last, _ := j.srv.LastRequest() // 0 is the Seq of none
-	for seq := next; seq <= last.Seq; seq++ {
+	last := j.srv.Arrived()
+	for seq := next; seq <= last; seq++ {
 		r, ok := j.srv.Request(seq)
 		if !ok {
 			continue
@@ -191,7 +190,7 @@ func (j *Journal) arrivals() bool {
 		}
 		j.add(r)
 	}
-	return next <= last.Seq
+	return next <= last
 }
 
 // add appends a request.

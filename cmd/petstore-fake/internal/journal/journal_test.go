@@ -14,7 +14,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,7 +26,7 @@ type testJournal struct {
 
 func newTestJournal(t *testing.T, opts ...fake.Option) testJournal {
 	t.Helper()
-	srv := fakecontrol.New("", nil, opts...)
+	srv := fake.NewServer(opts...)
 	t.Cleanup(srv.Close)
 	return testJournal{New(srv), t}
 }
@@ -137,7 +136,7 @@ func TestEntry(t *testing.T) {
 		assert.False(t, Pending(p.entries()[0].Request))
 	})
 	t.Run("the list follows a journal that drops requests", func(t *testing.T) {
-		p := newTestJournal(t, fake.WithJournal(5), fake.WithPlan(fake.Enterprise(0, 0)))
+		p := newTestJournal(t, fake.WithJournal(5), fake.WithPlan(fake.Plan{}))
 		sent := 0
 		for _, n := range []int{3, 4, 300} {
 			for range n {

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
@@ -21,8 +20,8 @@ const maxArgument = 64 << 10
 
 // Curl returns a command for a POSIX shell that sends a request of a fake's journal again. It shows
 // only the default key, which is in the documentation, and takes others from $PETSTORE_API_KEY.
-func Curl(srv *fakecontrol.Server, origin string, r fake.Request) string {
-	if srv.APIKey(r.Key) == fake.DefaultAPIKey {
+func Curl(srv *fake.Server, origin string, r fake.Request) string {
+	if keys := srv.Keys(); r.Key > 0 && r.Key <= len(keys) && keys[r.Key-1] == fake.DefaultAPIKey {
 		return command(origin, r, fake.DefaultAPIKey)
 	}
 	return command(origin, r, "$PETSTORE_API_KEY")

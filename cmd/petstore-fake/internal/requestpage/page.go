@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/fake"
 )
 
 // pageFiles are the parts of the request page. They go out as one document.
@@ -28,7 +28,7 @@ type Page struct {
 	// Journal is the journal that the page shows.
 	Journal *journal.Journal
 
-	srv    *fakecontrol.Server
+	srv    *fake.Server
 	layout layout
 	open   context.Context // ends when the page is closed
 	close  func()
@@ -38,7 +38,7 @@ type Page struct {
 }
 
 // New returns the page of a fake, which must call Changed for each change of its journal.
-func New(srv *fakecontrol.Server) *Page {
+func New(srv *fake.Server) *Page {
 	p := &Page{srv: srv, Journal: journal.New(srv), layout: newLayout()}
 	p.open, p.close = context.WithCancel(context.Background())
 	return p

@@ -1,6 +1,7 @@
 package requestpage
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -21,7 +22,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,7 +36,8 @@ type testPage struct {
 func newTestPage(t *testing.T, key string, opts ...fake.Option) testPage {
 	t.Helper()
 	var p *Page
-	srv := fakecontrol.New(key, func(int) { p.Changed() }, opts...)
+	srv := fake.NewServer(append(opts, fake.WithAPIKey(cmp.Or(key, fake.DefaultAPIKey)))...)
+	srv.OnRequest(func(int) { p.Changed() })
 	p = New(srv)
 	t.Cleanup(func() {
 		p.Close()
@@ -113,9 +114,9 @@ func TestShow_escapes(t *testing.T) {
 }
 
 func TestParts_rows(t *testing.T) {
-	p := newTestPage(t, "operator-secret", fake.WithPlan(fake.Enterprise(0, 0)), fake.WithJournal(250))
+	p := newTestPage(t, "operator-secret", fake.WithPlan(fake.Plan{}), fake.WithJournal(250))
 	contain(t, p.parts(""), "Bearer $PETSTORE_API_KEY") // a command for a first request
-	p.srv.AddKey("second-key-0001", fake.Enterprise(1, 0))
+	p.srv.AddKey("second-key-0001", fake.Plan{PerMinute: 1})
 	for range 2 {
 		p.callAs("second-key-0001", "GET", "/v1/pets?limit=3", "")
 	}
@@ -212,7 +213,7 @@ func TestEvents(t *testing.T) {
 
 func TestDetail_waits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPage(t, "", fake.WithPlan(fake.Enterprise(1, 0)))
+		p := newTestPage(t, "", fake.WithPlan(fake.Plan{PerMinute: 1}))
 		for _, pause := range []time.Duration{0, 0, time.Second} {
 			time.Sleep(pause)
 			p.call("GET", "/v1/pets", "")
@@ -221,7 +222,7 @@ func TestDetail_waits(t *testing.T) {
 		contain(t, p.parts("request=3"), "2000-01-01 00:01:00, 59s after this response", "try 2 of 2")
 		assert.NotContains(t, p.parts("request=1"), "until ")
 
-		p = newTestPage(t, "", fake.WithPlan(fake.Enterprise(0, 0)))
+		p = newTestPage(t, "", fake.WithPlan(fake.Plan{}))
 		p.srv.Inject(fake.Fault{Status: 503, Times: 2, RetryAfter: "4"})
 		for _, pause := range []time.Duration{0, time.Second, 8 * time.Second} {
 			time.Sleep(pause)

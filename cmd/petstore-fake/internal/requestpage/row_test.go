@@ -15,11 +15,11 @@ import (
 func TestRules(t *testing.T) {
 	assert.Equal(t, []rule{
 		{"ban provoked", "e (section 8.3)"}, {"early by 59.6s", "came back 59.6s before (section 8.3)"},
-		{"deprecated", "c (section 4.3)"}, {"unknown field", "a (section 2); b (section 2)"},
+		{"deprecated", "c (section 4.3)"}, {"unknown name", "a (section 2); b (section 2)"},
 	}, rules([]fake.Violation{
-		{Rule: fake.RuleUnknownField, Section: "2", Detail: "a"},
+		{Rule: fake.RuleUnknownName, Section: "2", Detail: "a"},
 		{Rule: fake.RuleDeprecated, Section: "4.3", Detail: "c"},
-		{Rule: fake.RuleUnknownField, Section: "2", Detail: "b"},
+		{Rule: fake.RuleUnknownName, Section: "2", Detail: "b"},
 		{Rule: fake.RuleEarlyRetry, Section: "8.3", Detail: "came back 59.599999983s before"},
 		{Rule: fake.RuleBanProvoked, Section: "8.3", Detail: "e"},
 	}), "the gravest first, the same text once")
@@ -27,7 +27,7 @@ func TestRules(t *testing.T) {
 
 func TestRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPage(t, "", fake.WithPlan(fake.Enterprise(1, 0)))
+		p := newTestPage(t, "", fake.WithPlan(fake.Plan{PerMinute: 1}))
 		p.call("GET", "/v1/pets", "")
 		p.call("GET", "/v1/pets", "")
 		time.Sleep(400*time.Millisecond + 17)
@@ -43,7 +43,7 @@ func TestRow(t *testing.T) {
 			Seq: 3, Day: "2000-01-01", Clock: "00:00:00.400", Since: "+400ms", Operation: "listPets",
 			Method: "GET", Path: "/pets", Sender: "fake-api-key", Status: "429", Kind: "limited", Took: "2s",
 			Call: 2, Try: 2, Tries: 2, Fault: "delayed by 2s", Told: true, Earlier: true,
-			Hint:  "plan Enterprise allows 1 requests per minute, the next one at 2000-01-01T00:01:00Z (section 8.1)",
+			Hint:  "plan enterprise:1,0 allows 1 requests per minute, the next one at 2000-01-01T00:01:00Z (section 8.1)",
 			Rules: []rule{{"early by 59.6s", "the key came back 59.6s before its Retry-After had passed (section 8.3)"}},
 		}, s.Rows[1])
 		assert.Equal(t, "unknown key", s.Rows[0].Sender)

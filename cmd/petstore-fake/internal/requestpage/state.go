@@ -15,7 +15,6 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // maxListed bounds the keys, the faults and the pets that the page lists, each.
@@ -67,7 +66,7 @@ func (p *Page) state(r *http.Request) (*state, error) {
 	s := &state{
 		layout: p.layout, page: p, Version: petstore.Version, Origin: "http://" + r.Host, Now: p.srv.Now(), Ahead: p.Ahead(),
 		Port: (&url.URL{Host: r.Host}).Port(), Journal: p.Journal.Update(), Text: query.Get("text"), Filtered: filter.Given(),
-		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: fakecontrol.Operations(),
+		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: operationNames(),
 	}
 	senders := s.addKeys(key)
 	s.addRows(filter, senders)
@@ -82,11 +81,18 @@ func (p *Page) state(r *http.Request) (*state, error) {
 	return s, nil
 }
 
+func operationNames() (names []string) {
+	for _, o := range fake.Operations() {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
 // addKeys adds the keys, and returns their names by their ids.
 func (s *state) addKeys(chosen int) (names map[int]string) {
 	names = make(map[int]string)
 	for _, one := range s.page.srv.Keys() {
-		k := NewKey(one)
+		k := NewKey(s.page.srv, one)
 		names[k.ID] = k.Name()
 		if k.BannedUntil != nil {
 			s.Banned = append(s.Banned, k)
@@ -137,11 +143,12 @@ type fault struct {
 // injects.
 func (s *state) addFaults() {
 	for _, i := range slices.Backward(s.page.srv.Injections()) {
-		if i.Fault.APIKey != "" {
-			i.Fault.APIKey = "#" + strconv.Itoa(s.page.srv.KeyNumber(i.Fault.APIKey))
+		f := i.Fault()
+		if f.APIKey != "" {
+			f.APIKey = "#" + strconv.Itoa(slices.Index(s.page.srv.Keys(), f.APIKey)+1)
 		}
-		one := fault{i.ID, i.Fired(), shorten(spec.FormatFault(i.Fault)), i.Until}
-		if !i.Active {
+		one := fault{i.ID(), i.Fired(), shorten(spec.FormatFault(f)), i.Until()}
+		if !i.Active() {
 			s.Over = append(s.Over, one)
 			continue
 		}
@@ -216,9 +223,10 @@ type Window struct {
 func (w Window) Empty() bool { return w.Remaining != nil && *w.Remaining == 0 }
 
 // NewKey returns a key of a fake without showing it.
-func NewKey(k fakecontrol.Key) Key {
+func NewKey(srv *fake.Server, key string) Key {
+	k := srv.Usage(key)
 	shown := Key{
-		ID: k.Number, Masked: journal.MaskKey(k.APIKey), Plan: k.Plan.String(), Revoked: k.Revoked, Limited: k.Limited,
+		ID: slices.Index(srv.Keys(), key) + 1, Masked: journal.MaskKey(key), Plan: k.Plan.String(), Revoked: k.Revoked, Limited: k.Limited,
 		Minute: newWindow("minute", k.Minute, k.Plan.PerMinute, k.MinuteReset),
 		Day:    newWindow("day", k.Day, k.Plan.PerDay, k.DayReset),
 	}

@@ -36,6 +36,7 @@ func fieldsOf(f *fake.Fault) []faultField {
 		{"body", true, func(v string) error { f.Body = []byte(v); return nil }, func() []string { return bodyText(f.Body) }},
 		textField("wire", &f.Wire),
 		field("delay", &f.Delay, ParseDuration, FormatDuration),
+		field("drip", &f.Drip, ParseDuration, FormatDuration),
 		field("after-commit", &f.AfterCommit, ParseBool, strconv.FormatBool),
 		textField("operation", &f.Operation),
 		textField("key", &f.APIKey),

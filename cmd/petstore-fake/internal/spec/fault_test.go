@@ -12,7 +12,6 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,9 +37,9 @@ func TestParseFaults(t *testing.T) {
 			fake.Fault{Delay: 90 * time.Second, Skip: 3, Chance: 0.25, APIKey: "a-key"},
 		},
 		{
-			`status=418,code=teapot,message="no, thanks; \"really\"",wire=drip`,
-			`{"status":418,"code":"teapot","message":"no, thanks; \"really\"","wire":"drip"}`,
-			fake.Fault{Status: 418, Code: "teapot", Message: `no, thanks; "really"`, Wire: fake.WireDrip},
+			`status=418,code=teapot,message="no, thanks; \"really\"",drip=5s`,
+			`{"status":418,"code":"teapot","message":"no, thanks; \"really\"","drip":"5s"}`,
+			fake.Fault{Status: 418, Code: "teapot", Message: `no, thanks; "really"`, Drip: 5 * time.Second},
 		},
 		{
 			`header=X-One: 1,header="X-One: 2, 3",header=x-ratelimit-limit,body=`,
@@ -65,7 +64,7 @@ func TestParseFaults(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.want, faults[0], FormatFault(c.want))
 	}
-	for _, w := range fakecontrol.Wires() {
+	for _, w := range fake.Wire("").Values() {
 		faults, err := ParseFaults("wire=" + string(w))
 		require.NoError(t, err)
 		assert.Equal(t, w, faults[0].Wire)

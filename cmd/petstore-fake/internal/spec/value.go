@@ -5,6 +5,7 @@ package spec
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,8 +21,8 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/internal/service"
 )
 
 // ParseBool reads a truth value as [strconv.ParseBool] does.
@@ -126,9 +127,9 @@ func ParseKeys(text string) (keys []Key, err error) {
 	for word := range strings.FieldsSeq(text) {
 		k := Key{Key: word}
 		if i := strings.LastIndexByte(word, '='); i > 0 && i < len(word)-1 {
-			plan, err := fakecontrol.ParsePlan(word[i+1:])
+			plan, err := ParseText[fake.Plan](word[i+1:])
 			if err != nil {
-				return nil, errors.New("the text behind = is not a plan, which is " + fakecontrol.PlanNames() + ": KEY=PLAN")
+				return nil, errors.New("the text behind = is not a plan, which is " + PlanNames + ": KEY=PLAN")
 			}
 			k = Key{word[:i], &plan}
 		}
@@ -170,6 +171,31 @@ func ParseJSON(text []byte, value any, kind string) error {
 	return nil
 }
 
+// PlanNames are the names that [fake.Plan] reads.
+const PlanNames = "free, pro, business or enterprise:M,D"
+
+// ParseText reads a value that can read itself, such as a plan.
+func ParseText[T any, P interface {
+	*T
+	encoding.TextUnmarshaler
+}](text string) (value T, err error) {
+	err = P(&value).UnmarshalText([]byte(text))
+	return value, err
+}
+
+// ParseNewPet reads a NewPet object as createPet does, but a field that it does not know is an
+// error.
+func ParseNewPet(text []byte) (petstore.NewPet, error) {
+	p, unknown, err := service.ReadNewPet("the text", text)
+	if err == nil && len(unknown) > 0 {
+		err = errors.New(service.NoSuchField(unknown[0]))
+	}
+	if err != nil {
+		return petstore.NewPet{}, err
+	}
+	return petstore.NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: petstore.PetStatus(p.Status)}, nil
+}
+
 // ParsePets reads a JSON array of NewPet objects.
 func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
 	var list []jsontext.Value
@@ -177,7 +203,7 @@ func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
 		return nil, err
 	}
 	for _, raw := range list {
-		p, err := fakecontrol.ParseNewPet(raw)
+		p, err := ParseNewPet(raw)
 		if err != nil {
 			return nil, fmt.Errorf("pet %d of the array: %w", len(pets)+1, err)
 		}

@@ -1,0 +1,122 @@
+package fake
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	petstore "github.com/petstore/petstore-go"
+)
+
+// Operation is an operation of the service document (section 4).
+type Operation struct {
+	// Name is its name, such as [petstore.OpGetPet].
+	Name string
+	// Method and Path are those of its requests. The path is below the base address, with a segment
+	// in braces for a parameter: /pets/{petId}.
+	Method, Path string
+	// Status is that of a success.
+	Status int
+	// Summary says in a few words what it does.
+	Summary string
+
+	serve func(*exchange) response
+}
+
+// Operations returns the operations of the document. Whatever depends on one reads it here.
+func Operations() []Operation {
+	return []Operation{
+		{
+			petstore.OpListPets, http.MethodGet, "/pets", http.StatusOK,
+			"list pets (limit, status)", (*exchange).listPets,
+		},
+		{
+			petstore.OpCreatePet, http.MethodPost, "/pets", http.StatusCreated,
+			"add a pet", (*exchange).createPet,
+		},
+		{
+			petstore.OpGetPet, http.MethodGet, "/pets/{petId}", http.StatusOK,
+			"one pet; deprecated, removed on 5 December 2030", (*exchange).getPet,
+		},
+	}
+}
+
+// version is the path of the base address (section 9).
+const version = "/v1"
+
+func operationNames() (names []string) {
+	for _, o := range Operations() {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+// checkOperation returns an error if there is no such operation; empty stands for any.
+func checkOperation(operation string) error {
+	if names := operationNames(); operation != "" && !slices.Contains(names, operation) {
+		return noSuch("operation", operation, names)
+	}
+	return nil
+}
+
+// route is what a method and a path mean (section 4).
+type route struct {
+	operation string                   // empty if they fit none
+	serve     func(*exchange) response // nil without such a path
+	parameter string                   // of the path
+	allow     string                   // the methods of a path, if the method is none of them
+}
+
+// findRoute reads a path, segment by segment: an escaped slash separates nothing.
+func (s *Server) findRoute(method string, r *http.Request) route {
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	var allow []string
+	for _, o := range Operations() {
+		parameter, fits := o.match(segments)
+		switch {
+		case !fits:
+		case o.Method == method:
+			return route{operation: o.Name, serve: o.serve, parameter: parameter}
+		default:
+			allow = append(allow, o.Method)
+		}
+	}
+	switch {
+	case len(s.config.handlers) > 0 && s.handled(r):
+		return route{serve: (*exchange).serveHandler}
+	case allow != nil:
+		return route{serve: (*exchange).refuseMethod, allow: strings.Join(allow, ", ")}
+	}
+	return route{}
+}
+
+// match reports whether the segments of an escaped path are those of the operation's, and returns
+// the parameter among them.
+func (o *Operation) match(segments []string) (parameter string, fits bool) {
+	for want := range strings.SplitSeq(version+o.Path, "/") {
+		if len(segments) == 0 {
+			return "", false
+		}
+		got, _ := url.PathUnescape(segments[0]) // net/url lets no path pass with an escape that is none
+		switch {
+		case !strings.HasPrefix(want, "{"):
+			fits = got == want
+		default:
+			parameter, fits = got, got != ""
+		}
+		if !fits {
+			return "", false
+		}
+		segments = segments[1:]
+	}
+	return parameter, len(segments) == 0
+}
+
+// refuseMethod serves the requests to a path of the service that fit no operation.
+func (x *exchange) refuseMethod() response {
+	a := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
+		quote(x.method), x.route.allow)
+	a.set("Allow", x.route.allow)
+	return a
+}
