@@ -134,7 +134,7 @@ func TestWaitingCallsAndRateLimit(t *testing.T) {
 		assert.InDelta(t, 3, values(s.metric(metricWaitingCalls))[atService()], 0)
 		time.Sleep(2 * time.Minute)
 		assert.InDelta(t, 0, values(s.metric(metricWaitingCalls))[atService()], 0)
-	}, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 10}), fake.WithKey("another-key", fake.PlanFree))
+	}, fake.WithPlan(fake.Plan{PerMinute: 10}), fake.WithKey("another-key", fake.PlanFree))
 }
 
 func TestClosedUntil(t *testing.T) {
