@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"syscall"
@@ -64,12 +65,25 @@ func (s *Server) HTTPClient() *http.Client { return &http.Client{Transport: s.tr
 func (s *Server) transport(r *repeat) *http.Transport {
 	dial := func(context.Context, string, string) (net.Conn, error) { return s.dial(r) }
 	return &http.Transport{
-		// The only function of a Transport that sees a request before it has a connection.
-		Proxy:             func(r *http.Request) (*url.URL, error) { return nil, s.refuseDial(r) },
+		Proxy:             s.beforeDial,
 		DialContext:       dial,
 		DialTLSContext:    dial, // https is sent as plain text: nobody can listen in memory
 		DisableKeepAlives: true,
 	}
+}
+
+// beforeDial is the only function of a Transport that sees a request before it has a connection: it
+// fails where a dial would. A request without a header is none that is being sent, but a question
+// about the proxy of a URL.
+func (s *Server) beforeDial(r *http.Request) (*url.URL, error) {
+	if r.Header == nil {
+		return nil, nil
+	}
+	err := s.refuseDial(r)
+	if trace := httptrace.ContextClientTrace(r.Context()); err != nil && trace != nil && trace.GetConn != nil {
+		trace.GetConn(r.URL.Host)
+	}
+	return nil, err
 }
 
 // refuseDial returns the error of a request that a WireRefuse refuses before it is read, nil if none
