@@ -1,218 +1,135 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 )
 
-// event is the last that happened to a row.
-type event string
-
+// The states of a row; waiting is that of the import.
 const (
-	sending  event = "sending"  // on the disk before the request leaves
-	unsent   event = "unsent"   // the service did not carry out the request, or it did not leave
-	created  event = "created"  // the service has added the pet
-	rejected event = "rejected" // the row is no pet, or the service refuses it
-	unknown  event = "unknown"  // the pet may have been added
+	sending   = "sending"   // on the disk before the request leaves
+	unsent    = "unsent"    // the service did not carry out the request, or it did not leave
+	created   = "created"   // the service has added the pet
+	rejected  = "rejected"  // the service refuses the pet
+	undecided = "undecided" // the pet may have been added
+	waiting   = "waiting"   // for the rate limit
 )
 
-// entry is one line of the journal: about a row, or, if it has no line, about the import.
-type entry struct {
-	Import string    `json:"import,omitzero"` // what the journal is about; in the first entry
-	Until  time.Time `json:"until,omitzero"`  // the rate limit is used up until then
-	Line   int       `json:"line,omitzero"`   // of the input, where the row begins
-	Event  event     `json:"event,omitzero"`
-	ID     int64     `json:"id,omitzero"` // of the pet, if created
-	Reason string    `json:"reason,omitzero"`
-	Time   time.Time `json:"time"`
-}
-
-func (e entry) decided() bool { return e.Event == created || e.Event == rejected || e.Event == unknown }
-
-// journal is the state of each row, in memory and in a file that only grows. An entry is on the disk
-// when write returns. A journal is safe for concurrent use.
+// journal is the state of each row, in memory and in a file of records that only grows.
 type journal struct {
-	file   *os.File
-	sync   func() error
-	failed func(error) // is called if nothing can be written
-
-	mu    sync.Mutex
-	err   error // of the first write that failed: nothing must follow half an entry
-	about string
-	rows  map[int]entry
-	count map[event]int
+	file  *os.File
+	sync  func() error   // of the file
+	err   error          // of the first write that failed: nothing must follow half a record
+	rows  map[int]string // the last state of each, from row 1
 	ids   map[int64]bool // of the created pets
-	until time.Time
+	until time.Time      // the end of the last wait
 }
 
-func newJournal(f *os.File) *journal {
-	return &journal{
-		file: f, sync: f.Sync, failed: func(error) {},
-		rows: map[int]entry{}, count: map[event]int{}, ids: map[int64]bool{},
-	}
-}
-
-// openJournal opens the journal at path, or begins it, and locks it. After an error, the file is as
-// it was.
+// openJournal opens the journal at path, or begins it, and locks it.
 func openJournal(path, about string) (*journal, error) {
+	if err := checkRegular(path); err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	j := newJournal(f)
+	j := &journal{file: f, sync: f.Sync, rows: map[int]string{}, ids: map[int64]bool{}}
 	if err = lock(f); err != nil {
 		err = fmt.Errorf("another import is running (%w)", err)
-	} else {
-		err = j.resume(about)
+	} else if err = j.resume(about); err == nil {
+		return j, nil
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), f.Close())
-	}
-	return j, nil
+	return nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), f.Close())
 }
 
-// resume takes over what an earlier import has written. The rows that it was sending are undecided.
+// checkRegular refuses what is there and no file: to read a named pipe, for instance, blocks.
+func checkRegular(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", path)
+	}
+	return nil
+}
+
+// resume takes over what an earlier import has written. After an error, the file is as it was.
 func (j *journal) resume(about string) error {
-	text, err := io.ReadAll(j.file)
-	if err != nil {
+	all, err := io.ReadAll(j.file)
+	whole, wrong := j.replay(string(all), seal("import "+about))
+	if err = cmp.Or(err, wrong); err != nil {
 		return err
 	}
-	if len(text) == 0 {
-		if dir, err := os.Open(filepath.Dir(j.file.Name())); err == nil { // makes its name durable, where that can be
-			_ = errors.Join(dir.Sync(), dir.Close())
-		}
-		return j.write(entry{Import: about})
+	if err = j.file.Truncate(int64(whole)); err != nil || whole > 0 {
+		return err
 	}
-	size, err := j.replay(text)
-	if err == nil && j.about != about {
-		err = fmt.Errorf("it is about the import of %s, not %s: restore the input, "+
-			"or import new rows from a file of their own", j.about, about)
+	if dir, err := os.Open(filepath.Dir(j.file.Name())); err == nil { // makes its name durable, where that can be
+		_ = errors.Join(dir.Sync(), dir.Close())
 	}
-	if err == nil {
-		err = j.file.Truncate(int64(size)) // half an entry, whose request never left
-	}
-	for line, e := range j.rows {
-		if e.Event == sending && err == nil {
-			err = j.write(entry{Line: line, Event: unknown, Reason: "the import ended before the response came"})
-		}
-	}
-	return err
+	return j.write("import " + about)
 }
 
-// replay applies the entries of a journal, and returns their length. The last one may be incomplete;
-// everything else that is wrong is damage.
-func (j *journal) replay(text []byte) (size int, err error) {
-	for line := range bytes.Lines(text) {
-		var e entry
-		body, ok := unseal(line)
-		if !ok && line[len(line)-1] != '\n' && size > 0 {
-			if _, whole := unseal(append(bytes.Clone(line[:len(line)-1]), '\n')); !whole {
-				break // else it is the end of the line that is damaged
-			}
+// replay takes the records of a journal over, and returns their length. Less than a record may follow
+// them: its request never left.
+func (j *journal) replay(all, first string) (whole int, err error) {
+	if len(all) < 2*len(first) { // nothing was sent before the second record was there
+		if n := min(len(all), len("import ")); all[:n] != first[:n] {
+			return 0, errors.New("this is another file: move it away")
 		}
-		if !ok || json.Unmarshal(body, &e) != nil {
-			return 0, fmt.Errorf("damaged at byte %d: restore the file; without this entry, "+
-				"a pet could be added twice", size)
-		}
-		size += len(line)
-		j.apply(e)
+		return 0, nil
 	}
-	return size, nil
+	for ; len(all)-whole >= len(first); whole += len(first) {
+		record := all[whole : whole+len(first)]
+		if record != seal(record[:textSize]) {
+			return 0, fmt.Errorf("damaged at byte %d: restore it; without this record, a pet could be added twice", whole)
+		} else if whole == 0 && record != first {
+			return 0, errors.New("it is about another service, or the file has changed: restore it")
+		}
+		row, state, id := 0, "", int64(0)
+		_, _ = fmt.Sscan(record, &row, &state, &id) // the first record has none of them
+		j.apply(row, state, id)
+	}
+	for row, state := range j.rows {
+		if state == sending {
+			j.rows[row] = undecided
+		}
+	}
+	return whole, nil
 }
 
-// apply takes an entry over into memory.
-func (j *journal) apply(e entry) {
-	j.about += e.Import
-	if e.Until.After(j.until) {
-		j.until = e.Until
-	}
-	if e.Line == 0 {
-		return
-	}
-	j.count[j.rows[e.Line].Event]--
-	j.count[e.Event]++
-	j.rows[e.Line] = e
-	if e.Event == created {
-		j.ids[e.ID] = true
+func (j *journal) apply(row int, state string, id int64) {
+	switch j.rows[row] = state; state {
+	case created:
+		j.ids[id] = true
+	case waiting:
+		j.until = time.Unix(id, 0)
 	}
 }
 
-// write writes an entry to the disk and then takes it over. A row with an outcome keeps it.
-func (j *journal) write(e entry) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.add(e)
+// set takes over the state of a row, with the id of a created pet, and writes it to the disk.
+func (j *journal) set(row int, state string, id int64) error {
+	j.apply(row, state, id)
+	return j.write(fmt.Sprintf("%d %s %d", row, state, id))
 }
 
-// add is write for those who hold the lock.
-func (j *journal) add(e entry) error {
-	e.Time = time.Now().UTC().Truncate(time.Millisecond)
-	text, err := json.Marshal(e)
-	if err = errors.Join(j.err, err); err == nil && j.rows[e.Line].decided() {
-		err = fmt.Errorf("the row of line %d is %s and cannot become %s", e.Line, j.rows[e.Line].Event, e.Event)
+func (j *journal) write(text string) error {
+	if j.err == nil {
+		_, j.err = j.file.WriteString(seal(text))
 	}
-	if err == nil {
-		_, err = j.file.Write(seal(append(text, '\n')))
-	}
-	if err == nil {
-		err = j.sync()
-	}
-	if err == nil {
-		j.apply(e)
-	} else if j.err == nil {
-		j.err = fmt.Errorf("the journal cannot be written: %w", err)
-		j.failed(j.err)
+	if j.err == nil {
+		j.err = j.sync()
 	}
 	return j.err
 }
 
-// close notes until when the rate limit is used up, and reports whether that was not known.
-func (j *journal) close(until time.Time) bool {
-	until = until.Add(time.Second - 1).Truncate(time.Second)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return until.After(j.until) && j.add(entry{Until: until}) == nil
-}
+const textSize = 72 // enough for the longest text
 
-// row returns the last entry of the row that begins at a line; the zero entry before the first.
-func (j *journal) row(line int) entry {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.rows[line]
-}
-
-// number returns how many rows have one of events as their last.
-func (j *journal) number(events ...event) (n int) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, e := range events {
-		n += j.count[e]
-	}
-	return n
-}
-
-// added reports whether a row has added the pet with an id.
-func (j *journal) added(id int64) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.ids[id]
-}
-
-// seal returns a line with its checksum before it.
-func seal(line []byte) []byte {
-	return append(fmt.Appendf(nil, "%08x ", crc32.Checksum(line, crc32.MakeTable(crc32.Castagnoli))), line...)
-}
-
-// unseal returns a line without its checksum, and whether that is right.
-func unseal(line []byte) ([]byte, bool) {
-	const size = len("00000000 ")
-	return line[min(size, len(line)):], len(line) > size && bytes.Equal(line, seal(line[size:]))
+// seal returns a text as a record, with its checksum. All records have the same size.
+func seal(text string) string {
+	text = fmt.Sprintf("%-*s", textSize, text)
+	return fmt.Sprintf("%s %08x\n", text, crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)))
 }

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,117 +14,107 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// journalOf returns an open journal with these entries.
-func journalOf(t *testing.T, path string, entries ...entry) *journal {
+// journalAt returns an open journal with rows in every state.
+func journalAt(t *testing.T, path string) *journal {
 	t.Helper()
-	j, err := openJournal(path, "a sum into s")
+	j, err := openJournal(path, "a sum")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = j.file.Close() })
-	for _, e := range entries {
-		require.NoError(t, j.write(e))
-	}
+	require.NoError(t, errors.Join(
+		j.set(1, sending, 0), j.set(1, created, 1<<63-1), j.set(2, rejected, 0),
+		j.set(3, sending, 0), j.set(3, unsent, 0), j.set(4, sending, 0), j.set(4, undecided, 0),
+		j.set(0, waiting, 4e9), j.set(5, sending, 0)))
 	return j
 }
 
-// sampleEntries leave rows in every state.
-func sampleEntries() []entry {
-	return []entry{
-		{Line: 2, Event: sending},
-		{Line: 3, Event: rejected, Reason: "no \"name\"\n\x00 小白"},
-		{Line: 4, Event: sending},
-		{Line: 4, Event: unsent},
-		{Line: 2, Event: created, ID: 1<<63 - 1},
-		{Line: 5, Event: sending},
-		{Line: 5, Event: unknown, Reason: "reset"},
-		{Until: time.Unix(4e9, 0)},
-		{Line: 6, Event: sending},
-	}
-}
-
-// events returns the last event of each row.
-func (j *journal) events() map[int]event {
-	all := map[int]event{}
-	for line, e := range j.rows {
-		all[line] = e.Event
-	}
-	return all
+// replayed returns what a journal says when its file has this text.
+func replayed(text string) (*journal, error) {
+	j := &journal{rows: map[int]string{}, ids: map[int64]bool{}}
+	_, err := j.replay(text, seal("import a sum"))
+	delete(j.rows, 0)
+	return j, err
 }
 
 // The tests of the journal are not parallel: a program that another test starts would have its lock
 // for the moment between fork and exec.
 func TestJournal(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pets.csv.journal")
-	j := journalOf(t, path, sampleEntries()...)
-	_, err := j.file.WriteString(strings.Repeat("x", 500)) // more than the next entry overwrites
-	require.NoError(t, errors.Join(err, j.file.Close()))
-	require.NoError(t, journalOf(t, path).file.Close())
-	j = journalOf(t, path)
-	assert.Equal(t, map[int]event{2: created, 3: rejected, 4: unsent, 5: unknown, 6: unknown}, j.events())
-	assert.True(t, j.added(1<<63-1))
-	assert.Equal(t, 4, j.number(created, rejected, unknown))
-	assert.Equal(t, "no \"name\"\n\x00 小白", j.row(3).Reason)
-	assert.Contains(t, j.row(6).Reason, "before the response came")
-	assert.True(t, j.until.Equal(time.Unix(4e9, 0)))
-	for _, line := range []int{2, 3, 5} {
-		j.err = nil
-		assert.ErrorContains(t, j.write(entry{Line: line, Event: sending}), "cannot become sending")
-	}
-}
-
-// TestJournal_damaged damages each byte, in all ways that change one bit and in some that change
-// more, and cuts the file off at each. A damaged journal is refused; one that is cut off is what it
-// was before the entry that is not complete.
-func TestJournal_damaged(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pets.csv.journal")
-	require.NoError(t, journalOf(t, path, sampleEntries()...).file.Close())
-	whole, err := os.ReadFile(path)
+	path := filepath.Join(t.TempDir(), "journal")
+	require.NoError(t, journalAt(t, path).file.Close())
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	replay := func(text []byte) (map[int]event, error) {
-		j := newJournal(nil)
-		size, err := j.replay(text)
-		if err == nil {
-			require.Equal(t, bytes.LastIndexByte(text, '\n')+1, size)
+	whole := string(text)
+	size := len(seal(""))
+
+	t.Run("says the last state of each row", func(t *testing.T) {
+		j, err := replayed(whole)
+		require.NoError(t, err)
+		assert.Equal(t, map[int]string{1: created, 2: rejected, 3: unsent, 4: undecided, 5: undecided}, j.rows)
+		assert.True(t, j.ids[1<<63-1])
+		assert.True(t, j.until.Equal(time.Unix(4e9, 0)))
+	})
+	t.Run("cut at a byte, is what it was before the record that is not complete", func(t *testing.T) {
+		for cut := range whole {
+			got, err := replayed(whole[:cut])
+			require.NoError(t, err)
+			want, err := replayed(whole[:cut-cut%size])
+			require.NoError(t, err)
+			require.Equal(t, want.rows, got.rows)
 		}
-		return j.events(), err
-	}
-	for at, b := range whole {
-		for _, flipped := range []byte{1, 2, 4, 8, 16, 32, 64, 128, 255, b, b ^ '\n', b ^ ' '} {
-			text := bytes.Clone(whole)
-			if text[at] ^= flipped; flipped != 0 {
-				_, err := replay(text)
-				require.ErrorContainsf(t, err, "damaged at byte ", "byte %d xor %x", at, flipped)
+	})
+	t.Run("of any length, with a flipped bit, is refused if something was sent", func(t *testing.T) {
+		for cut := range len(whole) + 1 {
+			if cut > 2*size && cut%size > 1 { // longer ones only around the borders of records
+				continue
+			}
+			want, err := replayed(whole[:cut])
+			require.NoError(t, err)
+			for at := range cut {
+				for bit := range 8 {
+					text := []byte(whole[:cut])
+					text[at] ^= 1 << bit
+					got, err := replayed(string(text))
+					if err == nil {
+						require.True(t, maps.Equal(want.rows, got.rows), "byte %d of %d, bit %d", at, cut, bit)
+					}
+					require.Equal(t, cut >= 2*size && at < cut-cut%size || cut < 2*size && at < len("import "), err != nil)
+				}
 			}
 		}
-	}
-	begun := bytes.IndexByte(whole, '\n')
-	for size := range whole {
-		got, err := replay(bytes.Clone(whole[:size]))
-		if size > 0 && size <= begun {
-			require.Error(t, err, "it may be another file of the user")
-			continue
+	})
+	t.Run("is continued behind its last whole record", func(t *testing.T) {
+		require.NoError(t, os.WriteFile(path, []byte(whole[:len(whole)-1]), 0o600))
+		j, err := openJournal(path, "a sum")
+		require.NoError(t, errors.Join(err, j.set(5, sending, 0), j.file.Close()))
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, whole, string(text))
+	})
+	t.Run("begins anew if it ends within its first record", func(t *testing.T) {
+		for cut := range size + 1 {
+			require.NoError(t, os.WriteFile(path, []byte(whole[:cut]), 0o600))
+			j, err := openJournal(path, "the sum of a file that was changed meanwhile")
+			require.NoError(t, errors.Join(err, j.file.Close()))
 		}
-		require.NoError(t, err)
-		want, err := replay(bytes.Clone(whole[:bytes.LastIndexByte(whole[:size], '\n')+1]))
-		require.NoError(t, err)
-		require.Equal(t, want, got)
-	}
+	})
 }
 
 func TestJournal_refused(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pets.csv.journal")
-	require.NoError(t, journalOf(t, path).file.Close())
-	notes := filepath.Join(t.TempDir(), "text")
-	require.NoError(t, os.WriteFile(notes, []byte("my notes"), 0o600))
-	for _, test := range []struct{ path, about, reason string }{
-		{path, "a sum into t", "it is about the import of a sum into s, not a sum into t"},
-		{notes, "a sum into s", "damaged at byte 0"},
+	dir := t.TempDir()
+	for reason, text := range map[string]string{
+		"another file: move it away":         "my notes",
+		"damaged at byte 0: restore it":      strings.Repeat("my notes\n", 100),
+		"another service, or the file has":   seal("import b sum") + seal("1 sending 0"),
+		fmt.Sprint("damaged at byte ", 2*82): seal("import a sum") + seal("1 sending 0") + strings.Repeat("\x00", 82),
 	} {
-		before, err := os.ReadFile(test.path)
+		path := filepath.Join(dir, "journal")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err := openJournal(path, "a sum")
+		assert.ErrorContains(t, err, reason)
+		assert.ErrorContains(t, err, "journal "+path+": ")
+		after, err := os.ReadFile(path)
 		require.NoError(t, err)
-		_, err = openJournal(test.path, test.about)
-		assert.ErrorContains(t, err, "journal "+test.path+": "+test.reason)
-		after, err := os.ReadFile(test.path)
-		require.NoError(t, err)
-		assert.Equal(t, before, after)
+		assert.Equal(t, text, string(after), "it is as it was")
 	}
+	_, err := openJournal(dir, "a sum")
+	assert.ErrorContains(t, err, "is not a regular file")
 }
