@@ -1,0 +1,218 @@
+package ratelimittest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/petstore/petstore-go/ratelimit"
+)
+
+const (
+	// windowLength is short, so that the tests need few seconds also in real time.
+	windowLength = 2 * time.Second
+	// grace is how much later than necessary a limiter may act: it has to round, and to be sure.
+	grace = 5 * time.Second
+)
+
+// client uses a limiter as the clients of a server do, and notes what is wrong with it.
+type client struct {
+	Limiter
+	ctx      context.Context
+	patience time.Duration // after which a request that still waits is given up
+	settle   func()        // waits until all that can happen without a further event has happened
+
+	mu       sync.Mutex
+	problems []string
+}
+
+// must notes a problem unless ok.
+func (c *client) must(ok bool, format string, args ...any) {
+	if !ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.problems = append(c.problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// outcome is that of a request that was sent and answered now, the only one that its window has
+// counted: others would be a reason for caution.
+func outcome(status, remaining int) ratelimit.Outcome {
+	now := time.Now()
+	return ratelimit.Outcome{
+		Sent: now, Received: now, StatusCode: status, Date: now.Truncate(time.Second),
+		Window: ratelimit.Window{Limit: remaining + 1, Remaining: remaining, Reset: now.Add(windowLength).Truncate(time.Second)},
+	}
+}
+
+func ok(remaining int) ratelimit.Outcome { return outcome(http.StatusOK, remaining) }
+
+func tooMany(retryAfter time.Duration) ratelimit.Outcome {
+	o := outcome(http.StatusTooManyRequests, 0)
+	o.RetryAfter = retryAfter
+	return o
+}
+
+// request is a request for a permit. It is also its own observer, and records what it is told.
+type request struct {
+	ratelimit.Request
+	c          *client
+	ctx        context.Context
+	panicsIn   string        // the function of the observer that panics
+	reported   chan struct{} // gets a value for each WaitStart
+	over       chan struct{} // closed when Acquire has returned
+	permit     ratelimit.Permit
+	err        error
+	panicked   any
+	admittedAt time.Time
+
+	mu     sync.Mutex
+	events []string
+	waits  []ratelimit.Wait // of WaitDone
+	closed []ratelimit.Lockout
+	opened []ratelimit.Lockout
+}
+
+// note records an event. An observer may use the limiter.
+func (r *request) note(event string, record func()) {
+	r.c.RateLimit(r.Key)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, event)
+	record()
+	if r.panicsIn == event {
+		panic(event)
+	}
+}
+
+func (r *request) WaitStart(ratelimit.Wait) { r.note("WaitStart", func() { r.reported <- struct{}{} }) }
+func (r *request) WaitDone(w ratelimit.Wait) {
+	r.note("WaitDone", func() { r.waits = append(r.waits, w) })
+}
+func (r *request) LimitClosed(l ratelimit.Lockout) {
+	r.note("LimitClosed", func() { r.closed = append(r.closed, l) })
+}
+func (r *request) LimitOpened(l ratelimit.Lockout) {
+	r.note("LimitOpened", func() { r.opened = append(r.opened, l) })
+}
+func (r *request) LimitChanged(from, to ratelimit.Window) {
+	r.note(fmt.Sprintf("LimitChanged %d %d", from.Limit, to.Limit), func() {})
+}
+
+// count returns how often an event was reported.
+func (r *request) count(event string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.events) - len(slices.DeleteFunc(slices.Clone(r.events), func(e string) bool { return e == event }))
+}
+
+// request returns a request that waits for an hour at most.
+func (c *client) request() *request {
+	return &request{
+		Request: ratelimit.Request{MaxWait: time.Hour}, c: c, ctx: c.ctx,
+		reported: make(chan struct{}, 10), over: make(chan struct{}),
+	}
+}
+
+// acquire calls Acquire, which may panic.
+func (r *request) acquire() {
+	defer close(r.over)
+	defer func() { r.panicked = recover() }()
+	ctx, cancel := context.WithCancel(r.ctx) // a deadline would be a reason to refuse the request
+	defer cancel()
+	defer time.AfterFunc(r.c.patience, cancel).Stop()
+	if r.Observer == nil {
+		r.Observer = r
+	}
+	r.permit, r.err = r.c.Acquire(ctx, r.Request)
+	r.admittedAt = time.Now()
+}
+
+// ask asks for the permit, and returns when the request has reported its wait, or has its permit.
+func (r *request) ask() *request {
+	go r.acquire()
+	select {
+	case <-r.reported:
+	case <-r.over:
+	}
+	return r
+}
+
+// wait waits until the request has its permit. There must be one, not before that time.
+func (r *request) wait(notBefore time.Time) *request {
+	<-r.over
+	r.c.must(r.permit != nil && r.err == nil, "Acquire returned no permit: %v", r.err)
+	r.c.must(!r.admittedAt.Before(notBefore), "admitted %v too early", notBefore.Sub(r.admittedAt))
+	return r
+}
+
+// isWaiting reports whether the request has no permit yet.
+func (r *request) isWaiting() bool {
+	r.c.settle()
+	select {
+	case <-r.over:
+		return false
+	default:
+		return true
+	}
+}
+
+// now is the permit of the request, which must come without a wait for a limit.
+func (r *request) now() *request {
+	start := time.Now()
+	r.ask().wait(time.Time{})
+	r.c.must(r.admittedAt.Sub(start) < time.Second, "admitted after %v, not at once", r.admittedAt.Sub(start))
+	return r
+}
+
+// release releases the permit, if there is one.
+func (r *request) release(o ratelimit.Outcome) ratelimit.Lockout {
+	if r.permit == nil {
+		return ratelimit.Lockout{}
+	}
+	return r.permit.Release(o)
+}
+
+// refused returns the error of Acquire, which must come at once.
+func (r *request) refused() *ratelimit.Error {
+	start := time.Now()
+	r.acquire()
+	r.release(ratelimit.Outcome{})
+	refused, ok := errors.AsType[*ratelimit.Error](r.err)
+	if !ok {
+		r.c.must(false, "Acquire returned %v, not an Error of package ratelimit", r.err)
+		return &ratelimit.Error{}
+	}
+	r.c.must(time.Since(start) < time.Second, "refused after %v, not at once", time.Since(start))
+	return refused
+}
+
+// start has a request answered with a window in which that many are left.
+func (c *client) start(remaining int) {
+	c.request().now().release(ok(remaining))
+}
+
+// useUp has a request use up the window, and returns when it ends.
+func (c *client) useUp() time.Time {
+	o := ok(0)
+	c.request().now().release(o)
+	return o.Window.Reset
+}
+
+// close has a request get a 429, and returns when the key opens.
+func (c *client) close(retryAfter time.Duration) time.Time {
+	return c.request().now().reject(retryAfter)
+}
+
+// reject has the request get a 429, and returns when the key opens.
+func (r *request) reject(retryAfter time.Duration) time.Time {
+	o := tooMany(retryAfter)
+	opens := o.Received.Add(retryAfter)
+	l := r.release(o)
+	r.c.must(!l.Until.Before(opens), "Release returned a lockout until %v, not until %v", l.Until, opens)
+	return opens
+}

@@ -1,0 +1,78 @@
+// Package ratelimittest tests limiters: [ratelimit.Limiter], and others that keep the requests of a
+// client within the limit of a server, such as one that several processes share through a file or a
+// database.
+//
+// Most callers should use [Run], which needs no real time. A limiter with sockets or files does not
+// work in a testing/synctest bubble; [RunRealTime] is for these.
+package ratelimittest
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/petstore/petstore-go/ratelimit"
+)
+
+// Limiter is what a client calls. *[ratelimit.Limiter] has these methods.
+type Limiter interface {
+	Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
+	RateLimit(key string) ratelimit.Window
+	Reopen(key string)
+}
+
+// rule is what each limiter must do.
+type rule struct {
+	name  string
+	check func(c *client)
+	long  bool // it takes minutes
+}
+
+// rules returns all of them.
+func rules() []rule {
+	var all []rule
+	for _, some := range [][]rule{lockoutRules(), permitRules(), queueRules(), waitRules(), reportRules()} {
+		all = append(all, some...)
+	}
+	return all
+}
+
+// Run tests the limiters that newLimiter returns, with one subtest for each rule. Each has a limiter
+// of its own, which knows nothing, and runs in a testing/synctest bubble. newLimiter is called in
+// the bubble, with the subtest's t, and may register a cleanup. Run must not be called in a bubble.
+func Run(t *testing.T, newLimiter func(t *testing.T) Limiter) {
+	t.Helper()
+	for _, r := range rules() {
+		t.Run(r.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r.test(t, &client{Limiter: newLimiter(t), patience: time.Hour, settle: synctest.Wait})
+			})
+		})
+	}
+}
+
+// RunRealTime is like [Run], but its subtests run in parallel, in real time. That takes some
+// seconds; with -short it skips a rule that takes minutes.
+func RunRealTime(t *testing.T, newLimiter func(t *testing.T) Limiter) {
+	t.Helper()
+	for _, r := range rules() {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			if r.long && testing.Short() {
+				t.Skip("takes minutes")
+			}
+			settle := func() { time.Sleep(300 * time.Millisecond) } // ample for what needs no wait
+			r.test(t, &client{Limiter: newLimiter(t), patience: 20 * time.Second, settle: settle})
+		})
+	}
+}
+
+func (r rule) test(t *testing.T, c *client) {
+	t.Helper()
+	c.ctx = t.Context()
+	r.check(c)
+	for _, problem := range c.problems {
+		t.Error(problem)
+	}
+}
