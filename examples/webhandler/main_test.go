@@ -12,76 +12,110 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func Example() {
-	main()
-	// Output:
-	// GET /pets: 200  []
-	// POST /pets: 201  {"id":1,"name":"Rex","categoryId":1}
-	// GET /pets: 503 60 try again later
-	// POST /admin/reopen: 204
+func TestRun(t *testing.T) {
+	loopback.Host(t)
+	var out strings.Builder
+	require.NoError(t, run(t.Context(), fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 1})).Client(), &out))
+	assert.Regexp(t, `^{"name":"Rex"}: 400 name and categoryId are required
+{"name":"Rex","categoryId":1}: 201 {"id":1,"name":"Rex","categoryId":1}
+{"name":"Max","categoryId":1}: 503 try again later, Retry-After \d+
+$`, out.String())
 }
 
-// serve has a handler serve a request that its sender gives up after a time.
-func serve(t *testing.T, handler http.Handler, patience time.Duration, method, path, body string) *httptest.ResponseRecorder {
+const rex = `{"name":"Rex","categoryId":0}` // 0 is a category
+
+// visit returns the response to a visitor who gives up after a time.
+func visit(t *testing.T, h http.Handler, patience time.Duration, method, body string) *httptest.ResponseRecorder {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	defer time.AfterFunc(patience, cancel).Stop()
 	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body)))
+	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, method, "/pets", strings.NewReader(body)))
 	return w
 }
 
-func TestVisitors_failures(t *testing.T) {
+func TestVisitors_input(t *testing.T) {
+	server := fake.NewTestServer(t)
+	routes := visitors(server.Client(), slog.New(slog.DiscardHandler))
+	for body, reason := range map[string]string{
+		`{"name":"Rex"}`:                         "name and categoryId are required",
+		`{"categoryId":1}`:                       "name and categoryId are required",
+		`{"name":"Rex","categoryId":null}`:       "name and categoryId are required",
+		`null`:                                   "name and categoryId are required",
+		``:                                       "not one pet as JSON",
+		`{"name":"Rex","categoryId":"1"}`:        "not one pet as JSON",
+		`{"name":"Rex","categoryId":1.5}`:        "not one pet as JSON",
+		`{"name":"Rex","category":1}`:            "not one pet as JSON",
+		rex + rex:                                "not one pet as JSON",
+		`{"name":"` + strings.Repeat("x", 1<<16): "not one pet as JSON",
+		`{"name":"","categoryId":1}`:             "this is no pet",
+		`{"name":"Rex","categoryId":1,"status":"asleep"}`: "this is no pet",
+	} {
+		w := visit(t, routes, time.Hour, "POST", body)
+		assert.Equal(t, http.StatusBadRequest, w.Code, body)
+		assert.Contains(t, w.Body.String(), reason, body)
+	}
+	assert.Empty(t, server.Requests())
+	assert.Equal(t, http.StatusCreated, visit(t, routes, time.Hour, "POST", rex).Code)
+}
+
+func TestVisitors_failure(t *testing.T) {
 	for name, test := range map[string]struct {
-		fault  fake.Fault
-		body   string
-		status int
-		said   string
+		fault      fake.Fault
+		method     string
+		status     int
+		retryAfter string
+		text       string
 	}{
-		"the outcome is unknown": {
-			fake.Fault{Status: 503, RetryAfter: "30", AfterCommit: true},
-			`{"name":"Rex","categoryId":1}`, 502, "look before you add it again",
-		},
-		"the key is banned":   {fake.Fault{Status: 429, RetryAfter: "3600"}, `{"name":"Rex","categoryId":1}`, 503, "try again later"},
-		"the store is slow":   {fake.Fault{Delay: time.Minute}, `{"name":"Rex","categoryId":1}`, 502, "look before you add"},
-		"the key is refused":  {fake.Fault{Status: 401}, `{"name":"Rex","categoryId":1}`, 502, "the pet store has a problem"},
-		"the pet has no name": {fake.Fault{}, `{"categoryId":1}`, 400, "this is no pet"},
+		"unknown outcome":      {fake.Fault{Wire: fake.WireReset, AfterCommit: true}, "POST", 502, "", "look before you add it again"},
+		"503 to a create":      {fake.Fault{Status: 503, RetryAfter: "30"}, "POST", 502, "", "look before you add it again"},
+		"503 to a list":        {fake.Fault{Status: 503, RetryAfter: "30"}, "GET", 503, "30", "try again later"},
+		"429 to a create":      {fake.Fault{Status: 429, RetryAfter: "3600"}, "POST", 503, "3600", "try again later"},
+		"429 to a list":        {fake.Fault{Status: 429, RetryAfter: "3600"}, "GET", 503, "3600", "try again later"},
+		"400":                  {fake.Fault{Status: 400}, "POST", 400, "", "the pet store refuses this pet"},
+		"401":                  {fake.Fault{Status: 401}, "POST", 502, "", "the pet store has a problem"},
+		"slow create":          {fake.Fault{Delay: time.Minute}, "POST", 502, "", "look before you add it again"},
+		"slow list":            {fake.Fault{Delay: time.Minute}, "GET", 504, "", "the pet store is slow"},
+		"list without a store": {fake.Fault{Wire: fake.WireRefuse, Times: fake.Forever}, "GET", 502, "", "the pet store has a problem"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				server := fake.NewTestServer(t)
-				if test.status != 400 {
-					server.Inject(test.fault)
-				}
-				routes := visitors(server.Client(), slog.New(slog.NewTextHandler(&log, nil)))
-				w := serve(t, routes, time.Hour, "POST", "/pets", test.body)
+				server := fake.NewTestServer(t, fake.WithStrict(fake.RuleZeroCategory))
+				server.Inject(test.fault)
+				w := visit(t, visitors(server.Client(), slog.New(slog.NewTextHandler(&log, nil))), time.Hour, test.method, rex)
 				assert.Equal(t, test.status, w.Code)
-				assert.Contains(t, w.Body.String(), test.said)
-				assert.Equal(t, 1, strings.Count(log.String(), "\n"))
-				assert.Regexp(t, `msg="pet store call failed" error.operation=createPet .* error.error="petstore: createPet: `, log.String())
+				assert.Equal(t, test.retryAfter, w.Header().Get("Retry-After"))
+				assert.Contains(t, w.Body.String(), test.text)
+				assert.Equal(t, 1, strings.Count(log.String(), "\n"), "it is logged once")
+				assert.Contains(t, log.String(), "call_id=")
 			})
 		})
 	}
 }
 
-func TestVisitors_hangUp(t *testing.T) {
+func TestVisitors_disconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := fake.NewTestServer(t, fake.WithLatency(time.Minute))
-		assert.Equal(t, 504, serve(t, visitors(slow.Client(), slog.New(slog.DiscardHandler)), time.Hour, "GET", "/pets", "").Code)
-		server := fake.NewTestServer(t, fake.WithLatency(time.Second), fake.WithStrict())
-		client := server.Client()
-		assert.Equal(t, 502, serve(t, visitors(client, slog.New(slog.DiscardHandler)), time.Millisecond, "GET", "/pets", "").Code)
-		w := serve(t, visitors(client, slog.New(slog.DiscardHandler)), time.Millisecond, "POST", "/pets", `{"name":"Rex","categoryId":1}`)
-		assert.Equal(t, 201, w.Code, "the create goes on")
+		var log bytes.Buffer
+		server := fake.NewTestServer(t, fake.WithLatency(time.Second))
+		routes := visitors(server.Client(), slog.New(slog.NewTextHandler(&log, nil)))
+		start := time.Now()
+		visit(t, routes, time.Millisecond, "GET", "")
+		assert.Equal(t, time.Millisecond, time.Since(start), "the list ends with its visitor")
+		visit(t, routes, time.Millisecond, "POST", rex)
+		assert.Len(t, server.Pets(), 1, "the create goes on")
+		assert.Empty(t, log.String())
 	})
 }
 
@@ -90,12 +124,10 @@ func TestReopen(t *testing.T) {
 		server := fake.NewTestServer(t)
 		server.Inject(fake.Fault{Operation: petstore.OpListPets, Status: 429, RetryAfter: "3600"}) // a ban that is lifted
 		client := server.Client()
-		get := func() int {
-			return serve(t, visitors(client, slog.New(slog.DiscardHandler)), time.Hour, "GET", "/pets", "").Code
-		}
-		assert.Equal(t, 503, get())
-		assert.Equal(t, 503, get())
-		serve(t, reopen(client), time.Hour, "POST", "/admin/reopen", "")
-		assert.Equal(t, 200, get())
+		routes := visitors(client, slog.New(slog.DiscardHandler))
+		assert.Equal(t, 503, visit(t, routes, time.Hour, "GET", "").Code)
+		assert.Equal(t, 503, visit(t, routes, time.Hour, "GET", "").Code)
+		assert.Equal(t, 204, visit(t, reopen(client), time.Hour, "POST", "").Code)
+		assert.Equal(t, 200, visit(t, routes, time.Hour, "GET", "").Code)
 	})
 }

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/petstore/petstore-go"
+)
+
+// visitors returns the routes for visitors. WithMaxWait(0) makes a call fail immediately instead of
+// waiting for the next minute.
+func visitors(client *petstore.Client, logger *slog.Logger) http.Handler {
+	routes := http.NewServeMux()
+	routes.HandleFunc("GET /pets", func(w http.ResponseWriter, r *http.Request) {
+		result, err := client.ListPets(r.Context(), petstore.ListPetsParams{},
+			petstore.WithMaxWait(0), petstore.WithCallTimeout(2*time.Second))
+		if err != nil {
+			refuse(w, r, logger, err)
+			return
+		}
+		respond(w, http.StatusOK, result.Pets)
+	})
+	routes.HandleFunc("POST /pets", func(w http.ResponseWriter, r *http.Request) {
+		pet, err := readPet(http.MaxBytesReader(w, r.Body, 1<<16))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		// A visitor who hangs up must not leave a create whose outcome is unknown.
+		result, err := client.CreatePet(context.WithoutCancel(r.Context()), pet,
+			petstore.WithMaxWait(0), petstore.WithCallTimeout(10*time.Second))
+		if err != nil {
+			refuse(w, r, logger, err)
+			return
+		}
+		respond(w, http.StatusCreated, result.Pet)
+	})
+	return routes
+}
+
+// readPet reads what a visitor has sent. It does not decode into a petstore.NewPet, in which a field
+// that is missing looks like one that is zero: {"name":"Rex"} would get the category 0.
+func readPet(body io.Reader) (petstore.NewPet, error) {
+	var input struct {
+		Name       *string            `json:"name"`
+		CategoryID *int64             `json:"categoryId"`
+		Status     petstore.PetStatus `json:"status"`
+	}
+	decoder := json.NewDecoder(body)
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&input)
+	if _, more := decoder.Token(); err != nil || !errors.Is(more, io.EOF) {
+		return petstore.NewPet{}, errors.New("the body is not one pet as JSON, with only name, categoryId and status")
+	}
+	if input.Name == nil || input.CategoryID == nil {
+		return petstore.NewPet{}, errors.New("name and categoryId are required")
+	}
+	return petstore.NewPet{Name: *input.Name, CategoryID: *input.CategoryID, Status: input.Status}, nil
+}
+
+func respond(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value) // it fails only if the visitor is gone
+}
+
+// refuse responds to a visitor whose call failed. It logs why, unless the visitor has caused it. The
+// error has attributes of its own: its call_id is on the lines of the client's log, too.
+func refuse(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err error) {
+	if errors.Is(err, petstore.ErrInvalidArgument) {
+		http.Error(w, "this is no pet", http.StatusBadRequest)
+		return
+	} else if errors.Is(err, context.Canceled) && r.Context().Err() != nil { // the visitor has hung up
+		return
+	}
+	logger.ErrorContext(r.Context(), "pet store call failed", "error", err)
+	wait, known := petstore.RetryAfter(err)
+	switch {
+	case errors.Is(err, petstore.ErrOutcomeUnknown): // first: a second try may add a second pet
+		http.Error(w, "the pet may have been added: look before you add it again", http.StatusBadGateway)
+	case errors.Is(err, petstore.ErrBadRequest):
+		http.Error(w, "the pet store refuses this pet", http.StatusBadRequest)
+	case known:
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
+		http.Error(w, "try again later", http.StatusServiceUnavailable)
+	case errors.Is(err, petstore.ErrTimeout):
+		http.Error(w, "the pet store is slow", http.StatusGatewayTimeout)
+	default:
+		http.Error(w, "the pet store has a problem", http.StatusBadGateway)
+	}
+}
+
+// reopen is for a port that visitors cannot reach. After a ban was lifted, or a larger plan was
+// bought, it lets the client send again.
+func reopen(client *petstore.Client) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		client.ReopenLimit()
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
