@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strconv"
 	"sync"
@@ -12,27 +13,40 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/ratelimit"
 )
+
+// instrumentation records the calls and requests of some clients.
+type instrumentation struct {
+	tracer      trace.Tracer
+	propagators propagation.TextMapPropagator
+	metrics     metrics
+	more        func(petstore.Call) []attribute.KeyValue // of WithAttributes; nil for none
+	servers     sync.Map                                 // attributes of servers by base URL
+	shown       sync.Map                                 // by the attributes of a gauge
+}
+
+// shown is the key whose limit a gauge showed last.
+type shown struct {
+	keyID string
+	at    time.Time
+}
 
 // call is what is recorded of a call until its end.
 type call struct {
-	server []attribute.KeyValue // address and port
-	scheme string
-	span   trace.Span
+	span trace.Span
 
-	mu         sync.Mutex          // guards the rest: transports and limiters may use goroutines of their own
-	request    trace.Span          // of the last request; nil if it has not reached the transport
-	protocol   string              // version of HTTP of its response
-	statusCode int                 // of its response; 0 for none
-	lastWait   petstore.WaitReason // reason of the last wait since; empty for none
-	longest    time.Duration
-	reason     petstore.WaitReason // of the longest wait for the rate limit since
-	waited     time.Duration       // the part of petstore.Call.Waited that has been recorded
+	mu         sync.Mutex       // guards the rest: transports and limiters may use goroutines of their own
+	request    trace.Span       // of the last request; nil if it has not reached the transport
+	statusCode int              // of its response; 0 for none
+	wait       ratelimit.Reason // of the last wait since; empty for none
+	waited     time.Duration    // the part of petstore.Call.Waited that has been recorded
 }
 
 // callKey is the context's key for the call that an instrumentation records: a client may have two
@@ -48,12 +62,40 @@ func (i *instrumentation) callOf(ctx context.Context) (k *call, known bool) {
 	return k, known
 }
 
+// attributes returns the attributes of WithAttributes, those of the server, and more.
+func (i *instrumentation) attributes(c petstore.Call, more ...attribute.KeyValue) (attrs []attribute.KeyValue) {
+	if i.more != nil {
+		attrs = append(attrs, i.more(c)...)
+	}
+	server, known := i.servers.Load(c.BaseURL)
+	if !known {
+		u, _ := url.Parse(c.BaseURL) // the client has parsed it already
+		u = cmp.Or(u, new(url.URL))
+		port, _ := strconv.Atoi(cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
+		server = []attribute.KeyValue{semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port)}
+		i.servers.Store(c.BaseURL, server)
+	}
+	return append(append(attrs, server.([]attribute.KeyValue)...), more...)
+}
+
+func (i *instrumentation) with(c petstore.Call, more ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(i.attributes(c, more...)...))
+}
+
+func operation(c petstore.Call) attribute.KeyValue {
+	return attribute.String("petstore.operation", c.Operation)
+}
+
+func waitReason(r ratelimit.Reason) attribute.KeyValue {
+	return attribute.String("petstore.wait.reason", string(r))
+}
+
 // callStart starts the span of a call.
 func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) context.Context {
-	k := serverOf(c.BaseURL)
-	ctx, k.span = i.tracer.Start(ctx, c.Operation, trace.WithAttributes(k.server...), trace.WithAttributes(
-		operation(c), attribute.String("petstore.call.id", strconv.FormatUint(c.ID, 16)),
-		semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template)))
+	k := new(call)
+	ctx, k.span = i.tracer.Start(ctx, c.Operation, trace.WithAttributes(i.attributes(c, operation(c),
+		attribute.String("petstore.call.id", strconv.FormatUint(c.ID, 16)),
+		semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template))...))
 	return context.WithValue(ctx, callKey{i}, k)
 }
 
@@ -61,49 +103,120 @@ func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) contex
 func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneInfo) {
 	k, _ := i.callOf(ctx)
 	defer k.span.End()
-	outcome := outcomeOf(info.Err)
-	i.metrics.callDuration.Record(ctx, info.Duration.Seconds(), metric.WithAttributes(k.server...),
-		metric.WithAttributes(append(outcome, operation(info.Call))...))
-	if limited, ok := errors.AsType[*petstore.RateLimitError](info.Err); ok {
-		i.lockout(ctx, k, info.Call, limited.Scope, limited.RetryAt)
+	attrs := []attribute.KeyValue{operation(info.Call)}
+	if info.Err != nil {
+		attrs = append(attrs, semconv.ErrorTypeKey.String(info.ErrorType()))
+		k.span.SetStatus(codes.Error, "")
+		i.gaveUp(ctx, k, info)
 	}
+	if errors.Is(info.Err, petstore.ErrOutcomeUnknown) {
+		attrs = append(attrs, attribute.Bool("petstore.outcome_unknown", true))
+	}
+	i.metrics.callDuration.Record(ctx, info.Duration.Seconds(), i.with(info.Call, attrs...))
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	i.gaveUp(ctx, k, info.Err)
-	k.span.SetAttributes(attribute.Int("petstore.attempts", info.Call.Attempt))
 	if k.statusCode != 0 {
 		k.span.SetAttributes(semconv.HTTPResponseStatusCode(k.statusCode))
 	}
-	k.span.SetAttributes(outcome...)
-	if info.Err != nil {
-		k.span.SetStatus(codes.Error, "")
+	k.span.SetAttributes(append(attrs, attribute.Int("petstore.attempts", info.Call.Attempt))...)
+}
+
+// forRateLimit reports whether a wait is for the rate limit: those after other failures are not.
+func forRateLimit(r ratelimit.Reason) bool {
+	return r != "" && r != ratelimit.ReasonBackoff && r != ratelimit.ReasonRetryAfter
+}
+
+func (i *instrumentation) waitStart(ctx context.Context, c petstore.Call, w ratelimit.Wait) {
+	if forRateLimit(w.Reason) {
+		i.metrics.waitingCalls.Add(ctx, 1, i.with(c))
 	}
 }
 
-func operation(c petstore.Call) attribute.KeyValue {
-	return attribute.String("petstore.operation", c.Operation)
+// waitDone adds an event to the span of the call.
+func (i *instrumentation) waitDone(ctx context.Context, c petstore.Call, w ratelimit.Wait) {
+	k, _ := i.callOf(ctx)
+	k.span.AddEvent("petstore.wait", trace.WithTimestamp(time.Now().Add(-w.Duration)), trace.WithAttributes(
+		waitReason(w.Reason), attribute.Float64("petstore.wait.duration", w.Duration.Seconds()),
+		attribute.Int("petstore.wait.waiting_calls", w.Waiting)))
+	if forRateLimit(w.Reason) {
+		i.metrics.waitingCalls.Add(ctx, -1, i.with(c))
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.wait = w.Reason
 }
 
-// outcomeOf returns the attributes of the error of a call, none for a success.
-func outcomeOf(err error) []attribute.KeyValue {
-	if err == nil {
-		return nil
+// attemptStart records the time that a request has waited for the rate limit.
+func (i *instrumentation) attemptStart(ctx context.Context, c petstore.Call) {
+	k, _ := i.callOf(ctx)
+	k.mu.Lock()
+	waited, reason := c.Waited-k.waited, k.wait
+	k.waited, k.wait = c.Waited, ""
+	k.mu.Unlock()
+	var attrs []attribute.KeyValue
+	if forRateLimit(reason) {
+		attrs = append(attrs, waitReason(reason))
 	}
-	attrs := []attribute.KeyValue{semconv.ErrorTypeKey.String(errorType(err))}
-	if errors.Is(err, petstore.ErrOutcomeUnknown) {
-		attrs = append(attrs, attribute.Bool("petstore.outcome_unknown", true))
-	}
-	return attrs
+	i.metrics.waitTime.Record(ctx, waited.Seconds(), i.with(c, attrs...))
 }
 
-// serverOf returns a call of the server at a base URL.
-func serverOf(baseURL string) *call {
-	u, _ := url.Parse(baseURL) // the client has parsed it already
-	u = cmp.Or(u, new(url.URL))
-	port, err := strconv.Atoi(u.Port())
-	if err != nil {
-		port = map[string]int{"http": 80, "https": 443}[u.Scheme]
+// gaveUp counts a wait that was cut short, or not begun because it would have been too long.
+func (i *instrumentation) gaveUp(ctx context.Context, k *call, info petstore.CallDoneInfo) {
+	k.mu.Lock()
+	reason := k.wait
+	k.mu.Unlock()
+	limited, refused := errors.AsType[*petstore.RateLimitError](info.Err)
+	if refused {
+		reason = cmp.Or(ratelimit.Reason(limited.Scope), reason)
+		i.showLockout(ctx, info.Call, limited.Scope, limited.RetryAt) // it may have become longer
 	}
-	server := []attribute.KeyValue{semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port)}
-	return &call{server: server, scheme: u.Scheme}
+	if refused || reason != "" {
+		i.metrics.waitsGivenUp.Add(ctx, 1, i.with(info.Call, waitReason(reason), semconv.ErrorTypeKey.String(info.ErrorType())))
+	}
+}
+
+func (i *instrumentation) limitClosed(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
+	i.metrics.processes.Record(ctx, float64(l.Processes), i.with(c))
+	i.showLockout(ctx, c, l.Scope, l.Until)
+}
+
+func (i *instrumentation) limitOpened(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
+	i.showLockout(ctx, c, l.Scope, time.Unix(0, 0))
+}
+
+// showLockout shows until when the rate limit is closed for the key of a call.
+func (i *instrumentation) showLockout(ctx context.Context, c petstore.Call, scope ratelimit.Scope, until time.Time) {
+	if scope != "" && !until.IsZero() {
+		i.metrics.closedUntil.Record(ctx, float64(until.UnixMilli())/1000, i.with(c, scopeOf(scope)))
+	}
+}
+
+// showLimit shows the rate limit of a response. That of a 401 is not the key's. The service shows the
+// window of the minute and that of the day in turn; these are two gauges.
+func (i *instrumentation) showLimit(ctx context.Context, info petstore.AttemptDoneInfo) {
+	c, r, scope := info.Call, info.RateLimit, ratelimit.ScopeMinute
+	if r.IsZero() || info.StatusCode == http.StatusUnauthorized || !i.shows(c) {
+		return
+	}
+	if time.Until(r.Reset) > 90*time.Second { // Reset is rounded, and clocks differ
+		scope = ratelimit.ScopeDay
+	}
+	i.metrics.limit.Record(ctx, float64(r.Limit), i.with(c, scopeOf(scope)))
+	i.metrics.remaining.Record(ctx, float64(r.Remaining), i.with(c, scopeOf(scope)))
+}
+
+// shows reports whether the gauges show the key of c. If several keys have the same attributes, they
+// show one of them, until that had no response for a minute: else they would jump.
+func (i *instrumentation) shows(c petstore.Call) bool {
+	set := attribute.NewSet(i.attributes(c)...)
+	found, _ := i.shown.Load(set.Equivalent())
+	if last, ok := found.(shown); ok && last.keyID != c.KeyID && time.Since(last.at) < time.Minute {
+		return false
+	}
+	i.shown.Store(set.Equivalent(), shown{c.KeyID, time.Now()})
+	return true
+}
+
+func scopeOf(s ratelimit.Scope) attribute.KeyValue {
+	return attribute.String("petstore.rate_limit.scope", string(s))
 }

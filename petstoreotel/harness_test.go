@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -181,13 +184,27 @@ const (
 	metricLimit           = "petstore.client.rate_limit.limit"
 	metricRemaining       = "petstore.client.rate_limit.remaining"
 	metricClosedUntil     = "petstore.client.rate_limit.closed_until"
+	metricProcesses       = "petstore.client.rate_limit.processes"
 
 	attributeOperation  = attribute.Key("petstore.operation")
 	attributeUnknown    = attribute.Key("petstore.outcome_unknown")
 	attributeAttempts   = attribute.Key("petstore.attempts")
 	attributeCallID     = attribute.Key("petstore.call.id")
 	attributeWaitReason = attribute.Key("petstore.wait.reason")
+	attributeScope      = attribute.Key("petstore.rate_limit.scope")
 )
 
 // No test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// assertFailed asserts that a span failed with this error.type, or that it did not if that is
+// empty.
+func assertFailed(t *testing.T, errorType string, span sdktrace.ReadOnlySpan) {
+	t.Helper()
+	assert.Equal(t, errorType, value(span, semconv.ErrorTypeKey), span.Name())
+	want := sdktrace.Status{}
+	if errorType != "" {
+		want.Code = codes.Error
+	}
+	assert.Equal(t, want, span.Status(), span.Name())
+}

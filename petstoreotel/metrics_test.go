@@ -35,13 +35,12 @@ func TestDurations(t *testing.T) {
 			require.ErrorIs(t, err, petstore.ErrRateLimited)
 		}
 
-		get, post, scheme := semconv.HTTPRequestMethodGet, semconv.HTTPRequestMethodPost, semconv.URLScheme("https")
-		protocol, getPet := semconv.NetworkProtocolVersion("1.1"), attributeOperation.String("getPet")
+		get, post, getPet := semconv.HTTPRequestMethodGet, semconv.HTTPRequestMethodPost, attributeOperation.String("getPet")
 		for name, want := range map[string]map[attribute.Set]int{
 			metricRequestDuration: {
-				atService(get, semconv.URLTemplate("/v1/pets"), scheme, semconv.HTTPResponseStatusCode(200), protocol):    2,
-				atService(post, semconv.URLTemplate("/v1/pets"), scheme, semconv.ErrorTypeKey.String("connection_reset")): 1,
-				atService(get, semconv.URLTemplate("/v1/pets/{petId}"), scheme, semconv.HTTPResponseStatusCode(429), protocol,
+				atService(get, semconv.URLTemplate("/v1/pets"), semconv.HTTPResponseStatusCode(200)):              2,
+				atService(post, semconv.URLTemplate("/v1/pets"), semconv.ErrorTypeKey.String("connection_reset")): 1,
+				atService(get, semconv.URLTemplate("/v1/pets/{petId}"), semconv.HTTPResponseStatusCode(429),
 					semconv.ErrorTypeKey.String("429")): 1,
 			},
 			metricCallDuration: {
@@ -115,58 +114,88 @@ func TestWaitsGivenUp(t *testing.T) {
 	}
 }
 
-func TestWaitingCallsAndRateLimit(t *testing.T) {
+var scopeMinute, scopeBan = attributeScope.String("minute"), attributeScope.String("ban")
+
+func TestWaitingCalls(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
-		atOther := attribute.NewSet(semconv.ServerAddress("other.test"), semconv.ServerPort(8443))
-		other := s.clientOf("https://other.test:8443/v1", "another-key", petstoreotel.New(s.opts...))
-		s.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
-		s.list(other)
-		assert.Nil(t, s.metric(metricRemaining))
-		assert.Nil(t, s.metric(metricLimit))
-		s.list(other)
-		s.list(s.client)
-		assert.Equal(t, map[attribute.Set]float64{atService(): 10, atOther: 60}, values(s.metric(metricLimit)))
-		assert.Equal(t, map[attribute.Set]float64{atService(): 9, atOther: 58}, values(s.metric(metricRemaining)))
 		for range 12 {
 			go func() { _, _ = s.client.ListPets(t.Context(), petstore.ListPetsParams{}) }()
 		}
 		synctest.Wait()
-		assert.InDelta(t, 3, values(s.metric(metricWaitingCalls))[atService()], 0)
+		time.Sleep(time.Second)
+		assert.InDelta(t, 2, values(s.metric(metricWaitingCalls))[atService()], 0)
 		time.Sleep(2 * time.Minute)
 		assert.InDelta(t, 0, values(s.metric(metricWaitingCalls))[atService()], 0)
-	}, fake.WithPlan(fake.Plan{PerMinute: 10}), fake.WithKey("another-key", fake.PlanFree))
+	}, fake.WithPlan(fake.Plan{PerMinute: 10, PerDay: 0}))
+}
+
+func TestLimit(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		option := petstoreotel.New(s.opts...)
+		mine, other := s.bareClient(option), s.clientOf("https://service.test/v1", "another-key", option)
+		limit := func(scope attribute.KeyValue) float64 { return values(s.metric(metricLimit))[atService(scope)] }
+		s.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
+		s.list(mine)
+		assert.Nil(t, s.metric(metricLimit), "nothing is known")
+		for range 3 {
+			s.list(mine)
+			s.list(other)
+			assert.InDelta(t, 10, limit(scopeMinute), 0, "of two keys with the same attributes it shows one")
+		}
+		assert.InDelta(t, 6, values(s.metric(metricRemaining))[atService(scopeMinute)], 0)
+		s.server.Inject(fake.Fault{Status: 401, Header: http.Header{"X-RateLimit-Limit": {"60"}}})
+		_, err := mine.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.ErrorIs(t, err, petstore.ErrUnauthorized)
+		assert.InDelta(t, 10, limit(scopeMinute), 0, "a 401 says nothing about the key")
+		time.Sleep(time.Minute)
+		for range 7 {
+			s.list(mine)
+		}
+		assert.Equal(t, []float64{10, 13}, []float64{limit(scopeMinute), limit(attributeScope.String("day"))})
+	}, fake.WithPlan(fake.Plan{PerMinute: 10, PerDay: 13}), fake.WithKey("another-key", fake.PlanFree))
 }
 
 func TestClosedUntil(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
-		ban := atService(attribute.String("petstore.rate_limit.scope", "ban"))
-		option := petstoreotel.New(s.opts...)
-		short, long := s.bareClient(option), s.clientOf("https://service.test/v1", "another-key", option)
-		banned := func(client *petstore.Client, d time.Duration) float64 {
-			s.ban(d)
-			for range 2 {
-				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-				require.ErrorIs(t, err, petstore.ErrRateLimited)
-			}
-			return float64(time.Now().Add(d).Unix())
-		}
-		s.list(short)
+		closed := func() float64 { return values(s.metric(metricClosedUntil))[atService(scopeBan)] }
+		client := s.newClient(petstore.WithProcesses(3))
+		s.list(client)
 		assert.Nil(t, s.metric(metricClosedUntil))
-		first := banned(short, 10*time.Hour)
-		assert.InDelta(t, first, values(s.metric(metricClosedUntil))[ban], 1)
-		time.Sleep(10*time.Hour + time.Second)
-		s.list(short)
-		assert.Less(t, values(s.metric(metricClosedUntil))[ban], float64(time.Now().Unix()), "it is over")
+		s.ban(10 * time.Hour)
+		for range 2 {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+		}
+		assert.InDelta(t, time.Now().Add(10*time.Hour).Unix(), closed(), 1)
+		assert.Equal(t, map[attribute.Set]float64{atService(): 3}, values(s.metric(metricProcesses)))
+		client.ReopenLimit()
+		s.list(client)
+		assert.Zero(t, closed(), "it was opened early")
+	})
+}
 
-		latest := banned(long, 2*time.Hour)
-		banned(short, time.Hour)
-		assert.InDelta(t, latest, values(s.metric(metricClosedUntil))[ban], 1)
-		short.ReopenLimit()
-		s.list(short)
-		assert.InDelta(t, latest, values(s.metric(metricClosedUntil))[ban], 1, "another key is still closed")
-		long.ReopenLimit()
-		s.list(long)
-		assert.Equal(t, map[attribute.Set]float64{ban: 0}, values(s.metric(metricClosedUntil)))
+func TestWithAttributesKeepsTenantsApart(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		tenants := make(map[string]string) // by Call.KeyID
+		option := petstoreotel.New(append(s.opts, petstoreotel.WithAttributes(func(c petstore.Call) []attribute.KeyValue {
+			return []attribute.KeyValue{attribute.String("tenant", tenants[c.KeyID]), semconv.ServerAddress("not this")}
+		}))...)
+		learn := petstore.WithTrace(&petstore.ClientTrace{AttemptStart: func(_ context.Context, c petstore.Call) {
+			tenants[c.KeyID] = cmp.Or(tenants[c.KeyID], []string{"a", "b", ""}[len(tenants)])
+		}})
+		a, b := s.bareClient(learn, option), s.clientOf("https://service.test/v1", "another-key", learn, option)
+		s.list(a)
+		s.list(b)
+		tenantA, tenantB := attribute.String("tenant", "a"), attribute.String("tenant", "b")
+		assert.Equal(t, map[attribute.Set]float64{atService(tenantA, scopeMinute): 1000, atService(tenantB, scopeMinute): 60},
+			values(s.metric(metricLimit)))
+		s.ban(time.Hour)
+		_, err := a.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.ErrorIs(t, err, petstore.ErrRateLimited)
+		s.list(b)
+		assert.Len(t, values(s.metric(metricClosedUntil)), 1)
+		assert.NotZero(t, values(s.metric(metricClosedUntil))[atService(tenantA, scopeBan)])
+		assert.Equal(t, "b", value(s.ended()[len(s.ended())-2], "tenant"))
 	}, fake.WithKey("another-key", fake.PlanFree))
 }
 
@@ -176,12 +205,12 @@ func TestNewReportsAnInstrumentThatIsRefused(t *testing.T) {
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported = append(reported, err) }))
 		client := s.bareClient(petstoreotel.New(petstoreotel.WithMeterProvider(refusing{})))
 		require.Len(t, reported, 1)
-		assert.EqualError(t, reported[0], "no gauges")
+		assert.ErrorContains(t, reported[0], "no gauges")
 		s.list(client)
 	})
 }
 
-// refusing is a meter provider that refuses gauges of numbers.
+// refusing is a meter provider that refuses gauges.
 type refusing struct{ metricnoop.MeterProvider }
 
 func (refusing) Meter(string, ...metric.MeterOption) metric.Meter { return refusingMeter{} }

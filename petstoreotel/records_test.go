@@ -59,7 +59,7 @@ func (s *harness) assertNamesAndUnits() {
 	assert.Equal(s.t, map[string]string{
 		httpconv.ClientRequestDuration{}.Name(): httpconv.ClientRequestDuration{}.Unit(), metricCallDuration: "s",
 		metricWaitTime: "s", metricWaitsGivenUp: "{wait}", metricWaitingCalls: "{call}", metricLimit: "{request}",
-		metricRemaining: "{request}", metricClosedUntil: "s",
+		metricRemaining: "{request}", metricClosedUntil: "s", metricProcesses: "{process}",
 	}, units)
 }
 

@@ -4,13 +4,10 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
@@ -30,28 +27,24 @@ type transport struct {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	k, known := t.callOf(req.Context())
 	c, _ := petstore.CallFromContext(req.Context())
-	if !known || req.Method != c.Method || !matches(req.URL.Path, c.Template) {
+	fixed, _, parameter := strings.Cut(c.Template, "{") // which is at the end
+	same := req.URL.Path == fixed || parameter && strings.HasPrefix(req.URL.Path, fixed)
+	if !known || req.Method != c.Method || !same {
 		return t.base.RoundTrip(req)
 	}
 	ctx := t.requestStart(req, k, c)
 	sent := req.WithContext(ctx)
 	sent.Header = req.Header.Clone() // a RoundTripper must not change that of its caller
 	t.propagators.Inject(ctx, propagation.HeaderCarrier(sent.Header))
-	resp, err := t.base.RoundTrip(sent)
-	if err == nil && resp != nil {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.protocol = protocolVersion(resp)
-	}
-	return resp, err
+	return t.base.RoundTrip(sent)
 }
 
 // requestStart starts the span of a request. If a transport of the user sends a request of the
 // client twice, the span of the first ends here.
 func (t *transport) requestStart(req *http.Request, k *call, c petstore.Call) context.Context {
 	ctx, span := t.tracer.Start(req.Context(), c.Method+" "+c.Template, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(k.requested(c)...),
-		trace.WithAttributes(operation(c), semconv.URLFull(fullURL(req.URL))))
+		trace.WithAttributes(t.attributes(c, operation(c), semconv.HTTPRequestMethodKey.String(c.Method),
+			semconv.URLTemplate(c.Template), semconv.URLFull(fullURL(req.URL, c.Template)))...))
 	if c.Attempt > 1 {
 		span.SetAttributes(semconv.HTTPRequestResendCount(c.Attempt - 1))
 	}
@@ -68,76 +61,48 @@ func (t *transport) requestStart(req *http.Request, k *call, c petstore.Call) co
 func (i *instrumentation) attemptDone(ctx context.Context, info petstore.AttemptDoneInfo) {
 	k, _ := i.callOf(ctx)
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.statusCode = info.StatusCode
-	outcome := k.requestOutcome(info)
-	if span := k.request; span != nil {
+	span := k.request
+	k.request, k.statusCode = nil, info.StatusCode
+	k.mu.Unlock()
+	attrs := i.attributes(info.Call, semconv.HTTPRequestMethodKey.String(info.Call.Method), semconv.URLTemplate(info.Call.Template))
+	if info.StatusCode != 0 {
+		attrs = append(attrs, semconv.HTTPResponseStatusCode(info.StatusCode))
+	}
+	class := info.ErrorType()
+	if class != "" {
+		attrs = append(attrs, semconv.ErrorTypeKey.String(class))
+	}
+	if span != nil {
 		ctx = trace.ContextWithSpan(ctx, span) // for the exemplars of the duration
-		span.SetAttributes(outcome...)
-		if info.Err != nil || info.StatusCode >= http.StatusBadRequest {
+		span.SetAttributes(attrs...)
+		if class != "" {
 			span.SetStatus(codes.Error, "")
 		}
 		span.End()
 	}
-	i.metrics.requestDuration.RecordSet(ctx, info.Duration.Seconds(),
-		attribute.NewSet(append(k.requested(info.Call), outcome...)...))
-	if r := info.RateLimit; !r.IsZero() {
-		i.metrics.limit.Record(ctx, int64(r.Limit), metric.WithAttributes(k.server...))
-		i.metrics.remaining.Record(ctx, int64(r.Remaining), metric.WithAttributes(k.server...))
-	}
-	k.request, k.protocol = nil, ""
+	i.metrics.requestDuration.Record(ctx, info.Duration.Seconds(), i.with(info.Call, attrs...))
+	i.showLimit(ctx, info)
 }
 
-// requested returns the attributes of a request that its span and its duration have.
-func (k *call) requested(c petstore.Call) []attribute.KeyValue {
-	return append(slices.Clone(k.server), semconv.HTTPRequestMethodKey.String(c.Method),
-		semconv.URLTemplate(c.Template), semconv.URLScheme(k.scheme))
-}
-
-// requestOutcome returns the attributes of the end of a request.
-func (k *call) requestOutcome(info petstore.AttemptDoneInfo) (attrs []attribute.KeyValue) {
-	if info.StatusCode != 0 {
-		attrs = append(attrs, semconv.HTTPResponseStatusCode(info.StatusCode))
-	}
-	if k.protocol != "" {
-		attrs = append(attrs, semconv.NetworkProtocolVersion(k.protocol))
-	}
+// fullURL returns u without what may be secret: it has the id of a pet, and the parameters of
+// listPets with values of the service document. Of the path and the query of Do it has nothing.
+func fullURL(u *url.URL, template string) string {
+	fixed, parameter, _ := strings.Cut(template, "{")
+	full, id := u.Scheme+"://"+u.Host, strings.TrimPrefix(u.Path, fixed)
 	switch {
-	case info.StatusCode >= http.StatusBadRequest:
-		attrs = append(attrs, semconv.ErrorTypeKey.String(strconv.Itoa(info.StatusCode)))
-	case info.Err != nil:
-		attrs = append(attrs, semconv.ErrorTypeKey.String(errorType(info.Err)))
+	case parameter == "petId}" && strings.Trim(id, "-0123456789") == "":
+		return full + fixed + id
+	case parameter != "":
+		return full + template
 	}
-	return attrs
-}
-
-// matches reports whether path has the form of template, whose parameter is at its end.
-func matches(path, template string) bool {
-	fixed, _, parameter := strings.Cut(template, "{")
-	return path == fixed || parameter && strings.HasPrefix(path, fixed)
-}
-
-// fullURL returns u with its path, and the parameters of listPets that have values of the service
-// document. All else is left out, because it may be secret.
-func fullURL(u *url.URL) string {
-	full := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	sent, known := u.Query(), make(url.Values)
-	if limit := sent.Get("limit"); limit != "" && strings.Trim(limit, "0123456789") == "" {
-		known.Set("limit", limit)
+	sent, query := u.Query(), make(url.Values)
+	if limit, _ := strconv.Atoi(sent.Get("limit")); limit >= 1 && limit <= 100 {
+		query.Set("limit", strconv.Itoa(limit))
 	}
 	if status := sent.Get("status"); petstore.PetStatus(status).Valid() {
-		known.Set("status", status)
+		query.Set("status", status)
 	}
-	full.RawQuery = known.Encode()
-	return full.String()
-}
-
-// protocolVersion returns the version as the conventions write it: 1.0, 1.1, 2, 3.
-func protocolVersion(resp *http.Response) string {
-	if resp.ProtoMajor > 1 {
-		return strconv.Itoa(resp.ProtoMajor)
-	}
-	return strings.TrimPrefix(resp.Proto, "HTTP/")
+	return strings.TrimSuffix(full+fixed+"?"+query.Encode(), "?")
 }
 
 // Unwrap returns base.
