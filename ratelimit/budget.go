@@ -61,7 +61,7 @@ type slot struct {
 // admit reserves one request, or returns what it has to wait for. Background requests must leave
 // the reserve.
 func (b *budget) admit(now time.Time, background bool) (slot, Wait, bool) {
-	b.observe(now)
+	now = b.observe(now)
 	if !passed(now, b.lockout.until) {
 		return slot{}, Wait{Reason: Reason(b.lockout.scope), Until: b.lockout.until, wake: b.lockout.until}, false
 	}
@@ -85,14 +85,17 @@ func (b *budget) admit(now time.Time, background bool) (slot, Wait, bool) {
 	}, Wait{}, true
 }
 
-// observe records the time. If the clock went back, as between two synctest bubbles, the budget
-// forgets everything.
-func (b *budget) observe(now time.Time) {
-	if now.Before(b.now) {
+// observe records the time, and returns it. If the clock was set back, as between two synctest
+// bubbles, the budget forgets everything. It stands still if that was a small correction, which must
+// not open a key that is closed.
+func (b *budget) observe(now time.Time) time.Time {
+	const correction = time.Second
+	if b.now.Sub(now) > correction {
 		*b = budget{processes: b.processes, era: b.era + 1}
 	}
-	b.now = now
-	b.recent.advance(now)
+	b.now = later(b.now, now)
+	b.recent.advance(b.now)
+	return b.now
 }
 
 // passed reports whether t is zero or has passed.
@@ -142,7 +145,7 @@ func (b *budget) left() int { return max(0, b.remaining()-len(b.lost)) }
 
 // settle reports the outcome of an admitted request, and returns what it changes for the key.
 func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
-	b.observe(now)
+	now = b.observe(now)
 	if s.era != b.era {
 		return e
 	}
@@ -172,7 +175,7 @@ func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
 // conclude records what the status of a response says about the key.
 func (b *budget) conclude(s slot, o *Outcome, e *events) {
 	switch {
-	case o.Received.IsZero():
+	case o.Received.IsZero(), o.StatusCode == http.StatusUnauthorized:
 		return
 	case o.StatusCode == http.StatusTooManyRequests:
 		b.reject(s, *o)

@@ -196,7 +196,13 @@ func TestBudget(t *testing.T) {
 		p.fail(p.send())
 		p.admits(1, ReasonResponse)
 	})
-	t.Run("forgets everything if the clock goes back", func(t *testing.T) {
+	t.Run("stays closed if the clock is corrected by a second", func(t *testing.T) {
+		p := newProcess(t)
+		p.reject(60, 0, p.now.Add(minute), time.Hour)
+		p.now = p.now.Add(-second)
+		assert.Equal(t, time.Hour+second, p.closed())
+	})
+	t.Run("forgets everything if the clock is set back", func(t *testing.T) {
 		p := newProcess(t)
 		p.open(10, 8)
 		old := p.send()
@@ -333,22 +339,30 @@ func TestBudgetEarliest(t *testing.T) {
 	}
 }
 
-// The second response narrows what the Date of the first showed about the service's clock.
+// The second response narrows what the Date of the first showed about the server's clock. One that
+// contradicts it needs another one.
 func TestBudgetClock(t *testing.T) {
-	for _, test := range []struct{ gap, ahead, want time.Duration }{
-		{900 * time.Millisecond, 0, second + 90*time.Microsecond}, // a Date without its fraction; drift
-		{second, -second, second + 100*time.Microsecond},          // may be the same clock
-		{second, second, 0},
-		{second, -2 * second, 3 * second}, // the clock was set
-		{second, 5 * second, -4 * second},
+	for _, test := range []struct {
+		gap, ahead  time.Duration
+		once, twice time.Duration // what is added to Reset
+	}{
+		{900 * time.Millisecond, 0, second + 90*time.Microsecond, second + 90*time.Microsecond}, // a Date without its fraction; drift
+		{second, -second, second + 100*time.Microsecond, second + 100*time.Microsecond},         // may be the same clock
+		{second, second, 0, 0},
+		{second, -2 * second, second, 3 * second}, // the clock was set
+		{second, 5 * second, second, -4 * second},
+		{second, -2 * time.Hour, second, 2*time.Hour + second},
 	} {
 		p := newProcess(t)
 		reset := p.now.Add(40 * second)
 		p.respondTo(10, reset, 5)
 		p.now = p.now.Add(test.gap)
+		first, again := p.send(), p.send()
 		o := p.outcome(http.StatusOK, 10, 0, reset)
 		o.Date = o.Date.Add(test.ahead)
-		p.settle(p.send(), o, p.now)
-		assert.Equal(t, test.want, p.blocked().Until.Sub(reset), "%+v", test)
+		p.settle(first, o, p.now)
+		assert.Equal(t, test.once, p.blocked().Until.Sub(reset), "%+v", test)
+		p.settle(again, o, p.now)
+		assert.Equal(t, test.twice, p.blocked().Until.Sub(reset), "%+v", test)
 	}
 }

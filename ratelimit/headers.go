@@ -28,9 +28,12 @@ func parseWindow(h http.Header) Window {
 	return Window{Limit: int(limit), Remaining: int(remaining), Reset: time.Unix(reset, 0).UTC()}
 }
 
+// maxHeader is the length above which a header says nothing, so that it costs little to read.
+const maxHeader = 1 << 10
+
 // parseCount parses a header with one value of decimal digits, up to most.
 func parseCount(values []string, most int64) (int64, bool) {
-	if len(values) != 1 || strings.Trim(values[0], "0123456789") != "" {
+	if len(values) != 1 || len(values[0]) > maxHeader || strings.Trim(values[0], "0123456789") != "" {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(values[0], 10, 64)
@@ -39,7 +42,11 @@ func parseCount(values []string, most int64) (int64, bool) {
 
 // parseDateHeader returns the service's clock; zero without a valid Date header.
 func parseDateHeader(h http.Header) time.Time {
-	date, _ := http.ParseTime(h.Get("Date"))
+	text := h.Get("Date")
+	if len(text) > maxHeader {
+		return time.Time{}
+	}
+	date, _ := http.ParseTime(text)
 	return date
 }
 
@@ -53,7 +60,11 @@ func parseRetryAfter(h http.Header, date, received time.Time) time.Duration {
 		date = received
 	}
 	var longest time.Duration
+	left := maxHeader
 	for _, value := range h["Retry-After"] {
+		if left -= len(value); left < 0 {
+			return 0
+		}
 		longest = max(longest, parseValue(value, date))
 	}
 	return longest

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,18 @@ func TestRetryAfter(t *testing.T) {
 	assert.Equal(t, 510*time.Second, parseRetryAfter(h, time.Time{}, received), "without a Date")
 	epoch := time.Unix(50, 0)
 	assert.Equal(t, time.Minute, parseRetryAfter(http.Header{"Retry-After": {"60"}}, epoch, epoch), "these are seconds, too")
+}
+
+// A header of more than a kilobyte says nothing: to read a million commas would take half a second.
+func TestLongHeaders(t *testing.T) {
+	for _, value := range []string{strings.Repeat(",", 1<<20), strings.Repeat("0", maxHeader) + "5"} {
+		date := time.Unix(1_000_000_000, 0)
+		assert.Zero(t, parseRetryAfter(http.Header{"Retry-After": {value}}, date, date))
+		assert.Zero(t, parseRetryAfter(http.Header{"Retry-After": {strings.Repeat("9,", 300), strings.Repeat("9,", 300)}}, date, date))
+		_, ok := parseCount([]string{value}, 10)
+		assert.False(t, ok)
+		assert.Zero(t, parseDateHeader(http.Header{"Date": {date.Format(http.TimeFormat) + value}}))
+	}
 }
 
 // FuzzRetryAfter checks that the longest value counts, in any order, and none above a year.

@@ -28,6 +28,7 @@ type Limiter struct {
 	budget  budget // copied for each new key
 	keys    map[string]*queue
 	sweepAt int // number of keys at which to look for idle ones
+	now     func() time.Time
 }
 
 // Option configures a [Limiter] in [New].
@@ -43,7 +44,7 @@ func Processes(n int) Option {
 
 // New returns a limiter for one process.
 func New(opts ...Option) *Limiter {
-	l := &Limiter{keys: make(map[string]*queue)}
+	l := &Limiter{keys: make(map[string]*queue), now: wallClock}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(l)
@@ -88,9 +89,9 @@ type permit struct {
 	released bool
 }
 
-// now returns the wall clock alone: the monotonic clock stands still while a machine is suspended,
-// and windows do not.
-func now() time.Time { return time.Now().Round(0) }
+// wallClock returns the time by the wall clock alone: the monotonic clock stands still while a
+// machine is suspended, and windows do not.
+func wallClock() time.Time { return time.Now().Round(0) }
 
 // RateLimit returns the last known window of a key; zero before the first response.
 func (l *Limiter) RateLimit(key string) Window {
@@ -108,7 +109,7 @@ func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if q := l.keys[key]; q != nil {
-		now := now()
+		now := l.now()
 		q.budget.reopen(now)
 		q.dispatch(now)
 	}
@@ -135,7 +136,7 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 func (l *Limiter) enter(ctx context.Context, r *Request) (*queue, *permit, *waiter, *refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := now()
+	now := l.now()
 	q := l.queue(r.Key, now)
 	if contextErr(ctx, now) != nil {
 		return q, nil, nil, q.ended(ctx, now, "before the request was sent")
@@ -188,7 +189,7 @@ func (p *permit) release(o *Outcome) (Lockout, events) {
 	q := p.queue
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
-	now := now()
+	now := q.limiter.now()
 	var e events
 	if !p.released {
 		p.released = true

@@ -177,6 +177,13 @@ func TestLimiterKeys(t *testing.T) {
 			l.permitFor(Request{Key: string(rune(i))}).Release(ok(60, 59, time.Minute))
 		}
 	})
+	test(t, "Reopen reaches a key after 12,000 others", func(t *testing.T, l *limiter) {
+		for i := range 12_000 {
+			l.permitFor(Request{Key: string(rune(i))}).Release(tooMany(60, 0, time.Minute, 100*time.Hour))
+		}
+		l.Reopen(string(rune(0)))
+		l.permitFor(Request{Key: string(rune(0))}).Release(ok(60, 59, time.Minute))
+	})
 	test(t, "Reopen opens one key", func(t *testing.T, l *limiter) {
 		key := Request{Key: "key", MaxWait: time.Hour}
 		l.permitFor(key).Release(tooMany(60, 0, time.Minute, 24*time.Hour))

@@ -14,7 +14,7 @@ type lockout struct {
 // Reopen allows one probe although the key is closed, and reports whether it does (rule 9). It does
 // not if the key is open, or if a probe is in flight.
 func (b *budget) reopen(now time.Time) bool {
-	b.observe(now)
+	now = b.observe(now)
 	l := &b.lockout
 	usedUp := !l.rejected && !passed(now, b.end) && b.left() <= b.reserve(false)
 	if passed(now, l.until) && !usedUp {
@@ -147,15 +147,11 @@ func (b *budget) close(l Lockout, left int) *Lockout {
 	r := &b.reported
 	switch {
 	case passed(b.now, l.Until):
-		return nil
-	case r.Until.IsZero():
+	case r.Until.IsZero(), l.Scope != r.Scope && l.Until.After(r.Until):
 		*r = reported{l, b.now, left}
 		return &l
 	case l.Scope == r.Scope:
-		r.Until = later(r.Until, l.Until)
-	case l.Until.After(r.Until):
-		r.Lockout = l
-		return &l
+		r.Until, r.left = later(r.Until, l.Until), min(r.left, left)
 	}
 	return nil
 }

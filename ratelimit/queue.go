@@ -238,13 +238,20 @@ func causeOf(ctx context.Context, now time.Time) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
+// longestSleep is how long nothing looks at the wall clock, at most. Timers stand still while the
+// machine is suspended, and the wall clock can be set.
+const longestSleep = 30 * time.Second
+
 // setAlarm has permits dispatched at a time, or earlier; the zero time stands for never.
 func (q *queue) setAlarm(now, at time.Time) {
+	if at.Sub(now) > longestSleep {
+		at = now.Add(longestSleep)
+	}
 	if at.Equal(q.alarm) || !at.IsZero() && !q.alarm.IsZero() && q.alarm.After(now) && q.alarm.Before(at) {
 		return // the timer fires early enough, and ring sets it again
 	}
 	if q.timer != nil {
-		q.timer.Stop() // if it has just fired, one more call does no harm
+		q.timer.Stop() // if it has just fired, one more ring does no harm
 		q.timer = nil
 	}
 	q.alarm = at
@@ -257,10 +264,9 @@ func (q *queue) setAlarm(now, at time.Time) {
 func (q *queue) ring() {
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
-	if now := now(); !now.Before(q.alarm) {
-		q.timer, q.alarm = nil, time.Time{}
-		q.dispatch(now)
-	}
+	now := q.limiter.now()
+	q.setAlarm(now, time.Time{})
+	q.dispatch(now)
 }
 
 // line has waiters in the order in which their calls asked first. Nearly always they come at its

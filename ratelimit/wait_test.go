@@ -342,3 +342,31 @@ func TestLimiterWaitTooLong(t *testing.T) {
 		l.permitFor(early).Release(ok(1, 0, time.Minute))
 	})
 }
+
+// While a machine is suspended its timers stand still, and the wall clock does not.
+func TestLimiterSuspended(t *testing.T) {
+	suspend := func(l *limiter, slept time.Duration) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.now = func() time.Time { return time.Now().Add(slept) }
+	}
+	test(t, "a wait for a window ends soon after", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 0, 30*time.Minute))
+		time.AfterFunc(time.Minute, func() { suspend(l, time.Hour) })
+		start := time.Now()
+		l.permit().Release(Outcome{})
+		assert.LessOrEqual(t, time.Since(start), time.Minute+longestSleep)
+	})
+	test(t, "a wait for NotBefore, too", func(t *testing.T, l *limiter) {
+		time.AfterFunc(time.Minute, func() { suspend(l, time.Hour) })
+		start := time.Now()
+		l.permitFor(Request{NotBefore: start.Add(30 * time.Minute), MaxWait: time.Hour}).Release(Outcome{})
+		assert.LessOrEqual(t, time.Since(start), time.Minute+longestSleep)
+	})
+	test(t, "a call is not refused until a time that is past", func(t *testing.T, l *limiter) {
+		l.one(tooMany(60, 0, time.Minute, 30*time.Minute))
+		l.refused(Request{MaxWait: time.Minute})
+		suspend(l, time.Hour)
+		l.one(Outcome{})
+	})
+}

@@ -81,7 +81,11 @@ func (q *queue) await(ctx context.Context, w *waiter) (*permit, *refusal) {
 	if w.observer != nil {
 		w.observer.WaitStart(w.wait)
 	}
-	if early := w.notBefore.Sub(now()); early > 0 {
+	for ctx.Err() == nil {
+		early := w.notBefore.Sub(q.limiter.now())
+		if early <= 0 {
+			break
+		}
 		w.awaitEvent(ctx, early)
 	}
 	q.join(w)
@@ -100,7 +104,7 @@ func (q *queue) await(ctx context.Context, w *waiter) (*permit, *refusal) {
 func (q *queue) abandon(w *waiter) {
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
-	q.withdraw(w, now())
+	q.withdraw(w, q.limiter.now())
 }
 
 // join has w wait after it has reported, unless it cannot be admitted in time. All of the time until
@@ -108,7 +112,7 @@ func (q *queue) abandon(w *waiter) {
 func (q *queue) join(w *waiter) {
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
-	now := now()
+	now := q.limiter.now()
 	if w.notBefore.After(w.entered) {
 		w.clock = q.clock(now) - now.Sub(w.entered)
 	}
@@ -125,7 +129,7 @@ func (q *queue) join(w *waiter) {
 func (q *queue) check(ctx context.Context, w *waiter) (left time.Duration, over bool) {
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
-	now := now()
+	now := q.limiter.now()
 	q.dispatch(now) // the wait may be over at the same time as maxWait
 	w.wait.Duration = now.Sub(w.entered)
 	w.wait.Limited = q.clock(now) - w.clock
@@ -147,7 +151,7 @@ func (q *queue) check(ctx context.Context, w *waiter) (left time.Duration, over 
 func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) {
 	var timeout <-chan time.Time
 	if left > 0 { // else w is refused as soon as a limit is the reason
-		timer := time.NewTimer(left)
+		timer := time.NewTimer(min(left, longestSleep))
 		defer timer.Stop()
 		timeout = timer.C
 	}
