@@ -101,7 +101,7 @@ func WithProcesses(n int) Option {
 // between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
 // or begins then fails with a [*TransportError] that matches [ErrStopped] and the [context.Cause]
 // of ctx. Requests on their way finish, unless the call's own context ends: do not give ctx to
-// calls, too. See examples/stop.
+// calls, too. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
 	return forClient("WithStop", when(ctx == nil, "is nil"), func(c *clientConfig) { c.stop = ctx })
 }

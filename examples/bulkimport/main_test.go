@@ -63,7 +63,7 @@ func TestProgram_killed(t *testing.T) {
 		injectChaos(b.server, 0.003)
 		for range kills {
 			cmd := b.start(&b.out)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), rand.N(300*time.Millisecond))
 			_ = b.server.WaitForRequests(ctx, len(b.server.Requests())+rand.IntN(2*rows/kills))
 			cancel()
 			_ = cmd.Process.Kill() // before, while or after a request is sent

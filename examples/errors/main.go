@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"os"
 	"time"
@@ -56,9 +57,10 @@ func handle(err error) string {
 
 func main() {
 	server := fake.NewServer()
-	defer server.Close()
-	if err := run(context.Background(), server, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	err := run(context.Background(), server, os.Stdout)
+	server.Close()
+	if err != nil {
+		log.Fatal(err)
 	}
 }
 
@@ -86,7 +88,8 @@ func run(ctx context.Context, server *fake.Server, w io.Writer) error {
 	server.Inject(fake.Fault{Wire: fake.WireReset})
 	show(w, "A connection that breaks (retried by default)", list(ctx, client, once))
 	server.Inject(fake.Fault{Delay: time.Second})
-	show(w, "A response that takes longer than WithCallTimeout", list(ctx, client, petstore.WithCallTimeout(50*time.Millisecond)))
+	show(w, "A response that takes longer than WithCallTimeout",
+		list(ctx, client, petstore.WithCallTimeout(50*time.Millisecond)))
 	server.Inject(fake.Fault{AfterCommit: true, Status: 503})
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex", CategoryID: 1})
 	show(w, "A create that failed after it was carried out (never repeated)", err)

@@ -1,14 +1,12 @@
 // Ratelimit lets 64 goroutines share the budget of one key on the Free plan, 60 requests a minute:
-// the service rejects none of them. They do nothing about the limit, the client waits for them.
+// the service rejects none of them. They do nothing about the limit, the client waits for them. The
+// service is a fake whose minute lasts 6 seconds.
 //
 //	go run ./examples/ratelimit
-//
-// It runs on a fake of the service whose minute lasts 6 seconds.
 //
 // It prints
 //
 //	150 requests from 64 goroutines in 14s, 429s: 0
-//	The limit is 60 a minute: that needs 2 waits for the next one at least.
 package main
 
 import (
@@ -16,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -29,9 +28,10 @@ const goroutines, requests = 64, 150
 
 func main() {
 	server := fake.NewServer(fake.WithPlan(fake.PlanFree), fake.WithMinute(6*time.Second))
-	defer server.Close()
-	if err := run(context.Background(), server, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	err := run(context.Background(), server, os.Stdout)
+	server.Close()
+	if err != nil {
+		log.Fatal(err)
 	}
 }
 
@@ -52,7 +52,5 @@ func run(ctx context.Context, server *fake.Server, w io.Writer) error {
 	group.Wait()
 	fmt.Fprintf(w, "%d requests from %d goroutines in %s, 429s: %d\n",
 		len(server.Requests()), goroutines, time.Since(start).Round(time.Second), server.Usage(server.APIKey()).Limited)
-	limit := client.RateLimit().Limit
-	fmt.Fprintf(w, "The limit is %d a minute: that needs %d waits for the next one at least.\n", limit, (requests-1)/limit)
 	return cmp.Or(failures...)
 }

@@ -1,5 +1,5 @@
 // Webhandler is a web server that does not let its visitors wait for the rate limit: it responds 503
-// with the time after which to try again. It logs each call that failed, once. Copy handler.go.
+// with the time after which to try again. It logs each call that failed, once. handler.go is to copy.
 //
 //	go run ./examples/webhandler
 //
@@ -7,15 +7,17 @@
 //
 // It prints
 //
-//	{"name":"Rex"}: 400 name and categoryId are required
-//	{"name":"Rex","categoryId":1}: 201 {"id":1,"name":"Rex","categoryId":1}
-//	{"name":"Max","categoryId":1}: 503 try again later, Retry-After 60
+//	400 "" name and categoryId are required
+//	201 "" {"id":1,"name":"Rex","categoryId":1}
+//	503 "60" try again later
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -32,8 +34,7 @@ func main() {
 	err := run(context.Background(), service.Client(), os.Stdout)
 	service.Close()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }
 
@@ -56,16 +57,11 @@ func run(ctx context.Context, client *petstore.Client, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		text, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil {
+		fmt.Fprintf(out, "%d %q ", resp.StatusCode, resp.Header.Get("Retry-After"))
+		_, err = io.Copy(out, resp.Body)
+		if err = errors.Join(err, resp.Body.Close()); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s: %d %s", pet, resp.StatusCode, strings.TrimSpace(string(text)))
-		if after := resp.Header.Get("Retry-After"); after != "" {
-			fmt.Fprint(out, ", Retry-After ", after)
-		}
-		fmt.Fprintln(out)
 	}
 	return nil
 }
