@@ -44,6 +44,9 @@ type Wait struct {
 	Duration time.Duration
 	// Limited is the part of Duration that counts against [Request.MaxWait]; 0 at its start.
 	Limited time.Duration
+	// Window, Sent and Processes are as in [Lockout], at the end of the wait; zero at its start.
+	Window          Window
+	Sent, Processes int
 
 	wake time.Time // when to ask the budget again if there is no response before
 }

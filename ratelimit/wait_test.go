@@ -294,6 +294,12 @@ func TestLimiterMaxWait(t *testing.T) {
 		}}}).Release(ok(60, 59, time.Minute))
 		assert.Equal(t, 700*time.Millisecond, free, "reported as not counted")
 	})
+	test(t, "is reported with the window and the requests in it", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 0, 30*time.Second))
+		var reported Wait
+		l.permitFor(Request{MaxWait: time.Hour, Observer: observer{done: func(w Wait) { reported = w }}}).Release(ok(60, 59, time.Minute))
+		assert.Equal(t, [3]int{60, 0, 1}, [3]int{reported.Window.Limit, reported.Window.Remaining, reported.Sent})
+	})
 }
 
 func TestLimiterWaitTooLong(t *testing.T) {

@@ -133,6 +133,7 @@ func (q *queue) check(ctx context.Context, w *waiter) (left time.Duration, over 
 	q.dispatch(now) // the wait may be over at the same time as maxWait
 	w.wait.Duration = now.Sub(w.entered)
 	w.wait.Limited = q.clock(now) - w.clock
+	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
 	switch limited := w.wait.Limited; {
 	case contextErr(ctx, now) != nil: // even if the permit came at the same time
 		q.withdraw(w, now)
