@@ -16,6 +16,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 
 	"github.com/petstore/petstore-go"
@@ -24,25 +25,28 @@ import (
 
 func main() {
 	if err := run(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }
 
 func run(ctx context.Context) error {
-	client, err := petstore.NewClientFromEnv()
-	if os.Getenv("PETSTORE_BASE_URL") == "" {
+	if os.Getenv("PETSTORE_BASE_URL") == "" { // only in an example: a program without its settings must not start
 		server := fake.NewServer(fake.WithPets(
 			petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
 			petstore.NewPet{Name: "Mimi", CategoryID: 2, Status: petstore.PetStatusAvailable},
 			petstore.NewPet{Name: "Hoppel", CategoryID: 3, Status: petstore.PetStatusSold},
 		))
 		defer server.Close()
-		client, err = server.Client(), nil
+		return listAndAdd(ctx, server.Client())
 	}
+	client, err := petstore.NewClientFromEnv()
 	if err != nil {
 		return err
 	}
+	return listAndAdd(ctx, client)
+}
+
+func listAndAdd(ctx context.Context, client *petstore.Client) error {
 	available, err := client.ListPets(ctx, petstore.ListPetsParams{Status: petstore.PetStatusAvailable, Limit: 10})
 	if err != nil {
 		return err
