@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -85,14 +84,20 @@ func TestProgram_killed(t *testing.T) {
 	}
 }
 
-func TestProgram_interruptedTwice(t *testing.T) {
+// TestProgram_signals hangs up, and closes what the program writes to, which it does not notice; then
+// it interrupts the program twice.
+func TestProgram_signals(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")
 	}
 	b := newProgramBench(t, 20)
-	stalled := b.server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Skip: 5, Wire: fake.WireStall})
-	cmd := b.start(&b.out)
-	require.NoError(t, b.server.WaitForRequests(t.Context(), 6))
+	stalled := b.server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Skip: 15, Wire: fake.WireStall})
+	r, w, err := os.Pipe()
+	require.NoError(t, errors.Join(err, r.Close()))
+	cmd := b.start(w)
+	require.NoError(t, b.server.WaitForRequests(t.Context(), 5))
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	require.NoError(t, b.server.WaitForRequests(t.Context(), 16))
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	require.Eventually(t, func() bool { // again and again, because two at once may count as one
@@ -102,39 +107,10 @@ func TestProgram_interruptedTwice(t *testing.T) {
 	require.Error(t, <-ended)
 	assert.Equal(t, -1, cmd.ProcessState.ExitCode(), "ended by the second signal")
 	stalled.Remove()
+	require.NoError(t, w.Close())
 	require.Error(t, b.start(&b.out).Wait())
 	b.assertNothingLostOrRepeated(20)
 	assert.Equal(t, 1, b.count(undecided))
-}
-
-// TestProgram_terminalGone closes what the program writes to, and hangs up.
-func TestProgram_terminalGone(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no signals to send")
-	}
-	b := newProgramBench(t, 30, fake.WithLatency(20*time.Millisecond))
-	r, w, err := os.Pipe()
-	require.NoError(t, errors.Join(err, r.Close()))
-	cmd := b.start(w)
-	require.NoError(t, b.server.WaitForRequests(t.Context(), 10))
-	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
-	assert.NoError(t, cmd.Wait())
-	require.NoError(t, w.Close())
-	assert.Equal(t, 30, b.count(created))
-}
-
-func TestImportFile_usage(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pets.csv")
-	require.NoError(t, os.WriteFile(path, []byte(header), 0o600))
-	t.Setenv("PETSTORE_API_KEY", "not a key")
-	t.Setenv("PETSTORE_BASE_URL", "https://host/v1")
-	for reason, path := range map[string]string{"no such file": path + ".gz", "PETSTORE_API_KEY": path} {
-		status, err := importFile(t.Context(), path, petstore.NewClientFromEnv, io.Discard)
-		assert.Equal(t, exitUsage, status)
-		assert.ErrorContains(t, err, reason)
-		assert.NotContains(t, err.Error(), "not a key")
-	}
-	assert.NoFileExists(t, path+".journal")
 }
 
 // TestImportFile_namedPipe has a pipe in place of the journal, and of the input: to open or read it
@@ -145,7 +121,7 @@ func TestImportFile_namedPipe(t *testing.T) {
 		t.Skip("there are no named pipes:", err)
 	}
 	for range 2 {
-		status, err := b.run(t.Context())
+		status, err := importFile(t.Context(), b.path, b.connect, io.Discard)
 		assert.Equal(t, exitUsage, status)
 		assert.ErrorContains(t, err, ".journal is not a regular file")
 		b.path += ".journal"
