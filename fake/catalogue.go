@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -21,7 +20,7 @@ func (s *Server) AddPet(p petstore.NewPet) petstore.Pet {
 
 // Pet returns the pet of an id, without a request.
 func (s *Server) Pet(id int64) (pet petstore.Pet, found bool) {
-	found = s.catalogue.with(id, func(i int) { pet = s.catalogue.pets[i] })
+	found = s.catalogue.with(id, func(p *petstore.Pet) { pet = *p })
 	return pet, found
 }
 
@@ -33,50 +32,73 @@ func (s *Server) Pets() []petstore.Pet {
 // SetStatus gives a pet another status, or none, and reports whether there is such a pet.
 // The document lists no transitions (section 3), so every one is possible.
 func (s *Server) SetStatus(id int64, status petstore.PetStatus) bool {
-	return s.catalogue.with(id, func(i int) { s.catalogue.pets[i].Status = status })
+	c := &s.catalogue
+	return c.with(id, func(p *petstore.Pet) {
+		c.unindex(*p)
+		p.Status = status
+		c.index(*p)
+	})
 }
 
 // DeletePet takes a pet out of the catalogue and reports whether it was there. Its id is never
 // given out again.
 func (s *Server) DeletePet(id int64) bool {
 	c := &s.catalogue
-	return c.with(id, func(i int) { c.pets = slices.Delete(c.pets, i, i+1) })
+	return c.with(id, func(p *petstore.Pet) {
+		c.unindex(*p)
+		*p = petstore.Pet{}
+	})
 }
 
 // catalogue is the set of pets. Ids count up from 1 and are never given out twice.
 type catalogue struct {
 	mu   sync.Mutex
-	pets []petstore.Pet // by ascending id
-	last int64          // the id that was given out last
+	pets []petstore.Pet                 // by their ids; one that was deleted has the id 0
+	ids  map[petstore.PetStatus][]int64 // of the pets of a status, and of all at the empty one; ascending
 	rng  *rand.Rand
 }
 
 func (c *catalogue) reset(seed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pets, c.last = nil, 0
+	c.pets, c.ids = nil, make(map[petstore.PetStatus][]int64)
 	c.rng = rand.New(rand.NewPCG(seed, 1))
 }
 
 func (c *catalogue) add(p petstore.NewPet) petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last++
-	pet := petstore.Pet{ID: c.last, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
+	pet := petstore.Pet{ID: int64(len(c.pets)) + 1, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
 	c.pets = append(c.pets, pet)
+	c.index(pet)
 	return pet
 }
 
-// with calls f with the index of a pet in pets, and reports whether there is such a pet.
-func (c *catalogue) with(id int64, f func(i int)) bool {
+// index adds a pet to the ids of all, and to those of its status. The caller holds mu.
+func (c *catalogue) index(p petstore.Pet) {
+	for _, status := range slices.Compact([]petstore.PetStatus{"", p.Status}) {
+		at, _ := slices.BinarySearch(c.ids[status], p.ID)
+		c.ids[status] = slices.Insert(c.ids[status], at, p.ID)
+	}
+}
+
+// unindex undoes index. The caller holds mu.
+func (c *catalogue) unindex(p petstore.Pet) {
+	for _, status := range slices.Compact([]petstore.PetStatus{"", p.Status}) {
+		at, _ := slices.BinarySearch(c.ids[status], p.ID)
+		c.ids[status] = slices.Delete(c.ids[status], at, at+1)
+	}
+}
+
+// with calls f with a pet, and reports whether there is such a pet.
+func (c *catalogue) with(id int64, f func(*petstore.Pet)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i, found := slices.BinarySearchFunc(c.pets, id,
-		func(p petstore.Pet, id int64) int { return cmp.Compare(p.ID, id) })
-	if found {
-		f(i)
+	if id < 1 || id > int64(len(c.pets)) || c.pets[id-1].ID == 0 {
+		return false
 	}
-	return found
+	f(&c.pets[id-1])
+	return true
 }
 
 type query struct {
@@ -85,22 +107,33 @@ type query struct {
 	order  Order
 }
 
-// list returns the pets that fit q, in its order; never nil.
+// list returns the pets that fit q, in its order; never nil. It takes no longer for more pets than
+// it returns: a program may list a catalogue of a million in a loop.
 func (c *catalogue) list(q query) []petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := slices.Clone(c.pets)
-	switch q.order {
-	case OrderDescending:
-		slices.Reverse(all)
-	case OrderShuffled:
-		c.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	}
-	pets := []petstore.Pet{}
-	for i := 0; i < len(all) && len(pets) < q.limit; i++ {
-		if q.status == "" || q.status == all[i].Status {
-			pets = append(pets, all[i])
+	ids := c.ids[q.status]
+	pets := make([]petstore.Pet, min(len(ids), q.limit))
+	moved := make(map[int]int) // of a shuffle: what is at a place in its stead
+	for i := range pets {
+		at := i
+		switch q.order {
+		case OrderDescending:
+			at = len(ids) - 1 - i
+		case OrderShuffled:
+			from := i + c.rng.IntN(len(ids)-i)
+			at = placed(moved, from)
+			moved[from] = placed(moved, i)
 		}
+		pets[i] = c.pets[ids[at]-1]
 	}
 	return pets
+}
+
+// placed returns what a shuffle has moved to a place, or the place itself.
+func placed(moved map[int]int, at int) int {
+	if from, found := moved[at]; found {
+		return from
+	}
+	return at
 }

@@ -38,5 +38,5 @@ func (x *exchange) findPet() response {
 	if !ok {
 		return refusal(http.StatusNotFound, "getPet: there is no animal %d (section 4.3)", id)
 	}
-	return success(http.StatusOK, newPetJSON(pet))
+	return success(http.StatusOK, appendPet(make([]byte, 0, petSize), pet))
 }

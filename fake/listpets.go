@@ -25,11 +25,15 @@ func (x *exchange) listPets() response {
 	if err := x.readQuery(&q); err != nil {
 		return refusal(http.StatusBadRequest, "listPets: %v (section 4.1)", err)
 	}
-	pets := []petJSON{} // never null
-	for _, p := range x.srv.catalogue.list(q) {
-		pets = append(pets, newPetJSON(p))
+	pets := x.srv.catalogue.list(q)
+	body := append(make([]byte, 0, petSize*len(pets)+2), '[')
+	for i, p := range pets {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = appendPet(body, p)
 	}
-	return success(http.StatusOK, pets)
+	return success(http.StatusOK, append(body, ']'))
 }
 
 func (x *exchange) readQuery(q *query) error {
