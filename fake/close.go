@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -27,9 +28,10 @@ type inflight struct {
 
 // part is something that has not ended.
 type part struct {
-	busy     bool   // Close waits for it before it breaks it off
-	leak     string // what Close reports then; empty: nothing
-	breakOff func() // nil: it ends by itself
+	busy     bool          // Close waits for it before it breaks it off
+	leak     string        // what Close reports then; empty: nothing
+	request  *http.Request // of the leak
+	breakOff func()        // nil: it ends by itself
 }
 
 // enter adds a part. If the server is closed, it reports false and does nothing.
@@ -49,11 +51,11 @@ func (f *inflight) leave(key any) {
 }
 
 // change says anew of a part whether Close waits for it, and what it reports.
-func (f *inflight) change(key any, busy bool, leak string) {
+func (f *inflight) change(key any, to part) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p := f.parts[key]; p != nil {
-		p.busy, p.leak = busy, leak
+		p.busy, p.leak, p.request = to.busy, to.leak, to.request
 	}
 }
 
@@ -102,7 +104,8 @@ func (f *inflight) breakOff() {
 	parts := maps.Clone(f.parts)
 	for _, p := range parts {
 		if p.leak != "" {
-			f.leaks = append(f.leaks, p.leak)
+			// Without the query, which may hold a key.
+			f.leaks = append(f.leaks, p.leak+": "+p.request.Method+" "+p.request.URL.Path)
 		}
 	}
 	f.mu.Unlock()

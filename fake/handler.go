@@ -31,7 +31,7 @@ type patternHandler struct {
 // them. It serves none of them.
 func newMux() *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, o := range Operations() {
+	for _, o := range operations {
 		mux.Handle(o.Method+" "+version+o.Path, http.NotFoundHandler())
 	}
 	return mux

@@ -60,7 +60,7 @@ func (f *inflight) connState(c net.Conn, state http.ConnState) {
 			_ = c.Close()
 		}
 	case http.StateActive, http.StateIdle:
-		f.change(c, state == http.StateActive, "")
+		f.change(c, part{busy: state == http.StateActive})
 	case http.StateClosed, http.StateHijacked:
 		f.leave(c)
 	}

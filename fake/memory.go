@@ -114,7 +114,7 @@ func (s *Server) dial(rep *repeat) (net.Conn, error) {
 		return nil, notConnected(closedError{})
 	}
 	hs := newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer f.change(l, true, "a response body was never closed: "+r.Method+" "+r.URL.Path)
+		defer f.change(l, part{busy: true, request: r, leak: "a response body was never closed"})
 		s.serve(w, r, rep)
 	}))
 	_ = hs.Serve(&oneConn{conn: l.Server}) // it returns once a goroutine has the connection

@@ -24,29 +24,30 @@ type Operation struct {
 	serve func(*exchange) response
 }
 
-// Operations returns the operations of the document. Whatever depends on one reads it here.
-func Operations() []Operation {
-	return []Operation{
-		{
-			petstore.OpListPets, http.MethodGet, "/pets", http.StatusOK,
-			"list pets (limit, status)", (*exchange).listPets,
-		},
-		{
-			petstore.OpCreatePet, http.MethodPost, "/pets", http.StatusCreated,
-			"add a pet", (*exchange).createPet,
-		},
-		{
-			petstore.OpGetPet, http.MethodGet, "/pets/{petId}", http.StatusOK,
-			"one pet; deprecated, removed on 5 December 2030", (*exchange).getPet,
-		},
-	}
+// operations has a row for each operation of the document. Whatever depends on one reads it here.
+var operations = []Operation{
+	{
+		petstore.OpListPets, http.MethodGet, "/pets", http.StatusOK,
+		"list pets (limit, status)", (*exchange).listPets,
+	},
+	{
+		petstore.OpCreatePet, http.MethodPost, "/pets", http.StatusCreated,
+		"add a pet", (*exchange).createPet,
+	},
+	{
+		petstore.OpGetPet, http.MethodGet, "/pets/{petId}", http.StatusOK,
+		"one pet; deprecated, removed on 5 December 2030", (*exchange).getPet,
+	},
 }
+
+// Operations returns the operations of the document.
+func Operations() []Operation { return slices.Clone(operations) }
 
 // version is the path of the base address (section 9).
 const version = "/v1"
 
 func operationNames() (names []string) {
-	for _, o := range Operations() {
+	for _, o := range operations {
 		names = append(names, o.Name)
 	}
 	return names
@@ -72,7 +73,7 @@ type route struct {
 func (s *Server) findRoute(method string, r *http.Request) route {
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	var allow []string
-	for _, o := range Operations() {
+	for _, o := range operations {
 		parameter, fits := o.match(segments)
 		switch {
 		case !fits:

@@ -13,6 +13,13 @@ import (
 
 const mediaJSON = "application/json"
 
+// The rate limit headers (section 8.2), in the case of the keys of an http.Header.
+const (
+	headerLimit     = "X-Ratelimit-Limit"
+	headerRemaining = "X-Ratelimit-Remaining"
+	headerReset     = "X-Ratelimit-Reset"
+)
+
 // response is the server's decision about a request.
 type response struct {
 	status      int // 0: none is sent
@@ -75,7 +82,7 @@ func (a *response) apply(f *Fault) {
 func (a *response) becomeLoginPage() {
 	a.status, a.contentType, a.extra = http.StatusOK, "text/html; charset=utf-8", nil
 	a.body = []byte("<!DOCTYPE html>\n<title>Log in</title>\n<form method=post><input name=user></form>\n")
-	for _, name := range []string{service.HeaderLimit, service.HeaderRemaining, service.HeaderReset} {
+	for _, name := range []string{headerLimit, headerRemaining, headerReset} {
 		a.set(name)
 	}
 	if a.fault.Status/100 == 3 {
@@ -99,15 +106,20 @@ func (x *exchange) send(w http.ResponseWriter, a *response) {
 func (a *response) complete(now time.Time, head bool) {
 	h := make(http.Header, 8)
 	a.header = h
-	if a.contentType != "" {
-		h.Set("Content-Type", a.contentType)
+	values := make([]string, 0, 6) // of all fields, since one allocation costs less than six
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
 	}
-	h.Set("Content-Length", strconv.Itoa(len(a.body)))
-	h.Set("Date", now.UTC().Format(http.TimeFormat))
-	h.Set(service.HeaderLimit, strconv.Itoa(a.quota.limit))
-	h.Set(service.HeaderRemaining, strconv.Itoa(a.quota.remaining))
+	if a.contentType != "" {
+		set("Content-Type", a.contentType)
+	}
+	set("Content-Length", strconv.Itoa(len(a.body)))
+	set("Date", now.UTC().Format(http.TimeFormat))
+	set(headerLimit, strconv.Itoa(a.quota.limit))
+	set(headerRemaining, strconv.Itoa(a.quota.remaining))
 	if a.quota.reset != noReset {
-		h.Set(service.HeaderReset, strconv.FormatInt(a.quota.reset, 10))
+		set(headerReset, strconv.FormatInt(a.quota.reset, 10))
 	}
 	maps.Copy(h, a.extra)
 	maps.Copy(h, a.fault.Header) // a nil value stays: it keeps net/http from adding its own

@@ -42,11 +42,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rep *repeat) {
 	x := s.newExchange(r, rep)
 	var a response
-	leak := "a request was still in progress: " + x.method + " " + r.URL.Path // a query may hold a key
+	p := &part{busy: true, request: r, leak: "a request was still in progress"}
 	if rep != nil {
-		leak = "" // no client waits for it
+		p.leak = "" // no client waits for it
 	}
-	if s.inflight.enter(x, &part{busy: true, leak: leak}) {
+	if s.inflight.enter(x, p) {
 		defer s.inflight.leave(x)
 		a = x.respond()
 	} else {
@@ -91,7 +91,7 @@ const maxBody = 1 << 20
 // sends up to eight times that, since most clients look for a response only when they have sent
 // their request.
 func (x *exchange) readBody() {
-	if x.req.Body == nil {
+	if x.req.Body == nil || x.req.Body == http.NoBody {
 		return
 	}
 	body, err := io.ReadAll(io.LimitReader(x.req.Body, maxBody+1))

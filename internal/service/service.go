@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// Pass is a parameter that no other module can name: a function with it is for this module only.
-type Pass struct{}
-
 // The headers of every response (section 8.2).
 const (
 	HeaderLimit     = "X-RateLimit-Limit"
