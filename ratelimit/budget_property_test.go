@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -176,57 +175,4 @@ func FuzzBudget(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) { newWalk(t, seed).run(1000) })
-}
-
-// Deployments that grow while they are at work stay within the limit (rule 10). bench/sim runs
-// more.
-func TestBudgetGrowth(t *testing.T) {
-	t.Parallel()
-	for _, size := range [][2]int{{1, 1}, {4, 2}, {4, 4}, {6, 2}, {8, 8}} {
-		for _, perMinute := range []int{60, 300} {
-			for _, demand := range []float64{0.4, 1.2, 2.5} {
-				for _, told := range []Told{Untold, ToldOld, Leaving} {
-					if size[0] == 8 && (perMinute == 60 || told != Untold) {
-						continue
-					}
-					g := Growth{
-						Old: size[0], New: size[1], PerMinute: perMinute, Demand: demand, Told: told,
-						Window: Fixed, CatchUp: true, Seed: 1,
-					}
-					got := g.Run()
-					assert.Zero(t, got.Bans, "bans: %+v", g)
-					assert.LessOrEqual(t, got.Worst, 2, "429s: %+v", g)
-					assert.GreaterOrEqual(t, got.Share, 0.8, "share: %+v", g)
-				}
-			}
-		}
-	}
-}
-
-// Processes that want more than the key has share it, whether they start together or one after the
-// other.
-func TestBudgetHerds(t *testing.T) {
-	t.Parallel()
-	for _, n := range []int{2, 4, 8, 16} {
-		for _, apart := range []time.Duration{0, 20 * second} {
-			assert.Zero(t, herd(n, n, apart).Rejected, "429s of %d, told", n)
-			if n < 16 {
-				assert.Zero(t, herd(n, 0, apart).Bans, "bans of %d, untold", n)
-			}
-		}
-	}
-}
-
-// herd has n processes use a key of 60 requests a minute.
-func herd(n, told int, apart time.Duration) *Service {
-	start := time.Unix(1_000_000_020, 0)
-	var processes []*Process
-	for i := range n {
-		p := &Process{Workers: 8, Start: start.Add(time.Duration(i) * apart)}
-		p.budget.processes = told
-		processes = append(processes, p)
-	}
-	s := &Service{Window: Fixed, PerMinute: 60, BanAfter: 5}
-	Run(s, rand.New(rand.NewPCG(1, 1)), processes, start, start.Add(time.Duration(n)*apart+5*minute))
-	return s
 }

@@ -1,8 +1,13 @@
 package ratelimit
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Told is what the processes of a Growth know about their number.
@@ -91,4 +96,155 @@ func (p *Process) perSecond(now time.Time) float64 {
 		cycle = p.Every + meanTime
 	}
 	return float64(p.Workers) / cycle.Seconds()
+}
+
+// growths has deployments that grow while they are at work: 2,160 of up to eight processes, and
+// larger ones.
+func growths() []Growth {
+	var all []Growth
+	for _, size := range [][2]int{{1, 1}, {2, 2}, {4, 2}, {4, 4}, {6, 2}, {8, 4}, {8, 8}, {16, 4}, {32, 4}} {
+		for i := range 3 * 4 * 2 * 3 * 3 * 2 {
+			take := func(n int) int { defer func() { i /= n }(); return i % n }
+			g := Growth{
+				Old: size[0], New: size[1],
+				PerMinute: []int{60, 300, 1_000}[take(3)],
+				Demand:    []float64{0.4, 0.8, 1.2, 2.5}[take(4)],
+				Within:    []time.Duration{0, 20 * time.Second}[take(2)],
+				Told:      []Told{Untold, ToldOld, Leaving}[take(3)],
+				Seed:      uint64(take(3)), // below 3
+				Window:    []windowKind{Fixed, Sliding}[take(2)],
+			}
+			g.CatchUp = g.Seed != 0
+			if g.Seed == 2 && g.Window == Fixed {
+				g.Window = Aligned
+			}
+			if size[0] < 8 || g.Told == Untold {
+				all = append(all, g)
+			}
+		}
+	}
+	return all
+}
+
+// text names the line of the table for a deployment.
+func (g Growth) text() string {
+	window := "fixed or aligned"
+	if g.Window == Sliding {
+		window = "sliding"
+	}
+	if g.Old < 8 {
+		return "up to 8, " + window
+	}
+	return fmt.Sprintf("%d + %d, %s", g.Old, g.New, window)
+}
+
+// holds reports whether the rules keep a deployment within the limit, also an untold one.
+func (g Growth) holds() bool { return g.Window != Sliding && (g.Old < 8 || g.PerMinute > 60) }
+
+// TestGrowth runs every deployment, with -short one of forty. Those that hold get no ban.
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	var sums table
+	for i, g := range growths() {
+		if testing.Short() && i%41 != 0 {
+			continue
+		}
+		got := g.Run()
+		if g.holds() {
+			assert.Zero(t, got.Bans, "bans: %+v", g)
+			assert.LessOrEqual(t, got.Worst, 2, "429s of a new process: %+v", g)
+			assert.GreaterOrEqual(t, got.Share, 0.8, "share: %+v", g)
+		}
+		sums.add(g.text(), g.PerMinute, got)
+	}
+	t.Log(sums.String())
+}
+
+// table sums outcomes by a text and the plan.
+type table struct {
+	texts []string
+	sums  map[string]map[int]*Grown
+}
+
+// add adds an outcome. Bans counts the runs that had one, and Share is the least.
+func (t *table) add(text string, perMinute int, g Grown) {
+	if t.sums == nil {
+		t.sums = map[string]map[int]*Grown{}
+	}
+	if t.sums[text] == nil {
+		t.texts, t.sums[text] = append(t.texts, text), map[int]*Grown{}
+	}
+	if t.sums[text][perMinute] == nil {
+		t.sums[text][perMinute] = &Grown{Share: math.Inf(1)}
+	}
+	sum := t.sums[text][perMinute]
+	sum.Rejected += g.Rejected
+	sum.Bans += min(1, g.Bans)
+	sum.Share = min(sum.Share, g.Share)
+}
+
+// String returns lines of Markdown: 429s, runs with a ban, and the least share.
+func (t *table) String() string {
+	lines := "\n| processes, windows | 60 | 300 | 1,000 |\n|---|---|---|---|\n"
+	for _, text := range t.texts {
+		lines += "| " + text
+		for _, perMinute := range []int{60, 300, 1_000} {
+			if s := t.sums[text][perMinute]; s != nil {
+				lines += fmt.Sprintf(" | %d, %d, %.2f", s.Rejected, s.Bans, s.Share)
+			}
+		}
+		lines += " |\n"
+	}
+	return lines
+}
+
+// TestHerds has 2 to 16 processes with eight workers each want more than the key has, for five
+// minutes after the last one has started. Four untold ones, and told ones, get no ban.
+func TestHerds(t *testing.T) {
+	t.Parallel()
+	var sums table
+	for _, n := range []int{2, 4, 8, 16} {
+		for _, told := range []int{0, n} {
+			for i := range 3 * 3 * 3 {
+				take := func(n int) int { defer func() { i /= n }(); return i % n }
+				perMinute, window := []int{60, 300, 1_000}[take(3)], []windowKind{Fixed, Aligned, Sliding}[take(3)]
+				got := herd(n, told, perMinute, window, time.Duration([]int{0, 20, 60}[take(3)])*time.Second)
+				text := fmt.Sprintf("%d, fixed or aligned, told %d", n, told)
+				switch {
+				case window == Sliding:
+					text = fmt.Sprintf("%d, sliding, told %d", n, told)
+				case told > 0:
+					assert.Zero(t, got.Rejected, "429s of %s", text)
+				case n <= 4:
+					assert.LessOrEqual(t, got.Rejected, 3*n, "429s of %s", text)
+					assert.Zero(t, got.Bans, "bans of %s", text)
+				}
+				sums.add(text, perMinute, got)
+			}
+		}
+	}
+	t.Log(sums.String())
+}
+
+// herd runs processes that start that far apart.
+func herd(n, told, perMinute int, window windowKind, apart time.Duration) Grown {
+	random := rand.New(rand.NewPCG(1, 1))
+	start := time.Unix(1_000_000_020, 0).Add(time.Duration(random.Int64N(int64(20 * time.Second))))
+	var processes []*Process
+	for i := range n {
+		p := &Process{Workers: 8, Start: start.Add(time.Duration(i) * apart)}
+		p.budget.processes = told
+		processes = append(processes, p)
+	}
+	s := &Service{Window: window, PerMinute: perMinute, BanAfter: 5}
+	lasts := time.Duration(n-1)*apart + 5*time.Minute - time.Second
+	Run(s, random, processes, start, start.Add(lasts))
+	done, windows := 0, int((lasts+time.Minute-1)/time.Minute)
+	for _, p := range processes {
+		done += p.Done
+	}
+	if window == Aligned {
+		windows++ // the run may begin within one
+	}
+	return Grown{Rejected: s.Rejected, Bans: s.Bans, Share: float64(done) / float64(perMinute*windows)}
 }
