@@ -23,11 +23,11 @@ func TestAdminRoutes(t *testing.T) {
 			first-key-0001 GET /v1/pets => 429
 			second-key GET /v1/pets => 200
 			GET /v1/pets => 401
-			GET /_fake/keys => 200 ^{"keys":\[{"id":1,"key":"fir…","plan":"enterprise:1,0".*"id":2,"key":"…","plan":"free"`,
+			GET /_fake/keys => 200 ^{"keys":\[{"id":1,"key":"fir… #1","plan":"enterprise:1,0".*"id":2,"key":"… #2","plan":"free"`,
 		},
 		"keys are added, banned, put on another plan and revoked": {nil, `
 			team-key-000001 GET /v1/pets => 401
-			POST /_fake/keys {"key":"team-key-000001","plan":"enterprise:5,0"} => 201 "id":2,"key":"tea…"
+			POST /_fake/keys {"key":"team-key-000001","plan":"enterprise:5,0"} => 201 "id":2,"key":"tea… #2"
 			team-key-000001 GET /v1/pets => 200
 			GET /_fake/keys/2 => 200 "plan":"enterprise:5,0","revoked":false,"minute":{"used":1,"limit":5,"remaining":4,.*"day":{"used":1,"limit":null,"remaining":null,.*"bannedUntil":null,"limited":0
 			PUT /_fake/keys/2/ban {"duration":"10m"} => 200 "bannedUntil":"\d+
@@ -42,17 +42,32 @@ func TestAdminRoutes(t *testing.T) {
 			team-key-000001 GET /v1/pets => 200
 			GET /_fake/keys => 200 "id":1,"key":"fake-api-key".*"id":2`,
 		},
-		"faults are injected, listed and removed": {nil, `
-			POST /_fake/faults {"status":503,"times":2,"operation":"listPets"} => 201 "id":1
-			POST /_fake/faults {"wire":"stall","times":"forever","key":"some-other-key"} => 201 "key":"som…"
+		"a key's usage is set": {[]string{"-plan", "free"}, `
+			PUT /_fake/keys/1/usage {"minute":60} => 200 "minute":{"used":60,"limit":60,"remaining":0,.*"day":{"used":0,
+			GET /v1/pets => 429 60 requests per minute
+			POST /_fake/clock {"advance":"1m"} => 200
+			PUT /_fake/keys/1/usage {"day":1000} => 200 "minute":{"used":0,.*"day":{"used":1000,"limit":1000,"remaining":0
+			GET /v1/pets => 429 1000 requests per day
+			PUT /_fake/keys/1/usage {"minute":0,"day":999} => 200
+			GET /v1/pets => 200
+			PUT /_fake/keys/1/usage {} => 400 minute and day are missing
+			PUT /_fake/keys/1/usage {"minute":-1} => 400 minute
+			PUT /_fake/keys/1/usage {"minute":"60"} => 400 minute must be
+			PUT /_fake/keys/1/usage {"hour":1} => 400 hour
+			PUT /_fake/keys/2/usage {"minute":1} => 404 no key`,
+		},
+		"faults are injected, listed, injected again and removed": {nil, `
+			POST /_fake/faults status=503,times=2,operation=listPets => 201 ^{"faults":\[{"id":1,"fault":"status=503, operation=listPets, times=2","fired":0,"active":true,"until":null}\]}
+			POST /_fake/faults wire=stall,for=1h,key=some-other-key => 201 "fault":"wire=stall, key=#0, for=1h","fired":0,"active":true,"until":"2
 			GET /v1/pets => 503
-			GET /_fake/faults => 200 "active":true,"fired":1,"id":1,.*"status":503,"times":2}.*"fired":0,.*"times":"forever"
+			GET /_fake/faults => 200 "id":1,.*"fired":1,"active":true.*"fired":0,
 			GET /v1/pets => 503
-			GET /_fake/faults => 200 "active":false,"fired":2
+			GET /_fake/faults => 200 "fired":2,"active":false
 			DELETE /_fake/faults/2 => 204
-			POST /_fake/faults {"status":500} => 201 "id":3,"status":500,"times":1
-			GET /_fake/faults => 200 "id":1,.*"id":3
+			POST /_fake/faults/1 => 201 "id":3,"fault":"status=503, operation=listPets, times=2","fired":0
+			GET /v1/pets => 503
 			DELETE /_fake/faults => 204
+			POST /_fake/faults/1 => 404 \\"1\\"
 			GET /_fake/faults => 200 ^{"faults":\[\]}
 			GET /v1/pets => 200`,
 		},
@@ -60,18 +75,28 @@ func TestAdminRoutes(t *testing.T) {
 			"-fault", `operation=createPet,key=fake-api-key,skip=1,times=3,chance=0.5,delay=1s,after-commit,status=500,` +
 				`code=c,message=m,retry-after=7,header=X-A: b,header=Date,body=text,wire=truncate`,
 		}, `
-			GET /_fake/faults => 200 ^{"faults":\[{"active":true,"afterCommit":true,"body":"text","chance":0.5,"code":"c","delay":"1s","fired":0,"header":{"Date":\[\],"X-A":\["b"\]},"id":1,"key":"fake-api-key","message":"m","operation":"createPet","retryAfter":"7","skip":1,"status":500,"times":3,"wire":"truncate"}\]}`,
+			GET /_fake/faults => 200 "fault":"status=500, code=c, message=m, retry-after=7, header=Date, header=X-A: b, body=text, wire=truncate, delay=1s, after-commit=true, operation=createPet, key=#1, skip=1, times=3, chance=0.5"`,
 		},
 		"faults name a key by its id": {nil, `
 			POST /_fake/keys {"key":"second-key-0001","plan":"free"} => 201
 			POST /_fake/faults status=503,key=#2 => 201
 			GET /v1/pets => 200
 			second-key-0001 GET /v1/pets => 503
-			POST /_fake/faults {"status":503,"key":"#0"} => 400 no key with this id
-			POST /_fake/faults {"status":503,"key":"#3"} => 400 no key with this id
-			POST /_fake/faults {"status":503,"key":"#second-key-0001"} => 400 ^{"error":"key: there is no key with this id; GET /_fake/keys lists the ids"}
+			POST /_fake/faults status=503,key=#0 => 400 no key with this id
+			POST /_fake/faults status=503,key=#3 => 400 no key with this id
+			POST /_fake/faults status=503,key=#second-key-0001 => 400 ^{"error":"key: there is no key with this id; GET /_fake/keys lists the ids"}
 			POST /_fake/keys {"key":"#1","plan":"free"} => 400 bearer token
-			POST /_fake/faults?key=2 {"status":503} => 400 no parameter`,
+			POST /_fake/faults?key=2 status=503 => 400 no parameter`,
+		},
+		"a request is sent again, and is no client's": {[]string{"-plan", "enterprise:1,0", "-strict"}, `
+			GET /v1/pets?limit=3 => 200
+			GET /v1/pets => 429
+			POST /_fake/requests/2/repeat => 201 ^{"seq":3}
+			GET /_fake/requests/3 => 200 "seq":3,"repeats":2,
+			GET /_fake/violations => 200 ^{"violations":\[\]}
+			POST /_fake/requests/9/repeat => 404 no request
+			POST /_fake/faults wire=refuse,for=1h => 201
+			POST /_fake/requests/1/repeat => 409 refused`,
 		},
 		"pets are added all or none, and escaped": {nil, `
 			POST /_fake/pets {"name":"Rex","categoryId":9223372036854775807} => 201 "id":1
@@ -83,13 +108,13 @@ func TestAdminRoutes(t *testing.T) {
 		"the journal shows request and response": {[]string{"-addr", "127.0.0.1:9"}, `
 			POST /v1/pets {"name":"Zoë Zoë","categoryId":1} => 201
 			GET /v1/nothing => 404
-			GET /_fake/requests/1 => 200 ^{"seq":1,"operation":"createPet","keyId":1,"key":"fake-api-key","method":"POST","path":"/v1/pets","header":{"Authorization":\["Bearer \[redacted\]"\].*"body":"{\\"name\\":\\"Zoë Zoë\\",\\"categoryId\\":1}","status":201,"answerHeader":{.*"X-Ratelimit-Remaining":\["999"\].*},"answer":"{\\"id\\":1,.*}","time":"2.*,"fault":false,"hint":"","curl":"curl .*http://127.0.0.1:4010/v1
+			GET /_fake/requests/1 => 200 ^{"seq":1,"operation":"createPet","keyId":1,"key":"fake-api-key","method":"POST","path":"/v1/pets","header":{"Authorization":\["Bearer \[redacted\]"\].*"body":"{\\"name\\":\\"Zoë Zoë\\",\\"categoryId\\":1}","status":201,"responseHeader":{.*"X-Ratelimit-Remaining":\["999"\].*},"response":"{\\"id\\":1,.*}","time":"2.*,"fault":"","hint":"","curl":"curl .*http://127.0.0.1:4010/v1
 			GET /_fake/requests => 200 ^{"requests":\[{"seq":1,.*{"seq":2,.*"hint":".*section 4.*\],"total":2}
 			GET /_fake/requests/3 => 404 no request
 			GET /_fake/requests/0 => 404 no request
 			GET /_fake/requests/x => 404 no request
 			GET /_fake/requests/99999999999 => 404 no request
-			GET /_fake/har => 200 ^{"log":{"creator":{"name":"petstore-fake","version":"[^"]+"},"entries":\[{"cache":{},"comment":"","request":{"bodySize":\d+,"cookies":\[\],"headers":\[{"name":"Authorization",.*\],"headersSize":-1,"httpVersion":"HTTP/1.1","method":"POST","postData":{"mimeType":"application/json","text":"{.*}"},"queryString":\[\],"url":"http://127.0.0.1:4010/v1/pets"},"response":{"bodySize":\d+,"content":{"mimeType":"application/json","size":\d+,"text":"{.*}"},"cookies":\[\],"headers":\[{.*}\],"headersSize":-1,"httpVersion":"HTTP/1.1","redirectURL":"","status":201,"statusText":"Created"},"startedDateTime":"2.*Z","time":\d.*,"timings":{"receive":0,"send":0,"wait":\d.*}}.*\],"version":"1.2"}}
+			GET /_fake/har => 200 (?s)^{"log":{"version":"1.2","creator":{"name":"petstore-fake","version":"[^"]+"},"entries":\[{"cache":{},"comment":"","request":{"bodySize":\d+,"cookies":\[\],"headers":\[{"name":"Authorization",.*\],"headersSize":-1,"httpVersion":"HTTP/1.1","method":"POST","postData":{"mimeType":"application/json","text":"{.*}"},"queryString":\[\],"url":"http://127.0.0.1:4010/v1/pets"},"response":{"bodySize":\d+,"content":{"mimeType":"application/json","size":\d+,"text":"{.*}"},"cookies":\[\],"headers":\[{.*}\],"headersSize":-1,"httpVersion":"HTTP/1.1","redirectURL":"","status":201,"statusText":"Created"},"startedDateTime":"2.*Z","time":\d.*,"timings":{"receive":0,"send":0,"wait":\d.*}}\s,.*\]}}
 			GET /_fake/ => 200 "baseUrl":"http://127.0.0.1:4010/v1
 			GET /v1/pets?page=2 => 200
 			GET /_fake/violations => 200 ^{"violations":\[{.*,"rule":"unknown-name","section":"4","seq":3}\]}`,
@@ -113,7 +138,9 @@ func TestAdminRoutes(t *testing.T) {
 			POST /_fake/clock {"advance":"1m"} => 200 "now":"2030-12-05T00:00:00
 			GET /v1/pets/1 => 404
 			PUT /_fake/clock {"time":"2030-12-01T01:00:00+01:00"} => 200 "now":"2030-12-01T00:00:00
-			GET /v1/pets/1 => 200`,
+			GET /v1/pets/1 => 200
+			PUT /_fake/clock {"time":"2030-12-05T00:00"} => 200 "now":"2030-12-05T00:00:00
+			POST /_fake/clock {"advance":"-24h"} => 200 "now":"2030-12-04T00:00:00`,
 		},
 		"the clock moves past a window": {[]string{"-plan", "enterprise:1,0"}, `
 			GET /v1/pets => 200
@@ -169,7 +196,6 @@ func TestAdminRoutes(t *testing.T) {
 			PUT /_fake/clock {"time":"tomorrow"} => 400 2030-12-05T00:00:00Z
 			PUT /_fake/clock {"time":"1969-01-01T00:00:00Z"} => 400 1970
 			PUT /_fake/clock {"time":"2300-01-01T00:00:00Z"} => 400 2291
-			POST /_fake/clock {"advance":"-1m"} => 400 advance
 			POST /_fake/clock {"advance":60} => 400 advance must be of type string, not number
 			POST /_fake/clock {"advance":"2562047h"} => 400 advance
 			POST /_fake/clock {"forward":"1m"} => 400 unknown field \\"forward\\"
@@ -180,7 +206,7 @@ func TestAdminRoutes(t *testing.T) {
 			POST /_fake/clock {"advance":"1m","advance":"2m"} => 400 duplicate
 			POST /_fake/clock => 400 missing
 			PUT /_fake/faults => 405 it has DELETE, GET, HEAD, POST
-			POST /_fake/faults {"status":99} => 400 Status is 99
+			POST /_fake/faults {"status":503} => 400 a fault is a text such as
 			POST /_fake/faults => 400 missing
 			POST /_fake/faults wire=reset;status=1000 => 400 Status is 1000
 			GET /_fake/faults => 200 ^{"faults":\[\]}
@@ -214,7 +240,7 @@ func TestAdminRoutes_large(t *testing.T) {
 	body := `{"advance":"` + strings.Repeat(" ", 1<<20) + `1m"}`
 	assert.Equal(t, http.StatusRequestEntityTooLarge, i.call("POST", "/_fake/clock", body).Code)
 	i.call("POST", "/v1/pets", "\xff\xfe") // no text
-	assert.Contains(t, i.call("GET", "/_fake/requests/1", "").Body.String(), `"bodyBase64":"//4="`)
+	assert.Contains(t, i.call("GET", "/_fake/requests/1", "").Body.String(), `"body":"//4=","bodyEncoding":"base64"`)
 	har := i.call("GET", "/_fake/har?text=createPet", "").Body.String()
 	assert.Contains(t, har, `"postData":{"comment":"base64","mimeType":"application/json","text":"//4="}`)
 }
@@ -235,7 +261,7 @@ func TestAdminRoutes_hideKeys(t *testing.T) {
 	i.script(`
 		POST /_fake/keys {"key":"short","plan":"pro"} => 201
 		operator-secret GET /v1/pets?key=operator-secret => 200
-		GET /_fake/requests?key=operator-secret => 400 GET /_fake/keys lists the ids
+		GET /_fake/requests?key=operator-secret => 400 GET /_fake/keys lists the keys
 		GET /_fake/keys/operator-secret => 404 GET /_fake/keys lists the ids`)
 	paths := []string{"/_fake/requests?key=operator-secret", "/_fake/keys/operator-secret"}
 	for _, r := range i.routes() {
@@ -265,7 +291,7 @@ func TestReset(t *testing.T) {
 		POST /_fake/keys {"key":"second-key","plan":"free"} => 201
 		PUT /_fake/keys/1/plan {"plan":"enterprise:5,5"} => 200
 		PUT /_fake/keys/1/ban {"duration":"1h"} => 200
-		POST /_fake/faults {"status":503,"times":"forever"} => 201
+		POST /_fake/faults status=503,times=forever => 201
 		POST /_fake/clock {"advance":"8760h"} => 200
 		POST /_fake/pets {"name":"Mimi","categoryId":1} => 201
 		POST /v1/pets {"name":"Rex","categoryId":1} => 500
@@ -299,7 +325,7 @@ func TestPage_bounded(t *testing.T) {
 	long := strings.Repeat("ä", 3_000)
 	for range 105 {
 		i.call("POST", "/_fake/pets", `{"name":"`+long+`","categoryId":1}`)
-		i.call("POST", "/_fake/faults", `{"status":500,"skip":1000,"message":"`+long+`"}`)
+		i.call("POST", "/_fake/faults", `status=500,skip=1000,message=`+long)
 	}
 	text := i.call("GET", "/_fake/page", "").Body.String()
 	assert.Less(t, len(text), 300<<10)

@@ -50,7 +50,7 @@
 // duration), chance, delay, after-commit, status, code, message, retry-after, header ("Name:
 // value", or a name alone to take that header away; may be repeated), body, drip (how long the body
 // takes), and wire (reset, close, truncate, garbage, stall, login-page or refuse). A value with a comma or semicolon stands in double
-// quotes, as a Go string. A fault can be written as a JSON object too, as the admin routes take it.
+// quotes, as a Go string.
 //
 // # Behaviours
 //

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/loopback"
@@ -62,7 +62,7 @@ func TestPageOfTheDocuments(t *testing.T) {
 	t.Run("starts the program with flags that it has", func(t *testing.T) {
 		seed := writeFile(t, `[]`)
 		for line := range strings.Lines(block(t, "petstore-fake -plan")) {
-			line = strings.Replace(strings.Replace(line, "petstore-fake", "curl", 1), "pets.json", replay.ShellQuote(seed), 1)
+			line = strings.Replace(strings.Replace(line, "petstore-fake", "curl", 1), "pets.json", requestpage.ShellQuote(seed), 1)
 			args := curlArguments(t, line)
 			if args[0] == "" {
 				args = nil

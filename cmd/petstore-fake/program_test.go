@@ -183,7 +183,7 @@ func stalled(t *testing.T, host string, requests int) <-chan error {
 	}
 	// The requests are there when their faults have struck.
 	require.Eventually(t, func() bool {
-		_, text, err := call(t, host, "GET", "/_fake/requests?status=0", "")
+		_, text, err := call(t, host, "GET", "/_fake/requests?status=pending", "")
 		assert.NoError(t, err)
 		return strings.Count(text, `"seq":`) == requests
 	}, time.Minute, 5*time.Millisecond)
@@ -321,7 +321,7 @@ func TestAnnounce(t *testing.T) {
 	text := stdout.String()
 	for _, part := range []string{
 		"http://127.0.0.1:4010/v1\n", "a-key== (plan enterprise:5,100)\n", "pets      0\n",
-		"GET  /v1/pets ", "POST /v1/pets ", "GET  /v1/pets/{petId} ", "GET  /_fake/ ",
+		"GET  /v1/pets ", "POST /v1/pets ", "GET  /v1/pets/{petId} ", "http://127.0.0.1:4010/_fake/ in a browser",
 	} {
 		assert.Contains(t, text, part)
 	}

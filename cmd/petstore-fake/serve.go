@@ -17,7 +17,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -196,13 +196,13 @@ func banner(s settings, origin string) string {
 
   base URL  %s/v1
 %s  pets      %d
+  page      %[3]s%[6]s in a browser; curl gets the list of admin routes
 
   GET  /v1/pets          list pets (limit, status)
   POST /v1/pets          add a pet
   GET  /v1/pets/{petId}  one pet; deprecated, removed on 5 December 2030
-  GET  %s           the request page in a browser, the admin routes for curl
 
   curl -H %s %[3]s/v1/pets
 `, program, petstore.Version, origin, &keys, len(s.pets), adminapi.Path,
-		replay.ShellQuote("Authorization: Bearer "+s.keys[0].Key))
+		requestpage.ShellQuote("Authorization: Bearer "+s.keys[0].Key))
 }

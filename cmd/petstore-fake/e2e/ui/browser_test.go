@@ -257,7 +257,7 @@ func (b *tab) middle(element string) (x, y float64) {
 // rows waits until so many requests are listed.
 func (b *tab) rows(n int) {
 	b.t.Helper()
-	b.until(fmt.Sprintf(`document.querySelectorAll("#rows tr").length === %d`, n))
+	b.until(fmt.Sprintf(`document.querySelectorAll("#list tbody").length === %d`, n))
 }
 
 // quote writes a text as JavaScript has it.

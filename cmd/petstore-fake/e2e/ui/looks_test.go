@@ -38,12 +38,13 @@ type look struct {
 var allLooks = []look{
 	{"busy", "", func(_ *program, b *tab) { b.text("#faults", "over") }},
 	{"detail", "?text=nori", func(_ *program, b *tab) {
-		b.click("#rows tr")
+		b.click("#list tbody")
 		b.text("#detail", "--data-raw")
 	}},
+	{"nothing", "?text=status:4x+nowhere&request=999", func(_ *program, b *tab) { b.text("#shown", "Show all") }},
 	{"forms", "", func(_ *program, b *tab) {
-		b.run(`for (const e of document.querySelectorAll("details")) e.open = true; fault.value = "status=1000"`)
-		b.click("#fault-form button")
+		b.run(`for (const e of document.querySelectorAll("details")) e.open = true; fault.value = "status=1000"; byId("keys-help").showPopover()`)
+		b.run(`byId("fault-form").requestSubmit()`)
 		b.text("#fault-error", "Status is 1000")
 		b.consoleErrors() // the status 400
 	}},
@@ -98,7 +99,7 @@ func (b *tab) judge(name, axe string) {
 		outside := value[[]string](b, `[...document.querySelectorAll("header *, button, input, select, a.button")].filter((e) => {
 			const r = e.getBoundingClientRect(); return r.width > 0 && (r.left < -1 || r.right > innerWidth + 1); }).map((e) => e.id || e.textContent)`)
 		assert.Empty(b.t, outside, "%s %d", name, width)
-		cut := value[[]string](b, `[...document.querySelectorAll("#rows i")].filter((e) => {
+		cut := value[[]string](b, `[...document.querySelectorAll("#list i")].filter((e) => {
 			const r = e.getBoundingClientRect(), cell = e.closest("td").getBoundingClientRect();
 			return e.scrollWidth > e.clientWidth + 1 || r.right > cell.right + 1 || r.bottom > cell.bottom + 1 || r.left < cell.left - 1; })
 			.map((e) => e.textContent)`)
@@ -130,7 +131,7 @@ func (p *program) unwieldy() {
 		"POST /_fake/pets":             `{"name":"` + long + `","categoryId":9223372036854775807}`,
 		"POST /v1/pets?" + long + "=1": `{"` + long + `":1,"name":"Rex","categoryId":0}`,
 		"GET /v1/" + long:              "",
-		"POST /_fake/faults":           `{"status":503,"operation":"createPet","retryAfter":"` + long + `"}`,
+		"POST /_fake/faults":           "status=503,operation=createPet,retry-after=" + long,
 		"PUT /_fake/keys/1/ban":        `{"duration":"10m"}`,
 	} {
 		method, target, _ := strings.Cut(path, " ")

@@ -83,7 +83,9 @@ func (p *program) call(ctx context.Context, key, method, path, body string) (sta
 		return 0, "", err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+key)
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return 0, "", err

@@ -113,10 +113,10 @@ func (a *API) routes() []route {
 		{post, "/_fake/reset", "puts everything back to the start of the program", ok(a.reset)},
 		{get, "/_fake/requests", "the journal" + filters + ", limit", ok(a.listRequests)},
 		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", ok(a.getRequest)},
-		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", ok(a.repeat)},
+		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", created(a.repeat)},
 		{del, "/_fake/requests", "clears the journal", ok(a.clearRequests)},
 		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, a.archive},
-		{get, "/_fake/events", "says when something changes, as server-sent events", a.page.Events},
+		{get, "/_fake/events", "says when something changes, as server-sent events", a.events},
 		{get, "/_fake/page", "what changes on the request page, as HTML", a.page.Parts},
 		{get, "/_fake/violations", "what a well-behaved client does not do", ok(a.violations)},
 		{get, "/_fake/pets", "the catalogue", ok(a.listPets)},
@@ -126,14 +126,18 @@ func (a *API) routes() []route {
 		{get, "/_fake/keys/{id}", "a key", ok(a.onKey(func(string) {}))},
 		{del, "/_fake/keys/{id}", "revokes a key", ok(a.onKey(a.srv.RevokeKey))},
 		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, ok(field("plan", spec.ParseText[fake.Plan], a.setPlan))},
+		{put, "/_fake/keys/{id}/usage", `{"minute":60,"day":1000} uses them up`, ok(a.setUsage)},
 		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, ok(field("duration", spec.ParseDuration, a.ban))},
 		{del, "/_fake/keys/{id}/ban", "lifts its ban", ok(a.onKey(func(key string) { a.srv.BanKey(key, 0) }))},
 		{get, "/_fake/faults", "the faults, with how often each has struck", ok(a.listFaults)},
-		{post, "/_fake/faults", `{"status":503}, or status=503, injects a fault`, created(a.inject)},
+		{post, "/_fake/faults", "status=503,times=2; wire=reset injects faults, as -fault takes them", created(a.inject)},
 		{del, "/_fake/faults", "removes all faults", ok(a.removeFaults)},
-		{del, "/_fake/faults/{id}", "removes a fault", ok(a.removeFault)},
+		{post, "/_fake/faults/{id}", "injects a fault again", created(a.onFault(func(i *fake.Injection) any {
+			return a.showFault(a.srv.Inject(i.Fault()))
+		}))},
+		{del, "/_fake/faults/{id}", "removes a fault", ok(a.onFault(func(i *fake.Injection) any { i.Remove(); return nil }))},
 		{get, "/_fake/clock", "the service's time", ok(a.clock)},
-		{post, "/_fake/clock", `{"advance":"1m"} moves it`, ok(field("advance", spec.ParseDuration, a.advance))},
+		{post, "/_fake/clock", `{"advance":"1m"} moves it; -1m back`, ok(field("advance", spec.ParseStep, a.advance))},
 		{put, "/_fake/clock", `{"time":"2030-12-05T00:00:00Z"} sets it`, ok(field("time", spec.ParseTime, a.setClock))},
 	}
 }
@@ -151,6 +155,13 @@ func (a *API) front(w http.ResponseWriter, r *http.Request) error {
 		BaseURL string  `json:"baseUrl"`
 		Routes  []route `json:"routes"`
 	}{"petstore-fake", petstore.Version, "http://" + r.Host + "/v1", a.routes()})
+	return nil
+}
+
+func (a *API) events(w http.ResponseWriter, r *http.Request) error {
+	if err := a.page.Events(w, r); err != nil {
+		return refuse(http.StatusServiceUnavailable, "%v", err)
+	}
 	return nil
 }
 

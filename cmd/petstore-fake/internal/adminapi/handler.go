@@ -102,9 +102,8 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// readFields returns the fields of a body that must be an object with all of these fields and no
-// other, each a string.
-func readFields(r *http.Request, names ...string) (fields map[string]string, err error) {
+// readFields returns the fields of a body, which must be an object with no others than these.
+func readFields[T any](r *http.Request, names ...string) (fields map[string]T, err error) {
 	body, err := readBody(r)
 	if err != nil {
 		return nil, err
@@ -117,9 +116,6 @@ func readFields(r *http.Request, names ...string) (fields map[string]string, err
 			return nil, fmt.Errorf("unknown field %q; there are %s", spec.Clip(name), strings.Join(names, ", "))
 		}
 	}
-	if len(fields) < len(names) {
-		return nil, fmt.Errorf("a field is missing; there must be %s", strings.Join(names, ", "))
-	}
 	return fields, nil
 }
 
@@ -127,7 +123,7 @@ func readFields(r *http.Request, names ...string) (fields map[string]string, err
 // reads it as it reads the value of a flag.
 func field[T any](name string, parse func(string) (T, error), f func(*http.Request, T) (any, error)) endpoint {
 	return func(r *http.Request) (any, error) {
-		fields, err := readFields(r, name)
+		fields, err := readFields[string](r, name)
 		if err != nil {
 			return nil, err
 		}

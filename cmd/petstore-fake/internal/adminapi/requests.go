@@ -1,83 +1,82 @@
 package adminapi
 
 import (
-	"cmp"
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 )
 
-// shownRequest is a request of the journal. A body that is not UTF-8, which JSON cannot carry,
-// stands in the field with Base64 in its name.
+// shownRequest is a request of the journal. A body that is not UTF-8, which JSON cannot carry, is in
+// Base64, as its encoding says.
 type shownRequest struct {
-	Seq            int         `json:"seq"`
-	Operation      string      `json:"operation"`
-	KeyID          int         `json:"keyId"` // 0 without a valid key
-	Key            string      `json:"key"`
-	Method         string      `json:"method"`
-	Path           string      `json:"path"`
-	Header         http.Header `json:"header"`
-	Body           string      `json:"body"`
-	BodyBase64     []byte      `json:"bodyBase64,omitempty"`
-	Status         int         `json:"status"`
-	ResponseHeader http.Header `json:"answerHeader"`
-	Response       string      `json:"answer"`
-	ResponseBase64 []byte      `json:"answerBase64,omitempty"`
-	Time           time.Time   `json:"time"`
-	DurationMS     float64     `json:"durationMs"`
-	Fault          bool        `json:"fault"`
-	FaultEffect    string      `json:"faultEffect,omitempty"`
-	Hint           string      `json:"hint"`
-	Curl           string      `json:"curl,omitempty"`
+	Seq              int         `json:"seq"`
+	Repeats          int         `json:"repeats,omitempty"`
+	Operation        string      `json:"operation"`
+	KeyID            int         `json:"keyId"` // 0 without a valid key
+	Key              string      `json:"key"`
+	Method           string      `json:"method"`
+	Path             string      `json:"path"`
+	Header           http.Header `json:"header"`
+	Body             string      `json:"body"`
+	BodyEncoding     string      `json:"bodyEncoding,omitempty"`
+	Status           int         `json:"status"`
+	ResponseHeader   http.Header `json:"responseHeader"`
+	Response         string      `json:"response"`
+	ResponseEncoding string      `json:"responseEncoding,omitempty"`
+	Time             time.Time   `json:"time"`
+	DurationMS       float64     `json:"durationMs"`
+	Fault            string      `json:"fault"` // what it did
+	Hint             string      `json:"hint"`
+	Curl             string      `json:"curl,omitempty"`
 }
 
-func (a *API) showRequest(r fake.Request) shownRequest {
+func showRequest(e *journal.Entry) shownRequest {
 	shown := shownRequest{
-		Seq: r.Seq, Operation: r.Operation, Method: r.Method, Path: r.Path, Header: r.Header, KeyID: r.Key,
-		Status: r.StatusCode, ResponseHeader: r.ResponseHeader, Time: r.Time.UTC(), Hint: r.Hint,
-		DurationMS: float64(r.Duration) / float64(time.Millisecond),
-		Fault:      r.FaultEffect != "", FaultEffect: r.FaultEffect,
+		Seq: e.Seq, Repeats: e.Repeats, Operation: e.Operation, KeyID: e.Key, Key: e.Sender,
+		Method: e.Method, Path: e.Path, Header: e.Header, Status: e.StatusCode, ResponseHeader: e.ResponseHeader,
+		Time: e.Time.UTC(), DurationMS: milliseconds(e.Duration), Fault: e.FaultEffect, Hint: e.Hint,
 	}
-	if shown.Key = journal.Sender(r); r.Key > 0 {
-		key, _ := a.keyOf(strconv.Itoa(r.Key))
-		shown.Key = journal.MaskKey(key)
-	}
-	shown.Body, shown.BodyBase64 = showBytes(r.Body)
-	shown.Response, shown.ResponseBase64 = showBytes(r.ResponseBody)
+	shown.Body, shown.BodyEncoding = showBody(e.Body)
+	shown.Response, shown.ResponseEncoding = showBody(e.ResponseBody)
 	return shown
 }
 
-func showBytes(b []byte) (text string, binary []byte) {
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func showBody(b []byte) (text, encoding string) {
 	if utf8.Valid(b) {
-		return string(b), nil
+		return string(b), ""
 	}
-	return "", b
+	return base64.StdEncoding.EncodeToString(b), "base64"
 }
 
-// fitting returns the query of a request, which may have filters and other parameters, and the
-// requests that fit them, oldest first.
-func (a *API) fitting(r *http.Request, others ...string) (query url.Values, list []fake.Request, err error) {
-	query, err = spec.ReadQuery(r, append(journal.Parameters(), others...)...)
-	filter, wrong := journal.NewFilter(query)
-	if err := cmp.Or(err, wrong); err != nil {
+// fitting returns the requests that fit the query of a request, oldest first.
+func (a *API) fitting(r *http.Request, others ...string) (query url.Values, list []*journal.Entry, err error) {
+	if query, err = spec.ReadQuery(r, append(journal.Parameters(), others...)...); err != nil {
 		return nil, nil, err
 	}
-	a.page.Journal.Update()
-	for _, one := range a.page.Journal.Requests() {
-		e, ok := a.page.Journal.Entry(one.Seq)
-		if ok && filter.FitsStatus(one.Status) && a.page.Journal.Fits(filter, one.Seq) {
-			list = append(list, e.Request)
+	filter, problems := a.page.Journal.NewFilter(query)
+	if problems != nil {
+		return nil, nil, refuse(http.StatusBadRequest, "%s", strings.Join(problems, "; "))
+	}
+	for _, e := range a.page.Journal.Read().List {
+		if fits, _ := filter.Fits(e); fits {
+			list = append(list, e)
 		}
 	}
 	return query, list, nil
@@ -85,51 +84,44 @@ func (a *API) fitting(r *http.Request, others ...string) (query url.Values, list
 
 func (a *API) listRequests(r *http.Request) (any, error) {
 	query, list, err := a.fitting(r, "limit")
-	limit, wrong := spec.ReadNumber("limit", query.Get("limit"), 1, 10_000, 100)
-	if err := cmp.Or(err, wrong); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return object{"total": len(list), "requests": listed(list[max(len(list)-limit, 0):], a.showRequest)}, nil
+	limit, err := spec.ReadNumber("limit", query.Get("limit"), 1, 10_000, 100)
+	return object{"total": len(list), "requests": listed(list[max(len(list)-limit, 0):], showRequest)}, err
 }
 
-// findRequest returns the request that the path of a request names. The page names the journal,
-// too: after a reset, the number belongs to another request.
-func (a *API) findRequest(r *http.Request) (fake.Request, error) {
-	query, err := spec.ReadQuery(r, "journal")
-	number := strconv.FormatInt(a.page.Journal.Update().Number, 10)
-	if at := query.Get("journal"); at != "" && at != number {
-		return fake.Request{}, refuse(http.StatusConflict,
-			"the journal was cleared since; this request is not in it")
-	}
+// findRequest returns the request that the path of a request names.
+func (a *API) findRequest(r *http.Request) (*journal.Entry, error) {
 	seq, _ := strconv.Atoi(r.PathValue("id")) // 0 is none
-	e, found := a.page.Journal.Entry(seq)
-	if !found {
-		return e.Request, refuse(http.StatusNotFound, "there is no request %q in the journal", spec.Clip(r.PathValue("id")))
+	state := a.page.Journal.Read()
+	if e := state.Entry(seq); e != nil {
+		return e, nil
 	}
-	return e.Request, err
+	return nil, refuse(http.StatusNotFound, "there is no request %q in the journal", spec.Clip(r.PathValue("id")))
 }
 
 func (a *API) getRequest(r *http.Request) (any, error) {
-	one, err := a.findRequest(r)
+	e, err := a.findRequest(r)
 	if err != nil {
 		return nil, err
 	}
-	shown := a.showRequest(one)
-	shown.Curl = replay.Curl(a.srv, "http://"+r.Host, one)
+	shown := showRequest(e)
+	shown.Curl = requestpage.Curl(a.srv, "http://"+r.Host, e.Request)
 	return shown, nil
 }
 
-// repeat sends a request again, with the key it came with. It does not wait for the response;
-// closing the fake ends it.
+// repeat sends a request again, with the key it came with. It does not wait for the response.
 func (a *API) repeat(r *http.Request) (any, error) {
-	one, err := a.findRequest(r)
+	e, err := a.findRequest(r)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.srv.Repeat(one.Seq); err != nil {
-		return nil, refuse(http.StatusConflict, "%v", err)
+	seq, err := a.srv.Repeat(e.Seq)
+	if err != nil {
+		return nil, refuse(http.StatusConflict, "%v", spec.Plain(err))
 	}
-	return nil, nil
+	return object{"seq": seq}, nil
 }
 
 func (a *API) clearRequests(*http.Request) (any, error) {
@@ -144,40 +136,47 @@ func (a *API) violations(*http.Request) (any, error) {
 }
 
 // archive handles GET /_fake/har. The names of the objects are those of the HTTP Archive format
-// 1.2, which browsers and debugging proxies open.
+// 1.2, which browsers and debugging proxies open. It goes out request by request: all of them
+// together may be many times as large as the journal.
 func (a *API) archive(w http.ResponseWriter, r *http.Request) error {
 	_, list, err := a.fitting(r)
 	if err != nil {
 		return err
 	}
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="petstore-fake.har"`)
-	writeJSON(w, http.StatusOK, object{"log": object{
-		"version": "1.2", "creator": object{"name": "petstore-fake", "version": petstore.Version},
-		"entries": listed(list, func(one fake.Request) object { return archived("http://"+r.Host, one) }),
-	}})
+	fmt.Fprintf(w, `{"log":{"version":"1.2","creator":{"name":"petstore-fake","version":%q},"entries":[`, petstore.Version)
+	separator, encoder := "", json.NewEncoder(w)
+	for _, e := range list {
+		_, _ = io.WriteString(w, separator)
+		if separator = ","; encoder.Encode(archived("http://"+r.Host, e)) != nil {
+			return nil // the client is gone
+		}
+	}
+	_, _ = io.WriteString(w, "]}}\n")
 	return nil
 }
 
 // archived returns the entry of a request.
-func archived(origin string, r fake.Request) object {
-	target, query := r.Path, []object{}
+func archived(origin string, e *journal.Entry) object {
+	target, query := e.Path, []object{}
 	if u, err := url.ParseRequestURI(target); err == nil {
 		query = pairs(http.Header(u.Query()))
 		if u.Host == "" && target != "*" {
 			target = origin + target
 		}
 	}
-	request, response := archivedMessage(r.Header, r.Body), archivedMessage(r.ResponseHeader, r.ResponseBody)
-	request["method"], request["url"], request["queryString"] = r.Method, target, query
-	if len(r.Body) > 0 { // the format has no encoding for the body of a request: the comment names it
-		request["postData"] = archivedBody(r.Header, r.Body, "comment")
+	request, response := archivedMessage(e.Header, e.Body), archivedMessage(e.ResponseHeader, e.ResponseBody)
+	request["method"], request["url"], request["queryString"] = e.Method, target, query
+	if len(e.Body) > 0 { // the format has no encoding for the body of a request: the comment names it
+		request["postData"] = archivedBody(e.Header, e.Body, "comment")
 	}
-	response["status"], response["statusText"], response["redirectURL"] = r.StatusCode, http.StatusText(r.StatusCode), ""
-	content := archivedBody(r.ResponseHeader, r.ResponseBody, "encoding")
-	content["size"], response["content"] = len(r.ResponseBody), content
-	took := float64(r.Duration) / float64(time.Millisecond)
+	response["status"], response["statusText"], response["redirectURL"] = e.StatusCode, http.StatusText(e.StatusCode), ""
+	content := archivedBody(e.ResponseHeader, e.ResponseBody, "encoding")
+	content["size"], response["content"] = len(e.ResponseBody), content
+	took := milliseconds(e.Duration)
 	return object{
-		"startedDateTime": r.Time.UTC(), "time": took, "request": request, "response": response, "comment": r.Hint,
+		"startedDateTime": e.Time.UTC(), "time": took, "request": request, "response": response, "comment": e.Hint,
 		"cache": object{}, "timings": object{"send": 0, "wait": took, "receive": 0},
 	}
 }
@@ -202,10 +201,10 @@ func pairs(h http.Header) []object {
 
 // archivedBody returns a body. If it is written in Base64, the member named encoding says so.
 func archivedBody(h http.Header, body []byte, encoding string) object {
-	if utf8.Valid(body) {
-		return object{"mimeType": h.Get("Content-Type"), "text": string(body)}
+	text, base64 := showBody(body)
+	shown := object{"mimeType": h.Get("Content-Type"), "text": text}
+	if base64 != "" {
+		shown[encoding] = base64
 	}
-	return object{
-		"mimeType": h.Get("Content-Type"), "text": base64.StdEncoding.EncodeToString(body), encoding: "base64",
-	}
+	return shown
 }

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
@@ -73,7 +73,7 @@ func (a *API) listKeys(*http.Request) (any, error) {
 }
 
 func (a *API) addKey(r *http.Request) (any, error) {
-	body, err := readFields(r, "key", "plan")
+	body, err := readFields[string](r, "key", "plan")
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (a *API) addKey(r *http.Request) (any, error) {
 
 // showKey returns a key that the fake knows as the admin routes show it.
 func (a *API) showKey(key string) any {
-	return requestpage.NewKey(a.srv, key)
+	return requestpage.NewKey(a.srv, slices.Index(a.srv.Keys(), key)+1, key)
 }
 
 // keyOf returns the key with an id.
@@ -131,22 +131,29 @@ func (a *API) ban(r *http.Request, d time.Duration) (any, error) {
 	return a.onKey(func(key string) { a.srv.BanKey(key, d) })(r)
 }
 
-// showFault returns a fault as the admin routes accept it, with its id and how often it has struck.
-func showFault(i *fake.Injection) object {
-	f := i.Fault()
-	if f.APIKey != "" {
-		f.APIKey = journal.MaskKey(f.APIKey)
+// setUsage handles PUT /_fake/keys/{id}/usage. A window that the body does not name stays as it is.
+func (a *API) setUsage(r *http.Request) (any, error) {
+	usage, err := readFields[uint32](r, "minute", "day")
+	if err != nil || len(usage) == 0 {
+		return nil, cmp.Or(err, errors.New("minute and day are missing; give one of them or both"))
 	}
-	shown := spec.ShowFault(f)
-	shown["id"], shown["fired"], shown["active"] = i.ID(), i.Fired(), i.Active()
-	return shown
+	return a.onKey(func(key string) {
+		is := a.srv.Usage(key)
+		to := map[string]int{"minute": is.Minute, "day": is.Day}
+		for name, n := range usage {
+			to[name] = int(n)
+		}
+		a.srv.SetUsage(key, to["minute"], to["day"])
+	})(r)
 }
+
+func (a *API) showFault(i *fake.Injection) requestpage.Fault { return requestpage.NewFault(a.srv, i) }
 
 func (a *API) listFaults(*http.Request) (any, error) {
-	return object{"faults": listed(a.srv.Injections(), showFault)}, nil
+	return object{"faults": listed(a.srv.Injections(), a.showFault)}, nil
 }
 
-// inject handles POST /_fake/faults: a fault as a JSON object, or faults as -fault takes them.
+// inject handles POST /_fake/faults, with faults as -fault takes them.
 func (a *API) inject(r *http.Request) (any, error) {
 	body, err := readBody(r)
 	if err != nil {
@@ -165,11 +172,7 @@ func (a *API) inject(r *http.Request) (any, error) {
 			}
 		}
 	}
-	shown := listed(faults, func(f fake.Fault) object { return showFault(a.srv.Inject(f)) })
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
-		return shown[0], nil
-	}
-	return object{"faults": shown}, nil
+	return object{"faults": listed(faults, func(f fake.Fault) requestpage.Fault { return a.showFault(a.srv.Inject(f)) })}, nil
 }
 
 func (a *API) removeFaults(*http.Request) (any, error) {
@@ -179,12 +182,14 @@ func (a *API) removeFaults(*http.Request) (any, error) {
 	return nil, nil
 }
 
-func (a *API) removeFault(r *http.Request) (any, error) {
-	for _, i := range a.srv.Injections() {
-		if strconv.Itoa(i.ID()) == r.PathValue("id") {
-			i.Remove()
-			return nil, nil
+// onFault returns an endpoint that calls f with the fault whose id is in the path.
+func (a *API) onFault(f func(*fake.Injection) any) endpoint {
+	return func(r *http.Request) (any, error) {
+		for _, i := range a.srv.Injections() {
+			if strconv.Itoa(i.ID()) == r.PathValue("id") {
+				return f(i), nil
+			}
 		}
+		return nil, refuse(http.StatusNotFound, "there is no fault with the id %q", spec.Clip(r.PathValue("id")))
 	}
-	return nil, refuse(http.StatusNotFound, "there is no fault with the id %q", spec.Clip(r.PathValue("id")))
 }

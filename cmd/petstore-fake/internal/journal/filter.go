@@ -6,182 +6,182 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 )
 
 // Filter chooses requests. The zero Filter lets every request pass.
-type Filter struct {
-	status func(status int) bool // nil for every status
-	others []condition
-}
+type Filter struct{ status, others []condition }
 
 // condition reports whether a request passes.
-type condition = func(Entry) bool
+type condition = func(*Entry) bool
 
 // Given reports whether anything is filtered.
-func (f Filter) Given() bool { return f.status != nil || f.others != nil }
+func (f Filter) Given() bool { return len(f.status)+len(f.others) > 0 }
 
-// Fits reports whether the request with a seq passes a filter, whatever its status.
-func (j *Journal) Fits(f Filter, seq int) bool {
-	if f.others == nil {
-		return true
+// Fits reports whether a request passes, and whether it would with any status.
+func (f Filter) Fits(e *Entry) (fits, withAnyStatus bool) {
+	fails := func(passes condition) bool { return !passes(e) }
+	if slices.ContainsFunc(f.others, fails) {
+		return false, false
 	}
-	e, ok := j.Entry(seq)
-	return ok && !slices.ContainsFunc(f.others, func(fits condition) bool { return !fits(e) })
+	return !slices.ContainsFunc(f.status, fails), true
 }
-
-// FitsStatus reports whether a status passes.
-func (f Filter) FitsStatus(status int) bool { return f.status == nil || f.status(status) }
 
 // Parameters returns the parameters of a query that NewFilter reads.
 func Parameters() []string {
 	return []string{"operation", "method", "status", "key", "fault", "violation", "before", "since", "text"}
 }
 
-// NewFilter reads the filters of a query. Words of the text such as status:429 are filters as well,
-// and win over the parameter of that name.
-func NewFilter(query url.Values) (f Filter, err error) {
-	given := make(map[string]string)
-	for _, name := range Parameters() {
-		given[name] = query.Get(name)
-	}
-	var words []string
-	for word := range strings.FieldsSeq(given["text"]) {
-		name, value, isFilter := strings.Cut(word, ":")
-		if _, is := given[name]; is && name != "text" && isFilter {
-			given[name] = value
+// NewFilter reads the filters of a query. Words of the text such as status:429 are filters as well.
+// A request must pass all of them; -word is for those that do not pass word. A filter that makes no
+// sense is left out, and is a problem.
+func (j *Journal) NewFilter(query url.Values) (f Filter, problems []string) {
+	add := func(name, value string, not bool) {
+		passes, err := j.condition(name, value)
+		if err != nil {
+			problems = append(problems, err.Error())
+			return
+		}
+		if not {
+			yes := passes
+			passes = func(e *Entry) bool { return !yes(e) }
+		}
+		if name == "status" {
+			f.status = append(f.status, passes)
 		} else {
-			words = append(words, word)
+			f.others = append(f.others, passes)
 		}
 	}
-	given["text"] = strings.Join(words, " ")
-	for _, name := range Parameters() {
-		if value := given[name]; value != "" {
-			err = cmp.Or(err, f.add(name, value))
+	for _, name := range Parameters()[:len(Parameters())-1] {
+		if value := query.Get(name); value != "" {
+			add(name, value, false)
 		}
 	}
-	return f, err
+	for word := range strings.FieldsSeq(query.Get("text")) {
+		plain, not := strings.CutPrefix(word, "-")
+		name, value, isFilter := strings.Cut(plain, ":")
+		switch name = strings.ToLower(name); {
+		case plain == "":
+		case !isFilter || !slices.Contains(Parameters(), name):
+			add("text", plain, not)
+		case value != "": // it is still being written
+			add(name, value, not)
+		}
+	}
+	return f, problems
 }
 
-// add adds the filter of a parameter. Most compare a word, which must be one of some, with those
-// that a request has.
-func (f *Filter) add(name, value string) (err error) {
-	words := []string{value}
-	var of func(Entry) []string
+// condition reads one filter.
+func (j *Journal) condition(name, value string) (condition, error) {
+	is := func(word string) bool { return strings.EqualFold(word, value) }
 	switch name {
-	case "status":
-		f.status, err = statusFilter(value)
-		return err
 	case "text":
-		f.others = append(f.others, textFilter(value))
-		return nil
+		return textCondition(value), nil
 	case "before", "since":
 		limit, err := spec.ReadNumber(name, value, 0, math.MaxInt32, 0)
-		f.others = append(f.others, func(e Entry) bool { return e.Seq != limit && (e.Seq < limit) == (name == "before") })
-		return err
+		return func(e *Entry) bool { return e.Seq != limit && (e.Seq < limit) == (name == "before") }, err
+	case "method":
+		return func(e *Entry) bool { return is(e.Method) }, nil
+	case "status":
+		return statusCondition(value)
+	case "key":
+		return j.keyCondition(is)
 	case "operation":
-		words = []string{"none"}
+		words := []string{"none"}
 		for _, o := range fake.Operations() {
 			words = append(words, o.Name)
 		}
-		of = func(e Entry) []string { return []string{cmp.Or(e.Operation, "none")} }
-	case "method":
-		of = func(e Entry) []string { return []string{e.Method} }
-	case "key":
-		if !keyWord.MatchString(value) { // the error does not repeat the value, which may be a key by mistake
-			return errors.New("key must be the id of a key, none or unknown; GET /_fake/keys lists the ids")
-		}
-		of = func(e Entry) []string { return []string{Sender(e.Request)} }
+		return func(e *Entry) bool { return is(cmp.Or(e.Operation, "none")) }, oneOf(name, value, is, words)
 	case "fault":
-		words = []string{"true", "false"}
-		of = func(e Entry) []string { return []string{strconv.FormatBool(e.FaultEffect != "")} }
-	case "violation":
-		words = []string{"true", "false"}
-		for _, rule := range fake.Rule("").Values() {
-			words = append(words, string(rule))
+		return func(e *Entry) bool { return is(strconv.FormatBool(e.FaultEffect != "")) }, oneOf(name, value, is, []string{"true", "false"})
+	}
+	words := []string{"true", "false"}
+	for _, rule := range fake.Rule("").Values() {
+		words = append(words, string(rule), shortRule(rule))
+	}
+	isRule := func(v fake.Violation) bool { return is(string(v.Rule)) || is(shortRule(v.Rule)) }
+	return func(e *Entry) bool {
+		return is(strconv.FormatBool(len(e.Violations) > 0)) || slices.ContainsFunc(e.Violations, isRule)
+	}, oneOf(name, value, is, slices.Compact(words))
+}
+
+// shortRule returns a rule as the page has it: deprecated for deprecated-operation.
+func shortRule(rule fake.Rule) string { return strings.TrimSuffix(string(rule), "-operation") }
+
+// oneOf returns an error for a filter whose value is none of some words.
+func oneOf(name, value string, is func(string) bool, words []string) error {
+	if slices.ContainsFunc(words, is) {
+		return nil
+	}
+	return fmt.Errorf("%s is %q; it must be one of %s", name, spec.Clip(value), strings.Join(words, ", "))
+}
+
+var statusWord = regexp.MustCompile(`^([0-9]{1,3}|[1-9]xx|none|pending)$`)
+
+// statusCondition reads a status such as 429, a class such as 4xx, none for no response, or pending.
+func statusCondition(value string) (condition, error) {
+	value = strings.ToLower(value)
+	if !statusWord.MatchString(value) {
+		return nil, fmt.Errorf("status is %q; it must be a number such as 429, a class such as 4xx, none or pending", spec.Clip(value))
+	}
+	status, err := strconv.Atoi(value)
+	return func(e *Entry) bool {
+		switch {
+		case e.Pending() || value == "pending":
+			return e.Pending() && value == "pending"
+		case value == "none":
+			return e.StatusCode == 0
+		case err != nil:
+			return e.StatusCode/100 == int(value[0]-'0')
 		}
-		of = brokenRules
-	}
-	f.others = append(f.others, func(e Entry) bool { return slices.Contains(of(e), value) })
-	if !slices.Contains(words, value) {
-		return fmt.Errorf("%s is %q; it must be one of %s", name, spec.Clip(value), strings.Join(words, ", "))
-	}
-	return nil
-}
-
-// brokenRules returns the rules that a request broke, and whether there are any.
-func brokenRules(e Entry) []string {
-	words := []string{strconv.FormatBool(len(e.Violations) > 0)}
-	for _, v := range e.Violations {
-		words = append(words, string(v.Rule))
-	}
-	return words
-}
-
-// textFilter returns whether a text is anywhere in a request or its response, in upper or lower
-// case.
-func textFilter(text string) condition {
-	find := []byte(strings.ToLower(text))
-	return func(e Entry) bool {
-		all := fmt.Appendf(nil, "%s %s %s %s %s %v\n", e.Operation, e.Method, e.Path, e.Hint, e.FaultEffect, e.Violations)
-		for _, h := range []http.Header{e.Header, e.ResponseHeader} {
-			for name, values := range h {
-				all = fmt.Appendf(all, "%s: %s\n", name, strings.Join(values, ", "))
-			}
-		}
-		return slices.ContainsFunc([][]byte{all, e.Body, e.ResponseBody}, func(part []byte) bool {
-			return bytes.Contains(bytes.ToLower(part), find)
-		})
-	}
-}
-
-var (
-	statusWord = regexp.MustCompile(`^([0-9]{1,3}|[1-9]xx)(-([0-9]{1,3}|[1-9]xx))?$`)
-	keyWord    = regexp.MustCompile(`^([1-9][0-9]*|none|unknown)$`)
-)
-
-// statusFilter reads a status such as 429, a class such as 4xx or 4xx-429, or 0 for no response.
-func statusFilter(text string) (func(int) bool, error) {
-	if !statusWord.MatchString(text) {
-		return nil, fmt.Errorf("status is %q; it must be a number such as 429, a class such as 4xx, or 0 for no response",
-			spec.Clip(text))
-	}
-	with, without, _ := strings.Cut(text, "-")
-	return func(status int) bool {
-		words := []string{strconv.Itoa(status), strconv.Itoa(status/100) + "xx"}
-		return slices.Contains(words, with) && !slices.Contains(words, without)
+		return e.StatusCode == status
 	}, nil
 }
 
-// Sender returns the id of the key that a request came with, "none" if it had no credentials, or
-// "unknown" if these are not a valid key.
-func Sender(r fake.Request) string {
-	switch {
-	case r.Key > 0:
-		return strconv.Itoa(r.Key)
-	case r.Header.Get("Authorization") == "":
-		return "none"
+// keyCondition reads the words for a key: for tea… #2 also 2, #2 and tea.
+func (j *Journal) keyCondition(is func(string) bool) (condition, error) {
+	var numbers []int
+	for i, key := range j.srv.Keys() {
+		id := strconv.Itoa(i + 1)
+		first, _, _ := strings.Cut(KeyName(i+1, key), " ")
+		if is(id) || is("#"+id) || is(first) || is(strings.TrimSuffix(first, "…")) {
+			numbers = append(numbers, i+1)
+		}
 	}
-	return "unknown"
+	none, unknown := is("none"), is("unknown")
+	if numbers == nil && !none && !unknown { // it may be a key by mistake: the error does not repeat it
+		return nil, errors.New("key must be the id or the name of a key, none or unknown; GET /_fake/keys lists the keys")
+	}
+	return func(e *Entry) bool {
+		return slices.Contains(numbers, e.Key) || none && e.Sender == noKey || unknown && e.Sender == unknownKey
+	}, nil
 }
 
-// MaskKey returns what is shown of a key: enough to recognise it, too little to use it. The default
-// key is in the documentation.
-func MaskKey(key string) string {
-	const shown, long = 3, 12
-	switch {
-	case key == fake.DefaultAPIKey:
-		return key
-	case len(key) < long:
-		return "…"
+// textCondition returns whether a text is anywhere in a request or its response, in upper or lower
+// case. It copies nothing unless the text has other letters than those of ASCII.
+func textCondition(text string) condition {
+	find := []byte(strings.ToLower(text))
+	first := string(find[:1]) + strings.ToUpper(string(find[:1]))
+	ascii := !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+	in := func(body []byte) bool {
+		if !ascii {
+			return bytes.Contains(bytes.ToLower(body), find)
+		}
+		for at := 0; at >= 0 && len(body)-at >= len(find); at = bytes.IndexAny(body, first) {
+			if body = body[at:]; bytes.EqualFold(body[:len(find)], find) {
+				return true
+			}
+			body = body[1:]
+		}
+		return false
 	}
-	return key[:shown] + "…"
+	return func(e *Entry) bool { return bytes.Contains(e.text, find) || in(e.Body) || in(e.ResponseBody) }
 }

@@ -3,12 +3,15 @@
 package journal
 
 import (
+	"bytes"
+	"fmt"
 	"hash/maphash"
 	"maps"
 	"net/http"
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,27 +23,40 @@ import (
 // minute for which the service tells clients to wait, and as long again for a backoff.
 const RetryGap = 2 * time.Minute
 
-// Entry is a request of the journal with what the other requests say about it.
+// Entry is a request of the journal with what the other requests say about it. It never changes: a
+// response makes another Entry.
 type Entry struct {
 	fake.Request
 
+	// Sender names the key that the request came with.
+	Sender string
 	// Violations are the violations by this request.
 	Violations []fake.Violation
 	// Since is the time since the last request of the same key, negative if there is none.
 	Since time.Duration
-	// Tries are the seqs of the tries of the same call, as far as can be guessed, and Try is the
-	// number of this one among them, from 1. A request that is the only try has none, and 0.
-	Tries []int
-	Try   int
+	// First is the first try of its call, as far as can be guessed: the request itself, unless it
+	// is a retry. Try counts from 1.
+	First, Try int
+
+	// Ended is when the response came, Reset when it says that the key's window ends, and Wait its
+	// Retry-After. All are zero while there is none.
+	Ended, Reset time.Time
+	Wait         time.Duration
+
+	call uint64 // what two tries of a call have in common: a hash of key, method, path and body
+	text []byte // what Find looks through besides the bodies, in lower case
 }
 
-// Summary is what is known of a request without reading its entry in the fake's journal.
-type Summary struct {
-	Seq    int
-	Key    int
-	Status int       // 0 while there is no response, or if there was none
-	Ended  time.Time // zero while there is no response
-	Reset  time.Time // the end of the key's window, zero if the response has none
+// Pending reports whether there is no response and may still be one. A request that gets none has a
+// hint that says why.
+func (e *Entry) Pending() bool { return e.StatusCode == 0 && e.Hint == "" }
+
+// RetryAt is when a 429 lets the key come back, zero for another response.
+func (e *Entry) RetryAt() time.Time {
+	if e.StatusCode != http.StatusTooManyRequests {
+		return time.Time{}
+	}
+	return e.Ended.Add(e.Wait)
 }
 
 // State is what is known of the journal as a whole.
@@ -51,19 +67,19 @@ type State struct {
 	Dropped int
 	// Violations is the number of violations, those of requests that were dropped included.
 	Violations int
+	// List are the requests, oldest first.
+	List []*Entry
 }
 
-// record is what a request has besides its entry in the fake's journal.
-type record struct {
-	Summary
-	call    uint64 // what two tries of a call have in common: a hash of key, method, path and body
-	failed  bool   // and nothing has retried it yet
-	arrived time.Time
-	since   time.Duration // the last request of its key, negative for none
-	tries   *[]int        // shared by the tries of its call; nil for the only one
+// Entry returns a request, nil if the journal does not hold it.
+func (s *State) Entry(seq int) *Entry {
+	if len(s.List) == 0 || seq < s.List[0].Seq || seq > s.List[len(s.List)-1].Seq {
+		return nil
+	}
+	return s.List[seq-s.List[0].Seq]
 }
 
-// Journal is the journal of a fake with a record for each request. It is safe for concurrent use.
+// Journal is the journal of a fake. It is safe for concurrent use.
 type Journal struct {
 	srv  *fake.Server
 	seed maphash.Seed
@@ -72,10 +88,13 @@ type Journal struct {
 	number     int64
 	begun      int // seq of the first request since the journal was cleared
 	first      int // seq of list[0]
-	list       []record
-	lastOf     map[int]int // the last request of each key
+	list       []*Entry
+	keys       int              // that the fake knew when the list was read
+	lastOf     map[int]*Entry   // the last request of each key
+	failed     map[uint64][]int // the failures of each call that nothing has retried yet
+	tries      map[int][]int    // the tries of each call with more than one, by the first
 	rules      map[int][]fake.Violation
-	violations int
+	violations int // that are in rules, or were
 }
 
 // New returns the journal of a fake that has no requests yet.
@@ -87,14 +106,14 @@ func New(srv *fake.Server) *Journal {
 
 // forget begins another journal, whose first request has the number begun. The caller holds mu.
 func (j *Journal) forget(begun int) {
-	j.number, j.begun = j.number+1, begun
-	j.rules = make(map[int][]fake.Violation)
+	j.number, j.begun, j.rules = j.number+1, begun, make(map[int][]fake.Violation)
 	j.restart(begun)
 }
 
-// restart removes all records; the seq of the next request is first.
+// restart removes all entries; the seq of the next request is first.
 func (j *Journal) restart(first int) {
-	j.first, j.list, j.lastOf = first, nil, make(map[int]int)
+	j.first, j.list, j.keys = first, nil, len(j.srv.Keys())
+	j.lastOf, j.failed, j.tries = make(map[int]*Entry), make(map[uint64][]int), make(map[int][]int)
 }
 
 // Clear clears the fake's journal. Its requests count on, and its violations stay.
@@ -115,133 +134,113 @@ func (j *Journal) Restart() {
 	j.forget(1)
 }
 
-// Update reads the changes of the fake's journal.
-func (j *Journal) Update() State {
+// Read returns the journal as it is now.
+func (j *Journal) Read() State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.update()
-	return State{j.number, j.first - j.begun, j.violations}
+	return State{j.number, j.first - j.begun, j.violations, slices.Clone(j.list)}
 }
 
-// Entry returns a request as of the last Update, and false if the journal does not hold it.
-func (j *Journal) Entry(seq int) (Entry, bool) {
+// Tries returns the seqs of the tries of a request's call, nil if it is the only one.
+func (j *Journal) Tries(e *Entry) []int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	r, found := j.srv.Request(seq)
-	one := j.find(seq)
-	if !found || one == nil {
-		return Entry{}, false
-	}
-	e := Entry{Request: r, Violations: j.rules[seq], Since: one.since}
-	if one.tries != nil {
-		e.Tries = slices.Clip(*one.tries) // only ever appended to; a copy is long after thousands of refusals
-		at, _ := slices.BinarySearch(e.Tries, seq)
-		e.Try = at + 1
-	}
-	return e, true
+	return slices.Clip(j.tries[e.First]) // only ever appended to
 }
 
-// Requests returns all requests as of the last Update, oldest first. Entry, which copies a request,
-// is for those that are looked at.
-func (j *Journal) Requests() []Summary {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	list := make([]Summary, len(j.list))
-	for i := range j.list {
-		list[i] = j.list[i].Summary
-	}
-	return list
-}
-
-// update is Update for a caller that holds mu.
+// update reads the changes of the fake's journal. The caller holds mu.
 func (j *Journal) update() {
-	changed := false
-	for i := range j.list {
-		if one := &j.list[i]; one.Ended.IsZero() {
-			changed = true
-			if r, ok := j.srv.Request(one.Seq); ok {
-				settle(one, r)
+	if j.keys != len(j.srv.Keys()) {
+		j.restart(j.first) // what was read may have a key in it that nobody knew then
+	}
+	var news []fake.Request
+	for _, e := range j.list {
+		if e.Pending() {
+			if r, ok := j.srv.Request(e.Seq); ok {
+				news = append(news, r)
 			}
 		}
 	}
-	if arrived := j.arrivals(); !changed && !arrived {
-		return // no violation is added to a request after its response
+	for seq := j.first + len(j.list); seq <= j.srv.Arrived(); seq++ {
+		if r, ok := j.srv.Request(seq); ok {
+			news = append(news, r)
+		}
 	}
-	j.trim()
-	all := j.srv.Violations()
-	for _, violation := range all[min(j.violations, len(all)):] {
-		j.rules[violation.Seq] = append(j.rules[violation.Seq], violation)
+	all := j.srv.Violations() // after the requests: none is added once there is a response
+	for _, v := range all[min(j.violations, len(all)):] {
+		j.rules[v.Seq] = append(j.rules[v.Seq], v)
 	}
 	j.violations = len(all)
-}
-
-// arrivals appends the requests that came after those of the list, and reports whether there are
-// any.
-func (j *Journal) arrivals() bool {
-	next := j.first + len(j.list)
-	last := j.srv.Arrived()
-	for seq := next; seq <= last; seq++ {
-		r, ok := j.srv.Request(seq)
-		if !ok {
-			continue
-		}
-		if seq != j.first+len(j.list) { // the journal has dropped what came between
-			j.restart(seq)
-		}
-		j.add(r)
+	for _, r := range news {
+		j.put(r)
 	}
-	return next <= last
+	j.trim()
 }
 
-// add appends a request.
-func (j *Journal) add(r fake.Request) {
-	one := record{Summary: Summary{Seq: r.Seq, Key: r.Key}, arrived: r.Time, since: -1}
-	one.call = maphash.Comparable(j.seed, [4]string{strconv.Itoa(r.Key), r.Method, r.Path, string(r.Body)})
-	if before := j.find(j.lastOf[r.Key]); before != nil && r.Key != 0 {
-		one.since = r.Time.Sub(before.arrived)
+// put adds a request, or what is new about it.
+func (j *Journal) put(r fake.Request) {
+	if at := r.Seq - j.first; at < len(j.list) {
+		j.list[at] = j.settled(*j.list[at], r)
+		return
 	}
-	j.lastOf[r.Key] = r.Seq
-	one.tries = j.retried(one)
-	j.list = append(j.list, one)
-	settle(&j.list[len(j.list)-1], r)
+	if r.Seq != j.first+len(j.list) { // the fake has dropped what came between
+		j.restart(r.Seq)
+	}
+	j.list = append(j.list, j.settled(j.arrived(r), r))
 }
 
-// retried returns the tries that a request belongs to, nil for none. It is taken for a retry of the
-// oldest request with the same key, method, path and body that got a 429, a 5xx or no whole
-// response, and that nothing has retried yet. It is a guess: nothing in a request says so.
-func (j *Journal) retried(one record) *[]int {
-	for i := range j.list {
-		failure := &j.list[i]
-		if !failure.failed || failure.call != one.call {
+// arrived returns the entry of a new request as its arrival makes it.
+func (j *Journal) arrived(r fake.Request) Entry {
+	e := Entry{Request: r, Since: -1, First: r.Seq, Try: 1, Sender: j.sender(r)}
+	e.call = maphash.Comparable(j.seed, [4]string{strconv.Itoa(r.Key), r.Method, r.Path, string(r.Body)})
+	if before := j.lastOf[r.Key]; before != nil && r.Key != 0 {
+		e.Since = r.Time.Sub(before.Time)
+	}
+	if seq := j.retried(e); seq != 0 {
+		e.First = j.list[seq-j.first].First
+		if j.tries[e.First] == nil {
+			j.tries[e.First] = []int{e.First}
+		}
+		j.tries[e.First] = append(j.tries[e.First], r.Seq)
+		e.Try = len(j.tries[e.First])
+	}
+	j.lastOf[r.Key] = &e
+	return e
+}
+
+// retried returns the request that one is taken for a retry of, 0 for none: the oldest with the
+// same key, method, path and body that got a 429, a 5xx or no whole response, and that nothing has
+// retried yet. It is a guess: nothing in a request says so.
+func (j *Journal) retried(e Entry) int {
+	failed := j.failed[e.call]
+	for i, seq := range failed {
+		if seq < j.first {
 			continue
 		}
 		// One that ended later was in flight at the same time.
-		if gap := one.arrived.Sub(failure.Ended); gap < 0 || gap > RetryGap {
-			continue
+		if gap := e.Time.Sub(j.list[seq-j.first].Ended); gap >= 0 && gap <= RetryGap {
+			j.failed[e.call] = slices.Delete(failed, i, i+1)
+			return seq
 		}
-		failure.failed = false
-		if failure.tries == nil {
-			failure.tries = &[]int{failure.Seq}
-		}
-		*failure.tries = append(*failure.tries, one.Seq)
-		return failure.tries
 	}
-	return nil
+	return 0
 }
 
-// settle records the response of a request, if there is one.
-func settle(one *record, r fake.Request) {
-	if Pending(r) {
-		return
+// settled returns an entry with the response of its request, if there is one.
+func (j *Journal) settled(e Entry, r fake.Request) *Entry {
+	e.Request, e.Violations = r, j.rules[r.Seq]
+	if !e.Pending() {
+		e.Ended = r.Time.Add(r.Duration)
+		outcome := ratelimit.OutcomeOf(&http.Response{Header: r.ResponseHeader}, e.Ended, e.Ended)
+		e.Reset, e.Wait = outcome.Window.Reset, outcome.RetryAfter
+		if r.StatusCode == http.StatusTooManyRequests || r.StatusCode == 0 || r.StatusCode >= 500 || cutOff(r) {
+			j.failed[e.call] = append(j.failed[e.call], r.Seq)
+		}
 	}
-	one.Status, one.Ended = r.StatusCode, r.Time.Add(r.Duration)
-	one.Reset = ratelimit.OutcomeOf(&http.Response{Header: r.ResponseHeader}, time.Time{}, time.Time{}).Window.Reset
-	one.failed = r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500 || cutOff(r)
+	e.text = e.searchText()
+	return &e
 }
-
-// Pending reports whether a request has no response and may still get one. A request that gets none
-// has a hint that says why.
-func Pending(r fake.Request) bool { return r.StatusCode == 0 && r.Hint == "" }
 
 // cutOff reports whether a response ended before its announced length.
 func cutOff(r fake.Request) bool {
@@ -249,7 +248,7 @@ func cutOff(r fake.Request) bool {
 	return err == nil && len(r.ResponseBody) < announced && r.Method != http.MethodHead
 }
 
-// trim removes the records of requests that the fake's journal has dropped.
+// trim removes the entries that the fake's journal has dropped.
 func (j *Journal) trim() {
 	gone := sort.Search(len(j.list), func(i int) bool {
 		_, ok := j.srv.Request(j.first + i)
@@ -258,14 +257,53 @@ func (j *Journal) trim() {
 	if gone == 0 {
 		return // most often
 	}
-	j.first, j.list = j.first+gone, j.list[gone:]
-	maps.DeleteFunc(j.rules, func(seq int, _ []fake.Violation) bool { return seq < j.first })
+	j.first, j.list = j.first+gone, slices.Clone(j.list[gone:])
+	old := func(seq int) bool { return seq < j.first }
+	maps.DeleteFunc(j.rules, func(seq int, _ []fake.Violation) bool { return old(seq) })
+	maps.DeleteFunc(j.failed, func(_ uint64, seqs []int) bool { return old(seqs[len(seqs)-1]) })
+	maps.DeleteFunc(j.tries, func(_ int, seqs []int) bool { return old(seqs[len(seqs)-1]) })
 }
 
-// find returns the record of a request, nil if there is none. The caller holds mu.
-func (j *Journal) find(seq int) *record {
-	if seq < j.first || seq >= j.first+len(j.list) {
-		return nil
+// searchText returns what Find looks through: what the page shows of a request, and its headers.
+func (e *Entry) searchText() []byte {
+	all := fmt.Appendf(nil, "%s %s %s\n%s\n%s\n%v\n", e.Operation, e.Method, e.Path, e.Sender, e.Hint, e.Violations)
+	if e.FaultEffect != "" {
+		all = fmt.Appendf(all, "fault %s\n", e.FaultEffect)
 	}
-	return &j.list[seq-j.first]
+	if e.Repeats != 0 {
+		all = fmt.Appendf(all, "repeat of %d\n", e.Repeats)
+	}
+	for _, h := range []http.Header{e.Header, e.ResponseHeader} {
+		for name, values := range h {
+			all = fmt.Appendf(all, "%s: %s\n", name, strings.Join(values, ", "))
+		}
+	}
+	return bytes.ToLower(all)
+}
+
+// sender returns the name of the key that a request came with.
+func (j *Journal) sender(r fake.Request) string {
+	switch {
+	case r.Key > 0:
+		return KeyName(r.Key, j.srv.Keys()[r.Key-1])
+	case r.Header.Get("Authorization") == "":
+		return noKey
+	}
+	return unknownKey
+}
+
+// What is shown in place of the name of a key.
+const noKey, unknownKey = "no key", "unknown key"
+
+// KeyName names a key with enough to recognise it and too little to use it. The default key is in
+// the documentation; others may begin alike.
+func KeyName(number int, key string) string {
+	const shown, long = 3, 12
+	switch {
+	case key == fake.DefaultAPIKey:
+		return key
+	case len(key) < long:
+		return "… #" + strconv.Itoa(number)
+	}
+	return key[:shown] + "… #" + strconv.Itoa(number)
 }

@@ -46,24 +46,11 @@ func (j testJournal) callAs(key, method, path, body string) {
 	}
 }
 
-// entries returns all requests, oldest first.
-func (j testJournal) entries() (list []Entry) {
-	j.t.Helper()
-	j.Update()
-	for _, one := range j.Requests() {
-		e, ok := j.Entry(one.Seq)
-		require.True(j.t, ok)
-		require.Equal(j.t, e.StatusCode, one.Status)
-		list = append(list, e)
-	}
-	return list
-}
-
 // tried returns the tries of requests as "seq:try/tries".
-func tried(entries []Entry) (list []string) {
-	for _, e := range entries {
-		if e.Try > 0 {
-			list = append(list, fmt.Sprintf("%d:%d/%d", e.Seq, e.Try, len(e.Tries)))
+func (j testJournal) tried() (list []string) {
+	for _, e := range j.Read().List {
+		if tries := j.Tries(e); tries != nil {
+			list = append(list, fmt.Sprintf("%d:%d/%d", e.Seq, e.Try, len(tries)))
 		}
 	}
 	return list
@@ -86,7 +73,7 @@ func TestEntry(t *testing.T) {
 		time.Sleep(RetryGap)
 		p.call("POST", "/v1/pets", body)
 		p.call("POST", "/v1/pets", body)
-		assert.Equal(t, []string{"1:1/4", "2:2/4", "3:3/4", "4:4/4"}, tried(p.entries()))
+		assert.Equal(t, []string{"1:1/4", "2:2/4", "3:3/4", "4:4/4"}, p.tried())
 	})
 	bubble("another body, another key, a later time and a success make none", func(t *testing.T, p testJournal) {
 		p.srv.AddKey("second-key-0001", fake.PlanFree)
@@ -99,7 +86,7 @@ func TestEntry(t *testing.T) {
 		p.callAs("second-key-0001", "POST", "/v1/pets", body)
 		p.call("GET", "/v1/pets", "")
 		p.call("GET", "/v1/pets", "")
-		assert.Empty(t, tried(p.entries()))
+		assert.Empty(t, p.tried())
 	})
 	bubble("two that fail at once are retried once each", func(t *testing.T, p testJournal) {
 		p.srv.Inject(fake.Fault{Status: 503, Delay: time.Second, Times: 2})
@@ -107,11 +94,11 @@ func TestEntry(t *testing.T) {
 			go p.call("POST", "/v1/pets", body)
 			synctest.Wait()
 		}
-		assert.Empty(t, tried(p.entries()))
+		assert.Empty(t, p.tried())
 		time.Sleep(2 * time.Second)
 		p.call("POST", "/v1/pets", body)
 		p.call("POST", "/v1/pets", body)
-		assert.Equal(t, []string{"1:1/2", "2:1/2", "3:2/2", "4:2/2"}, tried(p.entries()))
+		assert.Equal(t, []string{"1:1/2", "2:1/2", "3:2/2", "4:2/2"}, p.tried())
 	})
 	bubble("each request has the time since the last one of its key", func(t *testing.T, p testJournal) {
 		p.srv.AddKey("second-key-0001", fake.PlanFree)
@@ -122,7 +109,7 @@ func TestEntry(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		p.call("GET", "/v1/pets", "")
 		var since []time.Duration
-		for _, e := range p.entries() {
+		for _, e := range p.Read().List {
 			since = append(since, e.Since)
 		}
 		assert.Equal(t, []time.Duration{-1, -1, -1, 1500 * time.Millisecond}, since)
@@ -131,9 +118,9 @@ func TestEntry(t *testing.T) {
 		p.srv.Inject(fake.Fault{Delay: time.Minute})
 		go p.call("GET", "/v1/pets", "")
 		synctest.Wait()
-		assert.True(t, Pending(p.entries()[0].Request))
+		assert.True(t, p.Read().List[0].Pending())
 		time.Sleep(2 * time.Minute)
-		assert.False(t, Pending(p.entries()[0].Request))
+		assert.False(t, p.Read().List[0].Pending())
 	})
 	t.Run("the list follows a journal that drops requests", func(t *testing.T) {
 		p := newTestJournal(t, fake.WithJournal(5), fake.WithPlan(fake.Plan{}))
@@ -143,73 +130,96 @@ func TestEntry(t *testing.T) {
 				p.call("GET", "/v1/pets", "")
 			}
 			sent += n
-			list := p.entries()
+			list := p.Read().List
 			require.Len(t, list, min(sent, 5))
 			assert.Equal(t, max(sent-4, 1), list[0].Seq)
 			assert.Equal(t, sent, list[len(list)-1].Seq)
-			assert.Equal(t, max(sent-5, 0), p.Update().Dropped)
+			assert.Equal(t, max(sent-5, 0), p.Read().Dropped)
 		}
 		for _, empty := range []func(){p.Clear, p.Restart, p.Clear} {
 			empty()
 			for range 7 {
 				p.call("GET", "/v1/pets", "")
 			}
-			assert.Equal(t, 2, p.Update().Dropped)
+			assert.Equal(t, 2, p.Read().Dropped)
 		}
 	})
 	t.Run("violations stay when the journal is cleared, and go with a restart", func(t *testing.T) {
 		p := newTestJournal(t)
 		p.call("GET", "/v1/pets/7", "")
 		p.call("GET", "/v1/pets/7", "")
-		assert.Len(t, p.entries()[1].Violations, 1)
+		assert.Len(t, p.Read().List[1].Violations, 1)
 		p.Clear()
-		assert.Equal(t, 2, p.Update().Violations)
+		assert.Equal(t, 2, p.Read().Violations)
 		p.Restart()
 		p.call("GET", "/v1/pets", "")
-		assert.Zero(t, p.Update().Violations)
-		assert.Empty(t, p.entries()[0].Violations)
+		assert.Zero(t, p.Read().Violations)
+		assert.Empty(t, p.Read().List[0].Violations)
 	})
+}
+
+func TestRead_hidesKeysThatCameLater(t *testing.T) {
+	p := newTestJournal(t)
+	p.call("GET", "/v1/pets?q=team-key-000001", "")
+	assert.Contains(t, p.Read().List[0].Path, "team-key-000001", "nobody knows that it is a key")
+	p.srv.AddKey("team-key-000001", fake.PlanFree)
+	assert.NotContains(t, p.Read().List[0].Path, "team-key-000001")
 }
 
 func TestFilter(t *testing.T) {
 	p := newTestJournal(t)
+	p.srv.AddKey("team-key-000001", fake.PlanFree)
 	p.call("POST", "/v1/pets?dry=1", `{"name":"Zoë","categoryId":1}`)
 	p.srv.Inject(fake.Fault{Status: 503, RetryAfter: "77"})
 	p.call("GET", "/v1/pets", "")
-	p.call("GET", "/v1/pets/7", "")
+	p.callAs("team-key-000001", "GET", "/v1/pets/7", "")
 	p.callAs("unknown-key", "GET", "/v1/no-such-path", "")
-	assert.Equal(t, "none", Sender(fake.Request{}))
-	fit := func(query string) (n int, err error) {
+	fit := func(query string) (n int, problems []string) {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)
-		filter, err := NewFilter(values)
-		if err != nil {
-			return 0, err
-		}
-		for _, e := range p.entries() {
-			if p.Fits(filter, e.Seq) && filter.FitsStatus(e.StatusCode) {
+		filter, problems := p.NewFilter(values)
+		for _, e := range p.Read().List {
+			if fits, _ := filter.Fits(e); fits {
 				n++
 			}
 		}
-		return n, nil
+		return n, problems
 	}
 	for query, want := range map[string]int{
 		"": 4, "text=": 4, "text=ZOË": 1, "text=authorization: bearer": 4, "text=retry-after: 77": 1, "text=dry=1": 1,
-		"text=getpet": 1, "text=status 503": 1, "text=no such": 0, "fault=true": 1, "fault=false": 3,
-		"violation=true": 2, "violation=false": 2, "violation=deprecated-operation": 1, "violation=early-retry": 0,
-		"before=3": 2, "text=since:3": 1, "status=5xx&text=77": 1, "text=status:5xx 77": 1, "text=status:4xx": 3, "text=status:4xx-404": 1,
-		"text=key:unknown": 1, "text=method:GET getpet": 1, "text=status:": 4, "text=x-ratelimit-limit: 1000": 3,
-		"status=200&text=status:503": 1, "operation=none": 1, "key=unknown": 1, "method=POST": 1,
+		"text=getpet": 1, "text=status 503": 1, "text=no such": 1, "fault=true": 1, "fault=false": 3, "text=categoryID": 1,
+		"violation=true": 2, "violation=false": 2, "violation=deprecated-operation": 1, "violation=early-retry": 0, "text=violation:Deprecated": 1,
+		"before=3": 2, "text=since:3": 1, "status=5xx&text=77": 1, "text=status:5xx 77": 1, "text=status:4XX": 3, "text=status:4xx -status:404": 1,
+		"text=key:unknown": 1, "text=method:get getpet": 1, "text=status:": 4, "text=x-ratelimit-limit: 1000": 2, "text=-fault": 3,
+		"status=200&text=status:503": 0, "operation=none": 1, "key=unknown": 1, "method=POST": 1, "text=status:none": 0, "text=-": 4,
+		"text=key:tea": 1, "text=key:#2": 1, "key=2": 1, "text=-key:2 -key:unknown": 2, "text=fake-API-key": 2, "text=unknown key": 2,
 	} {
-		n, err := fit(query)
-		require.NoError(t, err, query)
+		n, problems := fit(query)
+		assert.Empty(t, problems, query)
 		assert.Equal(t, want, n, query)
 	}
-	none, err := NewFilter(url.Values{"text": {" status: "}})
-	require.NoError(t, err)
+	none, _ := p.NewFilter(url.Values{"text": {" status: "}})
 	assert.False(t, none.Given())
-	for _, query := range []string{"violation=x", "text=violation:x", "before=x", "text=status:4xx-x", "fault=x", "operation=x", "status=x", "key=x"} {
-		_, err := fit(query)
-		assert.Error(t, err, query)
+	for _, query := range []string{"violation=x", "text=violation:x", "before=x", "text=-status:4x", "fault=x", "operation=x", "status=x", "key=secret-key"} {
+		n, problems := fit(query)
+		assert.Len(t, problems, 1, query)
+		assert.NotContains(t, problems[0], "secret-key")
+		assert.Equal(t, 4, n, "what makes no sense is left out")
 	}
+}
+
+// Nothing is copied to be looked at: the cost of a search does not grow with the bodies.
+func TestFilter_allocations(t *testing.T) {
+	p := newTestJournal(t, fake.WithPlan(fake.Plan{}))
+	for range 100 {
+		p.call("POST", "/v1/pets", `{"name":"`+strings.Repeat("x", 10_000)+`","categoryId":1}`)
+	}
+	list := p.Read().List
+	filter, problems := p.NewFilter(url.Values{"text": {"-nowhere -text:GOT status:2xx key:fake-api-key operation:createPet violation:false fault:false"}})
+	require.Empty(t, problems)
+	assert.LessOrEqual(t, testing.AllocsPerRun(10, func() {
+		for _, e := range list {
+			filter.Fits(e)
+		}
+	}), 0.0)
 }

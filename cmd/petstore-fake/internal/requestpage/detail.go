@@ -12,9 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
 	"github.com/petstore/petstore-go/internal/safetext"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // The bounds of what the page shows of one request: bytes of a body and of a command, and tries.
@@ -27,24 +25,27 @@ const (
 // detail is a request as the page shows it alone.
 type detail struct {
 	row
-	FullPath     string
-	Request      []headerField
-	RequestBody  shownBody
-	Response     []headerField
-	ResponseBody shownBody
-	Calls        []try
-	Curl         string
-	Partial      bool // Curl is not the whole
+	FullPath string
+	Headers  []headerList
+	Bodies   []shownBody
+	Calls    []try
+	Told     *journal.Entry // the 429 that it did not wait for
+	Until    string         // when that let it come back
+	Curl     string
+	Partial  bool // something is not shown whole
+}
+
+// headerList is the header of a request or a response.
+type headerList struct {
+	Title  string
+	Fields []headerField
 }
 
 // headerField is a header with what it means.
 type headerField struct{ Name, Value, Note string }
 
 // shownBody is a body, or the beginning of one.
-type shownBody struct {
-	About, Text string
-	Partial     bool
-}
+type shownBody struct{ Title, ID, About, Text string }
 
 // try is a try of a call, with the time since the one before and what that one's Retry-After asked
 // for, zero for nothing.
@@ -54,20 +55,26 @@ type try struct {
 }
 
 // detail returns a request with its bodies, and the curl command, up to a size.
-func (s *state) detail(e journal.Entry, senders map[int]string) *detail {
+func (s *state) detail(e *journal.Entry) *detail {
+	curl := Curl(s.page.srv, s.Origin, e.Request)
 	d := &detail{
-		row: newRow(e, senders), FullPath: shorten(e.Path),
-		Request: headerFields(e.Header, nil), Response: headerFields(e.ResponseHeader, notes(e)),
-		RequestBody: newShownBody(e.Body), ResponseBody: newShownBody(e.ResponseBody),
+		row: s.row(e), FullPath: shorten(e.Path), Calls: s.tries(e), Curl: safetext.Shorten(curl, maxCurl),
+		Headers: []headerList{
+			{"Response header", headerFields(e.ResponseHeader, notes(e))}, {"Request header", headerFields(e.Header, nil)},
+		},
+		Bodies:  []shownBody{newShownBody("Request", e.Body), newShownBody("Response", e.ResponseBody)},
+		Partial: len(curl) > maxCurl || max(len(e.Body), len(e.ResponseBody)) > maxDetail,
 	}
-	curl := replay.Curl(s.page.srv, s.Origin, e.Request)
-	d.Curl, d.Partial = safetext.Shorten(curl, maxCurl), len(curl) > maxCurl
-	d.Calls = s.tries(e, senders)
 	switch {
-	case journal.Pending(e.Request):
-		d.ResponseBody.About = "no response yet"
+	case e.Pending():
+		d.Bodies[1].About = "no response yet"
 	case e.StatusCode == 0:
-		d.ResponseBody.About = "no response"
+		d.Bodies[1].About = "no response"
+	}
+	for _, one := range s.List {
+		if one.Seq < e.Seq && one.Key == e.Key && one.RetryAt().After(e.Time) && (d.Told == nil || one.RetryAt().After(d.Told.RetryAt())) {
+			d.Told, d.Until = one, when(one.RetryAt(), e.Time)
+		}
 	}
 	return d
 }
@@ -84,12 +91,12 @@ func headerFields(h http.Header, notes map[string]string) (fields []headerField)
 
 // newShownBody lays a body out for reading: a JSON text over several lines, its numbers as they
 // are, and bytes that are no text as base64.
-func newShownBody(body []byte) shownBody {
+func newShownBody(of string, body []byte) shownBody {
 	part := body[:min(len(body), maxDetail)]
 	if utf8.Valid(body) {
 		part = bytes.ToValidUTF8(part, nil) // no half of a character
 	}
-	b := shownBody{many(len(body), "byte"), string(part), len(part) < len(body)}
+	b := shownBody{of + " body", strings.ToLower(of) + "-body", many(len(body), "byte"), string(part)}
 	var laidOut bytes.Buffer
 	switch {
 	case len(body) == 0:
@@ -99,21 +106,25 @@ func newShownBody(body []byte) shownBody {
 	case json.Indent(&laidOut, part, "", "  ") == nil:
 		b.Text = laidOut.String()
 	}
-	if b.Partial {
+	if len(part) < len(body) {
 		b.About += "; these are the first " + count(len(part))
 	}
 	return b
 }
 
 // tries returns the tries of a request's call that stand around it.
-func (s *state) tries(e journal.Entry, senders map[int]string) (list []try) {
-	from := min(max(e.Try-maxTries/2, 0), max(len(e.Tries)-maxTries, 0))
-	var before journal.Entry
-	for i, seq := range e.Tries[from:min(from+maxTries, len(e.Tries))] {
-		one, _ := s.page.Journal.Entry(seq)
-		t := try{row: newRow(one, senders)}
-		if ended := before.Time.Add(before.Duration); i > 0 {
-			t.Waited, t.Asked = max(one.Time.Sub(ended), 1), outcomeOf(before.ResponseHeader, ended).RetryAfter
+func (s *state) tries(e *journal.Entry) (list []try) {
+	all := s.page.Journal.Tries(e)
+	from := min(max(e.Try-maxTries/2, 0), max(len(all)-maxTries, 0))
+	var before *journal.Entry
+	for _, seq := range all[from:min(from+maxTries, len(all))] {
+		one := s.Entry(seq)
+		if one == nil {
+			continue // dropped
+		}
+		t := try{row: row{Entry: one}}
+		if before != nil {
+			t.Waited, t.Asked = max(one.Time.Sub(before.Ended), 1), before.Wait
 		}
 		before, list = one, append(list, t)
 	}
@@ -121,24 +132,16 @@ func (s *state) tries(e journal.Entry, senders map[int]string) (list []try) {
 }
 
 // notes explains the times in a response's header.
-func notes(e journal.Entry) map[string]string {
+func notes(e *journal.Entry) map[string]string {
 	notes := make(map[string]string)
-	ended := e.Time.Add(e.Duration)
-	limit := outcomeOf(e.ResponseHeader, ended).Window
-	if !limit.Reset.IsZero() {
-		after := words(limit.Reset.Sub(ended)) + " after this response"
-		notes["X-Ratelimit-Reset"] = limit.Reset.UTC().Format(time.DateTime) + ", " + after
+	if !e.Reset.IsZero() {
+		notes["X-Ratelimit-Reset"] = when(e.Reset, e.Time) + ", " + words(e.Reset.Sub(e.Ended)) + " after this response"
 	}
-	if limit.Limit > 1e9 { // what the service writes in place of none
+	if len(e.ResponseHeader.Get("X-Ratelimit-Limit")) > 9 { // what the service writes in place of none
 		notes["X-Ratelimit-Limit"], notes["X-Ratelimit-Remaining"] = "no limit", "no limit"
 	}
-	if wait := outcomeOf(e.ResponseHeader, ended).RetryAfter; wait > 0 {
-		notes["Retry-After"] = "until " + ended.Add(wait).UTC().Format(time.DateTime)
+	if e.Wait > 0 {
+		notes["Retry-After"] = "until " + when(e.Ended.Add(e.Wait), e.Time)
 	}
 	return notes
-}
-
-// outcomeOf reads the rate limit headers of a response that was sent at that time.
-func outcomeOf(h http.Header, ended time.Time) ratelimit.Outcome {
-	return ratelimit.OutcomeOf(&http.Response{Header: h}, ended, ended)
 }

@@ -8,10 +8,13 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
@@ -28,18 +31,22 @@ type Page struct {
 	// Journal is the journal that the page shows.
 	Journal *journal.Journal
 
-	srv    *fake.Server
-	layout layout
-	open   context.Context // ends when the page is closed
-	close  func()
+	srv     *fake.Server
+	layout  layout
+	open    context.Context // ends when the page is closed
+	close   func()
+	streams chan struct{} // has room for one more while there may be one more
+	changes atomic.Int64
 
 	mu   sync.Mutex
-	wake chan struct{} // closed at the next change; nil while no stream waits
+	wake chan struct{} // closed at the next change
 }
 
 // New returns the page of a fake, which must call Changed for each change of its journal.
 func New(srv *fake.Server) *Page {
-	p := &Page{srv: srv, Journal: journal.New(srv), layout: newLayout()}
+	p := &Page{
+		srv: srv, Journal: journal.New(srv), layout: newLayout(), streams: make(chan struct{}, maxStreams), wake: make(chan struct{}),
+	}
 	p.open, p.close = context.WithCancel(context.Background())
 	return p
 }
@@ -52,24 +59,26 @@ func (p *Page) Ahead() time.Duration { return time.Until(p.srv.Now()).Round(time
 func (p *Page) Changed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.wake != nil {
-		close(p.wake)
-		p.wake = nil
-	}
+	p.changes.Add(1)
+	close(p.wake)
+	p.wake = make(chan struct{})
 }
 
-// changed returns a channel that is closed at the next change.
-func (p *Page) changed() <-chan struct{} {
+// changed returns the number of changes so far, and a channel that is closed at the next one.
+func (p *Page) changed() (int64, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.wake == nil {
-		p.wake = make(chan struct{})
-	}
-	return p.wake
+	return p.changes.Load(), p.wake
 }
 
 // Close ends the streams of events, which do not end by themselves.
 func (p *Page) Close() { p.close() }
+
+// maxStreams bounds the streams of events: a browser keeps six for a host at most.
+const maxStreams = 100
+
+// ErrStreams is the error of Events for a stream too many.
+var ErrStreams = errors.New("there are 100 streams of events already")
 
 // The times of an event stream.
 const (
@@ -79,20 +88,28 @@ const (
 )
 
 // Events handles GET /_fake/events: server-sent events that say when something has changed, and a
-// beat now and then.
+// beat now and then. The id of an event is the number of changes, so that a page that shows them
+// asks for nothing.
 func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
+	select {
+	case p.streams <- struct{}{}:
+		defer func() { <-p.streams }()
+	default:
+		return ErrStreams
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	conn := http.NewResponseController(w)
-	for text := "retry: 1000\ndata: changed\n\n"; ; {
-		changed := p.changed()                                 // before the reader asks, so that no change is missed
+	event := "retry: 1000\ndata: changed\n"
+	for {
+		changes, changed := p.changed()
 		_ = conn.SetWriteDeadline(time.Now().Add(sendTimeout)) // a writer that has none is not slow
-		if _, err := w.Write([]byte(text)); err != nil || conn.Flush() != nil {
+		if _, err := fmt.Fprintf(w, "%sid: %d\n\n", event, changes); err != nil || conn.Flush() != nil {
 			return nil // the reader is gone
 		}
-		text = "data: changed\n\n"
+		event = "data: changed\n"
 		p.wait(r.Context(), eventPause, nil)
 		if !p.wait(r.Context(), beatPause, changed) {
-			text = "event: beat\ndata:\n\n"
+			event = "event: beat\ndata:\n"
 		}
 		if r.Context().Err() != nil || p.open.Err() != nil {
 			return nil
@@ -130,11 +147,11 @@ func newLayout() layout {
 		return string(text)
 	}
 	style, script := read("page.css"), ""
-	for _, name := range []string{"morph", "program", "list", "faults", "stream"} {
+	for _, name := range []string{"morph", "program", "list", "stream"} {
 		script += read(name + ".js")
 	}
 	page := template.New("page").Funcs(template.FuncMap{
-		"count": count, "many": many, "words": words, "milli": time.Time.UnixMilli,
+		"count": count, "many": many, "words": words, "milli": time.Time.UnixMilli, "when": when,
 	})
 	return layout{
 		template: template.Must(page.Parse(read("page.html") + read("parts.html"))),
@@ -166,12 +183,8 @@ func (p *Page) Show(w http.ResponseWriter, r *http.Request) error {
 func (p *Page) Parts(w http.ResponseWriter, r *http.Request) error { return p.write(w, r, "parts") }
 
 func (p *Page) write(w http.ResponseWriter, r *http.Request, name string) error {
-	s, err := p.state(r)
-	if err != nil {
-		return err
-	}
 	var text bytes.Buffer
-	if err := p.layout.template.ExecuteTemplate(&text, name, s); err != nil {
+	if err := p.layout.template.ExecuteTemplate(&text, name, p.state(r)); err != nil {
 		return err // of the template
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

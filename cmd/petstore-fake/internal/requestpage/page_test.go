@@ -121,15 +121,15 @@ func TestParts_rows(t *testing.T) {
 		p.callAs("second-key-0001", "GET", "/v1/pets?limit=3", "")
 	}
 	text := p.parts("")
-	contain(t, text, "listPets", "GET /pets?limit=3", "sec… #2", `<b class="limited">429</b>`, "(section 8.1)",
-		`href="/_fake/har?text="`, `data-find="status:2xx">2xx 1<`, `data-find="status:429">429 1<`)
+	contain(t, text, "listPets", "GET </span>/pets?limit=3", "sec… #2", `<b class="limited">429</b>`, "(section 8.1)",
+		`href="/_fake/har?text="`, `aria-pressed="false">2xx 1<`, `aria-pressed="false">429 1<`)
 	assert.Less(t, strings.Index(text, `id="r2"`), strings.Index(text, `id="r1"`), "newest first")
 	assert.NotContains(t, text, "second-key-0001")
 	assert.NotContains(t, text, "operator-secret")
 
 	text = p.parts("text=status:429+key:2&key=2")
-	assert.Equal(t, 1, strings.Count(text, `id="r`)-strings.Count(text, `id="rows`))
-	contain(t, text, "1 of 2", `data-find="status:2xx">2xx 1<`, // the chips count what the press would show
+	assert.Equal(t, 1, strings.Count(text, `<tbody id="r`))
+	contain(t, text, "1 of 2", `aria-pressed="false">2xx 1<`, `aria-pressed="true">429 1<`, // the chips count what the press would show
 		`href="/_fake/har?text=status%3A429+key%3A2"`, "of 1 a minute") // the windows of the chosen key
 	contain(t, p.parts("text=status:418"), "No request fits.")
 
@@ -137,7 +137,7 @@ func TestParts_rows(t *testing.T) {
 		p.callAs("operator-secret", "GET", "/v1/pets", "")
 	}
 	text = p.parts("")
-	assert.Equal(t, maxRows, strings.Count(text, "<tr role=\"row\" id="))
+	assert.Equal(t, maxRows, strings.Count(text, `<tbody id="r`))
 	contain(t, text, "The newest 200 of 250.", "752 older requests were dropped")
 	text = p.parts("text=before:801")
 	assert.Contains(t, text, `id="r800"`)
@@ -146,11 +146,12 @@ func TestParts_rows(t *testing.T) {
 	p.callAs("operator-secret", "GET", "/v1/pets", "")
 	assert.NotContains(t, p.parts(""), "dropped", "it was cleared")
 
-	for _, query := range []string{"text=status:x", "request=x", "request=0", "key=x", "colour=red", "text=violation:x"} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/_fake/page?"+query, http.NoBody)
-		assert.Error(t, p.Parts(httptest.NewRecorder(), r), query)
-	}
-	contain(t, p.parts("request=5"), `id="detail" aria-labelledby="detail-title" hidden`)
+	text = p.parts("text=status:x+listPets&request=x&key=x&colour=red")
+	contain(t, text, `status is "x"; it must be`, `<td class="op">`)
+	contain(t, p.parts("request=5"), "Request 5 is not in the journal")
+	text = p.parts("top=1000")
+	contain(t, text, ">1 new</button>")
+	assert.NotContains(t, text, "<tbody", "a list that stands still has its rows")
 }
 
 func TestParts_faults(t *testing.T) {
@@ -162,7 +163,7 @@ func TestParts_faults(t *testing.T) {
 		p.call("GET", "/v1/pets", "") // with an unknown key
 	}
 	text := p.parts("")
-	contain(t, text, "<code>delay=1m, key=#1, times=forever, for=10m</code>", "1 over", `data-act="DELETE faults/1"`, "1 fault active")
+	contain(t, text, "<code>delay=1m, key=#1, times=forever, for=10m</code>", "over, struck 2 ×", `data-act="POST faults/1"`, "1 fault active")
 	assert.NotContains(t, text, "operator-secret")
 }
 
@@ -190,22 +191,26 @@ func TestEvents(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		events, ended := follow(ctx)
-		assert.Equal(t, "retry: 1000\ndata: changed\n\n", <-events)
+		assert.Equal(t, "retry: 1000\ndata: changed\nid: 0\n\n", <-events)
 		for range 100 {
 			p.call("GET", "/v1/pets", "")
 		}
-		assert.Equal(t, "data: changed\n\n", <-events)
+		assert.Equal(t, "data: changed\nid: 200\n\n", <-events)
 		begun := time.Now()
-		assert.Equal(t, "event: beat\ndata:\n\n", <-events, "the burst was one event")
+		assert.Equal(t, "event: beat\ndata:\nid: 200\n\n", <-events, "the burst was one event")
 		assert.Equal(t, eventPause+beatPause, time.Since(begun))
 		time.Sleep(eventPause / 2)
 		p.Changed()
-		assert.Equal(t, "data: changed\n\n", <-events, "a change that comes while one is sent")
+		assert.Equal(t, "data: changed\nid: 201\n\n", <-events, "a change that comes while one is sent")
 		cancel()
 		assert.NoError(t, <-ended)
 
-		_, ended = follow(t.Context())
+		for range maxStreams {
+			_, ended = follow(t.Context())
+		}
 		synctest.Wait()
+		_, refused := follow(t.Context())
+		assert.ErrorIs(t, <-refused, ErrStreams)
 		p.Close()
 		assert.NoError(t, <-ended, "it ends with the page")
 	})
@@ -218,8 +223,9 @@ func TestDetail_waits(t *testing.T) {
 			time.Sleep(pause)
 			p.call("GET", "/v1/pets", "")
 		}
-		contain(t, p.parts("request=2"), "<em>until 2000-01-01 00:01:00</em>")
-		contain(t, p.parts("request=3"), "2000-01-01 00:01:00, 59s after this response", "try 2 of 2")
+		contain(t, p.parts("request=2"), "<em>until 00:01:00</em>")
+		contain(t, p.parts("request=3"), "00:01:00, 59s after this response", "try 2 of 2",
+			`429 of <a href="?request=2">#2</a> said wait until 00:01:00`)
 		assert.NotContains(t, p.parts("request=1"), "until ")
 
 		p = newTestPage(t, "", fake.WithPlan(fake.Plan{}))
@@ -229,7 +235,7 @@ func TestDetail_waits(t *testing.T) {
 			p.call("GET", "/v1/pets", "")
 		}
 		text := p.parts("request=2")
-		assert.Equal(t, 3, strings.Count(text, "data-open="))
+		assert.Equal(t, 3, strings.Count(text, `aria-label="Try `))
 		contain(t, text, "waited 1s of 4s", "waited 8s of 4s")
 		text = p.parts("request=3")
 		contain(t, text, "<dd>2147483647 <em>no limit</em></dd>", "a minute: no limit") // the header as it was sent
@@ -240,8 +246,8 @@ func TestDetail_waits(t *testing.T) {
 		}
 		for id, first := range map[int]int{5: 4, 33: 24, 63: 44} {
 			text := p.parts(fmt.Sprintf("request=%d", id))
-			assert.Equal(t, maxTries, strings.Count(text, "data-open="), id)
-			assert.Contains(t, text, fmt.Sprintf(`data-open="%d"`, first), id)
+			assert.Equal(t, maxTries, strings.Count(text, `aria-label="Try `), id)
+			assert.Contains(t, text, fmt.Sprintf(`href="?request=%d" aria-label="Try `, first), id)
 		}
 	})
 }

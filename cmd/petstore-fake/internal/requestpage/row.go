@@ -15,64 +15,99 @@ import (
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// The bounds of what a page holds: rows, and bytes of a text in one of them.
+// The bounds of what a page holds: rows, bytes of a text in one of them, and of a body.
 const (
-	maxRows = 200
-	maxText = 512
+	maxRows  = 200
+	maxText  = 512
+	maxStart = 60
 )
 
-// row is a request in the words of the page.
+// row is a request as the list shows it.
 type row struct {
-	Seq       int
-	Day       string
-	Clock     string
-	Since     string // the last request of the same key
-	Operation string
-	Method    string
-	Path      string // without the prefix of the version
-	Sender    string
-	Status    string
-	Kind      string // of the status
-	Took      string
-	Call      int // the first of the tries of its call, 0 for the only one
-	Try       int // of Tries
-	Tries     int
-	Fault     string
-	Rules     []rule
-	Hint      string
+	*journal.Entry
+	Tries int // of its call, 0 for the only one
 
 	// What depends on the rows around it: whether the day is another, whether the sentence is not that
 	// of the row above, whether a row above or below is of the same call.
 	NewDay, Told, Later, Earlier bool
 }
 
-// rule is a violation in the fewest words.
-type rule struct{ Text, Detail string }
+// Day and Clock are the time of the request.
+func (r row) Day() string   { return r.Time.UTC().Format(time.DateOnly) }
+func (r row) Clock() string { return r.Time.UTC().Format("15:04:05.000") }
 
-func newRow(e journal.Entry, senders map[int]string) row {
-	r := row{
-		Seq: e.Seq, Day: e.Time.UTC().Format(time.DateOnly), Clock: e.Time.UTC().Format("15:04:05.000"),
-		Operation: e.Operation, Method: shorten(e.Method), Path: shorten(strings.TrimPrefix(e.Path, "/v1")),
-		Sender: senders[e.Key], Try: e.Try, Tries: len(e.Tries), Rules: rules(e.Violations),
+// Target is the path without the prefix of the version, and the start of the body of a create.
+func (r row) Target() string {
+	return strings.TrimSpace(shorten(strings.TrimPrefix(r.Path, "/v1")) + " " + start(r.Body))
+}
+
+// start returns the start of a body in one line.
+func start(body []byte) string {
+	text := strings.ToValidUTF8(string(body[:min(len(body), 2*maxStart)]), "")
+	return safetext.Shorten(strings.Join(strings.Fields(text), " "), maxStart)
+}
+
+// Gap is the time since the last request of the same key, and Took until the response.
+func (r row) Gap() string {
+	if r.Since < 0 {
+		return ""
 	}
-	if e.Key == 0 {
-		r.Sender = strings.Replace(journal.Sender(e.Request), "none", "no", 1) + " key"
+	return words(r.Since)
+}
+
+func (r row) Took() string {
+	if r.Pending() {
+		return ""
 	}
-	r.Status, r.Kind = statusOf(e.Request)
-	if r.Tries > 0 {
-		r.Call = e.Tries[0]
+	return words(r.Duration)
+}
+
+// State is the status in words, and Kind the class that gives it its colour.
+func (r row) State() string {
+	switch {
+	case r.Pending():
+		return "pending"
+	case r.StatusCode == 0:
+		return "no response"
 	}
-	if e.Since >= 0 {
-		r.Since = "+" + words(e.Since)
+	return strconv.Itoa(r.StatusCode)
+}
+
+func (r row) Kind() string {
+	if r.Pending() {
+		return "pending"
 	}
-	if !journal.Pending(e.Request) {
-		r.Took = words(e.Duration)
+	return kinds[kindOf(r.StatusCode)].Class
+}
+
+// Why says what a fault did, and why the service refused the request.
+func (r row) Why() string {
+	why := shorten(r.FaultEffect)
+	if !strings.HasPrefix(r.Hint, "injected ") && r.Hint != "" { // which the effect says in more words
+		why = strings.TrimPrefix(why+"; "+r.plain(r.Hint), "; ")
 	}
-	r.Fault = shorten(e.FaultEffect)
-	if !strings.HasPrefix(e.Hint, "injected ") { // which Fault says in more words
-		r.Hint = shorten(e.Hint)
+	return why
+}
+
+var timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+
+// plain returns a text of the fake's with times as the page writes them.
+func (r row) plain(text string) string {
+	return timestamp.ReplaceAllStringFunc(shorten(text), func(found string) string {
+		t, err := time.Parse(time.RFC3339, found)
+		if err != nil {
+			return found
+		}
+		return when(t, r.Time)
+	})
+}
+
+// when writes a time, with its day if it is not that of now.
+func when(t, now time.Time) string {
+	if t, now = t.UTC(), now.UTC(); t.Truncate(24 * time.Hour).Equal(now.Truncate(24 * time.Hour)) {
+		return t.Format(time.TimeOnly)
 	}
-	return r
+	return t.Format(time.DateTime)
 }
 
 // arrange sets what depends on the rows around a row, newest first.
@@ -80,7 +115,7 @@ func arrange(rows []row) {
 	told := make(map[string]bool) // the sentences of a run of refusals
 	for i := range rows {
 		r := &rows[i]
-		sentence := r.Fault + r.Hint
+		sentence := r.Why()
 		if sentence == "" {
 			clear(told)
 		}
@@ -88,26 +123,29 @@ func arrange(rows []row) {
 		if i == 0 {
 			continue
 		}
-		r.NewDay = r.Day != rows[i-1].Day
-		r.Later = r.Call != 0 && r.Call == rows[i-1].Call
+		r.NewDay = r.Day() != rows[i-1].Day()
+		r.Later = r.First == rows[i-1].First
 		rows[i-1].Earlier = r.Later
 	}
 }
+
+// rule is a violation in the fewest words.
+type rule struct{ Text, Detail string }
 
 // gravest are the rules that a row shows first, the gravest last.
 var gravest = []fake.Rule{fake.RuleEarlyRetry, fake.RuleRepeatedCreate, fake.RuleKeyExposed, fake.RuleBanProvoked}
 
 var earlyBy = regexp.MustCompile(`came back (\S+) before`)
 
-// rules returns violations as the list shows them, each text once, the gravest first.
-func rules(violations []fake.Violation) (list []rule) {
-	all := slices.Clone(violations)
+// Rules returns the violations as the list shows them, each text once, the gravest first.
+func (r row) Rules() (list []rule) {
+	all := slices.Clone(r.Violations)
 	slices.SortStableFunc(all, func(a, b fake.Violation) int {
 		return cmp.Or(slices.Index(gravest, b.Rule)-slices.Index(gravest, a.Rule), cmp.Compare(a.Rule, b.Rule))
 	})
 	for _, v := range all {
 		text := strings.ReplaceAll(strings.TrimSuffix(string(v.Rule), "-operation"), "-", " ")
-		detail := shorten(v.Detail) + " (section " + v.Section + ")"
+		detail := r.plain(v.Detail) + " (section " + v.Section + ")"
 		if found := earlyBy.FindStringSubmatch(detail); found != nil {
 			early, _ := time.ParseDuration(found[1]) // as package fake writes it
 			text = "early by " + words(early)
@@ -125,29 +163,19 @@ func rules(violations []fake.Violation) (list []rule) {
 // shorten cuts a long text.
 func shorten(s string) string { return safetext.Shorten(s, maxText) }
 
-// statusOf returns a status as the list shows it, and the class that gives it its colour.
-func statusOf(r fake.Request) (text, kind string) {
-	switch {
-	case journal.Pending(r):
-		return "pending", "pending"
-	case r.StatusCode == 0:
-		text = "none"
-	default:
-		text = strconv.Itoa(r.StatusCode)
-	}
-	return text, kinds[kindOf(r.StatusCode)].Class
-}
-
-// kinds are the kinds of responses, in the order in which the chart stacks them. Find finds a kind
-// by its word.
-var kinds = [...]kind{
-	{"fine", "2xx", "2xx", 0}, {"refused", "4xx", "4xx-429", 0}, {"limited", "429", "429", 0},
-	{"failed", "5xx", "5xx", 0}, {"lost", "none", "0", 0},
-}
-
+// kind is a kind of responses. Find finds it by its words.
 type kind struct {
 	Class, Text, Find string
 	N                 int // of the requests that fit
+	To                string
+	Pressed           bool
+}
+
+// kinds are the kinds of responses, from the best to the worst.
+var kinds = [...]kind{
+	{Class: "fine", Text: "2xx", Find: "status:2xx"}, {Class: "refused", Text: "4xx", Find: "status:4xx -status:429"},
+	{Class: "limited", Text: "429", Find: "status:429"}, {Class: "failed", Text: "5xx", Find: "status:5xx"},
+	{Class: "lost", Text: "no response", Find: "status:none"},
 }
 
 // kindOf returns the index of a status in kinds.
@@ -165,10 +193,13 @@ func kindOf(status int) int {
 	return 0
 }
 
-// words writes a duration to three digits: 59.6s, 1m6s, 10m.
+// words writes a duration to three digits: 59.6s, 1m6s, 10m. What is below a millisecond is noise.
 func words(d time.Duration) string {
+	if d.Abs() < time.Millisecond {
+		return "<1ms"
+	}
 	precision := time.Second
-	for _, finer := range []time.Duration{1e8, 1e6, 1e5, 1e3} { // nanoseconds
+	for _, finer := range []time.Duration{1e8, 1e6, 1e5} { // nanoseconds
 		if d.Abs() < finer*999 {
 			precision = finer
 		}

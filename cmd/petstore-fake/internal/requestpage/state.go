@@ -2,6 +2,7 @@ package requestpage
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"net/http"
 	"net/url"
@@ -12,7 +13,6 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 )
@@ -23,21 +23,27 @@ const maxListed = 100
 // state is what the page shows.
 type state struct {
 	layout
+	journal.State
 	page     *Page
+	query    url.Values
+	Changes  int64 // so many changes are shown
 	Version  string
 	Origin   string
 	Port     string
 	Now      time.Time
-	Journal  journal.State
 	Text     string // what is to be found
+	Problems string // with that
 	Filtered bool
 
-	Rows       []row
-	OneKey     bool // whether all rows have the same sender
-	Fit, Total int  // requests
-	Kinds      [len(kinds)]kind
-	First      string // a command for a first request, while there is none
-	Detail     *detail
+	Top    int // the first row of a list that stands still, 0 for another list
+	New    int // requests above it
+	Rows   []row
+	OneKey bool // whether all rows have the same sender
+	Fit    int  // requests
+	Kinds  [len(kinds)]kind
+	First  string // a command for a first request, while there is none
+	Open   int    // the request that is to be shown
+	Detail *detail
 
 	Ahead       time.Duration
 	Active      int // faults
@@ -46,54 +52,57 @@ type state struct {
 	Key         Key // the chosen one
 	Chart       chart
 	FaultFields string
-	Operations  []string
-	Faults      []fault
-	Over        []fault // have struck as often as they were to
+	Operations  []fake.Operation
+	Faults      []Fault
 	Pets        []petstore.Pet
 	PetCount    int
 }
 
-// state returns what the page shows for the query of a request.
-func (p *Page) state(r *http.Request) (*state, error) {
-	query, err := spec.ReadQuery(r, "text", "request", "key")
-	open, wrongRequest := spec.ReadNumber("request", query.Get("request"), 1, math.MaxInt32, 0)
-	key, wrongKey := spec.ReadNumber("key", query.Get("key"), 1, math.MaxInt32, 1)
-	query.Del("key") // the words of the text choose requests
-	filter, wrongFilter := journal.NewFilter(query)
-	if err := cmp.Or(err, wrongRequest, wrongKey, wrongFilter); err != nil {
-		return nil, err
-	}
+// state returns what the page shows for the query of a request. What is wrong with the query is
+// left out, so that a reader always has a page.
+func (p *Page) state(r *http.Request) *state {
 	s := &state{
-		layout: p.layout, page: p, Version: petstore.Version, Origin: "http://" + r.Host, Now: p.srv.Now(), Ahead: p.Ahead(),
-		Port: (&url.URL{Host: r.Host}).Port(), Journal: p.Journal.Update(), Text: query.Get("text"), Filtered: filter.Given(),
-		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: operationNames(),
+		layout: p.layout, page: p, query: r.URL.Query(), Changes: p.changes.Load(), Version: petstore.Version,
+		Origin: "http://" + r.Host, Port: (&url.URL{Host: r.Host}).Port(), Now: p.srv.Now(), Ahead: p.Ahead(),
+		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: fake.Operations(),
 	}
-	senders := s.addKeys(key)
-	s.addRows(filter, senders)
+	s.State = p.Journal.Read()
+	s.Text = s.query.Get("text")
+	filter, problems := p.Journal.NewFilter(url.Values{"text": {s.Text}})
+	s.Problems, s.Filtered = strings.Join(problems, "; "), filter.Given()
+	number := func(name string) int { n, _ := strconv.Atoi(s.query.Get(name)); return n }
+	s.Open, s.Top = number("request"), number("top")
+	s.addKeys(cmp.Or(number("key"), 1))
+	s.addRows(filter)
 	s.addFaults()
-	if e, ok := p.Journal.Entry(open); ok {
-		s.Detail = s.detail(e, senders)
+	if e := s.Entry(s.Open); e != nil {
+		s.Detail = s.detail(e)
 	}
-	s.Chart = newChart(p.Journal.Requests(), s.Now, s.Key.ID)
+	s.Chart = newChart(s.List, s.Now, s.Key.ID)
 	all := p.srv.Pets()
 	s.Pets, s.PetCount = slices.Clone(all[max(len(all)-maxListed, 0):]), len(all)
 	slices.Reverse(s.Pets)
-	return s, nil
+	return s
 }
 
-func operationNames() (names []string) {
-	for _, o := range fake.Operations() {
-		names = append(names, o.Name)
+// To returns the page's address with another value of a parameter, without one for "".
+func (s *state) To(name string, value any) string {
+	query := url.Values{name: {fmt.Sprint(value)}}
+	for _, other := range []string{"text", "request", "key"} {
+		if v := s.query.Get(other); other != name && v != "" {
+			query.Set(other, v)
+		}
 	}
-	return names
+	if query.Get(name) == "" {
+		query.Del(name)
+	}
+	return "?" + query.Encode()
 }
 
-// addKeys adds the keys, and returns their names by their ids.
-func (s *state) addKeys(chosen int) (names map[int]string) {
-	names = make(map[int]string)
-	for _, one := range s.page.srv.Keys() {
-		k := NewKey(s.page.srv, one)
-		names[k.ID] = k.Name()
+// addKeys adds the keys.
+func (s *state) addKeys(chosen int) {
+	for i, key := range s.page.srv.Keys() {
+		k := NewKey(s.page.srv, i+1, key)
 		if k.BannedUntil != nil {
 			s.Banned = append(s.Banned, k)
 		}
@@ -104,104 +113,158 @@ func (s *state) addKeys(chosen int) (names map[int]string) {
 			s.Keys = append(s.Keys, k)
 		}
 	}
-	return names
 }
 
-// addRows adds the newest requests that fit, and counts all.
-func (s *state) addRows(filter journal.Filter, senders map[int]string) {
+// addRows adds the newest requests that fit, and counts all. A list that stands still keeps the
+// rows that it has.
+func (s *state) addRows(filter journal.Filter) {
 	s.Kinds, s.OneKey = kinds, true
-	requests := s.page.Journal.Requests()
-	s.Total = len(requests)
-	for _, one := range slices.Backward(requests) {
-		if !s.page.Journal.Fits(filter, one.Seq) {
+	for _, e := range slices.Backward(s.List) {
+		fits, withAnyStatus := filter.Fits(e)
+		if withAnyStatus && !e.Pending() {
+			s.Kinds[kindOf(e.StatusCode)].N++
+		}
+		if !fits {
 			continue
 		}
-		if s.Kinds[kindOf(one.Status)].N++; !filter.FitsStatus(one.Status) {
-			continue
+		if s.Fit++; s.Top > 0 && e.Seq > s.Top {
+			s.New++
 		}
-		if s.Fit++; len(s.Rows) < maxRows {
-			e, _ := s.page.Journal.Entry(one.Seq)
-			s.Rows = append(s.Rows, newRow(e, senders))
-			s.OneKey = s.OneKey && s.Rows[0].Sender == s.Rows[len(s.Rows)-1].Sender
+		if s.Top == 0 && len(s.Rows) < maxRows {
+			s.Rows = append(s.Rows, s.row(e))
+			s.OneKey = s.OneKey && s.Rows[0].Sender == e.Sender
 		}
 	}
 	arrange(s.Rows)
-	if s.Total == 0 {
+	for i := range s.Kinds {
+		s.Kinds[i].To, s.Kinds[i].Pressed = s.toggled(s.Kinds[i].Find)
+	}
+	if len(s.List) == 0 {
 		r := fake.Request{Method: "GET", Path: "/v1/pets", Key: 1, Header: http.Header{"Authorization": {"Bearer [redacted]"}}}
-		s.First = replay.Curl(s.page.srv, s.Origin, r)
+		s.First = Curl(s.page.srv, s.Origin, r)
 	}
 }
 
-// fault is a fault as the page lists it.
-type fault struct {
-	ID, Fired int
-	Text      string    // as -fault takes it
-	Until     time.Time // zero without an end
+// Older returns the address of the requests before those that are listed.
+func (s *state) Older() string {
+	words := slices.DeleteFunc(strings.Fields(s.Text), func(word string) bool { return strings.HasPrefix(word, "before:") })
+	return s.To("text", strings.Join(append(words, "before:"+strconv.Itoa(s.Rows[len(s.Rows)-1].Seq)), " "))
 }
 
-// addFaults adds the faults, the latest first. A key is told by its number, as in what the page
-// injects.
+func (s *state) row(e *journal.Entry) row {
+	return row{Entry: e, Tries: len(s.page.Journal.Tries(e))}
+}
+
+// toggled returns the address with other words for a status in what is to be found, or without them
+// if they are there.
+func (s *state) toggled(words string) (to string, pressed bool) {
+	var others, status []string
+	for word := range strings.FieldsSeq(s.Text) {
+		if strings.HasPrefix(strings.TrimPrefix(word, "-"), "status:") {
+			status = append(status, word)
+		} else {
+			others = append(others, word)
+		}
+	}
+	if pressed = strings.Join(status, " ") == words; !pressed {
+		others = append(others, words)
+	}
+	return s.To("text", strings.Join(others, " ")), pressed
+}
+
+// Fault is an injected fault as the page and the admin routes show it.
+type Fault struct {
+	ID     int    `json:"id"`
+	Text   string `json:"fault"` // as -fault takes it
+	Fired  int    `json:"fired"`
+	Active bool   `json:"active"` // false for one that has struck as often as it was to
+	// Until is when it ends, nil for one without an end.
+	Until *time.Time `json:"until"`
+}
+
+// NewFault returns a fault without its key, whose id stands for it.
+func NewFault(srv *fake.Server, i *fake.Injection) Fault {
+	f := i.Fault()
+	if f.APIKey != "" {
+		f.APIKey = "#" + strconv.Itoa(slices.Index(srv.Keys(), f.APIKey)+1)
+	}
+	shown := Fault{ID: i.ID(), Text: spec.FormatFault(f), Fired: i.Fired(), Active: i.Active()}
+	if until := i.Until().UTC(); !until.IsZero() {
+		shown.Until = &until
+	}
+	return shown
+}
+
+// addFaults adds the faults, the latest first, those that have ended behind the others.
 func (s *state) addFaults() {
+	var ended []Fault
 	for _, i := range slices.Backward(s.page.srv.Injections()) {
-		f := i.Fault()
-		if f.APIKey != "" {
-			f.APIKey = "#" + strconv.Itoa(slices.Index(s.page.srv.Keys(), f.APIKey)+1)
-		}
-		one := fault{i.ID(), i.Fired(), shorten(spec.FormatFault(f)), i.Until()}
-		if !i.Active() {
-			s.Over = append(s.Over, one)
-			continue
-		}
-		if s.Active++; s.Active <= maxListed {
+		one := NewFault(s.page.srv, i)
+		if one.Text = shorten(one.Text); one.Active {
 			s.Faults = append(s.Faults, one)
+		} else {
+			ended = append(ended, one)
 		}
 	}
-	s.Over = s.Over[:min(len(s.Over), maxListed)]
+	s.Active, s.Faults = len(s.Faults), append(s.Faults, ended...)
+	s.Faults = s.Faults[:min(len(s.Faults), maxListed)]
 }
 
 // The chart has a slot for every 5 seconds of the last 5 minutes, by the service's clock.
 const slotCount, slotSeconds = 60, 5
 
-// chart is a picture that is 300 wide, a second each, and as high as the most responses of a slot.
+// chart is a picture that is 300 wide, a second each, and 100 high. Its scale is logarithmic, or
+// a storm would leave nothing to see of the rest.
 type chart struct {
-	Peak int
+	Peak int // the most responses of a slot
 	Bars []bar
 	Ends map[int64]bool // where a window of the key ended
 }
 
 type bar struct {
-	Class   string
-	X, Y, N int // Y from below
+	Class string
+	X     int
+	Y, H  float64
 }
 
 // newChart draws the responses of requests up to now, with the windows of a key.
-func newChart(requests []journal.Summary, now time.Time, key int) chart {
+func newChart(requests []*journal.Entry, now time.Time, key int) chart {
 	c, begin := chart{Ends: make(map[int64]bool)}, (now.Unix()/slotSeconds+1-slotCount)*slotSeconds
 	var slots [slotCount][len(kinds)]int
-	for _, r := range requests {
-		if at := r.Ended.Unix() - begin; at >= 0 && at < slotCount*slotSeconds {
-			slots[at/slotSeconds][kindOf(r.Status)]++
+	for _, e := range requests {
+		if at := e.Ended.Unix() - begin; at >= 0 && at < slotCount*slotSeconds {
+			slot := &slots[at/slotSeconds]
+			slot[kindOf(e.StatusCode)]++
+			c.Peak = max(c.Peak, sum(slot[:]))
 		}
-		if end := r.Reset.Unix(); r.Key == key && end > begin && end <= now.Unix() {
+		if end := e.Reset.Unix(); e.Key == key && end > begin && end <= now.Unix() {
 			c.Ends[end-begin] = true
 		}
 	}
-	for i, counts := range slots {
-		y := 0
-		for kind, n := range counts {
-			if n > 0 {
-				c.Bars, y = append(c.Bars, bar{kinds[kind].Class, i * slotSeconds, y, n}), y+n
+	height := func(n int) float64 { return math.Round(1000*math.Log1p(float64(n))/math.Log1p(float64(c.Peak))) / 10 }
+	for i, slot := range slots {
+		n := 0
+		for kind, of := range slices.Backward(slot[:]) { // the worst at the bottom, where a few are seen
+			if of > 0 {
+				c.Bars = append(c.Bars, bar{kinds[kind].Class, i * slotSeconds, 100 - height(n+of), height(n+of) - height(n)})
+				n += of
 			}
 		}
-		c.Peak = max(c.Peak, y)
 	}
 	return c
+}
+
+func sum(counts []int) (n int) {
+	for _, one := range counts {
+		n += one
+	}
+	return n
 }
 
 // Key is an API key as the page and the admin routes show it.
 type Key struct {
 	ID          int        `json:"id"`
-	Masked      string     `json:"key"`
+	Name        string     `json:"key"`
 	Plan        string     `json:"plan"`
 	Revoked     bool       `json:"revoked"`
 	Minute      Window     `json:"minute"`
@@ -219,14 +282,25 @@ type Window struct {
 	Reset     time.Time `json:"reset"`
 }
 
-// Empty reports whether nothing remains.
-func (w Window) Empty() bool { return w.Remaining != nil && *w.Remaining == 0 }
+// Windows returns the windows of the key.
+func (k Key) Windows() []Window { return []Window{k.Minute, k.Day} }
 
-// NewKey returns a key of a fake without showing it.
-func NewKey(srv *fake.Server, key string) Key {
+// Left returns what the window has left for a key that may be banned.
+func (w Window) Left(banned *time.Time) int {
+	switch {
+	case w.Remaining == nil:
+		return math.MaxInt
+	case banned != nil:
+		return 0
+	}
+	return *w.Remaining
+}
+
+// NewKey returns the key with a number without showing it.
+func NewKey(srv *fake.Server, number int, key string) Key {
 	k := srv.Usage(key)
 	shown := Key{
-		ID: slices.Index(srv.Keys(), key) + 1, Masked: journal.MaskKey(key), Plan: k.Plan.String(), Revoked: k.Revoked, Limited: k.Limited,
+		ID: number, Name: journal.KeyName(number, key), Plan: k.Plan.String(), Revoked: k.Revoked, Limited: k.Limited,
 		Minute: newWindow("minute", k.Minute, k.Plan.PerMinute, k.MinuteReset),
 		Day:    newWindow("day", k.Day, k.Plan.PerDay, k.DayReset),
 	}
@@ -243,12 +317,4 @@ func newWindow(name string, used, limit int, reset time.Time) Window {
 		w.Limit, w.Remaining = &limit, &remaining
 	}
 	return w
-}
-
-// Name returns the key as the page names it. Keys may begin alike.
-func (k Key) Name() string {
-	if k.Masked == fake.DefaultAPIKey {
-		return k.Masked
-	}
-	return k.Masked + " #" + strconv.Itoa(k.ID)
 }

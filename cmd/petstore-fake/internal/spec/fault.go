@@ -1,18 +1,12 @@
 package spec
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/petstore/petstore-go/fake"
 )
@@ -20,7 +14,6 @@ import (
 // faultField is a field of a fault, by the name that it has in a text.
 type faultField struct {
 	name   string
-	isText bool                     // whether its JSON is a string that may look like a number
 	set    func(value string) error // a header in the form "Name: value" or "Name"
 	values func() []string          // none if it is not set
 }
@@ -32,8 +25,8 @@ func fieldsOf(f *fake.Fault) []faultField {
 		textField("code", &f.Code),
 		textField("message", &f.Message),
 		textField("retry-after", &f.RetryAfter),
-		{"header", true, func(v string) error { setHeader(&f.Header, v); return nil }, func() []string { return headerLines(f.Header) }},
-		{"body", true, func(v string) error { f.Body = []byte(v); return nil }, func() []string { return bodyText(f.Body) }},
+		{"header", func(v string) error { setHeader(&f.Header, v); return nil }, func() []string { return headerLines(f.Header) }},
+		{"body", func(v string) error { f.Body = []byte(v); return nil }, func() []string { return bodyText(f.Body) }},
 		textField("wire", &f.Wire),
 		field("delay", &f.Delay, ParseDuration, FormatDuration),
 		field("drip", &f.Drip, ParseDuration, FormatDuration),
@@ -60,14 +53,12 @@ func field[T comparable](name string, at *T, parse func(string) (T, error), form
 		}
 		return []string{format(*at)}
 	}
-	return faultField{name, false, set, values}
+	return faultField{name, set, values}
 }
 
 func textField[T ~string](name string, at *T) faultField {
 	asItIs := func(v string) (T, error) { return T(v), nil }
-	f := field(name, at, asItIs, func(v T) string { return string(v) })
-	f.isText = true
-	return f
+	return field(name, at, asItIs, func(v T) string { return string(v) })
 }
 
 // FaultFields returns the names of the fields of a fault in texts.
@@ -78,47 +69,30 @@ func FaultFields() (names []string) {
 	return names
 }
 
-// fieldOf returns the field of a fault with a name. spell spells names as the text does.
-func fieldOf(f *fake.Fault, name string, spell func(string) string) (faultField, error) {
-	var names []string
+// fieldOf returns the field of a fault with a name.
+func fieldOf(f *fake.Fault, name string) (faultField, error) {
 	for _, field := range fieldsOf(f) {
-		if spell(field.name) == name {
+		if field.name == name {
 			return field, nil
 		}
-		names = append(names, spell(field.name))
 	}
 	problem := "a field is missing"
-	if name != "" {
+	switch {
+	case strings.HasPrefix(name, "{"):
+		problem = "a fault is a text such as status=503,times=2, not JSON"
+	case name != "":
 		problem = fmt.Sprintf("there is no field %q", Clip(name))
 	}
-	return faultField{}, fmt.Errorf("%s; a fault has %s", problem, strings.Join(names, ", "))
-}
-
-// textName returns the name of a field in a text, and jsonName that in JSON: afterCommit for
-// after-commit.
-func textName(field string) string { return field }
-
-func jsonName(field string) string {
-	first, second, two := strings.Cut(field, "-")
-	if !two {
-		return field
-	}
-	return first + strings.ToUpper(second[:1]) + second[1:]
+	return faultField{}, fmt.Errorf("%s; a fault has %s", problem, strings.Join(FaultFields(), ", "))
 }
 
 // assignment is a field at the beginning of a text: name=value, where the value may be quoted, or a
 // name alone, with what separates it from the next one.
 var assignment = regexp.MustCompile(`^([^=,;]*)(?:=\s*("(?:[^"\\]|\\.)*"|[^",;][^,;]*)?)?\s*([,;]|$)`)
 
-// ParseFaults reads faults as text, such as status=503,times=2; wire=reset, or as a JSON object. No
-// error repeats a key.
+// ParseFaults reads faults, such as status=503,times=2; wire=reset. No error repeats a key.
 func ParseFaults(text string) (faults []fake.Fault, err error) {
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, "{") {
-		f, err := ParseFaultJSON([]byte(text))
-		return []fake.Fault{f}, err
-	}
-	text = strings.TrimSuffix(text, ";")
+	text = strings.TrimSuffix(strings.TrimSpace(text), ";")
 	for more := true; more; {
 		var f fake.Fault
 		if text, more, err = parseFault(&f, text); err != nil {
@@ -148,14 +122,14 @@ func parseFault(f *fake.Fault, text string) (rest string, more bool, err error) 
 			return "", false, err
 		}
 		if text = text[len(found[0]):]; separator != "," {
-			return text, separator == ";", plain(f.Validate())
+			return text, separator == ";", Plain(f.Validate())
 		}
 	}
 }
 
 // setField sets a field to a value that may be quoted.
 func setField(f *fake.Fault, name, value string) error {
-	field, err := fieldOf(f, name, textName)
+	field, err := fieldOf(f, name)
 	switch {
 	case err != nil:
 		return err
@@ -167,48 +141,6 @@ func setField(f *fake.Fault, name, value string) error {
 		}
 	}
 	return field.set(value)
-}
-
-// ParseFaultJSON reads a fault as the admin routes accept it: an object with the fields' names in
-// camelCase. A value that is not a string is used as its text, so that body can be a JSON value.
-// null leaves a field as it is.
-func ParseFaultJSON(text []byte) (f fake.Fault, err error) {
-	var fields map[string]jsontext.Value
-	if err := ParseJSON(text, &fields, "a JSON object"); err != nil {
-		return f, err
-	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		field, err := fieldOf(&f, name, jsonName)
-		switch raw := fields[name]; {
-		case err != nil || raw.Kind() == 'n':
-		case name == "header":
-			err = setHeaders(&f.Header, raw)
-		default:
-			value := string(raw)
-			_ = json.Unmarshal(raw, &value) // an error leaves value as it is: it is not a string
-			err = field.set(value)
-		}
-		if err != nil {
-			return f, err
-		}
-	}
-	return f, plain(f.Validate())
-}
-
-// setHeaders reads {"Name": "value"} or {"Name": ["value", ...]}. An empty list removes the header.
-func setHeaders(h *http.Header, raw jsontext.Value) error {
-	var headers map[string]jsontext.Value
-	if ParseJSON(raw, &headers, "an object") != nil {
-		return errors.New("header must be an object with a string or a list of strings for each name")
-	}
-	for name, raw := range headers {
-		values := make([]string, 1)
-		if json.Unmarshal(raw, &values[0]) != nil && json.Unmarshal(raw, &values) != nil {
-			return fmt.Errorf("header %q must be a string or a list of strings", Clip(name))
-		}
-		addHeader(h, name, values...)
-	}
-	return nil
 }
 
 // setHeader sets a header of the response from "Name: value", or takes it away for "Name".
@@ -248,27 +180,6 @@ func bodyText(body []byte) []string {
 		return nil
 	}
 	return []string{string(body)}
-}
-
-// ShowFault returns the fields of a fault that are set, as ParseFaultJSON reads them.
-func ShowFault(f fake.Fault) map[string]any {
-	f.Times = cmp.Or(f.Times, 1) // what the zero value means
-	shown := make(map[string]any)
-	for _, field := range fieldsOf(&f) {
-		for _, value := range field.values() {
-			if shown[jsonName(field.name)] = value; !field.isText && jsontext.Value(value).IsValid() {
-				shown[jsonName(field.name)] = jsontext.Value(value)
-			}
-		}
-	}
-	if len(f.Header) > 0 {
-		header := make(map[string][]string)
-		for name, values := range f.Header {
-			header[name] = append([]string{}, values...) // not null for a header that is taken away
-		}
-		shown["header"] = header
-	}
-	return shown
 }
 
 // FormatFault writes a fault as ParseFaults reads it.

@@ -72,13 +72,14 @@ func formatTimes(n int) string {
 	return strconv.Itoa(n)
 }
 
-// ParseTime reads a time of RFC 3339, such as 2030-12-05T00:00:00Z.
+// ParseTime reads a time of RFC 3339, such as 2030-12-05T00:00:00Z, or without a zone, which is UTC.
 func ParseTime(text string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, fmt.Errorf("%q is not a time such as 2030-12-05T00:00:00Z", Clip(text))
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, CheckTime(t)
+		}
 	}
-	return t, CheckTime(t)
+	return time.Time{}, fmt.Errorf("%q is not a time such as 2030-12-05T00:00:00Z", Clip(text))
 }
 
 // CheckTime returns an error for a time that the fake's clock cannot show: its limits are Unix
@@ -91,16 +92,22 @@ func CheckTime(t time.Time) error {
 	return nil
 }
 
+// ParseStep reads a duration that may be negative.
+func ParseStep(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		err = fmt.Errorf("%q is not a duration, such as 50ms or 1h30m", Clip(text))
+	}
+	return d, err
+}
+
 // ParseDuration reads a duration that is not negative.
 func ParseDuration(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("%q is not a duration, such as 50ms or 1h30m", Clip(text))
-	case d < 0:
-		return 0, fmt.Errorf("%s is negative", text)
+	d, err := ParseStep(text)
+	if err == nil && d < 0 {
+		err = fmt.Errorf("%s is negative", text)
 	}
-	return d, nil
+	return d, err
 }
 
 // FormatDuration writes a duration as ParseDuration reads it: 10m, not 10m0s.
@@ -241,9 +248,9 @@ func ReadNumber(name, value string, least, most, otherwise int) (int, error) {
 	return n, nil
 }
 
-// plain removes the prefix of an error of package fake, such as "fake: Fault: ", which means
+// Plain removes the prefix of an error of package fake, such as "fake: Fault: ", which means
 // nothing to users of the program.
-func plain(err error) error {
+func Plain(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -1,132 +1,122 @@
 
-// ---- The list of requests
+// ---- What is shown stands in the page's address, so that it can be kept and passed on
 
-const list = byId("list"), find = byId("text"), held = byId("held");
-const query = new URLSearchParams(location.search);
-let open = Number(query.get("request")) || 0; // the request that is shown beside the list
-let moved = 0, pointed = false; // when the pointer moved over the list last, and whether it is there
-let paused = false, pressed = null; // the row under the pointer when it was pressed
-let kept = null; // the newest list, which waits while the shown one holds still
-let findTimer;
+const list = byId("list"), find = byId("text"), scroller = byId("scroll"), letters = byId("letters");
+let moved = -Infinity, paused = false; // moved: when the pointer moved over the list last
+let shown = null; // the address of what is shown
+let findTimer = 0; // runs while the reader writes
 
-const rows = () => byId("rows")?.children ?? [];
-const seqOf = (tr) => Number(tr.id.slice(1));
-const linkOf = (tr) => tr?.querySelector("a");
-const still = () => paused || pointed && Date.now() - moved < 3000;
+const param = (name, address = location.search) => new URLSearchParams(address).get(name) ?? "";
+const links = () => [...list.querySelectorAll("tbody a")];
+const seqOf = (e) => Number(e.closest("tbody").id.slice(1));
 
-// show lists requests. Nothing moves under a pointer that moves, or while the reader has paused.
-function show(newest, anyway) {
-	if (!anyway && still()) kept = newest;
-	else {
-		kept = null;
-		morph(list, newest);
+// to returns the address with another value of a parameter, without one for "".
+function to(name, value) {
+	const query = new URLSearchParams(location.search);
+	query.set(name, value);
+	if (!value) query.delete(name);
+	return "?" + query;
+}
+
+// go shows another address.
+function go(address, replace = false) {
+	history[replace ? "replaceState" : "pushState"](null, "", address);
+	arrive();
+}
+
+function arrive() {
+	if (!findTimer && find.value.trim() !== param("text")) find.value = param("text");
+	if (!param("request") !== !param("request", shown)) byId("faults-fold").open = !param("request");
+	refresh(true);
+}
+
+on(window, "popstate", arrive);
+
+// still reports whether the list stands still: while it is scrolled, has the focus or is paused, and for 3 s
+// after a pointer has moved over it.
+const still = () => paused || scroller.scrollTop > 0 || list.contains(document.activeElement) || Date.now() - moved < 3000;
+
+// topRow returns the first row of a list that stands still, or has not changed, and 0 for another list.
+const topRow = (same) => links()[0] && param("text") === param("text", shown) && (same || still()) ? seqOf(links()[0]) : 0;
+
+// mark marks the open request, and makes one row the stop of the tab key: the newest, or where the focus is.
+function mark() {
+	const all = links(), stop = all.find((a) => a === document.activeElement) ?? all[0];
+	for (const a of all) {
+		a.tabIndex = a === stop ? 0 : -1;
+		a.ariaCurrent = String(seqOf(a)) === param("request") ? "true" : null;
 	}
-	const top = rows()[0] ? seqOf(rows()[0]) : 0;
-	const fresh = [...kept?.querySelectorAll("#rows > tr") ?? []].filter((tr) => seqOf(tr) > top).length;
-	held.hidden = fresh === 0;
-	setText(held, fresh + " new");
-	const at = document.activeElement.closest("#rows tr") ?? rows()[0]; // the one stop of the tab key: the newest
-	for (const tr of rows()) {
-		linkOf(tr).tabIndex = tr === at ? 0 : -1;
-		linkOf(tr).ariaCurrent = seqOf(tr) === open ? "true" : null;
+}
+
+// announce tells readers who do not see it what a step of theirs has come to.
+function announce(before) {
+	if (param("text") !== param("text", before)) setText(byId("said"), byId("fit").textContent + " requests");
+	if (param("request") && param("request") !== param("request", before)) {
+		setText(byId("said"), byId("detail-title").textContent + ": " + (document.querySelector("#detail .what, #detail > p")?.textContent ?? ""));
 	}
 }
 
-// release lists what waits.
-const release = (anyway) => { if (kept && (anyway || !still())) show(kept, anyway); };
-
-// address keeps what is shown in the page's address, so that it can be kept and passed on. A reader who
-// opens a request comes back from it with the browser's button.
-function address({ push = false, found = false } = {}) {
-	for (const [name, value] of [["text", find.value.trim()], ["request", open], ["key", byId("key").value]]) {
-		if (!value || name === "key" && value === "1") query.delete(name);
-		else query.set(name, value);
-	}
-	const text = query.toString();
-	history[push ? "pushState" : "replaceState"](push ? { opened: true } : history.state, "", text ? "?" + text : location.pathname);
-	refresh(found ? "found" : "open");
+function close(focus) {
+	const a = byId("r" + param("request"))?.querySelector("a");
+	go(to("request", ""));
+	if (focus) a?.focus({ preventScroll: true }); // the newest rows may be far from it
 }
-
-function openRequest(seq, push = !open && seq > 0) {
-	if (Boolean(open) !== Boolean(seq)) byId("faults-fold").open = !seq; // the request has the height of the column
-	open = seq;
-	address({ push });
-}
-
-function closeRequest() {
-	const tr = byId("r" + open);
-	if (history.state?.opened) history.back();
-	else openRequest(0);
-	linkOf(tr)?.focus({ preventScroll: true }); // the newest rows may be far from it
-}
-
-on(window, "popstate", () => {
-	const now = new URLSearchParams(location.search);
-	find.value = now.get("text") ?? "";
-	openRequest(Number(now.get("request")) || 0, false);
-});
 
 // step goes to the next row, where the focus or the open request is; the open request follows.
-function step(name) {
-	const at = document.activeElement.closest("#rows tr") ?? byId("r" + open);
-	const tr = at ? at[name === "older" ? "nextElementSibling" : "previousElementSibling"] : rows()[0];
-	if (!tr) return at ? say("There is no " + name + " request in the list.") : undefined;
-	linkOf(tr).focus();
-	if (open) openRequest(seqOf(tr));
+function step(by) {
+	const all = links(), at = all.findIndex((a) => a === document.activeElement || a.ariaCurrent);
+	const a = at < 0 ? all[0] : all[at + by];
+	if (!a) return say("There is no " + (by > 0 ? "older" : "newer") + " request in the list.");
+	a.focus();
+	mark();
+	if (param("request")) go(to("request", seqOf(a)));
 }
 
-on(list, "pointermove", () => { pointed = true; moved = Date.now(); });
-on(list, "pointerleave", () => { pointed = false; release(); });
-on(list, "pointerdown", (e) => { pointed = true; moved = Date.now(); pressed = e.target.closest("#rows tr"); });
-on(list, "click", (e) => {
-	if (e.target.id === "older") return search("before:" + seqOf([...rows()].at(-1)));
-	const tr = e.detail > 0 && pressed || e.target.closest("#rows tr"); // Enter on the link is a click without a press
-	if (!tr || e.ctrlKey || e.metaKey || e.shiftKey || !getSelection().isCollapsed) return;
-	e.preventDefault();
-	openRequest(seqOf(tr));
-});
-on(held, "click", () => release(true));
-on(byId("pause"), "click", ({ currentTarget }) => {
-	paused = !paused;
-	currentTarget.setAttribute("aria-pressed", String(paused));
-	release();
-});
-on(byId("detail"), "click", (e) => {
-	const other = e.target.closest("[data-open]"), { id } = e.target;
-	if (other) { e.preventDefault(); openRequest(Number(other.dataset.open)); }
-	else if (id === "close") closeRequest();
-});
-
-// ---- Finding
-
-// search puts a word such as status:429 into what is to be found, in place of another of its name; the same
-// word again takes it out.
-function search(word) {
-	const name = word.split(":")[0] + ":";
-	const words = find.value.split(/\s+/).filter(Boolean);
-	find.value = words.filter((w) => !w.startsWith(name)).concat(words.includes(word) ? [] : word).join(" ");
-	address({ found: true });
-}
-
+on(list, "pointermove", () => { moved = Date.now(); });
+on(list, "pointerdown", () => { moved = Date.now(); });
 on(document, "click", (e) => {
-	const chip = e.target.closest?.("[data-find]");
-	if (chip) search(chip.dataset.find);
+	const link = e.target.closest("[data-to], a[href^='?']"), row = e.target.closest("#list tbody");
+	if (e.target.id === "release") return release();
+	if (!link && !row || e.ctrlKey || e.metaKey || e.shiftKey || !getSelection().isCollapsed) return;
+	e.preventDefault();
+	if (row) go(to("request", seqOf(row)));
+	else if (link.id === "close") close(e.detail === 0); // by the keyboard
+	else go(link.dataset.to ?? link.getAttribute("href"));
+});
+
+// release shows what is new in a list that stood still.
+function release() {
+	[paused, moved, scroller.scrollTop] = [false, -Infinity, 0];
+	byId("pause").ariaPressed = "false";
+	document.activeElement.blur();
+	refresh(true);
+}
+
+on(byId("pause"), "click", (e) => {
+	paused = !paused;
+	e.target.ariaPressed = String(paused);
+	refresh(true);
 });
 on(find, "input", () => {
 	clearTimeout(findTimer);
-	findTimer = setTimeout(() => address({ found: true }), 250); // once the reader pauses
+	findTimer = setTimeout(() => {
+		findTimer = 0;
+		if (find.value.trim() !== param("text")) go(to("text", find.value.trim()), true);
+	}, 250);
 });
-on(byId("key"), "change", () => address());
+on(byId("key"), "change", (e) => go(to("key", e.target.value), true));
+
+letters.checked = localStorage.getItem("letters") !== "off";
+on(letters, "change", () => localStorage.setItem("letters", letters.checked ? "on" : "off"));
 
 on(document, "keydown", (e) => {
-	if (e.key === "Escape" && open) return closeRequest();
-	if (e.target.closest("input, select, pre") || e.ctrlKey || e.metaKey || e.altKey) return;
-	const inList = e.target.closest("#rows");
+	const inList = e.target.closest("#list");
+	if (e.key === "Escape" && param("request") && !document.querySelector(":popover-open")) return close(true);
+	if (e.target.closest("input, select, pre") || e.ctrlKey || e.metaKey || e.altKey || e.key.length === 1 && !letters.checked) return;
 	const act = {
-		"/": () => find.focus(), j: () => step("older"), k: () => step("newer"),
+		"/": () => find.focus(), "?": () => byId("keys-help").togglePopover(), j: () => step(1), k: () => step(-1),
 		...inList && {
-			ArrowDown: () => step("older"), ArrowUp: () => step("newer"),
-			Home: () => linkOf(rows()[0]).focus(), End: () => linkOf([...rows()].at(-1)).focus(),
+			ArrowDown: () => step(1), ArrowUp: () => step(-1), Home: () => links()[0].focus(), End: () => links().at(-1).focus(),
 		},
 	}[e.key];
 	if (!act) return;

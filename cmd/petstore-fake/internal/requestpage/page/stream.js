@@ -2,17 +2,18 @@
 // ---- The stream of events, which says when something has changed
 
 const silence = 5000; // milliseconds without a sign of the program, which gives one every 2 s
-const spacing = 250; // milliseconds between two requests for what changed
 let stream, retryTimer, askTimer, turn = 0, asking = false, again = false, askedAt = 0;
-let heard = 0, clockOffset = 0, journal = 0; // heard: when the program was heard last, by the browser's clock
+let spacing = 250; // milliseconds between two requests for what changed: more if the page is slow to show it
+let heard = Date.now(), clockOffset = 0; // heard: when the program was heard last, by the browser's clock
 
 const now = () => Date.now() + clockOffset;
+const state = () => byId("strip").dataset;
 const clockOf = (ms) => new Date(ms).toISOString().slice(11, 19);
 
-function live(state, text = state) {
-	byId("live").dataset.state = state;
+function live(word, text = word) {
+	byId("live").dataset.state = word;
 	setText(byId("live"), text);
-	const lost = state === "lost", gone = byId("gone");
+	const lost = word === "lost", gone = byId("gone");
 	document.documentElement.classList.toggle("lost", lost);
 	if (lost === !gone.hidden) return;
 	gone.hidden = !lost;
@@ -20,15 +21,11 @@ function live(state, text = state) {
 		" UTC. The page shows the state at that time, and goes on by itself when the program is back." : "");
 }
 
-function hear() {
-	heard = Date.now();
-	live("live");
-}
+const lose = () => live("lost", "no response");
 
-const lose = () => live(heard ? "lost" : "connecting", heard ? "no response" : "connecting");
-
-// refresh asks for what has changed: at most four times a second, or at once for the reader.
-async function refresh(atOnce = "") {
+// refresh asks for what has changed: at most four times a second, or at once for the reader. The program leaves
+// out the rows of a list that stands still.
+async function refresh(atOnce = false, sameList = false) {
 	clearTimeout(askTimer);
 	const pause = askedAt + spacing - Date.now();
 	if (!atOnce && (asking || pause > 0)) {
@@ -36,34 +33,31 @@ async function refresh(atOnce = "") {
 		if (!asking) askTimer = setTimeout(refresh, pause);
 		return;
 	}
-	const mine = ++turn;
+	const mine = ++turn, address = location.search;
 	[asking, again, askedAt] = [true, false, Date.now()];
-	let text = "", error;
-	try { text = await ask("GET", "page?" + query); } catch (e) { error = e; }
+	let text = "";
+	try { text = await ask("GET", "page?top=" + topRow(sameList) + address.replace("?", "&")); } catch { /* the stream shows it */ }
 	if (mine !== turn) return; // the reader has gone on
 	asking = false;
-	if (!error || error.status === 400) { // filters that are none
-		byId("find-error").hidden = !error;
-		setText(byId("find-error"), error?.message ?? "");
-	}
-	if (!error) take(parse(text), atOnce);
+	if (text) take(parse(text), address);
 	if (again) refresh();
 }
 
 // take shows the parts of the page as they are now.
-function take(parts, atOnce) {
-	const { now: time, journal: number } = parts.firstElementChild.dataset;
-	const cleared = journal && number !== journal;
-	[clockOffset, journal] = [Number(time) - Date.now(), number];
-	for (const part of [...parts.children]) {
-		if (part.id === "list") show(part, atOnce === "found" || cleared);
-		else if (byId(part.id)) morph(byId(part.id), part);
-	}
-	if (cleared && open) {
+function take(parts, address) {
+	const begun = performance.now(), before = shown, { journal } = state();
+	shown = address;
+	for (const part of [...parts.children]) morph(byId(part.id), part);
+	clockOffset = state().now - Date.now();
+	mark();
+	document.querySelector("main").toggleAttribute("data-open", param("request") !== "");
+	announce(before);
+	if (state().journal !== journal && param("request")) {
 		say("The journal was cleared. The request that was open is no longer in it.", true);
-		closeRequest();
+		go(to("request", ""), true);
 	}
 	tick();
+	spacing = Math.max(250, 5 * (performance.now() - begun));
 }
 
 // span writes the time until a moment.
@@ -75,20 +69,27 @@ function span(ms) {
 }
 
 function tick() {
-	release();
-	if (document.hidden || !heard) return;
-	if (Date.now() - heard > silence) return lose();
+	if (byId("release") && !still()) refresh();
+	if (document.hidden || Date.now() - heard > silence) return document.hidden || lose();
 	byId("clock").dateTime = new Date(now()).toISOString();
 	setText(byId("clock"), byId("clock").dateTime.slice(0, 19).replace("T", " "));
 	for (const e of document.querySelectorAll("[data-until]")) setText(e, span(e.dataset.until - now()));
+}
+
+// hear hears of the program. An event has the number of changes so far, which the page may show already.
+function hear(e) {
+	heard = Date.now();
+	live("live");
+	const same = e.lastEventId === state().changes;
+	if (e.type === "beat" || !same) refresh(false, same);
 }
 
 function listen() {
 	clearTimeout(retryTimer);
 	stream?.close();
 	stream = new EventSource("/_fake/events");
-	stream.onmessage = () => { hear(); refresh(); };
-	on(stream, "beat", () => { hear(); refresh(); }); // a window or a ban may have ended
+	stream.onmessage = hear;
+	on(stream, "beat", hear); // a window or a ban may have ended
 	stream.onerror = () => {
 		lose();
 		if (stream.readyState === EventSource.CLOSED) retryTimer = setTimeout(listen, 2000);
@@ -98,7 +99,7 @@ function listen() {
 // A page that nobody looks at takes none of the few connections that a browser has for a host.
 on(document, "visibilitychange", () => {
 	if (!document.hidden) {
-		heard &&= Date.now(); // it has not listened
+		heard = Date.now(); // it has not listened
 		return listen();
 	}
 	clearTimeout(retryTimer);
@@ -106,8 +107,10 @@ on(document, "visibilitychange", () => {
 	live("paused");
 });
 
-document.documentElement.classList.add("script");
-if (query.get("key")) byId("key").value = query.get("key");
-if (open) byId("faults-fold").open = false;
+clockOffset = state().now - Date.now();
+shown = location.search;
+if (param("key")) byId("key").value = param("key");
+mark();
+tick();
 if (!document.hidden) listen();
 setInterval(tick, 1000);

@@ -1,5 +1,4 @@
-// Package replay writes commands for curl that send requests of a fake's journal again.
-package replay
+package requestpage
 
 import (
 	"encoding/base64"
@@ -21,7 +20,7 @@ const maxArgument = 64 << 10
 // Curl returns a command for a POSIX shell that sends a request of a fake's journal again. It shows
 // only the default key, which is in the documentation, and takes others from $PETSTORE_API_KEY.
 func Curl(srv *fake.Server, origin string, r fake.Request) string {
-	if keys := srv.Keys(); r.Key > 0 && r.Key <= len(keys) && keys[r.Key-1] == fake.DefaultAPIKey {
+	if r.Key == 1 && srv.APIKey() == fake.DefaultAPIKey {
 		return command(origin, r, fake.DefaultAPIKey)
 	}
 	return command(origin, r, "$PETSTORE_API_KEY")
