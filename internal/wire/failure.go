@@ -1,39 +1,37 @@
 package wire
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
 	"net/textproto"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
-// KindOf classifies the error of a request to u, which got no response.
-func (w *Record) KindOf(err error, u *url.URL, sent bool) retry.Failure {
-	switch kind := KindOf(err); {
-	case w.refusedByProxy(err, u):
-		return retry.Permanent
-	case kind == retry.Protocol && !sent: // a proxy's response to CONNECT
-		return retry.Permanent
-	default:
-		return kind
-	}
-}
-
-// KindOf classifies err; an unknown error is transient.
-func KindOf(err error) retry.Failure {
+// KindOf classifies the error of a request that got no response; an unknown error is transient.
+func KindOf(err error, sent bool) retry.Failure {
 	if NotHTTP(err) {
+		if !sent { // a proxy's response to CONNECT
+			return retry.Permanent
+		}
 		return retry.Protocol
+	}
+	if refused, ok := errors.AsType[*proxyError](err); ok && !retry.Status(refused.statusCode).Again {
+		return retry.Permanent // a wrong password that is sent again may lock the account of the proxy's user
 	}
 	dns, _ := errors.AsType[*net.DNSError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	if dns != nil && dns.IsNotFound || refusedClient(err) || certificate || noTLS || errors.Is(err, errNothing) ||
-		containsAny(err.Error(), "unsupported protocol scheme", "server gave HTTP response to HTTPS client") {
+	if dns != nil && dns.IsNotFound || certificate || noTLS || errors.Is(err, errNothing) ||
+		containsAny(err.Error(), "unsupported protocol scheme", "server gave HTTP response to HTTPS client",
+			"username/password authentication failed") { // of a SOCKS proxy
 		return retry.Permanent
 	}
 	return retry.Connection
@@ -76,21 +74,22 @@ func NotHTTP(err error) bool {
 		"connection error: PROTOCOL_ERROR")
 }
 
-// refusedClient reports whether the server refused the client in the TLS handshake, for instance
-// for want of a certificate. With TLS 1.3 the client learns this only when it has sent its request;
-// the server has not read it.
-func refusedClient(err error) bool {
-	remote, ok := errors.AsType[*net.OpError](err)
-	return ok && remote.Op == "remote error" && slices.ContainsFunc(handshakeAlerts[:], func(alert tls.AlertError) bool {
-		return alert.Error() == remote.Err.Error() // crypto/tls has a type of its own for it
-	})
-}
-
-// handshakeAlerts are the alerts by which a server refuses a client (RFC 8446, section 6.2).
-var handshakeAlerts = [...]tls.AlertError{
-	40, 42, 43, 44, 45, 46, 48, 49, 70, 71, 112, 116, 120, // handshake_failure to no_application_protocol
-}
-
 func containsAny(s string, substrings ...string) bool {
 	return slices.ContainsFunc(substrings, func(sub string) bool { return strings.Contains(s, sub) })
+}
+
+// proxyError reports that a proxy refused to connect to the service. net/http alone reports only
+// the words of the status, such as Forbidden, as if the service had responded.
+type proxyError struct{ statusCode int }
+
+func (e *proxyError) Error() string {
+	return "the proxy responded " + strconv.Itoa(e.statusCode) + " " + http.StatusText(e.statusCode) + " to CONNECT"
+}
+
+// CheckConnect is the OnProxyConnectResponse of the client's own transport.
+func CheckConnect(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	return &proxyError{resp.StatusCode}
 }

@@ -41,13 +41,8 @@ func TestKindOf(t *testing.T) {
 			errors.New("connection error: PROTOCOL_ERROR"),
 		},
 	} {
-		if kind == retry.Permanent {
-			for _, alert := range []tls.AlertError{40, 42, 43, 44, 45, 46, 48, 49, 70, 71, 112, 116, 120} { // RFC 8446, section 6.2
-				errs = append(errs, &net.OpError{Op: "remote error", Err: alert})
-			}
-		}
 		for _, err := range errs {
-			assert.Equal(t, kind, wire.KindOf(err), err.Error())
+			assert.Equal(t, kind, wire.KindOf(err, true), err.Error())
 			assert.Equal(t, kind == retry.Protocol, wire.NotHTTP(err), err.Error())
 		}
 	}
@@ -64,18 +59,18 @@ func TestCheckResponse(t *testing.T) {
 	require.Equal(t, boom, err)
 	_, err = wire.CheckResponse(nil, nil)
 	require.EqualError(t, err, "the transport returned neither a response nor an error")
-	assert.Equal(t, retry.Permanent, wire.KindOf(err))
+	assert.Equal(t, retry.Permanent, wire.KindOf(err, true))
 	for _, code := range []int{0, 1, 99, 101} {
 		_, err = wire.CheckResponse(&http.Response{StatusCode: code}, nil)
 		require.EqualError(t, err, fmt.Sprintf("malformed HTTP response: status %03d", code))
-		assert.Equal(t, retry.Protocol, wire.KindOf(err))
+		assert.Equal(t, retry.Protocol, wire.KindOf(err, true))
 	}
 	resp, err := wire.CheckResponse(&http.Response{StatusCode: http.StatusNoContent}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, http.NoBody, resp.Body)
 }
 
-// A SOCKS proxy and a transport that only has the words of a status.
+// A SOCKS proxy, a proxy of HTTP, and transports that join errors.
 func TestProxyErrors(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -91,11 +86,10 @@ func TestProxyErrors(t *testing.T) {
 		{errors.New("malformed HTTP response"), retry.Protocol, true},
 		{&net.OpError{Op: "proxyconnect", Err: errors.New("malformed HTTP response")}, retry.Permanent, false},
 		{&tls.CertificateVerificationError{Err: io.EOF}, retry.Permanent, false},
-		{errors.New("Forbidden"), retry.Permanent, true},
-		{errors.New("Bad Gateway"), retry.Connection, true},
+		{errors.New("Forbidden"), retry.Connection, true}, // of a transport without CheckConnect
 	} {
 		refuses := roundTripper(func(*http.Request) (*http.Response, error) { return nil, c.err })
-		o := newClient(t, "https://service.test/v1", refuses, false).send(t, http.MethodGet)
+		o := newClient(t, "https://service.test/v1", refuses).send(t, http.MethodGet)
 		assert.Equal(t, c.kind, o.kind, "%v", c.err)
 		assert.Equal(t, c.sent, o.sent, "%v", c.err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -44,9 +45,11 @@ func TestProxyRefuses(t *testing.T) {
 					transport.OnProxyConnectResponse = wire.CheckConnect
 				}
 				for _, method := range methods {
-					o := newClient(t, "https://service.test/v1", transport, own).send(t, method)
+					o := newClient(t, "https://service.test/v1", transport).send(t, method)
 					require.ErrorContains(t, o.err, c.text)
-					assert.Equal(t, c.kind, o.kind, "own: %v, %s: %v", own, method, o.err)
+					if own || !strings.HasPrefix(name, "40") { // without CheckConnect there are only words
+						assert.Equal(t, c.kind, o.kind, "own: %v, %s: %v", own, method, o.err)
+					}
 					assert.False(t, o.sent, "own: %v, %s: %v", own, method, o.err)
 					assert.NotContains(t, o.err.Error(), "proxy-secret")
 				}

@@ -32,11 +32,11 @@ type client struct {
 	url       *url.URL
 }
 
-func newClient(t *testing.T, base string, transport http.RoundTripper, own bool) *client {
+func newClient(t *testing.T, base string, transport http.RoundTripper) *client {
 	t.Helper()
 	u, err := url.Parse(base)
 	require.NoError(t, err)
-	return &client{transport, wire.NewTransport(transport, own), u}
+	return &client{transport, wire.NewTransport(transport), u}
 }
 
 // outcome is what a Record knows after one request.
@@ -58,11 +58,10 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 		body = []byte(`{"name":"Rex"}`)
 	}
 	var record wire.Record
-	record.Transport, record.Repeatable = &c.sends, method == http.MethodGet
-	r = r.WithContext(record.Watch(ctx, cancel, c.url))
+	r = r.WithContext(record.Watch(ctx, cancel, &c.sends))
 	record.SetBody(r, body)
 	resp, err := wire.CheckResponse(c.transport.RoundTrip(r)) // it is closed below
-	o.err, o.sent = err, record.MayHaveSent(err)
+	o.err, o.sent = err, record.MayHaveSent(err, false)
 	if err == nil {
 		o.status = resp.StatusCode
 		_, o.err = io.Copy(io.Discard, resp.Body)
@@ -72,7 +71,7 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 	if record.Repeated() {
 		o.err = wire.ErrNotRepeated
 	}
-	o.kind = record.KindOf(o.err, r.URL, o.sent)
+	o.kind = wire.KindOf(o.err, o.sent)
 	return o
 }
 
@@ -88,10 +87,18 @@ func clients(t *testing.T, base string, config *tls.Config) map[string]func() *c
 	own, users := transport(), transport()
 	own.OnProxyConnectResponse = wire.CheckConnect
 	return map[string]func() *client{
-		"own transport":     func() *client { return newClient(t, base, own, true) },
-		"user's transport":  func() *client { return newClient(t, base, users, false) },
-		"wrapped transport": func() *client { return newClient(t, base, roundTripper(users.RoundTrip), false) },
+		"own transport":     func() *client { return newClient(t, base, own) },
+		"user's transport":  func() *client { return newClient(t, base, users) },
+		"wrapped transport": func() *client { return newClient(t, base, roundTripper(users.RoundTrip)) },
 	}
+}
+
+// h2c returns a function that makes clients of a server of HTTP/2 without TLS.
+func h2c(t *testing.T, base string) func() *client {
+	made := &http.Transport{Protocols: new(http.Protocols)}
+	made.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(made.CloseIdleConnections)
+	return func() *client { return newClient(t, base, made) }
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -2,7 +2,7 @@ package wire
 
 import (
 	"net/http"
-	"net/url"
+	"time"
 
 	"github.com/hashicorp/go-cleanhttp"
 )
@@ -16,6 +16,11 @@ const idleConnections = 64
 // than 1 KiB. The default of net/http is ten times as much, which each concurrent call could take.
 const maxHeaderBytes = 1 << 20
 
+// silence is for how long a connection of HTTP/2 may be silent, until a ping asks whether it is
+// alive, for the response to that, and for a write that goes on: a connection that a firewall
+// dropped would otherwise fail calls for a quarter of an hour.
+const silence = 15 * time.Second
+
 // DefaultTransport returns the client's own transport.
 func DefaultTransport() *http.Transport {
 	t := cleanhttp.DefaultPooledTransport()
@@ -23,43 +28,35 @@ func DefaultTransport() *http.Transport {
 	t.MaxIdleConns = idleConnections
 	t.MaxIdleConnsPerHost = idleConnections
 	t.OnProxyConnectResponse = CheckConnect
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence, WriteByteTimeout: silence}
 	return t
 }
 
 // Transport has what the sending of a request depends on.
 type Transport struct {
-	own       bool // it is the client's own, unchanged
 	plain     bool // it is an http.Transport
-	traceable bool // it calls the hooks of httptrace
-	proxy     func(*http.Request) (*url.URL, error)
+	traceable bool // it sends through an http.Transport only
+	h2c       bool // it may speak HTTP/2 without TLS
 }
 
-// NewTransport returns what is known about t. own is whether t is the client's own, unchanged.
-func NewTransport(t http.RoundTripper, own bool) Transport {
+// NewTransport returns what is known about t, which may have the Unwrap method that WithTransport
+// describes.
+func NewTransport(t http.RoundTripper) Transport {
 	_, plain := t.(*http.Transport)
-	found := Transport{own: own, plain: plain}
-	if sends := httpTransport(t); sends != nil {
-		found.traceable, found.proxy = true, sends.Proxy
-	}
-	return found
-}
-
-// MayUseHTTP2 reports whether the first request to u may go over HTTP/2. That of a transport which
-// speaks it without TLS shows in the first response only.
-func (t *Transport) MayUseHTTP2(u *url.URL) bool {
-	return t.traceable && u.Scheme == "https"
-}
-
-// httpTransport returns t if it is an http.Transport, or the one that it wraps if it has the Unwrap
-// method that WithTransport describes; else nil.
-func httpTransport(t http.RoundTripper) *http.Transport {
-	for range 100 { // not for ever: a transport may return itself
+	for range 9 { // not for ever: a transport may return itself
 		wrapper, ok := t.(interface{ Unwrap() http.RoundTripper })
 		if !ok {
 			break
 		}
 		t = wrapper.Unwrap()
 	}
-	found, _ := t.(*http.Transport)
-	return found
+	sends, traceable := t.(*http.Transport)
+	return Transport{
+		plain: plain, traceable: traceable,
+		h2c: traceable && sends.Protocols != nil && sends.Protocols.UnencryptedHTTP2(),
+	}
 }
+
+// Plain reports whether the transport is an http.Transport, so that each response is its caller's
+// alone.
+func (t *Transport) Plain() bool { return t.plain }

@@ -1,38 +1,38 @@
-// Package wire sends a request of a write at most once over net/http, and says what its error
-// means.
+// Package wire sends a request at most once over net/http, and says what its error means.
 package wire
 
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
+	"net/textproto"
 	"sync/atomic"
+	"time"
 )
 
-// Record records whether net/http may have written one request, and prevents that net/http writes a
-// write twice. net/http repeats a request by itself if it has a body and GetBody, or if no body was
-// read. So a write has no GetBody, and its context ends when net/http gets a second connection for
-// it after it wrote its header to the first. That a read is repeated does no harm.
+// Record records whether net/http may have written one request, and prevents that net/http writes
+// it twice. net/http repeats a request by itself if it has a body and GetBody, or if no body was
+// read. So a request has no GetBody, and it ends when net/http gets a second connection for it after
+// it wrote its header to the first.
 type Record struct {
-	Transport  *Transport // sends the request
-	Repeatable bool       // sending it again has no further effect
-
-	hasBody   bool         // the request has one, which is body
+	body      requestBody
+	tracked   bool         // body records whether it was read
 	asked     atomic.Bool  // hook: the transport asked for a connection
 	connected atomic.Bool  // hook: the transport got a connection
-	reused    atomic.Bool  // hook: one of the connections had been used before
-	written   atomic.Int32 // hook: number of headers written, minus that of responses
+	open      atomic.Int32 // hook: number of headers written, minus that of responses
 	repeated  atomic.Bool  // net/http was about to send the request again
-	body      requestBody
+	transport *Transport
+	cancel    context.CancelFunc
 	hooks     httptrace.ClientTrace
 }
 
-// requestBody is the body of a write. It records whether it was read.
+// requestBody is the body of a request. It records whether it was read.
 type requestBody struct {
 	reader bytes.Reader
 	read   atomic.Bool
@@ -46,90 +46,75 @@ func (b *requestBody) Read(p []byte) (int, error) {
 func (b *requestBody) Close() error { return nil }
 
 // SetBody sets the body of r, nil for none. For an http.Transport, the body has a type that net/http
-// knows to be in memory, so that it writes header and body together.
+// knows to be in memory, so that it writes header and body together. Any other transport gets one
+// that records whether it was read: what it did not read, it did not send. A DELETE without a body
+// then has an empty one, which looks the same on the wire; with other methods it would not.
 func (w *Record) SetBody(r *http.Request, content []byte) {
-	r.Body, r.GetBody = nil, nil
-	if w.hasBody = content != nil; !w.hasBody {
+	if content == nil && (w.transport.plain || r.Method != http.MethodDelete) {
 		return
 	}
+	w.tracked = true
 	w.body.reader.Reset(content)
 	r.ContentLength = w.body.reader.Size()
-	r.Body = &w.body
-	if w.Transport.plain {
+	if r.Body = &w.body; w.transport.plain {
 		r.Body = io.NopCloser(&w.body.reader)
 	}
 }
 
-// Watch returns the context of a request to u, which is ctx or, for a write and through a proxy,
-// derived from it. cancel ends ctx.
-func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, u *url.URL) context.Context {
-	if w.Repeatable && !w.goesThroughProxy(u) {
-		return ctx
-	}
+// Watch returns the context of a request through t, which is derived from ctx. cancel ends ctx.
+func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, t *Transport) context.Context {
+	w.transport, w.cancel = t, cancel
 	w.hooks = httptrace.ClientTrace{
-		GetConn: func(string) { w.asked.Store(true) },
-		GotConn: func(info httptrace.GotConnInfo) {
-			if info.Reused {
-				w.reused.Store(true)
-			}
-			if w.connected.Swap(true) && !w.Repeatable && w.written.Load() > 0 {
-				w.repeated.Store(true)
-				cancel() // net/http looks at the context before it writes
-			}
-		},
-		WroteHeaders: func() { w.written.Add(1) },
+		GetConn:      func(string) { w.asked.Store(true) },
+		GotConn:      w.gotConn,
+		WroteHeaders: func() { w.open.Add(1) },
 		// net/http does not repeat a request that had a response. A connection after that is for
 		// another request of the user's transport, which logs with httputil.DumpRequestOut, fetches
 		// a token, or retries. Over HTTP/2, the response may come before WroteHeaders.
-		GotFirstResponseByte: func() { w.written.Add(-1) },
+		GotFirstResponseByte: func() { w.open.Add(-1) },
+		// It was the first byte of an interim response only.
+		Got1xxResponse: func(int, textproto.MIMEHeader) error { w.open.Add(1); return nil },
 	}
 	return httptrace.WithClientTrace(ctx, &w.hooks)
+}
+
+// gotConn ends the request if it would be a repetition. Over HTTP/2, net/http looks at the context
+// before it writes. Over HTTP/1 it does not, and the connection is for this request alone.
+func (w *Record) gotConn(info httptrace.GotConnInfo) {
+	if !w.connected.Swap(true) || w.open.Load() <= 0 {
+		return
+	}
+	w.repeated.Store(true)
+	w.cancel()
+	if info.Conn != nil && !w.transport.h2c && !overHTTP2(info.Conn) {
+		_ = info.Conn.SetWriteDeadline(time.Unix(1, 0)) // long ago
+	}
+}
+
+func overHTTP2(conn net.Conn) bool {
+	secure, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
+	return ok && secure.ConnectionState().NegotiatedProtocol == "h2"
 }
 
 // ErrNotRepeated replaces an error after which net/http would have sent the request again.
 var ErrNotRepeated = errors.New("the connection or stream failed before a response")
 
-// MayHaveSent reports whether the request may have been written; err is the error of the transport.
-// A read is taken for sent unless there was no connection.
-func (w *Record) MayHaveSent(err error) bool {
-	switch {
-	case err == nil:
-		return true
-	case w.Repeatable:
-		return w.connected.Load() || !w.asked.Load() && !neverConnected(err)
-	case w.handshakeFailed(err):
-		return false
-	}
-	return w.mayHaveWritten(err)
-}
-
-// mayHaveWritten is MayHaveSent for a write that failed with err. Errors alone are not certain: a
-// transport of the user may send it by other means, in other contexts, and return the error of a
-// later dial. But it cannot send a body that it did not read, and one that names the http.Transport
-// below it sends through that only.
-func (w *Record) mayHaveWritten(err error) bool {
-	switch {
-	case w.connected.Load(), w.body.read.Load():
-		return true
-	case w.Transport.plain: // it asks for a connection unless the request is that of a registered protocol
-		return !w.asked.Load() && !w.Transport.own
-	case !w.hasBody: // it may have been sent in another context, without hooks
-		return true
-	case w.Transport.traceable:
-		return false
-	}
-	return !w.asked.Load() && !neverConnected(err)
-}
-
-// handshakeFailed reports whether the handshake of the only connection failed after the client took
-// it for done.
-func (w *Record) handshakeFailed(err error) bool {
-	certain := w.Transport.plain || w.Transport.traceable && w.hasBody
-	return certain && w.connected.Load() && !w.reused.Load() && refusedClient(err)
-}
-
 // Repeated reports whether net/http was about to send the request again.
 func (w *Record) Repeated() bool { return w.repeated.Load() }
+
+// MayHaveSent reports whether the request may have been written; err is the error of the transport,
+// and refused whether that says that nothing was sent. Errors alone are not certain: a transport of
+// the user may send a request by other means, in other contexts, and return the error of a later
+// dial. But it cannot send a body that it did not read.
+func (w *Record) MayHaveSent(err error, refused bool) bool {
+	switch {
+	case err == nil, w.connected.Load(), w.body.read.Load(), w.transport.plain && w.body.reader.Len() != int(w.body.reader.Size()):
+		return true
+	case w.asked.Load(), w.tracked && w.transport.traceable:
+		return false
+	}
+	return !refused && !neverConnected(err)
+}
 
 var errNothing = errors.New("the transport returned neither a response nor an error")
 
@@ -150,12 +135,4 @@ func CheckResponse(resp *http.Response, err error) (*http.Response, error) {
 	}
 	_ = resp.Body.Close() // the body is not used
 	return nil, fmt.Errorf("malformed HTTP response: status %03d", resp.StatusCode)
-}
-
-func (w *Record) goesThroughProxy(u *url.URL) bool {
-	if w.Transport.proxy == nil {
-		return false
-	}
-	proxy, err := w.Transport.proxy(&http.Request{URL: u})
-	return err == nil && proxy != nil
 }
