@@ -1,61 +1,59 @@
 package petstore
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
-	"github.com/petstore/petstore-go/internal/deadline"
-	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// call is one API call with all its attempts. CONTRIBUTING.md has its way through the files.
-//
-// Except for its progress, a call does not change once it has begun: other goroutines may ask for
-// it through the context.
+// call is one API call with all its attempts. Only its goroutine changes it; other goroutines may
+// ask for its description through the context.
 type call struct {
 	client    *Client
 	operation *operation
 	config    *callConfig
 	url       url.URL
 	body      []byte // nil for none
-	progress  progress
-	loop      loop
-	first     attempt // saves an allocation: most calls have one attempt
 
-	begun  time.Time
-	traced context.Context // of the last CallStart; without the timeout of WithCallTimeout
 	ctx    context.Context // of the requests: the caller's, with the call in it
 	waits  context.Context // of the waits: ctx, which WithStop ends as well
-}
+	traced context.Context // of the traces: ctx without the timeout of WithCallTimeout
+	cancel []func()        // at the end of the call
+	begun  time.Time       // only with traces
+	ended  error           // why the call must not send anything more
 
-// progress is how far a call has come.
-type progress struct {
-	mu   sync.Mutex
-	seen Call // what other goroutines read; only the goroutine of the call changes it
-
-	free     time.Duration // time in the current Acquire that WithMaxWait does not count
+	last     *outcome  // of the last attempt; nil before the first
+	sent     int       // requests that may have been written
 	asked    time.Time     // when the call asked the limiter first
-	last     *attempt      // nil before the first
-	sent     int           // requests that may have been written
-	plan     retry.Plan    // what to do after the last attempt
-	refused  error         // why the next attempt was not begun
-	askedKey bool          // after a 401, WithAPIKeyFunc was asked for another key
-	ended    error         // why the call must not send anything more
+	free     time.Duration // time in the current Acquire that WithMaxWait does not count
+	queued   bool          // it has waited
 	endPause func()        // ends the report of the pause before the next attempt; nil without one
+
+	mu   sync.Mutex
+	info Call // what describe returns; the ID is set at the first time
+
+	loop  loop
+	first attempt // saves an allocation: most calls have one attempt
 }
 
 // request is what an operation asks for.
 type request struct {
 	operation *operation
-	path      string // below the base URL, unescaped, with a slash at its start; empty for the template
+	path      string // below the base URL, unescaped, with a slash at its start
 	rawPath   string // path as the caller escaped it; empty if that is what net/url does
 	query     string
 	body      []byte // nil for none
@@ -73,15 +71,13 @@ func perform[T any](
 	if err != nil {
 		return value, response, err
 	}
-	err = errPanicked // callDone reports it if the code below panics
-	defer func() { k.done(err) }()
-	defer k.start()()
+	err = errPanicked // the traces get it if the code below panics
+	defer func() { k.end(err) }()
+	k.begin(ctx)
 	if err = k.run(); err == nil {
 		value, response, err = decodeResponse(k, decode)
 	}
-	if last := k.progress.last; last != nil && !last.guard.Abandoned() { // else it may still be written to
-		c.shared.buffers.Put(last.buffer)
-	}
+	c.shared.buffers.Put(k.last.body)
 	return value, response, err
 }
 
@@ -93,7 +89,7 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 	case c == nil || c.shared == nil:
 		return nil, argumentError(r.operation.name, "Client", "was not made by NewClient")
 	}
-	config := &c.shared.config.call
+	config := &c.config.call
 	if len(opts) > 0 {
 		changed := &clientConfig{call: *config}
 		if err := apply(changed, opts); err != nil {
@@ -101,117 +97,174 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 		}
 		config = &changed.call
 	}
-	k := &call{client: c, operation: r.operation, config: config, url: *c.shared.baseURL, body: r.body, ctx: ctx}
-	k.progress.seen = Call{
-		ID: rand.Uint64(), BaseURL: c.shared.base, Operation: r.operation.name, Method: r.operation.method,
-		Template: k.url.Path + r.operation.template, Background: config.background,
+	if reason := reservedFor(r.operation, config.header); reason != "" {
+		return nil, argumentError(r.operation.name, "WithHeader", reason)
 	}
+	k := &call{client: c, operation: r.operation, config: config, url: *c.shared.baseURL, body: r.body}
 	if r.rawPath != "" {
 		k.url.RawPath = k.url.EscapedPath() + r.rawPath
 	}
+	k.url.Path += r.path
 	k.url.RawQuery = r.query
-	if k.url.Path += r.path; r.path == "" {
-		k.url.Path = k.progress.seen.Template
-	}
 	return k, nil
 }
 
-// start calls the CallStart functions, and begins the timeout of the call. The caller must call
-// cancel at the end.
-func (k *call) start() context.CancelFunc {
-	k.ctx = context.WithValue(k.ctx, callKey{}, k)
-	if traces := k.client.traces; len(traces) > 0 {
-		k.begun, k.traced = time.Now(), k.ctx
-		callStart(&k.traced, traces, k.describe())
-		k.ctx = context.WithValue(k.traced, callKey{}, k) // the functions may return any context
+// begin calls the CallStart functions, and begins the timeout of the call.
+func (k *call) begin(ctx context.Context) {
+	k.ctx = context.WithValue(ctx, callKey{}, k)
+	if len(k.client.traces) > 0 {
+		k.begun = time.Now()
+		k.startTraces()
 	}
-	cancel := func() {}
 	if timeout := k.config.callTimeout; timeout > 0 {
 		cause := &timeoutError{"WithCallTimeout of " + timeout.String()}
-		k.ctx, cancel = context.WithTimeoutCause(k.ctx, timeout, cause)
+		limited, cancel := context.WithTimeoutCause(k.ctx, timeout, cause)
+		k.ctx, k.cancel = limited, append(k.cancel, cancel)
 	}
-	stop := k.client.shared.config.stop
-	if k.waits = k.ctx; stop.Done() == nil {
-		return cancel
+	k.waits = k.ctx
+	if stop := k.client.config.stop; stop.Done() != nil {
+		waits, cancel := context.WithCancel(k.ctx)
+		forget := context.AfterFunc(stop, cancel)
+		k.waits, k.cancel = waits, append(k.cancel, cancel, func() { forget() })
 	}
-	waits, cancelWaits := context.WithCancelCause(k.ctx)
-	k.waits = waits
-	forget := context.AfterFunc(stop, func() { cancelWaits(ErrStopped) })
-	return func() { forget(); cancelWaits(nil); cancel() }
 }
 
-// done calls the CallDone functions.
-func (k *call) done(err error) {
+// end calls the CallDone functions.
+func (k *call) end(err error) {
+	for _, cancel := range k.cancel {
+		cancel()
+	}
 	if k.traced != nil {
-		info := CallDoneInfo{k.describe(), time.Since(k.begun), err}
-		k.client.eachTrace(func(t *ClientTrace) {
-			if t.CallDone != nil {
-				t.CallDone(k.traced, info)
-			}
-		})
+		k.doneTraces(err)
 	}
 }
 
 func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
-	a := k.progress.last
+	o := k.last
 	switch {
-	case decode == nil, a.response.StatusCode == http.StatusNoContent:
-		return value, k.response(), nil
-	case len(a.body) == 0: // the decoder would report no more than EOF
-		return value, response, k.responseError("body is empty", nil)
+	case decode == nil, o.limits.StatusCode == http.StatusNoContent:
+		return value, k.response(o), nil
+	case len(o.body.Bytes) == 0 && !k.operation.raw: // the decoder would report no more than EOF
+		return value, response, k.responseError(o, "body is empty", nil)
 	}
 	// The header in which the key is replaced decides nothing: the key may be a usual word.
-	if reason := body.MediaTypeProblem(a.raw); reason != "" {
-		return value, response, k.responseError(safetext.Redact(reason, a.key.Secret()), nil)
+	if reason := body.MediaTypeProblem(o.received); reason != "" && !k.operation.raw {
+		return value, response, k.responseError(o, safetext.Redact(reason, o.key.Secret()), nil)
 	}
-	if value, err = decode(a.buffer); err != nil {
+	if value, err = decode(o.body); err != nil {
 		// Without the error itself: the decoder quotes names from the body, which may be long and
 		// contain anything.
-		text := safetext.Line(safetext.Redact(err.Error(), a.key.Secret()))
-		return value, response, k.responseError("body", errors.New(text))
+		text := safetext.Line(safetext.Redact(err.Error(), o.key.Secret()))
+		return value, response, k.responseError(o, "body", errors.New(text))
 	}
-	return value, k.response(), nil
-}
-
-func (k *call) response() Response {
-	a := k.progress.last
-	return Response{a.response.StatusCode, a.header, a.response.Window, k.progress.sent}
+	return value, k.response(o), nil
 }
 
 // describe returns the call as users see it.
 func (k *call) describe() Call {
-	p := &k.progress
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.seen
-}
-
-// record changes what describe returns.
-func (p *progress) record(change func(seen *Call)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	change(&p.seen)
-}
-
-// ended returns an error if the call must not send anything more: its context has ended, or that of
-// WithStop.
-func (k *call) ended() error {
-	p := &k.progress
-	if p.ended == nil {
-		p.ended = endOf(k.ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c := &k.info; c.ID == "" { // most calls are never described
+		c.ID = fmt.Sprintf("%016x", rand.Uint64())
+		c.BaseURL, c.Operation, c.Method = k.client.shared.base, k.operation.name, k.operation.method
+		c.Template = k.client.shared.baseURL.Path + k.operation.template
+		c.Background = k.config.background
 	}
-	if stop := k.client.shared.config.stop; p.ended == nil && stop.Err() != nil {
-		p.ended = fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop)))
+	return k.info
+}
+
+// addWaited adds a wait to those that WithMaxWait limits.
+func (k *call) addWaited(d time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.info.Waited += max(0, d)
+}
+
+// hasEnded returns an error if the call must not send anything more: its context has ended, or that
+// of WithStop.
+func (k *call) hasEnded() error {
+	if k.ended == nil {
+		k.ended = endOf(k.ctx)
 	}
-	return p.ended
+	if stop := k.client.config.stop; k.ended == nil && stop.Err() != nil {
+		k.ended = fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop)))
+	}
+	return k.ended
 }
 
-// concluding are the errors that say something about a call, and about the end of its context. Only
-// its own errors match them.
-var concluding = [...]error{
-	ErrOutcomeUnknown, ErrNotSent, ErrStopped, ErrTimeout, context.Canceled, context.DeadlineExceeded,
+// Do sends a request that the SDK has no method for, below the base URL, with the client's key,
+// limiter and rules: a GET is repeated, everything else is sent once and may match
+// [ErrOutcomeUnknown]; after any other error the service did not carry out the request. method is
+// GET, POST, PUT, PATCH or DELETE. path must be escaped, as by [net/url.PathEscape], and may have a
+// query: "pets/7?full=true".
+//
+// in is sent as JSON, unless nil; a []byte or [encoding/json.RawMessage] as it is, with the
+// Content-Type of [WithHeader] if that is not JSON. The body of a 2xx is decoded as JSON into out,
+// unless nil; a *[]byte or *[encoding/json.RawMessage] gets it as it is, also if it is empty or of
+// another media type. A 204 leaves out unchanged.
+//
+// The Operation of its errors is "do " and the method, and [Call].Template ends in /{path}, so that
+// logs and metrics have few different values.
+func (c *Client) Do(
+	ctx context.Context, method, path string, in, out any, opts ...CallOption,
+) (*Response, error) {
+	path, query, _ := strings.Cut(path, "?")
+	below, problem := credential.PathBelow(path, query)
+	target := reflect.ValueOf(out)
+	name, known := "do", slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method)
+	if known {
+		name += " " + method
+	}
+	switch {
+	case !known:
+		return nil, argumentError(name, "method", "is not GET, POST, PUT, PATCH or DELETE")
+	case problem != "":
+		return nil, argumentError(name, "path", problem)
+	case out != nil && (target.Kind() != reflect.Pointer || target.IsNil()):
+		return nil, argumentError(name, "out", "is not a pointer")
+	case in != nil && method == http.MethodGet:
+		return nil, argumentError(name, "in", "is set, but a GET has no body")
+	}
+	encoded, sendsRaw, err := encodeAny(in)
+	if err != nil { // whose text may have a part of in
+		return nil, argumentError(name, "in", "cannot be encoded as JSON")
+	}
+	decode, raw := decodeInto(out)
+	op := &operation{
+		name: name, method: method, template: "/{path}", repeatable: method == http.MethodGet, sendsRaw: sendsRaw, raw: raw,
+	}
+	r := request{operation: op, path: below, rawPath: "/" + strings.TrimPrefix(path, "/"), query: query, body: encoded}
+	_, response, err := perform(ctx, c, r, opts, decode)
+	if err != nil {
+		return nil, err
+	}
+	return &response, nil
 }
 
-// endOf returns an error if ctx has ended, else nil. Its cause may be the error of another call,
-// which says nothing about this one; but it may be that of WithCallTimeout.
-func endOf(ctx context.Context) error { return deadline.EndOf(ctx, concluding[:3]...) }
+// encodeAny returns the body for the in of Do, nil for none, and whether that is in itself.
+func encodeAny(in any) (encoded []byte, raw bool, err error) {
+	switch in := in.(type) {
+	case nil:
+		return nil, false, nil
+	case []byte:
+		return append([]byte{}, in...), true, nil // never nil: an empty body has a Content-Type
+	case json.RawMessage:
+		return append([]byte{}, in...), true, nil
+	}
+	encoded, err = json.Marshal(in)
+	return encoded, false, err
+}
+
+// decodeInto returns a function that decodes a body into out, nil if out is nil, and whether out
+// gets the body as it is.
+func decodeInto(out any) (decode func(*body.Buffer) (struct{}, error), raw bool) {
+	switch out := out.(type) {
+	case nil:
+		return nil, false
+	case *[]byte:
+		return func(b *body.Buffer) (struct{}, error) { *out = bytes.Clone(b.Bytes); return struct{}{}, nil }, true
+	case *json.RawMessage:
+		return func(b *body.Buffer) (struct{}, error) { *out = bytes.Clone(b.Bytes); return struct{}{}, nil }, true
+	}
+	return func(b *body.Buffer) (struct{}, error) { return struct{}{}, json.Unmarshal(b.Bytes, out) }, false
+}

@@ -2,7 +2,6 @@ package petstore
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,10 +10,10 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
@@ -25,24 +24,26 @@ const Version = "0.2.0"
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
 // The zero Client is not usable: each of its calls fails with an [*ArgumentError].
 type Client struct {
-	shared  *shared // nil if NewClient did not make the client
-	key     credential.Source
-	rotates bool                   // key calls the function of WithAPIKeyFunc
+	shared    *shared // nil if NewClient did not make the client
+	config    *clientConfig
+	key       credential.Source
+	rotates   bool   // key calls the function of WithAPIKeyFunc
+	userAgent string // header of each request
+	traces    []*ClientTrace
+
 	used    atomic.Pointer[string] // Call.KeyID of the key that was used last
-	keys    keys
-	traces  []*ClientTrace
+	retries retry.Tokens
+	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
 }
 
 // shared is what clients with different keys share; see ForKey.
 type shared struct {
-	config    clientConfig
 	base      string // URL, without a trailing slash
 	baseURL   *url.URL
 	sends     wire.Transport // what transport is
 	closeIdle []func()       // close the idle connections of the client's own transports
-	headers   http.Header    // of each request
 	buffers   body.Pool
-	http2     atomic.Bool // the next request may go over HTTP/2
+	usual     average // time of a response
 
 	// transport sends the attempts. It is a function so that no dump can print the variables that
 	// it closes over: they lead to connections whose buffers contain the key.
@@ -69,57 +70,39 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if reason != "" {
 		return nil, invalid("baseURL", reason)
 	}
-	key, err := newKeySource(apiKey, config.keyFunc)
-	if err != nil {
-		return nil, err
-	}
 	transport, closeIdle, err := config.newTransport()
 	if err != nil {
 		return nil, err
 	}
-	sends := wire.NewTransport(transport, config.httpClient == nil && len(config.wraps) == 0)
 	config.httpClient = nil // a dump could follow it to connections, whose buffers have the key
-	s := &shared{
-		config:    *config,
-		base:      base.String(),
-		baseURL:   base,
-		transport: transport.RoundTrip,
-		sends:     sends,
-		closeIdle: closeIdle,
-		headers: http.Header{
-			"Accept":     {"application/json"},
-			"User-Agent": {strings.TrimPrefix(config.product+" petstore-go/"+Version, " ")},
-		},
-	}
-	s.http2.Store(sends.MayUseHTTP2(base))
-	return newClientOf(s, key, config.keyFunc != nil, config.jar), nil
+	return newClientOf(&shared{
+		base: base.String(), baseURL: base, closeIdle: closeIdle,
+		transport: transport.RoundTrip, sends: wire.NewTransport(transport),
+	}, apiKey, config)
 }
 
-func newClientOf(s *shared, key credential.Source, rotates bool, jar http.CookieJar) *Client {
-	c := &Client{shared: s, key: key, rotates: rotates, keys: keys{found: map[string]*keyState{}, jar: jar}}
-	if !rotates {
-		key, _ := key(nil) // a key that is always the same comes without an error
-		c.used.Store(key.ID)
-		c.keys.of(*key.ID)
+// newClientOf returns a client with a key of its own.
+func newClientOf(s *shared, apiKey string, config *clientConfig) (*Client, error) {
+	c := &Client{
+		shared: s, config: config, rotates: config.keyFunc != nil,
+		userAgent: strings.TrimPrefix(config.product+" petstore-go/"+Version, " "), traces: config.traces,
 	}
-	c.traces = s.config.traces
-	if logger := s.config.logger; logger != nil {
-		c.traces = append(slices.Clip(c.traces), logTrace(logger, &c.keys))
-	}
-	return c
-}
-
-// newKeySource returns a source of key, or of the keys that f returns.
-func newKeySource(key string, f func(context.Context) (string, error)) (credential.Source, error) {
-	switch reason := credential.KeyProblem(key); {
-	case f != nil && key != "":
+	switch reason := credential.KeyProblem(apiKey); {
+	case c.rotates && apiKey != "":
 		return nil, invalid("apiKey", "is set although WithAPIKeyFunc is used")
-	case f != nil:
-		return credential.From(f), nil
+	case c.rotates:
+		c.key = credential.From(config.keyFunc)
 	case reason != "":
 		return nil, invalid("apiKey", reason)
+	default:
+		c.key = credential.Always(apiKey)
+		key, _ := c.key(nil) // a key that is always the same comes without an error
+		c.used.Store(key.ID)
 	}
-	return credential.Always(key), nil
+	if config.logger != nil {
+		c.traces = append(slices.Clip(c.traces), logTrace(config.logger))
+	}
+	return c, nil
 }
 
 // newTransport returns the transport for the attempts, and what closes the idle connections of
@@ -131,17 +114,7 @@ func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 		own := wire.DefaultTransport()
 		transport, closeIdle = own, append(closeIdle, own.CloseIdleConnections)
 	} else {
-		c.jar = hc.Jar
-		if hc.Timeout > 0 {
-			c.call.attemptTimeout = min(hc.Timeout, cmp.Or(c.call.attemptTimeout, hc.Timeout))
-		}
 		transport = cmp.Or(hc.Transport, http.DefaultTransport)
-	}
-	// A transport of version 0.1 would go silent: it compiles, and nothing calls it for calls.
-	if _, old := transport.(interface {
-		CallStarted(ctx context.Context, c Call) (context.Context, func(error))
-	}); old {
-		return nil, nil, invalid("WithHTTPClient", "the Transport has CallStarted; use WithTrace")
 	}
 	for _, wrap := range c.wraps {
 		inner := transport
@@ -155,22 +128,24 @@ func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 	return transport, closeIdle, nil
 }
 
-// ForKey returns a client with another key in place of that of c, or of the function of
-// [WithAPIKeyFunc], and the same transport, limiter and options, for a program with many keys. The
-// clients share neither cookies nor what is recorded about a key.
-func (c *Client) ForKey(apiKey string) (*Client, error) {
+// ForKey returns a client for another key, with the transport, the limiter and the options of c, and
+// then opts: a program with many tenants has a client for each. WithLogger, WithStop, WithUserAgent
+// and WithLimiter replace those of c, and the functions of WithTrace are called after those of c; an
+// option about the transport, the base URL or [WithAPIKeyFunc] is an error. What a client records,
+// such as its retries and what it logs once, is of its key alone.
+func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	if c == nil || c.shared == nil {
 		return nil, argumentError("ForKey", "Client", "was not made by NewClient")
 	}
-	key, err := newKeySource(apiKey, nil)
-	if err != nil {
+	config := *c.config
+	config.forKey, config.keyFunc = true, nil
+	config.limiterSet, config.told = false, false
+	config.traces = slices.Clip(config.traces)
+	if err := config.apply(opts); err != nil {
 		return nil, withOperation(err, "ForKey")
 	}
-	jar := c.shared.config.jar
-	if jar != nil {
-		jar = newJar()
-	}
-	return newClientOf(c.shared, key, false, jar), nil
+	client, err := newClientOf(c.shared, apiKey, &config)
+	return client, withOperation(err, "ForKey")
 }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares
@@ -181,7 +156,7 @@ func (c *Client) CloseIdleConnections() {
 		return
 	}
 	for _, closeIdle := range c.shared.closeIdle {
-		wire.Within(time.Second, closeIdle) // it hangs together with net/http; see wire.Guard
+		closeIdle()
 	}
 }
 
@@ -193,10 +168,10 @@ func (c *Client) RateLimit() RateLimit {
 	switch {
 	case id == "":
 		return RateLimit{}
-	case c.shared.config.limiter != nil:
-		return c.shared.config.limiter.RateLimit(id)
+	case c.config.limiter != nil:
+		return c.config.limiter.RateLimit(id)
 	}
-	return *cmp.Or(c.keys.of(id).seen.Load(), new(RateLimit))
+	return *cmp.Or(c.seen.Load(), new(RateLimit))
 }
 
 // keyID returns the Call.KeyID of the client's key, or of the key that it used last; empty before
@@ -208,15 +183,12 @@ func (c *Client) keyID() string {
 	return *c.used.Load()
 }
 
-// ReopenLimit lets the next call of each key that the client used send one request although the
-// limiter has closed the key, for instance after a ban was lifted or a higher plan was bought. It
-// sends nothing by itself. It has no effect on an open key, or without a limiter.
+// ReopenLimit lets the next call send one request although the limiter has closed the client's key,
+// for instance after a ban was lifted or a higher plan was bought. It sends nothing by itself, and
+// has no effect on an open key or without a limiter.
 func (c *Client) ReopenLimit() {
-	if c.keyID() == "" || c.shared.config.limiter == nil {
-		return
-	}
-	for _, id := range c.keys.ids() {
-		c.shared.config.limiter.Reopen(id)
+	if id := c.keyID(); id != "" && c.config.limiter != nil {
+		c.config.limiter.Reopen(id)
 	}
 }
 

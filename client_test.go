@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -61,19 +62,13 @@ func TestNewClient(t *testing.T) {
 			{"WithTransport", petstore.WithTransport(nil)},
 			{"WithTransport", petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return nil })},
 			{"WithStop", petstore.WithStop(nil)}, //lint:ignore SA1012 nil is the case
-			{"WithHTTPClient", petstore.WithHTTPClient(&http.Client{Transport: started{}})},
+			{"WithHTTPClient", petstore.WithHTTPClient(&http.Client{Jar: new(cookiejar.Jar)})},
+			{"WithHeader", petstore.WithHeader("Content-Type", "text/csv")},
 		} {
 			_, err := petstore.NewClient("https://service.test/v1", testKey, c.opt)
 			assert.Equal(t, c.argument, as[*petstore.ArgumentError](t, err).Argument)
 		}
 	})
-}
-
-// started has the method by which a transport of version 0.1 followed calls.
-type started struct{ http.RoundTripper }
-
-func (started) CallStarted(ctx context.Context, _ petstore.Call) (context.Context, func(error)) {
-	return ctx, func(error) {}
 }
 
 func TestWithHeader(t *testing.T) {

@@ -144,9 +144,15 @@ func TestDocsOperations(t *testing.T) {
 
 func TestDocsOptions(t *testing.T) {
 	t.Parallel()
-	readme, files := texts(t, "README.md")["README.md"], texts(t, "options.go")
-	source := files["options.go"] + files["calloptions.go"]
-	for _, match := range regexp.MustCompile(`(?m)^func (With\w+)\(`).FindAllStringSubmatch(source, -1) {
-		assert.Contains(t, readme, "`"+match[1]+"(", "the table of README.md")
+	readme, options := texts(t, "README.md")["README.md"], 0
+	for file, text := range texts(t, ".go") {
+		if path.Dir(file) != "." {
+			continue
+		}
+		for _, match := range regexp.MustCompile(`(?m)^func (With\w+)\(`).FindAllStringSubmatch(text, -1) {
+			options++
+			assert.Contains(t, readme, "`"+match[1]+"(", "the table of README.md")
+		}
 	}
+	assert.Greater(t, options, 15)
 }

@@ -101,3 +101,16 @@ func (e *keyFileError) Unwrap() []error { return []error{e.error, e.reason} }
 func APIKeyFile(path string) func(context.Context) (string, error) {
 	return credential.NewFile(path).Key
 }
+
+// WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the
+// API key, for keys that rotate; the apiKey of NewClient must then be "". f gets a context like the
+// attempt's, and must be safe for concurrent use. If f fails, or returns a string that cannot be a
+// bearer token, the call fails with a [*TransportError] and nothing is sent. That error matches f's
+// error but does not repeat its text, which may contain a key.
+//
+// If the service answers 401, the client calls f once more within the call, with [Call].KeyRefused
+// in its context. If f then returns another key, the client sends the request again with that key.
+// It repeats a create, too, because the service has not carried it out.
+func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
+	return forClient("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *clientConfig) { c.keyFunc = f })
+}

@@ -2,14 +2,17 @@ package petstore
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // The sentinels that an error of a call matches with [errors.Is]. One error may match several.
@@ -28,12 +31,15 @@ var (
 	// repetition from a second pet. A list shows at most 100 pets, in no promised order: that it
 	// lacks the pet proves nothing. Log what you are about to create, and the error's CallID.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
+	// ErrAPIKey is matched by a TransportError of a call that [WithAPIKeyFunc] gave no valid key.
+	ErrAPIKey = errors.New("petstore: no API key")
 	// ErrInvalidResponse is matched by a ResponseError: the response does not follow the document.
 	ErrInvalidResponse = errors.New("petstore: invalid response")
 	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
 	// ErrNotSent is matched by every error of a call that sent nothing: its argument was wrong, the
-	// limiter refused it, it got no connection or no key, or its context had ended.
+	// limiter refused it, it got no connection or no key, or its context had ended. A transport of
+	// the user may wrap it; see [WithTransport].
 	ErrNotSent = errors.New("petstore: not sent")
 	// ErrStopped is matched by a TransportError of a call that [WithStop] ended.
 	ErrStopped = errors.New("petstore: stopped by WithStop")
@@ -49,6 +55,12 @@ func (e *timeoutError) Error() string        { return e.text }
 func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
 func (e *timeoutError) Timeout() bool        { return true }
 func (e *timeoutError) Temporary() bool      { return true }
+
+// keyError says why there is no API key.
+type keyError struct{ error }
+
+func (e *keyError) Is(target error) bool { return target == ErrAPIKey }
+func (e *keyError) Unwrap() error        { return e.error }
 
 // maxErrorBody is how much of a response's body an error keeps, in bytes: enough for an Error
 // object, or to recognise a gateway's HTML page.
@@ -71,9 +83,14 @@ type APIError struct {
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body []byte
 	Response
+	// OutcomeUnknown reports whether the request was a write, and the response does not say whether
+	// it was carried out.
+	OutcomeUnknown bool
+	// NotRetried is why the call ended before its policy's last attempt, although the status is one
+	// that is retried; empty otherwise.
+	NotRetried string
 
 	received time.Time // when the response came
-	note     string    // why there was no further attempt
 }
 
 // Error returns one line of at most 512 bytes. Text of the server is quoted.
@@ -83,16 +100,15 @@ func (e *APIError) Error() string {
 		code = safetext.Token(e.Code)
 	}
 	redirect := e.StatusCode/100 == 3 && e.StatusCode != http.StatusNotModified
-	note := cmp.Or(when(redirect, "redirects are not followed"), e.note)
-	return errorLine(e, safetext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
+	note := cmp.Or(when(redirect, "redirects are not followed"), when(e.NotRetried != "", "not retried: "+e.NotRetried))
+	return errorLine(safetext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
 		when(code != "", " "+code)+
-		when(e.RetryAfter > 0 && !strings.Contains(note, "Retry-After"), ", Retry-After "+e.RetryAfter.String())+
+		when(e.RetryAfter > 0, ", Retry-After "+e.RetryAfter.String())+
 		when(e.Message != "", ": "+safetext.Quote(e.Message))+
-		when(note != "", ": "+note), e.Attempts)
+		when(note != "", ": "+note), e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
-// Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown] if the
-// response is to a write and does not say whether that was carried out.
+// Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown].
 func (e *APIError) Is(target error) bool {
 	switch target {
 	case ErrBadRequest:
@@ -104,7 +120,7 @@ func (e *APIError) Is(target error) bool {
 	case ErrRateLimited:
 		return e.StatusCode == http.StatusTooManyRequests
 	case ErrOutcomeUnknown:
-		return writes(e.Operation) && e.StatusCode >= 300 && retry.Status(e.StatusCode).Done
+		return e.OutcomeUnknown
 	}
 	return false
 }
@@ -142,6 +158,8 @@ type ResponseError struct {
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body     []byte
 	Response // StatusCode is 0 if the response was not HTTP
+	// OutcomeUnknown reports whether the request was a write.
+	OutcomeUnknown bool
 	// Err is the error of the transport or the decoder; nil if there is none.
 	Err error
 }
@@ -153,13 +171,12 @@ func (e *ResponseError) Error() string {
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
-	return errorLine(e, text, e.Attempts)
+	return errorLine(text, e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
-// Is reports whether target is [ErrInvalidResponse], or [ErrOutcomeUnknown] for a write.
+// Is reports whether target is [ErrInvalidResponse], or [ErrOutcomeUnknown] and the field is set.
 func (e *ResponseError) Is(target error) bool {
-	return target == ErrInvalidResponse ||
-		target == ErrOutcomeUnknown && writes(e.Operation) && retry.Status(e.StatusCode).Done
+	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.OutcomeUnknown
 }
 
 // Unwrap returns Err.
@@ -178,24 +195,27 @@ type TransportError struct {
 	CallID string
 	// Attempts is the number of requests that the call sent, in part or completely.
 	Attempts int
+	// OutcomeUnknown reports whether the service may have carried out the last request, which is a
+	// write.
+	OutcomeUnknown bool
+	// NotRetried is why the call ended before its policy's last attempt, although such a failure is
+	// retried; empty otherwise.
+	NotRetried string
 	// Err is the cause.
 	Err error
-
-	begun   int    // attempts, also those that sent nothing
-	unknown bool   // the service may have carried out the last request, which is a write
-	note    string // why there was no further attempt
 }
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
-	text := safetext.Prefix(e.Operation) + safetext.TrimPrefix(e.Err, e.Operation) + when(e.note != "", ": "+e.note)
-	return errorLine(e, text, max(e.Attempts, e.begun))
+	text := safetext.Prefix(e.Operation) + safetext.TrimPrefix(e.Err, e.Operation) +
+		when(e.NotRetried != "", ": not retried: "+e.NotRetried)
+	return errorLine(text, e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
 // Is reports whether target is [ErrNotSent] and nothing was sent, or [ErrOutcomeUnknown] and the
-// request is a write that the service may have carried out.
+// field is set.
 func (e *TransportError) Is(target error) bool {
-	return target == ErrNotSent && e.Attempts == 0 || target == ErrOutcomeUnknown && e.unknown
+	return target == ErrNotSent && e.Attempts == 0 || target == ErrOutcomeUnknown && e.OutcomeUnknown
 }
 
 // Unwrap returns Err.
@@ -205,20 +225,56 @@ func (e *TransportError) Unwrap() error { return e.Err }
 // another one, which ended the context or failed in the function of WithAPIKeyFunc.
 type callError interface {
 	error
+	slog.LogValuer
 	Is(target error) bool
 }
 
-// errorLine returns text with the number of attempts and, if err is about a write whose outcome is
-// unknown, with that.
-func errorLine(err callError, text string, attempts int) string {
-	suffix := when(attempts > 1, " ("+strconv.Itoa(attempts)+" attempts)")
-	switch unknown := err.Is(ErrOutcomeUnknown); {
-	case unknown && strings.HasPrefix(text, "petstore: "+OpCreatePet):
-		suffix += "; the pet may have been created"
-	case unknown:
-		suffix += "; the request may have been carried out"
+// errorLine returns text with the number of requests and, if the outcome of a write is unknown, with
+// that.
+func errorLine(text, operation string, sent int, unknown bool) string {
+	suffix := when(sent > 1, " ("+strconv.Itoa(sent)+" attempts)")
+	if unknown {
+		suffix += "; " + operationOf(operation).doubt
 	}
 	return safetext.LineWith(text, suffix)
+}
+
+// foreign returns an error that came from outside the call: from a function, a transport or a
+// limiter of the user, or as the cause of a context. If it would match an error of a call, or the
+// end of a context, it may be about another call: then its own errors are hidden.
+func foreign(err error) error {
+	if err == nil || !speaksOfCalls(err) {
+		return err
+	}
+	return &foreignError{err}
+}
+
+// ofCalls are the errors that say something about a call, or about the end of its context.
+var ofCalls = [...]error{
+	ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrRateLimited, ErrOutcomeUnknown, ErrAPIKey, ErrInvalidResponse,
+	ErrInvalidArgument, ErrNotSent, ErrStopped, ErrTimeout, context.Canceled, context.DeadlineExceeded,
+}
+
+func speaksOfCalls(err error) bool {
+	_, ok := errors.AsType[callError](err)
+	return ok || slices.ContainsFunc(ofCalls[:], func(target error) bool { return errors.Is(err, target) })
+}
+
+// foreignError has no Unwrap, or errors.Is would find in it what it hides.
+type foreignError struct{ err error }
+
+func (e *foreignError) Error() string { return e.err.Error() }
+
+func (e *foreignError) Is(target error) bool {
+	return !speaksOfCalls(target) && errors.Is(e.err, target)
+}
+
+func (e *foreignError) As(target any) bool {
+	switch target.(type) {
+	case **APIError, **ArgumentError, **RateLimitError, **ResponseError, **TransportError, **ratelimit.Error, *callError:
+		return false
+	}
+	return errors.As(e.err, target) // it passes the caller's variable on
 }
 
 // when returns the text if it applies, else the empty string.

@@ -22,8 +22,8 @@ import (
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {
-	attrs := known(slog.Duration("retry_after", e.RetryAfter))
-	attrs = append([]slog.Attr{lineAttr("code", e.Code), lineAttr("message", e.Message)}, attrs...)
+	attrs := known(slog.Duration("retry_after", e.RetryAfter), lineAttr("not_retried", e.NotRetried))
+	attrs = append(known(lineAttr("code", e.Code), lineAttr("message", e.Message)), attrs...)
 	return errorValue(e, "api", e.Operation, e.CallID, e.Response, attrs...)
 }
 
@@ -44,7 +44,8 @@ func (e *ResponseError) LogValue() slog.Value {
 
 // LogValue returns the error as a group of attributes.
 func (e *TransportError) LogValue() slog.Value {
-	return errorValue(e, "transport", e.Operation, e.CallID, Response{Attempts: e.Attempts})
+	return errorValue(e, "transport", e.Operation, e.CallID, Response{Attempts: e.Attempts},
+		known(lineAttr("not_retried", e.NotRetried))...)
 }
 
 // LogValue returns the error as a group of attributes.

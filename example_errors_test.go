@@ -58,14 +58,14 @@ func ExampleClient_CreatePet_errors() {
 }
 
 // A handler does not let its own clients wait for the rate limit: it responds when to try again.
-func ExampleRateLimitError_RetryAfterHeader() {
+func ExampleRetryAfterHeader() {
 	server := fake.NewServer()
 	defer server.Close()
 	client := server.Client(petstore.WithMaxWait(0))
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		result, err := client.ListPets(r.Context(), petstore.ListPetsParams{})
-		if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
-			w.Header().Set("Retry-After", limited.RetryAfterHeader()) // the seconds until limited.RetryAt
+		if seconds, ok := petstore.RetryAfterHeader(err); ok {
+			w.Header().Set("Retry-After", seconds)
 			http.Error(w, "try again later", http.StatusServiceUnavailable)
 			return
 		}

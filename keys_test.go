@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/cookiejar"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,36 +20,17 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// tenantKey is the context's key for the API key of a tenant.
-type tenantKey struct{}
-
-// tenants returns functions that list pets as the n-th tenant, and the client of each: made by ForKey,
-// or one client with a function that finds the key in the context.
-func tenants(t *testing.T, n int, opts ...petstore.Option) map[string]func(n int) (func() error, *petstore.Client) {
+// tenants returns the client of each tenant.
+func tenants(t *testing.T, n int, opts ...petstore.Option) (all []*petstore.Client) {
 	t.Helper()
 	family, err := petstore.NewClient("https://service.test/v1", testKey, opts...)
 	require.NoError(t, err)
-	var own []*petstore.Client
 	for n := range n {
 		client, err := family.ForKey(key(n))
 		require.NoError(t, err)
-		own = append(own, client)
+		all = append(all, client)
 	}
-	one, err := petstore.NewClient("https://service.test/v1", "", append(opts, petstore.WithAPIKeyFunc(
-		func(ctx context.Context) (string, error) { return ctx.Value(tenantKey{}).(string), nil }))...)
-	require.NoError(t, err)
-	return map[string]func(int) (func() error, *petstore.Client){
-		"ForKey": func(n int) (func() error, *petstore.Client) {
-			return func() error { return list(own[n]) }, own[n]
-		},
-		"WithAPIKeyFunc": func(n int) (func() error, *petstore.Client) {
-			ctx := context.WithValue(context.Background(), tenantKey{}, key(n))
-			return func() error {
-				_, err := one.ListPets(ctx, petstore.ListPetsParams{})
-				return err
-			}, one
-		},
-	}
+	return all
 }
 
 func key(n int) string { return fmt.Sprintf("key-of-tenant-%d", n) }
@@ -62,51 +42,41 @@ func tenantOf(r *http.Request) (n int) {
 }
 
 func TestTenantsNeverMeet(t *testing.T) {
-	const all = 50
-	for _, way := range []string{"ForKey", "WithAPIKeyFunc"} {
-		virtual(t, "rate limits and cookies, "+way, func(t *testing.T) {
-			cookies := map[int]string{} // of each tenant's next request
-			service := responder(func(r *http.Request) (*http.Response, error) {
-				n := tenantOf(r)
-				assert.Equal(t, cookies[n], r.Header.Get("Cookie"))
-				cookies[n] = fmt.Sprintf("tenant=%d", n)
-				return status(200, "[]", append(quota(1000, 500+n, time.Minute), "Set-Cookie: "+cookies[n])...)(r)
-			})
-			jar, _ := cookiejar.New(nil)
-			tenant := tenants(t, all, petstore.WithHTTPClient(&http.Client{Transport: service, Jar: jar}))[way]
-			for range 2 {
-				for n := range all {
-					call, client := tenant(n)
-					require.NoError(t, call())
-					assert.Equal(t, 500+n, client.RateLimit().Remaining)
+	virtual(t, "rate limits", func(t *testing.T) {
+		service := responder(func(r *http.Request) (*http.Response, error) {
+			return status(200, "[]", quota(1000, 500+tenantOf(r), time.Minute)...)(r)
+		})
+		all := tenants(t, 50, petstore.WithHTTPClient(&http.Client{Transport: service}))
+		for range 2 {
+			for n, client := range all {
+				require.NoError(t, list(client))
+				assert.Equal(t, 500+n, client.RateLimit().Remaining)
+			}
+		}
+	})
+	virtual(t, "lockouts in the log and ReopenLimit", func(t *testing.T) {
+		var log bytes.Buffer
+		closed := func(n int) bool { return n%2 == 0 }
+		service := responder(func(r *http.Request) (*http.Response, error) {
+			if n := tenantOf(r); closed(n) {
+				return status(429, "", append(quota(1000, 0, 30*time.Second), "Retry-After: 30")...)(r)
+			}
+			return status(200, "[]", quota(1000, 500, time.Minute)...)(r)
+		})
+		all := tenants(t, 4, petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithMaxWait(0),
+			petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		for range 3 {
+			for n, client := range all {
+				assert.Equal(t, closed(n), errors.Is(list(client), petstore.ErrRateLimited))
+				if !closed(n) {
+					client.ReopenLimit() // of a key that is open: no effect on the others
 				}
 			}
-		})
-		virtual(t, "lockouts in the log and ReopenLimit, "+way, func(t *testing.T) {
-			var log bytes.Buffer
-			closed := func(n int) bool { return n%2 == 0 }
-			service := responder(func(r *http.Request) (*http.Response, error) {
-				if n := tenantOf(r); closed(n) {
-					return status(429, "", append(quota(1000, 0, 30*time.Second), "Retry-After: 30")...)(r)
-				}
-				return status(200, "[]", quota(1000, 500, time.Minute)...)(r)
-			})
-			tenant := tenants(t, 4, petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithMaxWait(0),
-				petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))[way]
-			for range 3 {
-				for n := range 4 {
-					call, client := tenant(n)
-					assert.Equal(t, closed(n), errors.Is(call(), petstore.ErrRateLimited))
-					if way == "ForKey" && !closed(n) {
-						client.ReopenLimit() // of a key that is open: no effect on the others
-					}
-				}
-			}
-			assert.Equal(t, 2, strings.Count(log.String(), "rate limit closed"), "one for each key: %s", &log)
-			assert.NotContains(t, log.String(), "open again")
-			assert.NotContains(t, log.String(), "other processes", "each key had one 429")
-		})
-	}
+		}
+		assert.Equal(t, 2, strings.Count(log.String(), "rate limit closed"), "one for each key: %s", &log)
+		assert.NotContains(t, log.String(), "open again")
+		assert.NotContains(t, log.String(), "other processes", "each key had one 429")
+	})
 }
 
 func TestRetryTokensAreOfTheKey(t *testing.T) {
@@ -120,14 +90,12 @@ func TestRetryTokensAreOfTheKey(t *testing.T) {
 			return status(503, "")(r)
 		})
 		tenant := tenants(t, 2, petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithLimiter(nil),
-			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Millisecond}))["ForKey"]
-		first, _ := tenant(0)
+			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Millisecond}))
 		for range 60 {
-			require.Error(t, first())
+			require.Error(t, list(tenant[0]))
 		}
-		require.ErrorContains(t, first(), "503 Service Unavailable: not retried: too many retries lately")
-		second, _ := tenant(1)
-		require.NoError(t, second(), "the other tenant has retries")
+		require.ErrorContains(t, list(tenant[0]), "503 Service Unavailable: not retried: too many retries lately")
+		require.NoError(t, list(tenant[1]), "the other tenant has retries")
 	})
 }
 

@@ -146,7 +146,10 @@ func TestLimiterOfTheUser(t *testing.T) {
 		})
 		start := time.Now()
 		client, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithLimiter(ending))
-		require.ErrorIs(t, list(client), context.Canceled)
+		err := list(client)
+		require.ErrorIs(t, err, petstore.ErrNotSent)
+		require.NotErrorIs(t, err, context.Canceled)
+		require.ErrorContains(t, err, "before the request was sent: context canceled")
 		assert.Zero(t, time.Since(start))
 	})
 }

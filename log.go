@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,10 +12,37 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// logTrace returns the trace that writes the log of a client with those keys. The comment of
+// WithLogger makes the Client log to l. The messages, levels and attributes are stable:
+//
+//	petstore: attempt               Debug  method path attempt duration status rate_limit
+//	                                       retry_after error
+//	petstore: waiting               Debug  reason until waiting
+//	petstore: outcome unknown       Warn   duration error; the pet may have been created
+//	petstore: rate limit closed     Warn   scope until key_id; once for each lockout,
+//	                                       but for the minute's once in an hour
+//	petstore: rate limit open again Info   scope until key_id; once for each lockout
+//	petstore: deprecated operation  Warn   removal instead; once for each client
+//	petstore: other processes use the key
+//	                                Warn   cure; once for each key
+//	petstore: key refused           Warn   status; once for each key until it works again
+//	petstore: calls fail            Warn   failed duration error; when five calls in a row have
+//	                                       failed, then every hour
+//	petstore: calls succeed again   Info   failed duration; when none has failed for five minutes
+//	petstore: calls wait            Info   reason waiting duration; when calls have waited in each
+//	                                       of five minutes, then every hour
+//
+// Each line also has operation and call_id, which is the same on all lines of a call. reason is a
+// [ratelimit.Reason], scope a [LimitScope], key_id a [Call].KeyID, and cure what to do; an attribute
+// that is not known is left out. The API key and bodies are never logged. A nil logger, the
+// default, logs nothing.
+func WithLogger(l *slog.Logger) Option {
+	return forClient("", "", func(c *clientConfig) { c.logger = l })
+}
+
+// logTrace returns the trace that writes the log of a client. The comment of
 // WithLogger has the table of messages.
-func logTrace(logger *slog.Logger, keys *keys) *ClientTrace {
-	l := &clientLog{logger: logger, keys: keys}
+func logTrace(logger *slog.Logger) *ClientTrace {
+	l := &clientLog{logger: logger}
 	return &ClientTrace{
 		AttemptDone: l.attempt, WaitStart: l.wait, WaitDone: l.waited, LimitClosed: l.closed, LimitOpened: l.opened,
 		CallStart: l.deprecated, CallDone: l.done,
@@ -26,7 +52,7 @@ func logTrace(logger *slog.Logger, keys *keys) *ClientTrace {
 // clientLog is the log of one client.
 type clientLog struct {
 	logger *slog.Logger
-	keys   *keys
+	key    keyLog
 	warned atomic.Bool // about the deprecated operation
 	outage outage
 }
@@ -42,7 +68,7 @@ type keyLog struct {
 
 // write writes a line about a call.
 func (l *clientLog) write(ctx context.Context, level slog.Level, message string, c Call, attrs ...slog.Attr) {
-	all := []slog.Attr{slog.String("operation", c.Operation), slog.String("call_id", strconv.FormatUint(c.ID, 16))}
+	all := []slog.Attr{slog.String("operation", c.Operation), slog.String("call_id", c.ID)}
 	l.logger.LogAttrs(ctx, level, message, append(all, attrs...)...) // the callers have constants
 }
 
@@ -69,7 +95,7 @@ func (l *clientLog) attempt(ctx context.Context, info AttemptDoneInfo) {
 	if l.logger.Enabled(ctx, slog.LevelDebug) { // or the attributes would cost each request something
 		l.write(ctx, slog.LevelDebug, "petstore: attempt", info.Call, attemptAttrs(info)...)
 	}
-	switch key := &l.keys.of(info.Call.KeyID).log; {
+	switch key := &l.key; {
 	case info.StatusCode == http.StatusTooManyRequests:
 		l.shared(ctx, key, info)
 	case info.StatusCode == http.StatusUnauthorized:
@@ -121,7 +147,7 @@ func (l *clientLog) wait(ctx context.Context, c Call, w ratelimit.Wait) {
 // closed logs the start of each lockout; of those of a minute, which may follow each other for
 // days, one in outageQuiet.
 func (l *clientLog) closed(ctx context.Context, c Call, info ratelimit.Lockout) {
-	key, now := &l.keys.of(c.KeyID).log, time.Now()
+	key, now := &l.key, time.Now()
 	key.silent.Store(info.Scope == ratelimit.ScopeMinute && now.Sub(time.Unix(0, key.closedAt.Load())) < outageQuiet)
 	if key.silent.Load() {
 		return
@@ -134,7 +160,7 @@ func (l *clientLog) closed(ctx context.Context, c Call, info ratelimit.Lockout) 
 
 // opened logs the end of each lockout whose start was logged.
 func (l *clientLog) opened(ctx context.Context, c Call, info ratelimit.Lockout) {
-	if !l.keys.of(c.KeyID).log.silent.Load() {
+	if !l.key.silent.Load() {
 		l.write(ctx, slog.LevelInfo, "petstore: rate limit open again", c, limitAttrs(c, info)...)
 	}
 }

@@ -1,9 +1,14 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/textproto"
 	"strings"
 	"time"
 
@@ -12,134 +17,87 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// WithHTTPClient makes the Client send through hc's Transport, for which the rules of
-// [WithTransport] hold, and keep cookies in hc's Jar; each key after the first has a jar of its
-// own. The Client does not change hc, and never follows redirects. hc.Timeout, if set, limits each
-// attempt, not the whole call; the shorter of hc.Timeout and [WithAttemptTimeout] applies.
-func WithHTTPClient(hc *http.Client) Option {
-	return forClient("WithHTTPClient", when(hc == nil, "is nil"), func(c *clientConfig) { c.httpClient = hc })
+// Option configures a [Client] in [NewClient].
+type Option interface {
+	applyClient(c *clientConfig) error
 }
 
-// WithLogger makes the Client log to l. The messages, levels and attributes are stable:
-//
-//	petstore: attempt               Debug  method path attempt duration status rate_limit
-//	                                       retry_after error
-//	petstore: waiting               Debug  reason until waiting
-//	petstore: outcome unknown       Warn   duration error; the pet may have been created
-//	petstore: rate limit closed     Warn   scope until key_id; once for each lockout,
-//	                                       but for the minute's once in an hour
-//	petstore: rate limit open again Info   scope until key_id; once for each lockout
-//	petstore: deprecated operation  Warn   removal instead; once for each client
-//	petstore: other processes use the key
-//	                                Warn   cure; once for each key
-//	petstore: key refused           Warn   status; once for each key until it works again
-//	petstore: calls fail            Warn   failed duration error; when five calls in a row have
-//	                                       failed, then every hour
-//	petstore: calls succeed again   Info   failed duration; when none has failed for five minutes
-//	petstore: calls wait            Info   reason waiting duration; when calls have waited in each
-//	                                       of five minutes, then every hour
-//
-// Each line also has operation and call_id, which is the same on all lines of a call. reason is a
-// [ratelimit.Reason], scope a [LimitScope], key_id a [Call].KeyID, and cure what to do; an attribute
-// that is not known is left out. The API key and bodies are never logged. A nil logger, the
-// default, logs nothing.
-func WithLogger(l *slog.Logger) Option {
-	return forClient("", "", func(c *clientConfig) { c.logger = l })
+// CallOption configures a [Client] in [NewClient], or a single call. An option of the call
+// overrides the same option of its client.
+type CallOption interface {
+	Option
+	mayDifferByCall()
 }
 
-// WithUserAgent puts product, such as "myapp/1.2", before the SDK's own name in the User-Agent
-// header.
-func WithUserAgent(product string) Option {
-	wrong := strings.TrimSpace(product) == "" || !credential.ValidHeaderValue(product)
-	problem := when(wrong, "is empty or not a valid header value")
-	return forClient("WithUserAgent", problem, func(c *clientConfig) { c.product = product })
-}
+type clientOption func(*clientConfig) error
 
-// WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the
-// API key, for keys that rotate; the apiKey of NewClient must then be "". f gets a context like the
-// attempt's, and must be safe for concurrent use. If f fails, or returns a string that cannot be a
-// bearer token, the call fails with a [*TransportError] and nothing is sent. That error matches f's
-// error but does not repeat its text, which may contain a key.
-//
-// If the service answers 401, the client calls f once more within the call, with [Call].KeyRefused
-// in its context. If f then returns another key, the client sends the request again with that key.
-// It repeats a create, too, because the service has not carried it out.
-func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return forClient("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *clientConfig) { c.keyFunc = f })
-}
+func (o clientOption) applyClient(c *clientConfig) error { return o(c) }
 
-// WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
-// is then sent unencrypted.
-func WithInsecureHTTP() Option {
-	return forClient("", "", func(c *clientConfig) { c.insecureHTTP = true })
-}
+type callOption struct{ Option }
 
-// WithMaxResponseBytes limits the body of a response to n bytes, counted after decompression. The
-// default is 10 MiB. If the body of a success is longer, the call fails with a [*ResponseError].
-func WithMaxResponseBytes(n int64) Option {
-	problem := when(n <= 0, "must be positive")
-	return forClient("WithMaxResponseBytes", problem, func(c *clientConfig) { c.maxResponseBytes = n })
-}
+func (callOption) mayDifferByCall() {}
 
-// WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter to all
-// clients with the same API key, so that they share its budget. A nil limiter switches limiting
-// off: a call then still waits for the Retry-After of its own 429.
-func WithLimiter(l Limiter) Option {
-	return forClient("", "", func(c *clientConfig) { c.limiter, c.limiterSet = l, true })
-}
-
-// WithProcesses says how many processes use the API key, this one included, each with a limiter of
-// its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
-// with [WithLimiter]: give the number to that limiter.
-func WithProcesses(n int) Option {
-	return forClient("WithProcesses", when(n < 1, "must be positive"), func(c *clientConfig) {
-		c.processes, c.told = n, true
+// forAllKeys is forClient for what clients with different keys share.
+func forAllKeys(name, problem string, set func(*clientConfig)) Option {
+	return clientOption(func(c *clientConfig) error {
+		if c.forKey {
+			return invalid(name, "cannot differ between keys")
+		}
+		set(c)
+		return invalid(name, problem)
 	})
 }
 
-// WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
-// between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
-// or begins then fails with a [*TransportError] that matches [ErrStopped] and the [context.Cause]
-// of ctx. Requests on their way finish, unless the call's own context ends: do not give ctx to
-// calls, too. See examples/bulkimport.
-func WithStop(ctx context.Context) Option {
-	return forClient("WithStop", when(ctx == nil, "is nil"), func(c *clientConfig) { c.stop = ctx })
-}
-
-// WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
-// which is an *http.Transport, or that of [WithHTTPClient], and returns the one to use instead,
-// such as a Clone with other settings. It is called once for each client. A later WithTransport
-// wraps the result of an earlier one. The result must be safe for concurrent use. [CallFromContext]
-// returns the call of a request from its context.
-//
-// If the result sends requests through the wrapped transport only, it should have a method Unwrap()
-// http.RoundTripper that returns that one. The client then sees the connections as it does without
-// a wrapper, and can report after a failure that nothing was sent.
-//
-// The result may send further requests with the context of a write, but only one after another: two
-// at the same time look like a repetition by net/http, which the client prevents. A transport that
-// hedges must give its requests contexts that do not derive from that one.
-//
-// As soon as the body of a write is read, the client assumes that the write was sent. The same
-// holds for a write without a body, unless the result is an *http.Transport. The request has no
-// GetBody, so that net/http does not repeat it. A transport that keeps the body, as the
-// RoundTripper of go-retryablehttp does, must not retry a POST.
-func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return forClient("WithTransport", when(wrap == nil, "is nil"), func(c *clientConfig) {
-		c.wraps = append(c.wraps, wrap)
+// forClient returns an option that sets something; an invalid one if it has a problem.
+func forClient(name, problem string, set func(*clientConfig)) Option {
+	return clientOption(func(c *clientConfig) error {
+		set(c)
+		return invalid(name, problem)
 	})
 }
 
-// WithTrace makes the Client call the functions of a copy of t during each call. With several
-// WithTrace options, the functions are called in the order of the options.
-func WithTrace(t *ClientTrace) Option {
-	var trace ClientTrace
-	if t != nil {
-		trace = *t
-	}
-	return forClient("WithTrace", when(t == nil, "is nil"), func(c *clientConfig) {
-		c.traces = append(c.traces, &trace)
-	})
+// forCall is forClient for what may differ from call to call.
+func forCall(name, problem string, set func(*callConfig)) CallOption {
+	return callOption{forClient(name, problem, func(c *clientConfig) { set(&c.call) })}
+}
+
+// Options joins options to one, which applies them in their order.
+func Options(opts ...Option) Option {
+	return clientOption(func(c *clientConfig) error { return apply(c, opts) })
+}
+
+// clientConfig is the result of all options.
+type clientConfig struct {
+	forKey bool // of ForKey
+
+	// The same for all keys:
+	httpClient     *http.Client
+	longestAttempt time.Duration // Timeout of httpClient; 0 for none
+	wraps          []func(http.RoundTripper) http.RoundTripper
+	insecureHTTP   bool
+	keyFunc        func(context.Context) (string, error)
+
+	product          string
+	stop             context.Context // of WithStop
+	maxResponseBytes int64
+	limiter          Limiter
+	limiterSet       bool         // by WithLimiter, also to nil
+	processes        int          // 0 if not known
+	told             bool         // by WithProcesses
+	logger           *slog.Logger // nil for none
+	traces           []*ClientTrace
+	call             callConfig
+}
+
+// callConfig has the settings that may differ from call to call. Calls share it, so neither it nor
+// its header is changed in place: an option changes a copy.
+type callConfig struct {
+	retry          retry.Policy
+	maxWait        time.Duration
+	attemptTimeout time.Duration
+	callTimeout    time.Duration // 0 means none
+	background     bool
+	header         http.Header
 }
 
 // newClientConfig returns the defaults with opts applied.
@@ -155,13 +113,162 @@ func newClientConfig(opts []Option) (*clientConfig, error) {
 			attemptTimeout: 30 * time.Second, // a response that takes longer is taken for lost
 		},
 	}
+	return c, c.apply(opts)
+}
+
+// apply applies opts, and what follows from several of them.
+func (c *clientConfig) apply(opts []Option) error {
 	if err := apply(c, opts); err != nil {
-		return nil, err
+		return err
 	}
-	if !c.limiterSet {
+	switch {
+	case c.limiterSet && c.told:
+		return invalid("WithProcesses", "cannot be combined with WithLimiter; give the number to the limiter")
+	case !c.limiterSet && (c.told || !c.forKey):
 		c.limiter = ratelimit.New(ratelimit.Processes(c.processes))
-	} else if c.told {
-		return nil, invalid("WithProcesses", "cannot be combined with WithLimiter; give the number to the limiter")
 	}
-	return c, nil
+	return invalid("WithHeader", reservedFor(new(operation), c.call.header))
+}
+
+// reservedFor returns which header of WithHeader the client sets itself for an operation. Do leaves
+// those about a body to its caller.
+func reservedFor(o *operation, header http.Header) string {
+	switch {
+	case header["Content-Type"] != nil && !o.sendsRaw:
+		return "Content-Type is set by the client, unless Do gets a []byte"
+	case header["Accept"] != nil && !o.raw:
+		return "Accept is set by the client, unless Do returns a []byte"
+	}
+	return ""
+}
+
+// WithHTTPClient makes the Client send through hc's Transport, for which the rules of
+// [WithTransport] hold. The Client does not change hc, and never follows redirects. hc.Timeout, if
+// set, limits each attempt, not the whole call; the shorter of hc.Timeout and [WithAttemptTimeout]
+// applies. A Jar is an error: the service has no cookies.
+func WithHTTPClient(hc *http.Client) Option {
+	problem := when(hc == nil, "is nil")
+	if hc != nil {
+		problem = when(hc.Jar != nil, "has a Jar, but the service has no cookies")
+	}
+	return forAllKeys("WithHTTPClient", problem, func(c *clientConfig) {
+		if c.httpClient = hc; hc != nil {
+			c.longestAttempt = hc.Timeout
+		}
+	})
+}
+
+// WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
+// which is an *http.Transport, or that of [WithHTTPClient], and returns the one to use instead,
+// such as a Clone with other settings. It is called once for each client. A later WithTransport
+// wraps the result of an earlier one. The result must be safe for concurrent use. [CallFromContext]
+// returns the call of a request from its context.
+//
+// If the result does not send a request, such as an open circuit breaker, it should return an error
+// that wraps [ErrNotSent]: the call then ends with it. If it sends requests through the wrapped
+// transport only, it should have a method Unwrap() http.RoundTripper that returns that one, so that
+// the client can report after other failures, too, that nothing was sent. docs/transports.md has
+// the rules for a transport that sends further requests, such as one that hedges.
+func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
+	return forAllKeys("WithTransport", when(wrap == nil, "is nil"), func(c *clientConfig) {
+		c.wraps = append(c.wraps, wrap)
+	})
+}
+
+// WithUserAgent puts product, such as "myapp/1.2", before the SDK's own name in the User-Agent
+// header.
+func WithUserAgent(product string) Option {
+	wrong := strings.TrimSpace(product) == "" || !credential.ValidHeaderValue(product)
+	problem := when(wrong, "is empty or not a valid header value")
+	return forClient("WithUserAgent", problem, func(c *clientConfig) { c.product = product })
+}
+
+// WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
+// is then sent unencrypted.
+func WithInsecureHTTP() Option {
+	return forAllKeys("WithInsecureHTTP", "", func(c *clientConfig) { c.insecureHTTP = true })
+}
+
+// WithMaxResponseBytes limits the body of a response to n bytes, counted after decompression. The
+// default is 10 MiB. If the body of a success is longer, the call fails with a [*ResponseError].
+func WithMaxResponseBytes(n int64) Option {
+	problem := when(n <= 0, "must be positive")
+	return forClient("WithMaxResponseBytes", problem, func(c *clientConfig) { c.maxResponseBytes = n })
+}
+
+// WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
+// between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
+// or begins then fails with a [*TransportError] that matches [ErrStopped], and the [context.Cause]
+// of ctx unless that is [context.Canceled], which always is about the call's own context. Requests
+// on their way finish, unless the call's own context ends: do not give ctx to calls, too. See
+// examples/bulkimport.
+func WithStop(ctx context.Context) Option {
+	return forClient("WithStop", when(ctx == nil, "is nil"), func(c *clientConfig) { c.stop = ctx })
+}
+
+// WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
+// body, without the waits between attempts. The default is 30 seconds; 0 means that only the
+// context limits it. The error of an attempt that takes longer matches [ErrTimeout].
+func WithAttemptTimeout(d time.Duration) CallOption {
+	return forCall("WithAttemptTimeout", when(d < 0, "is negative"), func(c *callConfig) { c.attemptTimeout = d })
+}
+
+// WithCallTimeout limits each call with all its attempts and waits, as if its context had that
+// deadline. If a wait for the rate limit would exceed it, the call fails immediately with a
+// [*RateLimitError]. A call that is not done in time fails with an error that matches [ErrTimeout]
+// and [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
+func WithCallTimeout(d time.Duration) CallOption {
+	return forCall("WithCallTimeout", when(d < 0, "is negative"), func(c *callConfig) { c.callTimeout = d })
+}
+
+// WithHeader sets a header of the requests, but none that the Client itself sets or relies on:
+// Authorization, Accept-Encoding, Content-Length, Host, User-Agent and those about the connection;
+// nor Idempotency-Key, with which net/http would repeat a create; and Content-Type and Accept only
+// for the bodies that [Client.Do] leaves as they are. An id for the support of the service may go
+// into each call: WithHeader("X-Request-ID", id).
+func WithHeader(key, value string) CallOption {
+	name := textproto.CanonicalMIMEHeaderKey(key)
+	problem := cmp.Or(
+		when(!credential.ValidToken(key), "has an invalid key"),
+		when(credential.ReservedHeader(name), name+" is set by the client"),
+		when(!credential.ValidHeaderValue(value), name+" has an invalid value"))
+	return forCall("WithHeader", problem, func(c *callConfig) {
+		header := http.Header{}
+		maps.Copy(header, c.header)
+		header.Set(name, value)
+		c.header = header
+	})
+}
+
+// invalid returns an error about an option or argument of NewClient; nil if reason is empty.
+// withOperation is for other operations.
+func invalid(argument, reason string) error {
+	if reason == "" {
+		return nil
+	}
+	return argumentError("NewClient", argument, reason)
+}
+
+func argumentError(operation, argument, reason string) error {
+	return &ArgumentError{operation, argument, reason}
+}
+
+func apply[O Option](c *clientConfig, opts []O) error {
+	for i, opt := range opts {
+		if any(opt) == nil {
+			return invalid(fmt.Sprintf("option %d", i+1), "is nil")
+		}
+		if err := opt.applyClient(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withOperation changes the operation of the ArgumentError in err, if there is one.
+func withOperation(err error, operation string) error {
+	if e, ok := errors.AsType[*ArgumentError](err); ok {
+		e.Operation = operation
+	}
+	return err
 }

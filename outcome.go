@@ -6,153 +6,183 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// ofLast returns the error of the last attempt, which has failed; doc.go has the types of errors.
-// If the caller's context ended while the body was read, the error also matches that of the
-// context, and is a *TransportError in place of a *ResponseError or *APIError.
-func (k *call) ofLast() error {
-	a := k.progress.last
-	code := a.response.StatusCode
-	switch {
-	case a.failure == retry.Protocol:
-		return k.responseError("not HTTP", a.err)
-	case code == 0, a.ended != nil && code/100 == 2:
-		return k.transportError(a.err)
-	case a.tooLarge && k.operation.succeeds(code):
-		return k.responseError("body is too large; see WithMaxResponseBytes", nil)
-	case a.err != nil && k.operation.succeeds(code):
-		return k.responseError("body is cut off", a.err)
-	case code/100 == 2:
-		return k.responseError("status is not the documented one", nil)
-	case code == http.StatusTooManyRequests:
-		return k.rateLimitError(a.lockout.Until, after(a.ended, k.apiError()))
-	case a.ended != nil:
-		return k.transportError(after(a.ended, k.apiError()))
-	}
-	return k.apiError()
+// outcome is what came of one attempt: all that the next attempt, and the result or the error of the
+// call, depend on.
+type outcome struct {
+	previous  *outcome // of the attempt before; nil for the first
+	number    int      // of the attempt within the call, starting at 1
+	refused   error    // why nothing was passed to the transport
+	succeeded bool     // there is a complete response with the documented status
+	unknown   bool     // it is a write that the service may have carried out
+	result    retry.Result
+	plan      retry.Plan // what follows; set by checkRetry
+
+	key       credential.Key // zero if there is none
+	sent      bool           // the request may have been written
+	limits    ratelimit.Outcome
+	lockout   ratelimit.Lockout // of the key after a 429
+	unlimited bool              // no limiter waits for the end of the lockout
+	received  http.Header       // as the transport returned it
+	header    http.Header       // without the key
+	body      *body.Buffer      // nil without a response
+	tooLarge  bool              // body is cut off at the limit
+
+	err     error         // why there is no complete response
+	failure retry.Failure // the kind of err
+	ended   bool          // err is that of the caller's context
+	stale   bool          // net/http wanted to send the request again
 }
 
-func (k *call) apiError() *APIError {
-	a := k.progress.last
-	e := &APIError{
-		Operation:  k.operation.name,
-		CallID:     k.idText(),
-		RetryAfter: a.response.RetryAfter,
-		Body:       k.bodyStart(),
-		Response:   k.response(),
-		received:   a.response.Received,
-		note:       k.notRetried(),
+// unauthorized reports whether the service refused the key.
+func (o *outcome) unauthorized() bool { return o.limits.StatusCode == http.StatusUnauthorized }
+
+// askedAgain reports whether an attempt was made with another key after a 401.
+func (o *outcome) askedAgain() bool {
+	return o.previous != nil && (o.previous.unauthorized() || o.previous.askedAgain())
+}
+
+// failure returns the error of a call that ends with o; doc.go has the types of errors. If the
+// caller's context ended while the body was read, the error also matches that of the context, and
+// is a *TransportError in place of a *ResponseError or *APIError.
+func (k *call) failure(o *outcome) error {
+	code := o.limits.StatusCode
+	switch success := k.operation.succeeds(code); {
+	case o.refused != nil:
+		return k.refusal(o)
+	case o.failure == retry.Protocol:
+		return k.responseError(o, "not HTTP", o.err)
+	case code == 0, o.ended && code/100 == 2:
+		return k.transportError(o, o.err)
+	case o.tooLarge && success:
+		return k.responseError(o, "body is too large; see WithMaxResponseBytes", nil)
+	case o.err != nil && success:
+		return k.responseError(o, "body is cut off", o.err)
+	case code/100 == 2:
+		return k.responseError(o, "status is not the documented one", nil)
+	case code == http.StatusTooManyRequests && o.ended:
+		return k.rateLimitError(o, o.lockout.Until, after(o.err, k.apiError(o)))
+	case code == http.StatusTooManyRequests:
+		return k.rateLimitError(o, o.lockout.Until, k.apiError(o))
+	case o.ended:
+		return k.transportError(o, after(o.err, k.apiError(o)))
 	}
-	code, message := body.ErrorObject(a.body)
-	key := a.key.Secret()
-	e.Code, e.Message = safetext.Redact(code, key), safetext.Redact(message, key)
-	return e
+	return k.apiError(o)
+}
+
+// refusal returns the error of a call whose attempt sent nothing. It has the error of the attempt
+// before; of a 429 the *APIError.
+func (k *call) refusal(o *outcome) error {
+	var last error
+	if o.previous != nil {
+		last = k.failure(o.previous)
+	}
+	if limited, ok := last.(*RateLimitError); ok { // failure returns it
+		last = limited.Err
+	}
+	got429 := o.previous != nil && o.previous.limits.StatusCode == http.StatusTooManyRequests
+	ended := k.hasEnded()
+	limited, isLimit := errors.AsType[*ratelimit.Error](o.refused)
+	switch {
+	case o.refused == errSameKey:
+		return k.failure(o.previous) // the service has refused this key
+	case errors.Is(ended, ErrStopped):
+		if got429 {
+			last = errors.New(last.Error()) // it does not match, since the limit is not why the call ended
+		}
+		return k.transportError(o, after(ended, last))
+	case isLimit:
+		if limited.Err != nil { // whose cause may be the error of another call
+			last = after(cmp.Or(ended, foreign(limited.Err)), last)
+		}
+		e := k.rateLimitError(o, limited.RetryAt, last)
+		e.RateLimit, e.Scope = limited.Window, limited.Scope
+		return e
+	case errors.Is(o.refused, ended) && got429:
+		return k.rateLimitError(o.previous, o.previous.plan.NotBefore, after(ended, last))
+	}
+	return k.transportError(o, after(o.refused, last))
+}
+
+func (k *call) apiError(o *outcome) *APIError {
+	code, message := body.ErrorObject(o.body.Bytes)
+	key := o.key.Secret()
+	return &APIError{
+		Operation:      k.operation.name,
+		CallID:         k.describe().ID,
+		Code:           safetext.Redact(code, key),
+		Message:        safetext.Redact(message, key),
+		RetryAfter:     o.limits.RetryAfter,
+		Body:           o.bodyStart(),
+		Response:       k.response(o),
+		OutcomeUnknown: o.unknown,
+		NotRetried:     o.notRetried(),
+		received:       o.limits.Received,
+	}
 }
 
 // notRetried says why there was no further attempt, if the number of attempts is not the reason.
-func (k *call) notRetried() string {
-	switch plan := &k.progress.plan; {
-	case plan.TooLong:
-		wait := k.progress.last.response.RetryAfter.String()
-		return "not retried, because Retry-After " + wait + " is longer than the call may wait"
-	case plan.NoTokens:
-		return "not retried: too many retries lately"
+func (o *outcome) notRetried() string {
+	switch {
+	case o.plan.TooLong:
+		return "Retry-After is longer than the call may wait"
+	case o.plan.NoTokens:
+		return "too many retries lately"
 	}
 	return ""
 }
 
-func (k *call) responseError(reason string, err error) *ResponseError {
-	return &ResponseError{
-		Operation: k.operation.name, CallID: k.idText(), Reason: reason,
-		Body: k.bodyStart(), Response: k.response(), Err: err,
+func (k *call) responseError(o *outcome, reason string, err error) *ResponseError {
+	e := &ResponseError{
+		Operation: k.operation.name, CallID: k.describe().ID, Reason: reason,
+		Response: k.response(o), Err: err, OutcomeUnknown: o.unknown,
 	}
-}
-
-// transportError returns the error of a call that ends with err, in an attempt, between two or
-// before the first.
-func (k *call) transportError(err error) *TransportError {
-	e := &TransportError{
-		Operation: k.operation.name, CallID: k.idText(), Attempts: k.progress.sent, Err: err, note: k.notRetried(),
-	}
-	if a := k.progress.last; a != nil {
-		e.begun, e.unknown = a.number, !k.operation.repeatable && a.result().MayBeDone()
+	if o.body != nil {
+		e.Body = o.bodyStart()
 	}
 	return e
 }
 
-// rateLimitError returns the error of a call whose last response is a 429.
-func (k *call) rateLimitError(retryAt time.Time, err error) *RateLimitError {
+// transportError returns the error of a call that ends with err, in an attempt, between two or
+// before the first.
+func (k *call) transportError(o *outcome, err error) *TransportError {
+	if tries := k.info.Attempt; tries > max(k.sent, 1) { // some sent nothing
+		err = fmt.Errorf("%w (%d tries)", err, tries)
+	}
+	return &TransportError{
+		Operation: k.operation.name, CallID: k.describe().ID, Attempts: k.sent, Err: err,
+		OutcomeUnknown: o.unknown, NotRetried: o.notRetried(),
+	}
+}
+
+// rateLimitError returns the error of a call whose last response is a 429, or that the limiter has
+// refused.
+func (k *call) rateLimitError(o *outcome, retryAt time.Time, err error) *RateLimitError {
 	// The time may have passed, for instance while a slow body was read.
 	if now := time.Now(); !retryAt.IsZero() && !now.Before(retryAt) {
 		retryAt = now
 	}
 	return &RateLimitError{
-		Operation: k.operation.name,
-		CallID:    k.idText(),
-		RetryAt:   retryAt,
-		RateLimit: k.progress.last.response.Window,
-		Scope:     k.progress.last.lockout.Scope,
-		Attempts:  k.progress.sent,
-		Err:       err,
+		Operation: k.operation.name, CallID: k.describe().ID, RetryAt: retryAt, RateLimit: o.limits.Window,
+		Scope: o.lockout.Scope, Attempts: k.sent, Err: err,
 	}
 }
 
-// refusal returns the error of the call after err, because of which a was not sent.
-func (k *call) refusal(a *attempt, err error) error {
-	if noKey, ok := err.(*keyError); ok { // that of this call, not one inside a foreign error
-		a.err, a.failure = noKey.error, retry.Permanent
-		k.progress.last, k.progress.plan = a, retry.Plan{}
-		return k.ofLast()
-	}
-	if errors.Is(err, errSameKey) {
-		return k.ofLast() // the service has refused this key
-	}
-	ended := k.ended()
-	limited, ok := errors.AsType[*ratelimit.Error](err)
-	switch {
-	case ok && !errors.Is(ended, ErrStopped):
-		return &RateLimitError{
-			Operation: k.operation.name, CallID: k.idText(), RetryAt: limited.RetryAt, RateLimit: limited.Window,
-			Scope: limited.Scope, Attempts: k.progress.sent, Err: after(ofLimiter(limited.Err), k.lastError()),
-		}
-	case ended != nil:
-		return k.endedWhileWaiting(ended)
-	}
-	return k.transportError(after(foreign(err), k.lastError()))
+func (k *call) response(o *outcome) Response {
+	return Response{o.limits.StatusCode, o.header, o.limits.Window, k.sent}
 }
 
-// endedWhileWaiting returns the error of a call that ended between two attempts or before the
-// first.
-func (k *call) endedWhileWaiting(ended error) error {
-	last := k.lastError()
-	switch limited := last != nil && k.progress.last.response.StatusCode == http.StatusTooManyRequests; {
-	case limited && errors.Is(ended, ErrStopped):
-		last = errors.New(last.Error()) // it does not match, since the limit is not why the call ended
-	case limited:
-		return k.rateLimitError(k.progress.plan.NotBefore, after(ended, last))
-	}
-	return k.transportError(after(ended, last))
-}
-
-// lastError returns the error of the last attempt for the error of a call that ended later: of a
-// 429 the *APIError; nil if there was no attempt.
-func (k *call) lastError() error {
-	if k.progress.last == nil {
-		return nil
-	}
-	err := k.ofLast()
-	if limited, ok := err.(*RateLimitError); ok { // ofLast returns it
-		return limited.Err
-	}
-	return err
+// bodyStart returns the part of the body that an error keeps.
+func (o *outcome) bodyStart() []byte {
+	return safetext.Head(o.body.Bytes, o.key.Secret(), maxErrorBody, o.tooLarge || o.err != nil)
 }
 
 // after returns err with the error of the last attempt; either may be nil.
@@ -174,18 +204,34 @@ func (a *attempt) callerEnded() error {
 	return fmt.Errorf("no response after %v, at the caller's deadline: %w", waited, ended)
 }
 
-// bodyStart returns the part of the body that an error keeps.
-func (k *call) bodyStart() []byte {
-	a := k.progress.last
-	return safetext.Head(a.body, a.key.Secret(), maxErrorBody, a.tooLarge || a.err != nil)
+// hasEnded reports whether ctx has ended, or its deadline has passed: a connection may report the
+// deadline a moment before the context's own timer fires.
+func hasEnded(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
 }
 
-// idText returns the call_id of the log.
-func (k *call) idText() string { return strconv.FormatUint(k.progress.seen.ID, 16) }
+// endGrace is the longest wait for a context whose deadline has passed: on a busy machine, timers
+// fire up to some 10 ms late, and a context of another type may never end at its deadline.
+const endGrace = 100 * time.Millisecond
 
-// ofLimiter returns the error of a limiter, which may be about the end of the call's context.
-func ofLimiter(err error) error { return safetext.Hide(err, concluding[:3]...) }
-
-// foreign returns the error of a function, a transport or a limiter of the user. It matches what
-// err matches, but nothing that is about this call, or about the end of its context.
-func foreign(err error) error { return safetext.Hide(err, concluding[:]...) }
+// endOf returns an error if ctx has ended, else nil. It matches that of the context, and the cause,
+// unless that is the error of another call.
+func endOf(ctx context.Context) error {
+	if !hasEnded(ctx) {
+		return nil
+	}
+	select { // only when ctx has ended it has its cause
+	case <-ctx.Done():
+	case <-time.After(endGrace):
+	}
+	err := cmp.Or(ctx.Err(), context.DeadlineExceeded)
+	cause := context.Cause(ctx)
+	if own, ok := cause.(*timeoutError); ok {
+		return fmt.Errorf("%w: %w", err, own)
+	}
+	if cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, foreign(cause))
+}

@@ -1,22 +1,19 @@
 package petstore
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json" // it does not escape what is only special in HTML
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/petstore/petstore-go/internal/body"
-	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // operation is an operation of the service (section 4), or a request of Do.
@@ -26,10 +23,11 @@ type operation struct {
 	template   string // path template below the base URL
 	success    int    // documented status; 0 for any 2xx
 	repeatable bool   // a repetition has no further effect
-}
-
-func (o *operation) succeeds(code int) bool {
-	return code == o.success || o.success == 0 && code/100 == 2
+	doubt      string // what may have happened if the outcome is unknown
+	removal    string // date from which the service no longer has it; empty for none
+	instead    string // operation that replaces it
+	sendsRaw   bool   // the caller encodes the body
+	raw        bool   // the caller gets the body of a success as it is
 }
 
 // The operations of the service (section 4), as the Operation fields of errors and of [Call] name
@@ -40,19 +38,77 @@ const (
 	OpGetPet    = "getPet"
 )
 
-// opDo begins the names of the operations of Do: "do GET".
-const opDo = "do "
-
 var (
-	listPets  = &operation{OpListPets, http.MethodGet, "/pets", http.StatusOK, true}
-	createPet = &operation{OpCreatePet, http.MethodPost, "/pets", http.StatusCreated, false}
-	getPet    = &operation{OpGetPet, http.MethodGet, "/pets/{petId}", http.StatusOK, true}
+	listPets = &operation{
+		name: OpListPets, method: http.MethodGet, template: "/pets", success: http.StatusOK, repeatable: true,
+	}
+	createPet = &operation{
+		name: OpCreatePet, method: http.MethodPost, template: "/pets", success: http.StatusCreated,
+		doubt: "the pet may have been created",
+	}
+	getPet = &operation{
+		name: OpGetPet, method: http.MethodGet, template: "/pets/{petId}", success: http.StatusOK, repeatable: true,
+		removal: "2030-12-05", instead: OpListPets,
+	}
+	operations = []*operation{listPets, createPet, getPet}
 )
 
-// writes reports whether a request of the operation with that name must not be sent twice.
-func writes(name string) bool {
-	return name == OpCreatePet || strings.HasPrefix(name, opDo) && name != opDo+http.MethodGet
+func (o *operation) succeeds(code int) bool {
+	return code == o.success || o.success == 0 && code/100 == 2
 }
+
+// operationOf returns the operation with that name. Those of Do, and unknown ones, have no more than
+// a doubt.
+func operationOf(name string) *operation {
+	for _, o := range operations {
+		if o.name == name {
+			return o
+		}
+	}
+	return &operation{name: name, doubt: "the request may have been carried out"}
+}
+
+// PetStatus is the availability of a pet (section 2). The service may add statuses to the three
+// declared here; the client returns an unknown status unchanged.
+type PetStatus string
+
+// The statuses of the service document (section 2).
+const (
+	PetStatusAvailable PetStatus = "available"
+	PetStatusPending   PetStatus = "pending"
+	PetStatusSold      PetStatus = "sold"
+)
+
+var statuses = [...]PetStatus{PetStatusAvailable, PetStatusPending, PetStatusSold}
+
+// Valid reports whether s is one of the statuses of the service document. The empty status is not.
+func (s PetStatus) Valid() bool { return slices.Contains(statuses[:], s) }
+
+// NewPet is a pet to be added (section 2).
+type NewPet struct {
+	// Name is required: a non-empty string of valid UTF-8.
+	Name string `json:"name"`
+	// CategoryID is required and always sent; 0 is a valid category.
+	CategoryID int64 `json:"categoryId"`
+	// Status is optional. The empty status is not sent; the document does not say which status the
+	// pet then gets.
+	Status PetStatus `json:"status,omitempty"`
+}
+
+// Pet is a pet in the catalogue (section 2).
+type Pet struct {
+	// ID is assigned by the service.
+	ID int64 `json:"id"`
+	// Name is the pet's name; it may be empty.
+	Name string `json:"name"`
+	// CategoryID identifies the category of the pet.
+	CategoryID int64 `json:"categoryId"`
+	// Status is empty if the service sent none. It may be a status that is not Valid.
+	Status PetStatus `json:"status,omitempty"`
+}
+
+// MaxListLimit is the largest [ListPetsParams.Limit] (section 4.1).
+const MaxListLimit = 100
 
 // ListPetsParams has the parameters of [Client.ListPets]. A zero field is not sent, so the zero
 // value asks for the service's default, 20 pets of any status.
@@ -90,7 +146,7 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	if err := params.validate(); err != nil {
 		return nil, err
 	}
-	r := request{operation: listPets, query: params.query()}
+	r := request{operation: listPets, path: "/pets", query: params.query()}
 	pets, response, err := perform(ctx, c, r, opts, decodePets)
 	if err != nil {
 		return nil, err
@@ -106,7 +162,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 		return nil, err
 	}
 	encoded, _ := jsonv2.Marshal(&pet) // it fails only for invalid UTF-8, which validate refuses
-	r := request{operation: createPet, body: encoded}
+	r := request{operation: createPet, path: "/pets", body: encoded}
 	created, response, err := perform(ctx, c, r, opts, decodePet)
 	if err != nil {
 		return nil, err
@@ -164,62 +220,79 @@ func (p NewPet) validate() error {
 
 func validateStatus(operation string, s PetStatus) error {
 	if s != "" && !s.Valid() {
-		return argumentError(operation, "Status", safetext.Quote(string(s))+" is none of available, pending, sold")
+		return argumentError(operation, "Status", "is none of available, pending, sold")
 	}
 	return nil
 }
 
-// Do sends a request that the SDK has no method for, below the base URL, with the client's key,
-// limiter and rules: a GET is repeated, everything else is sent once and may match
-// [ErrOutcomeUnknown]; after any other error the service did not carry out the request. method is
-// GET, POST, PUT, PATCH or DELETE. path must be escaped, as by [net/url.PathEscape], and may have a
-// query: "pets/7?full=true". in is encoded as JSON unless nil; the body of a 2xx is decoded into
-// out unless nil: into a *[]byte or *[encoding/json.RawMessage] unchanged. A 204 leaves out as it
-// is.
-//
-// The Operation of its errors is "do " and the method, and [Call].Template ends in /{path}, so that
-// logs and metrics have few different values.
-func (c *Client) Do(
-	ctx context.Context, method, path string, in, out any, opts ...CallOption,
-) (*Response, error) {
-	op := &operation{name: opDo + method, method: method, template: "/{path}", repeatable: method == http.MethodGet}
-	path, query, _ := strings.Cut(path, "?")
-	below, problem := credential.PathBelow(path, query)
-	encoded, failed := json.Marshal(in) // the text of its error may have a part of in
-	target := reflect.ValueOf(out)
-	switch {
-	case !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method):
-		return nil, argumentError("do", "method", "is not GET, POST, PUT, PATCH or DELETE")
-	case problem != "":
-		return nil, argumentError(op.name, "path", problem)
-	case out != nil && (target.Kind() != reflect.Pointer || target.IsNil()):
-		return nil, argumentError(op.name, "out", "is not a pointer")
-	case in != nil && op.repeatable:
-		return nil, argumentError(op.name, "in", "is set, but a GET has no body")
-	case failed != nil:
-		return nil, argumentError(op.name, "in", "cannot be encoded as JSON")
+// decodePets decodes the body of listPets: an array of Pet, never nil.
+func decodePets(b *body.Buffer) ([]Pet, error) {
+	const petBytes = 48 // length of a short Pet, to estimate their number
+	pets := make([]Pet, 0, min(len(b.Bytes)/petBytes+1, MaxListLimit))
+	d := b.Open()
+	err := body.Delimiter(d, '[')
+	for err == nil && d.PeekKind() != ']' {
+		pets = append(pets, Pet{})
+		err = readPet(d, &pets[len(pets)-1])
 	}
-	r := request{operation: op, path: below, rawPath: "/" + strings.TrimPrefix(path, "/"), query: query}
-	if in != nil {
-		r.body = encoded
+	if err == nil {
+		err = body.Delimiter(d, ']')
 	}
-	_, response, err := perform(ctx, c, r, opts, decodeInto(out))
-	if err != nil {
-		return nil, err
-	}
-	return &response, nil
+	return pets, body.Finish(d, err)
 }
 
-// decodeInto returns a function that decodes a body into out; nil if out is nil.
-func decodeInto(out any) func(*body.Buffer) (struct{}, error) {
-	if out == nil {
-		return nil
-	}
-	return func(b *body.Buffer) (struct{}, error) {
-		if raw, ok := out.(*[]byte); ok {
-			*raw = bytes.Clone(b.Bytes)
-			return struct{}{}, nil
+// decodePet decodes a body that is a Pet.
+func decodePet(b *body.Buffer) (Pet, error) {
+	var pet Pet
+	d := b.Open()
+	err := readPet(d, &pet)
+	return pet, body.Finish(d, err)
+}
+
+// readPet reads a Pet. The decoder refuses duplicate names and invalid UTF-8, which parsers of JSON
+// treat differently. readPet refuses a required field that is missing or null; names are
+// case-sensitive. It skips unknown fields, so that the service may add some.
+func readPet(d *jsontext.Decoder, pet *Pet) error {
+	var id, name, category bool // the required fields (section 2)
+	err := body.Object(d, func(field []byte) (err error) {
+		switch string(field) {
+		case "id":
+			id = true
+			pet.ID, err = body.Int(d)
+		case "name":
+			name = true
+			pet.Name, err = body.String(d)
+		case "categoryId":
+			category = true
+			pet.CategoryID, err = body.Int(d)
+		case "status":
+			pet.Status, err = readStatus(d)
+		default:
+			err = d.SkipValue()
 		}
-		return struct{}{}, json.Unmarshal(b.Bytes, out)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case !id:
+		return errors.New("id is missing")
+	case !name:
+		return errors.New("name is missing")
+	case !category:
+		return errors.New("categoryId is missing")
 	}
+	return nil
+}
+
+// readStatus reads a status. For those of the document it returns the constant, which saves one
+// allocation for each Pet.
+func readStatus(d *jsontext.Decoder) (PetStatus, error) {
+	name, err := body.Bytes(d)
+	for _, known := range statuses {
+		if string(name) == string(known) {
+			return known, nil
+		}
+	}
+	return PetStatus(name), err
 }

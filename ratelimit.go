@@ -69,16 +69,6 @@ func (e *RateLimitError) Error() string {
 	return safetext.Line(text)
 }
 
-// RetryAfterHeader returns RetryAt as the value of a Retry-After header for the caller's own
-// clients: whole seconds from now, rounded up, at least 1; empty if RetryAt is not known.
-func (e *RateLimitError) RetryAfterHeader() string {
-	if e.RetryAt.IsZero() {
-		return ""
-	}
-	seconds := math.Ceil(time.Until(e.RetryAt).Seconds())
-	return strconv.FormatFloat(max(1, seconds), 'f', 0, 64)
-}
-
 // Is reports whether target is [ErrRateLimited], or [ErrNotSent] if the call sent nothing.
 func (e *RateLimitError) Is(target error) bool {
 	return target == ErrRateLimited || target == ErrNotSent && e.Attempts == 0
@@ -104,6 +94,16 @@ func RetryAfter(err error) (time.Duration, bool) {
 		return max(0, time.Until(e.received.Add(e.RetryAfter))), true
 	}
 	return 0, false
+}
+
+// RetryAfterHeader returns the time of [RetryAfter] as the value of a Retry-After header for the
+// caller's own clients: whole seconds from now, rounded up, at least 1.
+func RetryAfterHeader(err error) (string, bool) {
+	wait, ok := RetryAfter(err)
+	if !ok {
+		return "", false
+	}
+	return strconv.FormatFloat(max(1, math.Ceil(wait.Seconds())), 'f', 0, 64), true
 }
 
 // Limiter admits the requests of API keys. A [Client] calls Acquire before each attempt, with a
@@ -136,4 +136,34 @@ func lockoutOf(o *ratelimit.Outcome) ratelimit.Lockout {
 		}
 	}
 	return l
+}
+
+// WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter to all
+// clients with the same API key, so that they share its budget. A nil limiter switches limiting
+// off: a call then still waits for the Retry-After of its own 429.
+func WithLimiter(l Limiter) Option {
+	return forClient("", "", func(c *clientConfig) { c.limiter, c.limiterSet = l, true })
+}
+
+// WithProcesses says how many processes use the API key, this one included, each with a limiter of
+// its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
+// with [WithLimiter]: give the number to that limiter.
+func WithProcesses(n int) Option {
+	return forClient("WithProcesses", when(n < 1, "must be positive"), func(c *clientConfig) {
+		c.processes, c.told = n, true
+	})
+}
+
+// WithMaxWait limits the time that a call waits for a new window or the end of a lockout, over all
+// its attempts. The default is 2 minutes and 2 seconds, for two windows. A call that would have to
+// wait longer fails immediately with a [*RateLimitError]. The limit also applies to the Retry-After
+// of each 503, but not to the wait for the responses to requests in flight; see [ratelimit.Limiter].
+func WithMaxWait(d time.Duration) CallOption {
+	return forCall("WithMaxWait", when(d < 0, "is negative"), func(c *callConfig) { c.maxWait = d })
+}
+
+// WithBackground marks a call as background work: it queues behind all other calls and leaves them
+// a tenth of each window of the rate limit.
+func WithBackground() CallOption {
+	return forCall("", "", func(c *callConfig) { c.background = true })
 }

@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"net/http"
@@ -19,100 +20,122 @@ import (
 type loop struct {
 	client   retryablehttp.Client
 	http     http.Client
+	request  retryablehttp.Request
 	response http.Response // what the loop sees of the last one
 }
 
-// run sends the request, again while decide says so, and returns the error of the call. What
-// differs between attempts, sender adds: the key, cookies and the body.
+// run makes attempts while checkRetry says so, and returns the error of the call.
 func (k *call) run() error {
 	l := &k.loop
-	// It has no jar, because the cookies are those of the attempt's key. Its transport has no
-	// CloseIdleConnections: go-retryablehttp calls that after each failure, and would close the
-	// connections of all calls that share the transport.
-	l.http.Transport = sender{k} // whose responses have no Location, so that no redirect is followed
+	// Its transport has no CloseIdleConnections: go-retryablehttp calls that after each failure, and
+	// would close the connections of all calls that share the transport.
+	l.http.Transport = oneAttempt{k} // whose responses have no Location, so that no redirect is followed
 	l.client.HTTPClient = &l.http
 	l.client.RetryMax = k.config.retry.MaxAttempts
-	l.client.CheckRetry = k.decide
-	l.client.Backoff = k.wait
+	l.client.CheckRetry = k.checkRetry
+	l.client.Backoff = k.backoff
 	l.client.ErrorHandler = retryablehttp.PassthroughErrorHandler
 	// The loop waits with this context. Each attempt has another one, which WithStop does not end.
 	req := http.Request{Method: k.operation.method, URL: &k.url, Header: noHeader}
+	l.request.Request = req.WithContext(k.waits)
 	defer k.finishPause()
-	// The response has no body; see sender.
-	_, err := l.client.Do(&retryablehttp.Request{Request: req.WithContext(k.waits)})
-	p := &k.progress
+	_, err := l.client.Do(&l.request) // the response has no body
 	switch {
-	case p.refused != nil:
-		return p.refused
-	case p.last == nil: // http.Client refused the request
-		return k.transportError(wire.Cause(err))
-	case p.plan.Again: // the context ended before the planned attempt
-		return k.endedWhileWaiting(k.ended())
-	case p.last.succeeded():
-		p.last.keyState.retries.Succeeded()
+	case k.last == nil: // http.Client refused the request
+		k.last = &outcome{refused: wire.Cause(err)}
+	case k.last.plan.Again: // the context ended before the planned attempt
+		k.last = &outcome{previous: k.last, refused: k.hasEnded()}
+	case k.last.succeeded:
+		k.client.retries.Succeeded()
 		return nil
 	}
-	return k.ofLast()
+	return k.failure(k.last)
 }
 
 // noHeader is for the loop. Nothing writes to it.
 var noHeader = make(http.Header)
 
-// decide is the CheckRetry of the loop: it plans the next attempt.
-func (k *call) decide(context.Context, *http.Response, error) (bool, error) {
-	p := &k.progress
-	p.plan = retry.Plan{}
-	if p.refused != nil || p.last == nil || p.last.ended != nil || p.last.succeeded() {
-		return false, nil
+// oneAttempt is the transport of the loop.
+type oneAttempt struct{ call *call }
+
+// RoundTrip implements [http.RoundTripper]. The response that it returns has only a status: the
+// call decodes the body, and http.Client would parse a Location even if it does not follow it, and
+// drop the response if the Location is malformed.
+func (t oneAttempt) RoundTrip(outer *http.Request) (*http.Response, error) {
+	k := t.call
+	k.finishPause()
+	k.last = k.attempt(outer)
+	if err := cmp.Or(k.last.refused, k.last.err); k.last.limits.StatusCode == 0 {
+		return nil, err
 	}
-	p.plan = k.planAfter(p.last)
-	if k.ended() != nil { // run returns that error if there is a plan
-		return false, nil
-	}
-	if p.plan.Again && p.plan.Costs && !p.last.keyState.retries.Take() {
-		p.plan = retry.Plan{NoTokens: true}
-	}
-	return p.plan.Again, nil
+	k.loop.response = http.Response{StatusCode: k.last.limits.StatusCode, Header: noHeader, Body: http.NoBody}
+	return &k.loop.response, nil
 }
 
-// planAfter asks internal/retry what to do after a.
-func (k *call) planAfter(a *attempt) retry.Plan {
-	p := &k.progress
-	facts := retry.Facts{
-		Result:     a.result(),
+// checkRetry is the CheckRetry of the loop: it asks internal/retry what to do after the last
+// attempt.
+func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) {
+	o := k.last
+	if o == nil || o.refused != nil || o.ended || o.succeeded {
+		return false, nil
+	}
+	o.plan = retry.Decide(k.facts(o))
+	if k.hasEnded() != nil { // run returns that error if there is a plan
+		return false, nil
+	}
+	if o.plan.Again && o.plan.Costs && !k.client.retries.Take() {
+		o.plan = retry.Plan{NoTokens: true}
+	}
+	return o.plan.Again, nil
+}
+
+// facts returns what decides about another attempt after o.
+func (k *call) facts(o *outcome) *retry.Facts {
+	return &retry.Facts{
+		Result:     o.result,
 		Repeatable: k.operation.repeatable,
-		NewKey:     k.client.rotates && !p.askedKey,
-		Number:     a.number,
+		NewKey:     k.client.rotates && !o.askedAgain(), // admit ends the call if the key is the same
+		Stale:      o.stale && (o.previous == nil || !o.previous.stale),
+		Number:     o.number,
 		Policy:     k.config.retry,
-		RetryAfter: a.response.RetryAfter,
-		OpensAt:    a.lockout.Until,
-		Unlimited:  a.ownWait,
+		RetryAfter: o.limits.RetryAfter,
+		OpensAt:    o.lockout.Until,
+		Unlimited:  o.unlimited,
 		Now:        time.Now(),
-		MaxWait:    k.config.maxWait - p.seen.Waited,
+		Deadline:   k.latest(),
+		MaxWait:    k.config.maxWait - k.info.Waited,
 		Random:     rand.Int64N,
 	}
-	facts.Deadline, _ = k.ctx.Deadline()
-	plan := retry.Decide(&facts)
-	p.askedKey = p.askedKey || plan.Again && a.unauthorized() // admit ends the call if the key is the same
-	return plan
 }
 
-// wait is the Backoff of the loop: it returns the pause before the next attempt. After a 429 there
-// is none if there is a limiter, because the attempt waits in its queue.
-func (k *call) wait(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
-	p := &k.progress
-	pause := p.plan.Pause
+// latest returns the time at which the call must send its last request, zero if it has no deadline.
+// A write must leave as much time as responses take: otherwise its wait would make its outcome
+// unknown.
+func (k *call) latest() time.Time {
+	deadline, ok := k.ctx.Deadline()
+	if !ok || k.operation.repeatable {
+		return deadline
+	}
+	return deadline.Add(-k.client.shared.usual.get())
+}
+
+// backoff is the Backoff of the loop: it returns the pause before the next attempt. After a 429
+// there is none if there is a limiter, because the attempt waits in its queue.
+func (k *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
+	pause := k.last.plan.Pause
 	if pause <= 0 {
 		return 0
 	}
-	begun := time.Now()
-	w := ratelimit.Wait{Reason: k.waitReason(), Until: begun.Add(pause), Waiting: 1}
-	p.endPause = func() {
-		p.endPause = nil
+	begun, limited := time.Now(), k.last.limits.StatusCode == http.StatusTooManyRequests
+	w := ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: begun.Add(pause), Waiting: 1}
+	if limited || k.last.plan.Asked {
+		w.Reason = ratelimit.ReasonRetryAfter
+	}
+	k.endPause = func() {
 		w.Duration = time.Since(begun)
-		if p.last.response.StatusCode == http.StatusTooManyRequests {
+		if limited { // else WithMaxWait does not count it
 			w.Limited = w.Duration
-			p.record(func(seen *Call) { seen.Waited += w.Duration })
+			k.addWaited(w.Duration)
 		}
 		k.WaitDone(w)
 	}
@@ -122,16 +145,30 @@ func (k *call) wait(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
 
 // finishPause reports the end of the pause, once.
 func (k *call) finishPause() {
-	if end := k.progress.endPause; end != nil {
+	if end := k.endPause; end != nil {
+		k.endPause = nil
 		end()
 	}
 }
 
-// waitReason returns the reason for the pause after the last attempt.
-func (k *call) waitReason() ratelimit.Reason {
-	a, plan := k.progress.last, &k.progress.plan
-	if plan.Asked || a.response.StatusCode == http.StatusTooManyRequests {
-		return ratelimit.ReasonRetryAfter
-	}
-	return ratelimit.ReasonBackoff
+// RetryPolicy sets how often a call is retried and with which backoff; the package documentation
+// has the table of what is retried. A zero field means its default.
+type RetryPolicy struct {
+	// MaxAttempts is the largest number of attempts per call, including the first. The default is
+	// 4; 1 means no retry.
+	MaxAttempts int
+	// BaseDelay is the backoff before the second attempt; it doubles with each further one. The
+	// default is 500 ms. The second half of each backoff is random.
+	BaseDelay time.Duration
+	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
+	// BaseDelay if that is longer.
+	MaxDelay time.Duration
+}
+
+// WithRetryPolicy replaces the retry policy.
+func WithRetryPolicy(p RetryPolicy) CallOption {
+	problem := cmp.Or(
+		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
+		when(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
+	return forCall("WithRetryPolicy", problem, func(c *callConfig) { c.retry = retry.Policy(p).WithDefaults() })
 }

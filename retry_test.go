@@ -69,7 +69,7 @@ func TestRetryByResponse(t *testing.T) {
 				assert.Equal(t, row.name == "dial refused", errors.Is(err, petstore.ErrNotSent), "%v", err)
 				if row.name == "dial refused" {
 					want = 0 // none was sent
-					assert.ErrorContains(t, err, "(4 attempts)")
+					assert.ErrorContains(t, err, "(4 tries)")
 				}
 				assert.EqualValues(t, want, reflect.ValueOf(err).Elem().FieldByName("Attempts").Int())
 			})

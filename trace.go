@@ -20,7 +20,8 @@ import (
 // with the same limiter: it might wait for the response to this one.
 type ClientTrace struct {
 	// CallStart is called first in each call. It returns the context of the call and its requests:
-	// ctx or one derived from it. nil means ctx.
+	// ctx or one with more values. nil means ctx. The call ends with the context of the caller,
+	// whatever CallStart returns.
 	CallStart func(ctx context.Context, c Call) context.Context
 	// CallDone is called at the end of the call, also if it panicked. ctx is that of the call.
 	CallDone func(ctx context.Context, info CallDoneInfo)
@@ -76,9 +77,9 @@ type AttemptDoneInfo struct {
 // Call describes the API call that a request belongs to. [CallFromContext] returns it. It contains
 // nothing secret, and Call values can be compared with ==.
 type Call struct {
-	// ID is a random number, the same for all requests of the call. The log shows it as call_id, in
-	// hexadecimal digits.
-	ID uint64
+	// ID is random, sixteen hexadecimal digits, the same for all requests of the call. It is the
+	// CallID of errors and the call_id of the log.
+	ID string
 	// BaseURL is the base URL of the client, without a trailing slash.
 	BaseURL string
 	// Operation is the operationId of the document, such as listPets (section 4).
@@ -88,7 +89,7 @@ type Call struct {
 	// Template is the path of the request with names of parameters instead of values:
 	// /v1/pets/{petId}.
 	Template string
-	// Attempt is the number of the request within the call, starting at 1; 0 before the first.
+	// Attempt is the number of the attempt within the call, starting at 1; 0 before the first.
 	Attempt int
 	// Waited is the time that the call has waited for the rate limit so far.
 	Waited time.Duration
@@ -115,14 +116,12 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 	return Call{}, false
 }
 
-// callKey is the context's key for the *call or, in the context of an attempt, for the *Call that
-// describes that attempt.
+// callKey is the context's key for the *call or, in the context of WithAPIKeyFunc, for the *Call
+// that describes it.
 type callKey struct{}
 
-// eachTrace calls f for each trace, in the order of the options, and for the later ones also if one
+// each calls f for each trace, in the order of the options, and for the later ones also if one
 // panics: a trace that got the start of something gets its end.
-func (c *Client) eachTrace(f func(t *ClientTrace)) { each(c.traces, f) }
-
 func each(traces []*ClientTrace, f func(t *ClientTrace)) {
 	if len(traces) == 0 {
 		return
@@ -131,24 +130,54 @@ func each(traces []*ClientTrace, f func(t *ClientTrace)) {
 	f(traces[0])
 }
 
-// callStart calls the CallStart functions of traces, as the function of ofAll calls the others. It
-// sets ctx to the context of the last one.
-func callStart(ctx *context.Context, traces []*ClientTrace, c Call) {
-	if len(traces) == 0 {
-		return
-	}
-	defer callStart(ctx, traces[1:], c)
-	if start := traces[0].CallStart; start != nil {
-		if changed := start(*ctx, c); changed != nil {
-			*ctx = changed // once for each trace
+// startTraces calls the CallStart functions.
+func (k *call) startTraces() {
+	c, own := k.describe(), k.ctx
+	k.traced = own
+	each(k.client.traces, func(t *ClientTrace) {
+		if t.CallStart == nil {
+			return
 		}
+		if changed := t.CallStart(k.ctx, c); changed != nil {
+			if changed.Done() != own.Done() || changed.Value(callKey{}) != any(k) {
+				changed = &valuesContext{own, context.WithoutCancel(changed)}
+			}
+			k.ctx, k.traced = changed, changed
+		}
+	})
+}
+
+// valuesContext ends as the context of the caller does, and has the values of that which a CallStart
+// returned, too.
+type valuesContext struct {
+	context.Context
+	values context.Context
+}
+
+func (c *valuesContext) Value(key any) any {
+	if _, ok := key.(callKey); ok {
+		return c.Context.Value(key)
 	}
+	if v := c.values.Value(key); v != nil {
+		return v
+	}
+	return c.Context.Value(key)
+}
+
+// doneTraces calls the CallDone functions.
+func (k *call) doneTraces(err error) {
+	info := CallDoneInfo{k.describe(), time.Since(k.begun), err}
+	each(k.client.traces, func(t *ClientTrace) {
+		if t.CallDone != nil {
+			t.CallDone(k.traced, info)
+		}
+	})
 }
 
 // WaitStart implements [ratelimit.Observer].
 func (k *call) WaitStart(w ratelimit.Wait) {
-	c := k.describe()
-	k.client.eachTrace(func(t *ClientTrace) {
+	k.queued = true
+	k.observe(func(t *ClientTrace, c Call) {
 		if t.WaitStart != nil {
 			t.WaitStart(k.ctx, c, w)
 		}
@@ -157,9 +186,8 @@ func (k *call) WaitStart(w ratelimit.Wait) {
 
 // WaitDone implements [ratelimit.Observer].
 func (k *call) WaitDone(w ratelimit.Wait) {
-	k.progress.free += max(0, w.Duration-w.Limited)
-	c := k.describe()
-	k.client.eachTrace(func(t *ClientTrace) {
+	k.free += max(0, w.Duration-w.Limited)
+	k.observe(func(t *ClientTrace, c Call) {
 		if t.WaitDone != nil {
 			t.WaitDone(k.ctx, c, w)
 		}
@@ -168,8 +196,7 @@ func (k *call) WaitDone(w ratelimit.Wait) {
 
 // LimitClosed implements [ratelimit.Observer].
 func (k *call) LimitClosed(l ratelimit.Lockout) {
-	c := k.describe()
-	k.client.eachTrace(func(t *ClientTrace) {
+	k.observe(func(t *ClientTrace, c Call) {
 		if t.LimitClosed != nil {
 			t.LimitClosed(k.ctx, c, l)
 		}
@@ -178,8 +205,7 @@ func (k *call) LimitClosed(l ratelimit.Lockout) {
 
 // LimitOpened implements [ratelimit.Observer].
 func (k *call) LimitOpened(l ratelimit.Lockout) {
-	c := k.describe()
-	k.client.eachTrace(func(t *ClientTrace) {
+	k.observe(func(t *ClientTrace, c Call) {
 		if t.LimitOpened != nil {
 			t.LimitOpened(k.ctx, c, l)
 		}
@@ -188,31 +214,59 @@ func (k *call) LimitOpened(l ratelimit.Lockout) {
 
 // LimitChanged implements [ratelimit.Observer].
 func (k *call) LimitChanged(from, to RateLimit) {
-	c := k.describe()
-	k.client.eachTrace(func(t *ClientTrace) {
+	k.observe(func(t *ClientTrace, c Call) {
 		if t.LimitChanged != nil {
 			t.LimitChanged(k.ctx, c, from, to)
 		}
 	})
 }
 
-// reportDone reports the end of the attempt to the traces.
-func (a *attempt) reportDone() {
+// observe calls f for each trace.
+func (k *call) observe(f func(t *ClientTrace, c Call)) {
+	if len(k.client.traces) > 0 {
+		c := k.describe()
+		each(k.client.traces, func(t *ClientTrace) { f(t, c) })
+	}
+}
+
+// attemptStart calls the AttemptStart functions.
+func (k *call) attemptStart() {
+	k.observe(func(t *ClientTrace, c Call) {
+		if t.AttemptStart != nil {
+			t.AttemptStart(k.ctx, c)
+		}
+	})
+}
+
+// attemptDone calls the AttemptDone functions.
+func (a *attempt) attemptDone() {
 	if len(a.call.client.traces) == 0 {
 		return
 	}
 	info := AttemptDoneInfo{
 		Call:       a.call.describe(),
 		Duration:   time.Since(a.ready),
-		StatusCode: a.response.StatusCode,
-		RateLimit:  a.response.Window,
-		RetryAfter: a.response.RetryAfter,
+		StatusCode: a.limits.StatusCode,
+		RateLimit:  a.limits.Window,
+		RetryAfter: a.limits.RetryAfter,
 		Sent:       a.sent,
 		Err:        a.err,
 	}
-	a.call.client.eachTrace(func(t *ClientTrace) {
+	each(a.call.client.traces, func(t *ClientTrace) {
 		if t.AttemptDone != nil {
 			t.AttemptDone(a.call.ctx, info)
 		}
+	})
+}
+
+// WithTrace makes the Client call the functions of a copy of t during each call. With several
+// WithTrace options, the functions are called in the order of the options.
+func WithTrace(t *ClientTrace) Option {
+	var trace ClientTrace
+	if t != nil {
+		trace = *t
+	}
+	return forClient("WithTrace", when(t == nil, "is nil"), func(c *clientConfig) {
+		c.traces = append(c.traces, &trace)
 	})
 }

@@ -47,7 +47,7 @@ func TestCallFromContext(t *testing.T) {
 		assert.Equal(t, seen[0].ID, seen[1].ID, "one id for each call")
 		assert.NotEqual(t, seen[1].ID, seen[2].ID)
 		for i := range seen {
-			seen[i].ID = 0
+			seen[i].ID = ""
 		}
 		base, id := "https://service.test/v1", seen[0].KeyID
 		assert.NotEmpty(t, id)

@@ -3,7 +3,6 @@ package petstore_test
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
@@ -113,44 +112,3 @@ func TestResponseHeaderLimit(t *testing.T) {
 	require.ErrorContains(t, err, "response headers exceeded 1048576 bytes")
 	assert.Len(t, server.Requests(), 1)
 }
-
-// TestHangingTransport has transports over HTTP/2 that hang in each of their operations, as
-// net/http does after a WINDOW_UPDATE of 2^31-1 for a stream.
-func TestHangingTransport(t *testing.T) {
-	for _, where := range []string{"RoundTrip", "Read", "Close"} {
-		virtual(t, where, func(t *testing.T) {
-			release := make(chan struct{})
-			hang := func(in string) {
-				if in == where {
-					<-release
-				}
-			}
-			calls := 0
-			client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
-				resp := response(r, 200, strings.NewReader("[]"))
-				resp.ProtoMajor = 2
-				if calls++; calls > 1 {
-					hang("RoundTrip")
-					resp.Body = hangingBody{strings.NewReader("[]"), hang}
-				}
-				return resp, nil
-			}}, petstore.WithAttemptTimeout(time.Second), petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
-			require.NoError(t, list(client))
-			start := time.Now()
-			err := list(client)
-			assert.LessOrEqual(t, time.Since(start), 1100*time.Millisecond)
-			if where != "Close" { // the response is complete
-				require.ErrorIs(t, err, petstore.ErrTimeout)
-			}
-			close(release)
-		})
-	}
-}
-
-type hangingBody struct {
-	io.Reader
-	hang func(in string)
-}
-
-func (b hangingBody) Read(p []byte) (int, error) { b.hang("Read"); return b.Reader.Read(p) }
-func (b hangingBody) Close() error               { b.hang("Close"); return nil }

@@ -94,7 +94,7 @@ func waitReason(r ratelimit.Reason) attribute.KeyValue {
 func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) context.Context {
 	k := new(call)
 	ctx, k.span = i.tracer.Start(ctx, c.Operation, trace.WithAttributes(i.attributes(c, operation(c),
-		attribute.String("petstore.call.id", strconv.FormatUint(c.ID, 16)),
+		attribute.String("petstore.call.id", c.ID),
 		semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template))...))
 	return context.WithValue(ctx, callKey{i}, k)
 }

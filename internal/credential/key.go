@@ -15,19 +15,19 @@ import (
 
 // Key is the API key of an attempt. The key is in a closure, so that no dump can print it.
 type Key struct {
-	header func() []string
+	header func() string
 	ID     *string // Call.KeyID
 }
 
 // Header returns the value of the Authorization header.
-func (k Key) Header() []string { return k.header() }
+func (k Key) Header() string { return k.header() }
 
 // Secret returns the key itself; empty if the attempt has none.
 func (k Key) Secret() string {
 	if k.header == nil {
 		return ""
 	}
-	return strings.TrimPrefix(k.header()[0], "Bearer ")
+	return strings.TrimPrefix(k.header(), "Bearer ")
 }
 
 // Source returns the key for an attempt.
@@ -61,9 +61,8 @@ func From(f func(context.Context) (string, error)) Source {
 
 // New returns a key.
 func New(key string) Key {
-	header := []string{"Bearer " + key}
-	id := keyID(key)
-	return Key{func() []string { return header }, &id}
+	header, id := "Bearer "+key, keyID(key)
+	return Key{func() string { return header }, &id}
 }
 
 // keySalt is random, so that a KeyID cannot be compared with keys outside this process.

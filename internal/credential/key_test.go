@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestKey(t *testing.T) {
 	key := credential.New("hush-hush")
-	assert.Equal(t, []string{"Bearer hush-hush"}, key.Header())
+	assert.Equal(t, "Bearer hush-hush", key.Header())
 	assert.Equal(t, "hush-hush", key.Secret())
 	assert.Empty(t, credential.Key{}.Secret())
 	assert.Equal(t, *key.ID, *credential.New("hush-hush").ID)

@@ -13,6 +13,7 @@ type Facts struct {
 
 	Repeatable bool                // sending it again has no further effect
 	NewKey     bool                // after a 401, there may be another key
+	Stale      bool                // the connection had been used before, and broke before a response
 	Number     int                 // of the request within the call, starting at 1
 	Policy     Policy              // of the call
 	RetryAfter time.Duration       // of the response; 0 without one
@@ -47,6 +48,9 @@ func Decide(f *Facts) Plan {
 		return Plan{}
 	case f.Status == http.StatusTooManyRequests:
 		return after429(f)
+	}
+	if f.Stale { // this says nothing about the service, which may have closed an idle connection
+		return Plan{Again: true}
 	}
 	p := Plan{Pause: f.Policy.Backoff(f.Number, f.Random), Costs: f.Sent}
 	if f.Status == http.StatusServiceUnavailable && f.RetryAfter > 0 {

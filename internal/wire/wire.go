@@ -26,6 +26,7 @@ type Record struct {
 	asked     atomic.Bool  // hook: the transport asked for a connection
 	connected atomic.Bool  // hook: the transport got a connection
 	open      atomic.Int32 // hook: number of headers written, minus that of responses
+	interim   atomic.Int32 // hook: number of interim responses
 	repeated  atomic.Bool  // net/http was about to send the request again
 	transport *Transport
 	cancel    context.CancelFunc
@@ -45,12 +46,12 @@ func (b *requestBody) Read(p []byte) (int, error) {
 
 func (b *requestBody) Close() error { return nil }
 
-// SetBody sets the body of r, nil for none. For an http.Transport, the body has a type that net/http
+// SetBody sets the body of r, empty for none. For an http.Transport, the body has a type that net/http
 // knows to be in memory, so that it writes header and body together. Any other transport gets one
 // that records whether it was read: what it did not read, it did not send. A DELETE without a body
 // then has an empty one, which looks the same on the wire; with other methods it would not.
 func (w *Record) SetBody(r *http.Request, content []byte) {
-	if content == nil && (w.transport.plain || r.Method != http.MethodDelete) {
+	if len(content) == 0 && (w.transport.plain || r.Method != http.MethodDelete) {
 		return
 	}
 	w.tracked = true
@@ -72,8 +73,7 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, t *Transp
 		// another request of the user's transport, which logs with httputil.DumpRequestOut, fetches
 		// a token, or retries. Over HTTP/2, the response may come before WroteHeaders.
 		GotFirstResponseByte: func() { w.open.Add(-1) },
-		// It was the first byte of an interim response only.
-		Got1xxResponse: func(int, textproto.MIMEHeader) error { w.open.Add(1); return nil },
+		Got1xxResponse:       w.gotInterim,
 	}
 	return httptrace.WithClientTrace(ctx, &w.hooks)
 }
@@ -89,6 +89,18 @@ func (w *Record) gotConn(info httptrace.GotConnInfo) {
 	if info.Conn != nil && !w.transport.h2c && !overHTTP2(info.Conn) {
 		_ = info.Conn.SetWriteDeadline(time.Unix(1, 0)) // long ago
 	}
+}
+
+// maxInterim is the number of interim responses that net/http accepts without a hook for them.
+const maxInterim = 5
+
+// gotInterim takes back GotFirstResponseByte, which was that of an interim response only.
+func (w *Record) gotInterim(int, textproto.MIMEHeader) error {
+	w.open.Add(1)
+	if w.interim.Add(1) > maxInterim {
+		return errors.New("malformed HTTP response: too many interim responses")
+	}
+	return nil
 }
 
 func overHTTP2(conn net.Conn) bool {

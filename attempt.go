@@ -1,0 +1,303 @@
+package petstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/internal/wire"
+	"github.com/petstore/petstore-go/ratelimit"
+)
+
+// attempt is one attempt of a call: the key, a permit of the limiter, one request, and its whole
+// response. Only its outcome is left of it.
+type attempt struct {
+	outcome
+
+	call   *call
+	permit ratelimit.Permit // nil once it is released
+	ready  time.Time        // when it got the permit
+	wire   wire.Record
+	values [4]string // of the request's header
+}
+
+// The reasons of an attempt that sends nothing.
+var (
+	errSameKey = errors.New("petstore: there is no other key")
+	errTooLate = errors.New("after the wait, less time is left than responses take")
+)
+
+// attempt makes one attempt.
+func (k *call) attempt(outer *http.Request) *outcome {
+	a := &k.first
+	if k.last != nil {
+		a = new(attempt)
+	}
+	a.call, a.previous, a.number = k, k.last, k.info.Attempt+1
+	if a.refused = a.admit(); a.refused != nil {
+		return &a.outcome
+	}
+	a.send(outer)
+	if a.sent {
+		k.sent++
+	}
+	code := a.limits.StatusCode
+	a.result = retry.Result{Sent: a.sent, Status: code, Success: k.operation.succeeds(code), Failure: a.failure}
+	a.succeeded = a.result.Success && a.err == nil && !a.tooLarge
+	a.unknown = !k.operation.repeatable && a.result.MayBeDone()
+	if refused := a.unauthorized(); refused != k.info.KeyRefused {
+		k.mu.Lock()
+		k.info.KeyRefused = refused
+		k.mu.Unlock()
+	}
+	return &a.outcome
+}
+
+// admit waits until the request may be sent: it gets the key, and a permit of the limiter. After an
+// error there is no permit.
+func (a *attempt) admit() (err error) {
+	k := a.call
+	if ended := k.hasEnded(); ended != nil {
+		return ended
+	}
+	if a.key, err = k.getKey(a.number); err != nil {
+		return err
+	}
+	if last := a.previous; last != nil && last.unauthorized() && *last.key.ID == *a.key.ID {
+		return errSameKey
+	}
+	k.client.used.Store(a.key.ID)
+	start := time.Now()
+	if err := a.acquire(start); err != nil {
+		return err
+	}
+	a.ready = time.Now()
+	k.mu.Lock()
+	k.info.Attempt, k.info.KeyID = a.number, *a.key.ID
+	k.info.Waited += max(0, a.ready.Sub(start)-k.free) // also in a limiter that reports no wait
+	k.mu.Unlock()
+	ended := k.hasEnded() // even if the permit came at the same time
+	if latest := k.latest(); ended == nil && k.queued && !latest.IsZero() && a.ready.After(latest) {
+		ended = errTooLate
+	}
+	if ended != nil {
+		a.release()
+	}
+	return ended
+}
+
+// getKey returns the key of the n-th attempt. The function of WithAPIKeyFunc gets a context like the
+// attempt's, with the attempt's timeout.
+func (k *call) getKey(n int) (credential.Key, error) {
+	if !k.client.rotates {
+		return k.client.key(nil)
+	}
+	c := k.describe()
+	c.Attempt = n
+	ctx, cancel := k.limit(context.WithValue(k.waits, callKey{}, &c), time.Now())
+	defer cancel()
+	key, err := k.client.key(ctx)
+	if ended := k.hasEnded(); err != nil && ended != nil {
+		return key, ended
+	}
+	switch {
+	case err == nil:
+		return key, nil
+	case hasEnded(ctx):
+		return key, &keyError{k.timedOut()}
+	}
+	return key, &keyError{foreign(err)}
+}
+
+// acquire gets a permit from the limiter.
+func (a *attempt) acquire(start time.Time) error {
+	k, limiter := a.call, a.call.client.config.limiter
+	if limiter == nil {
+		return nil
+	}
+	k.free = 0
+	if k.asked.IsZero() {
+		k.asked = start
+	}
+	r := ratelimit.Request{
+		Key: *a.key.ID, Background: k.config.background, MaxWait: k.config.maxWait - k.info.Waited,
+		Asked: k.asked, Observer: k,
+	}
+	if latest := k.latest(); !latest.IsZero() && !k.operation.repeatable {
+		r.MaxWait = min(r.MaxWait, time.Until(latest))
+	}
+	if a.previous != nil {
+		r.NotBefore = a.previous.plan.NotBefore
+	}
+	r.MaxWait = max(0, r.MaxWait)
+	permit, err := limiter.Acquire(k.waits, r)
+	if v := reflect.ValueOf(err); err == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		a.permit = permit // a Limiter whose error has a type of its own returns nil of that by mistake
+		return nil
+	}
+	if permit != nil {
+		permit.Release(ratelimit.Outcome{}) // after an error, a permit must not stay reserved
+	}
+	if _, ok := errors.AsType[*ratelimit.Error](err); ok {
+		return err
+	}
+	return cmp.Or(k.hasEnded(), foreign(err))
+}
+
+// release releases the permit and reports the outcome of the request, once.
+func (a *attempt) release() {
+	if permit := a.permit; permit != nil {
+		a.permit = nil
+		a.lockout = permit.Release(a.limits)
+	}
+}
+
+// limit returns a context that ends with the attempt's timeout.
+func (k *call) limit(ctx context.Context, from time.Time) (context.Context, context.CancelFunc) {
+	if timeout := k.attemptTimeout(); timeout > 0 {
+		return context.WithDeadline(ctx, from.Add(timeout))
+	}
+	return context.WithCancel(ctx)
+}
+
+// attemptTimeout returns the shorter of WithAttemptTimeout and the Timeout of the http.Client; 0 for
+// none.
+func (k *call) attemptTimeout() time.Duration {
+	timeout, longest := k.config.attemptTimeout, k.client.config.longestAttempt
+	if longest > 0 && (timeout == 0 || longest < timeout) {
+		return longest
+	}
+	return timeout
+}
+
+// timedOut returns the error of an attempt that exceeded its timeout.
+func (k *call) timedOut() error {
+	return &timeoutError{"attempt timed out after " + k.attemptTimeout().String()}
+}
+
+// send sends the request and reads the response. It releases the permit when it has the response's
+// header, so that the next waiter need not wait for the body.
+func (a *attempt) send(outer *http.Request) {
+	k := a.call
+	ctx, cancel := k.limit(k.ctx, a.ready)
+	defer cancel()
+	defer func() { a.release(); a.attemptDone() }() // also if a function of the user panics
+	a.err = errPanicked
+	k.attemptStart()
+	ctx = a.wire.Watch(ctx, cancel, &k.client.shared.sends)
+	a.limits.Sent = a.ready // from here on it counts as sent
+	resp, err := wire.CheckResponse(k.client.shared.transport(a.request(ctx, outer))) // receive closes the body
+	a.sent = a.wire.MayHaveSent(err, errors.Is(err, ErrNotSent))
+	switch {
+	case err == nil:
+		err = a.receive(resp)
+	case a.sent:
+		a.limits.Abandoned = hasEnded(k.ctx)
+	default:
+		a.limits = ratelimit.Outcome{}
+	}
+	if a.err = nil; err != nil {
+		a.fail(ctx, err)
+	}
+}
+
+// request returns the request of a, made from that of the loop: with the attempt's context, the
+// header, the key, and a body that records whether it was read.
+func (a *attempt) request(ctx context.Context, outer *http.Request) *http.Request {
+	k := a.call
+	req := outer.WithContext(ctx)
+	req.Host = k.url.Host
+	a.wire.SetBody(req, k.body)
+	req.Header = make(http.Header, len(a.values)+len(k.config.header))
+	// A transport may change or keep each of the values, so they are of this request alone.
+	set := func(n int, name, value string) {
+		a.values[n] = value
+		req.Header[name] = a.values[n : n+1 : n+1]
+	}
+	set(0, "Accept", "application/json")
+	set(1, "User-Agent", k.client.userAgent)
+	set(2, "Authorization", a.key.Header())
+	if k.body != nil {
+		set(3, "Content-Type", "application/json")
+	}
+	for name, values := range k.config.header {
+		req.Header[name] = slices.Clone(values)
+	}
+	return req
+}
+
+// receive reads the response. The header of the outcome is a copy without the key, since the
+// transport may share its own with other requests. It is made before the body is read, whose reader
+// may panic, so that no trace ever sees the key.
+func (a *attempt) receive(resp *http.Response) error {
+	k, shared := a.call, a.call.client.shared
+	defer func() { _ = resp.Body.Close() }() // after a complete read, Close cannot report a lost byte
+	a.limits = ratelimit.OutcomeOf(resp, a.ready, time.Now())
+	shared.usual.add(a.limits.Received.Sub(a.ready))
+	a.received = resp.Header
+	if a.release(); a.limits.StatusCode == http.StatusTooManyRequests && a.lockout.Until.IsZero() {
+		a.lockout, a.unlimited = lockoutOf(&a.limits), true
+	}
+	a.header = safetext.Header(resp.Header, a.key.Secret())
+	if k.client.config.limiter == nil && !a.limits.Window.IsZero() {
+		window := a.limits.Window // a copy: taking the field's address would keep the attempt
+		k.client.seen.Store(&window)
+	}
+	a.body = shared.buffers.Get() // late, so that calls that wait for a response hold no buffer
+	var err error
+	a.tooLarge, err = a.body.Fill(resp.Body, resp.ContentLength, k.client.config.maxResponseBytes)
+	if a.tooLarge {
+		// net/http uses a connection again only if the body was read to its end. A new connection
+		// costs less than reading 64 KiB more.
+		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
+	}
+	return err
+}
+
+// fail records the error of the transport, or of reading the body, without the key.
+func (a *attempt) fail(ctx context.Context, err error) {
+	k := a.call
+	a.failure = retry.Connection
+	ended := a.callerEnded()
+	switch {
+	case ended != nil:
+		a.err, a.ended = ended, true
+	case a.wire.Repeated():
+		a.err, a.stale = wire.ErrNotRepeated, true
+	// If the server does not speak HTTP, another attempt does not help, however late the response
+	// was. Another timeout, such as a dialer's, is not that of the attempt.
+	case hasEnded(ctx) && !wire.NotHTTP(err):
+		a.err = k.timedOut()
+	default:
+		if a.limits.StatusCode == 0 { // else the error has cut off the body
+			a.failure = wire.KindOf(err, a.sent)
+		}
+		if !a.sent && errors.Is(err, ErrNotSent) { // see WithTransport
+			a.failure = retry.Permanent
+		}
+		a.err = foreign(safetext.Error(wire.Cause(err), a.key.Secret()))
+	}
+}
+
+// average is the time that responses took lately.
+type average struct{ nanoseconds atomic.Int64 }
+
+func (v *average) get() time.Duration { return time.Duration(v.nanoseconds.Load()) }
+
+// add adds a response: the weight of each of them halves with about five further ones.
+func (v *average) add(d time.Duration) {
+	old := v.nanoseconds.Load()
+	if old == 0 {
+		old = int64(d)
+	}
+	v.nanoseconds.Store(old + (int64(d)-old)/8)
+}
