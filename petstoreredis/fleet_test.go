@@ -20,6 +20,7 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/petstoreredis"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 var wholeTable = flag.Bool("table", false, "run all of OnRedisTable, which takes ten minutes of real time")
@@ -112,7 +113,7 @@ func (f *fleet) hire(n int) {
 		w := f.newWorker()
 		w.redis = f.dial(&w.toRedis)
 		var err error
-		w.limiter, err = petstoreredis.NewLimiter(w.redis, "the fleet's key",
+		w.limiter, err = petstoreredis.NewLimiter(w.redis,
 			petstoreredis.WithLogger(slog.New(slog.NewTextHandler(f.Output(), nil)).With("worker", w.id)))
 		require.NoError(f, err)
 		f.workers = append(f.workers, w)
@@ -180,7 +181,7 @@ func (f *fleet) run() {
 	if f.foreign > 0 {
 		w := f.newWorker()
 		w.pause = f.foreign
-		f.begin(w, petstore.NewLimiter(), 1)
+		f.begin(w, ratelimit.New(), 1)
 		defer w.group.Wait()
 		defer w.stop()
 	}

@@ -2,7 +2,6 @@ package petstoreredis
 
 import (
 	"log/slog"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -21,21 +20,17 @@ type config struct {
 	prefix  string
 }
 
-func defaults() config { return config{timeout: 2 * time.Second, prefix: "petstore:"} }
-
 // WithLogger makes the Limiter log when it goes on without Redis, at level Warn with the error, and
-// when Redis is back, at level Info: the first three times, then once in ten minutes at most. A line
-// has [Stats].Name in it, but never the limiter's name or a key. A nil logger, the default, logs
-// nothing.
+// when Redis is back, at level Info: the first three times, then once in ten minutes at most. A nil
+// logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
-// WithMeterProvider records [Stats] as metrics of OpenTelemetry with the attribute
-// petstore.redis.name: the gauges petstore.redis.away (1 without Redis), held_permits,
-// permits_in_use, waiting_calls and processes, and the counter petstore.redis.round_trips. By
+// WithMeterProvider records [Stats] as metrics of OpenTelemetry: the gauges petstore.redis.away (1
+// without Redis) and petstore.redis.processes, and the counter petstore.redis.round_trips. By
 // default, and if p is nil, nothing is recorded. The provider keeps the Limiter.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(c *config) { c.meters = p } }
 
-// WithShare sets the number of processes that share the key while Redis is away. The default, 0, is
+// WithShare sets the number of processes that share each key while Redis is away. The default, 0, is
 // the number that Redis knew last, or 64 if it has never replied.
 func WithShare(processes int) Option { return func(c *config) { c.share = processes } }
 
@@ -44,7 +39,7 @@ func WithShare(processes int) Option { return func(c *config) { c.share = proces
 // because it connects.
 func WithTimeout(d time.Duration) Option { return func(c *config) { c.timeout = d } }
 
-// WithKeyPrefix sets what the name of the key in Redis begins with, "petstore:" by default. It must
+// WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It must
 // be the same in all processes.
 func WithKeyPrefix(prefix string) Option { return func(c *config) { c.prefix = prefix } }
 
@@ -54,8 +49,6 @@ func (c *config) check() error {
 		return argumentError("WithShare", "is negative")
 	case c.timeout <= 0:
 		return argumentError("WithTimeout", "is not positive")
-	case strings.ContainsAny(c.prefix, "{}"):
-		return argumentError("WithKeyPrefix", "has braces")
 	}
 	return nil
 }

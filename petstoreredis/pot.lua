@@ -1,149 +1,129 @@
 -- One pot of permits for all processes that share an API key. KEYS[1] is a hash with the fields of
--- new(), ARGV[1] an order (script.go); times are milliseconds of this server's clock. A permit is
--- out until its process reports the outcome: remaining - out are left. Responses lower the pot.
--- Permits lapse with it, at the latest after a minute. A pot that no response has described yet
--- (reset is 0) has one permit, whose request finds out what the service allows.
-local arg, time, minute, patience, early = cjson.decode(ARGV[1]), redis.call('TIME'), 60000, 2000, 2000
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- pot, ARGV[1] the order of one process (script.go): what it reports, and how many permits it wants.
+-- All times are milliseconds by the clock of this server.
+local order, clock = cjson.decode(ARGV[1]), redis.call('TIME')
+local now, minute, none = clock[1] * 1000 + math.floor(clock[2] / 1000), 60000, 1e9
 
-local function new()
-  return {
-    window = now, -- when this pot began; identifies it
-    remaining = 1, -- the least Remaining in this pot
-    out = 0, -- permits whose outcome is not known
-    limit = 0, -- X-RateLimit-Limit
-    reset = 0, -- X-RateLimit-Reset, 0 before the first response
-    ends = now + minute, -- when the permits lapse
-    processes = 0, -- processes that asked for permits of the last windows
-    asked = 0, -- processes that asked for permits of this pot
-    claimed = 0, -- permits that processes got of their shares of this pot
-    failures = 0, -- 429s, or single requests without a response, in a row
-    at = now, -- when this script ran last
-  }
+local pot = {
+  at = now, -- when this script ran last
+  number = 0, -- of the last permit; it only grows
+  epoch = 0, -- number at the start of this window, which identifies it
+  known = 0, -- 1 if a response has described this window; until then one request goes ahead
+  limit = 0, reset = 0, -- X-RateLimit-Limit and -Reset
+  remaining = 0, -- the least X-RateLimit-Remaining that still holds
+  out = 0, -- permits of this window whose outcome has not been reported; remaining - out are left
+  mark = 0, newer = none, -- the least Remaining of the responses reported since permit `mark`
+  ends = 0, -- end of the window; 0 if that is not known
+  probe = 0, -- when another request may go ahead, although one has
+  closed = 0, -- end of the lockout after a 429; 0 after a success
+  opened = 0, -- when a process had the key reopened last
+  asked = 0, processes = 0, -- processes that asked in this window, and that share the key
+}
+
+-- 1. Read the pot. One that is missing, junk, of the future, or older than a process knows (after a
+-- failover) begins anew. The permits of the old one are out: for a second, nothing goes ahead.
+local found, kept, lost = redis.pcall('HGETALL', KEYS[1]), {}, false
+for i = 1, #found, 2 do kept[found[i]] = tonumber(found[i + 1]) or found[i + 1] end
+for name in pairs(pot) do
+  local value = tonumber(kept[name])
+  lost = lost or not value or value ~= math.floor(value) or value < 0 or value > 1e14
 end
-
--- A pot that is missing, junk, or older than a process knows (after a failover) begins anew.
-local function read()
-  local found, pot, missing = redis.pcall('HGETALL', KEYS[1]), new(), 11
-  for i = 1, #found, 2 do
-    local name, value = found[i], tonumber(found[i + 1])
-    if pot[name] and value and value >= 0 and value < 1e14 then
-      pot[name], missing = value, missing - 1
-    elseif name == 'scope' then
-      pot.scope = found[i + 1]
-    end
-  end
-  if missing == 0 and pot.at >= arg.at and pot.at <= now + 1000 and pot.ends < now + 400 * 24 * 60 * minute then
-    return pot, false
-  end
+local farthest = now + 400 * 24 * 60 * minute
+if lost or kept.number < order.number or kept.at > now + 1000 or math.max(kept.ends, kept.closed) > farthest then
   redis.call('DEL', KEYS[1])
-  pot = new()
-  if arg.at > 0 then pot.remaining, pot.ends = 0, now + 1000 end -- first, permits of the lost pot are used
-  return pot, true
-end
-local pot, fresh = read()
-
-local function begin(permits) -- a new pot
-  if pot.reset > 0 then
-    pot.processes = math.max(pot.asked, math.floor(pot.processes * 3 / 4))
-    pot.asked, pot.claimed = 0, 0
-  end
-  pot.window = math.max(now, pot.window + 1)
-  pot.remaining, pot.out, pot.reset, pot.ends, pot.scope = permits, 0, 0, now + minute, nil
+  pot.number = math.max(now, order.number + minute) -- more than any process knows
+  pot.epoch, pot.mark, pot.probe = pot.number, pot.number, order.number > 0 and now + 1000 or 0
+else
+  pot = kept
 end
 
--- What is left at the end of a window is valid in the next one, too. If it is little, one request
--- goes ahead. It also does if the one before has had no response for too long.
-local function lapse()
+-- 2. A new window: all permits of the old one are forgotten, also those of processes that died.
+local function begin(remaining, known, ends)
+  pot.processes = math.max(pot.asked, math.floor((pot.processes + pot.asked) / 2))
+  pot.asked, pot.out, pot.number = 0, 0, pot.number + 1
+  pot.epoch, pot.mark, pot.newer = pot.number, pot.number, none
+  pot.remaining, pot.known, pot.ends, pot.probe = remaining, known, ends, 0
+end
+-- If the window is over by the clock, what it has left is valid in the next one, too. If that is
+-- little, one request goes ahead.
+if pot.ends > 0 and now >= pot.ends then
   local left = pot.remaining - pot.out
-  local much = pot.reset > 0 and left > 0 and left * 4 >= pot.limit
-  if pot.reset == 0 and pot.out > 0 then pot.failures = pot.failures + 1 end
-  begin(much and left or 1)
+  if left > 0 and left * 4 >= pot.limit then begin(left, 1, now + minute) else begin(0, 0, 0) end
 end
 
--- close takes all permits away after a 429.
-local function close()
-  pot.failures = pot.failures + 1
-  local backoff = pot.failures > 1 and math.min(500 * 2 ^ (pot.failures - 1), minute) or 0
-  if arg.retry_in <= 0 then backoff = minute * 2 ^ math.min(pot.failures - 1, 4) end
-  begin(0)
-  pot.ends, pot.scope = now + math.max(arg.retry_in, backoff), arg.scope
-end
-
--- describe learns from the headers of a response. mine: its permit is of this pot. While something
--- is left, a pot ends after a minute, so that what dead processes hold of the day comes back.
-local function describe(mine)
-  local ends = now + (arg.ends_in > 0 and arg.ends_in or minute)
-  local lower = pot.reset == 0 or arg.reset > pot.reset + 30 or arg.remaining < pot.remaining
-  if mine and lower or fresh and arg.remaining == 0 and arg.ends_in > 0 then
-    local capped = arg.remaining > 0 and math.min(ends, now + minute) or ends
-    local longer = arg.remaining == 0 and ends > pot.ends + 2000
-    if arg.reset ~= pot.reset or capped < pot.ends or longer then pot.ends = capped end
-    pot.remaining, pot.limit, pot.reset, pot.failures, pot.scope = arg.remaining, arg.limit, arg.reset, 0, arg.scope
-  elseif mine and arg.reset == pot.reset then
-    pot.ends, pot.failures = math.min(pot.ends, ends), 0
-  elseif pot.reset > 0 and arg.reset > pot.reset - 30 then
-    if arg.remaining == 0 and pot.remaining > 0 then pot.ends = math.max(pot.ends, ends) end
-    pot.remaining = math.min(pot.remaining, arg.remaining)
+-- 3. Take back the permits whose outcome is reported: done are in a response or were not sent; spent
+-- may have been counted, so that only requests after them show what is left.
+if order.counted == pot.epoch then
+  pot.out = math.max(0, pot.out - order.done - order.spent)
+  if order.spent > 0 then
+    pot.remaining, pot.mark, pot.newer = math.max(0, pot.remaining - order.spent), pot.number, none
+  end
+  if order.done + order.spent > 0 and not order.silent then pot.probe = 0 end
+  if order.bare and pot.limit == 0 then -- a service without the headers gets two requests at a time
+    pot.remaining, pot.known, pot.ends, pot.closed = 2, 1, now + minute, 0
   end
 end
 
--- record takes outcomes: of requests with (done) and without (bare) headers in the response, lost,
--- lost because the caller gave up (gone), and not sent (back).
-local function record()
-  local mine, spent = arg.of == pot.window, arg.bare + arg.lost + arg.gone
-  if mine then
-    pot.out = math.max(0, pot.out - arg.done - spent - arg.back)
-    if pot.reset > 0 or pot.remaining > 2 then
-      pot.remaining = math.max(0, pot.remaining - spent)
-    elseif arg.bare > 0 then -- a service without the headers gets two requests at a time
-      pot.remaining, pot.ends = pot.failures > 0 and 1 or 2, now + minute
-    elseif arg.lost > 0 and arg.limit == 0 then
-      pot.remaining, pot.ends = 0, now + math.min(100 * 2 ^ pot.failures, 15000)
-      pot.failures = pot.failures + 1
-    end
+-- 4. Learn from the headers of responses: Remaining, and the number of the latest permit among them.
+-- A response includes all that were reported before its permit was given (newer); of the others, the
+-- least Remaining holds. While nothing is known, a process may know that the window is used up.
+local mine, newer, ahead = order.latest > pot.epoch, order.latest > pot.mark, order.reset - pot.reset
+local used_up = pot.reset == 0 and order.remaining == 0 and order.ends_in > 0
+local first = pot.known == 0 and (mine or used_up)
+if order.limit > 0 and (first or pot.known == 1 and order.latest > 0) then
+  if first or ahead > 30 or ahead < -30 and newer then -- the next window, or another limit
+    pot.newer, newer, pot.known, pot.ends = none, true, 1, 0
   end
-  if not arg.rejected and arg.limit > 0 then
-    describe(mine)
-  elseif arg.rejected and (mine or now - arg.sent_ago >= pot.window) then
-    close()
-  elseif arg.rejected and pot.remaining == 0 then
-    pot.ends = math.max(pot.ends, now + arg.retry_in)
+  if newer or ahead >= -30 then
+    pot.newer = math.min(pot.newer, order.remaining)
+    pot.remaining = newer and pot.newer or math.min(pot.remaining, order.remaining)
+    if newer then pot.mark, pot.newer = pot.number, none end
+    -- While something is left, a window lasts a minute at most: then permits of the dead come back.
+    local ends = now + math.max(1, pot.remaining > 0 and math.min(order.ends_in, minute) or order.ends_in)
+    if order.reset ~= pot.reset or pot.ends == 0 or ends < pot.ends or pot.remaining == 0 then pot.ends = ends end
+    pot.limit, pot.reset, pot.scope = order.limit, order.reset, order.scope
   end
+  if mine and not order.rejected then pot.closed = 0 end
 end
 
--- draw returns how many permits the process gets. In the first seconds of a window all processes
--- find their share of it, and only what is beyond these shares is for anybody; hold is the time until
--- then.
-local function draw()
-  local taken, hold = arg.taken, 0
-  if arg.window ~= pot.window then pot.asked, taken = pot.asked + 1, 0 end
-  local n = math.max(pot.processes, pot.asked)
-  local left = pot.remaining - pot.out
-  local share = pot.reset > 0 and math.max(0, math.floor(pot.limit / n) - taken) or 0
-  local free, early = left - share, pot.window + early - now
-  if pot.reset > 0 and early > 0 then free = left - math.floor(pot.limit / n) * n + pot.claimed end
-  local part = math.max(1, math.floor(free / n))
-  local extra = math.min(arg.extra, math.floor(left / n / 4)) -- few, which are lost if the process dies
-  local beyond = math.max(0, math.min(free, math.max(math.min(arg.want - share, part), extra)))
-  local granted = math.max(0, math.min(arg.want + extra, share + beyond, left))
-  if granted < arg.want and left > 0 and early > 0 and pot.reset > 0 then hold = early end
-  local probe = granted > 0 and pot.reset == 0 and pot.remaining == 1
-  if probe then pot.ends = now + patience * 2 ^ math.min(pot.failures, 4) end
-  pot.claimed, pot.out = pot.claimed + math.min(share, granted), pot.out + granted
-  return granted, hold
+-- 5. After a 429 nothing is sent until the end of the lockout. Then one request goes ahead. A pot that
+-- has begun anew hears from processes that the key is closed.
+local tells = pot.reset == 0 and pot.number == pot.epoch and order.opened >= pot.opened
+if order.closed_in > 0 and (order.rejected or tells) then
+  pot.closed, pot.scope = math.max(pot.closed, now + order.closed_in), order.scope
+  begin(0, 0, 0)
+end
+if order.reopen and (pot.closed > now or pot.remaining <= pot.out) then
+  pot.closed, pot.opened = 0, math.max(now, pot.opened + 1)
+  begin(0, 0, 0)
 end
 
-if now >= pot.ends then lapse() end
-record()
-if arg.reopen and pot.remaining - pot.out < 1 then begin(1); pot.failures = 0 end
-local granted, hold = 0, 0
-if arg.want > 0 then granted, hold = draw() end
-pot.at, pot.scope = now, pot.scope or ''
+-- 6. Give permits for requests that wait: at most the part of one process at a time. Those in
+-- background leave a tenth of the limit to others.
+local wanted, granted, background = order.want + order.background, 0, 0
+if wanted > 0 and order.epoch ~= pot.epoch then pot.asked = pot.asked + 1 end
+local processes = math.max(1, pot.asked, pot.processes)
+local left = pot.remaining - pot.out
+if now >= pot.closed and pot.known == 1 then
+  local most = math.max(1, math.floor(left / processes))
+  granted = math.max(0, math.min(order.want, most, left))
+  background = math.max(0, math.min(order.background, most - granted, left - granted - math.floor(pot.limit / 10)))
+elseif now >= pot.closed and wanted > 0 and now >= pot.probe then
+  granted = math.min(1, order.want)
+  background = 1 - granted
+  pot.probe = now + (pot.closed > 0 and 10000 or 1000) -- if there is no response, another one follows
+end
+pot.number, pot.out = pot.number + granted + background, pot.out + granted + background
+
+-- 7. Write the pot, which expires when nobody uses it, and reply with what is known.
+pot.at, pot.scope = now, pot.scope or 'minute'
 local fields = {}
 for name, value in pairs(pot) do fields[#fields + 1], fields[#fields + 2] = name, value end
 redis.call('HSET', KEYS[1], unpack(fields))
-redis.call('PEXPIRE', KEYS[1], math.max(0, pot.ends - now) + 10 * minute)
-pot.processes = math.max(pot.processes, pot.asked)
-pot.granted, pot.hold, pot.ends_in = granted, hold, pot.ends - now
-return cjson.encode(pot)
+redis.call('PEXPIRE', KEYS[1], math.max(0, pot.ends - now, pot.closed - now) + 10 * minute)
+return cjson.encode({
+  granted = granted, background = background, number = pot.number, epoch = pot.epoch, opened = pot.opened,
+  known = pot.known == 1, limit = pot.limit, remaining = pot.remaining, reset = pot.reset, scope = pot.scope,
+  left = math.max(0, pot.remaining - pot.out), ends_in = math.max(0, pot.ends - now),
+  closed_in = math.max(0, pot.closed - now), processes = processes,
+})

@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/petstoreredis"
 )
 
 // The tests named OnRedis run on a real Redis, in real time. They look for redis-server on the
@@ -92,4 +94,12 @@ func (s *redisServer) client(t testing.TB) *redis.Client {
 func (s *redisServer) do(t testing.TB, words ...any) {
 	t.Helper()
 	require.NoError(t, s.client(t).Do(t.Context(), words...).Err(), "%v", words[0])
+}
+
+// limiter returns the limiter of a process.
+func (s *redisServer) limiter(t testing.TB, opts ...petstoreredis.Option) *petstoreredis.Limiter {
+	t.Helper()
+	l, err := petstoreredis.NewLimiter(s.client(t), opts...)
+	require.NoError(t, err)
+	return l
 }

@@ -77,7 +77,7 @@ func TestOnRedisCluster(t *testing.T) {
 // useUp uses up a window, is refused, and has the key reopened.
 func useUp(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
-	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key")
+	limiter, err := petstoreredis.NewLimiter(rdb)
 	require.NoError(t, err)
 	service := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 5}))
 	client := service.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(0))

@@ -45,7 +45,7 @@ func (r *virtualRedis) client(t *testing.T, k *link) *redis.Client {
 // process returns the limiter of a process.
 func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *petstoreredis.Limiter {
 	t.Helper()
-	l, err := petstoreredis.NewLimiter(r.client(t, &r.link), "the key", opts...)
+	l, err := petstoreredis.NewLimiter(r.client(t, &r.link), opts...)
 	require.NoError(t, err)
 	return l
 }

@@ -76,13 +76,18 @@ func (b *budget) admit(now time.Time, background bool) (slot, Wait, bool) {
 	} else if w, ok := b.fits(reserve); !ok {
 		return slot{}, w, false
 	}
+	return b.take(now, probe), Wait{}, true
+}
+
+// take reserves one request.
+func (b *budget) take(now time.Time, probe bool) slot {
 	b.inFlight++
 	b.admitted++
 	b.recent = append(b.recent, now)
 	return slot{
 		b.era, b.epoch, b.responses, b.lockout.count, now,
 		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || passed(now, b.end),
-	}, Wait{}, true
+	}
 }
 
 // observe records the time, and returns it. If the clock was set back, as between two synctest

@@ -29,6 +29,8 @@ type Limiter struct {
 	keys    map[string]*queue
 	sweepAt int // number of keys at which to look for idle ones
 	now     func() time.Time
+
+	exchange func(ctx context.Context, x *Exchange) error // with the pot of Shared; nil without one
 }
 
 // Option configures a [Limiter] in [New].
@@ -87,6 +89,9 @@ type permit struct {
 	observer Observer
 	slot     slot
 	released bool
+
+	number, epoch int64 // of the pot, if the permit is from one
+	ahead         bool  // others wait for its outcome
 }
 
 // wallClock returns the time by the wall clock alone: the monotonic clock stands still while a
@@ -111,6 +116,9 @@ func (l *Limiter) Reopen(key string) {
 	if q := l.keys[key]; q != nil {
 		now := l.now()
 		q.budget.reopen(now)
+		if q.pot != nil {
+			q.pot.report.reopen, q.pot.reportAt = true, now
+		}
 		q.dispatch(now)
 	}
 }
@@ -157,7 +165,10 @@ func (l *Limiter) queue(key string, now time.Time) *queue {
 	q := l.keys[key]
 	if q == nil {
 		l.dropIdle(now)
-		q = &queue{limiter: l, budget: l.budget}
+		q = &queue{limiter: l, key: key, budget: l.budget}
+		if l.exchange != nil {
+			q.pot = &pot{}
+		}
 		l.keys[key] = q
 	}
 	return q
@@ -171,7 +182,8 @@ func (l *Limiter) dropIdle(now time.Time) {
 		return
 	}
 	maps.DeleteFunc(l.keys, func(_ string, q *queue) bool {
-		return q.length() == 0 && q.budget.inFlight == 0 && passed(now, q.budget.ends())
+		idle := q.length() == 0 && q.budget.inFlight == 0 && (q.pot == nil || q.pot.idle())
+		return idle && passed(now, q.budget.ends())
 	})
 	l.sweepAt = 2 * len(l.keys)
 }
@@ -193,8 +205,17 @@ func (p *permit) release(o *Outcome) (Lockout, events) {
 	var e events
 	if !p.released {
 		p.released = true
-		e = q.budget.settle(p.slot, o, now)
+		e = p.settle(o, now)
 		q.dispatch(now)
 	}
 	return q.budget.closedNow(now), e
+}
+
+// settle reports the outcome to the budget and to the pot.
+func (p *permit) settle(o *Outcome, now time.Time) events {
+	e := p.queue.budget.settle(p.slot, o, now)
+	if pot := p.queue.pot; pot != nil {
+		pot.settle(p, o, &p.queue.budget, now)
+	}
+	return e
 }

@@ -34,7 +34,9 @@ type refusal struct {
 // queue has the budget of one key and the calls that wait for it. The lock of the limiter guards it.
 type queue struct {
 	limiter *Limiter
+	key     string
 	budget  budget
+	pot     *pot      // nil if the budget is not shared
 	why     Wait      // what the first waiter waits for; zero if there is none
 	checked time.Time // budget.Ends when the waiters were last checked
 
@@ -80,7 +82,11 @@ func (q *queue) dispatch(now time.Time) {
 	if q.passes(true) {
 		q.block(now, Wait{})
 	}
-	q.setAlarm(now, q.why.wake)
+	wake := q.why.wake
+	if q.pot != nil {
+		wake = q.draw(now)
+	}
+	q.setAlarm(now, wake)
 }
 
 // first returns the waiter that goes next, and whether it has to leave the reserve; nil if there is
@@ -107,7 +113,11 @@ func (q *queue) front(class int) *waiter {
 
 // admit asks the budget for one request. If the budget refuses, admit records what to wait for.
 func (q *queue) admit(now time.Time, asBackground bool) (*permit, bool) {
-	slot, why, ok := q.budget.admit(now, asBackground)
+	admit := q.budget.admit
+	if q.pooled() {
+		admit = q.take
+	}
+	slot, why, ok := admit(now, asBackground)
 	if !ok {
 		q.block(now, why)
 		return nil, false
@@ -115,7 +125,11 @@ func (q *queue) admit(now time.Time, asBackground bool) (*permit, bool) {
 	if !asBackground {
 		q.passed++
 	}
-	return &permit{queue: q, slot: slot}, true
+	p := &permit{queue: q, slot: slot}
+	if q.pot != nil {
+		q.pot.mark(p)
+	}
+	return p, true
 }
 
 // block records what the first waiter waits for. When that becomes a limit, or its end moves,
@@ -123,7 +137,7 @@ func (q *queue) admit(now time.Time, asBackground bool) (*permit, bool) {
 func (q *queue) block(now time.Time, why Wait) {
 	const slide = time.Second // the end of a sliding window moves with each response
 	q.why = why
-	begins, ends := false, q.budget.ends()
+	begins, ends := false, q.ends()
 	switch {
 	case why.Until.IsZero():
 		q.limited, q.since = q.clock(now), time.Time{}
@@ -194,10 +208,10 @@ func (q *queue) leave(w *waiter) {
 // refuse refuses a request that cannot be admitted before at, and records that the key is closed.
 func (q *queue) refuse(now, at time.Time) *refusal {
 	b := &q.budget
-	scope := b.scopeAt(now, at)
+	scope := q.scopeAt(now, at)
 	left := -1
 	if passed(now, b.lockout.until) {
-		left = b.left()
+		left = q.left()
 	}
 	r := &refusal{err: &Error{RetryAt: at, Window: b.known(), Scope: scope}}
 	if scope != "" {
@@ -208,8 +222,8 @@ func (q *queue) refuse(now, at time.Time) *refusal {
 
 // ended refuses a request whose context has ended.
 func (q *queue) ended(ctx context.Context, now time.Time, during string) *refusal {
-	at := q.budget.earliest(now, 0, false)
-	e := &Error{RetryAt: at, Window: q.budget.known(), Scope: q.budget.scopeAt(now, at), Err: causeOf(ctx, now)}
+	at := q.earliest(now, 0, false)
+	e := &Error{RetryAt: at, Window: q.budget.known(), Scope: q.scopeAt(now, at), Err: causeOf(ctx, now)}
 	if e.Scope == "" {
 		e.RetryAt = time.Time{} // a response decides
 		e.Err = fmt.Errorf("%s: %w", during, e.Err)

@@ -18,10 +18,11 @@ type waiter struct {
 	entered   time.Time
 	clock     time.Duration // queue.clock when the waiter entered, without its wait for notBefore
 
+	quiet   bool // it need not report its wait before the pot has replied
 	joined  bool // it can get a permit
 	permit  *permit
 	refused *refusal
-	ready   chan struct{} // closed when permit or refused is set
+	ready   chan struct{} // closed when permit or refused is set; gets a value when quiet ends
 }
 
 // newWaiter returns a waiter for r that has to report its wait, or a refusal if r cannot be admitted
@@ -31,30 +32,22 @@ func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) (*wait
 	q.order++
 	w := &waiter{
 		observer: r.Observer, asked: r.Asked, order: q.order, maxWait: max(0, r.MaxWait), notBefore: r.NotBefore,
-		wait:    Wait{Reason: q.why.Reason, Until: q.why.Until, Waiting: q.length() + 1},
-		entered: now, clock: q.clock(now), ready: make(chan struct{}),
+		entered: now, clock: q.clock(now), ready: make(chan struct{}, 1),
 	}
 	if w.asked.IsZero() {
 		w.asked = now
 	}
 	if r.Background {
 		w.class = background
-		if w.wait.Reason == ReasonMinute {
-			w.wait.Reason = ReasonBackground
-		}
 	}
-	if r.NotBefore.After(now) {
-		w.wait.Reason, w.wait.Until = ReasonBackoff, r.NotBefore
-		if l := q.budget.closedNow(now); !l.Until.IsZero() {
-			w.wait.Reason, w.wait.Until = Reason(l.Scope), later(l.Until, r.NotBefore)
-		}
-	}
+	w.quiet = q.mustAsk() && !r.NotBefore.After(now)
 	w.deadline, _ = ctx.Deadline()
 	if refused := q.late(now, w, q.ahead(w)); refused != nil {
 		return nil, refused
 	}
 	line := &q.lines[w.class]
 	line.insert(w)
+	q.describe(w, now)
 	// If w was put before others, it may have made the last of them late.
 	if last := (*line)[len(*line)-1]; q.refuseIfLate(now, last, q.ahead(last)) {
 		line.remove(last)
@@ -65,9 +58,9 @@ func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) (*wait
 // await has w report its wait. Then it waits until w has a permit or is refused, until the context
 // of w ends, or until w has waited for limits for as long as it may. The lock must not be held.
 func (q *queue) await(ctx context.Context, w *waiter) (*permit, *refusal) {
-	finished := false
+	finished, started := false, false
 	done := func() { // once for each WaitStart, also if that panics
-		if o := w.observer; o != nil {
+		if o := w.observer; o != nil && started {
 			w.observer = nil
 			o.WaitDone(w.wait)
 		}
@@ -78,25 +71,47 @@ func (q *queue) await(ctx context.Context, w *waiter) (*permit, *refusal) {
 			done()
 		}
 	}()
-	if w.observer != nil {
-		w.observer.WaitStart(w.wait)
-	}
-	for ctx.Err() == nil {
-		early := w.notBefore.Sub(q.limiter.now())
-		if early <= 0 {
-			break
+	for report := !w.quiet; ; {
+		if report {
+			started = true
+			q.report(ctx, w)
 		}
-		w.awaitEvent(ctx, early)
-	}
-	q.join(w)
-	for {
+		q.join(w)
 		left, over := q.check(ctx, w)
 		if over {
 			done()
 			finished = true
 			return w.permit, w.refused
 		}
-		w.awaitEvent(ctx, left)
+		report = w.awaitEvent(ctx, left)
+	}
+}
+
+// report has w report its wait, and waits until notBefore.
+func (q *queue) report(ctx context.Context, w *waiter) {
+	if w.observer != nil {
+		w.observer.WaitStart(w.wait)
+	}
+	for ctx.Err() == nil {
+		early := w.notBefore.Sub(q.limiter.now())
+		if early <= 0 {
+			return
+		}
+		w.awaitEvent(ctx, early)
+	}
+}
+
+// describe sets what w will report.
+func (q *queue) describe(w *waiter, now time.Time) {
+	w.wait.Reason, w.wait.Until, w.wait.Waiting = q.why.Reason, q.why.Until, q.length()
+	if w.class == background && w.wait.Reason == ReasonMinute {
+		w.wait.Reason = ReasonBackground
+	}
+	if w.notBefore.After(now) {
+		w.wait.Reason, w.wait.Until = ReasonBackoff, w.notBefore
+		if l := q.budget.closedNow(now); !l.Until.IsZero() {
+			w.wait.Reason, w.wait.Until = Reason(l.Scope), later(l.Until, w.notBefore)
+		}
 	}
 }
 
@@ -113,6 +128,9 @@ func (q *queue) join(w *waiter) {
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	now := q.limiter.now()
+	if w.joined || w.permit != nil || w.refused != nil {
+		return
+	}
 	if w.notBefore.After(w.entered) {
 		w.clock = q.clock(now) - now.Sub(w.entered)
 	}
@@ -121,6 +139,9 @@ func (q *queue) join(w *waiter) {
 		return
 	}
 	w.joined = true
+	if w.quiet {
+		q.pot.quiet = append(q.pot.quiet, w)
+	}
 	q.joined[w.class]++
 	q.dispatch(now)
 }
@@ -143,13 +164,14 @@ func (q *queue) check(ctx context.Context, w *waiter) (left time.Duration, over 
 		return w.maxWait - limited, false
 	default:
 		q.withdraw(w, now)
-		w.refused = q.refuse(now, q.budget.earliest(now, 0, w.class == background))
+		w.refused = q.refuse(now, q.earliest(now, 0, w.class == background))
 	}
 	return 0, true
 }
 
-// awaitEvent waits for the first event that may end the wait of w.
-func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) {
+// awaitEvent waits for the first event that may end the wait of w, and
+// reports whether w must report its wait.
+func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) (report bool) {
 	var timeout <-chan time.Time
 	if left > 0 { // else w is refused as soon as a limit is the reason
 		timer := time.NewTimer(min(left, longestSleep))
@@ -157,15 +179,16 @@ func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) {
 		timeout = timer.C
 	}
 	select {
-	case <-w.ready:
+	case _, report = <-w.ready:
 	case <-timeout:
 	case <-ctx.Done():
 	}
+	return report
 }
 
 // late returns a refusal if w cannot be admitted in time when that many others go before it.
 func (q *queue) late(now time.Time, w *waiter, before int) *refusal {
-	at := later(q.budget.earliest(now, before, w.class == background), w.notBefore)
+	at := later(q.earliest(now, before, w.class == background), w.notBefore)
 	switch left := w.maxWait - (q.clock(now) - w.clock); {
 	case !at.After(now): // as far as known, w need not wait for a limit
 	case at.Sub(now) > left, !w.deadline.IsZero() && at.After(w.deadline):
@@ -180,7 +203,7 @@ func (q *queue) withdraw(w *waiter, now time.Time) {
 	switch {
 	case w.permit != nil:
 		w.permit.released = true
-		q.budget.settle(w.permit.slot, &Outcome{}, now)
+		w.permit.settle(&Outcome{}, now)
 		w.permit = nil
 	case w.refused == nil:
 		q.leave(w)

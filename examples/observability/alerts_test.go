@@ -148,7 +148,7 @@ func lostRedis(t *testing.T, tel *telemetry) petstore.Limiter {
 		_ = rdb.Close()
 		time.Sleep(time.Minute) // until it no longer dials
 	})
-	l, err := petstoreredis.NewLimiter(rdb, "key", petstoreredis.WithMeterProvider(tel.meters))
+	l, err := petstoreredis.NewLimiter(rdb, petstoreredis.WithMeterProvider(tel.meters))
 	require.NoError(t, err)
 	return l
 }

@@ -59,7 +59,7 @@ func main() {
 func work(ctx context.Context, address string) error {
 	rdb := redis.NewClient(&redis.Options{Addr: address})
 	defer func() { _ = rdb.Close() }()
-	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key",
+	limiter, err := petstoreredis.NewLimiter(rdb,
 		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err != nil {
 		return err
