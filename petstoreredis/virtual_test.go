@@ -53,14 +53,14 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 // TestSimulatedFleets has the figures of docs/scaling.md about round trips.
 func TestSimulatedFleets(t *testing.T) {
 	for _, r := range []row{
-		{limit: 60, processes: 2, goroutines: 4, trips: 1, fairness: 0.7},
-		{limit: 300, processes: 8, goroutines: 4, trips: 0.5, fairness: 0.5},
-		{limit: 1000, processes: 1, goroutines: 32, trips: 0.1, fairness: 1},
-		{limit: 300, processes: 64, goroutines: 4, trips: 2, fairness: 0.5},
-		{limit: 1000, processes: 100, goroutines: 1, trips: 2, fairness: 0.3},
-		{limit: 1000, processes: 1000, goroutines: 1, trips: 6},
-		{limit: 300, processes: 8, goroutines: 4, trips: 1, window: fake.WindowAligned},
-		{limit: 300, processes: 8, goroutines: 4, trips: 1, window: fake.WindowSliding, limited: 5},
+		{limit: 60, processes: 2, goroutines: 4, trips: 2.2, fairness: 0.7},
+		{limit: 300, processes: 8, goroutines: 4, trips: 2.2, fairness: 0.5},
+		{limit: 1000, processes: 1, goroutines: 32, trips: 2.2, fairness: 1},
+		{limit: 300, processes: 64, goroutines: 4, trips: 2.2, fairness: 0.5},
+		{limit: 1000, processes: 100, goroutines: 1, trips: 2.2, fairness: 0.3},
+		{limit: 1000, processes: 1000, goroutines: 1, trips: 2.2},
+		{limit: 300, processes: 8, goroutines: 4, trips: 2.2, window: fake.WindowAligned},
+		{limit: 300, processes: 8, goroutines: 4, trips: 2.2, window: fake.WindowSliding, limited: 5},
 		{limit: 300, processes: 8, goroutines: 4, name: "Redis away with half of a window left", during: away(150)},
 		{limit: 300, processes: 8, goroutines: 4, name: "Redis away with a window used up", during: away(300)},
 	} {
