@@ -156,7 +156,7 @@ func TestDocumentation(t *testing.T) {
 				delete(untested, r.Method+" "+r.Path)
 			})
 		}
-		for line := range strings.Lines(block(t, "fake=")) {
+		for line := range strings.Lines(block(t, "fake/health")) {
 			if !strings.HasPrefix(line, "curl ") {
 				continue
 			}
@@ -170,4 +170,23 @@ func TestDocumentation(t *testing.T) {
 		}
 		assert.Empty(t, untested)
 	})
+}
+
+// TestGameDay runs the script of the documents without its pauses.
+func TestGameDay(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("there is no curl")
+	}
+	host := start(t, "-plan", "free").host
+	script := strings.ReplaceAll(block(t, "on() {"), "127.0.0.1:4010", host)
+	assert.LessOrEqual(t, strings.Count(script, "\n"), 15)
+	shell(t, "sleep() { :; }\n"+script)
+	_, faults, err := call(t, host, "GET", "/_fake/faults", "")
+	require.NoError(t, err)
+	for _, fault := range []string{"status=503", "delay=5s", "wire=refuse", "after-commit", "wire=truncate", "drip=40s", "wire=stall", "wire=login-page"} {
+		assert.Contains(t, faults, fault)
+	}
+	_, keys, err := call(t, host, "GET", "/_fake/keys/1", "")
+	require.NoError(t, err)
+	assert.Contains(t, keys, `"plan":"free","revoked":false,"minute":{"used":0`)
 }

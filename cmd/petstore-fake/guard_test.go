@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,6 +47,8 @@ func TestGuard(t *testing.T) {
 			{"GET", own, "", "cross-site", "navigate", "iframe", 403},
 			{"GET", own, "", "same-site", "navigate", "object", 403},
 
+			{"GET", own, "http://" + own + " https://evil.test", "", "", "", 403}, // two headers
+			{"GET", own, "", "same-origin cross-site", "", "", 403},
 			{"POST", own, "", "", "", "", 204},
 			{"POST", own, "http://" + own, "same-origin", "", "", 204},
 			{"POST", own, "", "cross-site", "", "", 403},
@@ -64,8 +67,8 @@ func TestGuard(t *testing.T) {
 					"Accept": "text/html", "Origin": c.origin,
 					"Sec-Fetch-Site": c.site, "Sec-Fetch-Mode": c.mode, "Sec-Fetch-Dest": c.dest,
 				} {
-					if v != "" {
-						r.Header.Set(name, v)
+					for one := range strings.FieldsSeq(v) {
+						r.Header.Add(name, one)
 					}
 				}
 				w := i.send(r)

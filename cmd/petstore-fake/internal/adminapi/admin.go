@@ -111,7 +111,7 @@ func (a *API) routes() []route {
 		{get, Health, "status 200 as soon as the program serves", ok(a.health)},
 		{get, "/_fake/openapi", "the service as an OpenAPI document (YAML)", a.openapi},
 		{post, "/_fake/reset", "puts everything back to the start of the program", ok(a.reset)},
-		{get, "/_fake/requests", "the journal" + filters + ", limit", ok(a.listRequests)},
+		{get, "/_fake/requests", "the journal" + filters + ", limit", a.listRequests},
 		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", ok(a.getRequest)},
 		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", created(a.repeat)},
 		{del, "/_fake/requests", "clears the journal", ok(a.clearRequests)},

@@ -50,21 +50,22 @@ func IsLoopback(host string) bool {
 }
 
 // sameOrigin reports whether a request comes from a page of this program, from no page, or from a
-// link that a user followed, by its Origin and Sec-Fetch headers. An image or a frame of another
-// site's page is refused.
+// link that a user followed, by its Origin and Sec-Fetch headers, each given once. An image or a
+// frame of another site's page is refused.
 func sameOrigin(r *http.Request) bool {
-	if isSafe(r.Method) && followsLink(r.Header) {
+	for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest"} {
+		if len(r.Header.Values(name)) > 1 {
+			return false
+		}
+	}
+	// A link leads to a page of its own, not to a part of another one.
+	mode, dest := r.Header.Get("Sec-Fetch-Mode"), r.Header.Get("Sec-Fetch-Dest")
+	if isSafe(r.Method) && r.Header.Get("Origin") == "" && (mode == "" || mode == "navigate") && (dest == "" || dest == "document") {
 		return true
 	}
 	strict := r.Clone(r.Context())
 	strict.Method = http.MethodPost // the protection lets a GET of any page pass
 	return http.NewCrossOriginProtection().Check(strict) == nil
-}
-
-// followsLink reports whether a request is for a page of its own, not for a part of another page.
-func followsLink(h http.Header) bool {
-	mode, dest := h.Get("Sec-Fetch-Mode"), h.Get("Sec-Fetch-Dest")
-	return h.Get("Origin") == "" && (mode == "" || mode == "navigate") && (dest == "" || dest == "document")
 }
 
 func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }

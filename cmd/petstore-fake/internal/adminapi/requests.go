@@ -82,13 +82,35 @@ func (a *API) fitting(r *http.Request, others ...string) (query url.Values, list
 	return query, list, nil
 }
 
-func (a *API) listRequests(r *http.Request) (any, error) {
+func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
 	query, list, err := a.fitting(r, "limit")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	limit, err := spec.ReadNumber("limit", query.Get("limit"), 1, 10_000, 100)
-	return object{"total": len(list), "requests": listed(list[max(len(list)-limit, 0):], showRequest)}, err
+	if err != nil {
+		return err
+	}
+	begin := fmt.Sprintf(`{"total":%d,"requests":[`, len(list))
+	writeList(w, begin, list[max(len(list)-limit, 0):], func(e *journal.Entry) any { return showRequest(e) }, "]}")
+	return nil
+}
+
+// writeList writes requests one by one: all of them together may be many times as large as the
+// journal.
+func writeList(w http.ResponseWriter, begin string, list []*journal.Entry, show func(*journal.Entry) any, end string) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, begin)
+	for i, e := range list {
+		text, _ := json.Marshal(show(e)) // it can be encoded
+		if i > 0 {
+			text = append([]byte(",\n"), text...)
+		}
+		if _, err := w.Write(text); err != nil {
+			return // the client is gone
+		}
+	}
+	_, _ = io.WriteString(w, end+"\n")
 }
 
 // findRequest returns the request that the path of a request names.
@@ -136,24 +158,15 @@ func (a *API) violations(*http.Request) (any, error) {
 }
 
 // archive handles GET /_fake/har. The names of the objects are those of the HTTP Archive format
-// 1.2, which browsers and debugging proxies open. It goes out request by request: all of them
-// together may be many times as large as the journal.
+// 1.2, which browsers and debugging proxies open.
 func (a *API) archive(w http.ResponseWriter, r *http.Request) error {
 	_, list, err := a.fitting(r)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="petstore-fake.har"`)
-	fmt.Fprintf(w, `{"log":{"version":"1.2","creator":{"name":"petstore-fake","version":%q},"entries":[`, petstore.Version)
-	separator, encoder := "", json.NewEncoder(w)
-	for _, e := range list {
-		_, _ = io.WriteString(w, separator)
-		if separator = ","; encoder.Encode(archived("http://"+r.Host, e)) != nil {
-			return nil // the client is gone
-		}
-	}
-	_, _ = io.WriteString(w, "]}}\n")
+	begin := fmt.Sprintf(`{"log":{"version":"1.2","creator":{"name":"petstore-fake","version":%q},"entries":[`, petstore.Version)
+	writeList(w, begin, list, func(e *journal.Entry) any { return archived("http://"+r.Host, e) }, "]}}")
 	return nil
 }
 
