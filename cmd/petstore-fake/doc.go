@@ -34,7 +34,8 @@
 //	-strict                exits with status 1 if a client did what a well-behaved client does not do
 //	                       since the start or the last reset, and lists it
 //	-log FORMAT            writes a line for each request of the service to stderr: text or json. It
-//	                       shows no key of 6 characters or more.
+//	                       shows no query, no path without a valid key, and no key of 6 characters
+//	                       or more.
 //	-healthcheck           asks the program with the same -addr whether it serves, and exits with status
 //	                       0 or 1
 //	-version, -help        print and exit

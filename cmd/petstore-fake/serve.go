@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/fake"
 )
@@ -49,24 +49,24 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 
 // instance is the fake with its admin routes and its log: the program without a port.
 type instance struct {
-	srv     *fake.Server
-	service http.Handler // the fake with its log
-	admin   *adminapi.API
+	srv   *fake.Server
+	admin *adminapi.API
 }
-
-// document describes the service for tools. It is the only one: the tests of e2e/openapi read it,
-// too.
-//
-//go:embed openapi.yaml
-var document []byte
 
 // newInstance returns an instance with some settings.
 func newInstance(s settings, stderr io.Writer) *instance {
-	i := &instance{}
-	i.srv = fake.NewServer(s.fakeOptions()...)
-	i.service = withLog(i.srv, stderr, s.log)
-	i.admin = adminapi.New(i.srv, document, s.public, s.names)
-	i.srv.OnRequest(func(int) { i.admin.Page().Changed() })
+	srv := fake.NewServer(s.fakeOptions()...)
+	i := &instance{srv, adminapi.New(srv, s.public, s.names)}
+	logger := newLogger(stderr, s.log)
+	srv.OnRequest(func(seq int) {
+		i.admin.Page().Changed()
+		if logger == nil {
+			return
+		}
+		if r, ok := srv.Request(seq); ok && !journal.Pending(r) {
+			logRequest(logger, r)
+		}
+	})
 	return i
 }
 
@@ -91,7 +91,7 @@ func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i.admin.ServeHTTP(w, r)
 		return
 	}
-	i.service.ServeHTTP(w, r)
+	i.srv.ServeHTTP(w, r)
 }
 
 // isAdmin reports whether a path is below that of the admin routes.

@@ -29,18 +29,14 @@ type API struct {
 	guard guard
 	mux   *http.ServeMux
 	page  *requestpage.Page
-	doc   []byte
 
 	mu sync.Mutex // held for changes that depend on the state
 }
 
-// New returns the admin routes of a fake. document is the OpenAPI document of the service, in YAML.
-// public allows the routes to be called by any IP address, and by names. The caller closes the page
-// and the fake.
-func New(srv *fake.Server, document []byte, public bool, names []string) *API {
-	a := &API{
-		srv: srv, mux: http.NewServeMux(), page: requestpage.New(srv), doc: document, guard: guard{public, names},
-	}
+// New returns the admin routes of a fake. public allows the routes to be called by any IP address,
+// and by names. The caller closes the page and the fake.
+func New(srv *fake.Server, public bool, names []string) *API {
+	a := &API{srv: srv, mux: http.NewServeMux(), page: requestpage.New(srv), guard: guard{public, names}}
 	a.mux.Handle(Path, handler(a.noSuchRoute))
 	for _, r := range a.routes() {
 		pattern := r.Method + " " + r.Path
@@ -109,7 +105,6 @@ func (a *API) routes() []route {
 	return []route{
 		{get, Path, "the request page for a browser, these routes for others", a.front},
 		{get, Health, "status 200 as soon as the program serves", ok(a.health)},
-		{get, "/_fake/openapi", "the service as an OpenAPI document (YAML)", a.openapi},
 		{post, "/_fake/reset", "puts everything back to the start of the program", ok(a.reset)},
 		{get, "/_fake/requests", "the journal" + filters + ", limit", a.listRequests},
 		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", ok(a.getRequest)},
@@ -162,12 +157,6 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	if err := a.page.Events(w, r); err != nil {
 		return refuse(http.StatusServiceUnavailable, "%v", err)
 	}
-	return nil
-}
-
-func (a *API) openapi(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "application/yaml")
-	_, _ = w.Write(a.doc) // an error says that the client is gone
 	return nil
 }
 

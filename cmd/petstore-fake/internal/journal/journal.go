@@ -47,9 +47,12 @@ type Entry struct {
 	text []byte // what Find looks through besides the bodies, in lower case
 }
 
-// Pending reports whether there is no response and may still be one. A request that gets none has a
+// Pending reports whether a request has no response and may still get one. One that gets none has a
 // hint that says why.
-func (e *Entry) Pending() bool { return e.StatusCode == 0 && e.Hint == "" }
+func Pending(r fake.Request) bool { return r.StatusCode == 0 && r.Hint == "" }
+
+// Pending reports whether there is no response yet.
+func (e *Entry) Pending() bool { return Pending(e.Request) }
 
 // RetryAt is when a 429 lets the key come back, zero for another response.
 func (e *Entry) RetryAt() time.Time {
