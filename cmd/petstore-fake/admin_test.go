@@ -149,7 +149,7 @@ func TestAdminRoutes(t *testing.T) {
 			POST /_fake/clock {"advance":"1m"} => 200 "advanced":"1m0s"
 			GET /v1/pets => 200
 			PUT /_fake/clock {"time":"2291-12-31T23:59:59Z"} => 200
-			POST /_fake/clock {"advance":"1s"} => 400 advance: the year 2292
+			POST /_fake/clock {"advance":"1s"} => 400 advance: the clock cannot go there
 			POST /_fake/clock {"advance":"876001h"} => 400 advance
 			GET /v1/pets => 200`,
 		},
@@ -223,7 +223,7 @@ func TestAdminRoutes(t *testing.T) {
 			PUT /_fake/keys/1/ban {"duration":"soon"} => 400 duration
 			POST /_fake/pets {"name":"Rex"} => 400 categoryId
 			POST /_fake/pets {"name":"Rex","categoryId":1,"colour":"red"} => 400 colour
-			POST /_fake/pets [{"name":"a","categoryId":1},{"name":"b"}] => 400 pet 2 of the array
+			POST /_fake/pets [{"name":"a","categoryId":1},{"name":"b"}] => 400 pet 2 of 2
 			POST /_fake/pets => 400 missing`,
 		},
 	} {

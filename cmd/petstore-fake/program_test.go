@@ -117,7 +117,7 @@ func TestRun(t *testing.T) {
 			`-plan: there is no plan "no-such-plan"`:      {"-plan", "no-such-plan"},
 			"give it by -addr":                            {"-healthcheck", "-addr", "127.0.0.1:0"},
 			"add -public if that is meant":                {"-healthcheck", "-addr", "192.0.2.1:1"},
-			`PETSTORE_FAKE_LOG: there is no format "xml"`: nil,
+			`PETSTORE_FAKE_LOG: "xml" is not text or json`: nil,
 		} {
 			status, stdout, stderr := runOnce(t, map[string]string{"PETSTORE_FAKE_LOG": "xml"}, args...)
 			assert.Equal(t, exitUsage, status, "%q", args)

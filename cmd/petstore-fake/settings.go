@@ -155,17 +155,13 @@ type address struct {
 
 // parseAddress reads HOST:PORT. The port must be a number, since systems differ in the names of
 // ports.
-func parseAddress(text string) (address, error) {
+func parseAddress(text string) (a address, err error) {
 	host, port, err := net.SplitHostPort(text)
-	if err != nil {
-		return address{}, fmt.Errorf("%q is not HOST:PORT, such as %s", text, defaultAddr)
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		return address{}, fmt.Errorf("the port %q is not a number between 0 and 65535", port)
-	}
-	if _, err := netip.ParseAddr(host); host != "" && err != nil && !hostName.MatchString(host) {
-		return address{}, fmt.Errorf("the host %q is neither an IP address nor a host name", host)
+	n, err2 := strconv.ParseUint(port, 10, 16)
+	_, err3 := netip.ParseAddr(host)
+	if err != nil || err2 != nil || host != "" && err3 != nil && !hostName.MatchString(host) {
+		return a, fmt.Errorf("%q is not HOST:PORT, such as %s: a host name or an IP address, and a number"+
+			" up to 65535", spec.Clip(text), defaultAddr)
 	}
 	return address{host, uint16(n)}, nil
 }
@@ -200,26 +196,20 @@ func clockFrom(t time.Time) fake.Option {
 
 // parseMinute reads the length of a window.
 func parseMinute(v string) (time.Duration, error) {
-	d, err := spec.ParseDuration(v)
-	if err == nil && (d%time.Second != 0 || d == 0 || d > time.Hour) {
-		err = fmt.Errorf("%v is not a whole number of seconds from 1s to 1h", d)
-	}
-	return d, err
+	fits := func(d time.Duration) bool { return d%time.Second == 0 && d > 0 && d <= time.Hour }
+	return spec.Reader(time.ParseDuration, fits, "a whole number of seconds from 1s to 1h")(v)
 }
 
 func parseNumber(v string) (uint64, error) {
-	n, err := strconv.ParseUint(v, 10, 64)
-	if err != nil {
-		err = fmt.Errorf("%q is not a whole number from 0 to %d", spec.Clip(v), uint64(1<<64-1))
-	}
-	return n, err
+	parse := func(v string) (uint64, error) { return strconv.ParseUint(v, 10, 64) }
+	return spec.Reader(parse, nil, "a whole number from 0 to 18446744073709551615")(v)
 }
 
 func parseBan(v string) (fake.Option, error) {
 	after, duration, _ := strings.Cut(v, ",")
 	n, err := strconv.Atoi(strings.TrimSpace(after))
-	d, err2 := spec.ParseDuration(strings.TrimSpace(duration))
-	if err != nil || err2 != nil || n < 1 || d == 0 {
+	d, err2 := time.ParseDuration(strings.TrimSpace(duration))
+	if err != nil || err2 != nil || n < 1 || d <= 0 {
 		return nil, fmt.Errorf("%q is not AFTER,DURATION, such as 5,10m: a number of requests, at least 1,"+
 			" and a duration above 0", spec.Clip(v))
 	}
@@ -227,10 +217,8 @@ func parseBan(v string) (fake.Option, error) {
 }
 
 func parseLog(v string) (string, error) {
-	if v != logText && v != logJSON {
-		return "", fmt.Errorf("there is no format %q; it is text or json", spec.Clip(v))
-	}
-	return v, nil
+	format := func(v string) (string, error) { return v, nil }
+	return spec.Reader(format, func(v string) bool { return v == logText || v == logJSON }, "text or json")(v)
 }
 
 // readSeed reads the pets of a file. Its errors begin with the file.

@@ -115,7 +115,7 @@ func (a *API) routes() []route {
 		{get, "/_fake/page", "what changes on the request page, as HTML", a.page.Parts},
 		{get, "/_fake/violations", "what a well-behaved client does not do", ok(a.violations)},
 		{get, "/_fake/pets", "the catalogue", ok(a.listPets)},
-		{post, "/_fake/pets", `{"name":"Rex","categoryId":1} adds a pet, an array several`, created(a.addPet)},
+		{post, "/_fake/pets", `{"name":"Rex","categoryId":1} adds a pet, an array several`, created(a.addPets)},
 		{get, "/_fake/keys", "the keys, with plans and windows", ok(a.listKeys)},
 		{post, "/_fake/keys", `{"key":"team-key-000001","plan":"pro"} adds a key`, created(a.addKey)},
 		{get, "/_fake/keys/{id}", "a key", ok(a.onKey(func(string) {}))},

@@ -1,6 +1,7 @@
 package adminapi
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -87,7 +88,7 @@ func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := spec.ReadNumber("limit", query.Get("limit"), 1, 10_000, 100)
+	limit, err := spec.ReadNumber("limit", cmp.Or(query.Get("limit"), "100"), 1, 10_000)
 	if err != nil {
 		return err
 	}

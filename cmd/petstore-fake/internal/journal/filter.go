@@ -86,7 +86,7 @@ func (j *Journal) condition(name, value string) (condition, error) {
 	case "text":
 		return textCondition(value), nil
 	case "before", "since":
-		limit, err := spec.ReadNumber(name, value, 0, math.MaxInt32, 0)
+		limit, err := spec.ReadNumber(name, value, 0, math.MaxInt32)
 		return func(e *Entry) bool { return e.Seq != limit && (e.Seq < limit) == (name == "before") }, err
 	case "method":
 		return func(e *Entry) bool { return is(e.Method) }, nil

@@ -20,8 +20,12 @@ type faultField struct {
 
 // fieldsOf returns the fields of a fault. Match is not among them: no text can carry a function.
 func fieldsOf(f *fake.Fault) []faultField {
+	whole := Reader(strconv.Atoi, nil, "a whole number")
+	// NaN does not fit, nor does 0, which the fake takes for "always".
+	chance := Reader(func(text string) (float64, error) { return strconv.ParseFloat(text, 64) },
+		func(p float64) bool { return p > 0 && p <= 1 }, "a probability above 0 and up to 1")
 	return []faultField{
-		field("status", &f.Status, parseNumber, strconv.Itoa),
+		field("status", &f.Status, whole, strconv.Itoa),
 		textField("code", &f.Code),
 		textField("message", &f.Message),
 		textField("retry-after", &f.RetryAfter),
@@ -33,10 +37,10 @@ func fieldsOf(f *fake.Fault) []faultField {
 		field("after-commit", &f.AfterCommit, ParseBool, strconv.FormatBool),
 		textField("operation", &f.Operation),
 		textField("key", &f.APIKey),
-		field("skip", &f.Skip, parseNumber, strconv.Itoa),
+		field("skip", &f.Skip, whole, strconv.Itoa),
 		field("times", &f.Times, parseTimes, formatTimes),
 		field("for", &f.For, ParseDuration, FormatDuration),
-		field("chance", &f.Chance, parseProbability, func(p float64) string { return strconv.FormatFloat(p, 'g', -1, 64) }),
+		field("chance", &f.Chance, chance, func(p float64) string { return strconv.FormatFloat(p, 'g', -1, 64) }),
 	}
 }
 
@@ -145,20 +149,14 @@ func setField(f *fake.Fault, name, value string) error {
 
 // setHeader sets a header of the response from "Name: value", or takes it away for "Name".
 func setHeader(h *http.Header, line string) {
-	if name, value, ok := strings.Cut(line, ":"); ok {
-		addHeader(h, name, strings.TrimSpace(value))
-	} else {
-		addHeader(h, line)
-	}
-}
-
-// addHeader adds values to a header of the response. A header without values is taken away.
-func addHeader(h *http.Header, name string, values ...string) {
+	name, value, given := strings.Cut(line, ":")
+	name = http.CanonicalHeaderKey(strings.TrimSpace(name))
 	if *h == nil {
 		*h = make(http.Header)
 	}
-	name = http.CanonicalHeaderKey(strings.TrimSpace(name))
-	(*h)[name] = append((*h)[name], values...)
+	if (*h)[name] = (*h)[name]; given {
+		(*h)[name] = append((*h)[name], strings.TrimSpace(value))
+	}
 }
 
 // headerLines writes a header in lines that setHeader reads.

@@ -25,31 +25,48 @@ import (
 	"github.com/petstore/petstore-go/internal/service"
 )
 
+// Reader returns a function that reads a text, or says what it must be. It must fit, unless fits is
+// nil.
+func Reader[T any](read func(string) (T, error), fits func(T) bool, what string) func(string) (T, error) {
+	return func(text string) (T, error) {
+		value, err := read(text)
+		if err == nil && (fits == nil || fits(value)) {
+			return value, nil
+		}
+		return *new(T), fmt.Errorf("%q is not %s", Clip(text), what)
+	}
+}
+
 // ParseBool reads a truth value as [strconv.ParseBool] does.
 func ParseBool(text string) (bool, error) {
-	on, err := strconv.ParseBool(text)
-	if err != nil {
-		err = fmt.Errorf("%q is neither true nor false", Clip(text))
-	}
-	return on, err
+	return Reader(strconv.ParseBool, nil, "true or false")(text)
 }
 
-func parseNumber(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		err = fmt.Errorf("%q is not a whole number", Clip(text))
-	}
-	return n, err
+// ParseStep reads a duration that may be negative, and ParseDuration one that may not.
+func ParseStep(text string) (time.Duration, error) {
+	return Reader(time.ParseDuration, nil, "a duration, such as 50ms or -1h30m")(text)
 }
 
-func parseProbability(text string) (float64, error) {
-	p, err := strconv.ParseFloat(text, 64)
-	// Written so that NaN is refused. 0 is refused because the fake takes it for "always".
-	if err != nil || !(p > 0 && p <= 1) {
-		return 0, fmt.Errorf("%q is not a probability above 0 and up to 1", Clip(text))
-	}
-	return p, nil
+// ParseDuration reads a duration that is not negative.
+func ParseDuration(text string) (time.Duration, error) {
+	return Reader(time.ParseDuration, func(d time.Duration) bool { return d >= 0 }, "a duration of at least 0, such as 50ms or 1h30m")(text)
 }
+
+// ParseTime reads a time of RFC 3339, such as 2030-12-05T00:00:00Z, or without a zone, which is UTC.
+func ParseTime(text string) (time.Time, error) {
+	return Reader(func(text string) (t time.Time, err error) {
+		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+			if t, err = time.Parse(layout, text); err == nil {
+				break
+			}
+		}
+		return t, err
+	}, IsTime, "a time from 1970 to 2291, such as 2030-12-05T00:00:00Z")(text)
+}
+
+// IsTime reports whether the fake's clock can show a time: its limits are Unix timestamps from 1970
+// on, and times after 2291 are further from the machine's clock than a [time.Duration] reaches.
+func IsTime(t time.Time) bool { return t.UTC().Year() >= 1970 && t.UTC().Year() <= 2291 }
 
 const forever = "forever"
 
@@ -58,11 +75,7 @@ func parseTimes(text string) (int, error) {
 	if text == forever {
 		return fake.Forever, nil
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%q is neither a number of at least 1 nor %s", Clip(text), forever)
-	}
-	return n, nil
+	return Reader(strconv.Atoi, func(n int) bool { return n > 0 }, "a number of at least 1, or forever")(text)
 }
 
 func formatTimes(n int) string {
@@ -70,44 +83,6 @@ func formatTimes(n int) string {
 		return forever
 	}
 	return strconv.Itoa(n)
-}
-
-// ParseTime reads a time of RFC 3339, such as 2030-12-05T00:00:00Z, or without a zone, which is UTC.
-func ParseTime(text string) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, CheckTime(t)
-		}
-	}
-	return time.Time{}, fmt.Errorf("%q is not a time such as 2030-12-05T00:00:00Z", Clip(text))
-}
-
-// CheckTime returns an error for a time that the fake's clock cannot show: its limits are Unix
-// timestamps from 1970 on, and times after 2291 are further from the machine's clock than a
-// [time.Duration] reaches.
-func CheckTime(t time.Time) error {
-	if year := t.UTC().Year(); year < 1970 || year > 2291 {
-		return fmt.Errorf("the year %d is not between 1970 and 2291", year)
-	}
-	return nil
-}
-
-// ParseStep reads a duration that may be negative.
-func ParseStep(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		err = fmt.Errorf("%q is not a duration, such as 50ms or 1h30m", Clip(text))
-	}
-	return d, err
-}
-
-// ParseDuration reads a duration that is not negative.
-func ParseDuration(text string) (time.Duration, error) {
-	d, err := ParseStep(text)
-	if err == nil && d < 0 {
-		err = fmt.Errorf("%s is negative", text)
-	}
-	return d, err
 }
 
 // FormatDuration writes a duration as ParseDuration reads it: 10m, not 10m0s.
@@ -190,31 +165,24 @@ func ParseText[T any, P interface {
 	return value, err
 }
 
-// ParseNewPet reads a NewPet object as createPet does, but a field that it does not know is an
-// error.
-func ParseNewPet(text []byte) (petstore.NewPet, error) {
-	p, unknown, err := service.ReadNewPet("the text", text)
-	if err == nil && len(unknown) > 0 {
-		err = errors.New(service.NoSuchField(unknown[0]))
-	}
-	if err != nil {
-		return petstore.NewPet{}, err
-	}
-	return petstore.NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: petstore.PetStatus(p.Status)}, nil
-}
-
-// ParsePets reads a JSON array of NewPet objects.
+// ParsePets reads a NewPet object or a JSON array of them.
 func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
+	if text = bytes.TrimSpace(text); bytes.HasPrefix(text, []byte("{")) {
+		text = slices.Concat([]byte("["), text, []byte("]"))
+	}
 	var list []jsontext.Value
 	if err := ParseJSON(text, &list, "a JSON array of NewPet objects"); err != nil {
 		return nil, err
 	}
-	for _, raw := range list {
-		p, err := ParseNewPet(raw)
-		if err != nil {
-			return nil, fmt.Errorf("pet %d of the array: %w", len(pets)+1, err)
+	for i, raw := range list {
+		p, unknown, err := service.ReadNewPet("the text", raw)
+		if err == nil && len(unknown) > 0 {
+			err = errors.New(service.NoSuchField(unknown[0]))
 		}
-		pets = append(pets, p)
+		if err != nil {
+			return nil, fmt.Errorf("pet %d of %d: %w", i+1, len(list), err)
+		}
+		pets = append(pets, petstore.NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: petstore.PetStatus(p.Status)})
 	}
 	return pets, nil
 }
@@ -236,16 +204,14 @@ func ReadQuery(r *http.Request, allowed ...string) (url.Values, error) {
 	return query, nil
 }
 
-// ReadNumber reads a parameter that is a number between two bounds. It returns otherwise for "".
-func ReadNumber(name, value string, least, most, otherwise int) (int, error) {
-	if value == "" {
-		return otherwise, nil
+// ReadNumber reads a parameter that is a number between two bounds.
+func ReadNumber(name, value string, least, most int) (int, error) {
+	fits := func(n int) bool { return n >= least && n <= most }
+	n, err := Reader(strconv.Atoi, fits, fmt.Sprintf("a number between %d and %d", least, most))(value)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
 	}
-	n, err := strconv.Atoi(value)
-	if err != nil || n < least || n > most {
-		return 0, fmt.Errorf("%s is %q; it must be a number between %d and %d", name, Clip(value), least, most)
-	}
-	return n, nil
+	return n, err
 }
 
 // Plain removes the prefix of an error of package fake, such as "fake: Fault: ", which means
