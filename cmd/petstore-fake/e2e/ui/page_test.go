@@ -73,11 +73,11 @@ func TestFind(t *testing.T) {
 	})
 	t.Run("chips are pressed or not", func(t *testing.T) {
 		b.find("")
-		b.text("#shown", "The newest 200 of 254.")
+		b.text("#shown", "The newest 100 of 254.")
 		b.click("#shown button")
-		b.rows(54)
+		b.rows(100)
 		b.open(p, "")
-		for chip, rows := range map[string]int{"2xx 251": 200, "4xx 2": 2, "429 1": 1} {
+		for chip, rows := range map[string]int{"2xx 251": 100, "4xx 2": 2, "429 1": 1} {
 			b.text("#counts", chip)
 			chip := `[...document.querySelectorAll("#counts button")].find((e) => e.innerText === "` + chip + `")`
 			b.run(chip + ".click()")
@@ -118,7 +118,7 @@ func (p *program) list429() {
 func TestList_standsStill(t *testing.T) {
 	p, b := openPage(t, "-plan", "enterprise:0,0")
 	p.list(205)
-	b.rows(200)
+	b.rows(100)
 	stands := func(why, at string, n int) {
 		t.Helper()
 		b.until(`!byId("release")`)

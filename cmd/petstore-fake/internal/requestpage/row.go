@@ -17,7 +17,7 @@ import (
 
 // The bounds of what a page holds: rows, bytes of a text in one of them, and of a body.
 const (
-	maxRows  = 200
+	maxRows  = 100
 	maxText  = 512
 	maxStart = 60
 )

@@ -57,7 +57,7 @@ function take(parts, address) {
 		go(to("request", ""), true);
 	}
 	tick();
-	spacing = Math.max(250, 5 * (performance.now() - begun));
+	requestAnimationFrame(() => setTimeout(() => { spacing = Math.max(250, 10 * (performance.now() - begun)); }));
 }
 
 // span writes the time until a moment.
