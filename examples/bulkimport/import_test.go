@@ -141,7 +141,7 @@ func TestImport_journalFails(t *testing.T) {
 	for last := range 40 {
 		faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 			b := newBench(t, server, 10)
-			injectChaos(server, 0.05)
+			injectChaos(server, 0.02)
 			j := &job{out: io.Discard}
 			require.NoError(t, j.begin(t.Context(), b.path, b.connect))
 			writes := 0
@@ -185,7 +185,11 @@ func TestImport_outage(t *testing.T) {
 					assert.Equal(t, exitLeft, status)
 					require.Error(t, err)
 				}
-				assert.LessOrEqual(t, b.count(undecided), 2+1+1, "of the first run and of two more")
+				most := 2 + 1 + 1 // of the first run and of two more
+				if fault.Status == http.StatusUnauthorized || fault.Wire == fake.WireRefuse {
+					most = 0 // the service has carried out nothing
+				}
+				assert.LessOrEqual(t, b.count(undecided), most)
 				failing.Remove()
 				_, err := b.run(t.Context())
 				require.NoError(t, err)
@@ -200,6 +204,8 @@ func TestImport_outage(t *testing.T) {
 func TestImport_badRows(t *testing.T) {
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		b := newBench(t, server, 20)
+		text, err := os.ReadFile(b.path)
+		require.NoError(t, errors.Join(err, os.WriteFile(b.path, append(text, "\n,1,"...), 0o600))) // without a name
 		for row, fault := range map[int]fake.Fault{
 			1:  {Status: http.StatusBadRequest, Message: "no\nsuch category"},
 			4:  {Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 4","categoryId":4,"status":"available"}`)}, // as Pet 2
@@ -222,8 +228,8 @@ func TestImport_badRows(t *testing.T) {
 		assert.Contains(t, b.out.String(), `row 1: petstore: createPet: 400 invalid_request: "no\nsuch category"`)
 		assert.Contains(t, b.out.String(), "row 4: the service has confirmed another pet\n")
 		assert.Contains(t, b.out.String(), "row 4 is undecided: \"Pet 4\"\n")
-		assert.Contains(t, b.out.String(), "\n15 created, 1 rejected, 4 undecided, 0 left\n")
-		b.assertNothingLostOrRepeated(20)
+		assert.Contains(t, b.out.String(), "\n15 created, 2 rejected, 4 undecided, 0 left\n")
+		b.assertNothingLostOrRepeated(21)
 	})
 }
 
@@ -231,7 +237,7 @@ func TestImport_rateLimit(t *testing.T) {
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		b := newBench(t, server, 100)
 		server.Inject(fake.Fault{Skip: 9, Status: http.StatusTooManyRequests, RetryAfter: "20"})
-		for _, d := range []time.Duration{10 * time.Second, 30 * time.Second} { // after the 429, and in the first window
+		for _, d := range []time.Duration{2 * time.Second, 30 * time.Second} { // after the 429, and in the first window
 			time.AfterFunc(d, func() { assert.Zero(t, b.count(undecided), "a row that waits is not being sent") })
 		}
 		for range 12 {
@@ -290,11 +296,17 @@ func TestImport_refused(t *testing.T) {
 	b := newBench(t, server, 10)
 	running := &job{out: io.Discard}
 	require.NoError(t, running.begin(t.Context(), b.path, b.connect))
-	_, err := b.run(t.Context())
+	link := b.path + ".link"
+	require.NoError(t, os.Symlink(b.path, link))
+	_, err := importFile(t.Context(), link, b.connect, io.Discard)
 	assert.ErrorContains(t, err, "journal "+b.path+".journal: another import is running")
 	require.NoError(t, running.journal.file.Close())
 	_, err = b.run(t.Context())
 	require.NoError(t, err)
+	t.Setenv("PETSTORE_BASE_URL", "https://another.example.com/v1")
+	t.Setenv("PETSTORE_API_KEY", "key")
+	_, err = importFile(t.Context(), b.path, petstore.NewClientFromEnv, io.Discard)
+	assert.ErrorContains(t, err, "it is about another service")
 	require.NoError(t, os.WriteFile(b.path, []byte("\xef\xbb\xbf"+header+"\r\nRex,1,sold\r\n"), 0o600))
 	_, err = b.run(t.Context())
 	assert.ErrorContains(t, err, "the file has changed", "and can be read, with the mark of a spreadsheet")
