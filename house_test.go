@@ -75,7 +75,6 @@ func inNestedModule(path string) bool {
 var lists = map[string]string{
 	"pets.go":                        `"%s"`,
 	"doc.go":                         `\b%s\b`,
-	"fake/conformance/setup.go":      `petstore\.Op%s\b`,
 	"service_test.go":                `"%s":`,
 	"fake/operation.go":              `petstore\.Op%s,`,
 	"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`,

@@ -1,18 +1,24 @@
 package conformance
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/petstore/petstore-go/fake"
+)
 
 // accessClauses are about the key that a request needs (section 5).
 func accessClauses() []clause {
 	list := []clause{
 		{"5", "a valid key is accepted", keyAccepted},
-		{"5", "another scheme than Bearer is 401", refused(get("/pets").with(otherScheme))},
+		{"5", "another scheme than Bearer is 401", refused("/pets", otherScheme, "Token $key", "$key")},
+		{"5", "a part of a key, or more than a key, is 401", refused("/pets", "Bearer", "Bearer $half", "Bearer $keyx")},
 	}
-	for _, o := range operations() {
-		list = append(list,
-			clause{"5", o.name + " without a key is 401", refused(o.request.with(noKey))},
-			clause{"5", o.name + " with an invalid key is 401", refused(o.request.with(invalidKey))},
-		)
+	for _, o := range fake.Operations() {
+		for name, auth := range map[string]string{"without a key": noKey, "with an invalid key": invalidKey} {
+			list = append(list, clause{"5", o.Name + " " + name + " is 401", func(s *session) {
+				s.ask(s.call(o).with(auth)).want(http.StatusUnauthorized)
+			}})
+		}
 	}
 	return list
 }
@@ -24,6 +30,11 @@ func keyAccepted(s *session) {
 	}
 }
 
-func refused(r request) func(*session) {
-	return func(s *session) { s.ask(r).want(http.StatusUnauthorized) }
+// refused is the clause that each of these Authorization headers is refused.
+func refused(path string, auths ...string) func(*session) {
+	return func(s *session) {
+		for _, auth := range auths {
+			s.ask(get(path).with(auth)).want(http.StatusUnauthorized)
+		}
+	}
 }

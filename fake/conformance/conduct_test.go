@@ -20,7 +20,7 @@ func TestRunConduct(t *testing.T) {
 	test := func(name string, f func(*testing.T, *fake.Server, *session), opts ...fake.Option) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, s := open(t, breakage{}, opts...)
+				srv, s := open(t, shop{}, opts...)
 				s.target.Destructive = false
 				f(t, srv, s)
 			})
@@ -28,13 +28,17 @@ func TestRunConduct(t *testing.T) {
 	}
 	test("sends few requests and adds few pets", func(t *testing.T, srv *fake.Server, s *session) {
 		s.checkAll()
-		assert.Less(t, len(srv.Requests()), 45)
-		assert.Len(t, srv.Pets(), 5)
+		assert.Less(t, len(srv.Requests()), 100)
+		assert.Len(t, srv.Pets(), 25)
 		for _, pet := range srv.Pets() {
 			assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
 		}
 	})
 	// A 429 that a run provokes by accident could lead to a ban of the key.
+	test("adds the fewer pets the more there are", func(t *testing.T, srv *fake.Server, s *session) {
+		s.checkAll()
+		assert.Len(t, srv.Pets(), 27+8)
+	}, catalogue())
 	test("waits for a short quota", func(t *testing.T, srv *fake.Server, s *session) {
 		failed, _ := s.checkAll()
 		assert.Empty(t, failed)
@@ -73,7 +77,7 @@ func TestRunConduct(t *testing.T) {
 			failed, skipped := s.checkAll()
 			assert.Empty(t, failed)
 			for _, c := range clauses() {
-				if c.text != "a 429 carries Retry-After" { // which the 429 itself shows
+				if c.text != "a 429 carries Retry-After (Destructive)" { // which the 429 itself shows
 					assert.Contains(t, skipped, c.name())
 				}
 			}
@@ -111,7 +115,7 @@ func TestRunConduct(t *testing.T) {
 		s.target.APIKey = "a"
 		failed, _ := s.checkAll()
 		assert.Empty(t, failed)
-		assert.Len(t, srv.Pets(), 5)
+		assert.Len(t, srv.Pets(), 25)
 	}, fake.WithKey("a", fake.PlanPro))
 	// The key must not get into a test's log, whatever goes wrong.
 	for name, fault := range map[string]fake.Fault{

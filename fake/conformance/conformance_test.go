@@ -78,15 +78,15 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// open opens a destructive session with a fake behind a breakage. It takes minutes, which pass at
+// open opens a destructive session with a service. It takes minutes, which pass at
 // once in a bubble.
-func open(t *testing.T, b breakage, opts ...fake.Option) (*fake.Server, *session) {
+func open(t *testing.T, b shop, opts ...fake.Option) (*fake.Server, *session) {
 	t.Helper()
 	srv := fake.NewServer(opts...)
 	t.Cleanup(srv.Close)
 	s, err := newSession(t.Context(), Target{
 		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(), Destructive: true,
-		HTTPClient: &http.Client{Transport: breaker{srv.HTTPClient().Transport, b}},
+		HTTPClient: &http.Client{Transport: transport{srv.HTTPClient().Transport, b}},
 	})
 	require.NoError(t, err)
 	return srv, s
@@ -108,8 +108,8 @@ func (s *session) checkAll() (failed, skipped map[string]error) {
 func TestClausesOnTheFake(t *testing.T) {
 	t.Run("each can be checked", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			_, full := open(t, breakage{}, catalogue(), fake.WithPlan(fake.PlanFree))
-			_, empty := open(t, breakage{})
+			_, full := open(t, shop{}, catalogue(), fake.WithPlan(fake.PlanFree))
+			_, empty := open(t, shop{})
 			failed, skipped := full.checkAll()
 			failedToo, skippedToo := empty.checkAll()
 			assert.Empty(t, failed)
@@ -125,10 +125,10 @@ func TestClausesOnTheFake(t *testing.T) {
 		for name, variant := range fake.Variants() {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					_, s := open(t, breakage{}, catalogue(), fake.WithPlan(fake.PlanFree), variant)
+					_, s := open(t, shop{}, catalogue(), fake.WithPlan(fake.PlanFree), variant)
 					failed, _ := s.checkAll()
 					if strings.Contains(name, "retry-after=absent") {
-						delete(failed, "8.3 a 429 carries Retry-After")
+						delete(failed, "8.3 a 429 carries Retry-After (Destructive)")
 					}
 					assert.Empty(t, failed)
 				})

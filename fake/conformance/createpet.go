@@ -6,21 +6,26 @@ import "net/http"
 func createClauses() []clause {
 	list := []clause{
 		{"2", "NewPet/name is required", refuses(`{"categoryId":$category}`)},
-		{"2", "NewPet/name is a string", refuses(`{"name":7,"categoryId":$category}`)},
+		{"2", "NewPet/name is a string", refusesField("name", `"categoryId":$category`,
+			`7`, `null`, `true`, `["Rex"]`, `{"first":"Rex"}`)},
+		{"2", "NewPet/name keeps all characters", keeps("name", `$unicode`)},
 		{"2", "NewPet/categoryId is required", refuses(`{"name":$name}`)},
-		{"2", "NewPet/categoryId is an integer", refuses(
-			`{"name":$name,"categoryId":"$category"}`, `{"name":$name,"categoryId":1.5}`)},
-		{"2", "NewPet/categoryId is an int64", refuses(`{"name":$name,"categoryId":9223372036854775808}`)},
-		{"2", "NewPet/categoryId keeps all 64 bits", largeCategory},
+		{"2", "NewPet/categoryId is an integer", refusesField("categoryId", `"name":$name`,
+			`"$category"`, `1.5`, `null`, `true`, `[1]`, `{}`)},
+		{"2", "NewPet/categoryId is an int64", refusesField("categoryId", `"name":$name`,
+			`9223372036854775808`, `-9223372036854775809`)},
+		{"2", "NewPet/categoryId keeps all 64 bits", keeps("categoryId",
+			`9223372036854775807`, `-9223372036854775808`, `0`)},
 		{"2", "NewPet/status is optional", func(s *session) { s.add("").accepted() }},
-		{"2", "NewPet/status is a PetStatus", refuses(
-			`{"name":$name,"categoryId":$category,"status":"lost"}`,
-			`{"name":$name,"categoryId":$category,"status":7}`)},
+		{"2", "NewPet/status is a PetStatus", refusesField("status", `"name":$name,"categoryId":$category`,
+			`"lost"`, `""`, `"Sold"`, `7`, `null`, `true`, `["sold"]`)},
 		{"4.2", "success is 201", func(s *session) { s.add(statuses[0]).want(http.StatusCreated) }},
 		{"4.2", "the body is the pet that was sent, with an id", createBody},
 		{"4.2", "the request body is required", refuses("")},
-		{"4.2", "a body that is not JSON is 400", refuses(`{"name":$name,"categoryId":$category`)},
-		{"4.2", "a body that is no object is 400", refuses(`[]`)},
+		{"4.2", "a body that is not JSON is 400", refuses(
+			`{"name":$name,"categoryId":$category`, `name=Rex&categoryId=$category`)},
+		{"4.2", "a body that is no object is 400", refuses(
+			`[]`, `null`, `"Rex"`, `7`, `[{"name":$name,"categoryId":$category}]`)},
 		{"4.2", "a body without the required fields is 400", refuses(`{}`)},
 	}
 	for _, status := range statuses {
@@ -29,7 +34,7 @@ func createClauses() []clause {
 	return list
 }
 
-// refuses is the clause that createPet returns 400 to bodies with invalid values.
+// refuses is the clause that createPet returns 400 to these bodies.
 func refuses(bodies ...string) func(*session) {
 	return func(s *session) {
 		for _, body := range bodies {
@@ -38,22 +43,42 @@ func refuses(bodies ...string) func(*session) {
 	}
 }
 
-// largeCategory sends a category that a float64 cannot hold. A service that knows its categories
-// may refuse it, since the document does not say which there are.
-func largeCategory(s *session) {
-	const large = "9223372036854775807"
-	x := s.ask(create(`{"name":$name,"categoryId":` + large + `}`))
-	if x.status == http.StatusBadRequest {
-		skipf("there is no such category")
+// refusesField is the clause that createPet returns 400 to these values of a field; the other
+// fields are valid.
+func refusesField(field, others string, values ...string) func(*session) {
+	var bodies []string
+	for _, value := range values {
+		bodies = append(bodies, `{`+others+`,"`+field+`":`+value+`}`)
 	}
-	x.wantField(orSkip(x.pets)[0], "categoryId", []byte(large))
+	return refuses(bodies...)
+}
+
+// keeps is the clause that a pet has the value of a field that it was added with. A service may
+// refuse each, since the document shows neither the categories that there are nor limits of names.
+func keeps(field string, values ...string) func(*session) {
+	return func(s *session) {
+		kept := false
+		for _, value := range values {
+			sent := map[string]string{"name": "$name", "categoryId": "$category", field: value}
+			x := s.ask(create(`{"name":` + sent["name"] + `,"categoryId":` + sent["categoryId"] + `}`))
+			if x.status == http.StatusBadRequest {
+				continue
+			}
+			kept = true
+			body, _ := read[object]([]byte(x.body)) // which this package wrote
+			x.wantField(orSkip(x.pet), field, body[field])
+		}
+		if !kept {
+			skipf("the service refuses these values")
+		}
+	}
 }
 
 // createBody compares what came back to what was sent, for each pet.
 func createBody(s *session) {
 	for _, status := range added {
 		x := s.add(status)
-		pet := x.pets()[0]
+		pet := x.pet()
 		sent, _ := read[object]([]byte(x.body)) // which this package wrote
 		if pet.id() == "" {
 			x.failf("the pet has no id")

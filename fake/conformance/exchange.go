@@ -14,8 +14,9 @@ import (
 type request struct {
 	method string
 	path   string // below the base address, with the query
-	auth   string // Authorization header, in which $key stands for the key
+	auth   string // Authorization header, in which $key stands for the key, and $half for its half
 	body   string // JSON, in which $name and $category stand for what is valid
+	number int    // tells apart requests that are equal on purpose
 }
 
 const mediaJSON = "application/json"
@@ -25,15 +26,21 @@ const (
 	validKey    = "Bearer $key"
 	noKey       = ""
 	invalidKey  = "Bearer petstore-go-conformance-no-such-key" // shows an operator where it comes from
-	otherScheme = "Basic bm9ib2R5Om5vdGhpbmc="                 // never the key: it belongs to Bearer
+	otherScheme = "Basic bm9ib2R5Om5vdGhpbmc="
 )
 
-func get(path string) request    { return request{http.MethodGet, path, validKey, ""} }
-func create(body string) request { return request{http.MethodPost, "/pets", validKey, body} }
+func get(path string) request    { return request{http.MethodGet, path, validKey, "", 0} }
+func create(body string) request { return request{http.MethodPost, "/pets", validKey, body, 0} }
 
 // with returns the request with another Authorization header.
 func (r request) with(auth string) request {
 	r.auth = auth
+	return r
+}
+
+// again returns a request that is sent although an equal one was.
+func (r request) again(number int) request {
+	r.number = number
 	return r
 }
 

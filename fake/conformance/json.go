@@ -87,6 +87,25 @@ func (x *exchange) pets() []object {
 	return list
 }
 
+// pet reads the body of a success as one Pet.
+func (x *exchange) pet() object {
+	list := x.pets()
+	if len(list) != 1 {
+		x.failf("the body is no Pet")
+	}
+	return list[0]
+}
+
+// wantPet fails unless a pet has the fields that createPet returned. It may have a status that it
+// was not given: section 3 does not show the default.
+func (x *exchange) wantPet(pet, created object) {
+	for _, field := range []string{"id", "name", "categoryId", "status"} {
+		if field != "status" || created[field] != nil {
+			x.wantField(pet, field, created[field])
+		}
+	}
+}
+
 // wantField fails unless a field of a pet has a value, nil for none.
 func (x *exchange) wantField(pet object, field string, value []byte) {
 	if !same(pet[field], value) {

@@ -3,14 +3,18 @@ package conformance
 import (
 	"errors"
 	"net/http"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/service"
 )
 
 // limitClauses are those about a 429, which takes the key's quota.
 func limitClauses() []clause {
 	return []clause{
-		{"8.3", "a request over the limit is 429", func(s *session) { s.overrun() }},
-		{"8.3", "a 429 carries Retry-After", retryAfter},
-		{"8.2", "the limit resets at X-RateLimit-Reset", limitResets},
+		{"8.3", "a request over the limit is 429 (Destructive)", func(s *session) { s.overrun() }},
+		{"8.3", "a 429 carries Retry-After (Destructive)", retryAfter},
+		{"8.3", "a request is admitted after Retry-After (Destructive)", retrySucceeds},
+		{"8.2", "the limit resets at X-RateLimit-Reset (Destructive)", limitResets},
 	}
 }
 
@@ -28,10 +32,16 @@ func (s *session) provoke() *exchange {
 	if !q.known || 2*q.limit > maxOverrun {
 		skipf("the limit is %q: that takes too many requests", x.header.Get(headerLimit))
 	}
+	admitted := make(map[time.Time]int) // by the end of the window
 	// Twice, because a window may end on the way.
 	for range 2*q.limit + 2 {
-		if x := s.send(r); x.status == http.StatusTooManyRequests {
+		x := s.send(r)
+		if x.status == http.StatusTooManyRequests {
 			return x
+		}
+		q := x.quota()
+		if admitted[q.reset]++; q.known && admitted[q.reset] > q.limit {
+			x.failf("the limit is %d, and this request was admitted after as many in one window", q.limit)
 		}
 	}
 	fail(errors.New("the quota is used up, and no request got a 429"))
@@ -45,7 +55,9 @@ func retryAfter(s *session) {
 	for _, x := range s.log {
 		if x.status == http.StatusTooManyRequests {
 			none = false
-			carries("Retry-After")(x)
+			if x.header.Get("Retry-After") == "" {
+				x.failf("Retry-After is missing")
+			}
 		}
 	}
 	if none {
@@ -53,10 +65,25 @@ func retryAfter(s *session) {
 	}
 }
 
+// retrySucceeds waits as long as the 429 asks for, whatever its X-RateLimit-Reset says.
+func retrySucceeds(s *session) {
+	x := orSkip(s.overrun)
+	end := service.RetryAfter(x.header.Get("Retry-After"), x.date())
+	if end.IsZero() {
+		skipf("Retry-After is %q, in a form that this package does not know", x.header.Get("Retry-After"))
+	}
+	s.waitUntil(x.local(end))
+	s.admitted("the time of Retry-After has passed")
+}
+
 // limitResets waits for the end of the window that the 429 names.
 func limitResets(s *session) {
 	s.waitUntil(comeBack(orSkip(s.overrun)))
+	s.admitted("the limit has reset")
+}
+
+func (s *session) admitted(reason string) {
 	if x := s.send(get("/pets?limit=1")); x.status == http.StatusTooManyRequests {
-		x.failf("the limit has reset, and the request must be admitted")
+		x.failf("%s, and the request must be admitted", reason)
 	}
 }

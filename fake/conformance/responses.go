@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/petstore/petstore-go/internal/service"
 )
+
+// unlimited is a limit that says that there is none.
+const unlimited = 1 << 30
 
 const (
 	headerLimit     = service.HeaderLimit
@@ -18,9 +22,8 @@ const (
 // section 2 about Pet and Error, of section 7, and of section 8.2 about each header. The body of a
 // 429 is left out: the document does not describe it.
 func responseClauses() []clause {
-	success := (*exchange).success
 	list := []clause{
-		{"1", "bodies of successes are application/json", each(success, (*exchange).wantJSON)},
+		{"1", "bodies of successes are application/json", each(hasBody, (*exchange).wantJSON)},
 		{"2", "Pet/id is an int64", each(hasPets, field("id", is[int64]))},
 		{"2", "Pet/id is unique", uniqueIDs},
 		{"2", "Pet/name is a string", each(hasPets, field("name", is[string]))},
@@ -33,7 +36,9 @@ func responseClauses() []clause {
 		{"2", "Error/code is a string", each(hasError, field("code", is[string]))},
 		{"2", "Error/message is a string", each(hasError, field("message", is[string]))},
 		{"2", "Error/status is the HTTP status", each(hasError, errorStatus)},
-		{"8.2", "X-RateLimit-Remaining does not rise within a window", remainingFalls},
+		{"8.2", "X-RateLimit-Remaining is at most X-RateLimit-Limit", each(hasQuota, remainingFits)},
+		{"8.2", "X-RateLimit-Remaining falls within a window, and does not rise", remainingFalls},
+		{"8.2", "X-RateLimit-Reset is not in the past", each(hasQuota, resetComes)},
 	}
 	for _, h := range []struct{ name, what string }{
 		{headerLimit, "a number of requests"}, {headerRemaining, "a number of requests"}, {headerReset, "a Unix timestamp"},
@@ -69,6 +74,8 @@ func (s *session) responses(kind func(*exchange) bool) []*exchange {
 // The kinds of responses. Bodies of other types than the document has are left to other clauses.
 
 func whatever(*exchange) bool { return true }
+
+func hasBody(x *exchange) bool { return x.success() && x.status != http.StatusNoContent }
 
 func hasPets(x *exchange) bool { return x.success() && hasObjects(x) }
 
@@ -160,15 +167,37 @@ func makesSense(header string) func(*exchange) {
 	}
 }
 
+func remainingFits(x *exchange) {
+	if q := x.quota(); q.remaining > q.limit {
+		x.failf("%d requests remain of %d", q.remaining, q.limit)
+	}
+}
+
+// resetComes allows for a clock that was read before the Date was written.
+func resetComes(x *exchange) {
+	const slack = 5 * time.Second
+	if reset := x.quota().reset; x.header.Get("Date") != "" && reset.Before(x.date().Add(-slack)) {
+		x.failf("the limit resets at %s, before the response", reset.UTC().Format(time.RFC3339))
+	}
+}
+
 // remainingFalls compares responses to the key that follow each other in one window. How fast the
-// number falls depends on what counts, which is not described, and on other users of the key.
+// number falls depends on what counts, which is not described, and on other users of the key. It
+// falls in strides perhaps, but not for ever.
 func remainingFalls(s *session) {
+	const strides = 25 // requests
 	var last quota
+	stays := 0
 	for _, x := range s.responses(hasQuota) {
 		q := x.quota()
-		same := q.reset.Equal(last.reset) && q.limit == last.limit
-		if same && q.remaining > last.remaining {
+		stays++
+		if !q.reset.Equal(last.reset) || q.limit != last.limit || q.remaining < last.remaining || q.limit >= unlimited {
+			stays = 0
+		} else if q.remaining > last.remaining {
 			x.failf("%s rose from %d to %d", headerRemaining, last.remaining, q.remaining)
+		}
+		if stays >= strides {
+			x.failf("%s was %d in %d responses one after another", headerRemaining, q.remaining, stays+1)
 		}
 		last = q
 	}

@@ -69,9 +69,12 @@ func newSession(ctx context.Context, target Target) (*session, error) {
 // same name for a pet, since a service may take each name only once.
 func (s *session) ask(r request) *exchange {
 	if s.memo[r] == nil {
-		sent, name := r, fmt.Sprintf(`"%s %d"`, s.tag, len(s.memo))
-		category := fmt.Sprint(cmp.Or(s.target.CategoryID, 1))
-		sent.body = strings.NewReplacer("$name", name, "$category", category).Replace(r.body)
+		sent, name := r, fmt.Sprintf("%s %d", s.tag, len(s.memo))
+		sent.body = strings.NewReplacer(
+			"$name", `"`+name+`"`,
+			"$unicode", `"`+name+` <ÿ ж 犬 🐾> \"\\\u0001"`,
+			"$category", fmt.Sprint(cmp.Or(s.target.CategoryID, 1)),
+		).Replace(r.body)
 		s.memo[r] = s.askPolitely(sent)
 	}
 	return s.memo[r]
@@ -125,11 +128,12 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.method == http.MethodPost {
+	if r.body != "" || r.method == http.MethodPost {
 		req.Header.Set("Content-Type", mediaJSON)
 	}
 	if r.auth != noKey {
-		req.Header.Set("Authorization", strings.Replace(r.auth, "$key", s.target.APIKey, 1))
+		key := s.target.APIKey
+		req.Header.Set("Authorization", strings.NewReplacer("$key", key, "$half", key[:len(key)/2]).Replace(r.auth))
 	}
 	req.Header.Set("Accept", mediaJSON)
 	req.Header.Set("User-Agent", "petstore-go-conformance")
@@ -143,7 +147,8 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 		return nil, err
 	}
 	// Without the key, which a response may repeat: messages go into logs.
-	response, header := safetext.Redact(string(body), s.target.APIKey), safetext.Header(resp.Header, s.target.APIKey)
+	key := s.target.APIKey
+	response, header := safetext.Redact(string(body), key, key[:len(key)/2]), safetext.Header(resp.Header, key)
 	return &exchange{r, resp.StatusCode, header, response, time.Now()}, nil
 }
 

@@ -3,13 +3,15 @@ package conformance
 import (
 	"fmt"
 	"math"
+	"net/http"
+	"regexp"
 	"time"
 
-	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
-// The requests that clauses and probes share. Each is sent once, whichever clause comes first, so
-// that a clause can run alone.
+// The requests that clauses share. Each is sent once, whichever clause comes first, so that a
+// clause can run alone.
 
 // The pets that a session adds: one of each status, and one without a status.
 var (
@@ -44,6 +46,23 @@ func (s *session) page(query string) ([]object, *exchange) {
 	return orSkip(x.pets), x
 }
 
+// filled returns the longest list there is. Before, it adds pets to a small catalogue until that
+// has more than the default limit shows.
+func (s *session) filled() []object {
+	few, _ := s.page("?limit=100")
+	for i := len(few); i <= defaultLimit; i++ {
+		_ = attempt(func() { s.ask(create(validPet).again(i)) })
+	}
+	most, _ := s.pageAgain("?limit=100")
+	return most
+}
+
+// pageAgain is page for a catalogue that was filled.
+func (s *session) pageAgain(query string) ([]object, *exchange) {
+	x := s.ask(get("/pets" + query).again(1))
+	return orSkip(x.pets), x
+}
+
 // unknownID is an int64 that is hardly the identifier of a pet.
 const unknownID = int64(math.MaxInt64)
 
@@ -52,16 +71,16 @@ func (s *session) fetchUnknown() *exchange { return s.ask(get(fmt.Sprintf("/pets
 
 // mine returns the pet that was added with a status. It skips if that has no usable id.
 func (s *session) mine(status string) object {
-	pet := orSkip(s.add(status).pets)[0]
+	pet := orSkip(s.add(status).pet)
 	if !is[int64](pet["id"]) {
 		skipf("the pet that was added has no usable id: %q", pet.id())
 	}
 	return pet
 }
 
-// fetch calls getPet for the pet that was added first. It skips if getPet is gone on time.
-func (s *session) fetch() *exchange {
-	x := s.ask(get("/pets/" + s.mine(statuses[0]).id()))
+// fetch calls getPet for the pet that was added with a status. It skips if getPet is gone on time.
+func (s *session) fetch(status string) *exchange {
+	x := s.ask(get("/pets/" + s.mine(status).id()))
 	removal := time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 	if !x.success() && !x.date().Before(removal) {
 		skipf("getPet was announced for removal on 5 December 2030, and that has passed")
@@ -69,30 +88,30 @@ func (s *session) fetch() *exchange {
 	return x
 }
 
-// operation is an operation of section 4, with a request that needs nothing but a key.
-type operation struct {
-	name    string
-	request request
-}
+var parameter = regexp.MustCompile(`\{\w+\}`)
 
-func operations() []operation {
-	return []operation{
-		{petstore.OpListPets, get("/pets")},
-		{petstore.OpCreatePet, create(validPet)},
-		{petstore.OpGetPet, get("/pets/1")},
+// call returns a request for an operation that lacks nothing but perhaps a key. It concerns a pet
+// of this session, or none: never somebody else's, which the operation may change.
+func (s *session) call(o fake.Operation) request {
+	id := fmt.Sprint(unknownID)
+	_ = attempt(func() { id = s.mine(statuses[0]).id() })
+	r := request{method: o.Method, path: parameter.ReplaceAllString(o.Path, id), auth: validKey}
+	if o.Method != http.MethodGet && o.Method != http.MethodDelete {
+		r.body = validPet
 	}
+	return r
 }
 
 // samples makes sure that the log has a response of every kind: each success and each error of each
 // operation.
 func (s *session) samples() {
 	s.list("")
-	if err := attempt(func() { s.fetch() }); err != nil && !isSkip(err) {
+	if err := attempt(func() { s.fetch(statuses[0]) }); err != nil && !isSkip(err) {
 		fail(err)
 	}
 	s.ask(create("{}"))
 	s.fetchUnknown()
-	for _, o := range operations() {
-		s.ask(o.request.with(noKey))
+	for _, o := range fake.Operations() {
+		s.ask(s.call(o).with(noKey))
 	}
 }

@@ -5,38 +5,44 @@ import (
 	"regexp"
 )
 
-// differentServices make other choices than the fake and its variants where the document is silent.
-// No clause may fail.
-var differentServices = []testService{
-	{"more fields in pets", onAll(replace(`"id":(\d+)`, `"id":$1,"breed":null,"photos":[{"id":"7"}]`)), nil},
-	{"more fields in errors", onAll(replace(`"code":"(\w+)"`, `"code":"$1","details":[]`)), nil},
-	{"other codes", onAll(replace(`"code":"\w+"`, `"code":"E-17"`)), nil},
-	{"indented bodies", onAll(replace(`([,{\[])"`, "$1\n  \"")), nil},
-	{"escapes in names", onAll(replace(`petstore-go conformance`, `petstore\u002dgo conformance`)), nil},
-	{"a charset", onAll(set("Content-Type", "Application/JSON; charset=UTF-8")), nil},
-	{"no challenge", onAll(drop("Www-Authenticate")), nil},
-	{"no Date", onAll(drop("Date")), nil},
-	{"no quota shown", onAll(set(headerRemaining, "2147483647")), nil},
-	{"a quota in strides", onAll(compute(headerRemaining, func(old int64) int64 { return old / 10 * 10 })), nil},
-	{"a limit of a day", onAll(compute(headerReset, func(old int64) int64 { return old + 86_400 })), nil},
-	{"pages of ten at most", query(`limit=\d{2,}`, `limit=10`, `^$`, `limit=10`), nil},
-	{"categories that are known", refuse(`9223372036854775807`), nil},
-	{"names that are unique", uniqueNames(), nil},
-	{"more about a 429", onStatus(http.StatusTooManyRequests, func(a *response) {
-		a.body = "slow down"
-		a.header.Set("Content-Type", "text/plain")
-		a.header.Set("Retry-After", "1.5, 90")
-	}), nil},
-}
-
-// uniqueNames refuses a name that was given before.
-func uniqueNames() breakage {
+// different are services that make other choices than the fake and its variants where the document
+// is silent. No clause may fail.
+func different() []shop {
 	given := make(map[string]bool)
-	return breakage{request: func(_ *http.Request, body *[]byte) {
-		name := regexp.MustCompile(`"name":"[^"]*"`).FindString(string(*body))
-		if given[name] {
-			*body = []byte("{}")
-		}
-		given[name] = name != ""
-	}}
+	return []shop{
+		{bug: "more fields in pets", after: shows("", `"id":(\d+)`, `"id":$1,"breed":null,"photos":[{"id":"7"}]`)},
+		{bug: "more fields in errors", after: shows("", `"code":"(\w+)"`, `"code":"$1","details":[]`)},
+		{bug: "other codes", after: shows("", `"code":"\w+"`, `"code":"E-17"`)},
+		{bug: "indented bodies", after: shows("", `([,{\[])"`, "$1\n  \"")},
+		{bug: "escapes in names", after: shows("", `petstore-go conformance`, `petstore\u002dgo conformance`)},
+		{bug: "a charset", after: header(0, "Content-Type", "Application/JSON; charset=UTF-8")},
+		{bug: "no challenge", after: header(0, "Www-Authenticate")},
+		{bug: "no Date", after: header(0, "Date")},
+		{bug: "no quota shown", after: func(c *call) {
+			c.header.Set(headerLimit, "2147483647")
+			c.header.Set(headerRemaining, "2147483647")
+		}},
+		{bug: "a quota in strides", after: number(headerRemaining, func(old int) int { return old / 10 * 10 })},
+		{bug: "a limit of a day", after: number(headerReset, func(old int) int { return old + 86_400 })},
+		{bug: "pages of ten at most", before: func(c *call) {
+			if n := c.query.Get("limit"); n == "" || len(n) > 1 {
+				c.query.Set("limit", "10")
+			}
+		}},
+		{bug: "categories that are known", before: func(c *call) { swap(&c.body, `.*"categoryId":(-?\d{5,}|0).*`, "{}") }},
+		{bug: "plain names", before: func(c *call) { swap(&c.body, `.*[^\x00-\x7f].*`, "{}") }},
+		{bug: "names that are unique", before: func(c *call) {
+			name := regexp.MustCompile(`"name":"[^"]*"`).FindString(c.body)
+			if given[name] {
+				c.body = "{}"
+			}
+			given[name] = name != ""
+		}},
+		{bug: "a default status in lists", after: shows("list", `("categoryId":\d+)\}`, `$1,"status":"available"}`)},
+		{bug: "more about a 429", after: ofStatus(http.StatusTooManyRequests, func(c *call) {
+			c.response = "slow down"
+			c.header.Set("Content-Type", "text/plain")
+			c.header.Set("Retry-After", "1.5, 90")
+		})},
+	}
 }
