@@ -38,6 +38,6 @@ func readToken(h http.Header) (token, problem string) {
 func unauthorized(x *exchange) response {
 	problem := cmp.Or(x.problem, "the API key is not known to the server, or was revoked")
 	a := refusal(http.StatusUnauthorized, "%s; every operation requires a valid key as a bearer token (section 5)", problem)
-	a.set("Www-Authenticate", "Bearer")
+	a.header.Set("Www-Authenticate", "Bearer")
 	return a
 }

@@ -114,26 +114,18 @@ func (c *catalogue) list(q query) []petstore.Pet {
 	defer c.mu.Unlock()
 	ids := c.ids[q.status]
 	pets := make([]petstore.Pet, min(len(ids), q.limit))
-	moved := make(map[int]int) // of a shuffle: what is at a place in its stead
+	drawn := make(map[int]bool)
 	for i := range pets {
 		at := i
 		switch q.order {
 		case OrderDescending:
 			at = len(ids) - 1 - i
 		case OrderShuffled:
-			from := i + c.rng.IntN(len(ids)-i)
-			at = placed(moved, from)
-			moved[from] = placed(moved, i)
+			for at = c.rng.IntN(len(ids)); drawn[at]; at = c.rng.IntN(len(ids)) { // limit is at most 100
+			}
+			drawn[at] = true
 		}
 		pets[i] = c.pets[ids[at]-1]
 	}
 	return pets
-}
-
-// placed returns what a shuffle has moved to a place, or the place itself.
-func placed(moved map[int]int, at int) int {
-	if from, found := moved[at]; found {
-		return from
-	}
-	return at
 }

@@ -18,7 +18,7 @@ func (x *exchange) createPet() response {
 		return refusal(http.StatusBadRequest, "createPet: %v (section 4.2)", err)
 	}
 	pet := x.srv.AddPet(petstore.NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: petstore.PetStatus(p.Status)})
-	return success(http.StatusCreated, appendPet(make([]byte, 0, petSize), pet))
+	return newResponse(http.StatusCreated, appendPet(make([]byte, 0, petSize), pet))
 }
 
 func (x *exchange) readNewPet() (service.NewPet, error) {

@@ -16,9 +16,9 @@ func (x *exchange) getPet() response {
 	if x.srv.config.behavior.DeprecationHeaders {
 		// The document does not say since when getPet is deprecated. This is 1 January 1999, in the
 		// past by any clock: that of a bubble begins in 2000.
-		a.set("Deprecation", "@915148800")
-		a.set("Sunset", removal().Format(http.TimeFormat))
-		a.set("Link", `</v1/pets>; rel="successor-version"`)
+		a.header.Set("Deprecation", "@915148800")
+		a.header.Set("Sunset", removal().Format(http.TimeFormat))
+		a.header.Set("Link", `</v1/pets>; rel="successor-version"`)
 	}
 	return a
 }
@@ -38,5 +38,5 @@ func (x *exchange) findPet() response {
 	if !ok {
 		return refusal(http.StatusNotFound, "getPet: there is no animal %d (section 4.3)", id)
 	}
-	return success(http.StatusOK, appendPet(make([]byte, 0, petSize), pet))
+	return newResponse(http.StatusOK, appendPet(make([]byte, 0, petSize), pet))
 }

@@ -57,7 +57,5 @@ func (x *exchange) serveHandler() response {
 	}
 	rec := httptest.NewRecorder()
 	x.srv.mux.ServeHTTP(rec, x.copyRequest())
-	return response{
-		status: rec.Code, contentType: rec.Header().Get("Content-Type"), body: rec.Body.Bytes(), extra: rec.Header(),
-	}
+	return response{status: rec.Code, header: rec.Header(), body: rec.Body.Bytes()}
 }

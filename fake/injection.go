@@ -17,7 +17,7 @@ type Injection struct {
 	fault Fault
 	until time.Time // zero: for ever
 	// Under faultList.mu:
-	seen    int // fitting requests
+	fitting int // requests
 	fired   int
 	removed bool
 }
@@ -82,25 +82,6 @@ func (f Fault) clone() Fault {
 	return f
 }
 
-// usedUp reports whether the fault has struck as often as it was to. The caller holds mu.
-func (i *Injection) usedUp() bool {
-	f := &i.fault
-	forever := f.Times == Forever || f.Times == 0 && f.For > 0
-	return !forever && i.fired >= max(f.Times, 1)
-}
-
-// active reports whether the fault may still apply. The caller holds mu.
-func (i *Injection) active() bool {
-	return !i.removed && !i.usedUp() && (i.until.IsZero() || i.srv.Now().Before(i.until))
-}
-
-// Fired returns the number of requests to which the fault has applied.
-func (i *Injection) Fired() int {
-	i.srv.faults.mu.Lock()
-	defer i.srv.faults.mu.Unlock()
-	return i.fired
-}
-
 // ID is the number of the injection, from 1 since the server was made or reset.
 func (i *Injection) ID() int { return i.id }
 
@@ -119,6 +100,13 @@ func (i *Injection) Active() bool {
 	return i.active()
 }
 
+// Fired returns the number of requests to which the fault has applied.
+func (i *Injection) Fired() int {
+	i.srv.faults.mu.Lock()
+	defer i.srv.faults.mu.Unlock()
+	return i.fired
+}
+
 // Remove ends the fault. Requests to which it has applied already are not changed.
 func (i *Injection) Remove() {
 	l := &i.srv.faults
@@ -128,50 +116,34 @@ func (i *Injection) Remove() {
 	l.list = slices.DeleteFunc(l.list, func(o *Injection) bool { return o == i })
 }
 
-// meetFaults returns the response of the fault that applies to a request, or of the service.
-func (x *exchange) meetFaults() (a response) {
-	if err := x.pause(time.Duration(x.srv.latency.Load())); err != nil {
-		return response{lost: err, hint: "the client gave up before there was a response"}
-	}
-	f := x.srv.faults.pick(x, false)
-	if f == nil {
-		return x.serveOperation()
-	}
-	if f.AfterCommit {
-		a = x.serveOperation()
-	}
-	if err := x.pause(f.Delay); err != nil {
-		return response{effect: f.effect(), lost: err, hint: "the client gave up during an injected delay"}
-	}
-	if !f.AfterCommit && f.changes() {
-		a = x.serveOperation()
-	}
-	a.apply(f)
-	if f.Wire == WireStall {
-		a.lost = x.pause(-1)
-	}
-	return a
+// usedUp reports whether the fault has struck as often as it was to. The caller holds mu.
+func (i *Injection) usedUp() bool {
+	f := &i.fault
+	always := f.Times == Forever || f.Times == 0 && f.For > 0
+	return !always && i.fired >= max(f.Times, 1)
 }
 
-// active returns the faults that may still apply.
-func (l *faultList) active() []*Injection {
+// active is Active for a caller that holds mu.
+func (i *Injection) active() bool {
+	return !i.removed && !i.usedUp() && (i.until.IsZero() || i.srv.Now().Before(i.until))
+}
+
+// active returns the faults that may still strike: those with a WireRefuse, or the others.
+func (l *faultList) active(refusals bool) (list []*Injection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(l.list), func(i *Injection) bool { return !i.active() })
+	for _, i := range l.list {
+		if (i.fault.Wire == WireRefuse) == refusals && i.active() {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
-// refuse reports whether a fault may still refuse a connection.
-func (l *faultList) refuse() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.list, func(i *Injection) bool { return i.fault.Wire == WireRefuse && i.active() })
-}
-
-// pick returns the fault that applies to a request, nil if none does: one with a WireRefuse if
-// refusal is true, or one of the others.
-func (l *faultList) pick(x *exchange, refusal bool) *Fault {
-	for _, i := range l.active() {
-		if (i.fault.Wire == WireRefuse) == refusal && i.fits(x) && i.strike() {
+// pick returns the first of some faults that applies to a request, nil if none does.
+func (x *exchange) pick(list []*Injection) *Fault {
+	for _, i := range list {
+		if i.fits(x) && i.strike() {
 			return &i.fault
 		}
 	}
@@ -182,13 +154,8 @@ func (l *faultList) pick(x *exchange, refusal bool) *Fault {
 // anything.
 func (i *Injection) fits(x *exchange) bool {
 	f := &i.fault
-	switch {
-	case f.Operation != "" && f.Operation != x.route.operation:
-		return false
-	case f.APIKey != "" && f.APIKey != x.token:
-		return false
-	}
-	return f.Match == nil || f.Match(x.copyRequest())
+	return (f.Operation == "" || f.Operation == x.route.operation) && (f.APIKey == "" || f.APIKey == x.token) &&
+		(f.Match == nil || f.Match(x.copyRequest()))
 }
 
 func (i *Injection) strike() bool {
@@ -198,8 +165,8 @@ func (i *Injection) strike() bool {
 	if !i.active() { // any more
 		return false
 	}
-	i.seen++
-	if i.seen <= i.fault.Skip || i.fault.Chance > 0 && l.rng.Float64() >= i.fault.Chance {
+	i.fitting++
+	if i.fitting <= i.fault.Skip || i.fault.Chance > 0 && l.rng.Float64() >= i.fault.Chance {
 		return false
 	}
 	i.fired++
@@ -208,16 +175,13 @@ func (i *Injection) strike() bool {
 
 // unfired describes the injections that never struck. One with a Chance has done its work as soon
 // as a fitting request came.
-func (l *faultList) unfired() []string {
+func (l *faultList) unfired() (list []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out []string
 	for _, i := range l.list {
-		if i.fired > 0 || i.fault.Chance > 0 && i.seen > i.fault.Skip {
-			continue
+		if i.fired == 0 && (i.fault.Chance == 0 || i.fitting <= i.fault.Skip) {
+			list = append(list, fmt.Sprintf("%s; %d fitting requests came, Skip is %d", i.fault, i.fitting, i.fault.Skip))
 		}
-		out = append(out, fmt.Sprintf("%s; %d fitting requests came, Skip is %d",
-			i.fault.String(), i.seen, i.fault.Skip))
 	}
-	return out
+	return list
 }

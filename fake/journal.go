@@ -79,7 +79,10 @@ func (j *journal) finish(e *Request, a *response, took time.Duration) {
 	defer j.mu.Unlock()
 	before := e.size()
 	e.Duration, e.StatusCode, e.ResponseHeader, e.ResponseBody = took, a.status, a.header, a.body
-	e.Hint, e.FaultEffect = a.hint, a.effect
+	e.Hint = a.hint
+	if a.fault != noFault {
+		e.FaultEffect = a.fault.effect()
+	}
 	if slices.Contains(j.find(e.Seq), e) { // it was not dropped meanwhile
 		j.grow(e.size() - before)
 	}

@@ -18,11 +18,6 @@ type errorJSON struct {
 	Status  int    `json:"status"`
 }
 
-// success returns the response with a body of JSON.
-func success(status int, body []byte) response {
-	return response{status: status, contentType: mediaJSON, body: body}
-}
-
 // petSize is how many bytes most Pet objects take at most.
 const petSize = 96
 

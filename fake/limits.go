@@ -175,19 +175,20 @@ func (b Behavior) limited(v verdict) response {
 	a.quota = v.quota
 	switch b.LimitBody {
 	case BodyEmpty:
-		a.body, a.contentType = nil, ""
+		a.body = nil
+		a.header["Content-Type"] = nil
 	case BodyHTML:
 		a.body = []byte("<html><body><h1>429 Too Many Requests</h1></body></html>\n")
-		a.contentType = "text/html; charset=utf-8"
+		a.header.Set("Content-Type", "text/html; charset=utf-8")
 	}
 	end := time.Unix(v.retryAt, 0)
 	switch b.RetryAfter {
 	case RetryAfterAbsent:
 		return a
 	case RetryAfterDate:
-		a.set("Retry-After", end.UTC().Format(http.TimeFormat))
+		a.header.Set("Retry-After", end.UTC().Format(http.TimeFormat))
 	default:
-		a.set("Retry-After", fmt.Sprint(v.retryAt-v.now.Unix())) // rounded up: at least 1
+		a.header.Set("Retry-After", fmt.Sprint(v.retryAt-v.now.Unix())) // rounded up: at least 1
 	}
 	a.until = end
 	return a

@@ -33,7 +33,7 @@ func (x *exchange) listPets() response {
 		}
 		body = appendPet(body, p)
 	}
-	return success(http.StatusOK, append(body, ']'))
+	return newResponse(http.StatusOK, append(body, ']'))
 }
 
 func (x *exchange) readQuery(q *query) error {

@@ -89,7 +89,8 @@ func (s *Server) beforeDial(r *http.Request) (*url.URL, error) {
 // refuseDial returns the error of a request that a WireRefuse refuses before it is read, nil if none
 // does.
 func (s *Server) refuseDial(r *http.Request) (err error) {
-	if !s.faults.refuse() {
+	refusals := s.faults.active(true)
+	if refusals == nil {
 		return nil
 	}
 	defer func() {
@@ -98,7 +99,7 @@ func (s *Server) refuseDial(r *http.Request) (err error) {
 		}
 	}()
 	x := s.newExchange(r, nil)
-	if f := s.faults.pick(x, true); f != nil {
+	if f := x.pick(refusals); f != nil {
 		return notConnected(cmp.Or(x.pause(f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
 	}
 	return nil

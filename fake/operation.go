@@ -118,6 +118,6 @@ func (o *Operation) match(segments []string) (parameter string, fits bool) {
 func (x *exchange) refuseMethod() response {
 	a := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
 		quote(x.method), x.route.allow)
-	a.set("Allow", x.route.allow)
+	a.header.Set("Allow", x.route.allow)
 	return a
 }

@@ -19,45 +19,24 @@ type repeat struct {
 	arrived chan int // gets the Seq of the repeat
 }
 
-// Repeat sends a request of the journal again, with the key it came with, and returns the Seq of
-// the repeat once that has arrived. The journal marks it ([Request.Repeats]). It counts against the
-// limits and meets faults, but it is no client's: no [Violation] comes of it, and no ban. Repeat
-// returns an error if the journal does not hold the request, if HTTP has no such request, if a
-// [WireRefuse] keeps it away, or if 16 repeats have not ended yet.
+// Repeat sends a request of the journal again, as it came, and returns the Seq of the repeat once
+// that has arrived. The journal marks it ([Request.Repeats]). It counts against the limits and meets
+// faults, but it is no client's: no [Violation] comes of it, and no ban. Repeat returns an error if
+// the journal does not hold the request, if HTTP has no such request, if a [WireRefuse] keeps it
+// away, or if 16 repeats have not ended yet.
 func (s *Server) Repeat(seq int) (int, error) {
-	n, err := s.sendAgain(seq)
-	if err != nil {
-		return 0, fmt.Errorf("fake: Repeat: %w", err)
-	}
-	return n, nil
-}
-
-func (s *Server) sendAgain(seq int) (int, error) {
-	req, err := s.rebuild(seq)
-	if err != nil {
-		return 0, err
-	}
 	r := &repeat{of: seq, arrived: make(chan int, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
-	if !s.inflight.enter(r, &part{breakOff: cancel}) {
-		cancel()
-		return 0, closedError{}
-	}
-	if s.repeats.Add(1) > maxRepeats {
-		s.repeats.Add(-1)
-		s.inflight.leave(r)
-		cancel()
-		return 0, fmt.Errorf("%d repeats have not ended yet", maxRepeats)
+	req, err := s.rebuild(ctx, seq)
+	if n := s.repeats.Add(1); err == nil && n > maxRepeats {
+		err = fmt.Errorf("%d repeats have not ended yet", maxRepeats)
 	}
 	ended := make(chan error, 1)
 	go func() {
-		defer s.inflight.leave(r)
 		defer s.repeats.Add(-1)
 		defer cancel()
-		resp, err := s.transport(r).RoundTrip(req.WithContext(ctx))
 		if err == nil {
-			_, _ = io.Copy(io.Discard, resp.Body) // the journal has what there is to see
-			_ = resp.Body.Close()
+			err = s.send(r, req, cancel)
 		}
 		ended <- err
 	}()
@@ -67,25 +46,40 @@ func (s *Server) sendAgain(seq int) (int, error) {
 	case err = <-ended:
 	}
 	select {
-	case n := <-r.arrived: // it ended at once
+	case n := <-r.arrived: // it has ended at once
 		return n, nil
 	default:
-		return 0, cmp.Or(err, errors.New("the request did not arrive"))
+		return 0, fmt.Errorf("fake: Repeat: %w", cmp.Or(err, errors.New("the request did not arrive")))
 	}
 }
 
+// send sends a repeat and reads its response, which the journal has. Close calls cancel.
+func (s *Server) send(r *repeat, req *http.Request, cancel func()) error {
+	if !s.inflight.enter(r, &part{breakOff: cancel}) {
+		return closedError{}
+	}
+	defer s.inflight.leave(r)
+	resp, err := s.transport(r).RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.Body.Close()
+}
+
 // rebuild returns a request of the journal as it came.
-func (s *Server) rebuild(seq int) (*http.Request, error) {
+func (s *Server) rebuild(ctx context.Context, seq int) (*http.Request, error) {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()
 	found := s.journal.find(seq)
 	if len(found) == 0 {
 		return nil, fmt.Errorf("there is no request #%d in the journal", seq)
 	}
-	req, err := http.NewRequest(found[0].Method, "http://localhost"+found[0].Path, bytes.NewReader(found[0].Body))
+	one := found[0]
+	req, err := http.NewRequestWithContext(ctx, one.Method, "http://localhost"+one.Path, bytes.NewReader(one.Body))
 	if err != nil {
 		return nil, errors.New("its method or its path is none of HTTP")
 	}
-	req.Header = found[0].Header.Clone()
+	req.Header = one.Header.Clone()
 	return req, nil
 }

@@ -22,71 +22,82 @@ const (
 
 // response is the server's decision about a request.
 type response struct {
-	status      int // 0: none is sent
-	contentType string
-	body        []byte
-	extra       http.Header // of this response alone
-	hint        string      // why the request was refused
-	quota       quota
-	fault       Fault     // the zero Fault changes nothing
-	effect      string    // of the fault, in words
-	until       time.Time // when a 429 allows the next request, zero if it does not say
-	lost        error     // why there is no response
+	status int         // 0: none is sent
+	header http.Header // a name without values is not sent
+	body   []byte
+	hint   string // why the request was refused
+	quota  quota
+	fault  *Fault    // nil until send: none
+	until  time.Time // when a 429 allows the next request, zero if it does not say
+	lost   error     // why there is no response
+}
 
-	header http.Header // once it is complete
+// newResponse returns a response with a body of JSON.
+func newResponse(status int, body []byte) response {
+	h := make(http.Header, 8)
+	h["Content-Type"] = []string{mediaJSON}
+	return response{status: status, header: h, body: body}
 }
 
 // refusal returns a response with an Error object.
 func refusal(status int, format string, args ...any) response {
 	message := fmt.Sprintf(format, args...)
-	return response{
-		status:      status,
-		contentType: mediaJSON,
-		body:        encode(errorJSON{codeOf(status), message, status}),
-		hint:        message,
-	}
+	a := newResponse(status, encode(errorJSON{codeOf(status), message, status}))
+	a.hint = message
+	return a
 }
 
-// set sets a header of the response; without values it is not sent.
-func (a *response) set(key string, values ...string) {
-	if a.extra == nil {
-		a.extra = make(http.Header)
-	}
-	a.extra[http.CanonicalHeaderKey(key)] = values
-}
+// noFault changes nothing.
+var noFault = new(Fault)
 
+// apply changes the response, which may be the zero one, as a fault says.
 func (a *response) apply(f *Fault) {
-	a.fault, a.effect = *f, f.effect()
-	if f.Wire == WireLoginPage {
-		a.becomeLoginPage()
-	}
-	if f.Status != 0 {
-		a.status = f.Status
+	a.fault = f
+	if a.header == nil {
+		a.header = make(http.Header)
 	}
 	if !f.changes() {
 		a.hint = "injected " + f.String()
 	}
-	if f.Status >= http.StatusBadRequest && f.Wire != WireLoginPage {
-		a.contentType = mediaJSON
-		a.body = encode(errorJSON{cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint), f.Status})
+	switch {
+	case f.Wire == WireLoginPage:
+		a.becomeLoginPage(f.Status)
+	case f.Status >= http.StatusBadRequest:
+		message := cmp.Or(f.Message, a.hint)
+		a.replace(newResponse(f.Status, encode(errorJSON{cmp.Or(f.Code, codeOf(f.Status)), message, f.Status})))
+	case f.Status != 0:
+		a.replace(response{status: f.Status, header: http.Header{}, body: a.body})
 	}
 	if f.Body != nil {
-		a.body, a.contentType = f.Body, cmp.Or(a.contentType, mediaJSON)
+		a.body = f.Body
+		if a.header.Get("Content-Type") == "" {
+			a.header.Set("Content-Type", mediaJSON)
+		}
 	}
 	if f.RetryAfter != "" {
-		a.set("Retry-After", f.RetryAfter)
+		a.header.Set("Retry-After", f.RetryAfter)
 	}
 }
 
-// becomeLoginPage puts a page of a proxy in place of the response. A proxy sends no quota.
-func (a *response) becomeLoginPage() {
-	a.status, a.contentType, a.extra = http.StatusOK, "text/html; charset=utf-8", nil
-	a.body = []byte("<!DOCTYPE html>\n<title>Log in</title>\n<form method=post><input name=user></form>\n")
-	for _, name := range []string{headerLimit, headerRemaining, headerReset} {
-		a.set(name)
+// replace puts another response in place of this one, whose other headers stay.
+func (a *response) replace(by response) {
+	for name, values := range a.header {
+		if _, has := by.header[name]; !has {
+			by.header[name] = values
+		}
 	}
-	if a.fault.Status/100 == 3 {
-		a.set("Location", "http://login.example/")
+	a.status, a.header, a.body = by.status, by.header, by.body
+}
+
+// becomeLoginPage puts a page of a proxy in place of the response. A proxy sends no quota.
+func (a *response) becomeLoginPage(status int) {
+	a.status = cmp.Or(status, http.StatusOK)
+	a.header = http.Header{
+		"Content-Type": {"text/html; charset=utf-8"}, headerLimit: nil, headerRemaining: nil, headerReset: nil,
+	}
+	a.body = []byte("<!DOCTYPE html>\n<title>Log in</title>\n<form method=post><input name=user></form>\n")
+	if a.status/100 == 3 {
+		a.header.Set("Location", "http://login.example/")
 	}
 }
 
@@ -97,48 +108,51 @@ func (x *exchange) send(w http.ResponseWriter, a *response) {
 	if a.quota == (quota{}) {
 		a.quota = x.quota(now)
 	}
+	a.fault = cmp.Or(a.fault, noFault)
 	a.complete(now, x.method == http.MethodHead)
 	x.record(a, now)
 	a.deliver(w, x)
 }
 
-// complete gives the response its header, and takes from its body what is not sent.
+// complete adds the headers of every response, and takes from the body what is not sent.
 func (a *response) complete(now time.Time, head bool) {
-	h := make(http.Header, 8)
-	a.header = h
-	values := make([]string, 0, 6) // of all fields, since one allocation costs less than six
-	set := func(name, value string) {
-		values = append(values, value)
-		h[name] = values[len(values)-1 : len(values) : len(values)]
+	if !a.sent() {
+		a.status, a.header, a.body = 0, nil, nil
+		return
 	}
-	if a.contentType != "" {
-		set("Content-Type", a.contentType)
-	}
-	set("Content-Length", strconv.Itoa(len(a.body)))
-	set("Date", now.UTC().Format(http.TimeFormat))
-	set(headerLimit, strconv.Itoa(a.quota.limit))
-	set(headerRemaining, strconv.Itoa(a.quota.remaining))
-	if a.quota.reset != noReset {
-		set(headerReset, strconv.FormatInt(a.quota.reset, 10))
-	}
-	maps.Copy(h, a.extra)
-	maps.Copy(h, a.fault.Header) // a nil value stays: it keeps net/http from adding its own
-	if a.fault.Wire == WireTruncate {
-		if len(a.body) == 0 {
-			h.Set("Content-Length", "1") // so that nothing is less than was announced
+	values := make([]string, 0, 5) // of all headers, since one allocation costs less than five
+	add := func(name, value string) {
+		if _, has := a.header[name]; !has {
+			values = append(values, value)
+			a.header[name] = values[len(values)-1 : len(values) : len(values)]
 		}
+	}
+	add("Content-Length", strconv.Itoa(max(len(a.body), a.fault.shortest())))
+	add("Date", now.UTC().Format(http.TimeFormat))
+	add(headerLimit, strconv.Itoa(a.quota.limit))
+	add(headerRemaining, strconv.Itoa(a.quota.remaining))
+	if a.quota.reset != noReset {
+		add(headerReset, strconv.FormatInt(a.quota.reset, 10))
+	}
+	maps.Copy(a.header, a.fault.Header) // a nil value stays: it keeps net/http from adding its own
+	if a.fault.Wire == WireTruncate {
 		a.body = a.body[:len(a.body)/2]
 	}
 	if bodiless(a.status) {
-		delete(h, "Content-Length")
-		delete(h, "Content-Type")
+		delete(a.header, "Content-Length")
+		delete(a.header, "Content-Type")
 	}
 	if head || bodiless(a.status) {
 		a.body = nil
 	}
-	if !a.sent() {
-		a.status, a.header, a.body = 0, nil, nil
+}
+
+// shortest is the length of an empty body, of which a fault that cuts it off announces more.
+func (f *Fault) shortest() int {
+	if f.Wire == WireTruncate {
+		return 1
 	}
+	return 0
 }
 
 // bodiless reports whether responses of this status have no body.
@@ -184,19 +198,19 @@ func (a *response) deliver(w http.ResponseWriter, x *exchange) {
 
 // drip sends the body in pieces, with the same pause before each.
 func (a *response) drip(w http.ResponseWriter, x *exchange) {
-	pieces := min(len(a.body), 100)
-	sent := 0
+	const most = 100
+	pieces := min(len(a.body), most)
+	pause := a.fault.Drip / time.Duration(max(pieces, 1))
+	rest := a.fault.Drip % time.Duration(max(pieces, 1)) // before the first
 	for i := range pieces {
 		_ = http.NewResponseController(w).Flush()
-		end := a.fault.Drip * time.Duration(i+1) / time.Duration(pieces)
-		if x.pause(end-a.fault.Drip*time.Duration(i)/time.Duration(pieces)) != nil {
+		if x.pause(pause+rest) != nil {
 			panic(http.ErrAbortHandler)
 		}
+		rest = 0
 		if i == pieces-1 && a.fault.Wire != WireTruncate {
 			x.delivered()
 		}
-		to := len(a.body) * (i + 1) / pieces
-		_, _ = w.Write(a.body[sent:to])
-		sent = to
+		_, _ = w.Write(a.body[len(a.body)*i/pieces : len(a.body)*(i+1)/pieces])
 	}
 }

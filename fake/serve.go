@@ -77,6 +77,32 @@ func (x *exchange) respond() (a response) {
 	return x.meetFaults()
 }
 
+// meetFaults returns the response of the service, of the fault that applies to the request, or of
+// both.
+func (x *exchange) meetFaults() (a response) {
+	if err := x.pause(time.Duration(x.srv.latency.Load())); err != nil {
+		return response{lost: err, hint: "the client gave up before there was a response"}
+	}
+	f := x.pick(x.srv.faults.active(false))
+	if f == nil {
+		return x.serveOperation()
+	}
+	if f.AfterCommit {
+		a = x.serveOperation()
+	}
+	if err := x.pause(f.Delay); err != nil {
+		return response{fault: f, lost: err, hint: "the client gave up during an injected delay"}
+	}
+	if !f.AfterCommit && f.changes() {
+		a = x.serveOperation()
+	}
+	a.apply(f)
+	if f.Wire == WireStall {
+		a.lost = x.pause(-1)
+	}
+	return a
+}
+
 // panicMessage keeps a panic for the test, and returns the message for the client.
 func (s *Server) panicMessage(p any) string {
 	s.inflight.mu.Lock()
