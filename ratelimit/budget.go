@@ -83,7 +83,7 @@ func (b *budget) admit(now time.Time, background bool) (slot, Wait, bool) {
 func (b *budget) take(now time.Time, probe bool) slot {
 	b.inFlight++
 	b.admitted++
-	b.recent = append(b.recent, now)
+	b.recent.add(now)
 	return slot{
 		b.era, b.epoch, b.responses, b.lockout.count, now,
 		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || passed(now, b.end),
@@ -129,7 +129,7 @@ func (b *budget) fits(reserve int) (Wait, bool) {
 		}
 		return Wait{Reason: Reason(b.window.scope()), Until: b.end, wake: b.end}, false
 	}
-	if len(b.recent) < most {
+	if b.recent.count < most {
 		return Wait{}, true
 	}
 	return Wait{Reason: ReasonResponse, wake: b.recent.wake()}, false
@@ -139,7 +139,7 @@ func (b *budget) fits(reserve int) (Wait, bool) {
 // have come: the lowest Remaining may count some of these already, and then left counts them twice.
 // It returns 0 if nothing can show that soon.
 func (b *budget) mayShow() int {
-	if b.processes > 1 || b.isShared() || len(b.recent) == 0 {
+	if b.processes > 1 || b.isShared() || b.recent.count == 0 {
 		return 0
 	}
 	return min(b.left(), b.limit-b.others.opening-b.own-b.inFlight)

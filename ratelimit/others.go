@@ -84,7 +84,7 @@ func (b *budget) takeCensus() {
 		*c = census{b.responses, b.remaining(), b.limit - b.remaining() - b.own - x.opening, b.inFlight, 0}
 	}
 	c.responses++
-	switch late := b.inFlight - len(b.recent); {
+	switch late := b.inFlight - b.recent.count; {
 	case c.unknown > c.inFlight:
 		x.trust = 0
 	case c.unknown <= 0, c.inFlight <= late:

@@ -1,0 +1,51 @@
+package ratelimit
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// BenchmarkLimiter is what a permit costs: alone, and with 100,000 requests in the queue, all of
+// which get one.
+func BenchmarkLimiter(b *testing.B) {
+	b.Run("uncontended", func(b *testing.B) {
+		l := New()
+		o := ok(1_000_000, 999_999, time.Hour)
+		b.ReportAllocs()
+		for b.Loop() {
+			p, err := l.Acquire(b.Context(), Request{Key: "key", MaxWait: time.Minute})
+			if err != nil {
+				b.Fatal(err)
+			}
+			p.Release(o)
+		}
+	})
+	b.Run("waiters=10000", func(b *testing.B) {
+		const waiters = 10_000
+		b.ReportAllocs()
+		for b.Loop() {
+			l := New(Processes(1))
+			first, err := l.Acquire(b.Context(), Request{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var all, waiting sync.WaitGroup
+			waiting.Add(waiters)
+			o := ok(1_000_000, 999_999, time.Hour)
+			for range waiters {
+				all.Go(func() {
+					p, err := l.Acquire(b.Context(), Request{MaxWait: time.Hour, Observer: observer{start: func(Wait) { waiting.Done() }}})
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					p.Release(o)
+				})
+			}
+			waiting.Wait()
+			first.Release(o)
+			all.Wait()
+		}
+	})
+}
