@@ -246,7 +246,7 @@ func (b *budget) open(o *Outcome) {
 	b.low = b.low[:0]
 	x := &b.others
 	x.census, x.past = census{}, x.past[:0]
-	x.trust = max(x.trust, x.trust/2) // shared ages
+	x.trust = max(x.trust, x.trust/2) // a foreign request ages
 	b.minutes = b.isMinute(o)
 	b.window = window{epoch: b.epoch + 1, slides: b.slides, other: b.day}
 }

@@ -37,7 +37,7 @@ func (b *budget) reject(s slot, o Outcome) {
 	case s.probe && s.epoch > 0: // the window was assumed to be over, but was not
 		b.margin = resetGrain
 	case !s.probe && o.Window.Remaining == 0 && o.RetryAfter <= windowLength:
-		b.others.trust = shared // another process used up the window
+		b.others.trust = trustAfterForeign // another process used up the window
 	}
 	switch {
 	case b.freesOneByOne(&o):

@@ -3,28 +3,41 @@ package ratelimit
 import (
 	"cmp"
 	"net/http"
-	"slices"
 	"time"
 )
 
-// As long as other processes may use the key, only a part of what is left of the window may be in
-// flight here (rule 6): 1/16 of it if the part is 16. Each response that shows no others raises
-// what may be in flight, and a request of others lowers it. bench/sim tests the numbers: with
-// these, bursts of a process that is alone take at most three round trips longer than without a
-// limiter, and two or four processes that start together, or one after the other, are not banned.
+// others is what a budget has learned about other processes that use the key.
+//
+// Each response shows how many requests its window has counted. Those that cannot be ours are
+// foreign. They show three things. Whether there are other processes at all: that is trust, and it
+// decides which part of the window may be in flight here (share). How many of their requests are in
+// flight: these will be counted before ours. And how often they send: as many may have come since
+// the last response (leftToOthers).
+type others struct {
+	// trust is the number of responses in a row that proved that nobody else uses the key. It is
+	// negative after a foreign request.
+	trust    int
+	opening  int           // foreign requests in this window before our first one, or ours before a restart
+	inFlight int           // estimate of the foreign requests in flight
+	took     time.Duration // how long the last request took
+	past     history
+	census   census
+}
+
 const (
-	// unknownPart applies while nothing is known about others. With 1/16 for each, sixteen
-	// processes fit.
+	// unknownPart: while nothing is known about others, 1/16 of what is left may be in flight, so
+	// that sixteen processes fit. With less trust in others bursts take longer, and with more of it
+	// processes that start together are banned: the simulations in growth_test.go and bench/sim
+	// test the numbers.
 	unknownPart = 16
-	// trusted is the number of responses in a row without others after which the part is 1: every
-	// two of them halve it, from 16 on.
-	trusted = 8
-	// shared is the trust after a request of others. Each new window halves it: -4, -2, -1, and 0
-	// in the third.
-	shared = -4
-	// fewAtOnce requests may be in flight on small plans: a sixteenth of these is too little for a
-	// web page that makes six calls. They take at most 1/fewPart of what would be left if the
-	// others sent rushPart times as many requests as they have in flight.
+	// fullTrust is the trust at which everything may be in flight: two responses double the part.
+	fullTrust = 8
+	// trustAfterForeign is the trust after a foreign request. Each new window halves it: -4, -2, -1,
+	// and 0 in the third.
+	trustAfterForeign = -4
+	// fewAtOnce requests may be in flight on small plans, of which 1/16 is too little for a web page
+	// that makes six calls. They take 1/fewPart at most of what would be left if others sent
+	// rushPart times as many requests as they have in flight.
 	fewAtOnce = 6
 	fewPart   = 4
 	rushPart  = 8
@@ -38,50 +51,119 @@ const (
 	strangePart = 4
 )
 
-// others is what is known about other processes that use the key.
-type others struct {
-	// trust is the number of responses in a row that proved that nobody else uses the key. A request
-	// of others sets it to shared, and each new window halves that.
-	trust    int
-	opening  int // requests in this window before our first one: of others, or our own before a restart
-	inFlight int // estimate of the requests of others in flight
-	// took is the time of the last request, at most twice that of the one before: a single slow
-	// response must not make others seem to send more.
-	took time.Duration
-
-	past   history
-	census census
+// share returns how many requests that are not late may be in flight here (rule 6).
+func (b *budget) share() int {
+	left, x := b.left(), &b.others
+	switch {
+	case b.processes == 1:
+		return left
+	case b.processes > 1:
+		return max(1, left/(2*b.processes))
+	}
+	part := max(1, unknownPart>>(max(0, x.trust)/2))
+	// The foreign requests in flight may double while ours is in flight.
+	return max(1, (left-2*x.inFlight)/part, min(fewAtOnce, (left-rushPart*x.inFlight)/fewPart))
 }
 
-// census compares the requests that the window had counted at one response with ours. The window
-// may have counted some of ours that were in flight. Until they have an outcome, these cannot be
-// told apart from requests of others.
+// leftToOthers returns how many requests of the window are left to others (rule 10): those that they
+// have in flight or, if these are more, those that they have probably sent since the last response,
+// and some for processes that start.
+func (b *budget) leftToOthers() int {
+	if b.processes <= 1 && !b.isShared() {
+		return 0
+	}
+	sent := 1 + min(b.limit/newcomersPart, newcomers)
+	if !b.slides {
+		sent += b.others.past.expect(b.now)
+	}
+	return max(sent, b.others.inFlight, b.processes-1) // each process may have one in flight
+}
+
+// isShared reports whether others have used the key in the last windows.
+func (b *budget) isShared() bool {
+	return b.others.trust < 0 || !b.slides && !b.day && !b.other && b.others.opening > b.limit/strangePart
+}
+
+// foreign returns how many requests the window had counted at a response that cannot be ours: those
+// of ours that are in flight may be among them.
+func (b *budget) foreign(o *Outcome) int {
+	return b.limit - o.Window.Remaining - b.own - b.inFlight
+}
+
+// inferOthers learns from the response to one of our requests. opened is whether it is the first
+// response of its window.
+func (b *budget) inferOthers(s slot, o *Outcome, opened bool) {
+	x := &b.others
+	if opened && !b.day {
+		x.past.add(b.end.Add(-windowLength), 0)
+	}
+	x.past.add(o.Received, b.foreign(o))
+	if opened || s.epoch != b.epoch {
+		came := b.foreign(o)
+		x.opening = max(0, came)
+		if b.day {
+			return // most of what a day has counted is long over
+		}
+		b.trustWindow(came)
+		x.estimate(came, windowLength-b.end.Sub(o.Received), o)
+		return
+	}
+	// What was left when our request was admitted, without ours: what is missing now has come since.
+	came := s.base - o.Window.Remaining - b.admitted
+	b.trustResponse(came)
+	x.estimate(came, o.Received.Sub(s.heard), o)
+}
+
+// trustWindow changes the trust by the foreign requests before the first response of a window.
+func (b *budget) trustWindow(came int) {
+	switch x := &b.others; {
+	case came > 0:
+		x.trust = min(x.trust, 0)
+	case b.epoch > 1 && x.trust >= 0: // nobody else waited for this window
+		x.trust = max(x.trust, fullTrust)
+	}
+}
+
+// trustResponse changes the trust by the foreign requests since the response before.
+func (b *budget) trustResponse(came int) {
+	switch x := &b.others; {
+	case came > 0:
+		x.trust = trustAfterForeign
+	case x.trust >= 0 && x.trust < fullTrust:
+		b.takeCensus()
+	}
+}
+
+// estimate updates the foreign requests in flight: as many as came while ours was in flight, if they
+// came evenly in that span. The estimate falls slowly, by 1/8 with each response, so that one quick
+// response does not make others seem gone. A slow response counts for twice the time of the one
+// before at most: it must not make them seem to send more.
+func (x *others) estimate(came int, span time.Duration, o *Outcome) {
+	took := o.Received.Sub(o.Sent)
+	x.took = min(took, 2*cmp.Or(x.took, took))
+	span = max(span, took, 1)
+	came = int((time.Duration(came)*x.took + span - 1) / span)
+	x.inFlight = max(came, x.inFlight-(x.inFlight+7)/8)
+}
+
+// census finds out whether all requests that a window has counted are ours. At its first response,
+// some of ours were in flight: the window may have counted these, or foreign ones in their place.
+// The census ends when enough of them have an outcome to tell.
 type census struct {
-	at        int // the response; 0 without a census
+	at        int // the response that began it; 0 without a census
 	remaining int // the lowest Remaining then
-	unknown   int // requests counted until then that may be of others
+	unknown   int // requests counted until then that may be foreign
 	inFlight  int // our requests in flight then that have no outcome yet
 	responses int // to our requests since
 }
 
-// settle records the outcome of a request, which may be one of the unknown ones.
-func (c *census) settle(s slot, o *Outcome) {
-	if s.responses >= c.at {
-		return
-	}
-	c.inFlight--
-	if !o.Sent.IsZero() && o.Window.Remaining >= c.remaining && o.StatusCode != http.StatusTooManyRequests {
-		c.unknown--
-	}
-}
-
-// takeCensus continues the census with a response. Once it shows that nobody else uses the key, its
-// responses count as proof. It does not wait for the outcome of late requests: these may be the
-// unknown ones.
+// takeCensus continues the census with a response. If nobody else uses the key, all its responses
+// count as proof. It does not wait for late requests: these may be the unknown ones.
 func (b *budget) takeCensus() {
 	x, c := &b.others, &b.others.census
 	if c.at == 0 {
-		*c = census{b.responses, b.remaining(), b.limit - b.remaining() - b.own - x.opening, b.inFlight, 0}
+		unknown := b.limit - b.remaining() - b.own - x.opening
+		*c = census{at: b.responses, remaining: b.remaining(), unknown: unknown, inFlight: b.inFlight}
 	}
 	c.responses++
 	switch late := b.inFlight - b.recent.count; {
@@ -95,122 +177,13 @@ func (b *budget) takeCensus() {
 	*c = census{}
 }
 
-// inferOthers infers from the response to one of our requests how many requests of others the window
-// has counted. opened is whether it is the first response of the window.
-func (b *budget) inferOthers(s slot, o *Outcome, opened bool) {
-	x := &b.others
-	took := o.Received.Sub(o.Sent)
-	x.took = min(took, 2*cmp.Or(x.took, took))
-	if opened && !b.day {
-		x.past.add(b.end.Add(-windowLength), 0)
+// settle records the outcome of a request, which may be one of the unknown ones.
+func (c *census) settle(s slot, o *Outcome) {
+	if s.responses >= c.at {
+		return
 	}
-	x.past.add(o.Received, b.limit-o.Window.Remaining-b.own-b.inFlight)
-	// came: requests that the window counted since the last response before ours was sent, without
-	// those that may have been ours. span: the time in which they came.
-	came, span := s.base-o.Window.Remaining-b.admitted, o.Received.Sub(s.heard)
-	switch opened = opened || s.epoch != b.epoch; {
-	case opened:
-		came, span = b.limit-o.Window.Remaining-b.own-b.inFlight, windowLength-b.end.Sub(o.Received)
-		x.opening = max(0, came)
-		switch {
-		case b.day:
-			return // most of what a day has counted is long over
-		case came > 0:
-			x.trust = min(x.trust, 0)
-		case b.epoch > 1 && x.trust >= 0: // nobody else waited for this window
-			x.trust = max(x.trust, trusted)
-		}
-	case came > 0:
-		x.trust = shared
-	case x.trust >= 0 && x.trust < trusted:
-		b.takeCensus()
+	c.inFlight--
+	if !o.Sent.IsZero() && o.Window.Remaining >= c.remaining && o.StatusCode != http.StatusTooManyRequests {
+		c.unknown--
 	}
-	// The estimate: as many as came during our request are in flight now. It falls slowly, by 1/8
-	// with each response, so that one quick response does not make others seem gone.
-	span = max(span, took, 1)
-	came = int((time.Duration(came)*x.took + span - 1) / span)
-	x.inFlight = max(came, x.inFlight-(x.inFlight+7)/8)
-}
-
-// isShared reports whether others have used the key in the last windows.
-func (b *budget) isShared() bool {
-	return b.others.trust < 0 || !b.slides && !b.day && !b.other && b.others.opening > b.limit/strangePart
-}
-
-// leftToOthers returns how many requests of the window are left to others: those that they have in
-// flight or, if these are more, those that they have probably sent since the last response, and some
-// for processes that start (rule 10).
-func (b *budget) leftToOthers() int {
-	if b.processes <= 1 && !b.isShared() {
-		return 0
-	}
-	sent := 1 + min(b.limit/newcomersPart, newcomers)
-	if !b.slides {
-		sent += b.others.past.expect(b.now)
-	}
-	return max(sent, b.others.inFlight, b.processes-1) // each process may have one in flight
-}
-
-// share returns how many requests that are not late may be in flight (rule 6).
-func (b *budget) share() int {
-	left, x := b.left(), &b.others
-	switch {
-	case b.processes == 1:
-		return left
-	case b.processes > 1:
-		return max(1, left/(2*b.processes))
-	}
-	part := max(1, unknownPart>>(max(0, x.trust)/2))
-	// Their requests in flight may double while ours is in flight.
-	return max(1, (left-2*x.inFlight)/part, min(fewAtOnce, (left-rushPart*x.inFlight)/fewPart))
-}
-
-// mostPoints is the number of points from which on the oldest one but the first is dropped, so that
-// a window takes little memory whatever its limit.
-const mostPoints = 32
-
-// history has how many requests of others a window had counted, at the times of its responses.
-type history []point
-
-type point struct {
-	at     time.Time
-	others int
-}
-
-// add adds what a response shows. Responses come in any order, so that a lower number is an earlier
-// one.
-func (h *history) add(at time.Time, others int) {
-	var last point
-	if n := len(*h); n > 0 {
-		last = (*h)[n-1]
-	}
-	*h = append(*h, point{later(at, last.at), max(others, last.others)})
-	if len(*h) > mostPoints {
-		*h = slices.Delete(*h, 1, 2)
-	}
-}
-
-// expect returns how many requests others have probably sent since the last response: as many as in
-// the same time before it, and half as many more, because processes that start send more.
-func (h history) expect(now time.Time) int {
-	if len(h) == 0 {
-		return 0
-	}
-	last := h[len(h)-1]
-	return int(1.5 * (float64(last.others) - h.at(last.at.Add(last.at.Sub(now)))))
-}
-
-// at returns how many requests of others the window had counted at a time. Between two responses
-// they came evenly, as far as known.
-func (h history) at(t time.Time) float64 {
-	i := len(h) - 1
-	for i > 0 && h[i].at.After(t) {
-		i--
-	}
-	p := h[i]
-	if i+1 == len(h) || !p.at.Before(t) {
-		return float64(p.others)
-	}
-	next := h[i+1]
-	return float64(p.others) + float64(next.others-p.others)*t.Sub(p.at).Seconds()/next.at.Sub(p.at).Seconds()
 }

@@ -1,0 +1,56 @@
+package ratelimit
+
+import (
+	"slices"
+	"time"
+)
+
+// mostPoints is the number of points from which on the oldest one but the first is dropped, so that
+// a window takes little memory whatever its limit.
+const mostPoints = 32
+
+// history has how many requests of others a window had counted, at the times of its responses.
+type history []point
+
+type point struct {
+	at     time.Time
+	others int
+}
+
+// add adds what a response shows. Responses come in any order, so that a lower number is an earlier
+// one.
+func (h *history) add(at time.Time, others int) {
+	var last point
+	if n := len(*h); n > 0 {
+		last = (*h)[n-1]
+	}
+	*h = append(*h, point{later(at, last.at), max(others, last.others)})
+	if len(*h) > mostPoints {
+		*h = slices.Delete(*h, 1, 2)
+	}
+}
+
+// expect returns how many requests others have probably sent since the last response: as many as in
+// the same time before it, and half as many more, because processes that start send more.
+func (h history) expect(now time.Time) int {
+	if len(h) == 0 {
+		return 0
+	}
+	last := h[len(h)-1]
+	return int(1.5 * (float64(last.others) - h.at(last.at.Add(last.at.Sub(now)))))
+}
+
+// at returns how many requests of others the window had counted at a time. Between two responses
+// they came evenly, as far as known.
+func (h history) at(t time.Time) float64 {
+	i := len(h) - 1
+	for i > 0 && h[i].at.After(t) {
+		i--
+	}
+	p := h[i]
+	if i+1 == len(h) || !p.at.Before(t) {
+		return float64(p.others)
+	}
+	next := h[i+1]
+	return float64(p.others) + float64(next.others-p.others)*t.Sub(p.at).Seconds()/next.at.Sub(p.at).Seconds()
+}
