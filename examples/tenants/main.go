@@ -1,50 +1,102 @@
-// Tenants calls the service with the keys of two customers: each has a client and a budget of its
-// own, and both share connections.
+// Tenants calls the service for three customers. Each has a key with its own limit, a log that names
+// it, and a stop; all share connections. What happens to one, the others do not notice.
 //
 //	go run ./examples/tenants
 //
 // It prints
 //
-//	zoo true
-//	farm true
-//	zoo false
-//	farm true
+//	zoo: 0 pets
+//	farm: 0 pets
+//	pond: 0 pets
+//	The zoo gets another key, the farm is banned, the pond is stopped.
+//	zoo: 0 pets
+//	farm: rate limited
+//	pond: stopped
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log"
+	"log/slog"
 	"os"
+	"sync/atomic"
+	"time"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
+// tenant is a customer with a key of its own. It is safe for concurrent use.
+type tenant struct {
+	name    string
+	shared  *petstore.Client // has the connections
+	options []petstore.Option
+	client  atomic.Pointer[petstore.Client] // another one after each change of the key
+	stop    context.CancelFunc              // ends all waits, but lets requests in flight finish
+}
+
+func newTenant(shared *petstore.Client, logger *slog.Logger, name, key string) (*tenant, error) {
+	stopped, stop := context.WithCancel(context.Background())
+	options := []petstore.Option{petstore.WithLogger(logger.With("tenant", name)), petstore.WithStop(stopped)}
+	t := &tenant{name: name, shared: shared, options: options, stop: stop}
+	return t, t.setKey(key)
+}
+
+// setKey gives another key to all calls that follow. Those that have begun go on with the last one.
+func (t *tenant) setKey(key string) error {
+	client, err := t.shared.ForKey(key, t.options...)
+	if err == nil {
+		t.client.Store(client)
+	}
+	return err
+}
+
+// list says how many pets the tenant sees.
+func (t *tenant) list(ctx context.Context) string {
+	result, err := t.client.Load().ListPets(ctx, petstore.ListPetsParams{})
+	switch {
+	case errors.Is(err, petstore.ErrStopped):
+		return t.name + ": stopped"
+	case errors.Is(err, petstore.ErrRateLimited):
+		return t.name + ": rate limited"
+	case err != nil:
+		return t.name + ": " + err.Error()
+	}
+	return fmt.Sprintf("%s: %d pets", t.name, len(result.Pets))
+}
+
 func main() {
-	server := fake.NewServer(fake.WithKey("key-of-the-zoo", fake.Plan{PerMinute: 1}),
-		fake.WithKey("key-of-the-farm", fake.PlanPro))
-	defer server.Close()
-	if err := run(context.Background(), server.Client()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	server := fake.NewServer()
+	err := run(context.Background(), server, slog.New(slog.NewTextHandler(os.Stderr, nil)), os.Stdout)
+	server.Close()
+	if err != nil {
+		log.Fatal(err)
 	}
 }
 
-// run has each tenant send two requests. The second of the zoo is over its limit, which delays no
-// other tenant.
-func run(ctx context.Context, first *petstore.Client) error {
-	zoo, err := first.ForKey("key-of-the-zoo")
-	if err != nil {
-		return err
+func run(ctx context.Context, server *fake.Server, logger *slog.Logger, w io.Writer) error {
+	var all []*tenant
+	shared := server.Client()
+	for _, name := range []string{"zoo", "farm", "pond"} {
+		server.AddKey("key-of-the-"+name, fake.PlanFree)
+		t, err := newTenant(shared, logger, name, "key-of-the-"+name)
+		if err != nil {
+			return err
+		}
+		all = append(all, t)
+		fmt.Fprintln(w, t.list(ctx))
 	}
-	farm, err := first.ForKey("key-of-the-farm")
-	if err != nil {
-		return err
+	fmt.Fprintln(w, "The zoo gets another key, the farm is banned, the pond is stopped.")
+	server.AddKey("new-key-of-the-zoo", fake.PlanFree)
+	err := all[0].setKey("new-key-of-the-zoo")
+	server.RevokeKey("key-of-the-zoo")
+	server.BanKey("key-of-the-farm", time.Hour)
+	all[2].stop()
+	for _, t := range all {
+		fmt.Fprintln(w, t.list(ctx))
 	}
-	for range 2 {
-		_, err = zoo.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithMaxWait(0))
-		fmt.Println("zoo", err == nil)
-		_, err = farm.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithMaxWait(0))
-		fmt.Println("farm", err == nil)
-	}
-	return nil
+	return err
 }

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -81,14 +79,14 @@ func refuse(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err err
 		return
 	}
 	logger.ErrorContext(r.Context(), "pet store call failed", "error", err)
-	wait, known := petstore.RetryAfter(err)
+	retryAfter, known := petstore.RetryAfterHeader(err)
 	switch {
 	case errors.Is(err, petstore.ErrOutcomeUnknown): // first: a second try may add a second pet
 		http.Error(w, "the pet may have been added: look before you add it again", http.StatusBadGateway)
 	case errors.Is(err, petstore.ErrBadRequest):
 		http.Error(w, "the pet store refuses this pet", http.StatusBadRequest)
 	case known:
-		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
+		w.Header().Set("Retry-After", retryAfter)
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 	case errors.Is(err, petstore.ErrTimeout):
 		http.Error(w, "the pet store is slow", http.StatusGatewayTimeout)
