@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"os"
 	"time"
@@ -57,28 +56,21 @@ func handle(err error) string {
 
 func main() {
 	server := fake.NewServer()
-	err := run(context.Background(), server, os.Stdout)
-	server.Close()
-	if err != nil {
-		log.Fatal(err)
-	}
+	defer server.Close()
+	run(context.Background(), server, os.Stdout)
 }
 
-func run(ctx context.Context, server *fake.Server, w io.Writer) error {
+func run(ctx context.Context, server *fake.Server, w io.Writer) {
 	client := server.Client()
-	unknown, err := client.ForKey("unknown-key")
-	if err != nil {
-		return err
-	}
-	late, cancel := context.WithDeadline(ctx, time.Now())
+	late, cancel := context.WithTimeout(ctx, 0)
 	defer cancel()
 	html := http.Header{"Content-Type": {"text/html"}}
 	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
 
-	_, err = client.ListPets(ctx, petstore.ListPetsParams{Limit: 101})
+	_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 101})
 	show(w, "An argument that the service document rules out", err)
 	show(w, "A deadline of the caller that has passed", list(late, client))
-	show(w, "An unknown key", list(ctx, unknown))
+	show(w, "An unknown key", list(ctx, server.Client(petstore.WithAPIKeyFunc(unknownKey))))
 	_, err = client.GetPet(ctx, 404)
 	show(w, "A pet that does not exist", err)
 	server.Inject(fake.Fault{Status: 502, Header: html, Body: []byte("<h1>Bad Gateway</h1>")})
@@ -96,8 +88,9 @@ func run(ctx context.Context, server *fake.Server, w io.Writer) error {
 	server.Inject(fake.Fault{Status: 429, RetryAfter: "3600"})
 	show(w, "A 429 with a Retry-After longer than WithMaxWait", list(ctx, client))
 	show(w, "The next call, which is refused before anything is sent", list(ctx, client))
-	return nil
 }
+
+func unknownKey(context.Context) (string, error) { return "unknown-key", nil }
 
 func show(w io.Writer, what string, err error) {
 	fmt.Fprintf(w, "%s\n  error:  %v\n  means:  %s\n\n", what, err, handle(err))

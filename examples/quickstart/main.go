@@ -8,8 +8,7 @@
 // It prints
 //
 //	1 Rex, available
-//	2 Mimi, available
-//	added Nala with id 4, pending
+//	added Nala with id 3, pending
 //	998 of 1000 requests left in this window
 package main
 
@@ -33,8 +32,7 @@ func run(ctx context.Context) error {
 	if os.Getenv("PETSTORE_BASE_URL") == "" { // only in an example: a program without its settings must not start
 		server := fake.NewServer(fake.WithPets(
 			petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
-			petstore.NewPet{Name: "Mimi", CategoryID: 2, Status: petstore.PetStatusAvailable},
-			petstore.NewPet{Name: "Hoppel", CategoryID: 3, Status: petstore.PetStatusSold},
+			petstore.NewPet{Name: "Mimi", CategoryID: 2, Status: petstore.PetStatusSold},
 		))
 		defer server.Close()
 		return listAndAdd(ctx, server.Client())

@@ -21,8 +21,7 @@ func Example() {
 	main()
 	// Output:
 	// 1 Rex, available
-	// 2 Mimi, available
-	// added Nala with id 4, pending
+	// added Nala with id 3, pending
 	// 998 of 1000 requests left in this window
 }
 

@@ -58,14 +58,14 @@ func (t *tenant) setKey(key string) error {
 func (t *tenant) list(ctx context.Context) string {
 	result, err := t.client.Load().ListPets(ctx, petstore.ListPetsParams{})
 	switch {
+	case err == nil:
+		return fmt.Sprintf("%s: %d pets", t.name, len(result.Pets))
 	case errors.Is(err, petstore.ErrStopped):
 		return t.name + ": stopped"
 	case errors.Is(err, petstore.ErrRateLimited):
 		return t.name + ": rate limited"
-	case err != nil:
-		return t.name + ": " + err.Error()
 	}
-	return fmt.Sprintf("%s: %d pets", t.name, len(result.Pets))
+	return t.name + ": " + err.Error()
 }
 
 func main() {
