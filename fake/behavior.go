@@ -14,26 +14,17 @@ import (
 // deployments may differ. The zero value is the default behaviour, and so is an empty field.
 // [Variants] yields enough of them to cover every pair of choices.
 type Behavior struct {
-	// RetryAfter is the form of the Retry-After header of a 429 (section 8.3).
-	RetryAfter RetryAfterForm
-	// LimitBody is the body of a 429 (section 7).
-	LimitBody BodyForm
+	RetryAfter RetryAfterForm // of a 429 (section 8.3)
+	LimitBody  BodyForm       // of a 429 (section 7)
 	// DefaultStatus is given to a pet added without a status (section 3). Empty: it has none,
 	// and no response shows one.
 	DefaultStatus petstore.PetStatus
-	// Order is the order in which listPets returns pets (section 4.1).
-	Order Order
-	// InvalidLimit is how listPets treats a limit that is out of range or no number (section 7).
-	InvalidLimit InvalidParam
-	// InvalidStatus is how listPets treats an unknown status (section 7). InvalidClamp is the same
-	// as InvalidIgnore, because no status is the nearest.
-	InvalidStatus InvalidParam
-	// Window is how the windows of the rate limits run (section 8.1).
-	Window Window
-	// BanReset is the X-RateLimit-Reset of a banned key (section 8.3).
-	BanReset BanReset
-	// Removal makes getPet return 404 from 5 December 2030 on, by the server's clock (section 9).
-	Removal bool
+	Order         Order        // of listPets (section 4.1)
+	InvalidLimit  InvalidParam // a limit of listPets that is out of range or no number
+	InvalidStatus InvalidParam // an unknown status of listPets; to clamp it is to ignore it
+	Window        Window       // how the windows of the rate limits run (section 8.1)
+	BanReset      BanReset     // X-RateLimit-Reset of a banned key (section 8.3)
+	Removal       bool         // getPet returns 404 from 5 December 2030 on, by the server's clock
 	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to the responses
 	// of getPet.
 	DeprecationHeaders bool

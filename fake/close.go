@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -59,23 +60,17 @@ func (f *inflight) change(key any, to part) {
 	}
 }
 
-func (f *inflight) has(all bool) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, p := range f.parts {
-		if all || p.busy {
-			return true
-		}
-	}
-	return false
-}
-
 // waitUntilGone waits for all parts, or for those that are busy, until the limit. It looks again
 // and again, as http.Server.Shutdown does: anything that could wake it, a channel or a
 // WaitGroup, would belong to one synctest bubble, and what it waits for may live in another or in
 // none.
 func (f *inflight) waitUntilGone(limit time.Duration, all bool) {
-	for pause := 50 * time.Microsecond; limit > 0 && f.has(all); pause = min(2*pause, 10*time.Millisecond) {
+	waits := func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return slices.ContainsFunc(slices.Collect(maps.Values(f.parts)), func(p *part) bool { return all || p.busy })
+	}
+	for pause := 50 * time.Microsecond; limit > 0 && waits(); pause = min(2*pause, 10*time.Millisecond) {
 		<-time.After(pause)
 		limit -= pause
 	}
@@ -93,27 +88,21 @@ func (s *Server) Close() {
 		f.mu.Unlock()
 		s.journal.close()
 		f.waitUntilGone(grace, false)
-		f.breakOff()
+		f.mu.Lock()
+		parts := slices.Collect(maps.Values(f.parts))
+		for _, p := range parts {
+			if p.leak != "" { // without the query, which may hold a key
+				f.leaks = append(f.leaks, p.leak+": "+p.request.Method+" "+p.request.URL.Path)
+			}
+		}
+		f.mu.Unlock()
+		for _, p := range parts {
+			if p.breakOff != nil {
+				p.breakOff()
+			}
+		}
 		f.waitUntilGone(grace, true)
 	})
-}
-
-// breakOff ends what is still in progress, and notes it as a leak.
-func (f *inflight) breakOff() {
-	f.mu.Lock()
-	parts := maps.Clone(f.parts)
-	for _, p := range parts {
-		if p.leak != "" {
-			// Without the query, which may hold a key.
-			f.leaks = append(f.leaks, p.leak+": "+p.request.Method+" "+p.request.URL.Path)
-		}
-	}
-	f.mu.Unlock()
-	for _, p := range parts {
-		if p.breakOff != nil {
-			p.breakOff()
-		}
-	}
 }
 
 // pause waits for d, or for ever if d is negative. If the client gives up or the server closes, it

@@ -50,15 +50,6 @@ func (Rule) Values() []Rule {
 	}
 }
 
-func checkRules(list []Rule) error {
-	for _, r := range list {
-		if !slices.Contains(r.Values(), r) {
-			return noSuch("rule", r, r.Values())
-		}
-	}
-	return nil
-}
-
 const (
 	maxViolations = 10_000 // in memory
 	maxUnknown    = 1_000  // creates of unknown outcome, of one key
@@ -67,14 +58,10 @@ const (
 // Violation is something that a well-behaved client does not do. The server serves the
 // request all the same.
 type Violation struct {
-	// Rule is the rule that it breaks.
-	Rule Rule
-	// Section is the section of the service document that the rule comes from.
-	Section string
-	// Detail says what happened.
-	Detail string
-	// Seq is the [Request.Seq] of the request.
-	Seq int
+	Rule    Rule
+	Section string // of the service document, where the rule comes from
+	Detail  string // what happened
+	Seq     int    // that of the [Request]
 }
 
 // String returns the violation as one line.
@@ -141,8 +128,10 @@ func (x *exchange) checkConduct() {
 func (k *apiKey) repeated(x *exchange) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if x.route.operation != petstore.OpCreatePet || len(k.unknown) == 0 {
-		k.unknown = nil
+	if x.route.operation != petstore.OpCreatePet {
+		clear(k.unknown)
+	}
+	if len(k.unknown) == 0 {
 		return 0
 	}
 	return k.unknown[sha256.Sum256(x.body)]
@@ -151,24 +140,19 @@ func (k *apiKey) repeated(x *exchange) int {
 // noteResponse notes until when a response asks its client to wait, and whether the client cannot
 // know if a create was carried out.
 func (x *exchange) noteResponse(a *response, now time.Time) {
-	if x.key == nil || x.repeat != nil {
+	k := x.key
+	if k == nil || x.repeat != nil {
 		return
 	}
-	if a.status == http.StatusTooManyRequests && a.sent() && x.req.Context().Err() == nil {
-		x.key.mustWait(a.comeBack(now))
-	}
-	if x.route.operation == petstore.OpCreatePet && outcomeUnknown(x, a) {
-		x.key.remember(x)
-	}
-}
-
-func (k *apiKey) remember(x *exchange) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.unknown == nil {
-		k.unknown = make(map[[sha256.Size]byte]int)
+	if a.status == http.StatusTooManyRequests && a.sent() && x.req.Context().Err() == nil {
+		k.got429 = true
+		if until := a.comeBack(now); until.After(k.retryAt) {
+			k.retryAt = until
+		}
 	}
-	if len(k.unknown) < maxUnknown {
+	if x.route.operation == petstore.OpCreatePet && outcomeUnknown(x, a) && len(k.unknown) < maxUnknown {
 		k.unknown[sha256.Sum256(x.body)] = x.entry.Seq
 	}
 }
@@ -189,12 +173,9 @@ func outcomeUnknown(x *exchange, a *response) bool {
 
 // delivered forgets a create of unknown outcome: its client gets the last byte of the response.
 func (x *exchange) delivered() {
-	if x.key == nil || x.route.operation != petstore.OpCreatePet {
-		return
-	}
-	x.key.mu.Lock()
-	defer x.key.mu.Unlock()
-	if sum := sha256.Sum256(x.body); x.key.unknown[sum] == x.entry.Seq {
-		delete(x.key.unknown, sum)
+	if k := x.key; k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.unknown, sha256.Sum256(x.body))
 	}
 }

@@ -217,21 +217,6 @@ func TestWithStrict(t *testing.T) {
 	}
 }
 
-func TestAssertNoLimited(t *testing.T) {
-	tb := &recorder{}
-	srv := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithFaults(fake.Fault{Status: 429, Times: 2}))
-	d := viaMemory(t, srv)
-	for range 3 {
-		d.list(t)
-	}
-	assert.True(t, srv.AssertNoLimited(tb), "a fault is no limit")
-	for range 2 {
-		d.list(t)
-	}
-	assert.False(t, srv.AssertNoLimited(tb))
-	assert.Equal(t, "fake: the server refused 2 requests of key 1 with 429\n", tb.errors.String())
-}
-
 // The rule knows of each wire whether a client can miss a response that was sent. A wire that hangs
 // fails here at once, and is named: this test is before those that send each wire over sockets.
 func TestRepeatedCreate_afterEachWire(t *testing.T) {

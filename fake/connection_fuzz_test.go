@@ -59,7 +59,7 @@ func serveBytes(srv *Server, sent []byte) []served {
 		all = append(all, x)
 	}))
 	c := &caller{sends: bytes.NewReader(sent), closed: make(chan struct{})}
-	_ = hs.Serve(&oneConn{conn: c})
+	link.Serve(c, hs)
 	<-c.closed
 	return all
 }

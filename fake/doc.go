@@ -50,9 +50,9 @@
 //
 // # Misuse
 //
-// Options and methods panic on an operation, rule, key, plan, duration, fault or behaviour that
-// does not exist or can have no effect, with a string that begins with "fake: " and the name of the
-// function. No such message repeats a key.
+// Options and methods panic on an operation, rule, key, plan, time, fault or behaviour that does not
+// exist or can have no effect, and on what petstore.NewClient refuses: with a string that begins
+// with "fake: " and the name of the function. No such message repeats a key.
 //
 // # What is different from a real deployment
 //

@@ -27,26 +27,19 @@ const Forever = -1
 //
 // One fault applies to a request: the first matching one that is not used up. Only a [WireRefuse]
 // comes before it, because it applies before anything has reached the server.
-type Fault struct { // requests are served without a copy of the fault
-	// Operation is the operation to which it applies, such as [petstore.OpCreatePet]. Empty: any
-	// request.
-	Operation string
-	// APIKey selects only requests that present this key. Empty: any.
-	APIKey string
+type Fault struct {
+	Operation string // such as [petstore.OpCreatePet]; empty: any request
+	APIKey    string // only requests that present this key; empty: any
 	// Match selects only requests for which it returns true. It is called on the goroutine that
 	// serves the request, with a copy of the request, whose body it may read. It may call the
 	// server. Nil: any.
 	Match func(*http.Request) bool
-	// Skip lets this many matching requests pass first.
-	Skip int
+	Skip  int // let this many matching requests pass first
 	// Times is the number of requests to which it applies: 0 is one, or all within For; [Forever] is
 	// all of them.
-	Times int
-	// For ends the fault this long after it was injected, by the server's clock. 0: never.
-	For time.Duration
-	// Chance is the probability with which it applies to a matching request, decided by [WithSeed].
-	// 0 is always.
-	Chance float64
+	Times  int
+	For    time.Duration // how long after its injection it ends, by the server's clock; 0: never
+	Chance float64       // the probability for each matching request, by [WithSeed]; 0 is always
 
 	// Delay is how long the response, or the failure in its place, is held back: real time or, in a
 	// synctest bubble, virtual time, not that of [Server.Advance]. The request is carried out after
@@ -54,24 +47,19 @@ type Fault struct { // requests are served without a copy of the fault
 	Delay time.Duration
 	// AfterCommit carries the request out first, counted and stored as usual, and only then fails.
 	AfterCommit bool
-	// Status is the status of the response. 0 leaves it to the service.
-	Status int
+	Status      int // of the response; 0 leaves it to the service
 	// Code and Message go into the Error object that a response of 400 and above has for a body;
 	// there are defaults for both.
-	Code    string
-	Message string
-	// RetryAfter is the value of the Retry-After header, sent as it is.
-	RetryAfter string
+	Code, Message string
+	RetryAfter    string // the value of the Retry-After header, sent as it is
 	// Header is added to the response in place of headers of the same name; a name with no values
 	// takes the header away.
 	Header http.Header
-	// Body is sent instead of the body that would have been sent. Nil keeps that.
-	Body []byte
+	Body   []byte // sent instead of the usual body; nil keeps that
 	// Drip is how long the body takes: it comes in up to 100 pieces, the last one at the end of this
 	// time. As for Delay, it is no time of [Server.Advance].
 	Drip time.Duration
-	// Wire is what happens on the way.
-	Wire Wire
+	Wire Wire // what happens on the way
 }
 
 // Validate returns an error if the fault makes no sense: if it names an operation that does not
@@ -91,38 +79,24 @@ func (f *Fault) problem() error {
 	if f.Wire != "" && !slices.Contains(f.Wire.Values(), f.Wire) {
 		return noSuch("wire", f.Wire, f.Wire.Values())
 	}
+	unknownKey := strings.ContainsAny(f.APIKey, " \t") || !credential.ValidHeaderValue(f.APIKey)
 	for _, c := range []struct {
 		wrong bool
 		what  string
 	}{
-		{
-			strings.ContainsAny(f.APIKey, " \t") || !credential.ValidHeaderValue(f.APIKey),
-			"APIKey is a key that no request can present: it has a space or a control character",
-		},
+		{unknownKey, "APIKey is a key that no request can present: it has a space or a control character"},
 		{f.Skip < 0, "Skip is negative"},
 		{f.Times < Forever, "Times is negative and not Forever"},
 		{f.For < 0, "For is negative"},
 		{f.Delay < 0, "Delay is negative"},
 		{f.Drip < 0, "Drip is negative"},
 		{!(f.Chance >= 0 && f.Chance <= 1), "Chance is not a probability between 0 and 1"},
-		{
-			f.Status != 0 && (f.Status < 200 || f.Status > 999),
-			fmt.Sprintf("Status is %d; it must lie between 200 and 999", f.Status),
-		},
+		{f.Status != 0 && (f.Status < 200 || f.Status > 999), "Status does not lie between 200 and 999"},
 		{f.Status < http.StatusBadRequest && f.Code+f.Message != "", "Code and Message need a Status of 400 or above"},
-		{
-			f.Wire == WireLoginPage && f.Code+f.Message != "",
-			"Code and Message are for an Error object, which a login page does not have",
-		},
+		{f.Wire == WireLoginPage && f.Code+f.Message != "", "a login page has no Code and no Message"},
 		{!credential.ValidHeaderValue(f.RetryAfter), "RetryAfter holds a control character"},
-		{
-			f.Wire == WireTruncate && bodiless(f.Status),
-			fmt.Sprintf("a response of status %d has no body to truncate", f.Status),
-		},
-		{
-			f.Wire == WireRefuse && f.AfterCommit,
-			"a connection that is refused cannot have carried out a request",
-		},
+		{f.Wire == WireTruncate && bodiless(f.Status), "a response of this Status has no body to truncate"},
+		{f.Wire == WireRefuse && f.AfterCommit, "a connection that is refused cannot have carried out a request"},
 	} {
 		if c.wrong {
 			return errors.New(c.what)

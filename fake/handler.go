@@ -11,8 +11,8 @@ import (
 // WithHandler adds an operation that the service gets before the fake does. The pattern is one of
 // [http.ServeMux], for a path below /v1, such as "DELETE /v1/pets/{petId}". A request for h is
 // authenticated, counts against the limits, may meet a fault, and is in the journal, with an empty
-// Operation; the response gets the rate limit headers. WithHandler panics if the pattern is not
-// valid, or that of an operation of the document; NewServer panics if two patterns conflict.
+// Operation; the response gets the rate limit headers. Two patterns must not conflict, nor one with
+// an operation of the document.
 func WithHandler(pattern string, h http.Handler) Option {
 	_, path, _ := strings.Cut(pattern, " ")
 	path = cmp.Or(strings.TrimSpace(path), pattern)

@@ -48,7 +48,9 @@ func (r *keyring) put(key string, plan Plan) {
 	if r.keys[key] == nil {
 		r.texts = append(slices.Clip(r.texts), key)
 	}
-	r.keys[key] = &apiKey{srv: r.srv, number: slices.Index(r.texts, key) + 1, plan: plan, use: r.unused}
+	k := &apiKey{srv: r.srv, number: slices.Index(r.texts, key) + 1, plan: plan, use: r.unused}
+	k.unknown = make(map[[sha256.Size]byte]int)
+	r.keys[key] = k
 }
 
 // reset replaces all keys at once: no request finds only a part of them.
@@ -89,7 +91,7 @@ func (s *Server) APIKey() string { return s.config.apiKey }
 func (s *Server) Keys() []string { return slices.Clone(s.keys.known()) }
 
 // AddKey makes the server accept an API key on a plan. A key that it knows begins anew, also a
-// revoked one. It panics where [WithKey] does.
+// revoked one.
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeKey("AddKey", key)
 	mustBePlan("AddKey", plan)
@@ -106,8 +108,7 @@ func (s *Server) mustFind(where, key string) *apiKey {
 }
 
 // SetPlan puts a key on another plan. Requests that were counted stay counted; a wait that a 429
-// asked for ends. It panics on a key that the server does not know, and on a plan with a negative
-// limit.
+// asked for ends.
 func (s *Server) SetPlan(key string, plan Plan) {
 	mustBePlan("SetPlan", plan)
 	k := s.mustFind("SetPlan", key)
@@ -116,13 +117,11 @@ func (s *Server) SetPlan(key string, plan Plan) {
 	k.plan, k.retryAt = plan, time.Time{}
 }
 
-// RevokeKey makes a key invalid: requests with it get 401 from now on. It panics on a key that the
-// server does not know.
+// RevokeKey makes a key invalid: requests with it get 401 from now on.
 func (s *Server) RevokeKey(key string) { s.mustFind("RevokeKey", key).revoked.Store(true) }
 
 // BanKey bans a key for d from now (section 8.3); 0 ends a ban. [Behavior.BanReset] decides what
-// the headers of a banned key say. BanKey panics on a key that the server does not know, and if d
-// is negative.
+// the headers of a banned key say.
 func (s *Server) BanKey(key string, d time.Duration) {
 	must(d >= 0, "BanKey", "%v is a negative duration; 0 lifts a ban", d)
 	k := s.mustFind("BanKey", key)
@@ -137,8 +136,7 @@ func (s *Server) BanKey(key string, d time.Duration) {
 }
 
 // SetUsage makes the requests counted in the key's current windows that many, as if they were sent
-// now: with as many as its plan allows, the minute or the day is used up. SetUsage panics on a key
-// that the server does not know, and on a negative number.
+// now: with as many as its plan allows, the minute or the day is used up.
 func (s *Server) SetUsage(key string, minute, day int) {
 	must(minute >= 0 && day >= 0, "SetUsage", "%d and %d: there is a negative number of requests", minute, day)
 	k := s.mustFind("SetUsage", key)
@@ -151,18 +149,13 @@ func (s *Server) SetUsage(key string, minute, day int) {
 
 // Usage is how much of its limits an API key has used.
 type Usage struct {
-	// Plan is the plan the key is on.
-	Plan Plan
-	// Revoked reports whether requests with the key get 401.
-	Revoked bool
-	// Minute and Day are the requests counted in the current windows.
-	Minute, Day int
+	Plan        Plan
+	Revoked     bool // requests with the key get 401
+	Minute, Day int  // requests counted in the current windows
 	// MinuteReset and DayReset are when the windows end, by the server's clock.
 	MinuteReset, DayReset time.Time
-	// BannedUntil is the end of the key's ban, the zero time if it is not banned.
-	BannedUntil time.Time
-	// Limited is the number of 429 responses so far, faults not included.
-	Limited int
+	BannedUntil           time.Time // zero if it is not banned
+	Limited               int       // 429 responses so far, faults not included
 }
 
 // Usage returns how much of its limits a key has used, the zero Usage for a key that the server

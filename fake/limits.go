@@ -151,16 +151,6 @@ func (k *apiKey) refusal(q quota, sec int64) (retryAt int64, reason string) {
 		k.plan, q.limit, span, time.Unix(q.reset, 0).UTC().Format(time.RFC3339))
 }
 
-// mustWait notes that the key's client gets a 429, and until when that asks it to wait.
-func (k *apiKey) mustWait(until time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.got429 = true
-	if until.After(k.retryAt) {
-		k.retryAt = until
-	}
-}
-
 // early returns how much of the wait that the last 429 asked for is still to come.
 func (k *apiKey) early() time.Duration {
 	k.mu.Lock()

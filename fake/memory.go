@@ -21,15 +21,12 @@ const baseURL = "http://localhost" + version
 
 // Client returns a new client of the service that reaches the server in memory, with the default
 // key. Make one for each test: two of them do not know of each other's requests. Options override
-// the client's key and http.Client: [petstore.WithAPIKeyFunc] gives it another key. Client panics
-// if an option is not acceptable to [petstore.NewClient].
+// the client's key and http.Client: [petstore.WithAPIKeyFunc] gives it another key.
 func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
 	return s.client("Client", s.APIKey(), opts)
 }
 
-// ClientFor returns a client of the service that reaches the server in memory with the given key,
-// as [Server.Client] does with the default key. It panics on a key that the server does not know,
-// and where Client does.
+// ClientFor is like [Server.Client], for another key that the server knows.
 func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client {
 	s.mustFind("ClientFor", key)
 	return s.client("ClientFor", key, opts)
@@ -38,14 +35,12 @@ func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client
 func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Client {
 	all := append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient())}, opts...)
 	c, err := petstore.NewClient(baseURL, key, all...)
-	if err == nil {
-		return c
+	if err != nil { // the options may have a WithAPIKeyFunc, which rules out a fixed key
+		var wrong error
+		c, wrong = petstore.NewClient(baseURL, "", all...)
+		must(wrong == nil, where, "%v", err)
 	}
-	if c, errOwn := petstore.NewClient(baseURL, "", all...); errOwn == nil {
-		return c // the options have a WithAPIKeyFunc, which rules out a fixed key
-	}
-	must(false, where, "%v", err)
-	return nil
+	return c
 }
 
 // HTTPClient returns a new client whose requests reach the server in memory, for any host and for
@@ -105,38 +100,16 @@ func (s *Server) refuseDial(r *http.Request) (err error) {
 	return nil
 }
 
-// dial makes a connection in memory with a net/http server at its other end. The server has one
-// connection in its life and accepts it here, so that no goroutine waits for others; and since it
-// is never used again, its WaitGroup belongs to one synctest bubble only.
+// dial makes a connection in memory with a net/http server at its other end.
 func (s *Server) dial(rep *repeat) (net.Conn, error) {
 	f := &s.inflight
 	l := link.New(func(l *link.Link) { f.leave(l) })
 	if !f.enter(l, &part{busy: true, breakOff: l.Reset}) {
 		return nil, notConnected(closedError{})
 	}
-	hs := newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	link.Serve(l.Server, newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer f.change(l, part{busy: true, request: r, leak: "a response body was never closed"})
 		s.serve(w, r, rep)
-	}))
-	_ = hs.Serve(&oneConn{conn: l.Server}) // it returns once a goroutine has the connection
+	})))
 	return l.Client, nil
 }
-
-// oneConn is a listener that accepts one connection.
-type oneConn struct{ conn net.Conn }
-
-// Accept returns the connection the first time, and an error from then on.
-func (o *oneConn) Accept() (net.Conn, error) {
-	if o.conn == nil {
-		return nil, net.ErrClosed
-	}
-	conn := o.conn
-	o.conn = nil
-	return conn, nil
-}
-
-// Close has nothing to do: the connection belongs to the server that accepted it.
-func (o *oneConn) Close() error { return nil }
-
-// Addr returns the address of the server in memory.
-func (o *oneConn) Addr() net.Addr { return link.ServerAddress }

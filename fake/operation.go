@@ -11,15 +11,11 @@ import (
 
 // Operation is an operation of the service document (section 4).
 type Operation struct {
-	// Name is its name, such as [petstore.OpGetPet].
-	Name string
-	// Method and Path are those of its requests. The path is below the base address, with a segment
-	// in braces for a parameter: /pets/{petId}.
-	Method, Path string
-	// Status is that of a success.
-	Status int
-	// Summary says in a few words what it does.
-	Summary string
+	Name    string // such as [petstore.OpGetPet]
+	Method  string
+	Path    string // below the base address, with parameters in braces: /pets/{petId}
+	Status  int    // of a success
+	Summary string // what it does, in a few words
 
 	serve func(*exchange) response
 }

@@ -15,39 +15,26 @@ import (
 // Request is a request that arrived, with its response. No API key is in it: the credentials
 // of Authorization are redacted, and so are the keys the server knows wherever else they are.
 type Request struct {
-	// Seq counts requests from 1, in the order in which they arrived completely.
-	Seq int
-	// Repeats is the Seq of the request that [Server.Repeat] sent again, 0 for a request of a client.
-	Repeats int
-	// Operation is the name of the operation (section 4), empty if the request fits none.
-	Operation string
-	// Key is the number of the API key it came with, 0 without a valid one. Keys count from 1 in
-	// the order in which they were added to the server: [DefaultAPIKey] is 1.
-	Key int
-	// Method and Path are those of the request; Path has its query.
-	Method string
-	Path   string
-	// Header is the request's header.
-	Header http.Header
-	// Body is the request's body as far as the server read it, at most 1 MiB.
-	Body []byte
-	// StatusCode is that of the response; 0 if there was none, or none yet.
-	StatusCode int
-	// ResponseHeader is the header of the response, but for additions of net/http. Nil if there is
-	// no response.
-	ResponseHeader http.Header
-	// ResponseBody is the body of the response, cut off after 1 MiB.
-	ResponseBody []byte
+	Seq       int    // counts requests from 1, in the order in which they arrived completely
+	Repeats   int    // Seq of the request that [Server.Repeat] sent again, 0 for a request of a client
+	Operation string // its name (section 4), empty if the request fits none
+	Key       int    // number of the API key, 0 without a valid one: see [Server.Keys]
+	Method    string
+	Path      string // with the query
+	Header    http.Header
+	Body      []byte // as far as the server read it, at most 1 MiB
+
+	StatusCode     int         // of the response; 0 if there was none, or none yet
+	ResponseHeader http.Header // but for additions of net/http; nil if there is no response
+	ResponseBody   []byte      // cut off after 1 MiB
+
 	// Time is when the request arrived, and Duration how long it took until the response began,
 	// both by the server's clock.
 	Time     time.Time
 	Duration time.Duration
-	// FaultEffect describes what the injected fault did that changed the response. It is empty
-	// without such a fault.
-	FaultEffect string
-	// Hint says why the request was refused, with the section of the document; it is empty if it
-	// was not.
-	Hint string
+
+	FaultEffect string // what an injected fault did; empty without one
+	Hint        string // why the request was refused, with the section of the document; or empty
 }
 
 // Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]), or as
@@ -128,8 +115,7 @@ func (s *Server) Arrived() int {
 // serves the request, which waits for it, and on several at a time. It may call the server.
 func (s *Server) OnRequest(f func(seq int)) { s.onRequest.Store(&f) }
 
-// RequestsOf is like [Server.Requests], for one operation, or for all if operation is empty. It
-// panics on an operation that does not exist.
+// RequestsOf is like [Server.Requests], for one operation, or for all if operation is empty.
 func (s *Server) RequestsOf(operation string) []Request {
 	check("RequestsOf", checkOperation(operation))
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool {
@@ -137,8 +123,7 @@ func (s *Server) RequestsOf(operation string) []Request {
 	})
 }
 
-// RequestsFor is like [Server.Requests], for the requests that came with a key. It panics on a key
-// that the server does not know.
+// RequestsFor is like [Server.Requests], for the requests that came with a key.
 func (s *Server) RequestsFor(key string) []Request {
 	number := s.mustFind("RequestsFor", key).number
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Key != number })
@@ -147,7 +132,7 @@ func (s *Server) RequestsFor(key string) []Request {
 // WaitForRequests returns as soon as n requests have arrived since the server was made or reset,
 // those that the journal dropped included. It returns an error if ctx ends before, with its cause,
 // or if the server is closed. A request has arrived when it is in the journal; its response may be
-// still to come. WaitForRequests panics if n is negative.
+// still to come.
 func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	must(n >= 0, "WaitForRequests", "%d is a negative number of requests", n)
 	j := &s.journal

@@ -83,8 +83,7 @@ func (s *Server) Reset() {
 	}
 }
 
-// SetLatency holds every response back for d from now on, as [WithLatency] does. It panics if d is
-// negative.
+// SetLatency holds every response back for d from now on, as [WithLatency] does.
 func (s *Server) SetLatency(d time.Duration) {
 	must(d >= 0, "SetLatency", "%v is a negative duration", d)
 	s.latency.Store(int64(d))

@@ -3,6 +3,7 @@ package fake
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,21 +38,6 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 	return s
 }
 
-// AssertNoLimited reports an error of the test for each key of which the server refused a request
-// with 429, since the server was made or reset, and returns whether there was none. A 429 by a
-// [Fault] does not count.
-func (s *Server) AssertNoLimited(tb TB) bool {
-	tb.Helper()
-	ok := true
-	for i, key := range s.keys.known() {
-		if n := s.Usage(key).Limited; n > 0 {
-			tb.Errorf("fake: the server refused %s of key %d with 429", plural(n, "request"), i+1)
-			ok = false
-		}
-	}
-	return ok
-}
-
 // report fails the test if something happened that must not, and logs the rest.
 func (s *Server) report() {
 	s.tb.Helper()
@@ -78,8 +64,7 @@ func (s *Server) report() {
 		}
 	}
 	if s.tb.Failed() {
-		requests := s.read(func(j *journal) []*Request { return j.entries })
-		s.tb.Logf("%s", s.transcript(requests))
+		s.tb.Logf("%s", transcript(s.tb.Name(), s.Requests()))
 	}
 }
 
@@ -87,19 +72,16 @@ func (s *Server) report() {
 const maxTranscript = 100
 
 // transcript writes the end of the journal, a line for each request, with the time since the first.
-func (s *Server) transcript(requests []Request) string {
+func transcript(test string, requests []Request) string {
 	var b strings.Builder
-	var first time.Time
-	if len(requests) > 0 {
-		first = requests[0].Time
-	}
-	fmt.Fprintf(&b, "fake: the server of %s served %s", s.tb.Name(), plural(len(requests), "request"))
+	fmt.Fprintf(&b, "fake: the server of %s served %s", test, plural(len(requests), "request"))
+	all := requests
 	if skip := len(requests) - maxTranscript; skip > 0 {
 		fmt.Fprintf(&b, ", the last %d of them", maxTranscript)
 		requests = requests[skip:]
 	}
 	for _, r := range requests {
-		fmt.Fprintf(&b, "\n\t+%v %v", r.Time.Sub(first).Round(time.Millisecond), r)
+		fmt.Fprintf(&b, "\n\t+%v %v", r.Time.Sub(all[0].Time).Round(time.Millisecond), r)
 	}
 	return b.String()
 }
@@ -110,11 +92,11 @@ func (r Request) String() string {
 	if len(r.Body) > 0 {
 		line += " " + quote(string(r.Body))
 	}
-	if r.StatusCode == 0 {
-		line += " → no response"
-	} else {
-		line += fmt.Sprintf(" → %d", r.StatusCode)
+	status := "no response"
+	if r.StatusCode != 0 {
+		status = strconv.Itoa(r.StatusCode)
 	}
+	line += " → " + status
 	if r.FaultEffect != "" {
 		line += ", by a fault"
 	}

@@ -5,6 +5,7 @@ package link
 import (
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"syscall"
@@ -36,6 +37,27 @@ func New(closed func(*Link)) *Link {
 	l.Client.peer = l.Server
 	return l
 }
+
+// Serve serves one end of a link. The server accepts no other connection in its life, so that no
+// goroutine waits for one, and its WaitGroup belongs to one synctest bubble only.
+func Serve(c net.Conn, hs *http.Server) {
+	_ = hs.Serve(&listener{c}) // it returns once a goroutine has the connection
+}
+
+// listener accepts one connection.
+type listener struct{ conn net.Conn }
+
+func (o *listener) Accept() (net.Conn, error) {
+	conn := o.conn
+	if o.conn = nil; conn == nil {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+// Close has nothing to do: the connection belongs to the server that accepted it.
+func (o *listener) Close() error   { return nil }
+func (o *listener) Addr() net.Addr { return ServerAddress }
 
 // change calls f, which changes the link, and wakes both ends.
 func (l *Link) change(f func()) {
