@@ -32,6 +32,7 @@ type budget struct {
 
 	reported reported
 	limits   [2]Window // last known window of a minute, and of a day
+	hours    hours
 
 	inFlight int
 	admitted int       // number of requests admitted
@@ -212,6 +213,7 @@ func (b *budget) changedLimit() (from, to Window) {
 // lose counts a request without a response, or without a limit in it.
 func (b *budget) lose(o *Outcome) {
 	b.own++
+	b.hours.add(b.now)
 	until := o.Received.Add(1) // a request that was sent at the same time may have come before
 	if o.Received.IsZero() {
 		until = b.now.Add(stray)
@@ -236,6 +238,7 @@ func (b *budget) learn(s slot, o *Outcome) {
 	b.push(s.responses, b.responses, o.Window.Remaining, o.Sent)
 	if o.StatusCode != http.StatusTooManyRequests { // a 429 may be of another window than it shows
 		b.own++
+		b.hours.add(b.now)
 		b.inferOthers(s, o, order == windowNext)
 	}
 }

@@ -129,7 +129,34 @@ func (e *events) report(o Observer) {
 
 // lockoutOf describes a lockout of the key.
 func (b *budget) lockoutOf(scope Scope, until time.Time) Lockout {
-	return Lockout{Scope: scope, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
+	l := Lockout{Scope: scope, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
+	if scope == ScopeDay { // of which the server showed only the end
+		l.Sent = b.hours.since(until.Add(-longestWindow))
+	}
+	return l
+}
+
+// hours counts the requests of the last day by the hour.
+type hours struct {
+	latest int64 // hour since 1970
+	counts [24]int
+}
+
+func (h *hours) add(now time.Time) {
+	hour := now.Unix() / 3600
+	for h.latest = max(h.latest, hour-24); h.latest < hour; {
+		h.latest++
+		h.counts[h.latest%24] = 0
+	}
+	h.counts[hour%24]++
+}
+
+// since returns the number of requests since the hour in which a day began.
+func (h *hours) since(begun time.Time) (n int) {
+	for hour := max(begun.Unix()/3600, h.latest-23); hour <= h.latest; hour++ {
+		n += h.counts[hour%24]
+	}
+	return n
 }
 
 // closedNow returns the lockout after a 429 that lasts; zero if none does.
@@ -151,7 +178,10 @@ func (b *budget) close(l Lockout, left int) *Lockout {
 		*r = reported{l, b.now, left}
 		return &l
 	case l.Scope == r.Scope:
-		r.Until, r.left = later(r.Until, l.Until), min(r.left, left)
+		r.Until = later(r.Until, l.Until)
+		if left < r.left { // what was sent before says nothing about the end of the lockout
+			r.since, r.left = b.now, left
+		}
 	}
 	return nil
 }
