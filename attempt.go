@@ -76,13 +76,18 @@ func (a *attempt) admit() (err error) {
 		return errSameKey
 	}
 	k.client.used.Store(a.key.ID)
+	if k.info.KeyID != *a.key.ID { // before the limiter reports about the key
+		k.mu.Lock()
+		k.info.KeyID = *a.key.ID
+		k.mu.Unlock()
+	}
 	start := time.Now()
 	if err := a.acquire(start); err != nil {
 		return err
 	}
 	a.ready = time.Now()
 	k.mu.Lock()
-	k.info.Attempt, k.info.KeyID = a.number, *a.key.ID
+	k.info.Attempt = a.number
 	k.info.Waited += max(0, a.ready.Sub(start)-k.free) // also in a limiter that reports no wait
 	k.mu.Unlock()
 	ended := k.hasEnded() // even if the permit came at the same time

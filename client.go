@@ -99,8 +99,8 @@ func newClientOf(s *shared, apiKey string, config *clientConfig) (*Client, error
 		key, _ := c.key(nil) // a key that is always the same comes without an error
 		c.used.Store(key.ID)
 	}
-	if config.logger != nil {
-		c.traces = append(slices.Clip(c.traces), logTrace(config.logger))
+	if config.log != nil { // that of the client that ForKey derived it from: an outage is one
+		c.traces = append(slices.Clip(c.traces), config.log)
 	}
 	return c, nil
 }
@@ -131,8 +131,8 @@ func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 // ForKey returns a client for another key, with the transport, the limiter and the options of c, and
 // then opts: a program with many tenants has a client for each. WithLogger, WithStop, WithUserAgent
 // and WithLimiter replace those of c, and the functions of WithTrace are called after those of c; an
-// option about the transport, the base URL or [WithAPIKeyFunc] is an error. What a client records,
-// such as its retries and what it logs once, is of its key alone.
+// option about the transport, the base URL or [WithAPIKeyFunc] is an error. Clients without
+// a WithLogger of their own share the log, so that an outage has its lines once.
 func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	if c == nil || c.shared == nil {
 		return nil, argumentError("ForKey", "Client", "was not made by NewClient")

@@ -147,7 +147,7 @@ func ExampleWithLogger() {
 		Level: slog.LevelDebug,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			switch a.Key {
-			case slog.TimeKey, "call_id", "duration", "until": // these differ from run to run
+			case slog.TimeKey, "call_id", "key_id", "duration", "until": // these differ from run to run
 				return slog.Attr{}
 			case "method": // left out to make the lines shorter
 				return slog.Attr{}

@@ -2,11 +2,9 @@ package petstore
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
@@ -15,234 +13,243 @@ import (
 // WithLogger makes the Client log to l. The messages, levels and attributes are stable:
 //
 //	petstore: attempt               Debug  method path attempt duration status rate_limit
-//	                                       retry_after error
+//	                                       retry_after error_type error
 //	petstore: waiting               Debug  reason until waiting
+//	petstore: calls fail            Warn   failed duration error_type error; when a tenth of the
+//	                                       calls of an operation or five in a row have failed, for
+//	                                       another error_type, and every hour
+//	petstore: calls succeed again   Info   failed duration; when none has failed for a minute
+//	petstore: requests are slow     Warn   duration error; when many take five seconds or more
 //	petstore: outcome unknown       Warn   duration error; the pet may have been created
-//	petstore: rate limit closed     Warn   scope until key_id; once for each lockout,
-//	                                       but for the minute's once in an hour
-//	petstore: rate limit open again Info   scope until key_id; once for each lockout
-//	petstore: deprecated operation  Warn   removal instead; once for each client
+//	petstore: more outcomes unknown Warn   calls; after ten of them, every five minutes
+//	petstore: rate limit closed     Warn   scope until limit remaining sent processes; once for each
+//	                                       lockout, but for the minute's once in an hour
+//	petstore: rate limit open again Info   the same, for each lockout that has a line
+//	petstore: limit changed         Warn   from to remaining
+//	petstore: calls wait            Info   reason waiting duration limit remaining sent processes;
+//	                                       when calls have waited in each of five minutes
 //	petstore: other processes use the key
-//	                                Warn   cure; once for each key
-//	petstore: key refused           Warn   status; once for each key until it works again
-//	petstore: calls fail            Warn   failed duration error; when five calls in a row have
-//	                                       failed, then every hour
-//	petstore: calls succeed again   Info   failed duration; when none has failed for five minutes
-//	petstore: calls wait            Info   reason waiting duration; when calls have waited in each
-//	                                       of five minutes, then every hour
+//	                                Warn   limit remaining sent processes cure
+//	petstore: key refused           Warn   status; once until the key works again
+//	petstore: deprecated operation  Warn   removal instead; once
 //
-// Each line also has operation and call_id, which is the same on all lines of a call. reason is a
-// [ratelimit.Reason], scope a [LimitScope], key_id a [Call].KeyID, and cure what to do; an attribute
-// that is not known is left out. The API key and bodies are never logged. A nil logger, the
-// default, logs nothing.
+// The last six have at most four lines in an hour for each key. Each line also has operation, key_id,
+// which is a [Call].KeyID, and call_id, which is the same on all lines of a call. reason is a
+// [ratelimit.Reason] and scope a [LimitScope]; sent is how many requests of this process the window
+// has counted, processes how many the limiter was told. An attribute that is not known is left out.
+// The API key and bodies are never logged. A call that a handler of l makes with its context has no
+// lines. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return forClient("", "", func(c *clientConfig) { c.logger = l })
-}
-
-// logTrace returns the trace that writes the log of a client. The comment of
-// WithLogger has the table of messages.
-func logTrace(logger *slog.Logger) *ClientTrace {
-	l := &clientLog{logger: logger}
-	return &ClientTrace{
-		AttemptDone: l.attempt, WaitStart: l.wait, WaitDone: l.waited, LimitClosed: l.closed, LimitOpened: l.opened,
-		CallStart: l.deprecated, CallDone: l.done,
-	}
-}
-
-// clientLog is the log of one client.
-type clientLog struct {
-	logger *slog.Logger
-	key    keyLog
-	warned atomic.Bool // about the deprecated operation
-	outage outage
-}
-
-// keyLog is what the log of a client records about one key.
-type keyLog struct {
-	rejected atomic.Int64 // time of the last 429 for which the minute's window was used up
-	crowded  atomic.Bool  // warned about other processes
-	refused  atomic.Bool  // warned that the service refuses the key
-	closedAt atomic.Int64 // time of the last line about a lockout of a minute
-	silent   atomic.Bool  // the last lockout was not logged
-}
-
-// write writes a line about a call.
-func (l *clientLog) write(ctx context.Context, level slog.Level, message string, c Call, attrs ...slog.Attr) {
-	all := []slog.Attr{slog.String("operation", c.Operation), slog.String("call_id", c.ID)}
-	l.logger.LogAttrs(ctx, level, message, append(all, attrs...)...) // the callers have constants
-}
-
-// deprecated logs the first call of getPet (section 4.3).
-func (l *clientLog) deprecated(ctx context.Context, c Call) context.Context {
-	if c.Operation == OpGetPet && !l.warned.Swap(true) {
-		l.write(ctx, slog.LevelWarn, "petstore: deprecated operation", c,
-			slog.String("removal", "2030-12-05"), slog.String("instead", OpListPets))
-	}
-	return nil
-}
-
-// done logs a call whose outcome is unknown: a person has to look for the pet.
-func (l *clientLog) done(ctx context.Context, info CallDoneInfo) {
-	if errors.Is(info.Err, ErrOutcomeUnknown) {
-		l.write(ctx, slog.LevelWarn, "petstore: outcome unknown", info.Call,
-			slog.Duration("duration", info.Duration), lineAttr("error", info.Err.Error()))
-	}
-	l.countDone(ctx, info)
-}
-
-// attempt logs each request.
-func (l *clientLog) attempt(ctx context.Context, info AttemptDoneInfo) {
-	if l.logger.Enabled(ctx, slog.LevelDebug) { // or the attributes would cost each request something
-		l.write(ctx, slog.LevelDebug, "petstore: attempt", info.Call, attemptAttrs(info)...)
-	}
-	switch key := &l.key; {
-	case info.StatusCode == http.StatusTooManyRequests:
-		l.shared(ctx, key, info)
-	case info.StatusCode == http.StatusUnauthorized:
-		if !key.refused.Swap(true) {
-			l.write(ctx, slog.LevelWarn, "petstore: key refused", info.Call, slog.Int("status", info.StatusCode))
+	return forClient("", "", func(c *clientConfig) {
+		if c.log = nil; l != nil {
+			c.log = logTrace(l)
 		}
-	case info.StatusCode/100 == 2:
-		key.refused.Store(false)
+	})
+}
+
+// logTrace returns the trace that writes a log.
+func logTrace(logger *slog.Logger) *ClientTrace {
+	l := &clientLog{logger: logger, keys: make(map[string]*keyLog)}
+	return &ClientTrace{
+		AttemptDone: l.attemptDone, CallDone: l.callDone, WaitStart: l.waitStart, WaitDone: l.waitDone,
+		LimitClosed: l.limitClosed, LimitOpened: l.limitOpened, LimitChanged: l.limitChanged,
 	}
+}
+
+// clientLog is the log of a client and of those of ForKey. What to write is decided with the lock
+// held, and written after it, when the call has no permit: a handler may hang, panic or make calls.
+type clientLog struct {
+	logger     *slog.Logger
+	mu         sync.Mutex
+	keys       map[string]*keyLog // by Call.KeyID
+	outage     outage
+	deprecated bool // warned about the deprecated operation
+}
+
+// keyLog is what the log records about one key.
+type keyLog struct {
+	failures map[string]int    // weight of the failures of each operation
+	refused  bool              // the service answers 401
+	rejected time.Time         // last 429 for which the minute's window was used up
+	lockout  ratelimit.Lockout // the last one
+	silent   bool              // it has no line
+	wait     ratelimit.Wait    // the last one for a window
+	waited   time.Time         // its end
+	queueing time.Time         // the start of the first of those that followed each other
+
+	refusals, minutes, lockouts, changes, others, queues repeats
+}
+
+// repeats counts the lines about one thing in an hour.
+type repeats struct {
+	since time.Time
+	lines int
+}
+
+// among counts a line, and reports whether it is one of the first in an hour.
+func (r *repeats) among(first int, now time.Time) bool {
+	if now.Sub(r.since) >= time.Hour {
+		*r = repeats{since: now}
+	}
+	r.lines++
+	return r.lines <= first
+}
+
+// say adds a line to those that are written when the lock is free.
+type say func(level slog.Level, message string, attrs ...slog.Attr)
+
+// decide writes the lines that a rule says about a call.
+func (l *clientLog) decide(ctx context.Context, c Call, rule func(k *keyLog, now time.Time, say say)) {
+	var write []func()
+	l.mu.Lock()
+	if l.keys[c.KeyID] == nil {
+		if len(l.keys) >= 1000 { // or a key that rotates each hour would fill the memory
+			clear(l.keys)
+		}
+		l.keys[c.KeyID] = &keyLog{failures: make(map[string]int)}
+	}
+	rule(l.keys[c.KeyID], time.Now(), func(level slog.Level, message string, attrs ...slog.Attr) {
+		write = append(write, func() { l.write(ctx, c, level, message, attrs) })
+	})
+	l.mu.Unlock()
+	for _, line := range write {
+		line()
+	}
+}
+
+// inLog is the context's key that marks the calls of a handler: they have no lines of their own.
+type inLog struct{}
+
+func (l *clientLog) write(ctx context.Context, c Call, level slog.Level, message string, attrs []slog.Attr) {
+	if ctx.Value(inLog{}) == nil {
+		of := known(slog.String("operation", c.Operation), slog.String("call_id", c.ID), slog.String("key_id", c.KeyID))
+		l.logger.LogAttrs(context.WithValue(ctx, inLog{}, true), level, message, append(of, attrs...)...)
+	}
+}
+
+// attemptDone logs each request, and what its response says about the key.
+func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
+	if l.logger.Enabled(ctx, slog.LevelDebug) { // or the attributes would cost each request something
+		l.write(ctx, info.Call, slog.LevelDebug, "petstore: attempt", attemptAttrs(info))
+	}
+	failure := failureOf(info.ErrorType(), info.Err)
+	l.decide(ctx, info.Call, func(k *keyLog, now time.Time, say say) {
+		switch {
+		case info.StatusCode == http.StatusTooManyRequests:
+			k.countRejection(info, now, say)
+		case info.StatusCode == http.StatusUnauthorized:
+			if !k.refused && k.refusals.among(4, now) {
+				say(slog.LevelWarn, "petstore: key refused", slog.Int("status", info.StatusCode))
+			}
+			k.refused = true
+		case info.StatusCode/100 == 2:
+			k.refused = false
+		}
+		k.reportQueue(now, say)
+		l.outage.countRequest(info, failure, k, now, say)
+	})
 }
 
 func attemptAttrs(info AttemptDoneInfo) []slog.Attr {
 	attrs := []slog.Attr{
-		slog.String("method", info.Call.Method),
-		slog.String("path", info.Call.Template),
-		slog.Int("attempt", info.Call.Attempt),
-		slog.Duration("duration", info.Duration),
+		slog.String("method", info.Call.Method), slog.String("path", info.Call.Template),
+		slog.Int("attempt", info.Call.Attempt), slog.Duration("duration", info.Duration),
 	}
-	attrs = append(attrs, known(
-		slog.Int("status", info.StatusCode),
-		slog.Any("rate_limit", info.RateLimit),
-		slog.Duration("retry_after", info.RetryAfter))...)
+	attrs = append(attrs, known(slog.Int("status", info.StatusCode), slog.Any("rate_limit", info.RateLimit),
+		slog.Duration("retry_after", info.RetryAfter), slog.String("error_type", info.ErrorType()))...)
 	if info.Err != nil {
 		attrs = append(attrs, lineAttr("error", info.Err.Error()))
 	}
 	return attrs
 }
 
-// shared warns once if two 429s within a minute say that the window is used up: the limiter of one
-// process keeps to its limit, so others use the key.
-func (l *clientLog) shared(ctx context.Context, key *keyLog, info AttemptDoneInfo) {
-	if r := info.RateLimit; r.IsZero() || r.Remaining > 0 || info.RetryAfter > time.Minute {
+// countRejection warns if two 429s within a minute say that the window is used up: the limiter of
+// one process keeps to its limit, so others use the key.
+func (k *keyLog) countRejection(info AttemptDoneInfo, now time.Time, say say) {
+	r := info.RateLimit
+	if r.IsZero() || r.Remaining > 0 || info.RetryAfter > time.Minute {
 		return
 	}
-	now := time.Now()
-	last := key.rejected.Swap(now.UnixNano())
-	if last > 0 && now.Sub(time.Unix(0, last)) <= time.Minute && !key.crowded.Swap(true) {
-		l.write(ctx, slog.LevelWarn, "petstore: other processes use the key", info.Call,
-			slog.String("cure", "set PETSTORE_PROCESSES or Processes(n), or share a limiter with petstoreredis"))
+	again := now.Sub(k.rejected) <= time.Minute
+	if k.rejected = now; again {
+		k.reportOthers(r, now, say)
 	}
 }
 
-// wait logs each wait.
-func (l *clientLog) wait(ctx context.Context, c Call, w ratelimit.Wait) {
+func (k *keyLog) reportOthers(w RateLimit, now time.Time, say say) {
+	if k.others.among(1, now) {
+		say(slog.LevelWarn, "petstore: other processes use the key", append(limitAttrs(w, k.lockout.Sent, k.lockout.Processes),
+			slog.String("cure", "set PETSTORE_PROCESSES or WithProcesses(n), or share a limiter with petstoreredis"))...)
+	}
+}
+
+func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
 	attrs := known(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
-	l.write(ctx, slog.LevelDebug, "petstore: waiting", c, append(attrs, slog.Int("waiting", w.Waiting))...)
+	l.write(ctx, c, slog.LevelDebug, "petstore: waiting", append(attrs, slog.Int("waiting", w.Waiting)))
 }
 
-// closed logs the start of each lockout; of those of a minute, which may follow each other for
-// days, one in outageQuiet.
-func (l *clientLog) closed(ctx context.Context, c Call, info ratelimit.Lockout) {
-	key, now := &l.key, time.Now()
-	key.silent.Store(info.Scope == ratelimit.ScopeMinute && now.Sub(time.Unix(0, key.closedAt.Load())) < outageQuiet)
-	if key.silent.Load() {
-		return
-	}
-	if info.Scope == ratelimit.ScopeMinute {
-		key.closedAt.Store(now.UnixNano())
-	}
-	l.write(ctx, slog.LevelWarn, "petstore: rate limit closed", c, limitAttrs(c, info)...)
-}
-
-// opened logs the end of each lockout whose start was logged.
-func (l *clientLog) opened(ctx context.Context, c Call, info ratelimit.Lockout) {
-	if !l.key.silent.Load() {
-		l.write(ctx, slog.LevelInfo, "petstore: rate limit open again", c, limitAttrs(c, info)...)
+// waitDone writes nothing: the call has its permit, for whose response calls of a handler would wait.
+func (l *clientLog) waitDone(ctx context.Context, c Call, w ratelimit.Wait) {
+	if w.Reason == ratelimit.ReasonMinute || w.Reason == ratelimit.ReasonBackground {
+		l.decide(ctx, c, func(k *keyLog, now time.Time, _ say) {
+			if begun := now.Add(-w.Duration); begun.Sub(k.waited) > time.Minute {
+				k.queueing = begun
+			}
+			k.wait, k.waited = w, now
+		})
 	}
 }
 
-func limitAttrs(c Call, info ratelimit.Lockout) []slog.Attr {
-	attrs := known(slog.String("scope", string(info.Scope)), slog.Time("until", info.Until))
-	return append(attrs, slog.String("key_id", c.KeyID))
-}
-
-const (
-	// manyFailures is how many calls in a row must fail: one that fails is a matter of its caller.
-	manyFailures = 5
-	// recovered is for how long no call must fail until an outage is over: in a partial outage, a
-	// few successes in a row mean nothing.
-	recovered = 5 * time.Minute
-	// longQueue is for how long calls must wait, with a window's length between them at most: one
-	// or two windows are usual after a burst.
-	longQueue = 5 * time.Minute
-	// outageQuiet is the time between two lines about the same, so that an hour has five at most.
-	outageQuiet = time.Hour
-)
-
-// outage is what the log records about what lasts: that all calls fail, or that calls wait in each
-// minute.
-type outage struct {
-	mu       sync.Mutex
-	failed   int       // calls in a row, or since the outage began
-	begun    time.Time // when the first of them ended
-	latest   time.Time // when the latest of them ended
-	failedAt time.Time // when that was logged; zero if it was not
-	queueing time.Time // when the first of the waits for windows began
-	waitedAt time.Time // when the last one ended
-	queuedAt time.Time // when that was logged
-}
-
-// countDone counts failures in a row. Those that the caller, or the rate limit, is the reason for
-// say nothing.
-func (l *clientLog) countDone(ctx context.Context, info CallDoneInfo) {
-	err, o, now := info.Err, &l.outage, time.Now()
-	if errors.Is(err, ErrRateLimited) || errors.Is(err, context.Canceled) {
-		return
+// reportQueue logs that calls have waited for windows for five minutes, with a window's length
+// between the waits at most: after a burst, one or two windows are usual.
+func (k *keyLog) reportQueue(now time.Time, say say) {
+	w, lasts := k.wait, k.waited.Sub(k.queueing)
+	if now.Sub(k.waited) <= time.Minute && lasts >= 5*time.Minute && k.queues.among(1, now) {
+		attrs := []slog.Attr{slog.String("reason", string(w.Reason)), slog.Int("waiting", w.Waiting), slog.Duration("duration", lasts)}
+		say(slog.LevelInfo, "petstore: calls wait", append(attrs, limitAttrs(w.Window, w.Sent, w.Processes)...)...)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err == nil || errors.Is(err, ErrBadRequest) || errors.Is(err, ErrNotFound) {
-		logged := !o.failedAt.IsZero()
-		if logged && now.Sub(o.latest) < recovered {
-			return
+}
+
+// limitClosed logs each lockout; of those of the minute, which may follow each other for days, one in
+// an hour.
+func (l *clientLog) limitClosed(ctx context.Context, c Call, lockout ratelimit.Lockout) {
+	l.decide(ctx, c, func(k *keyLog, now time.Time, say say) {
+		k.lockout = lockout
+		if k.silent = lockout.Scope == ratelimit.ScopeMinute && !k.minutes.among(1, now); !k.silent {
+			say(slog.LevelWarn, "petstore: rate limit closed", lockoutAttrs(lockout)...)
 		}
-		if logged {
-			l.write(ctx, slog.LevelInfo, "petstore: calls succeed again", info.Call,
-				slog.Int("failed", o.failed), slog.Duration("duration", o.latest.Sub(o.begun)))
+		if w := lockout.Window; lockout.Scope == ratelimit.ScopeBan && w.Limit-w.Remaining-lockout.Sent > w.Limit/2 {
+			k.reportOthers(w, now, say)
 		}
-		o.failed, o.failedAt = 0, time.Time{}
-		return
-	}
-	o.latest = now
-	if o.failed++; o.failed == 1 {
-		o.begun = now
-	}
-	if o.failed >= manyFailures && now.Sub(o.failedAt) >= outageQuiet {
-		o.failedAt = now
-		l.write(ctx, slog.LevelWarn, "petstore: calls fail", info.Call, slog.Int("failed", o.failed),
-			slog.Duration("duration", now.Sub(o.begun)), lineAttr("error", err.Error()))
-	}
+	})
 }
 
-// waited logs that calls wait for windows for a long time.
-func (l *clientLog) waited(ctx context.Context, c Call, w ratelimit.Wait) {
-	if w.Reason != ratelimit.ReasonMinute && w.Reason != ratelimit.ReasonBackground {
-		return
+// limitOpened logs the end of each lockout that has a line.
+func (l *clientLog) limitOpened(ctx context.Context, c Call, lockout ratelimit.Lockout) {
+	l.decide(ctx, c, func(k *keyLog, _ time.Time, say say) {
+		if !k.silent {
+			say(slog.LevelInfo, "petstore: rate limit open again", lockoutAttrs(lockout)...)
+		}
+	})
+}
+
+func (l *clientLog) limitChanged(ctx context.Context, c Call, from, to RateLimit) {
+	l.decide(ctx, c, func(k *keyLog, now time.Time, say say) {
+		if k.changes.among(4, now) {
+			say(slog.LevelWarn, "petstore: limit changed", slog.Int("from", from.Limit), slog.Int("to", to.Limit), slog.Int("remaining", to.Remaining))
+		}
+	})
+}
+
+func lockoutAttrs(l ratelimit.Lockout) []slog.Attr {
+	attrs := known(slog.String("scope", string(l.Scope)), slog.Time("until", l.Until))
+	return append(attrs, limitAttrs(l.Window, l.Sent, l.Processes)...)
+}
+
+// limitAttrs returns the numbers of a limit: whose requests use it up.
+func limitAttrs(w RateLimit, sent, processes int) (attrs []slog.Attr) {
+	if !w.IsZero() {
+		attrs = append(attrs, slog.Int("limit", w.Limit), slog.Int("remaining", w.Remaining))
 	}
-	o, now := &l.outage, time.Now()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if begun := now.Add(-w.Duration); begun.Sub(o.waitedAt) > time.Minute {
-		o.queueing = begun
-	}
-	o.waitedAt = now
-	if now.Sub(o.queueing) >= longQueue && now.Sub(o.queuedAt) >= outageQuiet {
-		o.queuedAt = now
-		l.write(ctx, slog.LevelInfo, "petstore: calls wait", c, slog.String("reason", string(w.Reason)),
-			slog.Int("waiting", w.Waiting), slog.Duration("duration", now.Sub(o.queueing)))
-	}
+	return append(append(attrs, slog.Int("sent", sent)), known(slog.Int("processes", processes))...)
 }

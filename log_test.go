@@ -119,7 +119,7 @@ func TestLogLines(t *testing.T) {
 			assert.Len(t, server.Requests(), 1)
 			time.Sleep(10*time.Hour + time.Minute)
 			assert.EqualValues(t, 2, calls(client, 1, 2, 0))
-		}, []string{"WARN rate limit closed ban", "INFO rate limit open again ban"}},
+		}, []string{"WARN rate limit closed ban", "WARN other processes use the key", "INFO rate limit open again ban"}},
 		"the end of a day, and the next": {
 			fake.Plan{PerMinute: 100, PerDay: 300}, twoDays, []string{"WARN rate limit closed day", "INFO rate limit open again day"},
 		},
@@ -184,15 +184,65 @@ func TestLogLines(t *testing.T) {
 				require.Error(t, create(client))
 			}
 		}, []string{"WARN outcome unknown", "WARN outcome unknown"}},
-		"an outage, which is over when no call has failed for five minutes": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			for range 2 { // the second time, the first outage is not over yet
+		"an outage, which is over when no call has failed for a minute, and the next": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			for range 2 {
 				fault := server.Inject(fake.Fault{Status: 503, Times: fake.Forever})
-				assert.Zero(t, calls(client, 1, 6, time.Minute))
+				assert.Zero(t, calls(client, 1, 6, 10*time.Second))
 				fault.Remove()
-				assert.EqualValues(t, 4, calls(client, 1, 4, time.Minute))
+				assert.EqualValues(t, 8, calls(client, 1, 8, 10*time.Second))
 			}
+		}, []string{"WARN calls fail", "INFO calls succeed again", "WARN calls fail", "INFO calls succeed again"}},
+		"another kind of error in an outage": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			for _, f := range []fake.Fault{{Status: 503}, {Wire: fake.WireReset}, {Status: 503}} {
+				f.Times = fake.Forever
+				fault := server.Inject(f)
+				assert.Zero(t, calls(client, 1, 6, time.Second))
+				fault.Remove()
+			}
+		}, []string{"WARN calls fail", "WARN calls fail"}},
+		"creates that fail among other calls": {fake.Plan{PerMinute: 1000}, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			server.Inject(fake.Fault{Status: 403, Operation: petstore.OpCreatePet, Times: fake.Forever})
+			for range 5 {
+				require.Error(t, create(client))
+				assert.EqualValues(t, 25, calls(client, 1, 25, 0))
+			}
+		}, []string{"WARN calls fail"}},
+		"one call in twenty that fails": {fake.Plan{PerMinute: 1000}, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			for range 20 {
+				server.Inject(fake.Fault{Status: 403})
+				assert.EqualValues(t, 19, calls(client, 1, 20, 100*time.Millisecond))
+			}
+		}, nil},
+		"a wrong base URL, and pets that do not exist": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			for range 6 {
+				_, err := client.GetPet(t.Context(), 99)
+				require.ErrorIs(t, err, petstore.ErrNotFound)
+			}
+			server.Inject(fake.Fault{Status: 404, Times: fake.Forever})
+			assert.Zero(t, calls(client, 1, 6, 0))
+		}, []string{"WARN deprecated operation", "WARN calls fail"}},
+		"callers that leave a slow service, and a stop of five calls": {fake.Plan{PerMinute: 1000}, func(t *testing.T, server *fake.Server, client *petstore.Client) {
 			require.NoError(t, list(client))
-		}, []string{"WARN calls fail", "INFO calls succeed again"}},
+			server.SetLatency(25 * time.Second)
+			leave := func(after time.Duration) {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(after, cancel)
+				for range 5 {
+					go func() { _, _ = client.ListPets(ctx, petstore.ListPetsParams{}) }()
+				}
+				time.Sleep(time.Minute)
+			}
+			leave(4 * time.Second)
+			leave(10 * time.Second)
+		}, []string{"WARN requests are slow", "WARN calls fail"}},
+		"a plan that is lowered, and a 401": {fake.Plan{PerMinute: 300}, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			require.NoError(t, list(client))
+			server.Inject(fake.Fault{Status: 401, Header: http.Header{"X-Ratelimit-Limit": {"30"}}})
+			require.Error(t, list(client))
+			server.SetPlan(server.APIKey(), fake.Plan{PerMinute: 60})
+			time.Sleep(time.Minute)
+			assert.EqualValues(t, 5, calls(client, 1, 5, 0))
+		}, []string{"WARN key refused", "WARN limit changed"}},
 		"a deprecated operation": {fake.PlanFree, func(_ *testing.T, _ *fake.Server, client *petstore.Client) {
 			_, _ = get(client), get(client)
 		}, []string{"WARN deprecated operation"}},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/textproto"
@@ -84,7 +83,7 @@ type clientConfig struct {
 	limiterSet       bool         // by WithLimiter, also to nil
 	processes        int          // 0 if not known
 	told             bool         // by WithProcesses
-	logger           *slog.Logger // nil for none
+	log              *ClientTrace // of WithLogger; nil for none
 	traces           []*ClientTrace
 	call             callConfig
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -189,113 +188,138 @@ func (r *runbook) assertPrinted(t *testing.T) {
 	}
 }
 
-// incident is an hour of a program of four goroutines, from the first minute with something wrong.
+// incident is what happens to a program for 18 minutes, with two minutes before and after it.
 type incident struct {
-	fault    fake.Fault
-	happens  func(*fake.Server)
-	plan     fake.Plan
-	every    time.Duration // between two calls of a goroutine; 10 s by default
-	deadline time.Duration // of each call
-	creates  bool
-	options  []petstore.Option
+	want    string        // what a line of the log has, as a regular expression
+	within  time.Duration // of the beginning; a minute by default
+	fault   fake.Fault
+	happens func(t *testing.T, s *fake.Server)
+	plan    fake.Plan
+	every   time.Duration // between two calls; 800 ms by default, 75 calls a minute
+	leaves  time.Duration // when a caller gives up; a minute by default
+	lasts   time.Duration // 18 minutes by default
+	creates int           // which calls are creates: every 25th by default
+	others  int           // processes with the same work and key
+	silent  bool          // it does no harm
+	options []petstore.Option
 }
 
 func runIncidents(t *testing.T, page *runbook) {
-	html, usedUp := http.Header{"Content-Type": {"text/html"}}, http.Header{"X-RateLimit-Remaining": {"0"}}
+	html, fast := http.Header{"Content-Type": {"text/html"}}, 10*time.Millisecond
+	loginPage := fake.Fault{Status: 200, Header: html, Body: []byte("<html>")}
+	partly := func(f fake.Fault, chance float64) fake.Fault { f.Chance = chance; return f }
+	lost := fake.Fault{Wire: fake.WireReset, AfterCommit: true, Operation: petstore.OpCreatePet}
 	for name, in := range map[string]incident{
-		"banned": {happens: func(s *fake.Server) {
+		"no incident": {silent: true, lasts: time.Hour},
+
+		"1 responses take 25 s, callers leave at 10": {
+			want: "requests are slow.*no response after 10s|requests are slow.*duration=10s", leaves: 10 * time.Second, fault: fake.Fault{Delay: 25 * time.Second},
+		},
+		"2 the service fails":                   {want: "calls fail.*503", fault: fake.Fault{Status: 503}},
+		"2 the service fails, with Retry-After": {want: "calls fail.*Retry-After", fault: fake.Fault{Status: 503, RetryAfter: "3600"}},
+		"3 a login page":                        {want: "calls fail.*(text/html|invalid response)", fault: loginPage},
+		"4 a fifth of the creates lost":         {want: "outcome unknown.*reset by peer", fault: partly(lost, 0.2), every: 100 * time.Millisecond, lasts: 5 * time.Minute},
+		"5 another team uses up the day": {
+			want: "closed.*scope=day.*limit=9000 remaining=0 sent=1[0-9][0-9]\\n", plan: fake.Plan{PerMinute: 300, PerDay: 9000},
+			happens: func(_ *testing.T, s *fake.Server) { s.SetUsage(s.APIKey(), 10, 8999) },
+		},
+		"6 the plan is lowered": {
+			want: "limit changed.*from=300 to=60", plan: fake.Plan{PerMinute: 300},
+			happens: func(_ *testing.T, s *fake.Server) { s.SetPlan(s.APIKey(), fake.Plan{PerMinute: 60}) },
+		},
+		"7 six processes, told two": {
+			want: "other processes use the key.*limit=300 remaining=0 sent=[0-9]+ processes=2", plan: fake.Plan{PerMinute: 300},
+			within: 4 * time.Minute, // when a window ends there are 429s
+			others: 5, every: 300 * time.Millisecond, options: []petstore.Option{petstore.WithProcesses(2)},
+		},
+		"8 the key is revoked": {want: "key refused", happens: func(_ *testing.T, s *fake.Server) { s.RevokeKey(s.APIKey()) }},
+		"9 a ban": {want: "closed.*scope=ban", plan: fake.Plan{PerMinute: 300}, happens: func(_ *testing.T, s *fake.Server) {
 			for careless := s.Client(petstore.WithLimiter(nil)); s.Usage(s.APIKey()).BannedUntil.IsZero(); {
 				_, _ = careless.ListPets(context.Background(), petstore.ListPetsParams{}, petstore.WithMaxWait(0))
 			}
 		}},
-		"day used up": {plan: fake.Plan{PerMinute: 60, PerDay: 100}},
-		"a clock that is off": {
-			plan: fake.Plan{PerMinute: 60, PerDay: 100}, happens: func(s *fake.Server) { s.SetTime(s.Now().Add(5 * time.Minute)) },
+		"10 reset by peer": {want: "calls fail.*reset by peer", fault: fake.Fault{Wire: fake.WireReset}},
+		"11 refused":       {want: "calls fail.*connection refused", fault: fake.Fault{Wire: fake.WireRefuse}},
+		"12 a clock goes wrong": {
+			silent: true, happens: func(_ *testing.T, s *fake.Server) { s.SetTime(s.Now().Add(5 * time.Minute)) },
 		},
-		"key revoked":          {happens: func(s *fake.Server) { s.RevokeKey(s.APIKey()) }},
-		"503":                  {fault: fake.Fault{Status: 503}},
-		"503 with Retry-After": {fault: fake.Fault{Status: 503, RetryAfter: "3600"}},
-		"latency":              {fault: fake.Fault{Delay: 10 * time.Second}, deadline: 3 * time.Second},
-		"latency, of creates": {
-			fault: fake.Fault{Delay: 10 * time.Second, Times: 1}, deadline: 3 * time.Second, creates: true,
-		},
-		"stalls":                   {fault: fake.Fault{Wire: fake.WireStall}},
-		"cut off":                  {fault: fake.Fault{Wire: fake.WireTruncate}},
-		"login page, 0.3 of calls": {fault: fake.Fault{Status: 200, Header: html, Body: []byte("<html>"), Chance: 0.3}},
-		"login page, 0.6 of calls": {fault: fake.Fault{Status: 200, Header: html, Body: []byte("<html>"), Chance: 0.6}},
-		"login page, 0.9 of calls": {fault: fake.Fault{Status: 200, Header: html, Body: []byte("<html>"), Chance: 0.9}},
-		"login page":               {fault: fake.Fault{Status: 200, Header: html, Body: []byte("<html>")}},
-		"reset":                    {fault: fake.Fault{Wire: fake.WireReset}},
-		"closed":                   {fault: fake.Fault{Wire: fake.WireClose}},
-		"refused":                  {fault: fake.Fault{Wire: fake.WireRefuse}},
-		"garbage":                  {fault: fake.Fault{Wire: fake.WireGarbage}},
-		"over after ten minutes":   {fault: fake.Fault{Status: 503, Times: 500}},
-		"call timeout": {
-			fault: fake.Fault{Wire: fake.WireStall}, options: []petstore.Option{petstore.WithCallTimeout(5 * time.Second)},
-		},
-		"replicas doubled": {
-			every: 2 * time.Second, fault: fake.Fault{Status: 429, RetryAfter: "1", Header: usedUp, Chance: 0.1},
-		},
-		"no wait, more than allowed": {every: 2 * time.Second, options: []petstore.Option{petstore.WithMaxWait(0)}},
-		"one create reset":           {fault: fake.Fault{Wire: fake.WireReset, Times: 1}, creates: true},
-		"more work than the plan":    {every: 2 * time.Second},
+
+		"the service fails, 100 calls a second":   {want: "calls fail.*503", fault: fake.Fault{Status: 503}, every: fast, lasts: time.Minute},
+		"the service fails, creates only":         {want: "calls fail.*503", fault: fake.Fault{Status: 503}, creates: 1},
+		"a login page, creates only":              {want: "calls fail.*invalid response", fault: loginPage, creates: 1},
+		"a login page for a third of the calls":   {want: "calls fail", fault: partly(loginPage, 0.3)},
+		"a login page for two thirds":             {want: "calls fail", fault: partly(loginPage, 0.6)},
+		"stalls":                                  {want: "slow|calls fail", fault: fake.Fault{Wire: fake.WireStall}},
+		"stalls, with a timeout of the call":      {want: "calls fail.*WithCallTimeout of 5s", fault: fake.Fault{Wire: fake.WireStall}, options: []petstore.Option{petstore.WithCallTimeout(5 * time.Second)}},
+		"cut off":                                 {want: "calls fail.*cut off", fault: fake.Fault{Wire: fake.WireTruncate}},
+		"closed":                                  {want: "calls fail.*EOF", fault: fake.Fault{Wire: fake.WireClose}},
+		"garbage":                                 {want: "calls fail.*not HTTP", fault: fake.Fault{Wire: fake.WireGarbage}},
+		"more work than the plan, and no waiting": {want: "closed.*scope=minute.*limit=60", plan: fake.Plan{PerMinute: 60}, options: []petstore.Option{petstore.WithMaxWait(0)}},
 	} {
 		t.Run(name, func(t *testing.T) { in.run(t, page) })
 	}
 }
 
 func (in *incident) run(t *testing.T, page *runbook) {
-	if in.plan == (fake.Plan{}) {
-		in.plan = fake.Plan{PerMinute: 60}
-	}
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		var log bytes.Buffer
+		var printed sync.Map
+		lasts := cmp.Or(in.lasts, 18*time.Minute)
 		client := server.Client(append(in.options, petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))...)
-		printed := make(chan string, 100_000)
-		var all sync.WaitGroup
-		for range 4 {
-			all.Go(func() {
-				for begun := time.Now(); time.Since(begun) < time.Hour; time.Sleep(cmp.Or(in.every, 10*time.Second)) {
-					if err := in.call(t.Context(), client); err != nil {
-						printed <- err.Error()
+		work := func(client *petstore.Client) {
+			for n, begun := 0, time.Now(); time.Since(begun) < lasts+4*time.Minute; n++ {
+				go func() {
+					if err := in.call(t.Context(), client, n%cmp.Or(in.creates, 25) == 0); err != nil {
+						printed.Store(regexp.MustCompile(`[0-9T:Z.-]{15,}`).ReplaceAllString(err.Error(), "…"), true)
 					}
-				}
-			})
+				}()
+				time.Sleep(cmp.Or(in.every, 800*time.Millisecond))
+			}
 		}
-		time.Sleep(time.Minute)
-		if in.happens != nil {
-			in.happens(server)
+		time.AfterFunc(2*time.Minute, func() {
+			if in.happens != nil {
+				in.happens(t, server)
+			}
+			for range in.others {
+				go work(server.Client(in.options...))
+			}
+			if !reflect.ValueOf(in.fault).IsZero() {
+				in.fault.Times, in.fault.For = fake.Forever, lasts
+				server.Inject(in.fault)
+			}
+		})
+		begun := time.Now()
+		work(client)
+		time.Sleep(time.Hour) // for the calls to end
+		var early strings.Builder
+		for line := range strings.Lines(log.String()) {
+			at, err := time.Parse("time=2006-01-02T15:04:05.000Z07:00", strings.Fields(line)[0])
+			require.NoError(t, err)
+			if at.Sub(begun) <= 2*time.Minute+cmp.Or(in.within, time.Minute) {
+				early.WriteString(line)
+			}
 		}
-		if !reflect.ValueOf(in.fault).IsZero() {
-			in.fault.Times = cmp.Or(in.fault.Times, fake.Forever)
-			server.Inject(in.fault)
-		}
-		all.Wait()
-		lines := strings.Count(log.String(), "\n")
-		assert.True(t, lines >= 1 && lines <= 5, "%d lines:\n%s", lines, log.String())
-		texts := make(map[string]bool)
-		for close(printed); len(printed) > 0; {
-			texts[regexp.MustCompile(`[0-9T:Z.-]{15,}`).ReplaceAllString(<-printed, "…")] = true
+		assert.Regexp(t, in.want, early.String(), &log)
+		if lines := strings.Count(log.String(), "\n"); in.silent && lines > 0 || lines > 20 {
+			t.Errorf("%d lines:\n%s", lines, &log)
 		}
 		for _, message := range regexp.MustCompile(`msg="([^"]+)"`).FindAllStringSubmatch(log.String(), -1) {
-			texts[message[1]] = true
+			printed.Store(message[1], true)
 		}
-		for _, text := range slices.Sorted(maps.Keys(texts)) {
-			page.assertFinds(t, text)
-		}
-	}, fake.WithPlan(in.plan), fake.WithBan(5, 2*time.Hour))
+		printed.Range(func(text, _ any) bool { page.assertFinds(t, text.(string)); return true })
+	}, fake.WithPlan(cmp.Or(in.plan, fake.Plan{PerMinute: 100_000})), fake.WithBan(5, 2*time.Hour))
 }
 
-func (in *incident) call(ctx context.Context, client *petstore.Client) error {
-	if in.deadline > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, in.deadline)
+// call makes a call whose caller leaves after some time; a create has a deadline.
+func (in *incident) call(ctx context.Context, client *petstore.Client, creates bool) error {
+	if creates {
+		ctx, cancel := context.WithTimeout(ctx, cmp.Or(in.leaves, time.Minute))
 		defer cancel()
-	}
-	if in.creates {
 		_, err := client.CreatePet(ctx, newPet())
 		return err
 	}
+	ctx, leave := context.WithCancel(ctx)
+	defer time.AfterFunc(cmp.Or(in.leaves, time.Minute), leave).Stop()
 	_, err := client.ListPets(ctx, petstore.ListPetsParams{})
 	return err
 }
