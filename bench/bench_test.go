@@ -1,5 +1,4 @@
-// Package bench compares what a call costs with different clients; see ../docs/benchmarks.md.
-package bench_test
+package bench
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package bench_test
+package bench
 
 import (
 	"bytes"

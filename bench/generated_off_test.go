@@ -1,6 +1,6 @@
 //go:build !ogen
 
-package bench_test
+package bench
 
 import "net/http"
 

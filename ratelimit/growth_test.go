@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"regexp"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Told is what the processes of a Growth know about their number.
@@ -158,6 +161,13 @@ func TestGrowth(t *testing.T) {
 		sums.add(g.text(), g.PerMinute, got)
 	}
 	t.Log(sums.String())
+	if !testing.Short() { // the page shows some lines
+		page, err := os.ReadFile("README.md")
+		require.NoError(t, err)
+		for _, line := range regexp.MustCompile(`(?m)^\| .*\d, \d.* \|$`).FindAllString(string(page), -1) {
+			assert.Contains(t, sums.String(), line)
+		}
+	}
 }
 
 // table sums outcomes by a text and the plan.

@@ -13,10 +13,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // TestMain fails if a test leaves a goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	loopback.SkipExamples()
+	goleak.VerifyTestMain(m)
+}
 
 // limiter is a limiter in a synctest bubble.
 type limiter struct {

@@ -7,18 +7,38 @@ import (
 	"net/http/httptest"
 	"syscall"
 	"time"
-
-	"github.com/petstore/petstore-go/fake"
 )
 
+// leg is the way of one request to the service and back.
+type leg struct {
+	out, back time.Duration
+	lost      bool // counted by the service, and the connection is reset before the response
+	undialled bool // there is no connection, and the service never sees it
+}
+
+// leg returns what happens to the i-th request that is sent, counted from 0. Before and after the
+// service counts it time passes, so that requests and responses overtake each other.
+func (c cell) leg(i int) leg {
+	const least, most = 20 * time.Millisecond, 200 * time.Millisecond
+	r := c.chance(i)
+	total := least + time.Duration(r.Int64N(int64(most-least)))
+	l := leg{out: time.Duration(float64(total) * (0.1 + 0.8*r.Float64()))}
+	l.back = total - l.out
+	p := r.Float64()
+	if p < c.slow {
+		l.back += 10 * time.Second
+	}
+	l.lost, l.undialled = p < c.lost, p < c.undialled
+	return l
+}
+
 // RoundTrip is the network: it carries a request to the service and its response back, takes time,
-// loses what the cell says is lost, and records the responses.
+// and loses what the cell says is lost.
 func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	if t, ok := ctx.Value(tripKey{}).(*trip); ok {
-		_ = sleep(ctx, t.offset())
-		began := time.Now()
-		defer func() { t.took += time.Since(began) + t.offset() }()
+	g, _ := ctx.Value(callerKey{}).(int)
+	if err := sleep(ctx, r.offset(g)); err != nil {
+		return nil, err
 	}
 	i := int(r.sent.Add(1) - 1)
 	leg := r.leg(i)
@@ -54,25 +74,20 @@ func (r *run) stray(req *http.Request, leg leg, left time.Duration) {
 	})
 }
 
-// arrive gives a request to the service, and counts rejections.
+// arrive gives a request to the service, and counts 429s and bans.
 func (r *run) arrive(req *http.Request) *http.Response {
 	recorder := httptest.NewRecorder()
 	r.server.ServeHTTP(recorder, req)
 	resp := recorder.Result()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	usage := r.server.Usage(r.server.APIKey())
 	if resp.StatusCode != http.StatusTooManyRequests {
 		return resp
 	}
-	window := usage.MinuteReset.Unix()
-	if r.window == fake.WindowSliding { // has no end that stays: the minute of the run
-		window = int64(time.Since(r.start) / time.Minute)
-	}
-	r.perWindow[window]++
-	if usage.BannedUntil.After(r.banEnd) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rejected++
+	if until := r.server.Usage(r.server.APIKey()).BannedUntil; until.After(r.banEnd) {
 		r.bans++
-		r.banEnd = usage.BannedUntil
+		r.banEnd = until
 	}
 	return resp
 }

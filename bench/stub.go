@@ -1,4 +1,5 @@
-package bench_test
+// Package bench compares what a call costs with different clients; see ../docs/benchmarks.md.
+package bench
 
 import (
 	"bytes"
