@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -111,6 +113,17 @@ func TestProgram_signals(t *testing.T) {
 	require.Error(t, b.start(&b.out).Wait())
 	b.assertNothingLostOrRepeated(20)
 	assert.Equal(t, 1, b.count(undecided))
+}
+
+func TestImportSample(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Setenv("TMPDIR", t.TempDir())
+		var out strings.Builder
+		status, err := importSample(t.Context(), &out)
+		require.NoError(t, err)
+		assert.Equal(t, exitCreated, status)
+		assert.Contains(t, out.String(), "\n500 of 500 rows\n500 created, 0 rejected, 0 undecided, 0 left\n")
+	})
 }
 
 // TestImportFile_namedPipe has a pipe in place of the journal, and of the input: to open or read it

@@ -28,14 +28,13 @@ const goroutines, requests = 64, 150
 
 func main() {
 	server := fake.NewServer(fake.WithPlan(fake.PlanFree), fake.WithMinute(6*time.Second))
-	err := run(context.Background(), server, os.Stdout)
-	server.Close()
-	if err != nil {
+	if err := run(context.Background(), server, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
 func run(ctx context.Context, server *fake.Server, w io.Writer) error {
+	defer server.Close()
 	client := server.Client()
 	var begun atomic.Int64
 	failures := make([]error, goroutines)

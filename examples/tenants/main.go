@@ -69,15 +69,14 @@ func (t *tenant) list(ctx context.Context) string {
 }
 
 func main() {
-	server := fake.NewServer()
-	err := run(context.Background(), server, slog.New(slog.NewTextHandler(os.Stderr, nil)), os.Stdout)
-	server.Close()
-	if err != nil {
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if err := run(context.Background(), fake.NewServer(), logger, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
 func run(ctx context.Context, server *fake.Server, logger *slog.Logger, w io.Writer) error {
+	defer server.Close()
 	var all []*tenant
 	shared := server.Client()
 	for _, name := range []string{"zoo", "farm", "pond"} {

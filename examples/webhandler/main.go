@@ -14,7 +14,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -25,23 +24,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
 func main() {
-	service := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1}))
-	err := run(context.Background(), service.Client(), os.Stdout)
-	service.Close()
-	if err != nil {
+	if err := run(context.Background(), os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // run serves visitors on a port, and is the visitor.
-func run(ctx context.Context, client *petstore.Client, out io.Writer) error {
+func run(ctx context.Context, out io.Writer) error {
+	service := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1}))
+	defer service.Close()
 	server := http.Server{
-		Handler:           visitors(client, slog.New(slog.NewTextHandler(os.Stderr, nil))),
+		Handler:           visitors(service.Client(), slog.New(slog.NewTextHandler(os.Stderr, nil))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second, // more than ReadTimeout and the longest call
@@ -58,10 +55,8 @@ func run(ctx context.Context, client *petstore.Client, out io.Writer) error {
 			return err
 		}
 		fmt.Fprintf(out, "%d %q ", resp.StatusCode, resp.Header.Get("Retry-After"))
-		_, err = io.Copy(out, resp.Body)
-		if err = errors.Join(err, resp.Body.Close()); err != nil {
-			return err
-		}
+		_, _ = io.Copy(out, resp.Body)
+		_ = resp.Body.Close()
 	}
 	return nil
 }

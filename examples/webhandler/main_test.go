@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestRun(t *testing.T) {
 	loopback.Host(t)
 	var out strings.Builder
-	require.NoError(t, run(t.Context(), fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 1})).Client(), &out))
+	require.NoError(t, run(t.Context(), &out))
 	assert.Regexp(t, `^400 "" name and categoryId are required
 201 "" {"id":1,"name":"Rex","categoryId":1}
 503 "\d+" try again later
