@@ -116,6 +116,9 @@ func TestViolationsOfScripts(t *testing.T) {
 		rows["a ban for 429s that "+name] = row{ban, script{list, f, list, list}, nil}
 		rows["early in a ban for 429s that "+name] = row{ban, script{list, f, list, list, list, list}, []fake.Rule{early}}
 	}
+	rows["a ban for 429s that were reset, long after a true one"] = row{
+		ban, script{list, list, time.Minute, list, fake.Fault{AfterCommit: true, Wire: fake.WireReset, Times: 2}, list, list}, nil,
+	}
 	rows["a ban for 429s that were given up"] = row{
 		ban, script{list, fake.Fault{AfterCommit: true, Delay: time.Hour, Times: 2}, givenUp(list), givenUp(list)}, nil,
 	}

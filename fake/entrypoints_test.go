@@ -128,9 +128,9 @@ func (c *closeRecorder) Close() error {
 func TestBubble(t *testing.T) {
 	t.Run("one server serves one bubble after another", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
+		d := viaMemory(t, srv) // with one transport for all
 		for i := range 3 {
 			synctest.Test(t, func(t *testing.T) {
-				d := viaMemory(t, srv)
 				start := time.Now()
 				for range fake.PlanFree.PerMinute {
 					require.Equal(t, http.StatusOK, d.list(t).status)
@@ -147,6 +147,7 @@ func TestBubble(t *testing.T) {
 	})
 	t.Run("several at a time may share a server", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
+		d := viaMemory(t, srv)
 		t.Run("bubbles", func(t *testing.T) {
 			for range 4 {
 				t.Run("", func(t *testing.T) {
@@ -154,7 +155,7 @@ func TestBubble(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						for range 20 {
 							srv.Inject(fake.Fault{Delay: time.Second})
-							assert.Equal(t, http.StatusOK, viaMemory(t, srv).list(t).status)
+							assert.Equal(t, http.StatusOK, d.list(t).status)
 							time.Sleep(time.Second)
 						}
 					})
