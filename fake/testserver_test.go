@@ -61,6 +61,7 @@ func TestNewTestServer(t *testing.T) {
 		fired := srv.Inject(fake.Fault{Status: 504, Times: 9, Match: func(r *http.Request) bool {
 			return r.URL.RawQuery == "limit=1"
 		}})
+		srv.Inject(fake.Fault{Status: 505, Chance: 1e-9, Skip: 1})
 		d := viaMemory(t, srv)
 		d.list(t)
 		d.send(t, request{path: "/pets?limit=1"})
@@ -68,6 +69,7 @@ func TestNewTestServer(t *testing.T) {
 		tb.end()
 		assert.Equal(t, `fake: an injected fault never struck: fault on createPet with status 500; 0 fitting requests came, Skip is 0
 fake: an injected fault never struck: fault by reset; 2 fitting requests came, Skip is 5
+fake: an injected fault never struck: fault with status 505; 1 fitting requests came, Skip is 1
 `, tb.errors.String())
 	})
 }
