@@ -222,17 +222,14 @@ func (a *attempt) request(ctx context.Context, outer *http.Request) *http.Reques
 	req := outer.WithContext(ctx)
 	req.Host = k.url.Host
 	a.wire.SetBody(req, k.body)
-	req.Header = make(http.Header, len(a.values)+len(k.config.header))
 	// A transport may change or keep each of the values, so they are of this request alone.
-	set := func(n int, name, value string) {
-		a.values[n] = value
-		req.Header[name] = a.values[n : n+1 : n+1]
-	}
-	set(0, "Accept", "application/json")
-	set(1, "User-Agent", k.client.userAgent)
-	set(2, "Authorization", a.key.Header())
+	a.values = [...]string{"application/json", k.client.userAgent, a.key.Header(), "application/json"}
+	req.Header = make(http.Header, len(a.values)+len(k.config.header))
+	req.Header["Accept"] = a.values[0:1:1]
+	req.Header["User-Agent"] = a.values[1:2:2]
+	req.Header["Authorization"] = a.values[2:3:3]
 	if k.body != nil {
-		set(3, "Content-Type", "application/json")
+		req.Header["Content-Type"] = a.values[3:4:4]
 	}
 	for name, values := range k.config.header {
 		req.Header[name] = slices.Clone(values)

@@ -54,6 +54,7 @@ type call struct {
 type request struct {
 	operation *operation
 	path      string // below the base URL, unescaped, with a slash at its start
+	id        string // what follows path
 	rawPath   string // path as the caller escaped it; empty if that is what net/url does
 	query     string
 	body      []byte // nil for none
@@ -104,7 +105,7 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 	if r.rawPath != "" {
 		k.url.RawPath = k.url.EscapedPath() + r.rawPath
 	}
-	k.url.Path += r.path
+	k.url.Path += r.path + r.id
 	k.url.RawQuery = r.query
 	return k, nil
 }

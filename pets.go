@@ -175,7 +175,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
-	r := request{operation: getPet, path: "/pets/" + strconv.FormatInt(id, 10)}
+	r := request{operation: getPet, path: "/pets/", id: strconv.FormatInt(id, 10)}
 	decode := func(b *body.Buffer) (Pet, error) {
 		pet, err := decodePet(b)
 		if err == nil && pet.ID != id {

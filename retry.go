@@ -21,6 +21,7 @@ type loop struct {
 	client   retryablehttp.Client
 	http     http.Client
 	request  retryablehttp.Request
+	outer    http.Request
 	response http.Response // what the loop sees of the last one
 }
 
@@ -35,9 +36,8 @@ func (k *call) run() error {
 	l.client.CheckRetry = k.checkRetry
 	l.client.Backoff = k.backoff
 	l.client.ErrorHandler = retryablehttp.PassthroughErrorHandler
-	// The loop waits with this context. Each attempt has another one, which WithStop does not end.
-	req := http.Request{Method: k.operation.method, URL: &k.url, Header: noHeader}
-	l.request.Request = req.WithContext(k.waits)
+	l.outer = http.Request{Method: k.operation.method, URL: &k.url, Header: noHeader}
+	l.request.Request = &l.outer
 	defer k.finishPause()
 	_, err := l.client.Do(&l.request) // the response has no body
 	switch {
@@ -122,6 +122,8 @@ func (k *call) latest() time.Time {
 // backoff is the Backoff of the loop: it returns the pause before the next attempt. After a 429
 // there is none if there is a limiter, because the attempt waits in its queue.
 func (k *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
+	// The loop waits with this context. Each attempt has another one, which WithStop does not end.
+	k.loop.request.Request = k.loop.outer.WithContext(k.waits)
 	pause := k.last.plan.Pause
 	if pause <= 0 {
 		return 0

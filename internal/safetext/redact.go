@@ -2,6 +2,7 @@ package safetext
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -61,29 +62,35 @@ func Error(err error, key string) error {
 	return err
 }
 
-// Header returns a copy of h without the keys in its names and values, and
-// without names that have no value.
+// Header returns a copy of h without the keys in its names and values. It shares the values that it
+// does not change.
 func Header(h http.Header, keys ...string) http.Header {
-	if h == nil {
-		return nil
-	}
 	keys = longestFirst(keys)
+	if !repeats(h, keys) {
+		return maps.Clone(h)
+	}
 	clean := make(http.Header, len(h))
-	all := make([]string, 0, len(h)) // the values, in one allocation
 	for name, values := range h {
-		name, start := headerName(name, keys), len(all)
+		name = headerName(name, keys)
 		for _, v := range values {
-			all = append(all, Redact(v, keys...))
-		}
-		switch mine := all[start:len(all):len(all)]; {
-		case len(mine) == 0:
-		case clean[name] == nil:
-			clean[name] = mine
-		default: // two names became the same
-			clean[name] = append(clean[name], mine...)
+			clean[name] = append(clean[name], Redact(v, keys...))
 		}
 	}
 	return clean
+}
+
+func repeats(h http.Header, keys []string) bool {
+	for name, values := range h {
+		if headerName(name, keys) != name {
+			return true
+		}
+		for _, v := range values {
+			if Redact(v, keys...) != v {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // longestFirst returns keys in an order in which none is a part of a later one.

@@ -69,11 +69,13 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, t *Transp
 		GetConn:      func(string) { w.asked.Store(true) },
 		GotConn:      w.gotConn,
 		WroteHeaders: func() { w.open.Add(1) },
+	}
+	if !t.plain {
 		// net/http does not repeat a request that had a response. A connection after that is for
 		// another request of the user's transport, which logs with httputil.DumpRequestOut, fetches
 		// a token, or retries. Over HTTP/2, the response may come before WroteHeaders.
-		GotFirstResponseByte: func() { w.open.Add(-1) },
-		Got1xxResponse:       w.gotInterim,
+		w.hooks.GotFirstResponseByte = func() { w.open.Add(-1) }
+		w.hooks.Got1xxResponse = w.gotInterim
 	}
 	return httptrace.WithClientTrace(ctx, &w.hooks)
 }

@@ -34,7 +34,7 @@ func TestRepetition(t *testing.T) {
 				map[rune]func(){
 					'c': func() { hooks.GotConn(httptrace.GotConnInfo{}) },
 					'w': hooks.WroteHeaders, 'r': hooks.GotFirstResponseByte,
-					'i': func() { _ = hooks.Got1xxResponse(http.StatusEarlyHints, nil) },
+					'i': func() { require.NoError(t, hooks.Got1xxResponse(http.StatusEarlyHints, nil)) },
 				}[hook]()
 			}
 			assert.Equal(t, c.repeated, w.Repeated())
