@@ -112,5 +112,5 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 // in its context. If f then returns another key, the client sends the request again with that key.
 // It repeats a create, too, because the service has not carried it out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return forClient("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *clientConfig) { c.keyFunc = f })
+	return forAllKeys("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *clientConfig) { c.keyFunc = f })
 }

@@ -29,6 +29,9 @@ const (
 	maxTrusted = 10 << 20
 )
 
+// maxEmptyReads is how often a reader may return neither a byte nor an error, as in package bufio.
+const maxEmptyReads = 100
+
 // Buffer holds the body of one response and decodes it. Results and errors get copies, so that the
 // Buffer can be used again.
 type Buffer struct {
@@ -73,7 +76,7 @@ func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error
 	if b.Bytes = b.Bytes[:0]; int64(cap(b.Bytes)) <= length {
 		b.Bytes = make([]byte, 0, length+1) // one byte more, to see the end
 	}
-	for err == nil && int64(len(b.Bytes)) <= most {
+	for empty := 0; err == nil && int64(len(b.Bytes)) <= most; empty++ {
 		size := len(b.Bytes)
 		if size == cap(b.Bytes) {
 			// Four times as large, so that what it had before is little garbage.
@@ -81,7 +84,11 @@ func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error
 		}
 		var n int
 		n, err = r.Read(b.Bytes[size:cap(b.Bytes)])
-		b.Bytes = b.Bytes[:size+n]
+		if b.Bytes = b.Bytes[:size+n]; n > 0 {
+			empty = 0
+		} else if empty == maxEmptyReads && err == nil {
+			err = io.ErrNoProgress
+		}
 	}
 	if err == io.EOF {
 		err = nil

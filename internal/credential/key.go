@@ -121,7 +121,7 @@ func ValidHeaderValue(s string) bool {
 // canonical.
 func ReservedHeader(key string) bool {
 	return slices.Contains([]string{
-		"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Host", "User-Agent",
+		"Authorization", "Accept-Encoding", "Content-Length", "Host", "User-Agent",
 		"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
 		"Transfer-Encoding", "Upgrade", "Expect", "Content-Encoding",
 		"Idempotency-Key", "X-Idempotency-Key", // with these, net/http repeats a POST by itself
