@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"os"
-	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -42,55 +39,83 @@ func rules(t *testing.T) []rule {
 	return file.Groups[0].Rules
 }
 
-// service is 25 minutes of a service in production.
+// service is 25 minutes of a service in production, from the fifth on with an incident.
 type service struct {
-	plan           fake.Plan
-	fault          *fake.Fault   // from the fifth minute on
-	pods           int           // 0: one process. Of eight, the last four replace the others, one each minute
-	each, deadline time.Duration // between two bursts of calls, by default 2 s; of a call, by default an hour
-	burst          int           // calls in a burst, by default 1
-	options        []petstore.Option
-	redis          bool // the limiter is that of petstoreredis, whose Redis is down
-	want           string
+	plan    fake.Plan
+	fault   *fake.Fault
+	happens func(*fake.Server)
+	before  time.Duration // the time without the incident; 5 minutes by default
+	pods    int           // instances, from the beginning or, if told, from the incident on; 1 by default
+	told    int           // Processes of each limiter; 1 by default
+	rolls   bool          // the last half of the pods replaces the first, one each minute
+	each    time.Duration // between two bursts of calls, 800 ms by default
+	burst   int           // calls in a burst; 1 by default
+	leaves  time.Duration // when a caller gives up; an hour by default
+	options []petstore.Option
+	redis   bool   // the limiter is that of petstoreredis, whose Redis is down
+	want    string // the alert that fires first
+	then    string // others that fire later
 }
 
 const scrapeInterval = 15 * time.Second
 
 func TestAlerts(t *testing.T) {
-	html, twice := http.Header{"Content-Type": {"text/html"}}, time.Second/2
+	twice, reset := time.Second/2, fake.Fault{Wire: fake.WireReset, AfterCommit: true, Operation: petstore.OpCreatePet}
+	fault := func(f fake.Fault) *fake.Fault { return &f }
+	loginPage := fake.Fault{Status: 200, Header: http.Header{"Content-Type": {"text/html"}}, Body: []byte("<html>")}
+	lost := reset
+	lost.Chance, reset.Times = 0.2, 1
 	for name, s := range map[string]service{
-		"401":       {fault: &fake.Fault{Status: 401}, want: "PetstoreCallsFail"},
-		"503":       {fault: &fake.Fault{Status: 503}, want: "PetstoreCallsFail"},
-		"latency":   {fault: &fake.Fault{Delay: 10 * time.Second}, deadline: 3 * time.Second, want: "PetstoreCallsFail"},
-		"truncated": {fault: &fake.Fault{Wire: fake.WireTruncate}, want: "PetstoreCallsFail"},
-		"html":      {fault: &fake.Fault{Status: 200, Header: html, Body: []byte("<html>")}, want: "PetstoreCallsFail"},
-		"refused":   {fault: &fake.Fault{Wire: fake.WireRefuse}, want: "PetstoreCallsFail"},
-		"no wait":   {each: twice, options: []petstore.Option{petstore.WithMaxWait(0)}, want: "PetstoreWaitsGivenUp"},
+		"responses take 25 s, callers leave at 10": {fault: &fake.Fault{Delay: 25 * time.Second}, leaves: 10 * time.Second, want: "PetstoreSlow"},
+		"callers leave at 3 s":                     {fault: &fake.Fault{Delay: 25 * time.Second}, leaves: 3 * time.Second, want: "PetstoreSlow"},
+		"responses take 8 s":                       {fault: &fake.Fault{Delay: 8 * time.Second}, want: "PetstoreSlow"},
+		"503":                                      {fault: &fake.Fault{Status: 503}, want: "PetstoreCallsFail"},
+		"503 with Retry-After":                     {fault: &fake.Fault{Status: 503, RetryAfter: "120"}, want: "PetstoreCallsFail"},
+		"a login page":                             {fault: &loginPage, want: "PetstoreCallsFail"},
+		"a fifth of the creates lost":              {fault: &lost, each: 200 * time.Millisecond, want: "PetstoreCallsFail"},
+		"another team uses up the day": {
+			plan: fake.Plan{PerMinute: 300, PerDay: 9000}, happens: func(s *fake.Server) { s.SetUsage(s.APIKey(), 10, 8999) }, want: "PetstoreDayUsedUp",
+		},
+		"the plan is lowered": {
+			plan: fake.Plan{PerMinute: 300}, happens: func(s *fake.Server) { s.SetPlan(s.APIKey(), fake.Plan{PerMinute: 60}) },
+			before: 75 * time.Minute, want: "PetstoreLimitLowered", then: "PetstoreCallsWait PetstoreWaitsGivenUp",
+		},
+		"six processes, told two": {
+			plan: fake.Plan{PerMinute: 300}, pods: 6, told: 2, each: 300 * time.Millisecond,
+			want: "PetstoreRateLimited", then: "PetstoreCallsWait PetstoreWaitsGivenUp",
+		},
+		"the key is revoked": {happens: func(s *fake.Server) { s.RevokeKey(s.APIKey()) }, want: "PetstoreCallsFail"},
+		"a burst of 429s": {
+			fault: fault(fake.Fault{Status: 429, RetryAfter: "1", Times: 8, Delay: 100 * time.Millisecond}), burst: 8, each: 20 * time.Second,
+			want: "PetstoreRateLimited",
+		},
+		"a ban":          {fault: fault(fake.Fault{Status: 429, RetryAfter: "1800", Times: 1}), want: "PetstoreKeyBanned"},
+		"reset by peer":  {fault: &fake.Fault{Wire: fake.WireReset}, want: "PetstoreCallsFail"},
+		"refused":        {fault: &fake.Fault{Wire: fake.WireRefuse}, want: "PetstoreCallsFail"},
+		"a wrong URL":    {fault: &fake.Fault{Status: 404}, want: "PetstoreCallsFail"},
+		"twice the plan": {plan: fake.Plan{PerMinute: 60}, each: twice, want: "PetstoreWaitsGivenUp", then: "PetstoreCallsWait"},
+		"no wait":        {plan: fake.Plan{PerMinute: 60}, each: twice, options: []petstore.Option{petstore.WithMaxWait(0)}, want: "PetstoreWaitsGivenUp"},
+		"a queue":        {plan: fake.Plan{PerMinute: 60}, each: time.Minute / 63, want: "PetstoreCallsWait"},
+		"a lost Redis":   {redis: true, each: 10 * time.Minute, want: "PetstoreRedisLost"},
 
-		"a ban":            {fault: &fake.Fault{Status: 429, RetryAfter: "1800", Times: 1}, want: "PetstoreKeyBanned"},
-		"a day used up":    {plan: fake.Plan{PerMinute: 60, PerDay: 200}, want: "PetstoreDayUsedUp"},
-		"a queue":          {each: time.Minute / 63, want: "PetstoreCallsWait"},
-		"twice the plan":   {each: twice, want: "PetstoreCallsWait PetstoreWaitsGivenUp"},
-		"429s":             {fault: &fake.Fault{Status: 429, RetryAfter: "1", Chance: 0.05}, want: "PetstoreRateLimited"},
-		"a lost Redis":     {redis: true, each: 10 * time.Minute, want: "PetstoreRedisLost"},
-		"an idle program":  {each: time.Hour},
-		"a 429":            {fault: &fake.Fault{Status: 429, RetryAfter: "1", Times: 1}},
-		"a create, reset":  {fault: &fake.Fault{Wire: fake.WireReset, Operation: petstore.OpCreatePet, Times: 1}},
-		"0.95 of the plan": {each: time.Minute / 57},
-		"bursts":           {each: 10 * time.Minute, burst: 180},
-		"0.95, in bursts":  {each: time.Minute, burst: 57},
-		"a rolling update": {pods: 8, each: 6 * time.Second},
+		"a clock goes wrong":  {plan: fake.Plan{PerMinute: 300}, happens: func(s *fake.Server) { s.SetTime(s.Now().Add(5 * time.Minute)) }},
+		"healthy hours":       {before: 2 * time.Hour},
+		"an idle program":     {each: time.Hour},
+		"a 429":               {fault: fault(fake.Fault{Status: 429, RetryAfter: "1", Times: 1})},
+		"a create, reset":     {fault: &reset},
+		"callers that cancel": {fault: &fake.Fault{Delay: time.Second}, leaves: 300 * time.Millisecond},
+		"0.95 of the plan":    {plan: fake.Plan{PerMinute: 60}, each: time.Minute / 57},
+		"bursts":              {plan: fake.Plan{PerMinute: 60}, each: 10 * time.Minute, burst: 180},
+		"0.95, in bursts":     {plan: fake.Plan{PerMinute: 60}, each: time.Minute, burst: 57},
+		"a rolling update":    {plan: fake.Plan{PerMinute: 60}, pods: 8, told: 5, rolls: true, each: 6 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) { s.run(t) })
 	}
 }
 
-// run runs the service, and asserts which alert fires.
+// run runs the service, and asserts which alerts fire.
 func (s service) run(t *testing.T) {
-	if s.plan == (fake.Plan{}) {
-		s.plan = fake.PlanFree
-		s.plan.PerDay = 0
-	}
+	s.plan, s.before = cmp.Or(s.plan, fake.Plan{PerMinute: 10_000}), cmp.Or(s.before, 5*time.Minute)
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		m := newMonitor(t)
 		var pods []*telemetry
@@ -98,11 +123,9 @@ func (s service) run(t *testing.T) {
 			pods = append(pods, s.start(t, server, n))
 		}
 		time.Sleep(scrapeInterval / 7) // so that no scrape falls on the instant of a call
-		for at := time.Duration(0); at < 25*time.Minute; at += scrapeInterval {
-			if at == 5*time.Minute && s.fault != nil {
-				fault := *s.fault
-				fault.Times = cmp.Or(fault.Times, fake.Forever)
-				server.Inject(fault)
+		for at := time.Duration(0); at < s.before+20*time.Minute; at += scrapeInterval {
+			if at == s.before {
+				s.begin(server)
 			}
 			for n, pod := range pods {
 				m.scrape(fmt.Sprint("pod-", n), pod.registry)
@@ -111,17 +134,31 @@ func (s service) run(t *testing.T) {
 			time.Sleep(scrapeInterval)
 		}
 		time.Sleep(time.Hour) // for the calls to end
-		maps.DeleteFunc(m.fired, func(_ string, fired bool) bool { return !fired })
-		assert.Equal(t, s.want, strings.Join(slices.Sorted(maps.Keys(m.fired)), " "))
+		first := append(m.fired, "")[0]
+		assert.Equal(t, s.want, first)
+		for _, later := range m.fired {
+			assert.Contains(t, s.want+" "+s.then, later)
+		}
 	}, fake.WithPlan(s.plan))
 }
 
-// start starts a process of the service, for the 25 minutes or a part of them.
+func (s service) begin(server *fake.Server) {
+	if s.happens != nil {
+		s.happens(server)
+	}
+	if s.fault != nil {
+		fault := *s.fault
+		fault.Times = cmp.Or(fault.Times, fake.Forever)
+		server.Inject(fault)
+	}
+}
+
+// start starts a process of the service.
 func (s service) start(t *testing.T, server *fake.Server, n int) *telemetry {
 	t.Helper()
 	tel, err := startTelemetry()
 	require.NoError(t, err)
-	limiter := ratelimit.New(ratelimit.Processes(1 + s.pods/2))
+	var limiter petstore.Limiter = ratelimit.New(ratelimit.Processes(cmp.Or(s.told, 1)))
 	if s.redis {
 		limiter = lostRedis(t, tel)
 	}
@@ -129,11 +166,14 @@ func (s service) start(t *testing.T, server *fake.Server, n int) *telemetry {
 		petstore.WithLimiter(limiter),
 		petstoreotel.New(petstoreotel.WithMeterProvider(tel.meters)), petstore.WithHTTPClient(server.HTTPClient()))...)
 	require.NoError(t, err)
-	from, to := time.Duration(0), 25*time.Minute
-	if replaced := time.Duration(5+n%4) * time.Minute; n >= 4 {
+	from, to := time.Duration(0), s.before+20*time.Minute
+	switch replaced := time.Duration(5+n%4) * time.Minute; {
+	case s.rolls && n >= s.pods/2:
 		from = replaced
-	} else if s.pods > 0 {
+	case s.rolls:
 		to = replaced
+	case n > 0:
+		from = s.before
 	}
 	time.AfterFunc(from, func() { s.work(t.Context(), client, to-from) })
 	return tel
@@ -153,18 +193,20 @@ func lostRedis(t *testing.T, tel *telemetry) petstore.Limiter {
 	return l
 }
 
-// work makes calls; every second one is a create.
+// work makes calls.
 func (s service) work(ctx context.Context, client *petstore.Client, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	for n := 0; ctx.Err() == nil; n++ {
+	for n, begun := 0, time.Now(); time.Since(begun) < d; n++ {
 		for range max(1, s.burst) {
 			go func() {
-				ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.deadline, time.Hour))
-				defer cancel()
-				_ = []func(context.Context, *petstore.Client) error{list, create}[n%2](ctx, client)
+				ctx, leave := context.WithCancel(ctx)
+				defer time.AfterFunc(cmp.Or(s.leaves, time.Hour), leave).Stop()
+				if n%25 == 0 {
+					_ = create(ctx, client)
+				} else {
+					_ = list(ctx, client)
+				}
 			}()
 		}
-		time.Sleep(cmp.Or(s.each, 2*time.Second))
+		time.Sleep(cmp.Or(s.each, 800*time.Millisecond))
 	}
 }

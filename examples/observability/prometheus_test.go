@@ -23,14 +23,14 @@ type monitor struct {
 	alerts []rule
 	series map[string]*promql.Series
 	since  map[string]time.Time // when an alert became true
-	fired  map[string]bool
+	fired  []string             // the alerts that fired, in this order
 }
 
 func newMonitor(t *testing.T) *monitor {
 	t.Helper()
 	return &monitor{
 		t: t, alerts: rules(t), series: make(map[string]*promql.Series),
-		since: make(map[string]time.Time), fired: make(map[string]bool),
+		since:  make(map[string]time.Time),
 		engine: promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Hour, LookbackDelta: 5 * time.Minute}),
 	}
 }
@@ -92,7 +92,9 @@ func (m *monitor) evaluate() {
 		if m.since[name].IsZero() {
 			m.since[name] = time.Now()
 		}
-		m.fired[name] = m.fired[name] || time.Since(m.since[name]) >= r.For
+		if time.Since(m.since[name]) >= r.For && !slices.Contains(m.fired, name) {
+			m.fired = append(m.fired, name)
+		}
 	}
 }
 
