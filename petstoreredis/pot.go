@@ -51,9 +51,10 @@ func newPot(rdb redis.UniversalClient, c config) *pot {
 
 // exchange is that of [ratelimit.Shared]. A connection that has broken is a reason to try once more.
 func (p *pot) exchange(ctx context.Context, x *ratelimit.Exchange) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.timeout(), fmt.Errorf("no reply within %v", p.config.timeout))
+	timeout, connected := p.timeout()
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no reply within %v", p.config.timeout))
 	defer cancel()
-	err := p.run(ctx, x)
+	err := p.run(ctx, connected, x)
 	for again := true; err != nil; again = false {
 		if reply, ok := errors.AsType[redis.Error](err); ok {
 			err = reply
@@ -63,7 +64,7 @@ func (p *pot) exchange(ctx context.Context, x *ratelimit.Exchange) error {
 		if ctx.Err() != nil || !again {
 			break
 		}
-		err = p.run(ctx, x)
+		err = p.run(ctx, connected, x)
 	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -78,13 +79,14 @@ func (p *pot) exchange(ctx context.Context, x *ratelimit.Exchange) error {
 	return nil
 }
 
-func (p *pot) timeout() time.Duration {
+// timeout returns how long an exchange may take, and whether Redis has replied before.
+func (p *pot) timeout() (time.Duration, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.connected {
-		return p.config.timeout
+		return p.config.timeout, true
 	}
-	return connects * p.config.timeout
+	return connects * p.config.timeout, false
 }
 
 // note records how an exchange went.

@@ -8,7 +8,7 @@ local pot = {
   at = now, -- when this script ran last
   number = 0, -- of the last permit; it only grows
   epoch = 0, -- number at the start of this window, which identifies it
-  known = 0, -- 1 if a response has described this window; until then one request goes ahead
+  known = 0, -- when a response described this window last; until the first, one request goes ahead
   limit = 0, reset = 0, -- X-RateLimit-Limit and -Reset
   remaining = 0, -- the least X-RateLimit-Remaining that still holds
   out = 0, -- permits of this window whose outcome has not been reported; remaining - out are left
@@ -21,18 +21,20 @@ local pot = {
 }
 
 -- 1. Read the pot. One that is missing, junk, of the future, or older than a process knows (after a
--- failover) begins anew. The permits of the old one are out: for a second, nothing goes ahead.
+-- failover) begins anew, and one of which nobody could hear. Requests that it does not know of are on
+-- their way: until all processes have come back, nothing goes ahead.
 local found, kept, lost = redis.pcall('HGETALL', KEYS[1]), {}, false
 for i = 1, #found, 2 do kept[found[i]] = tonumber(found[i + 1]) or found[i + 1] end
 for name in pairs(pot) do
   local value = tonumber(kept[name])
   lost = lost or not value or value ~= math.floor(value) or value < 0 or value > 1e14
 end
-local farthest = now + 400 * 24 * 60 * minute
-if lost or kept.number < order.number or kept.at > now + 1000 or math.max(kept.ends, kept.closed) > farthest then
+lost = lost or kept.number < order.number or kept.at > now + 1000 or order.alone and kept.at < now - 1000
+if lost or math.max(kept.ends, kept.closed) > now + 400 * 24 * 60 * minute then
   redis.call('DEL', KEYS[1])
   pot.number = math.max(now, order.number + minute) -- more than any process knows
-  pot.epoch, pot.mark, pot.probe = pot.number, pot.number, order.number > 0 and now + 1000 or 0
+  pot.epoch, pot.mark, pot.probe = pot.number, pot.number, order.number > 0 and now + 1500 or 0
+  pot.processes = order.processes
 else
   pot = kept
 end
@@ -48,7 +50,7 @@ end
 -- little, one request goes ahead.
 if pot.ends > 0 and now >= pot.ends then
   local left = pot.remaining - pot.out
-  if left > 0 and left * 4 >= pot.limit then begin(left, 1, now + minute) else begin(0, 0, 0) end
+  if left > 0 and left * 4 >= pot.limit then begin(left, now, now + minute) else begin(0, 0, 0) end
 end
 
 -- 3. Take back the permits whose outcome is reported: done are in a response or were not sent; spent
@@ -60,7 +62,7 @@ if order.counted == pot.epoch then
   end
   if order.done + order.spent > 0 and not order.silent then pot.probe = 0 end
   if order.bare and pot.limit == 0 then -- a service without the headers gets two requests at a time
-    pot.remaining, pot.known, pot.ends, pot.closed = 2, 1, now + minute, 0
+    pot.remaining, pot.known, pot.ends, pot.closed = 2, now, now + minute, 0
   end
 end
 
@@ -70,9 +72,9 @@ end
 local mine, newer, ahead = order.latest > pot.epoch, order.latest > pot.mark, order.reset - pot.reset
 local used_up = pot.reset == 0 and order.remaining == 0 and order.ends_in > 0
 local first = pot.known == 0 and (mine or used_up)
-if order.limit > 0 and (first or pot.known == 1 and order.latest > 0) then
+if order.limit > 0 and (first or pot.known > 0 and order.latest > 0) then
   if first or ahead > 30 or ahead < -30 and newer then -- the next window, or another limit
-    pot.newer, newer, pot.known, pot.ends = none, true, 1, 0
+    pot.newer, newer, pot.ends = none, true, 0
   end
   if newer or ahead >= -30 then
     pot.newer = math.min(pot.newer, order.remaining)
@@ -80,8 +82,10 @@ if order.limit > 0 and (first or pot.known == 1 and order.latest > 0) then
     if newer then pot.mark, pot.newer = pot.number, none end
     -- While something is left, a window lasts a minute at most: then permits of the dead come back.
     local ends = now + math.max(1, pot.remaining > 0 and math.min(order.ends_in, minute) or order.ends_in)
-    if order.reset ~= pot.reset or pot.ends == 0 or ends < pot.ends or pot.remaining == 0 then pot.ends = ends end
-    pot.limit, pot.reset, pot.scope = order.limit, order.reset, order.scope
+    if order.reset ~= pot.reset or pot.ends == 0 or ends < pot.ends or pot.remaining == 0 and order.ends_in > minute then
+      pot.ends = ends
+    end
+    pot.known, pot.limit, pot.reset, pot.scope = now, order.limit, order.reset, order.scope
   end
   if mine and not order.rejected then pot.closed = 0 end
 end
@@ -103,9 +107,16 @@ end
 local wanted, granted, background = order.want + order.background, 0, 0
 if wanted > 0 and order.epoch ~= pot.epoch then pot.asked = pot.asked + 1 end
 local processes = math.max(1, pot.asked, pot.processes)
-local left = pot.remaining - pot.out
-if now >= pot.closed and pot.known == 1 then
-  local most = math.max(1, math.floor(left / processes))
+-- Programs that are not of the fleet have sent others. They go on: since the last response they have
+-- probably sent as many as before, and half as many more.
+local others, spare = pot.limit - pot.remaining - (pot.number - pot.epoch), 0
+if pot.known > 0 and others > 0 then
+  local sent = 1.5 * others * (now - pot.known) / math.max(1, now - pot.ends + minute)
+  spare = math.max(1, math.min(math.ceil(sent), math.floor((pot.remaining - pot.out) / 2)))
+end
+local left = pot.remaining - pot.out - spare
+if now >= pot.closed and pot.known > 0 then
+  local most = math.max(1, math.floor(2 * left / processes))
   granted = math.max(0, math.min(order.want, most, left))
   background = math.max(0, math.min(order.background, most - granted, left - granted - math.floor(pot.limit / 10)))
 elseif now >= pot.closed and wanted > 0 and now >= pot.probe then
@@ -123,7 +134,7 @@ redis.call('HSET', KEYS[1], unpack(fields))
 redis.call('PEXPIRE', KEYS[1], math.max(0, pot.ends - now, pot.closed - now) + 10 * minute)
 return cjson.encode({
   granted = granted, background = background, number = pot.number, epoch = pot.epoch, opened = pot.opened,
-  known = pot.known == 1, limit = pot.limit, remaining = pot.remaining, reset = pot.reset, scope = pot.scope,
-  left = math.max(0, pot.remaining - pot.out), ends_in = math.max(0, pot.ends - now),
+  known = pot.known > 0, limit = pot.limit, remaining = math.max(0, pot.remaining - spare), reset = pot.reset, scope = pot.scope,
+  left = math.max(0, pot.remaining - pot.out - spare), ends_in = math.max(0, pot.ends - now),
   closed_in = math.max(0, pot.closed - now), processes = processes,
 })

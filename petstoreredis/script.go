@@ -22,6 +22,8 @@ type order struct {
 	Number     int64 `json:"number"`
 	Epoch      int64 `json:"epoch"`
 	Opened     int64 `json:"opened"`
+	Processes  int   `json:"processes"`
+	Alone      bool  `json:"alone"`
 
 	Counted int64 `json:"counted"`
 	Done    int   `json:"done"`
@@ -42,7 +44,7 @@ type order struct {
 
 func orderOf(x *ratelimit.Exchange) *order {
 	return &order{
-		x.Want, x.Background, x.Number, x.Epoch, x.Opened, x.Counted, x.Done, x.Spent, x.Silent, x.Bare,
+		x.Want, x.Background, x.Number, x.Epoch, x.Opened, x.Processes, x.Alone, x.Counted, x.Done, x.Spent, x.Silent, x.Bare,
 		x.Latest, x.Window.Limit, x.Window.Remaining, max(0, x.Window.Reset.Unix()),
 		millis(x.EndsIn), millis(x.ClosedIn), x.Rejected, x.Scope, x.Reopen,
 	}
@@ -99,7 +101,7 @@ type once struct{ *redis.Cmd }
 func (once) NoRetry() bool { return true }
 
 // run runs the script.
-func (p *pot) run(ctx context.Context, x *ratelimit.Exchange) error {
+func (p *pot) run(ctx context.Context, connected bool, x *ratelimit.Exchange) error {
 	text, _ := json.Marshal(orderOf(x)) // numbers and constants: it cannot fail
 	do := func(name, script string) (string, error) {
 		p.roundTrips.Add(1)
@@ -107,8 +109,11 @@ func (p *pot) run(ctx context.Context, x *ratelimit.Exchange) error {
 		_ = p.rdb.Process(ctx, once{cmd}) // cmd has the error
 		return cmd.Text()
 	}
-	replied, err := do("evalsha", p.hash)
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+	replied, err := "", error(nil)
+	if connected {
+		replied, err = do("evalsha", p.hash)
+	}
+	if !connected || redis.HasErrorPrefix(err, "NOSCRIPT") {
 		replied, err = do("eval", potScript)
 	}
 	if err != nil {

@@ -58,13 +58,14 @@ func TestSimulatedFleets(t *testing.T) {
 		{limit: 1000, processes: 1, goroutines: 32, trips: 2.2, fairness: 1},
 		{limit: 300, processes: 64, goroutines: 4, trips: 2.2, fairness: 0.5},
 		{limit: 1000, processes: 100, goroutines: 1, trips: 2.2, fairness: 0.3},
+		{limit: 300, processes: 64, goroutines: 4, trips: 2.2, name: "slow", delay: 600 * time.Millisecond},
 		{limit: 1000, processes: 1000, goroutines: 1, trips: 2.2},
 		{limit: 300, processes: 8, goroutines: 4, trips: 2.2, window: fake.WindowAligned},
 		{limit: 300, processes: 8, goroutines: 4, trips: 2.2, window: fake.WindowSliding, limited: 5},
 		{limit: 300, processes: 8, goroutines: 4, name: "Redis away with half of a window left", during: away(150)},
 		{limit: 300, processes: 8, goroutines: 4, name: "Redis away with a window used up", during: away(300)},
 	} {
-		r.name, r.delay, r.share = cmp.Or(r.name, "healthy"), time.Millisecond, 0.95
+		r.name, r.delay, r.share = cmp.Or(r.name, "healthy"), cmp.Or(r.delay, time.Millisecond), 0.95
 		t.Run(r.id(), func(t *testing.T) {
 			if r.processes == 1000 && !*wholeTable || testing.Short() && r.processes > 8 {
 				t.Skip("takes seconds")

@@ -17,6 +17,8 @@ type budget struct {
 	// budget. 0 means that the number is not known, so that the budget infers it (rule 6).
 	processes int
 
+	pooled bool // a pot knows of the others; see Shared
+
 	now time.Time // latest time seen
 	era int       // how often the clock went back
 

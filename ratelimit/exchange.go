@@ -26,8 +26,11 @@ type Exchange struct {
 	Key string
 	// Want is the number of requests that wait, and Background that of those in background.
 	Want, Background int
-	// Number, Epoch and Opened are from the last reply; 0 before the first.
+	// Number, Epoch, Opened and Processes are from the last reply; 0 before the first. Alone reports
+	// whether an exchange has failed since.
 	Number, Epoch, Opened int64
+	Processes             int
+	Alone                 bool
 
 	// Done is the number of permits of Counted, an Epoch, that need not be counted any longer: a
 	// response shows what is left, or nothing was sent. Spent is the number of those whose request

@@ -42,7 +42,7 @@ func (b *budget) reject(s slot, o Outcome) {
 	switch {
 	case b.freesOneByOne(&o):
 		o.RetryAfter = max(o.RetryAfter, windowLength/2)
-	case b.slides && b.isShared():
+	case b.slides && b.isShared() && !b.pooled:
 		// All processes that share a sliding window wait for the same request to leave it. The one
 		// that got a 429 leaves what becomes free to the others.
 		o.RetryAfter = max(o.RetryAfter, windowLength)

@@ -13,7 +13,7 @@ const (
 	reportAfter = 20 * time.Millisecond
 	// firstPoll is the time between the first two questions to a pot that has no permit because the
 	// response of another process must come first. It doubles up to lastPoll.
-	firstPoll, lastPoll = 20 * time.Millisecond, time.Second
+	firstPoll, lastPoll = 30 * time.Millisecond, time.Second
 	// freePolls is how long that wait does not count against MaxWait: the process that should get
 	// the response may be dead.
 	freePolls = 2 * time.Second
@@ -28,6 +28,7 @@ const (
 type pot struct {
 	last  Exchange  // whose reply came last
 	heard time.Time // when; zero before the first one
+	sent  time.Time // when its question was sent
 	ends  time.Time // end of the window of that reply
 	polls int       // replies in a row without a permit for a request that waits
 	since time.Time // when the first of them came
@@ -91,7 +92,10 @@ func (q *queue) take(now time.Time, asBackground bool) (slot, Wait, bool) {
 func (q *queue) blocked(now time.Time, inBackground bool) (w Wait) {
 	p, l := q.pot, &q.budget.lockout
 	reply, reserve := &p.last.Reply, p.reserve(inBackground)
-	response := Wait{Reason: ReasonResponse, wake: p.heard.Add(min(firstPoll<<min(p.polls, 10)/2, lastPoll))}
+	response := Wait{Reason: ReasonResponse, wake: p.heard.Add(lastPoll)}
+	if q.budget.inFlight == 0 { // else what this process reports may be what it waits for
+		response.wake = p.heard.Add(min(firstPoll<<min(p.polls, 10)/2, lastPoll))
+	}
 	switch {
 	case !passed(now, l.until):
 		w = Wait{Reason: Reason(l.scope), Until: l.until, wake: p.believed(l.until)}
@@ -100,7 +104,9 @@ func (q *queue) blocked(now time.Time, inBackground bool) (w Wait) {
 	case !reply.Known, reply.Window.Remaining > reserve && now.Sub(p.since) < freePolls:
 		w = response
 	case reply.Left <= reserve:
-		w = Wait{Reason: Reason(reply.Scope), Until: p.ends, wake: p.believed(p.ends)}
+		// The question takes as long as the last one, and should not come before the end.
+		ends := p.sent.Add(reply.EndsIn + 5*time.Millisecond)
+		w = Wait{Reason: Reason(reply.Scope), Until: p.ends, wake: p.believed(ends)}
 	default:
 		w = response
 	}
@@ -185,20 +191,30 @@ func (q *queue) draw(now time.Time) time.Time {
 	}
 	at := p.reportAt
 	if q.pooled() && q.joined != [2]int{} {
-		at = sooner(at, later(now, q.why.wake))
+		at = earlier(at, later(now, q.why.wake))
 		if !p.reportAt.IsZero() && q.why.Reason == ReasonResponse {
-			at = now // what this process reports may be what it waits for
+			at = now
 		}
 	}
-	if p.failed != nil && !(at.IsZero() && q.length() == 0) {
-		at = later(at, p.tryAt)
+	if p.failed != nil {
+		at = q.nextTry(now, at)
 	}
 	if at.IsZero() || at.After(now) {
-		return sooner(at, q.alone())
+		return earlier(at, q.alone())
 	}
 	p.asking = make(chan struct{})
-	go q.exchange(q.question(now), p.asking)
+	go q.exchange(q.question(now), p.asking, now)
 	return q.alone()
+}
+
+// nextTry returns when to try a pot that has failed; zero for never: after a minute without requests
+// nothing waits for it, and what it has not heard is of little use.
+func (q *queue) nextTry(now, at time.Time) time.Time {
+	resting := q.length() == 0 && q.budget.inFlight == 0
+	if resting && (at.IsZero() || now.Sub(q.budget.heard) >= windowLength) {
+		return time.Time{}
+	}
+	return later(at, q.pot.tryAt)
 }
 
 // alone returns when the process goes on by itself.
@@ -209,8 +225,8 @@ func (q *queue) alone() time.Time {
 	return q.why.wake
 }
 
-// sooner returns the sooner of two times, of which zero is never.
-func sooner(a, b time.Time) time.Time {
+// earlier returns the sooner of two times, of which zero is never.
+func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
@@ -244,6 +260,7 @@ func (q *queue) question(now time.Time) *Exchange {
 	p, r, b := q.pot, &q.pot.report, &q.budget
 	x := &Exchange{
 		Key: q.key, Number: p.last.Reply.Number, Epoch: p.last.Reply.Epoch, Opened: p.last.Reply.Opened,
+		Processes: p.last.Reply.Processes, Alone: p.failed != nil,
 		Counted: r.epoch, Done: r.done, Spent: r.spent, Silent: r.silent && !r.answered, Bare: r.bare,
 		Window: r.window, Latest: r.latest, EndsIn: b.end.Sub(now), Scope: b.window.scope(),
 		Rejected: r.rejected, Reopen: r.reopen,
@@ -263,7 +280,7 @@ func (q *queue) question(now time.Time) *Exchange {
 }
 
 // exchange asks the pot. The lock must not be held.
-func (q *queue) exchange(x *Exchange, done chan struct{}) {
+func (q *queue) exchange(x *Exchange, done chan struct{}, sent time.Time) {
 	err := q.limiter.exchange(context.Background(), x)
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
@@ -274,6 +291,7 @@ func (q *queue) exchange(x *Exchange, done chan struct{}) {
 	if err != nil {
 		q.fail(x, err, now)
 	} else {
+		q.pot.sent = sent
 		q.hear(x, now)
 	}
 	q.dispatch(now)
@@ -282,7 +300,7 @@ func (q *queue) exchange(x *Exchange, done chan struct{}) {
 // fail has the process go on alone after a failed exchange, and keeps what it should have reported.
 func (q *queue) fail(x *Exchange, err error, now time.Time) {
 	p := q.pot
-	p.failed, p.tryAt = err, now.Add(tryEvery)
+	p.failed, p.tryAt, q.budget.pooled = err, now.Add(tryEvery), false
 	r := report{
 		epoch: x.Counted, done: x.Done, spent: x.Spent, answered: !x.Silent, silent: x.Silent, bare: x.Bare,
 		rejected: x.Rejected, reopen: x.Reopen,
@@ -310,7 +328,7 @@ func (q *queue) hear(x *Exchange, now time.Time) {
 	default:
 		p.polls++
 	}
-	b.processes = reply.Processes
+	b.processes, b.pooled = reply.Processes, true
 	b.adopt(reply.Window, reply.Left, p.ends, reply.Scope == ScopeDay, now)
 	switch closed := now.Add(reply.ClosedIn); {
 	case reply.ClosedIn > 0 && closed.Sub(later(b.lockout.until, now)) > resetGrain || passed(now, b.lockout.until) && reply.ClosedIn > 0:
@@ -361,7 +379,7 @@ func (p *pot) settle(pm *permit, o *Outcome, b *budget, now time.Time) {
 	if r.rejected || pm.ahead {
 		at = now // the others wait for it
 	}
-	p.reportAt = sooner(p.reportAt, at)
+	p.reportAt = earlier(p.reportAt, at)
 }
 
 // add adds another report. Counts of older epochs are of no use.

@@ -59,11 +59,15 @@ func RunRealTime(t *testing.T, newLimiter func(t *testing.T) Limiter) {
 	for _, r := range rules() {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
-			if r.long && testing.Short() {
-				t.Skip("takes minutes")
+			patience := 20 * time.Second
+			if r.long {
+				patience = 5 * time.Minute
+				if testing.Short() {
+					t.Skip("takes minutes")
+				}
 			}
 			settle := func() { time.Sleep(300 * time.Millisecond) } // ample for what needs no wait
-			r.test(t, &client{Limiter: newLimiter(t), patience: 20 * time.Second, settle: settle})
+			r.test(t, &client{Limiter: newLimiter(t), patience: patience, settle: settle})
 		})
 	}
 }
