@@ -9,9 +9,9 @@ import (
 // in any order. The zero budget knows nothing about the key.
 //
 // Why the key stays within its limit (rules 1 and 2): consider the request of this window that has
-// a response and that the service counted last. The Remaining of its response is in low until it is
+// a response and that the server counted last. The Remaining of its response is in low until it is
 // replaced by the response to a request that was sent later. All requests that this number does not
-// include are in flight or lost; Admit subtracts those.
+// include are in flight or lost; admit subtracts those.
 type budget struct {
 	// Processes is the number of processes that use the key, including this one, each with its own
 	// budget. 0 means that the number is not known, so that the budget infers it (rule 6).
@@ -186,11 +186,11 @@ func (b *budget) conclude(s slot, o *Outcome, e *events) {
 	case o.Received.IsZero(), o.StatusCode == http.StatusUnauthorized:
 		return
 	case o.StatusCode == http.StatusTooManyRequests:
-		b.reject(s, *o)
+		b.lockOut(s, *o)
 		e.closed = b.close(b.lockoutOf(b.lockout.scope, b.lockout.until), -1)
 		return
 	case s.lockouts == b.lockout.count:
-		b.lockout.rejected, b.lockout.streak = false, 0
+		b.lockout.untested, b.lockout.streak = false, 0
 	}
 	e.opened = b.opened(s, o)
 	if b.day && o.Window.Remaining == 0 && o.Window.Limit > 0 && s.responses >= b.resetBy {

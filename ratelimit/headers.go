@@ -40,7 +40,7 @@ func parseCount(values []string, most int64) (int64, bool) {
 	return n, err == nil && n <= most
 }
 
-// parseDateHeader returns the service's clock; zero without a valid Date header.
+// parseDateHeader returns the server's clock; zero without a valid Date header.
 func parseDateHeader(h http.Header) time.Time {
 	text := h.Get("Date")
 	if len(text) > maxHeader {
@@ -51,7 +51,7 @@ func parseDateHeader(h http.Header) time.Time {
 }
 
 // parseRetryAfter returns how long to wait after the arrival of the response; 0 without a valid
-// Retry-After. The document does not define its unit and format (section 8.4): it may be seconds,
+// Retry-After. Servers differ in its unit and format: it may be seconds,
 // also with a fraction, an HTTP-date in one of its three forms, or a Unix timestamp. A time is
 // compared with date, which is from the same response, so that it does not matter if the two clocks
 // differ. The longest of several values counts.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Window is the window of a rate limit according to the X-RateLimit headers of one response
-// (section 8.2). If it is used up, Limit is positive and Remaining is 0. The zero Window means that
+// Window is the window of a rate limit according to the X-RateLimit headers of one response.
+// If it is used up, Limit is positive and Remaining is 0. The zero Window means that
 // nothing is known, as when a header is missing or malformed.
 type Window struct {
 	// Limit is the number of requests that the window allows.

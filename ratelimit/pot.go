@@ -333,7 +333,7 @@ func (q *queue) hear(x *Exchange, now time.Time) {
 	switch closed := now.Add(reply.ClosedIn); {
 	case reply.ClosedIn > 0 && closed.Sub(later(b.lockout.until, now)) > resetGrain || passed(now, b.lockout.until) && reply.ClosedIn > 0:
 		b.lockout.count++
-		b.lockout.until, b.lockout.scope, b.lockout.rejected = closed, reply.Scope, true
+		b.lockout.until, b.lockout.scope, b.lockout.untested = closed, reply.Scope, true
 	case reopened && reply.ClosedIn <= 0:
 		b.reopen(now)
 	}

@@ -11,7 +11,7 @@ const (
 	// slow response.
 	patience = time.Second
 	// rejectedPatience is the same after a 429. It is longer, because another request may be the
-	// one for which the service bans the key.
+	// one for which the server bans the key.
 	rejectedPatience = 10 * time.Second
 )
 
@@ -24,7 +24,7 @@ type probes struct {
 }
 
 // settle records the outcome of a probe. Without a response, the next one has to wait, since the
-// service is in trouble. If the caller gave up, the outcome does not show the state of the service.
+// server is in trouble. If the caller gave up, the outcome does not show the state of the server.
 func (a *probes) settle(o *Outcome, now time.Time) {
 	a.inFlight--
 	switch {
@@ -46,7 +46,7 @@ func (a *probes) settle(o *Outcome, now time.Time) {
 // least a quarter of the limit must be left.
 func (b *budget) needsProbe(now time.Time, reserve int) bool {
 	switch {
-	case b.lockout.rejected:
+	case b.lockout.untested:
 		return true
 	case b.epoch == 0:
 		return b.heard.IsZero()
@@ -63,7 +63,7 @@ func (b *budget) needsProbe(now time.Time, reserve int) bool {
 func (b *budget) mayProbe(now time.Time) (time.Time, bool) {
 	a := &b.probes
 	most, again := b.limit, a.at.Add(patience)
-	if b.lockout.rejected || b.epoch == 1 || b.slides {
+	if b.lockout.untested || b.epoch == 1 || b.slides {
 		most, again = min(2, b.limit), a.at.Add(rejectedPatience)
 	}
 	switch {

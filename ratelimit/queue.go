@@ -38,7 +38,7 @@ type queue struct {
 	budget  budget
 	pot     *pot      // nil if the budget is not shared
 	why     Wait      // what the first waiter waits for; zero if there is none
-	checked time.Time // budget.Ends when the waiters were last checked
+	checked time.Time // q.ends when the waiters were last checked
 
 	lines  [2]line // the calls of each class
 	joined [2]int  // how many of them have reported their wait

@@ -2,7 +2,7 @@ package ratelimit
 
 import "time"
 
-// Scope is the limit that refuses a request (section 8). The server does not report it, so the
+// Scope is the limit that refuses a request. The server does not report it, so the
 // limiter infers it. The zero Scope means that it is not known.
 type Scope string
 

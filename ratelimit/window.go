@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// windowLength is the length of a window of the plans (section 8.1), apart from that of the
+	// windowLength is the length of a window of the plans apart from that of the
 	// day.
 	windowLength = time.Minute
 	// longestWindow is the length of the window of the day. A Reset beyond it, or the Date of its
@@ -21,13 +21,13 @@ const (
 	resetGrain = time.Second
 )
 
-// window is the window that the last responses described. The service shows the window of the
+// window is the window that the last responses described. The server shows the window of the
 // minute or that of the day, depending on which has fewer requests left.
 type window struct {
 	epoch   int       // number of windows seen; 0 before the first
 	limit   int       // requests that it allows
 	shown   time.Time // its Reset, unchanged
-	reset   time.Time // its end by the service's clock; zero if Reset is not usable
+	reset   time.Time // its end by the server's clock; zero if Reset is not usable
 	resetBy int       // the response that reset is from
 	start   time.Time // a local time at which it was open
 	end     time.Time // the local time at which it is certainly over
@@ -56,7 +56,7 @@ const (
 )
 
 // compare returns to which window a response belongs. It compares Resets with each other. All are
-// times of the service's clock, so neither a wrong local clock nor the order of the responses
+// times of the server's clock, so neither a wrong local clock nor the order of the responses
 // matters. Without a usable Reset, the window in which the request was sent decides.
 func (b *budget) compare(s slot, o *Outcome, usable bool) windowOrder {
 	apart, known := o.Window.Reset.Sub(b.reset), s.epoch == b.epoch
@@ -74,7 +74,7 @@ func (b *budget) compare(s slot, o *Outcome, usable bool) windowOrder {
 	case apart < -sameWindow && s.responses < b.resetBy:
 		return windowPast
 	case apart < -sameWindow:
-		return windowNext // the service shows the window of another limit now
+		return windowNext // the server shows the window of another limit now
 	}
 	return windowSame
 }
@@ -125,7 +125,7 @@ func (b *budget) describeByHand(o *Outcome) {
 // endOf returns the local time at which the window of a response is certainly over, and whether its
 // Reset is usable. start is a time at which the window was open.
 //
-// The limit resets at Reset (section 8.2) by the service's clock. Of all clocks that offset allows,
+// The limit resets at Reset by the server's clock. Of all clocks that offset allows,
 // endOf takes the slowest. It adds the second by which Reset may be rounded down; only windows that
 // are minutes of the wall clock end exactly on whole seconds. A window of one minute that was open
 // at start is over one minute later, also if the clocks allow a later end.
@@ -168,13 +168,13 @@ func (b *budget) isMinute(o *Outcome) bool {
 }
 
 // samples has the numbers from the responses of a window that are still valid. The order in which
-// the service counted the requests is not known. Therefore the lowest Remaining is valid until
+// the server counted the requests is not known. Therefore the lowest Remaining is valid until
 // there is a response to a request that was sent after the response with that Remaining came.
 type samples struct {
 	responses int      // number of outcomes so far, including those without a response
 	low       []sample // valid samples, increasing in both fields
 	// lost has the requests whose effect on Remaining is not known: until when they may reach the
-	// service.
+	// server.
 	lost []time.Time
 	// counted has the time of the last response in each second of the last minute, while Reset is
 	// not usable.
@@ -194,7 +194,7 @@ func (r *samples) count(received time.Time) {
 }
 
 // stray is how long a request without a response may still be on its way after it was given up. One
-// second is far more than a request usually takes to reach the service.
+// second is far more than a request usually takes to reach the server.
 const stray = time.Second
 
 // remaining returns the lowest valid Remaining.
@@ -212,7 +212,7 @@ func (r *samples) push(known, response, remaining int, sent time.Time) {
 	r.low = append(r.low, sample{response, remaining})
 }
 
-// forgetLost drops the lost requests that had reached the service, or never will, when a request
+// forgetLost drops the lost requests that had reached the server, or never will, when a request
 // was sent.
 func (r *samples) forgetLost(sent time.Time) {
 	r.lost = slices.DeleteFunc(r.lost, func(until time.Time) bool { return !sent.Before(until) })
