@@ -29,11 +29,11 @@ func TestAdminRoutes(t *testing.T) {
 			team-key-000001 GET /v1/pets => 401
 			POST /_fake/keys {"key":"team-key-000001","plan":"enterprise:5,0"} => 201 "id":2,"key":"tea… #2"
 			team-key-000001 GET /v1/pets => 200
-			GET /_fake/keys/2 => 200 "plan":"enterprise:5,0","revoked":false,"minute":{"used":1,"limit":5,"remaining":4,.*"day":{"used":1,"limit":null,"remaining":null,.*"bannedUntil":null,"limited":0
+			GET /_fake/keys/2 => 200 "plan":"enterprise:5,0","revoked":false,"minute":{"used":1,"limit":5,"reset":.*"day":{"used":1,"limit":0,"reset":.*},"limited":0
 			PUT /_fake/keys/2/ban {"duration":"10m"} => 200 "bannedUntil":"\d+
 			team-key-000001 GET /v1/pets => 429
 			GET /_fake/keys/2 => 200 "limited":1
-			DELETE /_fake/keys/2/ban => 200 "bannedUntil":null
+			DELETE /_fake/keys/2/ban => 200 Z"},"limited":1
 			team-key-000001 GET /v1/pets => 200
 			PUT /_fake/keys/2/plan {"plan":"Free"} => 200 "plan":"free"
 			DELETE /_fake/keys/2 => 200 "revoked":true
@@ -43,10 +43,10 @@ func TestAdminRoutes(t *testing.T) {
 			GET /_fake/keys => 200 "id":1,"key":"fake-api-key".*"id":2`,
 		},
 		"a key's usage is set": {[]string{"-plan", "free"}, `
-			PUT /_fake/keys/1/usage {"minute":60} => 200 "minute":{"used":60,"limit":60,"remaining":0,.*"day":{"used":0,
+			PUT /_fake/keys/1/usage {"minute":60} => 200 "minute":{"used":60,"limit":60,.*"day":{"used":0,
 			GET /v1/pets => 429 60 requests per minute
 			POST /_fake/clock {"advance":"1m"} => 200
-			PUT /_fake/keys/1/usage {"day":1000} => 200 "minute":{"used":0,.*"day":{"used":1000,"limit":1000,"remaining":0
+			PUT /_fake/keys/1/usage {"day":1000} => 200 "minute":{"used":0,.*"day":{"used":1000,"limit":1000
 			GET /v1/pets => 429 1000 requests per day
 			PUT /_fake/keys/1/usage {"minute":0,"day":999} => 200
 			GET /v1/pets => 200
@@ -57,7 +57,7 @@ func TestAdminRoutes(t *testing.T) {
 			PUT /_fake/keys/2/usage {"minute":1} => 404 no key`,
 		},
 		"faults are injected, listed, injected again and removed": {nil, `
-			POST /_fake/faults status=503,times=2,operation=listPets => 201 ^{"faults":\[{"id":1,"fault":"status=503, operation=listPets, times=2","fired":0,"active":true,"until":null}\]}
+			POST /_fake/faults status=503,times=2,operation=listPets => 201 ^{"faults":\[{"id":1,"fault":"status=503, operation=listPets, times=2","fired":0,"active":true}\]}
 			POST /_fake/faults wire=stall,for=1h,key=some-other-key => 201 "fault":"wire=stall, key=#0, for=1h","fired":0,"active":true,"until":"2
 			GET /v1/pets => 503
 			GET /_fake/faults => 200 "id":1,.*"fired":1,"active":true.*"fired":0,
@@ -123,10 +123,10 @@ func TestAdminRoutes(t *testing.T) {
 			GET /v1/pets => 200
 			GET /v1/pets => 200
 			GET /v1/pets/1 => 404
-			GET /_fake/requests?status=4xx&limit=1 => 200 "total":1,"requests":\[{"seq":3
-			GET /_fake/requests?since=1 => 200 (?s)"requests":\[{"seq":2,.*{"seq":3,
-			GET /_fake/requests?before=3&operation=listPets&limit=1 => 200 "total":2,"requests":\[{"seq":2
-			GET /_fake/requests?since=2147483647 => 200 ^{"total":0,"requests":\[\]}
+			GET /_fake/requests?text=status:4xx&limit=1 => 200 "total":1,"requests":\[{"seq":3
+			GET /_fake/requests?text=since:1 => 200 (?s)"requests":\[{"seq":2,.*{"seq":3,
+			GET /_fake/requests?text=before:3+operation:listPets&limit=1 => 200 "total":2,"requests":\[{"seq":2
+			GET /_fake/requests?text=since:2147483647 => 200 ^{"total":0,"requests":\[\]}
 			DELETE /_fake/requests => 204
 			GET /_fake/requests => 200 ^{"total":0,"requests":\[\]}
 			GET /v1/pets => 200
@@ -190,8 +190,8 @@ func TestAdminRoutes(t *testing.T) {
 			GET /_fake/requests?limit=ten => 400 limit
 			GET /_fake/requests?limit=1&limit=2 => 400 twice
 			GET /_fake/requests?colour=red => 400 "colour\\"
-			GET /_fake/requests?fault=perhaps => 400 fault
-			GET /_fake/requests?since=-1 => 400 since
+			GET /_fake/requests?text=fault:perhaps => 400 fault
+			GET /_fake/requests?text=since:-1 => 400 since
 			GET /_fake/requests?a=%zz => 400 query
 			PUT /_fake/clock {"time":"tomorrow"} => 400 2030-12-05T00:00:00Z
 			PUT /_fake/clock {"time":"1969-01-01T00:00:00Z"} => 400 1970
@@ -261,9 +261,9 @@ func TestAdminRoutes_hideKeys(t *testing.T) {
 	i.script(`
 		POST /_fake/keys {"key":"short","plan":"pro"} => 201
 		operator-secret GET /v1/pets?key=operator-secret => 200
-		GET /_fake/requests?key=operator-secret => 400 GET /_fake/keys lists the keys
+		GET /_fake/requests?text=key:operator-secret => 400 GET /_fake/keys lists the keys
 		GET /_fake/keys/operator-secret => 404 GET /_fake/keys lists the ids`)
-	paths := []string{"/_fake/requests?key=operator-secret", "/_fake/keys/operator-secret"}
+	paths := []string{"/_fake/requests?text=key:operator-secret", "/_fake/keys/operator-secret"}
 	for _, r := range i.routes() {
 		if r.Method == http.MethodGet {
 			paths = append(paths, strings.ReplaceAll(r.Path, "{id}", "1"))

@@ -101,16 +101,15 @@ const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, htt
 
 // routes returns the admin routes in the order in which they are listed.
 func (a *API) routes() []route {
-	const filters = "; filters: operation, method, status, key, fault, violation, text, before, since"
 	return []route{
 		{get, Path, "the request page for a browser, these routes for others", a.front},
 		{get, Health, "status 200 as soon as the program serves", ok(a.health)},
 		{post, "/_fake/reset", "puts everything back to the start of the program", ok(a.reset)},
-		{get, "/_fake/requests", "the journal" + filters + ", limit", a.listRequests},
+		{get, "/_fake/requests", "the newest requests of the journal; limit=100, text=status:429 key:2", a.listRequests},
 		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", ok(a.getRequest)},
 		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", created(a.repeat)},
 		{del, "/_fake/requests", "clears the journal", ok(a.clearRequests)},
-		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, a.archive},
+		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2); text=status:429", a.archive},
 		{get, "/_fake/events", "says when something changes, as server-sent events", a.events},
 		{get, "/_fake/page", "what changes on the request page, as HTML", a.page.Parts},
 		{get, "/_fake/violations", "what a well-behaved client does not do", ok(a.violations)},

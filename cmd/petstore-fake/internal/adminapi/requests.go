@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -66,30 +67,25 @@ func showBody(b []byte) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(b), "base64"
 }
 
-// fitting returns the requests that fit the query of a request, oldest first.
+// fitting returns the requests that fit the text in the query of a request, oldest first.
 func (a *API) fitting(r *http.Request, others ...string) (query url.Values, list []*journal.Entry, err error) {
-	if query, err = spec.ReadQuery(r, append(journal.Parameters(), others...)...); err != nil {
-		return nil, nil, err
-	}
-	filter, problems := a.page.Journal.NewFilter(query)
+	query, err = spec.ReadQuery(r, append(others, "text")...)
+	filter, problems := a.page.Journal.NewFilter(query.Get("text"))
 	if problems != nil {
-		return nil, nil, refuse(http.StatusBadRequest, "%s", strings.Join(problems, "; "))
+		err = cmp.Or(err, errors.New(strings.Join(problems, "; ")))
 	}
 	for _, e := range a.page.Journal.Read().List {
 		if fits, _ := filter.Fits(e); fits {
 			list = append(list, e)
 		}
 	}
-	return query, list, nil
+	return query, list, err
 }
 
 func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
 	query, list, err := a.fitting(r, "limit")
-	if err != nil {
-		return err
-	}
-	limit, err := spec.ReadNumber("limit", cmp.Or(query.Get("limit"), "100"), 1, 10_000)
-	if err != nil {
+	limit, wrong := spec.ReadNumber("limit", cmp.Or(query.Get("limit"), "100"), 1, 10_000)
+	if err := cmp.Or(err, wrong); err != nil {
 		return err
 	}
 	begin := fmt.Sprintf(`{"total":%d,"requests":[`, len(list))

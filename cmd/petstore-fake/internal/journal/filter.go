@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,45 +34,34 @@ func (f Filter) Fits(e *Entry) (fits, withAnyStatus bool) {
 	return !slices.ContainsFunc(f.status, fails), true
 }
 
-// Parameters returns the parameters of a query that NewFilter reads.
-func Parameters() []string {
-	return []string{"operation", "method", "status", "key", "fault", "violation", "before", "since", "text"}
-}
+// names are the names of filters.
+var names = []string{"operation", "method", "status", "key", "fault", "violation", "before", "since", "text"}
 
-// NewFilter reads the filters of a query. Words of the text such as status:429 are filters as well.
-// A request must pass all of them; -word is for those that do not pass word. A filter that makes no
-// sense is left out, and is a problem.
-func (j *Journal) NewFilter(query url.Values) (f Filter, problems []string) {
-	add := func(name, value string, not bool) {
+// NewFilter reads words, of which some may be filters such as status:429. A request must pass all of
+// them; -word is for those that do not pass word. A filter that makes no sense is left out, and is a
+// problem.
+func (j *Journal) NewFilter(text string) (f Filter, problems []string) {
+	for word := range strings.FieldsSeq(text) {
+		plain, not := strings.CutPrefix(word, "-")
+		name, value, isFilter := strings.Cut(plain, ":")
+		if name = strings.ToLower(name); !isFilter || !slices.Contains(names, name) {
+			name, value = "text", plain
+		}
+		if value == "" {
+			continue // it is still being written
+		}
 		passes, err := j.condition(name, value)
 		if err != nil {
 			problems = append(problems, err.Error())
-			return
+			continue
 		}
-		if not {
-			yes := passes
+		if yes := passes; not {
 			passes = func(e *Entry) bool { return !yes(e) }
 		}
 		if name == "status" {
 			f.status = append(f.status, passes)
 		} else {
 			f.others = append(f.others, passes)
-		}
-	}
-	for _, name := range Parameters()[:len(Parameters())-1] {
-		if value := query.Get(name); value != "" {
-			add(name, value, false)
-		}
-	}
-	for word := range strings.FieldsSeq(query.Get("text")) {
-		plain, not := strings.CutPrefix(word, "-")
-		name, value, isFilter := strings.Cut(plain, ":")
-		switch name = strings.ToLower(name); {
-		case plain == "":
-		case !isFilter || !slices.Contains(Parameters(), name):
-			add("text", plain, not)
-		case value != "": // it is still being written
-			add(name, value, not)
 		}
 	}
 	return f, problems

@@ -64,8 +64,6 @@ func (e *Entry) RetryAt() time.Time {
 
 // State is what is known of the journal as a whole.
 type State struct {
-	// Number is that of the journal: each process and each clearing begins another.
-	Number int64
 	// Dropped is how many requests the fake's journal has dropped for newer ones.
 	Dropped int
 	// Violations is the number of violations, those of requests that were dropped included.
@@ -88,7 +86,6 @@ type Journal struct {
 	seed maphash.Seed
 
 	mu         sync.Mutex
-	number     int64
 	begun      int // seq of the first request since the journal was cleared
 	first      int // seq of list[0]
 	list       []*Entry
@@ -102,14 +99,14 @@ type Journal struct {
 
 // New returns the journal of a fake that has no requests yet.
 func New(srv *fake.Server) *Journal {
-	j := &Journal{srv: srv, seed: maphash.MakeSeed(), number: time.Now().UnixNano()}
+	j := &Journal{srv: srv, seed: maphash.MakeSeed()}
 	j.forget(1)
 	return j
 }
 
 // forget begins another journal, whose first request has the number begun. The caller holds mu.
 func (j *Journal) forget(begun int) {
-	j.number, j.begun, j.rules = j.number+1, begun, make(map[int][]fake.Violation)
+	j.begun, j.rules = begun, make(map[int][]fake.Violation)
 	j.restart(begun)
 }
 
@@ -142,7 +139,7 @@ func (j *Journal) Read() State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.update()
-	return State{j.number, j.first - j.begun, j.violations, slices.Clone(j.list)}
+	return State{j.first - j.begun, j.violations, slices.Clone(j.list)}
 }
 
 // Tries returns the seqs of the tries of a request's call, nil if it is the only one.

@@ -14,7 +14,7 @@ import (
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// maxArgument is the largest body that goes into an argument of curl; systems bound these.
+// maxArgument is the largest argument of a command; systems bound these.
 const maxArgument = 64 << 10
 
 // Curl returns a command for a POSIX shell that sends a request of a fake's journal again. It shows
@@ -34,54 +34,37 @@ func command(origin string, r fake.Request, key string) string {
 	case r.Method != http.MethodGet || len(r.Body) > 0:
 		words = append(words, "--request", shellWord(r.Method))
 	}
-	words = append(words, curlTarget(origin, r.Path)...)
-	words = append(words, curlHeaders(r, key)...)
-	switch body := string(r.Body); {
-	case body == "":
-	case len(body) <= maxArgument && isPrintable(body):
+	// curl changes these, and * is no path.
+	if strings.ContainsAny(r.Path, "[]{}#") || strings.Contains(r.Path, "/.") || !strings.HasPrefix(r.Path, "/") {
+		words = append(words, "--request-target", shellWord(r.Path), shellWord(origin))
+	} else {
+		words = append(words, shellWord(origin+r.Path))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, value := range r.Header[name] {
+			if !slices.Contains(own, name) {
+				words = append(words, "--header", header(name, value, key))
+			}
+		}
+	}
+	if body := string(r.Body); body != "" {
+		if r.Header.Get("Content-Type") == "" {
+			words = append(words, "--header", "Content-Type:") // or curl makes it a form
+		}
+		if len(body) > maxArgument || !isPrintable(body) {
+			return decoded(body) + " | " + strings.Join(append(words, "--data-binary", "@-"), " ")
+		}
 		words = append(words, "--data-raw", ShellQuote(body))
-	default:
-		return decoded(body) + " | " + strings.Join(append(words, "--data-binary", "@-"), " ")
 	}
 	return strings.Join(words, " ")
-}
-
-// curlTarget returns the arguments that make a path go out as it came in.
-func curlTarget(origin, path string) []string {
-	if !strings.HasPrefix(path, "/") || strings.Contains(path, "#") { // OPTIONS *, and what curl keeps to itself
-		return []string{"--request-target", shellWord(path), shellWord(origin)}
-	}
-	var words []string
-	if strings.Contains(path, "/.") {
-		words = append(words, "--path-as-is")
-	}
-	if strings.ContainsAny(path, "[]{}") {
-		words = append(words, "--globoff")
-	}
-	return append(words, shellWord(origin+path))
 }
 
 // own are the headers that every HTTP client makes itself.
 var own = []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", "Transfer-Encoding"}
 
-// curlHeaders returns the header as arguments.
-func curlHeaders(r fake.Request, key string) (words []string) {
-	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		for _, value := range r.Header[name] {
-			if !slices.Contains(own, name) {
-				words = append(words, "--header", curlHeader(name, value, key))
-			}
-		}
-	}
-	if len(r.Body) > 0 && len(r.Header["Content-Type"]) == 0 {
-		words = append(words, "--header", ShellQuote("Content-Type:")) // or curl makes it a form
-	}
-	return words
-}
-
 var isScheme = regexp.MustCompile(`^([A-Za-z]+ )?$`)
 
-func curlHeader(name, value, key string) string {
+func header(name, value, key string) string {
 	scheme, found := strings.CutSuffix(value, safetext.Mark)
 	switch {
 	case name == "Authorization" && found && isScheme.MatchString(scheme):
@@ -103,9 +86,7 @@ func shellWord(word string) string {
 
 // isPrintable reports whether a text is what it looks like.
 func isPrintable(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
-		return !unicode.IsPrint(r) && r != '\n'
-	})
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' })
 }
 
 // decoded returns the command that writes a text of any bytes.
@@ -114,6 +95,4 @@ func decoded(text string) string {
 }
 
 // ShellQuote returns a word for a POSIX shell.
-func ShellQuote(word string) string {
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
+func ShellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -70,8 +70,7 @@ func TestCurl_throughAShell(t *testing.T) {
 		{
 			fake.Request{Method: "DELETE", Path: "/v1/../[a-z]{1,2}'", Header: http.Header{"Authorization": {"[redacted]"}}},
 			[]string{
-				"--request", "DELETE", "--path-as-is", "--globoff", "http://h/v1/../[a-z]{1,2}'",
-				"--header", "Authorization: " + testKey,
+				"--request", "DELETE", "--request-target", "/v1/../[a-z]{1,2}'", "http://h", "--header", "Authorization: " + testKey,
 			},
 		},
 		{

@@ -32,9 +32,8 @@ type row struct {
 	NewDay, Told, Later, Earlier bool
 }
 
-// Day and Clock are the time of the request.
-func (r row) Day() string   { return r.Time.UTC().Format(time.DateOnly) }
-func (r row) Clock() string { return r.Time.UTC().Format("15:04:05.000") }
+// Day is the day of the request.
+func (r row) Day() string { return r.Time.UTC().Format(time.DateOnly) }
 
 // Target is the path without the prefix of the version, and the start of the body of a create.
 func (r row) Target() string {
@@ -47,23 +46,8 @@ func start(body []byte) string {
 	return safetext.Shorten(strings.Join(strings.Fields(text), " "), maxStart)
 }
 
-// Gap is the time since the last request of the same key, and Took until the response.
-func (r row) Gap() string {
-	if r.Since < 0 {
-		return ""
-	}
-	return words(r.Since)
-}
-
-func (r row) Took() string {
-	if r.Pending() {
-		return ""
-	}
-	return words(r.Duration)
-}
-
-// State is the status in words, and Kind the class that gives it its colour.
-func (r row) State() string {
+// Status is the status in words.
+func (r row) Status() string {
 	switch {
 	case r.Pending():
 		return "pending"
@@ -73,6 +57,7 @@ func (r row) State() string {
 	return strconv.Itoa(r.StatusCode)
 }
 
+// Kind is the class that gives the status its colour.
 func (r row) Kind() string {
 	if r.Pending() {
 		return "pending"
@@ -94,10 +79,7 @@ var timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 // plain returns a text of the fake's with times as the page writes them.
 func (r row) plain(text string) string {
 	return timestamp.ReplaceAllStringFunc(shorten(text), func(found string) string {
-		t, err := time.Parse(time.RFC3339, found)
-		if err != nil {
-			return found
-		}
+		t, _ := time.Parse(time.RFC3339, found) // as package fake writes it
 		return when(t, r.Time)
 	})
 }

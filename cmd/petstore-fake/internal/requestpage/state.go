@@ -68,7 +68,7 @@ func (p *Page) state(r *http.Request) *state {
 	}
 	s.State = p.Journal.Read()
 	s.Text = s.query.Get("text")
-	filter, problems := p.Journal.NewFilter(url.Values{"text": {s.Text}})
+	filter, problems := p.Journal.NewFilter(s.Text)
 	s.Problems, s.Filtered = strings.Join(problems, "; "), filter.Given()
 	number := func(name string) int { n, _ := strconv.Atoi(s.query.Get(name)); return n }
 	s.Open, s.Top = number("request"), number("top")
@@ -103,7 +103,7 @@ func (s *state) To(name string, value any) string {
 func (s *state) addKeys(chosen int) {
 	for i, key := range s.page.srv.Keys() {
 		k := NewKey(s.page.srv, i+1, key)
-		if k.BannedUntil != nil {
+		if !k.BannedUntil.IsZero() {
 			s.Banned = append(s.Banned, k)
 		}
 		if k.ID == chosen || k.ID == 1 {
@@ -178,8 +178,8 @@ type Fault struct {
 	Text   string `json:"fault"` // as -fault takes it
 	Fired  int    `json:"fired"`
 	Active bool   `json:"active"` // false for one that has struck as often as it was to
-	// Until is when it ends, nil for one without an end.
-	Until *time.Time `json:"until"`
+	// Until is when it ends, zero for one without an end.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // NewFault returns a fault without its key, whose id stands for it.
@@ -188,11 +188,7 @@ func NewFault(srv *fake.Server, i *fake.Injection) Fault {
 	if f.APIKey != "" {
 		f.APIKey = "#" + strconv.Itoa(slices.Index(srv.Keys(), f.APIKey)+1)
 	}
-	shown := Fault{ID: i.ID(), Text: spec.FormatFault(f), Fired: i.Fired(), Active: i.Active()}
-	if until := i.Until().UTC(); !until.IsZero() {
-		shown.Until = &until
-	}
-	return shown
+	return Fault{i.ID(), spec.FormatFault(f), i.Fired(), i.Active(), i.Until().UTC()}
 }
 
 // addFaults adds the faults, the latest first, those that have ended behind the others.
@@ -263,58 +259,45 @@ func sum(counts []int) (n int) {
 
 // Key is an API key as the page and the admin routes show it.
 type Key struct {
-	ID          int        `json:"id"`
-	Name        string     `json:"key"`
-	Plan        string     `json:"plan"`
-	Revoked     bool       `json:"revoked"`
-	Minute      Window     `json:"minute"`
-	Day         Window     `json:"day"`
-	BannedUntil *time.Time `json:"bannedUntil"` // nil for a key that is not banned
-	Limited     int        `json:"limited"`     // 429s so far
+	ID          int       `json:"id"`
+	Name        string    `json:"key"`
+	Plan        string    `json:"plan"`
+	Revoked     bool      `json:"revoked"`
+	Minute      Window    `json:"minute"`
+	Day         Window    `json:"day"`
+	BannedUntil time.Time `json:"bannedUntil,omitzero"`
+	Limited     int       `json:"limited"` // 429s so far
 }
 
-// Window is a window of a key. Without a limit it has no Limit and nothing Remaining.
+// Window is a window of a key, whose Limit is 0 for none.
 type Window struct {
-	Name      string    `json:"-"`
-	Used      int       `json:"used"`
-	Limit     *int      `json:"limit"`
-	Remaining *int      `json:"remaining"`
-	Reset     time.Time `json:"reset"`
-}
-
-// Windows returns the windows of the key.
-func (k Key) Windows() []Window { return []Window{k.Minute, k.Day} }
-
-// Left returns what the window has left for a key that may be banned.
-func (w Window) Left(banned *time.Time) int {
-	switch {
-	case w.Remaining == nil:
-		return math.MaxInt
-	case banned != nil:
-		return 0
-	}
-	return *w.Remaining
+	Used  int       `json:"used"`
+	Limit int       `json:"limit"`
+	Reset time.Time `json:"reset"`
 }
 
 // NewKey returns the key with a number without showing it.
 func NewKey(srv *fake.Server, number int, key string) Key {
 	k := srv.Usage(key)
-	shown := Key{
-		ID: number, Name: journal.KeyName(number, key), Plan: k.Plan.String(), Revoked: k.Revoked, Limited: k.Limited,
-		Minute: newWindow("minute", k.Minute, k.Plan.PerMinute, k.MinuteReset),
-		Day:    newWindow("day", k.Day, k.Plan.PerDay, k.DayReset),
+	return Key{
+		number, journal.KeyName(number, key), k.Plan.String(), k.Revoked, Window{k.Minute, k.Plan.PerMinute, k.MinuteReset},
+		Window{k.Day, k.Plan.PerDay, k.DayReset}, k.BannedUntil.UTC(), k.Limited,
 	}
-	if until := k.BannedUntil.UTC(); !until.IsZero() {
-		shown.BannedUntil = &until
-	}
-	return shown
 }
 
-func newWindow(name string, used, limit int, reset time.Time) Window {
-	w := Window{Name: name, Used: used, Reset: reset.UTC()}
-	if limit > 0 {
-		remaining := max(limit-used, 0)
-		w.Limit, w.Remaining = &limit, &remaining
+// namedWindow is a window as the page shows it.
+type namedWindow struct {
+	Name string
+	Window
+}
+
+// Windows returns the windows of the key.
+func (k Key) Windows() []namedWindow { return []namedWindow{{"minute", k.Minute}, {"day", k.Day}} }
+
+// Left returns what a window with a limit has left for the key.
+func (k Key) Left(w Window) int {
+	if !k.BannedUntil.IsZero() {
+		return 0
 	}
-	return w
+	return max(w.Limit-w.Used, 0)
 }

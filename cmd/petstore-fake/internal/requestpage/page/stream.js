@@ -45,17 +45,13 @@ async function refresh(atOnce = false, sameList = false) {
 
 // take shows the parts of the page as they are now.
 function take(parts, address) {
-	const begun = performance.now(), before = shown, { journal } = state();
+	const begun = performance.now(), before = shown;
 	shown = address;
 	for (const part of [...parts.children]) morph(byId(part.id), part);
 	clockOffset = state().now - Date.now();
 	mark();
 	document.querySelector("main").toggleAttribute("data-open", param("request") !== "");
 	announce(before);
-	if (state().journal !== journal && param("request")) {
-		say("The journal was cleared. The request that was open is no longer in it.", true);
-		go(to("request", ""), true);
-	}
 	tick();
 	requestAnimationFrame(() => setTimeout(() => { spacing = Math.max(250, 10 * (performance.now() - begun)); }));
 }
