@@ -39,7 +39,7 @@ func TestLog(t *testing.T) {
 	})
 	t.Run("hides keys everywhere", func(t *testing.T) {
 		i := newTestInstance(t, "-key", "operator-secret", "-log", "text")
-		i.call("POST", "/_fake/keys", `{"key":"operator-secret-2","plan":"pro"}`)
+		i.call("POST", "/_fake/keys", `operator-secret-2=pro`)
 		for _, key := range []string{"operator-secret", "operator-secret-2", "somebody-elses"} {
 			for _, path := range []string{"/v1/pets?key=" + key, "/v1/pets/" + key, "/v1/pets?" + key + "=1", "/" + key + "/v1", "/v1/pets?a=%20;" + key} {
 				r := request(t, http.MethodGet, path, "")

@@ -227,7 +227,7 @@ func readSeed(name string) ([]petstore.NewPet, error) {
 	if err != nil {
 		return nil, err
 	}
-	pets, err := spec.ParsePets(text)
+	pets, err := spec.ParsePets(string(text))
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, err)
 	}

@@ -115,7 +115,7 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"seed", "no-such-file.json", "no-such-file.json"},
 		{"seed", seed(""), "pets.json: it is not JSON: unexpected EOF, at byte 0"},
 		{"seed", seed("[\n  {\"name\": oops}\n]"), "pets.json: it is not JSON: "},
-		{"seed", seed(" null"), "must be a JSON array"},
+		{"seed", seed(" null"), "a JSON array of them"},
 		{"seed", seed(`[{"name":"a","categoryId":1},{"name":"b"}]`), "pet 2 of 2: the required field categoryId is missing"},
 		{"seed", seed(`[{"name":"a","categoryId":1,"name":"b"}]`), "duplicate"},
 		{"seed", seed(`[{"name":"a","categoryId":1,"colour":"red"}]`), `no field "colour"`},

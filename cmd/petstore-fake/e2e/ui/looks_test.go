@@ -127,12 +127,12 @@ func (p *program) unwieldy() {
 	p.t.Helper()
 	long := strings.Repeat("unbroken", 40)
 	for path, body := range map[string]string{
-		"POST /_fake/keys":             `{"key":"` + long + `","plan":"free"}`,
+		"POST /_fake/keys":             `` + long + `=free`,
 		"POST /_fake/pets":             `{"name":"` + long + `","categoryId":9223372036854775807}`,
 		"POST /v1/pets?" + long + "=1": `{"` + long + `":1,"name":"Rex","categoryId":0}`,
 		"GET /v1/" + long:              "",
 		"POST /_fake/faults":           "status=503,operation=createPet,retry-after=" + long,
-		"PUT /_fake/keys/1/ban":        `{"duration":"10m"}`,
+		"PUT /_fake/keys/1/ban":        `10m`,
 	} {
 		method, target, _ := strings.Cut(path, " ")
 		p.send(method, target, body)

@@ -150,9 +150,9 @@ func (p *program) morning() {
 		for range 1 + (i*7)%5 + i%3*2 {
 			p.send(http.MethodGet, list, "")
 		}
-		p.admin(http.MethodPost, "clock", `{"advance":"5s"}`)
+		p.admin(http.MethodPost, "clock", `5s`)
 	}
-	p.admin(http.MethodPost, "clock", `{"advance":"61s"}`)
+	p.admin(http.MethodPost, "clock", `61s`)
 	p.list(6)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
 	p.send(http.MethodGet, "/v1/pets/3", "")
@@ -164,7 +164,7 @@ func (p *program) morning() {
 		<-time.After(30 * time.Millisecond)
 	}
 	p.send(http.MethodGet, "/v1/pets?limit=500", "")
-	p.admin(http.MethodPut, "keys/1/plan", `{"plan":"enterprise:22,1000"}`)
+	p.admin(http.MethodPut, "keys/1/plan", `enterprise:22,1000`)
 	for range 3 {
 		p.send(http.MethodGet, list, "")
 		<-time.After(400 * time.Millisecond)

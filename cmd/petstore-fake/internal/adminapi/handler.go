@@ -1,13 +1,12 @@
 package adminapi
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
@@ -87,49 +86,17 @@ func respond(e endpoint, status int) handler {
 	}
 }
 
-// readBody returns the body of a request, which must have one.
-func readBody(r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(r.Body)
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "the request body is larger than %d bytes", maxBody)
-	}
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the request body cannot be read: %w", err)
-	case len(bytes.TrimSpace(body)) == 0:
-		return nil, errors.New("the request body is missing; it must be a JSON object")
-	}
-	return body, nil
-}
-
-// readFields returns the fields of a body, which must be an object with no others than these.
-func readFields[T any](r *http.Request, names ...string) (fields map[string]T, err error) {
-	body, err := readBody(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := spec.ParseJSON(body, &fields, "a JSON object"); err != nil {
-		return nil, err
-	}
-	for name := range fields {
-		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("unknown field %q; there are %s", spec.Clip(name), strings.Join(names, ", "))
-		}
-	}
-	return fields, nil
-}
-
-// field returns an endpoint whose body is an object with one field, such as {"plan":"free"}. parse
-// reads it as it reads the value of a flag.
-func field[T any](name string, parse func(string) (T, error), f func(*http.Request, T) (any, error)) endpoint {
+// reading returns an endpoint whose body parse reads, as it reads the value of a flag.
+func reading[T any](parse func(string) (T, error), f func(*http.Request, T) (any, error)) endpoint {
 	return func(r *http.Request) (any, error) {
-		fields, err := readFields[string](r, name)
-		if err != nil {
-			return nil, err
+		body, err := io.ReadAll(r.Body)
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return nil, refuse(http.StatusRequestEntityTooLarge, "the request body is larger than %d bytes", maxBody)
 		}
-		value, err := parse(fields[name])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		_, wrongQuery := spec.ReadQuery(r) // it would not limit a fault
+		value, wrong := parse(strings.TrimSpace(string(body)))
+		if err := cmp.Or(err, wrongQuery, wrong); err != nil {
+			return nil, err
 		}
 		return f(r, value)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	petstore "github.com/petstore/petstore-go"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -30,7 +32,7 @@ func (a *API) advance(r *http.Request, d time.Duration) (any, error) {
 	a.mu.Lock() // no other step may come between the check and this step
 	defer a.mu.Unlock()
 	if !spec.IsTime(a.srv.Now().Add(d)) {
-		return nil, errors.New("advance: the clock cannot go there; it goes from 1970 to 2291")
+		return nil, errors.New("the clock cannot go there; it goes from 1970 to 2291")
 	}
 	a.srv.Advance(d)
 	return a.clock(r)
@@ -46,17 +48,8 @@ func (a *API) listPets(*http.Request) (any, error) {
 	return object{"total": len(pets), "pets": pets}, nil
 }
 
-// addPets handles POST /_fake/pets, which accepts what createPet accepts, or an array of it. It adds
-// all pets, or none if one is refused.
-func (a *API) addPets(r *http.Request) (any, error) {
-	body, err := readBody(r)
-	if err != nil {
-		return nil, err
-	}
-	pets, err := spec.ParsePets(body)
-	if err != nil {
-		return nil, err
-	}
+// addPets adds all pets, or none if one is refused.
+func (a *API) addPets(_ *http.Request, pets []petstore.NewPet) (any, error) {
 	return object{"pets": listed(pets, a.srv.AddPet)}, nil
 }
 
@@ -64,27 +57,18 @@ func (a *API) listKeys(*http.Request) (any, error) {
 	return object{"keys": listed(a.srv.Keys(), a.showKey)}, nil
 }
 
-func (a *API) addKey(r *http.Request) (any, error) {
-	body, err := readFields[string](r, "key", "plan")
-	if err != nil {
-		return nil, err
-	}
-	key := body["key"]
-	plan, err := spec.ParseText[fake.Plan](body["plan"])
-	if err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
-	}
-	if err := spec.CheckKey(key); err != nil {
-		return nil, fmt.Errorf("key: %w", err)
-	}
-	a.mu.Lock() // a reset in between would remove the key
+// addKeys adds keys, on the business plan unless they say otherwise.
+func (a *API) addKeys(_ *http.Request, keys []spec.Key) (any, error) {
+	a.mu.Lock() // a reset in between would remove them
 	defer a.mu.Unlock()
-	a.srv.AddKey(key, plan)
-	return a.showKey(key), nil
+	return object{"keys": listed(keys, func(k spec.Key) requestpage.Key {
+		a.srv.AddKey(k.Key, *cmp.Or(k.Plan, &fake.PlanBusiness))
+		return a.showKey(k.Key)
+	})}, nil
 }
 
 // showKey returns a key that the fake knows as the admin routes show it.
-func (a *API) showKey(key string) any {
+func (a *API) showKey(key string) requestpage.Key {
 	return requestpage.NewKey(a.srv, slices.Index(a.srv.Keys(), key)+1, key)
 }
 
@@ -94,49 +78,29 @@ func (a *API) keyOf(id string) (string, error) {
 	if keys := a.srv.Keys(); number > 0 && number <= len(keys) {
 		return keys[number-1], nil
 	}
-	return "", errors.New("there is no key with this id; GET /_fake/keys lists the ids")
+	return "", refuse(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
 }
 
-// onKey returns an endpoint that calls f with the key whose id is in the path, and shows its new
-// state.
-func (a *API) onKey(f func(key string)) endpoint {
-	return func(r *http.Request) (any, error) {
+// onKey returns what calls f with a value and the key whose id is in the path, and shows its new state.
+func onKey[T any](a *API, f func(key string, value T)) func(*http.Request, T) (any, error) {
+	return func(r *http.Request, value T) (any, error) {
 		a.mu.Lock() // a reset in between would remove the key, and f would panic
 		defer a.mu.Unlock()
 		key, err := a.keyOf(r.PathValue("id"))
 		if err != nil {
-			return nil, refuse(http.StatusNotFound, "%v", err)
+			return nil, err
 		}
-		f(key)
+		f(key, value)
 		return a.showKey(key), nil
 	}
 }
 
-func (a *API) setPlan(r *http.Request, plan fake.Plan) (any, error) {
-	return a.onKey(func(key string) { a.srv.SetPlan(key, plan) })(r)
-}
-
-func (a *API) ban(r *http.Request, d time.Duration) (any, error) {
-	if d == 0 {
-		return nil, errors.New("duration: 0s is no ban; DELETE lifts one")
-	}
-	return a.onKey(func(key string) { a.srv.BanKey(key, d) })(r)
-}
-
-// setUsage handles PUT /_fake/keys/{id}/usage. A window that the body does not name stays as it is.
-func (a *API) setUsage(r *http.Request) (any, error) {
-	usage, err := readFields[uint32](r, "minute", "day")
-	if err != nil || len(usage) == 0 {
-		return nil, cmp.Or(err, errors.New("minute and day are missing; give one of them or both"))
-	}
-	return a.onKey(func(key string) {
-		is := a.srv.Usage(key)
-		to := map[string]int{"minute": is.Minute, "day": is.Day}
-		for name, n := range usage {
-			to[name] = int(n)
-		}
-		a.srv.SetUsage(key, to["minute"], to["day"])
-	})(r)
+// setUsage sets the usage of a key. A window that is not named stays as it is.
+func (a *API) setUsage(key string, usage map[string]int) {
+	is := a.srv.Usage(key)
+	all := map[string]int{"minute": is.Minute, "day": is.Day}
+	maps.Copy(all, usage)
+	a.srv.SetUsage(key, all["minute"], all["day"])
 }
 
 func (a *API) showFault(i *fake.Injection) requestpage.Fault { return requestpage.NewFault(a.srv, i) }
@@ -145,19 +109,9 @@ func (a *API) listFaults(*http.Request) (any, error) {
 	return object{"faults": listed(a.srv.Injections(), a.showFault)}, nil
 }
 
-// inject handles POST /_fake/faults, with faults as -fault takes them.
-func (a *API) inject(r *http.Request) (any, error) {
-	body, err := readBody(r)
-	if err != nil {
-		return nil, err
-	}
-	faults, err := spec.ParseFaults(string(body))
-	_, wrongQuery := spec.ReadQuery(r) // it would not limit the fault
-	if err = cmp.Or(wrongQuery, err); err != nil {
-		return nil, err
-	}
+// inject injects faults. The page, which has no keys, names one by its id: #2. No key begins so.
+func (a *API) inject(_ *http.Request, faults []fake.Fault) (_ any, err error) {
 	for i, f := range faults {
-		// The page, which has no keys, names one by its id: #2. No key begins like that.
 		if id, is := strings.CutPrefix(f.APIKey, "#"); is {
 			if faults[i].APIKey, err = a.keyOf(id); err != nil {
 				return nil, fmt.Errorf("key: %w", err)

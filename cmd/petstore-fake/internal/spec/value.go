@@ -4,7 +4,6 @@
 package spec
 
 import (
-	"bytes"
 	"encoding"
 	"errors"
 	"fmt"
@@ -115,42 +114,15 @@ func ParseKeys(text string) (keys []Key, err error) {
 			}
 			k = Key{word[:i], &plan}
 		}
-		if err := CheckKey(k.Key); err != nil {
-			return nil, err
+		if problem := credential.KeyProblem(k.Key); problem != "" {
+			return nil, errors.New("the key " + problem)
 		}
 		keys = append(keys, k)
 	}
 	if keys == nil {
-		err = CheckKey("")
+		err = errors.New("the key is empty")
 	}
 	return keys, err
-}
-
-// CheckKey returns an error for a key that the client would refuse, too. It does not repeat the
-// key.
-func CheckKey(key string) error {
-	if problem := credential.KeyProblem(key); problem != "" {
-		return errors.New("the key " + problem)
-	}
-	return nil
-}
-
-// ParseJSON reads a text that must be one JSON value, which kind describes. Its errors repeat no
-// value, which may be a key.
-func ParseJSON(text []byte, value any, kind string) error {
-	text = bytes.TrimSpace(text)
-	err := json.Unmarshal(text, value)
-	if bad, notJSON := errors.AsType[*jsontext.SyntacticError](err); notJSON {
-		return fmt.Errorf("it is not JSON: %w, at byte %d", bad.Err, bad.ByteOffset)
-	}
-	if bad, wrong := errors.AsType[*json.SemanticError](err); wrong && bad.JSONPointer != "" {
-		name := Clip(bad.JSONPointer.LastToken())
-		return fmt.Errorf("%s must be of type %s, not %s", name, bad.GoType, bad.JSONKind)
-	}
-	if err != nil || string(text) == "null" {
-		return errors.New("it must be " + kind)
-	}
-	return nil
 }
 
 // PlanNames are the names that [fake.Plan] reads.
@@ -166,13 +138,17 @@ func ParseText[T any, P interface {
 }
 
 // ParsePets reads a NewPet object or a JSON array of them.
-func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
-	if text = bytes.TrimSpace(text); bytes.HasPrefix(text, []byte("{")) {
-		text = slices.Concat([]byte("["), text, []byte("]"))
+func ParsePets(text string) (pets []petstore.NewPet, err error) {
+	if text = strings.TrimSpace(text); strings.HasPrefix(text, "{") {
+		text = "[" + text + "]"
 	}
 	var list []jsontext.Value
-	if err := ParseJSON(text, &list, "a JSON array of NewPet objects"); err != nil {
-		return nil, err
+	err = json.Unmarshal([]byte(text), &list)
+	if bad, notJSON := errors.AsType[*jsontext.SyntacticError](err); notJSON {
+		return nil, fmt.Errorf("it is not JSON: %w, at byte %d", bad.Err, bad.ByteOffset)
+	}
+	if err != nil || text == "null" {
+		return nil, errors.New("it must be a NewPet object or a JSON array of them")
 	}
 	for i, raw := range list {
 		p, unknown, err := service.ReadNewPet("the text", raw)
@@ -185,6 +161,22 @@ func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
 		pets = append(pets, petstore.NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: petstore.PetStatus(p.Status)})
 	}
 	return pets, nil
+}
+
+// ParseUsage reads the usage of windows, such as minute=60,day=1000.
+func ParseUsage(text string) (map[string]int, error) {
+	return Reader(func(text string) (map[string]int, error) {
+		usage := make(map[string]int)
+		for word := range strings.SplitSeq(text, ",") {
+			name, value, _ := strings.Cut(word, "=")
+			n, err := strconv.ParseUint(value, 10, 31)
+			if err != nil || name != "minute" && name != "day" {
+				return nil, errors.New("no usage")
+			}
+			usage[name] = int(n)
+		}
+		return usage, nil
+	}, nil, "the usage of a window or both, such as minute=60,day=1000")(text)
 }
 
 // ReadQuery returns the query of a request, which may have each of the allowed parameters once.

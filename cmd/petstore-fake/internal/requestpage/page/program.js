@@ -43,7 +43,7 @@ async function act(e, body) {
 	} catch ({ message }) { error = message; }
 	if (!beside) return error && say(error, true);
 	setText(beside, error);
-	const wrong = error && (e.elements[error.split(":")[0]] ?? e.querySelector("input"));
+	const wrong = error && ([...e.elements].find((f) => f.name && error.includes(f.name)) ?? e.elements[0]);
 	for (const field of e.elements) field.ariaInvalid = field === wrong ? "true" : null;
 	if (wrong) wrong.focus();
 }
@@ -64,13 +64,13 @@ on(document, "click", ({ target }) => {
 	else if (b?.dataset.copy) copy(byId(b.dataset.copy));
 });
 
-// written writes a field as JSON. A category is a 64-bit integer, which a number of JavaScript's may not hold.
-const written = (e) => e.hasAttribute("data-raw") ? e.value : JSON.stringify(e.value + (e.dataset.unit ?? ""));
-
+// A form sends its fields with = between them, or a pet, whose category is a 64-bit integer, which a number of
+// JavaScript's may not hold.
 on(document, "submit", (e) => {
 	e.preventDefault();
-	const fields = [...e.target.elements].filter((f) => f.name && f.value).map((f) => JSON.stringify(f.name) + ":" + written(f));
-	act(e.target, e.target.id === "fault-form" ? fault.value : "{" + fields.join() + "}");
+	const fields = [...e.target.elements].filter((f) => f.name && f.value);
+	const pet = fields.map((f) => JSON.stringify(f.name) + ":" + (f.name === "categoryId" ? f.value : JSON.stringify(f.value)));
+	act(e.target, e.target.id === "add-pet" ? "{" + pet + "}" : fields.map((f) => f.value + (f.dataset.unit ?? "")).join("="));
 });
 
 // ---- Faults: what is written is what is injected; the boxes write, too
