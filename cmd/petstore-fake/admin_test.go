@@ -200,7 +200,7 @@ func TestAdminRoutes(t *testing.T) {
 			PUT /_fake/faults => 405 it has DELETE, GET, HEAD, POST
 			POST /_fake/faults {"status":503} => 400 a fault is a text such as
 			POST /_fake/faults => 400 missing
-			POST /_fake/faults wire=reset;status=1000 => 400 Status is 1000
+			POST /_fake/faults wire=reset;status=1000 => 400 between 200 and 999
 			GET /_fake/faults => 200 ^{"faults":\[\]}
 			DELETE /_fake/faults/9 => 404 \\"9\\"
 			POST /_fake/keys => 400 key is empty

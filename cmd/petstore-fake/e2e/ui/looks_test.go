@@ -45,7 +45,7 @@ var allLooks = []look{
 	{"forms", "", func(_ *program, b *tab) {
 		b.run(`for (const e of document.querySelectorAll("details")) e.open = true; fault.value = "status=1000"; byId("keys-help").showPopover()`)
 		b.run(`byId("fault-form").requestSubmit()`)
-		b.text("#fault-error", "Status is 1000")
+		b.text("#fault-error", "between 200 and 999")
 		b.consoleErrors() // the status 400
 	}},
 	{"lost", "", func(p *program, b *tab) { // and stays so: this look is the last

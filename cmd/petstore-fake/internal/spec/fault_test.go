@@ -45,7 +45,7 @@ func TestParseFaults(t *testing.T) {
 func TestParseFaults_wrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "a field is missing", "status=503,": "a field is missing", "status=503;;wire=reset": "a field is missing",
-		"statsu=503": `"statsu"`, "status": "status", "status=99": "Status is 99", "status=500,status=501": "status is given twice",
+		"statsu=503": `"statsu"`, "status": "status", "status=99": "between 200 and 999", "status=500,status=501": "status is given twice",
 		"operation=noSuchOperation": "operation", "skip=1.5": "skip", "times=0": "times", "times=often": "times",
 		"chance=0": "chance", "chance=1.1": "chance", "chance=NaN": "chance", "delay=5": "delay", "delay=-5s": "delay",
 		"after-commit=perhaps": "after-commit", "wire=no-such-wire": "wire", "header=X Y: 1": "header", "header=": "header",
