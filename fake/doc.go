@@ -42,11 +42,11 @@
 //
 // [github.com/petstore/petstore-go/fake/faketest.Bubble] runs a test with a server inside a
 // testing/synctest bubble, where a client waits for 24 hours of Retry-After in microseconds. A
-// server that was made outside works there, too, also in several bubbles one after another. Each
-// begins in the year 2000: when the clock goes back, the windows of all keys begin anew, while a
-// ban keeps the time it had left. If no time passes in a bubble, the next one shares its windows;
-// [Server.Reset] separates them. Outside a bubble, [Server.Advance] and [Server.SetTime] move the
-// server's clock, and no other: a client waits by its own clock.
+// server and a client that were made outside work there, too, also in several bubbles one after
+// another. Each begins in the year 2000: when the clock goes back, the windows of all keys begin
+// anew, while a ban keeps the time it had left. If no time passes in a bubble, the next one shares
+// its windows; [Server.Reset] separates them. Outside a bubble, [Server.Advance] and [Server.SetTime]
+// move the server's clock, and no other: a client waits by its own clock.
 //
 // # Misuse
 //
@@ -56,14 +56,13 @@
 //
 // # What is different from a real deployment
 //
-//   - Nothing is kept on disk, and nothing is shared between two servers.
-//   - Keys and plans come from options and methods; no request gets or changes them.
-//   - There is no TLS. The entry points in memory take https addresses and send plain text.
-//   - There is no latency but that of [WithLatency], [Server.SetLatency] and [Fault.Delay].
-//   - The entry points in memory use a connection for every request; see [Server.HTTPClient].
-//   - Input that net/http does not accept as a request, such as a malformed header line, gets the
-//     response of net/http: 400 and the like, without the rate limit headers.
-//   - A request body is read up to 1 MiB. The journal is bounded too; see [Server.Requests].
+//   - Nothing is kept on disk. Keys and plans come from options and methods.
+//   - There is no TLS: the entry points in memory take https addresses and send plain text.
+//   - In memory, every request has a connection of its own; on a socket, [WireRefuse] comes too late
+//     to refuse one.
+//   - There is no latency but what a test asks for.
+//   - What net/http does not accept as a request gets its response, without the rate limit headers.
+//     A request body is read up to 1 MiB.
 //
 // # Where the document is silent
 //

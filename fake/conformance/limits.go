@@ -82,6 +82,7 @@ func limitResets(s *session) {
 	s.admitted("the limit has reset")
 }
 
+// admitted fails if the quota is used up all the same.
 func (s *session) admitted(reason string) {
 	if x := s.send(get("/pets?limit=1")); x.status == http.StatusTooManyRequests {
 		x.failf("%s, and the request must be admitted", reason)

@@ -45,16 +45,19 @@ func responseClauses() []clause {
 	} {
 		list = append(list,
 			clause{"8.2", "every response carries " + h.name, each(whatever, carries(h.name))},
-			clause{"8.2", h.name + " is " + h.what, each(has(h.name), makesSense(h.name))},
+			clause{"8.2", h.name + " is " + h.what, each(hasHeader(h.name), makesSense(h.name))},
 		)
 	}
 	return list
 }
 
+// kind reports whether a response is of a kind.
+type kind func(*exchange) bool
+
 // each is the clause that all responses of a kind are right. It skips if there are none.
-func each(kind func(*exchange) bool, check func(*exchange)) func(*session) {
+func each(k kind, check func(*exchange)) func(*session) {
 	return func(s *session) {
-		for _, x := range s.responses(kind) {
+		for _, x := range s.responses(k) {
 			check(x)
 		}
 	}
@@ -62,9 +65,9 @@ func each(kind func(*exchange) bool, check func(*exchange)) func(*session) {
 
 // responses returns the responses of a kind so far, among them one to each kind of request. It
 // skips if there are none.
-func (s *session) responses(kind func(*exchange) bool) []*exchange {
+func (s *session) responses(k kind) []*exchange {
 	s.samples()
-	list := slices.DeleteFunc(slices.Clone(s.log), func(x *exchange) bool { return !kind(x) })
+	list := slices.DeleteFunc(slices.Clone(s.log), func(x *exchange) bool { return !k(x) })
 	if len(list) == 0 {
 		skipf("there is no such response to look at")
 	}
@@ -73,30 +76,21 @@ func (s *session) responses(kind func(*exchange) bool) []*exchange {
 
 // The kinds of responses. Bodies of other types than the document has are left to other clauses.
 
-func whatever(*exchange) bool { return true }
-
-func hasBody(x *exchange) bool { return x.success() && x.status != http.StatusNoContent }
-
-func hasPets(x *exchange) bool { return x.success() && hasObjects(x) }
-
-func hasError(x *exchange) bool { return documentsError(x) && hasObjects(x) }
+func whatever(*exchange) bool    { return true }
+func hasBody(x *exchange) bool   { return x.success() && x.status != http.StatusNoContent }
+func hasPets(x *exchange) bool   { return x.success() && hasObjects(x) }
+func hasError(x *exchange) bool  { return documentsError(x) && hasObjects(x) }
+func hasHeader(name string) kind { return func(x *exchange) bool { return len(x.header.Values(name)) > 0 } }
+func hasStatus(status int) kind  { return func(x *exchange) bool { return x.status == status } }
 
 func hasObjects(x *exchange) bool {
 	list, _ := x.objects()
 	return len(list) > 0
 }
 
-func hasStatus(statuses ...int) func(*exchange) bool {
-	return func(x *exchange) bool { return slices.Contains(statuses, x.status) }
-}
-
 // documentsError reports whether the document describes an Error body for the status.
 func documentsError(x *exchange) bool {
-	return hasStatus(http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound)(x)
-}
-
-func has(header string) func(*exchange) bool {
-	return func(x *exchange) bool { return len(x.header.Values(header)) > 0 }
+	return slices.Contains([]int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound}, x.status)
 }
 
 // hasQuota reports whether the response shows the quota of the key.
@@ -148,7 +142,7 @@ func uniqueIDs(s *session) {
 
 func carries(header string) func(*exchange) {
 	return func(x *exchange) {
-		if !has(header)(x) {
+		if !hasHeader(header)(x) {
 			x.failf("%s is missing", header)
 		}
 	}
