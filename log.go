@@ -190,7 +190,7 @@ func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
 
 // waitDone writes nothing: the call has its permit, for whose response calls of a handler would wait.
 func (l *clientLog) waitDone(ctx context.Context, c Call, w ratelimit.Wait) {
-	if w.Reason == ratelimit.ReasonMinute || w.Reason == ratelimit.ReasonBackground {
+	if w.Reason == ratelimit.Reason(ratelimit.ScopeMinute) || w.Reason == ratelimit.ReasonBackground {
 		l.decide(ctx, c, func(k *keyLog, now time.Time, _ say) {
 			if begun := now.Add(-w.Duration); begun.Sub(k.waited) > time.Minute {
 				k.queueing = begun

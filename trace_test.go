@@ -120,7 +120,7 @@ func TestClientTrace(t *testing.T) {
 		assert.Equal(t, 8, tries[2].RateLimit.Remaining)
 		require.Len(t, waits, 2)
 		assert.GreaterOrEqual(t, waits[0].Duration, 3*time.Second)
-		assert.Equal(t, ratelimit.ReasonMinute, waits[0].Reason)
+		assert.Equal(t, ratelimit.Reason(ratelimit.ScopeMinute), waits[0].Reason)
 		assert.Equal(t, ratelimit.ReasonBackoff, waits[1].Reason)
 	})
 	t.Run("gets the error of each call, also of one that panics", func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	forMinute = ReasonMinute
+	forMinute = Reason(ScopeMinute)
 	minute    = time.Minute
 	second    = time.Second
 )

@@ -18,14 +18,12 @@ const (
 	ScopeBan Scope = "ban"
 )
 
-// Reason is what a request waits for. A limiter may have reasons of its own.
+// Reason is what a request waits for: a Scope whose window is used up or whose 429 closed the key,
+// such as Reason([ScopeDay]), or one of these reasons. A limiter may have reasons of its own.
 type Reason string
 
-// The reasons. The last two are of pauses that a client makes outside its limiter.
+// The other reasons. ReasonRetryAfter is of a pause that a client makes outside its limiter.
 const (
-	ReasonMinute     Reason = "minute"      // the minute's window is used up, or a 429 closed it
-	ReasonDay        Reason = "day"         // the day's window is used up, or a 429 closed it
-	ReasonBan        Reason = "ban"         // the key seems to be banned
 	ReasonResponse   Reason = "response"    // another request must get its response first
 	ReasonBackground Reason = "background"  // the window is used up, except for the reserve
 	ReasonBackoff    Reason = "backoff"     // the pause after a failed attempt

@@ -101,9 +101,9 @@ func TestLimiterQueue(t *testing.T) {
 		begins := start.Add(32 * time.Second)
 		assert.Equal(t, []Wait{
 			{Reason: ReasonResponse, Waiting: 1},
-			{Reason: ReasonMinute, Until: begins, Waiting: 1},
+			{Reason: Reason(ScopeMinute), Until: begins, Waiting: 1},
 			{Reason: ReasonBackground, Until: begins.Add(31 * time.Second), Waiting: 1},
-			{Reason: ReasonBan, Until: begins.Add(31*time.Second + 10*time.Minute), Waiting: 1},
+			{Reason: Reason(ScopeBan), Until: begins.Add(31*time.Second + 10*time.Minute), Waiting: 1},
 		}, told)
 	})
 	for name, panics := range map[string]observer{

@@ -104,7 +104,7 @@ func (q *queue) report(ctx context.Context, w *waiter) {
 // describe sets what w will report.
 func (q *queue) describe(w *waiter, now time.Time) {
 	w.wait.Reason, w.wait.Until, w.wait.Waiting = q.why.Reason, q.why.Until, q.length()
-	if w.class == background && w.wait.Reason == ReasonMinute {
+	if w.class == background && w.wait.Reason == Reason(ScopeMinute) {
 		w.wait.Reason = ReasonBackground
 	}
 	if w.notBefore.After(now) {
