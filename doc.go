@@ -2,15 +2,24 @@
 //
 //	client, err := petstore.NewClient("https://host/v1", apiKey)
 //	...
-//	params := petstore.ListPetsParams{Status: petstore.PetStatusAvailable}
-//	result, err := client.ListPets(ctx, params)
+//	result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 100})
 //	...
 //	fmt.Println(result.Pets, result.RateLimit.Remaining)
 //
-// Section numbers in this documentation refer to the service document, "Pet Store Service
-// Interface". Package [github.com/petstore/petstore-go/fake] is the service in memory, for tests:
-// in a bubble of [testing/synctest], the waits of a client take no time. README.md has a table of
-// all options.
+// Five names are enough to begin:
+//
+//	NewClient           makes a client; keep one for each API key
+//	Client.ListPets     lists pets
+//	Client.CreatePet    adds one
+//	ErrOutcomeUnknown   a pet may have been added all the same: look, do not repeat
+//	fake.NewServer      is the service in memory, for your tests
+//
+// A call repeats what may be repeated, and waits for the rate limit. So put no retry loop around
+// it: set [WithRetryPolicy] and [WithMaxWait], or wait as long as [RetryAfter] of its error says.
+//
+// Section numbers refer to the service document, "Pet Store Service Interface". README.md has a
+// table of all options. In a bubble of [testing/synctest], the waits of a client take no time; see
+// package [github.com/petstore/petstore-go/fake].
 //
 // # Rate limit
 //
@@ -46,8 +55,7 @@
 // every ten successes add one, up to 100. A retry after a 429, or after a request that was never
 // written, costs nothing.
 //
-// net/http may repeat a read by itself; the limiter learns of it from the next response. The client
-// prevents net/http from repeating a write.
+// An attempt sends one request: the client prevents net/http from repeating any, a read or a write.
 //
 // # Errors
 //
@@ -61,11 +69,15 @@
 //
 // With [errors.Is] they match the sentinels of this package, such as [ErrOutcomeUnknown], and, if
 // the caller's own context ended, that context's error and cause. [RetryAfter] returns how long to
-// wait. The text of each error is one line of at most 512 bytes.
+// wait. The text of each error is one line of at most 512 bytes. Its CallID finds the lines of the
+// log. For the service's support, give each call an id: WithHeader("X-Request-ID", id).
 //
 // # The API key
 //
 // The client sends the key to the scheme, host and port of the base URL only: it does not follow
 // redirects, and it refuses plain http except to loopback. No error, log or dump of a client
 // contains the key. With [WithInsecureHTTP], a proxy of the environment can read the key.
+//
+// [Client.ForKey] makes a client for another key: one for each tenant of a program.
+// [WithAPIKeyFunc] is for a single identity whose key rotates.
 package petstore

@@ -103,8 +103,8 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 }
 
 // WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the
-// API key, for keys that rotate; the apiKey of NewClient must then be "". f gets a context like the
-// attempt's, and must be safe for concurrent use. If f fails, or returns a string that cannot be a
+// API key of one identity whose key rotates; tenants have clients of [Client.ForKey]. The apiKey of
+// NewClient must then be "". f gets a context like the attempt's, and must be safe for concurrent use. If f fails, or returns a string that cannot be a
 // bearer token, the call fails with a [*TransportError] and nothing is sent. That error matches f's
 // error but does not repeat its text, which may contain a key.
 //

@@ -35,7 +35,7 @@ import (
 //
 // The last six have at most four lines in an hour for each key. Each line also has operation, key_id,
 // which is a [Call].KeyID, and call_id, which is the same on all lines of a call. reason is a
-// [ratelimit.Reason] and scope a [LimitScope]; sent is how many requests of this process the window
+// [ratelimit.Reason] and scope a [ratelimit.Scope]; sent is how many requests of this process the window
 // has counted, processes how many the limiter was told. An attribute that is not known is left out.
 // The API key and bodies are never logged. A call that a handler of l makes with its context has no
 // lines. A nil logger, the default, logs nothing.

@@ -166,8 +166,8 @@ func WithHTTPClient(hc *http.Client) Option {
 // If the result does not send a request, such as an open circuit breaker, it should return an error
 // that wraps [ErrNotSent]: the call then ends with it. If it sends requests through the wrapped
 // transport only, it should have a method Unwrap() http.RoundTripper that returns that one, so that
-// the client can report after other failures, too, that nothing was sent. docs/transports.md has
-// the rules for a transport that sends further requests, such as one that hedges.
+// the client can report after other failures, too, that nothing was sent. docs/scaling.md has the
+// rules for a transport that sends further requests, such as one that hedges.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return forAllKeys("WithTransport", when(wrap == nil, "is nil"), func(c *clientConfig) {
 		c.wraps = append(c.wraps, wrap)
@@ -197,10 +197,10 @@ func WithMaxResponseBytes(n int64) Option {
 
 // WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
 // between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
-// or begins then fails with a [*TransportError] that matches [ErrStopped], and the [context.Cause]
-// of ctx unless that is [context.Canceled], which always is about the call's own context. Requests
-// on their way finish, unless the call's own context ends: do not give ctx to calls, too. See
-// examples/bulkimport.
+// or begins then fails with a [*TransportError] that matches [ErrStopped], and a cause of your own
+// that ctx was cancelled with ([context.Cause]). It matches neither [context.Canceled] nor
+// [context.DeadlineExceeded]: these always are about the call's own context. Requests on their way
+// finish, unless that context ends: do not give ctx to calls, too. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
 	return forClient("WithStop", when(ctx == nil, "is nil"), func(c *clientConfig) { c.stop = ctx })
 }

@@ -29,11 +29,6 @@ type Response struct {
 // is missing or malformed.
 type RateLimit = ratelimit.Window
 
-// LimitScope is the limit that refused a request, or would have refused it (section 8):
-// [ratelimit.ScopeMinute], [ratelimit.ScopeDay] or [ratelimit.ScopeBan]. The zero LimitScope means
-// that it is not known.
-type LimitScope = ratelimit.Scope
-
 // RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
 // would exceed [WithMaxWait] or the context's deadline, the context ended during the wait, or the
 // service answered the last attempt with 429. The service did not carry out the request.
@@ -48,8 +43,9 @@ type RateLimitError struct {
 	RetryAt time.Time
 	// RateLimit is the last known rate limit of the key.
 	RateLimit RateLimit
-	// Scope is the limit that the call would have had to wait for; empty if not known.
-	Scope LimitScope
+	// Scope is the limit that the call would have had to wait for, such as [ratelimit.ScopeDay];
+	// empty if not known.
+	Scope ratelimit.Scope
 	// Attempts is the number of requests that the call sent; 0 if it was refused before the first.
 	Attempts int
 	// Err is the *APIError of the 429, the error and cause of the context that ended the wait, or
@@ -113,7 +109,8 @@ func RetryAfterHeader(err error) (string, bool) {
 type Limiter interface {
 	// Acquire blocks until one request may be sent. If that would take longer than r.MaxWait or
 	// would exceed the deadline of ctx, which is that of the call, it returns a *[ratelimit.Error]
-	// immediately. With an error it returns no permit.
+	// immediately, and the call fails with a [*RateLimitError]. Any other error ends the call, too:
+	// it is not retried, and a [*TransportError] wraps it. With an error it returns no permit.
 	Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
 	// RateLimit returns the most recent rate limit known for a key; the zero RateLimit before the
 	// first response.

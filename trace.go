@@ -93,8 +93,8 @@ type Call struct {
 	Attempt int
 	// Waited is the time that the call has waited for the rate limit so far.
 	Waited time.Duration
-	// KeyID identifies the API key, as a hash of it that is the same in all processes, so that they
-	// can share its budget. It is empty before the key is known.
+	// KeyID identifies the API key: a one-way hash of it, the same in all processes, so that they can
+	// share its budget. It is empty before the key is known.
 	KeyID string
 	// KeyRefused reports whether the service answered the call's last request with 401, for the
 	// function of [WithAPIKeyFunc].
