@@ -42,7 +42,7 @@ func (k *call) attempt(outer *http.Request) *outcome {
 	if k.last != nil {
 		a = new(attempt)
 	}
-	a.call, a.previous, a.number = k, k.last, k.info.Attempt+1
+	a.call, a.previous, a.number = k, k.last, k.tries+1
 	if a.refused = a.admit(); a.refused != nil {
 		return &a.outcome
 	}
@@ -54,9 +54,9 @@ func (k *call) attempt(outer *http.Request) *outcome {
 	a.result = retry.Result{Sent: a.sent, Status: code, Success: k.operation.succeeds(code), Failure: a.failure}
 	a.succeeded = a.result.Success && a.err == nil && !a.tooLarge
 	a.unknown = !k.operation.repeatable && a.result.MayBeDone()
-	if refused := a.unauthorized(); refused != k.info.KeyRefused {
+	if refused := a.unauthorized(); refused != k.keyRefused {
 		k.mu.Lock()
-		k.info.KeyRefused = refused
+		k.keyRefused = refused
 		k.mu.Unlock()
 	}
 	return &a.outcome
@@ -76,9 +76,9 @@ func (a *attempt) admit() (err error) {
 		return errSameKey
 	}
 	k.client.used.Store(a.key.ID)
-	if k.info.KeyID != *a.key.ID { // before the limiter reports about the key
+	if k.keyID != a.key.ID { // before the limiter reports about the key
 		k.mu.Lock()
-		k.info.KeyID = *a.key.ID
+		k.keyID = a.key.ID
 		k.mu.Unlock()
 	}
 	start := time.Now()
@@ -87,8 +87,8 @@ func (a *attempt) admit() (err error) {
 	}
 	a.ready = time.Now()
 	k.mu.Lock()
-	k.info.Attempt = a.number
-	k.info.Waited += max(0, a.ready.Sub(start)-k.free) // also in a limiter that reports no wait
+	k.tries = a.number
+	k.waited += max(0, a.ready.Sub(start)-k.free) // also in a limiter that reports no wait
 	k.mu.Unlock()
 	ended := k.hasEnded() // even if the permit came at the same time
 	if latest := k.latest(); ended == nil && k.queued && !latest.IsZero() && a.ready.After(latest) {
@@ -134,7 +134,7 @@ func (a *attempt) acquire(start time.Time) error {
 		k.asked = start
 	}
 	r := ratelimit.Request{
-		Key: *a.key.ID, Background: k.config.background, MaxWait: k.config.maxWait - k.info.Waited,
+		Key: *a.key.ID, Background: k.config.background, MaxWait: k.config.maxWait - k.waited,
 		Asked: k.asked, Observer: k,
 	}
 	if latest := k.latest(); !latest.IsZero() && !k.operation.repeatable {
@@ -162,7 +162,8 @@ func (a *attempt) acquire(start time.Time) error {
 func (a *attempt) release() {
 	if permit := a.permit; permit != nil {
 		a.permit = nil
-		a.lockout = permit.Release(a.limits)
+		lockout := permit.Release(a.limits)
+		a.opens, a.scope = lockout.Until, lockout.Scope
 	}
 }
 
@@ -199,7 +200,7 @@ func (a *attempt) send(outer *http.Request) {
 	a.err = errPanicked
 	k.attemptStart()
 	ctx = a.wire.Watch(ctx, cancel, &k.client.shared.sends)
-	a.limits.Sent = a.ready // from here on it counts as sent
+	a.limits.Sent = a.ready                                                           // from here on it counts as sent
 	resp, err := wire.CheckResponse(k.client.shared.transport(a.request(ctx, outer))) // receive closes the body
 	a.sent = a.wire.MayHaveSent(err, errors.Is(err, ErrNotSent))
 	switch {
@@ -246,8 +247,8 @@ func (a *attempt) receive(resp *http.Response) error {
 	a.limits = ratelimit.OutcomeOf(resp, a.ready, time.Now())
 	shared.usual.add(a.limits.Received.Sub(a.ready))
 	a.received = resp.Header
-	if a.release(); a.limits.StatusCode == http.StatusTooManyRequests && a.lockout.Until.IsZero() {
-		a.lockout, a.unlimited = lockoutOf(&a.limits), true
+	if a.release(); a.limits.StatusCode == http.StatusTooManyRequests && a.opens.IsZero() {
+		a.opens, a.unlimited = opensAfter(&a.limits), true
 	}
 	a.header = safetext.Header(resp.Header, a.key.Secret())
 	if k.client.config.limiter == nil && !a.limits.Window.IsZero() {

@@ -36,15 +36,19 @@ type call struct {
 	begun  time.Time       // only with traces
 	ended  error           // why the call must not send anything more
 
-	last     *outcome  // of the last attempt; nil before the first
-	sent     int       // requests that may have been written
+	last     *outcome      // of the last attempt; nil before the first
+	sent     int           // requests that may have been written
 	asked    time.Time     // when the call asked the limiter first
 	free     time.Duration // time in the current Acquire that WithMaxWait does not count
 	queued   bool          // it has waited
 	endPause func()        // ends the report of the pause before the next attempt; nil without one
 
-	mu   sync.Mutex
-	info Call // what describe returns; the ID is set at the first time
+	mu         sync.Mutex // guards what follows, for describe
+	info       *Call      // what does not change; nil until it is asked for
+	tries      int        // attempts that were admitted
+	waited     time.Duration
+	keyID      *string // nil before the first attempt
+	keyRefused bool
 
 	loop  loop
 	first attempt // saves an allocation: most calls have one attempt
@@ -165,20 +169,26 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 func (k *call) describe() Call {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if c := &k.info; c.ID == "" { // most calls are never described
-		c.ID = fmt.Sprintf("%016x", rand.Uint64())
-		c.BaseURL, c.Operation, c.Method = k.client.shared.base, k.operation.name, k.operation.method
-		c.Template = k.client.shared.baseURL.Path + k.operation.template
-		c.Background = k.config.background
+	if k.info == nil { // most calls are never described
+		shared := k.client.shared
+		k.info = &Call{
+			ID: fmt.Sprintf("%016x", rand.Uint64()), BaseURL: shared.base, Operation: k.operation.name,
+			Method: k.operation.method, Template: shared.baseURL.Path + k.operation.template, Background: k.config.background,
+		}
 	}
-	return k.info
+	c := *k.info
+	c.Attempt, c.Waited, c.KeyRefused = k.tries, k.waited, k.keyRefused
+	if k.keyID != nil {
+		c.KeyID = *k.keyID
+	}
+	return c
 }
 
 // addWaited adds a wait to those that WithMaxWait limits.
 func (k *call) addWaited(d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.info.Waited += max(0, d)
+	k.waited += max(0, d)
 }
 
 // hasEnded returns an error if the call must not send anything more: its context has ended, or that

@@ -129,8 +129,12 @@ func TestCallStartKeepsTheCallersDeadline(t *testing.T) {
 		type key struct{}
 		for name, change := range map[string]func(context.Context) context.Context{
 			"detached": context.WithoutCancel,
-			"ended":    func(ctx context.Context) context.Context { ctx, cancel := context.WithCancel(ctx); cancel(); return ctx },
-			"another":  func(context.Context) context.Context { return context.Background() },
+			"ended": func(ctx context.Context) context.Context {
+				ctx, cancel := context.WithCancel(ctx)
+				cancel()
+				return ctx
+			},
+			"another": func(context.Context) context.Context { return context.Background() },
 		} {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("the user left"))
 			defer cancel()

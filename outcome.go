@@ -29,12 +29,13 @@ type outcome struct {
 	key       credential.Key // zero if there is none
 	sent      bool           // the request may have been written
 	limits    ratelimit.Outcome
-	lockout   ratelimit.Lockout // of the key after a 429
-	unlimited bool              // no limiter waits for the end of the lockout
-	received  http.Header       // as the transport returned it
-	header    http.Header       // without the key
-	body      *body.Buffer      // nil without a response
-	tooLarge  bool              // body is cut off at the limit
+	opens     time.Time    // when a 429 allows the next request; zero if not known
+	scope     LimitScope   // the limit that a 429 seems to be for
+	unlimited bool         // no limiter waits until then
+	received  http.Header  // as the transport returned it
+	header    http.Header  // without the key
+	body      *body.Buffer // nil without a response
+	tooLarge  bool         // body is cut off at the limit
 
 	err     error         // why there is no complete response
 	failure retry.Failure // the kind of err
@@ -69,9 +70,9 @@ func (k *call) failure(o *outcome) error {
 	case code/100 == 2:
 		return k.responseError(o, "status is not the documented one", nil)
 	case code == http.StatusTooManyRequests && o.ended:
-		return k.rateLimitError(o, o.lockout.Until, after(o.err, k.apiError(o)))
+		return k.rateLimitError(o, o.opens, after(o.err, k.apiError(o)))
 	case code == http.StatusTooManyRequests:
-		return k.rateLimitError(o, o.lockout.Until, k.apiError(o))
+		return k.rateLimitError(o, o.opens, k.apiError(o))
 	case o.ended:
 		return k.transportError(o, after(o.err, k.apiError(o)))
 	}
@@ -154,7 +155,7 @@ func (k *call) responseError(o *outcome, reason string, err error) *ResponseErro
 // transportError returns the error of a call that ends with err, in an attempt, between two or
 // before the first.
 func (k *call) transportError(o *outcome, err error) *TransportError {
-	if tries := k.info.Attempt; tries > max(k.sent, 1) { // some sent nothing
+	if tries := k.tries; tries > max(k.sent, 1) { // some sent nothing
 		err = fmt.Errorf("%w (%d tries)", err, tries)
 	}
 	return &TransportError{
@@ -172,7 +173,7 @@ func (k *call) rateLimitError(o *outcome, retryAt time.Time, err error) *RateLim
 	}
 	return &RateLimitError{
 		Operation: k.operation.name, CallID: k.describe().ID, RetryAt: retryAt, RateLimit: o.limits.Window,
-		Scope: o.lockout.Scope, Attempts: k.sent, Err: err,
+		Scope: o.scope, Attempts: k.sent, Err: err,
 	}
 }
 

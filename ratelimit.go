@@ -120,19 +120,19 @@ type Limiter interface {
 	Reopen(key string)
 }
 
-// lockoutOf returns the lockout that a 429 alone shows. It is for calls without a limiter.
-func lockoutOf(o *ratelimit.Outcome) ratelimit.Lockout {
-	l := ratelimit.Lockout{Window: o.Window}
+// opensAfter returns when a 429 allows the next request; zero if it does not say. It is for calls
+// without a limiter.
+func opensAfter(o *ratelimit.Outcome) (opens time.Time) {
 	if o.RetryAfter > 0 {
-		l.Until = o.Received.Add(o.RetryAfter)
+		opens = o.Received.Add(o.RetryAfter)
 	}
 	if left := o.Window.Reset.Sub(o.Date) + time.Second; !o.Date.IsZero() && left > 0 && left < 25*time.Hour &&
-		(o.Window.Remaining == 0 || l.Until.IsZero()) {
-		if reset := o.Received.Add(left); reset.After(l.Until) {
-			l.Until = reset
+		(o.Window.Remaining == 0 || opens.IsZero()) {
+		if reset := o.Received.Add(left); reset.After(opens) {
+			return reset
 		}
 	}
-	return l
+	return opens
 }
 
 // WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter to all

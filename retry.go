@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/petstore/petstore-go/internal/retry"
-	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -18,19 +17,26 @@ import (
 
 // loop is go-retryablehttp for one call.
 type loop struct {
-	client   retryablehttp.Client
-	http     http.Client
-	request  retryablehttp.Request
-	outer    http.Request
-	response http.Response // what the loop sees of the last one
+	client  retryablehttp.Client
+	http    http.Client
+	request retryablehttp.Request
+	outer   http.Request
 }
+
+// anyResponse is what the loop sees of each response: the call decodes the body, and http.Client
+// would parse a Location even if it does not follow it, and drop the response if the Location is
+// malformed.
+var anyResponse = &http.Response{StatusCode: http.StatusOK, Header: noHeader, Body: http.NoBody}
+
+// noHeader is for the loop. Nothing writes to it.
+var noHeader = make(http.Header)
 
 // run makes attempts while checkRetry says so, and returns the error of the call.
 func (k *call) run() error {
 	l := &k.loop
 	// Its transport has no CloseIdleConnections: go-retryablehttp calls that after each failure, and
 	// would close the connections of all calls that share the transport.
-	l.http.Transport = oneAttempt{k} // whose responses have no Location, so that no redirect is followed
+	l.http.Transport = oneAttempt{k}
 	l.client.HTTPClient = &l.http
 	l.client.RetryMax = k.config.retry.MaxAttempts
 	l.client.CheckRetry = k.checkRetry
@@ -39,44 +45,36 @@ func (k *call) run() error {
 	l.outer = http.Request{Method: k.operation.method, URL: &k.url, Header: noHeader}
 	l.request.Request = &l.outer
 	defer k.finishPause()
-	_, err := l.client.Do(&l.request) // the response has no body
-	switch {
-	case k.last == nil: // http.Client refused the request
-		k.last = &outcome{refused: wire.Cause(err)}
-	case k.last.plan.Again: // the context ended before the planned attempt
-		k.last = &outcome{previous: k.last, refused: k.hasEnded()}
-	case k.last.succeeded:
+	_, _ = l.client.Do(&l.request) // k.last says more; the response has no body
+	switch o := k.last; {
+	case o.plan.Again: // the context ended before the planned attempt
+		k.last = &outcome{previous: o, refused: k.hasEnded()}
+	case o.succeeded:
 		k.client.retries.Succeeded()
 		return nil
 	}
 	return k.failure(k.last)
 }
 
-// noHeader is for the loop. Nothing writes to it.
-var noHeader = make(http.Header)
-
 // oneAttempt is the transport of the loop.
 type oneAttempt struct{ call *call }
 
-// RoundTrip implements [http.RoundTripper]. The response that it returns has only a status: the
-// call decodes the body, and http.Client would parse a Location even if it does not follow it, and
-// drop the response if the Location is malformed.
+// RoundTrip implements [http.RoundTripper].
 func (t oneAttempt) RoundTrip(outer *http.Request) (*http.Response, error) {
 	k := t.call
 	k.finishPause()
 	k.last = k.attempt(outer)
-	if err := cmp.Or(k.last.refused, k.last.err); k.last.limits.StatusCode == 0 {
-		return nil, err
+	if k.last.limits.StatusCode != 0 {
+		return anyResponse, nil
 	}
-	k.loop.response = http.Response{StatusCode: k.last.limits.StatusCode, Header: noHeader, Body: http.NoBody}
-	return &k.loop.response, nil
+	return nil, cmp.Or(k.last.refused, k.last.err)
 }
 
 // checkRetry is the CheckRetry of the loop: it asks internal/retry what to do after the last
 // attempt.
 func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) {
 	o := k.last
-	if o == nil || o.refused != nil || o.ended || o.succeeded {
+	if o.refused != nil || o.ended || o.succeeded {
 		return false, nil
 	}
 	o.plan = retry.Decide(k.facts(o))
@@ -99,11 +97,11 @@ func (k *call) facts(o *outcome) *retry.Facts {
 		Number:     o.number,
 		Policy:     k.config.retry,
 		RetryAfter: o.limits.RetryAfter,
-		OpensAt:    o.lockout.Until,
+		OpensAt:    o.opens,
 		Unlimited:  o.unlimited,
 		Now:        time.Now(),
 		Deadline:   k.latest(),
-		MaxWait:    k.config.maxWait - k.info.Waited,
+		MaxWait:    k.config.maxWait - k.waited,
 		Random:     rand.Int64N,
 	}
 }
