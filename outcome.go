@@ -29,13 +29,13 @@ type outcome struct {
 	key       credential.Key // zero if there is none
 	sent      bool           // the request may have been written
 	limits    ratelimit.Outcome
-	opens     time.Time    // when a 429 allows the next request; zero if not known
-	scope     LimitScope   // the limit that a 429 seems to be for
-	unlimited bool         // no limiter waits until then
-	received  http.Header  // as the transport returned it
-	header    http.Header  // without the key
-	body      *body.Buffer // nil without a response
-	tooLarge  bool         // body is cut off at the limit
+	opens     time.Time       // when a 429 allows the next request; zero if not known
+	scope     ratelimit.Scope // the limit that a 429 seems to be for
+	unlimited bool            // no limiter waits until then
+	received  http.Header     // as the transport returned it
+	header    http.Header     // without the key
+	body      *body.Buffer    // nil without a response
+	tooLarge  bool            // body is cut off at the limit
 
 	err     error         // why there is no complete response
 	failure retry.Failure // the kind of err
