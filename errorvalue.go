@@ -79,8 +79,11 @@ func known(attrs ...slog.Attr) []slog.Attr {
 
 func lineAttr(key, text string) slog.Attr { return slog.String(key, safetext.Line(text)) }
 
-// ErrorType returns the class of Err, such as canceled, connection_refused or 503; empty for a
-// success. The log has it as error_type, and the documentation of petstoreotel lists the classes.
+// ErrorType returns the class of Err, empty for a success: the status code of a response, else
+// canceled (the caller's context was cancelled), stopped (by [WithStop]), timeout, rate_limited
+// (given up without a 429), invalid_response, invalid_argument, connection_refused,
+// connection_reset, connection_closed, name_resolution or certificate; the Go type of the cause of
+// any other error, or _OTHER if that says nothing. The log has it as error_type.
 func (i CallDoneInfo) ErrorType() string { return errorType(i.Err) }
 
 // ErrorType returns the class of the failure as [CallDoneInfo].ErrorType does: the status code of a

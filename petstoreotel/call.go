@@ -8,12 +8,12 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -22,14 +22,20 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// instrumentation records the calls and requests of some clients.
+const (
+	operation  = attribute.Key("petstore.operation")
+	waitReason = attribute.Key("petstore.wait.reason")
+	limitScope = attribute.Key("petstore.rate_limit.scope")
+)
+
+// instrumentation records the calls of some clients. It is the context's key for its call: a client
+// may have two of them.
 type instrumentation struct {
-	tracer      trace.Tracer
-	propagators propagation.TextMapPropagator
-	metrics     metrics
-	more        func(petstore.Call) []attribute.KeyValue // of WithAttributes; nil for none
-	servers     sync.Map                                 // attributes of servers by base URL
-	shown       sync.Map                                 // by the attributes of a gauge
+	config
+	tracer  trace.Tracer
+	metrics metrics
+	servers sync.Map // attributes of servers by base URL
+	shown   sync.Map // by the attributes of a gauge
 }
 
 // shown is the key whose limit a gauge showed last.
@@ -40,23 +46,17 @@ type shown struct {
 
 // call is what is recorded of a call until its end.
 type call struct {
-	span trace.Span
-
-	mu         sync.Mutex       // guards the rest: transports and limiters may use goroutines of their own
-	request    trace.Span       // of the last request; nil if it has not reached the transport
-	statusCode int              // of its response; 0 for none
-	wait       ratelimit.Reason // of the last wait since; empty for none
-	waited     time.Duration    // the part of petstore.Call.Waited that has been recorded
+	span       trace.Span
+	request    atomic.Pointer[trace.Span] // of the last request: a transport may use goroutines of its own
+	statusCode int                        // of its response; 0 for none
+	wait       ratelimit.Reason           // of the last wait since; empty for none
+	waited     time.Duration              // the part of petstore.Call.Waited that has been recorded
 }
-
-// callKey is the context's key for the call that an instrumentation records: a client may have two
-// of them.
-type callKey struct{ of *instrumentation }
 
 // callOf returns the call that ctx belongs to. If another trace has dropped the context of the
 // call, it returns an empty one and false.
 func (i *instrumentation) callOf(ctx context.Context) (k *call, known bool) {
-	if k, known = ctx.Value(callKey{i}).(*call); !known {
+	if k, known = ctx.Value(i).(*call); !known {
 		k = &call{span: noop.Span{}}
 	}
 	return k, known
@@ -82,28 +82,20 @@ func (i *instrumentation) with(c petstore.Call, more ...attribute.KeyValue) metr
 	return metric.WithAttributeSet(attribute.NewSet(i.attributes(c, more...)...))
 }
 
-func operation(c petstore.Call) attribute.KeyValue {
-	return attribute.String("petstore.operation", c.Operation)
-}
-
-func waitReason(r ratelimit.Reason) attribute.KeyValue {
-	return attribute.String("petstore.wait.reason", string(r))
-}
-
 // callStart starts the span of a call.
 func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) context.Context {
 	k := new(call)
-	ctx, k.span = i.tracer.Start(ctx, c.Operation, trace.WithAttributes(i.attributes(c, operation(c),
+	ctx, k.span = i.tracer.Start(ctx, c.Operation, trace.WithAttributes(i.attributes(c, operation.String(c.Operation),
 		attribute.String("petstore.call.id", c.ID),
 		semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template))...))
-	return context.WithValue(ctx, callKey{i}, k)
+	return context.WithValue(ctx, i, k)
 }
 
 // callDone ends the span of a call, and records how long the call took.
 func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneInfo) {
 	k, _ := i.callOf(ctx)
 	defer k.span.End()
-	attrs := []attribute.KeyValue{operation(info.Call)}
+	attrs := []attribute.KeyValue{operation.String(info.Call.Operation)}
 	if info.Err != nil {
 		attrs = append(attrs, semconv.ErrorTypeKey.String(info.ErrorType()))
 		k.span.SetStatus(codes.Error, "")
@@ -113,21 +105,19 @@ func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneIn
 		attrs = append(attrs, attribute.Bool("petstore.outcome_unknown", true))
 	}
 	i.metrics.callDuration.Record(ctx, info.Duration.Seconds(), i.with(info.Call, attrs...))
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.statusCode != 0 {
 		k.span.SetAttributes(semconv.HTTPResponseStatusCode(k.statusCode))
 	}
 	k.span.SetAttributes(append(attrs, attribute.Int("petstore.attempts", info.Call.Attempt))...)
 }
 
-// forRateLimit reports whether a wait is for the rate limit: those after other failures are not.
-func forRateLimit(r ratelimit.Reason) bool {
+// limits reports whether a wait is for the rate limit: those after other failures are not.
+func limits(r ratelimit.Reason) bool {
 	return r != "" && r != ratelimit.ReasonBackoff && r != ratelimit.ReasonRetryAfter
 }
 
 func (i *instrumentation) waitStart(ctx context.Context, c petstore.Call, w ratelimit.Wait) {
-	if forRateLimit(w.Reason) {
+	if limits(w.Reason) {
 		i.metrics.waitingCalls.Add(ctx, 1, i.with(c))
 	}
 }
@@ -136,42 +126,35 @@ func (i *instrumentation) waitStart(ctx context.Context, c petstore.Call, w rate
 func (i *instrumentation) waitDone(ctx context.Context, c petstore.Call, w ratelimit.Wait) {
 	k, _ := i.callOf(ctx)
 	k.span.AddEvent("petstore.wait", trace.WithTimestamp(time.Now().Add(-w.Duration)), trace.WithAttributes(
-		waitReason(w.Reason), attribute.Float64("petstore.wait.duration", w.Duration.Seconds()),
+		waitReason.String(string(w.Reason)), attribute.Float64("petstore.wait.duration", w.Duration.Seconds()),
 		attribute.Int("petstore.wait.waiting_calls", w.Waiting)))
-	if forRateLimit(w.Reason) {
+	if limits(w.Reason) {
 		i.metrics.waitingCalls.Add(ctx, -1, i.with(c))
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.wait = w.Reason
 }
 
 // attemptStart records the time that a request has waited for the rate limit.
 func (i *instrumentation) attemptStart(ctx context.Context, c petstore.Call) {
 	k, _ := i.callOf(ctx)
-	k.mu.Lock()
-	waited, reason := c.Waited-k.waited, k.wait
-	k.waited, k.wait = c.Waited, ""
-	k.mu.Unlock()
-	var attrs []attribute.KeyValue
-	if forRateLimit(reason) {
-		attrs = append(attrs, waitReason(reason))
+	at := i.with(c)
+	if limits(k.wait) {
+		at = i.with(c, waitReason.String(string(k.wait)))
 	}
-	i.metrics.waitTime.Record(ctx, waited.Seconds(), i.with(c, attrs...))
+	i.metrics.waitTime.Record(ctx, (c.Waited - k.waited).Seconds(), at)
+	k.waited, k.wait = c.Waited, ""
 }
 
 // gaveUp counts a wait that was cut short, or not begun because it would have been too long.
 func (i *instrumentation) gaveUp(ctx context.Context, k *call, info petstore.CallDoneInfo) {
-	k.mu.Lock()
 	reason := k.wait
-	k.mu.Unlock()
 	limited, refused := errors.AsType[*petstore.RateLimitError](info.Err)
 	if refused {
 		reason = cmp.Or(ratelimit.Reason(limited.Scope), reason)
 		i.showLockout(ctx, info.Call, limited.Scope, limited.RetryAt) // it may have become longer
 	}
 	if refused || reason != "" {
-		i.metrics.waitsGivenUp.Add(ctx, 1, i.with(info.Call, waitReason(reason), semconv.ErrorTypeKey.String(info.ErrorType())))
+		i.metrics.waitsGivenUp.Add(ctx, 1, i.with(info.Call, waitReason.String(string(reason)), semconv.ErrorTypeKey.String(info.ErrorType())))
 	}
 }
 
@@ -187,36 +170,26 @@ func (i *instrumentation) limitOpened(ctx context.Context, c petstore.Call, l ra
 // showLockout shows until when the rate limit is closed for the key of a call.
 func (i *instrumentation) showLockout(ctx context.Context, c petstore.Call, scope ratelimit.Scope, until time.Time) {
 	if scope != "" && !until.IsZero() {
-		i.metrics.closedUntil.Record(ctx, float64(until.UnixMilli())/1000, i.with(c, scopeOf(scope)))
+		i.metrics.closedUntil.Record(ctx, float64(until.UnixMilli())/1000, i.with(c, limitScope.String(string(scope))))
 	}
 }
 
-// showLimit shows the rate limit of a response. That of a 401 is not the key's. The service shows the
-// window of the minute and that of the day in turn; these are two gauges.
+// showLimit shows the rate limit of a response, but not that of a 401, which is not the key's. The
+// windows of the minute and of the day, which the service shows in turn, are two gauges. If several
+// keys have the same attributes, the gauges show one, until that had no response for a minute.
 func (i *instrumentation) showLimit(ctx context.Context, info petstore.AttemptDoneInfo) {
-	c, r, scope := info.Call, info.RateLimit, ratelimit.ScopeMinute
-	if r.IsZero() || info.StatusCode == http.StatusUnauthorized || !i.shows(c) {
+	c, r, set := info.Call, info.RateLimit, attribute.NewSet(i.attributes(info.Call)...)
+	found, _ := i.shown.Load(set.Equivalent())
+	last, _ := found.(shown)
+	other := last.keyID != c.KeyID && time.Since(last.at) < time.Minute
+	if other || r.IsZero() || info.StatusCode == http.StatusUnauthorized {
 		return
 	}
+	i.shown.Store(set.Equivalent(), shown{c.KeyID, time.Now()})
+	scope := ratelimit.ScopeMinute
 	if time.Until(r.Reset) > 90*time.Second { // Reset is rounded, and clocks differ
 		scope = ratelimit.ScopeDay
 	}
-	i.metrics.limit.Record(ctx, float64(r.Limit), i.with(c, scopeOf(scope)))
-	i.metrics.remaining.Record(ctx, float64(r.Remaining), i.with(c, scopeOf(scope)))
-}
-
-// shows reports whether the gauges show the key of c. If several keys have the same attributes, they
-// show one of them, until that had no response for a minute: else they would jump.
-func (i *instrumentation) shows(c petstore.Call) bool {
-	set := attribute.NewSet(i.attributes(c)...)
-	found, _ := i.shown.Load(set.Equivalent())
-	if last, ok := found.(shown); ok && last.keyID != c.KeyID && time.Since(last.at) < time.Minute {
-		return false
-	}
-	i.shown.Store(set.Equivalent(), shown{c.KeyID, time.Now()})
-	return true
-}
-
-func scopeOf(s ratelimit.Scope) attribute.KeyValue {
-	return attribute.String("petstore.rate_limit.scope", string(s))
+	i.metrics.limit.Record(ctx, float64(r.Limit), i.with(c, limitScope.String(string(scope))))
+	i.metrics.remaining.Record(ctx, float64(r.Remaining), i.with(c, limitScope.String(string(scope))))
 }

@@ -18,15 +18,13 @@
 //	├─ petstore.wait, reason minute     event       1.8 s
 //	└─ POST /v1/pets                    client      0.2 s   201, resent once
 //
-// All have server.address and server.port of the base URL, http.request.method, url.template and
-// petstore.operation; those that failed have error.type. A call also has petstore.call.id, the call_id
-// of the log, petstore.attempts, the last http.response.status_code and, if it applies,
-// petstore.outcome_unknown. A request has url.full, http.response.status_code and
-// http.request.resend_count. The event petstore.wait has the petstore.wait.reason of a
-// [ratelimit.Wait], petstore.wait.duration in seconds and petstore.wait.waiting_calls.
+// Beside the attributes of the conventions, all have petstore.operation; a call has petstore.call.id,
+// the call_id of the log, petstore.attempts and, if it applies, petstore.outcome_unknown; a wait has
+// the petstore.wait.reason of a [ratelimit.Wait], petstore.wait.duration in seconds and
+// petstore.wait.waiting_calls. server.address and server.port are those of the base URL.
 //
-// No span or metric has a header, a body, the text of an error, or what [petstore.Client.Do] got as
-// its path: none has the API key.
+// No span or metric has a header, a body, a query, the text of an error, or what [petstore.Client.Do]
+// got as its path: none has the API key.
 //
 // # Metrics
 //
@@ -41,18 +39,13 @@
 //	petstore.client.rate_limit.processes         gauge            {process}  as the limiter was told; 0 if not
 //
 // The duration of calls has petstore.operation, error.type and petstore.outcome_unknown; what is about
-// waits has petstore.wait.reason. A wait is given up also before it begins, if it would be too long.
-// The next three have a petstore.rate_limit.scope: minute, day or ban. A time in the past means that
-// the limit is open. The last two are recorded when a limit closes or opens.
-//
-// The gauges know no keys: for a program with several, WithAttributes adds the tenant. Without it,
-// limit and remaining show one key.
+// waits has petstore.wait.reason; limit, remaining and closed_until have a petstore.rate_limit.scope.
+// A closed_until in the past means that the limit is open. It and processes are recorded when a limit
+// closes. In a program with several keys, [WithAttributes] adds the tenant; without it, limit and
+// remaining show one key.
 //
 // # Errors
 //
-// error.type is the status code of a response of 400 or above, and otherwise canceled (the caller's
-// context was cancelled), stopped (by petstore.WithStop), timeout, rate_limited (given up without a
-// 429), invalid_response, invalid_argument, connection_refused, connection_reset, connection_closed,
-// name_resolution or certificate. Any other error is named by the Go type of its cause, or _OTHER if
-// that says nothing. The log has the same words as error_type.
+// error.type is what the ErrorType of [petstore.CallDoneInfo] and [petstore.AttemptDoneInfo] returns;
+// the log has the same words as error_type.
 package petstoreotel

@@ -27,20 +27,17 @@ type config struct {
 	tracers     trace.TracerProvider
 	meters      metric.MeterProvider
 	propagators propagation.TextMapPropagator
-	attributes  func(petstore.Call) []attribute.KeyValue
+	more        func(petstore.Call) []attribute.KeyValue // of WithAttributes; nil for none
 }
 
-// WithTracerProvider sets the provider of the tracer. The default, also for nil, is the global
-// provider.
+// WithTracerProvider sets the provider of the tracer; by default, or with nil, it is the global one.
 func WithTracerProvider(p trace.TracerProvider) Option { return func(c *config) { c.tracers = p } }
 
-// WithMeterProvider sets the provider of the meter. The default, also for nil, is the global
-// provider.
+// WithMeterProvider sets the provider of the meter; by default, or with nil, it is the global one.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(c *config) { c.meters = p } }
 
-// WithPropagators sets the propagator that writes the context of a request's span into the
-// request's header. The default, also for nil, is the global one. An empty
-// propagation.NewCompositeTextMapPropagator sends nothing.
+// WithPropagators sets what writes the context of a request's span into its header; by default, or
+// with nil, it is the global one. An empty propagation.NewCompositeTextMapPropagator sends nothing.
 func WithPropagators(p propagation.TextMapPropagator) Option {
 	return func(c *config) { c.propagators = p }
 }
@@ -50,31 +47,24 @@ func WithPropagators(p propagation.TextMapPropagator) Option {
 // called several times in a call. It must be quick and safe for concurrent use, and its attributes
 // must have few values. They replace none that this package sets.
 func WithAttributes(f func(petstore.Call) []attribute.KeyValue) Option {
-	return func(c *config) { c.attributes = f }
+	return func(c *config) { c.more = f }
 }
 
-// New returns an option that records the calls of a client, their waits and their requests as spans
-// and metrics. Give the same option to all clients of a program: their instruments are then made
-// once. The transport of the client, its own or that of [petstore.WithHTTPClient], stays below the
-// one that records the requests.
-//
-// New never fails: if the meter provider refuses an instrument, New reports that to the global
-// error handler of OpenTelemetry and records no metrics.
+// New returns an option that records the calls of a client, their waits and their requests. Give the
+// same option to all clients of a program. If the meter provider refuses an instrument, New reports
+// that to the global error handler of OpenTelemetry and records no metrics.
 func New(opts ...Option) petstore.Option {
-	var c config
+	i := new(instrumentation)
 	for _, opt := range opts {
 		if opt != nil {
-			opt(&c)
+			opt(&i.config)
 		}
 	}
-	i := &instrumentation{
-		tracer: cmp.Or(c.tracers, otel.GetTracerProvider()).Tracer(scopeName,
-			trace.WithInstrumentationVersion(petstore.Version), trace.WithSchemaURL(semconv.SchemaURL)),
-		propagators: cmp.Or(c.propagators, otel.GetTextMapPropagator()),
-		metrics: newMetrics(cmp.Or(c.meters, otel.GetMeterProvider()).Meter(scopeName,
-			metric.WithInstrumentationVersion(petstore.Version), metric.WithSchemaURL(semconv.SchemaURL))),
-		more: c.attributes,
-	}
+	i.propagators = cmp.Or(i.propagators, otel.GetTextMapPropagator())
+	i.tracer = cmp.Or(i.tracers, otel.GetTracerProvider()).Tracer(scopeName,
+		trace.WithInstrumentationVersion(petstore.Version), trace.WithSchemaURL(semconv.SchemaURL))
+	i.metrics = newMetrics(cmp.Or(i.meters, otel.GetMeterProvider()).Meter(scopeName,
+		metric.WithInstrumentationVersion(petstore.Version), metric.WithSchemaURL(semconv.SchemaURL)))
 	return petstore.Options(
 		petstore.WithTrace(&petstore.ClientTrace{
 			CallStart: i.callStart, CallDone: i.callDone, WaitStart: i.waitStart, WaitDone: i.waitDone,
@@ -102,11 +92,9 @@ func newMetrics(meter metric.Meter) (m metrics) {
 	m.requestDuration, errs[0] = request.Inst(), err
 	m.callDuration, errs[1] = meter.Float64Histogram("petstore.client.call.duration", metric.WithUnit("s"),
 		metric.WithDescription("Duration of calls, with their waits and requests."),
-		// From a response out of a nearby cache to a call that waits for longer than the default.
 		metric.WithExplicitBucketBoundaries(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300))
 	m.waitTime, errs[2] = meter.Float64Histogram(limits+"wait_time", metric.WithUnit("s"),
 		metric.WithDescription("Time a request waited for the rate limit."),
-		// From the resolution of a scheduler to the two minutes that a call waits by default.
 		metric.WithExplicitBucketBoundaries(0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120))
 	m.waitingCalls, errs[3] = meter.Int64UpDownCounter(limits+"waiting_calls", metric.WithUnit("{call}"),
 		metric.WithDescription("Calls that wait for the rate limit."))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"testing"
@@ -89,28 +88,6 @@ type ending struct {
 }
 
 func (e ending) Inject(context.Context, propagation.TextMapCarrier) { e.cancel() }
-
-func TestTransportClosesIdleConnectionsOfTheBase(t *testing.T) {
-	t.Parallel()
-	base := new(pooled)
-	var recording http.RoundTripper
-	_, err := petstore.NewClient("https://service.test/v1", "key", petstore.WithHTTPClient(&http.Client{Transport: base}),
-		petstoreotel.New(), petstore.WithTransport(func(below http.RoundTripper) http.RoundTripper {
-			recording = below
-			return below
-		}))
-	require.NoError(t, err)
-	(&http.Client{Transport: recording}).CloseIdleConnections()
-	assert.Equal(t, 1, base.closed)
-	assert.Same(t, base, recording.(interface{ Unwrap() http.RoundTripper }).Unwrap())
-}
-
-type pooled struct {
-	http.RoundTripper
-	closed int
-}
-
-func (p *pooled) CloseIdleConnections() { p.closed++ }
 
 func TestModuleLinksNoSDK(t *testing.T) {
 	t.Parallel()
