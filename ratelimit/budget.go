@@ -98,10 +98,12 @@ func (b *budget) take(now time.Time, probe bool) slot {
 // not open a key that is closed.
 func (b *budget) observe(now time.Time) time.Time {
 	const correction = time.Second
-	if b.now.Sub(now) > correction {
-		*b = budget{processes: b.processes, era: b.era + 1}
+	switch {
+	case !now.Before(b.now):
+		b.now = now
+	case b.now.Sub(now) > correction:
+		*b = budget{processes: b.processes, era: b.era + 1, now: now}
 	}
-	b.now = later(b.now, now)
 	b.recent.advance(b.now)
 	return b.now
 }
@@ -173,7 +175,7 @@ func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
 		b.lose(o)
 	default:
 		b.learn(s, o)
-		e.from, e.to = b.changedLimit()
+		e.changed = b.changedLimit()
 	}
 	b.conclude(s, o, &e)
 	b.heard = later(b.heard, o.Received)
@@ -198,18 +200,18 @@ func (b *budget) conclude(s slot, o *Outcome, e *events) {
 	}
 }
 
-// changedLimit returns the last window of the same length and the current one if their limits
-// differ, else zero.
-func (b *budget) changedLimit() (from, to Window) {
+// changedLimit returns the last window of the same length and the current one, if their limits
+// differ.
+func (b *budget) changedLimit() (changed *[2]Window) {
 	last := &b.limits[0]
 	if b.day {
 		last = &b.limits[1]
 	}
-	from, to, *last = *last, b.known(), b.known()
-	if from.Limit == 0 || from.Limit == to.Limit {
-		return Window{}, Window{}
+	if last.Limit != 0 && last.Limit != b.limit {
+		changed = &[2]Window{*last, b.known()}
 	}
-	return from, to
+	*last = b.known()
+	return changed
 }
 
 // lose counts a request without a response, or without a limit in it.

@@ -12,13 +12,13 @@ type reported struct {
 // events is what has to be reported to an observer.
 type events struct {
 	closed, opened *Lockout
-	from, to       Window // another limit; zero if it has not changed
+	changed        *[2]Window // from a limit to another one
 }
 
 // report reports the events. The functions of the observer run without a lock.
 func (e *events) report(o Observer) {
-	if !e.to.IsZero() {
-		o.LimitChanged(e.from, e.to)
+	if e.changed != nil {
+		o.LimitChanged(e.changed[0], e.changed[1])
 	}
 	if e.closed != nil {
 		o.LimitClosed(*e.closed)

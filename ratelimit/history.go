@@ -18,14 +18,21 @@ type point struct {
 }
 
 // add adds what a response shows. Responses come in any order, so that a lower number is an earlier
-// one.
+// one. While the number stays the same, its last point moves.
 func (h *history) add(at time.Time, others int) {
-	var last point
-	if n := len(*h); n > 0 {
-		last = (*h)[n-1]
+	n := len(*h)
+	if n == 0 {
+		*h = append(*h, point{at, max(0, others)})
+		return
 	}
-	*h = append(*h, point{later(at, last.at), max(others, last.others)})
-	if len(*h) > mostPoints {
+	last := &(*h)[n-1]
+	at, others = later(at, last.at), max(others, last.others)
+	if n > 1 && others == (*h)[n-2].others {
+		last.at = at
+		return
+	}
+	*h = append(*h, point{at, others})
+	if n >= mostPoints {
 		*h = slices.Delete(*h, 1, 2)
 	}
 }

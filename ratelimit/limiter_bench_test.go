@@ -32,10 +32,11 @@ func BenchmarkLimiter(b *testing.B) {
 			}
 			var all, waiting sync.WaitGroup
 			waiting.Add(waiters)
+			r := Request{MaxWait: time.Hour, Observer: observer{start: func(Wait) { waiting.Done() }}}
 			o := ok(1_000_000, 999_999, time.Hour)
 			for range waiters {
 				all.Go(func() {
-					p, err := l.Acquire(b.Context(), Request{MaxWait: time.Hour, Observer: observer{start: func(Wait) { waiting.Done() }}})
+					p, err := l.Acquire(b.Context(), r)
 					if err != nil {
 						b.Error(err)
 						return

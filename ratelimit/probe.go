@@ -120,7 +120,9 @@ func (r *recent) advance(now time.Time) {
 		r.count -= r.groups[n].count
 		n++
 	}
-	r.groups = slices.Delete(r.groups, 0, n)
+	if n > 0 {
+		r.groups = slices.Delete(r.groups, 0, n)
+	}
 }
 
 // wake returns when the oldest request becomes late; zero if there is none.

@@ -79,7 +79,7 @@ func (q *queue) dispatch(now time.Time) {
 		w.permit = p
 		q.leave(w)
 	}
-	if q.passes(true) {
+	if q.why.Reason != "" && q.passes(true) {
 		q.block(now, Wait{})
 	}
 	wake := q.why.wake
@@ -258,6 +258,9 @@ const longestSleep = 30 * time.Second
 
 // setAlarm has permits dispatched at a time, or earlier; the zero time stands for never.
 func (q *queue) setAlarm(now, at time.Time) {
+	if at.IsZero() && q.alarm.IsZero() {
+		return
+	}
 	if at.Sub(now) > longestSleep {
 		at = now.Add(longestSleep)
 	}
