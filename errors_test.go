@@ -26,7 +26,7 @@ import (
 var sentinels = []error{
 	petstore.ErrBadRequest, petstore.ErrUnauthorized, petstore.ErrNotFound, petstore.ErrRateLimited,
 	petstore.ErrOutcomeUnknown, petstore.ErrInvalidResponse, petstore.ErrInvalidArgument,
-	petstore.ErrNotSent,
+	petstore.ErrNotSent, petstore.ErrAPIKey, petstore.ErrStopped, petstore.ErrTimeout,
 }
 
 func TestAPIErrorIs(t *testing.T) {
@@ -124,6 +124,47 @@ func TestLogValueFields(t *testing.T) {
 			assert.Contains(t, logged, field, "%T", err)
 		}
 	}
+}
+
+// TestErrorBuiltByHand builds each error of a call from its exported fields, as a user's test does.
+func TestErrorBuiltByHand(t *testing.T) {
+	types := map[reflect.Type]bool{}
+	for name, provoke := range failures() {
+		t.Run(name, func(t *testing.T) {
+			err := provoke(t)
+			built := byHand(err)
+			types[reflect.TypeOf(err)] = true
+			assert.EqualError(t, built, err.Error())
+			assert.Equal(t, fmt.Sprint(err.(slog.LogValuer).LogValue()), fmt.Sprint(built.(slog.LogValuer).LogValue()))
+			for _, target := range append(sentinels, context.Canceled, context.DeadlineExceeded) {
+				assert.Equal(t, errors.Is(err, target), errors.Is(built, target), "%v", target)
+			}
+			of, last := new(petstore.APIError), new(petstore.APIError)
+			assert.Equal(t, errors.As(err, &of), errors.As(built, &last))
+			assert.Equal(t, of.StatusCode, last.StatusCode)
+			after, known := petstore.RetryAfterHeader(err)
+			again, knows := petstore.RetryAfterHeader(built)
+			assert.Equal(t, []any{after, known}, []any{again, knows})
+		})
+	}
+	assert.Len(t, types, 5)
+}
+
+func byHand(err error) error {
+	if _, ours := err.(slog.LogValuer); !ours {
+		return err
+	}
+	from := reflect.ValueOf(err).Elem()
+	to := reflect.New(from.Type())
+	for i := range from.NumField() {
+		if from.Type().Field(i).IsExported() {
+			to.Elem().Field(i).Set(from.Field(i))
+		}
+	}
+	if inner := to.Elem().FieldByName("Err"); inner.IsValid() && !inner.IsNil() {
+		inner.Set(reflect.ValueOf(byHand(inner.Interface().(error))))
+	}
+	return to.Interface().(error)
 }
 
 // fill sets a field to another value than zero.
@@ -313,10 +354,13 @@ func TestErrTimeout(t *testing.T) {
 	})
 }
 
-func TestCallIDJoinsErrorAndLog(t *testing.T) {
+func TestCallID(t *testing.T) {
 	var log bytes.Buffer
-	client, _ := scripted(t, []responder{fails(errReset)}, petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	var id string
+	client, _ := scripted(t, []responder{fails(errReset)}, petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+		petstore.WithTrace(&petstore.ClientTrace{CallDone: func(_ context.Context, info petstore.CallDoneInfo) { id = info.Call.ID }}))
 	failed := as[*petstore.TransportError](t, create(client))
-	assert.NotEmpty(t, failed.CallID)
-	assert.Contains(t, log.String(), "call_id="+failed.CallID+" ")
+	assert.Regexp(t, `^[0-9a-f]{16}$`, id)
+	assert.Equal(t, id, failed.CallID)
+	assert.Contains(t, log.String(), "call_id="+id+" ")
 }

@@ -1,13 +1,11 @@
 package petstore_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,82 +18,91 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// tenants returns the client of each tenant.
-func tenants(t *testing.T, n int, opts ...petstore.Option) (all []*petstore.Client) {
-	t.Helper()
-	family, err := petstore.NewClient("https://service.test/v1", testKey, opts...)
-	require.NoError(t, err)
-	for n := range n {
-		client, err := family.ForKey(key(n))
-		require.NoError(t, err)
-		all = append(all, client)
+// TestTenants compares a program of fifty tenants, some of which have something happen to them, with
+// fifty programs of one tenant each: their logs, traces, errors and limits are the same.
+func TestTenants(t *testing.T) {
+	const tenants = 50
+	together := tenantProgram(t, 0, tenants)
+	for n := range tenants {
+		assert.Equal(t, tenantProgram(t, n, 1), together[n:n+1], "tenant %d", n)
 	}
-	return all
+	for n, want := range map[int]string{0: "key refused", 2: "scope=ban", 3: "stopped by WithStop", 4: "reason=minute"} {
+		assert.Contains(t, together[n], want, "what happens to tenant %d", n)
+		assert.NotContains(t, together[1]+together[tenants-1], want)
+	}
 }
 
-func key(n int) string { return fmt.Sprintf("key-of-tenant-%d", n) }
-
-// tenantOf returns the number of the tenant whose key a request has.
-func tenantOf(r *http.Request) (n int) {
-	_, _ = fmt.Sscanf(r.Header.Get("Authorization"), "Bearer key-of-tenant-%d", &n)
-	return n
+// tenantProgram runs a program with n tenants, and returns what each of them sees.
+func tenantProgram(t *testing.T, first, n int) []string {
+	t.Helper()
+	seen := make([]strings.Builder, n)
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithLatency(20*time.Millisecond))
+		shared := server.Client()
+		var all sync.WaitGroup
+		for i := range seen {
+			all.Go(func() { runTenant(t, server, shared, first+i, &seen[i]) })
+		}
+		all.Wait()
+	})
+	var texts []string
+	for i := range seen {
+		texts = append(texts, seen[i].String())
+	}
+	return texts
 }
 
-func TestTenantsNeverMeet(t *testing.T) {
-	virtual(t, "rate limits", func(t *testing.T) {
-		service := responder(func(r *http.Request) (*http.Response, error) {
-			return status(200, "[]", quota(1000, 500+tenantOf(r), time.Minute)...)(r)
-		})
-		all := tenants(t, 50, petstore.WithHTTPClient(&http.Client{Transport: service}))
-		for range 2 {
-			for n, client := range all {
-				require.NoError(t, list(client))
-				assert.Equal(t, 500+n, client.RateLimit().Remaining)
-			}
+func runTenant(t *testing.T, server *fake.Server, shared *petstore.Client, n int, seen *strings.Builder) {
+	stopping, stop := context.WithCancel(t.Context())
+	defer stop()
+	plan := fake.PlanFree
+	if n == 4 {
+		plan = fake.Plan{PerMinute: 3}
+	}
+	client := func(key string) *petstore.Client {
+		server.AddKey(key, plan)
+		tenant, err := shared.ForKey(key, petstore.WithStop(stopping), petstore.WithLogger(logTo(seen, slog.LevelDebug, asText)),
+			petstore.WithTrace(hooked(func(_ context.Context, c petstore.Call, event string) {
+				c.ID = "" // which is random
+				fmt.Fprintf(seen, "%s %+v\n", event, c)
+			})))
+		assert.NoError(t, err)
+		return tenant
+	}
+	key := fmt.Sprint("key-of-tenant-", n)
+	tenant := client(key)
+	for round := range 3 {
+		for range 7 {
+			fmt.Fprintf(seen, "%v %+v\n", list(tenant), tenant.RateLimit())
 		}
-	})
-	virtual(t, "lockouts in the log and ReopenLimit", func(t *testing.T) {
-		var log bytes.Buffer
-		closed := func(n int) bool { return n%2 == 0 }
-		service := responder(func(r *http.Request) (*http.Response, error) {
-			if n := tenantOf(r); closed(n) {
-				return status(429, "", append(quota(1000, 0, 30*time.Second), "Retry-After: 30")...)(r)
-			}
-			return status(200, "[]", quota(1000, 500, time.Minute)...)(r)
-		})
-		all := tenants(t, 4, petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithMaxWait(0),
-			petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-		for range 3 {
-			for n, client := range all {
-				assert.Equal(t, closed(n), errors.Is(list(client), petstore.ErrRateLimited))
-				if !closed(n) {
-					client.ReopenLimit() // of a key that is open: no effect on the others
-				}
-			}
+		time.Sleep(40 * time.Second)
+		switch {
+		case round > 0:
+		case n == 0:
+			server.RevokeKey(key)
+		case n == 1:
+			tenant = client("another-" + key)
+			server.RevokeKey(key)
+		case n == 2:
+			server.BanKey(key, time.Hour)
+		case n == 3:
+			stop()
 		}
-		assert.Equal(t, 2, strings.Count(log.String(), "rate limit closed"), "one for each key: %s", &log)
-		assert.NotContains(t, log.String(), "open again")
-		assert.NotContains(t, log.String(), "other processes", "each key had one 429")
-	})
+	}
 }
 
 func TestRetryTokensAreOfTheKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		requests := map[int]int{}
-		service := responder(func(r *http.Request) (*http.Response, error) {
-			n := tenantOf(r)
-			if requests[n]++; n == 1 && requests[n] > 1 {
-				return status(200, "[]")(r)
-			}
-			return status(503, "")(r)
-		})
-		tenant := tenants(t, 2, petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithLimiter(nil),
-			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Millisecond}))
+		client, service := scripted(t, []responder{status(503, "")}, petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Millisecond}))
+		other, err := client.ForKey("key-of-another")
+		require.NoError(t, err)
 		for range 60 {
-			require.Error(t, list(tenant[0]))
+			require.Error(t, list(client))
 		}
-		require.ErrorContains(t, list(tenant[0]), "503 Service Unavailable: not retried: too many retries lately")
-		require.NoError(t, list(tenant[1]), "the other tenant has retries")
+		require.ErrorContains(t, list(client), "503 Service Unavailable: not retried: too many retries lately")
+		sent := len(service.sent())
+		require.Error(t, list(other))
+		assert.Len(t, service.sent(), sent+4, "the other key has retries")
 	})
 }
 
@@ -103,7 +110,7 @@ func TestReopenLimitIsForTheKeysOfTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := ratelimit.New()
 		server := fake.NewTestServer(t, fake.WithKey("key-of-another", fake.PlanFree))
-		a := server.Client(petstore.WithLimiter(fewAtOnce{limiter, make(chan struct{}, 2)})) // which is found by its Unwrap
+		a := server.Client(petstore.WithLimiter(fewAtOnce{limiter, make(chan struct{}, 2)}))
 		b, err := a.ForKey("key-of-another")
 		require.NoError(t, err)
 		for _, key := range []string{server.APIKey(), "key-of-another"} {

@@ -168,6 +168,7 @@ func TestHTTPClientTimeoutAndAttemptTimeout(t *testing.T) {
 			start := time.Now()
 			require.ErrorIs(t, list(client, petstore.WithAttemptTimeout(c.call)), petstore.ErrTimeout)
 			assert.Equal(t, c.want, time.Since(start))
+			assert.Equal(t, c.client, hc.Timeout, "it is the caller's")
 		})
 	}
 }
@@ -331,14 +332,4 @@ func TestErrAPIKey(t *testing.T) {
 			assert.Empty(t, service.sent())
 		}
 	})
-}
-
-func TestCallIDIsThatOfTheError(t *testing.T) {
-	var id string
-	client, _ := scripted(t, []responder{status(404, "")}, petstore.WithTrace(&petstore.ClientTrace{
-		CallDone: func(_ context.Context, info petstore.CallDoneInfo) { id = info.Call.ID },
-	}))
-	err := get(client)
-	assert.Regexp(t, `^[0-9a-f]{16}$`, id)
-	assert.Equal(t, id, as[*petstore.APIError](t, err).CallID)
 }

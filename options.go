@@ -230,7 +230,7 @@ func WithHeader(key, value string) CallOption {
 	problem := cmp.Or(
 		when(!credential.ValidToken(key), "has an invalid key"),
 		when(credential.ReservedHeader(name), name+" is set by the client"),
-		when(!credential.ValidHeaderValue(value), name+" has an invalid value"))
+		when(!credential.ValidHeaderValue(value), "has an invalid value"))
 	return forCall("WithHeader", problem, func(c *callConfig) {
 		header := http.Header{}
 		maps.Copy(header, c.header)
