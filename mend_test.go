@@ -212,33 +212,23 @@ func TestHeaderNameThatRepeatsTheKey(t *testing.T) {
 
 // A write that waited is not sent as a gamble: its response would come after the deadline.
 func TestDeadlineIsNoGamble(t *testing.T) {
-	for operation, call := range map[string]func(context.Context, *petstore.Client) error{
-		"createPet": func(ctx context.Context, c *petstore.Client) error {
-			_, err := c.CreatePet(ctx, newPet())
-			return err
-		},
-		"listPets": func(ctx context.Context, c *petstore.Client) error {
-			_, err := c.ListPets(ctx, petstore.ListPetsParams{})
-			return err
-		},
-	} {
+	for operation, sample := range samples {
 		for left, waits := range map[time.Duration]bool{500 * time.Millisecond: false, 1500 * time.Millisecond: true} {
 			virtual(t, fmt.Sprint(operation, " with ", left, " left after a 429"), func(t *testing.T) {
 				slowly := func(respond responder) responder {
 					return func(r *http.Request) (*http.Response, error) { time.Sleep(time.Second); return respond(r) }
 				}
-				body := map[string]responder{"createPet": status(201, onePet), "listPets": status(200, "[]")}[operation]
-				client, service := scripted(t, []responder{slowly(status(429, "", "Retry-After: 10")), slowly(body)},
+				success := status(sample.code, sample.body)
+				client, service := scripted(t, []responder{slowly(status(429, "", "Retry-After: 10")), slowly(success)},
 					petstore.WithLimiter(ratelimit.New()), petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
-				ctx, cancel := context.WithTimeout(t.Context(), 11*time.Second+left)
-				defer cancel()
-				start, err := time.Now(), call(ctx, client)
+				start := time.Now()
+				err := sample.call(client, petstore.WithCallTimeout(11*time.Second+left))
 				if waits {
 					require.NoError(t, err)
 					return
 				}
 				require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-				if operation == "createPet" {
+				if sample.writes {
 					require.ErrorIs(t, err, petstore.ErrRateLimited)
 					assert.Len(t, service.sent(), 1)
 					assert.Equal(t, time.Second, time.Since(start), "it does not wait for nothing")

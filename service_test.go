@@ -175,13 +175,28 @@ func (r recorded) dump() string {
 	return strings.ReplaceAll(b.String(), "\r\n", "\n")
 }
 
-// operations are the three operations as functions with the same signature.
-var operations = map[string]func(*petstore.Client, ...petstore.CallOption) error{
-	"listPets": list, "createPet": create, "getPet": get,
+// sample is what the tests need of an operation. Whatever depends on one reads it here.
+type sample struct {
+	call   func(*petstore.Client, ...petstore.CallOption) error
+	writes bool   // it must not be repeated
+	code   int    // of a success
+	body   string // of a success
 }
 
-// reads has the operations that may be repeated; all others are writes.
-var reads = map[string]bool{"listPets": true, "getPet": true}
+var samples = map[string]sample{
+	"listPets":  {list, false, 200, "[]"},
+	"createPet": {create, true, 201, onePet},
+	"getPet":    {get, false, 200, onePet},
+}
+
+// operations are the calls of the samples.
+var operations = func() map[string]func(*petstore.Client, ...petstore.CallOption) error {
+	all := map[string]func(*petstore.Client, ...petstore.CallOption) error{}
+	for name, s := range samples {
+		all[name] = s.call
+	}
+	return all
+}()
 
 func list(c *petstore.Client, opts ...petstore.CallOption) error {
 	_, err := c.ListPets(context.Background(), petstore.ListPetsParams{Limit: 100}, opts...)

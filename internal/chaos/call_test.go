@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,9 +16,41 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
+// operation is what a call may ask for. Whatever depends on one reads it here, but for what the
+// checks expect of its effect.
+type operation struct {
+	name   string
+	times  int  // how often it is drawn
+	writes bool // it must not be repeated
+	ask    func(c *call, ctx context.Context, client *petstore.Client, opts []petstore.CallOption)
+}
+
+var operations = []*operation{
+	{petstore.OpListPets, 1, false, func(c *call, ctx context.Context, client *petstore.Client, opts []petstore.CallOption) {
+		result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...)
+		c.returned(result, result == nil, err)
+	}},
+	{petstore.OpGetPet, 1, false, func(c *call, ctx context.Context, client *petstore.Client, opts []petstore.CallOption) {
+		result, err := client.GetPet(ctx, c.id, opts...) // it lives until 5 December 2030
+		c.returned(result, result == nil, err)
+	}},
+	{petstore.OpCreatePet, 3, true, func(c *call, ctx context.Context, client *petstore.Client, opts []petstore.CallOption) {
+		result, err := client.CreatePet(ctx, c.pet, opts...)
+		c.returned(result, result == nil, err)
+	}},
+}
+
+// drawn has each operation as often as it is drawn.
+var drawn = func() (all []*operation) {
+	for _, o := range operations {
+		all = append(all, slices.Repeat([]*operation{o}, o.times)...)
+	}
+	return all
+}()
+
 // call is one call, as it was drawn, with its result.
 type call struct {
-	operation string
+	operation *operation
 	pet       petstore.NewPet // of createPet; its name is unique
 	id        int64           // of getPet
 	limit     int             // of listPets
@@ -77,7 +110,7 @@ var limits = []bounds{
 // drawCall draws the n-th call of a caller.
 func drawCall(r *rand.Rand, trouble float64, name string) *call {
 	c := &call{
-		operation: pick(r, petstore.OpListPets, petstore.OpGetPet, petstore.OpCreatePet, petstore.OpCreatePet, petstore.OpCreatePet),
+		operation: pick(r, drawn...),
 		pet: petstore.NewPet{
 			Name: name, CategoryID: r.Int64(),
 			Status: pick(r, "", petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold),
@@ -131,26 +164,17 @@ func (c *call) impatience(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() { timer.Stop(); cancel(nil) }
 }
 
-// ask calls the operation. A nil pointer of a result becomes a nil result.
+// ask calls the operation.
 func (c *call) ask(ctx context.Context, client *petstore.Client) {
 	opts := []petstore.CallOption{
 		petstore.WithMaxWait(c.maxWait), petstore.WithRetryPolicy(c.retry),
 		petstore.WithAttemptTimeout(c.attemptTimeout), petstore.WithCallTimeout(c.callTimeout),
 		petstore.WithHeader("Chaos-Call", c.pet.Name),
 	}
-	switch c.operation {
-	case petstore.OpCreatePet:
-		result, err := client.CreatePet(ctx, c.pet, opts...)
-		c.returned(result, result == nil, err)
-	case petstore.OpListPets:
-		result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...)
-		c.returned(result, result == nil, err)
-	case petstore.OpGetPet:
-		result, err := client.GetPet(ctx, c.id, opts...) // it lives until 5 December 2030
-		c.returned(result, result == nil, err)
-	}
+	c.operation.ask(c, ctx, client, opts)
 }
 
+// returned keeps a result. A nil pointer of one becomes a nil result.
 func (c *call) returned(result any, none bool, err error) {
 	if !none {
 		c.result = result
@@ -171,13 +195,8 @@ func (c *call) outcome() string {
 
 // attempts returns the number of requests that the result or error reports, -1 without one.
 func (c *call) attempts() int {
-	switch r := c.result.(type) {
-	case *petstore.CreatePetResult:
-		return r.Attempts
-	case *petstore.ListPetsResult:
-		return r.Attempts
-	case *petstore.GetPetResult:
-		return r.Attempts
+	if c.result != nil { // each result has a Response
+		return int(reflect.ValueOf(c.result).Elem().FieldByName("Attempts").Int())
 	}
 	if e, ok := errors.AsType[*petstore.TransportError](c.err); ok {
 		return e.Attempts
@@ -192,7 +211,7 @@ func (c *call) attempts() int {
 }
 
 func (c *call) String() string {
-	s := fmt.Sprintf("%s %s: %s after %v", c.operation, c.pet.Name, c.outcome(), c.took)
+	s := fmt.Sprintf("%s %s: %s after %v", c.operation.name, c.pet.Name, c.outcome(), c.took)
 	if c.patience > 0 {
 		s += fmt.Sprintf(", patience %v", c.patience)
 	}

@@ -45,7 +45,7 @@ func (r *report) count(srv *fake.Server, injected map[string]*fake.Injection) {
 		for _, c := range calls {
 			r.calls++
 			r.requests += len(c.requests)
-			r.outcomes[c.operation+" "+c.outcome()]++
+			r.outcomes[c.operation.name+" "+c.outcome()]++
 			if errors.Is(c.err, petstore.ErrRateLimited) {
 				r.outcomes["refused by the rate limit"]++
 			}
@@ -102,7 +102,7 @@ func (r *report) check(srv *fake.Server) {
 	wanted := map[string]bool{"Rex": true, "Ada": true}
 	for _, calls := range r.scenario.callers {
 		for _, c := range calls {
-			wanted[c.pet.Name] = c.operation == petstore.OpCreatePet
+			wanted[c.pet.Name] = c.operation.name == petstore.OpCreatePet
 			r.checkCall(c, has)
 		}
 	}
@@ -157,7 +157,7 @@ func (r *report) checkCall(c *call, has *catalogue) {
 	case *petstore.GetPetResult:
 		r.checkRead(c, has, result.Pet)
 	}
-	if c.operation == petstore.OpCreatePet {
+	if c.operation.name == petstore.OpCreatePet {
 		r.checkCreate(c, has)
 		r.checkResponses(c, has.creates[c.pet.Name])
 	}
@@ -184,11 +184,11 @@ func (r *report) checkRequests(c *call) {
 }
 
 // mayBeFollowed reports whether the table allows another request after q.
-func (q *request) mayBeFollowed(operation string) bool {
+func (q *request) mayBeFollowed(o *operation) bool {
 	switch {
 	case q.untouched() || q.status == http.StatusTooManyRequests:
 		return true
-	case operation == petstore.OpCreatePet:
+	case o.writes:
 		return false
 	case q.err != nil:
 		return !strings.Contains(q.err.Error(), "malformed HTTP")
@@ -234,7 +234,7 @@ func (r *report) checkError(c *call) {
 		r.found("error", "%d bytes, or several lines: %q", len(text), text)
 	}
 	if strings.Contains(fmt.Sprintf("%v %+v %#v", c.err, c.err, c.err), key) {
-		r.found("key", "it is in an error of %s", c.operation)
+		r.found("key", "it is in an error of %s", c.operation.name)
 	}
 	switch c.err.(type) { // the type itself is what is promised
 	case *petstore.APIError, *petstore.RateLimitError, *petstore.ResponseError, *petstore.TransportError:
@@ -247,7 +247,7 @@ func (r *report) checkError(c *call) {
 		r.found("error", "it matches the end of the caller's context, which has not ended: %v", c)
 	case ended && c.over && !errors.Is(c.err, errImpatient):
 		r.found("error", "it does not match the cause: %v", c)
-	case errors.Is(c.err, petstore.ErrOutcomeUnknown) && c.operation != petstore.OpCreatePet:
+	case errors.Is(c.err, petstore.ErrOutcomeUnknown) && !c.operation.writes:
 		r.found("error", "a read matches ErrOutcomeUnknown: %v", c)
 	}
 }

@@ -138,7 +138,7 @@ func TestChaosFindsWrongErrors(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			r := &report{scenario: &scenario{}}
-			c.operation = petstore.OpListPets
+			c.operation = operations[0]
 			r.checkCall(c, &catalogue{})
 			assert.True(t, slices.ContainsFunc(r.findings, func(f finding) bool {
 				return strings.HasPrefix(f.String(), want)
