@@ -5,22 +5,26 @@ import (
 	"time"
 )
 
-// budget decides what one key may send. admit asks for one request, and settle reports its outcome,
-// in any order. The zero budget knows nothing about the key.
+// budget decides what one key may send. It is a state machine without a lock, a clock or a timer: admit
+// asks for one request, and settle reports its outcome, in any order. The zero budget knows nothing
+// about the key. README.md has its rules.
 //
 // Why the key stays within its limit (rules 1 and 2): consider the request of this window that has
 // a response and that the server counted last. The Remaining of its response is in low until it is
 // replaced by the response to a request that was sent later. All requests that this number does not
 // include are in flight or lost; admit subtracts those.
+//
+// Its parts are files: window.go has the current window, samples.go what is left of it, offset.go the
+// server's clock, others.go the other processes, probe.go the requests that go first, lockout.go what
+// follows a 429, and event.go what is reported.
 type budget struct {
-	// Processes is the number of processes that use the key, including this one, each with its own
+	// processes is the number of processes that use the key, including this one, each with its own
 	// budget. 0 means that the number is not known, so that the budget infers it (rule 6).
 	processes int
-
-	pooled bool // a pot knows of the others; see Shared
+	pooled    bool // a pot knows of the others; see Shared
 
 	now time.Time // latest time seen
-	era int       // how often the clock went back
+	era int       // how often the clock was set back
 
 	window
 	samples
@@ -36,7 +40,7 @@ type budget struct {
 	limits   [2]Window // last known window of a minute, and of a day
 	hours    hours
 
-	inFlight int
+	inFlight int       // requests without an outcome
 	admitted int       // number of requests admitted
 	heard    time.Time // when the last response came
 }
@@ -48,14 +52,15 @@ const blindInFlight = 2
 // backgroundPart: background requests leave 1/10 of each window to calls that should not wait.
 const backgroundPart = 10
 
-// slot is the state of the budget when it admitted a request, for Settle.
+// slot is the state of the budget when it admitted a request. settle compares it with the state when
+// the outcome comes: what has changed meanwhile may or may not include the request.
 type slot struct {
 	era, epoch, responses, lockouts int
 
 	admitted time.Time
 
 	base  int       // what was left, plus all requests admitted so far, minus those in flight
-	heard time.Time // budget.heard
+	heard time.Time // when the response before came
 
 	probe bool // the others wait for its response
 	over  bool // the window was over
@@ -102,7 +107,7 @@ func (b *budget) observe(now time.Time) time.Time {
 	case !now.Before(b.now):
 		b.now = now
 	case b.now.Sub(now) > correction:
-		*b = budget{processes: b.processes, era: b.era + 1, now: now}
+		*b = budget{processes: b.processes, pooled: b.pooled, era: b.era + 1, now: now}
 	}
 	b.recent.advance(b.now)
 	return b.now
@@ -120,24 +125,28 @@ func (b *budget) reserve(background bool) int {
 	return n
 }
 
-// fits reports whether enough is left for one more request (rules 1, 6 and 8).
+// fits reports whether enough is left for one more request (rule 1), and whether it may be in flight
+// at once with the others (rules 6 and 8).
 func (b *budget) fits(reserve int) (Wait, bool) {
-	most := b.share()
-	if b.epoch == 0 {
-		most = blindInFlight
-		if b.lockout.count > 0 {
-			most = 1
-		}
-	} else if b.left()-b.inFlight <= reserve {
-		if b.mayShow() > reserve {
-			return Wait{Reason: ReasonResponse, wake: b.recent.wake()}, false
-		}
+	usedUp := b.epoch > 0 && b.left()-b.inFlight <= reserve
+	switch {
+	case usedUp && b.mayShow() <= reserve:
 		return Wait{Reason: Reason(b.window.scope()), Until: b.end, wake: b.end}, false
+	case usedUp, b.recent.count >= b.most():
+		return Wait{Reason: ReasonResponse, wake: b.recent.wake()}, false
 	}
-	if b.recent.count < most {
-		return Wait{}, true
+	return Wait{}, true
+}
+
+// most returns how many requests that are not late may be in flight.
+func (b *budget) most() int {
+	switch {
+	case b.epoch > 0:
+		return b.share()
+	case b.lockout.count > 0:
+		return 1
 	}
-	return Wait{Reason: ReasonResponse, wake: b.recent.wake()}, false
+	return blindInFlight
 }
 
 // mayShow returns how many more requests the window may allow once the responses to those in flight

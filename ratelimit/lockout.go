@@ -32,13 +32,7 @@ func (b *budget) lockOut(s slot, o Outcome) {
 		l.count++
 		l.streak++
 	}
-	switch {
-	case l.untested:
-	case s.probe && s.epoch > 0: // the window was assumed to be over, but was not
-		b.margin = resetGrain
-	case !s.probe && o.Window.Remaining == 0 && o.RetryAfter <= windowLength:
-		b.others.trust = trustAfterForeign // another process used up the window
-	}
+	b.learnMistake(s, &o)
 	switch {
 	case b.freesOneByOne(&o):
 		o.RetryAfter = max(o.RetryAfter, windowLength/2)
@@ -51,6 +45,17 @@ func (b *budget) lockOut(s slot, o Outcome) {
 	opens, scope := b.after429(&o)
 	if until := later(opens, o.Received.Add(b.backoff(opens.IsZero()))); until.After(l.until) {
 		l.until, l.scope = until, scope
+	}
+}
+
+// learnMistake learns why the request of a 429 was admitted, from the first 429 after a success.
+func (b *budget) learnMistake(s slot, o *Outcome) {
+	switch {
+	case b.lockout.untested:
+	case s.probe && s.epoch > 0: // the window was assumed to be over, but was not
+		b.margin = resetGrain
+	case !s.probe && o.Window.Remaining == 0 && o.RetryAfter <= windowLength:
+		b.others.trust = trustAfterForeign // another process used up the window
 	}
 }
 

@@ -55,26 +55,41 @@ const (
 	windowPast
 )
 
-// compare returns to which window a response belongs. It compares Resets with each other. All are
-// times of the server's clock, so neither a wrong local clock nor the order of the responses
-// matters. Without a usable Reset, the window in which the request was sent decides.
+// compare returns to which window a response belongs.
 func (b *budget) compare(s slot, o *Outcome, usable bool) windowOrder {
-	apart, known := o.Window.Reset.Sub(b.reset), s.epoch == b.epoch
 	switch {
 	case b.epoch == 0:
 		return windowNext
-	case !usable && !known && !s.over && !b.slides:
-		return windowPast
-	case !usable && known && s.over:
-		return windowNext // the request was sent after the end of the known window
-	case !usable, b.reset.IsZero():
+	case !usable:
+		return b.compareRequest(s)
+	case b.reset.IsZero():
 		return windowSame
+	}
+	return b.compareReset(s, o)
+}
+
+// compareReset compares Resets with each other. All are times of the server's clock, so neither a
+// wrong local clock nor the order of the responses matters.
+func (b *budget) compareReset(s slot, o *Outcome) windowOrder {
+	switch apart := o.Window.Reset.Sub(b.reset); {
 	case apart > sameWindow:
 		return windowNext
 	case apart < -sameWindow && s.responses < b.resetBy:
 		return windowPast
 	case apart < -sameWindow:
 		return windowNext // the server shows the window of another limit now
+	}
+	return windowSame
+}
+
+// compareRequest is for a response without a usable Reset: the window in which its request was sent
+// decides.
+func (b *budget) compareRequest(s slot) windowOrder {
+	switch known := s.epoch == b.epoch; {
+	case !known && !s.over && !b.slides:
+		return windowPast
+	case known && s.over:
+		return windowNext // the request was sent after the end of the known window
 	}
 	return windowSame
 }
@@ -165,86 +180,4 @@ func (b *budget) isMinute(o *Outcome) bool {
 	const recent = 2 * time.Second // a window younger than this may have begun with the request
 	end, usable := b.endOf(o, o.Received)
 	return b.minutes || usable && end.Sub(o.Received) < windowLength-recent
-}
-
-// samples has the numbers from the responses of a window that are still valid. The order in which
-// the server counted the requests is not known. Therefore the lowest Remaining is valid until
-// there is a response to a request that was sent after the response with that Remaining came.
-type samples struct {
-	responses int      // number of outcomes so far, including those without a response
-	low       []sample // valid samples, increasing in both fields
-	// lost has the requests whose effect on Remaining is not known: until when they may reach the
-	// server.
-	lost []time.Time
-	// counted has the time of the last response in each second of the last minute, while Reset is
-	// not usable.
-	counted []time.Time
-}
-
-// sample is the Remaining of one response.
-type sample struct{ response, remaining int }
-
-// count adds a request to counted.
-func (r *samples) count(received time.Time) {
-	if last := len(r.counted) - 1; last >= 0 && received.Unix() <= r.counted[last].Unix() {
-		r.counted[last] = later(r.counted[last], received)
-		return
-	}
-	r.counted = append(r.counted, received)
-}
-
-// stray is how long a request without a response may still be on its way after it was given up. One
-// second is far more than a request usually takes to reach the server.
-const stray = time.Second
-
-// remaining returns the lowest valid Remaining.
-func (r *samples) remaining() int {
-	if len(r.low) == 0 {
-		return 0
-	}
-	return r.low[0].remaining
-}
-
-// push adds a sample. Its request was sent at that time, when known responses had come.
-func (r *samples) push(known, response, remaining int, sent time.Time) {
-	r.forgetLost(sent)
-	r.low = slices.DeleteFunc(r.low, func(s sample) bool { return s.response <= known || s.remaining >= remaining })
-	r.low = append(r.low, sample{response, remaining})
-}
-
-// forgetLost drops the lost requests that had reached the server, or never will, when a request
-// was sent.
-func (r *samples) forgetLost(sent time.Time) {
-	r.lost = slices.DeleteFunc(r.lost, func(until time.Time) bool { return !sent.Before(until) })
-}
-
-// offset is by how much the server's clock may be ahead of the local clock, at least and at most. The
-// zero offset means that nothing is known.
-type offset struct {
-	known   bool // a response had a Date
-	lo, hi  time.Duration
-	at      time.Time // when they were right
-	doubted bool      // the last Date contradicted them
-}
-
-// narrow narrows the offset by the Date of a response: the server's clock in whole seconds at some
-// time between Sent and Received. Clocks drift, by 100 µs per second as a rule. They can also be
-// set: then the second Date in a row that contradicts the others replaces them. A single one may be
-// from a cache.
-func (f *offset) narrow(o *Outcome) {
-	if o.Date.IsZero() {
-		return
-	}
-	const driftPerSecond = 100 * time.Microsecond
-	lo, hi := o.Date.Sub(o.Received), o.Date.Add(time.Second).Sub(o.Sent)
-	drift := time.Duration(max(0, o.Received.Sub(f.at).Seconds()) * float64(driftPerSecond))
-	switch {
-	case !f.known:
-	case lo <= f.hi+drift && hi >= f.lo-drift:
-		lo, hi = max(lo, f.lo-drift), min(hi, f.hi+drift)
-	case !f.doubted:
-		f.doubted = true
-		return
-	}
-	*f = offset{true, lo, hi, o.Received, false}
 }
