@@ -263,6 +263,61 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
+// handler calls a function for each record.
+type handler func(ctx context.Context, message string)
+
+func (handler) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
+func (h handler) Handle(ctx context.Context, r slog.Record) error { h(ctx, r.Message); return nil }
+func (h handler) WithAttrs([]slog.Attr) slog.Handler              { return h }
+func (h handler) WithGroup(string) slog.Handler                   { return h }
+
+// TestLogHandler has handlers that harm no call but that of their line. The service fails, recovers,
+// and the day ends.
+func TestLogHandler(t *testing.T) {
+	for name, handle := range map[string]func(ctx context.Context, client *petstore.Client, end <-chan bool){
+		"that makes calls": func(ctx context.Context, client *petstore.Client, _ <-chan bool) {
+			_, _ = client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithMaxWait(0))
+			_, _ = client.CreatePet(context.Background(), newPet(), petstore.WithMaxWait(0))
+		},
+		"that hangs":  func(_ context.Context, _ *petstore.Client, end <-chan bool) { <-end },
+		"that panics": func(context.Context, *petstore.Client, <-chan bool) { panic("handler") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+				var client *petstore.Client
+				var lines, ended, succeeded atomic.Int64
+				end := make(chan bool)
+				client = server.Client(petstore.WithLogger(slog.New(handler(func(ctx context.Context, _ string) {
+					lines.Add(1)
+					handle(ctx, client, end)
+				}))))
+				try := func(call func(*petstore.Client, ...petstore.CallOption) error) {
+					defer func() { _ = recover(); ended.Add(1) }()
+					if call(client) == nil {
+						succeeded.Add(1)
+					}
+				}
+				server.Inject(fake.Fault{Status: 503, Times: fake.Forever, For: 3 * time.Minute})
+				for range 30 {
+					go try(list)
+					go try(create)
+					time.Sleep(10 * time.Second)
+				}
+				server.SetUsage(server.APIKey(), 0, 998)
+				for range 5 {
+					go try(get)
+				}
+				time.Sleep(2 * time.Minute)
+				assert.GreaterOrEqual(t, lines.Load(), int64(10))
+				assert.GreaterOrEqual(t, ended.Load()+lines.Load(), int64(65), "the others have ended")
+				assert.Greater(t, succeeded.Load(), int64(18))
+				close(end)
+			}, fake.WithPlan(fake.Plan{PerMinute: 60, PerDay: 1000}))
+		})
+	}
+}
+
 // TestErrorGoldenFiles has each error of the README's table as a text and as an attribute of a log.
 func TestErrorGoldenFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
