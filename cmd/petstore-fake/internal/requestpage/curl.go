@@ -1,10 +1,8 @@
 package requestpage
 
 import (
-	"encoding/base64"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,84 +12,52 @@ import (
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// maxArgument is the largest argument of a command; systems bound these.
-const maxArgument = 64 << 10
-
-// Curl returns a command for a POSIX shell that sends a request of a fake's journal again. It shows
-// only the default key, which is in the documentation, and takes others from $PETSTORE_API_KEY.
-func Curl(srv *fake.Server, origin string, r fake.Request) string {
-	if r.Key == 1 && srv.APIKey() == fake.DefaultAPIKey {
-		return command(origin, r, fake.DefaultAPIKey)
-	}
-	return command(origin, r, "$PETSTORE_API_KEY")
-}
-
-func command(origin string, r fake.Request, key string) string {
-	words := []string{"curl"}
-	switch {
-	case r.Method == http.MethodHead:
-		words = append(words, "--head")
-	case r.Method != http.MethodGet || len(r.Body) > 0:
-		words = append(words, "--request", shellWord(r.Method))
-	}
-	// curl changes these, and * is no path.
-	if strings.ContainsAny(r.Path, "[]{}#") || strings.Contains(r.Path, "/.") || !strings.HasPrefix(r.Path, "/") {
-		words = append(words, "--request-target", shellWord(r.Path), shellWord(origin))
-	} else {
-		words = append(words, shellWord(origin+r.Path))
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		for _, value := range r.Header[name] {
-			if !slices.Contains(own, name) {
-				words = append(words, "--header", header(name, value, key))
-			}
-		}
-	}
-	if body := string(r.Body); body != "" {
-		if r.Header.Get("Content-Type") == "" {
-			words = append(words, "--header", "Content-Type:") // or curl makes it a form
-		}
-		if len(body) > maxArgument || !isPrintable(body) {
-			return decoded(body) + " | " + strings.Join(append(words, "--data-binary", "@-"), " ")
-		}
-		words = append(words, "--data-raw", ShellQuote(body))
-	}
-	return strings.Join(words, " ")
-}
-
 // own are the headers that every HTTP client makes itself.
 var own = []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", "Transfer-Encoding"}
 
-var isScheme = regexp.MustCompile(`^([A-Za-z]+ )?$`)
-
-func header(name, value, key string) string {
-	scheme, found := strings.CutSuffix(value, safetext.Mark)
-	switch {
-	case name == "Authorization" && found && isScheme.MatchString(scheme):
-		return `"` + name + ": " + scheme + key + `"`
-	case value == "":
-		return shellWord(name + ";") // curl's way to say that there is no value
+// Curl returns a command for a POSIX shell that sends a request of a fake's journal again, or "" for
+// a request with characters that a terminal might take for a command of its own. It shows only the
+// default key, which is in the documentation, and takes others from $PETSTORE_API_KEY.
+func Curl(srv *fake.Server, origin string, r fake.Request) string {
+	key := `"Authorization: Bearer $PETSTORE_API_KEY"`
+	if r.Key == 1 && srv.APIKey() == fake.DefaultAPIKey {
+		key = ShellQuote("Authorization: Bearer " + fake.DefaultAPIKey)
 	}
-	return shellWord(name + ": " + value)
-}
-
-// shellWord returns a word for a POSIX shell that a terminal can be given too: what a terminal
-// might take for a command of its own is written in base64.
-func shellWord(word string) string {
-	if isPrintable(word) {
-		return ShellQuote(word)
+	words := []string{"curl", "--request", ShellQuote(r.Method)}
+	if r.Method == http.MethodHead {
+		words = []string{"curl", "--head"}
 	}
-	return `"$(` + decoded(word) + `)"`
-}
-
-// isPrintable reports whether a text is what it looks like.
-func isPrintable(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' })
-}
-
-// decoded returns the command that writes a text of any bytes.
-func decoded(text string) string {
-	return "echo " + base64.StdEncoding.EncodeToString([]byte(text)) + " | base64 -d"
+	// curl changes such paths, and * is none.
+	if strings.ContainsAny(r.Path, "[]{}#") || strings.Contains(r.Path, "/.") || !strings.HasPrefix(r.Path, "/") {
+		words = append(words, "--request-target", ShellQuote(r.Path), ShellQuote(origin))
+	} else {
+		words = append(words, ShellQuote(origin+r.Path))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, value := range r.Header[name] {
+			switch {
+			case slices.Contains(own, name):
+			case name == "Authorization" && value == "Bearer "+safetext.Mark:
+				words = append(words, "--header", key)
+			case value == "":
+				words = append(words, "--header", ShellQuote(name+";")) // curl's way to say that there is no value
+			default:
+				words = append(words, "--header", ShellQuote(name+": "+value))
+			}
+		}
+	}
+	if len(r.Body) > 0 {
+		if r.Header.Get("Content-Type") == "" {
+			words = append(words, "--header", "Content-Type:") // or curl makes it a form
+		}
+		words = append(words, "--data-raw", ShellQuote(string(r.Body)))
+	}
+	command := strings.Join(words, " ")
+	if len(command) > maxCurl || !utf8.ValidString(command) ||
+		strings.ContainsFunc(command, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) {
+		return ""
+	}
+	return command
 }
 
 // ShellQuote returns a word for a POSIX shell.

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
-	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // The bounds of what the page shows of one request: bytes of a body and of a command, and tries.
@@ -56,15 +55,14 @@ type try struct {
 
 // detail returns a request with its bodies, and the curl command, up to a size.
 func (s *state) detail(e *journal.Entry) *detail {
-	curl := Curl(s.page.srv, s.Origin, e.Request)
 	d := &detail{
-		row: s.row(e), FullPath: shorten(e.Path), Calls: s.tries(e), Curl: safetext.Shorten(curl, maxCurl),
+		row: s.row(e), FullPath: shorten(e.Path), Calls: s.tries(e), Curl: Curl(s.page.srv, s.Origin, e.Request),
 		Headers: []headerList{
 			{"Response header", headerFields(e.ResponseHeader, notes(e))}, {"Request header", headerFields(e.Header, nil)},
 		},
-		Bodies:  []shownBody{newShownBody("Request", e.Body), newShownBody("Response", e.ResponseBody)},
-		Partial: len(curl) > maxCurl || max(len(e.Body), len(e.ResponseBody)) > maxDetail,
+		Bodies: []shownBody{newShownBody("Request", e.Body), newShownBody("Response", e.ResponseBody)},
 	}
+	d.Partial = d.Curl == "" || max(len(e.Body), len(e.ResponseBody)) > maxDetail
 	switch {
 	case e.Pending():
 		d.Bodies[1].About = "no response yet"

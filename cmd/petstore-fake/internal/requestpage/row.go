@@ -1,17 +1,14 @@
 package requestpage
 
 import (
-	"cmp"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
-	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
@@ -114,18 +111,11 @@ func arrange(rows []row) {
 // rule is a violation in the fewest words.
 type rule struct{ Text, Detail string }
 
-// gravest are the rules that a row shows first, the gravest last.
-var gravest = []fake.Rule{fake.RuleEarlyRetry, fake.RuleRepeatedCreate, fake.RuleKeyExposed, fake.RuleBanProvoked}
-
 var earlyBy = regexp.MustCompile(`came back (\S+) before`)
 
-// Rules returns the violations as the list shows them, each text once, the gravest first.
+// Rules returns the violations as the list shows them.
 func (r row) Rules() (list []rule) {
-	all := slices.Clone(r.Violations)
-	slices.SortStableFunc(all, func(a, b fake.Violation) int {
-		return cmp.Or(slices.Index(gravest, b.Rule)-slices.Index(gravest, a.Rule), cmp.Compare(a.Rule, b.Rule))
-	})
-	for _, v := range all {
+	for _, v := range r.Violations {
 		text := strings.ReplaceAll(strings.TrimSuffix(string(v.Rule), "-operation"), "-", " ")
 		detail := r.plain(v.Detail) + " (section " + v.Section + ")"
 		if found := earlyBy.FindStringSubmatch(detail); found != nil {
@@ -133,7 +123,7 @@ func (r row) Rules() (list []rule) {
 			text = "early by " + words(early)
 			detail = strings.Replace(detail, found[1], words(early), 1)
 		}
-		if last := len(list) - 1; last >= 0 && list[last].Text == text {
+		if last := len(list) - 1; last >= 0 && list[last].Text == text { // such as a second unknown field
 			list[last].Detail += "; " + detail
 		} else {
 			list = append(list, rule{text, detail})
