@@ -3,7 +3,6 @@ package fake
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	petstore "github.com/petstore/petstore-go"
@@ -20,41 +19,23 @@ func (s *Server) AddPet(p petstore.NewPet) petstore.Pet {
 
 // Pet returns the pet of an id, without a request.
 func (s *Server) Pet(id int64) (pet petstore.Pet, found bool) {
-	found = s.catalogue.with(id, func(p *petstore.Pet) { pet = *p })
-	return pet, found
+	c := &s.catalogue
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id < 1 || id > int64(len(c.pets)) {
+		return pet, false
+	}
+	return c.pets[id-1], true
 }
 
 // Pets returns the whole catalogue by ascending id, without a request. It is never nil.
-func (s *Server) Pets() []petstore.Pet {
-	return s.catalogue.list(query{limit: math.MaxInt})
-}
+func (s *Server) Pets() []petstore.Pet { return s.catalogue.list(query{limit: math.MaxInt}) }
 
-// SetStatus gives a pet another status, or none, and reports whether there is such a pet.
-// The document lists no transitions (section 3), so every one is possible.
-func (s *Server) SetStatus(id int64, status petstore.PetStatus) bool {
-	c := &s.catalogue
-	return c.with(id, func(p *petstore.Pet) {
-		c.unindex(*p)
-		p.Status = status
-		c.index(*p)
-	})
-}
-
-// DeletePet takes a pet out of the catalogue and reports whether it was there. Its id is never
-// given out again.
-func (s *Server) DeletePet(id int64) bool {
-	c := &s.catalogue
-	return c.with(id, func(p *petstore.Pet) {
-		c.unindex(*p)
-		*p = petstore.Pet{}
-	})
-}
-
-// catalogue is the set of pets. Ids count up from 1 and are never given out twice.
+// catalogue is the set of pets, whose ids count up from 1.
 type catalogue struct {
 	mu   sync.Mutex
-	pets []petstore.Pet                 // by their ids; one that was deleted has the id 0
-	ids  map[petstore.PetStatus][]int64 // of the pets of a status, and of all at the empty one; ascending
+	pets []petstore.Pet                 // by their ids
+	ids  map[petstore.PetStatus][]int64 // of the pets of a status, and of all at the empty one
 	rng  *rand.Rand
 }
 
@@ -70,35 +51,11 @@ func (c *catalogue) add(p petstore.NewPet) petstore.Pet {
 	defer c.mu.Unlock()
 	pet := petstore.Pet{ID: int64(len(c.pets)) + 1, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
 	c.pets = append(c.pets, pet)
-	c.index(pet)
+	c.ids[""] = append(c.ids[""], pet.ID)
+	if p.Status != "" {
+		c.ids[p.Status] = append(c.ids[p.Status], pet.ID)
+	}
 	return pet
-}
-
-// index adds a pet to the ids of all, and to those of its status. The caller holds mu.
-func (c *catalogue) index(p petstore.Pet) {
-	for _, status := range slices.Compact([]petstore.PetStatus{"", p.Status}) {
-		at, _ := slices.BinarySearch(c.ids[status], p.ID)
-		c.ids[status] = slices.Insert(c.ids[status], at, p.ID)
-	}
-}
-
-// unindex undoes index. The caller holds mu.
-func (c *catalogue) unindex(p petstore.Pet) {
-	for _, status := range slices.Compact([]petstore.PetStatus{"", p.Status}) {
-		at, _ := slices.BinarySearch(c.ids[status], p.ID)
-		c.ids[status] = slices.Delete(c.ids[status], at, at+1)
-	}
-}
-
-// with calls f with a pet, and reports whether there is such a pet.
-func (c *catalogue) with(id int64, f func(*petstore.Pet)) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if id < 1 || id > int64(len(c.pets)) || c.pets[id-1].ID == 0 {
-		return false
-	}
-	f(&c.pets[id-1])
-	return true
 }
 
 type query struct {
@@ -121,7 +78,7 @@ func (c *catalogue) list(q query) []petstore.Pet {
 		case OrderDescending:
 			at = len(ids) - 1 - i
 		case OrderShuffled:
-			for at = c.rng.IntN(len(ids)); drawn[at]; at = c.rng.IntN(len(ids)) { // limit is at most 100
+			for at = c.rng.IntN(len(ids)); drawn[at]; at = c.rng.IntN(len(ids)) { // at most 100 of them
 			}
 			drawn[at] = true
 		}

@@ -76,7 +76,7 @@ func TestMisuse(t *testing.T) {
 	})
 }
 
-func TestResetState(t *testing.T) {
+func TestReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := fake.NewServer(fake.WithAPIKey("own-default-key"),
 			fake.WithPlan(fake.PlanFree), fake.WithKey("second-key", fake.PlanPro),
@@ -100,10 +100,14 @@ func TestResetState(t *testing.T) {
 			srv.RevokeKey("second-key")
 			srv.SetPlan("own-default-key", fake.PlanPro)
 			srv.BanKey("own-default-key", time.Hour)
+			srv.AddPet(petstore.NewPet{Name: "Max"})
+			never := srv.Inject(fake.Fault{Status: 500})
 			srv.Advance(time.Hour)
 			srv.SetLatency(time.Minute)
 			srv.Reset()
 			assert.Equal(t, first, state())
+			assert.False(t, never.Active())
+			assert.Empty(t, srv.Violations())
 		}
 	})
 }

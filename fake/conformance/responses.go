@@ -76,12 +76,14 @@ func (s *session) responses(k kind) []*exchange {
 
 // The kinds of responses. Bodies of other types than the document has are left to other clauses.
 
-func whatever(*exchange) bool    { return true }
-func hasBody(x *exchange) bool   { return x.success() && x.status != http.StatusNoContent }
-func hasPets(x *exchange) bool   { return x.success() && hasObjects(x) }
-func hasError(x *exchange) bool  { return documentsError(x) && hasObjects(x) }
-func hasHeader(name string) kind { return func(x *exchange) bool { return len(x.header.Values(name)) > 0 } }
-func hasStatus(status int) kind  { return func(x *exchange) bool { return x.status == status } }
+func whatever(*exchange) bool   { return true }
+func hasBody(x *exchange) bool  { return x.success() && x.status != http.StatusNoContent }
+func hasPets(x *exchange) bool  { return x.success() && hasObjects(x) }
+func hasError(x *exchange) bool { return documentsError(x) && hasObjects(x) }
+func hasHeader(name string) kind {
+	return func(x *exchange) bool { return len(x.header.Values(name)) > 0 }
+}
+func hasStatus(status int) kind { return func(x *exchange) bool { return x.status == status } }
 
 func hasObjects(x *exchange) bool {
 	list, _ := x.objects()
