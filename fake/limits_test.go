@@ -136,56 +136,56 @@ func TestWindow(t *testing.T) {
 	}{
 		"two minutes of a plan, to the millisecond": {
 			with(fake.WithPlan(fake.PlanFree)),
-			[]step{{1500 * time.Millisecond, 60, []int{60}}, {59_499 * time.Millisecond, 0, []int{1}}, {time.Millisecond, 60, []int{60}}},
+			[]step{{pause: 1500 * time.Millisecond, admitted: 60, waits: []int{60}}, {pause: 59_499 * time.Millisecond, waits: []int{1}}, {pause: time.Millisecond, admitted: 60, waits: []int{60}}},
 		},
 		"a day from its first request on": {
 			per(2, 3, ""),
-			[]step{{0, 2, []int{60}}, {time.Minute, 1, []int{86_340}}, {86_339 * time.Second, 0, []int{1}}, {time.Second, 2, []int{60}}},
+			[]step{{admitted: 2, waits: []int{60}}, {pause: time.Minute, admitted: 1, waits: []int{86_340}}, {pause: 86_339 * time.Second, waits: []int{1}}, {pause: time.Second, admitted: 2, waits: []int{60}}},
 		},
 		"a day that ends before the minute": {
 			per(9, 4, ""),
-			[]step{{0, 1, nil}, {24*time.Hour - 30*time.Second, 3, []int{30}}},
+			[]step{{admitted: 1}, {pause: 24*time.Hour - 30*time.Second, admitted: 3, waits: []int{30}}},
 		},
-		"a minute and a day that are used up at once": {per(2, 2, ""), []step{{0, 2, []int{86_400}}}},
+		"a minute and a day that are used up at once": {per(2, 2, ""), []step{{admitted: 2, waits: []int{86_400}}}},
 		"a day that ends before the minute, both used up": {
 			per(1, 2, ""),
-			[]step{{0, 1, nil}, {24*time.Hour - 30*time.Second, 1, []int{60}}},
+			[]step{{admitted: 1}, {pause: 24*time.Hour - 30*time.Second, admitted: 1, waits: []int{60}}},
 		},
 		"fixed, from the middle of a minute on": {
 			per(2, 0, ""),
-			[]step{{30 * time.Second, 2, []int{60}}, {30 * time.Second, 0, []int{30}}, {30 * time.Second, 2, []int{60}}},
+			[]step{{pause: 30 * time.Second, admitted: 2, waits: []int{60}}, {pause: 30 * time.Second, waits: []int{30}}, {pause: 30 * time.Second, admitted: 2, waits: []int{60}}},
 		},
 		"fixed, all at once for requests that were spread": {
 			per(2, 0, ""),
-			[]step{{0, 1, nil}, {30 * time.Second, 1, []int{30}}, {30 * time.Second, 2, []int{60}}},
+			[]step{{admitted: 1}, {pause: 30 * time.Second, admitted: 1, waits: []int{30}}, {pause: 30 * time.Second, admitted: 2, waits: []int{60}}},
 		},
 		"aligned, from the middle of a minute on": {
 			per(2, 0, fake.WindowAligned),
-			[]step{{30 * time.Second, 2, []int{30}}, {30 * time.Second, 2, []int{60}}, {30 * time.Second, 0, []int{30}}},
+			[]step{{pause: 30 * time.Second, admitted: 2, waits: []int{30}}, {pause: 30 * time.Second, admitted: 2, waits: []int{60}}, {pause: 30 * time.Second, waits: []int{30}}},
 		},
 		"sliding, as many as drop out": {
 			per(3, 0, fake.WindowSliding),
-			[]step{{30 * time.Second, 1, nil}, {20 * time.Second, 2, []int{40}}, {40 * time.Second, 1, []int{20}}},
+			[]step{{pause: 30 * time.Second, admitted: 1}, {pause: 20 * time.Second, admitted: 2, waits: []int{40}}, {pause: 40 * time.Second, admitted: 1, waits: []int{20}}},
 		},
 		"a minute of 2.1 s has whole seconds": {
 			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithMinute(2100*time.Millisecond)),
-			[]step{{0, 1, []int{3}}, {3 * time.Second, 1, []int{3}}},
+			[]step{{admitted: 1, waits: []int{3}}, {pause: 3 * time.Second, admitted: 1, waits: []int{3}}},
 		},
 		"the shortest minute": {
 			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithMinute(time.Nanosecond)),
-			[]step{{0, 1, []int{1}}, {time.Second, 1, []int{1}}},
+			[]step{{admitted: 1, waits: []int{1}}, {pause: time.Second, admitted: 1, waits: []int{1}}},
 		},
 		"a ban after that many further requests, for as long as it says": {
 			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBan(2, 5*time.Minute)),
-			[]step{{0, 1, []int{60, 60, 300}}, {4 * time.Minute, 0, []int{60}}, {time.Minute, 1, nil}},
+			[]step{{admitted: 1, waits: []int{60, 60, 300}}, {pause: 4 * time.Minute, waits: []int{60}}, {pause: time.Minute, admitted: 1}},
 		},
 		"two bans, each after requests of its own": {
 			with(fake.WithPlan(fake.Plan{PerDay: 1}), fake.WithBan(2, time.Minute)),
-			[]step{{0, 1, []int{86_400, 86_400, 60}}, {time.Minute, 0, []int{86_340, 86_340, 60}}},
+			[]step{{admitted: 1, waits: []int{86_400, 86_400, 60}}, {pause: time.Minute, waits: []int{86_340, 86_340, 60}}},
 		},
 		"no ban if requests are admitted in between": {
 			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBan(2, time.Hour)),
-			[]step{{0, 1, []int{60, 60}}, {time.Minute, 1, []int{60, 60}}, {time.Minute, 1, []int{60, 60}}},
+			[]step{{admitted: 1, waits: []int{60, 60}}, {pause: time.Minute, admitted: 1, waits: []int{60, 60}}, {pause: time.Minute, admitted: 1, waits: []int{60, 60}}},
 		},
 	} {
 		inBubble(t, name, c.opts, func(t *testing.T, srv *fake.Server, d entryPoint) {

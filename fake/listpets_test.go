@@ -48,16 +48,16 @@ func TestListPets(t *testing.T) {
 			query                 string
 			reject, ignore, clamp int // the number of pets, or 400
 		}{
-			{"limit=0", bad, 20, 1},
-			{"limit=101", bad, 20, 100},
-			{"limit=99999999999999999999", bad, 20, 100},
-			{"limit=ten", bad, 20, 20},
-			{"limit=005", bad, 20, 20},
-			{"status=lost", bad, 20, 20},
-			{"status=", bad, 20, 20},
-			{"limit=7&limit=8", bad, bad, bad},
-			{"status=sold&status=sold", bad, bad, bad},
-			{"limit=%zz", bad, bad, bad},
+			{query: "limit=0", reject: bad, ignore: 20, clamp: 1},
+			{query: "limit=101", reject: bad, ignore: 20, clamp: 100},
+			{query: "limit=99999999999999999999", reject: bad, ignore: 20, clamp: 100},
+			{query: "limit=ten", reject: bad, ignore: 20, clamp: 20},
+			{query: "limit=005", reject: bad, ignore: 20, clamp: 20},
+			{query: "status=lost", reject: bad, ignore: 20, clamp: 20},
+			{query: "status=", reject: bad, ignore: 20, clamp: 20},
+			{query: "limit=7&limit=8", reject: bad, ignore: bad, clamp: bad},
+			{query: "status=sold&status=sold", reject: bad, ignore: bad, clamp: bad},
+			{query: "limit=%zz", reject: bad, ignore: bad, clamp: bad},
 		} {
 			for choice, want := range map[fake.InvalidParam]int{
 				"": c.reject, fake.InvalidIgnore: c.ignore, fake.InvalidClamp: c.clamp,
