@@ -149,13 +149,6 @@ func TestLimiterColdStart(t *testing.T) {
 }
 
 func TestLimiterKeys(t *testing.T) {
-	test(t, "a key that rotated does not inherit the ban of the old one", func(t *testing.T, l *limiter) {
-		l.permitFor(Request{Key: "old"}).Release(tooMany(60, 0, time.Minute, time.Hour))
-		l.refused(Request{Key: "old"})
-		l.permitFor(Request{Key: "new"}).Release(ok(60, 59, time.Minute))
-		assert.Equal(t, 59, l.RateLimit("new").Remaining)
-		assert.Zero(t, l.RateLimit("old").Remaining)
-	})
 	test(t, "budgets without useful knowledge are dropped", func(t *testing.T, l *limiter) {
 		for range 10 * manyKeys {
 			l.permitFor(Request{Key: time.Now().String()}).Release(ok(60, 59, time.Minute))
@@ -188,22 +181,6 @@ func TestLimiterKeys(t *testing.T) {
 		}
 		l.Reopen(string(rune(0)))
 		l.permitFor(Request{Key: string(rune(0))}).Release(ok(60, 59, time.Minute))
-	})
-	test(t, "Reopen opens one key", func(t *testing.T, l *limiter) {
-		key := Request{Key: "key", MaxWait: time.Hour}
-		l.permitFor(key).Release(tooMany(60, 0, time.Minute, 24*time.Hour))
-		l.refused(key)
-		l.Reopen("other")
-		l.refused(key)
-		l.Reopen("key")
-		l.permitFor(Request{Key: "key"}).Release(ok(60, 59, time.Minute))
-	})
-	test(t, "a second Release has no effect", func(t *testing.T, l *limiter) {
-		p := l.permit()
-		p.Release(ok(60, 59, time.Minute))
-		p.Release(tooMany(60, 0, time.Minute, time.Hour))
-		p.Release(Outcome{})
-		l.one(ok(60, 58, time.Minute))
 	})
 }
 
@@ -242,13 +219,6 @@ func TestLimiterBackground(t *testing.T) {
 		assert.Equal(t, start, time.Now())
 		all.Wait()
 		assert.Zero(t, s.Rejected)
-	})
-	test(t, "a call is refused at once if it had to leave the reserve", func(t *testing.T, l *limiter) {
-		for left := 19; left >= 2; left-- {
-			l.one(ok(20, left, time.Minute))
-		}
-		assert.True(t, l.refused(Request{Background: true}).RetryAt.After(time.Now()))
-		l.one(ok(20, 1, time.Minute))
 	})
 	test(t, "one request in ten is for calls that waited a minute", func(t *testing.T, l *limiter) {
 		s := newService(60)

@@ -56,26 +56,6 @@ func TestLimiterQueue(t *testing.T) {
 		assert.Greater(t, admitted[89].Sub(admitted[0]), 4*time.Minute-time.Second)
 		assert.Zero(t, s.Rejected)
 	})
-	test(t, "a retried call keeps its place", func(t *testing.T, l *limiter) {
-		first := Request{Asked: time.Now(), MaxWait: time.Hour}
-		p := l.permitFor(first)
-		time.Sleep(time.Millisecond)
-		var others atomic.Int64
-		for range 2 {
-			go func() {
-				p := l.permit()
-				others.Add(1)
-				p.Release(ok(60, 50, time.Minute))
-			}()
-		}
-		synctest.Wait()
-		p.Release(tooMany(60, 5, time.Minute, 2*time.Second))
-		p = l.permitFor(first)
-		assert.Zero(t, others.Load(), "calls that came later wait")
-		p.Release(ok(60, 51, time.Minute))
-		synctest.Wait()
-		assert.EqualValues(t, 2, others.Load())
-	})
 	test(t, "reports to each call what it waits for", func(t *testing.T, l *limiter) {
 		var told []Wait
 		tell := observer{start: func(w Wait) {
@@ -106,17 +86,6 @@ func TestLimiterQueue(t *testing.T) {
 			{Reason: Reason(ScopeBan), Until: begins.Add(31*time.Second + 10*time.Minute), Waiting: 1},
 		}, told)
 	})
-	for name, panics := range map[string]observer{
-		"start": {start: func(Wait) { panic("logger") }},
-		"end":   {done: func(Wait) { panic("logger") }},
-	} {
-		test(t, "a panic of the user at the "+name+" of a wait loses no permit", func(t *testing.T, l *limiter) {
-			p := l.permit()
-			time.AfterFunc(time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
-			assert.Panics(t, func() { l.permitFor(Request{Observer: panics}) })
-			time.Sleep(time.Millisecond)
-		})
-	}
 	test(t, "a function of the user may make a call that waits for the response to this one", func(t *testing.T, l *limiter) {
 		nested := false
 		call := observer{start: func(Wait) {
@@ -208,41 +177,6 @@ func TestLimiterContext(t *testing.T) {
 }
 
 func TestLimiterGate(t *testing.T) {
-	test(t, "one request goes ahead after a 429, then the others", func(t *testing.T, l *limiter) {
-		l.one(tooMany(60, 12, 7*time.Second, 20*time.Second))
-		var admitted atomic.Int64
-		for range 50 {
-			go func() {
-				p := l.permit()
-				n := admitted.Add(1)
-				time.Sleep(50 * time.Millisecond)
-				p.Release(ok(60, 60-int(n), time.Minute))
-			}()
-		}
-		time.Sleep(20*time.Second - time.Nanosecond)
-		assert.Zero(t, admitted.Load(), "inside the closed window")
-		time.Sleep(49 * time.Millisecond)
-		assert.EqualValues(t, 1, admitted.Load(), "one request, which has no response yet")
-		time.Sleep(2 * time.Millisecond)
-		synctest.Wait()
-		assert.EqualValues(t, 50, admitted.Load(), "then the others")
-		time.Sleep(time.Second)
-	})
-	test(t, "waiters are refused when a lockout is too long", func(t *testing.T, l *limiter) {
-		p := l.permit()
-		var all sync.WaitGroup
-		for range 50 {
-			all.Go(func() {
-				_, refused := l.acquire(t.Context(), time.Minute)
-				assert.True(t, refused != nil && refused.Scope == ScopeBan)
-			})
-		}
-		synctest.Wait()
-		start := time.Now()
-		p.Release(tooMany(60, 0, 10*time.Second, 5*time.Minute))
-		all.Wait()
-		assert.Equal(t, start, time.Now(), "no time has passed")
-	})
 	test(t, "waiters are refused when the first response shows a window that is too small", func(t *testing.T, l *limiter) {
 		p := l.permit()
 		var refusals atomic.Int64
