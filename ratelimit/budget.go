@@ -49,7 +49,7 @@ type budget struct {
 // first 429; afterwards one.
 const blindInFlight = 2
 
-// backgroundPart: background requests leave 1/10 of each window to calls that should not wait.
+// backgroundPart: background requests leave 1/10 of each window to those that should not wait.
 const backgroundPart = 10
 
 // slot is the state of the budget when it admitted a request. settle compares it with the state when

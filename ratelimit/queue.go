@@ -1,37 +1,30 @@
 package ratelimit
 
 import (
-	"cmp"
-	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 )
 
 const (
-	// agedAfter is the age from which a waiting background call gets a share of the permits
-	// although foreground calls wait. It is the length of a window, so that the call has seen one
+	// agedAfter is the age from which a waiting background request gets a share of the permits
+	// although foreground requests wait. It is the length of a window, so that the request has seen one
 	// begin.
 	agedAfter = time.Minute
-	// agedShare: aged background calls get one permit in 10 while foreground calls wait. That is as
-	// much as the reserve, which background calls leave to foreground calls otherwise.
+	// agedShare: aged background requests get one permit in 10 while foreground requests wait. That is as
+	// much as the reserve, which background requests leave to the others otherwise.
 	agedShare = 10
 )
 
-// The classes of calls; the first goes first.
+// The classes of requests; the first goes first.
 const (
 	foreground = iota
 	background
 )
 
-// refusal is why a request gets no permit.
-type refusal struct {
-	err    *Error
-	closed *Lockout // to be reported; nil if it was, or if no limit is the reason
-}
-
-// queue has the budget of one key and the calls that wait for it. The lock of the limiter guards it.
+// queue has the budget of one key and the requests that wait for it: it asks the budget for the first
+// one, until the budget refuses (dispatch), and again when a permit is released or when the time has
+// come that the budget has named (setAlarm). The lock of the limiter guards it. waiter.go is a
+// request from its arrival to its permit, and refusal.go why it gets none.
 type queue struct {
 	limiter *Limiter
 	key     string
@@ -40,10 +33,10 @@ type queue struct {
 	why     Wait      // what the first waiter waits for; zero if there is none
 	checked time.Time // q.ends when the waiters were last checked
 
-	lines  [2]line // the calls of each class
+	lines  [2]line // the requests of each class
 	joined [2]int  // how many of them have reported their wait
 	order  uint64  // of the latest waiter
-	passed int     // foreground requests admitted since a background call got a permit
+	passed int     // foreground requests admitted since one in background got a permit
 
 	limited time.Duration // total time before since in which the first waiter waited for a limit
 	since   time.Time     // since when the first waiter waits for a limit; zero if it does not
@@ -52,11 +45,11 @@ type queue struct {
 	alarm time.Time // when timer fires; zero without one
 }
 
-// length returns the number of calls that wait.
+// length returns the number of requests that wait.
 func (q *queue) length() int { return len(q.lines[foreground]) + len(q.lines[background]) }
 
-// passes reports whether a new call goes before all waiters. Those that still report their wait do
-// not count: the report may make the call.
+// passes reports whether a new request goes before all waiters. Those that still report their wait do
+// not count: the report may make the new one.
 func (q *queue) passes(inBackground bool) bool {
 	return q.joined[foreground] == 0 && (!inBackground || q.joined[background] == 0)
 }
@@ -151,40 +144,12 @@ func (q *queue) block(now time.Time, why Wait) {
 }
 
 // clock returns the total time in which the first place of the queue waited for limits. The
-// difference between two readings is the time that counts against the longest wait of a call.
+// difference between two readings is the time that counts against the longest wait of a request.
 func (q *queue) clock(now time.Time) time.Duration {
 	if q.since.IsZero() {
 		return q.limited
 	}
 	return q.limited + now.Sub(q.since)
-}
-
-// refuseLate refuses the waiters that cannot be served in time.
-func (q *queue) refuseLate(now time.Time) {
-	before := 0
-	for class := range q.lines {
-		q.lines[class] = slices.DeleteFunc(q.lines[class], func(w *waiter) bool {
-			refused := q.refuseIfLate(now, w, before)
-			if !refused {
-				before++
-			}
-			return refused
-		})
-	}
-}
-
-// refuseIfLate refuses w if it cannot be served in time when that many others go before it, and
-// reports whether it did. The caller removes w from its line.
-func (q *queue) refuseIfLate(now time.Time, w *waiter, before int) bool {
-	if w.joined {
-		w.refused = q.late(now, w, before)
-	}
-	if w.refused == nil {
-		return false
-	}
-	q.joined[w.class]--
-	close(w.ready)
-	return true
 }
 
 // ahead returns the number of waiters that go before w.
@@ -203,53 +168,6 @@ func (q *queue) leave(w *waiter) {
 		q.joined[w.class]--
 	}
 	close(w.ready)
-}
-
-// refuse refuses a request that cannot be admitted before at, and records that the key is closed.
-func (q *queue) refuse(now, at time.Time) *refusal {
-	b := &q.budget
-	scope := q.scopeAt(now, at)
-	left := -1
-	if passed(now, b.lockout.until) {
-		left = q.left()
-	}
-	r := &refusal{err: &Error{RetryAt: at, Window: b.known(), Scope: scope}}
-	if scope != "" {
-		r.closed = b.close(b.lockoutOf(scope, at), left)
-	}
-	return r
-}
-
-// ended refuses a request whose context has ended.
-func (q *queue) ended(ctx context.Context, now time.Time, during string) *refusal {
-	at := q.earliest(now, 0, false)
-	e := &Error{RetryAt: at, Window: q.budget.known(), Scope: q.scopeAt(now, at), Err: causeOf(ctx, now)}
-	if e.Scope == "" {
-		e.RetryAt = time.Time{} // a response decides
-		e.Err = fmt.Errorf("%s: %w", during, e.Err)
-	}
-	return &refusal{err: e}
-}
-
-// contextErr returns ctx.Err(), or context.DeadlineExceeded once the deadline has passed: a
-// connection may report the deadline a moment before the context's own timer fires.
-func contextErr(ctx context.Context, now time.Time) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if deadline, ok := ctx.Deadline(); ok && !now.Before(deadline) {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
-
-// causeOf returns an error that matches that of a context that has ended, and its cause.
-func causeOf(ctx context.Context, now time.Time) error {
-	err, cause := contextErr(ctx, now), context.Cause(ctx)
-	if cause == nil || errors.Is(err, cause) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // longestSleep is how long nothing looks at the wall clock, at most. Timers stand still while the
@@ -284,33 +202,4 @@ func (q *queue) ring() {
 	now := q.limiter.now()
 	q.setAlarm(now, time.Time{})
 	q.dispatch(now)
-}
-
-// line has waiters in the order in which their calls asked first. Nearly always they come at its
-// end and leave at its front.
-type line []*waiter
-
-// before compares the places of two waiters.
-func (w *waiter) before(other *waiter) int {
-	return cmp.Or(w.asked.Compare(other.asked), cmp.Compare(w.order, other.order))
-}
-
-// find returns the place of w. Without w, that is where it belongs.
-func (l line) find(w *waiter) int {
-	place, _ := slices.BinarySearchFunc(l, w, (*waiter).before)
-	return place
-}
-
-func (l *line) insert(w *waiter) { *l = slices.Insert(*l, l.find(w), w) }
-
-// remove removes w, which is in the line. With 100,000 waiters, it must not move all of them for
-// each that leaves at the front.
-func (l *line) remove(w *waiter) {
-	place := l.find(w)
-	if place == 0 {
-		(*l)[0] = nil
-		*l = (*l)[1:]
-		return
-	}
-	*l = slices.Delete(*l, place, place+1)
 }

@@ -5,7 +5,9 @@ import (
 	"time"
 )
 
-// waiter is a request in a queue.
+// waiter is a request in a queue, from newWaiter to the end of await. First it reports its wait and
+// waits until notBefore; then it joins those that can get a permit. Its wait ends when it has a permit
+// or a refusal (ready), when its context ends, or when it has waited for limits for maxWait.
 type waiter struct {
 	observer  Observer
 	wait      Wait // to be reported
@@ -169,8 +171,8 @@ func (q *queue) check(ctx context.Context, w *waiter) (left time.Duration, over 
 	return 0, true
 }
 
-// awaitEvent waits for the first event that may end the wait of w, and
-// reports whether w must report its wait.
+// awaitEvent waits for the first event that may end the wait of w, and reports whether w must report
+// its wait.
 func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) (report bool) {
 	var timeout <-chan time.Time
 	if left > 0 { // else w is refused as soon as a limit is the reason
@@ -184,17 +186,6 @@ func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) (report boo
 	case <-ctx.Done():
 	}
 	return report
-}
-
-// late returns a refusal if w cannot be admitted in time when that many others go before it.
-func (q *queue) late(now time.Time, w *waiter, before int) *refusal {
-	at := later(q.earliest(now, before, w.class == background), w.notBefore)
-	switch left := w.maxWait - (q.clock(now) - w.clock); {
-	case !at.After(now): // as far as known, w need not wait for a limit
-	case at.Sub(now) > left, !w.deadline.IsZero() && at.After(w.deadline):
-		return q.refuse(now, at)
-	}
-	return nil
 }
 
 // withdraw ends the wait of w: it gives back the permit that w may have got, or removes w from the
