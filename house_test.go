@@ -1,15 +1,11 @@
 package petstore_test
 
 import (
-	"context"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"io/fs"
+	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"reflect"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,140 +13,137 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go"
 )
 
-// The house tests check rules of this repository that neither the compiler nor a linter checks.
-
-// refused has the imports that source files of the root module must not have, except some. All but
-// the reason are patterns: of paths of files, of import paths, and of both with a space between.
-var refused = []struct{ files, imports, except, reason string }{
+// refused has the imports that source files of the root module must not have, except some: patterns
+// of the path of a file, a space, and an import path.
+var refused = []struct{ imports, except, reason string }{
 	{
-		`^`, `^\w[\w-]*\.[a-z]+/`,
-		` github\.com/(petstore/petstore-go|go-json-experiment/json)(/\S+)?$| github\.com/hashicorp/go-(retryablehttp|cleanhttp)$`,
+		`^\S+ \w[\w-]*\.[a-z]+/`, nested + `| github\.com/(petstore/petstore-go|go-json-experiment/json|hashicorp/go-(retryablehttp|cleanhttp))(/\S+)?$`,
 		"users would link another module",
 	},
-	{
-		`^`, `^testing$`, `^(fake/(faketest|conformance)|internal/(golden|loopback)|\S*test(kit)?)/`,
-		"users would link what is for tests",
-	},
-	{`^fake/`, `^github\.com/hashicorp/`, `^$`, "the fake is the other side of the wire"},
-	{`^internal/`, `petstore-go(/fake.*)?$`, `^$`, "internal packages are below the client"},
+	{` testing$`, `^(fake/(faketest|conformance)|internal/(golden|loopback)|\S*test(kit)?)/`, "users would link what is for tests"},
+	{`^internal/\S+ \S+petstore-go(/fake.*)?$`, `^$`, "internal packages are below the client"},
 }
 
+const nested = `^(bench|examples/observability|petstoreotel|petstoreredis|tools)/` // modules of their own
+
 func TestHouseImports(t *testing.T) {
-	t.Parallel()
-	seen := 0
-	for path, text := range texts(t, ".go") {
-		if strings.HasSuffix(path, "_test.go") || inNestedModule(path) {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
-		require.NoError(t, err)
-		for _, spec := range file.Imports {
-			seen++
-			name := strings.Trim(spec.Path.Value, `"`)
+	for file, text := range texts(t, ".go", "_test.go") {
+		for _, name := range found(`(?m)^(?:import |\t)(?:\w+ )?"([^"\s]+)"(?: //.*)?$`, text) {
 			for _, rule := range refused {
-				wrong := regexp.MustCompile(rule.files).MatchString(path) && regexp.MustCompile(rule.imports).MatchString(name)
-				excepted := regexp.MustCompile(rule.except).MatchString(path + " " + name)
-				assert.True(t, !wrong || excepted, "%s imports %s: %s", path, name, rule.reason)
+				imports := file + " " + name
+				wrong := regexp.MustCompile(rule.imports).MatchString(imports) && !regexp.MustCompile(rule.except).MatchString(imports)
+				assert.False(t, wrong, "%s: %s", imports, rule.reason)
 			}
 		}
 	}
-	assert.Greater(t, seen, 100)
 }
 
-// inNestedModule reports whether a file belongs to a module below the root.
-func inNestedModule(path string) bool {
-	for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// lists are the files that must have every operation, and the form in which they have it.
-var lists = map[string]string{
-	"pets.go":                        `"%s"`,
-	"doc.go":                         `\b%s\b`,
-	"service_test.go":                `"%s":`,
-	"fake/operation.go":              `petstore\.Op%s,`,
-	"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`,
-	"cmd/petstore-fake/e2e/openapi/openapi_test.go": `"%s 2`,
-	"internal/chaos/call_test.go":                   `petstore\.Op%s, `,
-	"README.md":                                     `\b%s\b`,
-	"docs/conformance.md":                           `\b%s\b`,
-}
-
-// TestHouseOperations names each list that lacks an operation which the client or the document has.
+// TestHouseOperations names the files that lack an operation, and the form in which they must have it.
 func TestHouseOperations(t *testing.T) {
-	t.Parallel()
-	document, err := os.ReadFile("cmd/petstore-fake/openapi.yaml")
-	require.NoError(t, err)
-	var operations []string
-	for _, match := range regexp.MustCompile(`operationId: (\w+)`).FindAllStringSubmatch(string(document), -1) {
-		operations = append(operations, match[1])
-		method := strings.ToUpper(match[1][:1]) + match[1][1:]
-		_, found := reflect.TypeFor[*petstore.Client]().MethodByName(method)
-		assert.True(t, found, "the client lacks %s", method)
-	}
-	for method := range reflect.TypeFor[*petstore.Client]().Methods() {
-		// Do is for what is no operation of the document.
-		if method.Name != "Do" && method.Type.NumIn() > 1 && method.Type.In(1) == reflect.TypeFor[context.Context]() {
-			operations = append(operations, strings.ToLower(method.Name[:1])+method.Name[1:])
-		}
-	}
+	files := texts(t, "")
+	operations := append(found(`operationId: (\w+)`, files["cmd/petstore-fake/openapi.yaml"]),
+		found(`\nfunc \(c \*Client\) (\w+)\(\s*ctx`, files["pets.go"])...)
 	require.GreaterOrEqual(t, len(operations), 6)
-	for path, form := range lists {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
+	for file, form := range map[string]string{
+		"pets.go": `"%s"`, "doc.go": `\b%s\b`, "service_test.go": `"%s":`, "fake/operation.go": `petstore\.Op%s,`,
+		"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`, "cmd/petstore-fake/e2e/openapi/openapi_test.go": `"%s 2`,
+		"internal/chaos/call_test.go": `petstore\.Op%s, `, "README.md": `\b%s\b`, "docs/conformance.md": `\b%s\b`,
+	} {
 		for _, operation := range operations {
-			assert.True(t, regexp.MustCompile("(?i)"+fmt.Sprintf(form, operation)).Match(text), "%s lacks %s", path, operation)
+			assert.NotEmpty(t, found("(?i)("+fmt.Sprintf(form, operation)+")", files[file]), "%s lacks %s", file, operation)
 		}
 	}
 }
 
-// TestHouseGolden runs make golden with a go whose tests fail: it still visits each folder that has
-// golden files.
-func TestHouseGolden(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip("there is no make")
-	}
-	dir := t.TempDir()
-	failing := "#!/bin/sh\necho \"visits $2\"\nexit 1\n"
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte(failing), 0o700))
-	cmd := exec.CommandContext(t.Context(), "make", "golden")
-	cmd.Env = append(os.Environ(), "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"), "MAKEFLAGS=")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	for path, text := range texts(t, "_test.go") {
-		if strings.Contains(text, "golden."+"Assert(") {
-			assert.Contains(t, string(out), "visits "+filepath.ToSlash(filepath.Dir(path))+"\n")
+func TestDocsLinks(t *testing.T) {
+	documents := texts(t, ".md")
+	for file, text := range documents {
+		text = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`").ReplaceAllString(text, "")
+		for _, link := range found(`\]\(([^):\s]+)\)`, text) { // with a colon, it is of another site
+			target, anchor, _ := strings.Cut(link, "#")
+			if target = path.Join(path.Dir(file), target); strings.HasPrefix(link, "#") {
+				target = file
+			}
+			_, err := os.Stat(target)
+			assert.NoError(t, err, "%s links to %s", file, link)
+			assert.True(t, anchor == "" || slices.Contains(anchors(documents[target]), anchor), "%s links to %s", file, link)
 		}
 	}
 }
 
-// texts returns the files of the repository whose names end in suffix, by their paths with slashes.
-// Results of builds and test data are not among them.
-func texts(t *testing.T, suffix string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && slices.Contains([]string{".git", "bin", "dist", "testdata", "node_modules"}, entry.Name()):
-			return filepath.SkipDir
-		case !entry.IsDir() && strings.HasSuffix(path, suffix):
-			text, err := os.ReadFile(path)
-			all[filepath.ToSlash(path)] = string(text)
+// anchors returns the anchors of a document's headings, as GitHub makes them.
+func anchors(text string) []string {
+	headings := strings.ToLower(strings.Join(found(`(?m)^#+ (.+)$`, text), "\n"))
+	headings = regexp.MustCompile(`[^\p{L}\p{N} \n_-]`).ReplaceAllString(headings, "")
+	return strings.Split(strings.ReplaceAll(headings, " ", "-"), "\n")
+}
+
+// TestDocsNames holds that Go code of documents is compiled elsewhere, that the tests that they name
+// are there, and that they have all options, lines of the log and alerts.
+func TestDocsNames(t *testing.T) {
+	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	documents, code := texts(t, ".md"), ""
+	for _, text := range texts(t, ".go") {
+		code += words(text) + "\n"
+	}
+	for file, text := range documents {
+		for _, block := range found("(?s)```go\n(.*?)```", text) { // the step readme runs the program of the README
+			assert.True(t, strings.HasPrefix(block, "package main") || strings.Contains(code, words(block)), "%s has\n%s", file, block)
+		}
+		for _, name := range found(`\b((?:Test|Fuzz|Benchmark)[A-Z]\w*)`, text) {
+			assert.True(t, strings.Contains(code, "func "+name), "%s names %s", file, name)
+		}
+	}
+	runbook, alerts := documents["docs/operations.md"], texts(t, "alerts.yml")["examples/observability/alerts.yml"]
+	for _, row := range append(found(`slog\.Level(?:Warn|Info), "(petstore[^"]+)"`, code), found(`- alert: (\w+)`, alerts)...) {
+		assert.Contains(t, runbook, "| `"+row+"` | ")
+	}
+	linked := found(`runbook_url: .*/docs/operations\.md#(\S+)`, alerts)
+	assert.Len(t, linked, strings.Count(alerts, "- alert: "))
+	assert.Subset(t, anchors(runbook), linked)
+	for file, text := range texts(t, ".go", "_test.go") {
+		for _, option := range found(`\nfunc (With\w+)\(`, text) {
+			assert.True(t, path.Dir(file) != "." || strings.Contains(documents["README.md"], "`"+option+"("), "README.md lacks %s", option)
+		}
+	}
+}
+
+// TestDocsCommentLinks finds links of comments to names that do not exist: go doc shows them as text.
+func TestDocsCommentLinks(t *testing.T) {
+	// A name is declared by a function, a method, or what begins a line, as types and fields do.
+	const declared = `(?m)^(?:func (?:\([^)]*\) )?|type |const |var |\t+)([A-Z]\w*)`
+	code := strings.Join(slices.Collect(maps.Values(texts(t, ".go", "_test.go"))), "\n")
+	names, ours := found(declared, code), strings.Join(found(`(?m)^package (\w+)`, code), "|")
+	comments := strings.Join(found(`(?m)^\s*//(.*)`, code), "\n")
+	for _, link := range found(`\[\*?(?:(?:`+ours+`)\.)?([A-Z]\w*(?:\.[A-Z]\w*)?)\](?:[^(:]|$)`, comments) {
+		for name := range strings.SplitSeq(link, ".") {
+			assert.True(t, slices.Contains(names, name), "a comment links to nothing: %s", link)
+		}
+	}
+}
+
+// found returns what the group of a pattern matches in a text.
+func found(pattern, text string) (all []string) {
+	for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		all = append(all, match[1])
+	}
+	return all
+}
+
+// texts returns the files of the repository whose paths end in suffix and in none of except, without
+// results of builds.
+func texts(t *testing.T, suffix string, except ...string) map[string]string {
+	all, built := map[string]string{}, regexp.MustCompile(`(^|/)(\.git|bin|dist|testdata|node_modules)/`)
+	require.NoError(t, fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {
+		not := func(suffix string) bool { return strings.HasSuffix(path, suffix) }
+		if err != nil || entry.IsDir() || built.MatchString(path) || !strings.HasSuffix(path, suffix) || slices.ContainsFunc(except, not) {
 			return err
 		}
-		return nil
-	})
-	require.NoError(t, err)
+		text, err := os.ReadFile(path)
+		all[path] = string(text)
+		return err
+	}))
 	return all
 }
