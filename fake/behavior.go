@@ -176,27 +176,22 @@ func (b *Behavior) UnmarshalText(text []byte) error {
 	if string(text) == "default" {
 		return nil
 	}
-	axes := make(map[string]axis)
-	var names []string
-	for _, a := range axesOf(b) {
-		axes[a.name], names = a, append(names, a.name)
-	}
-	seen := make(map[string]bool)
+	axes := axesOf(b)
 	for word := range strings.SplitSeq(string(text), ",") {
 		name, choice, _ := strings.Cut(strings.TrimSpace(word), "=")
-		a, known := axes[name]
-		err := a.check(choice)
-		switch {
-		case !known:
-			err = noSuch("behaviour", name, names)
-		case seen[name]:
-			err = fmt.Errorf("%s is given twice", quote(name))
+		i := slices.IndexFunc(axes, func(a axis) bool { return a.name == name })
+		if i < 0 {
+			var names []string
+			for _, a := range axes {
+				names = append(names, a.name)
+			}
+			return noSuch("behaviour", name, names)
 		}
-		if err != nil {
+		if err := axes[i].check(choice); err != nil {
 			return err
 		}
-		seen[name] = true
-		a.set(choice)
+		axes[i].set(choice)
+		axes = slices.Delete(axes, i, i+1) // no choice is given twice
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package fake
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -18,12 +19,12 @@ type verdict struct {
 	provoked bool   // this request earned the ban, and the client had got a 429 before
 }
 
-// serveOperation keeps to the order of the document: authentication before anything else on a path that
-// exists, then the limits, then the operation.
+// serveOperation keeps to the order of the document: authentication before anything else on a path
+// that exists, then the limits, then the operation.
 func (x *exchange) serveOperation() response {
 	if x.route.serve == nil {
-		return refusal(http.StatusNotFound,
-			"the service has no path %s; it has /v1/pets and /v1/pets/{petId} (section 4)", quote(x.req.URL.Path))
+		return refusal(http.StatusNotFound, "the service has no path %s; it has %s (section 4)",
+			quote(x.req.URL.Path), strings.Join(operationPaths(), " and "))
 	}
 	if x.key == nil {
 		return unauthorized(x)

@@ -141,9 +141,10 @@ func TestBehavior_UnmarshalText(t *testing.T) {
 	for text, message := range map[string]string{
 		"": `there is no behaviour ""; the behaviours are default-status, retry-after, limit-body, order, ` +
 			`invalid-limit, invalid-status, window, ban-reset, removal, deprecation-headers`,
-		"window=open":                 `window is "open"; it must be one of fixed, aligned, sliding`,
-		"removal":                     `removal is ""; it must be one of off, on`,
-		"window=fixed,window=sliding": `"window" is given twice`,
+		"window=open": `window is "open"; it must be one of fixed, aligned, sliding`,
+		"removal":     `removal is ""; it must be one of off, on`,
+		"window=fixed,window=sliding": `there is no behaviour "window"; the behaviours are default-status, retry-after, limit-body, order, ` +
+			`invalid-limit, invalid-status, ban-reset, removal, deprecation-headers`,
 	} {
 		assert.EqualError(t, b.UnmarshalText([]byte(text)), message)
 	}

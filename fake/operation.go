@@ -49,6 +49,14 @@ func operationNames() (names []string) {
 	return names
 }
 
+// operationPaths returns each path of the service once.
+func operationPaths() (paths []string) {
+	for _, o := range operations {
+		paths = append(paths, version+o.Path)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(paths)))
+}
+
 // checkOperation returns an error if there is no such operation; empty stands for any.
 func checkOperation(operation string) error {
 	if names := operationNames(); operation != "" && !slices.Contains(names, operation) {

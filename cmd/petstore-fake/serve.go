@@ -188,9 +188,12 @@ func localHost(host string, port uint16) string {
 
 // banner returns the banner as one text, so that one write keeps its lines together in a log.
 func banner(s settings, origin string) string {
-	var keys strings.Builder
+	var keys, operations strings.Builder
 	for _, k := range s.keys {
 		fmt.Fprintf(&keys, "  key       %s (plan %s)\n", k.Key, k.Plan)
+	}
+	for _, o := range fake.Operations() {
+		fmt.Fprintf(&operations, "  %-4s /v1%-15s  %s\n", o.Method, o.Path, o.Summary)
 	}
 	return fmt.Sprintf(`%s %s: the Pet Store Service in memory
 
@@ -198,11 +201,8 @@ func banner(s settings, origin string) string {
 %s  pets      %d
   page      %[3]s%[6]s in a browser; curl gets the list of admin routes
 
-  GET  /v1/pets          list pets (limit, status)
-  POST /v1/pets          add a pet
-  GET  /v1/pets/{petId}  one pet; deprecated, removed on 5 December 2030
-
-  curl -H %s %[3]s/v1/pets
-`, program, petstore.Version, origin, &keys, len(s.pets), adminapi.Path,
+%[7]s
+  curl -H %[8]s %[3]s/v1/pets
+`, program, petstore.Version, origin, &keys, len(s.pets), adminapi.Path, &operations,
 		requestpage.ShellQuote("Authorization: Bearer "+s.keys[0].Key))
 }
