@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"syscall"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -26,6 +29,23 @@ func ExampleAPIError() {
 	// Output:
 	// 403 suspended the account is suspended 1000
 	// petstore: listPets: 403 suspended: "the account is suspended"
+}
+
+// An error is a group of attributes for slog. Count its error_type, and call a person if it has
+// outcome_unknown; examples/observability has alerts by metrics.
+func ExampleTransportError_LogValue() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	err := error(&petstore.TransportError{ // as one of a client
+		Operation: petstore.OpCreatePet, Attempts: 1, OutcomeUnknown: true, Err: syscall.ECONNRESET,
+	})
+	logger.Error("not added", "pet", "Rex", "err", err)
+	// Output:
+	// level=ERROR msg="not added" pet=Rex err.operation=createPet err.kind=transport err.error="petstore: createPet: connection reset by peer; the pet may have been created" err.error_type=connection_reset err.attempts=1 err.outcome_unknown=true
 }
 
 // After an error of CreatePet there are three cases: the pet may have been created, nothing was sent,

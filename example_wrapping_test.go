@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -65,17 +67,21 @@ func ExampleLimiter() {
 	// Output: 10 requests, at most 2 at a time
 }
 
-// logging is a transport that prints each request with the call that it belongs to.
-type logging struct{ next http.RoundTripper }
+// middleware is a transport that counts requests, and gives each an id for the service's support.
+type middleware struct {
+	next     http.RoundTripper
+	requests *atomic.Int64
+}
 
-func (l logging) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m middleware) RoundTrip(r *http.Request) (*http.Response, error) {
+	m.requests.Add(1)
 	call, _ := petstore.CallFromContext(r.Context())
-	fmt.Println(call.Operation, "attempt", call.Attempt, r.Method, r.URL.Path)
-	return l.next.RoundTrip(r)
+	r.Header.Set("X-Request-ID", fmt.Sprintf("%s-%d", call.ID, call.Attempt)) // the header is of this request alone
+	return m.next.RoundTrip(r)
 }
 
 // Unwrap lets the client see the connections of the wrapped transport.
-func (l logging) Unwrap() http.RoundTripper { return l.next }
+func (m middleware) Unwrap() http.RoundTripper { return m.next }
 
 // A client for a service whose certificate another authority has signed.
 func ExampleWithTransport_certificates() {
@@ -91,19 +97,44 @@ func ExampleWithTransport_certificates() {
 	// Output: petstore.Client(https://petstore.example.com/v1) <nil>
 }
 
-// A transport of your own around that of the client.
+// Middleware around the transport of the client.
 func ExampleWithTransport() {
 	server := fake.NewServer()
 	defer server.Close()
-	client, err := petstore.NewClient(server.URL(), server.APIKey(),
-		petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper { return logging{next} }))
-	if err != nil {
-		log.Fatal(err)
-	}
+	var requests atomic.Int64
+	client := server.Client(petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper { return middleware{next, &requests} }))
 	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
 		log.Fatal(err)
 	}
-	// Output: listPets attempt 1 GET /v1/pets
+	id := server.Requests()[0].Header.Get("X-Request-ID")
+	fmt.Println(requests.Load(), "request with an id of", len(id), "characters")
+	// Output: 1 request with an id of 18 characters
+}
+
+// catalogue is what a program uses of a *petstore.Client, so that a test can have a mock in its place.
+type catalogue interface {
+	ListPets(context.Context, petstore.ListPetsParams, ...petstore.CallOption) (*petstore.ListPetsResult, error)
+}
+
+var _ catalogue = (*petstore.Client)(nil)
+
+type mock struct{ err error }
+
+func (m mock) ListPets(context.Context, petstore.ListPetsParams, ...petstore.CallOption) (*petstore.ListPetsResult, error) {
+	return &petstore.ListPetsResult{Pets: []petstore.Pet{{ID: 1, Name: "Rex"}}}, m.err
+}
+
+// A mock returns results and errors built by hand. A fake of the service tests more: see package fake.
+func Example_mock() {
+	count := func(c catalogue) string { // the code under test
+		result, err := c.ListPets(context.Background(), petstore.ListPetsParams{})
+		if errors.Is(err, petstore.ErrRateLimited) {
+			return "busy"
+		}
+		return fmt.Sprint(len(result.Pets))
+	}
+	fmt.Println(count(mock{}), count(mock{&petstore.RateLimitError{}}))
+	// Output: 1 busy
 }
 
 // Four processes that share one key, each told how many they are. Set PETSTORE_PROCESSES=4 for
