@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -176,36 +177,28 @@ type countsCloses struct {
 func (c *countsCloses) CloseIdleConnections() { c.closed.Add(1) }
 
 func TestClientHerd(t *testing.T) {
-	const minute, soon = 300, 50 * time.Millisecond // requests of the Pro plan, and the first response
-	for name, c := range map[string]struct {
-		calls, succeed  int
-		maxWait, within time.Duration // until the last success
-	}{
-		"sends all of a minute's requests in seconds":               {minute, minute, 90 * time.Second, 3 * time.Second},
-		"refuses at once what has to wait longer than WithMaxWait":  {3 * minute, 2 * minute, 90 * time.Second, 61 * time.Second},
-		"refuses at once what has to wait for two windows and more": {4 * minute, 3 * minute, 122 * time.Second, 122 * time.Second},
-	} {
-		virtual(t, name, func(t *testing.T) {
-			time.Sleep(370 * time.Millisecond) // Reset is in whole seconds
-			server := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro), fake.WithLatency(soon), fake.WithBan(1, time.Hour))
-			client := server.Client(petstore.WithMaxWait(c.maxWait))
-			var succeeded atomic.Int32
-			start := time.Now()
-			var herd sync.WaitGroup
-			for range c.calls {
-				herd.Go(func() {
-					if err := list(client); err != nil {
-						assert.ErrorIs(t, err, petstore.ErrRateLimited)
-						assert.Equal(t, soon, time.Since(start), "%v", err)
-						return
-					}
-					succeeded.Add(1)
-					assert.LessOrEqual(t, time.Since(start), c.within)
-				})
-			}
-			herd.Wait()
-			assert.EqualValues(t, c.succeed, succeeded.Load())
-			require.Empty(t, server.Violations())
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const minute, soon = 300, 50 * time.Millisecond // requests of the Pro plan, and the first response
+		time.Sleep(370 * time.Millisecond)              // Reset is in whole seconds
+		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro), fake.WithLatency(soon), fake.WithBan(1, time.Hour))
+		client, start := server.Client(), time.Now()
+		var early, succeeded atomic.Int32
+		var herd sync.WaitGroup
+		for range 4 * minute {
+			herd.Go(func() {
+				if err := list(client); err != nil {
+					assert.ErrorIs(t, err, petstore.ErrRateLimited)
+					assert.Equal(t, soon, time.Since(start), "at once if it has to wait for longer than two windows: %v", err)
+					return
+				}
+				if succeeded.Add(1); time.Since(start) <= 3*time.Second {
+					early.Add(1)
+				}
+			})
+		}
+		herd.Wait()
+		assert.EqualValues(t, []int32{minute, 3 * minute}, []int32{early.Load(), succeeded.Load()})
+		assert.LessOrEqual(t, time.Since(start), 122*time.Second)
+		require.Empty(t, server.Violations())
+	})
 }

@@ -344,14 +344,6 @@ func TestErrTimeout(t *testing.T) {
 			assert.Len(t, service.sent(), 1)
 		})
 	}
-	virtual(t, "the caller's deadline is not ours", func(t *testing.T) {
-		client, _ := scripted(t, []responder{hangs})
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-		assert.NotErrorIs(t, err, petstore.ErrTimeout)
-		assert.EqualError(t, err, "petstore: listPets: no response after 3s, at the caller's deadline: context deadline exceeded")
-	})
 }
 
 func TestCallID(t *testing.T) {

@@ -83,23 +83,6 @@ func ExampleClient_ListPets() {
 	// 999 of 1000 requests left
 }
 
-func ExampleRetryPolicy() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client(petstore.WithRetryPolicy(petstore.RetryPolicy{
-		MaxAttempts: 3,
-		BaseDelay:   10 * time.Millisecond,
-	}))
-	server.Inject(fake.Fault{Status: http.StatusServiceUnavailable, Times: 2})
-
-	result, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("attempts:", result.Attempts)
-	// Output: attempts: 3
-}
-
 // Two clients of one key share its budget.
 func ExampleWithLimiter() {
 	server := fake.NewServer(fake.WithPlan(fake.PlanFree))

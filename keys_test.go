@@ -91,21 +91,6 @@ func runTenant(t *testing.T, server *fake.Server, shared *petstore.Client, n int
 	}
 }
 
-func TestRetryTokensAreOfTheKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, service := scripted(t, []responder{status(503, "")}, petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Millisecond}))
-		other, err := client.ForKey("key-of-another")
-		require.NoError(t, err)
-		for range 60 {
-			require.Error(t, list(client))
-		}
-		require.ErrorContains(t, list(client), "503 Service Unavailable: not retried: too many retries lately")
-		sent := len(service.sent())
-		require.Error(t, list(other))
-		assert.Len(t, service.sent(), sent+4, "the other key has retries")
-	})
-}
-
 func TestReopenLimitIsForTheKeysOfTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := ratelimit.New()

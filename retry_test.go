@@ -100,5 +100,10 @@ func TestRetryBudget(t *testing.T) {
 		}
 		group.Wait()
 		assert.Len(t, service.sent(), 1100, "each call once, and 100 retries between them")
+		require.ErrorContains(t, list(client), "503 Service Unavailable: not retried: too many retries lately")
+		other, err := client.ForKey("key-of-another")
+		require.NoError(t, err)
+		require.Error(t, list(other))
+		assert.Len(t, service.sent(), 1101+4, "another key has retries of its own")
 	})
 }
