@@ -3,8 +3,11 @@ package petstore_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -314,6 +317,34 @@ func TestLogHandler(t *testing.T) {
 				assert.Greater(t, succeeded.Load(), int64(18))
 				close(end)
 			}, fake.WithPlan(fake.Plan{PerMinute: 60, PerDay: 1000}))
+		})
+	}
+}
+
+// TestErrorType has the class of what fails, for the attempt and for its call.
+func TestErrorType(t *testing.T) {
+	for want, respond := range map[string]responder{
+		"503": status(503, ""), "429": status(429, "", "Retry-After: 9999"), "/307": status(307, ""), "/invalid_response": status(202, ""),
+		"connection_reset": fails(errReset), "connection_refused": fails(errRefused), "connection_closed": fails(io.EOF),
+		"timeout":                            hangs,
+		"name_resolution":                    fails(&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}),
+		"certificate":                        fails(&tls.CertificateVerificationError{Err: errors.New("expired")}),
+		"tls.AlertError":                     fails(&net.OpError{Op: "remote error", Err: tls.AlertError(40)}),
+		"_OTHER":                             fails(errors.New("anything")),
+		"connection_closed/invalid_response": cutOff(201, io.ErrUnexpectedEOF),
+	} {
+		virtual(t, want, func(t *testing.T) {
+			var got []string
+			client, _ := scripted(t, []responder{respond}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}), petstore.WithTrace(&petstore.ClientTrace{
+				AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) { got = append(got, info.ErrorType()) },
+				CallDone:    func(_ context.Context, info petstore.CallDoneInfo) { got = append(got, info.ErrorType()) },
+			}))
+			require.Error(t, create(client))
+			attempt, call, differ := strings.Cut(want, "/")
+			if !differ {
+				call = attempt
+			}
+			assert.Equal(t, []string{attempt, call}, got)
 		})
 	}
 }
