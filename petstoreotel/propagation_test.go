@@ -1,7 +1,6 @@
 package petstoreotel_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -68,26 +67,6 @@ func TestNewChangesNoOutcome(t *testing.T) {
 		})
 	}
 }
-
-func TestNewKnowsARequestThatWasNeverWritten(t *testing.T) {
-	t.Parallel()
-	server := fake.NewTestServer(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	client, err := petstore.NewClient(server.URL(), server.APIKey(),
-		petstoreotel.New(petstoreotel.WithPropagators(ending{cancel: cancel})))
-	require.NoError(t, err)
-	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
-	require.ErrorIs(t, err, context.Canceled)
-	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-}
-
-// ending is a propagator that ends the caller's context.
-type ending struct {
-	propagation.TextMapPropagator
-	cancel func()
-}
-
-func (e ending) Inject(context.Context, propagation.TextMapCarrier) { e.cancel() }
 
 func TestModuleLinksNoSDK(t *testing.T) {
 	t.Parallel()
