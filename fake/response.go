@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/service"
@@ -39,12 +40,37 @@ func newResponse(status int, body []byte) response {
 	return response{status: status, header: h, body: body}
 }
 
+// errorBody returns an Error object (section 7).
+func errorBody(status int, code, message string) []byte {
+	b := appendString([]byte(`{"code":`), code)
+	b = appendString(append(b, `,"message":`...), message)
+	return fmt.Appendf(b, `,"status":%d}`, status)
+}
+
 // refusal returns a response with an Error object.
 func refusal(status int, format string, args ...any) response {
 	message := fmt.Sprintf(format, args...)
-	a := newResponse(status, encode(errorJSON{codeOf(status), message, status}))
+	a := newResponse(status, errorBody(status, codeOf(status), message))
 	a.hint = message
 	return a
+}
+
+// codeOf returns the code of the Error objects of a status. The document fixes none (section 7):
+// these are the fake's own, for tests of the fake, and no promise of the service.
+func codeOf(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "invalid_request"
+	case http.StatusTooManyRequests:
+		return "rate_limited"
+	case http.StatusInternalServerError:
+		return "internal_error"
+	}
+	text := strings.ToLower(http.StatusText(status))
+	if text == "" {
+		return "injected"
+	}
+	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text)
 }
 
 // noFault changes nothing.
@@ -64,7 +90,7 @@ func (a *response) apply(f *Fault) {
 		a.becomeLoginPage(f.Status)
 	case f.Status >= http.StatusBadRequest:
 		message := cmp.Or(f.Message, a.hint)
-		a.replace(newResponse(f.Status, encode(errorJSON{cmp.Or(f.Code, codeOf(f.Status)), message, f.Status})))
+		a.replace(newResponse(f.Status, errorBody(f.Status, cmp.Or(f.Code, codeOf(f.Status)), message)))
 	case f.Status != 0:
 		a.replace(response{status: f.Status, header: http.Header{}, body: a.body})
 	}
