@@ -129,10 +129,11 @@ func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 }
 
 // ForKey returns a client for another key, with the transport, the limiter and the options of c, and
-// then opts: a program with many tenants has a client for each. WithLogger, WithStop, WithUserAgent
-// and WithLimiter replace those of c, and the functions of WithTrace are called after those of c; an
-// option about the transport, the base URL or [WithAPIKeyFunc] is an error. Clients without
-// a WithLogger of their own share the log, so that an outage has its lines once.
+// then opts: a program with many tenants has a client for each, and what happens to one of them, such
+// as a ban, does not affect the others. An option replaces that of c, but the functions of WithTrace
+// are called after those of c. [WithHTTPClient], [WithTransport], [WithInsecureHTTP] and
+// [WithAPIKeyFunc] are errors. Clients without a WithLogger of their own share the log, so that an
+// outage has its lines once.
 func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	if c == nil || c.shared == nil {
 		return nil, argumentError("ForKey", "Client", "was not made by NewClient")

@@ -159,9 +159,9 @@ func WithHTTPClient(hc *http.Client) Option {
 
 // WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
 // which is an *http.Transport, or that of [WithHTTPClient], and returns the one to use instead,
-// such as a Clone with other settings. It is called once for each client. A later WithTransport
-// wraps the result of an earlier one. The result must be safe for concurrent use. [CallFromContext]
-// returns the call of a request from its context.
+// such as a Clone with other settings. NewClient calls it once; the clients of [Client.ForKey] share
+// the result, which must be safe for concurrent use. A later WithTransport wraps the result of an
+// earlier one. [CallFromContext] returns the call of a request from its context.
 //
 // If the result does not send a request, such as an open circuit breaker, it should return an error
 // that wraps [ErrNotSent]: the call then ends with it. If it sends requests through the wrapped
@@ -223,8 +223,9 @@ func WithCallTimeout(d time.Duration) CallOption {
 // WithHeader sets a header of the requests, but none that the Client itself sets or relies on:
 // Authorization, Accept-Encoding, Content-Length, Host, User-Agent and those about the connection;
 // nor Idempotency-Key, with which net/http would repeat a create; and Content-Type and Accept only
-// for the bodies that [Client.Do] leaves as they are. An id for the support of the service may go
-// into each call: WithHeader("X-Request-ID", id).
+// for the bodies that [Client.Do] leaves as they are. A later WithHeader replaces an earlier one with
+// the same key, and nothing else. An id for the support of the service may go into each call:
+// WithHeader("X-Request-ID", id).
 func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
 	problem := cmp.Or(

@@ -33,8 +33,7 @@ type RateLimit = ratelimit.Window
 // would exceed [WithMaxWait] or the context's deadline, the context ended during the wait, or the
 // service answered the last attempt with 429. The service did not carry out the request.
 type RateLimitError struct {
-	// Operation is the name of the operation; empty in an error of a Limiter that was used without
-	// a Client.
+	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
 	// CallID is the call_id of the call's lines in the log.
 	CallID string
@@ -135,9 +134,9 @@ func opensAfter(o *ratelimit.Outcome) (opens time.Time) {
 	return opens
 }
 
-// WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter to all
-// clients with the same API key, so that they share its budget. A nil limiter switches limiting
-// off: a call then still waits for the Retry-After of its own 429.
+// WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter to
+// all clients with the same API key, so that they share its budget; it keeps one for each key. A nil
+// limiter switches limiting off: a call then still waits for the Retry-After of its own 429.
 func WithLimiter(l Limiter) Option {
 	return forClient("", "", func(c *clientConfig) { c.limiter, c.limiterSet = l, true })
 }
@@ -152,9 +151,10 @@ func WithProcesses(n int) Option {
 }
 
 // WithMaxWait limits the time that a call waits for a new window or the end of a lockout, over all
-// its attempts. The default is 2 minutes and 2 seconds, for two windows. A call that would have to
-// wait longer fails immediately with a [*RateLimitError]. The limit also applies to the Retry-After
-// of each 503, but not to the wait for the responses to requests in flight; see [ratelimit.Limiter].
+// its attempts. The default is 2 minutes and 2 seconds, for two windows; with 0, a call waits for
+// none. A call that would have to wait longer fails immediately with a [*RateLimitError]. The limit
+// also applies to the Retry-After of each 503, but not to the wait for the responses to requests in
+// flight; see [ratelimit.Limiter].
 func WithMaxWait(d time.Duration) CallOption {
 	return forCall("WithMaxWait", when(d < 0, "is negative"), func(c *callConfig) { c.maxWait = d })
 }

@@ -165,7 +165,8 @@ type RetryPolicy struct {
 	MaxDelay time.Duration
 }
 
-// WithRetryPolicy replaces the retry policy.
+// WithRetryPolicy replaces the retry policy, also the fields that are zero in p: they get their
+// defaults, not what the client has.
 func WithRetryPolicy(p RetryPolicy) CallOption {
 	problem := cmp.Or(
 		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
