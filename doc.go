@@ -25,9 +25,10 @@
 //
 // The service allows each key a number of requests per minute and per day, and may ban a key that
 // keeps sending after a 429 (section 8). Therefore a [Client] asks a [Limiter] before each request.
-// [ratelimit.Limiter] describes when a call waits. If the wait would exceed [WithMaxWait] or the context's
-// deadline, the call fails immediately with a [*RateLimitError], whose RetryAt is the time from
-// which to try again. Clients with the same key should share one limiter through [WithLimiter].
+// [ratelimit.Limiter] describes when a call waits. If the wait would exceed [WithMaxWait] or the
+// context's deadline, the call fails immediately with a [*RateLimitError], whose RetryAt is the
+// time from which to try again. Clients with the same key should share one limiter through
+// [WithLimiter]; see [WithProcesses] for those in other processes.
 //
 // Each result and each [*APIError] embeds a [Response], which has the [RateLimit] of that response.
 //
