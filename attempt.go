@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
@@ -169,25 +168,15 @@ func (a *attempt) release() {
 
 // limit returns a context that ends with the attempt's timeout.
 func (k *call) limit(ctx context.Context, from time.Time) (context.Context, context.CancelFunc) {
-	if timeout := k.attemptTimeout(); timeout > 0 {
-		return context.WithDeadline(ctx, from.Add(timeout))
+	if k.timeout > 0 {
+		return context.WithDeadline(ctx, from.Add(k.timeout))
 	}
 	return context.WithCancel(ctx)
 }
 
-// attemptTimeout returns the shorter of WithAttemptTimeout and the Timeout of the http.Client; 0 for
-// none.
-func (k *call) attemptTimeout() time.Duration {
-	timeout, longest := k.config.attemptTimeout, k.client.config.longestAttempt
-	if longest > 0 && (timeout == 0 || longest < timeout) {
-		return longest
-	}
-	return timeout
-}
-
 // timedOut returns the error of an attempt that exceeded its timeout.
 func (k *call) timedOut() error {
-	return &timeoutError{"attempt timed out after " + k.attemptTimeout().String()}
+	return &timeoutError{"attempt timed out after " + k.timeout.String()}
 }
 
 // send sends the request and reads the response. It releases the permit when it has the response's
@@ -200,8 +189,9 @@ func (a *attempt) send(outer *http.Request) {
 	a.err = errPanicked
 	k.attemptStart()
 	ctx = a.wire.Watch(ctx, cancel, &k.client.shared.sends)
-	a.limits.Sent = a.ready                                                           // from here on it counts as sent
-	resp, err := wire.CheckResponse(k.client.shared.transport(a.request(ctx, outer))) // receive closes the body
+	req := a.request(ctx, outer)
+	a.limits.Sent = a.ready                                         // from here on it counts as sent
+	resp, err := wire.CheckResponse(k.client.shared.transport(req)) // receive closes the body
 	a.sent = a.wire.MayHaveSent(err, errors.Is(err, ErrNotSent))
 	switch {
 	case err == nil:
@@ -289,18 +279,4 @@ func (a *attempt) fail(ctx context.Context, err error) {
 		}
 		a.err = foreign(safetext.Error(wire.Cause(err), a.key.Secret()))
 	}
-}
-
-// average is the time that responses took lately.
-type average struct{ nanoseconds atomic.Int64 }
-
-func (v *average) get() time.Duration { return time.Duration(v.nanoseconds.Load()) }
-
-// add adds a response: the weight of each of them halves with about five further ones.
-func (v *average) add(d time.Duration) {
-	old := v.nanoseconds.Load()
-	if old == 0 {
-		old = int64(d)
-	}
-	v.nanoseconds.Store(old + (int64(d)-old)/8)
 }

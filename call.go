@@ -27,7 +27,8 @@ type call struct {
 	operation *operation
 	config    *callConfig
 	url       url.URL
-	body      []byte // nil for none
+	body      []byte        // nil for none
+	timeout   time.Duration // of each attempt; 0 for none
 
 	ctx    context.Context // of the requests: the caller's, with the call in it
 	waits  context.Context // of the waits: ctx, which WithStop ends as well
@@ -106,6 +107,10 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 		return nil, argumentError(r.operation.name, "WithHeader", reason)
 	}
 	k := &call{client: c, operation: r.operation, config: config, url: *c.shared.baseURL, body: r.body}
+	k.timeout = config.attemptTimeout
+	if longest := c.config.longestAttempt; longest > 0 && (k.timeout == 0 || longest < k.timeout) {
+		k.timeout = longest
+	}
 	if r.rawPath != "" {
 		k.url.RawPath = k.url.EscapedPath() + r.rawPath
 	}

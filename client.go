@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
@@ -48,6 +49,20 @@ type shared struct {
 	// transport sends the attempts. It is a function so that no dump can print the variables that
 	// it closes over: they lead to connections whose buffers contain the key.
 	transport func(*http.Request) (*http.Response, error)
+}
+
+// average is the time that responses took lately.
+type average struct{ nanoseconds atomic.Int64 }
+
+func (v *average) get() time.Duration { return time.Duration(v.nanoseconds.Load()) }
+
+// add adds a response: the weight of each of them halves with about five further ones.
+func (v *average) add(d time.Duration) {
+	old := v.nanoseconds.Load()
+	if old == 0 {
+		old = int64(d)
+	}
+	v.nanoseconds.Store(old + (int64(d)-old)/8)
 }
 
 // NewClient returns a client of the service at baseURL. The URL must be absolute and end in the

@@ -99,7 +99,7 @@ func (e *keyFileError) Unwrap() []error { return []error{e.error, e.reason} }
 // because a user may have put the key itself there by mistake. A program that replaces the file
 // should do so by renaming another one, so that no call finds it half written.
 func APIKeyFile(path string) func(context.Context) (string, error) {
-	return credential.NewFile(path).Key
+	return func(context.Context) (string, error) { return credential.ReadFile(path) }
 }
 
 // WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -45,8 +46,10 @@ func (k *call) run() error {
 	l.outer = http.Request{Method: k.operation.method, URL: &k.url, Header: noHeader}
 	l.request.Request = &l.outer
 	defer k.finishPause()
-	_, _ = l.client.Do(&l.request) // k.last says more; the response has no body
+	_, err := l.client.Do(&l.request) // the response has no body
 	switch o := k.last; {
+	case o == nil: // http.Client refused the request
+		k.last = &outcome{refused: wire.Cause(err)}
 	case o.plan.Again: // the context ended before the planned attempt
 		k.last = &outcome{previous: o, refused: k.hasEnded()}
 	case o.succeeded:
@@ -74,7 +77,7 @@ func (t oneAttempt) RoundTrip(outer *http.Request) (*http.Response, error) {
 // attempt.
 func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) {
 	o := k.last
-	if o.refused != nil || o.ended || o.succeeded {
+	if o == nil || o.refused != nil || o.ended || o.succeeded {
 		return false, nil
 	}
 	o.plan = retry.Decide(k.facts(o))

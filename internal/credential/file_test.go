@@ -1,15 +1,11 @@
 package credential
 
 import (
-	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,8 +13,7 @@ import (
 
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hush")
-	file := NewFile(path)
-	_, err := file.Key(t.Context())
+	_, err := ReadFile(path)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	assert.NotContains(t, err.Error(), "hush")
 	for text, want := range map[string][2]string{ // the key, and the error: a change counts at once
@@ -28,7 +23,7 @@ func TestFile(t *testing.T) {
 		" \n":                                {"", "API key file: is empty"},
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		key, err := file.Key(t.Context())
+		key, err := ReadFile(path)
 		assert.Equal(t, want[0], key)
 		if want[1] == "" {
 			assert.NoError(t, err)
@@ -36,24 +31,4 @@ func TestFile(t *testing.T) {
 			assert.EqualError(t, err, want[1])
 		}
 	}
-}
-
-// A file system may hang: a call then ends with its context, and so do those that wait behind it.
-func TestFile_contextEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "key")
-		require.NoError(t, os.WriteFile(path, []byte("key"), 0o600))
-		file := NewFile(path)
-		cause := errors.New("enough")
-		ended, end := context.WithTimeoutCause(t.Context(), time.Minute, cause)
-		defer end()
-		file.reading <- struct{}{} // as if a goroutine read it
-		_, err := file.Key(ended)
-		require.ErrorIs(t, err, cause)
-		assert.EqualError(t, err, "API key file: enough")
-		<-file.reading
-		key, err := file.Key(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, "key", key)
-	})
 }

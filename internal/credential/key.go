@@ -4,12 +4,17 @@ package credential
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
+	"io/fs"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Key is the API key of an attempt. The key is in a closure, so that no dump can print it.
@@ -58,21 +63,14 @@ func From(f func(context.Context) (string, error)) Source {
 	}
 }
 
-// New returns a key.
+// keySalt is random, so that a KeyID cannot be compared with keys outside this process.
+var keySalt = rand.Text()
+
+// New returns a key. Its ID is a hash: 64 bits are enough to distinguish the keys of one process.
 func New(key string) Key {
-	header, id := "Bearer "+key, keyID(key)
-	return Key{func() string { return header }, &id}
-}
-
-// keySalt is the same in all processes, so that a fleet can share the budget of a key. It keeps a
-// KeyID from being looked up in tables of plain hashes.
-const keySalt = "github.com/petstore/petstore-go key: "
-
-// keyID returns a hash of key. 64 bits are enough to distinguish keys; one that is random cannot be
-// found by trying.
-func keyID(key string) string {
 	sum := sha256.Sum256([]byte(keySalt + key))
-	return hex.EncodeToString(sum[:8])
+	header, id := "Bearer "+key, hex.EncodeToString(sum[:8])
+	return Key{func() string { return header }, &id}
 }
 
 // FuncError is the failure of the function of WithAPIKeyFunc. The function's error may contain a
@@ -85,12 +83,49 @@ func (e *FuncError) Error() string {
 }
 func (e *FuncError) Unwrap() error { return e.cause() }
 
-// FileError is an error of APIKeyFile. Its text may be shown, unlike that of other functions: it has
+// FileError is an error of a key file. Its text may be shown, unlike that of other functions: it has
 // neither a path nor a key.
 type FileError struct{ Err error }
 
 func (e *FileError) Error() string { return "API key file: " + e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
+
+// maxFile is the size of the longest key file in bytes. No key is that long; the limit is for a log
+// file named by mistake.
+const maxFile = 64 << 10
+
+// ReadFile returns the key in a file. Its errors are *FileError.
+func ReadFile(name string) (string, error) {
+	key, err := readFile(name)
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathErr.Err // without the path
+	}
+	if err != nil {
+		return "", &FileError{err}
+	}
+	return key, nil
+}
+
+// readFile reads a file. O_NONBLOCK is for a named pipe, which would wait for a writer.
+func readFile(name string) (string, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() {
+		return "", errors.New("is not a regular file")
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	key := strings.TrimSpace(string(text))
+	switch {
+	case len(text) > maxFile:
+		err = errors.New("has more than 64 KiB")
+	case err == nil && key == "":
+		err = errors.New("is empty")
+	}
+	return key, err
+}
 
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 
