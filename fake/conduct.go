@@ -99,8 +99,7 @@ func (x *exchange) note(rule Rule, section, detail string) {
 func (x *exchange) noteParameters(values url.Values, has ...string) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(has, name) {
-			x.note(RuleUnknownName, "4",
-				fmt.Sprintf("%s has no parameter %s", x.route.operation, quote(name)))
+			x.note(RuleUnknownName, "4", fmt.Sprintf("%s has no parameter %s", x.route.operation, quote(name)))
 		}
 	}
 }
@@ -113,8 +112,7 @@ func (x *exchange) checkConduct() {
 		return
 	}
 	if early := x.key.early(); early > 0 {
-		x.note(RuleEarlyRetry, "8.3",
-			fmt.Sprintf("the key came back %v before its Retry-After had passed", early))
+		x.note(RuleEarlyRetry, "8.3", fmt.Sprintf("the key came back %v before its Retry-After had passed", early))
 	}
 	if seq := x.key.repeated(x); seq != 0 {
 		x.note(RuleRepeatedCreate, "4.2",

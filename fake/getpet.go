@@ -25,8 +25,7 @@ func (x *exchange) getPet() response {
 
 func (x *exchange) findPet() response {
 	if x.srv.config.behavior.Removal && !x.srv.Now().Before(removal()) {
-		return refusal(http.StatusNotFound,
-			"getPet was removed on 5 December 2030; use listPets (section 9)")
+		return refusal(http.StatusNotFound, "getPet was removed on 5 December 2030; use listPets (section 9)")
 	}
 	id, err := parseInteger(x.route.parameter)
 	if err != nil {

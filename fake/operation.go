@@ -22,14 +22,8 @@ type Operation struct {
 
 // operations has a row for each operation of the document. Whatever depends on one reads it here.
 var operations = []Operation{
-	{
-		petstore.OpListPets, http.MethodGet, "/pets", http.StatusOK,
-		"list pets (limit, status)", (*exchange).listPets,
-	},
-	{
-		petstore.OpCreatePet, http.MethodPost, "/pets", http.StatusCreated,
-		"add a pet", (*exchange).createPet,
-	},
+	{petstore.OpListPets, http.MethodGet, "/pets", http.StatusOK, "list pets (limit, status)", (*exchange).listPets},
+	{petstore.OpCreatePet, http.MethodPost, "/pets", http.StatusCreated, "add a pet", (*exchange).createPet},
 	{
 		petstore.OpGetPet, http.MethodGet, "/pets/{petId}", http.StatusOK,
 		"one pet; deprecated, removed on 5 December 2030", (*exchange).getPet,
