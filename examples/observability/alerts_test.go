@@ -116,8 +116,9 @@ func TestAlerts(t *testing.T) {
 // run runs the service, and asserts which alerts fire.
 func (s service) run(t *testing.T) {
 	s.plan, s.before = cmp.Or(s.plan, fake.Plan{PerMinute: 10_000}), cmp.Or(s.before, 5*time.Minute)
+	m := newMonitor(t)
+	defer m.promtool() // outside of virtual time
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
-		m := newMonitor(t)
 		var pods []*telemetry
 		for n := range max(1, s.pods) {
 			pods = append(pods, s.start(t, server, n))

@@ -25,15 +25,15 @@ type telemetry struct {
 }
 
 func startTelemetry() (*telemetry, error) {
-	t := &telemetry{spans: tracetest.NewInMemoryExporter(), registry: prometheus.NewRegistry()}
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(t.registry),
-		otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
+	registry := prometheus.NewRegistry() // promhttp.HandlerFor serves it
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
 	if err != nil {
 		return nil, err
 	}
-	t.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(t.spans))
-	t.meters = metric.NewMeterProvider(metric.WithReader(exporter))
-	return t, nil
+	meters := metric.NewMeterProvider(metric.WithReader(exporter))
+
+	spans := tracetest.NewInMemoryExporter()
+	return &telemetry{spans, sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)), registry, meters}, nil
 }
 
 func (t *telemetry) shutdown(ctx context.Context) error {
