@@ -107,7 +107,7 @@ const faint = `(() => {
 func (b *tab) judge(name, axe string) {
 	b.t.Helper()
 	b.run(axe)
-	for _, width := range []int64{320, 400, 721, 800, 993, 1280, 1366, 2560} {
+	for _, width := range []int64{320, 390, 400, 721, 800, 993, 1280, 1366, 2560} {
 		b.size(width, 800)
 		wide := value[[]string](b, `[document.documentElement, ...document.querySelectorAll("section, .scroll")]
 			.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => (e.id || e.className || e.tagName) + ": " + e.scrollWidth + " in " + e.clientWidth)`)
@@ -120,6 +120,10 @@ func (b *tab) judge(name, axe string) {
 			return e.scrollWidth > e.clientWidth + 1 || r.right > cell.right + 1 || r.bottom > cell.bottom + 1 || r.left < cell.left - 1; })
 			.map((e) => e.textContent)`)
 		assert.Empty(b.t, cut, "%s %d: a note is whole", name, width)
+		if name == "busy" && width == 390 {
+			assert.Less(b.t, value[float64](b, `byId("list").getBoundingClientRect().top`), 250.0, "the list begins")
+		}
+		assert.Empty(b.t, value[[]float64](b, `links().map((a) => a.getBoundingClientRect().height).filter((h) => h < 24)`), "%s %d", name, width)
 		if name == "busy" && width > 720 {
 			bottom := value[float64](b, `byId("presets").getBoundingClientRect().bottom`)
 			assert.Less(b.t, bottom, 800.0, "%d: the list has its own scroller", width)

@@ -53,7 +53,7 @@ function take(parts, address) {
 	document.querySelector("main").toggleAttribute("data-open", param("request") !== "");
 	announce(before);
 	tick();
-	requestAnimationFrame(() => setTimeout(() => { spacing = Math.max(250, 10 * (performance.now() - begun)); }));
+	requestAnimationFrame(() => setTimeout(() => { spacing = Math.min(1000, Math.max(250, 10 * (performance.now() - begun))); }));
 }
 
 // span writes the time until a moment.
