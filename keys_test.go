@@ -15,7 +15,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // TestTenants compares a program of fifty tenants, some of which have something happen to them, with
@@ -30,6 +29,7 @@ func TestTenants(t *testing.T) {
 		assert.Contains(t, together[n], want, "what happens to tenant %d", n)
 		assert.NotContains(t, together[1]+together[tenants-1], want)
 	}
+	assert.Equal(t, 7+1+1, strings.Count(together[2], "AttemptStart"), "one that shows the ban, and one after its own ReopenLimit")
 }
 
 // tenantProgram runs a program with n tenants, and returns what each of them sees.
@@ -77,6 +77,8 @@ func runTenant(t *testing.T, server *fake.Server, shared *petstore.Client, n int
 		}
 		time.Sleep(40 * time.Second)
 		switch {
+		case n == 5, n == 2 && round == 1:
+			tenant.ReopenLimit() // an open key, and the one with the ban
 		case round > 0:
 		case n == 0:
 			server.RevokeKey(key)
@@ -89,27 +91,6 @@ func runTenant(t *testing.T, server *fake.Server, shared *petstore.Client, n int
 			stop()
 		}
 	}
-}
-
-func TestReopenLimitIsForTheKeysOfTheClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		limiter := ratelimit.New()
-		server := fake.NewTestServer(t, fake.WithKey("key-of-another", fake.PlanFree))
-		a := server.Client(petstore.WithLimiter(fewAtOnce{limiter, make(chan struct{}, 2)}))
-		b, err := a.ForKey("key-of-another")
-		require.NoError(t, err)
-		for _, key := range []string{server.APIKey(), "key-of-another"} {
-			server.BanKey(key, time.Hour)
-		}
-		require.ErrorIs(t, list(a), petstore.ErrRateLimited)
-		require.ErrorIs(t, list(b), petstore.ErrRateLimited)
-		sent := len(server.Requests())
-		a.ReopenLimit()
-		require.ErrorIs(t, list(b), petstore.ErrNotSent)
-		assert.Len(t, server.Requests(), sent)
-		require.ErrorIs(t, list(a), petstore.ErrRateLimited)
-		assert.Len(t, server.Requests(), sent+1)
-	})
 }
 
 func TestWithAPIKeyFunc(t *testing.T) {
