@@ -79,19 +79,18 @@ func (f *Fault) problem() error {
 	if f.Wire != "" && !slices.Contains(f.Wire.Values(), f.Wire) {
 		return noSuch("wire", f.Wire, f.Wire.Values())
 	}
-	unknownKey := strings.ContainsAny(f.APIKey, " \t") || !credential.ValidHeaderValue(f.APIKey)
 	for _, c := range []struct {
 		wrong bool
 		what  string
 	}{
-		{unknownKey, "APIKey is a key that no request can present: it has a space or a control character"},
+		{!presentable(f.APIKey), "APIKey is a key that no request can present: it has a space or a control character"},
 		{f.Skip < 0, "Skip is negative"},
 		{f.Times < Forever, "Times is negative and not Forever"},
 		{f.For < 0, "For is negative"},
 		{f.Delay < 0, "Delay is negative"},
 		{f.Drip < 0, "Drip is negative"},
 		{!(f.Chance >= 0 && f.Chance <= 1), "Chance is not a probability between 0 and 1"},
-		{f.Status != 0 && (f.Status < 200 || f.Status > 999), "Status does not lie between 200 and 999"},
+		{f.Status != 0 && f.Status != min(max(f.Status, 200), 999), "Status does not lie between 200 and 999"},
 		{f.Status < http.StatusBadRequest && f.Code+f.Message != "", "Code and Message need a Status of 400 or above"},
 		{f.Wire == WireLoginPage && f.Code+f.Message != "", "a login page has no Code and no Message"},
 		{!credential.ValidHeaderValue(f.RetryAfter), "RetryAfter holds a control character"},
@@ -103,6 +102,11 @@ func (f *Fault) problem() error {
 		}
 	}
 	return headerProblem(f.Header)
+}
+
+// presentable reports whether a request can present a key.
+func presentable(key string) bool {
+	return !strings.ContainsAny(key, " \t") && credential.ValidHeaderValue(key)
 }
 
 // changes reports whether the service handles the request as usual, and the fault only changes the
