@@ -1,31 +1,25 @@
-// Package petstoreredis shares the rate limit of an API key between processes, through a Redis.
+// Package petstoreredis shares the rate limits of API keys between processes, through a Redis.
 //
 //	limiter, err := petstoreredis.NewLimiter(rdb)
 //	...
 //	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithLimiter(limiter))
 //
-// Each process of the fleet does this; there is nothing else to set up.
+// Each process of the fleet does this; there is nothing else to set up. For each key there is a pot
+// of permits in Redis, a hash of a few numbers. When calls wait, their process asks it for permits,
+// all that wait at once, and reports the outcomes with the next question or soon on its own: at most
+// two commands for each request, and none at rest. No permit is held in advance, so that after a 429
+// nothing is sent here, nor elsewhere as soon as Redis has heard of it.
 //
-// # One pot of permits
-//
-// The requests of a window are one pot of permits in Redis: a hash of a few numbers for each API key.
-// A process asks it for a permit when a call waits for one, and reports the outcome with the next
-// question, or soon on its own: at most two commands for each request, and none at rest. No process
-// holds a permit in advance. So nothing is sent after a 429 here, and nothing elsewhere as soon as
-// Redis has heard of it. Calls of one process that wait at the same time ask together.
-//
-// What a response means, in which order calls go, and whom to tell is decided by the embedded
-// [ratelimit.Limiter]; pot.lua counts. A process that is killed cannot report: its permits count as
-// spent until their window is over, a minute at most. All processes must have the same version of
-// this package, which may differ from that of petstore-go.
+// What a response means, which call goes first, and whom to tell is decided by [ratelimit.Limiter];
+// pot.lua counts. A process that is killed cannot report: its permits count as spent until their
+// window is over, a minute at most. All processes must have the same version of this package.
 //
 // # Without Redis
 //
-// If Redis fails, or does not reply in time (see [WithTimeout]), the process goes on with its share,
-// as a [ratelimit.Limiter] that is told how many processes there are (see [WithShare]); it has known
-// all along what Redis knew. Once a second it tries Redis again; the first reply ends this. Both are
-// logged.
+// If Redis fails, or does not reply in time (see [WithTimeout]), a process goes on with its share, as
+// a [ratelimit.Limiter] that is told how many processes there are (see [WithShare]) and knows what
+// Redis knew last. Once a second it tries Redis again; the first reply ends this. Both are logged.
 //
-// If the pot is missing, unreadable or older than what a process knows, a new one begins with one
-// request. Therefore an operator may delete it at any time.
+// A pot that is missing, unreadable or older than what a process knows begins anew with one request.
+// Therefore an operator may delete it at any time.
 package petstoreredis

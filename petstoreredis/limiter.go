@@ -35,8 +35,11 @@ func NewLimiter(rdb redis.UniversalClient, opts ...Option) (*Limiter, error) {
 		}
 		opt(&c)
 	}
-	if err := c.check(); err != nil {
-		return nil, err
+	switch {
+	case c.share < 0:
+		return nil, argumentError("WithShare", "is negative")
+	case c.timeout <= 0:
+		return nil, argumentError("WithTimeout", "is not positive")
 	}
 	p := newPot(rdb, c)
 	if c.meters != nil {

@@ -1,14 +1,385 @@
 package petstoreredis_test
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/petstoreredis"
+	"github.com/petstore/petstore-go/ratelimit"
 	"github.com/petstore/petstore-go/ratelimit/ratelimittest"
 )
 
 func TestLimiterRules(t *testing.T) {
+	r := &virtualRedis{Miniredis: miniredis.RunT(t)}
+	r.before = r.tick
+	tests := 0
+	ratelimittest.Run(t, func(t *testing.T) ratelimittest.Limiter {
+		tests++
+		return r.process(t, petstoreredis.WithKeyPrefix(fmt.Sprint(tests, ":")))
+	})
+}
+
+func TestOnRedisRules(t *testing.T) {
+	s, tests := newRedisServer(t), 0
 	ratelimittest.RunRealTime(t, func(t *testing.T) ratelimittest.Limiter {
-		s := newRedisServer(t)
-		return s.limiter(t)
+		tests++
+		return s.limiter(t, petstoreredis.WithKeyPrefix(fmt.Sprint(tests, ":")))
+	})
+}
+
+func TestNewLimiter(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{})
+	defer rdb.Close()
+	for _, test := range []struct {
+		rdb  redis.UniversalClient
+		opt  petstoreredis.Option
+		want string
+	}{
+		{nil, petstoreredis.WithShare(1), "rdb: is nil"},
+		{(*redis.Client)(nil), petstoreredis.WithShare(1), "rdb: is nil"},
+		{rdb, nil, "opts: has a nil option"},
+		{rdb, petstoreredis.WithShare(-1), "WithShare: is negative"},
+		{rdb, petstoreredis.WithTimeout(0), "WithTimeout: is not positive"},
+	} {
+		_, err := petstoreredis.NewLimiter(test.rdb, test.opt)
+		var argument *petstore.ArgumentError
+		require.ErrorAs(t, err, &argument)
+		assert.ErrorContains(t, err, test.want)
+	}
+}
+
+// acquire returns a permit for a request that may wait for ever.
+func acquire(t *testing.T, l *petstoreredis.Limiter) ratelimit.Permit {
+	t.Helper()
+	p, err := l.Acquire(t.Context(), ratelimit.Request{MaxWait: math.MaxInt64})
+	require.NoError(t, err)
+	return p
+}
+
+// refused requires that a request is refused at once, and returns why.
+func refused(t *testing.T, l *petstoreredis.Limiter, key string) *ratelimit.Error {
+	t.Helper()
+	start := time.Now()
+	_, err := l.Acquire(t.Context(), ratelimit.Request{Key: key, MaxWait: time.Minute})
+	var limited *ratelimit.Error
+	require.ErrorAs(t, err, &limited)
+	assert.Less(t, time.Since(start), time.Second)
+	return limited
+}
+
+// outcome is that of a request that was sent and answered now, in a window of a minute.
+func outcome(status, limit, remaining int) ratelimit.Outcome {
+	now := time.Now()
+	return ratelimit.Outcome{
+		Sent: now, Received: now, StatusCode: status, Date: now.Truncate(time.Second),
+		Window: ratelimit.Window{Limit: limit, Remaining: remaining, Reset: now.Add(time.Minute).Truncate(time.Second)},
+	}
+}
+
+func ok(limit, remaining int) ratelimit.Outcome { return outcome(http.StatusOK, limit, remaining) }
+
+// banned is a 429 for an hour.
+func banned() ratelimit.Outcome {
+	o := outcome(http.StatusTooManyRequests, 60, 0)
+	o.RetryAfter = time.Hour
+	return o
+}
+
+func TestPot(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		service, l := newService(t, 60), r.process(t)
+		client := service.Client(petstore.WithLimiter(l))
+		use(t, client, 3*time.Second)
+		require.NoError(t, l.Flush(t.Context()))
+		keys := r.Keys()
+		require.Len(t, keys, 1)
+		assert.True(t, strings.HasPrefix(keys[0], "petstore:"))
+		assert.Positive(t, r.TTL(keys[0]))
+		assert.Less(t, r.TTL(keys[0]), 20*time.Minute)
+		assert.Equal(t, "57", r.HGet(keys[0], "remaining"))
+		assert.Equal(t, "0", r.HGet(keys[0], "out"))
+		assert.NotContains(t, r.Dump(), service.APIKey())
+	})
+}
+
+// Several processes with one key each, or several keys.
+func TestLimiterKeys(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		a, b := r.process(t), r.process(t)
+		tenant := ratelimit.Request{Key: "tenant"}
+		for key, o := range map[string]ratelimit.Outcome{"": banned(), "tenant": ok(60, 59)} {
+			p, err := a.Acquire(t.Context(), ratelimit.Request{Key: key})
+			require.NoError(t, err)
+			p.Release(o)
+		}
+		synctest.Wait()
+		for _, l := range []*petstoreredis.Limiter{a, b} {
+			assert.Equal(t, ratelimit.ScopeBan, refused(t, l, "").Scope, "all processes know of a 429")
+			p, err := l.Acquire(t.Context(), tenant)
+			require.NoError(t, err)
+			p.Release(ok(60, 58))
+			refused(t, l, "")
+		}
+		r.FlushAll()
+		time.Sleep(10 * time.Second)
+		refused(t, a, "")
+		synctest.Wait()
+		refused(t, r.process(t), "") // a pot that was lost is told of the lockout
+	})
+}
+
+func TestLimiterReopen(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		a, b, c := r.process(t), r.process(t), r.process(t)
+		acquire(t, a).Release(banned())
+		synctest.Wait()
+		refused(t, a, "")
+		refused(t, b, "")
+		permits := make(chan ratelimit.Permit)
+		go func() { permits <- acquire(t, b) }()
+		time.Sleep(time.Minute)
+		refused(t, c, "")
+		start := time.Now()
+		c.Reopen("")
+		(<-permits).Release(ok(60, 59))
+		assert.LessOrEqual(t, time.Since(start), 10*time.Second)
+		time.Sleep(10 * time.Second)
+		for _, l := range []*petstoreredis.Limiter{a, b, c} {
+			acquire(t, l).Release(ok(60, 50))
+		}
+		assert.LessOrEqual(t, time.Since(start), 21*time.Second, "the others know, too")
+	})
+}
+
+// A process that is killed cannot report: its permits count as spent until their window is over.
+func TestLimiterKilled(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		a, b := r.process(t), r.process(t)
+		start := time.Now()
+		acquire(t, a).Release(ok(60, 2))
+		acquire(t, a)
+		acquire(t, a)
+		acquire(t, b).Release(ok(60, 59))
+		assert.WithinDuration(t, start.Add(time.Minute), time.Now(), 5*time.Second)
+		acquire(t, a) // nor does the response of one that goes ahead ever come
+	})
+}
+
+// A pot that the script has not written, or that is older than a process knows, begins with one
+// request.
+func TestPotJunk(t *testing.T) {
+	set := func(field, value string) func(r *virtualRedis, key string) {
+		return func(r *virtualRedis, key string) { r.HSet(key, field, value) }
+	}
+	for name, spoil := range map[string]func(r *virtualRedis, key string){
+		"a string":         func(r *virtualRedis, key string) { r.Del(key); _ = r.Set(key, "junk") },
+		"a list":           func(r *virtualRedis, key string) { r.Del(key); _, _ = r.Push(key, "junk") },
+		"text":             set("remaining", "junk"),
+		"a fraction":       set("remaining", "700.5"),
+		"not a number":     set("out", "nan"),
+		"negative":         set("number", "-1"),
+		"without end":      set("ends", "inf"),
+		"closed for ever":  set("closed", "99999999999999"),
+		"of the future":    set("at", "9946684861000"),
+		"older":            set("number", "946684700000"),
+		"a field missing":  func(r *virtualRedis, key string) { r.HDel(key, "limit") },
+		"gone":             func(r *virtualRedis, key string) { r.Del(key) },
+		"an unknown scope": set("scope", "<script>"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				l := r.process(t)
+				acquire(t, l).Release(ok(60, 40))
+				require.NoError(t, l.Flush(t.Context()))
+				spoil(r, r.Keys()[0])
+				start, permits := time.Now(), make(chan ratelimit.Permit)
+				for range 2 {
+					go func() { permits <- acquire(t, l) }()
+				}
+				probe := <-permits
+				time.Sleep(500 * time.Millisecond)
+				assert.Empty(t, permits, "one request goes ahead")
+				probe.Release(ok(60, 39))
+				(<-permits).Release(ok(60, 0))
+				assert.Less(t, time.Since(start), 4*time.Second)
+				require.NoError(t, l.Flush(t.Context()))
+				r.HSet(r.Keys()[0], "scope", "77")
+				time.Sleep(10 * time.Second)
+				assert.Equal(t, ratelimit.ScopeMinute, refusedNow(t, l).Scope)
+			})
+		})
+	}
+}
+
+// refusedNow is why a request that may not wait gets no permit.
+func refusedNow(t *testing.T, l *petstoreredis.Limiter) *ratelimit.Error {
+	t.Helper()
+	_, err := l.Acquire(t.Context(), ratelimit.Request{})
+	var limited *ratelimit.Error
+	require.ErrorAs(t, err, &limited)
+	return limited
+}
+
+// reply has all scripts get that reply; an empty one is that of the script.
+func (r *virtualRedis) reply(text string) {
+	r.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
+		if !strings.HasPrefix(strings.ToUpper(cmd), "EVAL") || text == "" {
+			return false
+		}
+		if message, isError := strings.CutPrefix(text, "-"); isError {
+			c.WriteError(message)
+		} else {
+			c.WriteBulk(text)
+		}
+		return true
+	})
+}
+
+func TestLimiterFlush(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		require.NoError(t, l.Flush(t.Context()), "there is nothing to tell")
+		acquire(t, l).Release(ok(60, 59))
+		synctest.Wait()
+		acquire(t, l).Release(ok(60, 58))
+		r.reply("-READONLY You can't write against a read only replica.")
+		require.ErrorContains(t, l.Flush(t.Context()), "READONLY")
+		r.reply("")
+		require.NoError(t, l.Flush(t.Context()))
+		assert.Equal(t, "58", r.HGet(r.Keys()[0], "remaining"), "it is not lost")
+		assert.Equal(t, "0", r.HGet(r.Keys()[0], "out"))
+		acquire(t, l).Release(ok(60, 57))
+		r.silent.Store(true)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, l.Flush(ctx), context.DeadlineExceeded)
+		require.ErrorContains(t, l.Flush(t.Context()), "no reply within 2s")
+		r.silent.Store(false)
+		time.Sleep(10 * time.Second)
+	})
+}
+
+// use makes a call a second for d, and requires that none fails.
+func use(t *testing.T, client *petstore.Client, d time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+	}
+}
+
+// Redis fails in many ways: calls are neither held up nor let through without a limit, and the log
+// says why, in few lines.
+func TestLimiterAway(t *testing.T) {
+	for name, reply := range map[string]string{
+		"connection refused": "", "no reply within 2s": "", "OOM": "-OOM command not allowed when used memory > 'maxmemory'.",
+		"NOPERM":                             "-NOPERM this user has no permissions to run the 'evalsha' command",
+		"the reply is not one of the script": `{"at":1,"number":1,"epoch":1,"processes":1,"granted":99}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				var log bytes.Buffer
+				service := newService(t, 300)
+				l, other := r.process(t, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))), r.process(t)
+				client := service.Client(petstore.WithLimiter(l))
+				use(t, service.Client(petstore.WithLimiter(other)), 3*time.Second)
+				use(t, client, 10*time.Second)
+				for range 6 {
+					r.broken.Store(name == "connection refused")
+					r.silent.Store(name == "no reply within 2s")
+					r.reply(reply)
+					use(t, client, 20*time.Second)
+					assert.True(t, l.Stats().Away)
+					r.broken.Store(false)
+					r.silent.Store(false)
+					r.reply("")
+					use(t, client, 5*time.Second)
+					assert.False(t, l.Stats().Away)
+				}
+				synctest.Wait()
+				lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+				assert.Len(t, lines, 6, "three times")
+				assert.Contains(t, lines[0], name)
+				assert.Contains(t, lines[0], "level=WARN")
+				assert.Contains(t, lines[0], "processes=2")
+				assert.Contains(t, lines[1], "redis is back")
+				assert.Equal(t, 6, l.Stats().Fallbacks)
+				assert.Zero(t, service.Usage(service.APIKey()).Limited)
+			})
+		})
+	}
+}
+
+type panics struct{ ratelimit.Observer }
+
+func (panics) WaitStart(ratelimit.Wait) { panic("boom") }
+
+func TestLimiterRest(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		r.broken.Store(true)
+		acquire(t, l).Release(ok(60, 0))
+		assert.Panics(t, func() {
+			_, _ = l.Acquire(t.Context(), ratelimit.Request{MaxWait: time.Hour, Observer: panics{}})
+		})
+		time.Sleep(2 * time.Minute)
+		before := l.Stats().RoundTrips
+		time.Sleep(time.Hour)
+		assert.Equal(t, before, l.Stats().RoundTrips, "commands at rest")
+	})
+}
+
+// Seventeen requests a second are a thousand a minute.
+func TestLimiterCommands(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		service, l := newService(t, 2000), r.process(t)
+		client := service.Client(petstore.WithLimiter(l))
+		for range 1700 {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+			time.Sleep(time.Second / 17)
+		}
+		commands := l.Stats().RoundTrips
+		t.Logf("%.2f commands for each request", float64(commands)/1700)
+		assert.LessOrEqual(t, commands, 1700*22/10)
+		time.Sleep(time.Hour)
+		assert.LessOrEqual(t, l.Stats().RoundTrips, commands+1, "at rest")
+	})
+}
+
+// Neither the calls that wait nor those in background before them are moved for each that goes.
+func TestLimiterHerd(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		acquire(t, l).Release(ok(60, 0))
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for i := range 20_000 {
+			all.Go(func() {
+				_, err := l.Acquire(ctx, ratelimit.Request{Background: i < 10_000, MaxWait: math.MaxInt64})
+				assert.ErrorIs(t, err, context.Canceled)
+			})
+		}
+		synctest.Wait()
+		time.Sleep(50 * time.Second)
+		assert.Less(t, l.Stats().RoundTrips, 20)
+		cancel()
+		all.Wait()
 	})
 }

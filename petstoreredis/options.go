@@ -25,9 +25,9 @@ type config struct {
 // logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
-// WithMeterProvider records [Stats] as metrics of OpenTelemetry: the gauges petstore.redis.away (1
-// without Redis) and petstore.redis.processes, and the counter petstore.redis.round_trips. By
-// default, and if p is nil, nothing is recorded. The provider keeps the Limiter.
+// WithMeterProvider records [Stats] as metrics: the gauges petstore.redis.away (1 without Redis) and
+// petstore.redis.processes, and the counter petstore.redis.round_trips. The provider keeps the
+// Limiter. By default, and if p is nil, nothing is recorded.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(c *config) { c.meters = p } }
 
 // WithShare sets the number of processes that share each key while Redis is away. The default, 0, is
@@ -42,16 +42,6 @@ func WithTimeout(d time.Duration) Option { return func(c *config) { c.timeout = 
 // WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It must
 // be the same in all processes.
 func WithKeyPrefix(prefix string) Option { return func(c *config) { c.prefix = prefix } }
-
-func (c *config) check() error {
-	switch {
-	case c.share < 0:
-		return argumentError("WithShare", "is negative")
-	case c.timeout <= 0:
-		return argumentError("WithTimeout", "is not positive")
-	}
-	return nil
-}
 
 func argumentError(argument, reason string) error {
 	return &petstore.ArgumentError{Operation: "NewLimiter", Argument: argument, Reason: reason}

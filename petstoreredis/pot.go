@@ -1,6 +1,7 @@
 package petstoreredis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,32 +42,25 @@ type pot struct {
 }
 
 func newPot(rdb redis.UniversalClient, c config) *pot {
-	p := &pot{rdb: rdb, hash: redis.NewScript(potScript).Hash(), config: c, processes: c.share}
-	if p.processes == 0 {
-		p.processes = unknownShare
+	return &pot{
+		rdb: rdb, hash: redis.NewScript(potScript).Hash(), config: c, processes: cmp.Or(c.share, unknownShare),
+		lines: rate.NewLimiter(rate.Every(lineEvery), linesAtOnce),
 	}
-	p.lines = rate.NewLimiter(rate.Every(lineEvery), linesAtOnce)
-	return p
 }
 
-// exchange is that of [ratelimit.Shared]. A connection that has broken is a reason to try once more.
+// exchange is that of [ratelimit.Shared].
 func (p *pot) exchange(ctx context.Context, x *ratelimit.Exchange) error {
 	timeout, connected := p.timeout()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no reply within %v", p.config.timeout))
 	defer cancel()
-	err := p.run(ctx, connected, x)
-	for again := true; err != nil; again = false {
-		if reply, ok := errors.AsType[redis.Error](err); ok {
-			err = reply
-			break // the script has not run, or has changed nothing
-		}
-		x.Done, x.Spent = 0, 0 // Redis may have counted them: they are not free before the window is over
-		if ctx.Err() != nil || !again {
-			break
-		}
-		err = p.run(ctx, connected, x)
-	}
-	if err != nil && ctx.Err() != nil {
+	own, done := *x, make(chan error, 1)
+	go func() { done <- p.try(ctx, connected, &own) }() // the client may know no timeouts but its own
+	var err error
+	select {
+	case err = <-done:
+		*x = own
+	case <-ctx.Done():
+		x.Done, x.Spent = 0, 0
 		err = context.Cause(ctx)
 	}
 	p.note(x, err, time.Now())
@@ -77,6 +71,20 @@ func (p *pot) exchange(ctx context.Context, x *ratelimit.Exchange) error {
 		x.Reply.Processes = p.config.share
 	}
 	return nil
+}
+
+// try runs the script, once more if the connection broke. Redis may have counted the report of a
+// command that failed: what is done is not free again before the window is over.
+func (p *pot) try(ctx context.Context, connected bool, x *ratelimit.Exchange) error {
+	for again := true; ; again = false {
+		err := p.run(ctx, connected, x)
+		if _, refused := errors.AsType[redis.Error](err); err == nil || refused { // then nothing was counted
+			return err
+		}
+		if x.Done, x.Spent = 0, 0; !again || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // timeout returns how long an exchange may take, and whether Redis has replied before.
@@ -96,32 +104,24 @@ func (p *pot) note(x *ratelimit.Exchange, err error, now time.Time) {
 	switch {
 	case err == nil:
 		p.connected, p.processes = true, x.Reply.Processes
-		if !p.away.IsZero() {
-			p.back(now)
+		if away := now.Sub(p.away); !p.away.IsZero() {
+			p.away = time.Time{}
+			p.counts.AwayFor += away
+			p.log(slog.LevelInfo, "petstoreredis: redis is back", slog.Duration("away", away))
 		}
 	case p.away.IsZero():
 		p.away = now
 		p.counts.Fallbacks++
-		if p.logged = p.lines.AllowN(now, 1); p.logged {
-			p.log(slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share",
-				slog.String("error", err.Error()), slog.Int("processes", p.processes))
-		}
+		p.logged = p.config.logger != nil && p.lines.AllowN(now, 1)
+		p.log(slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share",
+			slog.String("error", err.Error()), slog.Int("processes", p.processes))
 	}
 }
 
-// back records that Redis has replied again.
-func (p *pot) back(now time.Time) {
-	away := now.Sub(p.away)
-	p.away = time.Time{}
-	p.counts.AwayFor += away
-	if p.logged {
-		p.log(slog.LevelInfo, "petstoreredis: redis is back", slog.Duration("away", away))
-	}
-}
-
-// log logs on a goroutine of its own, because the user's handler may call the limiter.
+// log logs about an outage, unless there were many, on a goroutine of its own, because the user's
+// handler may call the limiter.
 func (p *pot) log(level slog.Level, text string, fields ...slog.Attr) {
-	if p.config.logger != nil {
+	if p.logged {
 		go p.config.logger.LogAttrs(context.Background(), level, text, fields...)
 	}
 }

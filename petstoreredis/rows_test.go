@@ -1,13 +1,19 @@
 package petstoreredis_test
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
 // What docs/scaling.md says of fleets: limiters with the default options, minutes of real time, and
@@ -17,90 +23,76 @@ import (
 //
 // Without -table, the rows that are brief run for one window, beside each other.
 func TestOnRedisTable(t *testing.T) {
+	windows, share := 2, 0.95
+	if !*wholeTable {
+		windows, share = 1, 0.85
+	}
 	var mu sync.Mutex
-	lines := map[string]string{}
-	t.Cleanup(func() {
-		for _, r := range rows() {
-			t.Log(lines[r.id()])
-		}
-	})
+	var lines []string
+	t.Cleanup(func() { t.Log("\n" + strings.Join(lines, "\n")) })
 	for _, r := range rows() {
 		if r.brief || *wholeTable {
 			t.Run(r.id(), func(t *testing.T) {
 				t.Parallel()
-				line := r.run(t)
+				f := newFleet(t, r, windows)
+				f.redis = newRedisServer(t)
+				f.dial = func(k *link) *redis.Client {
+					return redis.NewClient(&redis.Options{Addr: f.redis.address, Dialer: k.dial})
+				}
+				f.run()
+				line := f.check(share)
 				mu.Lock()
 				defer mu.Unlock()
-				lines[r.id()] = line
+				lines = append(lines, line)
 			})
 		}
 	}
 }
 
-// run runs a row on a real Redis, and returns its line of the table.
-func (r row) run(t *testing.T) string {
-	t.Helper()
-	windows := 2
-	if !*wholeTable { // one window, and other rows run beside it
-		windows, r.fairness, r.share = 1, 0, 0.9*r.share
-	}
-	f := newFleet(t, r, windows)
-	f.redis = newRedisServer(t)
-	f.dial = func(k *link) *redis.Client {
-		return redis.NewClient(&redis.Options{Addr: f.redis.address, Dialer: k.dial})
-	}
-	f.run()
-	return f.check()
-}
-
 // rows is the table.
 func rows() []row {
-	return []row{
-		{name: "healthy", limit: 300, processes: 8, goroutines: 8, brief: true, share: 0.95, fairness: 0.8},
-		{name: "healthy", limit: 300, processes: 8, goroutines: 4, share: 0.95, fairness: 0.8},
-		{name: "healthy", limit: 300, processes: 64, goroutines: 4, share: 0.95, fairness: 0.5},
-		{name: "healthy", limit: 1000, processes: 32, goroutines: 4, share: 0.95},
-		{name: "healthy", limit: 60, processes: 2, goroutines: 4, share: 0.95},
-		{
-			name:  "Redis 50 ms away",
-			limit: 300, processes: 8, goroutines: 8, delay: 50 * time.Millisecond, share: 0.9,
-		},
-		{
-			name:  "Redis 50 ms away, 1 % of commands break their connection",
-			limit: 300, processes: 8, goroutines: 4, delay: 50 * time.Millisecond, drops: 1, share: 0.9,
-		},
-		{
-			name:  "commands take 0.6 s",
-			limit: 300, processes: 64, goroutines: 4, delay: 600 * time.Millisecond, share: 0.9,
-		},
-		{
-			name:  "commands take 0.6 s",
-			limit: 60, processes: 16, goroutines: 1, delay: 600 * time.Millisecond, share: 0.9,
-		},
-		bad(row{name: "Redis killed, away for 10 s, empty", goroutines: 4, brief: true, during: killed}),
-		bad(row{name: "Redis frozen for 20 s", goroutines: 4, during: frozen}),
-		bad(row{name: "Redis flushed every 5 s", goroutines: 4, during: flushed}),
-		bad(row{name: "pot overwritten by junk", goroutines: 4, during: junk}),
-		bad(row{name: "Redis comes back with an older pot, twice", goroutines: 1, during: older}),
-		bad(row{name: "Redis full for 20 s", goroutines: 4, during: full}),
-		bad(row{name: "killed and started cold, twice in a window", goroutines: 4, during: twice}),
-		bad(row{name: "rolling restart in mid-window", goroutines: 1, brief: true, during: rolling}),
-		bad(row{name: "64 killed and started cold, twice in a window", processes: 64, goroutines: 4, during: twice}),
-		bad(row{name: "a process stopped for 10 s in mid-window", goroutines: 4, during: paused}),
-		{
-			name:  "another program takes a third",
-			limit: 300, processes: 8, goroutines: 4, foreign: 450 * time.Millisecond, limited: 3,
-		},
+	all := []row{
+		{name: "healthy", processes: 8, goroutines: 8, brief: true},
+		{name: "sixty-four processes", processes: 64},
+		{name: "healthy", processes: 32, limit: 1000},
+		{name: "Redis 50 ms away, 1 % of commands break their connection", delay: 50 * time.Millisecond, drops: 1},
+		{name: "slow: commands take 0.6 s", processes: 64, delay: 600 * time.Millisecond},
+		{name: "slow: commands take 0.6 s", processes: 16, goroutines: 1, limit: 60, delay: 600 * time.Millisecond},
+		{name: "failed over: Redis killed, away for 10 s, empty", brief: true, during: killed},
+		{name: "Redis frozen for 20 s", during: frozen},
+		{name: "flushed every 5 s", during: flushed},
+		{name: "junk in the pot", during: junk},
+		{name: "stale: an older pot comes back, twice", goroutines: 1, during: older},
+		{name: "killed and started cold, twice in a window", during: twice},
+		{name: "killed and started cold, twice in a window", processes: 64, during: twice},
+		{name: "rolling restart in mid-window", goroutines: 1, brief: true, during: rolling},
+		{name: "two plans: a second key on the same limiters", during: second},
+		{name: "a process beside that was not told takes a third", foreign: 450 * time.Millisecond},
 	}
+	for i := range all {
+		r := &all[i]
+		r.limit, r.processes, r.goroutines = cmp.Or(r.limit, 300), cmp.Or(r.processes, 8), cmp.Or(r.goroutines, 4)
+	}
+	return all
 }
 
-// bad is a bad day: two 429s are allowed.
-func bad(r row) row {
-	r.limit, r.limited, r.share = 300, 2, 0.85
-	if r.processes == 0 {
-		r.processes = 8
+// second has all processes use up another key with another plan, too.
+func second(f *fleet) {
+	const key, limit = "second-key", 60
+	f.service.AddKey(key, fake.Plan{PerMinute: limit})
+	for _, w := range f.workers {
+		client, err := w.client.ForKey(key)
+		require.NoError(f, err)
+		w.group.Go(func() {
+			for w.ctx.Err() == nil {
+				_, _ = client.ListPets(w.ctx, petstore.ListPetsParams{Limit: 1})
+			}
+		})
 	}
-	return r
+	f.Cleanup(func() {
+		assert.Zero(f, f.service.Usage(key).Limited, "429s of the second key")
+		assert.GreaterOrEqual(f, len(f.service.RequestsFor(key)), (f.windows+1)*limit)
+	})
 }
 
 // older has Redis come back with the snapshot of a window half used: when that window is used up,
@@ -150,21 +142,13 @@ func flushed(f *fleet) {
 	}
 }
 
-// full lets Redis write nothing.
-func full(f *fleet) {
-	f.await(f.limit / 2)
-	f.redis.do(f.T, "config", "set", "maxmemory", "1")
-	wait(f.Context(), 20*time.Second)
-	f.redis.do(f.T, "config", "set", "maxmemory", "0")
-}
-
 // twice kills the whole fleet in mid-window and starts it again, first with the pot in Redis, then
 // without.
 func twice(f *fleet) {
 	for i, used := range []int{f.limit / 3, f.limit * 2 / 3} {
 		f.await(used)
 		for len(f.workers) > 0 {
-			f.kill()
+			f.end(true)
 		}
 		if i == 1 {
 			f.redis.do(f.T, "flushall")
@@ -179,21 +163,6 @@ func rolling(f *fleet) {
 	for i := range f.processes {
 		f.await(f.limit * (i + 1) / 6)
 		f.hire(1)
-		if i%2 == 0 {
-			f.dismiss()
-		} else {
-			f.kill()
-		}
+		f.end(i%2 > 0)
 	}
-}
-
-// paused stops a process, and lets it go on in the middle of the next window.
-func paused(f *fleet) {
-	f.await(f.limit / 3)
-	w := f.workers[0]
-	w.http.silent.Store(true)
-	w.toRedis.silent.Store(true)
-	wait(f.Context(), 10*time.Second)
-	w.toRedis.silent.Store(false)
-	w.http.silent.Store(false)
 }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,83 +16,52 @@ import (
 //go:embed pot.lua
 var potScript string
 
-// order is what the script gets, a [ratelimit.Exchange] with durations in milliseconds.
-type order struct {
-	Want       int   `json:"want"`
-	Background int   `json:"background"`
-	Number     int64 `json:"number"`
-	Epoch      int64 `json:"epoch"`
-	Opened     int64 `json:"opened"`
-	Processes  int   `json:"processes"`
-	Alone      bool  `json:"alone"`
+// scopes are the limits by their numbers in the script.
+var scopes = []ratelimit.Scope{ratelimit.ScopeMinute, ratelimit.ScopeDay, ratelimit.ScopeBan}
 
-	Counted int64 `json:"counted"`
-	Done    int   `json:"done"`
-	Spent   int   `json:"spent"`
-	Silent  bool  `json:"silent"`
-	Bare    bool  `json:"bare"`
-
-	Latest    int64           `json:"latest"`
-	Limit     int             `json:"limit"`
-	Remaining int             `json:"remaining"`
-	Reset     int64           `json:"reset"`
-	EndsIn    int64           `json:"ends_in"`
-	ClosedIn  int64           `json:"closed_in"`
-	Rejected  bool            `json:"rejected"`
-	Scope     ratelimit.Scope `json:"scope"`
-	Reopen    bool            `json:"reopen"`
-}
-
-func orderOf(x *ratelimit.Exchange) *order {
-	return &order{
-		x.Want, x.Background, x.Number, x.Epoch, x.Opened, x.Processes, x.Alone, x.Counted, x.Done, x.Spent, x.Silent, x.Bare,
-		x.Latest, x.Window.Limit, x.Window.Remaining, max(0, x.Window.Reset.Unix()),
-		millis(x.EndsIn), millis(x.ClosedIn), x.Rejected, x.Scope, x.Reopen,
-	}
+// orderOf returns what the script gets. Its durations are milliseconds.
+func orderOf(x *ratelimit.Exchange) []byte {
+	text, _ := json.Marshal(map[string]any{ // numbers and booleans: it cannot fail
+		"want": x.Want, "background": x.Background,
+		"number": x.Number, "epoch": x.Epoch, "opened": x.Opened, "processes": x.Processes, "alone": x.Alone,
+		"counted": x.Counted, "done": x.Done, "spent": x.Spent, "silent": x.Silent,
+		"latest": x.Latest, "limit": x.Window.Limit, "remaining": x.Window.Remaining, "reset": max(0, x.Window.Reset.Unix()),
+		"ends_in": millis(x.EndsIn), "scope": max(0, slices.Index(scopes, x.Scope)),
+		"closed_in": millis(x.ClosedIn), "rejected": x.Rejected, "reopen": x.Reopen,
+	})
+	return text
 }
 
 // millis returns whole milliseconds, rounded up.
 func millis(d time.Duration) int64 { return (d + time.Millisecond - 1).Milliseconds() }
 
-// reply is what the script replies.
+// reply is the pot, as the script replies it. Times are milliseconds by the clock of Redis.
 type reply struct {
-	Granted    int             `json:"granted"`
-	Background int             `json:"background"`
-	Number     int64           `json:"number"`
-	Epoch      int64           `json:"epoch"`
-	Opened     int64           `json:"opened"`
-	Known      bool            `json:"known"`
-	Limit      int             `json:"limit"`
-	Remaining  int             `json:"remaining"`
-	Reset      int64           `json:"reset"`
-	Scope      ratelimit.Scope `json:"scope"`
-	Left       int             `json:"left"`
-	EndsIn     int64           `json:"ends_in"`
-	ClosedIn   int64           `json:"closed_in"`
-	Processes  int             `json:"processes"`
+	At, Number, Epoch, Opened, Known, Ends, Closed, Reset int64
+	Granted, Background, Limit, Remaining, Left           int
+	Processes, Scope                                      int
 }
 
 // answers reports whether the script can have made r for x. Something else may have replied instead.
 func (r *reply) answers(x *ratelimit.Exchange) bool {
 	const longest = int64(401 * 24 * time.Hour / time.Millisecond)
-	return r.Number > 0 && r.Epoch > 0 && r.Processes > 0 && min(r.Granted, r.Background, r.Limit, r.Remaining, r.Left) >= 0 &&
-		r.Granted <= x.Want && r.Background <= x.Background &&
-		min(r.Opened, r.Reset, r.EndsIn, r.ClosedIn) >= 0 && max(r.EndsIn, r.ClosedIn) <= longest
+	return min(r.At, r.Number, r.Epoch) > 0 && r.Processes > 0 && min(r.Granted, r.Background, r.Limit, r.Remaining, r.Left) >= 0 &&
+		r.Granted <= x.Want && r.Background <= x.Background && max(r.Ends, r.Closed)-r.At <= longest
 }
 
 // fill copies r to the reply of x.
 func (r *reply) fill(x *ratelimit.Exchange) {
 	y := &x.Reply
 	y.Granted, y.Background, y.Number, y.Epoch, y.Opened = r.Granted, r.Background, r.Number, r.Epoch, r.Opened
-	y.Known, y.Left, y.Processes, y.Scope = r.Known, r.Left, r.Processes, r.Scope
-	y.EndsIn, y.ClosedIn = time.Duration(r.EndsIn)*time.Millisecond, time.Duration(r.ClosedIn)*time.Millisecond
-	if y.Window = (ratelimit.Window{}); r.Limit > 0 {
+	y.Known, y.Left, y.Processes = r.Known > 0, r.Left, r.Processes
+	if r.Limit > 0 {
 		y.Window = ratelimit.Window{Limit: r.Limit, Remaining: r.Remaining, Reset: time.Unix(r.Reset, 0).UTC()}
 	}
-	switch r.Scope {
-	case ratelimit.ScopeMinute, ratelimit.ScopeDay, ratelimit.ScopeBan:
-	default: // somebody has written it
-		y.Scope = ratelimit.ScopeMinute
+	y.EndsIn = time.Duration(max(0, r.Ends-r.At)) * time.Millisecond
+	y.ClosedIn = time.Duration(max(0, r.Closed-r.At)) * time.Millisecond
+	y.Scope = scopes[0]
+	if r.Scope > 0 && r.Scope < len(scopes) { // else somebody has written it
+		y.Scope = scopes[r.Scope]
 	}
 }
 
@@ -102,10 +72,10 @@ func (once) NoRetry() bool { return true }
 
 // run runs the script.
 func (p *pot) run(ctx context.Context, connected bool, x *ratelimit.Exchange) error {
-	text, _ := json.Marshal(orderOf(x)) // numbers and constants: it cannot fail
+	order := orderOf(x)
 	do := func(name, script string) (string, error) {
 		p.roundTrips.Add(1)
-		cmd := redis.NewCmd(ctx, name, script, 1, p.config.prefix+x.Key, text)
+		cmd := redis.NewCmd(ctx, name, script, 1, p.config.prefix+x.Key, order)
 		_ = p.rdb.Process(ctx, once{cmd}) // cmd has the error
 		return cmd.Text()
 	}

@@ -3,7 +3,6 @@ package petstoreredis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -39,23 +38,18 @@ func (p *pot) stats() Stats {
 // measure has a meter read the figures whenever it collects.
 func (p *pot) measure(provider metric.MeterProvider) error {
 	meter := provider.Meter("github.com/petstore/petstore-go/petstoreredis", metric.WithInstrumentationVersion(petstore.Version))
-	read := func(value func(Stats) int) metric.Int64Callback {
-		return func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(int64(value(p.stats())))
-			return nil
-		}
-	}
-	_, err1 := meter.Int64ObservableGauge("petstore.redis.away", metric.WithUnit("1"),
-		metric.WithDescription("1 while this process goes on without Redis."),
-		metric.WithInt64Callback(read(func(s Stats) int { return map[bool]int{true: 1}[s.Away] })))
-	_, err2 := meter.Int64ObservableGauge("petstore.redis.processes", metric.WithUnit("{process}"),
-		metric.WithDescription("Processes that share a key, as Redis knew last."),
-		metric.WithInt64Callback(read(func(s Stats) int { return s.Processes })))
-	_, err3 := meter.Int64ObservableCounter("petstore.redis.round_trips", metric.WithUnit("{command}"),
-		metric.WithDescription("Commands sent to Redis."),
-		metric.WithInt64Callback(read(func(s Stats) int { return s.RoundTrips })))
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return fmt.Errorf("petstoreredis: %w", err)
-	}
-	return nil
+	away, err1 := meter.Int64ObservableGauge("petstore.redis.away", metric.WithUnit("1"),
+		metric.WithDescription("1 while this process goes on without Redis."))
+	processes, err2 := meter.Int64ObservableGauge("petstore.redis.processes", metric.WithUnit("{process}"),
+		metric.WithDescription("Processes that share a key, as Redis knew last."))
+	trips, err3 := meter.Int64ObservableCounter("petstore.redis.round_trips", metric.WithUnit("{command}"),
+		metric.WithDescription("Commands sent to Redis."))
+	_, err4 := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		s := p.stats()
+		o.ObserveInt64(away, map[bool]int64{true: 1}[s.Away])
+		o.ObserveInt64(processes, int64(s.Processes))
+		o.ObserveInt64(trips, int64(s.RoundTrips))
+		return nil
+	}, away, processes, trips)
+	return errors.Join(err1, err2, err3, err4)
 }

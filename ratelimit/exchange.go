@@ -38,9 +38,8 @@ type Exchange struct {
 	// reports both again: a pot that cannot exclude that they have arrived sets them to 0.
 	Counted     int64
 	Done, Spent int
-	// Silent reports whether requests got no response, and none of them did. Bare reports whether
-	// one had no limit.
-	Silent, Bare bool
+	// Silent reports whether requests got no response, and none of them did.
+	Silent bool
 	// Window has the least Remaining of the responses, and Latest is the highest Number of their
 	// permits. If Latest is 0, there were none: Window is the last known one.
 	Window Window

@@ -45,12 +45,12 @@ type pot struct {
 
 // report is what the pot has not heard.
 type report struct {
-	epoch                  int64
-	done, spent            int
-	answered, silent, bare bool
-	window                 Window
-	latest                 int64
-	rejected, reopen       bool
+	epoch            int64
+	done, spent      int
+	answered, silent bool
+	window           Window
+	latest           int64
+	rejected, reopen bool
 }
 
 // pooled reports whether permits come from a pot.
@@ -94,7 +94,8 @@ func (q *queue) blocked(now time.Time, inBackground bool) (w Wait) {
 	reply, reserve := &p.last.Reply, p.reserve(inBackground)
 	response := Wait{Reason: ReasonResponse, wake: p.heard.Add(lastPoll)}
 	if q.budget.inFlight == 0 { // else what this process reports may be what it waits for
-		response.wake = p.heard.Add(min(firstPoll<<min(p.polls, 10)/2, lastPoll))
+		pause := max(firstPoll<<min(p.polls, 10)/2, p.heard.Sub(p.sent)/4) // a report takes as long as a question
+		response.wake = p.heard.Add(min(pause, lastPoll))
 	}
 	switch {
 	case !passed(now, l.until):
@@ -137,7 +138,10 @@ func (q *queue) earliest(now time.Time, before int, inBackground bool) time.Time
 	if !q.pooled() {
 		return q.budget.earliest(now, before, inBackground)
 	}
-	p, at := q.pot, later(now, q.budget.lockout.until)
+	p, at, until := q.pot, now, q.budget.lockout.until
+	if now.Before(p.believed(until)) {
+		at = later(now, until)
+	}
 	limit := p.last.Reply.Window.Limit
 	if !p.last.Reply.Known || passed(at, p.ends) || passed(now, p.believed(p.ends)) || limit == 0 {
 		return at
@@ -261,7 +265,7 @@ func (q *queue) question(now time.Time) *Exchange {
 	x := &Exchange{
 		Key: q.key, Number: p.last.Reply.Number, Epoch: p.last.Reply.Epoch, Opened: p.last.Reply.Opened,
 		Processes: p.last.Reply.Processes, Alone: p.failed != nil,
-		Counted: r.epoch, Done: r.done, Spent: r.spent, Silent: r.silent && !r.answered, Bare: r.bare,
+		Counted: r.epoch, Done: r.done, Spent: r.spent, Silent: r.silent && !r.answered,
 		Window: r.window, Latest: r.latest, EndsIn: b.end.Sub(now), Scope: b.window.scope(),
 		Rejected: r.rejected, Reopen: r.reopen,
 	}
@@ -300,9 +304,12 @@ func (q *queue) exchange(x *Exchange, done chan struct{}, sent time.Time) {
 // fail has the process go on alone after a failed exchange, and keeps what it should have reported.
 func (q *queue) fail(x *Exchange, err error, now time.Time) {
 	p := q.pot
+	if p.failed == nil {
+		q.budget.age(&p.last, now.Sub(p.heard))
+	}
 	p.failed, p.tryAt, q.budget.pooled = err, now.Add(tryEvery), false
 	r := report{
-		epoch: x.Counted, done: x.Done, spent: x.Spent, answered: !x.Silent, silent: x.Silent, bare: x.Bare,
+		epoch: x.Counted, done: x.Done, spent: x.Spent, answered: !x.Silent, silent: x.Silent,
 		rejected: x.Rejected, reopen: x.Reopen,
 	}
 	if x.Latest > 0 {
@@ -331,11 +338,22 @@ func (q *queue) hear(x *Exchange, now time.Time) {
 	b.processes, b.pooled = reply.Processes, true
 	b.adopt(reply.Window, reply.Left, p.ends, reply.Scope == ScopeDay, now)
 	switch closed := now.Add(reply.ClosedIn); {
+	case p.report.reopen: // the pot does not know of it yet
 	case reply.ClosedIn > 0 && closed.Sub(later(b.lockout.until, now)) > resetGrain || passed(now, b.lockout.until) && reply.ClosedIn > 0:
 		b.lockout.count++
 		b.lockout.until, b.lockout.scope, b.lockout.untested = closed, reply.Scope, true
 	case reopened && reply.ClosedIn <= 0:
 		b.reopen(now)
+	}
+}
+
+// age lowers what is left by what all processes have probably sent since the last reply of the pot: as
+// many as before in that time, and half as many more.
+func (b *budget) age(x *Exchange, since time.Duration) {
+	begun := max(windowLength-x.Reply.EndsIn, time.Second)
+	used := float64(x.Reply.Window.Limit - x.Reply.Left)
+	if sent := int(1.5 * used * since.Seconds() / begun.Seconds()); sent > 0 && b.epoch > 0 {
+		b.low = append(b.low[:0], sample{b.responses, max(0, b.left()-sent)})
 	}
 }
 
@@ -367,7 +385,7 @@ func (p *pot) settle(pm *permit, o *Outcome, b *budget, now time.Time) {
 	case o.Sent.IsZero(), o.StatusCode == http.StatusUnauthorized:
 		r.done = 1
 	case !described:
-		r.spent, r.bare = 1, !o.Received.IsZero()
+		r.spent = 1
 	default:
 		r.done = 1
 		if b.shown.Sub(o.Window.Reset) <= sameWindow { // else it is of a window that is over
@@ -385,12 +403,12 @@ func (p *pot) settle(pm *permit, o *Outcome, b *budget, now time.Time) {
 // add adds another report. Counts of older epochs are of no use.
 func (r *report) add(o *report) {
 	if o.epoch > r.epoch {
-		r.epoch, r.done, r.spent, r.answered, r.silent, r.bare = o.epoch, 0, 0, false, false, false
+		r.epoch, r.done, r.spent, r.answered, r.silent = o.epoch, 0, 0, false, false
 	}
 	if o.epoch == r.epoch && o.epoch > 0 {
 		r.done += o.done
 		r.spent += o.spent
-		r.answered, r.silent, r.bare = r.answered || o.answered, r.silent || o.silent, r.bare || o.bare
+		r.answered, r.silent = r.answered || o.answered, r.silent || o.silent
 	}
 	switch apart := o.window.Reset.Sub(r.window.Reset); {
 	case o.latest == 0:

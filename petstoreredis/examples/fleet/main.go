@@ -17,8 +17,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -34,22 +32,15 @@ const (
 	redisVariable = "FLEET_REDIS"
 )
 
-// fleet is what is run.
-type fleet struct {
-	workers int
-	limit   int // of the key, in a minute
-	minute  time.Duration
-}
-
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	var err error
 	if address := os.Getenv(redisVariable); address != "" {
 		err = work(ctx, address)
 	} else {
-		err = fleet{workers: 8, limit: 60, minute: 10 * time.Second}.run(ctx, os.Stdout)
+		err = run(ctx, os.Stdout, 8, 60, 10*time.Second)
 	}
-	stop()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -59,8 +50,7 @@ func main() {
 func work(ctx context.Context, address string) error {
 	rdb := redis.NewClient(&redis.Options{Addr: address})
 	defer func() { _ = rdb.Close() }()
-	limiter, err := petstoreredis.NewLimiter(rdb,
-		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+	limiter, err := petstoreredis.NewLimiter(rdb, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err != nil {
 		return err
 	}
@@ -72,8 +62,8 @@ func work(ctx context.Context, address string) error {
 }
 
 // run starts everything, waits for the workers, and prints what the service got.
-func (f fleet) run(ctx context.Context, w io.Writer) error {
-	service := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: f.limit}), fake.WithMinute(f.minute),
+func run(ctx context.Context, w io.Writer, workers, limit int, minute time.Duration) error {
+	service := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: limit}), fake.WithMinute(minute),
 		fake.WithLatency(50*time.Millisecond))
 	defer service.Close()
 	server, err := miniredis.Run()
@@ -81,36 +71,18 @@ func (f fleet) run(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer server.Close()
-	fmt.Fprintf(w, "%d processes share a key of %d requests in %s\n", f.workers, f.limit, f.minute)
-	start := time.Now()
-	err = startWorkers(ctx, f.workers, redisVariable+"="+server.Addr(),
-		"PETSTORE_BASE_URL="+service.URL(), "PETSTORE_API_KEY="+service.APIKey())
+	fmt.Fprintf(w, "%d processes share a key of %d requests in %s\n", workers, limit, minute)
+	start, ended := time.Now(), make(chan error)
+	for range workers {
+		cmd := exec.CommandContext(ctx, os.Args[0])
+		cmd.Env = []string{redisVariable + "=" + server.Addr(), "PETSTORE_BASE_URL=" + service.URL(), "PETSTORE_API_KEY=" + service.APIKey()}
+		cmd.Stderr = os.Stderr
+		go func() { ended <- cmd.Run() }()
+	}
+	for range workers {
+		err = errors.Join(err, <-ended)
+	}
 	fmt.Fprintf(w, "%d requests in %.1f s, 429s: %d\n",
 		len(service.Requests()), time.Since(start).Seconds(), service.Usage(service.APIKey()).Limited)
 	return err
-}
-
-// startWorkers runs n workers at once, each a process of its own, and waits for them.
-func startWorkers(ctx context.Context, n int, env ...string) error {
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	failures := make([]error, n)
-	var group sync.WaitGroup
-	for i := range n {
-		group.Go(func() {
-			cmd := exec.CommandContext(ctx, program)
-			cmd.Env = env
-			cmd.Stderr = os.Stderr
-			if err := cmd.Run(); err != nil {
-				failures[i] = fmt.Errorf("worker %d: %w", i+1, err)
-			}
-		})
-	}
-	group.Wait()
-	if ctx.Err() != nil {
-		return errors.New("interrupted")
-	}
-	return errors.Join(failures...)
 }
