@@ -139,15 +139,23 @@ func TestErrorBuiltByHand(t *testing.T) {
 			for _, target := range append(sentinels, context.Canceled, context.DeadlineExceeded) {
 				assert.Equal(t, errors.Is(err, target), errors.Is(built, target), "%v", target)
 			}
-			of, last := new(petstore.APIError), new(petstore.APIError)
-			assert.Equal(t, errors.As(err, &of), errors.As(built, &last))
-			assert.Equal(t, of.StatusCode, last.StatusCode)
+			assert.Equal(t, typesIn(err), typesIn(built))
 			after, known := petstore.RetryAfterHeader(err)
 			again, knows := petstore.RetryAfterHeader(built)
 			assert.Equal(t, []any{after, known}, []any{again, knows})
 		})
 	}
 	assert.Len(t, types, 5)
+}
+
+// typesIn returns which types errors.As finds.
+func typesIn(err error) (found [5]bool) {
+	_, found[0] = errors.AsType[*petstore.APIError](err)
+	_, found[1] = errors.AsType[*petstore.ArgumentError](err)
+	_, found[2] = errors.AsType[*petstore.RateLimitError](err)
+	_, found[3] = errors.AsType[*petstore.ResponseError](err)
+	_, found[4] = errors.AsType[*petstore.TransportError](err)
+	return found
 }
 
 func byHand(err error) error {

@@ -120,6 +120,10 @@ func failures() map[string]func(*testing.T) error {
 			_, err := petstore.NewClient("https://user:"+secretKey+"@service.test/v1?"+secretKey, secretKey)
 			return err
 		},
+		"a status": func(t *testing.T) error {
+			_, err := keyed(t, nil).ListPets(t.Context(), petstore.ListPetsParams{Status: petstore.PetStatus(secretKey)})
+			return err
+		},
 		"a limit that is used up": func(t *testing.T) error {
 			client := repeating(t, fake.Fault{}, petstore.WithLimiter(ratelimit.New()))
 			for range fake.PlanFree.PerMinute {
