@@ -238,6 +238,13 @@ func TestLogLines(t *testing.T) {
 			leave(4 * time.Second)
 			leave(10 * time.Second)
 		}, []string{"WARN requests are slow", "WARN calls fail"}},
+		"a deployment that stops calls which wait": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			ctx, stop := context.WithCancel(t.Context())
+			stopping, err := client.ForKey(server.APIKey(), petstore.WithStop(ctx))
+			require.NoError(t, err)
+			time.AfterFunc(30*time.Second, stop)
+			assert.EqualValues(t, 60, calls(stopping, 80, 1, 0))
+		}, nil},
 		"a plan that is lowered, and a 401": {fake.Plan{PerMinute: 300}, func(t *testing.T, server *fake.Server, client *petstore.Client) {
 			require.NoError(t, list(client))
 			server.Inject(fake.Fault{Status: 401, Header: http.Header{"X-Ratelimit-Limit": {"30"}}})
