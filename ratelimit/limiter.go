@@ -13,7 +13,7 @@ const manyKeys = 64
 
 // Limiter keeps the requests of one process within the limits of its API keys. It keeps a budget
 // for each key. It need not know the plan: it learns the limits from the responses. Make one with
-// [New]; it is safe for concurrent use, and has no goroutine.
+// [New]; it is safe for concurrent use, and starts no goroutine, except with [Shared].
 //
 // A request waits only in these cases: the window is used up; a 429 has closed the key; the first
 // request for the key, or the first after a 429, has no response yet; or other processes may use

@@ -21,8 +21,8 @@ func BenchmarkLimiter(b *testing.B) {
 			p.Release(o)
 		}
 	})
-	b.Run("waiters=10000", func(b *testing.B) {
-		const waiters = 10_000
+	b.Run("waiters=100000", func(b *testing.B) {
+		const waiters = 100_000
 		b.ReportAllocs()
 		for b.Loop() {
 			l := New(Processes(1))
