@@ -154,9 +154,11 @@ func setHeader(h *http.Header, line string) {
 	if *h == nil {
 		*h = make(http.Header)
 	}
-	if (*h)[name] = (*h)[name]; given {
-		(*h)[name] = append((*h)[name], strings.TrimSpace(value))
+	values := (*h)[name]
+	if given {
+		values = append(values, strings.TrimSpace(value))
 	}
+	(*h)[name] = values
 }
 
 // headerLines writes a header in lines that setHeader reads.

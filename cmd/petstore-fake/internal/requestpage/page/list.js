@@ -48,7 +48,7 @@ function mark() {
 	}
 }
 
-// announce tells readers who do not see it what a step of theirs has come to.
+// announce says what a step has come to, for readers who do not see it.
 function announce(before) {
 	if (param("text") !== param("text", before)) setText(byId("said"), byId("fit").textContent + " requests");
 	if (param("request") && param("request") !== param("request", before)) {
