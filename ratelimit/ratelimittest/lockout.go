@@ -45,6 +45,12 @@ func lockoutRules() []rule {
 			end := c.useUp()
 			c.request().ask().wait(end).release(ok(50))
 		}},
+	}
+}
+
+// longLockoutRules are about lockouts that last longer than a request may wait.
+func longLockoutRules() []rule {
+	return []rule{
 		{name: "a request is refused at once if its wait would be too long", check: func(c *client) {
 			opens := c.close(time.Hour)
 			for _, maxWait := range []time.Duration{0, time.Minute} {
@@ -76,6 +82,12 @@ func lockoutRules() []rule {
 			c.Reopen("") // of an open key
 			c.request().now().release(ok(48))
 		}},
+	}
+}
+
+// keyRules are about several keys.
+func keyRules() []rule {
+	return []rule{
 		{name: "keys never meet", check: func(c *client) {
 			c.close(time.Hour)
 			other := c.request()

@@ -31,6 +31,12 @@ func reportRules() []rule {
 			c.must(r.count("WaitDone") == 1, "WaitDone was called %d times", r.count("WaitDone"))
 			r.release(ratelimit.Outcome{})
 		}},
+	}
+}
+
+// lockoutReportRules are about the reports of lockouts.
+func lockoutReportRules() []rule {
+	return []rule{
 		{name: "a lockout is reported once, and its end", check: func(c *client) {
 			c.start(50)
 			a, b := c.request().now(), c.request().now()

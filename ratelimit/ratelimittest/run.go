@@ -32,7 +32,10 @@ type rule struct {
 // rules returns all of them.
 func rules() []rule {
 	var all []rule
-	for _, some := range [][]rule{lockoutRules(), permitRules(), queueRules(), waitRules(), reportRules()} {
+	for _, some := range [][]rule{
+		lockoutRules(), longLockoutRules(), keyRules(), permitRules(), queueRules(), waitRules(),
+		contextRules(), panicRules(), reportRules(), lockoutReportRules(),
+	} {
 		all = append(all, some...)
 	}
 	return all

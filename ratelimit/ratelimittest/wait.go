@@ -33,6 +33,12 @@ func waitRules() []rule {
 			first.release(ok(50))
 			waiter.wait(time.Time{}).release(ok(49))
 		}},
+	}
+}
+
+// contextRules are about contexts that end, before or during a wait.
+func contextRules() []rule {
+	return []rule{
 		{name: "a context that has ended gets no permit", check: func(c *client) {
 			r, cancel := c.cancelable()
 			cancel(errCause)
@@ -60,6 +66,12 @@ func waitRules() []rule {
 			r.ctx, r.MaxWait = ctx, 2*time.Hour
 			c.must(r.refused().Err == nil, "Err is set although the context has not ended")
 		}},
+	}
+}
+
+// panicRules are about observers that panic.
+func panicRules() []rule {
+	return []rule{
 		{name: "a panic in WaitStart loses no permit", check: func(c *client) { c.mustSurvive("WaitStart") }},
 		{name: "a panic in WaitDone loses no permit", check: func(c *client) { c.mustSurvive("WaitDone") }},
 		{name: "a panic in LimitClosed keeps the key closed", check: func(c *client) {
