@@ -22,6 +22,7 @@ type budget struct {
 	// budget. 0 means that the number is not known, so that the budget infers it (rule 6).
 	processes int
 	pooled    bool // a pot knows of the others; see Shared
+	alone     bool // the pot fails: no more than this process's share of a window
 
 	now time.Time // latest time seen
 	era int       // how often the clock was set back
@@ -107,7 +108,7 @@ func (b *budget) observe(now time.Time) time.Time {
 	case !now.Before(b.now):
 		b.now = now
 	case b.now.Sub(now) > correction:
-		*b = budget{processes: b.processes, pooled: b.pooled, era: b.era + 1, now: now}
+		*b = budget{processes: b.processes, pooled: b.pooled, alone: b.alone, era: b.era + 1, now: now}
 	}
 	b.recent.advance(b.now)
 	return b.now
@@ -118,6 +119,9 @@ func passed(now, t time.Time) bool { return !now.Before(t) }
 
 // reserve returns how many requests of the window must be left after this one.
 func (b *budget) reserve(background bool) int {
+	if b.alone && b.own+b.inFlight >= max(1, b.limit/max(1, b.processes)) {
+		return b.limit
+	}
 	n := b.leftToOthers()
 	if background {
 		n += b.limit / backgroundPart

@@ -307,7 +307,8 @@ func (q *queue) fail(x *Exchange, err error, now time.Time) {
 	if p.failed == nil {
 		q.budget.age(&p.last, now.Sub(p.heard))
 	}
-	p.failed, p.tryAt, q.budget.pooled = err, now.Add(tryEvery), false
+	p.failed, p.tryAt = err, now.Add(tryEvery)
+	q.budget.pooled, q.budget.alone = false, true
 	r := report{
 		epoch: x.Counted, done: x.Done, spent: x.Spent, answered: !x.Silent, silent: x.Silent,
 		rejected: x.Rejected, reopen: x.Reopen,
@@ -335,7 +336,7 @@ func (q *queue) hear(x *Exchange, now time.Time) {
 	default:
 		p.polls++
 	}
-	b.processes, b.pooled = reply.Processes, true
+	b.processes, b.pooled, b.alone = reply.Processes, true, false
 	b.adopt(reply.Window, reply.Left, p.ends, reply.Scope == ScopeDay, now)
 	switch closed := now.Add(reply.ClosedIn); {
 	case p.report.reopen: // the pot does not know of it yet
