@@ -127,10 +127,10 @@ func TestCallAllocations(t *testing.T) {
 		call func(*petstore.Client, ...petstore.CallOption) error
 		most float64
 	}{
-		"list of 20":  {200, pets(20), list, 53},
-		"list of 100": {200, pets(100), list, 133},
-		"create":      {201, onePet, create, 33},
-		"get":         {200, onePet, get, 32},
+		"list of 20":  {200, pets(20), list, 51},
+		"list of 100": {200, pets(100), list, 131},
+		"create":      {201, onePet, create, 31},
+		"get":         {200, onePet, get, 29},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := newClient(t, constantResponse(c.code, c.body), testKey, petstore.WithLimiter(ratelimit.New()))

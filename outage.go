@@ -57,9 +57,9 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 	unknown, limited := errors.Is(info.Err, ErrOutcomeUnknown), errors.Is(info.Err, ErrRateLimited)
 	l.decide(ctx, info.Call, func(k *keyLog, now time.Time, say say) {
 		operation, o := info.Call.Operation, &l.outage
-		if operation == OpGetPet && !l.deprecated {
+		if row := operationOf(operation); row.removal != "" && !l.deprecated {
 			l.deprecated = true
-			say(1, slog.LevelWarn, "petstore: deprecated operation", slog.String("removal", "2030-12-05"), slog.String("instead", OpListPets))
+			say(1, slog.LevelWarn, "petstore: deprecated operation", slog.String("removal", row.removal), slog.String("instead", row.instead))
 		}
 		// A person has to look for the pet: ten have a line each, the others one in five minutes.
 		switch {

@@ -70,6 +70,17 @@ func TestDecide(t *testing.T) {
 		f.NewKey = true
 		assert.Equal(t, Plan{Again: true}, Decide(&f))
 	})
+	t.Run("a read whose connection was stale is sent again at once, and costs nothing", func(t *testing.T) {
+		f := Facts{
+			Result: Result{Sent: true, Failure: Connection}, Repeatable: true, Stale: true, Number: 1,
+			Policy: Policy{}.WithDefaults(), Random: most,
+		}
+		assert.Equal(t, Plan{Again: true}, Decide(&f))
+		f.Repeatable = false
+		assert.Equal(t, Plan{}, Decide(&f), "a write may have been carried out")
+		f.Repeatable, f.Number = true, f.Policy.MaxAttempts
+		assert.Equal(t, Plan{}, Decide(&f))
+	})
 	t.Run("MaxWait is for waits that the service asks for", func(t *testing.T) {
 		f := Facts{
 			Result: Result{Sent: true, Status: http.StatusServiceUnavailable}, Repeatable: true, Number: 1,
