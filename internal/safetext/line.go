@@ -2,9 +2,7 @@
 package safetext
 
 import (
-	"errors"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,11 +21,8 @@ func TrimPrefix(err error, operation string) string {
 	if err == nil {
 		return "no response"
 	}
-	text := strings.TrimPrefix(err.Error(), "petstore: ")
-	if operation == "" {
-		return text
-	}
-	return strings.TrimPrefix(text, operation+": ")
+	text := strings.TrimPrefix(err.Error(), Prefix(""))
+	return strings.TrimPrefix(Prefix("")+text, Prefix(operation))
 }
 
 // token is a usual code: a short word.
@@ -47,30 +42,26 @@ func Quote(s string) string {
 	const most = 320
 	q := strconv.Quote(s)
 	for n := min(len(s), most); len(q) > most; n = n * 3 / 4 {
-		q = strconv.Quote(strings.ToValidUTF8(s[:n], "\uFFFD")) + "…"
+		q = strconv.Quote(strings.ToValidUTF8(s[:n], "\uFFFD")) + ellipsis
 	}
 	return q
 }
 
-// maxLine is the length of the longest line in bytes: one line of a log.
-const maxLine = 512
-
-// Line returns s on one line of at most 512 bytes, with a space for each character that is unfit
-// for a line.
-func Line(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unfitForLine(r) {
-			return ' '
-		}
-		return r
-	}, s)
-	return Shorten(s, maxLine)
-}
+// Line returns text on one line of at most 512 bytes: a space in place of each character that ends
+// a line, moves the cursor of a terminal or changes the reading direction.
+func Line(text string) string { return LineWith(text, "") }
 
 // LineWith returns text as [Line] does, with suffix at its end: it shortens only the text, which
 // may end with suffix already.
 func LineWith(text, suffix string) string {
-	return Shorten(Line(strings.TrimSuffix(text, suffix)), maxLine-len(suffix)) + suffix
+	const maxLine = 512
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+			return ' '
+		}
+		return r
+	}, strings.TrimSuffix(text, suffix))
+	return Shorten(text, maxLine-len(suffix)) + suffix
 }
 
 // Shorten returns s; if it has more than most bytes, as many as fit of its start, in whole
@@ -79,35 +70,5 @@ func Shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
-}
-
-// unfitForLine reports whether r ends a line, moves the cursor of a terminal or changes the reading
-// direction.
-func unfitForLine(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
-}
-
-// Hide returns err, but does not match the errors that are hidden.
-func Hide(err error, hidden ...error) error {
-	if slices.ContainsFunc(hidden, func(target error) bool { return errors.Is(err, target) }) {
-		return &hidingError{err, hidden}
-	}
-	return err
-}
-
-// hidingError has no Unwrap, or errors.Is would find in it what it hides.
-type hidingError struct {
-	err    error
-	hidden []error
-}
-
-func (e *hidingError) Error() string { return e.err.Error() }
-
-func (e *hidingError) Is(target error) bool {
-	return !slices.Contains(e.hidden, target) && errors.Is(e.err, target)
-}
-
-func (e *hidingError) As(target any) bool {
-	return errors.As(e.err, target) // it passes the caller's variable on
+	return strings.ToValidUTF8(s[:most-len(ellipsis)], "") + ellipsis
 }

@@ -2,7 +2,6 @@ package safetext_test
 
 import (
 	"errors"
-	"io/fs"
 	"strings"
 	"testing"
 
@@ -58,15 +57,4 @@ func TestPrefix(t *testing.T) {
 		assert.Equal(t, "not found", safetext.TrimPrefix(err, operation))
 	}
 	assert.Equal(t, "no response", safetext.TrimPrefix(nil, "getPet"))
-}
-
-func TestHide(t *testing.T) {
-	hidden, shown := errors.New("hidden"), &fs.PathError{Op: "open", Err: fs.ErrNotExist}
-	assert.Same(t, shown, safetext.Hide(shown, hidden))
-	err := safetext.Hide(errors.Join(hidden, shown), hidden)
-	assert.EqualError(t, err, "hidden\nopen : file does not exist")
-	assert.NotErrorIs(t, err, hidden)
-	assert.ErrorIs(t, err, fs.ErrNotExist)
-	found, _ := errors.AsType[*fs.PathError](err)
-	assert.Same(t, shown, found)
 }

@@ -13,8 +13,8 @@ import (
 const (
 	// Mark replaces a key.
 	Mark = "[redacted]"
-	// MinKey is the length of the shortest key that is looked for: shorter ones are ordinary words.
-	MinKey = 6
+	// minKey is the length of the shortest key that is looked for: shorter ones are ordinary words.
+	minKey = 6
 	// ellipsis follows what was cut off.
 	ellipsis = "…"
 	// maxText is how much of a text is searched, in bytes, and returned: as much as net/http reads
@@ -30,26 +30,36 @@ func Redact(text string, keys ...string) string {
 		text = text[:maxText] + ellipsis
 	}
 	for _, key := range longestFirst(keys) {
-		if len(key) >= MinKey {
-			text = without(text, key)
+		text = without(text, key)
+		// A key that is in an escape only is taken out of the whole text unescaped.
+		if plain := unescaped(text); plain != text {
+			if clean := without(plain, key); clean != plain {
+				text = clean
+			}
 		}
 	}
 	return text
 }
 
-// redactCut is [Redact] for a text that was cut off at its end.
-func redactCut(text, key string) string {
-	return strings.TrimSuffix(Redact(text+ellipsis, key), ellipsis)
+// longestFirst returns the keys that are looked for, in an order in which none is a part of a later
+// one.
+func longestFirst(keys []string) []string {
+	if len(keys) == 1 && len(keys[0]) >= minKey {
+		return keys // nearly always, without a copy
+	}
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return len(key) < minKey })
+	slices.SortFunc(keys, func(a, b string) int { return len(b) - len(a) })
+	return keys
 }
 
 // Head returns at most limit bytes from the start of text, as a copy without key. cut reports
 // whether text was cut off already, perhaps within a key.
 func Head(text []byte, key string, limit int, cut bool) []byte {
-	start := string(text[:min(len(text), maxText)])
-	clean := Redact(start, key)
+	start, end := string(text[:min(len(text), maxText)]), ""
 	if cut || len(start) < len(text) {
-		clean = redactCut(start, key)
+		end = ellipsis
 	}
+	clean := strings.TrimSuffix(Redact(start+end, key), end)
 	return []byte(clean[:min(len(clean), limit)])
 }
 
@@ -66,83 +76,55 @@ func Error(err error, key string) error {
 // does not change.
 func Header(h http.Header, keys ...string) http.Header {
 	keys = longestFirst(keys)
-	if !repeats(h, keys) {
-		return maps.Clone(h)
-	}
-	clean := make(http.Header, len(h))
+	clean := maps.Clone(h)
 	for name, values := range h {
-		name = headerName(name, keys)
-		for _, v := range values {
-			clean[name] = append(clean[name], Redact(v, keys...))
+		if slices.ContainsFunc(values, func(v string) bool { return Redact(v, keys...) != v }) {
+			values = slices.Clone(values)
+			for i, v := range values {
+				values[i] = Redact(v, keys...)
+			}
+			clean[name] = values
+		}
+	}
+	for name := range h {
+		if safe := headerName(name, keys); safe != name {
+			clean[safe] = slices.Concat(clean[safe], clean[name])
+			delete(clean, name)
 		}
 	}
 	return clean
 }
 
-func repeats(h http.Header, keys []string) bool {
-	for name, values := range h {
-		if headerName(name, keys) != name {
-			return true
-		}
-		for _, v := range values {
-			if Redact(v, keys...) != v {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// longestFirst returns keys in an order in which none is a part of a later one.
-func longestFirst(keys []string) []string {
-	if len(keys) < 2 {
-		return keys
-	}
-	return slices.SortedFunc(slices.Values(keys), func(a, b string) int { return len(b) - len(a) })
-}
-
-// maxName is the length of the longest header name that is kept, in bytes: the search for a key
-// takes its square.
-const maxName = 256
-
 // headerName returns the name of a header without the keys in any case, since software on the way
 // changes the case of names.
 func headerName(name string, keys []string) string {
-	const mark = "Redacted"
-	if len(name) > maxName {
-		return mark
+	if !slices.ContainsFunc(keys, func(key string) bool { return mayHave(name, key) }) {
+		return name
 	}
-	clean, found := unescaped(name), false
+	lower := strings.ToLower(unescaped(name))
+	clean := lower
 	for _, key := range keys {
-		for i := 0; len(key) >= MinKey && i+len(key) <= len(clean); i++ {
-			if strings.EqualFold(clean[i:i+len(key)], key) {
-				clean, found = clean[:i]+mark+clean[i+len(key):], true
-				i += len(mark) - 1
-			}
-		}
+		clean = strings.ReplaceAll(clean, strings.ToLower(key), "redacted")
 	}
-	if !found {
+	if clean == lower {
 		return name
 	}
 	return http.CanonicalHeaderKey(clean)
 }
 
-// without returns text without key. If it finds key in an escape only, it returns the whole text
-// unescaped.
-func without(text, key string) string {
-	text = withoutPlain(text, key)
-	plain := unescaped(text)
-	if plain == text {
-		return text
+// mayHave reports whether the start of key, or an escape, is in the name of a header. It copies
+// nothing, and its time grows with the name alone.
+func mayHave(name, key string) bool {
+	for i := range len(name) - minKey + 1 {
+		if strings.EqualFold(name[i:i+minKey], key[:minKey]) {
+			return true
+		}
 	}
-	if clean := withoutPlain(plain, key); clean != plain {
-		return clean
-	}
-	return text
+	return strings.ContainsAny(name, `%\`)
 }
 
-// withoutPlain returns text without key as it is, and without its beginning before each ellipsis.
-func withoutPlain(text, key string) string {
+// without returns text without key as it is, and without its beginning before each ellipsis.
+func without(text, key string) string {
 	text = strings.ReplaceAll(text, key, Mark)
 	if !strings.Contains(text, ellipsis) {
 		return text
@@ -154,12 +136,12 @@ func withoutPlain(text, key string) string {
 	return strings.Join(parts, ellipsis)
 }
 
-// withoutStart returns text without the beginning of key at its end, if that has [MinKey] bytes. An
+// withoutStart returns text without the beginning of key at its end, if that has minKey bytes. An
 // escape after it may be cut off.
 func withoutStart(text, key string) string {
 	end := text[max(0, len(text)-len(`\u002`)):]
 	whole := text[:len(text)-len(cutEscape.FindString(end))]
-	for n := min(len(whole), len(key)-1); n >= MinKey; n-- {
+	for n := min(len(whole), len(key)-1); n >= minKey; n-- {
 		if strings.HasSuffix(whole, key[:n]) {
 			return whole[:len(whole)-n] + Mark
 		}
@@ -175,7 +157,7 @@ var (
 // unescaped resolves the escapes of JSON and URLs for the characters that a key may have, once.
 // What was JSON stays JSON.
 func unescaped(text string) string {
-	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '\\') < 0 { // nearly always
+	if !strings.ContainsAny(text, `%\`) { // nearly always
 		return text
 	}
 	return escape.ReplaceAllStringFunc(text, func(e string) string {
