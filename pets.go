@@ -261,7 +261,8 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 			pet.ID, err = body.Int(d)
 		case "name":
 			name = true
-			pet.Name, err = body.String(d)
+			field, err = body.Text(d)
+			pet.Name = string(field)
 		case "categoryId":
 			category = true
 			pet.CategoryID, err = body.Int(d)
@@ -288,7 +289,10 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 // readStatus reads a status. For those of the document it returns the constant, which saves one
 // allocation for each Pet.
 func readStatus(d *jsontext.Decoder) (PetStatus, error) {
-	name, err := body.Bytes(d)
+	if d.PeekKind() == 'n' {
+		return "", d.SkipValue()
+	}
+	name, err := body.Text(d)
 	for _, known := range statuses {
 		if string(name) == string(known) {
 			return known, nil

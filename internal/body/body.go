@@ -22,15 +22,16 @@ const (
 	// usualSize is the size of a new buffer if the length is unknown: a list of 100 pets fits,
 	// which most servers send without a Content-Length.
 	usualSize = 16 << 10
+	// growth is the factor by which a buffer grows, so that what it had before is little garbage.
+	growth = 4
 	// maxPooled is the capacity of the largest buffer that goes back to the pool, so that one long
 	// response does not keep its memory for ever.
-	maxPooled = 256 << 10
+	maxPooled = usualSize * growth * growth
 	// maxTrusted is the longest Content-Length for which memory is taken at once.
 	maxTrusted = 10 << 20
+	// maxEmptyReads is how often a reader may return neither a byte nor an error, as in package bufio.
+	maxEmptyReads = 100
 )
-
-// maxEmptyReads is how often a reader may return neither a byte nor an error, as in package bufio.
-const maxEmptyReads = 100
 
 // Buffer holds the body of one response and decodes it. Results and errors get copies, so that the
 // Buffer can be used again.
@@ -73,18 +74,17 @@ func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error
 	if length < 0 || length > min(most, maxTrusted) {
 		length = usualSize - 1
 	}
-	if b.Bytes = b.Bytes[:0]; int64(cap(b.Bytes)) <= length {
-		b.Bytes = make([]byte, 0, length+1) // one byte more, to see the end
+	text := b.Bytes[:0]
+	if int64(cap(text)) <= length {
+		text = make([]byte, 0, length+1) // one byte more, to see the end
 	}
-	for empty := 0; err == nil && int64(len(b.Bytes)) <= most; empty++ {
-		size := len(b.Bytes)
-		if size == cap(b.Bytes) {
-			// Four times as large, so that what it had before is little garbage.
-			b.Bytes = append(make([]byte, 0, min(4*int64(size), most)+1), b.Bytes...)
+	for empty := 0; err == nil && int64(len(text)) <= most; empty++ {
+		if len(text) == cap(text) {
+			text = append(make([]byte, 0, min(growth*int64(len(text))-1, most)+1), text...)
 		}
 		var n int
-		n, err = r.Read(b.Bytes[size:cap(b.Bytes)])
-		if b.Bytes = b.Bytes[:size+n]; n > 0 {
+		n, err = r.Read(text[len(text):cap(text)])
+		if text = text[:len(text)+n]; n > 0 {
 			empty = 0
 		} else if empty == maxEmptyReads && err == nil {
 			err = io.ErrNoProgress
@@ -93,45 +93,42 @@ func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error
 	if err == io.EOF {
 		err = nil
 	}
-	tooLarge = int64(len(b.Bytes)) > most
-	if tooLarge {
-		b.Bytes = b.Bytes[:most]
-	}
+	tooLarge = int64(len(text)) > most
+	b.Bytes = text[:min(int64(len(text)), most)]
 	return tooLarge, err
 }
 
 // MediaTypeProblem returns what is wrong with the media type of a response that must be JSON; empty
 // if nothing is.
 func MediaTypeProblem(h http.Header) string {
+	const want = "application/json"
 	// "identity" means that there is no encoding.
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return "Content-Encoding was not requested"
 	}
-	if h.Get("Content-Type") == "application/json" {
+	given := h.Get("Content-Type")
+	if given == want {
 		return "" // without the parser, for most responses
 	}
-	mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	mediaType, _, err := mime.ParseMediaType(given)
 	switch {
 	case err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter):
 		return "Content-Type is missing or invalid"
-	case mediaType != "application/json":
-		return "Content-Type is " + safetext.Quote(mediaType) + ", not application/json"
+	case mediaType != want:
+		return "Content-Type is " + safetext.Quote(mediaType) + ", not " + want
 	}
 	return ""
 }
 
-// maxErrorObject is the size of the longest body that is decoded as an Error object, in bytes. A
-// real one has less than 1 KiB, and decoding needs a second copy of the body in memory.
-const maxErrorObject = 1 << 20
-
 // ErrorObject returns code and message of the Error object that text is. It returns empty strings
 // for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
 func ErrorObject(text []byte) (code, message string) {
+	const longest = 1 << 20 // a real one has less than 1 KiB, and decoding copies the body
 	var object struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}
-	if len(text) > maxErrorObject || json.Unmarshal(text, &object) != nil {
+	if len(text) > longest || json.Unmarshal(text, &object) != nil {
 		return "", ""
 	}
 	return object.Code, object.Message
@@ -157,17 +154,15 @@ func Finish(d *jsontext.Decoder, err error) error {
 // Object reads an object and calls field for each name. The name is valid until field reads the
 // value.
 func Object(d *jsontext.Decoder, field func(name []byte) error) error {
-	if err := Delimiter(d, '{'); err != nil {
-		return err
+	err := Delimiter(d, '{')
+	for err == nil && d.PeekKind() != '}' {
+		var name []byte
+		if name, err = Text(d); err == nil {
+			err = field(name)
+		}
 	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
-		if err := field(Text(name)); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	return Delimiter(d, '}')
 }
@@ -185,39 +180,18 @@ func Int(d *jsontext.Decoder) (int64, error) {
 	return n, nil
 }
 
-// String reads a string.
-func String(d *jsontext.Decoder) (string, error) {
-	text, err := Bytes(d)
-	if err == nil && text == nil {
-		err = errNotString
-	}
-	return string(text), err
-}
-
-// Bytes reads a string that is valid until the next value is read, or null, for which it returns
-// nil.
-func Bytes(d *jsontext.Decoder) ([]byte, error) {
+// Text reads a string, which is valid until the next value is read.
+func Text(d *jsontext.Decoder) ([]byte, error) {
 	v, err := d.ReadValue()
 	switch {
 	case err != nil:
 		return nil, err
-	case v.Kind() == '"':
-		return Text(v), nil
-	case v.Kind() == 'n':
-		return nil, nil
+	case v.Kind() != '"':
+		return nil, errors.New("not a string")
+	case bytes.IndexByte(v, '\\') < 0:
+		return v[1 : len(v)-1], nil
 	}
-	return nil, errNotString
-}
-
-var errNotString = errors.New("not a string")
-
-// Text returns the text of a JSON string. It copies the text only if it has an escape.
-func Text(v jsontext.Value) []byte {
-	if !bytes.ContainsRune(v, '\\') {
-		return v[1 : len(v)-1]
-	}
-	b, _ := jsontext.AppendUnquote(nil, v) // the decoder has checked v
-	return b
+	return jsontext.AppendUnquote(nil, v)
 }
 
 // Delimiter reads a delimiter.
