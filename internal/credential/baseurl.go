@@ -1,9 +1,11 @@
 package credential
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -17,96 +19,69 @@ func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 		return nil, "has white space around it"
 	}
 	u, err := url.Parse(s)
-	if err != nil {
+	if err != nil || !utf8.ValidString(s) {
 		return nil, "is not a URL"
-	}
-	if !utf8.ValidString(u.Host) {
-		return nil, "has a host that is not UTF-8"
 	}
 	// Hosts are case-insensitive, but net/http bypasses the proxy only for a lower-case
 	// "localhost".
 	u.Host = strings.ToLower(u.Host)
-	if reason := baseURLProblem(u, insecure); reason != "" {
-		return nil, reason
-	}
-	if _, err := url.Parse(u.String()); err != nil { // an IPv6 zone may not survive String and Parse
-		return nil, "is not a URL"
-	}
-	if strings.HasSuffix(s, "#") { // url.Parse drops an empty fragment
-		return nil, "has a fragment"
+	number, err := strconv.ParseUint(u.Port(), 10, 16)
+	wrongPort := u.Port() != "" && (err != nil || number == 0) || strings.HasSuffix(u.Host, ":")
+	_, zone := url.Parse(u.String()) // an IPv6 zone may not survive String and Parse
+	problem = cmp.Or(
+		when(u.Scheme != "https" && u.Scheme != "http", "does not start with https:// or http://"),
+		when(u.User != nil, "has user information; pass the API key as apiKey"),
+		when(u.Opaque != "" || u.Hostname() == "", "has no host"),
+		when(wrongPort, "has an invalid port"),
+		when(u.RawQuery != "" || u.ForceQuery, "has a query"),
+		when(strings.Contains(s, "#"), "has a fragment"), // url.Parse drops an empty one
+		when(path.Base(u.Path) != "v1", "does not end in the version prefix /v1"),
+		when(u.RawPath != "" || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/"), "has a path that is not clean"),
+		when(u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()), "is plain http to a host that is not loopback; see WithInsecureHTTP"),
+		when(zone != nil, "is not a URL"),
+	)
+	if problem != "" {
+		return nil, problem
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	return u, ""
 }
 
-// baseURLProblem returns the first thing that is wrong with a base URL; empty if nothing is.
-func baseURLProblem(u *url.URL, insecure bool) string {
-	for _, check := range []struct {
-		wrong  bool
-		reason string
-	}{
-		{u.Scheme != "https" && u.Scheme != "http", "does not start with https:// or http://"},
-		{u.User != nil, "has user information; pass the API key as apiKey"},
-		{u.Opaque != "" || u.Hostname() == "", "has no host"},
-		{!validPort(u), "has an invalid port"},
-		{u.RawQuery != "" || u.ForceQuery, "has a query"},
-		{u.Fragment != "", "has a fragment"},
-		{path.Base(u.Path) != "v1", "does not end in the version prefix /v1"},
-		{u.RawPath != "" || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/"), "has a path that is not clean"},
-		{
-			u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()),
-			"is plain http to a host that is not loopback; see WithInsecureHTTP",
-		},
-	} {
-		if check.wrong {
-			return check.reason
-		}
+// when returns problem if wrong is true, else an empty text.
+func when(wrong bool, problem string) string {
+	if !wrong {
+		return ""
 	}
-	return ""
-}
-
-func validPort(u *url.URL) bool {
-	if u.Port() == "" {
-		return !strings.HasSuffix(u.Host, ":")
-	}
-	n, err := strconv.ParseUint(u.Port(), 10, 16)
-	return err == nil && n > 0
+	return problem
 }
 
 // IsLoopback reports whether host is this machine. It follows the rule by which net/http bypasses a
 // proxy: for an address with a zone net/http would use the proxy, so such an address is no
 // loopback.
 func IsLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
 	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Zone() == "" && addr.Unmap().IsLoopback()
+	return host == "localhost" || err == nil && addr.Zone() == "" && addr.Unmap().IsLoopback()
 }
+
+// unsafe is the segment ., .. or an empty one, also with parameters after a semicolon.
+var unsafe = regexp.MustCompile(`(^|/)\.{0,2}(;[^/]*)?(/|$)`)
 
 // PathBelow returns the unescaped path, with a slash before it, or what is wrong with an escaped
 // path and its query. The result is below the base URL for each server, also for one that unescapes
 // twice, takes a backslash for a slash, or cuts off parameters after a semicolon.
 func PathBelow(escaped, query string) (path, problem string) {
-	path, err := url.PathUnescape(strings.TrimPrefix(escaped, "/"))
-	switch {
-	case err != nil || !urlText(escaped) || !urlText(query):
-		return "", "has a character that is not escaped"
-	case path == "":
-		return "", "is empty"
-	case strings.Count(path, "/") != strings.Count(strings.TrimPrefix(escaped, "/"), "/"):
-		return "", "has an escaped slash"
-	case strings.ContainsAny(path, "%\\") || strings.ContainsFunc(path, unicode.IsControl):
-		return "", "has an escaped percent sign, backslash or control character"
-	}
-	for segment := range strings.SplitSeq(strings.TrimSuffix(path, "/"), "/") {
-		name, _, _ := strings.Cut(segment, ";")
-		if name == "." || name == ".." || segment == "" {
-			return "", "has the segment ., .. or an empty one"
-		}
+	const inURL = alphanumeric + "-._~!$&'()*+,;=:@/?%"
+	escaped = strings.TrimPrefix(escaped, "/")
+	path, err := url.PathUnescape(escaped)
+	problem = cmp.Or(
+		when(err != nil || !only(escaped, inURL) || !only(query, inURL), "has a character that is not escaped"),
+		when(strings.Count(path, "/") != strings.Count(escaped, "/"), "has an escaped slash"),
+		when(strings.ContainsAny(path, "%\\") || strings.ContainsFunc(path, unicode.IsControl),
+			"has an escaped percent sign, backslash or control character"),
+		when(unsafe.MatchString(strings.TrimSuffix(path, "/")), "has the segment ., .. or an empty one"),
+	)
+	if problem != "" {
+		return "", problem
 	}
 	return "/" + path, ""
 }
-
-// urlText reports whether s has only characters that may be in the path or query of a URL.
-func urlText(s string) bool { return only(s, alphanumeric+"-._~!$&'()*+,;=:@/?%") }

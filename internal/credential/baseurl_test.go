@@ -21,7 +21,7 @@ var refusedURLs = map[string]string{
 	"//service.test/v1":                "does not start with https:// or http://",
 	"ftp://service.test/v1":            "does not start with https:// or http://",
 	"file:///v1":                       "does not start with https:// or http://",
-	"https://service\xff.test/v1":      "has a host that is not UTF-8",
+	"https://service\xff.test/v1":      "is not a URL",
 	"https:///v1":                      "has no host",
 	"https://:443/v1":                  "has no host",
 	"https:service.test/v1":            "has no host",

@@ -3,8 +3,8 @@
 package credential
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -63,12 +63,13 @@ func From(f func(context.Context) (string, error)) Source {
 	}
 }
 
-// keySalt is random, so that a KeyID cannot be compared with keys outside this process.
-var keySalt = rand.Text()
-
-// New returns a key. Its ID is a hash: 64 bits are enough to distinguish the keys of one process.
+// New returns a key.
 func New(key string) Key {
-	sum := sha256.Sum256([]byte(keySalt + key))
+	// The salt is the same in all processes, so that a fleet can share the budget of a key. It keeps
+	// an ID from being looked up in tables of plain hashes. 64 bits are enough to distinguish keys; one
+	// that is random cannot be found by trying.
+	const salt = "github.com/petstore/petstore-go key: "
+	sum := sha256.Sum256([]byte(salt + key))
 	header, id := "Bearer "+key, hex.EncodeToString(sum[:8])
 	return Key{func() string { return header }, &id}
 }
@@ -90,13 +91,14 @@ type FileError struct{ Err error }
 func (e *FileError) Error() string { return "API key file: " + e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
-// maxFile is the size of the longest key file in bytes. No key is that long; the limit is for a log
-// file named by mistake.
-const maxFile = 64 << 10
-
 // ReadFile returns the key in a file. Its errors are *FileError.
-func ReadFile(name string) (string, error) {
-	key, err := readFile(name)
+func ReadFile(name string) (key string, err error) {
+	// O_NONBLOCK is for a named pipe, which would wait for a writer.
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err == nil {
+		defer file.Close()
+		key, err = readKey(file)
+	}
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err // without the path
 	}
@@ -106,25 +108,17 @@ func ReadFile(name string) (string, error) {
 	return key, nil
 }
 
-// readFile reads a file. O_NONBLOCK is for a named pipe, which would wait for a writer.
-func readFile(name string) (string, error) {
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
+func readKey(file *os.File) (string, error) {
+	const longest = 64 << 10 // bytes, for a log file named by mistake
 	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() {
 		return "", errors.New("is not a regular file")
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	text, err := io.ReadAll(io.LimitReader(file, longest+1))
 	key := strings.TrimSpace(string(text))
-	switch {
-	case len(text) > maxFile:
-		err = errors.New("has more than 64 KiB")
-	case err == nil && key == "":
-		err = errors.New("is empty")
+	if err != nil || key != "" && len(text) <= longest {
+		return key, err
 	}
-	return key, err
+	return "", errors.New(cmp.Or(when(len(text) > longest, "has more than 64 KiB"), "is empty"))
 }
 
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
@@ -133,15 +127,10 @@ var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 // text does not repeat the key.
 func KeyProblem(key string) string {
 	scheme, _, found := strings.Cut(key, " ")
-	switch {
-	case key == "":
-		return "is empty"
-	case found && strings.EqualFold(scheme, "Bearer"):
-		return "starts with the scheme; pass the key alone"
-	case !bearerToken.MatchString(key):
-		return "has a character that a bearer token cannot have"
-	}
-	return ""
+	return cmp.Or(
+		when(key == "", "is empty"),
+		when(found && strings.EqualFold(scheme, "Bearer"), "starts with the scheme; pass the key alone"),
+		when(!bearerToken.MatchString(key), "has a character that a bearer token cannot have"))
 }
 
 // ValidToken reports whether s is a token (RFC 9110, section 5.6.2), as each header name must be.
