@@ -1,22 +1,18 @@
 // Package golden compares texts with golden files, in tests of all modules of this repository.
-// UPDATE_GOLDEN=1 in the environment writes the files anew: it is an environment variable, because
-// go test ./... passes no flag on that only some packages have.
 package golden
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
 )
 
-// Update reports whether the golden files are to be written anew.
-func Update() bool { return os.Getenv("UPDATE_GOLDEN") != "" }
-
-// Assert compares a text with the file at a path, and reports where it differs.
+// Assert compares a text with the file at a path, and reports the first line that differs.
+// UPDATE_GOLDEN=1 in the environment writes the file anew: go test ./... passes no flag on that only
+// some packages have.
 func Assert(t testing.TB, path, got string) {
 	t.Helper()
-	if Update() {
+	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { // a file of the repository
 			t.Fatal(err)
 		}
@@ -25,21 +21,10 @@ func Assert(t testing.TB, path, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := diff(string(want), got); d != "" {
-		t.Errorf("%s differs; if that is right, write it anew with UPDATE_GOLDEN=1:\n%s", path, d)
+	wanted, lines := strings.SplitAfter(string(want)+"\n", "\n"), strings.SplitAfter(got+"\n", "\n")
+	for i := range min(len(wanted), len(lines)) {
+		if wanted[i] != lines[i] {
+			t.Fatalf("%s: line %d should be\n%.400q and is\n%.400q; if that is right, set UPDATE_GOLDEN=1", path, i+1, wanted[i], lines[i])
+		}
 	}
-}
-
-// diff returns where two texts differ first, with a little of each, or "" if they are the same.
-func diff(want, got string) string {
-	if want == got {
-		return ""
-	}
-	at := 0
-	for at < min(len(want), len(got)) && want[at] == got[at] {
-		at++
-	}
-	line := strings.Count(want[:at], "\n") + 1
-	excerpt := func(text string) string { return text[max(at-80, 0):min(at+320, len(text))] }
-	return fmt.Sprintf("from line %d on:\n-%q\n+%q\n", line, excerpt(want), excerpt(got))
 }

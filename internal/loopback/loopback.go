@@ -5,17 +5,17 @@ package loopback
 import (
 	"flag"
 	"net"
+	"sync"
 	"testing"
 )
 
 // Host returns the loopback address as it stands in a URL. Without one it skips the test.
 func Host(t testing.TB) string {
 	t.Helper()
-	host, err := host()
-	if err != nil {
-		t.Skip("this test needs a loopback interface:", err)
+	if host() == "" {
+		t.Skip("this test needs a loopback interface")
 	}
-	return host
+	return host()
 }
 
 // Listen opens a port, which the caller closes. Without a loopback interface it skips the test.
@@ -31,26 +31,21 @@ func Listen(t testing.TB) net.Listener {
 // SkipExamples has go test skip the examples if there is no loopback interface, since an example
 // cannot skip itself. It must be called by TestMain.
 func SkipExamples() {
-	if _, err := host(); err == nil {
-		return
-	}
-	if skip := flag.Lookup("test.skip"); skip.Value.String() == "" {
+	if skip := flag.Lookup("test.skip"); host() == "" && skip.Value.String() == "" {
 		_ = skip.Value.Set("^Example") // go test -v lists what has run
 	}
 }
 
 // host connects to the addresses: those of an interface that is down can be listened on, too.
-func host() (host string, err error) {
-	for _, host = range []string{"127.0.0.1", "[::1]"} {
-		var l net.Listener
-		if l, err = net.Listen("tcp", host+":0"); err != nil {
-			continue
-		}
-		defer l.Close()
-		var conn net.Conn
-		if conn, err = net.Dial("tcp", l.Addr().String()); err == nil {
-			return host, conn.Close()
+var host = sync.OnceValue(func() string {
+	for _, host := range []string{"127.0.0.1", "[::1]"} {
+		if l, err := net.Listen("tcp", host+":0"); err == nil {
+			defer l.Close()
+			if conn, err := net.Dial("tcp", l.Addr().String()); err == nil {
+				_ = conn.Close()
+				return host
+			}
 		}
 	}
-	return "", err
-}
+	return ""
+})
