@@ -206,8 +206,10 @@ func TestHeaderNameThatRepeatsTheKey(t *testing.T) {
 	client, _ := scripted(t, []responder{status(200, "[]", name+": "+testKey)})
 	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
-	assert.Equal(t, "[redacted]", result.Header.Get("Redacted"))
 	assert.Len(t, result.Header, 2)
+	for name, values := range result.Header {
+		assert.NotContains(t, strings.ToLower(name)+values[0], testKey)
+	}
 }
 
 // A write that waited is not sent as a gamble: its response would come after the deadline.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -20,33 +21,29 @@ import (
 // checks expect of its effect.
 type operation struct {
 	name   string
-	times  int  // how often it is drawn
 	writes bool // it must not be repeated
-	ask    func(c *call, ctx context.Context, client *petstore.Client, opts []petstore.CallOption)
+	ask    func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error)
 }
 
-var operations = []*operation{
-	{petstore.OpListPets, 1, false, func(c *call, ctx context.Context, client *petstore.Client, opts []petstore.CallOption) {
-		result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...)
-		c.returned(result, result == nil, err)
-	}},
-	{petstore.OpGetPet, 1, false, func(c *call, ctx context.Context, client *petstore.Client, opts []petstore.CallOption) {
-		result, err := client.GetPet(ctx, c.id, opts...) // it lives until 5 December 2030
-		c.returned(result, result == nil, err)
-	}},
-	{petstore.OpCreatePet, 3, true, func(c *call, ctx context.Context, client *petstore.Client, opts []petstore.CallOption) {
-		result, err := client.CreatePet(ctx, c.pet, opts...)
-		c.returned(result, result == nil, err)
-	}},
-}
+var (
+	listPets = &operation{petstore.OpListPets, false, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
+		return result(client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...))
+	}}
+	getPet = &operation{petstore.OpGetPet, false, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
+		return result(client.GetPet(ctx, c.id, opts...)) // it lives until 5 December 2030
+	}}
+	createPet = &operation{petstore.OpCreatePet, true, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
+		return result(client.CreatePet(ctx, c.pet, opts...))
+	}}
+)
 
-// drawn has each operation as often as it is drawn.
-var drawn = func() (all []*operation) {
-	for _, o := range operations {
-		all = append(all, slices.Repeat([]*operation{o}, o.times)...)
+// result makes a nil pointer a nil result.
+func result[T any](value *T, err error) (any, error) {
+	if value == nil {
+		return nil, err
 	}
-	return all
-}()
+	return value, err
+}
 
 // call is one call, as it was drawn, with its result.
 type call struct {
@@ -74,43 +71,28 @@ type call struct {
 
 // bounds are the options that limit a call.
 type bounds struct {
-	maxWait, attemptTimeout time.Duration
-	callTimeout             time.Duration // 0 for none
-	retry                   petstore.RetryPolicy
+	maxWait, attemptTimeout, callTimeout time.Duration // 0 for none
+	retry                                petstore.RetryPolicy
 }
 
-// policy is a short name for tables.
-type policy = petstore.RetryPolicy
-
-// usual has the defaults of package petstore.
-var usual = bounds{
-	maxWait: 2 * time.Minute, attemptTimeout: 30 * time.Second,
-	retry: policy{MaxAttempts: 4, BaseDelay: 500 * time.Millisecond, MaxDelay: 30 * time.Second},
-}
-
-// limits are what a call is drawn from.
+// limits are what a call is drawn from: mostly the defaults of package petstore.
 var limits = []bounds{
-	usual,
-	usual,
-	{
-		maxWait: 10 * time.Minute, attemptTimeout: 5 * time.Second,
-		retry: policy{MaxAttempts: 7, BaseDelay: 50 * time.Millisecond, MaxDelay: time.Second},
-	},
-	{
-		maxWait: 5 * time.Second, attemptTimeout: 500 * time.Millisecond,
-		retry: policy{MaxAttempts: 2, MaxDelay: time.Minute},
-	},
-	{
-		maxWait: time.Minute, attemptTimeout: 10 * time.Second, callTimeout: 3 * time.Second,
-		retry: policy{MaxAttempts: 3, MaxDelay: time.Second},
-	},
-	{attemptTimeout: 10 * time.Second, retry: policy{MaxAttempts: 1, MaxDelay: time.Second}},
+	{2 * time.Minute, 30 * time.Second, 0, policy(4, 500*time.Millisecond, 30*time.Second)},
+	{2 * time.Minute, 30 * time.Second, 0, policy(4, 500*time.Millisecond, 30*time.Second)},
+	{10 * time.Minute, 5 * time.Second, 0, policy(7, 50*time.Millisecond, time.Second)},
+	{5 * time.Second, 500 * time.Millisecond, 0, policy(2, 0, time.Minute)},
+	{time.Minute, 10 * time.Second, 3 * time.Second, policy(3, 0, time.Second)},
+	{0, 10 * time.Second, 0, policy(1, 0, time.Second)},
+}
+
+func policy(attempts int, base, longest time.Duration) petstore.RetryPolicy {
+	return petstore.RetryPolicy{MaxAttempts: attempts, BaseDelay: base, MaxDelay: longest}
 }
 
 // drawCall draws the n-th call of a caller.
 func drawCall(r *rand.Rand, trouble float64, name string) *call {
 	c := &call{
-		operation: pick(r, drawn...),
+		operation: pick(r, listPets, getPet, createPet, createPet, createPet),
 		pet: petstore.NewPet{
 			Name: name, CategoryID: r.Int64(),
 			Status: pick(r, "", petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold),
@@ -133,8 +115,6 @@ func drawCall(r *rand.Rand, trouble float64, name string) *call {
 	return c
 }
 
-var everyKind = kinds()
-
 // callKey is the context's key for the *call.
 type callKey struct{}
 
@@ -145,41 +125,24 @@ var errImpatient = errors.New("the caller lost patience")
 func (c *call) run(ctx context.Context, client *petstore.Client) {
 	defer func() { c.panicked = recover() }()
 	c.life = ctx
-	ctx, cancel := c.impatience(context.WithValue(ctx, callKey{}, c))
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, callKey{}, c))
+	defer cancel(nil)
+	switch {
+	case c.cancels:
+		defer time.AfterFunc(c.patience, func() { cancel(errImpatient) }).Stop()
+	case c.patience > 0:
+		limited, end := context.WithTimeoutCause(ctx, c.patience, errImpatient)
+		defer end()
+		ctx = limited
+	}
 	c.began = time.Now()
 	defer func() { c.took, c.over = time.Since(c.began), ctx.Err() != nil }()
-	c.ask(ctx, client)
-}
-
-func (c *call) impatience(ctx context.Context) (context.Context, context.CancelFunc) {
-	switch {
-	case c.patience == 0:
-		return context.WithCancel(ctx)
-	case !c.cancels:
-		return context.WithTimeoutCause(ctx, c.patience, errImpatient)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(c.patience, func() { cancel(errImpatient) })
-	return ctx, func() { timer.Stop(); cancel(nil) }
-}
-
-// ask calls the operation.
-func (c *call) ask(ctx context.Context, client *petstore.Client) {
 	opts := []petstore.CallOption{
 		petstore.WithMaxWait(c.maxWait), petstore.WithRetryPolicy(c.retry),
 		petstore.WithAttemptTimeout(c.attemptTimeout), petstore.WithCallTimeout(c.callTimeout),
 		petstore.WithHeader("Chaos-Call", c.pet.Name),
 	}
-	c.operation.ask(c, ctx, client, opts)
-}
-
-// returned keeps a result. A nil pointer of one becomes a nil result.
-func (c *call) returned(result any, none bool, err error) {
-	if !none {
-		c.result = result
-	}
-	c.err = err
+	c.result, c.err = c.operation.ask(ctx, c, client, opts)
 }
 
 // outcome returns what the caller knows about the operation after the call.
@@ -222,17 +185,8 @@ func (c *call) String() string {
 	return fmt.Sprintf("%s; error: %v", s, c.err)
 }
 
-func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
-
-func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
-
-func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d) + 1)) }
-
 // kindHeader is the header of a request by which the fake selects its failure.
 const kindHeader = "Chaos-Kind"
-
-// requestHeader is the header with the number of a request. net/http may repeat a read with it.
-const requestHeader = "Chaos-Request"
 
 // kind is a kind of failure of one request.
 type kind struct {
@@ -244,91 +198,69 @@ type kind struct {
 
 var plain = &kind{name: "none", whole: true}
 
-// kinds returns all kinds of failure. A response that means "not carried out", such as a 400 or a
+const late = 700 * time.Millisecond
+
+// everyKind has all kinds of failure. A response that means "not carried out", such as a 400 or a
 // 429, comes only before the commit: no client can deal with a service that is wrong about that.
-func kinds() []*kind {
-	all := slices.Concat(brokenConnections(), oddResponses(), refusals())
-	for _, status := range []int{408, 500, 502, 503, 504} {
-		all = append(all, beforeAndAfter(fmt.Sprint(status), fake.Fault{Status: status})...)
-	}
-	for _, wire := range fake.Wire("").Values() {
-		for _, k := range beforeAndAfter(string(wire), fake.Fault{Wire: wire}) {
-			k.whole = wire == fake.WireLoginPage
-			all = append(all, k)
+var everyKind = slices.Concat([]*kind{
+	// Slow or broken connections.
+	{name: "refuse late", fault: fake.Fault{Wire: fake.WireRefuse, Delay: late}},
+	{name: "truncate of a 500", fault: fake.Fault{Wire: fake.WireTruncate, Status: 500}},
+	{name: "delay", fault: fake.Fault{Delay: late}, whole: true},
+	{name: "delay after commit", fault: fake.Fault{Delay: late, AfterCommit: true}, whole: true},
+	{name: "reset long after commit", fault: fake.Fault{Delay: 2 * time.Second, AfterCommit: true, Wire: fake.WireReset}},
+	// Odd responses to requests that are carried out.
+	{name: "202 after commit", fault: fake.Fault{Status: 202, AfterCommit: true}},
+	{name: "204 after commit", fault: fake.Fault{Status: 204, AfterCommit: true}},
+	{name: "cut JSON", fault: fake.Fault{Body: []byte(`{"id":1,"name":"`)}},
+	{name: "another body", fault: fake.Fault{Body: []byte(`{"status":"available"}`)}},
+	{name: "flood", fault: fake.Fault{Body: []byte("[" + strings.Repeat(" ", 2*maxBody))}},
+	{name: "a page", fault: fake.Fault{Header: http.Header{"Content-Type": {"text/html"}}}},
+	{name: "no rate limit headers", whole: true, fault: fake.Fault{Header: http.Header{
+		"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
+	}}},
+	{name: "limits garbled", whole: true, fault: fake.Fault{Header: http.Header{
+		"X-RateLimit-Remaining": {"-1"}, "X-RateLimit-Reset": {"tomorrow"},
+	}}},
+	// Responses to requests that are not carried out.
+	{name: "400 that repeats the key", fault: fake.Fault{Status: 400, Message: "what is " + key + "?", Header: http.Header{"X-Echo": {key}}}},
+	{name: "401", fault: fake.Fault{Status: 401}},
+	{name: "403", fault: fake.Fault{Status: 403}},
+	{name: "404", fault: fake.Fault{Status: 404}},
+	{name: "501", fault: fake.Fault{Status: 501}},
+	{name: "redirect", fault: fake.Fault{Status: 307, Header: http.Header{"Location": {"https://elsewhere.test/v1/pets"}}}},
+	{name: "429", fault: fake.Fault{Status: 429}},
+	{name: "429 cut off", fault: fake.Fault{Status: 429, Wire: fake.WireTruncate}},
+	{name: "429 with an odd Retry-After", fault: fake.Fault{Status: 429, RetryAfter: "soon"}},
+	{name: "429 with Retry-After", stay: 3 * time.Second, fault: fake.Fault{Status: 429, RetryAfter: "3"}},
+	// A fraction: the fake does not count it as a wait for all clients of the key, only for this call.
+	{name: "503 with Retry-After", stay: 2500 * time.Millisecond, fault: fake.Fault{Status: 503, RetryAfter: "2.5"}},
+}, beforeAndAfter())
+
+// beforeAndAfter returns the kinds that come before or after the request is carried out: responses
+// with a status that leaves it open, and all that happens on the wire.
+func beforeAndAfter() (all []*kind) {
+	add := func(name string, whole bool, f fake.Fault) {
+		if f.Validate() == nil { // a refused connection after a commit is impossible
+			all = append(all, &kind{name: name, whole: whole, fault: f})
 		}
 	}
-	all = slices.DeleteFunc(all, func(k *kind) bool { return k.fault.Validate() != nil }) // refused after commit
+	for after, when := range map[bool]string{false: "", true: " after commit"} {
+		for _, status := range []int{408, 500, 502, 503, 504} {
+			add(strconv.Itoa(status)+when, false, fake.Fault{Status: status, AfterCommit: after})
+		}
+		for _, wire := range fake.Wire("").Values() {
+			add(string(wire)+when, wire == fake.WireLoginPage, fake.Fault{Wire: wire, AfterCommit: after})
+		}
+	}
+	slices.SortFunc(all, func(a, b *kind) int { return strings.Compare(a.name, b.name) }) // the same for each seed
 	return all
 }
 
-// brokenConnections returns the kinds with slow or broken connections.
-func brokenConnections() []*kind {
-	const late = 700 * time.Millisecond
-	return []*kind{
-		{name: "refuse late", fault: fake.Fault{Wire: fake.WireRefuse, Delay: late}},
-		{name: "truncate of a 500", fault: fake.Fault{Wire: fake.WireTruncate, Status: 500}},
-		{name: "delay", fault: fake.Fault{Delay: late}, whole: true},
-		{name: "delay after commit", fault: fake.Fault{Delay: late, AfterCommit: true}, whole: true},
-		{
-			name:  "reset long after commit",
-			fault: fake.Fault{Delay: 2 * time.Second, AfterCommit: true, Wire: fake.WireReset},
-		},
-	}
-}
-
-// oddResponses returns the kinds with odd responses to requests that are carried out.
-func oddResponses() []*kind {
-	return []*kind{
-		{name: "202 after commit", fault: fake.Fault{Status: 202, AfterCommit: true}},
-		{name: "204 after commit", fault: fake.Fault{Status: 204, AfterCommit: true}},
-		{name: "cut JSON", fault: fake.Fault{Body: []byte(`{"id":1,"name":"`)}},
-		{name: "another body", fault: fake.Fault{Body: []byte(`{"status":"available"}`)}},
-		{name: "flood", fault: fake.Fault{Body: []byte("[" + strings.Repeat(" ", 2*maxBody))}},
-		{name: "a page", fault: fake.Fault{Header: http.Header{"Content-Type": {"text/html"}}}},
-		{name: "no rate limit headers", whole: true, fault: fake.Fault{Header: http.Header{
-			"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
-		}}},
-		{name: "limits garbled", whole: true, fault: fake.Fault{Header: http.Header{
-			"X-RateLimit-Remaining": {"-1"}, "X-RateLimit-Reset": {"tomorrow"},
-		}}},
-	}
-}
-
-// refusals returns the kinds with responses to requests that are not carried out.
-func refusals() []*kind {
-	elsewhere := http.Header{"Location": {"https://elsewhere.test/v1/pets"}}
-	echo := fake.Fault{Status: 400, Message: "what is " + key + "?", Header: http.Header{"X-Echo": {key}}}
-	return []*kind{
-		{name: "400 that repeats the key", fault: echo},
-		{name: "401", fault: fake.Fault{Status: 401}},
-		{name: "403", fault: fake.Fault{Status: 403}},
-		{name: "404", fault: fake.Fault{Status: 404}},
-		{name: "501", fault: fake.Fault{Status: 501}},
-		{name: "redirect", fault: fake.Fault{Status: 307, Header: elsewhere}},
-		{name: "429", fault: fake.Fault{Status: 429}},
-		{name: "429 cut off", fault: fake.Fault{Status: 429, Wire: fake.WireTruncate}},
-		{name: "429 with an odd Retry-After", fault: fake.Fault{Status: 429, RetryAfter: "soon"}},
-		{
-			name: "429 with Retry-After", stay: 3 * time.Second,
-			fault: fake.Fault{Status: 429, RetryAfter: "3"},
-		},
-		{ // a fraction: the fake does not count it as a wait for all clients of the key, only for this call
-			name: "503 with Retry-After", stay: 2500 * time.Millisecond,
-			fault: fake.Fault{Status: 503, RetryAfter: "2.5"},
-		},
-	}
-}
-
-func beforeAndAfter(name string, f fake.Fault) []*kind {
-	before, after := &kind{name: name, fault: f}, &kind{name: name + " after commit", fault: f}
-	after.fault.AfterCommit = true
-	return []*kind{before, after}
-}
-
 // inject makes the service give each request the failure that its header names.
-func inject(srv *fake.Server, all []*kind) map[string]*fake.Injection {
+func inject(srv *fake.Server) map[string]*fake.Injection {
 	injected := map[string]*fake.Injection{}
-	for _, k := range all {
+	for _, k := range everyKind {
 		f := k.fault
 		f.Times = fake.Forever
 		f.Match = func(r *http.Request) bool { return r.Header.Get(kindHeader) == k.name }

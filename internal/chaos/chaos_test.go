@@ -1,26 +1,52 @@
+// Package chaos has only tests: calls of package petstore, drawn from a seed, meet every failure
+// that package fake can inject. The tests check that each call has the right outcome: no created
+// pet is lost, none is created twice, and no error claims more than its caller can know.
+//
+// A scenario is one run: a service with its plan, windows, clock and behaviour, an entry point to
+// it, and callers that share one limiter. All of it is drawn from the seed before the run: the
+// operation of each call, the failure of each of its requests, and when its caller gives up. Only
+// the order of the goroutines and the jitter of the client's backoff are random. After the run, the
+// checks compare the results of the calls with the journal of the service.
+//
+//	go test ./internal/chaos                                  a few thousand calls
+//	PETSTORE_CHAOS=100000 go test -v ./internal/chaos         that many calls, with figures
+//	PETSTORE_SEED=7 go test -run Chaos -v ./internal/chaos    the scenarios of one seed again
 package chaos
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"math/rand/v2"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
-	"github.com/petstore/petstore-go/fake"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 const (
-	callsInMemory  = 500
-	callsOfControl = 120
-	firstOfControl = 0 // the first seed of the wrong clients
-	usualCalls     = 5 * callsInMemory
+	callsOfScenario = 500
+	usualCalls      = 5 * callsOfScenario
+
+	key     = "chaos-key-3f9b1c7e5d"
+	maxBody = 64 << 10 // longest body that the clients accept, in bytes
+	missing = 8        // getPet asks for ids up to 8, some of which no pet has at the beginning
 )
 
 // TestMain fails if a test leaves a goroutine behind.
@@ -28,27 +54,38 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestChaosInMemory(t *testing.T) {
 	t.Parallel()
-	all := newFigures()
+	counts := map[string]int{}
 	for _, seed := range seeds(t) {
-		d := entryPoints()[seed%uint64(len(entryPoints()))]
-		t.Run(fmt.Sprintf("seed %d, %s", seed, d.name), func(t *testing.T) {
-			r := runInBubble(t, draw(seed, d, callsInMemory), nil)
-			r.assertFine(t)
-			all.add(r)
+		entry := entryPoints[seed%uint64(len(entryPoints))]
+		t.Run(fmt.Sprintf("seed %d, %s", seed, entry.name), func(t *testing.T) {
+			r := runInBubble(t, draw(seed, entry, callsOfScenario), nil)
+			assert.Emptyf(t, r.findings[:min(len(r.findings), 10)],
+				"%d findings; once more: PETSTORE_SEED=%d go test -count=1 -run Chaos ./internal/chaos", len(r.findings), seed)
+			for name, n := range r.counts {
+				counts[name] += n
+			}
 		})
 	}
-	t.Log(all)
-	if all.calls >= usualCalls { // a single scenario may be short of anything
-		all.assertDone(t, 2)
-		for name, n := range all.met {
-			assert.Positive(t, n, "calls that met %q", name)
-		}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%8d  %s", counts[name], name)
+	}
+	if counts["calls"] < usualCalls { // a single scenario may be short of anything
+		return
+	}
+	done := 0 // rules that no call puts to the test are not broken either
+	for _, o := range fake.Operations() {
+		assert.Positive(t, counts[o.Name+" done"], "calls of %s that succeeded", o.Name)
+		done += counts[o.Name+" done"]
+	}
+	assert.GreaterOrEqual(t, 2*done, counts["calls"], "half of the calls succeed")
+	for _, k := range everyKind {
+		assert.Positive(t, counts["met "+k.name], "calls that met %q", k.name)
 	}
 }
 
 // seeds returns the seeds of the scenarios: PETSTORE_SEED, or as many as the number of calls in
 // PETSTORE_CHAOS needs.
-func seeds(t *testing.T) []uint64 {
+func seeds(t *testing.T) (all []uint64) {
 	t.Helper()
 	if s := os.Getenv("PETSTORE_SEED"); s != "" {
 		seed, err := strconv.ParseUint(s, 10, 64)
@@ -57,67 +94,154 @@ func seeds(t *testing.T) []uint64 {
 	}
 	calls, err := strconv.Atoi(cmp.Or(os.Getenv("PETSTORE_CHAOS"), strconv.Itoa(usualCalls)))
 	require.NoError(t, err, "PETSTORE_CHAOS")
-	var all []uint64
-	for seed := range uint64((calls + callsInMemory - 1) / callsInMemory) {
+	for seed := range uint64((calls + callsOfScenario - 1) / callsOfScenario) {
 		all = append(all, seed)
 	}
 	return all
 }
 
-// assertFine fails the test if there are findings, with the command that repeats the scenario.
-func (r *report) assertFine(t *testing.T) {
-	t.Helper()
-	const most = 10
-	var texts []string
-	for _, f := range r.findings[:min(len(r.findings), most)] {
-		texts = append(texts, f.String())
-	}
-	assert.Emptyf(t, texts, "%d findings; once more: PETSTORE_SEED=%d go test -count=1 -run Chaos ./internal/chaos",
-		len(r.findings), r.scenario.seed)
+func TestChaosDrawsTheSameFromTheSameSeed(t *testing.T) {
+	t.Parallel()
+	first, second, other := draw(7, entryPoint{}, 500), draw(7, entryPoint{}, 500), draw(8, entryPoint{}, 500)
+	assert.Equal(t, first, second)
+	assert.NotEqual(t, first, other)
 }
 
-// figures counts what happened in one or more scenarios.
-type figures struct {
-	scenarios, calls, requests int
-	met                        map[string]int // requests by kind
-	outcomes                   map[string]int // calls by operation and outcome
+// scenario is a service, an entry point to it and its callers, all drawn from a seed.
+type scenario struct {
+	seed     uint64
+	entry    entryPoint
+	plan     fake.Plan
+	behavior fake.Behavior
+	ban      int // number of requests after a 429 for which the key is banned
+	skew     time.Duration
+	latency  time.Duration
+	clients  int // number of clients, all with one limiter
+	callers  [][]*call
+	changes  []change
 }
 
-func newFigures() *figures { return &figures{met: map[string]int{}, outcomes: map[string]int{}} }
-
-func (f *figures) add(r *report) {
-	f.scenarios++
-	f.calls += r.calls
-	f.requests += r.requests
-	for name, n := range r.met {
-		f.met[name] += n
-	}
-	for name, n := range r.outcomes {
-		f.outcomes[name] += n
-	}
+// change is a new plan or a ban of the key during the run.
+type change struct {
+	after time.Duration // since the beginning
+	plan  fake.Plan     // the new plan, if ban is 0
+	ban   time.Duration // length of the ban
 }
 
-// assertDone fails the test unless one in that many calls succeeded: rules that no call puts to the
-// test are not broken either, as without a network.
-func (f *figures) assertDone(t *testing.T, oneIn int) {
-	t.Helper()
-	done := 0
-	for _, o := range fake.Operations() {
-		operation := o.Name
-		assert.Positive(t, f.outcomes[operation+" done"], "calls of %s that succeeded", operation)
-		done += f.outcomes[operation+" done"]
+// draw draws a scenario with n calls.
+func draw(seed uint64, entry entryPoint, n int) *scenario {
+	r := rand.New(rand.NewPCG(seed, 0))
+	trouble, callers := .05+.35*r.Float64(), 4+r.IntN(45)
+	plan := func() fake.Plan {
+		return fake.Plan{PerMinute: pick(r, 60, 300, 1000, 1000, 0), PerDay: pick(r, 0, 0, 0, 1000)}
 	}
-	assert.GreaterOrEqual(t, oneIn*done, f.calls, "calls that succeeded: %d", done)
-}
-
-// String returns the figures as a table.
-func (f *figures) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d scenarios, %d calls, %d requests\n", f.scenarios, f.calls, f.requests)
-	for _, counts := range []map[string]int{f.outcomes, f.met} {
-		for _, name := range slices.Sorted(maps.Keys(counts)) {
-			fmt.Fprintf(&b, "%8d  %s\n", counts[name], name)
+	w := &scenario{seed: seed, entry: entry, clients: 1 + r.IntN(3), plan: plan()}
+	w.behavior = fake.Behavior{
+		RetryAfter:    pick(r, "", fake.RetryAfterDate, fake.RetryAfterAbsent),
+		LimitBody:     pick(r, "", fake.BodyEmpty, fake.BodyHTML),
+		DefaultStatus: pick(r, "", petstore.PetStatusPending),
+		Order:         pick(r, "", fake.OrderDescending, fake.OrderShuffled),
+		Window:        pick(r, "", fake.WindowAligned, fake.WindowSliding),
+	}
+	w.skew = upTo(r, 40*time.Minute) - 20*time.Minute
+	w.latency = pick(r, 0, time.Millisecond, 80*time.Millisecond)
+	// When a plan gets smaller, all requests in flight may be refused: one of each caller.
+	for w.ban = 1 + r.IntN(3); chance(r, .3); w.ban = callers {
+		w.changes = append(w.changes, change{
+			after: upTo(r, 5*time.Minute), plan: plan(), ban: pick(r, 0, 0, 90*time.Second),
+		})
+	}
+	for i := range callers {
+		stream := rand.New(rand.NewPCG(seed, uint64(1+i)))
+		var calls []*call
+		for j := range (n + callers - 1 - i) / callers {
+			calls = append(calls, drawCall(stream, trouble, fmt.Sprintf("pet %d of caller %d", j, i)))
 		}
+		w.callers = append(w.callers, calls)
 	}
-	return b.String()
+	return w
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
+
+func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d) + 1)) }
+
+// runInBubble runs a scenario and the checks in virtual time.
+func runInBubble(t *testing.T, w *scenario, is wrong) (r *report) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		life, end := context.WithCancel(t.Context())
+		defer end()
+		r = w.run(life, is)
+	})
+	return r
+}
+
+func (w *scenario) run(ctx context.Context, is wrong) *report {
+	report := &report{scenario: w, counts: map[string]int{}}
+	srv := fake.NewServer(
+		fake.WithKey(key, w.plan), fake.WithBehavior(w.behavior), fake.WithBan(w.ban, time.Hour),
+		fake.WithClock(func() time.Time { return time.Now().Add(w.skew) }), fake.WithLatency(w.latency),
+		fake.WithSeed(w.seed), fake.WithJournal(1<<20),
+		fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}, petstore.NewPet{Name: "Ada", CategoryID: 2}),
+	)
+	injected := inject(srv)
+	base, closeEntry := w.entry.open(srv, report)
+	recorder := &recorder{base: base, origin: strings.TrimSuffix(w.entry.baseURL, "/v1"), report: report}
+	clients := w.newClients(is.around(recorder), report)
+	for _, ch := range w.changes {
+		defer time.AfterFunc(ch.after, func() {
+			if ch.ban > 0 {
+				srv.BanKey(key, ch.ban)
+			} else {
+				srv.SetPlan(key, ch.plan)
+			}
+		}).Stop()
+	}
+	var all sync.WaitGroup
+	for i, calls := range w.callers {
+		all.Go(func() {
+			for _, c := range calls {
+				sleep(c.pause)
+				c.run(ctx, clients[i%len(clients)])
+				if limited, ok := errors.AsType[*petstore.RateLimitError](c.err); ok { // as a good caller does
+					sleep(time.Until(limited.RetryAt))
+				}
+			}
+		})
+	}
+	all.Wait()
+	closeEntry()
+	srv.Close()
+	if n := recorder.bodies.Load(); n != 0 {
+		report.found("body", "%d are not closed", n)
+	}
+	report.count(srv, injected)
+	report.check(srv)
+	return report
+}
+
+func (w *scenario) newClients(through http.RoundTripper, report *report) (clients []*petstore.Client) {
+	limiter := ratelimit.New()
+	for range w.clients {
+		client, err := petstore.NewClient(w.entry.baseURL, key,
+			petstore.WithHTTPClient(&http.Client{Transport: through}),
+			petstore.WithLimiter(limiter),
+			petstore.WithMaxResponseBytes(maxBody),
+			petstore.WithLogger(slog.New(slog.NewTextHandler(logCheck{report}, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+		if err != nil {
+			panic(err)
+		}
+		clients = append(clients, client)
+	}
+	return clients
+}
+
+// sleep waits for d in virtual time.
+func sleep(d time.Duration) {
+	if d > 0 {
+		<-time.After(d)
+	}
 }

@@ -19,7 +19,7 @@ import (
 // report has the figures and findings of a scenario.
 type report struct {
 	scenario *scenario
-	figures
+	counts   map[string]int // calls by operation and outcome, requests by kind
 
 	mu       sync.Mutex
 	findings []finding
@@ -36,45 +36,34 @@ func (r *report) found(rule, format string, args ...any) {
 	r.findings = append(r.findings, finding{rule, fmt.Sprintf(format, args...)})
 }
 
+// searchKey looks for the key in a text.
+func (r *report) searchKey(where, text string) {
+	if strings.Contains(text, key) {
+		r.found("key", "it is in %s", where)
+	}
+}
+
 func (r *report) count(srv *fake.Server, injected map[string]*fake.Injection) {
-	r.figures = *newFigures()
 	for name, i := range injected {
-		r.met[name] = i.Fired()
+		r.counts["met "+name] = i.Fired()
 	}
 	for _, calls := range r.scenario.callers {
 		for _, c := range calls {
-			r.calls++
-			r.requests += len(c.requests)
-			r.outcomes[c.operation.name+" "+c.outcome()]++
+			r.counts["calls"]++
+			r.counts["requests"] += len(c.requests)
+			r.counts[c.operation.name+" "+c.outcome()]++
 			if errors.Is(c.err, petstore.ErrRateLimited) {
-				r.outcomes["refused by the rate limit"]++
+				r.counts["refused by the rate limit"]++
 			}
 			if c.over {
-				r.outcomes["given up by the caller"]++
+				r.counts["given up by the caller"]++
 			}
 		}
 	}
 	limited := srv.Usage(key).Limited
-	// net/http repeats reads without a permit. After the first request over the limit of the day,
-	// which the headers need not show, others follow: one for each window.
-	exact := len(r.scenario.changes) == 0 && len(repeated(srv.Requests())) == 0
-	if r.outcomes["requests over the limit"] = limited; limited > 0 && exact {
+	if r.counts["requests over the limit"] = limited; limited > 0 && len(r.scenario.changes) == 0 {
 		r.found("limit", "%d requests were over it, although the plan never changed", limited)
 	}
-}
-
-// repeated returns the requests that net/http repeated by itself, by their Seq. It may do so with
-// reads only.
-func repeated(journal []fake.Request) map[int]bool {
-	seen, found := map[string]bool{}, map[int]bool{}
-	for _, q := range journal {
-		number := q.Header.Get(requestHeader)
-		if q.Method == http.MethodGet && seen[number] {
-			found[q.Seq] = true
-		}
-		seen[number] = true
-	}
-	return found
 }
 
 // catalogue has the pets of the service at the end, and the requests that created them.
@@ -102,7 +91,7 @@ func (r *report) check(srv *fake.Server) {
 	wanted := map[string]bool{"Rex": true, "Ada": true}
 	for _, calls := range r.scenario.callers {
 		for _, c := range calls {
-			wanted[c.pet.Name] = c.operation.name == petstore.OpCreatePet
+			wanted[c.pet.Name] = c.operation == createPet
 			r.checkCall(c, has)
 		}
 	}
@@ -116,9 +105,8 @@ func (r *report) check(srv *fake.Server) {
 
 // checkConduct looks for requests during a closure. It accepts a request that arrived at the same
 // time as the service sent a 429: the client could not know about the 429 when it sent the request.
-// It also accepts a read that net/http repeats by itself.
 func (r *report) checkConduct(srv *fake.Server, journal []fake.Request) {
-	answered, again := map[time.Time]bool{}, repeated(journal)
+	answered := map[time.Time]bool{}
 	for _, q := range journal {
 		if q.StatusCode == http.StatusTooManyRequests {
 			answered[q.Time.Add(q.Duration)] = true
@@ -128,7 +116,7 @@ func (r *report) checkConduct(srv *fake.Server, journal []fake.Request) {
 		q, _ := srv.Request(v.Seq)
 		switch {
 		case v.Rule == fake.RuleDeprecated:
-		case v.Rule == fake.RuleEarlyRetry && (answered[q.Time] || again[q.Seq]):
+		case v.Rule == fake.RuleEarlyRetry && answered[q.Time]:
 		default:
 			r.found(string(v.Rule), "%v", v)
 		}
@@ -157,7 +145,7 @@ func (r *report) checkCall(c *call, has *catalogue) {
 	case *petstore.GetPetResult:
 		r.checkRead(c, has, result.Pet)
 	}
-	if c.operation.name == petstore.OpCreatePet {
+	if c.operation == createPet {
 		r.checkCreate(c, has)
 		r.checkResponses(c, has.creates[c.pet.Name])
 	}
@@ -233,9 +221,7 @@ func (r *report) checkError(c *call) {
 	if len(text) > 512 || strings.ContainsAny(text, "\r\n") {
 		r.found("error", "%d bytes, or several lines: %q", len(text), text)
 	}
-	if strings.Contains(fmt.Sprintf("%v %+v %#v", c.err, c.err, c.err), key) {
-		r.found("key", "it is in an error of %s", c.operation.name)
-	}
+	r.searchKey("an error of "+c.operation.name, fmt.Sprintf("%v %+[1]v %#[1]v", c.err))
 	switch c.err.(type) { // the type itself is what is promised
 	case *petstore.APIError, *petstore.RateLimitError, *petstore.ResponseError, *petstore.TransportError:
 	default:

@@ -1,18 +1,109 @@
 package chaos
 
 import (
+	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/link"
 )
+
+// entryPoint is a way to reach the service. open returns a transport to it, and what closes it.
+type entryPoint struct {
+	name    string
+	baseURL string
+	open    func(*fake.Server, *report) (http.RoundTripper, func())
+}
+
+// entryPoints are the fake's own in memory, and links that are kept alive and may use TLS and
+// HTTP/2.
+var entryPoints = []entryPoint{
+	{"memory", "http://localhost/v1", func(srv *fake.Server, _ *report) (http.RoundTripper, func()) {
+		return srv.HTTPClient().Transport, func() {}
+	}},
+	{"HTTP/1.1", "http://localhost/v1", links(false, false)},
+	{"HTTP/1.1 over TLS", "https://example.com/v1", links(true, false)},
+	{"HTTP/2", "https://example.com/v1", links(true, true)},
+}
+
+// links serves links with net/http, and returns a transport to them, whose connections are kept
+// alive.
+func links(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, func()) {
+	return func(srv *fake.Server, r *report) (http.RoundTripper, func()) {
+		l := &linkListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+		hs := &httptest.Server{
+			Listener: l, EnableHTTP2: http2,
+			Config: &http.Server{Handler: srv, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)},
+		}
+		start := hs.Start
+		if secure {
+			start = hs.StartTLS
+		}
+		start()
+		tr := hs.Client().Transport.(*http.Transport)
+		tr.MaxIdleConnsPerHost = 16
+		tr.DialContext = l.dial
+		return tr, func() {
+			for end := time.Now().Add(5 * time.Second); l.open.Load() > 0 && time.Now().Before(end); {
+				tr.CloseIdleConnections() // repeated, because a stream of HTTP/2 may end a little later
+				sleep(time.Millisecond)
+			}
+			if n := l.open.Load(); n > 0 {
+				r.found("connection", "%d are open after the last call", n)
+			}
+			hs.CloseClientConnections()
+			hs.Close()
+		}
+	}
+}
+
+// linkListener accepts connections in memory, and counts those that are open.
+type linkListener struct {
+	conns  chan net.Conn
+	open   atomic.Int64
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (l *linkListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	made := link.New(func(*link.Link) { l.open.Add(-1) })
+	select {
+	case l.conns <- made.Server:
+		l.open.Add(1)
+		return made.Client, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *linkListener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *linkListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *linkListener) Addr() net.Addr { return link.ServerAddress }
 
 // request is one request on the wire, with its response.
 type request struct {
@@ -39,8 +130,6 @@ type recorder struct {
 	origin string // scheme, host and port that may get the key
 	report *report
 	bodies atomic.Int64 // number of bodies that are not closed
-
-	requests atomic.Int64 // number of requests so far
 }
 
 // RoundTrip records and sends a request.
@@ -53,9 +142,8 @@ func (w *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 		GotConn: func(httptrace.GotConnInfo) { q.connected.Store(true) },
 	}))
 	passed.Header.Set(kindHeader, q.kind.name)
-	passed.Header.Set(requestHeader, strconv.FormatInt(w.requests.Add(1), 10))
 	if r.Body != nil {
-		passed.Body = keyless{r.Body, w.report}
+		passed.Body = watched{r.Body, func(p []byte, _ error) { w.report.searchKey("a body", string(p)) }, func() {}}
 	}
 	resp, err := w.base.RoundTrip(passed)
 	c.mu.Lock()
@@ -65,7 +153,13 @@ func (w *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	q.status = resp.StatusCode
 	w.bodies.Add(1)
-	resp.Body = &body{ReadCloser: resp.Body, left: &w.bodies, call: c, request: q, length: resp.ContentLength}
+	length := resp.ContentLength
+	resp.Body = watched{resp.Body, func(p []byte, err error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		q.body = append(q.body, p...)
+		q.whole = q.whole || errors.Is(err, io.EOF) || int64(len(q.body)) == length
+	}, sync.OnceFunc(func() { w.bodies.Add(-1) })}
 	return resp, nil
 }
 
@@ -90,65 +184,36 @@ func (w *recorder) inspect(r *http.Request) {
 	if got := r.Header["Authorization"]; !slices.Equal(got, []string{"Bearer " + key}) {
 		w.report.found("key", "%d values of Authorization, or not the key", len(got))
 	}
-	places := []string{r.URL.String()}
+	w.report.searchKey("a URL", r.URL.String())
 	for name, values := range r.Header {
 		if name != "Authorization" {
-			places = append(append(places, name), values...)
+			w.report.searchKey("a header", name+strings.Join(values, "\n"))
 		}
 	}
-	if strings.Contains(strings.Join(places, "\n"), key) {
-		w.report.found("key", "it is in %q", places)
-	}
 }
 
-// keyless reports the key in the body of a request.
-type keyless struct {
+// watched is a body that reports what was read, and that it was closed.
+type watched struct {
 	io.ReadCloser
-	report *report
+	read   func([]byte, error)
+	closed func()
 }
 
-func (b keyless) Read(p []byte) (int, error) {
+func (b watched) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if strings.Contains(string(p[:n]), key) {
-		b.report.found("key", "it is in a body")
-	}
+	b.read(p[:n], err)
 	return n, err
 }
 
-// body records which part of a response's body was read, and that it was closed.
-type body struct {
-	io.ReadCloser
-	left    *atomic.Int64
-	call    *call
-	request *request
-	length  int64
-	closed  sync.Once
-}
-
-// Read keeps a copy.
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.call.mu.Lock()
-	defer b.call.mu.Unlock()
-	q := b.request
-	q.body = append(q.body, p[:n]...)
-	q.whole = q.whole || errors.Is(err, io.EOF) || int64(len(q.body)) == b.length
-	return n, err
-}
-
-// Close counts the body as closed.
-func (b *body) Close() error {
-	b.closed.Do(func() { b.left.Add(-1) })
+func (b watched) Close() error {
+	b.closed()
 	return b.ReadCloser.Close()
 }
 
 // logCheck is the writer of a log; it looks for the key in each line.
 type logCheck struct{ report *report }
 
-// Write checks p.
 func (e logCheck) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), key) {
-		e.report.found("key", "it was logged")
-	}
+	e.report.searchKey("the log", string(p))
 	return len(p), nil
 }

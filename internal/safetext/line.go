@@ -21,8 +21,7 @@ func TrimPrefix(err error, operation string) string {
 	if err == nil {
 		return "no response"
 	}
-	text := strings.TrimPrefix(err.Error(), Prefix(""))
-	return strings.TrimPrefix(Prefix("")+text, Prefix(operation))
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), Prefix("")), operation+": ")
 }
 
 // token is a usual code: a short word.

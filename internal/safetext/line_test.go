@@ -56,5 +56,6 @@ func TestPrefix(t *testing.T) {
 		err := errors.New(safetext.Prefix(operation) + "not found")
 		assert.Equal(t, "not found", safetext.TrimPrefix(err, operation))
 	}
+	assert.Equal(t, "timed out", safetext.TrimPrefix(errors.New("timed out"), "getPet"), "of another package")
 	assert.Equal(t, "no response", safetext.TrimPrefix(nil, "getPet"))
 }
