@@ -30,44 +30,37 @@ func checkOneRequest(t *testing.T, s *server, c *client, method string) outcome 
 
 func TestHTTP2SendsOnce(t *testing.T) {
 	config, trusted := certificate(t)
-	type end struct {
-		name string
-		end  func(c *http2Conn, stream uint32)
+	ends := map[string]func(c *http2Conn, stream uint32){
+		"GOAWAY for all streams": func(c *http2Conn, _ uint32) { c.goAway(1<<31-1, 0); _ = c.conn.Close() },
+		"connection closed":      func(c *http2Conn, _ uint32) { _ = c.conn.Close() },
 	}
-	ends := []end{
-		{"GOAWAY for all streams", func(c *http2Conn, _ uint32) { c.goAway(1<<31-1, 0); _ = c.conn.Close() }},
-		{"connection closed", func(c *http2Conn, _ uint32) { _ = c.conn.Close() }},
+	codes := uint32(14) // RFC 9113, section 7
+	if testing.Short() {
+		codes = 3
 	}
-	for code := range uint32(14) { // RFC 9113, section 7
-		if testing.Short() && code > 2 {
-			continue
+	for code := range codes {
+		for before, header := range map[string][]byte{"nothing": nil, "the header": responseHeaders, "an interim response": earlyHints} {
+			respond := func(c *http2Conn, stream uint32) {
+				if header != nil {
+					c.write(frameHeaders, flagEndHeaders, stream, header)
+				}
+			}
+			ends[fmt.Sprintf("RST_STREAM %d after %s", code, before)] = func(c *http2Conn, stream uint32) {
+				respond(c, stream)
+				c.reset(stream, code)
+			}
+			ends[fmt.Sprintf("GOAWAY %d that leaves the stream out after %s", code, before)] = func(c *http2Conn, stream uint32) {
+				respond(c, stream)
+				c.goAway(stream-1, code)
+			}
 		}
-		ends = append(ends,
-			end{fmt.Sprintf("RST_STREAM %d before the header", code), func(c *http2Conn, stream uint32) {
-				c.reset(stream, code)
-			}},
-			end{fmt.Sprintf("RST_STREAM %d after the header", code), func(c *http2Conn, stream uint32) {
-				c.write(frameHeaders, flagEndHeaders, stream, responseHeaders)
-				c.reset(stream, code)
-			}},
-			end{fmt.Sprintf("RST_STREAM %d after an interim response", code), func(c *http2Conn, stream uint32) {
-				c.write(frameHeaders, flagEndHeaders, stream, earlyHints)
-				c.reset(stream, code)
-			}},
-			end{fmt.Sprintf("GOAWAY %d that leaves the stream out", code), func(c *http2Conn, stream uint32) {
-				c.goAway(stream-1, code)
-			}},
-			end{fmt.Sprintf("GOAWAY %d after an interim response", code), func(c *http2Conn, stream uint32) {
-				c.write(frameHeaders, flagEndHeaders, stream, earlyHints)
-				c.goAway(stream-1, code)
-			}},
-			end{fmt.Sprintf("GOAWAY %d that takes the stream in", code), func(c *http2Conn, stream uint32) {
-				c.goAway(stream, code)
-				_ = c.conn.Close()
-			}})
+		ends[fmt.Sprintf("GOAWAY %d that takes the stream in", code)] = func(c *http2Conn, stream uint32) {
+			c.goAway(stream, code)
+			_ = c.conn.Close()
+		}
 	}
-	for _, e := range ends {
-		handle := func(s *server, conn net.Conn) { (&http2Conn{conn: conn}).serve(s, e.end) }
+	for name, end := range ends {
+		handle := func(s *server, conn net.Conn) { (&http2Conn{conn: conn}).serve(s, end) }
 		secure, plain := serve(t, config, handle), serve(t, nil, handle)
 		all := clients(t, secure.url, trusted)
 		all["without TLS"] = h2c(t, plain.url)
@@ -77,7 +70,7 @@ func TestHTTP2SendsOnce(t *testing.T) {
 				s = plain
 			}
 			for _, method := range methods {
-				t.Run(e.name+"/"+transport+"/"+method, func(t *testing.T) {
+				t.Run(name+"/"+transport+"/"+method, func(t *testing.T) {
 					c := newClient()
 					for range 2 { // the second request may use the same connection
 						o := checkOneRequest(t, s, c, method)

@@ -56,7 +56,3 @@ func NewTransport(t http.RoundTripper) Transport {
 		h2c: traceable && sends.Protocols != nil && sends.Protocols.UnencryptedHTTP2(),
 	}
 }
-
-// Plain reports whether the transport is an http.Transport, so that each response is its caller's
-// alone.
-func (t *Transport) Plain() bool { return t.plain }
