@@ -230,10 +230,11 @@ func TestLogLines(t *testing.T) {
 			leave := func(after time.Duration) {
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(after, cancel)
+				var all sync.WaitGroup
 				for range 5 {
-					go func() { _, _ = client.ListPets(ctx, petstore.ListPetsParams{}) }()
+					all.Go(func() { _, _ = client.ListPets(ctx, petstore.ListPetsParams{}) })
 				}
-				time.Sleep(time.Minute)
+				all.Wait()
 			}
 			leave(4 * time.Second)
 			leave(10 * time.Second)

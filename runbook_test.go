@@ -264,15 +264,16 @@ func (in *incident) run(t *testing.T, page *runbook) {
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		var log bytes.Buffer
 		var printed sync.Map
+		var all sync.WaitGroup
 		lasts := cmp.Or(in.lasts, 18*time.Minute)
 		client := server.Client(append(in.options, petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))...)
 		work := func(client *petstore.Client) {
 			for n, begun := 0, time.Now(); time.Since(begun) < lasts+4*time.Minute; n++ {
-				go func() {
+				all.Go(func() {
 					if err := in.call(t.Context(), client, n%cmp.Or(in.creates, 25) == 0); err != nil {
 						printed.Store(regexp.MustCompile(`[0-9T:Z.-]{15,}`).ReplaceAllString(err.Error(), "…"), true)
 					}
-				}()
+				})
 				time.Sleep(cmp.Or(in.every, 800*time.Millisecond))
 			}
 		}
@@ -281,7 +282,7 @@ func (in *incident) run(t *testing.T, page *runbook) {
 				in.happens(t, server)
 			}
 			for range in.others {
-				go work(server.Client(in.options...))
+				all.Go(func() { work(server.Client(in.options...)) })
 			}
 			if !reflect.ValueOf(in.fault).IsZero() {
 				in.fault.Times, in.fault.For = fake.Forever, lasts
@@ -290,7 +291,7 @@ func (in *incident) run(t *testing.T, page *runbook) {
 		})
 		begun := time.Now()
 		work(client)
-		time.Sleep(time.Hour) // for the calls to end
+		all.Wait()
 		var early strings.Builder
 		for line := range strings.Lines(log.String()) {
 			at, err := time.Parse("time=2006-01-02T15:04:05.000Z07:00", strings.Fields(line)[0])
