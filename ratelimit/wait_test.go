@@ -285,28 +285,32 @@ func TestLimiterWaitTooLong(t *testing.T) {
 
 // While a machine is suspended its timers stand still, and the wall clock does not.
 func TestLimiterSuspended(t *testing.T) {
-	suspend := func(l *limiter, slept time.Duration) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.now = func() time.Time { return time.Now().Add(slept) }
+	var slept atomic.Int64 // while the clock is read
+	suspend := func(d time.Duration) { slept.Store(int64(d)) }
+	start := func(l *limiter) {
+		suspend(0)
+		l.now = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
 	}
 	test(t, "a wait for a window ends soon after", func(t *testing.T, l *limiter) {
+		start(l)
 		l.one(ok(60, 0, 30*time.Minute))
-		time.AfterFunc(time.Minute, func() { suspend(l, time.Hour) })
-		start := time.Now()
+		time.AfterFunc(time.Minute, func() { suspend(time.Hour) })
+		begun := time.Now()
 		l.permit().Release(Outcome{})
-		assert.LessOrEqual(t, time.Since(start), time.Minute+longestSleep)
+		assert.LessOrEqual(t, time.Since(begun), time.Minute+longestSleep)
 	})
 	test(t, "a wait for NotBefore, too", func(t *testing.T, l *limiter) {
-		time.AfterFunc(time.Minute, func() { suspend(l, time.Hour) })
-		start := time.Now()
-		l.permitFor(Request{NotBefore: start.Add(30 * time.Minute), MaxWait: time.Hour}).Release(Outcome{})
-		assert.LessOrEqual(t, time.Since(start), time.Minute+longestSleep)
+		start(l)
+		time.AfterFunc(time.Minute, func() { suspend(time.Hour) })
+		begun := time.Now()
+		l.permitFor(Request{NotBefore: begun.Add(30 * time.Minute), MaxWait: time.Hour}).Release(Outcome{})
+		assert.LessOrEqual(t, time.Since(begun), time.Minute+longestSleep)
 	})
 	test(t, "a call is not refused until a time that is past", func(t *testing.T, l *limiter) {
+		start(l)
 		l.one(tooMany(60, 0, time.Minute, 30*time.Minute))
 		l.refused(Request{MaxWait: time.Minute})
-		suspend(l, time.Hour)
+		suspend(time.Hour)
 		l.one(Outcome{})
 	})
 }
