@@ -170,17 +170,18 @@ func (q *queue) leave(w *waiter) {
 	close(w.ready)
 }
 
-// longestSleep is how long nothing looks at the wall clock, at most. Timers stand still while the
-// machine is suspended, and the wall clock can be set.
-const longestSleep = 30 * time.Second
+// nap returns for how long a wait of d sleeps before it looks at the wall clock again: timers stand
+// still while the machine is suspended, and the wall clock can be set. A sixteenth of a long wait
+// has a wait of a day look about a hundred times, and it is then late by little.
+func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16)) }
 
 // setAlarm has permits dispatched at a time, or earlier; the zero time stands for never.
 func (q *queue) setAlarm(now, at time.Time) {
 	if at.IsZero() && q.alarm.IsZero() {
 		return
 	}
-	if at.Sub(now) > longestSleep {
-		at = now.Add(longestSleep)
+	if !at.IsZero() {
+		at = now.Add(nap(at.Sub(now)))
 	}
 	if at.Equal(q.alarm) || !at.IsZero() && !q.alarm.IsZero() && q.alarm.After(now) && q.alarm.Before(at) {
 		return // the timer fires early enough, and ring sets it again

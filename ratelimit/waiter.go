@@ -176,7 +176,7 @@ func (q *queue) check(ctx context.Context, w *waiter) (left time.Duration, over 
 func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) (report bool) {
 	var timeout <-chan time.Time
 	if left > 0 { // else w is refused as soon as a limit is the reason
-		timer := time.NewTimer(min(left, longestSleep))
+		timer := time.NewTimer(nap(left))
 		defer timer.Stop()
 		timeout = timer.C
 	}
