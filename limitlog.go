@@ -51,7 +51,7 @@ func (l *clientLog) limitClosed(ctx context.Context, c Call, lockout ratelimit.L
 			most = 1
 		}
 		k.silent = !say(most, slog.LevelWarn, "petstore: rate limit closed", lockoutAttrs(lockout)...)
-		if w := lockout.Window; lockout.Scope == ratelimit.ScopeBan && w.Limit-w.Remaining-lockout.Sent > w.Limit/2 {
+		if w := lockout.Window; lockout.Scope == ratelimit.ScopeBan && w.Limit-w.Remaining-lockout.Sent > w.Limit/4 {
 			k.sayOthers(w, say)
 		}
 	})
