@@ -77,6 +77,7 @@ func Error(err error, key string) error {
 func Header(h http.Header, keys ...string) http.Header {
 	keys = longestFirst(keys)
 	clean := maps.Clone(h)
+	var unsafe []string // names
 	for name, values := range h {
 		if slices.ContainsFunc(values, func(v string) bool { return Redact(v, keys...) != v }) {
 			values = slices.Clone(values)
@@ -85,12 +86,14 @@ func Header(h http.Header, keys ...string) http.Header {
 			}
 			clean[name] = values
 		}
-	}
-	for name := range h {
-		if safe := headerName(name, keys); safe != name {
-			clean[safe] = slices.Concat(clean[safe], clean[name])
-			delete(clean, name)
+		if headerName(name, keys) != name {
+			unsafe = append(unsafe, name)
 		}
+	}
+	for _, name := range unsafe {
+		safe := headerName(name, keys)
+		clean[safe] = slices.Concat(clean[safe], clean[name])
+		delete(clean, name)
 	}
 	return clean
 }
@@ -115,12 +118,12 @@ func headerName(name string, keys []string) string {
 // mayHave reports whether the start of key, or an escape, is in the name of a header. It copies
 // nothing, and its time grows with the name alone.
 func mayHave(name, key string) bool {
-	for i := range len(name) - minKey + 1 {
+	for i := range len(name) - len(key) + 1 { // in most cases none
 		if strings.EqualFold(name[i:i+minKey], key[:minKey]) {
 			return true
 		}
 	}
-	return strings.ContainsAny(name, `%\`)
+	return len(name) >= len(key) && strings.ContainsAny(name, `%\`)
 }
 
 // without returns text without key as it is, and without its beginning before each ellipsis.
