@@ -159,6 +159,14 @@ func TestAdminRoutes(t *testing.T) {
 			POST /_fake/clock 2s => 200
 			GET /v1/pets => 200`,
 		},
+		"the same faults strike with the same seed": {[]string{"-fault", "status=503,chance=0.5,times=forever", "-random-seed", "7"}, `
+			GET /v1/pets => 503
+			GET /v1/pets => 200
+			GET /v1/pets => 200
+			GET /v1/pets => 200
+			GET /v1/pets => 200
+			GET /v1/pets => 503`,
+		},
 		"bans come after so many requests": {[]string{"-plan", "enterprise:1,0", "-ban", "2,10m"}, `
 			GET /v1/pets => 200
 			GET /v1/pets => 429
@@ -281,6 +289,8 @@ func TestReset(t *testing.T) {
 	start := state()
 	i.script(`
 		POST /_fake/keys second-key=free => 201
+		GET /v1/pets?page=2 => 200
+		GET /_fake/violations => 200 unknown-name
 		PUT /_fake/keys/1/plan enterprise:5,5 => 200
 		PUT /_fake/keys/1/ban 1h => 200
 		POST /_fake/faults status=503,times=forever => 201

@@ -45,8 +45,8 @@ func block(t *testing.T, text string) string {
 // shell runs commands as a user of the program types them, and returns what they print.
 func shell(t *testing.T, commands string) string {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("there is no POSIX shell")
+	if _, err := exec.LookPath("curl"); err != nil || runtime.GOOS == "windows" {
+		t.Skip("there is no POSIX shell or no curl")
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(command(t, nil).Path, filepath.Join(dir, "petstore-fake")))
@@ -82,9 +82,6 @@ func TestPageOfTheDocuments(t *testing.T) {
 	})
 	t.Run("finds a free port and waits until the program serves", func(t *testing.T) {
 		loopback.Host(t)
-		if _, err := exec.LookPath("curl"); err != nil {
-			t.Skip("there is no curl")
-		}
 		out := shell(t, block(t, "mkfifo")+"trap 'kill $!' EXIT\nexport PETSTORE_FAKE_ADDR=127.0.0.1:$port\n"+
 			block(t, "-healthcheck")+`curl -fsS -H 'Authorization: Bearer fake-api-key' "$base_url/pets"`)
 		assert.Equal(t, "[]", strings.TrimSpace(out))
@@ -174,9 +171,6 @@ func TestDocumentation(t *testing.T) {
 
 // TestGameDay runs the script of the documents without its pauses.
 func TestGameDay(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("there is no curl")
-	}
 	host := start(t, "-plan", "free").host
 	script := strings.ReplaceAll(block(t, "on() {"), "127.0.0.1:4010", host)
 	assert.LessOrEqual(t, strings.Count(script, "\n"), 15)

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
 )
@@ -18,24 +17,14 @@ func TestLog(t *testing.T) {
 		i.call("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
 		i.callAs("unheard-of", "GET", "/v1/pets/1", "")
 		i.call("GET", "/pets?limit=1", "")
-		var lines []map[string]any
-		for line := range strings.Lines(i.stderr.String()) {
-			var object map[string]any
-			require.NoError(t, json.Unmarshal([]byte(line), &object), line)
-			assert.Contains(t, object, "time")
-			assert.Contains(t, object, "duration_ms")
-			delete(object, "time")
-			delete(object, "duration_ms")
-			lines = append(lines, object)
+		var want string
+		for seq, rest := range []string{
+			`"createPet","path":"/v1/pets","status":201,"duration_ms":[\d.e-]+,"key":1`,
+			`"getPet","path":"","status":401,"duration_ms":[\d.e-]+,"key":0`, `"","path":"/pets","status":404,"duration_ms":[\d.e-]+,"key":1`,
+		} {
+			want += fmt.Sprintf(`{"time":"2[^"]+","level":"INFO","msg":"request","seq":%d,"operation":%s}`+"\n", seq+1, rest)
 		}
-		line := func(seq float64, operation, path string, status, key float64) map[string]any {
-			return map[string]any{
-				"level": "INFO", "msg": "request", "seq": seq, "operation": operation, "path": path, "status": status, "key": key,
-			}
-		}
-		assert.Equal(t, []map[string]any{
-			line(1, "createPet", "/v1/pets", 201, 1), line(2, "getPet", "", 401, 0), line(3, "", "/pets", 404, 1),
-		}, lines)
+		assert.Regexp(t, "^"+want+"$", i.stderr.String())
 	})
 	t.Run("hides keys everywhere", func(t *testing.T) {
 		i := newTestInstance(t, "-key", "operator-secret", "-log", "text")

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -110,13 +108,13 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("exits with 2 and one clear line", func(t *testing.T) {
 		for want, args := range map[string][]string{
-			"flag provided but not defined: -nope":        {"-nope"},
-			"flag needs an argument: -addr":               {"-addr"},
-			`unexpected argument "pets.json"`:             {"pets.json"},
-			`unexpected argument "json"`:                  {"-log", "text", "json"},
-			`-plan: there is no plan "no-such-plan"`:      {"-plan", "no-such-plan"},
-			"give it by -addr":                            {"-healthcheck", "-addr", "127.0.0.1:0"},
-			"add -public if that is meant":                {"-healthcheck", "-addr", "192.0.2.1:1"},
+			"flag provided but not defined: -nope":         {"-nope"},
+			"flag needs an argument: -addr":                {"-addr"},
+			`unexpected argument "pets.json"`:              {"pets.json"},
+			`unexpected argument "json"`:                   {"-log", "text", "json"},
+			`-plan: there is no plan "no-such-plan"`:       {"-plan", "no-such-plan"},
+			"give it by -addr":                             {"-healthcheck", "-addr", "127.0.0.1:0"},
+			"add -public if that is meant":                 {"-healthcheck", "-addr", "192.0.2.1:1"},
 			`PETSTORE_FAKE_LOG: "xml" is not text or json`: nil,
 		} {
 			status, stdout, stderr := runOnce(t, map[string]string{"PETSTORE_FAKE_LOG": "xml"}, args...)
@@ -198,26 +196,8 @@ func TestServe_end(t *testing.T) {
 		})
 		assert.Equal(t, exitOK, r.stop())
 	})
-	t.Run("at once if nothing is open but a connection that is kept", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			i, l := newTestInstance(t), make(memoryListener, 1)
-			ctx, stop := context.WithCancel(t.Context())
-			ended := make(chan error)
-			go func() { ended <- i.serve(ctx, l, newServer(i, io.Discard)) }()
-			client := keepingClient(t)
-			client.Transport.(*http.Transport).DialContext = l.dial
-			resp, err := client.Do(requestTo(t, "127.0.0.1:4010", "GET", "/v1/pets", ""))
-			require.NoError(t, err)
-			_, err = io.Copy(io.Discard, resp.Body)
-			require.NoError(t, errors.Join(err, resp.Body.Close()))
-			begun := time.Now()
-			stop()
-			require.NoError(t, <-ended)
-			assert.Less(t, time.Since(begun), grace)
-		})
-	})
-	t.Run("with open requests and streams", func(t *testing.T) {
-		r := start(t, "-fault", "wire=stall", "-fault", "delay=1h")
+	t.Run("with open requests and streams, and with -strict without violations", func(t *testing.T) {
+		r := start(t, "-strict", "-fault", "wire=stall", "-fault", "delay=1h")
 		resp, err := keepingClient(t).Do(requestTo(t, r.host, "GET", "/_fake/events", ""))
 		require.NoError(t, err)
 		defer resp.Body.Close()
@@ -230,42 +210,14 @@ func TestServe_end(t *testing.T) {
 	})
 }
 
-// memoryListener is a port in memory.
-type memoryListener chan net.Conn
-
-func (l memoryListener) dial(context.Context, string, string) (net.Conn, error) {
-	client, server := net.Pipe()
-	l <- server
-	return client, nil
-}
-
-func (l memoryListener) Accept() (net.Conn, error) {
-	if conn, ok := <-l; ok {
-		return conn, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (l memoryListener) Close() error { close(l); return nil }
-
-func (l memoryListener) Addr() net.Addr { return &net.TCPAddr{} }
-
 func TestStrict(t *testing.T) {
-	for _, reset := range []bool{false, true} {
-		r := start(t, "-strict")
-		_, _, err := call(t, r.host, "POST", "/v1/pets", `{"name":"Rex","categoryId":0,"colour":"red"}`)
-		require.NoError(t, err)
-		if reset {
-			_, _, err = call(t, r.host, "POST", "/_fake/reset", "")
-			require.NoError(t, err)
-			assert.Equal(t, exitOK, r.stop(), "it forgets the violations")
-			continue
-		}
-		assert.Equal(t, exitFailed, r.stop())
-		assert.Contains(t, r.output.String(), "violation of unknown-name by request 1 (section 2): ")
-		assert.Contains(t, r.output.String(), "violation of zero-category by request 1 ")
-		assert.Contains(t, r.output.String(), "-strict: violations by the clients: 2")
-	}
+	r := start(t, "-strict")
+	_, _, err := call(t, r.host, "POST", "/v1/pets", `{"name":"Rex","categoryId":0,"colour":"red"}`)
+	require.NoError(t, err)
+	assert.Equal(t, exitFailed, r.stop())
+	assert.Contains(t, r.output.String(), "violation of unknown-name by request 1 (section 2): ")
+	assert.Contains(t, r.output.String(), "violation of zero-category by request 1 ")
+	assert.Contains(t, r.output.String(), "-strict: violations by the clients: 2")
 }
 
 // raw sends bytes on a connection of its own and returns the status line of the response.
@@ -285,13 +237,13 @@ func raw(t *testing.T, host, text string) string {
 func TestServer(t *testing.T) {
 	host := start(t).host
 	for text, want := range map[string]string{
-		"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                           "HTTP/1.1 200 OK",
-		"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                           "HTTP/1.1 403 Forbidden",
-		"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test\r\n\r\n":                                            "HTTP/1.1 403 Forbidden",
-		"GET /_fake/ HTTP/1.0\r\n\r\n":                                                                 "HTTP/1.0 403 Forbidden",
-		"OPTIONS * HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                             "HTTP/1.1 404 Not Found",
-		"GET / HTTP/2.0\r\n\r\n":                                                                       "HTTP/1.1 505 HTTP Version Not Supported: unsupported protocol version",
-		fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\nX: %s\r\n\r\n", host, strings.Repeat("x", 128<<10)): "HTTP/1.1 431 Request Header Fields Too Large",
+		"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                                         "HTTP/1.1 200 OK",
+		"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                         "HTTP/1.1 403 Forbidden",
+		"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test\r\n\r\n":                                                          "HTTP/1.1 403 Forbidden",
+		"GET /_fake/ HTTP/1.0\r\n\r\n":                                                                               "HTTP/1.0 403 Forbidden",
+		"OPTIONS * HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                                           "HTTP/1.1 404 Not Found",
+		"GET / HTTP/2.0\r\n\r\n":                                                                                     "HTTP/1.1 505 HTTP Version Not Supported: unsupported protocol version",
+		fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\nX: %s\r\n\r\n", host, strings.Repeat("x", 128<<10)):               "HTTP/1.1 431 Request Header Fields Too Large",
 		"POST /_fake/clock HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n1s\r\n0\r\n\r\n": "HTTP/1.1 200 OK",
 	} {
 		assert.Equal(t, want, raw(t, host, text), "%.80q", text)

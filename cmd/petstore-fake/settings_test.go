@@ -93,42 +93,32 @@ func TestReadSettings_prefersFlags(t *testing.T) {
 }
 
 func TestReadSettings_wrong(t *testing.T) {
-	seed := func(pets string) string { return writeFile(t, pets) }
 	for _, c := range []struct{ option, value, reason string }{
 		{"addr", "4010", "not HOST:PORT"},
 		{"addr", "127.0.0.1:65536", "not HOST:PORT"},
 		{"addr", "a host:1", "a host name or an IP address"},
 		{"key", " ", "key is empty"},
-		{"key", "schlüssel", "bearer token"},
 		{"key", "secret-key=gold", "KEY=PLAN"},
 		{"key", "secret-key-\x01", "bearer token"},
 		{"minute", "0s", "whole number of seconds"},
 		{"minute", "1500ms", "whole number of seconds"},
 		{"minute", "2h", "1s to 1h"},
-		{"minute", "soon", "1s to 1h"},
-		{"minute", "-1s", "1s to 1h"},
 		{"clock", "today", "2030-12-05T00:00:00Z"},
-		{"clock", "1960-01-01T00:00:00Z", "1970"},
 		{"random-seed", "-1", "whole number"},
 		{"strict", "very", "not true or false"},
 		{"plan", "no-such-plan", spec.PlanNames},
 		{"seed", "no-such-file.json", "no-such-file.json"},
-		{"seed", seed(""), "pets.json: it is not JSON: unexpected EOF, at byte 0"},
-		{"seed", seed("[\n  {\"name\": oops}\n]"), "pets.json: it is not JSON: "},
-		{"seed", seed(" null"), "a JSON array of them"},
-		{"seed", seed(`[{"name":"a","categoryId":1},{"name":"b"}]`), "pet 2 of 2: the required field categoryId is missing"},
-		{"seed", seed(`[{"name":"a","categoryId":1,"name":"b"}]`), "duplicate"},
-		{"seed", seed(`[{"name":"a","categoryId":1,"colour":"red"}]`), `no field "colour"`},
+		{"seed", writeFile(t, ""), "pets.json: it is not JSON: unexpected EOF, at byte 0"},
+		{"seed", writeFile(t, "[\n  {\"name\": oops}\n]"), "pets.json: it is not JSON: "},
+		{"seed", writeFile(t, " null"), "a JSON array of them"},
+		{"seed", writeFile(t, `[{"name":"a","categoryId":1,"name":"b"}]`), "duplicate"},
 		{"fault", "key=secret-key,status=x", "status"},
-		{"fault", `key="secret-key"x`, "key"},
 		{"fault", `key="secret-key`, "key"},
 		{"fault", "key=secret-key,key=secret-key", "twice"},
-		{"fault", `{"key":"secret-key","status":"x"}`, "status"},
 		{"fault", `{"key":"secret-key"`, "not JSON"},
 		{"ban", "5", "AFTER,DURATION"},
 		{"ban", "0,1m", "AFTER"},
 		{"ban", "5,0s", "DURATION"},
-		{"ban", "5,soon", "DURATION"},
 		{"variant", "colour=red", "retry-after"},
 		{"log", "xml", "text or json"},
 		{"public", "http://fake.test", "not a host name"},
@@ -156,18 +146,4 @@ func TestReadSettings_loopback(t *testing.T) {
 		_, err = readSettings([]string{"-addr", addr, "-public"}, noEnv)
 		assert.NoError(t, err, addr)
 	}
-}
-
-// What the options do, package fake tests.
-func TestReadSettings_randomSeed(t *testing.T) {
-	statuses := func(seed string) (all []int) {
-		i := newTestInstance(t, "-fault", "status=503,chance=0.5,times=forever", "-random-seed", seed)
-		for range 20 {
-			all = append(all, i.call("GET", "/v1/pets", "").Code)
-		}
-		return all
-	}
-	first := statuses("7")
-	assert.Equal(t, first, statuses("7"))
-	assert.NotEqual(t, first, statuses("8"))
 }

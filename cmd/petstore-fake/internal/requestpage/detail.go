@@ -56,7 +56,8 @@ type try struct {
 // detail returns a request with its bodies, and the curl command, up to a size.
 func (s *state) detail(e *journal.Entry) *detail {
 	d := &detail{
-		row: s.row(e), FullPath: shorten(e.Path), Calls: s.tries(e), Curl: Curl(s.page.srv, s.Origin, e.Request),
+		row:      row{Entry: e, Tries: len(s.page.Journal.Tries(e))},
+		FullPath: shorten(e.Path), Calls: s.tries(e), Curl: Curl(s.page.srv, s.Origin, e.Request),
 		Headers: []headerList{
 			{"Response header", headerFields(e.ResponseHeader, notes(e))}, {"Request header", headerFields(e.Header, nil)},
 		},

@@ -131,7 +131,7 @@ func (s *state) addRows(filter journal.Filter) {
 			s.New++
 		}
 		if s.Top == 0 && len(s.Rows) < maxRows {
-			s.Rows = append(s.Rows, s.row(e))
+			s.Rows = append(s.Rows, row{Entry: e, Tries: len(s.page.Journal.Tries(e))})
 			s.OneKey = s.OneKey && s.Rows[0].Sender == e.Sender
 		}
 	}
@@ -149,10 +149,6 @@ func (s *state) addRows(filter journal.Filter) {
 func (s *state) Older() string {
 	words := slices.DeleteFunc(strings.Fields(s.Text), func(word string) bool { return strings.HasPrefix(word, "before:") })
 	return s.To("text", strings.Join(append(words, "before:"+strconv.Itoa(s.Rows[len(s.Rows)-1].Seq)), " "))
-}
-
-func (s *state) row(e *journal.Entry) row {
-	return row{Entry: e, Tries: len(s.page.Journal.Tries(e))}
 }
 
 // toggled returns the address with other words for a status in what is to be found, or without them
@@ -209,7 +205,7 @@ func (s *state) addFaults() {
 // The chart has a slot for every 5 seconds of the last 5 minutes, by the service's clock.
 const slotCount, slotSeconds = 60, 5
 
-// chart is a picture that is 300 wide, a second each, and 100 high. Its scale is logarithmic, or
+// chart is a picture that is 300 wide, a second each, and 1,000 high. Its scale is logarithmic, or
 // a storm would leave nothing to see of the rest.
 type chart struct {
 	Peak int // the most responses of a slot
@@ -218,9 +214,8 @@ type chart struct {
 }
 
 type bar struct {
-	Class string
-	X     int
-	Y, H  float64
+	Class   string
+	X, Y, H int
 }
 
 // newChart draws the responses of requests up to now, with the windows of a key.
@@ -231,30 +226,27 @@ func newChart(requests []*journal.Entry, now time.Time, key int) chart {
 		if at := e.Ended.Unix() - begin; at >= 0 && at < slotCount*slotSeconds {
 			slot := &slots[at/slotSeconds]
 			slot[kindOf(e.StatusCode)]++
-			c.Peak = max(c.Peak, sum(slot[:]))
+			n := 0
+			for _, of := range slot {
+				n += of
+			}
+			c.Peak = max(c.Peak, n)
 		}
 		if end := e.Reset.Unix(); e.Key == key && end > begin && end <= now.Unix() {
 			c.Ends[end-begin] = true
 		}
 	}
-	height := func(n int) float64 { return math.Round(1000*math.Log1p(float64(n))/math.Log1p(float64(c.Peak))) / 10 }
+	height := func(n int) int { return int(math.Round(1000 * math.Log1p(float64(n)) / math.Log1p(float64(c.Peak)))) }
 	for i, slot := range slots {
 		n := 0
 		for kind, of := range slices.Backward(slot[:]) { // the worst at the bottom, where a few are seen
 			if of > 0 {
-				c.Bars = append(c.Bars, bar{kinds[kind].Class, i * slotSeconds, 100 - height(n+of), height(n+of) - height(n)})
+				c.Bars = append(c.Bars, bar{kinds[kind].Class, i * slotSeconds, 1000 - height(n+of), height(n+of) - height(n)})
 				n += of
 			}
 		}
 	}
 	return c
-}
-
-func sum(counts []int) (n int) {
-	for _, one := range counts {
-		n += one
-	}
-	return n
 }
 
 // Key is an API key as the page and the admin routes show it.
@@ -271,6 +263,7 @@ type Key struct {
 
 // Window is a window of a key, whose Limit is 0 for none.
 type Window struct {
+	Name  string    `json:"-"`
 	Used  int       `json:"used"`
 	Limit int       `json:"limit"`
 	Reset time.Time `json:"reset"`
@@ -280,19 +273,13 @@ type Window struct {
 func NewKey(srv *fake.Server, number int, key string) Key {
 	k := srv.Usage(key)
 	return Key{
-		number, journal.KeyName(number, key), k.Plan.String(), k.Revoked, Window{k.Minute, k.Plan.PerMinute, k.MinuteReset},
-		Window{k.Day, k.Plan.PerDay, k.DayReset}, k.BannedUntil.UTC(), k.Limited,
+		number, journal.KeyName(number, key), k.Plan.String(), k.Revoked, Window{"minute", k.Minute, k.Plan.PerMinute, k.MinuteReset},
+		Window{"day", k.Day, k.Plan.PerDay, k.DayReset}, k.BannedUntil.UTC(), k.Limited,
 	}
 }
 
-// namedWindow is a window as the page shows it.
-type namedWindow struct {
-	Name string
-	Window
-}
-
 // Windows returns the windows of the key.
-func (k Key) Windows() []namedWindow { return []namedWindow{{"minute", k.Minute}, {"day", k.Day}} }
+func (k Key) Windows() []Window { return []Window{k.Minute, k.Day} }
 
 // Left returns what a window with a limit has left for the key.
 func (k Key) Left(w Window) int {
