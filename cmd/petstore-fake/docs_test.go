@@ -22,7 +22,6 @@ import (
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
-// page returns docs/petstore-fake.md.
 func page(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/petstore-fake.md")

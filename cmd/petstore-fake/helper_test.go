@@ -19,7 +19,6 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// noEnv is an environment without variables.
 func noEnv(string) string { return "" }
 
 func envOf(variables map[string]string) func(string) string {
@@ -114,7 +113,6 @@ func (i testInstance) script(lines string) {
 // testRoute is an admin route as the index lists it.
 type testRoute struct{ Method, Path, About string }
 
-// routes returns the admin routes.
 func (i testInstance) routes() []testRoute {
 	i.t.Helper()
 	var index struct{ Routes []testRoute }

@@ -10,18 +10,12 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// The values of -log.
-const (
-	logText = "text"
-	logJSON = "json"
-)
-
 // newLogger returns the log of requests in a format, nil for none.
 func newLogger(w io.Writer, format string) *slog.Logger {
 	switch format {
-	case logText:
+	case "text":
 		return slog.New(slog.NewTextHandler(w, nil))
-	case logJSON:
+	case "json":
 		return slog.New(slog.NewJSONHandler(w, nil))
 	}
 	return nil

@@ -23,7 +23,6 @@ import (
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
-// runOnce runs the program to its end.
 func runOnce(t *testing.T, env map[string]string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs strings.Builder

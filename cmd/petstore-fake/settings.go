@@ -80,7 +80,6 @@ func reading[T any](parse func(string) (T, error), use func(T)) func(string) err
 	}
 }
 
-// env returns the name of the option's environment variable.
 func (o option) env() string {
 	return "PETSTORE_FAKE_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
 }
@@ -194,7 +193,6 @@ func clockFrom(t time.Time) fake.Option {
 	return fake.WithClock(func() time.Time { return time.Now().Add(ahead) })
 }
 
-// parseMinute reads the length of a window.
 func parseMinute(v string) (time.Duration, error) {
 	fits := func(d time.Duration) bool { return d%time.Second == 0 && d > 0 && d <= time.Hour }
 	return spec.Reader(time.ParseDuration, fits, "a whole number of seconds from 1s to 1h")(v)
@@ -218,7 +216,7 @@ func parseBan(v string) (fake.Option, error) {
 
 func parseLog(v string) (string, error) {
 	format := func(v string) (string, error) { return v, nil }
-	return spec.Reader(format, func(v string) bool { return v == logText || v == logJSON }, "text or json")(v)
+	return spec.Reader(format, func(v string) bool { return v == "text" || v == "json" }, "text or json")(v)
 }
 
 // readSeed reads the pets of a file. Its errors begin with the file.

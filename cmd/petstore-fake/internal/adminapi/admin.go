@@ -89,7 +89,6 @@ func (a *API) noSuchRoute(w http.ResponseWriter, r *http.Request) error {
 		"%s is not a method of this route; it has %s", spec.Clip(r.Method), allow)
 }
 
-// route is an admin route, as the index lists it.
 type route struct {
 	Method  string `json:"method"`
 	Path    string `json:"path"`
@@ -99,7 +98,6 @@ type route struct {
 
 const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 
-// routes returns the admin routes in the order in which they are listed.
 func (a *API) routes() []route {
 	return []route{
 		{get, Path, "the request page for a browser, these routes for others", a.front},
@@ -110,7 +108,7 @@ func (a *API) routes() []route {
 		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", created(a.repeat)},
 		{del, "/_fake/requests", "clears the journal", ok(a.clearRequests)},
 		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2); text=status:429", a.archive},
-		{get, "/_fake/events", "says when something changes, as server-sent events", a.events},
+		{get, "/_fake/events", "says when something changes, as server-sent events", a.page.Events},
 		{get, "/_fake/page", "what changes on the request page, as HTML", a.page.Parts},
 		{get, "/_fake/violations", "what a well-behaved client does not do", ok(a.violations)},
 		{get, "/_fake/pets", "the catalogue", ok(a.listPets)},
@@ -145,22 +143,12 @@ func (a *API) front(w http.ResponseWriter, r *http.Request) error {
 	if strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html") {
 		return a.page.Show(w, r)
 	}
-	writeJSON(w, http.StatusOK, struct {
-		Program string  `json:"program"`
-		Version string  `json:"version"`
-		BaseURL string  `json:"baseUrl"`
-		Routes  []route `json:"routes"`
-	}{"petstore-fake", petstore.Version, "http://" + r.Host + "/v1", a.routes()})
-	return nil
-}
-
-func (a *API) events(w http.ResponseWriter, r *http.Request) error {
-	if err := a.page.Events(w, r); err != nil {
-		return refuse(http.StatusServiceUnavailable, "%v", err)
-	}
+	writeJSON(w, http.StatusOK, object{
+		"program": "petstore-fake", "version": petstore.Version, "baseUrl": "http://" + r.Host + "/v1", "routes": a.routes(),
+	})
 	return nil
 }
 
 func (a *API) health(*http.Request) (any, error) {
-	return map[string]string{"status": "ok", "version": petstore.Version}, nil
+	return object{"status": "ok", "version": petstore.Version}, nil
 }

@@ -18,7 +18,6 @@ type guard struct {
 	names  []string
 }
 
-// check returns an error for a request that must not be served.
 func (g guard) check(r *http.Request) error {
 	switch {
 	case !g.knows(r.Host) && r.URL.Path != Health:

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
@@ -24,7 +25,6 @@ func refuse(status int, format string, args ...any) error {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
-// object is a JSON object.
 type object = map[string]any
 
 // listed returns what is shown of each element of a list. It is not nil, which would be null.
@@ -36,7 +36,6 @@ func listed[T, S any](list []T, show func(T) S) []S {
 	return shown
 }
 
-// writeJSON writes a value as the response.
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	text, _ := json.Marshal(value) // the values of the routes can be encoded
 	w.Header().Set("Content-Type", "application/json")
@@ -50,8 +49,10 @@ func writeError(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	if e, ok := errors.AsType[*refusal](err); ok {
 		status = e.status
+	} else if errors.Is(err, requestpage.ErrStreams) {
+		status = http.StatusServiceUnavailable
 	}
-	writeJSON(w, status, map[string]string{"error": err.Error()})
+	writeJSON(w, status, object{"error": err.Error()})
 }
 
 // handler is a route that writes its own response. If it returns an error, it must not have written

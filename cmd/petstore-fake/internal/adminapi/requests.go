@@ -110,7 +110,6 @@ func writeList(w http.ResponseWriter, begin string, list []*journal.Entry, show 
 	_, _ = io.WriteString(w, end+"\n")
 }
 
-// findRequest returns the request that the path of a request names.
 func (a *API) findRequest(r *http.Request) (*journal.Entry, error) {
 	seq, _ := strconv.Atoi(r.PathValue("id")) // 0 is none
 	state := a.page.Journal.Read()
@@ -167,7 +166,6 @@ func (a *API) archive(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// archived returns the entry of a request.
 func archived(origin string, e *journal.Entry) object {
 	target, query := e.Path, []object{}
 	if u, err := url.ParseRequestURI(target); err == nil {

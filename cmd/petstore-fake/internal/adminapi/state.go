@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	petstore "github.com/petstore/petstore-go"
 	"maps"
 	"net/http"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
@@ -72,7 +72,6 @@ func (a *API) showKey(key string) requestpage.Key {
 	return requestpage.NewKey(a.srv, slices.Index(a.srv.Keys(), key)+1, key)
 }
 
-// keyOf returns the key with an id.
 func (a *API) keyOf(id string) (string, error) {
 	number, _ := strconv.Atoi(id) // 0 is none
 	if keys := a.srv.Keys(); number > 0 && number <= len(keys) {

@@ -34,7 +34,6 @@ func (f Filter) Fits(e *Entry) (fits, withAnyStatus bool) {
 	return !slices.ContainsFunc(f.status, fails), true
 }
 
-// names are the names of filters.
 var names = []string{"operation", "method", "status", "key", "fault", "violation", "before", "since", "text"}
 
 // NewFilter reads words, of which some may be filters such as status:429. A request must pass all of
@@ -67,7 +66,6 @@ func (j *Journal) NewFilter(text string) (f Filter, problems []string) {
 	return f, problems
 }
 
-// condition reads one filter.
 func (j *Journal) condition(name, value string) (condition, error) {
 	is := func(word string) bool { return strings.EqualFold(word, value) }
 	switch name {

@@ -17,7 +17,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testJournal is a journal with its fake.
 type testJournal struct {
 	*Journal
 	t *testing.T

@@ -34,13 +34,11 @@ type detail struct {
 	Partial  bool // something is not shown whole
 }
 
-// headerList is the header of a request or a response.
 type headerList struct {
 	Title  string
 	Fields []headerField
 }
 
-// headerField is a header with what it means.
 type headerField struct{ Name, Value, Note string }
 
 // shownBody is a body, or the beginning of one.

@@ -1,7 +1,6 @@
 package requestpage
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -26,19 +25,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testPage is a page with its fake.
 type testPage struct {
 	*Page
 	t *testing.T
 }
 
-// newTestPage returns a page of a fake whose default key is key, or that of package fake.
-func newTestPage(t *testing.T, key string, opts ...fake.Option) testPage {
+func newTestPage(t *testing.T, opts ...fake.Option) testPage {
 	t.Helper()
-	var p *Page
-	srv := fake.NewServer(append(opts, fake.WithAPIKey(cmp.Or(key, fake.DefaultAPIKey)))...)
+	srv := fake.NewServer(opts...)
+	p := New(srv)
 	srv.OnRequest(func(int) { p.Changed() })
-	p = New(srv)
 	t.Cleanup(func() {
 		p.Close()
 		srv.Close()
@@ -55,20 +51,18 @@ func (p testPage) callAs(key, method, path, body string) {
 	p.srv.ServeHTTP(httptest.NewRecorder(), r)
 }
 
-// page returns the page as the program sends it.
-func (p testPage) page(query string) *httptest.ResponseRecorder {
+// get returns the response of one of the page's handlers.
+func (p testPage) get(serve func(http.ResponseWriter, *http.Request) error, query string) *httptest.ResponseRecorder {
 	p.t.Helper()
 	w := httptest.NewRecorder()
-	require.NoError(p.t, p.Show(w, httptest.NewRequestWithContext(p.t.Context(), http.MethodGet, "/_fake/?"+query, http.NoBody)))
+	require.NoError(p.t, serve(w, httptest.NewRequestWithContext(p.t.Context(), http.MethodGet, "/_fake/?"+query, http.NoBody)))
 	return w
 }
 
 // parts returns what changes on the page, with the text as a reader sees it.
 func (p testPage) parts(query string) string {
 	p.t.Helper()
-	w := httptest.NewRecorder()
-	require.NoError(p.t, p.Parts(w, httptest.NewRequestWithContext(p.t.Context(), http.MethodGet, "/_fake/page?"+query, http.NoBody)))
-	return html.UnescapeString(w.Body.String())
+	return html.UnescapeString(p.get(p.Parts, query).Body.String())
 }
 
 // contain reports what a text lacks.
@@ -80,7 +74,8 @@ func contain(t *testing.T, text string, want ...string) {
 }
 
 func TestShow_policy(t *testing.T) {
-	w := newTestPage(t, "").page("")
+	p := newTestPage(t)
+	w := p.get(p.Show, "")
 	text, header := w.Body.String(), w.Header()
 	policy := strings.Split(header.Get("Content-Security-Policy"), "; ")
 	assert.Subset(t, policy, []string{
@@ -99,14 +94,14 @@ func TestShow_policy(t *testing.T) {
 
 func TestShow_escapes(t *testing.T) {
 	const evil = `<img src=x onerror=alert(1)></script><script>alert(2)</script>"'`
-	p := newTestPage(t, "")
+	p := newTestPage(t)
 	body, err := json.Marshal(map[string]any{"name": evil, "categoryId": 1, evil: 1})
 	require.NoError(t, err)
 	p.call("POST", "/v1/pets?"+url.QueryEscape(evil)+"=1", string(body))
 	p.call("GET", "/v1/"+url.PathEscape(evil), "")
 	p.srv.Inject(fake.Fault{Status: 503, Message: evil})
 	for _, query := range []string{"text=" + url.QueryEscape(evil), "request=1", "request=2"} {
-		text := p.page(query).Body.String()
+		text := p.get(p.Show, query).Body.String()
 		assert.NotContains(t, text, "<img")
 		assert.Equal(t, 1, strings.Count(text, "<script"), query)
 		assert.Equal(t, 1, strings.Count(text, "</script"), query)
@@ -114,7 +109,7 @@ func TestShow_escapes(t *testing.T) {
 }
 
 func TestParts_rows(t *testing.T) {
-	p := newTestPage(t, "operator-secret", fake.WithPlan(fake.Plan{}), fake.WithJournal(250))
+	p := newTestPage(t, fake.WithAPIKey("operator-secret"), fake.WithPlan(fake.Plan{}), fake.WithJournal(250))
 	contain(t, p.parts(""), "Bearer $PETSTORE_API_KEY") // a command for a first request
 	p.srv.AddKey("second-key-0001", fake.Plan{PerMinute: 1})
 	for range 2 {
@@ -155,7 +150,7 @@ func TestParts_rows(t *testing.T) {
 }
 
 func TestParts_faults(t *testing.T) {
-	p := newTestPage(t, "operator-secret")
+	p := newTestPage(t, fake.WithAPIKey("operator-secret"))
 	p.srv.Inject(fake.Fault{Status: 503, Times: 2})
 	p.srv.Inject(fake.Fault{APIKey: "operator-secret", Delay: time.Minute, Times: fake.Forever, For: 10 * time.Minute})
 	contain(t, p.parts(""), "2 faults active")
@@ -182,7 +177,7 @@ func (r reader) Write(p []byte) (int, error) {
 // A stream says that something has changed, a burst once, and gives a beat without changes.
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPage(t, "")
+		p := newTestPage(t)
 		follow := func(ctx context.Context) (events <-chan string, ended <-chan error) {
 			w, done := reader{httptest.NewRecorder(), make(chan string, 10)}, make(chan error, 1)
 			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/_fake/events", http.NoBody)
@@ -218,7 +213,7 @@ func TestEvents(t *testing.T) {
 
 func TestDetail_waits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPage(t, "", fake.WithPlan(fake.Plan{PerMinute: 1}))
+		p := newTestPage(t, fake.WithPlan(fake.Plan{PerMinute: 1}))
 		for _, pause := range []time.Duration{0, 0, time.Second} {
 			time.Sleep(pause)
 			p.call("GET", "/v1/pets", "")
@@ -228,7 +223,7 @@ func TestDetail_waits(t *testing.T) {
 			`429 of <a href="?request=2">#2</a> said wait until 00:01:00`)
 		assert.NotContains(t, p.parts("request=1"), "until ")
 
-		p = newTestPage(t, "", fake.WithPlan(fake.Plan{}))
+		p = newTestPage(t, fake.WithPlan(fake.Plan{}))
 		p.srv.Inject(fake.Fault{Status: 503, Times: 2, RetryAfter: "4"})
 		for _, pause := range []time.Duration{0, time.Second, 8 * time.Second} {
 			time.Sleep(pause)
@@ -255,7 +250,7 @@ func TestDetail_waits(t *testing.T) {
 // Bodies are laid out with their numbers as they are, in part if they are large.
 func TestDetail_bodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPage(t, "")
+		p := newTestPage(t)
 		for i, c := range []struct{ body, want string }{
 			{`{"name":"\u00e9","categoryId":9223372036854775807,"categoryId":1}`, "{\n  \"name\": \"\\u00e9\",\n  \"categoryId\": 9223372036854775807,\n  \"categoryId\": 1\n}"},
 			{`{"name":`, `>{"name":</pre>`},

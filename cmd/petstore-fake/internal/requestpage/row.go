@@ -37,7 +37,6 @@ func (r row) Target() string {
 	return strings.TrimSpace(shorten(strings.TrimPrefix(r.Path, "/v1")) + " " + start(r.Body))
 }
 
-// start returns the start of a body in one line.
 func start(body []byte) string {
 	text := strings.ToValidUTF8(string(body[:min(len(body), 2*maxStart)]), "")
 	return safetext.Shorten(strings.Join(strings.Fields(text), " "), maxStart)
@@ -132,7 +131,6 @@ func (r row) Rules() (list []rule) {
 	return list
 }
 
-// shorten cuts a long text.
 func shorten(s string) string { return safetext.Shorten(s, maxText) }
 
 // kind is a kind of responses. Find finds it by its words.
@@ -150,7 +148,6 @@ var kinds = [...]kind{
 	{Class: "lost", Text: "no response", Find: "status:none"},
 }
 
-// kindOf returns the index of a status in kinds.
 func kindOf(status int) int {
 	switch {
 	case status == 0:

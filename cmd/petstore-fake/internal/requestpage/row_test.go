@@ -14,7 +14,7 @@ import (
 
 func TestRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPage(t, "", fake.WithPlan(fake.Plan{PerMinute: 1}))
+		p := newTestPage(t, fake.WithPlan(fake.Plan{PerMinute: 1}))
 		p.call("POST", "/v1/pets", "{\n \"name\": \"Rex\", \xff \"categoryId\": 11111111111111111111111111111111111111111}")
 		p.call("GET", "/v1/pets", "")
 		time.Sleep(400*time.Millisecond + 17)

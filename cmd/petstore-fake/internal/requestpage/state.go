@@ -20,7 +20,6 @@ import (
 // maxListed bounds the keys, the faults and the pets that the page lists, each.
 const maxListed = 100
 
-// state is what the page shows.
 type state struct {
 	layout
 	journal.State
@@ -99,7 +98,6 @@ func (s *state) To(name string, value any) string {
 	return "?" + query.Encode()
 }
 
-// addKeys adds the keys.
 func (s *state) addKeys(chosen int) {
 	for i, key := range s.page.srv.Keys() {
 		k := NewKey(s.page.srv, i+1, key)

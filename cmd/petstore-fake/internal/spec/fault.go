@@ -73,7 +73,6 @@ func FaultFields() (names []string) {
 	return names
 }
 
-// fieldOf returns the field of a fault with a name.
 func fieldOf(f *fake.Fault, name string) (faultField, error) {
 	for _, field := range fieldsOf(f) {
 		if field.name == name {
@@ -131,7 +130,6 @@ func parseFault(f *fake.Fault, text string) (rest string, more bool, err error) 
 	}
 }
 
-// setField sets a field to a value that may be quoted.
 func setField(f *fake.Fault, name, value string) error {
 	field, err := fieldOf(f, name)
 	switch {

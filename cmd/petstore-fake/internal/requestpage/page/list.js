@@ -72,8 +72,7 @@ function step(by) {
 	if (param("request")) go(to("request", seqOf(a)));
 }
 
-on(list, "pointermove", () => { moved = Date.now(); });
-on(list, "pointerdown", () => { moved = Date.now(); });
+for (const kind of ["pointermove", "pointerdown"]) on(list, kind, () => { moved = Date.now(); });
 on(document, "click", (e) => {
 	const link = e.target.closest("[data-to], a[href^='?']"), row = e.target.closest("#list tbody");
 	if (e.target.id === "release") return release();

@@ -8,7 +8,6 @@ let heard = Date.now(), clockOffset = 0; // heard: when the program was heard la
 
 const now = () => Date.now() + clockOffset;
 const state = () => byId("strip").dataset;
-const clockOf = (ms) => new Date(ms).toISOString().slice(11, 19);
 
 function live(word, text = word) {
 	byId("live").dataset.state = word;
@@ -17,7 +16,7 @@ function live(word, text = word) {
 	document.documentElement.classList.toggle("lost", lost);
 	if (lost === !gone.hidden) return;
 	gone.hidden = !lost;
-	setText(gone, lost ? "No response from the program since " + clockOf(heard + clockOffset) +
+	setText(gone, lost ? "No response from the program since " + new Date(heard + clockOffset).toISOString().slice(11, 19) +
 		" UTC. The page shows the state at that time, and goes on by itself when the program is back." : "");
 }
 
