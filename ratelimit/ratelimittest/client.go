@@ -51,8 +51,10 @@ func outcome(status, remaining int) ratelimit.Outcome {
 
 func ok(remaining int) ratelimit.Outcome { return outcome(http.StatusOK, remaining) }
 
+// tooMany is a 429 whose window has something left: one that was used up although requests were
+// admitted is a sign of other processes, for which a limiter may wait longer.
 func tooMany(retryAfter time.Duration) ratelimit.Outcome {
-	o := outcome(http.StatusTooManyRequests, 0)
+	o := outcome(http.StatusTooManyRequests, 1)
 	o.RetryAfter = retryAfter
 	return o
 }

@@ -22,7 +22,7 @@ func TestRun(t *testing.T) {
 
 func TestRunRealTime(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes half a minute")
+		t.Skip("takes seconds")
 	}
 	RunRealTime(t, func(*testing.T) Limiter { return ratelimit.New() })
 }
