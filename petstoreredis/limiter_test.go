@@ -18,6 +18,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/petstoreredis"
@@ -381,5 +383,34 @@ func TestLimiterHerd(t *testing.T) {
 		assert.Less(t, l.Stats().RoundTrips, 20)
 		cancel()
 		all.Wait()
+	})
+}
+
+func TestLimiterMetrics(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		reader := metric.NewManualReader()
+		l := r.process(t, petstoreredis.WithMeterProvider(metric.NewMeterProvider(metric.WithReader(reader))))
+		r.process(t) // it has not asked
+		acquire(t, l).Release(ok(60, 59))
+		require.NoError(t, l.Flush(t.Context()))
+		for _, away := range []int64{0, 1} {
+			var all metricdata.ResourceMetrics
+			require.NoError(t, reader.Collect(t.Context(), &all))
+			got := map[string]int64{}
+			for _, m := range all.ScopeMetrics[0].Metrics {
+				switch data := m.Data.(type) {
+				case metricdata.Gauge[int64]:
+					got[m.Name] = data.DataPoints[0].Value
+				case metricdata.Sum[int64]:
+					got[m.Name] = data.DataPoints[0].Value
+					assert.True(t, data.IsMonotonic)
+				}
+			}
+			assert.Equal(t, map[string]int64{
+				"petstore.redis.away": away, "petstore.redis.processes": 1, "petstore.redis.round_trips": int64(l.Stats().RoundTrips),
+			}, got)
+			r.broken.Store(true)
+			acquire(t, l).Release(ok(60, 58))
+		}
 	})
 }
