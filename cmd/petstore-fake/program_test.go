@@ -61,15 +61,6 @@ func start(t *testing.T, args ...string) running {
 	return r
 }
 
-// requestTo returns a request to a host with the default key.
-func requestTo(t *testing.T, host, method, path, body string) *http.Request {
-	t.Helper()
-	r := request(t, method, "http://"+host+path, body)
-	r.RequestURI, r.Host = "", host // it is a client's
-	r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
-	return r
-}
-
 func keepingClient(t *testing.T) *http.Client {
 	t.Helper()
 	tr := &http.Transport{}
@@ -77,10 +68,13 @@ func keepingClient(t *testing.T) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// call sends a request over a connection of its own and reads the whole response.
+// call sends a request with the default key over a connection of its own, and reads the whole response.
 func call(t *testing.T, host, method, path, body string) (status int, text string, err error) {
 	t.Helper()
-	resp, err := keepingClient(t).Do(requestTo(t, host, method, path, body))
+	r := request(t, method, "http://"+host+path, body)
+	r.RequestURI, r.Host = "", host // it is a client's
+	r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
+	resp, err := keepingClient(t).Do(r)
 	if err != nil {
 		return 0, "", err
 	}
@@ -197,7 +191,7 @@ func TestServe_end(t *testing.T) {
 	})
 	t.Run("with open requests and streams, and with -strict without violations", func(t *testing.T) {
 		r := start(t, "-strict", "-fault", "wire=stall", "-fault", "delay=1h")
-		resp, err := keepingClient(t).Do(requestTo(t, r.host, "GET", "/_fake/events", ""))
+		resp, err := keepingClient(t).Get("http://" + r.host + "/_fake/events")
 		require.NoError(t, err)
 		defer resp.Body.Close()
 		ended := stalled(t, r.host, 2)

@@ -24,9 +24,7 @@ type testJournal struct {
 
 func newTestJournal(t *testing.T, opts ...fake.Option) testJournal {
 	t.Helper()
-	srv := fake.NewServer(opts...)
-	t.Cleanup(srv.Close)
-	return testJournal{New(srv), t}
+	return testJournal{New(fake.NewTestServer(t, opts...)), t}
 }
 
 func (j testJournal) call(method, path, body string) {

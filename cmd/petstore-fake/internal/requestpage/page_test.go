@@ -32,13 +32,9 @@ type testPage struct {
 
 func newTestPage(t *testing.T, opts ...fake.Option) testPage {
 	t.Helper()
-	srv := fake.NewServer(opts...)
-	p := New(srv)
-	srv.OnRequest(func(int) { p.Changed() })
-	t.Cleanup(func() {
-		p.Close()
-		srv.Close()
-	})
+	p := New(fake.NewTestServer(t, opts...))
+	p.srv.OnRequest(func(int) { p.Changed() })
+	t.Cleanup(p.Close)
 	return testPage{p, t}
 }
 
@@ -100,7 +96,8 @@ func TestShow_escapes(t *testing.T) {
 	p.call("POST", "/v1/pets?"+url.QueryEscape(evil)+"=1", string(body))
 	p.call("GET", "/v1/"+url.PathEscape(evil), "")
 	p.srv.Inject(fake.Fault{Status: 503, Message: evil})
-	for _, query := range []string{"text=" + url.QueryEscape(evil), "request=1", "request=2"} {
+	p.call("GET", "/v1/pets", "")
+	for _, query := range []string{"text=" + url.QueryEscape(evil), "request=1", "request=2", "request=3"} {
 		text := p.get(p.Show, query).Body.String()
 		assert.NotContains(t, text, "<img")
 		assert.Equal(t, 1, strings.Count(text, "<script"), query)
@@ -152,13 +149,14 @@ func TestParts_rows(t *testing.T) {
 func TestParts_faults(t *testing.T) {
 	p := newTestPage(t, fake.WithAPIKey("operator-secret"))
 	p.srv.Inject(fake.Fault{Status: 503, Times: 2})
-	p.srv.Inject(fake.Fault{APIKey: "operator-secret", Delay: time.Minute, Times: fake.Forever, For: 10 * time.Minute})
+	p.srv.Inject(fake.Fault{APIKey: "operator-secret", Status: 500, Times: fake.Forever, For: 10 * time.Minute})
 	contain(t, p.parts(""), "2 faults active")
 	for range 2 {
 		p.call("GET", "/v1/pets", "") // with an unknown key
 	}
+	p.callAs("operator-secret", "GET", "/v1/pets", "")
 	text := p.parts("")
-	contain(t, text, "<code>delay=1m, key=#1, times=forever, for=10m</code>", "over, struck 2 ×", `data-act="POST faults/1"`, "1 fault active")
+	contain(t, text, "<code>status=500, key=#1, times=forever, for=10m</code>", "over, struck 2 ×", `data-act="POST faults/1"`, "1 fault active")
 	assert.NotContains(t, text, "operator-secret")
 }
 
