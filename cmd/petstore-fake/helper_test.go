@@ -110,12 +110,11 @@ func (i testInstance) script(lines string) {
 	}
 }
 
-// testRoute is an admin route as the index lists it.
-type testRoute struct{ Method, Path, About string }
-
-func (i testInstance) routes() []testRoute {
+func (i testInstance) routes() []struct{ Method, Path string } {
 	i.t.Helper()
-	var index struct{ Routes []testRoute }
+	var index struct {
+		Routes []struct{ Method, Path string }
+	}
 	require.NoError(i.t, json.Unmarshal(i.call("GET", "/_fake/", "").Body.Bytes(), &index))
 	require.NotEmpty(i.t, index.Routes)
 	return index.Routes

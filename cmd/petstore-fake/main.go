@@ -41,9 +41,7 @@ func main() {
 }
 
 // run runs the program with its arguments until ctx ends, and returns the exit status.
-func run(
-	ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer,
-) int {
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	s, err := readSettings(args, getenv)
 	switch {
 	case errors.Is(err, flag.ErrHelp):

@@ -193,15 +193,12 @@ func clockFrom(t time.Time) fake.Option {
 	return fake.WithClock(func() time.Time { return time.Now().Add(ahead) })
 }
 
-func parseMinute(v string) (time.Duration, error) {
-	fits := func(d time.Duration) bool { return d%time.Second == 0 && d > 0 && d <= time.Hour }
-	return spec.Reader(time.ParseDuration, fits, "a whole number of seconds from 1s to 1h")(v)
-}
+var parseMinute = spec.Reader(time.ParseDuration, func(d time.Duration) bool {
+	return d%time.Second == 0 && d > 0 && d <= time.Hour
+}, "a whole number of seconds from 1s to 1h")
 
-func parseNumber(v string) (uint64, error) {
-	parse := func(v string) (uint64, error) { return strconv.ParseUint(v, 10, 64) }
-	return spec.Reader(parse, nil, "a whole number from 0 to 18446744073709551615")(v)
-}
+var parseNumber = spec.Reader(func(v string) (uint64, error) { return strconv.ParseUint(v, 10, 64) },
+	nil, "a whole number from 0 to 18446744073709551615")
 
 func parseBan(v string) (fake.Option, error) {
 	after, duration, _ := strings.Cut(v, ",")
@@ -214,10 +211,8 @@ func parseBan(v string) (fake.Option, error) {
 	return fake.WithBan(n, d), nil
 }
 
-func parseLog(v string) (string, error) {
-	format := func(v string) (string, error) { return v, nil }
-	return spec.Reader(format, func(v string) bool { return v == "text" || v == "json" }, "text or json")(v)
-}
+var parseLog = spec.Reader(func(v string) (string, error) { return v, nil },
+	func(v string) bool { return v == "text" || v == "json" }, "text or json")
 
 // readSeed reads the pets of a file. Its errors begin with the file.
 func readSeed(name string) ([]petstore.NewPet, error) {

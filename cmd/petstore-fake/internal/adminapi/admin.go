@@ -102,11 +102,11 @@ func (a *API) routes() []route {
 	return []route{
 		{get, Path, "the request page for a browser, these routes for others", a.front},
 		{get, Health, "status 200 as soon as the program serves", ok(a.health)},
-		{post, "/_fake/reset", "puts everything back to the start of the program", ok(a.reset)},
+		{post, "/_fake/reset", "puts everything back to the start of the program", ok(done(a.reset))},
 		{get, "/_fake/requests", "the newest requests of the journal; limit=100, text=status:429 key:2", a.listRequests},
 		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", ok(a.getRequest)},
 		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", created(a.repeat)},
-		{del, "/_fake/requests", "clears the journal", ok(a.clearRequests)},
+		{del, "/_fake/requests", "clears the journal", ok(done(a.page.Journal.Clear))},
 		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2); text=status:429", a.archive},
 		{get, "/_fake/events", "says when something changes, as server-sent events", a.page.Events},
 		{get, "/_fake/page", "what changes on the request page, as HTML", a.page.Parts},
@@ -122,7 +122,7 @@ func (a *API) routes() []route {
 		{put, "/_fake/keys/{id}/ban", "10m bans it, 0s lifts its ban", ok(reading(spec.ParseDuration, onKey(a, a.srv.BanKey)))},
 		{get, "/_fake/faults", "the faults, with how often each has struck", ok(a.listFaults)},
 		{post, "/_fake/faults", "status=503,times=2; wire=reset injects faults, as -fault takes them", created(reading(spec.ParseFaults, a.inject))},
-		{del, "/_fake/faults", "removes all faults", ok(a.removeFaults)},
+		{del, "/_fake/faults", "removes all faults", ok(done(a.removeFaults))},
 		{post, "/_fake/faults/{id}", "injects a fault again", created(a.onFault(func(i *fake.Injection) any {
 			return a.showFault(a.srv.Inject(i.Fault()))
 		}))},

@@ -69,6 +69,9 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // endpoint is a route whose response is a value in JSON, or nothing for nil.
 type endpoint func(r *http.Request) (any, error)
 
+// done returns an endpoint that calls f and has no more to say.
+func done(f func()) endpoint { return func(*http.Request) (any, error) { f(); return nil, nil } }
+
 func ok(e endpoint) handler      { return respond(e, http.StatusOK) }
 func created(e endpoint) handler { return respond(e, http.StatusCreated) }
 

@@ -142,11 +142,6 @@ func (a *API) repeat(r *http.Request) (any, error) {
 	return object{"seq": seq}, nil
 }
 
-func (a *API) clearRequests(*http.Request) (any, error) {
-	a.page.Journal.Clear()
-	return nil, nil
-}
-
 func (a *API) violations(*http.Request) (any, error) {
 	return object{"violations": listed(a.srv.Violations(), func(v fake.Violation) object {
 		return object{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq}

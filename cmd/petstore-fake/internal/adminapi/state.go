@@ -17,11 +17,10 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func (a *API) reset(*http.Request) (any, error) {
+func (a *API) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.page.Journal.Restart()
-	return nil, nil
 }
 
 func (a *API) clock(*http.Request) (any, error) {
@@ -120,11 +119,10 @@ func (a *API) inject(_ *http.Request, faults []fake.Fault) (_ any, err error) {
 	return object{"faults": listed(faults, func(f fake.Fault) requestpage.Fault { return a.showFault(a.srv.Inject(f)) })}, nil
 }
 
-func (a *API) removeFaults(*http.Request) (any, error) {
+func (a *API) removeFaults() {
 	for _, i := range a.srv.Injections() {
 		i.Remove()
 	}
-	return nil, nil
 }
 
 // onFault returns an endpoint that calls f with the fault whose id is in the path.

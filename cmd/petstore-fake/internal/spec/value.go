@@ -37,31 +37,23 @@ func Reader[T any](read func(string) (T, error), fits func(T) bool, what string)
 }
 
 // ParseBool reads a truth value as [strconv.ParseBool] does.
-func ParseBool(text string) (bool, error) {
-	return Reader(strconv.ParseBool, nil, "true or false")(text)
-}
+var ParseBool = Reader(strconv.ParseBool, nil, "true or false")
 
-// ParseStep reads a duration that may be negative, and ParseDuration one that may not.
-func ParseStep(text string) (time.Duration, error) {
-	return Reader(time.ParseDuration, nil, "a duration, such as 50ms or -1h30m")(text)
-}
+// ParseStep reads a duration that may be negative.
+var ParseStep = Reader(time.ParseDuration, nil, "a duration, such as 50ms or -1h30m")
 
 // ParseDuration reads a duration that is not negative.
-func ParseDuration(text string) (time.Duration, error) {
-	return Reader(time.ParseDuration, func(d time.Duration) bool { return d >= 0 }, "a duration of at least 0, such as 50ms or 1h30m")(text)
-}
+var ParseDuration = Reader(time.ParseDuration, func(d time.Duration) bool { return d >= 0 }, "a duration of at least 0, such as 50ms or 1h30m")
 
 // ParseTime reads a time of RFC 3339, such as 2030-12-05T00:00:00Z, or without a zone, which is UTC.
-func ParseTime(text string) (time.Time, error) {
-	return Reader(func(text string) (t time.Time, err error) {
-		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
-			if t, err = time.Parse(layout, text); err == nil {
-				break
-			}
+var ParseTime = Reader(func(text string) (t time.Time, err error) {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if t, err = time.Parse(layout, text); err == nil {
+			break
 		}
-		return t, err
-	}, IsTime, "a time from 1970 to 2291, such as 2030-12-05T00:00:00Z")(text)
-}
+	}
+	return t, err
+}, IsTime, "a time from 1970 to 2291, such as 2030-12-05T00:00:00Z")
 
 // IsTime reports whether the fake's clock can show a time: its limits are Unix timestamps from 1970
 // on, and times after 2291 are further from the machine's clock than a [time.Duration] reaches.
@@ -164,20 +156,18 @@ func ParsePets(text string) (pets []petstore.NewPet, err error) {
 }
 
 // ParseUsage reads the usage of windows, such as minute=60,day=1000.
-func ParseUsage(text string) (map[string]int, error) {
-	return Reader(func(text string) (map[string]int, error) {
-		usage := make(map[string]int)
-		for word := range strings.SplitSeq(text, ",") {
-			name, value, _ := strings.Cut(word, "=")
-			n, err := strconv.ParseUint(value, 10, 31)
-			if err != nil || name != "minute" && name != "day" {
-				return nil, errors.New("no usage")
-			}
-			usage[name] = int(n)
+var ParseUsage = Reader(func(text string) (map[string]int, error) {
+	usage := make(map[string]int)
+	for word := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(word, "=")
+		n, err := strconv.ParseUint(value, 10, 31)
+		if err != nil || name != "minute" && name != "day" {
+			return nil, errors.New("no usage")
 		}
-		return usage, nil
-	}, nil, "the usage of a window or both, such as minute=60,day=1000")(text)
-}
+		usage[name] = int(n)
+	}
+	return usage, nil
+}, nil, "the usage of a window or both, such as minute=60,day=1000")
 
 // ReadQuery returns the query of a request, which may have each of the allowed parameters once.
 func ReadQuery(r *http.Request, allowed ...string) (url.Values, error) {
