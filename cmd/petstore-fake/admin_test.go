@@ -50,7 +50,6 @@ func TestAdminRoutes(t *testing.T) {
 			GET /v1/pets => 429 1000 requests per day
 			PUT /_fake/keys/1/usage minute=0,day=999 => 200
 			GET /v1/pets => 200
-			PUT /_fake/keys/1/usage => 400 minute=60,day=1000
 			PUT /_fake/keys/1/usage minute=-1 => 400 minute=60,day=1000
 			PUT /_fake/keys/1/usage hour=1 => 400 minute=60,day=1000
 			PUT /_fake/keys/2/usage minute=1 => 404 no key`,
@@ -194,7 +193,6 @@ func TestAdminRoutes(t *testing.T) {
 			POST /_fake/pets {"name":"Rex","categoryId":1} => 201
 			GET /_fake/nothing => 404 GET /_fake/ lists them
 			GET /_fake/requests?limit=0 => 400 limit
-			GET /_fake/requests?limit=ten => 400 limit
 			GET /_fake/requests?limit=1&limit=2 => 400 twice
 			GET /_fake/requests?colour=red => 400 "colour\\"
 			GET /_fake/requests?text=fault:perhaps+since:-1 => 400 fault is .*; since
@@ -204,22 +202,15 @@ func TestAdminRoutes(t *testing.T) {
 			PUT /_fake/clock 2300-01-01T00:00:00Z => 400 2291
 			POST /_fake/clock 2562047h => 400 the clock
 			POST /_fake/clock 60 => 400 not a duration
-			POST /_fake/clock => 400 not a duration
 			PUT /_fake/faults => 405 it has DELETE, GET, HEAD, POST
-			POST /_fake/faults {"status":503} => 400 a fault is a text such as
-			POST /_fake/faults => 400 missing
 			POST /_fake/faults wire=reset;status=1000 => 400 between 200 and 999
 			GET /_fake/faults => 200 ^{"faults":\[\]}
 			DELETE /_fake/faults/9 => 404 \\"9\\"
-			POST /_fake/keys => 400 key is empty
-			POST /_fake/keys a-key=no-such-plan => 400 plan
 			POST /_fake/keys schlüssel => 400 bearer token
 			GET /_fake/keys/2 => 404 no key
 			GET /_fake/keys/0 => 404 no key
-			DELETE /_fake/keys/x => 404 no key
 			PUT /_fake/keys/9/plan pro => 404 no key
 			PUT /_fake/keys/1/plan no-such-plan => 400 plan
-			PUT /_fake/keys/1/ban soon => 400 duration
 			PUT /_fake/keys/1/ban -1s => 400 at least 0
 			POST /_fake/pets {"name":"Rex"} => 400 categoryId
 			POST /_fake/pets {"name":"Rex","categoryId":1,"colour":"red"} => 400 colour

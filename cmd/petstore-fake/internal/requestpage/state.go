@@ -86,14 +86,15 @@ func (p *Page) state(r *http.Request) *state {
 
 // To returns the page's address with another value of a parameter, without one for "".
 func (s *state) To(name string, value any) string {
-	query := url.Values{name: {fmt.Sprint(value)}}
-	for _, other := range []string{"text", "request", "key"} {
-		if v := s.query.Get(other); other != name && v != "" {
-			query.Set(other, v)
+	query := url.Values{}
+	for _, one := range []string{"text", "request", "key"} {
+		v := s.query.Get(one)
+		if one == name {
+			v = fmt.Sprint(value)
 		}
-	}
-	if query.Get(name) == "" {
-		query.Del(name)
+		if v != "" {
+			query.Set(one, v)
+		}
 	}
 	return "?" + query.Encode()
 }
