@@ -11,10 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -23,11 +21,6 @@ import (
 )
 
 var wholeTable = flag.Bool("table", false, "run all of OnRedisTable, which takes ten minutes of real time")
-
-func TestMain(m *testing.M) {
-	logging.Disable() // of go-redis, which writes to standard error
-	goleak.VerifyTestMain(m)
-}
 
 // row is one line of a table: a fleet, and what goes wrong.
 type row struct {

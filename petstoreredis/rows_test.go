@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,57 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
+
+func TestSimulatedFleets(t *testing.T) {
+	for _, r := range []row{
+		{limit: 60, processes: 2, name: "healthy"},
+		{processes: 8, name: "healthy"},
+		{limit: 1000, processes: 1, goroutines: 32, name: "healthy"},
+		{processes: 64, name: "healthy"},
+		{limit: 1000, processes: 100, goroutines: 1, name: "healthy"},
+		{processes: 64, name: "slow", delay: 600 * time.Millisecond},
+		{limit: 60, processes: 16, goroutines: 1, name: "slow", delay: 600 * time.Millisecond},
+		{processes: 8, name: "minutes of the clock", window: fake.WindowAligned},
+		{processes: 8, name: "windows that slide", window: fake.WindowSliding},
+		{processes: 8, name: "Redis away with half of a window left", during: cut(150, broken)},
+		{processes: 8, name: "Redis away with a window used up", during: cut(300, broken)},
+		{processes: 8, name: "no replies with half of a window left", during: cut(150, silent)},
+		{processes: 64, name: "no replies with half of a window left", during: cut(150, silent)},
+	} {
+		r.limit, r.goroutines, r.delay = cmp.Or(r.limit, 300), cmp.Or(r.goroutines, 4), cmp.Or(r.delay, time.Millisecond)
+		t.Run(r.id(), func(t *testing.T) {
+			if testing.Short() && r.processes > 8 {
+				t.Skip("takes seconds")
+			}
+			bubble(t, func(t *testing.T, v *virtualRedis) {
+				f := newFleet(t, r, 2)
+				f.dial = func(k *link) *redis.Client {
+					k.before = v.tick
+					return newClient(t, v.Addr(), k)
+				}
+				f.run()
+				f.check(0.95)
+			})
+		})
+	}
+}
+
+// cut keeps the workers from Redis for 20 seconds after that many responses: they cannot connect, or
+// get no replies.
+func cut(responses int, off func(k *link) *atomic.Bool) func(f *fleet) {
+	return func(f *fleet) {
+		f.await(responses)
+		for _, on := range []bool{true, false} {
+			for _, w := range f.workers {
+				off(&w.toRedis).Store(on)
+			}
+			wait(f.Context(), 20*time.Second)
+		}
+	}
+}
+
+func broken(k *link) *atomic.Bool { return &k.broken }
+func silent(k *link) *atomic.Bool { return &k.silent }
 
 // What docs/scaling.md says of fleets: limiters with the default options, minutes of real time, and
 // all that may go wrong with the Redis that they share. A release runs it:
@@ -36,9 +88,7 @@ func TestOnRedisTable(t *testing.T) {
 				t.Parallel()
 				f := newFleet(t, r, windows)
 				f.redis = newRedisServer(t)
-				f.dial = func(k *link) *redis.Client {
-					return redis.NewClient(&redis.Options{Addr: f.redis.address, Dialer: k.dial})
-				}
+				f.dial = func(k *link) *redis.Client { return f.redis.client(t, k) }
 				f.run()
 				line := f.check(share)
 				mu.Lock()
@@ -113,7 +163,7 @@ func junk(f *fleet) {
 		{"set", "junk"}, {"hset", "remaining", "junk", "ends", "nan"}, {"hset", "ends", "1e300", "at", "inf", "window", "-1"},
 	} {
 		f.await(f.limit/4 + i*f.limit*3/4)
-		keys, err := f.redis.client(f.T).Keys(f.Context(), "petstore:*").Result()
+		keys, err := f.redis.client(f.T, &link{}).Keys(f.Context(), "petstore:*").Result()
 		require.NoError(f, err)
 		for _, key := range keys {
 			f.redis.do(f.T, slices.Insert(spoil, 1, any(key))...)
