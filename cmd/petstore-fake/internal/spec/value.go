@@ -43,7 +43,8 @@ var ParseBool = Reader(strconv.ParseBool, nil, "true or false")
 var ParseStep = Reader(time.ParseDuration, nil, "a duration, such as 50ms or -1h30m")
 
 // ParseDuration reads a duration that is not negative.
-var ParseDuration = Reader(time.ParseDuration, func(d time.Duration) bool { return d >= 0 }, "a duration of at least 0, such as 50ms or 1h30m")
+var ParseDuration = Reader(time.ParseDuration, func(d time.Duration) bool { return d >= 0 },
+	"a duration of at least 0, such as 50ms or 1h30m")
 
 // ParseTime reads a time of RFC 3339, such as 2030-12-05T00:00:00Z, or without a zone, which is UTC.
 var ParseTime = Reader(func(text string) (t time.Time, err error) {
