@@ -141,6 +141,8 @@ func TestParts_rows(t *testing.T) {
 	text = p.parts("text=status:x+listPets&request=x&key=x&colour=red")
 	contain(t, text, `status is "x"; it must be`, `<td class="op">`)
 	contain(t, p.parts("request=5"), "Request 5 is not in the journal")
+	p.srv.BanKey("second-key-0001", time.Hour)
+	contain(t, p.parts("key=2"), "sec… #2 is banned until ", "<strong>0</strong> of 1 a minute")
 	text = p.parts("top=1000")
 	contain(t, text, ">1 new</button>")
 	assert.NotContains(t, text, "<tbody", "a list that stands still has its rows")
