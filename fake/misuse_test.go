@@ -84,7 +84,7 @@ func TestReset(t *testing.T) {
 			fake.WithLatency(time.Second), fake.WithFaults(fake.Fault{Status: 503}))
 		defer srv.Close()
 		state := func() string {
-			return fmt.Sprint(srv.Now().Sub(time.Now()), srv.Keys(), srv.Pets(), len(srv.Requests()),
+			return fmt.Sprint(time.Until(srv.Now()), srv.Keys(), srv.Pets(), len(srv.Requests()),
 				len(srv.Injections()), srv.Injections()[0].Fired(), srv.Usage("own-default-key").Plan, srv.Usage("own-default-key").Minute)
 		}
 		first := state()

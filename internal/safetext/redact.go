@@ -73,12 +73,16 @@ func Error(err error, key string) error {
 }
 
 // Header returns a copy of h without the keys in its names and values. It shares the values that it
-// does not change.
+// does not change. A name without values, which is not sent, is left out.
 func Header(h http.Header, keys ...string) http.Header {
 	keys = longestFirst(keys)
 	clean := maps.Clone(h)
 	var unsafe []string // names
 	for name, values := range h {
+		if len(values) == 0 {
+			delete(clean, name)
+			continue
+		}
 		if slices.ContainsFunc(values, func(v string) bool { return Redact(v, keys...) != v }) {
 			values = slices.Clone(values)
 			for i, v := range values {
