@@ -180,15 +180,19 @@ func newRedisServer(t testing.TB, args ...string) *redisServer {
 	return s
 }
 
-// freePort returns a port that nobody uses now.
+// freePort returns a port that nobody uses now, below those that systems give to connections: a
+// Redis that is away for a while must find it free.
 func freePort(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	require.NoError(t, err)
-	return port
+	for range 100 {
+		port := strconv.Itoa(10_000 + rand.IntN(20_000))
+		if listener, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			require.NoError(t, listener.Close())
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 // start starts it, also again after stop: with what SAVE wrote last, or empty.
