@@ -61,7 +61,7 @@ func TestPage_storm(t *testing.T) {
 			value[float64](b, `frames_.sort((a, b) => a - b)[Math.floor(frames_.length * .95)]`), value[float64](b, "tasks"))
 	}
 	storm("the list follows")
-	b.until("seqOf(links()[0]) === 10200")
+	b.until("links()[0] && seqOf(links()[0]) === 10200")
 	b.run("scroller.scrollTop = 1200")
 	under := `document.elementFromPoint(300, 400).closest("tbody").id`
 	eye := value[string](b, under)
@@ -69,7 +69,7 @@ func TestPage_storm(t *testing.T) {
 	assert.Equal(t, eye, value[string](b, under), "the row under the eye is still there")
 	b.text("#release", " new")
 	b.click("#release")
-	b.until("seqOf(links()[0]) === 20200")
+	b.until("links()[0] && seqOf(links()[0]) === 20200")
 	nodesAfter, heapAfter := b.footprint()
 	t.Logf("the page holds %d nodes and %.1f MB, 20,000 requests later %d and %.1f MB", nodes, heap/1e6, nodesAfter, heapAfter/1e6)
 	b.rows(100)

@@ -118,7 +118,7 @@ func (p *program) list429() {
 func TestList_standsStill(t *testing.T) {
 	p, b := openPage(t, "-plan", "enterprise:0,0")
 	p.list(205)
-	b.until(`seqOf(links()[0]) === 205`)
+	b.until(`links()[0] && seqOf(links()[0]) === 205`)
 	stands := func(why, at string, n int) {
 		t.Helper()
 		b.until(`!byId("release")`)
@@ -130,21 +130,21 @@ func TestList_standsStill(t *testing.T) {
 	b.run("scroller.scrollTop = 1200")
 	stands("scrolled", "links()[50]", 400)
 	b.click("#release")
-	b.until(`seqOf(links()[0]) === 605 && scroller.scrollTop === 0`)
+	b.until(`links()[0] && seqOf(links()[0]) === 605 && scroller.scrollTop === 0`)
 	b.run("links()[3].focus()")
 	stands("focus", "document.activeElement", 3)
 	b.press(kb.ArrowDown)
 	assert.Equal(t, "601", value[string](b, `String(seqOf(document.activeElement))`), "the focus is where it was")
 	b.run("document.activeElement.blur()")
-	b.until(`seqOf(links()[0]) === 608`)
+	b.until(`links()[0] && seqOf(links()[0]) === 608`)
 	b.point(b.middle("links()[5]"))
 	stands("a pointer", "links()[5]", 2)
-	b.until(`seqOf(links()[0]) === 610`) // once it has rested for 3 s
+	b.until(`links()[0] && seqOf(links()[0]) === 610`) // once it has rested for 3 s
 	b.click("#pause")
 	b.point(5, 5)
 	stands("paused", "links()[0]", 4)
 	b.click("#pause")
-	b.until(`seqOf(links()[0]) === 614`)
+	b.until(`links()[0] && seqOf(links()[0]) === 614`)
 
 	x, y := b.middle("links()[2]") // nothing comes between the mouse and the row under it
 	b.point(x, y)
