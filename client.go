@@ -19,7 +19,7 @@ import (
 )
 
 // Version is the version of this module; it is part of the User-Agent.
-const Version = "0.2.0"
+const Version = "1.0.0"
 
 // Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.

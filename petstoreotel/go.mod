@@ -5,7 +5,7 @@ go 1.26.0
 replace github.com/petstore/petstore-go => ../
 
 require (
-	github.com/petstore/petstore-go v0.2.0
+	github.com/petstore/petstore-go v1.0.0
 	github.com/stretchr/testify v1.12.1
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0

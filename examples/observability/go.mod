@@ -10,9 +10,9 @@ replace (
 )
 
 require (
-	github.com/petstore/petstore-go v0.2.0
-	github.com/petstore/petstore-go/petstoreotel v0.2.0
-	github.com/petstore/petstore-go/petstoreredis v0.2.0
+	github.com/petstore/petstore-go v1.0.0
+	github.com/petstore/petstore-go/petstoreotel v1.0.0
+	github.com/petstore/petstore-go/petstoreredis v1.0.0
 	github.com/prometheus/client_golang v1.24.1
 	github.com/prometheus/common v0.72.0
 	github.com/prometheus/prometheus v0.54.1
