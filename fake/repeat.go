@@ -21,7 +21,7 @@ type repeat struct {
 
 // Repeat sends a request of the journal again, as it came, and returns the Seq of the repeat once
 // that has arrived. The journal marks it ([Request.Repeats]). It counts against the limits and meets
-// faults, but it is no client's: no [Violation] comes of it, and no ban. Repeat returns an error if
+// faults, but no client has sent it: it causes no [Violation] and no ban. Repeat returns an error if
 // the journal does not hold the request, if HTTP has no such request, if a [WireRefuse] keeps it
 // away, or if 16 repeats have not ended yet.
 func (s *Server) Repeat(seq int) (int, error) {

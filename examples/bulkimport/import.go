@@ -114,7 +114,7 @@ func (j *job) addPets(stop context.Context) error {
 	return nil
 }
 
-// add adds a pet, and notes what has come of it. After an error, no more rows are to be sent.
+// add adds a pet, and records the outcome. After an error, no more rows may be sent.
 func (j *job) add(ctx context.Context, pet petstore.NewPet) error {
 	result, err := j.client.CreatePet(ctx, pet)
 	state, id, stops := unsent, int64(0), true // if it is about the key, the plan or the network
