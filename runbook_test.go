@@ -75,7 +75,9 @@ func (r *runbook) assertFinds(t *testing.T, printed string) {
 // TestRunbook produces what may be printed, and looks for it in docs/operations.md.
 func TestRunbook(t *testing.T) {
 	page := readRunbook(t)
-	t.Run("incidents", func(t *testing.T) { runIncidents(t, page) })
+	for name, in := range incidents() {
+		t.Run(name, func(t *testing.T) { in.run(t, page) })
+	}
 	t.Run("statuses", func(t *testing.T) {
 		for _, code := range []int{
 			301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 407, 408, 409, 410, 413, 415, 422, 431, 451,
@@ -114,6 +116,8 @@ func TestRunbook(t *testing.T) {
 		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
 		page.assertFinds(t, err.Error())
 		client, _ = scripted(t, []responder{status(200, onePet)}, petstore.WithStop(ctx))
+		page.assertFinds(t, get(client).Error())
+		client, _ = scripted(t, nil, petstore.WithLimiter(refuses))
 		page.assertFinds(t, get(client).Error())
 	})
 	t.Run("a proxy", func(t *testing.T) {
@@ -188,98 +192,114 @@ func (r *runbook) assertPrinted(t *testing.T) {
 	}
 }
 
-// incident is what happens to a program for 18 minutes, with two minutes before and after it.
+// incident is what happens to a program that makes a call every two seconds.
 type incident struct {
-	want    string        // what a line of the log has, as a regular expression
+	want    string        // what a line of the log has, as a regular expression; empty if there is none
 	within  time.Duration // of the beginning; a minute by default
 	fault   fake.Fault
-	happens func(t *testing.T, s *fake.Server)
+	happens func(s *fake.Server)
 	plan    fake.Plan
-	every   time.Duration // between two calls; 800 ms by default, 75 calls a minute
+	every   time.Duration // between two calls; 2 s by default
 	leaves  time.Duration // when a caller gives up; a minute by default
-	lasts   time.Duration // 18 minutes by default
+	lasts   time.Duration // 4 minutes by default
 	creates int           // which calls are creates: every 25th by default
 	others  int           // processes with the same work and key
-	silent  bool          // it does no harm
 	options []petstore.Option
 }
 
-func runIncidents(t *testing.T, page *runbook) {
-	html, fast := http.Header{"Content-Type": {"text/html"}}, 10*time.Millisecond
+func incidents() map[string]incident {
+	const tenth = 100 * time.Millisecond
+	html := http.Header{"Content-Type": {"text/html"}}
 	loginPage := fake.Fault{Status: 200, Header: html, Body: []byte("<html>")}
 	partly := func(f fake.Fault, chance float64) fake.Fault { f.Chance = chance; return f }
-	lost := fake.Fault{Wire: fake.WireReset, AfterCommit: true, Operation: petstore.OpCreatePet}
-	for name, in := range map[string]incident{
-		"no incident": {silent: true, lasts: time.Hour},
-
+	lost := fake.Fault{Wire: fake.WireReset, AfterCommit: true, Operation: petstore.OpCreatePet, Chance: 0.2}
+	stall, pro := fake.Fault{Wire: fake.WireStall}, fake.Plan{PerMinute: 300}
+	soon := []petstore.Option{petstore.WithCallTimeout(5 * time.Second)}
+	return map[string]incident{
+		"no incident": {},
 		"1 responses take 25 s, callers leave at 10": {
-			want: "requests are slow.*no response after 10s|requests are slow.*duration=10s", leaves: 10 * time.Second, fault: fake.Fault{Delay: 25 * time.Second},
+			want:   "requests are slow.*no response after 10s|requests are slow.*duration=10s",
+			leaves: 10 * time.Second, fault: fake.Fault{Delay: 25 * time.Second},
 		},
-		"2 the service fails":                   {want: "calls fail.*503", fault: fake.Fault{Status: 503}},
-		"2 the service fails, with Retry-After": {want: "calls fail.*Retry-After", fault: fake.Fault{Status: 503, RetryAfter: "3600"}},
-		"3 a login page":                        {want: "calls fail.*(text/html|invalid response)", fault: loginPage},
-		"4 a fifth of the creates lost":         {want: "outcome unknown.*reset by peer", fault: partly(lost, 0.2), every: 100 * time.Millisecond, lasts: 5 * time.Minute},
+		"2 the service fails": {want: "calls fail.*503", fault: fake.Fault{Status: 503}},
+		"2 the service fails, with Retry-After": {
+			want: "calls fail.*Retry-After", fault: fake.Fault{Status: 503, RetryAfter: "3600"},
+		},
+		"3 a login page": {want: "calls fail.*(text/html|invalid response)", fault: loginPage},
+		"4 a fifth of the creates lost": {
+			want: "outcome unknown.*reset by peer", fault: lost, creates: 2, lasts: 8 * time.Minute, every: 5 * tenth,
+		},
 		"5 another team uses up the day": {
-			want: "closed.*scope=day.*limit=9000 remaining=0 sent=1[0-9][0-9]\\n", plan: fake.Plan{PerMinute: 300, PerDay: 9000},
-			happens: func(_ *testing.T, s *fake.Server) { s.SetUsage(s.APIKey(), 10, 8999) },
+			want:    "closed.*scope=day.*limit=9000 remaining=0 sent=[0-9]+\\n",
+			plan:    fake.Plan{PerMinute: 300, PerDay: 9000},
+			happens: func(s *fake.Server) { s.SetUsage(s.APIKey(), 10, 8999) },
 		},
 		"6 the plan is lowered": {
-			want: "limit changed.*from=300 to=60", plan: fake.Plan{PerMinute: 300},
-			happens: func(_ *testing.T, s *fake.Server) { s.SetPlan(s.APIKey(), fake.Plan{PerMinute: 60}) },
+			want: "limit changed.*from=300 to=60", plan: pro, within: 2 * time.Minute,
+			happens: func(s *fake.Server) { s.SetPlan(s.APIKey(), fake.Plan{PerMinute: 60}) },
 		},
 		"7 six processes, told two": {
-			want: "other processes use the key.*limit=300 remaining=0 sent=[0-9]+ processes=2", plan: fake.Plan{PerMinute: 300},
+			want: "other processes use the key.*limit=300 remaining=0 sent=[0-9]+ processes=2", plan: pro,
 			within: 4 * time.Minute, // when a window ends there are 429s
-			others: 5, every: 300 * time.Millisecond, options: []petstore.Option{petstore.WithProcesses(2)},
+			others: 5, every: 3 * tenth, options: []petstore.Option{petstore.WithProcesses(2)},
 		},
-		"8 the key is revoked": {want: "key refused", happens: func(_ *testing.T, s *fake.Server) { s.RevokeKey(s.APIKey()) }},
-		"9 a ban": {want: "closed.*scope=ban", plan: fake.Plan{PerMinute: 300}, happens: func(_ *testing.T, s *fake.Server) {
-			for careless := s.Client(petstore.WithLimiter(nil)); s.Usage(s.APIKey()).BannedUntil.IsZero(); {
-				_, _ = careless.ListPets(context.Background(), petstore.ListPetsParams{}, petstore.WithMaxWait(0))
-			}
-		}},
-		"10 reset by peer": {want: "calls fail.*reset by peer", fault: fake.Fault{Wire: fake.WireReset}},
-		"11 refused":       {want: "calls fail.*connection refused", fault: fake.Fault{Wire: fake.WireRefuse}},
-		"12 a clock goes wrong": {
-			silent: true, happens: func(_ *testing.T, s *fake.Server) { s.SetTime(s.Now().Add(5 * time.Minute)) },
+		"8 the key is revoked": {
+			want: "key refused", happens: func(s *fake.Server) { s.RevokeKey(s.APIKey()) },
 		},
+		"9 a ban": {
+			want: "closed.*scope=ban", plan: pro,
+			happens: func(s *fake.Server) { s.BanKey(s.APIKey(), 2*time.Hour) },
+		},
+		"10 reset by peer":      {want: "calls fail.*reset by peer", fault: fake.Fault{Wire: fake.WireReset}},
+		"11 refused":            {want: "calls fail.*connection refused", fault: fake.Fault{Wire: fake.WireRefuse}},
+		"12 a clock goes wrong": {happens: func(s *fake.Server) { s.SetTime(s.Now().Add(5 * time.Minute)) }},
 
-		"the service fails, 100 calls a second":   {want: "calls fail.*503", fault: fake.Fault{Status: 503}, every: fast, lasts: time.Minute},
-		"the service fails, creates only":         {want: "calls fail.*503", fault: fake.Fault{Status: 503}, creates: 1},
-		"a login page, creates only":              {want: "calls fail.*invalid response", fault: loginPage, creates: 1},
-		"a login page for a third of the calls":   {want: "calls fail", fault: partly(loginPage, 0.3)},
-		"a login page for two thirds":             {want: "calls fail", fault: partly(loginPage, 0.6)},
-		"stalls":                                  {want: "slow|calls fail", fault: fake.Fault{Wire: fake.WireStall}},
-		"stalls, with a timeout of the call":      {want: "calls fail.*WithCallTimeout of 5s", fault: fake.Fault{Wire: fake.WireStall}, options: []petstore.Option{petstore.WithCallTimeout(5 * time.Second)}},
-		"cut off":                                 {want: "calls fail.*cut off", fault: fake.Fault{Wire: fake.WireTruncate}},
-		"closed":                                  {want: "calls fail.*EOF", fault: fake.Fault{Wire: fake.WireClose}},
-		"garbage":                                 {want: "calls fail.*not HTTP", fault: fake.Fault{Wire: fake.WireGarbage}},
-		"more work than the plan, and no waiting": {want: "closed.*scope=minute.*limit=60", plan: fake.Plan{PerMinute: 60}, options: []petstore.Option{petstore.WithMaxWait(0)}},
-	} {
-		t.Run(name, func(t *testing.T) { in.run(t, page) })
+		"the service fails, 20 calls a second": {
+			want: "calls fail.*503", fault: fake.Fault{Status: 503}, every: tenth / 2, lasts: 20 * time.Second,
+		},
+		"the service fails, creates only":       {want: "calls fail.*503", fault: fake.Fault{Status: 503}, creates: 1},
+		"a login page, creates only":            {want: "calls fail.*invalid response", fault: loginPage, creates: 1},
+		"a login page for a third of the calls": {want: "calls fail", fault: partly(loginPage, 0.3)},
+		"a login page for two thirds":           {want: "calls fail", fault: partly(loginPage, 0.6)},
+		"stalls":                                {want: "slow|calls fail", fault: stall},
+		"stalls, with a timeout of the call":    {want: "calls fail.*WithCallTimeout of 5s", fault: stall, options: soon},
+		"cut off":                               {want: "calls fail.*cut off", fault: fake.Fault{Wire: fake.WireTruncate}},
+		"closed":                                {want: "calls fail.*EOF", fault: fake.Fault{Wire: fake.WireClose}},
+		"garbage":                               {want: "calls fail.*not HTTP", fault: fake.Fault{Wire: fake.WireGarbage}},
+		"more work than the plan": {
+			want: "calls wait.*limit=60", plan: fake.Plan{PerMinute: 60}, every: 8 * tenth,
+			lasts: 8 * time.Minute, within: 8 * time.Minute,
+		},
+		"more work than the plan, and no waiting": {
+			want: "closed.*scope=minute.*limit=60", plan: fake.Plan{PerMinute: 60}, every: 8 * tenth,
+			options: []petstore.Option{petstore.WithMaxWait(0)},
+		},
 	}
 }
 
+// run has the incident last for some minutes, with half a minute before it and more than one after
+// it: an outage is over after a minute.
 func (in *incident) run(t *testing.T, page *runbook) {
+	const before, after = 30 * time.Second, 75 * time.Second
+	lasts, every := cmp.Or(in.lasts, 4*time.Minute), cmp.Or(in.every, 2*time.Second)
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		var log bytes.Buffer
 		var printed sync.Map
 		var all sync.WaitGroup
-		lasts := cmp.Or(in.lasts, 18*time.Minute)
-		client := server.Client(append(in.options, petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))...)
+		logger := slog.New(slog.NewTextHandler(&log, nil))
 		work := func(client *petstore.Client) {
-			for n, begun := 0, time.Now(); time.Since(begun) < lasts+4*time.Minute; n++ {
+			for n, begun := 0, time.Now(); time.Since(begun) < before+lasts+after; n++ {
 				all.Go(func() {
 					if err := in.call(t.Context(), client, n%cmp.Or(in.creates, 25) == 0); err != nil {
 						printed.Store(regexp.MustCompile(`[0-9T:Z.-]{15,}`).ReplaceAllString(err.Error(), "…"), true)
 					}
 				})
-				time.Sleep(cmp.Or(in.every, 800*time.Millisecond))
+				time.Sleep(every)
 			}
 		}
-		time.AfterFunc(2*time.Minute, func() {
+		time.AfterFunc(before, func() {
 			if in.happens != nil {
-				in.happens(t, server)
+				in.happens(server)
 			}
 			for range in.others {
 				all.Go(func() { work(server.Client(in.options...)) })
@@ -290,22 +310,22 @@ func (in *incident) run(t *testing.T, page *runbook) {
 			}
 		})
 		begun := time.Now()
-		work(client)
+		work(server.Client(append(in.options, petstore.WithLogger(logger))...))
 		all.Wait()
-		var early strings.Builder
-		for line := range strings.Lines(log.String()) {
+		early := log.String()
+		for line := range strings.Lines(early) {
 			at, err := time.Parse("time=2006-01-02T15:04:05.000Z07:00", strings.Fields(line)[0])
 			require.NoError(t, err)
-			if at.Sub(begun) <= 2*time.Minute+cmp.Or(in.within, time.Minute) {
-				early.WriteString(line)
+			if at.Sub(begun) > before+cmp.Or(in.within, time.Minute) {
+				early, _, _ = strings.Cut(early, line)
+				break
 			}
 		}
-		assert.Regexp(t, in.want, early.String(), &log)
-		if lines := strings.Count(log.String(), "\n"); in.silent && lines > 0 || lines > 20 {
-			t.Errorf("%d lines:\n%s", lines, &log)
-		}
-		for _, message := range regexp.MustCompile(`msg="([^"]+)"`).FindAllStringSubmatch(log.String(), -1) {
-			printed.Store(message[1], true)
+		assert.Regexp(t, in.want, early, &log)
+		assert.LessOrEqual(t, strings.Count(log.String(), "\n"), 20, &log)
+		assert.True(t, in.want != "" || log.Len() == 0, &log)
+		for _, message := range found(`msg="([^"]+)"`, log.String()) {
+			printed.Store(message, true)
 		}
 		printed.Range(func(text, _ any) bool { page.assertFinds(t, text.(string)); return true })
 	}, fake.WithPlan(cmp.Or(in.plan, fake.Plan{PerMinute: 100_000})), fake.WithBan(5, 2*time.Hour))
