@@ -104,32 +104,27 @@ type axis struct {
 func axesOf(b *Behavior) []axis {
 	return []axis{
 		newAxis("default-status", &b.DefaultStatus, "none", "available", "pending", "sold"),
-		newAxis("retry-after", &b.RetryAfter, "seconds", RetryAfterDate, RetryAfterAbsent),
-		newAxis("limit-body", &b.LimitBody, "error", BodyEmpty, BodyHTML),
-		newAxis("order", &b.Order, "ascending", OrderDescending, OrderShuffled),
-		newAxis("invalid-limit", &b.InvalidLimit, "reject", InvalidIgnore, InvalidClamp),
-		newAxis("invalid-status", &b.InvalidStatus, "reject", InvalidIgnore, InvalidClamp),
-		newAxis("window", &b.Window, "fixed", WindowAligned, WindowSliding),
-		newAxis("ban-reset", &b.BanReset, "window", BanResetBan, BanResetAbsent),
+		newAxis("retry-after", &b.RetryAfter, "seconds", "date", "absent"),
+		newAxis("limit-body", &b.LimitBody, "error", "empty", "html"),
+		newAxis("order", &b.Order, "ascending", "descending", "shuffled"),
+		newAxis("invalid-limit", &b.InvalidLimit, "reject", "ignore", "clamp"),
+		newAxis("invalid-status", &b.InvalidStatus, "reject", "ignore", "clamp"),
+		newAxis("window", &b.Window, "fixed", "aligned", "sliding"),
+		newAxis("ban-reset", &b.BanReset, "window", "ban", "absent"),
 		newSwitch("removal", &b.Removal),
 		newSwitch("deprecation-headers", &b.DeprecationHeaders),
 	}
 }
 
 // newAxis returns the axis of a field whose default, the first choice, is stored as empty.
-func newAxis[T ~string](name string, field *T, choices ...T) axis {
-	a := axis{name: name}
-	for _, c := range choices {
-		a.choices = append(a.choices, string(c))
-	}
-	a.get = func() string { return string(cmp.Or(*field, choices[0])) }
-	a.set = func(choice string) {
+func newAxis[T ~string](name string, field *T, choices ...string) axis {
+	get := func() string { return cmp.Or(string(*field), choices[0]) }
+	return axis{name, choices, get, func(choice string) {
 		*field = ""
-		if choice != a.choices[0] {
+		if choice != choices[0] {
 			*field = T(choice)
 		}
-	}
-	return a
+	}}
 }
 
 func newSwitch(name string, field *bool) axis {
@@ -137,12 +132,14 @@ func newSwitch(name string, field *bool) axis {
 	return axis{name, []string{"off", "on"}, get, func(choice string) { *field = choice == "on" }}
 }
 
-// check returns an error if a choice is none of the axis.
-func (a axis) check(choice string) error {
-	if slices.Contains(a.choices, choice) {
-		return nil
+// choose sets the field, and returns an error if the axis has no such choice.
+func (a axis) choose(choice string) error {
+	if !slices.Contains(a.choices, choice) {
+		return fmt.Errorf("%s is %s; it must be one of %s",
+			a.name, quote(choice), strings.Join(a.choices, ", "))
 	}
-	return fmt.Errorf("%s is %s; it must be one of %s", a.name, quote(choice), strings.Join(a.choices, ", "))
+	a.set(choice)
+	return nil
 }
 
 // String returns the choices that differ from the default, such as
@@ -161,10 +158,9 @@ func (b Behavior) String() string {
 // choice.
 func (b *Behavior) normalize() error {
 	for _, a := range axesOf(b) {
-		if err := a.check(a.get()); err != nil {
+		if err := a.choose(a.get()); err != nil {
 			return err
 		}
-		a.set(a.get())
 	}
 	return nil
 }
@@ -187,10 +183,9 @@ func (b *Behavior) UnmarshalText(text []byte) error {
 			}
 			return noSuch("behaviour", name, names)
 		}
-		if err := axes[i].check(choice); err != nil {
+		if err := axes[i].choose(choice); err != nil {
 			return err
 		}
-		axes[i].set(choice)
 		axes = slices.Delete(axes, i, i+1) // no choice is given twice
 	}
 	return nil
@@ -208,30 +203,24 @@ func (b *Behavior) UnmarshalText(text []byte) error {
 // which they differ from it, such as "retry-after=date,window=sliding". Names and order are the
 // same in every run.
 func Variants() iter.Seq2[string, Option] {
-	return func(yield func(string, Option) bool) {
-		for _, b := range variants() {
-			if !yield(b.String(), WithBehavior(b)) {
-				return
-			}
-		}
-	}
-}
-
-// variants returns a pairwise covering array of the axes: each pair of choices is in at least one
-// row, which a test checks. 19 rows; 12 is the lower bound, from the axes of four and three
-// choices. Each column is an axis in the order of axes, each digit the index of a choice.
-func variants() []Behavior {
+	// A pairwise covering array of the axes: each pair of choices is in at least one row, which a
+	// test checks. 19 rows; 12 is the lower bound, from the axes of four and three choices. Each
+	// column is an axis in the order of axesOf, each digit the index of a choice.
 	rows := []string{
 		"0000000000", "0111111111", "0222202210", "1012012001", "1100210211",
 		"1201101000", "2021011200", "2102102100", "2210200101", "3000100110",
 		"3120011011", "3211212200", "1020100100", "3002201000", "2000002010",
 		"0200000100", "0001000000", "0002000000", "0000100200",
 	}
-	all := make([]Behavior, len(rows))
-	for i, row := range rows {
-		for column, a := range axesOf(&all[i]) {
-			a.set(a.choices[row[column]-'0'])
+	return func(yield func(string, Option) bool) {
+		for _, row := range rows {
+			var b Behavior
+			for column, a := range axesOf(&b) {
+				a.set(a.choices[row[column]-'0'])
+			}
+			if !yield(b.String(), WithBehavior(b)) {
+				return
+			}
 		}
 	}
-	return all
 }

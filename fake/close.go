@@ -2,17 +2,12 @@ package fake
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
 )
-
-// errClosed is the error of a request that was in progress when the server closed.
-var errClosed = fmt.Errorf("fake: the server is closed: %w", net.ErrClosed)
 
 // grace is what Close gives requests to end by themselves, and again those that it broke off:
 // together they take less than a second.
@@ -114,7 +109,7 @@ func (x *exchange) pause(d time.Duration) error {
 	}
 	quit := make(chan struct{})
 	if !x.srv.inflight.enter(quit, &part{breakOff: func() { close(quit) }}) {
-		return errClosed
+		return closedError{}
 	}
 	defer x.srv.inflight.leave(quit)
 	var timeout <-chan time.Time
@@ -128,6 +123,6 @@ func (x *exchange) pause(d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-quit:
-		return errClosed
+		return closedError{}
 	}
 }

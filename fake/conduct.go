@@ -108,31 +108,27 @@ func (x *exchange) checkConduct() {
 	if uri := x.entry.Path; safetext.Redact(uri, x.srv.keys.known()...) != uri {
 		x.note(RuleKeyExposed, "5", "the URL has an API key in it")
 	}
-	if x.key == nil || x.repeat != nil {
+	k := x.key
+	if k == nil || x.repeat != nil {
 		return
 	}
-	if early := x.key.early(); early > 0 {
-		x.note(RuleEarlyRetry, "8.3", fmt.Sprintf("the key came back %v before its Retry-After had passed", early))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.settle() // which ends the wait if the clock went back
+	if early := k.retryAt.Sub(now); early > 0 {
+		x.note(RuleEarlyRetry, "8.3",
+			fmt.Sprintf("the key came back %v before its Retry-After had passed", early))
 	}
-	if seq := x.key.repeated(x); seq != 0 {
+	if x.route.operation != petstore.OpCreatePet {
+		clear(k.unknown) // with a look at the catalogue a client learns the outcome
+	}
+	if len(k.unknown) == 0 {
+		return
+	}
+	if seq := k.unknown[sha256.Sum256(x.body)]; seq != 0 {
 		x.note(RuleRepeatedCreate, "4.2",
 			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
 	}
-}
-
-// repeated returns the Seq of an equal create of unknown outcome, or 0. Any other request makes it
-// forget those creates: with a look at the catalogue a client learns the outcome, and may create
-// again.
-func (k *apiKey) repeated(x *exchange) int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if x.route.operation != petstore.OpCreatePet {
-		clear(k.unknown)
-	}
-	if len(k.unknown) == 0 {
-		return 0
-	}
-	return k.unknown[sha256.Sum256(x.body)]
 }
 
 // noteResponse notes until when a response asks its client to wait, and whether the client cannot

@@ -83,7 +83,10 @@ func (f *Fault) problem() error {
 		wrong bool
 		what  string
 	}{
-		{!presentable(f.APIKey), "APIKey is a key that no request can present: it has a space or a control character"},
+		{
+			strings.ContainsAny(f.APIKey, " \t") || !credential.ValidHeaderValue(f.APIKey),
+			"APIKey is a key that no request can present: it has a space or a control character",
+		},
 		{f.Skip < 0, "Skip is negative"},
 		{f.Times < Forever, "Times is negative and not Forever"},
 		{f.For < 0, "For is negative"},
@@ -102,11 +105,6 @@ func (f *Fault) problem() error {
 		}
 	}
 	return headerProblem(f.Header)
-}
-
-// presentable reports whether a request can present a key.
-func presentable(key string) bool {
-	return !strings.ContainsAny(key, " \t") && credential.ValidHeaderValue(key)
 }
 
 // changes reports whether the service handles the request as usual, and the fault only changes the

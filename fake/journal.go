@@ -54,7 +54,7 @@ func (x *exchange) arrive() {
 	j.grow(e.size())
 	j.mu.Unlock()
 	if x.repeat != nil {
-		x.repeat.arrived <- e.Seq
+		x.repeat.news <- arrival{seq: e.Seq}
 	}
 	x.notify()
 	x.checkConduct()
@@ -133,6 +133,6 @@ func (j *journal) clear() {
 func (j *journal) close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.closed = errClosed
+	j.closed = closedError{}
 	j.arrival.Broadcast()
 }

@@ -123,7 +123,7 @@ func mustBeKey(where, key string) {
 }
 
 // APIKey returns the default key: [DefaultAPIKey], or that of [WithAPIKey].
-func (s *Server) APIKey() string { return s.config.apiKey }
+func (s *Server) APIKey() string { return s.config.keys[0].key }
 
 // Keys returns the API keys that the server knows, revoked ones included. The first has the number
 // 1 in [Request.Key]. A key that is revoked, or added again, keeps its number.

@@ -10,15 +10,6 @@ import (
 // backwards is how far a clock may be set back and still be taken for the same clock.
 const backwards = time.Second
 
-// verdict is the decision of the limits about one request.
-type verdict struct {
-	quota
-	now      time.Time
-	retryAt  int64  // when to come back, Unix time; 0 if the request was admitted
-	reason   string // why it was not
-	provoked bool   // this request earned the ban, and the client had got a 429 before
-}
-
 // serveOperation keeps to the order of the document: authentication before anything else on a path
 // that exists, then the limits, then the operation.
 func (x *exchange) serveOperation() response {
@@ -29,21 +20,18 @@ func (x *exchange) serveOperation() response {
 	if x.key == nil {
 		return unauthorized(x)
 	}
-	v := x.key.take(x.repeat != nil)
-	if v.retryAt != 0 {
-		if v.provoked {
-			x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
-		}
-		return x.srv.config.behavior.limited(v)
+	q, limited := x.key.take(x)
+	if limited != nil {
+		return *limited
 	}
 	a := x.route.serve(x)
-	a.quota = v.quota
+	a.quota = q
 	return a
 }
 
-// take admits a request and counts it, or refuses it and counts that. An operator's request earns
-// no ban, and does not keep the client from one.
-func (k *apiKey) take(operator bool) verdict {
+// take admits a request and counts it, or returns the 429 that refuses it and counts that. An
+// operator's request earns no ban, and does not keep the client from one.
+func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.settle()
@@ -51,23 +39,25 @@ func (k *apiKey) take(operator bool) verdict {
 	if k.quota(sec).remaining > 0 { // a ban leaves none
 		k.minute.add(sec)
 		k.day.add(sec)
-		if !operator {
+		if x.repeat == nil {
 			k.streak, k.got429 = 0, false
 		}
-		return verdict{quota: k.quota(sec), now: now}
+		return k.quota(sec), nil
 	}
-	v := verdict{now: now}
-	if !k.banned() && !operator {
+	provoked := false
+	if !k.banned() && x.repeat == nil {
 		k.streak++
 		if after := k.srv.config.banAfter; after > 0 && k.streak > after {
-			v.provoked = k.got429
+			provoked = k.got429
 			k.ban(now, k.srv.config.banFor, fmt.Sprintf("for %d requests after a 429", k.streak-1))
 		}
 	}
 	k.limited++
-	v.quota = k.quota(sec)
-	v.retryAt, v.reason = k.refusal(v.quota, sec)
-	return v
+	limited = k.refuse(now)
+	if provoked {
+		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+limited.hint)
+	}
+	return q, limited
 }
 
 // quota returns the quota for the headers without counting the request: without a valid key, that
@@ -137,33 +127,23 @@ func (k *apiKey) quota(sec int64) quota {
 	return q
 }
 
-// refusal returns when a key that is limited or banned may come back, as Unix time, and why not
-// before.
-func (k *apiKey) refusal(q quota, sec int64) (retryAt int64, reason string) {
-	if k.banned() {
-		return k.bannedUntil.Unix(), fmt.Sprintf("the API key is banned until %s, %s (section 8.3)",
-			k.bannedUntil.UTC().Format(time.RFC3339), k.banReason)
-	}
-	span := "minute"
-	if d := k.day.quota(k.plan.PerDay, sec); d.remaining == 0 && d.reset >= q.reset {
+// refuse returns the 429 to a request over the limit or from a banned key (section 8.3).
+func (k *apiKey) refuse(now time.Time) *response {
+	q := k.quota(now.Unix())
+	end, span := time.Unix(q.reset, 0).UTC(), "minute"
+	if d := k.day.quota(k.plan.PerDay, now.Unix()); d.remaining == 0 && d.reset >= q.reset {
 		span = "day"
 	}
-	return q.reset, fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
-		k.plan, q.limit, span, time.Unix(q.reset, 0).UTC().Format(time.RFC3339))
-}
-
-// early returns how much of the wait that the last 429 asked for is still to come.
-func (k *apiKey) early() time.Duration {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := k.settle() // which ends the wait if the clock went back
-	return max(k.retryAt.Sub(now), 0)
-}
-
-// limited returns the 429 to a request over the limit or from a banned key (section 8.3).
-func (b Behavior) limited(v verdict) response {
-	a := refusal(http.StatusTooManyRequests, "%s", v.reason)
-	a.quota = v.quota
+	reason := fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
+		k.plan, q.limit, span, end.Format(time.RFC3339))
+	if k.banned() {
+		end = k.bannedUntil.UTC()
+		reason = fmt.Sprintf("the API key is banned until %s, %s (section 8.3)",
+			end.Format(time.RFC3339), k.banReason)
+	}
+	a := refusal(http.StatusTooManyRequests, "%s", reason)
+	a.quota = q
+	b := k.srv.config.behavior
 	switch b.LimitBody {
 	case BodyEmpty:
 		a.body = nil
@@ -172,15 +152,14 @@ func (b Behavior) limited(v verdict) response {
 		a.body = []byte("<html><body><h1>429 Too Many Requests</h1></body></html>\n")
 		a.header.Set("Content-Type", "text/html; charset=utf-8")
 	}
-	end := time.Unix(v.retryAt, 0)
 	switch b.RetryAfter {
 	case RetryAfterAbsent:
-		return a
+		return &a
 	case RetryAfterDate:
-		a.header.Set("Retry-After", end.UTC().Format(http.TimeFormat))
-	default:
-		a.header.Set("Retry-After", fmt.Sprint(v.retryAt-v.now.Unix())) // rounded up: at least 1
+		a.header.Set("Retry-After", end.Format(http.TimeFormat))
+	default: // rounded up: at least 1
+		a.header.Set("Retry-After", fmt.Sprint(end.Unix()-now.Unix()))
 	}
 	a.until = end
-	return a
+	return &a
 }

@@ -240,7 +240,9 @@ func TestVariantsCoverEveryPairOfChoices(t *testing.T) {
 			}
 		}
 	}
-	for _, v := range variants() {
+	for name := range Variants() {
+		var v Behavior
+		require.NoError(t, v.UnmarshalText([]byte(name)))
 		all := axesOf(&v)
 		for i, a := range all {
 			for _, b := range all[i+1:] {

@@ -36,13 +36,6 @@ func Operations() []Operation { return slices.Clone(operations) }
 // version is the path of the base address (section 9).
 const version = "/v1"
 
-func operationNames() (names []string) {
-	for _, o := range operations {
-		names = append(names, o.Name)
-	}
-	return names
-}
-
 // operationPaths returns each path of the service once.
 func operationPaths() (paths []string) {
 	for _, o := range operations {
@@ -53,10 +46,14 @@ func operationPaths() (paths []string) {
 
 // checkOperation returns an error if there is no such operation; empty stands for any.
 func checkOperation(operation string) error {
-	if names := operationNames(); operation != "" && !slices.Contains(names, operation) {
-		return noSuch("operation", operation, names)
+	var names []string
+	for _, o := range operations {
+		names = append(names, o.Name)
 	}
-	return nil
+	if operation == "" || slices.Contains(names, operation) {
+		return nil
+	}
+	return noSuch("operation", operation, names)
 }
 
 // route is what a method and a path mean (section 4).

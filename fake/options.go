@@ -12,10 +12,8 @@ import (
 type Option func(*config)
 
 type config struct {
-	apiKey   string // the default key
-	plan     Plan   // of the default key
-	minute   int64  // seconds
-	keys     []keyPlan
+	keys     []keyPlan // the default key first
+	minute   int64     // seconds
 	pets     []petstore.NewPet
 	faults   []Fault
 	handlers []patternHandler
@@ -39,7 +37,7 @@ type keyPlan struct {
 // know.
 func WithAPIKey(key string) Option {
 	mustBeKey("WithAPIKey", key)
-	return func(c *config) { c.apiKey = key }
+	return func(c *config) { c.keys[0].key = key }
 }
 
 // WithKey makes the server accept one more API key, on a plan.
@@ -52,7 +50,7 @@ func WithKey(key string, plan Plan) Option {
 // WithPlan puts the default key on a plan.
 func WithPlan(plan Plan) Option {
 	mustBePlan("WithPlan", plan)
-	return func(c *config) { c.plan = plan }
+	return func(c *config) { c.keys[0].plan = plan }
 }
 
 // WithPets adds pets to the catalogue, also after [Server.Reset]; their ids count up from 1.

@@ -15,8 +15,14 @@ const maxRepeats = 16
 
 // repeat is a request that an operator sends again.
 type repeat struct {
-	of      int      // Seq of the client's request
-	arrived chan int // gets the Seq of the repeat
+	of   int          // Seq of the client's request
+	news chan arrival // gets the arrival of the repeat, and then its end
+}
+
+// arrival is the Seq of a repeat that has arrived, or why it did not.
+type arrival struct {
+	seq int
+	err error
 }
 
 // Repeat sends a request of the journal again, as it came, and returns the Seq of the repeat once
@@ -25,40 +31,32 @@ type repeat struct {
 // the journal does not hold the request, if HTTP has no such request, if a [WireRefuse] keeps it
 // away, or if 16 repeats have not ended yet.
 func (s *Server) Repeat(seq int) (int, error) {
-	r := &repeat{of: seq, arrived: make(chan int, 1)}
-	ctx, cancel := context.WithCancel(context.Background())
-	req, err := s.rebuild(ctx, seq)
-	if n := s.repeats.Add(1); err == nil && n > maxRepeats {
-		err = fmt.Errorf("%d repeats have not ended yet", maxRepeats)
-	}
-	ended := make(chan error, 1)
+	r := &repeat{of: seq, news: make(chan arrival, 2)}
 	go func() {
-		defer s.repeats.Add(-1)
-		defer cancel()
-		if err == nil {
-			err = s.send(r, req, cancel)
-		}
-		ended <- err
+		// Only a closed server sends a response to a request that has not arrived.
+		r.news <- arrival{err: cmp.Or(s.send(r), error(closedError{}))}
 	}()
-	select {
-	case n := <-r.arrived:
-		return n, nil
-	case err = <-ended:
+	a := <-r.news
+	if a.err != nil {
+		return 0, fmt.Errorf("fake: Repeat: %w", a.err)
 	}
-	select {
-	case n := <-r.arrived: // it has ended at once
-		return n, nil
-	default:
-		return 0, fmt.Errorf("fake: Repeat: %w", cmp.Or(err, errors.New("the request did not arrive")))
-	}
+	return a.seq, nil
 }
 
-// send sends a repeat and reads its response, which the journal has. Close calls cancel.
-func (s *Server) send(r *repeat, req *http.Request, cancel func()) error {
-	if !s.inflight.enter(r, &part{breakOff: cancel}) {
+// send sends a repeat and reads its response, which the journal has.
+func (s *Server) send(r *repeat) error {
+	defer s.repeats.Add(-1)
+	if s.repeats.Add(1) > maxRepeats {
+		return fmt.Errorf("%d repeats have not ended yet", maxRepeats)
+	}
+	if !s.inflight.enter(r, new(part)) { // which ends when its connection does
 		return closedError{}
 	}
 	defer s.inflight.leave(r)
+	req, err := s.rebuild(r.of)
+	if err != nil {
+		return err
+	}
 	resp, err := s.transport(r).RoundTrip(req)
 	if err != nil {
 		return err
@@ -68,7 +66,7 @@ func (s *Server) send(r *repeat, req *http.Request, cancel func()) error {
 }
 
 // rebuild returns a request of the journal as it came.
-func (s *Server) rebuild(ctx context.Context, seq int) (*http.Request, error) {
+func (s *Server) rebuild(seq int) (*http.Request, error) {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()
 	found := s.journal.find(seq)
@@ -76,7 +74,8 @@ func (s *Server) rebuild(ctx context.Context, seq int) (*http.Request, error) {
 		return nil, fmt.Errorf("there is no request #%d in the journal", seq)
 	}
 	one := found[0]
-	req, err := http.NewRequestWithContext(ctx, one.Method, "http://localhost"+one.Path, bytes.NewReader(one.Body))
+	req, err := http.NewRequestWithContext(context.Background(),
+		one.Method, "http://localhost"+one.Path, bytes.NewReader(one.Body))
 	if err != nil {
 		return nil, errors.New("its method or its path is none of HTTP")
 	}

@@ -89,10 +89,11 @@ func (a *response) apply(f *Fault) {
 	case f.Wire == WireLoginPage:
 		a.becomeLoginPage(f.Status)
 	case f.Status >= http.StatusBadRequest:
-		message := cmp.Or(f.Message, a.hint)
-		a.replace(newResponse(f.Status, errorBody(f.Status, cmp.Or(f.Code, codeOf(f.Status)), message)))
+		a.header.Set("Content-Type", mediaJSON)
+		a.body = errorBody(f.Status, cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint))
+		fallthrough
 	case f.Status != 0:
-		a.replace(response{status: f.Status, header: http.Header{}, body: a.body})
+		a.status = f.Status
 	}
 	if f.Body != nil {
 		a.body = f.Body
@@ -103,16 +104,6 @@ func (a *response) apply(f *Fault) {
 	if f.RetryAfter != "" {
 		a.header.Set("Retry-After", f.RetryAfter)
 	}
-}
-
-// replace puts another response in place of this one, whose other headers stay.
-func (a *response) replace(by response) {
-	for name, values := range a.header {
-		if _, has := by.header[name]; !has {
-			by.header[name] = values
-		}
-	}
-	a.status, a.header, a.body = by.status, by.header, by.body
 }
 
 // becomeLoginPage puts a page of a proxy in place of the response. A proxy sends no quota.
@@ -153,7 +144,12 @@ func (a *response) complete(now time.Time, head bool) {
 			a.header[name] = values[len(values)-1 : len(values) : len(values)]
 		}
 	}
-	add("Content-Length", strconv.Itoa(max(len(a.body), a.fault.shortest())))
+	length := len(a.body)
+	if a.fault.Wire == WireTruncate {
+		length = max(length, 1) // of an empty body, which is cut off, too
+		a.body = a.body[:len(a.body)/2]
+	}
+	add("Content-Length", strconv.Itoa(length))
 	add("Date", now.UTC().Format(http.TimeFormat))
 	add(headerLimit, strconv.Itoa(a.quota.limit))
 	add(headerRemaining, strconv.Itoa(a.quota.remaining))
@@ -161,9 +157,6 @@ func (a *response) complete(now time.Time, head bool) {
 		add(headerReset, strconv.FormatInt(a.quota.reset, 10))
 	}
 	maps.Copy(a.header, a.fault.Header) // a nil value stays: it keeps net/http from adding its own
-	if a.fault.Wire == WireTruncate {
-		a.body = a.body[:len(a.body)/2]
-	}
 	if bodiless(a.status) {
 		delete(a.header, "Content-Length")
 		delete(a.header, "Content-Type")
@@ -171,14 +164,6 @@ func (a *response) complete(now time.Time, head bool) {
 	if head || bodiless(a.status) {
 		a.body = nil
 	}
-}
-
-// shortest is the length of an empty body, of which a fault that cuts it off announces more.
-func (f *Fault) shortest() int {
-	if f.Wire == WireTruncate {
-		return 1
-	}
-	return 0
 }
 
 // bodiless reports whether responses of this status have no body.

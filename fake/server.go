@@ -42,7 +42,8 @@ type Server struct {
 // closes it with [Server.Close]; in a test, [NewTestServer] is the better choice.
 func NewServer(opts ...Option) *Server {
 	s := &Server{config: config{
-		apiKey: DefaultAPIKey, plan: PlanBusiness, minute: minute, clock: time.Now, journal: defaultJournal,
+		keys: []keyPlan{{DefaultAPIKey, PlanBusiness}}, minute: minute,
+		clock: time.Now, journal: defaultJournal,
 	}}
 	for _, opt := range opts {
 		if opt != nil {
@@ -71,7 +72,7 @@ func NewServer(opts ...Option) *Server {
 func (s *Server) Reset() {
 	s.offset.Store(0)
 	s.latency.Store(int64(s.config.latency))
-	s.keys.reset(append([]keyPlan{{s.config.apiKey, s.config.plan}}, s.config.keys...))
+	s.keys.reset(s.config.keys)
 	s.faults.reset(s.config.seed)
 	s.journal.reset(s.config.journal)
 	s.catalogue.reset(s.config.seed)

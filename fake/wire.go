@@ -46,22 +46,20 @@ type wireRow struct {
 	breakOff func(http.ResponseWriter) // ends the connection; nil if the client sees a response, or a part of it
 }
 
-// wireRows has a row for each constant: what else has a list of them is compared with this one.
-func wireRows() []wireRow {
-	return []wireRow{
-		{WireReset, "connection reset", reset},
-		{WireClose, "connection closed without a response", hangUp},
-		{WireTruncate, "body cut off after its first half", nil},
-		{WireGarbage, "bytes that are not HTTP", sendGarbage},
-		{WireStall, "no response until the client gives up", reset},
-		{WireLoginPage, "a login page", nil},
-		{WireRefuse, "connection refused", reset},
-	}
+// wires has a row for each constant: what else has a list of them is compared with this one.
+var wires = []wireRow{
+	{WireReset, "connection reset", reset},
+	{WireClose, "connection closed without a response", hangUp},
+	{WireTruncate, "body cut off after its first half", nil},
+	{WireGarbage, "bytes that are not HTTP", sendGarbage},
+	{WireStall, "no response until the client gives up", reset},
+	{WireLoginPage, "a login page", nil},
+	{WireRefuse, "connection refused", reset},
 }
 
 // Values returns all values of Wire but the empty one.
 func (Wire) Values() (list []Wire) {
-	for _, row := range wireRows() {
+	for _, row := range wires {
 		list = append(list, row.wire)
 	}
 	return list
@@ -69,7 +67,7 @@ func (Wire) Values() (list []Wire) {
 
 // row returns the row of a wire, an empty one for none.
 func (w Wire) row() (found wireRow) {
-	for _, row := range wireRows() {
+	for _, row := range wires {
 		if row.wire == w {
 			return row
 		}
