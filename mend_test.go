@@ -206,10 +206,7 @@ func TestHeaderNameThatRepeatsTheKey(t *testing.T) {
 	client, _ := scripted(t, []responder{status(200, "[]", name+": "+testKey)})
 	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
-	assert.Len(t, result.Header, 2)
-	for name, values := range result.Header {
-		assert.NotContains(t, strings.ToLower(name)+values[0], testKey)
-	}
+	assert.Equal(t, http.Header{"Content-Type": {"application/json"}}, result.Header)
 }
 
 // A write that waited is not sent as a gamble: its response would come after the deadline.

@@ -8,13 +8,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // Key is the API key of an attempt. The key is in a closure, so that no dump can print it.
@@ -43,18 +41,16 @@ func Always(key string) Source {
 	return func(context.Context) (Key, error) { return fixed, nil }
 }
 
-// From returns a source that asks f for the key.
+// From returns a source that asks f for the key. Of an error of f, only that of a key file has a text
+// that may be shown.
 func From(f func(context.Context) (string, error)) Source {
 	return func(ctx context.Context) (Key, error) {
 		key, err := f(ctx)
-		if err == nil {
-			err = ctx.Err()
-		}
-		if file, ok := errors.AsType[*FileError](err); ok {
-			return Key{}, file
-		}
-		if err != nil {
-			return Key{}, &FuncError{func() error { return err }}
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			if file, ok := errors.AsType[*FileError](err); ok {
+				return Key{}, file
+			}
+			return Key{}, &funcError{func() error { return err }}
 		}
 		if reason := KeyProblem(key); reason != "" {
 			return Key{}, errors.New("API key: " + reason)
@@ -74,31 +70,25 @@ func New(key string) Key {
 	return Key{func() string { return header }, &id}
 }
 
-// FuncError is the failure of the function of WithAPIKeyFunc. The function's error may contain a
-// key, which cannot be redacted because it is not known here. Therefore the text does not repeat
-// it, and a closure holds it: errors.Is finds it there, and a dump does not.
-type FuncError struct{ cause func() error }
+// funcError is the failure of the function of WithAPIKeyFunc, whose error may contain a key. That
+// cannot be redacted because it is not known here. Therefore a closure holds the error: errors.Is
+// finds it there, and a dump does not.
+type funcError struct{ cause func() error }
 
-func (e *FuncError) Error() string {
+func (e *funcError) Error() string {
 	return "API key: the function of WithAPIKeyFunc failed; use errors.Is or errors.Unwrap for its error"
 }
-func (e *FuncError) Unwrap() error { return e.cause() }
+func (e *funcError) Unwrap() error { return e.cause() }
 
-// FileError is an error of a key file. Its text may be shown, unlike that of other functions: it has
-// neither a path nor a key.
+// FileError is an error of a key file. Its text has neither a path nor a key.
 type FileError struct{ Err error }
 
 func (e *FileError) Error() string { return "API key file: " + e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
 // ReadFile returns the key in a file. Its errors are *FileError.
-func ReadFile(name string) (key string, err error) {
-	// O_NONBLOCK is for a named pipe, which would wait for a writer.
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err == nil {
-		defer file.Close()
-		key, err = readKey(file)
-	}
+func ReadFile(name string) (string, error) {
+	key, err := readKey(name)
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err // without the path
 	}
@@ -108,17 +98,23 @@ func ReadFile(name string) (key string, err error) {
 	return key, nil
 }
 
-func readKey(file *os.File) (string, error) {
-	const longest = 64 << 10 // bytes, for a log file named by mistake
-	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() {
-		return "", errors.New("is not a regular file")
+func readKey(name string) (string, error) {
+	const longest = 64 << 10   // bytes, for a log file named by mistake
+	info, err := os.Stat(name) // first, because a named pipe would wait for a writer
+	if err != nil {
+		return "", err
 	}
-	text, err := io.ReadAll(io.LimitReader(file, longest+1))
-	key := strings.TrimSpace(string(text))
-	if err != nil || key != "" && len(text) <= longest {
+	problem := cmp.Or(
+		when(!info.Mode().IsRegular(), "is not a regular file"),
+		when(info.Size() > longest, "has more than 64 KiB"))
+	if problem != "" {
+		return "", errors.New(problem)
+	}
+	text, err := os.ReadFile(name)
+	if key := strings.TrimSpace(string(text)); key != "" || err != nil {
 		return key, err
 	}
-	return "", errors.New(cmp.Or(when(len(text) > longest, "has more than 64 KiB"), "is empty"))
+	return "", errors.New("is empty")
 }
 
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
@@ -145,9 +141,9 @@ func ValidHeaderValue(s string) bool {
 // canonical.
 func ReservedHeader(key string) bool {
 	return slices.Contains([]string{
-		"Authorization", "Accept-Encoding", "Content-Length", "Host", "User-Agent",
-		"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
-		"Transfer-Encoding", "Upgrade", "Expect", "Content-Encoding",
+		"Authorization", "Accept-Encoding", "Content-Length", "Host", "User-Agent", "Connection", "Keep-Alive",
+		"Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect",
+		"Content-Encoding",
 		"Idempotency-Key", "X-Idempotency-Key", // with these, net/http repeats a POST by itself
 	}, key)
 }

@@ -72,14 +72,13 @@ func Error(err error, key string) error {
 	return err
 }
 
-// Header returns a copy of h without the keys in its names and values. It shares the values that it
-// does not change. A name without values, which is not sent, is left out.
+// Header returns a copy of h without the keys. It shares the values that it does not change. What has
+// a key in its name is left out, and so is a name without values, which is not sent.
 func Header(h http.Header, keys ...string) http.Header {
 	keys = longestFirst(keys)
 	clean := maps.Clone(h)
-	var unsafe []string // names
 	for name, values := range h {
-		if len(values) == 0 {
+		if len(values) == 0 || inName(name, keys) {
 			delete(clean, name)
 			continue
 		}
@@ -90,44 +89,24 @@ func Header(h http.Header, keys ...string) http.Header {
 			}
 			clean[name] = values
 		}
-		if headerName(name, keys) != name {
-			unsafe = append(unsafe, name)
-		}
-	}
-	for _, name := range unsafe {
-		safe := headerName(name, keys)
-		clean[safe] = slices.Concat(clean[safe], clean[name])
-		delete(clean, name)
 	}
 	return clean
 }
 
-// headerName returns the name of a header without the keys in any case, since software on the way
-// changes the case of names.
-func headerName(name string, keys []string) string {
-	if !slices.ContainsFunc(keys, func(key string) bool { return mayHave(name, key) }) {
-		return name
-	}
-	lower := strings.ToLower(unescaped(name))
-	clean := lower
-	for _, key := range keys {
-		clean = strings.ReplaceAll(clean, strings.ToLower(key), "redacted")
-	}
-	if clean == lower {
-		return name
-	}
-	return http.CanonicalHeaderKey(clean)
-}
-
-// mayHave reports whether the start of key, or an escape, is in the name of a header. It copies
-// nothing, and its time grows with the name alone.
-func mayHave(name, key string) bool {
-	for i := range len(name) - len(key) + 1 { // in most cases none
-		if strings.EqualFold(name[i:i+minKey], key[:minKey]) {
-			return true
+// inName reports whether the name of a header has one of the keys, in any case, since software on
+// the way changes that.
+func inName(name string, keys []string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool {
+		if len(name) < len(key) { // in most cases
+			return false
 		}
-	}
-	return len(name) >= len(key) && strings.ContainsAny(name, `%\`)
+		// Most others have neither an escape nor the start of key: they need no copy.
+		perhaps := strings.ContainsAny(name, `%\`)
+		for i := 0; !perhaps && i <= len(name)-len(key); i++ {
+			perhaps = strings.EqualFold(name[i:i+minKey], key[:minKey])
+		}
+		return perhaps && strings.Contains(strings.ToLower(unescaped(name)), strings.ToLower(key))
+	})
 }
 
 // without returns text without key as it is, and without its beginning before each ellipsis.
