@@ -2,6 +2,7 @@ package petstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -147,6 +148,17 @@ func TestWithAPIKeyFunc(t *testing.T) {
 		require.ErrorIs(t, err, petstore.ErrNotSent)
 		require.NotErrorIs(t, err, context.DeadlineExceeded, "which is for the caller's deadline")
 		assert.Empty(t, service.sent())
+	})
+	t.Run("no valid key", func(t *testing.T) {
+		sealed := errors.New("sealed")
+		for key, failure := range map[string]error{"": sealed, "not a key": nil} {
+			client, service := rotating(t, func(context.Context) (string, error) { return key, failure }, nil)
+			err := create(client)
+			require.ErrorIs(t, err, petstore.ErrAPIKey)
+			require.ErrorIs(t, err, petstore.ErrNotSent)
+			assert.Equal(t, failure != nil, errors.Is(err, sealed))
+			assert.Empty(t, service.sent())
+		}
 	})
 	client, service := scripted(t, []responder{unauthorized})
 	require.ErrorIs(t, list(client), petstore.ErrUnauthorized)

@@ -3,6 +3,7 @@ package petstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -147,6 +148,61 @@ func TestWithAttemptTimeout(t *testing.T) {
 		require.NoError(t, list(client, petstore.WithAttemptTimeout(2*time.Second)))
 		require.Len(t, s.sent(), 3)
 		assert.Less(t, s.sent()[1].at.Sub(s.sent()[0].at), 3*time.Second)
+	})
+	for name, c := range map[string]struct{ client, call, want time.Duration }{
+		"http.Client's is shorter": {client: time.Second, call: time.Hour, want: time.Second},
+		"the call's is shorter":    {client: time.Hour, call: time.Second, want: time.Second},
+		"the call has none":        {client: time.Second, want: time.Second},
+		"http.Client has none":     {call: 2 * time.Second, want: 2 * time.Second},
+	} {
+		virtual(t, "the shorter timeout applies: "+name, func(t *testing.T) {
+			hc := &http.Client{Transport: responder(hangs), Timeout: c.client}
+			client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(hc),
+				petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+			require.NoError(t, err)
+			start := time.Now()
+			require.ErrorIs(t, list(client, petstore.WithAttemptTimeout(c.call)), petstore.ErrTimeout)
+			assert.Equal(t, c.want, time.Since(start))
+			assert.Equal(t, c.client, hc.Timeout, "it is the caller's")
+		})
+	}
+}
+
+// A write that waited is not sent as a gamble: its response would come after the deadline.
+func TestWriteBeforeADeadline(t *testing.T) {
+	slowly := func(respond responder) responder {
+		return func(r *http.Request) (*http.Response, error) { time.Sleep(time.Second); return respond(r) }
+	}
+	for operation, sample := range samples {
+		for left, fits := range map[time.Duration]bool{500 * time.Millisecond: false, 1500 * time.Millisecond: true} {
+			virtual(t, fmt.Sprint(operation, " with ", left, " left after a 429"), func(t *testing.T) {
+				client, service := scripted(t, []responder{
+					slowly(status(429, "", "Retry-After: 10")), slowly(status(sample.code, sample.body)),
+				}, petstore.WithLimiter(ratelimit.New()),
+					petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
+				start := time.Now()
+				err := sample.call(client, petstore.WithCallTimeout(11*time.Second+left))
+				require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+				assert.Equal(t, fits || !sample.writes, err == nil, "a read may try")
+				if err != nil {
+					require.ErrorIs(t, err, petstore.ErrRateLimited)
+					assert.Len(t, service.sent(), 1)
+					assert.Equal(t, time.Second, time.Since(start), "it does not wait for nothing")
+				}
+			})
+		}
+	}
+	virtual(t, "after the wait for the response of another request", func(t *testing.T) {
+		client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			time.Sleep(900 * time.Millisecond) // after a second, the limiter would not wait for it
+			return status(201, onePet)(r)
+		}}, petstore.WithLimiter(ratelimit.New()))
+		go func() { _ = create(client) }()
+		synctest.Wait()
+		err := create(client, petstore.WithCallTimeout(1500*time.Millisecond))
+		require.ErrorIs(t, err, petstore.ErrNotSent)
+		require.ErrorContains(t, err, "less time is left than responses take")
+		assert.Len(t, service.sent(), 1)
 	})
 }
 

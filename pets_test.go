@@ -240,19 +240,50 @@ func TestDoArguments(t *testing.T) {
 	assert.Empty(t, service.sent())
 }
 
-func TestDoKeepsWhatIsEscapedAndTheBody(t *testing.T) {
-	const body = `{"id":7,"name":"Rex","categoryId":3,"tag":"good"}`
-	client, service := scripted(t, []responder{status(200, body)})
-	for _, text := range []string{"7;admin=true", "a,b", "a:b", "a@b", "a+b", "a=b", "a&b", "a$b", "ä ö"} {
+func TestDoPassesOnWhatIsEncoded(t *testing.T) {
+	const csv, body = "id,name\n7,Rex\n", `{"id":7,"name":"Rex","categoryId":3,"tag":"good"}`
+	text := []petstore.CallOption{petstore.WithHeader("Content-Type", "text/csv"), petstore.WithHeader("Accept", "text/csv")}
+	t.Run("the path and the query", func(t *testing.T) {
+		client, service := scripted(t, []responder{status(200, body)})
+		for _, text := range []string{"7;admin=true", "a,b", "a:b", "a@b", "a+b", "a=b", "a&b", "a$b", "ä ö"} {
+			_, err := client.Do(t.Context(), http.MethodGet, "pets/"+url.PathEscape(text)+"?q=1%2C2", nil, nil)
+			require.NoError(t, err)
+			sent := service.sent()
+			assert.Equal(t, "https://service.test/v1/pets/"+url.PathEscape(text)+"?q=1%2C2", sent[len(sent)-1].url)
+		}
+	})
+	t.Run("the body of the response", func(t *testing.T) {
+		var unchanged []byte
 		var raw json.RawMessage
-		_, err := client.Do(t.Context(), http.MethodGet, "pets/"+url.PathEscape(text)+"?q=1%2C2", nil, &raw)
+		client, _ := scripted(t, []responder{
+			status(200, body), status(200, csv, "Content-Type: ", "Content-Type: text/csv"), status(200, "", "Content-Type: "),
+		})
+		for _, want := range []string{body, csv, ""} {
+			_, err := client.Do(t.Context(), http.MethodGet, "pets", nil, &raw)
+			require.NoError(t, err)
+			assert.Equal(t, want, string(raw))
+		}
+		_, err := client.Do(t.Context(), http.MethodGet, "pets", nil, &unchanged)
 		require.NoError(t, err)
-		assert.Equal(t, body, string(raw))
-		sent := service.sent()
-		assert.Equal(t, "https://service.test/v1/pets/"+url.PathEscape(text)+"?q=1%2C2", sent[len(sent)-1].url)
-	}
-	var unchanged []byte
-	_, err := client.Do(t.Context(), http.MethodGet, "pets/7", nil, &unchanged)
-	require.NoError(t, err)
-	assert.Equal(t, body, string(unchanged))
+		assert.NotNil(t, unchanged)
+	})
+	t.Run("bytes, with their media type", func(t *testing.T) {
+		for _, in := range []any{[]byte(csv), json.RawMessage(csv)} {
+			client, service := scripted(t, []responder{status(200, "[]")})
+			_, err := client.Do(t.Context(), "POST", "imports", in, new([]byte), text...)
+			require.NoError(t, err)
+			_, err = client.Do(t.Context(), "PUT", "imports", []byte{}, new([]byte), text...)
+			require.NoError(t, err)
+			sent := service.sent()
+			assert.Equal(t, csv, sent[0].body)
+			assert.Equal(t, []string{"text/csv"}, sent[0].header["Content-Type"])
+			assert.Equal(t, []string{"text/csv"}, sent[0].header["Accept"])
+		}
+	})
+	t.Run("but what the client encodes is JSON", func(t *testing.T) {
+		client, _ := scripted(t, nil)
+		_, err := client.Do(t.Context(), "POST", "imports", struct{}{}, nil, text...)
+		require.ErrorIs(t, err, petstore.ErrInvalidArgument)
+		require.ErrorIs(t, create(client, text...), petstore.ErrInvalidArgument)
+	})
 }

@@ -1,14 +1,18 @@
 package petstore_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
-	"reflect"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -22,59 +26,152 @@ import (
 
 var (
 	errReset   = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	errNotHTTP = errors.New(`malformed HTTP response "220 mail.test ESMTP"`)
 	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 )
+
+// remove is a write without a body.
+func remove(c *petstore.Client, opts ...petstore.CallOption) error {
+	_, err := c.Do(context.Background(), http.MethodDelete, "pets/7", nil, nil, opts...)
+	return err
+}
 
 // TestRetryByResponse has an example of each rule; internal/retry has all statuses, and internal/wire
 // all errors.
 func TestRetryByResponse(t *testing.T) {
-	for _, row := range []struct {
-		name             string
+	open := fmt.Errorf("circuit open: %w", petstore.ErrNotSent)
+	for name, row := range map[string]struct {
 		respond          responder
-		reads, create    int // requests
+		reads, writes    int // requests
 		unknown, invalid bool
+		notSent          bool // none of the requests was written
 	}{
-		{"404", status(404, ``), 1, 1, false, false},
-		{"429", status(429, ``), 4, 4, false, false},
-		{"503", status(503, ``), 4, 1, true, false},
-		{"3xx", status(307, ``, "Location: https://elsewhere.test/v1/pets"), 1, 1, true, false},
-		{"a documented status of another kind", status(206, `[]`), 1, 1, true, true},
-		{"connection reset", fails(errReset), 4, 1, true, false},
-		{"cut off", cutOff(200, io.ErrUnexpectedEOF), 4, 1, true, true},
-		{"dial refused", fails(errRefused), 4, 4, false, false},
-		{"not HTTP", fails(errors.New(`malformed HTTP response "hello"`)), 1, 1, true, true},
-		{"neither a response nor an error", func(*http.Request) (*http.Response, error) { return nil, nil }, 1, 1, true, false},
-		{"a response without a header", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: http.StatusNotFound}, nil
-		}, 1, 1, false, false},
-		{"not HTTP, as the attempt times out", func(*http.Request) (*http.Response, error) {
+		"404":                             {respond: status(404, ``), reads: 1, writes: 1},
+		"429":                             {respond: status(429, ``), reads: 4, writes: 4},
+		"503":                             {respond: status(503, ``), reads: 4, writes: 1, unknown: true},
+		"307":                             {respond: status(307, ``), reads: 1, writes: 1, unknown: true},
+		"connection reset":                {respond: fails(errReset), reads: 4, writes: 1, unknown: true},
+		"dial refused":                    {respond: fails(errRefused), reads: 4, writes: 4, notSent: true},
+		"refused by the user's transport": {respond: fails(open), reads: 1, writes: 1, notSent: true},
+		"not HTTP":                        {respond: fails(errNotHTTP), reads: 1, writes: 1, unknown: true, invalid: true},
+		"not HTTP, as the attempt times out": {respond: func(*http.Request) (*http.Response, error) {
 			time.Sleep(31 * time.Second)
-			return nil, errors.New(`malformed HTTP response "220 mail.test ESMTP"`)
-		}, 1, 1, true, true},
+			return nil, errNotHTTP
+		}, reads: 1, writes: 1, unknown: true, invalid: true},
+		"neither a response nor an error": {respond: func(*http.Request) (*http.Response, error) {
+			return nil, nil
+		}, reads: 1, writes: 1, unknown: true},
+		"a response without a header": {respond: func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusNotFound}, nil
+		}, reads: 1, writes: 1},
 	} {
-		for operation, call := range operations {
-			virtual(t, row.name+" to "+operation, func(t *testing.T) {
+		for operation, call := range withRemove() {
+			virtual(t, name+" to "+operation, func(t *testing.T) {
 				client, service := scripted(t, []responder{row.respond})
 				err := call(client)
 				require.Error(t, err)
-				want := row.reads
-				if samples[operation].writes {
-					want = row.create
+				writes, want := operation == "remove" || samples[operation].writes, row.reads
+				if writes {
+					want = row.writes
 				}
 				assert.Len(t, service.sent(), want)
-				assert.Equal(t, row.unknown && samples[operation].writes, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+				assert.Equal(t, row.unknown && writes, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
 				assert.Equal(t, row.invalid, errors.Is(err, petstore.ErrInvalidResponse), "%v", err)
+				assert.Equal(t, row.notSent, errors.Is(err, petstore.ErrNotSent), "%v", err)
+				assert.Equal(t, row.notSent && want == 4, strings.Contains(err.Error(), "(4 tries)"), "%v", err)
 				assert.NotErrorIs(t, err, context.DeadlineExceeded)
 				assert.NotContains(t, err.Error(), "giving up")
-				assert.Equal(t, row.name == "dial refused", errors.Is(err, petstore.ErrNotSent), "%v", err)
-				if row.name == "dial refused" {
-					want = 0 // none was sent
-					assert.ErrorContains(t, err, "(4 tries)")
+				if row.notSent {
+					want = 0
 				}
-				assert.EqualValues(t, want, reflect.ValueOf(err).Elem().FieldByName("Attempts").Int())
+				assert.Equal(t, want, attempts(t, err))
 			})
 		}
 	}
+}
+
+func withRemove() map[string]func(*petstore.Client, ...petstore.CallOption) error {
+	all := maps.Clone(operations)
+	all["remove"] = remove
+	return all
+}
+
+// attempts returns the number of requests that an error reports.
+func attempts(t *testing.T, err error) int {
+	t.Helper()
+	switch e := err.(type) { // the type itself is promised
+	case *petstore.APIError:
+		return e.Attempts
+	case *petstore.RateLimitError:
+		return e.Attempts
+	case *petstore.ResponseError:
+		return e.Attempts
+	}
+	return as[*petstore.TransportError](t, err).Attempts
+}
+
+// Of a success, the status alone says that the request was carried out.
+func TestRetryOfAnInvalidSuccess(t *testing.T) {
+	for operation, sample := range samples {
+		for name, c := range map[string]struct {
+			respond  responder
+			requests int // of a read
+		}{
+			"cut off":           {cutOff(sample.code, io.ErrUnexpectedEOF), 4},
+			"of another status": {status(206, sample.body), 1},
+			"that is no JSON":   {status(sample.code, "<html>"), 1},
+		} {
+			virtual(t, name+" to "+operation, func(t *testing.T) {
+				client, service := scripted(t, []responder{c.respond})
+				err := sample.call(client)
+				require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+				assert.Equal(t, sample.writes, errors.Is(err, petstore.ErrOutcomeUnknown))
+				if sample.writes {
+					c.requests = 1
+				}
+				assert.Len(t, service.sent(), c.requests)
+			})
+		}
+	}
+}
+
+// The service closes each connection when it has read its second request.
+func TestRetryOfAStaleConnection(t *testing.T) {
+	virtual(t, "is immediate, and a request and a permit like any other", func(t *testing.T) {
+		var read atomic.Int64
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			conn, service := net.Pipe()
+			go func() {
+				defer service.Close()
+				for reader, n := bufio.NewReader(service), 1; ; n++ {
+					if _, err := http.ReadRequest(reader); err != nil {
+						return
+					}
+					if read.Add(1); n == 2 {
+						return
+					}
+					_, _ = io.WriteString(service, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]")
+				}
+			}()
+			return conn, nil
+		}}
+		defer transport.CloseIdleConnections()
+		limiter := new(permits)
+		client, err := petstore.NewClient("http://service.test/v1", testKey, petstore.WithInsecureHTTP(),
+			petstore.WithHTTPClient(&http.Client{Transport: transport}), petstore.WithLimiter(limiter),
+			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: time.Hour}))
+		require.NoError(t, err)
+		require.NoError(t, list(client))
+		start := time.Now()
+		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, 2, result.Attempts)
+		assert.Zero(t, time.Since(start))
+		err = list(client, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		require.NotErrorIs(t, err, petstore.ErrNotSent, "the service has read it")
+		assert.EqualValues(t, 4, read.Load())
+		assert.Equal(t, 4, limiter.acquired)
+	})
 }
 
 func TestRetrySendsTheBodyAgain(t *testing.T) {

@@ -2,6 +2,7 @@ package petstore_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -150,6 +151,37 @@ func TestClientTrace(t *testing.T) {
 		require.NoError(t, list(client))
 		assert.Equal(t, []int{1, 2}, order)
 	})
+}
+
+func TestCallStartKeepsTheEndOfTheCallersContext(t *testing.T) {
+	type key struct{}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, other := range map[string]func(context.Context) context.Context{
+		"detached": context.WithoutCancel,
+		"another":  func(context.Context) context.Context { return context.Background() },
+		"ended":    func(context.Context) context.Context { return ended },
+	} {
+		virtual(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("the user left"))
+			defer cancel()
+			client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+				assert.Equal(t, 7, r.Context().Value(key{}))
+				_, ok := petstore.CallFromContext(r.Context())
+				assert.True(t, ok)
+				return hangs(r)
+			}}, petstore.WithTrace(&petstore.ClientTrace{
+				CallStart: func(ctx context.Context, _ petstore.Call) context.Context {
+					return context.WithValue(other(ctx), key{}, 7)
+				},
+			}))
+			start := time.Now()
+			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorContains(t, err, "the user left")
+			assert.Equal(t, time.Second, time.Since(start))
+		})
+	}
 }
 
 // A goroutine of the transport, such as a dialer, may ask for the call after its attempt, and after

@@ -3,6 +3,7 @@ package petstore_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
@@ -26,7 +27,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	return server
 }
 
-func TestConnectionReuse(t *testing.T) {
+func TestResponseIsReadToItsEnd(t *testing.T) {
 	loopback.Host(t)
 	server, connections := fake.NewTestServer(t), 0
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
@@ -47,7 +48,7 @@ func TestConnectionReuse(t *testing.T) {
 			_, _ = client.ListPets(ctx, petstore.ListPetsParams{})
 		}
 	}
-	assert.Equal(t, 1, connections)
+	assert.Equal(t, 1, connections, "so that the next request uses the connection")
 	client.CloseIdleConnections()
 }
 
@@ -87,18 +88,46 @@ func TestKeyThatIsAUsualWord(t *testing.T) {
 }
 
 func TestWithTransport(t *testing.T) {
-	var order []string
-	wrap := func(name string) petstore.Option {
-		return petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
-			return responder(func(r *http.Request) (*http.Response, error) {
-				order = append(order, name)
-				return next.RoundTrip(r)
+	t.Run("wraps the transport, the last one around the others", func(t *testing.T) {
+		var order []string
+		wrap := func(name string) petstore.Option {
+			return petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
+				return responder(func(r *http.Request) (*http.Response, error) {
+					order = append(order, name)
+					return next.RoundTrip(r)
+				})
 			})
-		})
-	}
-	client, _ := scripted(t, []responder{status(200, "[]")}, wrap("inner"), wrap("outer"))
-	require.NoError(t, list(client))
-	assert.Equal(t, []string{"outer", "inner"}, order)
+		}
+		client, _ := scripted(t, []responder{status(200, "[]")}, wrap("inner"), wrap("outer"))
+		require.NoError(t, list(client))
+		assert.Equal(t, []string{"outer", "inner"}, order)
+	})
+	t.Run("may change the request and keep the response", func(t *testing.T) {
+		cached := response(nil, 200, http.NoBody, "X-Cache: hit")
+		client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			for _, values := range r.Header {
+				values[0] = "overwritten"
+			}
+			resp := *cached
+			resp.Body = io.NopCloser(strings.NewReader("[]"))
+			return &resp, nil
+		}}, petstore.WithHeader("X-Team", "core"))
+		for range 2 {
+			result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+			assert.Equal(t, "hit", result.Header.Get("X-Cache"))
+			result.Header.Set("X-Cache", "changed")
+		}
+		assert.Equal(t, service.sent()[0].header, service.sent()[1].header)
+		assert.Equal(t, "Bearer "+testKey, service.sent()[1].header.Get("Authorization"))
+	})
+	t.Run("cannot say that a write was not sent if it has read the body", func(t *testing.T) {
+		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			return nil, petstore.ErrNotSent
+		}})
+		require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
+	})
 }
 
 func TestResponseHeaderLimit(t *testing.T) {
