@@ -22,11 +22,12 @@ import (
 type attempt struct {
 	outcome
 
-	call   *call
-	permit ratelimit.Permit // nil once it is released
-	ready  time.Time        // when it got the permit
-	wire   wire.Record
-	values [4]string // of the request's header
+	call    *call
+	permit  ratelimit.Permit // nil once it is released
+	ready   time.Time        // when it got the permit
+	wire    wire.Record
+	request http.Request
+	values  [4]string // of the request's header
 }
 
 // The reasons of an attempt that sends nothing.
@@ -41,22 +42,17 @@ func (k *call) attempt(outer *http.Request) *outcome {
 	if k.last != nil {
 		a = new(attempt)
 	}
-	a.call, a.previous, a.number = k, k.last, k.tries+1
+	a.call, a.previous = k, k.last
 	if a.refused = a.admit(); a.refused != nil {
 		return &a.outcome
 	}
 	a.send(outer)
-	if a.sent {
+	if a.Sent {
 		k.sent++
 	}
-	code := a.limits.StatusCode
-	a.result = retry.Result{Sent: a.sent, Status: code, Success: k.operation.succeeds(code), Failure: a.failure}
-	a.succeeded = a.result.Success && a.err == nil && !a.tooLarge
-	a.unknown = !k.operation.repeatable && a.result.MayBeDone()
-	if refused := a.unauthorized(); refused != k.keyRefused {
-		k.mu.Lock()
-		k.keyRefused = refused
-		k.mu.Unlock()
+	a.unknown = !k.operation.repeatable && a.MayBeDone()
+	if refused := a.unauthorized(); refused != k.info.KeyRefused {
+		k.change(func(c *Call) { c.KeyRefused = refused })
 	}
 	return &a.outcome
 }
@@ -68,27 +64,23 @@ func (a *attempt) admit() (err error) {
 	if ended := k.hasEnded(); ended != nil {
 		return ended
 	}
-	if a.key, err = k.getKey(a.number); err != nil {
+	if a.key, err = k.getKey(); err != nil {
 		return err
 	}
 	if last := a.previous; last != nil && last.unauthorized() && *last.key.ID == *a.key.ID {
 		return errSameKey
 	}
 	k.client.used.Store(a.key.ID)
-	if k.keyID != a.key.ID { // before the limiter reports about the key
-		k.mu.Lock()
-		k.keyID = a.key.ID
-		k.mu.Unlock()
-	}
+	k.change(func(c *Call) { c.KeyID = *a.key.ID }) // before the limiter reports about the key
 	start := time.Now()
 	if err := a.acquire(start); err != nil {
 		return err
 	}
 	a.ready = time.Now()
-	k.mu.Lock()
-	k.tries = a.number
-	k.waited += max(0, a.ready.Sub(start)-k.free) // also in a limiter that reports no wait
-	k.mu.Unlock()
+	k.change(func(c *Call) {
+		c.Attempt++
+		c.Waited += max(0, a.ready.Sub(start)-k.free) // also in a limiter that reports no wait
+	})
 	ended := k.hasEnded() // even if the permit came at the same time
 	if latest := k.latest(); ended == nil && k.queued && !latest.IsZero() && a.ready.After(latest) {
 		ended = errTooLate
@@ -99,14 +91,14 @@ func (a *attempt) admit() (err error) {
 	return ended
 }
 
-// getKey returns the key of the n-th attempt. The function of WithAPIKeyFunc gets a context like the
-// attempt's, with the attempt's timeout.
-func (k *call) getKey(n int) (credential.Key, error) {
+// getKey returns the key of the next attempt. The function of WithAPIKeyFunc gets a context like
+// the attempt's, with the attempt's timeout.
+func (k *call) getKey() (credential.Key, error) {
 	if !k.client.rotates {
 		return k.client.key(nil)
 	}
 	c := k.describe()
-	c.Attempt = n
+	c.Attempt++
 	ctx, cancel := k.limit(context.WithValue(k.waits, callKey{}, &c), time.Now())
 	defer cancel()
 	key, err := k.client.key(ctx)
@@ -133,7 +125,7 @@ func (a *attempt) acquire(start time.Time) error {
 		k.asked = start
 	}
 	r := ratelimit.Request{
-		Key: *a.key.ID, Background: k.config.background, MaxWait: k.config.maxWait - k.waited,
+		Key: *a.key.ID, Background: k.config.background, MaxWait: k.config.maxWait - k.info.Waited,
 		Asked: k.asked, Observer: k,
 	}
 	if latest := k.latest(); !latest.IsZero() && !k.operation.repeatable {
@@ -168,15 +160,24 @@ func (a *attempt) release() {
 
 // limit returns a context that ends with the attempt's timeout.
 func (k *call) limit(ctx context.Context, from time.Time) (context.Context, context.CancelFunc) {
-	if k.timeout > 0 {
-		return context.WithDeadline(ctx, from.Add(k.timeout))
+	if timeout := k.timeout(); timeout > 0 {
+		return context.WithDeadline(ctx, from.Add(timeout))
 	}
 	return context.WithCancel(ctx)
 }
 
+// timeout returns that of each attempt; 0 for none.
+func (k *call) timeout() time.Duration {
+	own, longest := k.config.attemptTimeout, k.client.config.longestAttempt
+	if longest > 0 && (own == 0 || longest < own) {
+		return longest
+	}
+	return own
+}
+
 // timedOut returns the error of an attempt that exceeded its timeout.
 func (k *call) timedOut() error {
-	return &timeoutError{"attempt timed out after " + k.timeout.String()}
+	return &timeoutError{"attempt timed out after " + k.timeout().String()}
 }
 
 // send sends the request and reads the response. It releases the permit when it has the response's
@@ -189,14 +190,14 @@ func (a *attempt) send(outer *http.Request) {
 	a.err = errPanicked
 	k.attemptStart()
 	ctx = a.wire.Watch(ctx, cancel, &k.client.shared.sends)
-	req := a.request(ctx, outer)
-	a.limits.Sent = a.ready                                         // from here on it counts as sent
-	resp, err := wire.CheckResponse(k.client.shared.transport(req)) // receive closes the body
-	a.sent = a.wire.MayHaveSent(err, errors.Is(err, ErrNotSent))
+	a.newRequest(ctx, outer)
+	a.limits.Sent = a.ready                                                // from here on it counts as sent
+	resp, err := wire.CheckResponse(k.client.shared.transport(&a.request)) // receive closes the body
+	a.Sent = a.wire.MayHaveSent(err, errors.Is(err, ErrNotSent))
 	switch {
 	case err == nil:
 		err = a.receive(resp)
-	case a.sent:
+	case a.Sent:
 		a.limits.Abandoned = hasEnded(k.ctx)
 	default:
 		a.limits = ratelimit.Outcome{}
@@ -206,11 +207,11 @@ func (a *attempt) send(outer *http.Request) {
 	}
 }
 
-// request returns the request of a, made from that of the loop: with the attempt's context, the
-// header, the key, and a body that records whether it was read.
-func (a *attempt) request(ctx context.Context, outer *http.Request) *http.Request {
-	k := a.call
-	req := outer.WithContext(ctx)
+// newRequest makes the request of a from that of the loop: with the attempt's context, the header,
+// the key, and a body that records whether it was read.
+func (a *attempt) newRequest(ctx context.Context, outer *http.Request) {
+	k, req := a.call, &a.request
+	*req = *outer.WithContext(ctx)
 	req.Host = k.url.Host
 	a.wire.SetBody(req, k.body)
 	// A transport may change or keep each of the values, so they are of this request alone.
@@ -225,7 +226,6 @@ func (a *attempt) request(ctx context.Context, outer *http.Request) *http.Reques
 	for name, values := range k.config.header {
 		req.Header[name] = slices.Clone(values)
 	}
-	return req
 }
 
 // receive reads the response. The header of the outcome is a copy without the key, since the
@@ -235,9 +235,10 @@ func (a *attempt) receive(resp *http.Response) error {
 	k, shared := a.call, a.call.client.shared
 	defer func() { _ = resp.Body.Close() }() // after a complete read, Close cannot report a lost byte
 	a.limits = ratelimit.OutcomeOf(resp, a.ready, time.Now())
+	a.Status, a.Success = resp.StatusCode, k.operation.succeeds(resp.StatusCode)
 	shared.usual.add(a.limits.Received.Sub(a.ready))
 	a.received = resp.Header
-	if a.release(); a.limits.StatusCode == http.StatusTooManyRequests && a.opens.IsZero() {
+	if a.release(); a.Status == http.StatusTooManyRequests && a.opens.IsZero() {
 		a.opens, a.unlimited = opensAfter(&a.limits), true
 	}
 	a.header = safetext.Header(resp.Header, a.key.Secret())
@@ -259,7 +260,7 @@ func (a *attempt) receive(resp *http.Response) error {
 // fail records the error of the transport, or of reading the body, without the key.
 func (a *attempt) fail(ctx context.Context, err error) {
 	k := a.call
-	a.failure = retry.Connection
+	a.Failure = retry.Connection
 	ended := a.callerEnded()
 	switch {
 	case ended != nil:
@@ -271,11 +272,11 @@ func (a *attempt) fail(ctx context.Context, err error) {
 	case hasEnded(ctx) && !wire.NotHTTP(err):
 		a.err = k.timedOut()
 	default:
-		if a.limits.StatusCode == 0 { // else the error has cut off the body
-			a.failure = wire.KindOf(err, a.sent)
+		if a.Status == 0 { // else the error has cut off the body
+			a.Failure = wire.KindOf(err, a.Sent)
 		}
-		if !a.sent && errors.Is(err, ErrNotSent) { // see WithTransport
-			a.failure = retry.Permanent
+		if !a.Sent && errors.Is(err, ErrNotSent) { // see WithTransport
+			a.Failure = retry.Permanent
 		}
 		a.err = foreign(safetext.Error(wire.Cause(err), a.key.Secret()))
 	}

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-retryablehttp"
+
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/safetext"
@@ -27,12 +29,10 @@ type call struct {
 	operation *operation
 	config    *callConfig
 	url       url.URL
-	body      []byte        // nil for none
-	timeout   time.Duration // of each attempt; 0 for none
+	body      []byte // nil for none
 
 	ctx    context.Context // of the requests: the caller's, with the call in it
 	waits  context.Context // of the waits: ctx, which WithStop ends as well
-	traced context.Context // of the traces: ctx without the timeout of WithCallTimeout
 	cancel []func()        // at the end of the call
 	begun  time.Time       // only with traces
 	ended  error           // why the call must not send anything more
@@ -44,15 +44,14 @@ type call struct {
 	queued   bool          // it has waited
 	endPause func()        // ends the report of the pause before the next attempt; nil without one
 
-	mu         sync.Mutex // guards what follows, for describe
-	info       *Call      // what does not change; nil until it is asked for
-	tries      int        // attempts that were admitted
-	waited     time.Duration
-	keyID      *string // nil before the first attempt
-	keyRefused bool
+	mu   sync.Mutex // guards info, for describe
+	info Call       // its Attempt is the number of attempts that were admitted
 
-	loop  loop
-	first attempt // saves an allocation: most calls have one attempt
+	// What the loop and most calls, which have one attempt, would allocate otherwise.
+	looped retryablehttp.Request
+	outer  http.Request
+	seen   http.Response
+	first  attempt
 }
 
 // request is what an operation asks for.
@@ -107,9 +106,8 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 		return nil, argumentError(r.operation.name, "WithHeader", reason)
 	}
 	k := &call{client: c, operation: r.operation, config: config, url: *c.shared.baseURL, body: r.body}
-	k.timeout = config.attemptTimeout
-	if longest := c.config.longestAttempt; longest > 0 && (k.timeout == 0 || longest < k.timeout) {
-		k.timeout = longest
+	k.info = Call{
+		BaseURL: c.shared.base, Operation: r.operation.name, Method: r.operation.method, Background: config.background,
 	}
 	if r.rawPath != "" {
 		k.url.RawPath = k.url.EscapedPath() + r.rawPath
@@ -142,9 +140,9 @@ func (k *call) begin(ctx context.Context) {
 // end calls the CallDone functions.
 func (k *call) end(err error) {
 	for _, cancel := range k.cancel {
-		cancel()
+		defer cancel() // after the traces, which get the context
 	}
-	if k.traced != nil {
+	if !k.begun.IsZero() {
 		k.doneTraces(err)
 	}
 }
@@ -152,7 +150,7 @@ func (k *call) end(err error) {
 func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
 	o := k.last
 	switch {
-	case decode == nil, o.limits.StatusCode == http.StatusNoContent:
+	case decode == nil, o.Status == http.StatusNoContent:
 		return value, k.response(o), nil
 	case len(o.body.Bytes) == 0 && !k.operation.raw: // the decoder would report no more than EOF
 		return value, response, k.responseError(o, "body is empty", nil)
@@ -174,26 +172,18 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 func (k *call) describe() Call {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.info == nil { // most calls are never described
-		shared := k.client.shared
-		k.info = &Call{
-			ID: fmt.Sprintf("%016x", rand.Uint64()), BaseURL: shared.base, Operation: k.operation.name,
-			Method: k.operation.method, Template: shared.baseURL.Path + k.operation.template, Background: k.config.background,
-		}
+	if k.info.ID == "" { // most calls are never described
+		k.info.ID = fmt.Sprintf("%016x", rand.Uint64())
+		k.info.Template = k.client.shared.baseURL.Path + k.operation.template
 	}
-	c := *k.info
-	c.Attempt, c.Waited, c.KeyRefused = k.tries, k.waited, k.keyRefused
-	if k.keyID != nil {
-		c.KeyID = *k.keyID
-	}
-	return c
+	return k.info
 }
 
-// addWaited adds a wait to those that WithMaxWait limits.
-func (k *call) addWaited(d time.Duration) {
+// change changes what describe returns.
+func (k *call) change(f func(c *Call)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.waited += max(0, d)
+	f(&k.info)
 }
 
 // hasEnded returns an error if the call must not send anything more: its context has ended, or that

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/go-retryablehttp"
+
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/retry"
@@ -41,6 +43,7 @@ type Client struct {
 type shared struct {
 	base      string // URL, without a trailing slash
 	baseURL   *url.URL
+	loop      *retryablehttp.Client
 	sends     wire.Transport // what transport is
 	closeIdle []func()       // close the idle connections of the client's own transports
 	buffers   body.Pool
@@ -91,7 +94,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	}
 	config.httpClient = nil // a dump could follow it to connections, whose buffers have the key
 	return newClientOf(&shared{
-		base: base.String(), baseURL: base, closeIdle: closeIdle,
+		base: base.String(), baseURL: base, closeIdle: closeIdle, loop: newLoop(),
 		transport: transport.RoundTrip, sends: wire.NewTransport(transport),
 	}, apiKey, config)
 }

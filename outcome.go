@@ -18,16 +18,14 @@ import (
 // outcome is what came of one attempt: all that the next attempt, and the result or the error of the
 // call, depend on.
 type outcome struct {
-	previous  *outcome // of the attempt before; nil for the first
-	number    int      // of the attempt within the call, starting at 1
-	refused   error    // why nothing was passed to the transport
-	succeeded bool     // there is a complete response with the documented status
-	unknown   bool     // it is a write that the service may have carried out
-	result    retry.Result
-	plan      retry.Plan // what follows; set by checkRetry
+	retry.Result
+
+	previous *outcome   // of the attempt before; nil for the first
+	refused  error      // why nothing was passed to the transport
+	unknown  bool       // it is a write that the service may have carried out
+	plan     retry.Plan // what follows; set by checkRetry
 
 	key       credential.Key // zero if there is none
-	sent      bool           // the request may have been written
 	limits    ratelimit.Outcome
 	opens     time.Time       // when a 429 allows the next request; zero if not known
 	scope     ratelimit.Scope // the limit that a 429 seems to be for
@@ -37,14 +35,16 @@ type outcome struct {
 	body      *body.Buffer    // nil without a response
 	tooLarge  bool            // body is cut off at the limit
 
-	err     error         // why there is no complete response
-	failure retry.Failure // the kind of err
-	ended   bool          // err is that of the caller's context
-	stale   bool          // net/http wanted to send the request again
+	err   error // why there is no complete response
+	ended bool  // err is that of the caller's context
+	stale bool  // net/http wanted to send the request again
 }
 
+// succeeded reports whether there is a complete response with the documented status.
+func (o *outcome) succeeded() bool { return o.Success && o.err == nil && !o.tooLarge }
+
 // unauthorized reports whether the service refused the key.
-func (o *outcome) unauthorized() bool { return o.limits.StatusCode == http.StatusUnauthorized }
+func (o *outcome) unauthorized() bool { return o.Status == http.StatusUnauthorized }
 
 // askedAgain reports whether an attempt was made with another key after a 401.
 func (o *outcome) askedAgain() bool {
@@ -55,17 +55,16 @@ func (o *outcome) askedAgain() bool {
 // caller's context ended while the body was read, the error also matches that of the context, and
 // is a *TransportError in place of a *ResponseError or *APIError.
 func (k *call) failure(o *outcome) error {
-	code := o.limits.StatusCode
-	switch success := k.operation.succeeds(code); {
+	switch code := o.Status; {
 	case o.refused != nil:
 		return k.refusal(o)
-	case o.failure == retry.Protocol:
+	case o.Failure == retry.Protocol:
 		return k.responseError(o, "not HTTP", o.err)
 	case code == 0, o.ended && code/100 == 2:
 		return k.transportError(o, o.err)
-	case o.tooLarge && success:
+	case o.tooLarge && o.Success:
 		return k.responseError(o, "body is too large; see WithMaxResponseBytes", nil)
-	case o.err != nil && success:
+	case o.err != nil && o.Success:
 		return k.responseError(o, "body is cut off", o.err)
 	case code/100 == 2:
 		return k.responseError(o, "status is not the documented one", nil)
@@ -89,7 +88,7 @@ func (k *call) refusal(o *outcome) error {
 	if limited, ok := last.(*RateLimitError); ok { // failure returns it
 		last = limited.Err
 	}
-	got429 := o.previous != nil && o.previous.limits.StatusCode == http.StatusTooManyRequests
+	got429 := o.previous != nil && o.previous.Status == http.StatusTooManyRequests
 	ended := k.hasEnded()
 	limited, isLimit := errors.AsType[*ratelimit.Error](o.refused)
 	switch {
@@ -155,7 +154,7 @@ func (k *call) responseError(o *outcome, reason string, err error) *ResponseErro
 // transportError returns the error of a call that ends with err, in an attempt, between two or
 // before the first.
 func (k *call) transportError(o *outcome, err error) *TransportError {
-	if tries := k.tries; tries > max(k.sent, 1) { // some sent nothing
+	if tries := k.info.Attempt; tries > max(k.sent, 1) { // some sent nothing
 		err = fmt.Errorf("%w (%d tries)", err, tries)
 	}
 	return &TransportError{
@@ -178,7 +177,7 @@ func (k *call) rateLimitError(o *outcome, retryAt time.Time, err error) *RateLim
 }
 
 func (k *call) response(o *outcome) Response {
-	return Response{o.limits.StatusCode, o.header, o.limits.Window, k.sent}
+	return Response{o.Status, o.header, o.limits.Window, k.sent}
 }
 
 // bodyStart returns the part of the body that an error keeps.

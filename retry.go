@@ -3,6 +3,7 @@ package petstore
 import (
 	"cmp"
 	"context"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -10,101 +11,94 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/petstore/petstore-go/internal/retry"
-	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // This file is the only one that knows go-retryablehttp: the loop around the attempts of a call.
 
-// loop is go-retryablehttp for one call.
-type loop struct {
-	client  retryablehttp.Client
-	http    http.Client
-	request retryablehttp.Request
-	outer   http.Request
+// newLoop returns the loop of all calls of a client. It finds the call in the context of its request.
+func newLoop() *retryablehttp.Client {
+	return &retryablehttp.Client{
+		// Its transport has no CloseIdleConnections: go-retryablehttp calls that when a context ends,
+		// and would close the connections of all calls that share the transport.
+		HTTPClient: &http.Client{Transport: attempts{}},
+		RetryMax:   math.MaxInt, // checkRetry counts
+		CheckRetry: func(ctx context.Context, _ *http.Response, _ error) (bool, error) {
+			return callOf(ctx).checkRetry(), nil
+		},
+		Backoff: func(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
+			return callOf(resp.Request.Context()).backoff()
+		},
+	}
 }
 
-// anyResponse is what the loop sees of each response: the call decodes the body, and http.Client
-// would parse a Location even if it does not follow it, and drop the response if the Location is
-// malformed.
-var anyResponse = &http.Response{StatusCode: http.StatusOK, Header: noHeader, Body: http.NoBody}
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+
+// attempts is the transport of the loop: it makes an attempt of the call.
+type attempts struct{}
+
+// RoundTrip implements [http.RoundTripper]. The outcome is in the call, which decodes the body. So
+// the loop sees a response without anything to read or to follow, also after a failure.
+func (attempts) RoundTrip(outer *http.Request) (*http.Response, error) {
+	k := callOf(outer.Context())
+	k.finishPause()
+	k.last = k.attempt(outer)
+	k.seen = http.Response{StatusCode: http.StatusOK, Header: noHeader, Body: http.NoBody, Request: outer}
+	return &k.seen, nil
+}
 
 // noHeader is for the loop. Nothing writes to it.
 var noHeader = make(http.Header)
 
 // run makes attempts while checkRetry says so, and returns the error of the call.
 func (k *call) run() error {
-	l := &k.loop
-	// Its transport has no CloseIdleConnections: go-retryablehttp calls that after each failure, and
-	// would close the connections of all calls that share the transport.
-	l.http.Transport = oneAttempt{k}
-	l.client.HTTPClient = &l.http
-	l.client.RetryMax = k.config.retry.MaxAttempts
-	l.client.CheckRetry = k.checkRetry
-	l.client.Backoff = k.backoff
-	l.client.ErrorHandler = retryablehttp.PassthroughErrorHandler
-	l.outer = http.Request{Method: k.operation.method, URL: &k.url, Header: noHeader}
-	l.request.Request = &l.outer
+	outer := http.Request{Method: k.operation.method, URL: &k.url, Header: noHeader}
+	k.outer = *outer.WithContext(k.waits)
+	k.looped.Request = &k.outer
 	defer k.finishPause()
-	_, err := l.client.Do(&l.request) // the response has no body
+	_, _ = k.client.shared.loop.Do(&k.looped) // the response has no body
 	switch o := k.last; {
-	case o == nil: // http.Client refused the request
-		k.last = &outcome{refused: wire.Cause(err)}
 	case o.plan.Again: // the context ended before the planned attempt
 		k.last = &outcome{previous: o, refused: k.hasEnded()}
-	case o.succeeded:
+	case o.succeeded():
 		k.client.retries.Succeeded()
 		return nil
 	}
 	return k.failure(k.last)
 }
 
-// oneAttempt is the transport of the loop.
-type oneAttempt struct{ call *call }
-
-// RoundTrip implements [http.RoundTripper].
-func (t oneAttempt) RoundTrip(outer *http.Request) (*http.Response, error) {
-	k := t.call
-	k.finishPause()
-	k.last = k.attempt(outer)
-	if k.last.limits.StatusCode != 0 {
-		return anyResponse, nil
-	}
-	return nil, cmp.Or(k.last.refused, k.last.err)
-}
-
 // checkRetry is the CheckRetry of the loop: it asks internal/retry what to do after the last
 // attempt.
-func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) {
+func (k *call) checkRetry() bool {
 	o := k.last
-	if o == nil || o.refused != nil || o.ended || o.succeeded {
-		return false, nil
+	if o.refused != nil || o.ended || o.succeeded() {
+		return false
 	}
 	o.plan = retry.Decide(k.facts(o))
 	if k.hasEnded() != nil { // run returns that error if there is a plan
-		return false, nil
+		return false
 	}
 	if o.plan.Again && o.plan.Costs && !k.client.retries.Take() {
 		o.plan = retry.Plan{NoTokens: true}
 	}
-	return o.plan.Again, nil
+	return o.plan.Again
 }
 
 // facts returns what decides about another attempt after o.
 func (k *call) facts(o *outcome) *retry.Facts {
 	return &retry.Facts{
-		Result:     o.result,
+		Result:     o.Result,
 		Repeatable: k.operation.repeatable,
 		NewKey:     k.client.rotates && !o.askedAgain(), // admit ends the call if the key is the same
 		Stale:      o.stale && (o.previous == nil || !o.previous.stale),
-		Number:     o.number,
+		Number:     k.info.Attempt,
 		Policy:     k.config.retry,
 		RetryAfter: o.limits.RetryAfter,
 		OpensAt:    o.opens,
 		Unlimited:  o.unlimited,
 		Now:        time.Now(),
 		Deadline:   k.latest(),
-		MaxWait:    k.config.maxWait - k.waited,
+		MaxWait:    k.config.maxWait - k.info.Waited,
 		Random:     rand.Int64N,
 	}
 }
@@ -122,14 +116,12 @@ func (k *call) latest() time.Time {
 
 // backoff is the Backoff of the loop: it returns the pause before the next attempt. After a 429
 // there is none if there is a limiter, because the attempt waits in its queue.
-func (k *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
-	// The loop waits with this context. Each attempt has another one, which WithStop does not end.
-	k.loop.request.Request = k.loop.outer.WithContext(k.waits)
+func (k *call) backoff() time.Duration {
 	pause := k.last.plan.Pause
 	if pause <= 0 {
 		return 0
 	}
-	begun, limited := time.Now(), k.last.limits.StatusCode == http.StatusTooManyRequests
+	begun, limited := time.Now(), k.last.Status == http.StatusTooManyRequests
 	w := ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: begun.Add(pause), Waiting: 1}
 	if limited || k.last.plan.Asked {
 		w.Reason = ratelimit.ReasonRetryAfter
@@ -138,7 +130,7 @@ func (k *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duratio
 		w.Duration = time.Since(begun)
 		if limited { // else WithMaxWait does not count it
 			w.Limited = w.Duration
-			k.addWaited(w.Duration)
+			k.change(func(c *Call) { c.Waited += w.Duration })
 		}
 		k.WaitDone(w)
 	}

@@ -133,7 +133,6 @@ func each(traces []*ClientTrace, f func(t *ClientTrace)) {
 // startTraces calls the CallStart functions.
 func (k *call) startTraces() {
 	c, own := k.describe(), k.ctx
-	k.traced = own
 	each(k.client.traces, func(t *ClientTrace) {
 		if t.CallStart == nil {
 			return
@@ -142,7 +141,7 @@ func (k *call) startTraces() {
 			if changed.Done() != own.Done() || changed.Value(callKey{}) != any(k) {
 				changed = &valuesContext{own, context.WithoutCancel(changed)}
 			}
-			k.ctx, k.traced = changed, changed
+			k.ctx = changed
 		}
 	})
 }
@@ -169,7 +168,7 @@ func (k *call) doneTraces(err error) {
 	info := CallDoneInfo{k.describe(), time.Since(k.begun), err}
 	each(k.client.traces, func(t *ClientTrace) {
 		if t.CallDone != nil {
-			t.CallDone(k.traced, info)
+			t.CallDone(k.ctx, info)
 		}
 	})
 }
@@ -246,10 +245,10 @@ func (a *attempt) attemptDone() {
 	info := AttemptDoneInfo{
 		Call:       a.call.describe(),
 		Duration:   time.Since(a.ready),
-		StatusCode: a.limits.StatusCode,
+		StatusCode: a.Status,
 		RateLimit:  a.limits.Window,
 		RetryAfter: a.limits.RetryAfter,
-		Sent:       a.sent,
+		Sent:       a.Sent,
 		Err:        a.err,
 	}
 	each(a.call.client.traces, func(t *ClientTrace) {
