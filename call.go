@@ -50,7 +50,6 @@ type call struct {
 	// What the loop and most calls, which have one attempt, would allocate otherwise.
 	looped retryablehttp.Request
 	outer  http.Request
-	seen   http.Response
 	first  attempt
 }
 

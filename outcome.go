@@ -20,24 +20,23 @@ import (
 type outcome struct {
 	retry.Result
 
-	previous *outcome   // of the attempt before; nil for the first
-	refused  error      // why nothing was passed to the transport
-	unknown  bool       // it is a write that the service may have carried out
-	plan     retry.Plan // what follows; set by checkRetry
+	previous *outcome // of the attempt before; nil for the first
+	refused  error    // why nothing was passed to the transport
+	key      credential.Key
+	limits   ratelimit.Outcome
+	opens    time.Time       // when a 429 allows the next request; zero if not known
+	scope    ratelimit.Scope // the limit that a 429 seems to be for
+	received http.Header     // as the transport returned it
+	header   http.Header     // without the key
+	body     *body.Buffer    // nil without a response
+	err      error           // why there is no complete response
+	plan     retry.Plan      // what follows; set by checkRetry
 
-	key       credential.Key // zero if there is none
-	limits    ratelimit.Outcome
-	opens     time.Time       // when a 429 allows the next request; zero if not known
-	scope     ratelimit.Scope // the limit that a 429 seems to be for
-	unlimited bool            // no limiter waits until then
-	received  http.Header     // as the transport returned it
-	header    http.Header     // without the key
-	body      *body.Buffer    // nil without a response
-	tooLarge  bool            // body is cut off at the limit
-
-	err   error // why there is no complete response
-	ended bool  // err is that of the caller's context
-	stale bool  // net/http wanted to send the request again
+	unlimited bool // no limiter waits until opens
+	tooLarge  bool // body is cut off at the limit
+	ended     bool // err is that of the caller's context
+	stale     bool // net/http wanted to send the request again
+	unknown   bool // it is a write that the service may have carried out
 }
 
 // succeeded reports whether there is a complete response with the documented status.

@@ -29,6 +29,9 @@ func Redact(text string, keys ...string) string {
 	if len(text) > maxText {
 		text = text[:maxText] + ellipsis
 	}
+	if len(text) < minKey { // such as most values of headers
+		return text
+	}
 	for _, key := range longestFirst(keys) {
 		text = without(text, key)
 		// A key that is in an escape only is taken out of the whole text unescaped.
@@ -143,7 +146,7 @@ var (
 // unescaped resolves the escapes of JSON and URLs for the characters that a key may have, once.
 // What was JSON stays JSON.
 func unescaped(text string) string {
-	if !strings.ContainsAny(text, `%\`) { // nearly always
+	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '\\') < 0 { // nearly always
 		return text
 	}
 	return escape.ReplaceAllStringFunc(text, func(e string) string {
