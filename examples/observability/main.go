@@ -50,19 +50,17 @@ func (t *telemetry) record(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	for _, s := range []struct {
-		fault *fake.Fault // of the first request
 		call  func(context.Context, *petstore.Client) error
+		fault fake.Fault // of its first request
 	}{
-		{nil, list},
-		{&fake.Fault{Status: 429, RetryAfter: "2"}, create},
-		{&fake.Fault{Status: 503}, list},
-		{&fake.Fault{Wire: fake.WireReset}, create},            // which may have added the pet
-		{&fake.Fault{Status: 429, RetryAfter: "3600"}, create}, // a ban, longer than the client waits
-		{nil, list}, // sends nothing
+		{call: list},
+		{call: create, fault: fake.Fault{Status: 429, RetryAfter: "2"}},
+		{call: list, fault: fake.Fault{Status: 503}},
+		{call: create, fault: fake.Fault{Wire: fake.WireReset}},            // which may have added the pet
+		{call: create, fault: fake.Fault{Status: 429, RetryAfter: "3600"}}, // a ban, longer than the client waits
+		{call: list}, // sends nothing
 	} {
-		if s.fault != nil {
-			service.Inject(*s.fault)
-		}
+		service.Inject(s.fault)
 		err := s.call(ctx, client)
 		printTree(w, t.spans.GetSpans())
 		t.spans.Reset()

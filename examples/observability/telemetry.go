@@ -3,20 +3,19 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
+	"go.opentelemetry.io/otel/attribute"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// telemetry is where spans and metrics go. Your program has an OTLP exporter in place of the one in
-// memory, and promhttp serves the registry, or an OTLP exporter takes the metrics as well.
+// telemetry is where spans and metrics go.
 type telemetry struct {
 	spans    *tracetest.InMemoryExporter
 	tracers  *sdktrace.TracerProvider
@@ -24,39 +23,43 @@ type telemetry struct {
 	meters   *metric.MeterProvider
 }
 
+// startTelemetry is for the start of a program. Yours has WithBatcher and an exporter for OTLP where
+// this one has WithSyncer: that exports each span before the call goes on.
 func startTelemetry() (*telemetry, error) {
 	registry := prometheus.NewRegistry() // promhttp.HandlerFor serves it
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry),
+		otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
 	if err != nil {
 		return nil, err
 	}
-	meters := metric.NewMeterProvider(metric.WithReader(exporter))
-
-	spans := tracetest.NewInMemoryExporter()
-	return &telemetry{spans, sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)), registry, meters}, nil
+	spans, shop := tracetest.NewInMemoryExporter(), resource.NewSchemaless(attribute.String("service.name", "shop"))
+	return &telemetry{
+		spans:    spans,
+		tracers:  sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans), sdktrace.WithResource(shop)),
+		registry: registry,
+		meters:   metric.NewMeterProvider(metric.WithReader(exporter), metric.WithResource(shop)),
+	}, nil
 }
 
+// shutdown exports what has not been exported. It is for the end of a program, with a context of its
+// own: with one that has ended, the last spans are lost.
 func (t *telemetry) shutdown(ctx context.Context) error {
 	return errors.Join(t.tracers.Shutdown(ctx), t.meters.Shutdown(ctx))
 }
 
-// printMetrics prints the metrics in the format of Prometheus, without the buckets of histograms
-// and the help.
+// printMetrics prints the metrics in the format of Prometheus, but no help and only the last bucket of
+// a histogram.
 func (t *telemetry) printMetrics(w io.Writer) error {
 	families, err := t.registry.Gather()
-	if err != nil {
-		return err
-	}
 	for _, family := range families {
-		var text strings.Builder
-		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
-			return err
-		}
-		for line := range strings.Lines(text.String()) {
-			if !strings.HasPrefix(line, "# HELP") && !strings.Contains(line, "_bucket{") {
-				fmt.Fprint(w, line)
+		family.Help = nil
+		for _, m := range family.Metric {
+			if m.Histogram != nil {
+				m.Histogram.Bucket = nil
 			}
 		}
+		_, failed := expfmt.MetricFamilyToText(w, family)
+		err = errors.Join(err, failed)
 	}
-	return nil
+	return err
 }

@@ -7,49 +7,31 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// line is a request of a call, or a wait.
-type line struct {
-	at   time.Time
-	text string
-}
-
-// printTree prints the span of a call, and below it those of its requests and its waits, in the order
-// in which they began.
+// printTree prints the span of a call, and below it its requests and waits, in the order in which they
+// began.
 func printTree(w io.Writer, spans tracetest.SpanStubs) {
-	var lines []line
-	for _, span := range spans {
-		if span.Parent.IsValid() {
-			lines = append(lines, line{span.StartTime, describeSpan(span)})
-			continue
-		}
-		fmt.Fprintln(w, describeSpan(span))
-		for _, event := range span.Events {
-			lines = append(lines, line{event.Time, event.Name + describe(event.Attributes)})
-		}
+	call, below := spans[len(spans)-1], spans[:len(spans)-1] // a call ends last
+	for _, wait := range call.Events {
+		below = append(below, tracetest.SpanStub{Name: wait.Name, StartTime: wait.Time, Attributes: wait.Attributes})
 	}
-	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
-	for i, l := range lines {
-		branch := "├─ "
-		if i == len(lines)-1 {
-			branch = "└─ "
-		}
-		fmt.Fprintln(w, branch+l.text)
+	slices.SortStableFunc(below, func(a, b tracetest.SpanStub) int { return a.StartTime.Compare(b.StartTime) })
+	fmt.Fprintln(w, describe(call))
+	for _, span := range below {
+		fmt.Fprintln(w, "  "+describe(span))
 	}
 }
 
-func describeSpan(span tracetest.SpanStub) string {
-	took := span.EndTime.Sub(span.StartTime).Round(100 * time.Microsecond)
-	return fmt.Sprintf("%s  %s  %s%s", span.Name, span.SpanKind, took, describe(span.Attributes))
-}
-
-// describe returns the attributes that matter here.
-func describe(attributes []attribute.KeyValue) string {
+// describe returns a line with the attributes that matter here.
+func describe(span tracetest.SpanStub) string {
 	var text strings.Builder
-	for _, kv := range attributes {
+	text.WriteString(span.Name)
+	if took := span.EndTime.Sub(span.StartTime); took >= 0 { // a wait has no end, but an attribute
+		fmt.Fprintf(&text, "  %s  %s", span.SpanKind, took.Round(100*time.Microsecond))
+	}
+	for _, kv := range span.Attributes {
 		switch kv.Key {
 		case "http.response.status_code", "http.request.resend_count", "error.type", "petstore.outcome_unknown",
 			"petstore.wait.reason", "petstore.wait.duration":

@@ -6,11 +6,34 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 
 	"github.com/petstore/petstore-go"
 )
+
+// serve serves visitors until ctx ends, and then lets their requests finish: a create that is cut off
+// has an unknown outcome.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := http.Server{
+		// A page of another site must not add pets with the rights of its visitors.
+		Handler:           http.NewCrossOriginProtection().Handler(handler),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second, // more than ReadTimeout and the longest call
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), server.WriteTimeout)
+	defer cancel()
+	return server.Shutdown(ctx)
+}
 
 // visitors returns the routes for visitors. WithMaxWait(0) makes a call fail immediately instead of
 // waiting for the next minute.
@@ -92,14 +115,5 @@ func refuse(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err err
 		http.Error(w, "the pet store is slow", http.StatusGatewayTimeout)
 	default:
 		http.Error(w, "the pet store has a problem", http.StatusBadGateway)
-	}
-}
-
-// reopen is for a port that visitors cannot reach. After a ban was lifted, or a larger plan was
-// bought, it lets the client send again.
-func reopen(client *petstore.Client) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		client.ReopenLimit()
-		w.WriteHeader(http.StatusNoContent)
 	}
 }

@@ -14,6 +14,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -21,36 +22,40 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"strings"
-	"time"
+	"syscall"
 
 	"github.com/petstore/petstore-go/fake"
 )
 
 func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
+	if err := run(os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run serves visitors on a port, and is the visitor.
-func run(ctx context.Context, out io.Writer) error {
+// run serves visitors on a port, and is the visitor. A signal ends it earlier.
+func run(out io.Writer) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	service := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1}))
 	defer service.Close()
-	server := http.Server{
-		Handler:           visitors(service.Client(), slog.New(slog.NewTextHandler(os.Stderr, nil))),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      30 * time.Second, // more than ReadTimeout and the longest call
-	}
 	listener, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
 		return err
 	}
-	go server.Serve(listener)
-	defer server.Shutdown(ctx) // lets requests finish: a create that is cut off has an unknown outcome
+	visited := make(chan error, 1)
+	go func() {
+		defer stop()
+		visited <- visit("http://"+listener.Addr().String()+"/pets", out)
+	}()
+	err = serve(ctx, listener, visitors(service.Client(), slog.New(slog.NewTextHandler(os.Stderr, nil))))
+	return errors.Join(err, <-visited)
+}
+
+func visit(url string, out io.Writer) error {
 	for _, pet := range []string{`{"name":"Rex"}`, `{"name":"Rex","categoryId":1}`, `{"name":"Max","categoryId":1}`} {
-		resp, err := http.Post("http://"+listener.Addr().String()+"/pets", "application/json", strings.NewReader(pet))
+		resp, err := http.Post(url, "application/json", strings.NewReader(pet))
 		if err != nil {
 			return err
 		}

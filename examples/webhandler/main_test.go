@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestRun(t *testing.T) {
 	loopback.Host(t)
 	var out strings.Builder
-	require.NoError(t, run(t.Context(), &out))
+	require.NoError(t, run(&out))
 	assert.Regexp(t, `^400 "" name and categoryId are required
 201 "" {"id":1,"name":"Rex","categoryId":1}
 503 "\d+" try again later
@@ -34,8 +35,8 @@ $`, out.String())
 
 const rex = `{"name":"Rex","categoryId":0}` // 0 is a category
 
-// visit returns the response to a visitor who gives up after a time.
-func visit(t *testing.T, h http.Handler, patience time.Duration, method, body string) *httptest.ResponseRecorder {
+// visitor returns the response to a visitor who gives up after a time.
+func visitor(t *testing.T, h http.Handler, patience time.Duration, method, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -62,42 +63,44 @@ func TestVisitors_input(t *testing.T) {
 		`{"name":"","categoryId":1}`:             "this is no pet",
 		`{"name":"Rex","categoryId":1,"status":"asleep"}`: "this is no pet",
 	} {
-		w := visit(t, routes, time.Hour, "POST", body)
+		w := visitor(t, routes, time.Hour, "POST", body)
 		assert.Equal(t, http.StatusBadRequest, w.Code, body)
 		assert.Contains(t, w.Body.String(), reason, body)
 	}
 	assert.Empty(t, server.Requests())
-	assert.Equal(t, http.StatusCreated, visit(t, routes, time.Hour, "POST", rex).Code)
+	assert.Equal(t, "[]\n", visitor(t, routes, time.Hour, "GET", "").Body.String(), "not null")
+	assert.Equal(t, http.StatusCreated, visitor(t, routes, time.Hour, "POST", rex).Code)
 }
 
 func TestVisitors_failure(t *testing.T) {
+	const look, problem = "look before you add it again", "the pet store has a problem"
 	for name, test := range map[string]struct {
 		fault      fake.Fault
-		method     string
-		status     int
+		list       bool // in place of a create
+		status     int  // 502 by default
 		retryAfter string
 		text       string
 	}{
-		"unknown outcome":      {fake.Fault{Wire: fake.WireReset, AfterCommit: true}, "POST", 502, "", "look before you add it again"},
-		"503 to a create":      {fake.Fault{Status: 503, RetryAfter: "30"}, "POST", 502, "", "look before you add it again"},
-		"503 to a list":        {fake.Fault{Status: 503, RetryAfter: "30"}, "GET", 503, "30", "try again later"},
-		"429 to a create":      {fake.Fault{Status: 429, RetryAfter: "3600"}, "POST", 503, "3600", "try again later"},
-		"429 to a list":        {fake.Fault{Status: 429, RetryAfter: "3600"}, "GET", 503, "3600", "try again later"},
-		"400":                  {fake.Fault{Status: 400}, "POST", 400, "", "the pet store refuses this pet"},
-		"401":                  {fake.Fault{Status: 401}, "POST", 502, "", "the pet store has a problem"},
-		"slow create":          {fake.Fault{Delay: time.Minute}, "POST", 502, "", "look before you add it again"},
-		"slow list":            {fake.Fault{Delay: time.Minute}, "GET", 504, "", "the pet store is slow"},
-		"list without a store": {fake.Fault{Wire: fake.WireRefuse, Times: fake.Forever}, "GET", 502, "", "the pet store has a problem"},
+		"unknown outcome": {fault: fake.Fault{Wire: fake.WireReset, AfterCommit: true}, text: look},
+		"503 to a create": {fault: fake.Fault{Status: 503, RetryAfter: "30"}, text: look},
+		"503 to a list":   {fault: fake.Fault{Status: 503, RetryAfter: "30"}, list: true, status: 503, retryAfter: "30"},
+		"429":             {fault: fake.Fault{Status: 429, RetryAfter: "3600"}, status: 503, retryAfter: "3600"},
+		"400":             {fault: fake.Fault{Status: 400}, status: 400, text: "the pet store refuses this pet"},
+		"401":             {fault: fake.Fault{Status: 401}, text: problem},
+		"slow create":     {fault: fake.Fault{Delay: time.Minute}, text: look},
+		"slow list":       {fault: fake.Fault{Delay: time.Minute}, list: true, status: 504, text: "the pet store is slow"},
+		"no service":      {fault: fake.Fault{Wire: fake.WireRefuse, Times: fake.Forever}, text: problem},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
 				server := fake.NewTestServer(t, fake.WithStrict(fake.RuleZeroCategory))
 				server.Inject(test.fault)
-				w := visit(t, visitors(server.Client(), slog.New(slog.NewTextHandler(&log, nil))), time.Hour, test.method, rex)
-				assert.Equal(t, test.status, w.Code)
+				method := map[bool]string{true: "GET", false: "POST"}[test.list]
+				w := visitor(t, visitors(server.Client(), slog.New(slog.NewTextHandler(&log, nil))), time.Hour, method, rex)
+				assert.Equal(t, cmp.Or(test.status, http.StatusBadGateway), w.Code)
 				assert.Equal(t, test.retryAfter, w.Header().Get("Retry-After"))
-				assert.Contains(t, w.Body.String(), test.text)
+				assert.Contains(t, w.Body.String(), cmp.Or(test.text, "try again later"))
 				assert.Equal(t, 1, strings.Count(log.String(), "\n"), "it is logged once")
 				assert.Contains(t, log.String(), "call_id=")
 			})
@@ -111,23 +114,51 @@ func TestVisitors_disconnect(t *testing.T) {
 		server := fake.NewTestServer(t, fake.WithLatency(time.Second))
 		routes := visitors(server.Client(), slog.New(slog.NewTextHandler(&log, nil)))
 		start := time.Now()
-		visit(t, routes, time.Millisecond, "GET", "")
+		visitor(t, routes, time.Millisecond, "GET", "")
 		assert.Equal(t, time.Millisecond, time.Since(start), "the list ends with its visitor")
-		visit(t, routes, time.Millisecond, "POST", rex)
+		visitor(t, routes, time.Millisecond, "POST", rex)
 		assert.Len(t, server.Pets(), 1, "the create goes on")
 		assert.Empty(t, log.String())
 	})
 }
 
-func TestReopen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		server.Inject(fake.Fault{Operation: petstore.OpListPets, Status: 429, RetryAfter: "3600"}) // a ban that is lifted
-		client := server.Client()
-		routes := visitors(client, slog.New(slog.DiscardHandler))
-		assert.Equal(t, 503, visit(t, routes, time.Hour, "GET", "").Code)
-		assert.Equal(t, 503, visit(t, routes, time.Hour, "GET", "").Code)
-		assert.Equal(t, 204, visit(t, reopen(client), time.Hour, "POST", "").Code)
-		assert.Equal(t, 200, visit(t, routes, time.Hour, "GET", "").Code)
-	})
+// closing is a listener that tells when it is closed.
+type closing struct {
+	net.Listener
+	tell context.CancelFunc
+}
+
+func (c closing) Close() error {
+	c.tell()
+	return c.Listener.Close()
+}
+
+// TestServe ends the server while a visitor waits for the response.
+func TestServe(t *testing.T) {
+	listener := loopback.Listen(t)
+	ctx, stop := context.WithCancel(t.Context())
+	closed, tell := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- serve(ctx, closing{listener, tell}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			stop()
+			<-closed.Done()
+			w.WriteHeader(http.StatusCreated)
+		}))
+	}()
+	defer http.DefaultClient.CloseIdleConnections()
+	for _, visit := range []struct {
+		origin string // of the page that sends the request; empty for none
+		status int
+	}{{"https://another.example.com", http.StatusForbidden}, {"", http.StatusCreated}} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+listener.Addr().String(), http.NoBody)
+		require.NoError(t, err)
+		req.Header.Set("Origin", visit.origin)
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		assert.Equal(t, visit.status, resp.StatusCode)
+	}
+	require.NoError(t, <-ended)
+	assert.ErrorIs(t, serve(t.Context(), listener, nil), net.ErrClosed)
 }
