@@ -1,4 +1,4 @@
-// Observability shows what petstoreotel records: the trace of each call as a tree, with its
+// Observability shows what petstoreotel records: the spans of each call, with its
 // requests and waits, and the metrics in the format of Prometheus.
 //
 //	cd examples/observability && go run .
@@ -62,8 +62,7 @@ func (t *telemetry) record(ctx context.Context, w io.Writer) error {
 	} {
 		service.Inject(s.fault)
 		err := s.call(ctx, client)
-		printTree(w, t.spans.GetSpans())
-		t.spans.Reset()
+		t.printSpans(w)
 		if err != nil {
 			fmt.Fprintln(w, err)
 		}

@@ -22,15 +22,12 @@ func TestRunShowsTracesAndMetrics(t *testing.T) {
 		out := printed.String()
 		const server = `server_address="petstore.example.com",server_port="443"`
 		for _, text := range []string{
-			`
-createPet  internal  2.08s  http.response.status_code=201
-  POST /v1/pets  client  40ms  http.response.status_code=429  error.type=429
-  petstore.wait  petstore.wait.reason=minute  petstore.wait.duration=2
-  POST /v1/pets  client  40ms  http.request.resend_count=1  http.response.status_code=201
-`,
-			"  petstore.wait  petstore.wait.reason=backoff  ",
-			"error.type=connection_reset  petstore.outcome_unknown=true\n",
-			"\nlistPets  internal  0s  error.type=rate_limited\npetstore: listPets: rate limited (ban) until 2000-01-01T01:00:",
+			"\nclient POST /v1/pets 40ms error.type=429,http.request.method=POST,http.response.status_code=429,",
+			"\ninternal createPet 2.08s http.request.method=POST,http.response.status_code=201,petstore.attempts=2,",
+			"\n  event petstore.wait petstore.wait.duration=2,petstore.wait.reason=minute,",
+			"\ninternal createPet 40ms error.type=connection_reset,",
+			"\ninternal listPets 0s error.type=rate_limited,",
+			"\npetstore: listPets: rate limited (ban) until 2000-01-01T01:00:",
 			`petstore_client_rate_limit_closed_until_seconds{petstore_rate_limit_scope="ban",` + server + "} 9.466884",
 			`petstore_client_rate_limit_wait_time_seconds_sum{petstore_wait_reason="minute",` + server + "} 2\n",
 		} {

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
@@ -45,6 +47,22 @@ func startTelemetry() (*telemetry, error) {
 // own: with one that has ended, the last spans are lost.
 func (t *telemetry) shutdown(ctx context.Context) error {
 	return errors.Join(t.tracers.Shutdown(ctx), t.meters.Shutdown(ctx))
+}
+
+// printSpans prints the spans of a call and its requests, which end before it, and its waits.
+func (t *telemetry) printSpans(w io.Writer) {
+	list := func(all []attribute.KeyValue) string {
+		set := attribute.NewSet(all...)
+		return set.Encoded(attribute.DefaultEncoder())
+	}
+	for _, span := range t.spans.GetSpans() {
+		took := span.EndTime.Sub(span.StartTime).Round(time.Millisecond)
+		fmt.Fprintln(w, span.SpanKind, span.Name, took, list(span.Attributes))
+		for _, event := range span.Events {
+			fmt.Fprintln(w, "  event", event.Name, list(event.Attributes))
+		}
+	}
+	t.spans.Reset()
 }
 
 // printMetrics prints the metrics in the format of Prometheus, but no help and only the last bucket of

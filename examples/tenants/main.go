@@ -31,23 +31,23 @@ import (
 
 // tenant is a customer with a key of its own. It is safe for concurrent use.
 type tenant struct {
-	name    string
-	shared  *petstore.Client // has the connections
-	options []petstore.Option
-	client  atomic.Pointer[petstore.Client] // another one after each change of the key
-	stop    context.CancelFunc              // ends all waits, but lets requests in flight finish
+	name   string
+	client atomic.Pointer[petstore.Client] // another one after each change of the key
+	stop   context.CancelFunc              // ends all waits, but lets requests in flight finish
 }
 
 func newTenant(shared *petstore.Client, logger *slog.Logger, name, key string) (*tenant, error) {
 	stopped, stop := context.WithCancel(context.Background())
-	options := []petstore.Option{petstore.WithLogger(logger.With("tenant", name)), petstore.WithStop(stopped)}
-	t := &tenant{name: name, shared: shared, options: options, stop: stop}
-	return t, t.setKey(key)
+	client, err := shared.ForKey(key,
+		petstore.WithLogger(logger.With("tenant", name)), petstore.WithStop(stopped))
+	t := &tenant{name: name, stop: stop}
+	t.client.Store(client)
+	return t, err
 }
 
 // setKey gives another key to all calls that follow. Those that have begun go on with the last one.
 func (t *tenant) setKey(key string) error {
-	client, err := t.shared.ForKey(key, t.options...)
+	client, err := t.client.Load().ForKey(key) // log and stop stay
 	if err == nil {
 		t.client.Store(client)
 	}
@@ -58,43 +58,41 @@ func (t *tenant) setKey(key string) error {
 func (t *tenant) list(ctx context.Context) string {
 	result, err := t.client.Load().ListPets(ctx, petstore.ListPetsParams{})
 	switch {
-	case err == nil:
-		return fmt.Sprintf("%s: %d pets", t.name, len(result.Pets))
 	case errors.Is(err, petstore.ErrStopped):
 		return t.name + ": stopped"
 	case errors.Is(err, petstore.ErrRateLimited):
 		return t.name + ": rate limited"
+	case err != nil:
+		return t.name + ": " + err.Error()
 	}
-	return t.name + ": " + err.Error()
+	return fmt.Sprintf("%s: %d pets", t.name, len(result.Pets))
 }
 
 func main() {
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := run(context.Background(), fake.NewServer(), logger, os.Stdout); err != nil {
+	if err := run(context.Background(), fake.NewServer(),
+		slog.New(slog.NewTextHandler(os.Stderr, nil)), os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
 func run(ctx context.Context, server *fake.Server, logger *slog.Logger, w io.Writer) error {
 	defer server.Close()
-	var all []*tenant
-	shared := server.Client()
-	for _, name := range []string{"zoo", "farm", "pond"} {
+	shared, tenants := server.Client(), make([]*tenant, 3)
+	for i, name := range []string{"zoo", "farm", "pond"} {
 		server.AddKey("key-of-the-"+name, fake.PlanFree)
-		t, err := newTenant(shared, logger, name, "key-of-the-"+name)
-		if err != nil {
+		var err error
+		if tenants[i], err = newTenant(shared, logger, name, "key-of-the-"+name); err != nil {
 			return err
 		}
-		all = append(all, t)
-		fmt.Fprintln(w, t.list(ctx))
+		fmt.Fprintln(w, tenants[i].list(ctx))
 	}
 	fmt.Fprintln(w, "The zoo gets another key, the farm is banned, the pond is stopped.")
 	server.AddKey("new-key-of-the-zoo", fake.PlanFree)
-	err := all[0].setKey("new-key-of-the-zoo")
+	err := tenants[0].setKey("new-key-of-the-zoo")
 	server.RevokeKey("key-of-the-zoo")
 	server.BanKey("key-of-the-farm", time.Hour)
-	all[2].stop()
-	for _, t := range all {
+	tenants[2].stop()
+	for _, t := range tenants {
 		fmt.Fprintln(w, t.list(ctx))
 	}
 	return err

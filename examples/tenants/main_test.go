@@ -19,14 +19,7 @@ func TestRun(t *testing.T) {
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		var out, log strings.Builder
 		require.NoError(t, run(t.Context(), server, slog.New(slog.NewTextHandler(&log, nil)), &out))
-		assert.Equal(t, `zoo: 0 pets
-farm: 0 pets
-pond: 0 pets
-The zoo gets another key, the farm is banned, the pond is stopped.
-zoo: 0 pets
-farm: rate limited
-pond: stopped
-`, out.String())
+		assert.Contains(t, out.String(), "zoo: 0 pets\nfarm: rate limited\npond: stopped\n")
 		assert.Regexp(t, `"petstore: rate limit closed" tenant=farm .* scope=ban`, log.String())
 		assert.Equal(t, strings.Count(log.String(), "\n"), strings.Count(log.String(), " tenant=farm "), "all lines are of the farm")
 		for key, calls := range map[string]int{
