@@ -49,7 +49,7 @@ func (j *job) begin(stop context.Context, path string, connect connector) error 
 		j.next = next
 		return j
 	}), petstore.WithTrace(&petstore.ClientTrace{WaitStart: func(_ context.Context, _ petstore.Call, w ratelimit.Wait) {
-		_ = j.journal.set(0, waiting, w.Until.Unix()+1) // if each start risked a 429, the service could ban the key
+		_ = j.journal.set(0, waiting, w.Until.Unix()+1)
 	}}))
 	if err == nil {
 		j.journal, err = openJournal(path+".journal", fmt.Sprintf("%x", sha256.Sum256(append(text, j.client.String()...))))
@@ -96,9 +96,12 @@ func (j *job) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // addPets adds the pets of the rows that are left. An error says why it did not add all.
 func (j *job) addPets(stop context.Context) error {
-	select {
-	case <-time.After(time.Until(j.journal.until)):
-	case <-stop.Done():
+	if wait := time.Until(j.journal.until); wait > 0 { // if each start risked a 429, the service could ban the key
+		fmt.Fprintf(j.out, "waits %s for the rate limit\n", wait.Round(time.Second))
+		select {
+		case <-time.After(wait):
+		case <-stop.Done():
+		}
 	}
 	for i, pet := range j.pets {
 		j.row = i + 1
@@ -117,6 +120,9 @@ func (j *job) addPets(stop context.Context) error {
 // add adds a pet, and records the outcome. After an error, no more rows may be sent.
 func (j *job) add(ctx context.Context, pet petstore.NewPet) error {
 	result, err := j.client.CreatePet(ctx, pet)
+	if wait, known := petstore.RetryAfter(err); known { // longer than the client waits
+		_ = j.journal.set(0, waiting, time.Now().Add(wait).Unix()+1)
+	}
 	state, id, stops := unsent, int64(0), true // if it is about the key, the plan or the network
 	switch {
 	case err == nil && j.isOf(pet, result.Pet):

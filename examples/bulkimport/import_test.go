@@ -233,26 +233,32 @@ func TestImport_badRows(t *testing.T) {
 	})
 }
 
+// TestImport_rateLimit starts an import again and again while it has to wait, within the client and,
+// after a 429 that the client does not wait for, without it.
 func TestImport_rateLimit(t *testing.T) {
-	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
-		b := newBench(t, server, 100)
-		server.Inject(fake.Fault{Skip: 9, Status: http.StatusTooManyRequests, RetryAfter: "20"})
-		for _, d := range []time.Duration{2 * time.Second, 30 * time.Second} { // after the 429, and in the first window
-			time.AfterFunc(d, func() { assert.Zero(t, b.count(undecided), "a row that waits is not being sent") })
-		}
-		for range 12 {
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			_, err := b.run(ctx)
-			cancel()
-			require.ErrorIs(t, err, petstore.ErrStopped, "it ends although it waits")
-		}
-		assert.Less(t, time.Since(server.Requests()[0].Time), 37*time.Second)
-		_, err := b.run(t.Context())
-		require.NoError(t, err)
-		assert.LessOrEqual(t, server.Usage(server.APIKey()).Limited, 1, "restarts keep to the limit")
-		b.assertNothingLostOrRepeated(100)
-		assert.Equal(t, 100, b.count(created))
-	}, fake.WithPlan(fake.PlanFree), fake.WithBan(3, time.Hour))
+	for _, wait := range []time.Duration{20 * time.Second, time.Hour} {
+		faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+			b := newBench(t, server, 100)
+			server.Inject(fake.Fault{Skip: 9, Status: http.StatusTooManyRequests, RetryAfter: fmt.Sprint(wait.Seconds())})
+			for _, d := range []time.Duration{2 * time.Second, 30 * time.Second} { // after the 429, and in the first window
+				time.AfterFunc(d, func() { assert.Zero(t, b.count(undecided), "a row that waits is not being sent") })
+			}
+			for range 12 {
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				_, err := b.run(ctx)
+				cancel()
+				require.Error(t, err, "it ends although it waits")
+			}
+			assert.Less(t, time.Since(server.Requests()[0].Time), 37*time.Second)
+			assert.Contains(t, b.out.String(), "s for the rate limit\n")
+			_, err := b.run(t.Context())
+			require.NoError(t, err)
+			assert.Greater(t, time.Since(server.Requests()[0].Time), wait)
+			assert.LessOrEqual(t, server.Usage(server.APIKey()).Limited, 1, "restarts keep to the limit")
+			b.assertNothingLostOrRepeated(100)
+			assert.Equal(t, 100, b.count(created))
+		}, fake.WithPlan(fake.PlanFree), fake.WithBan(3, time.Hour))
+	}
 }
 
 func TestImport_stop(t *testing.T) {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -21,7 +20,6 @@ import (
 	"github.com/petstore/petstore-go/fake/faketest"
 	"github.com/petstore/petstore-go/petstoreotel"
 	"github.com/petstore/petstore-go/petstoreredis"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // rule is an alert of alerts.yml.
@@ -45,9 +43,6 @@ type service struct {
 	fault   *fake.Fault
 	happens func(*fake.Server)
 	before  time.Duration // the time without the incident; 5 minutes by default
-	pods    int           // instances, from the beginning or, if told, from the incident on; 1 by default
-	told    int           // Processes of each limiter; 1 by default
-	rolls   bool          // the last half of the pods replaces the first, one each minute
 	each    time.Duration // between two bursts of calls, 800 ms by default
 	burst   int           // calls in a burst; 1 by default
 	leaves  time.Duration // when a caller gives up; an hour by default
@@ -79,10 +74,6 @@ func TestAlerts(t *testing.T) {
 			plan: fake.Plan{PerMinute: 300}, happens: func(s *fake.Server) { s.SetPlan(s.APIKey(), fake.Plan{PerMinute: 60}) },
 			before: 75 * time.Minute, want: "PetstoreLimitLowered", then: "PetstoreCallsWait PetstoreWaitsGivenUp",
 		},
-		"six processes, told two": {
-			plan: fake.Plan{PerMinute: 300}, pods: 6, told: 2, each: 300 * time.Millisecond,
-			want: "PetstoreRateLimited", then: "PetstoreCallsWait PetstoreWaitsGivenUp",
-		},
 		"the key is revoked": {happens: func(s *fake.Server) { s.RevokeKey(s.APIKey()) }, want: "PetstoreCallsFail"},
 		"a burst of 429s": {
 			fault: fault(fake.Fault{Status: 429, RetryAfter: "1", Times: 8, Delay: 100 * time.Millisecond}), burst: 8, each: 20 * time.Second,
@@ -105,7 +96,6 @@ func TestAlerts(t *testing.T) {
 		"0.95 of the plan":    {plan: fake.Plan{PerMinute: 60}, each: time.Minute / 57},
 		"bursts":              {plan: fake.Plan{PerMinute: 60}, each: 10 * time.Minute, burst: 180},
 		"0.95, in bursts":     {plan: fake.Plan{PerMinute: 60}, each: time.Minute, burst: 57},
-		"a rolling update":    {plan: fake.Plan{PerMinute: 60}, pods: 8, told: 5, rolls: true, each: 6 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) { s.run(t) })
 	}
@@ -116,18 +106,13 @@ func (s service) run(t *testing.T) {
 	s.plan, s.before = cmp.Or(s.plan, fake.Plan{PerMinute: 10_000}), cmp.Or(s.before, 5*time.Minute)
 	m := newMonitor(t)
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
-		var pods []*telemetry
-		for n := range max(1, s.pods) {
-			pods = append(pods, s.start(t, server, n))
-		}
+		pod := s.start(t, server)
 		time.Sleep(scrapeInterval / 7) // so that no scrape falls on the instant of a call
 		for at := time.Duration(0); at < s.before+20*time.Minute; at += scrapeInterval {
 			if at == s.before {
 				s.begin(server)
 			}
-			for n, pod := range pods {
-				m.scrape(fmt.Sprint("pod-", n), pod.registry)
-			}
+			m.scrape(pod.registry)
 			m.evaluate()
 			time.Sleep(scrapeInterval)
 		}
@@ -151,29 +136,19 @@ func (s service) begin(server *fake.Server) {
 	}
 }
 
-// start starts a process of the service.
-func (s service) start(t *testing.T, server *fake.Server, n int) *telemetry {
+// start starts the calls of the service.
+func (s service) start(t *testing.T, server *fake.Server) *telemetry {
 	t.Helper()
 	tel, err := startTelemetry()
 	require.NoError(t, err)
-	var limiter petstore.Limiter = ratelimit.New(ratelimit.Processes(cmp.Or(s.told, 1)))
+	options := append(s.options, petstore.WithHTTPClient(server.HTTPClient()),
+		petstoreotel.New(petstoreotel.WithMeterProvider(tel.meters)))
 	if s.redis {
-		limiter = lostRedis(t, tel)
+		options = append(options, petstore.WithLimiter(lostRedis(t, tel)))
 	}
-	client, err := petstore.NewClient("https://petstore.example.com/v1", server.APIKey(), append(s.options,
-		petstore.WithLimiter(limiter),
-		petstoreotel.New(petstoreotel.WithMeterProvider(tel.meters)), petstore.WithHTTPClient(server.HTTPClient()))...)
+	client, err := petstore.NewClient("https://petstore.example.com/v1", server.APIKey(), options...)
 	require.NoError(t, err)
-	from, to := time.Duration(0), s.before+20*time.Minute
-	switch replaced := time.Duration(5+n%4) * time.Minute; {
-	case s.rolls && n >= s.pods/2:
-		from = replaced
-	case s.rolls:
-		to = replaced
-	case n > 0:
-		from = s.before
-	}
-	time.AfterFunc(from, func() { s.work(t.Context(), client, to-from) })
+	go s.work(t.Context(), client, s.before+20*time.Minute)
 	return tel
 }
 

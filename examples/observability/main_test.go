@@ -56,7 +56,7 @@ func TestDashboard(t *testing.T) {
 		for range 2 {
 			require.NoError(t, tel.record(t.Context(), io.Discard))
 			time.Sleep(scrapeInterval)
-			m.scrape("pod-1", tel.registry)
+			m.scrape(tel.registry)
 		}
 		for _, panel := range dashboard.Panels {
 			for _, target := range panel.Targets {

@@ -35,14 +35,14 @@ func newMonitor(t *testing.T) *monitor {
 	}
 }
 
-// scrape stores what the registry of an instance exports now.
-func (m *monitor) scrape(instance string, registry *prometheus.Registry) {
+// scrape stores what a registry exports now.
+func (m *monitor) scrape(registry *prometheus.Registry) {
 	families, err := registry.Gather()
 	require.NoError(m.t, err)
 	samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, families...)
 	require.NoError(m.t, err)
 	for _, sample := range samples {
-		all := map[string]string{"job": "shop", "instance": instance}
+		all := map[string]string{"job": "shop", "instance": "pod-1"}
 		for name, v := range sample.Metric {
 			all[string(name)] = string(v)
 		}
