@@ -21,63 +21,54 @@ import (
 )
 
 func TestClose(t *testing.T) {
-	t.Run("a closed server refuses connections", func(t *testing.T) {
-		srv := fake.NewServer()
+	inBubble(t, "refuses connections and fails calls at once", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		client, start := srv.Client(), time.Now()
 		srv.Close()
 		srv.Close()
-		_, err := viaMemory(t, srv).try(t, create("Rex"))
-		assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+		_, err := d.try(t, create("Rex"))
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		opErr, ok := err.(*url.Error).Err.(*net.OpError) // this very type is promised
 		require.True(t, ok)
 		assert.Equal(t, "dial", opErr.Op)
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.ErrorContains(t, err, "fake: the server is closed")
+		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+		require.ErrorIs(t, err, petstore.ErrNotSent)
+		assert.Zero(t, time.Since(start), "no attempt is repeated")
 		rec := httptest.NewRecorder()
 		srv.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
 		assert.Equal(t, http.StatusServiceUnavailable, rec.Code)
 		assert.Empty(t, srv.Requests())
 	})
-	// Each leaves something open, and returns what ends it after Close.
-	stall := func(t *testing.T, srv *fake.Server, d entryPoint) func() {
-		stalled := srv.Inject(fake.Fault{Wire: fake.WireStall})
-		done := make(chan error)
-		req := request{path: "/pets"}.build(t, d.base)
-		go func() {
-			_, err := d.do(req)
-			done <- err
-		}()
-		require.Eventually(t, func() bool { return stalled.Fired() == 1 }, time.Minute, time.Millisecond)
-		return func() { assert.Error(t, <-done) }
-	}
-	hang := func(t *testing.T, srv *fake.Server, d entryPoint) func() {
-		release := make(chan bool)
-		srv.Inject(fake.Fault{Match: func(*http.Request) bool { return <-release }})
-		req := request{path: "/pets"}.build(t, d.base)
-		go func() { _, _ = d.do(req) }()
-		synctest.Wait()
-		return func() { close(release) }
-	}
-	leak := func(t *testing.T, _ *fake.Server, d entryPoint) func() {
-		resp, err := d.client.Do(request{path: "/pets?status=sold"}.build(t, d.base))
-		require.NoError(t, err)
-		return func() { _ = resp.Body.Close() }
-	}
+	const inProgress = "at Close a request was still in progress: GET /v1/pets"
 	for name, c := range map[string]struct {
-		leave func(*testing.T, *fake.Server, entryPoint) func()
+		fault fake.Fault
+		leak  bool // the response's body stays open
 		said  string
 	}{
-		"a stalled request":    {stall, "at Close a request was still in progress: GET /v1/pets"},
-		"a handler that hangs": {hang, "at Close a request was still in progress: GET /v1/pets"},
-		"a leaked body":        {leak, "at Close a response body was never closed: GET /v1/pets"},
+		"a stalled request":    {fault: fake.Fault{Wire: fake.WireStall}, said: inProgress},
+		"a handler that hangs": {fault: fake.Fault{Match: func(r *http.Request) bool { time.Sleep(time.Minute); return true }}, said: inProgress},
+		"a leaked body":        {leak: true, said: "at Close a response body was never closed: GET /v1/pets"},
 	} {
 		for _, opts := range [][]fake.Option{nil, with(fake.WithStrict())} {
 			t.Run(name+" is broken off within a second and named, which fails a strict test", func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					tb := &recorder{}
 					srv := fake.NewTestServer(tb, opts...)
-					end := c.leave(t, srv, viaMemory(t, srv))
+					injected := srv.Inject(c.fault)
+					go func() {
+						resp, err := viaMemory(t, srv).client.Do(request{path: "/pets?status=sold"}.build(t, "http://service.test/v1"))
+						if assert.Equal(t, c.leak, err == nil); c.leak {
+							time.Sleep(time.Minute)
+							_ = resp.Body.Close()
+						}
+					}()
+					synctest.Wait()
 					start := time.Now()
 					tb.end()
 					assert.LessOrEqual(t, time.Since(start), time.Second)
-					end()
+					time.Sleep(time.Hour) // until all has ended
+					assert.Equal(t, 1, injected.Fired())
 					assert.Equal(t, opts != nil, strings.Contains(tb.errors.String(), c.said))
 					assert.Equal(t, 1, strings.Count(tb.log.String()+tb.errors.String(), "at Close"))
 				})
@@ -86,63 +77,40 @@ func TestClose(t *testing.T) {
 	}
 	t.Run("ends a stalled request of the port", func(t *testing.T) {
 		srv := fake.NewServer()
-		end := stall(t, srv, viaURL(t, srv))
-		srv.Close()
-		end()
+		d := viaURL(t, srv)
+		time.AfterFunc(0, func() {
+			assert.NoError(t, srv.WaitForRequests(context.Background(), 1))
+			srv.Close()
+		})
+		srv.Inject(fake.Fault{Wire: fake.WireStall})
+		_, err := d.try(t, request{path: "/pets"})
+		assert.Error(t, err)
 	})
 	for entry, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "loopback": viaURL} {
 		t.Run("lets a request in flight finish/"+entry, func(t *testing.T) {
 			for range 100 { // Close may look at any moment between the handler and the last byte
 				srv := fake.NewServer()
 				d := open(t, srv)
-				entered, release := make(chan bool), make(chan bool)
-				srv.Inject(fake.Fault{Match: func(*http.Request) bool {
-					entered <- true
-					<-release
+				closed := make(chan bool)
+				srv.Inject(fake.Fault{Chance: 1, Match: func(*http.Request) bool {
+					go func() {
+						srv.Close()
+						close(closed)
+					}()
 					return false
 				}})
-				status := make(chan int)
-				req := request{path: "/pets"}.build(t, d.base)
-				go func() {
-					r, _ := d.do(req)
-					status <- r.status
-				}()
-				<-entered
-				closed := make(chan bool)
-				go func() {
-					srv.Close()
-					close(closed)
-				}()
-				close(release)
-				require.Equal(t, http.StatusOK, <-status)
+				require.Equal(t, http.StatusOK, d.list(t).status)
 				<-closed
 			}
 		})
 	}
-	t.Run("fails calls at once", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			srv := fake.NewTestServer(t)
-			client := srv.Client()
-			srv.Close()
-			start := time.Now()
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.ErrorContains(t, err, "fake: the server is closed")
-			_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
-			require.ErrorContains(t, err, "fake: the server is closed")
-			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			assert.Zero(t, time.Since(start), "no attempt is repeated")
-		})
-	})
 	t.Run("ends WaitForRequests", func(t *testing.T) {
 		srv := fake.NewServer()
-		waited := make(chan error)
-		go func() { waited <- srv.WaitForRequests(context.Background(), 1) }()
-		srv.Close()
-		require.ErrorIs(t, <-waited, net.ErrClosed)
+		time.AfterFunc(0, srv.Close)
 		require.ErrorIs(t, srv.WaitForRequests(context.Background(), 1), net.ErrClosed)
 		assert.NoError(t, srv.WaitForRequests(context.Background(), 0))
 	})
-	t.Run("Close does not wait for half a header", func(t *testing.T) {
+	t.Run("does not wait for half a header", func(t *testing.T) {
 		srv := fake.NewServer()
 		defer srv.Close()
 		conn := dialRaw(t, srv.URL())
@@ -151,5 +119,61 @@ func TestClose(t *testing.T) {
 		srv.Close()
 		_, err = conn.Read(make([]byte, 1))
 		assert.Error(t, err)
+	})
+}
+
+func TestNewTestServer(t *testing.T) {
+	t.Run("closes itself, and says nothing about success", func(t *testing.T) {
+		tb := &recorder{}
+		_, d := open(tb)
+		d.send(t, request{path: "/pets/1"}) // a violation, but the test is not strict
+		tb.end()
+		assert.Empty(t, tb.errors.String()+tb.log.String())
+		_, err := d.try(t, request{path: "/pets"})
+		assert.Error(t, err)
+	})
+	t.Run("prints the journal of a failed test", func(t *testing.T) {
+		tb := &recorder{}
+		srv, d := open(tb, fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
+		d.send(t, create("Rex"))
+		srv.Advance(1500 * time.Millisecond)
+		d.send(t, request{path: "/pets?limit=0&key=" + srv.APIKey()})
+		srv.Inject(fake.Fault{Wire: fake.WireClose})
+		_, err := d.try(t, request{path: "/pets"})
+		require.Error(t, err)
+		tb.Errorf("something else")
+		tb.end()
+		assert.Equal(t, `fake: the server of TestImport served 3 requests
+	+0s #1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
+	+1.5s #2 GET /v1/pets?limit=0&key=[redacted] → 400: listPets: limit is "0"; it must be an integer from 1 to 100 (section 4.1)
+	+1.5s #3 GET /v1/pets → no response, by a fault: injected fault by close
+`, tb.log.String())
+	})
+	t.Run("prints no more than the last 100 requests", func(t *testing.T) {
+		tb := &recorder{}
+		_, d := open(tb)
+		for range 102 {
+			d.list(t)
+		}
+		tb.Errorf("something else")
+		tb.end()
+		assert.Regexp(t, `^fake: the server of TestImport served 102 requests, the last 100 of them\n\t\S+ #3 `, tb.log.String())
+	})
+	t.Run("a fault that never struck fails the test", func(t *testing.T) {
+		tb := &recorder{}
+		srv, d := open(tb)
+		srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: 500})
+		srv.Inject(fake.Fault{Wire: fake.WireReset, Skip: 2})
+		srv.Inject(fake.Fault{Status: 502}).Remove()
+		srv.Inject(fake.Fault{Status: 503, Chance: 1e-9, Times: fake.Forever})
+		srv.Inject(fake.Fault{Status: 504, Times: 9, Skip: 1})
+		srv.Inject(fake.Fault{Status: 505, Chance: 1e-9, Skip: 1})
+		d.list(t)
+		assert.Equal(t, 504, d.list(t).status)
+		tb.end()
+		assert.Equal(t, `fake: an injected fault never struck: fault on createPet with status 500; 0 fitting requests came, Skip is 0
+fake: an injected fault never struck: fault by reset; 2 fitting requests came, Skip is 2
+fake: an injected fault never struck: fault with status 505; 1 fitting requests came, Skip is 1
+`, tb.errors.String())
 	})
 }

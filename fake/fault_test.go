@@ -2,8 +2,14 @@ package fake_test
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"io"
+	"net"
 	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,22 +22,27 @@ import (
 )
 
 func TestFaultStatus(t *testing.T) {
-	throughEveryEntryPoint(t, "is sent in place of the service's response",
+	throughEveryEntryPoint(t, "is sent in place of the service's response, once",
 		with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d entryPoint) {
-			injected := srv.Inject(fake.Fault{Status: 503, RetryAfter: "7"})
+			srv.Inject(fake.Fault{Status: 503, RetryAfter: "7"})
 			r := d.send(t, create("Rex"))
 			assert.Equal(t, 503, r.status)
 			assert.Equal(t, "7", r.header.Get("Retry-After"))
 			assert.JSONEq(t, `{"code":"service_unavailable","message":"injected fault with status 503","status":503}`, r.body)
 			assert.Equal(t, "60", r.header.Get("X-RateLimit-Remaining"), "a fault is not counted")
 			assert.Empty(t, srv.Pets())
-			assert.Equal(t, 1, injected.Fired())
-			assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status, "a fault strikes once")
+			assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
 			entry := srv.Requests()[0]
-			assert.NotEmpty(t, entry.FaultEffect)
+			assert.Equal(t, "status 503, Retry-After 7", entry.FaultEffect)
 			assert.Equal(t, 503, entry.StatusCode)
 			assert.Equal(t, "injected fault with status 503", entry.Hint)
 			assert.Empty(t, srv.Requests()[1].FaultEffect)
+			for _, status := range []int{204, 304, 200, 302} {
+				srv.Inject(fake.Fault{Status: status})
+				r := d.list(t)
+				assert.Equal(t, status, r.status)
+				assert.Empty(t, r.body)
+			}
 		})
 	t.Run("comes before authentication and limits", func(t *testing.T) {
 		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 1}))
@@ -41,15 +52,6 @@ func TestFaultStatus(t *testing.T) {
 			assert.Equal(t, 502, d.send(t, q).status)
 		}
 	})
-	throughEveryEntryPoint(t, "a response without a body has none",
-		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			for _, status := range []int{204, 304, 200, 302} {
-				srv.Inject(fake.Fault{Status: status})
-				r := d.list(t)
-				assert.Equal(t, status, r.status)
-				assert.Empty(t, r.body)
-			}
-		})
 }
 
 func TestFaultAfterCommit(t *testing.T) {
@@ -71,9 +73,7 @@ func TestFaultAfterCommit(t *testing.T) {
 			srv.Inject(f)
 			r, err := d.try(t, create("Rex"))
 			assert.Equal(t, wire != "" && wire != fake.WireLoginPage, err != nil)
-			if f.Status != 0 {
-				assert.Equal(t, f.Status, r.status)
-			}
+			assert.True(t, f.Status == 0 || r.status == f.Status)
 			assert.Len(t, srv.Pets(), 1)
 			assert.Equal(t, 1, srv.Usage(srv.APIKey()).Minute)
 		})
@@ -81,51 +81,46 @@ func TestFaultAfterCommit(t *testing.T) {
 }
 
 func TestFaultDelay(t *testing.T) {
-	t.Run("holds the response back", func(t *testing.T) {
-		for afterCommit, pets := range map[bool]int{false: 0, true: 1} {
-			inBubble(t, fmt.Sprint("after commit: ", afterCommit), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-				srv.Inject(fake.Fault{Delay: time.Hour, AfterCommit: afterCommit})
-				go func() {
-					time.Sleep(time.Minute)
-					assert.Len(t, srv.Pets(), pets)
-				}()
-				start := time.Now()
-				r := d.send(t, create("Rex"))
-				assert.Equal(t, http.StatusCreated, r.status)
-				assert.JSONEq(t, `{"id":1,"name":"Rex","categoryId":1}`, r.body)
-				assert.Equal(t, time.Hour, time.Since(start))
-				assert.Len(t, srv.Pets(), 1)
-				assert.Equal(t, time.Hour, srv.Requests()[0].Duration)
-			})
-		}
-	})
-	inBubble(t, "comes on top of the latency",
-		with(fake.WithLatency(time.Second)), func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.Inject(fake.Fault{Status: 500, Delay: time.Minute})
+	for name, c := range map[string]struct {
+		fault      fake.Fault
+		latency    time.Duration
+		timeout    time.Duration // of the client; 0: none
+		status     int           // 0: the client gives up
+		takes      time.Duration
+		meanwhile  int // pets, after half a minute
+		afterwards int // pets
+	}{
+		"before the request is carried out": {
+			fault: fake.Fault{Delay: time.Hour}, status: 201, takes: time.Hour, meanwhile: 0, afterwards: 1,
+		},
+		"after it was": {
+			fault:  fake.Fault{Delay: time.Hour, AfterCommit: true},
+			status: 201, takes: time.Hour, meanwhile: 1, afterwards: 1,
+		},
+		"on top of the latency": {
+			fault: fake.Fault{Status: 500, Delay: time.Minute}, latency: time.Second, status: 500, takes: 61 * time.Second,
+		},
+		"of a client that gives up": {fault: fake.Fault{Delay: time.Hour}, timeout: time.Minute, takes: time.Minute},
+		"of a client that gives up within the latency": {
+			fault: fake.Fault{Chance: 1e-9}, latency: time.Hour, timeout: time.Minute, takes: time.Minute,
+		},
+	} {
+		inBubble(t, name, with(fake.WithLatency(c.latency)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+			d.client.Timeout = c.timeout
+			srv.Inject(c.fault)
+			time.AfterFunc(30*time.Second, func() { assert.Len(t, srv.Pets(), c.meanwhile) })
 			start := time.Now()
-			assert.Equal(t, 500, d.list(t).status)
-			assert.Equal(t, 61*time.Second, time.Since(start))
-			assert.Equal(t, 200, d.list(t).status)
-			assert.Equal(t, 62*time.Second, time.Since(start))
-
-			d.client.Timeout = time.Millisecond
-			_, err := d.try(t, create("Rex"))
-			require.ErrorIs(t, err, context.DeadlineExceeded)
+			r, err := d.try(t, create("Rex"))
+			assert.Equal(t, c.takes, time.Since(start))
+			assert.Equal(t, c.status == 0, errors.Is(err, context.DeadlineExceeded))
+			assert.Equal(t, c.status, r.status)
 			synctest.Wait()
-			assert.Empty(t, srv.Pets())
+			assert.Len(t, srv.Pets(), c.afterwards)
+			assert.Equal(t, c.status, srv.Requests()[0].StatusCode)
+			assert.Equal(t, c.takes, srv.Requests()[0].Duration)
+			srv.Reset() // so that no fault need strike
 		})
-	inBubble(t, "nothing is done for a client that gives up meanwhile",
-		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			d.client.Timeout = time.Minute
-			srv.Inject(fake.Fault{Delay: time.Hour})
-			_, err := d.try(t, create("Rex"))
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			synctest.Wait()
-			assert.Empty(t, srv.Pets())
-			entry := srv.Requests()[0]
-			assert.Zero(t, entry.StatusCode)
-			assert.Equal(t, time.Minute, entry.Duration)
-		})
+	}
 }
 
 func TestFaultHeader(t *testing.T) {
@@ -139,34 +134,36 @@ func TestFaultHeader(t *testing.T) {
 			r := d.list(t)
 			assert.Equal(t, http.StatusOK, r.status)
 			assert.Equal(t, "many", r.header.Get("X-RateLimit-Limit"))
-			assert.Empty(t, r.header.Values("X-RateLimit-Reset"))
 			assert.Equal(t, "999", r.header.Get("X-RateLimit-Remaining"))
 			assert.Equal(t, []string{"a", "b"}, r.header.Values("Via"))
-			assert.NotContains(t, r.header, "Date")
-			assert.NotContains(t, r.header, "Content-Type")
+			for _, name := range []string{"X-Ratelimit-Reset", "Date", "Content-Type"} {
+				assert.NotContains(t, r.header, name)
+			}
 			assert.Equal(t, `[{"id":"1"}]`, r.body)
 			assert.Equal(t, "12", r.header.Get("Content-Length"))
 			assert.Equal(t, []byte(`[{"id":"1"}]`), srv.Requests()[0].ResponseBody)
 		})
 }
 
-func TestFaultInvalid(t *testing.T) {
+func TestFault_Validate(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	for _, f := range []fake.Fault{
 		{Operation: "listpets"},
 		{APIKey: "two words"},
 		{Skip: -1},
 		{Times: -2},
+		{For: -1},
 		{Delay: -1},
+		{Drip: -1},
 		{Chance: -0.1},
 		{Chance: 1.1},
 		{Code: "x"},
-		{Message: "x", Status: 200},
-		{Status: 99},
-		{Status: 101},
+		{Message: "x", Status: 399},
+		{Wire: fake.WireLoginPage, Status: 511, Code: "x"},
+		{Status: 199},
 		{Status: 1000},
 		{RetryAfter: "1\r\nX: y"},
-		{RetryAfter: "\x01"},
+		{Status: 204, Wire: fake.WireTruncate},
 		{Status: 304, Wire: fake.WireTruncate},
 		{Header: http.Header{"a b": {"c"}}},
 		{Header: http.Header{"": nil}},
@@ -177,12 +174,15 @@ func TestFaultInvalid(t *testing.T) {
 		assert.Error(t, f.Validate(), "%+v", f)
 		assert.Panics(t, func() { srv.Inject(f) }, "%+v", f)
 	}
-	require.NoError(t, fake.Fault{}.Validate())
-	assert.EqualError(t, fake.Fault{Chance: 2}.Validate(),
-		"fake: Fault: Chance is not a probability between 0 and 1")
+	for _, f := range []fake.Fault{
+		{}, {Times: fake.Forever, Chance: 1, Status: 999}, {Status: 200}, {Code: "x", Message: "x", Status: 400},
+	} {
+		require.NoError(t, f.Validate())
+	}
+	assert.EqualError(t, fake.Fault{Chance: 2}.Validate(), "fake: Fault: Chance is not a probability between 0 and 1")
 }
 
-func TestFault_Effect(t *testing.T) {
+func TestFaultEffect(t *testing.T) {
 	for want, f := range map[string]fake.Fault{
 		"no change": {Operation: petstore.OpCreatePet, Times: fake.Forever},
 		"carried out, delayed by 2s, status 503, code busy, message \"later\", Retry-After 5, " +
@@ -194,6 +194,300 @@ func TestFault_Effect(t *testing.T) {
 		inBubble(t, want[:9], with(fake.WithFaults(f)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			_, _ = d.try(t, create("Rex"))
 			assert.Equal(t, want, lastRequest(t, srv).FaultEffect)
+		})
+	}
+}
+
+func TestFaultTimes(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault fake.Fault
+		want  string // of ten requests, those that are struck
+	}{
+		"once":               {fake.Fault{}, "x........."},
+		"three times":        {fake.Fault{Times: 3}, "xxx......."},
+		"for ever":           {fake.Fault{Times: fake.Forever}, "xxxxxxxxxx"},
+		"the fourth":         {fake.Fault{Skip: 3}, "...x......"},
+		"from the fourth on": {fake.Fault{Skip: 3, Times: fake.Forever}, "...xxxxxxx"},
+		"by chance":          {fake.Fault{Chance: 0.5, Times: fake.Forever}, "..x.xxx.x."},
+		"by chance, twice":   {fake.Fault{Chance: 0.5, Times: 2}, "..x.x....."},
+		"certainly":          {fake.Fault{Chance: 1, Times: 2}, "xx........"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, d := open(t, fake.WithSeed(3))
+			c.fault.Status = 500
+			injected := srv.Inject(c.fault)
+			got := ""
+			for range 10 {
+				got += map[bool]string{true: "x", false: "."}[d.list(t).status == 500]
+			}
+			assert.Equal(t, c.want, got)
+			assert.Equal(t, strings.Count(c.want, "x"), injected.Fired())
+		})
+	}
+	throughEveryEntryPoint(t, "as many of concurrent requests as of others",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			injected := srv.Inject(fake.Fault{Status: 500, Skip: 5, Times: 3})
+			var struck atomic.Int64
+			var wg sync.WaitGroup
+			for range 40 {
+				wg.Go(func() {
+					if d.list(t).status == 500 {
+						struck.Add(1)
+					}
+				})
+			}
+			wg.Wait()
+			assert.EqualValues(t, 3, struck.Load())
+			assert.Equal(t, 3, injected.Fired())
+		})
+}
+
+func TestFaultFor(t *testing.T) {
+	srv, d := open(t, fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
+	status := func() int { r, _ := d.try(t, request{path: "/pets"}); return r.status }
+	for wire, during := range map[fake.Wire]int{"": 503, fake.WireRefuse: 0} {
+		injected := srv.Inject(fake.Fault{Status: 503, Wire: wire, For: time.Minute})
+		assert.Equal(t, srv.Now().Add(time.Minute), injected.Until())
+		assert.Equal(t, during, status())
+		srv.Advance(time.Minute - 1)
+		assert.Equal(t, during, status())
+		assert.True(t, injected.Active())
+		srv.Advance(1)
+		assert.Equal(t, 200, status())
+		assert.False(t, injected.Active())
+		assert.Equal(t, 2, injected.Fired())
+	}
+	srv.Inject(fake.Fault{Status: 503, For: time.Minute, Match: func(*http.Request) bool {
+		srv.Advance(time.Hour)
+		return true
+	}})
+	assert.Equal(t, 200, status(), "time that passes in Match ends it")
+	assert.Zero(t, srv.Inject(fake.Fault{Status: 503}).Until())
+	srv.Reset() // so that the last faults need not strike
+}
+
+func TestFaultMatch(t *testing.T) {
+	t.Run("strikes only fitting requests", func(t *testing.T) {
+		srv, d := open(t, fake.WithKey("other-key", fake.PlanFree))
+		for _, c := range []struct {
+			fault fake.Fault
+			fits  request
+		}{
+			{fake.Fault{Operation: petstore.OpCreatePet}, create("Rex")},
+			{fake.Fault{APIKey: "other-key"}, request{path: "/pets", auth: "Bearer other-key"}},
+			{
+				fake.Fault{Match: func(r *http.Request) bool { return r.URL.Query().Has("limit") }},
+				request{path: "/pets?limit=3"},
+			},
+		} {
+			c.fault.Status = 500
+			srv.Inject(c.fault)
+			assert.Equal(t, 200, d.list(t).status)
+			assert.Equal(t, 500, d.send(t, c.fits).status)
+		}
+	})
+	throughEveryEntryPoint(t, "may read the body and call the server",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			inner := srv.HTTPClient()
+			var injected *fake.Injection
+			injected = srv.Inject(fake.Fault{Status: 500, Operation: petstore.OpCreatePet, Match: func(r *http.Request) bool {
+				body, err := io.ReadAll(r.Body)
+				assert.NoError(t, err)
+				assert.Equal(t, "/v1/pets", r.RequestURI)
+				srv.AddPet(petstore.NewPet{Name: "by Match"})
+				assert.Zero(t, injected.Fired())
+				assert.Equal(t, http.StatusOK, entryPoint{inner, "http://service.test/v1"}.list(t).status)
+				r.Header.Set("Authorization", "gone")
+				return strings.Contains(string(body), "Max")
+			}})
+			r := d.send(t, create("Rex"))
+			assert.Equal(t, http.StatusCreated, r.status)
+			assert.Contains(t, r.body, `"name":"Rex"`)
+			assert.Equal(t, 500, d.send(t, create("Max")).status)
+		})
+	t.Run("a panic is a response, or no connection, and fails the test", func(t *testing.T) {
+		for _, wire := range []fake.Wire{"", fake.WireRefuse} {
+			tb := &recorder{}
+			srv := fake.NewTestServer(tb)
+			srv.Inject(fake.Fault{
+				Match: func(*http.Request) bool { panic("oh no") }, Chance: 0.5, Times: fake.Forever, Wire: wire,
+			})
+			r, err := viaMemory(t, srv).try(t, request{path: "/pets"})
+			if wire == fake.WireRefuse {
+				assert.ErrorContains(t, err, "the fake server panicked: oh no")
+			} else {
+				assert.Equal(t, http.StatusInternalServerError, r.status)
+				assert.Contains(t, r.body, "the fake server panicked: oh no")
+			}
+			srv.Reset() // so that the fault need not strike
+			tb.end()
+			assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
+			assert.Contains(t, tb.errors.String(), "fault_test.go")
+		}
+	})
+}
+
+func TestInjections(t *testing.T) {
+	t.Run("the first of several fitting faults strikes, but a refusal comes before the others", func(t *testing.T) {
+		srv, d := open(t)
+		first := srv.Inject(fake.Fault{Status: 501})
+		srv.Inject(fake.Fault{Status: 502})
+		removed := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever})
+		srv.Inject(fake.Fault{Wire: fake.WireRefuse})
+		_, err := d.try(t, request{path: "/pets"})
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		for _, status := range []int{501, 502, 503} {
+			assert.Equal(t, status, d.list(t).status)
+		}
+		removed.Remove()
+		removed.Remove()
+		first.Remove()
+		assert.Equal(t, 200, d.list(t).status)
+		assert.Equal(t, 1, removed.Fired())
+	})
+	t.Run("lists what may strike, and the last 1,000 that have struck", func(t *testing.T) {
+		srv, d := open(t)
+		srv.Inject(fake.Fault{Status: 500, Header: http.Header{"x-a": {"1"}}})
+		often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})
+		srv.Inject(fake.Fault{Status: 503}).Remove()
+		for range 3 {
+			d.list(t)
+		}
+		all := srv.Injections()
+		require.Len(t, all, 2)
+		assert.Equal(t, []int{1, 2}, []int{all[0].ID(), all[1].ID()})
+		assert.Equal(t, []int{1, 2}, []int{all[0].Fired(), all[1].Fired()})
+		assert.Equal(t, []bool{false, true}, []bool{all[0].Active(), all[1].Active()})
+		assert.Equal(t, fake.Fault{Status: 500, Header: http.Header{"X-A": {"1"}}}, all[0].Fault())
+		all[0].Fault().Header.Set("X-A", "2")
+		assert.Equal(t, "1", srv.Injections()[0].Fault().Header.Get("X-A"), "the result is a copy")
+		all[0].Remove()
+		assert.Equal(t, []*fake.Injection{often}, srv.Injections())
+		often.Remove()
+		for range 1_010 {
+			srv.Inject(fake.Fault{Status: 500})
+			d.list(t)
+		}
+		all = srv.Injections()
+		assert.Len(t, all, 1_001, "the oldest goes when another one comes")
+		assert.Equal(t, 1_013, all[len(all)-1].ID())
+		srv.Reset()
+		assert.Empty(t, srv.Injections())
+	})
+}
+
+func TestFaultWire(t *testing.T) {
+	for wire, check := range map[fake.Wire]func(*testing.T, error){
+		fake.WireReset: func(t *testing.T, err error) { assert.ErrorIs(t, err, syscall.ECONNRESET) },
+		fake.WireClose: func(t *testing.T, err error) {
+			assert.True(t, errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF), "%v", err)
+		},
+		fake.WireTruncate: func(t *testing.T, err error) { assert.ErrorIs(t, err, io.ErrUnexpectedEOF) },
+		fake.WireGarbage:  func(t *testing.T, err error) { assert.ErrorContains(t, err, "malformed HTTP response") },
+	} {
+		throughEveryEntryPoint(t, "the client sees it as itself/"+string(wire), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			d.list(t) // so that sockets are kept and used again
+			for _, q := range []request{{path: "/pets"}, create("Rex")} {
+				injected := srv.Inject(fake.Fault{Wire: wire})
+				_, err := d.try(t, q)
+				require.Error(t, err)
+				check(t, err)
+				assert.Equal(t, 1, injected.Fired())
+			}
+			last, shows := lastRequest(t, srv), wire == fake.WireTruncate
+			assert.Equal(t, shows, last.StatusCode != 0)
+			assert.Equal(t, shows, last.ResponseHeader != nil)
+			assert.Equal(t, shows, len(last.ResponseBody) > 0)
+			assert.Equal(t, shows, len(srv.Pets()) == 1)
+			srv.Inject(fake.Fault{Wire: wire, Body: []byte{}})
+			_, err := d.try(t, request{path: "/pets"})
+			check(t, err) // also of an empty body
+		})
+	}
+	throughEveryEntryPoint(t, "a stall lasts until the client gives up",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			err := d.giveUpOn(t, srv, fake.Fault{Wire: fake.WireStall}, create("Rex"))
+			require.ErrorIs(t, err, context.Canceled)
+			assert.Empty(t, srv.Pets())
+			assert.Zero(t, srv.Requests()[0].StatusCode)
+		})
+	throughEveryEntryPoint(t, "nothing reaches the server if the connection is refused",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			var seen string
+			srv.Inject(fake.Fault{Wire: fake.WireRefuse, Match: func(r *http.Request) bool {
+				body, _ := io.ReadAll(r.Body)
+				seen = r.Method + " " + r.URL.String() + string(body)
+				return true
+			}})
+			_, err := d.try(t, create("Rex"))
+			if strings.Contains(d.base, "://service.test") {
+				require.ErrorIs(t, err, syscall.ECONNREFUSED)
+				opErr, ok := errors.AsType[*net.OpError](err)
+				assert.True(t, ok && opErr.Op == "dial")
+			} else { // the connection was there already
+				require.ErrorIs(t, err, syscall.ECONNRESET)
+			}
+			assert.Equal(t, "POST /v1/pets", seen)
+			assert.Empty(t, srv.Requests())
+			assert.Zero(t, srv.Usage(srv.APIKey()).Minute)
+			assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
+		})
+	inBubble(t, "a refusal may take a while", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		srv.Inject(fake.Fault{Wire: fake.WireRefuse, Delay: 5 * time.Second, Times: 2})
+		for _, c := range []struct {
+			timeout, takes time.Duration
+			err            error
+		}{
+			{timeout: time.Minute, takes: 5 * time.Second, err: syscall.ECONNREFUSED},
+			{timeout: time.Second, takes: time.Second, err: context.DeadlineExceeded},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
+			defer cancel()
+			start := time.Now()
+			_, err := d.do(request{path: "/pets"}.build(t, d.base).WithContext(ctx))
+			assert.ErrorIs(t, err, c.err)
+			assert.Equal(t, c.takes, time.Since(start))
+			dial, ok := errors.AsType[*net.OpError](err)
+			assert.True(t, ok && dial.Op == "dial", "it was never connected: %v", err)
+		}
+		assert.Empty(t, srv.Requests())
+	})
+	throughEveryEntryPoint(t, "a login page comes from a proxy", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		d.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		for given, status := range map[int]int{0: 200, 302: 302, 511: 511} {
+			srv.Inject(fake.Fault{Wire: fake.WireLoginPage, Status: given})
+			r := d.send(t, create("Rex"))
+			assert.Equal(t, status, r.status)
+			assert.Equal(t, status == 302, r.header.Get("Location") != "")
+			assert.Equal(t, "text/html; charset=utf-8", r.header.Get("Content-Type"))
+			assert.Contains(t, r.body, "<title>Log in</title>")
+			assert.Empty(t, r.header.Values("X-RateLimit-Limit"))
+		}
+		assert.Empty(t, srv.Pets())
+		assert.Zero(t, srv.Usage(srv.APIKey()).Minute)
+	})
+}
+
+func TestFaultDrip(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault fake.Fault
+		body  string // that arrives
+	}{
+		"a long body":           {fake.Fault{Body: make([]byte, 12_345)}, string(make([]byte, 12_345))},
+		"a short one":           {fake.Fault{Body: []byte("ab")}, "ab"},
+		"no whole nanoseconds":  {fake.Fault{Body: []byte("abcdefg")}, "abcdefg"},
+		"a body cut off":        {fake.Fault{Body: []byte("abcd"), Wire: fake.WireTruncate}, "ab"},
+		"an error's body":       {fake.Fault{Status: 503, Body: []byte("ab")}, "ab"},
+		"together with a delay": {fake.Fault{Delay: time.Hour, Body: []byte("ab")}, "ab"},
+	} {
+		inBubble(t, name, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			c.fault.Drip = time.Minute
+			srv.Inject(c.fault)
+			begun := time.Now()
+			r, err := d.try(t, request{path: "/pets"})
+			assert.Equal(t, c.body, r.body)
+			assert.Equal(t, c.fault.Wire != "", err != nil)
+			assert.Equal(t, time.Minute+c.fault.Delay, time.Since(begun))
 		})
 	}
 }

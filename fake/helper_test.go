@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -66,10 +67,10 @@ func viaMemory(_ testing.TB, srv *fake.Server) entryPoint {
 }
 
 // open returns a server with its entry point in memory.
-func open(t testing.TB, opts ...fake.Option) (*fake.Server, entryPoint) {
+func open(t fake.TB, opts ...fake.Option) (*fake.Server, entryPoint) {
 	t.Helper()
 	srv := fake.NewTestServer(t, opts...)
-	return srv, viaMemory(t, srv)
+	return srv, viaMemory(nil, srv)
 }
 
 func viaURL(t testing.TB, srv *fake.Server) entryPoint {
@@ -228,4 +229,29 @@ func (r *recorder) end() {
 func TestMain(m *testing.M) {
 	loopback.SkipExamples()
 	goleak.VerifyTestMain(m)
+}
+
+func with(opts ...fake.Option) []fake.Option { return opts }
+
+// admitted sends requests until one is refused, and returns how many were not.
+func (d entryPoint) admitted(t *testing.T) (n int, r reply) {
+	t.Helper()
+	for r.status = http.StatusOK; r.status == http.StatusOK; n++ {
+		require.LessOrEqual(t, n, 100, "no request is refused")
+		r = d.list(t)
+	}
+	return n - 1, r
+}
+
+// dialRaw connects to a port without net/http.
+func dialRaw(t *testing.T, base string) net.Conn {
+	t.Helper()
+	loopback.Host(t)
+	u, err := url.Parse(base)
+	require.NoError(t, err)
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", u.Host)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	return conn
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,47 +88,37 @@ func TestJournal(t *testing.T) {
 			}
 		})
 	t.Run("holds as many requests as WithJournal says, and finds them by their Seq", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithJournal(3))
+		srv, d := open(t, fake.WithJournal(3))
 		assert.Zero(t, srv.Arrived())
 		for range 5 {
-			viaMemory(t, srv).list(t)
+			d.list(t)
 		}
 		assert.Len(t, srv.Requests(), 3)
 		for seq, want := range map[int]bool{-1: false, 0: false, 2: false, 3: true, 5: true, 6: false} {
 			r, found := srv.Request(seq)
-			require.Equal(t, want, found, "seq %d", seq)
-			assert.True(t, !found || r.Seq == seq)
+			assert.True(t, found == want && (!found || r.Seq == seq), "seq %d", seq)
 		}
 		assert.Equal(t, 5, srv.Arrived())
 
-		none := fake.NewTestServer(t, fake.WithJournal(0))
-		viaMemory(t, none).list(t)
+		none, d := open(t, fake.WithJournal(0))
+		d.list(t)
 		assert.Empty(t, none.Requests())
 	})
 	t.Run("has a request before the client has its response", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		d := viaURL(t, srv)
-		for i := range 200 {
+		for range 200 {
 			d.list(t)
-			entries := srv.Requests()
-			require.Len(t, entries, i+1)
-			require.Equal(t, http.StatusOK, entries[i].StatusCode)
+			require.Equal(t, http.StatusOK, lastRequest(t, srv).StatusCode)
 		}
+		assert.Len(t, srv.Requests(), 200)
 	})
-	t.Run("names a key by its number", func(t *testing.T) {
-		srv, d := open(t, fake.WithKey("second-key", fake.PlanFree))
-		srv.AddKey("third-key", fake.PlanPro)
-		for _, auth := range []string{"", "Bearer second-key", "Bearer third-key", "-", "Bearer unknown-key", "Basic third-key"} {
-			d.send(t, request{path: "/pets", auth: auth})
-		}
-		srv.RevokeKey("second-key")
-		d.send(t, request{path: "/pets", auth: "Bearer second-key"})
-		srv.AddKey("second-key", fake.PlanPro)
-		d.send(t, request{path: "/pets", auth: "Bearer second-key"})
-		for i, want := range []int{1, 2, 3, 0, 0, 0, 0, 2} {
-			assert.Equal(t, want, srv.Requests()[i].Key, "request %d", i+1)
-		}
-		assert.Equal(t, []string{fake.DefaultAPIKey, "second-key", "third-key"}, srv.Keys())
+	inBubble(t, "has a request while it is held back", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		srv.SetLatency(time.Second)
+		time.AfterFunc(time.Second-1, func() { assert.Zero(t, lastRequest(t, srv).StatusCode) })
+		d.list(t)
+		assert.Equal(t, http.StatusOK, lastRequest(t, srv).StatusCode)
+		assert.Equal(t, time.Second, lastRequest(t, srv).Duration)
 	})
 }
 
@@ -171,20 +162,18 @@ func TestClearRequests(t *testing.T) {
 		require.Len(t, srv.Requests(), 1)
 		assert.Equal(t, 3, srv.Requests()[0].Seq)
 	})
-	// The responses of requests that were cleared away meanwhile must take no room in the journal.
 	t.Run("the response to a request that is gone takes no room", func(t *testing.T) {
-		srv, clearing := fake.NewTestServer(t), true
+		srv, d := open(t)
+		clearing := true
 		srv.OnRequest(func(seq int) {
 			if _, found := srv.Request(seq); found && clearing {
 				srv.ClearRequests()
 			}
 		})
 		srv.Inject(fake.Fault{Status: 200, Body: make([]byte, 1<<20), Times: fake.Forever})
-		d := viaMemory(t, srv)
-		for range 65 {
+		for range 65 { // of 1 MiB each
 			d.list(t)
 		}
-		assert.Empty(t, srv.Requests())
 		clearing = false
 		d.list(t)
 		assert.Len(t, srv.Requests(), 1)
@@ -192,18 +181,16 @@ func TestClearRequests(t *testing.T) {
 }
 
 func TestOnRequest(t *testing.T) {
+	srv, d := open(t)
 	var noted []string
-	srv := fake.NewTestServer(t)
 	srv.OnRequest(func(seq int) {
 		r, found := srv.Request(seq)
 		noted = append(noted, fmt.Sprint(seq, found, r.StatusCode))
 	})
-	d := viaMemory(t, srv)
 	d.list(t)
-	assert.Equal(t, []string{"1 true 0", "1 true 200"}, noted)
 	srv.Inject(fake.Fault{Status: 503})
 	d.list(t)
-	assert.Equal(t, []string{"2 true 0", "2 true 503"}, noted[2:])
+	assert.Equal(t, []string{"1 true 0", "1 true 200", "2 true 0", "2 true 503"}, noted)
 }
 
 func TestRequestsOf(t *testing.T) {
@@ -212,26 +199,26 @@ func TestRequestsOf(t *testing.T) {
 	_, err := srv.ClientFor("second-key").CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 7})
 	require.NoError(t, err)
 	d.send(t, request{path: "/pets", auth: "Bearer unknown-key"})
-	require.Len(t, srv.RequestsOf(petstore.OpCreatePet), 1)
-	assert.Equal(t, 2, srv.RequestsOf(petstore.OpCreatePet)[0].Seq)
-	assert.Equal(t, srv.RequestsOf(petstore.OpCreatePet), srv.RequestsFor("second-key"))
-	assert.Len(t, srv.RequestsFor(srv.APIKey()), 1)
-	assert.Len(t, srv.RequestsOf(""), 3)
-	assert.Empty(t, srv.RequestsOf(petstore.OpGetPet))
+	seqs := func(list []fake.Request) (seqs []int) {
+		for _, r := range list {
+			seqs = append(seqs, r.Seq)
+		}
+		return seqs
+	}
+	assert.Equal(t, []int{2}, seqs(srv.RequestsOf(petstore.OpCreatePet)))
+	assert.Equal(t, []int{1, 3}, seqs(srv.RequestsOf(petstore.OpListPets)))
+	assert.Equal(t, []int{1, 2, 3}, seqs(srv.RequestsOf("")))
+	assert.Equal(t, []int{2}, seqs(srv.RequestsFor("second-key")))
+	assert.Equal(t, []int{1}, seqs(srv.RequestsFor(srv.APIKey())))
 }
 
 func TestWaitForRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := fake.NewTestServer(t)
+	inBubble(t, "", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		require.NoError(t, srv.WaitForRequests(t.Context(), 0))
 		start := time.Now()
-		go func() {
-			for range 3 {
-				time.Sleep(time.Second)
-				_, err := srv.Client().ListPets(t.Context(), petstore.ListPetsParams{})
-				assert.NoError(t, err)
-			}
-		}()
+		for i := range 3 {
+			time.AfterFunc(time.Duration(i+1)*time.Second, func() { d.list(t) })
+		}
 		require.NoError(t, srv.WaitForRequests(t.Context(), 2))
 		assert.Equal(t, 2*time.Second, time.Since(start))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -239,5 +226,55 @@ func TestWaitForRequests(t *testing.T) {
 		err := srv.WaitForRequests(ctx, 4)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.EqualError(t, err, "fake: 3 of 4 requests arrived: context deadline exceeded")
+	})
+}
+
+func TestRepeat(t *testing.T) {
+	ban := with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBan(1, time.Hour), fake.WithStrict())
+	inBubble(t, "is marked, and no client's", ban, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		d.send(t, create("Rex"))
+		for seq := 2; seq < 6; seq++ { // over the limit, early, often enough for a ban, and a repeated create
+			n, err := srv.Repeat(1)
+			require.NoError(t, err)
+			assert.Equal(t, seq, n)
+			synctest.Wait()
+		}
+		first, _ := srv.Request(1)
+		last := lastRequest(t, srv)
+		assert.Equal(t, 1, last.Repeats)
+		assert.Equal(t, http.StatusTooManyRequests, last.StatusCode)
+		assert.Equal(t, first.Body, last.Body)
+		assert.Equal(t, 1, last.Key)
+		assert.Empty(t, srv.Violations())
+		assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
+	})
+	inBubble(t, "leaves the conduct of the client as it is", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		srv.Inject(fake.Fault{Status: 502})
+		d.send(t, create("Rex"))
+		srv.Inject(fake.Fault{Status: 429, RetryAfter: "3600"})
+		_, err := srv.Repeat(1)
+		require.NoError(t, err)
+		synctest.Wait()
+		d.send(t, create("Rex"))
+		assert.Equal(t, []fake.Rule{fake.RuleRepeatedCreate}, rules(srv), "and the 429 asked only the operator to wait")
+	})
+	inBubble(t, "is bounded, and ends with Close", with(fake.WithStrict()), func(t *testing.T, srv *fake.Server, d entryPoint) {
+		_, err := srv.Repeat(1)
+		require.EqualError(t, err, "fake: Repeat: there is no request #1 in the journal")
+		d.list(t)
+		refusal := srv.Inject(fake.Fault{Wire: fake.WireRefuse})
+		_, err = srv.Repeat(1)
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		refusal.Remove()
+		srv.Inject(fake.Fault{Wire: fake.WireStall, Times: fake.Forever})
+		for range 16 {
+			_, err = srv.Repeat(1)
+			require.NoError(t, err)
+		}
+		_, err = srv.Repeat(1)
+		require.EqualError(t, err, "fake: Repeat: 16 repeats have not ended yet")
+		srv.Close()
+		_, err = srv.Repeat(1)
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 	})
 }

@@ -1,10 +1,11 @@
 package fake_test
 
 import (
-	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,72 +15,92 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func with(opts ...fake.Option) []fake.Option { return opts }
+// unixIn returns the Unix time in a number of seconds as a header has it.
+func unixIn(seconds int) string { return strconv.FormatInt(time.Now().Unix()+int64(seconds), 10) }
 
-// admitted sends requests until one is refused, and returns how many were not.
-func (d entryPoint) admitted(t *testing.T) (n int, r reply) {
-	t.Helper()
-	for r.status = http.StatusOK; r.status == http.StatusOK; n++ {
-		require.LessOrEqual(t, n, 100, "no request is refused")
-		r = d.list(t)
-	}
-	return n - 1, r
+func TestAuth(t *testing.T) {
+	throughEveryEntryPoint(t, "the response to a request without a valid key says why",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			key := srv.APIKey()
+			for _, c := range []struct {
+				auth   []string
+				reason string
+			}{
+				{nil, "the Authorization header is missing"},
+				{[]string{"Basic " + key}, "not of the Bearer scheme"},
+				{[]string{key}, "not of the Bearer scheme"},
+				{[]string{"Bearer "}, "has no key after Bearer"},
+				{[]string{"Bearer"}, "has no key after Bearer"},
+				{[]string{"Bearer wrong-key"}, "not known to the server"},
+				{[]string{"Bearer " + key[:5]}, "not known to the server"},
+				{[]string{"Bearer " + key + " x"}, "not known to the server"},
+				{[]string{"Bearer FAKE-API-KEY"}, "not known to the server"},
+				{[]string{"Bearer " + key, "Bearer " + key}, "more than one Authorization header"},
+			} {
+				r := d.send(t, request{method: "NOSUCH", path: "/pets", auth: "-", header: http.Header{"Authorization": c.auth}})
+				assert.Equal(t, http.StatusUnauthorized, r.status, c.auth)
+				assert.Contains(t, r.body, c.reason, c.auth)
+				assert.Contains(t, r.body, `(section 5)","status":401}`)
+				assert.NotContains(t, r.body, "wrong-key")
+			}
+			assert.Zero(t, srv.Usage(key).Day)
+		})
+	t.Run("keys are added, revoked, and added again with a new quota and the old number", func(t *testing.T) {
+		srv, d := open(t, fake.WithKey("second-key", fake.PlanFree))
+		number := func(auth string) int {
+			status := d.send(t, request{path: "/pets", auth: auth}).status
+			last := lastRequest(t, srv).Key
+			assert.Equal(t, map[bool]int{true: 200, false: 401}[last > 0], status)
+			return last
+		}
+		const third = "Bearer third-key"
+		assert.Zero(t, number(third))
+		srv.AddKey("third-key", fake.PlanPro)
+		assert.Equal(t, []int{1, 2, 3, 0, 0}, []int{
+			number(""), number("Bearer second-key"), number(third), number("-"), number("Basic third-key"),
+		})
+		srv.RevokeKey("third-key")
+		assert.Zero(t, number(third))
+		assert.True(t, srv.Usage("third-key").Revoked)
+		srv.AddKey("third-key", fake.PlanPro)
+		assert.Equal(t, 3, number(third))
+		assert.Equal(t, 1, srv.Usage("third-key").Minute)
+		assert.Equal(t, []string{fake.DefaultAPIKey, "second-key", "third-key"}, srv.Keys())
+	})
 }
 
 func TestLimits(t *testing.T) {
 	t.Run("headers show the limit with fewer requests left", func(t *testing.T) {
 		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 3, PerDay: 4}))
-		r := d.list(t)
-		assert.Equal(t, "3", r.header.Get("X-RateLimit-Limit"))
-		assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
+		shown := func() [2]string {
+			h := d.list(t).header
+			return [2]string{h.Get("X-RateLimit-Limit"), h.Get("X-RateLimit-Remaining")}
+		}
+		assert.Equal(t, [2]string{"3", "2"}, shown())
 		d.admitted(t)
 		srv.Advance(time.Minute)
-		r = d.list(t)
-		assert.Equal(t, "4", r.header.Get("X-RateLimit-Limit"))
-		assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
+		assert.Equal(t, [2]string{"4", "0"}, shown(), "of the day")
+		srv.SetPlan(srv.APIKey(), fake.Plan{})
+		assert.Equal(t, [2]string{"2147483647", "2147483647"}, shown(), "without limits")
+		srv.SetPlan(srv.APIKey(), fake.Plan{PerDay: 9})
+		assert.Equal(t, [2]string{"9", "3"}, shown(), "the sixth request of the day")
 	})
-	t.Run("a plan without limits still has headers", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithPlan(fake.Plan{}))
-		r := viaMemory(t, srv).list(t)
-		assert.Equal(t, "2147483647", r.header.Get("X-RateLimit-Remaining"))
-		srv.SetPlan(srv.APIKey(), fake.Plan{PerDay: 5})
-		r = viaMemory(t, srv).list(t)
-		assert.Equal(t, "5", r.header.Get("X-RateLimit-Limit"))
-		assert.Equal(t, "3", r.header.Get("X-RateLimit-Remaining"))
-	})
-	for span, plan := range map[string]fake.Plan{
-		"minute, the next one at 2000-01-01T00:01:00Z": fake.Plan{PerMinute: 1, PerDay: 9},
-		"day, the next one at 2000-01-02T00:00:00Z":    fake.Plan{PerMinute: 9, PerDay: 1},
-	} {
-		inBubble(t, "a 429 names the plan and its limit", with(fake.WithPlan(plan)),
-			func(t *testing.T, srv *fake.Server, d entryPoint) {
-				_, r := d.admitted(t)
-				message := "plan " + plan.String() + " allows 1 requests per " + span + " (section 8.1)"
-				assert.JSONEq(t, `{"code":"rate_limited","status":429,"message":"`+message+`"}`, r.body)
-				assert.Equal(t, message, srv.Requests()[1].Hint)
-			})
-	}
-	t.Run("a request that gets a 429 does not count", func(t *testing.T) {
-		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 2}))
+	t.Run("what is refused does not count, and each key has its own plan and windows", func(t *testing.T) {
+		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 2}), fake.WithKey("second-key", fake.PlanFree))
 		d.send(t, request{path: "/pets", auth: "-"})
 		d.send(t, request{path: "/elsewhere"})
 		n, _ := d.admitted(t)
 		assert.Equal(t, 2, n)
 		d.list(t)
+		usage := srv.Usage(srv.APIKey())
 		assert.Equal(t, fake.Usage{
 			Plan: fake.Plan{PerMinute: 2}, Minute: 2, Day: 2, Limited: 2,
-			MinuteReset: srv.Usage(srv.APIKey()).MinuteReset, DayReset: srv.Usage(srv.APIKey()).DayReset,
-		}, srv.Usage(srv.APIKey()))
-	})
-	t.Run("each key has its own plan and windows", func(t *testing.T) {
-		srv, d := open(t, fake.WithKey("second-key", fake.Plan{PerMinute: 1}))
-		second := request{path: "/pets", auth: "Bearer second-key"}
-		assert.Equal(t, http.StatusOK, d.send(t, second).status)
-		assert.Equal(t, http.StatusTooManyRequests, d.send(t, second).status)
-		assert.Equal(t, http.StatusOK, d.list(t).status)
-		srv.SetPlan("second-key", fake.Plan{PerMinute: 2})
-		assert.Equal(t, http.StatusOK, d.send(t, second).status)
-		assert.Equal(t, 2, srv.Usage("second-key").Minute)
+			MinuteReset: usage.MinuteReset, DayReset: usage.DayReset,
+		}, usage)
+		assert.Equal(t, 200, d.send(t, request{path: "/pets", auth: "Bearer second-key"}).status)
+		srv.SetPlan(srv.APIKey(), fake.Plan{PerMinute: 3})
+		assert.Equal(t, 200, d.list(t).status)
+		assert.Equal(t, 3, srv.Usage(srv.APIKey()).Minute, "what was counted stays counted")
 		assert.Zero(t, srv.Usage("third-key"))
 	})
 	inBubble(t, "a look at a window does not begin it", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
@@ -94,23 +115,41 @@ func TestLimits(t *testing.T) {
 }
 
 func TestBehaviorOf429(t *testing.T) {
+	const minute, day = "minute, the next one at 2000-01-01T00:01:00Z", "day, the next one at 2000-01-02T00:00:00Z"
 	for name, c := range map[string]struct {
-		behavior            fake.Behavior
-		retryAfter, content string
-		body                string // its beginning; empty: there is none
+		plan       fake.Plan // one request per minute, if it is empty
+		behavior   fake.Behavior
+		span       string // that the message names
+		retryAfter string
+		content    string
+		body       string // %s stands for the message
 	}{
-		"seconds": {fake.Behavior{}, "60", "application/json", `{"code":"rate_limited"`},
-		"date":    {fake.Behavior{RetryAfter: fake.RetryAfterDate}, "Sat, 01 Jan 2000 00:01:00 GMT", "application/json", "{"},
-		"absent":  {fake.Behavior{RetryAfter: fake.RetryAfterAbsent}, "", "application/json", "{"},
-		"empty":   {fake.Behavior{LimitBody: fake.BodyEmpty}, "60", "", ""},
-		"HTML":    {fake.Behavior{LimitBody: fake.BodyHTML}, "60", "text/html; charset=utf-8", "<html>"},
+		"seconds": {span: minute, retryAfter: "60", content: "application/json", body: `{"code":"rate_limited","message":"%s","status":429}`},
+		"of a day": {
+			plan: fake.Plan{PerMinute: 9, PerDay: 1}, span: day, retryAfter: "86400", content: "application/json",
+			body: `{"code":"rate_limited","message":"%s","status":429}`,
+		},
+		"date": {
+			behavior: fake.Behavior{RetryAfter: fake.RetryAfterDate}, span: minute, retryAfter: "Sat, 01 Jan 2000 00:01:00 GMT",
+			content: "application/json", body: `{"code":"rate_limited","message":"%s","status":429}`,
+		},
+		"absent, and empty": {behavior: fake.Behavior{RetryAfter: fake.RetryAfterAbsent, LimitBody: fake.BodyEmpty}, span: minute},
+		"HTML": {
+			behavior: fake.Behavior{LimitBody: fake.BodyHTML}, span: minute, retryAfter: "60",
+			content: "text/html; charset=utf-8", body: "<html><body><h1>429 Too Many Requests</h1></body></html>\n",
+		},
 	} {
-		opts := with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBehavior(c.behavior))
+		if c.plan == (fake.Plan{}) {
+			c.plan.PerMinute = 1
+		}
+		opts := with(fake.WithPlan(c.plan), fake.WithBehavior(c.behavior))
 		inBubble(t, name, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			_, r := d.admitted(t)
+			message := "plan " + c.plan.String() + " allows 1 requests per " + c.span + " (section 8.1)"
+			assert.Equal(t, message, lastRequest(t, srv).Hint)
+			assert.Equal(t, strings.ReplaceAll(c.body, "%s", message), r.body)
 			assert.Equal(t, c.retryAfter, r.header.Get("Retry-After"))
 			assert.Equal(t, c.content, r.header.Get("Content-Type"))
-			assert.True(t, strings.HasPrefix(r.body, c.body) && (c.body == "") == (r.body == ""), r.body)
 			assert.Equal(t, strconv.Itoa(len(r.body)), r.header.Get("Content-Length"))
 			d.list(t)
 			assert.Equal(t, c.retryAfter == "", len(srv.Violations()) == 0)
@@ -127,72 +166,75 @@ type step struct {
 }
 
 func TestWindow(t *testing.T) {
-	per := func(minute, day int, window fake.Window) []fake.Option {
-		return with(fake.WithPlan(fake.Plan{PerMinute: minute, PerDay: day}), fake.WithBehavior(fake.Behavior{Window: window}))
+	per := func(minute, day int, window fake.Window, more ...fake.Option) []fake.Option {
+		return append(more, fake.WithPlan(fake.Plan{PerMinute: minute, PerDay: day}),
+			fake.WithBehavior(fake.Behavior{Window: window}))
 	}
 	for name, c := range map[string]struct {
 		opts  []fake.Option
 		steps []step
 	}{
-		"two minutes of a plan, to the millisecond": {
-			with(fake.WithPlan(fake.PlanFree)),
-			[]step{{pause: 1500 * time.Millisecond, admitted: 60, waits: []int{60}}, {pause: 59_499 * time.Millisecond, waits: []int{1}}, {pause: time.Millisecond, admitted: 60, waits: []int{60}}},
-		},
-		"a day from its first request on": {
-			per(2, 3, ""),
-			[]step{{admitted: 2, waits: []int{60}}, {pause: time.Minute, admitted: 1, waits: []int{86_340}}, {pause: 86_339 * time.Second, waits: []int{1}}, {pause: time.Second, admitted: 2, waits: []int{60}}},
-		},
-		"a day that ends before the minute": {
-			per(9, 4, ""),
-			[]step{{admitted: 1}, {pause: 24*time.Hour - 30*time.Second, admitted: 3, waits: []int{30}}},
-		},
-		"a minute and a day that are used up at once": {per(2, 2, ""), []step{{admitted: 2, waits: []int{86_400}}}},
-		"a day that ends before the minute, both used up": {
-			per(1, 2, ""),
-			[]step{{admitted: 1}, {pause: 24*time.Hour - 30*time.Second, admitted: 1, waits: []int{60}}},
-		},
-		"fixed, from the middle of a minute on": {
-			per(2, 0, ""),
-			[]step{{pause: 30 * time.Second, admitted: 2, waits: []int{60}}, {pause: 30 * time.Second, waits: []int{30}}, {pause: 30 * time.Second, admitted: 2, waits: []int{60}}},
-		},
-		"fixed, all at once for requests that were spread": {
-			per(2, 0, ""),
-			[]step{{admitted: 1}, {pause: 30 * time.Second, admitted: 1, waits: []int{30}}, {pause: 30 * time.Second, admitted: 2, waits: []int{60}}},
-		},
-		"aligned, from the middle of a minute on": {
-			per(2, 0, fake.WindowAligned),
-			[]step{{pause: 30 * time.Second, admitted: 2, waits: []int{30}}, {pause: 30 * time.Second, admitted: 2, waits: []int{60}}, {pause: 30 * time.Second, waits: []int{30}}},
-		},
-		"sliding, as many as drop out": {
-			per(3, 0, fake.WindowSliding),
-			[]step{{pause: 30 * time.Second, admitted: 1}, {pause: 20 * time.Second, admitted: 2, waits: []int{40}}, {pause: 40 * time.Second, admitted: 1, waits: []int{20}}},
-		},
-		"a minute of 2.1 s has whole seconds": {
-			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithMinute(2100*time.Millisecond)),
-			[]step{{admitted: 1, waits: []int{3}}, {pause: 3 * time.Second, admitted: 1, waits: []int{3}}},
-		},
-		"the shortest minute": {
-			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithMinute(time.Nanosecond)),
-			[]step{{admitted: 1, waits: []int{1}}, {pause: time.Second, admitted: 1, waits: []int{1}}},
-		},
-		"a ban after that many further requests, for as long as it says": {
-			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBan(2, 5*time.Minute)),
-			[]step{{admitted: 1, waits: []int{60, 60, 300}}, {pause: 4 * time.Minute, waits: []int{60}}, {pause: time.Minute, admitted: 1}},
-		},
-		"two bans, each after requests of its own": {
-			with(fake.WithPlan(fake.Plan{PerDay: 1}), fake.WithBan(2, time.Minute)),
-			[]step{{admitted: 1, waits: []int{86_400, 86_400, 60}}, {pause: time.Minute, waits: []int{86_340, 86_340, 60}}},
-		},
-		"no ban if requests are admitted in between": {
-			with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBan(2, time.Hour)),
-			[]step{{admitted: 1, waits: []int{60, 60}}, {pause: time.Minute, admitted: 1, waits: []int{60, 60}}, {pause: time.Minute, admitted: 1, waits: []int{60, 60}}},
-		},
+		"two minutes of a plan, to the millisecond": {per(60, 1_000, ""), []step{
+			{pause: 1500 * time.Millisecond, admitted: 60, waits: []int{60}},
+			{pause: 59_499 * time.Millisecond, waits: []int{1}},
+			{pause: time.Millisecond, admitted: 60, waits: []int{60}},
+		}},
+		"a day from its first request on": {per(2, 3, ""), []step{
+			{admitted: 2, waits: []int{60}},
+			{pause: time.Minute, admitted: 1, waits: []int{86_340}},
+			{pause: 86_339 * time.Second, waits: []int{1}},
+			{pause: time.Second, admitted: 2, waits: []int{60}},
+		}},
+		"a day that ends before the minute": {per(9, 4, ""), []step{
+			{admitted: 1},
+			{pause: 24*time.Hour - 30*time.Second, admitted: 3, waits: []int{30}},
+		}},
+		"a minute and a day that are used up at once": {per(2, 2, ""), []step{
+			{admitted: 2, waits: []int{86_400}},
+		}},
+		"a day that ends before the minute, both used up": {per(1, 2, ""), []step{
+			{admitted: 1},
+			{pause: 24*time.Hour - 30*time.Second, admitted: 1, waits: []int{60}},
+		}},
+		"fixed, all at once for requests that were spread": {per(2, 0, ""), []step{
+			{admitted: 1},
+			{pause: 30 * time.Second, admitted: 1, waits: []int{30}},
+			{pause: 30 * time.Second, admitted: 2, waits: []int{60}},
+		}},
+		"aligned, from the middle of a minute on": {per(2, 0, fake.WindowAligned), []step{
+			{pause: 30 * time.Second, admitted: 2, waits: []int{30}},
+			{pause: 30 * time.Second, admitted: 2, waits: []int{60}},
+			{pause: 30 * time.Second, waits: []int{30}},
+		}},
+		"sliding, as many as drop out": {per(3, 0, fake.WindowSliding), []step{
+			{pause: 30 * time.Second, admitted: 1},
+			{pause: 20 * time.Second, admitted: 2, waits: []int{40}},
+			{pause: 40 * time.Second, admitted: 1, waits: []int{20}},
+		}},
+		"a minute of 2.1 s has whole seconds": {per(1, 0, "", fake.WithMinute(2100*time.Millisecond)), []step{
+			{admitted: 1, waits: []int{3}},
+			{pause: 3 * time.Second, admitted: 1, waits: []int{3}},
+		}},
+		"a ban after that many further requests, for as long as it says": {per(1, 0, "", fake.WithBan(2, 5*time.Minute)), []step{
+			{admitted: 1, waits: []int{60, 60, 300}},
+			{pause: 4 * time.Minute, waits: []int{60}},
+			{pause: time.Minute, admitted: 1},
+		}},
+		"two bans, each after requests of its own": {per(0, 1, "", fake.WithBan(2, time.Minute)), []step{
+			{admitted: 1, waits: []int{86_400, 86_400, 60}},
+			{pause: time.Minute, waits: []int{86_340, 86_340, 60}},
+		}},
+		"no ban if requests are admitted in between": {per(1, 0, "", fake.WithBan(2, time.Hour)), []step{
+			{admitted: 1, waits: []int{60, 60}},
+			{pause: time.Minute, admitted: 1, waits: []int{60, 60}},
+			{pause: time.Minute, admitted: 1, waits: []int{60, 60}},
+		}},
 	} {
 		inBubble(t, name, c.opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			for i, step := range c.steps {
 				time.Sleep(step.pause)
 				for range step.admitted {
-					require.Equal(t, http.StatusOK, d.list(t).status, i)
+					require.Equal(t, 200, d.list(t).status, i)
 				}
 				for _, wait := range step.waits {
 					r := d.list(t)
@@ -200,8 +242,7 @@ func TestWindow(t *testing.T) {
 					assert.Equal(t, strconv.Itoa(wait), r.header.Get("Retry-After"), i)
 					assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"), i)
 					if srv.Usage(srv.APIKey()).BannedUntil.IsZero() {
-						end := strconv.FormatInt(time.Now().Unix()+int64(wait), 10)
-						assert.Equal(t, end, r.header.Get("X-RateLimit-Reset"), i)
+						assert.Equal(t, unixIn(wait), r.header.Get("X-RateLimit-Reset"), i)
 					}
 				}
 			}
@@ -221,36 +262,109 @@ func TestWindow(t *testing.T) {
 		})
 }
 
-func TestBanKey(t *testing.T) {
-	inBubble(t, "bans at once, and 0 lifts the ban", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		srv.BanKey(srv.APIKey(), 90*time.Second)
-		assert.Contains(t, d.list(t).body, "the API key is banned until 2000-01-01T00:01:30Z, on demand (section 8.3)")
-		assert.Equal(t, time.Now().Add(90*time.Second).Unix(), srv.Usage(srv.APIKey()).BannedUntil.Unix())
-		assert.Equal(t, 1, srv.Usage(srv.APIKey()).Limited)
-		srv.BanKey(srv.APIKey(), 0)
-		assert.Equal(t, http.StatusOK, d.list(t).status)
-	})
-}
-
-func TestBanReset(t *testing.T) {
-	for reset, want := range map[fake.BanReset]time.Duration{
-		"": time.Minute, fake.BanResetBan: time.Hour, fake.BanResetAbsent: -1,
+func TestSetUsage(t *testing.T) {
+	for name, c := range map[string]struct {
+		window     fake.Window
+		before     int // requests, half a minute earlier
+		minute     int
+		day        int
+		retryAfter string // of a request 10 seconds later; empty: it is admitted
+	}{
+		"a used-up minute":             {minute: 2, day: 2, retryAfter: "50"},
+		"a used-up sliding minute":     {window: fake.WindowSliding, minute: 2, day: 2, retryAfter: "50"},
+		"a used-up day":                {day: 9, retryAfter: "86390"},
+		"the last request of a minute": {minute: 1},
+		"nothing is used":              {},
+		"of a window that goes on":     {before: 1, minute: 2, retryAfter: "20"},
 	} {
-		opts := with(fake.WithBehavior(fake.Behavior{BanReset: reset}))
-		inBubble(t, fmt.Sprint(reset), opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.BanKey(srv.APIKey(), time.Hour)
-			for range 2 {
-				h := d.list(t).header
-				assert.Equal(t, "3600", h.Get("Retry-After"))
-				assert.Equal(t, "0", h.Get("X-RateLimit-Remaining"))
-				assert.Equal(t, "1000", h.Get("X-RateLimit-Limit"))
-				if want < 0 {
-					assert.Empty(t, h.Values("X-RateLimit-Reset"))
-					continue
-				}
-				end := strconv.FormatInt(time.Now().Add(want).Unix(), 10)
-				assert.Equal(t, []string{end}, h.Values("X-RateLimit-Reset"))
+		opts := with(fake.WithPlan(fake.Plan{PerMinute: 2, PerDay: 9}), fake.WithBehavior(fake.Behavior{Window: c.window}))
+		inBubble(t, name, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			for range c.before {
+				d.list(t)
+				time.Sleep(30 * time.Second)
 			}
+			srv.SetUsage(srv.APIKey(), c.minute, c.day)
+			assert.Equal(t, []int{c.minute, c.day}, []int{srv.Usage(srv.APIKey()).Minute, srv.Usage(srv.APIKey()).Day})
+			time.Sleep(10 * time.Second)
+			assert.Equal(t, c.retryAfter, d.list(t).header.Get("Retry-After"))
 		})
 	}
+}
+
+func TestBanKey(t *testing.T) {
+	for reset, seconds := range map[fake.BanReset]int{"": 60, fake.BanResetBan: 3600, fake.BanResetAbsent: -1} {
+		opts := with(fake.WithBehavior(fake.Behavior{BanReset: reset}))
+		inBubble(t, "bans at once, and 0 lifts the ban "+string(reset), opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			srv.BanKey(srv.APIKey(), time.Hour)
+			for range 2 {
+				r := d.list(t)
+				assert.Contains(t, r.body, "the API key is banned until 2000-01-01T01:00:00Z, on demand (section 8.3)")
+				assert.Equal(t, "3600", r.header.Get("Retry-After"))
+				assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
+				assert.Equal(t, "1000", r.header.Get("X-RateLimit-Limit"))
+				assert.True(t, seconds >= 0 || r.header.Values("X-RateLimit-Reset") == nil)
+				assert.True(t, seconds < 0 || r.header.Get("X-RateLimit-Reset") == unixIn(seconds))
+			}
+			usage := srv.Usage(srv.APIKey())
+			assert.Equal(t, time.Now().Add(time.Hour).Unix(), usage.BannedUntil.Unix())
+			assert.Equal(t, 2, usage.Limited)
+			srv.BanKey(srv.APIKey(), 0)
+			assert.Equal(t, 200, d.list(t).status)
+			assert.Contains(t, rules(srv), fake.RuleEarlyRetry, "during the ban")
+			assert.Len(t, srv.Violations(), 1, "and not after it")
+		})
+	}
+}
+
+func TestClock(t *testing.T) {
+	t.Run("going back starts new windows and keeps a ban", func(t *testing.T) {
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 2, PerDay: 2}), fake.WithKey("second-key", fake.PlanPro),
+			fake.WithClock(func() time.Time { return now }))
+		banned := request{path: "/pets", auth: "Bearer second-key"}
+		srv.BanKey("second-key", time.Hour)
+		d.list(t)
+		now = now.Add(-time.Second) // which is taken for the same clock
+		d.list(t)
+		assert.Equal(t, 429, d.list(t).status)
+		now = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		assert.Equal(t, 200, d.list(t).status)
+		assert.Equal(t, 429, d.send(t, banned).status)
+		now = now.Add(time.Hour - time.Second)
+		assert.Equal(t, 429, d.send(t, banned).status)
+		now = now.Add(time.Second)
+		assert.Equal(t, 200, d.send(t, banned).status)
+		d.list(t)
+		srv.Advance(-time.Minute)
+		assert.Zero(t, srv.Usage(srv.APIKey()).Minute)
+		assert.Contains(t, panicOf(func() { srv.Advance(-1 << 62) }), "fake: Advance: ")
+	})
+	inBubble(t, "a slow body does not look like a clock that went back",
+		with(fake.WithPlan(fake.Plan{PerMinute: 2})), func(t *testing.T, srv *fake.Server, d entryPoint) {
+			pr, pw := io.Pipe()
+			req := request{method: http.MethodPost, path: "/pets"}.build(t, d.base)
+			req.Body, req.ContentLength = pr, -1
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				r, err := d.do(req)
+				assert.NoError(t, err)
+				assert.Equal(t, http.StatusCreated, r.status)
+			})
+			time.Sleep(30 * time.Second)
+			d.list(t)
+			_, err := io.WriteString(pw, create("Rex").body)
+			require.NoError(t, err)
+			require.NoError(t, pw.Close())
+			wg.Wait()
+			assert.Equal(t, 429, d.list(t).status)
+		})
+	inBubble(t, "goes on from SetTime", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		removal := time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC)
+		srv.SetTime(removal)
+		assert.True(t, removal.Equal(srv.Now()))
+		time.Sleep(time.Minute)
+		srv.Advance(time.Second)
+		assert.True(t, removal.Add(61*time.Second).Equal(srv.Now()))
+		assert.Equal(t, "Thu, 05 Dec 2030 00:01:01 GMT", d.list(t).header.Get("Date"))
+	})
 }

@@ -10,8 +10,11 @@ import (
 func accessClauses() []clause {
 	list := []clause{
 		{"5", "a valid key is accepted", keyAccepted},
-		{"5", "another scheme than Bearer is 401", refused("/pets", otherScheme, "Token $key", "$key")},
-		{"5", "a part of a key, or more than a key, is 401", refused("/pets", "Bearer", "Bearer $half", "Bearer $keyx")},
+		{"5", "another scheme than Bearer is 401", refusesKeys(otherScheme, "Token $key", "$key")},
+		{
+			"5", "a part of a key, or more than a key, is 401",
+			refusesKeys("Bearer", "Bearer $half", "Bearer $keyx"),
+		},
 	}
 	for _, o := range fake.Operations() {
 		for name, auth := range map[string]string{"without a key": noKey, "with an invalid key": invalidKey} {
@@ -30,11 +33,11 @@ func keyAccepted(s *session) {
 	}
 }
 
-// refused is the clause that each of these Authorization headers is refused.
-func refused(path string, auths ...string) func(*session) {
+// refusesKeys is the clause that each of these Authorization headers is refused.
+func refusesKeys(auths ...string) func(*session) {
 	return func(s *session) {
 		for _, auth := range auths {
-			s.ask(get(path).with(auth)).want(http.StatusUnauthorized)
+			s.ask(get("/pets").with(auth)).want(http.StatusUnauthorized)
 		}
 	}
 }

@@ -24,9 +24,10 @@ func listClauses() []clause {
 		{"4.1", "a pet that was added is listed", addedIsListed},
 	}
 	for _, status := range statuses {
+		filter := "status=" + status + " returns "
 		list = append(list,
-			clause{"4.1", "status=" + status + " returns " + status + " pets only", statusFilters(status)},
-			clause{"4.1", "status=" + status + " returns the one that was added", statusFinds(status)},
+			clause{"4.1", filter + status + " pets only", func(s *session) { s.filters(status) }},
+			clause{"4.1", filter + "the one that was added", func(s *session) { s.finds(status) }},
 		)
 	}
 	return append(list,
@@ -97,23 +98,18 @@ func (x *exchange) wantAll(list []object, status string) {
 	}
 }
 
-func statusFilters(status string) func(*session) {
-	return func(s *session) {
-		query := "?limit=100&status=" + status
-		s.list(query).accepted()
-		list, x := s.page(query)
-		x.wantAll(list, status)
-	}
+func (s *session) filters(status string) {
+	s.list("?limit=100&status=" + status).accepted()
+	list, x := s.page("?limit=100&status=" + status)
+	x.wantAll(list, status)
 }
 
-func statusFinds(status string) func(*session) {
-	return func(s *session) {
-		pet := s.mine(status)
-		if !same(pet["status"], []byte(strconv.Quote(status))) {
-			skipf("the pet was not added with that status")
-		}
-		s.wantListed("?limit=100&status="+status, pet)
+func (s *session) finds(status string) {
+	pet := s.mine(status)
+	if !same(pet["status"], []byte(strconv.Quote(status))) {
+		skipf("the pet was not added with that status")
 	}
+	s.wantListed("?limit=100&status="+status, pet)
 }
 
 func addedIsListed(s *session) {

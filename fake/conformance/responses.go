@@ -67,11 +67,15 @@ func each(k kind, check func(*exchange)) func(*session) {
 // skips if there are none.
 func (s *session) responses(k kind) []*exchange {
 	s.samples()
-	list := slices.DeleteFunc(slices.Clone(s.log), func(x *exchange) bool { return !k(x) })
+	list := s.logged(k)
 	if len(list) == 0 {
 		skipf("there is no such response to look at")
 	}
 	return list
+}
+
+func (s *session) logged(k kind) []*exchange {
+	return slices.DeleteFunc(slices.Clone(s.log), func(x *exchange) bool { return !k(x) })
 }
 
 // The kinds of responses. Bodies of other types than the document has are left to other clauses.

@@ -1,0 +1,431 @@
+package fake_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/golden"
+	"github.com/petstore/petstore-go/internal/loopback"
+)
+
+type closeRecorder struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closeRecorder) Close() error {
+	c.closed = true
+	return nil
+}
+
+func TestHTTPClient(t *testing.T) {
+	synctest.Test(t, func(*testing.T) { // which panics if a goroutine is left
+		fake.NewServer().HTTPClient()
+	})
+	t.Run("closes the body of a request that is not sent", func(t *testing.T) {
+		srv, d := open(t)
+		srv.Inject(fake.Fault{Wire: fake.WireRefuse})
+		for _, what := range []string{"refused", "closed"} {
+			body := &closeRecorder{Reader: strings.NewReader("{}")}
+			req := create("Rex").build(t, d.base)
+			req.Body, req.GetBody = body, nil
+			_, err := d.do(req)
+			assert.ErrorIs(t, err, syscall.ECONNREFUSED, what)
+			assert.True(t, body.closed, what)
+			srv.Close()
+		}
+	})
+	t.Run("takes an empty method for GET", func(t *testing.T) {
+		srv, d := open(t)
+		refusal := srv.Inject(fake.Fault{Wire: fake.WireRefuse, Operation: petstore.OpListPets})
+		req := request{path: "/pets"}.build(t, d.base)
+		req.Method = ""
+		_, err := d.do(req)
+		assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+		assert.Equal(t, 1, refusal.Fired())
+		_, err = d.do(req)
+		require.NoError(t, err)
+		assert.Equal(t, petstore.OpListPets, lastRequest(t, srv).Operation)
+	})
+}
+
+func TestURL(t *testing.T) {
+	t.Run("opens the port at its first call, and Close closes it", func(t *testing.T) {
+		loopback.Host(t)
+		srv := fake.NewServer()
+		u, err := url.Parse(srv.URL())
+		require.NoError(t, err)
+		assert.Equal(t, "/v1", u.Path)
+		assert.True(t, net.ParseIP(u.Hostname()).IsLoopback())
+		assert.Equal(t, u.String(), srv.URL())
+		srv.Close()
+		_, err = net.DialTimeout("tcp", u.Host, time.Second)
+		assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+		assert.Equal(t, u.String(), srv.URL())
+
+		unused := fake.NewServer()
+		unused.Close()
+		assert.PanicsWithValue(t, "fake: URL: the server is closed", func() { unused.URL() })
+	})
+	t.Run("panics in a bubble", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		synctest.Test(t, func(t *testing.T) {
+			assert.PanicsWithValue(t, "fake: URL: a goroutine that reads from a socket stops the time of a"+
+				" testing/synctest bubble; use Client or HTTPClient in a bubble", func() { srv.URL() })
+		})
+		assert.NotEmpty(t, srv.URL())
+	})
+}
+
+func TestClient(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
+	keys := []string{srv.APIKey(), "second-key"}
+	client := srv.Client(petstore.WithAPIKeyFunc(func(context.Context) (string, error) {
+		key := keys[0]
+		keys = keys[1:]
+		return key, nil
+	}))
+	for _, number := range []int{1, 2} {
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, number, lastRequest(t, srv).Key, "the key rotates")
+	}
+}
+
+func TestBubble(t *testing.T) {
+	t.Run("one server serves one bubble after another", func(t *testing.T) {
+		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 3})) // with one transport for all
+		for i := range 3 {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				n, limited := d.admitted(t)
+				assert.Equal(t, 3, n)
+				assert.Equal(t, "60", limited.header.Get("Retry-After"))
+				time.Sleep(time.Minute)
+				assert.Equal(t, http.StatusOK, d.list(t).status)
+				assert.Equal(t, time.Minute, time.Since(start))
+			})
+			assert.Equal(t, i+1, srv.Usage(srv.APIKey()).Limited)
+		}
+	})
+	t.Run("several at a time may share a server", func(t *testing.T) {
+		srv, d := open(t)
+		t.Run("bubbles", func(t *testing.T) {
+			for range 4 {
+				t.Run("", func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						for range 20 {
+							srv.Inject(fake.Fault{Delay: time.Second})
+							assert.Equal(t, http.StatusOK, d.list(t).status)
+							time.Sleep(time.Second)
+						}
+					})
+				})
+			}
+		})
+	})
+}
+
+// wrapper is a user's transport that sends through another one.
+type wrapper struct {
+	base http.RoundTripper
+	send func(base http.RoundTripper, r *http.Request) (*http.Response, error)
+}
+
+func (w wrapper) RoundTrip(r *http.Request) (*http.Response, error) { return w.send(w.base, r) }
+func (w wrapper) Unwrap() http.RoundTripper                         { return w.base }
+
+// opaque is a wrapper that does not say what is below it.
+type opaque struct{ wrapper wrapper }
+
+func (o opaque) RoundTrip(r *http.Request) (*http.Response, error) { return o.wrapper.RoundTrip(r) }
+
+// What a program makes of the client's own transport has the same outcome in memory and on a socket.
+func TestRecipes(t *testing.T) {
+	loopback.Host(t)
+	errMine := errors.New("mine")
+	type recipe struct {
+		change func(*http.Transport)                                                 // of a clone
+		send   func(base http.RoundTripper, r *http.Request) (*http.Response, error) // of a wrapper
+		hidden bool                                                                  // the wrapper has no Unwrap
+	}
+	wrap := func(c recipe) func(http.RoundTripper) http.RoundTripper {
+		return func(base http.RoundTripper) http.RoundTripper {
+			switch {
+			case c.hidden:
+				return opaque{wrapper{base, c.send}}
+			case c.send != nil:
+				return wrapper{base, c.send}
+			}
+			clone := base.(*http.Transport).Clone()
+			c.change(clone)
+			return clone
+		}
+	}
+	outcome := func(srv *fake.Server, client *petstore.Client) string {
+		_, read := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		_, write := client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+		is := func(err error) [3]bool {
+			return [3]bool{err == nil, errors.Is(err, petstore.ErrNotSent), errors.Is(err, petstore.ErrOutcomeUnknown)}
+		}
+		return fmt.Sprint(is(read), is(write), len(srv.Requests()), len(srv.Pets()))
+	}
+	for name, c := range map[string]recipe{
+		"a clone with a certificate": {change: func(tr *http.Transport) {
+			tr.TLSClientConfig = &tls.Config{Certificates: []tls.Certificate{{}}}
+		}},
+		"a clone with small bounds": {change: func(tr *http.Transport) { tr.MaxResponseHeaderBytes = 64 }},
+		"a dial that fails": {change: func(tr *http.Transport) {
+			tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
+				return nil, &net.OpError{Op: "dial", Err: errMine}
+			}
+		}},
+		"a wrapper that sends": {send: http.RoundTripper.RoundTrip},
+		"a wrapper that fails before": {send: func(http.RoundTripper, *http.Request) (*http.Response, error) {
+			return nil, errMine
+		}},
+		"a wrapper that fails within": {send: func(_ http.RoundTripper, r *http.Request) (*http.Response, error) {
+			if r.Body != nil {
+				_, _ = io.CopyN(io.Discard, r.Body, 1)
+				_ = r.Body.Close()
+			}
+			return nil, errMine
+		}},
+		"a wrapper that fails after": {send: func(base http.RoundTripper, r *http.Request) (*http.Response, error) {
+			resp, err := base.RoundTrip(r)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			return nil, errors.Join(errMine, err)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, c.hidden = range []bool{false, c.send != nil} {
+				opts := []petstore.Option{
+					petstore.WithTransport(wrap(c)), petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}),
+				}
+				inMemory, outside := fake.NewTestServer(t), fake.NewTestServer(t)
+				client, err := petstore.NewClient(outside.URL(), outside.APIKey(), opts...)
+				require.NoError(t, err)
+				assert.Equal(t, outcome(outside, client), outcome(inMemory, inMemory.Client(opts...)))
+				client.CloseIdleConnections()
+			}
+		})
+	}
+}
+
+const answerMark = "=== answer ===\n"
+
+// Each file in testdata/exchanges holds a request and its response as they are on the wire, but for
+// the CR before each line feed.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/exchanges/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			question, _, ok := strings.Cut(string(text), answerMark)
+			require.True(t, ok)
+			header, body, _ := strings.Cut(question, "\n\n")
+			conn := dialRaw(t, goldenServer(t).URL())
+			_, err = io.WriteString(conn, strings.ReplaceAll(header, "\n", "\r\n")+"\r\n\r\n"+strings.TrimSuffix(body, "\n"))
+			require.NoError(t, err)
+			answer, err := io.ReadAll(conn)
+			require.NoError(t, err)
+			golden.Assert(t, file, question+answerMark+strings.ReplaceAll(string(answer), "\r\n", "\n")+"\n")
+		})
+	}
+	t.Run("in memory as on a socket", func(t *testing.T) {
+		for _, q := range []request{{path: "/pets"}, create("Rex"), {path: "/pets/1"}, {path: "/none", auth: "-"}} {
+			memory := viaMemory(t, goldenServer(t)).send(t, q)
+			assert.Equal(t, viaURL(t, goldenServer(t)).send(t, q), memory)
+		}
+	})
+}
+
+func goldenServer(t *testing.T) *fake.Server {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
+	srv := fake.NewTestServer(t,
+		fake.WithClock(func() time.Time { return now }),
+		fake.WithPlan(fake.PlanFree),
+		fake.WithKey("used-up-key", fake.Plan{PerMinute: 1}),
+		fake.WithPets(
+			petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
+			petstore.NewPet{Name: "Tom", CategoryID: 2},
+			petstore.NewPet{Name: "Leo", CategoryID: 1, Status: petstore.PetStatusAvailable},
+		))
+	viaMemory(t, srv).send(t, request{path: "/pets", auth: "Bearer used-up-key"})
+	return srv
+}
+
+func TestWithHandler(t *testing.T) {
+	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header()["X-Seen"] = []string{"a", "b"}
+		w.WriteHeader(http.StatusAccepted)
+		w.WriteHeader(http.StatusTeapot) // net/http ignores a second one, too
+		fmt.Fprintf(w, "%s %s %s", r.Method, r.PathValue("id"), body)
+	})
+	opts := with(fake.WithPlan(fake.PlanFree), fake.WithPets(catalogue(1)...),
+		fake.WithHandler("PUT /v1/orders/{id}", echo), fake.WithHandler("DELETE /v1/pets/{petId}", echo))
+	throughEveryEntryPoint(t, "is served like an operation", opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		put := request{method: "PUT", path: "/orders/7?a=b", body: "one"}
+		r := d.send(t, put)
+		assert.Equal(t, 202, r.status)
+		assert.Equal(t, "PUT 7 one", r.body)
+		assert.Equal(t, []string{"a", "b"}, r.header["X-Seen"])
+		assert.Equal(t, "59", r.header.Get("X-RateLimit-Remaining"))
+		last := lastRequest(t, srv)
+		assert.Empty(t, last.Operation)
+		assert.Equal(t, "PUT 7 one", string(last.ResponseBody))
+
+		assert.Equal(t, 401, d.send(t, request{method: "PUT", path: "/orders/7", auth: "-"}).status)
+		srv.Inject(fake.Fault{Status: 503})
+		assert.Equal(t, 503, d.send(t, put).status)
+		large := request{method: "PUT", path: "/orders/7", body: strings.Repeat("x", 1<<20+1)}
+		assert.Equal(t, 400, d.send(t, large).status)
+		for status, q := range map[int]request{ // what there was stays
+			202: {method: "DELETE", path: "/pets/1"}, 200: {path: "/pets/1"}, 201: create("Mia"),
+			405: {method: "HEAD", path: "/pets"}, 404: {path: "/orders"},
+		} {
+			assert.Equal(t, status, d.send(t, q).status)
+		}
+		srv.BanKey(srv.APIKey(), time.Hour)
+		assert.Equal(t, 429, d.send(t, put).status)
+	})
+	t.Run("refuses what would never be called", func(t *testing.T) {
+		for pattern, message := range map[string]string{
+			"GET /v1/pets":       "conflicts with pattern",
+			"POST /v1/pets":      "conflicts with pattern",
+			"GET /v1/pets/{id}":  "conflicts with pattern",
+			"GET /orders":        `fake: WithHandler: the path of the pattern "GET /orders" is not below /v1/`,
+			"GET host.test/v1/a": "is not below /v1/",
+			"GET /v1/{":          "WithHandler: parsing",
+			"":                   "is not below /v1/",
+		} {
+			assert.Contains(t, panicOf(func() { fake.WithHandler(pattern, echo) }), message, pattern)
+		}
+		assert.Equal(t, "fake: WithHandler: the handler is nil", panicOf(func() { fake.WithHandler("GET /v1/orders", nil) }))
+		twice := fake.WithHandler("GET /v1/orders", echo)
+		assert.Contains(t, panicOf(func() { fake.NewServer(twice, twice) }), "conflicts with pattern")
+	})
+}
+
+func TestReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := fake.NewServer(fake.WithAPIKey("own-default-key"),
+			fake.WithPlan(fake.PlanFree), fake.WithKey("second-key", fake.PlanPro),
+			fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}),
+			fake.WithLatency(time.Second), fake.WithFaults(fake.Fault{Status: 503}))
+		defer srv.Close()
+		state := func() string {
+			usage, second := srv.Usage("own-default-key"), srv.Usage("second-key")
+			return fmt.Sprint(time.Until(srv.Now()), srv.Keys(), srv.Pets(), srv.Requests(), srv.Violations(),
+				len(srv.Injections()), srv.Injections()[0].Fired(), usage.Plan, usage.Minute, usage.BannedUntil, second.Revoked)
+		}
+		first := state()
+		for range 2 {
+			begun := time.Now()
+			client := srv.Client(petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.Error(t, err, "the fault strikes again")
+			_, err = client.GetPet(t.Context(), 1)
+			require.NoError(t, err)
+			assert.Equal(t, 2*time.Second, time.Since(begun), "the latency is that of the options")
+			srv.AddKey("third-key", fake.PlanFree)
+			srv.RevokeKey("second-key")
+			srv.SetPlan("own-default-key", fake.PlanPro)
+			srv.BanKey("own-default-key", time.Hour)
+			srv.AddPet(petstore.NewPet{Name: "Max"})
+			never := srv.Inject(fake.Fault{Status: 500})
+			srv.Advance(time.Hour)
+			srv.SetLatency(time.Minute)
+			srv.Reset()
+			assert.Equal(t, first, state())
+			assert.False(t, never.Active())
+		}
+	})
+}
+
+func TestMisuse(t *testing.T) {
+	list := func(names any) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(names), " ", ", "), "[]") }
+	srv := fake.NewTestServer(t)
+	lost := fake.Plan{PerMinute: -1}
+	const (
+		badKey     = "the key has a character that a bearer token cannot have"
+		unknownKey = "the server does not know this key; WithKey and AddKey add keys"
+		badPlan    = `the plan allows -1 requests per minute and 0 per day; no limit is written 0`
+	)
+	for message, misuse := range map[string]func(){
+		"WithKey: " + badKey:                               func() { fake.WithKey("two words", fake.PlanFree) },
+		"AddKey: " + badKey:                                func() { srv.AddKey("schlüssel", fake.PlanFree) },
+		"WithAPIKey: " + badKey:                            func() { fake.WithAPIKey(" ") },
+		"WithPlan: " + badPlan:                             func() { fake.WithPlan(lost) },
+		"WithKey: " + badPlan:                              func() { fake.WithKey("another-key", lost) },
+		"AddKey: " + badPlan:                               func() { srv.AddKey("another-key", lost) },
+		"SetPlan: " + badPlan:                              func() { srv.SetPlan(srv.APIKey(), lost) },
+		"WithFaults: Skip is negative":                     func() { fake.WithFaults(fake.Fault{Skip: -1}) },
+		"WithClock: the clock is nil":                      func() { fake.WithClock(nil) },
+		"WithMinute: 0s is not a positive duration":        func() { fake.WithMinute(0) },
+		"WithBan: -1 is a negative number of requests":     func() { fake.WithBan(-1, time.Hour) },
+		"WithBan: 0s is not a positive duration":           func() { fake.WithBan(5, 0) },
+		"WithLatency: -1s is a negative duration":          func() { fake.WithLatency(-time.Second) },
+		"SetLatency: -1s is a negative duration":           func() { srv.SetLatency(-time.Second) },
+		"WithJournal: -1 is a negative number of requests": func() { fake.WithJournal(-1) },
+		"SetTime: 1969-07-20T20:17:40Z is not between 1970 and 2292": func() {
+			srv.SetTime(time.Unix(-14182940, 0))
+		},
+		"SetUsage: -1 and 0: there is a negative number of requests": func() { srv.SetUsage(srv.APIKey(), -1, 0) },
+		"SetUsage: " + unknownKey:                                    func() { srv.SetUsage("unknown-key", 1, 1) },
+		"WithStrict: there is no rule \"deprecated\"; the rules are " + list(fake.Rule("").Values()): func() {
+			fake.WithStrict("deprecated")
+		},
+		"WithBehavior: default-status is \"lost\"; it must be one of none, available, pending, sold": func() {
+			fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"})
+		},
+		"BanKey: -1h0m0s is a negative duration; 0 lifts a ban":               func() { srv.BanKey(srv.APIKey(), -time.Hour) },
+		"BanKey: " + unknownKey:                                               func() { srv.BanKey("unknown-key", time.Hour) },
+		"SetPlan: " + unknownKey:                                              func() { srv.SetPlan("unknown-key", fake.PlanFree) },
+		"RevokeKey: " + unknownKey:                                            func() { srv.RevokeKey("unknown-key") },
+		"Client: petstore: NewClient: WithMaxResponseBytes: must be positive": func() { srv.Client(petstore.WithMaxResponseBytes(-1)) },
+		"ClientFor: " + unknownKey:                                            func() { srv.ClientFor("unknown-key") },
+		"RequestsFor: " + unknownKey:                                          func() { srv.RequestsFor("unknown-key") },
+		"RequestsOf: there is no operation \"ListPets\"; the operations are listPets, createPet, getPet": func() {
+			srv.RequestsOf("ListPets")
+		},
+		"WaitForRequests: -1 is a negative number of requests": func() { _ = srv.WaitForRequests(t.Context(), -1) },
+		"Inject: there is no wire \"cut\"; the wires are " + list(fake.Wire("").Values()): func() {
+			srv.Inject(fake.Fault{Wire: "cut"})
+		},
+	} {
+		assert.PanicsWithValue(t, "fake: "+message, misuse)
+	}
+}
+
+// panicOf returns the text with which a function panics.
+func panicOf(f func()) (text string) {
+	defer func() { text = fmt.Sprint(recover()) }()
+	f()
+	return ""
+}
