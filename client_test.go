@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -195,30 +194,3 @@ type countsCloses struct {
 }
 
 func (c *countsCloses) CloseIdleConnections() { c.closed.Add(1) }
-
-func TestClientHerd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const minute, soon = 300, 50 * time.Millisecond // requests of the Pro plan, and the first response
-		time.Sleep(370 * time.Millisecond)              // Reset is in whole seconds
-		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro), fake.WithLatency(soon), fake.WithBan(1, time.Hour))
-		client, start := server.Client(), time.Now()
-		var early, succeeded atomic.Int32
-		var herd sync.WaitGroup
-		for range 4 * minute {
-			herd.Go(func() {
-				if err := list(client); err != nil {
-					assert.ErrorIs(t, err, petstore.ErrRateLimited)
-					assert.Equal(t, soon, time.Since(start), "at once if it has to wait for longer than two windows: %v", err)
-					return
-				}
-				if succeeded.Add(1); time.Since(start) <= 3*time.Second {
-					early.Add(1)
-				}
-			})
-		}
-		herd.Wait()
-		assert.EqualValues(t, []int32{minute, 3 * minute}, []int32{early.Load(), succeeded.Load()})
-		assert.LessOrEqual(t, time.Since(start), 122*time.Second)
-		require.Empty(t, server.Violations())
-	})
-}

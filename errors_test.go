@@ -2,24 +2,28 @@ package petstore_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/golden"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -49,40 +53,29 @@ func TestErrorText(t *testing.T) {
 	// testdata/errors.txt has the others.
 	t.Run("leaves out what is not known", func(t *testing.T) {
 		at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		strange := petstore.Response{StatusCode: 799}
 		for want, err := range map[string]error{
 			`petstore: getPet: 799 "no such\ncode"`: &petstore.APIError{
-				Operation: "getPet", Code: "no such\ncode", Response: petstore.Response{StatusCode: 799},
+				Operation: "getPet", Code: "no such\ncode", Response: strange,
 			},
-			`petstore: rate limited until 2026-11-21T12:00:00Z, nothing was sent`: &petstore.RateLimitError{RetryAt: at},
 			"petstore: createPet: 304 Not Modified; the pet may have been created": &petstore.APIError{
 				Operation: "createPet", Response: petstore.Response{StatusCode: 304}, OutcomeUnknown: true,
 			},
-			"petstore: 404 Not Found": &petstore.APIError{Response: petstore.Response{StatusCode: 404}},
-			"petstore: 0":             &petstore.APIError{}, "petstore: rate limited": &petstore.RateLimitError{Attempts: 1},
-			"petstore: invalid response: ": &petstore.ResponseError{}, "petstore: ": &petstore.ArgumentError{},
-			"petstore: no response":                         &petstore.TransportError{},
-			"petstore: createPet: no response (2 attempts)": &petstore.TransportError{Operation: "createPet", Attempts: 2},
+			"petstore: 0":                  &petstore.APIError{},
+			"petstore: invalid response: ": &petstore.ResponseError{},
+			"petstore: ":                   &petstore.ArgumentError{},
+			"petstore: no response":        &petstore.TransportError{},
+			"petstore: rate limited":       &petstore.RateLimitError{Attempts: 1},
+			"petstore: createPet: no response (2 attempts)": &petstore.TransportError{
+				Operation: "createPet", Attempts: 2,
+			},
+			"petstore: rate limited until 2026-11-21T12:00:00Z, nothing was sent": &petstore.RateLimitError{RetryAt: at},
 		} {
 			assert.EqualError(t, err, want)
 		}
 	})
-	t.Run("has nothing of the header, which anybody on the way may have written", func(t *testing.T) {
-		header := http.Header{}
-		for _, name := range []string{"X-Request-Id", "Server", "Via", "Date", "Location", "Retry-After", "Content-Type", "Sunset"} {
-			header.Set(name, "of the header")
-		}
-		for _, code := range []int{200, 302, 401, 429, 503} {
-			response := petstore.Response{StatusCode: code, Header: header}
-			for _, err := range []interface {
-				error
-				slog.LogValuer
-			}{&petstore.APIError{Response: response}, &petstore.ResponseError{Response: response}} {
-				assert.NotContains(t, err.Error()+err.LogValue().String(), "of the header")
-			}
-		}
-	})
 	t.Run("is one short line whatever the server sends", func(t *testing.T) {
-		for _, evil := range []string{strings.Repeat("x", 5000), strings.Repeat("\xff\u202e\"\n日", 999)} { // internal/safetext has more
+		for _, evil := range []string{strings.Repeat("x", 5000), strings.Repeat("\xff\u202e\"\n日", 999)} {
 			response := petstore.Response{StatusCode: 500, Attempts: 3}
 			for _, err := range []error{
 				&petstore.APIError{Operation: "listPets", Code: evil, Message: evil, Response: response},
@@ -98,32 +91,74 @@ func TestErrorText(t *testing.T) {
 	})
 }
 
-// TestLogValueFields holds that the log has each field of an error, unless there is a reason.
-func TestLogValueFields(t *testing.T) {
-	leftOut := map[string]string{
-		"Header": "may have anything", "Body": "may have anything",
-		"Err": "is part of the text",
-	}
-	for _, err := range []slog.LogValuer{
-		&petstore.APIError{}, &petstore.RateLimitError{}, &petstore.ResponseError{}, &petstore.TransportError{}, &petstore.ArgumentError{},
-	} {
-		v := reflect.ValueOf(err).Elem()
-		var fields []string
-		for _, field := range reflect.VisibleFields(v.Type()) {
-			if field.IsExported() && !field.Anonymous && leftOut[field.Name] == "" {
-				fill(v.FieldByIndex(field.Index))
-				name := regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(strings.TrimSuffix(field.Name, "Code"), "${1}_$2")
-				fields = append(fields, cmp.Or(strings.ToLower(name), "code"))
+// TestErrorGoldenFiles has each error of the README's table as a text and as an attribute of a log.
+func TestErrorGoldenFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var texts strings.Builder
+		var text, json bytes.Buffer
+		record := func(name string, err error) {
+			require.Error(t, err, name)
+			line := regexp.MustCompile(`0x[0-9a-f]+`).ReplaceAllString(err.Error(), "0x…")
+			texts.WriteString(name + "\n\t" + line + "\n")
+			logTo(&text, slog.LevelInfo, asText).Error("failed", "case", name, "err", err)
+			logTo(&json, slog.LevelInfo, asJSON).Error("failed", "case", name, "err", err)
+		}
+		limited := append(quota(60, 0, time.Minute), "Retry-After: 3600")
+		for _, row := range []struct {
+			name    string
+			respond responder
+			call    callFunc
+		}{
+			{"400", status(400, `{"code":"invalid_request","message":"name is missing","status":400}`), create},
+			{"401", status(401, `{"code":"unauthorized","message":"unknown key","status":401}`), list},
+			{"404", status(404, `{"code":"not_found","message":"no such pet","status":404}`), get},
+			{"429", status(429, `{"code":"rate_limited","message":"60 a minute","status":429}`, limited...), list},
+			{"503 of a read", status(503, "", "Retry-After: 3600"), list},
+			{"503 of a create", status(503, ""), create},
+			{"303 of a create", status(303, "", "Location: /v1/pets/1"), create},
+			{"501", status(501, ""), create},
+			{"202 of a create", status(202, ""), create},
+			{"not JSON", status(200, "<html>"), list},
+			{"body cut off, of a create", cutOff(201, errReset), create},
+			{"reset of a create", fails(errReset), create},
+			{"connection refused", fails(errRefused), create},
+			{"closed", fails(io.EOF), list},
+			{"no such host", fails(&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}), list},
+			{"certificate", fails(&tls.CertificateVerificationError{Err: errors.New("expired")}), list},
+			{"TLS alert", fails(&net.OpError{Op: "remote error", Err: tls.AlertError(40)}), list},
+			{"anything else", fails(errors.New("anything")), list},
+			{"attempt timed out", hangs, list},
+		} {
+			client, _ := scripted(t, []responder{row.respond},
+				petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1, MaxDelay: 1}))
+			record(row.name, row.call(client))
+		}
+		client, _ := scripted(t, []responder{hangs})
+		record("WithCallTimeout", create(client, petstore.WithCallTimeout(5*time.Second)))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := client.CreatePet(ctx, newPet())
+		record("the caller's deadline", err)
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 101})
+		record("an argument", err)
+		_, err = petstore.NewClient(" https://service.test/v1", testKey)
+		record("white space around the base URL", err)
+		record("a ban", &petstore.RateLimitError{Operation: "listPets", Scope: ratelimit.ScopeBan, RetryAt: time.Now()})
+		golden.Assert(t, "testdata/errors.txt", texts.String())
+		golden.Assert(t, "testdata/errors.log", text.String())
+		golden.Assert(t, "testdata/errors.json", json.String())
+		for _, e := range []any{
+			petstore.APIError{}, petstore.RateLimitError{}, petstore.ResponseError{}, petstore.TransportError{},
+			petstore.ArgumentError{}, petstore.Response{},
+		} {
+			for field := range reflect.TypeOf(e).Fields() {
+				// Header and Body may have anything, and Err is part of the text.
+				if field.IsExported() && !field.Anonymous && !slices.Contains([]string{"Header", "Body", "Err"}, field.Name) {
+					assert.Contains(t, json.String(), `"`+attribute(field.Name)+`":`, "%T.%s", e, field.Name)
+				}
 			}
 		}
-		var logged []string
-		for _, attr := range err.LogValue().Group() {
-			logged = append(logged, attr.Key)
-		}
-		for _, field := range fields {
-			assert.Contains(t, logged, field, "%T", err)
-		}
-	}
+	})
 }
 
 // TestErrorBuiltByHand builds each error of a call from its exported fields, as a user's test does.
@@ -139,23 +174,15 @@ func TestErrorBuiltByHand(t *testing.T) {
 			for _, target := range append(sentinels, context.Canceled, context.DeadlineExceeded) {
 				assert.Equal(t, errors.Is(err, target), errors.Is(built, target), "%v", target)
 			}
-			assert.Equal(t, typesIn(err), typesIn(built))
+			_, api := errors.AsType[*petstore.APIError](err)
+			_, alsoAPI := errors.AsType[*petstore.APIError](built)
+			assert.Equal(t, api, alsoAPI)
 			after, known := petstore.RetryAfterHeader(err)
 			again, knows := petstore.RetryAfterHeader(built)
 			assert.Equal(t, []any{after, known}, []any{again, knows})
 		})
 	}
 	assert.Len(t, types, 5)
-}
-
-// typesIn returns which types errors.As finds.
-func typesIn(err error) (found [5]bool) {
-	_, found[0] = errors.AsType[*petstore.APIError](err)
-	_, found[1] = errors.AsType[*petstore.ArgumentError](err)
-	_, found[2] = errors.AsType[*petstore.RateLimitError](err)
-	_, found[3] = errors.AsType[*petstore.ResponseError](err)
-	_, found[4] = errors.AsType[*petstore.TransportError](err)
-	return found
 }
 
 func byHand(err error) error {
@@ -165,102 +192,89 @@ func byHand(err error) error {
 	from := reflect.ValueOf(err).Elem()
 	to := reflect.New(from.Type())
 	for i := range from.NumField() {
-		if from.Type().Field(i).IsExported() {
-			to.Elem().Field(i).Set(from.Field(i))
+		field := from.Type().Field(i)
+		if !field.IsExported() {
+			continue
 		}
-	}
-	if inner := to.Elem().FieldByName("Err"); inner.IsValid() && !inner.IsNil() {
-		inner.Set(reflect.ValueOf(byHand(inner.Interface().(error))))
+		to.Elem().Field(i).Set(from.Field(i))
+		if inner, ok := from.Field(i).Interface().(error); ok && field.Name == "Err" {
+			to.Elem().Field(i).Set(reflect.ValueOf(byHand(inner)))
+		}
 	}
 	return to.Interface().(error)
-}
-
-// fill sets a field to another value than zero.
-func fill(v reflect.Value) {
-	switch v.Interface().(type) {
-	case time.Time:
-		v.Set(reflect.ValueOf(time.Unix(60, 0)))
-	case petstore.RateLimit:
-		v.Set(reflect.ValueOf(petstore.RateLimit{Limit: 60, Reset: time.Unix(60, 0)}))
-	default:
-		if v.Kind() == reflect.Bool {
-			v.SetBool(true)
-		} else if v.Kind() == reflect.String {
-			v.SetString("text")
-		} else if v.CanInt() {
-			v.SetInt(400)
-		}
-	}
 }
 
 // TestErrNotSent has calls of several attempts; TestRetryByResponse has one response to all.
 func TestErrNotSent(t *testing.T) {
 	twice := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2})
-	closed := petstore.WithLimiter(refuses)
-	asked := 0 // how often the limiter was asked in a call
-	closes := func(err error) petstore.Option {
+	// refusesSecond is a limiter that admits the first attempt of a call alone.
+	refusesSecond := func(err error) petstore.Option {
 		return petstore.WithLimiter(limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
-			asked++
 			if c, _ := petstore.CallFromContext(ctx); c.Attempt > 0 {
 				return nil, err
 			}
 			return new(permits), nil
 		}))
 	}
+	limited, broken := &ratelimit.Error{}, errors.New("broken")
 	for name, row := range map[string]struct {
 		responders []responder
-		opts       []petstore.Option
+		opt        petstore.Option
 		notSent    bool
 		unknown    bool // for a create
 	}{
-		"the dial fails after a reset": {[]responder{fails(errReset), fails(errRefused)}, []petstore.Option{twice}, false, true},
-		"the dial fails after a 503":   {[]responder{status(503, ""), fails(errRefused)}, []petstore.Option{twice}, false, true},
-		"the limiter refuses":          {nil, []petstore.Option{closed}, true, false},
+		"the dial fails after a reset": {responders: []responder{fails(errReset), fails(errRefused)}, opt: twice, unknown: true},
+		"the dial fails after a 503":   {responders: []responder{status(503, ""), fails(errRefused)}, opt: twice, unknown: true},
+		"the limiter refuses":          {opt: petstore.WithLimiter(refuses), notSent: true},
 		"the limiter refuses after a failed dial": {
-			[]responder{fails(errRefused)}, []petstore.Option{closes(&ratelimit.Error{})}, true, false,
+			responders: []responder{fails(errRefused)}, opt: refusesSecond(limited), notSent: true,
 		},
 		"the limiter refuses after a reset": {
-			[]responder{fails(errReset)}, []petstore.Option{closes(&ratelimit.Error{})}, false, true,
+			responders: []responder{fails(errReset)}, opt: refusesSecond(limited), unknown: true,
 		},
 		"the limiter breaks after a 429": {
-			[]responder{status(429, "", "Retry-After: 1")}, []petstore.Option{closes(errors.New("broken"))}, false, false,
+			responders: []responder{status(429, "", "Retry-After: 1")}, opt: refusesSecond(broken),
 		},
 	} {
-		for operation, call := range operations {
+		for operation, sample := range samples {
 			virtual(t, name+", "+operation, func(t *testing.T) {
-				client, _ := scripted(t, row.responders, row.opts...)
-				asked = 0
-				err := call(client)
+				client, service := scripted(t, row.responders, row.opt)
+				err := sample.call(client)
 				require.Error(t, err)
-				assert.LessOrEqual(t, asked, 2, "a refusal is not retried")
+				assert.LessOrEqual(t, len(service.sent()), len(row.responders), "a refusal is not retried")
 				assert.Equal(t, row.notSent, errors.Is(err, petstore.ErrNotSent), "%v", err)
-				assert.Equal(t, row.unknown && samples[operation].writes, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+				assert.Equal(t, row.unknown && sample.writes, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
 			})
 		}
 	}
 }
 
 func TestRetryAfter(t *testing.T) {
-	virtual(t, "finds the time in each error", func(t *testing.T) {
-		busy := &petstore.APIError{RetryAfter: 7 * time.Second, Response: petstore.Response{StatusCode: 503}}
+	synctest.Test(t, func(t *testing.T) {
+		refused := func(d time.Duration) error { return &petstore.RateLimitError{RetryAt: time.Now().Add(d)} }
+		busy := &petstore.APIError{RetryAfter: 1500 * time.Millisecond, Response: petstore.Response{StatusCode: 503}}
 		for name, row := range map[string]struct {
-			err   error
-			after time.Duration
-			known bool
+			err    error
+			after  time.Duration
+			header string // in whole seconds; empty if the time is not known
 		}{
-			"a refusal":             {&petstore.RateLimitError{RetryAt: time.Now().Add(time.Hour)}, time.Hour, true},
-			"its time has passed":   {&petstore.RateLimitError{RetryAt: time.Now().Add(-time.Hour)}, 0, true},
-			"its time is not known": {&petstore.RateLimitError{}, 0, false},
-			"a 503":                 {busy, 7 * time.Second, true},
-			"wrapped":               {fmt.Errorf("import: %w", busy), 7 * time.Second, true},
-			"a 429 within":          {&petstore.RateLimitError{Err: busy}, 7 * time.Second, true},
-			"a 503 without":         {&petstore.APIError{}, 0, false},
-			"another error":         {errReset, 0, false},
-			"none":                  {nil, 0, false},
+			"a refusal":             {err: refused(1001 * time.Millisecond), after: 1001 * time.Millisecond, header: "2"},
+			"its time has passed":   {err: refused(-time.Hour), header: "1"},
+			"its time is not known": {err: &petstore.RateLimitError{}},
+			"the longest time":      {err: refused(math.MaxInt64), after: math.MaxInt64, header: "9223372037"},
+			"a 503":                 {err: busy, after: 1500 * time.Millisecond, header: "2"},
+			"wrapped":               {err: fmt.Errorf("import: %w", busy), after: 1500 * time.Millisecond, header: "2"},
+			"a 429 within":          {err: &petstore.RateLimitError{Err: busy}, after: 1500 * time.Millisecond, header: "2"},
+			"a 503 without":         {err: &petstore.APIError{}},
+			"another error":         {err: errReset},
+			"none":                  {},
 		} {
 			after, known := petstore.RetryAfter(row.err)
-			assert.Equal(t, row.known, known, name)
+			header, ok := petstore.RetryAfterHeader(row.err)
+			assert.Equal(t, row.header != "", known, name)
+			assert.Equal(t, row.header != "", ok, name)
 			assert.Equal(t, row.after, after, name)
+			assert.Equal(t, row.header, header, name)
 		}
 	})
 	virtual(t, "counts down, and knows nothing of what may have been carried out", func(t *testing.T) {
@@ -275,27 +289,12 @@ func TestRetryAfter(t *testing.T) {
 		_, ok := petstore.RetryAfter(create(client))
 		assert.False(t, ok)
 	})
-	virtual(t, "is a header in whole seconds", func(t *testing.T) {
-		for d, want := range map[time.Duration]string{
-			time.Second: "1", 1001 * time.Millisecond: "2", -time.Hour: "1", 0: "1", 10 * time.Hour: "36000",
-		} {
-			header, ok := petstore.RetryAfterHeader(&petstore.RateLimitError{RetryAt: time.Now().Add(d)})
-			assert.True(t, ok)
-			assert.Equal(t, want, header)
-		}
-		_, ok := petstore.RetryAfterHeader(new(petstore.RateLimitError))
-		assert.False(t, ok)
-		header, _ := petstore.RetryAfterHeader(&petstore.APIError{RetryAfter: 1500 * time.Millisecond})
-		assert.Equal(t, "2", header, "of a 503")
-		far, _ := petstore.RetryAfterHeader(&petstore.RateLimitError{RetryAt: time.Now().AddDate(900, 0, 0)})
-		assert.Len(t, far, 10, "the longest time.Duration in seconds")
-	})
 	virtual(t, "is not in the past after a slow body", func(t *testing.T) {
 		slowly := func(r *http.Request) (*http.Response, error) {
 			body := failingReader{func() error { time.Sleep(5 * time.Second); return io.EOF }}
 			return response(r, 429, body, "Retry-After: 1"), nil
 		}
-		client, _ := scripted(t, []responder{slowly}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		client, _ := scripted(t, []responder{slowly}, once)
 		assert.Equal(t, time.Now().Add(5*time.Second), as[*petstore.RateLimitError](t, list(client)).RetryAt)
 	})
 }
@@ -303,7 +302,7 @@ func TestRetryAfter(t *testing.T) {
 // TestForeignErrors has errors of the user's functions that say something about other calls.
 func TestForeignErrors(t *testing.T) {
 	lost, _ := scripted(t, []responder{fails(errReset)})
-	refused, _ := scripted(t, []responder{fails(errRefused)}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+	refused, _ := scripted(t, []responder{fails(errRefused)}, once)
 	mine := errors.New("mine")
 	for name, foreign := range map[string]error{
 		"unknown": create(lost), "not sent": list(refused), "sentinels": errors.Join(petstore.ErrOutcomeUnknown, petstore.ErrNotSent, petstore.ErrStopped),

@@ -17,8 +17,8 @@ import (
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// The groups of errors have the same names for the same attributes. TestLogValueFields compares
-// them with the fields.
+// The groups of errors have the same names for the same attributes. TestErrorGoldenFiles
+// compares them with the fields.
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {

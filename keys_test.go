@@ -98,7 +98,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	const first, second = "first-key", "second-key"
 	unauthorized, created := status(401, ""), status(201, onePet)
 	for name, c := range map[string]struct {
-		call      func(*petstore.Client, ...petstore.CallOption) error
+		call      callFunc
 		keys      []string
 		responses []responder
 		refused   []bool // Call.KeyRefused in each call of the function

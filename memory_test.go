@@ -72,7 +72,7 @@ func TestResponseMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			transport := replaying(func() io.Reader { return io.MultiReader(strings.NewReader(f.head), f.rest()) })
 			transport.MaxResponseHeaderBytes = 1 << 20 // as the client's own transport
-			client := newClient(t, transport, testKey, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+			client := newClient(t, transport, testKey, once)
 			var err error
 			allocated := allocations(func() { err = list(client) })
 			require.ErrorContains(t, err, f.want)
@@ -124,7 +124,7 @@ func TestCallAllocations(t *testing.T) {
 	for name, c := range map[string]struct {
 		code int
 		body string
-		call func(*petstore.Client, ...petstore.CallOption) error
+		call callFunc
 		most float64
 	}{
 		"list of 20":  {200, pets(20), list, 29},

@@ -19,7 +19,7 @@ import (
 
 func TestOptions(t *testing.T) {
 	client, service := scripted(t, []responder{status(503, "")}, petstore.WithLimiter(refuses), petstore.Options( // which cannot be compared
-		petstore.WithLimiter(nil), petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}), petstore.Options(), petstore.WithHeader("X-A", "1")))
+		petstore.WithLimiter(nil), once, petstore.Options(), petstore.WithHeader("X-A", "1")))
 	require.Error(t, list(client))
 	assert.Len(t, service.sent(), 1)
 	assert.Equal(t, "1", service.sent()[0].header.Get("X-A"))
@@ -158,7 +158,7 @@ func TestWithAttemptTimeout(t *testing.T) {
 		virtual(t, "the shorter timeout applies: "+name, func(t *testing.T) {
 			hc := &http.Client{Transport: responder(hangs), Timeout: c.client}
 			client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(hc),
-				petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+				once)
 			require.NoError(t, err)
 			start := time.Now()
 			require.ErrorIs(t, list(client, petstore.WithAttemptTimeout(c.call)), petstore.ErrTimeout)

@@ -90,7 +90,7 @@ func TestRetryByResponse(t *testing.T) {
 	}
 }
 
-func withRemove() map[string]func(*petstore.Client, ...petstore.CallOption) error {
+func withRemove() map[string]callFunc {
 	all := maps.Clone(operations)
 	all["remove"] = remove
 	return all
@@ -167,7 +167,7 @@ func TestRetryOfAStaleConnection(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 2, result.Attempts)
 		assert.Zero(t, time.Since(start))
-		err = list(client, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		err = list(client, once)
 		require.NotErrorIs(t, err, petstore.ErrNotSent, "the service has read it")
 		assert.EqualValues(t, 4, read.Load())
 		assert.Equal(t, 4, limiter.acquired)

@@ -170,7 +170,7 @@ func (r *runbook) assertUpperRows(t *testing.T) {
 // responds so.
 func (r *runbook) assertFindsErrorsOf(t *testing.T, respond responder) {
 	t.Helper()
-	client, _ := scripted(t, []responder{respond}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+	client, _ := scripted(t, []responder{respond}, once)
 	_, err := client.Do(t.Context(), http.MethodDelete, "/pets/1", nil, new(json.RawMessage))
 	for _, err := range []error{list(client), create(client), err} {
 		if err != nil {

@@ -175,9 +175,15 @@ func (r recorded) dump() string {
 	return strings.ReplaceAll(b.String(), "\r\n", "\n")
 }
 
+// once is the policy without retries.
+var once = petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
+
+// callFunc makes a call, as list, create and get do.
+type callFunc func(*petstore.Client, ...petstore.CallOption) error
+
 // sample is what the tests need of an operation. Whatever depends on one reads it here.
 type sample struct {
-	call   func(*petstore.Client, ...petstore.CallOption) error
+	call   callFunc
 	writes bool   // it must not be repeated
 	code   int    // of a success
 	body   string // of a success
@@ -190,8 +196,8 @@ var samples = map[string]sample{
 }
 
 // operations are the calls of the samples.
-var operations = func() map[string]func(*petstore.Client, ...petstore.CallOption) error {
-	all := map[string]func(*petstore.Client, ...petstore.CallOption) error{}
+var operations = func() map[string]callFunc {
+	all := map[string]callFunc{}
 	for name, s := range samples {
 		all[name] = s.call
 	}
