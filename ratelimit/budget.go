@@ -14,14 +14,15 @@ import (
 // replaced by the response to a request that was sent later. All requests that this number does not
 // include are in flight or lost; admit subtracts those.
 //
-// Its parts are files: window.go has the current window, samples.go what is left of it, offset.go the
-// server's clock, others.go the other processes, probe.go the requests that go first, lockout.go what
+// Its parts are files: window.go has the current window and what is left of it, offset.go the server's
+// clock, others.go the other processes, probe.go the requests that go first, lockout.go what
 // follows a 429, and event.go what is reported.
 type budget struct {
 	// processes is the number of processes that use the key, including this one, each with its own
 	// budget. 0 means that the number is not known, so that the budget infers it (rule 6).
 	processes int
 	pooled    bool // a pot knows of the others; see Shared
+	potLeft   int  // what the window of the pot has left, with what may come back
 	alone     bool // the pot fails: no more than this process's share of a window
 
 	now time.Time // latest time seen
@@ -34,12 +35,13 @@ type budget struct {
 	minutes bool          // windows are minutes of the wall clock
 	others  others
 	probes  probes
-	recent  recent
+	recent  tally // requests in flight that are not late
 	lockout lockout
 
 	reported reported
 	limits   [2]Window // last known window of a minute, and of a day
-	hours    hours
+	hours    tally     // requests of the last day
+	counted  tally     // requests of the last minute, while Reset is not usable
 
 	inFlight int       // requests without an outcome
 	admitted int       // number of requests admitted
@@ -49,6 +51,10 @@ type budget struct {
 // blindInFlight is how many requests may be in flight while no response has had a limit, until the
 // first 429; afterwards one.
 const blindInFlight = 2
+
+// late is the time after which a request in flight is late, give or take a tick: five times the longest
+// usual latency.
+const late = time.Second
 
 // backgroundPart: background requests leave 1/10 of each window to those that should not wait.
 const backgroundPart = 10
@@ -67,32 +73,39 @@ type slot struct {
 	over  bool // the window was over
 }
 
+// hold is what a request has to wait for.
+type hold struct {
+	Reason Reason
+	Until  time.Time // zero if it depends on a response
+	wake   time.Time // when to ask again if there is no response before; zero for never
+}
+
 // admit reserves one request, or returns what it has to wait for. Background requests must leave
 // the reserve.
-func (b *budget) admit(now time.Time, background bool) (slot, Wait, bool) {
+func (b *budget) admit(now time.Time, background bool) (slot, hold, bool) {
 	now = b.observe(now)
-	if !passed(now, b.lockout.until) {
-		return slot{}, Wait{Reason: Reason(b.lockout.scope), Until: b.lockout.until, wake: b.lockout.until}, false
+	if until := b.lockout.until; !passed(now, until) {
+		return slot{}, hold{Reason(b.lockout.scope), until, until}, false
 	}
 	reserve := b.reserve(background)
 	probe := b.needsProbe(now, reserve)
 	if probe {
 		if wake, ok := b.mayProbe(now); !ok {
-			return slot{}, Wait{Reason: ReasonResponse, wake: wake}, false
+			return slot{}, hold{Reason: ReasonResponse, wake: wake}, false
 		}
 		b.probes.inFlight++
 		b.probes.at = now
-	} else if w, ok := b.fits(reserve); !ok {
-		return slot{}, w, false
+	} else if h, ok := b.fits(reserve); !ok {
+		return slot{}, h, false
 	}
-	return b.take(now, probe), Wait{}, true
+	return b.take(now, probe), hold{}, true
 }
 
 // take reserves one request.
 func (b *budget) take(now time.Time, probe bool) slot {
 	b.inFlight++
 	b.admitted++
-	b.recent.add(now)
+	b.recent.add(tick(late, now), 1)
 	return slot{
 		b.era, b.epoch, b.responses, b.lockout.count, now,
 		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || passed(now, b.end),
@@ -110,7 +123,7 @@ func (b *budget) observe(now time.Time) time.Time {
 	case b.now.Sub(now) > correction:
 		*b = budget{processes: b.processes, pooled: b.pooled, alone: b.alone, era: b.era + 1, now: now}
 	}
-	b.recent.advance(b.now)
+	b.recent.advance(tick(late, b.now))
 	return b.now
 }
 
@@ -131,15 +144,23 @@ func (b *budget) reserve(background bool) int {
 
 // fits reports whether enough is left for one more request (rule 1), and whether it may be in flight
 // at once with the others (rules 6 and 8).
-func (b *budget) fits(reserve int) (Wait, bool) {
+func (b *budget) fits(reserve int) (hold, bool) {
 	usedUp := b.epoch > 0 && b.left()-b.inFlight <= reserve
 	switch {
 	case usedUp && b.mayShow() <= reserve:
-		return Wait{Reason: Reason(b.window.scope()), Until: b.end, wake: b.end}, false
-	case usedUp, b.recent.count >= b.most():
-		return Wait{Reason: ReasonResponse, wake: b.recent.wake()}, false
+		return hold{Reason(b.window.scope()), b.end, b.end}, false
+	case usedUp, b.recent.total >= b.most():
+		return hold{Reason: ReasonResponse, wake: b.nextLate()}, false
 	}
-	return Wait{}, true
+	return hold{}, true
+}
+
+// nextLate returns when the oldest request in flight is late; zero if all are.
+func (b *budget) nextLate() time.Time {
+	if b.recent.total == 0 {
+		return time.Time{}
+	}
+	return begin(late, b.recent.oldest()+ticks)
 }
 
 // most returns how many requests that are not late may be in flight.
@@ -157,7 +178,10 @@ func (b *budget) most() int {
 // have come: the lowest Remaining may count some of these already, and then left counts them twice.
 // It returns 0 if nothing can show that soon.
 func (b *budget) mayShow() int {
-	if b.processes > 1 || b.isShared() || b.recent.count == 0 {
+	if b.pooled {
+		return b.potLeft
+	}
+	if b.processes > 1 || b.isShared() || b.recent.total == 0 {
 		return 0
 	}
 	return min(b.left(), b.limit-b.others.opening-b.own-b.inFlight)
@@ -173,10 +197,12 @@ func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
 		return e
 	}
 	b.inFlight--
-	b.recent.remove(s.admitted)
-	b.others.census.settle(s, o)
+	b.recent.add(tick(late, s.admitted), -1)
 	if s.probe {
-		b.probes.settle(o, now)
+		b.probes.inFlight--
+		if o.Sent.IsZero() {
+			b.probes.at = time.Time{} // the next one need not wait for a response to this one
+		}
 	}
 	if o.Sent.IsZero() {
 		return e
@@ -202,15 +228,16 @@ func (b *budget) conclude(s slot, o *Outcome, e *events) {
 		return
 	case o.StatusCode == http.StatusTooManyRequests:
 		b.lockOut(s, *o)
-		e.closed = b.close(b.lockoutOf(b.lockout.scope, b.lockout.until), -1)
+		e.closed = b.close(b.closedNow(b.now))
 		return
 	case s.lockouts == b.lockout.count:
 		b.lockout.untested, b.lockout.streak = false, 0
 	}
-	e.opened = b.opened(s, o)
 	if b.day && o.Window.Remaining == 0 && o.Window.Limit > 0 && s.responses >= b.resetBy {
-		e.closed = b.close(b.lockoutOf(ScopeDay, b.end), 0)
+		e.closed = b.close(b.lockoutOf(ScopeDay, b.end))
+		return
 	}
+	e.opened = b.opened(s)
 }
 
 // changedLimit returns the last window of the same length and the current one, if their limits
@@ -230,7 +257,7 @@ func (b *budget) changedLimit() (changed *[2]Window) {
 // lose counts a request without a response, or without a limit in it.
 func (b *budget) lose(o *Outcome) {
 	b.own++
-	b.hours.add(b.now)
+	b.hours.add(tick(longestWindow, b.now), 1)
 	until := o.Received.Add(1) // a request that was sent at the same time may have come before
 	if o.Received.IsZero() {
 		until = b.now.Add(stray)
@@ -243,20 +270,24 @@ func (b *budget) lose(o *Outcome) {
 // learn updates the budget from the headers of a response.
 func (b *budget) learn(s slot, o *Outcome) {
 	b.offset.narrow(o)
-	_, usable := b.endOf(o, o.Received)
+	end, usable := b.endOf(o, o.Received, resetGrain)
 	order := b.compare(s, o, usable)
-	switch order {
-	case windowPast:
+	if order < 0 {
 		return
-	case windowNext:
+	}
+	if order > 0 {
 		b.open(o)
+		// A window that ends on a full minute, and that its first response to us finds at work for
+		// longer than 2 s, did not begin with our request: windows are minutes of the wall clock.
+		begun := usable && end.Sub(o.Received) < windowLength-2*time.Second
+		b.minutes = o.Window.Reset.Unix()%60 == 0 && (b.minutes || begun)
 	}
 	b.describe(s, o, usable)
 	b.push(s.responses, b.responses, o.Window.Remaining, o.Sent)
 	if o.StatusCode != http.StatusTooManyRequests { // a 429 may be of another window than it shows
 		b.own++
-		b.hours.add(b.now)
-		b.inferOthers(s, o, order == windowNext)
+		b.hours.add(tick(longestWindow, b.now), 1)
+		b.inferOthers(s, o, order > 0)
 	}
 }
 
@@ -265,10 +296,9 @@ func (b *budget) open(o *Outcome) {
 	b.forgetLost(o.Sent)
 	b.low = b.low[:0]
 	x := &b.others
-	x.census, x.past = census{}, x.past[:0]
+	x.unproved, x.past = 0, x.past[:0]
 	x.trust = max(x.trust, x.trust/2) // a foreign request ages
-	b.minutes = b.isMinute(o)
-	b.window = window{epoch: b.epoch + 1, slides: b.slides, other: b.day}
+	b.window = window{epoch: b.epoch + 1, slides: b.slides}
 }
 
 // earliest returns a time before which a request cannot be admitted if that many others go before

@@ -102,7 +102,7 @@ func (w *walk) admit() {
 }
 
 // wait lets time pass until Wake if nothing is in flight, and checks that the walk does not stop.
-func (w *walk) wait(why Wait) {
+func (w *walk) wait(why hold) {
 	if len(w.flights) > 0 {
 		return
 	}

@@ -14,6 +14,8 @@ const (
 	forMinute = Reason(ScopeMinute)
 	minute    = time.Minute
 	second    = time.Second
+	tickOf    = minute / ticks
+	byHand    = minute + tickOf // the length of a window without a usable Reset
 )
 
 // process is a process with one budget, in its own time.
@@ -54,7 +56,7 @@ func (p *process) admits(n int, why Reason) {
 	assert.Equal(p.t, why, p.blocked().Reason)
 }
 
-func (p *process) blocked() Wait {
+func (p *process) blocked() hold {
 	p.t.Helper()
 	_, w, ok := p.admit(p.now, false)
 	require.False(p.t, ok)
@@ -237,8 +239,8 @@ func TestBudgetWindow(t *testing.T) {
 	})
 	t.Run("without Date, a clock may be minutes wrong", func(t *testing.T) {
 		for left, want := range map[time.Duration]time.Duration{
-			40 * second: 41 * second, 55 * second: 56 * second, 69 * second: minute, 70 * second: minute, 10 * minute: minute,
-			time.Hour - second: time.Hour, time.Hour - 2*second: minute, -second: minute, second: 2 * second,
+			40 * second: 41 * second, 55 * second: 56 * second, 69 * second: minute, 70 * second: byHand, 10 * minute: byHand,
+			time.Hour - second: time.Hour, time.Hour - 2*second: byHand, -second: byHand, second: 2 * second,
 		} {
 			p := newProcess(t)
 			o := p.outcome(http.StatusOK, 10, 0, p.now.Add(left))
@@ -252,7 +254,7 @@ func TestBudgetWindow(t *testing.T) {
 		for _, reset := range []time.Time{{}, time.Unix(0, 0), p.now, time.UnixMilli(0).AddDate(50_000, 0, 0)} {
 			p.budget = budget{}
 			p.respondTo(10, reset, 0)
-			assert.Equal(t, minute, p.closed(), "Reset %v", reset)
+			assert.Equal(t, byHand, p.closed(), "Reset %v", reset)
 		}
 	})
 	t.Run("adds a margin after a Reset that was early", func(t *testing.T) {
@@ -271,10 +273,10 @@ func TestBudgetWindow(t *testing.T) {
 			p.respondTo(3, reset, remaining)
 			p.now = p.now.Add(10 * second)
 		}
-		assert.Equal(t, first.Add(minute), p.blocked().Until)
-		p.now = first.Add(minute)
+		assert.Equal(t, first.Add(byHand), p.blocked().Until)
+		p.now = first.Add(byHand)
 		p.respondTo(3, reset, 0) // the oldest request has left the window, and this one is in it
-		assert.Equal(t, first.Add(70*second), p.blocked().Until)
+		assert.Equal(t, first.Add(10*second).Truncate(tickOf).Add(byHand), p.blocked().Until)
 	})
 	t.Run("takes no room for each request without a Reset", func(t *testing.T) {
 		p := newProcess(t)
@@ -296,13 +298,13 @@ func TestBudgetWindow(t *testing.T) {
 		p.respondTo(4, reset, 3)
 		p.now = first.Add(30 * second)
 		p.respondTo(4, reset, 2)
-		p.now = first.Add(minute)
+		p.now = first.Add(byHand)
 		one, other := p.send(), p.send()
 		p.respond(one, 4, 3, reset)
 		p.respond(other, 4, 2, reset)
 		p.now = p.now.Add(10 * second)
 		p.respondTo(4, reset, 1, 0)
-		assert.Equal(t, first.Add(2*minute), p.blocked().Until)
+		assert.Equal(t, first.Add(2*byHand), p.blocked().Until)
 	})
 	t.Run("a minute of the wall clock ends on its Reset", func(t *testing.T) {
 		for left, grain := range map[time.Duration]time.Duration{40 * second: 0, 56 * second: 0, 57 * second: second} {

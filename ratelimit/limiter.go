@@ -117,7 +117,7 @@ func (l *Limiter) Reopen(key string) {
 		now := l.now()
 		q.budget.reopen(now)
 		if q.pot != nil {
-			q.pot.report.reopen, q.pot.reportAt = true, now
+			q.pot.report.Reopen, q.pot.reportAt = true, now
 		}
 		q.dispatch(now)
 	}
@@ -127,37 +127,39 @@ func (l *Limiter) Reopen(key string) {
 // deadline of ctx, it returns an [*Error] immediately; also if ctx ends during the wait. With an
 // error there is no permit.
 func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
-	q, p, w, refused := l.enter(ctx, &r)
-	if w != nil {
-		p, refused = q.await(ctx, w)
-	}
-	if refused == nil {
+	p, w := l.enter(ctx, &r)
+	if p != nil {
 		return p, nil
 	}
-	if refused.closed != nil && r.Observer != nil {
-		r.Observer.LimitClosed(*refused.closed)
+	if w.refused == nil {
+		w.await(ctx)
 	}
-	return nil, refused.err
+	if w.permit != nil {
+		return w.permit, nil
+	}
+	if w.closed != nil && w.Observer != nil {
+		w.Observer.LimitClosed(*w.closed)
+	}
+	return nil, w.refused
 }
 
-// enter returns a permit, a waiter that has to report its wait, or a refusal.
-func (l *Limiter) enter(ctx context.Context, r *Request) (*queue, *permit, *waiter, *refusal) {
+// enter returns a permit, or a waiter.
+func (l *Limiter) enter(ctx context.Context, r *Request) (*permit, *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	q := l.queue(r.Key, now)
-	if contextErr(ctx, now) != nil {
-		return q, nil, nil, q.ended(ctx, now, "before the request was sent")
+	if len(q.waiters) > 0 {
+		q.dispatch(now)
 	}
-	q.dispatch(now)
-	if q.passes(r.Background) && !r.NotBefore.After(now) {
-		if p, ok := q.admit(now, r.Background); ok {
+	first := len(q.waiters) == 0 || !r.Background && q.waiters[0].Background
+	if first && !r.NotBefore.After(now) && endOf(ctx, now) == nil {
+		if p := q.admit(now, r.Background); p != nil {
 			p.observer = r.Observer
-			return q, p, nil, nil
+			return p, nil
 		}
 	}
-	w, refused := q.newWaiter(ctx, now, r)
-	return q, nil, w, refused
+	return nil, q.newWaiter(ctx, now, r)
 }
 
 // queue returns the queue of a key.
@@ -182,7 +184,7 @@ func (l *Limiter) dropIdle(now time.Time) {
 		return
 	}
 	maps.DeleteFunc(l.keys, func(_ string, q *queue) bool {
-		idle := q.length() == 0 && q.budget.inFlight == 0 && (q.pot == nil || q.pot.idle())
+		idle := q.waiting == 0 && q.budget.inFlight == 0 && (q.pot == nil || q.pot.idle())
 		return idle && passed(now, q.budget.ends())
 	})
 	l.sweepAt = 2 * len(l.keys)
@@ -197,14 +199,12 @@ func (p *permit) Release(o Outcome) Lockout {
 	return lockout
 }
 
-func (p *permit) release(o *Outcome) (Lockout, events) {
+func (p *permit) release(o *Outcome) (lockout Lockout, e events) {
 	q := p.queue
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	now := q.limiter.now()
-	var e events
 	if !p.released {
-		p.released = true
 		e = p.settle(o, now)
 		q.dispatch(now)
 	}
@@ -213,9 +213,10 @@ func (p *permit) release(o *Outcome) (Lockout, events) {
 
 // settle reports the outcome to the budget and to the pot.
 func (p *permit) settle(o *Outcome, now time.Time) events {
+	p.released = true
 	e := p.queue.budget.settle(p.slot, o, now)
 	if pot := p.queue.pot; pot != nil {
-		pot.settle(p, o, &p.queue.budget, now)
+		pot.settle(p, o, p.queue.budget.shown, now)
 	}
 	return e
 }

@@ -40,8 +40,8 @@ func test(t *testing.T, name string, f func(t *testing.T, l *limiter)) {
 			defer l.mu.Unlock()
 			for _, q := range l.keys {
 				assert.Zero(t, q.budget.inFlight, "in flight")
-				assert.Zero(t, q.length(), "waiting")
-				assert.True(t, q.passes(true), "joined")
+				assert.Zero(t, q.waiting, "waiting")
+				assert.Empty(t, q.waiters)
 				assert.Nil(t, q.timer, "timer")
 			}
 		})
@@ -92,7 +92,7 @@ func (l *limiter) one(o Outcome) {
 func (l *limiter) figures() (inFlight, waiting int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.keys[""].budget.inFlight, l.keys[""].length()
+	return l.keys[""].budget.inFlight, l.keys[""].waiting
 }
 
 // ok is a 200 that took no time.
@@ -243,21 +243,21 @@ func TestLimiterBackground(t *testing.T) {
 	})
 }
 
-func TestLine(t *testing.T) {
+func TestWaitersOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	var l line
+	var q queue
 	var want []*waiter
 	for i := range 2000 {
 		if n := len(want); n > 0 && random.IntN(5) < 2 {
 			w := want[random.IntN(n)]
-			l.remove(w)
+			q.remove(w)
 			want = slices.DeleteFunc(want, func(other *waiter) bool { return other == w })
 		} else {
-			w := &waiter{asked: time.Unix(random.Int64N(100), 0), order: uint64(i)}
-			l.insert(w)
+			w := &waiter{Request: Request{Asked: time.Unix(random.Int64N(100), 0), Background: random.IntN(2) == 0}, number: uint64(i)}
+			q.waiters = slices.Insert(q.waiters, q.place(w), w)
 			want = append(want, w)
 		}
-		slices.SortFunc(want, (*waiter).before)
-		require.Equal(t, want, []*waiter(l))
+		slices.SortFunc(want, (*waiter).compare)
+		require.Equal(t, want, q.waiters)
 	}
 }

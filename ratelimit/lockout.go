@@ -21,6 +21,7 @@ func (b *budget) reopen(now time.Time) bool {
 		return false
 	}
 	l.until, l.scope, l.streak = time.Time{}, "", 0
+	b.reported.ends = now
 	l.untested = true // so that the next one is a probe
 	return true
 }
@@ -69,10 +70,10 @@ func (b *budget) freesOneByOne(o *Outcome) bool {
 // after429 returns when a 429 allows the next request, zero if it does not say, and which limit it is
 // of. The end of the window counts if that is used up, or if there is no Retry-After.
 func (b *budget) after429(o *Outcome) (opens time.Time, scope Scope) {
-	end, usable := b.endOf(o, o.Received)
+	end, usable := b.endOf(o, o.Received, resetGrain)
 	if o.RetryAfter > 0 { // which is rounded up
 		opens = o.Received.Add(o.RetryAfter)
-		end, usable = b.endWithin(o, o.Received, 0)
+		end, usable = b.endOf(o, o.Received, 0)
 	}
 	if !usable {
 		end = time.Time{}

@@ -1,10 +1,6 @@
 package ratelimit
 
-import (
-	"cmp"
-	"net/http"
-	"time"
-)
+import "time"
 
 // others is what a budget has learned about other processes that use the key.
 //
@@ -17,11 +13,10 @@ type others struct {
 	// trust is the number of responses in a row that proved that nobody else uses the key. It is
 	// negative after a foreign request.
 	trust    int
-	opening  int           // foreign requests in this window before our first one, or ours before a restart
-	inFlight int           // estimate of the foreign requests in flight
-	took     time.Duration // how long the last request took
+	unproved int // responses since that may show foreign requests, or ours in flight
+	opening  int // foreign requests in this window before our first one, or ours before a restart
+	inFlight int // estimate of the foreign requests in flight
 	past     history
-	census   census
 }
 
 const (
@@ -69,7 +64,7 @@ func (b *budget) share() int {
 // have in flight or, if these are more, those that they have probably sent since the last response,
 // and some for processes that start.
 func (b *budget) leftToOthers() int {
-	if b.processes <= 1 && !b.isShared() {
+	if b.pooled || b.processes <= 1 && !b.isShared() {
 		return 0
 	}
 	sent := 1 + min(b.limit/newcomersPart, newcomers)
@@ -81,7 +76,7 @@ func (b *budget) leftToOthers() int {
 
 // isShared reports whether others have used the key in the last windows.
 func (b *budget) isShared() bool {
-	return b.others.trust < 0 || !b.slides && !b.day && !b.other && b.others.opening > b.limit/strangePart
+	return b.others.trust < 0 || !b.slides && !b.day && b.others.opening > b.limit/strangePart
 }
 
 // foreign returns how many requests the window had counted at a response that cannot be ours: those
@@ -104,7 +99,9 @@ func (b *budget) inferOthers(s slot, o *Outcome, opened bool) {
 		if b.day {
 			return // most of what a day has counted is long over
 		}
-		b.trustWindow(came)
+		if came > 0 {
+			x.trust = min(x.trust, 0)
+		}
 		x.estimate(came, windowLength-b.end.Sub(o.Received), o)
 		return
 	}
@@ -114,76 +111,26 @@ func (b *budget) inferOthers(s slot, o *Outcome, opened bool) {
 	x.estimate(came, o.Received.Sub(s.heard), o)
 }
 
-// trustWindow changes the trust by the foreign requests before the first response of a window.
-func (b *budget) trustWindow(came int) {
-	switch x := &b.others; {
-	case came > 0:
-		x.trust = min(x.trust, 0)
-	case b.epoch > 1 && x.trust >= 0: // nobody else waited for this window
-		x.trust = max(x.trust, fullTrust)
-	}
-}
-
 // trustResponse changes the trust by the foreign requests since the response before.
 func (b *budget) trustResponse(came int) {
 	switch x := &b.others; {
 	case came > 0:
 		x.trust = trustAfterForeign
 	case x.trust >= 0 && x.trust < fullTrust:
-		b.takeCensus()
+		x.unproved++
+		// What the window has counted are responses to us, and late requests of ours.
+		if late := b.inFlight - b.recent.total; b.limit-b.remaining()-b.own-x.opening <= late {
+			x.trust, x.unproved = x.trust+x.unproved, 0
+		}
 	}
 }
 
 // estimate updates the foreign requests in flight: as many as came while ours was in flight, if they
 // came evenly in that span. The estimate falls slowly, by 1/8 with each response, so that one quick
-// response does not make others seem gone. A slow response counts for twice the time of the one
-// before at most: it must not make them seem to send more.
+// response does not make others seem gone.
 func (x *others) estimate(came int, span time.Duration, o *Outcome) {
 	took := o.Received.Sub(o.Sent)
-	x.took = min(took, 2*cmp.Or(x.took, took))
 	span = max(span, took, 1)
-	came = int((time.Duration(came)*x.took + span - 1) / span)
+	came = int((time.Duration(came)*took + span - 1) / span)
 	x.inFlight = max(came, x.inFlight-(x.inFlight+7)/8)
-}
-
-// census finds out whether all requests that a window has counted are ours. At its first response,
-// some of ours were in flight: the window may have counted these, or foreign ones in their place.
-// The census ends when enough of them have an outcome to tell.
-type census struct {
-	at        int // the response that began it; 0 without a census
-	remaining int // the lowest Remaining then
-	unknown   int // requests counted until then that may be foreign
-	inFlight  int // our requests in flight then that have no outcome yet
-	responses int // to our requests since
-}
-
-// takeCensus continues the census with a response. If nobody else uses the key, all its responses
-// count as proof. It does not wait for late requests: these may be the unknown ones.
-func (b *budget) takeCensus() {
-	x, c := &b.others, &b.others.census
-	if c.at == 0 {
-		unknown := b.limit - b.remaining() - b.own - x.opening
-		*c = census{at: b.responses, remaining: b.remaining(), unknown: unknown, inFlight: b.inFlight}
-	}
-	c.responses++
-	switch late := b.inFlight - b.recent.count; {
-	case c.unknown > c.inFlight:
-		x.trust = 0
-	case c.unknown <= 0, c.inFlight <= late:
-		x.trust += c.responses
-	default:
-		return
-	}
-	*c = census{}
-}
-
-// settle records the outcome of a request, which may be one of the unknown ones.
-func (c *census) settle(s slot, o *Outcome) {
-	if s.responses >= c.at {
-		return
-	}
-	c.inFlight--
-	if !o.Sent.IsZero() && o.Window.Remaining >= c.remaining && o.StatusCode != http.StatusTooManyRequests {
-		c.unknown--
-	}
 }

@@ -16,25 +16,6 @@ const (
 type probes struct {
 	inFlight int
 	at       time.Time // when the last one was admitted
-	from     time.Time // earliest time of the next one
-	silent   int       // requests in a row without a response
-}
-
-// settle records the outcome of a probe. Without a response, the next one has to wait, since the
-// server is in trouble. If the caller gave up, the outcome does not show the state of the server.
-func (a *probes) settle(o *Outcome, now time.Time) {
-	a.inFlight--
-	switch {
-	case o.Sent.IsZero():
-		a.at = time.Time{} // the next one need not wait for a response to this one
-	case o.Abandoned:
-	case o.Received.IsZero():
-		// 100 ms is a usual latency. The wait doubles until it is as long as patience.
-		a.from = now.Add(min(100*time.Millisecond<<min(a.silent, 4), patience))
-		a.silent++
-	default:
-		*a = probes{inFlight: a.inFlight, at: a.at}
-	}
 }
 
 // needsProbe reports whether too little is known to admit requests at now, so that one has to be a
@@ -58,17 +39,14 @@ func (b *budget) needsProbe(now time.Time, reserve int) bool {
 // certainly room, another probe follows for each second without a response; otherwise only one,
 // after rejectedPatience.
 func (b *budget) mayProbe(now time.Time) (time.Time, bool) {
-	a := &b.probes
-	most, again := b.limit, a.at.Add(patience)
+	most, again := b.limit, b.probes.at.Add(patience)
 	if b.lockout.untested || b.epoch == 1 || b.slides {
-		most, again = min(2, b.limit), a.at.Add(rejectedPatience)
+		most, again = min(2, b.limit), b.probes.at.Add(rejectedPatience)
 	}
 	switch {
-	case !passed(now, a.from):
-		return a.from, false
-	case a.inFlight == 0:
+	case b.probes.inFlight == 0:
 		return time.Time{}, true
-	case b.epoch > 0 && a.inFlight >= most:
+	case b.epoch > 0 && b.probes.inFlight >= most:
 		return time.Time{}, false
 	}
 	return again, passed(now, again)

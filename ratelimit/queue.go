@@ -2,41 +2,35 @@ package ratelimit
 
 import (
 	"slices"
+	"sort"
 	"time"
 )
 
 const (
 	// agedAfter is the age from which a waiting background request gets a share of the permits
-	// although foreground requests wait. It is the length of a window, so that the request has seen one
-	// begin.
+	// although others wait. It is the length of a window, so that the request has seen one begin.
 	agedAfter = time.Minute
-	// agedShare: aged background requests get one permit in 10 while foreground requests wait. That is as
-	// much as the reserve, which background requests leave to the others otherwise.
+	// agedShare: aged background requests get one permit in 10 while others wait. That is as much as
+	// the reserve that they leave to the others otherwise.
 	agedShare = 10
-)
-
-// The classes of requests; the first goes first.
-const (
-	foreground = iota
-	background
 )
 
 // queue has the budget of one key and the requests that wait for it: it asks the budget for the first
 // one, until the budget refuses (dispatch), and again when a permit is released or when the time has
-// come that the budget has named (setAlarm). The lock of the limiter guards it. waiter.go is a
-// request from its arrival to its permit, and refusal.go why it gets none.
+// come that the budget has named (setAlarm). The lock of the limiter guards it. waiter.go is the wait
+// of a request, from its arrival to its permit or its refusal.
 type queue struct {
 	limiter *Limiter
 	key     string
 	budget  budget
 	pot     *pot      // nil if the budget is not shared
-	why     Wait      // what the first waiter waits for; zero if there is none
-	checked time.Time // q.ends when the waiters were last checked
+	why     hold      // what the first waiter waits for; zero if there is none
+	checked time.Time // budget.ends when the waiters were last checked
 
-	lines  [2]line // the requests of each class
-	joined [2]int  // how many of them have reported their wait
-	order  uint64  // of the latest waiter
-	passed int     // foreground requests admitted since one in background got a permit
+	waiters []*waiter // those that can get a permit, in the order in which they will
+	waiting int       // requests that wait, with those that have yet to report it
+	arrived uint64    // requests that had to wait so far
+	passed  int       // other requests admitted since one in background got a permit
 
 	limited time.Duration // total time before since in which the first waiter waited for a limit
 	since   time.Time     // since when the first waiter waits for a limit; zero if it does not
@@ -45,35 +39,22 @@ type queue struct {
 	alarm time.Time // when timer fires; zero without one
 }
 
-// length returns the number of requests that wait.
-func (q *queue) length() int { return len(q.lines[foreground]) + len(q.lines[background]) }
-
-// passes reports whether a new request goes before all waiters. Those that still report their wait do
-// not count: the report may make the new one.
-func (q *queue) passes(inBackground bool) bool {
-	return q.joined[foreground] == 0 && (!inBackground || q.joined[background] == 0)
-}
-
 // dispatch gives permits to the first waiters, as many as the budget admits.
 func (q *queue) dispatch(now time.Time) {
-	for {
+	for len(q.waiters) > 0 {
 		w, asBackground := q.first(now)
-		if w == nil {
+		p := q.admit(now, asBackground)
+		if p == nil {
 			break
 		}
-		p, ok := q.admit(now, asBackground)
-		if !ok {
-			break
-		}
-		if w.class == background {
+		if w.Background {
 			q.passed = 0
 		}
-		p.observer = w.observer
-		w.permit = p
+		p.observer, w.permit = w.Observer, p
 		q.leave(w)
 	}
-	if q.why.Reason != "" && q.passes(true) {
-		q.block(now, Wait{})
+	if len(q.waiters) == 0 && q.why.Reason != "" {
+		q.block(now, hold{})
 	}
 	wake := q.why.wake
 	if q.pot != nil {
@@ -82,30 +63,25 @@ func (q *queue) dispatch(now time.Time) {
 	q.setAlarm(now, wake)
 }
 
-// first returns the waiter that goes next, and whether it has to leave the reserve; nil if there is
-// none.
+// first returns the waiter that goes next, and whether it has to leave the reserve.
 func (q *queue) first(now time.Time) (w *waiter, asBackground bool) {
-	front, behind := q.front(foreground), q.front(background)
-	switch {
-	case front == nil:
-		return behind, true
-	case behind != nil && q.passed >= agedShare-1 && now.Sub(behind.entered) >= agedAfter:
-		return behind, false
+	w = q.waiters[0]
+	if behind := q.foreground(); q.passed >= agedShare-1 && 0 < behind && behind < len(q.waiters) {
+		if aged := q.waiters[behind]; now.Sub(aged.entered) >= agedAfter {
+			return aged, false
+		}
 	}
-	return front, false
+	return w, w.Background
 }
 
-// front returns the first waiter of a class that has reported its wait; nil if there is none.
-func (q *queue) front(class int) *waiter {
-	if q.joined[class] == 0 {
-		return nil
-	}
-	place := slices.IndexFunc(q.lines[class], func(w *waiter) bool { return w.joined })
-	return q.lines[class][place]
+// foreground returns how many of the waiters are not in background: they are the first.
+func (q *queue) foreground() int {
+	return sort.Search(len(q.waiters), func(i int) bool { return q.waiters[i].Background })
 }
 
-// admit asks the budget for one request. If the budget refuses, admit records what to wait for.
-func (q *queue) admit(now time.Time, asBackground bool) (*permit, bool) {
+// admit asks the budget for one request. If the budget refuses, admit records what to wait for, and
+// returns nil.
+func (q *queue) admit(now time.Time, asBackground bool) *permit {
 	admit := q.budget.admit
 	if q.pooled() {
 		admit = q.take
@@ -113,7 +89,7 @@ func (q *queue) admit(now time.Time, asBackground bool) (*permit, bool) {
 	slot, why, ok := admit(now, asBackground)
 	if !ok {
 		q.block(now, why)
-		return nil, false
+		return nil
 	}
 	if !asBackground {
 		q.passed++
@@ -122,15 +98,15 @@ func (q *queue) admit(now time.Time, asBackground bool) (*permit, bool) {
 	if q.pot != nil {
 		q.pot.mark(p)
 	}
-	return p, true
+	return p
 }
 
 // block records what the first waiter waits for. When that becomes a limit, or its end moves,
 // waiters that cannot wait for so long are refused immediately.
-func (q *queue) block(now time.Time, why Wait) {
+func (q *queue) block(now time.Time, why hold) {
 	const slide = time.Second // the end of a sliding window moves with each response
 	q.why = why
-	begins, ends := false, q.ends()
+	begins, ends := false, q.budget.ends()
 	switch {
 	case why.Until.IsZero():
 		q.limited, q.since = q.clock(now), time.Time{}
@@ -139,12 +115,20 @@ func (q *queue) block(now time.Time, why Wait) {
 	}
 	if begins || ends.Sub(q.checked).Abs() > slide {
 		q.checked = ends
-		q.refuseLate(now)
+		before := 0
+		q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
+			if q.late(now, w, before) {
+				close(w.ready)
+				return true
+			}
+			before++
+			return false
+		})
 	}
 }
 
-// clock returns the total time in which the first place of the queue waited for limits. The
-// difference between two readings is the time that counts against the longest wait of a request.
+// clock returns the total time in which the first waiter waited for limits. The difference between
+// two readings is the time that counts against the longest wait of a request.
 func (q *queue) clock(now time.Time) time.Duration {
 	if q.since.IsZero() {
 		return q.limited
@@ -152,21 +136,27 @@ func (q *queue) clock(now time.Time) time.Duration {
 	return q.limited + now.Sub(q.since)
 }
 
-// ahead returns the number of waiters that go before w.
-func (q *queue) ahead(w *waiter) int {
-	n := q.lines[w.class].find(w)
-	if w.class == background {
-		n += len(q.lines[foreground])
-	}
-	return n
+// place returns the number of waiters that go before w.
+func (q *queue) place(w *waiter) int {
+	i, _ := slices.BinarySearchFunc(q.waiters, w, (*waiter).compare)
+	return i
 }
 
-// leave removes w from the queue, and ends its wait.
-func (q *queue) leave(w *waiter) {
-	q.lines[w.class].remove(w)
-	if w.joined {
-		q.joined[w.class]--
+// remove takes w, which is one of the waiters, out of them. With 100,000 waiters, it must not move
+// all of them for each that leaves at the front.
+func (q *queue) remove(w *waiter) {
+	i := q.place(w)
+	if i == 0 {
+		q.waiters[0] = nil
+		q.waiters = q.waiters[1:]
+		return
 	}
+	q.waiters = slices.Delete(q.waiters, i, i+1)
+}
+
+// leave removes w from the waiters, and ends its wait.
+func (q *queue) leave(w *waiter) {
+	q.remove(w)
 	close(w.ready)
 }
 

@@ -45,8 +45,6 @@ type Wait struct {
 	// Window, Sent and Processes are as in [Lockout], at the end of the wait; zero at its start.
 	Window          Window
 	Sent, Processes int
-
-	wake time.Time // when to ask the budget again if there is no response before
 }
 
 // Lockout describes a key that is closed: for some time no request is admitted.

@@ -60,7 +60,6 @@ func TestLimiterQueue(t *testing.T) {
 		var told []Wait
 		tell := observer{start: func(w Wait) {
 			l.RateLimit("") // would wait for ever if the lock were held
-			w.wake = time.Time{}
 			told = append(told, w)
 		}}
 		start := time.Now()
@@ -261,17 +260,6 @@ func TestLimiterWaitTooLong(t *testing.T) {
 		l.refused(Request{Background: true, MaxWait: 99 * time.Second})
 		assert.Equal(t, start, time.Now(), "no time has passed")
 		stop()
-	})
-	test(t, "behind a call that reports its wait", func(t *testing.T, l *limiter) {
-		l.one(ok(1, 0, 40*time.Second))
-		reported := make(chan struct{})
-		go func() {
-			l.permitFor(Request{MaxWait: time.Minute, Observer: observer{start: func(Wait) { <-reported }}}).Release(ok(1, 0, time.Minute))
-		}()
-		synctest.Wait()
-		l.refused(Request{MaxWait: time.Minute})
-		close(reported)
-		time.Sleep(time.Minute)
 	})
 	test(t, "if a call that asked before comes late", func(t *testing.T, l *limiter) {
 		l.one(ok(1, 0, 40*time.Second))

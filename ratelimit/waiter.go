@@ -1,179 +1,174 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 )
 
-// waiter is a request in a queue, from newWaiter to the end of await. First it reports its wait and
-// waits until notBefore; then it joins those that can get a permit. Its wait ends when it has a permit
-// or a refusal (ready), when its context ends, or when it has waited for limits for maxWait.
+// waiter is a request that did not get its permit immediately. First it reports its wait and waits
+// until NotBefore; then it joins the waiters of its queue. Its wait ends when it has a permit or a
+// refusal (ready), when its context ends, or when it has waited for limits for MaxWait.
 type waiter struct {
-	observer  Observer
-	wait      Wait // to be reported
-	asked     time.Time
-	order     uint64 // among those that asked at the same time
-	class     int
-	maxWait   time.Duration // longest wait for limits
-	deadline  time.Time     // of the context; zero if it has none
-	notBefore time.Time
-	entered   time.Time
-	clock     time.Duration // queue.clock when the waiter entered, without its wait for notBefore
+	Request
+	queue    *queue
+	number   uint64    // orders those that asked at the same time
+	deadline time.Time // of the context; zero if it has none
+	entered  time.Time
+	clock    time.Duration // queue.clock when it entered, without its wait for NotBefore
+	wait     Wait          // to be reported
 
-	quiet   bool // it need not report its wait before the pot has replied
-	joined  bool // it can get a permit
+	quiet  bool // it need not report its wait before the pot has replied
+	joined bool // it is one of the waiters that can get a permit
+	done   bool // it has reported the end of its wait, if it had to
+
 	permit  *permit
-	refused *refusal
+	refused *Error
+	closed  *Lockout      // to be reported with refused; nil for nothing
 	ready   chan struct{} // closed when permit or refused is set; gets a value when quiet ends
 }
 
-// newWaiter returns a waiter for r that has to report its wait, or a refusal if r cannot be admitted
-// in time. While it reports it gets no permit: the user's functions may make a request that would
-// wait for the response to this one.
-func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) (*waiter, *refusal) {
-	q.order++
+// newWaiter returns a waiter for r. It is refused if the context has ended, or if it cannot be
+// admitted in time. While it reports its wait it gets no permit: the user's functions may make a
+// request that would wait for the response to this one.
+func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) *waiter {
+	q.arrived++
 	w := &waiter{
-		observer: r.Observer, asked: r.Asked, order: q.order, maxWait: max(0, r.MaxWait), notBefore: r.NotBefore,
-		entered: now, clock: q.clock(now), ready: make(chan struct{}, 1),
+		Request: *r, queue: q, number: q.arrived, entered: now, clock: q.clock(now), ready: make(chan struct{}, 1),
 	}
-	if w.asked.IsZero() {
-		w.asked = now
+	w.MaxWait = max(0, w.MaxWait)
+	if w.Asked.IsZero() {
+		w.Asked = now
 	}
-	if r.Background {
-		w.class = background
-	}
-	w.quiet = q.mustAsk() && !r.NotBefore.After(now)
 	w.deadline, _ = ctx.Deadline()
-	if refused := q.late(now, w, q.ahead(w)); refused != nil {
-		return nil, refused
+	if ended := endOf(ctx, now); ended != nil {
+		q.refuse(w, now, q.earliest(now, 0, w.Background), ended)
+	} else if !q.late(now, w, q.place(w)) {
+		q.waiting++
+		w.quiet = q.mustAsk() && !r.NotBefore.After(now)
+		w.describe(now)
 	}
-	line := &q.lines[w.class]
-	line.insert(w)
-	q.describe(w, now)
-	// If w was put before others, it may have made the last of them late.
-	if last := (*line)[len(*line)-1]; q.refuseIfLate(now, last, q.ahead(last)) {
-		line.remove(last)
-	}
-	return w, nil
+	return w
 }
 
-// await has w report its wait. Then it waits until w has a permit or is refused, until the context
-// of w ends, or until w has waited for limits for as long as it may. The lock must not be held.
-func (q *queue) await(ctx context.Context, w *waiter) (*permit, *refusal) {
-	finished, started := false, false
-	done := func() { // once for each WaitStart, also if that panics
-		if o := w.observer; o != nil && started {
-			w.observer = nil
-			o.WaitDone(w.wait)
+// compare compares the places of two waiters.
+func (w *waiter) compare(other *waiter) int {
+	if w.Background != other.Background {
+		if w.Background {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(w.Asked.Compare(other.Asked), cmp.Compare(w.number, other.number))
+}
+
+// describe sets what w will report.
+func (w *waiter) describe(now time.Time) {
+	q := w.queue
+	w.wait.Reason, w.wait.Until, w.wait.Waiting = q.why.Reason, q.why.Until, q.waiting
+	if w.Background && w.wait.Reason == Reason(ScopeMinute) {
+		w.wait.Reason = ReasonBackground
+	}
+	if w.NotBefore.After(now) {
+		w.wait.Reason, w.wait.Until = ReasonBackoff, w.NotBefore
+		if l := q.budget.closedNow(now); !l.Until.IsZero() {
+			w.wait.Reason, w.wait.Until = Reason(l.Scope), later(l.Until, w.NotBefore)
 		}
 	}
+}
+
+// await has w report its wait, and returns at its end. The lock must not be held.
+func (w *waiter) await(ctx context.Context) {
+	started := false
+	defer w.end() // also if a function of the user panics
 	defer func() {
-		if !finished { // a function of the user panicked
-			q.abandon(w)
-			done()
+		if started && w.Observer != nil {
+			w.Observer.WaitDone(w.wait)
 		}
+		w.done = true
 	}()
 	for report := !w.quiet; ; {
 		if report {
 			started = true
-			q.report(ctx, w)
+			w.start(ctx)
 		}
-		q.join(w)
-		left, over := q.check(ctx, w)
+		left, over := w.check(ctx)
 		if over {
-			done()
-			finished = true
-			return w.permit, w.refused
+			return
 		}
-		report = w.awaitEvent(ctx, left)
+		report = w.sleep(ctx, left)
 	}
 }
 
-// report has w report its wait, and waits until notBefore.
-func (q *queue) report(ctx context.Context, w *waiter) {
-	if w.observer != nil {
-		w.observer.WaitStart(w.wait)
+// start has w report its wait, and waits until NotBefore.
+func (w *waiter) start(ctx context.Context) {
+	if w.Observer != nil {
+		w.Observer.WaitStart(w.wait)
 	}
-	for ctx.Err() == nil {
-		early := w.notBefore.Sub(q.limiter.now())
+	for !w.NotBefore.IsZero() && ctx.Err() == nil {
+		early := w.NotBefore.Sub(w.queue.limiter.now())
 		if early <= 0 {
 			return
 		}
-		w.awaitEvent(ctx, early)
+		w.sleep(ctx, early)
 	}
 }
 
-// describe sets what w will report.
-func (q *queue) describe(w *waiter, now time.Time) {
-	w.wait.Reason, w.wait.Until, w.wait.Waiting = q.why.Reason, q.why.Until, q.length()
-	if w.class == background && w.wait.Reason == Reason(ScopeMinute) {
-		w.wait.Reason = ReasonBackground
-	}
-	if w.notBefore.After(now) {
-		w.wait.Reason, w.wait.Until = ReasonBackoff, w.notBefore
-		if l := q.budget.closedNow(now); !l.Until.IsZero() {
-			w.wait.Reason, w.wait.Until = Reason(l.Scope), later(l.Until, w.notBefore)
-		}
-	}
-}
-
-// abandon ends the wait of a request whose caller has panicked.
-func (q *queue) abandon(w *waiter) {
-	q.limiter.mu.Lock()
-	defer q.limiter.mu.Unlock()
-	q.withdraw(w, q.limiter.now())
-}
-
-// join has w wait after it has reported, unless it cannot be admitted in time. All of the time until
-// notBefore counts as waited for limits.
-func (q *queue) join(w *waiter) {
+// check has w join the waiters, if it is not one, and returns how long it may still wait for limits,
+// or reports whether its wait is over.
+func (w *waiter) check(ctx context.Context) (left time.Duration, over bool) {
+	q := w.queue
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	now := q.limiter.now()
-	if w.joined || w.permit != nil || w.refused != nil {
-		return
+	if !w.joined && w.refused == nil {
+		w.join(now)
 	}
-	if w.notBefore.After(w.entered) {
+	q.dispatch(now) // the wait may be over at the same time as MaxWait
+	w.wait.Duration = now.Sub(w.entered)
+	w.wait.Limited = q.clock(now) - w.clock
+	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
+	ended := endOf(ctx, now)
+	switch limited := w.wait.Limited; {
+	case ended != nil: // even if the permit came at the same time
+	case w.permit != nil, w.refused != nil:
+		return 0, true
+	case limited < w.MaxWait, limited == 0, q.since.IsZero(): // without a limit the wait is free
+		return w.MaxWait - limited, false
+	}
+	w.withdraw(now)
+	q.refuse(w, now, q.earliest(now, 0, w.Background), ended)
+	return 0, true
+}
+
+// join makes w one of the waiters, unless it cannot be admitted in time. All of the time until
+// NotBefore counts as waited for limits.
+func (w *waiter) join(now time.Time) {
+	q := w.queue
+	if w.NotBefore.After(w.entered) {
 		w.clock = q.clock(now) - now.Sub(w.entered)
 	}
-	if w.refused = q.late(now, w, q.ahead(w)); w.refused != nil {
-		q.leave(w)
+	place := q.place(w)
+	if q.late(now, w, place) {
 		return
 	}
 	w.joined = true
 	if w.quiet {
 		q.pot.quiet = append(q.pot.quiet, w)
 	}
-	q.joined[w.class]++
-	q.dispatch(now)
-}
-
-// check returns how long w may still wait for limits, or reports whether its wait is over.
-func (q *queue) check(ctx context.Context, w *waiter) (left time.Duration, over bool) {
-	q.limiter.mu.Lock()
-	defer q.limiter.mu.Unlock()
-	now := q.limiter.now()
-	q.dispatch(now) // the wait may be over at the same time as maxWait
-	w.wait.Duration = now.Sub(w.entered)
-	w.wait.Limited = q.clock(now) - w.clock
-	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
-	switch limited := w.wait.Limited; {
-	case contextErr(ctx, now) != nil: // even if the permit came at the same time
-		q.withdraw(w, now)
-		w.refused = q.ended(ctx, now, "while waiting for a response")
-	case w.permit != nil, w.refused != nil:
-	case limited < w.maxWait, limited == 0, q.since.IsZero(): // without a limit the wait is free
-		return w.maxWait - limited, false
-	default:
-		q.withdraw(w, now)
-		w.refused = q.refuse(now, q.earliest(now, 0, w.class == background))
+	q.waiters = slices.Insert(q.waiters, place, w)
+	// If w was put before others, it may have made the last of them late.
+	if last := len(q.waiters) - 1; last > place && q.late(now, q.waiters[last], last) {
+		q.leave(q.waiters[last])
 	}
-	return 0, true
 }
 
-// awaitEvent waits for the first event that may end the wait of w, and reports whether w must report
+// sleep waits for the first event that may end the wait of w, and reports whether w must report
 // its wait.
-func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) (report bool) {
+func (w *waiter) sleep(ctx context.Context, left time.Duration) (report bool) {
 	var timeout <-chan time.Time
 	if left > 0 { // else w is refused as soon as a limit is the reason
 		timer := time.NewTimer(nap(left))
@@ -188,16 +183,67 @@ func (w *waiter) awaitEvent(ctx context.Context, left time.Duration) (report boo
 	return report
 }
 
-// withdraw ends the wait of w: it gives back the permit that w may have got, or removes w from the
-// queue.
-func (q *queue) withdraw(w *waiter, now time.Time) {
+// end records the end of await. If WaitDone has panicked, w has a permit that nobody will use.
+func (w *waiter) end() {
+	q := w.queue
+	q.limiter.mu.Lock()
+	defer q.limiter.mu.Unlock()
+	q.waiting--
+	if !w.done {
+		w.withdraw(q.limiter.now())
+	}
+}
+
+// withdraw gives back the permit that w may have got, or removes w from the waiters.
+func (w *waiter) withdraw(now time.Time) {
 	switch {
 	case w.permit != nil:
-		w.permit.released = true
 		w.permit.settle(&Outcome{}, now)
 		w.permit = nil
-	case w.refused == nil:
-		q.leave(w)
+	case w.refused == nil && w.joined:
+		w.queue.leave(w)
 	}
-	q.dispatch(now)
+	w.queue.dispatch(now)
+}
+
+// late reports whether w cannot be admitted in time when that many others go before it, and refuses
+// it then.
+func (q *queue) late(now time.Time, w *waiter, before int) bool {
+	limit := q.earliest(now, before, w.Background)
+	at, left := later(limit, w.NotBefore), w.MaxWait-(q.clock(now)-w.clock)
+	if !at.After(now) || at.Sub(now) <= left && (w.deadline.IsZero() || !at.After(w.deadline)) {
+		return false
+	}
+	q.refuse(w, now, limit, nil)
+	return true
+}
+
+// refuse refuses a waiter that no limit allows before a time, or whose context has ended. A limit that
+// is the reason closes the key.
+func (q *queue) refuse(w *waiter, now, limit time.Time, ended error) {
+	e := &Error{RetryAt: later(limit, w.NotBefore), Window: q.budget.known(), Scope: q.budget.scopeAt(now, limit), Err: ended}
+	w.refused = e
+	switch {
+	case ended != nil && e.Scope == "":
+		e.RetryAt = time.Time{} // a response decides
+		e.Err = fmt.Errorf("before the request was sent: %w", ended)
+	case ended == nil && e.Scope != "":
+		w.closed = q.budget.close(q.budget.lockoutOf(e.Scope, limit))
+	}
+}
+
+// endOf returns an error that matches that of a context that has ended, and its cause; nil if it has
+// not ended. Its deadline may pass a moment before its own timer fires.
+func endOf(ctx context.Context, now time.Time) error {
+	err := ctx.Err()
+	if deadline, ok := ctx.Deadline(); err == nil && ok && !now.Before(deadline) {
+		err = context.DeadlineExceeded
+	}
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
 }

@@ -32,7 +32,6 @@ type window struct {
 	start   time.Time // a local time at which it was open
 	end     time.Time // the local time at which it is certainly over
 	day     bool      // it is longer than a minute
-	other   bool      // the window before had another length, so this one may have counted our requests
 
 	own    int  // number of our requests that it counted
 	slides bool // its Reset moves
@@ -46,52 +45,27 @@ func (w *window) scope() Scope {
 	return ScopeMinute
 }
 
-// windowOrder is how the window of a response relates to the known window.
-type windowOrder int
-
-const (
-	windowSame windowOrder = iota
-	windowNext
-	windowPast
-)
-
-// compare returns to which window a response belongs.
-func (b *budget) compare(s slot, o *Outcome, usable bool) windowOrder {
-	switch {
-	case b.epoch == 0:
-		return windowNext
-	case !usable:
-		return b.compareRequest(s)
-	case b.reset.IsZero():
-		return windowSame
-	}
-	return b.compareReset(s, o)
-}
-
-// compareReset compares Resets with each other. All are times of the server's clock, so neither a
-// wrong local clock nor the order of the responses matters.
-func (b *budget) compareReset(s slot, o *Outcome) windowOrder {
-	switch apart := o.Window.Reset.Sub(b.reset); {
-	case apart > sameWindow:
-		return windowNext
-	case apart < -sameWindow && s.responses < b.resetBy:
-		return windowPast
-	case apart < -sameWindow:
-		return windowNext // the server shows the window of another limit now
-	}
-	return windowSame
-}
-
-// compareRequest is for a response without a usable Reset: the window in which its request was sent
-// decides.
-func (b *budget) compareRequest(s slot) windowOrder {
+// compare returns 0 if a response belongs to the known window, 1 if it opens another one, and -1 if
+// it is of an old one. Resets are compared with each other: all are times of the server's clock, so
+// that neither a wrong local clock nor the order of the responses matters. Without a usable Reset, the
+// window in which the request was sent decides.
+func (b *budget) compare(s slot, o *Outcome, usable bool) int {
+	apart := o.Window.Reset.Sub(b.reset)
 	switch known := s.epoch == b.epoch; {
-	case !known && !s.over && !b.slides:
-		return windowPast
-	case known && s.over:
-		return windowNext // the request was sent after the end of the known window
+	case b.epoch == 0:
+		return 1
+	case !usable && !known && !s.over && !b.slides:
+		return -1
+	case !usable && known && s.over:
+		return 1 // the request was sent after the end of the known window
+	case !usable || b.reset.IsZero():
+		return 0
+	case apart < -sameWindow && s.responses < b.resetBy:
+		return -1
+	case apart.Abs() > sameWindow:
+		return 1 // if it is earlier, the server shows the window of another limit now
 	}
-	return windowSame
+	return 0
 }
 
 // describe updates the window from a response that belongs to it.
@@ -104,7 +78,7 @@ func (b *budget) describe(s slot, o *Outcome, usable bool) {
 		b.limit, b.shown = o.Window.Limit, o.Window.Reset
 	}
 	reset, known := o.Window.Reset, !b.reset.IsZero()
-	moved := !reset.Equal(b.reset)
+	moved := reset.Sub(b.reset).Abs() > resetGrain // less may be rounding
 	switch {
 	case !usable:
 		b.describeByHand(o)
@@ -118,7 +92,7 @@ func (b *budget) describe(s slot, o *Outcome, usable bool) {
 		b.slides = b.slides || known
 		b.reset, b.resetBy = reset, b.responses
 	}
-	b.end, _ = b.endOf(o, b.start)
+	b.end, _ = b.endOf(o, b.start, resetGrain)
 	b.day = b.day || b.end.Sub(b.start) > windowLength
 }
 
@@ -126,34 +100,30 @@ func (b *budget) describe(s slot, o *Outcome, usable bool) {
 // its oldest request was counted, at the latest; a sliding window then has room for one more.
 func (b *budget) describeByHand(o *Outcome) {
 	if o.Window.Remaining >= o.Window.Limit-1-b.inFlight {
-		b.counted = b.counted[:0] // a new window: the requests of the old one are not in it
+		b.counted = tally{} // a new window: the requests of the old one are not in it
 	}
-	if o.StatusCode != http.StatusTooManyRequests {
-		b.count(o.Received)
+	n := 1
+	if o.StatusCode == http.StatusTooManyRequests {
+		n = 0
 	}
-	b.counted = slices.DeleteFunc(b.counted, func(t time.Time) bool { return !o.Received.Before(t.Add(windowLength)) })
-	if len(b.counted) > 0 {
-		b.end = b.counted[0].Add(windowLength)
+	b.counted.add(tick(windowLength, o.Received), n)
+	if b.counted.total > 0 {
+		b.end = begin(windowLength, b.counted.oldest()+1).Add(windowLength)
 	}
 }
 
 // endOf returns the local time at which the window of a response is certainly over, and whether its
 // Reset is usable. start is a time at which the window was open.
 //
-// The limit resets at Reset by the server's clock. Of all clocks that offset allows,
-// endOf takes the slowest. It adds the second by which Reset may be rounded down; only windows that
-// are minutes of the wall clock end exactly on whole seconds. A window of one minute that was open
-// at start is over one minute later, also if the clocks allow a later end.
-func (b *budget) endOf(o *Outcome, start time.Time) (time.Time, bool) {
-	if b.minutes {
-		return b.endWithin(o, start, 0)
-	}
-	return b.endWithin(o, start, resetGrain)
-}
-
-// endWithin is endOf for a Reset that is rounded down by at most grain.
-func (b *budget) endWithin(o *Outcome, start time.Time, grain time.Duration) (time.Time, bool) {
+// The limit resets at Reset by the server's clock. Of all clocks that offset allows, endOf takes the
+// slowest. It adds the grain by which Reset may be rounded down; only windows that are minutes of the
+// wall clock end exactly on whole seconds. A window of one minute that was open at start is over one
+// minute later, also if the clocks allow a later end.
+func (b *budget) endOf(o *Outcome, start time.Time, grain time.Duration) (time.Time, bool) {
 	const slack = 10 * time.Second // a window that seems too long by up to this is a minute
+	if b.minutes {
+		grain = 0
+	}
 	left := o.Window.Reset.Sub(o.Received.Add(b.offset.lo - b.margin - grain))
 	if left > longestWindow+slack { // Reset or Date is wrong
 		return start.Add(windowLength), false
@@ -170,14 +140,41 @@ func (b *budget) endWithin(o *Outcome, start time.Time, grain time.Duration) (ti
 	return end, left > 0 && !minutes
 }
 
-// isMinute reports whether windows are minutes of the wall clock; o is the first response of a
-// window. They are if this window ends on a full minute and began before the request: otherwise the
-// request would have begun it.
-func (b *budget) isMinute(o *Outcome) bool {
-	if o.Window.Reset.Unix()%60 != 0 {
-		return false
+// samples has the numbers from the responses of a window that are still valid. The order in which
+// the server counted the requests is not known. Therefore the lowest Remaining is valid until
+// there is a response to a request that was sent after the response with that Remaining came.
+type samples struct {
+	responses int      // number of outcomes so far, including those without a response
+	low       []sample // valid samples, increasing in both fields
+	// lost has the requests whose effect on Remaining is not known: until when they may reach the
+	// server.
+	lost []time.Time
+}
+
+// sample is the Remaining of one response.
+type sample struct{ response, remaining int }
+
+// stray is how long a request without a response may still be on its way after it was given up. One
+// second is far more than a request usually takes to reach the server.
+const stray = time.Second
+
+// remaining returns the lowest valid Remaining.
+func (r *samples) remaining() int {
+	if len(r.low) == 0 {
+		return 0
 	}
-	const recent = 2 * time.Second // a window younger than this may have begun with the request
-	end, usable := b.endOf(o, o.Received)
-	return b.minutes || usable && end.Sub(o.Received) < windowLength-recent
+	return r.low[0].remaining
+}
+
+// push adds a sample. Its request was sent at that time, when known responses had come.
+func (r *samples) push(known, response, remaining int, sent time.Time) {
+	r.forgetLost(sent)
+	r.low = slices.DeleteFunc(r.low, func(s sample) bool { return s.response <= known || s.remaining >= remaining })
+	r.low = append(r.low, sample{response, remaining})
+}
+
+// forgetLost drops the lost requests that had reached the server, or never will, when a request
+// was sent.
+func (r *samples) forgetLost(sent time.Time) {
+	r.lost = slices.DeleteFunc(r.lost, func(until time.Time) bool { return !sent.Before(until) })
 }

@@ -1,0 +1,52 @@
+package ratelimit
+
+import "time"
+
+// tally counts what happened lately, by ticks: a span has 25. The zero tally has counted nothing.
+type tally struct {
+	latest int64 // tick
+	total  int
+	counts [ticks]int
+}
+
+const ticks = 25
+
+// tick returns the tick of a time.
+func tick(span time.Duration, t time.Time) int64 { return t.UnixNano() / int64(span/ticks) }
+
+// begin returns when a tick begins.
+func begin(span time.Duration, tick int64) time.Time { return time.Unix(0, tick*int64(span/ticks)) }
+
+// advance begins a tick, and forgets those that are a span older.
+func (t *tally) advance(tick int64) {
+	for t.latest = max(t.latest, tick-ticks); t.latest < tick; {
+		t.latest++
+		t.total -= t.counts[t.latest%ticks]
+		t.counts[t.latest%ticks] = 0
+	}
+}
+
+// add adds n to a tick, unless that is forgotten.
+func (t *tally) add(tick int64, n int) {
+	if t.advance(tick); tick > t.latest-ticks {
+		t.total += n
+		t.counts[tick%ticks] += n
+	}
+}
+
+// since returns the sum of the ticks from one on.
+func (t *tally) since(tick int64) (n int) {
+	for i := max(tick, t.latest-ticks+1); i <= t.latest; i++ {
+		n += t.counts[i%ticks]
+	}
+	return n
+}
+
+// oldest returns the first tick with a count.
+func (t *tally) oldest() int64 {
+	tick := t.latest - ticks + 1
+	for tick < t.latest && t.counts[tick%ticks] == 0 {
+		tick++
+	}
+	return tick
+}
