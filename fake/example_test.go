@@ -210,11 +210,10 @@ func ExampleWithStrict() {
 	// The categoryId is missing in the file, and decoding makes it 0.
 	_, err := srv.Client().CreatePet(context.Background(), petstore.NewPet{Name: "Rex"})
 	fmt.Println(err)
+	get(srv, "/pets/1") // the program still calls getPet, which is allowed here
 	t.end()
-	fmt.Print(t.errors.String() + t.log.String())
+	fmt.Print(t.errors.String())
 	// Output:
 	// <nil>
 	// fake: zero-category (section 2): categoryId is 0, a legal value, or a field that was missing in what the program decoded, request #1
-	// fake: the server of TestImport served 1 request
-	// 	+0s #1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":0}" → 201
 }

@@ -2,6 +2,7 @@ package fake_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -98,37 +99,25 @@ func socketClient(t testing.TB) *http.Client {
 // request is a request of a test; its zero fields stand for the usual values.
 type request struct {
 	method, path, body string
-	auth               string // "-": none
-	contentType        string // "-": none
-	header             http.Header
+	auth               string      // "-": none
+	header             http.Header // in place of the usual ones
 }
 
 func (q request) build(t testing.TB, base string) *http.Request {
 	t.Helper()
-	method := q.method
-	if method == "" {
-		method = http.MethodGet
-		if q.body != "" {
-			method = http.MethodPost
-		}
+	method := cmp.Or(q.method, http.MethodGet)
+	if q.method == "" && q.body != "" {
+		method = http.MethodPost
 	}
 	req, err := http.NewRequestWithContext(t.Context(), method, base+q.path, strings.NewReader(q.body))
 	require.NoError(t, err)
-	maps.Copy(req.Header, q.header)
-	switch q.auth {
-	case "":
-		req.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
-	case "-":
-	default:
-		req.Header.Set("Authorization", q.auth)
+	if q.auth != "-" {
+		req.Header.Set("Authorization", cmp.Or(q.auth, "Bearer "+fake.DefaultAPIKey))
 	}
-	switch {
-	case q.contentType == "-":
-	case q.contentType != "":
-		req.Header.Set("Content-Type", q.contentType)
-	case method == http.MethodPost:
+	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	maps.Copy(req.Header, q.header)
 	return req
 }
 
@@ -254,4 +243,13 @@ func dialRaw(t *testing.T, base string) net.Conn {
 	t.Cleanup(func() { conn.Close() })
 	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	return conn
+}
+
+// rules returns the rules that were broken so far, in order.
+func rules(srv *fake.Server) []fake.Rule {
+	broken := []fake.Rule{}
+	for _, v := range srv.Violations() {
+		broken = append(broken, v.Rule)
+	}
+	return broken
 }

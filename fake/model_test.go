@@ -1,16 +1,20 @@
 package fake
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"math"
 	"math/big"
 	"mime"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/link"
 )
 
 // model is a second implementation of the service document, which checks the responses of the
@@ -34,49 +39,21 @@ func (m *model) check(t *testing.T, x served) {
 	t.Helper()
 	checkEveryAnswer(t, m.now, x)
 	path, id := pathByServeMux(x.request)
-	code := http.StatusMethodNotAllowed
-	switch {
+	switch operation := x.request.Method + " " + path; {
 	case path == "":
-		code = http.StatusNotFound
+		assert.Equal(t, http.StatusNotFound, x.answer.Code)
 	case !presentsKey(x.request.Header):
-		code = http.StatusUnauthorized
+		assert.Equal(t, http.StatusUnauthorized, x.answer.Code)
 		assert.Equal(t, "Bearer", x.answer.Header().Get("WWW-Authenticate"))
-	case modelled()[x.request.Method+" "+path] != nil:
-		modelled()[x.request.Method+" "+path](m, t, x, id)
-		return
+	case operation == "GET /v1/pets":
+		m.checkList(t, x)
+	case operation == "POST /v1/pets":
+		m.checkCreate(t, x)
+	case operation == "GET /v1/pets/{petId}":
+		m.checkGet(t, x, id)
 	default:
+		assert.Equal(t, http.StatusMethodNotAllowed, x.answer.Code)
 		assert.Contains(t, x.answer.Header().Get("Allow"), http.MethodGet)
-	}
-	assert.Equal(t, code, x.answer.Code)
-}
-
-// modelled returns the operations that the model has.
-func modelled() map[string]func(*model, *testing.T, served, string) {
-	return map[string]func(*model, *testing.T, served, string){
-		"GET /v1/pets":         (*model).checkList,
-		"POST /v1/pets":        (*model).checkCreate,
-		"GET /v1/pets/{petId}": (*model).checkGet,
-	}
-}
-
-func TestModelHasEveryOperation(t *testing.T) {
-	for _, o := range Operations() {
-		assert.NotNil(t, modelled()[o.Method+" "+version+o.Path], "model_test.go lacks %s", o.Name)
-	}
-	assert.Len(t, modelled(), len(Operations()))
-}
-
-// The list of the wires has every constant, and the package's documentation names each.
-func TestWiresHaveEveryConstant(t *testing.T) {
-	doc, err := os.ReadFile("doc.go")
-	require.NoError(t, err)
-	source, err := os.ReadFile("wire.go")
-	require.NoError(t, err)
-	declared := regexp.MustCompile(`(Wire\w+) +Wire = "(.+)"`).FindAllStringSubmatch(string(source), -1)
-	assert.Len(t, declared, len(Wire("").Values()))
-	for _, one := range declared {
-		assert.Contains(t, Wire("").Values(), Wire(one[2]))
-		assert.Contains(t, string(doc), "Wire: "+one[1])
 	}
 }
 
@@ -95,15 +72,21 @@ func checkEveryAnswer(t *testing.T, now time.Time, x served) {
 	if x.answer.Code < 400 || x.request.Method == http.MethodHead {
 		return
 	}
-	var e struct {
+	e := read[struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 		Status  int    `json:"status"`
-	}
-	require.NoError(t, json.Unmarshal(x.answer.Body.Bytes(), &e, json.RejectUnknownMembers(true)))
+	}](t, x)
 	assert.NotEmpty(t, e.Code)
 	assert.NotEmpty(t, e.Message)
 	assert.Equal(t, x.answer.Code, e.Status)
+}
+
+// read reads the body of a response, which has no other fields.
+func read[T any](t *testing.T, x served) (v T) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(x.answer.Body.Bytes(), &v, json.RejectUnknownMembers(true)))
+	return v
 }
 
 // pathByServeMux is the template of a path of the service, as net/http understands paths, empty if
@@ -147,7 +130,7 @@ func number(s string, least, most int64) (int64, bool) {
 	return n.Int64(), true
 }
 
-func (m *model) checkList(t *testing.T, x served, _ string) {
+func (m *model) checkList(t *testing.T, x served) {
 	t.Helper()
 	values, err := url.ParseQuery(x.request.URL.RawQuery)
 	limit, good := int64(20), err == nil && len(values["limit"]) < 2 && len(values["status"]) < 2
@@ -166,9 +149,7 @@ func (m *model) checkList(t *testing.T, x served, _ string) {
 			want = append(want, p)
 		}
 	}
-	var got []petstore.Pet
-	require.NoError(t, json.Unmarshal(x.answer.Body.Bytes(), &got, json.RejectUnknownMembers(true)))
-	assert.Equal(t, want, got)
+	assert.Equal(t, want, read[[]petstore.Pet](t, x))
 }
 
 func (m *model) checkGet(t *testing.T, x served, petID string) {
@@ -180,12 +161,10 @@ func (m *model) checkGet(t *testing.T, x served, petID string) {
 		return
 	}
 	require.Equal(t, http.StatusOK, x.answer.Code, petID)
-	var got petstore.Pet
-	require.NoError(t, json.Unmarshal(x.answer.Body.Bytes(), &got, json.RejectUnknownMembers(true)))
-	assert.Equal(t, m.pets[i], got)
+	assert.Equal(t, m.pets[i], read[petstore.Pet](t, x))
 }
 
-func (m *model) checkCreate(t *testing.T, x served, _ string) {
+func (m *model) checkCreate(t *testing.T, x served) {
 	t.Helper()
 	p, ok := readModelPet(x.body)
 	if !ok || x.broken || len(x.body) > maxBody || !saysJSON(x.request.Header) {
@@ -194,9 +173,7 @@ func (m *model) checkCreate(t *testing.T, x served, _ string) {
 	}
 	require.Equal(t, http.StatusCreated, x.answer.Code, "%s: %s", x.body, x.answer.Body)
 	want := petstore.Pet{ID: int64(len(m.pets) + 1), Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
-	var got petstore.Pet
-	require.NoError(t, json.Unmarshal(x.answer.Body.Bytes(), &got, json.RejectUnknownMembers(true)))
-	assert.Equal(t, want, got)
+	assert.Equal(t, want, read[petstore.Pet](t, x))
 	m.pets = append(m.pets, want)
 }
 
@@ -228,27 +205,149 @@ func readModelPet(body []byte) (p petstore.NewPet, ok bool) {
 	return petstore.NewPet{Name: name, CategoryID: category, Status: petstore.PetStatus(status)}, true
 }
 
+// caller is the server's end of a connection from which it reads given bytes and then EOF.
+type caller struct {
+	net.Conn // for its addresses and deadlines
+	sends    *bytes.Reader
+	once     sync.Once
+	closed   chan struct{}
+}
+
+func (c *caller) Read(p []byte) (int, error)  { return c.sends.Read(p) }
+func (c *caller) Write(p []byte) (int, error) { return len(p), nil }
+
+func (c *caller) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return nil
+}
+
+// served is a request as net/http read it, and the server's response to it.
+type served struct {
+	request *http.Request
+	body    []byte
+	broken  bool // the body could not be read
+	answer  *httptest.ResponseRecorder
+}
+
+// serveBytes lets a net/http server serve the requests in the bytes.
+func serveBytes(srv *Server, sent []byte) []served {
+	var all []served
+	hs := newHTTPServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		x := served{r.Clone(r.Context()), body, err != nil, httptest.NewRecorder()}
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+		srv.serve(x.answer, r, nil)
+		all = append(all, x)
+	}))
+	c := &caller{Conn: link.New(func(*link.Link) {}).Server, sends: bytes.NewReader(sent), closed: make(chan struct{})}
+	link.Serve(c, hs)
+	<-c.closed
+	return all
+}
+
+// failing is the end of a body.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
+}
+
+// FuzzConnection sends any bytes. The requests that net/http reads are served as the document says.
+// Other bytes change nothing.
+func FuzzConnection(f *testing.F) {
+	const key = "Host: x\r\nAuthorization: Bearer " + DefaultAPIKey + "\r\n"
+	post := "POST /v1/pets HTTP/1.1\r\n" + key + "Content-Type: application/json\r\n"
+	for _, sent := range []string{
+		"", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "GET /v1/pets\r\n\r\n",
+		"GET /v1/pets HTTP/1.1\r\n" + key + "\r\n", "GET /v1/pets?limit=1&status=sold HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets?limit=0 HTTP/1.0\r\n" + key + "\r\n", "GET /v1/pets?limit=%zz HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets/1 HTTP/1.1\r\n" + key + "\r\nGET /v1/pets/2 HTTP/1.1\r\n" + key + "\r\n",
+		"GET http://other/v1/pets HTTP/1.1\r\n" + key + "\r\n", "GET /v1%2Fpets HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets/%31 HTTP/1.1\r\n" + key + "\r\n", "GET /v1/pets/1%2F2 HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets/+1 HTTP/1.1\r\n" + key + "\r\nGET /v1/pets/01 HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets?limit=01 HTTP/1.1\r\n" + key + "\r\nGET /v1/pets?limit=%2B1 HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1//pets HTTP/1.1\r\n" + key + "\r\n", "GET /v1/../v1/pets HTTP/1.1\r\n" + key + "\r\n",
+		"HEAD /v1/pets HTTP/1.1\r\n" + key + "\r\n", "NOSUCH /v1/pets/1 HTTP/1.1\r\n" + key + "\r\n",
+		"OPTIONS * HTTP/1.1\r\n" + key + "\r\n", "CONNECT x:1 HTTP/1.1\r\n" + key + "\r\n", "PUT /nothing HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Basic x\r\n\r\n",
+		"GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: bEARER  " + DefaultAPIKey + "\r\n\r\n",
+		"GET /v1/pets HTTP/1.1\r\n" + key + key[9:] + "\r\n", "GET /v1/pets HTTP/9.9\r\n" + key + "\r\n",
+		post + "Content-Length: 29\r\n\r\n{\"name\":\"Rex\",\"categoryId\":1}", post + "Content-Length: 99\r\n\r\n{\"name\":\"Rex\",\"categoryId\":1}",
+		post + "Transfer-Encoding: chunked\r\n\r\n1d\r\n{\"name\":\"Rex\",\"categoryId\":1}\r\n0\r\n\r\n",
+		post + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", post + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x",
+		post + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n1d\r\n{\"name\":\"Rex\",\"categoryId\":1}\r\n0\r\n\r\n",
+		post + "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}", post + "Expect: more\r\nContent-Length: 2\r\n\r\n{}",
+		post + "Content-Length: -1\r\n\r\n{}", post + "Transfer-Encoding: gzip\r\n\r\n{}", "GET /v1/pets\x00 HTTP/1.1\r\n" + key + "\r\n",
+		post + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n{}", "GET /v1/pets HTTP/1.1\r\n" + key + "X: \x00\r\n\r\n",
+		post + "Content-Length: 100000\r\n\r\n" + strings.Repeat("[", 100_000),
+		"GET /v1/pets HTTP/1.1\r\n" + key + "X: " + strings.Repeat("x", 200_000) + "\r\n\r\n",
+		post + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", post + "Content-Length: 4\r\n\r\nnullGET /v1/pets HTTP/1.1\r\n" + key + "\r\n",
+	} {
+		f.Add([]byte(sent))
+	}
+	for _, target := range []string{
+		"/v1/pets/", "/v1/pets/7/", "/v1/pets/7/x", "/v1/pets/%37", "/v1/pets/a%2Fb", "/v1/pets/%2f", "/v1/petss", "/v1", "/", "/v2/pets",
+		"/v1/pets?x=/", "/v1/pets/-1", "/v1/pets/9223372036854775808", "/v1/pets/1.0", "/v1/pets/-0", "/v1/pets/1?x=1",
+		"/v1/pets?limit=-3", "/v1/pets?limit=5.0", "/v1/pets?limit=-0", "/v1/pets?limit=0x5", "/v1/pets?limit=٥", "/v1/pets?limit=", "/v1/pets?status=SOLD",
+		"/v1/pets/..", "/V1/pets", "/v1/pets/ü", "*", "/%70ets/1", "/v1/pets%2F1", "/v1/pets/1%2f", "/v1/%70ets/1",
+	} {
+		for _, method := range []string{"GET", "POST", "HEAD", "NOSUCH", "get", "OPTIONS", "CONNECT", "PUT", "PATCH", "DELETE"} {
+			f.Add([]byte(method + " " + target + " HTTP/1.1\r\n" + key + "\r\n"))
+		}
+	}
+	for _, media := range []string{"text/plain", "application/json; charset", "application/json; charset=utf-8", "Application/JSON"} {
+		f.Add([]byte("POST /v1/pets HTTP/1.1\r\n" + key + "Content-Type: " + media + "\r\nContent-Length: 29\r\n\r\n{\"name\":\"Rex\",\"categoryId\":1}"))
+	}
+	for _, body := range []string{
+		`{`, `{"name":"Rex","categoryId":01}`, "{\"name\":\"R\x00x\"}", `{"categoryId":9223372036854775808}`, `{"name":"\ud800","categoryId":1}`,
+		`{"name":"Rex","categoryId":null}`, `{"name":"Rex","categoryId":1e3}`, `{"x":[{"y":"}"}],"x":{},"name":"","categoryId":1}`,
+		`{"name":"Rex","categoryId":1,"status":""}`, `{"a":{"b":1,"b":2},"name":"Rex","categoryId":1}`, `{"name":"Rex","categoryId":1}x`,
+		"\n{\t\"categoryId\" : -0 ,\r\n\"name\" : \" \" }\n", `{"name":"Rex","categoryId":1,"status":null}`,
+		`{"status":"sold","name":"\u0052ex","categoryId":-7}`, `{"name":"🐶\ud83d\udc36\ufffd","categoryId":1}`,
+		`{"name":"Rex","categoryId":9223372036854775807}`, `{"name":"Rex","categoryId":-9223372036854775808}`,
+		`{"a":[1,{"b":["}"]}],"c":{"name":""},"name":"Rex","categoryId":2}`,
+		`{"a":1.5e3,"b":true,"c":null,"name":"Rex","categoryId":3,"d":"\\"}`,
+	} {
+		f.Add(fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n%s", post, len(body), body))
+	}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	srv := NewServer(WithClock(func() time.Time { return now }), WithPlan(Plan{}),
+		WithPets(petstore.NewPet{Name: "Tom", CategoryID: 2}))
+	f.Cleanup(srv.Close)
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		srv.Reset()
+		all := serveBytes(srv, sent)
+		model := model{now: now, pets: []petstore.Pet{{ID: 1, Name: "Tom", CategoryID: 2}}}
+		for _, x := range all {
+			model.check(t, x)
+		}
+		assert.Equal(t, model.pets, srv.Pets())
+		assert.Len(t, srv.Requests(), len(all))
+	})
+}
+
 func TestVariantsCoverEveryPairOfChoices(t *testing.T) {
-	missing := make(map[[2]string]bool)
-	all := axesOf(new(Behavior))
-	for i, a := range all {
-		for _, b := range all[i+1:] {
-			for _, choice := range a.choices {
-				for _, other := range b.choices {
-					missing[[2]string{a.name + "=" + choice, b.name + "=" + other}] = true
+	pairs := func(visit func(pair string), of func(axis) []string, b Behavior) {
+		all := axesOf(&b)
+		for i, a := range all {
+			for _, other := range all[i+1:] {
+				for _, one := range of(a) {
+					for _, two := range of(other) {
+						visit(a.name + "=" + one + "," + other.name + "=" + two)
+					}
 				}
 			}
 		}
 	}
+	missing := make(map[string]bool)
+	pairs(func(pair string) { missing[pair] = true }, func(a axis) []string { return a.choices }, Behavior{})
 	for name := range Variants() {
-		var v Behavior
-		require.NoError(t, v.UnmarshalText([]byte(name)))
-		all := axesOf(&v)
-		for i, a := range all {
-			for _, b := range all[i+1:] {
-				delete(missing, [2]string{a.name + "=" + a.get(), b.name + "=" + b.get()})
-			}
-		}
+		var b Behavior
+		require.NoError(t, b.UnmarshalText([]byte(name)))
+		pairs(func(pair string) { delete(missing, pair) }, func(a axis) []string { return []string{a.get()} }, b)
 	}
 	for pair := range missing {
 		// No status is the nearest of an unknown one: to clamp it is to ignore it.
