@@ -117,7 +117,7 @@ func (x *exchange) checkConduct() {
 	now := k.settle() // which ends the wait if the clock went back
 	if early := k.retryAt.Sub(now); early > 0 {
 		x.note(RuleEarlyRetry, "8.3",
-			fmt.Sprintf("the key came back %v before its Retry-After had passed", early))
+			fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Microsecond)))
 	}
 	if x.route.operation != petstore.OpCreatePet {
 		clear(k.unknown) // with a look at the catalogue a client learns the outcome

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -39,7 +38,7 @@ func newTestInstance(t *testing.T, args ...string) testInstance {
 	require.NoError(t, err)
 	stderr := newOutput()
 	i := newInstance(s, stderr)
-	t.Cleanup(i.close)
+	t.Cleanup(i.srv.Close)
 	return testInstance{t, i, stderr}
 }
 
@@ -54,13 +53,7 @@ func request(t *testing.T, method, path, body string) *http.Request {
 	return r
 }
 
-// send sends a request. A stream of events ends after the first.
 func (i testInstance) send(r *http.Request) *httptest.ResponseRecorder {
-	if r.URL.Path == "/_fake/events" {
-		ctx, cancel := context.WithCancel(r.Context())
-		cancel()
-		r = r.WithContext(ctx)
-	}
 	w := httptest.NewRecorder()
 	i.ServeHTTP(w, r)
 	return w

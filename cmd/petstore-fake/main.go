@@ -1,3 +1,12 @@
+// Petstore-fake is the Pet Store Service in memory as a program: the package
+// github.com/petstore/petstore-go/fake for teams whose tests are not in Go.
+//
+//	petstore-fake                      # http://127.0.0.1:4010/v1, the key is fake-api-key
+//	petstore-fake -plan free -minute 2s -seed pets.json -log text
+//
+// petstore-fake -help explains the flags and the texts that they take. The documentation of package
+// fake lists what it does where the service document leaves a choice. docs/petstore-fake.md has the
+// admin routes, each with a command for curl, and how to run the program in containers and CI.
 package main
 
 import (
@@ -10,8 +19,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"regexp"
-	"strings"
 	"syscall"
 	"time"
 
@@ -21,10 +28,8 @@ import (
 
 const program = "petstore-fake"
 
-// documentation is the source file with the package's documentation, which -help prints.
-//
-//go:embed doc.go
-var documentation string
+//go:embed help.txt
+var help string
 
 // The exit statuses.
 const (
@@ -45,7 +50,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	s, err := readSettings(args, getenv)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		_, _ = io.WriteString(stdout, help())
+		_, _ = io.WriteString(stdout, help)
 		return exitOK
 	case err != nil:
 		fmt.Fprintf(stderr, "%s: %v\n%[1]s -help lists the flags.\n", program, err)
@@ -54,7 +59,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		fmt.Fprintf(stdout, "%s %s\n", program, petstore.Version)
 		return exitOK
 	case s.health:
-		err = checkHealth(localHost(s.addr.host, s.addr.port))
+		err = checkHealth(localHost(s.host, s.port))
 	default:
 		err = serve(ctx, s, stdout, stderr)
 	}
@@ -63,11 +68,6 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return exitFailed
 	}
 	return exitOK
-}
-
-func help() string {
-	comment, _, _ := strings.Cut(documentation, "package main")
-	return strings.ReplaceAll(regexp.MustCompile(`(?m)^// ?`).ReplaceAllString(comment, ""), "\t", "  ")
 }
 
 // checkHealth returns an error unless a program serves at a host and port.

@@ -93,10 +93,8 @@ func TestRun(t *testing.T) {
 			status, stdout, stderr = runOnce(t, nil, flag)
 			assert.Zero(t, status)
 			assert.Empty(t, stderr)
-			assert.Regexp(t, "^Petstore-fake is the Pet Store Service", stdout)
+			assert.Regexp(t, "^petstore-fake is the Pet Store Service", stdout)
 			assert.Contains(t, stdout, "\n  -addr HOST:PORT ")
-			assert.NotContains(t, stdout, "//\t")
-			assert.NotContains(t, stdout, "package main")
 		}
 	})
 	t.Run("exits with 2 and one clear line", func(t *testing.T) {
@@ -189,17 +187,12 @@ func TestServe_end(t *testing.T) {
 		})
 		assert.Equal(t, exitOK, r.stop())
 	})
-	t.Run("with open requests and streams, and with -strict without violations", func(t *testing.T) {
+	t.Run("with open requests, and with -strict without violations", func(t *testing.T) {
 		r := start(t, "-strict", "-fault", "wire=stall", "-fault", "delay=1h")
-		resp, err := keepingClient(t).Get("http://" + r.host + "/_fake/events")
-		require.NoError(t, err)
-		defer resp.Body.Close()
 		ended := stalled(t, r.host, 2)
 		assert.Equal(t, exitOK, r.stop())
 		assert.Error(t, <-ended)
 		assert.Error(t, <-ended)
-		_, err = io.Copy(io.Discard, resp.Body)
-		assert.NoError(t, err, "it ended, and was not broken off")
 	})
 }
 
@@ -265,8 +258,7 @@ func TestAnnounce(t *testing.T) {
 	assert.Empty(t, stderr.String())
 	text := stdout.String()
 	for _, part := range []string{
-		"http://127.0.0.1:4010/v1\n", "a-key== (plan enterprise:5,100)\n", "pets      0\n",
-		"GET  /v1/pets ", "POST /v1/pets ", "GET  /v1/pets/{petId} ", "http://127.0.0.1:4010/_fake/ in a browser",
+		"http://127.0.0.1:4010/v1\n", "a-key== (plan enterprise:5,100)\n", "http://127.0.0.1:4010/_fake/ in a browser",
 	} {
 		assert.Contains(t, text, part)
 	}

@@ -32,8 +32,8 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		return err
 	}
 	i := newInstance(s, stderr)
-	defer i.close()
-	announce(s, l.Addr(), stdout, stderr)
+	defer i.srv.Close()
+	announce(s, l.Addr().(*net.TCPAddr), stdout, stderr)
 	if err := i.serve(ctx, l, newServer(i, stderr)); err != nil || !s.strict {
 		return err
 	}
@@ -73,8 +73,7 @@ func newInstance(s settings, stderr io.Writer) *instance {
 // fakeOptions returns the settings as options of the fake. All of them are options, so that a
 // restart of the fake puts everything back.
 func (s *settings) fakeOptions() []fake.Option {
-	opts := []fake.Option{fake.WithAPIKey(s.keys[0].Key), fake.WithPlan(*s.keys[0].Plan), fake.WithPets(s.pets...), fake.WithFaults(s.faults...)}
-	opts = append(opts, s.others...)
+	opts := append(s.fake, fake.WithAPIKey(s.keys[0].Key), fake.WithPlan(*s.keys[0].Plan))
 	for _, k := range s.keys[1:] {
 		opts = append(opts, fake.WithKey(k.Key, *k.Plan))
 	}
@@ -99,27 +98,22 @@ func isAdmin(path string) bool {
 	return strings.HasPrefix(path, adminapi.Path) || path == strings.TrimSuffix(adminapi.Path, "/")
 }
 
-func (i *instance) close() {
-	i.admin.Page().Close()
-	i.srv.Close()
-}
-
 // listen opens the port. Without -public it refuses a name that does not resolve to loopback.
 func listen(ctx context.Context, s settings) (net.Listener, error) {
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", s.addr.String())
+	l, err := lc.Listen(ctx, "tcp", s.addr())
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("the address %s is in use; choose another one with -addr, such as"+
-			" -addr 127.0.0.1:0 for any free port", s.addr)
+			" -addr 127.0.0.1:0 for any free port", s.addr())
 	case err != nil:
-		return nil, fmt.Errorf("cannot listen on %s: %w", s.addr, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w", s.addr(), err)
 	}
 	// The machine may resolve localhost to any address.
-	if tcp, ok := l.Addr().(*net.TCPAddr); !s.public && (!ok || !tcp.IP.IsLoopback()) {
+	if !s.public && !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		_ = l.Close()
 		return nil, fmt.Errorf("%s resolves to %s, which is not loopback; add -public if that is meant",
-			s.addr, l.Addr())
+			s.addr(), l.Addr())
 	}
 	return l, nil
 }
@@ -142,7 +136,6 @@ func newServer(handler http.Handler, stderr io.Writer) *http.Server {
 
 // serve serves until ctx ends, and then lets open requests end within grace.
 func (i *instance) serve(ctx context.Context, l net.Listener, hs *http.Server) error {
-	hs.RegisterOnShutdown(i.admin.Page().Close) // no event stream ends by itself
 	requests, cancel := context.WithCancel(context.Background())
 	defer cancel() // ends the requests that still wait
 	hs.BaseContext = func(net.Listener) context.Context { return requests }
@@ -165,44 +158,34 @@ func (i *instance) serve(ctx context.Context, l net.Listener, hs *http.Server) e
 
 // announce writes the banner to stdout. With port 0 stdout is for scripts: it gets only the port,
 // and stderr gets the banner.
-func announce(s settings, addr net.Addr, stdout, stderr io.Writer) {
+func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
 	w := stdout
-	host := addr.String()
-	if tcp, ok := addr.(*net.TCPAddr); ok {
-		host = localHost(tcp.IP.String(), tcp.AddrPort().Port())
-		if s.addr.port == 0 {
-			w = stderr
-			fmt.Fprintln(stdout, tcp.Port)
-		}
+	if s.port == 0 {
+		fmt.Fprintln(stdout, addr.Port)
+		w = stderr
 	}
-	_, _ = io.WriteString(w, banner(s, "http://"+host)) // the program also serves if stdout is closed
+	// In one write, which keeps the lines together in a log. The program also serves if stdout is closed.
+	_, _ = io.WriteString(w, banner(s, "http://"+localHost(addr.IP.String(), addr.Port)))
 }
 
 // localHost returns the host and port of a listener as programs on the same machine call it.
-func localHost(host string, port uint16) string {
+func localHost(host string, port int) string {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// banner returns the banner as one text, so that one write keeps its lines together in a log.
 func banner(s settings, origin string) string {
-	var keys, operations strings.Builder
+	var keys strings.Builder
 	for _, k := range s.keys {
 		fmt.Fprintf(&keys, "  key       %s (plan %s)\n", k.Key, k.Plan)
-	}
-	for _, o := range fake.Operations() {
-		fmt.Fprintf(&operations, "  %-4s /v1%-15s  %s\n", o.Method, o.Path, o.Summary)
 	}
 	return fmt.Sprintf(`%s %s: the Pet Store Service in memory
 
   base URL  %s/v1
-%s  pets      %d
-  page      %[3]s%[6]s in a browser; curl gets the list of admin routes
+%s  page      %[3]s%[5]s in a browser; curl gets the list of admin routes
 
-%[7]s
-  curl -H %[8]s %[3]s/v1/pets
-`, program, petstore.Version, origin, &keys, len(s.pets), adminapi.Path, &operations,
-		requestpage.ShellQuote("Authorization: Bearer "+s.keys[0].Key))
+  curl -H %[6]s %[3]s/v1/pets
+`, program, petstore.Version, origin, &keys, adminapi.Path, requestpage.ShellQuote("Authorization: Bearer "+s.keys[0].Key))
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"regexp"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
@@ -26,12 +24,11 @@ const defaultAddr = "127.0.0.1:4010"
 
 // settings are the values of all options.
 type settings struct {
-	addr    address
-	keys    []spec.Key // the first is the default key
-	plan    fake.Plan  // of the keys that have none
-	pets    []petstore.NewPet
-	faults  []fake.Fault
-	others  []fake.Option // of the fake
+	host    string        // where to listen: an IP address or a name; "" is every address of the machine
+	port    int           // 0 for any free port
+	keys    []spec.Key    // the first is the default key
+	plan    fake.Plan     // of the keys that have none
+	fake    []fake.Option // the other options of the fake
 	strict  bool
 	log     string
 	public  bool
@@ -40,7 +37,7 @@ type settings struct {
 	version bool
 }
 
-// option is a flag with its environment variable. doc.go describes each.
+// option is a flag with its environment variable. help.txt describes each.
 type option struct {
 	name  string
 	set   func(value string) error
@@ -49,19 +46,19 @@ type option struct {
 
 // options returns all options; their values are written to s.
 func (s *settings) options() []option {
-	other := func(o fake.Option) { s.others = append(s.others, o) }
+	add := func(o fake.Option) { s.fake = append(s.fake, o) }
 	return []option{
-		{"addr", reading(parseAddress, func(a address) { s.addr = a }), false},
+		{"addr", s.setAddr, false},
 		{"public", s.setPublic, true},
 		{"key", reading(spec.ParseKeys, func(keys []spec.Key) { s.keys = append(s.keys, keys...) }), false},
 		{"plan", reading(spec.ParseText[fake.Plan], func(p fake.Plan) { s.plan = p }), false},
-		{"minute", reading(parseMinute, func(d time.Duration) { other(fake.WithMinute(d)) }), false},
-		{"ban", reading(parseBan, other), false},
-		{"clock", reading(spec.ParseTime, func(t time.Time) { other(clockFrom(t)) }), false},
-		{"seed", reading(readSeed, func(pets []petstore.NewPet) { s.pets = pets }), false},
-		{"fault", reading(spec.ParseFaults, func(f []fake.Fault) { s.faults = append(s.faults, f...) }), false},
-		{"variant", reading(spec.ParseText[fake.Behavior], func(b fake.Behavior) { other(fake.WithBehavior(b)) }), false},
-		{"random-seed", reading(parseNumber, func(n uint64) { other(fake.WithSeed(n)) }), false},
+		{"minute", reading(parseMinute, func(d time.Duration) { add(fake.WithMinute(d)) }), false},
+		{"ban", reading(parseBan, add), false},
+		{"clock", reading(spec.ParseTime, func(t time.Time) { add(clockFrom(t)) }), false},
+		{"seed", reading(readSeed, add), false},
+		{"fault", reading(spec.ParseFaults, func(f []fake.Fault) { add(fake.WithFaults(f...)) }), false},
+		{"variant", reading(spec.ParseText[fake.Behavior], func(b fake.Behavior) { add(fake.WithBehavior(b)) }), false},
+		{"random-seed", reading(parseNumber, func(n uint64) { add(fake.WithSeed(n)) }), false},
 		{"strict", reading(spec.ParseBool, func(on bool) { s.strict = on }), true},
 		{"log", reading(parseLog, func(format string) { s.log = format }), false},
 		{"healthcheck", reading(spec.ParseBool, func(on bool) { s.health = on }), true},
@@ -87,8 +84,7 @@ func (o option) env() string {
 // readSettings reads the flags, and the environment variables of options without a flag. No error
 // repeats a key.
 func readSettings(args []string, getenv func(string) string) (s settings, err error) {
-	s.addr, _ = parseAddress(defaultAddr)
-	s.plan = fake.PlanBusiness
+	s.plan, err = fake.PlanBusiness, s.setAddr(defaultAddr)
 	flags, options := flag.NewFlagSet(program, flag.ContinueOnError), s.options()
 	flags.SetOutput(io.Discard)
 	set := func(o option, source, value string) {
@@ -126,49 +122,39 @@ func readSettings(args []string, getenv func(string) string) (s settings, err er
 // complete checks and fills in what depends on several options.
 func (s *settings) complete() error {
 	switch {
-	case !s.public && !adminapi.IsLoopback(s.addr.host):
+	case !s.public && !adminapi.IsLoopback(s.host):
 		return fmt.Errorf("%s is not a loopback address: everybody who reaches it can use the fake and"+
-			" its admin routes; add -public if that is meant", s.addr)
-	case s.health && s.addr.port == 0:
+			" its admin routes; add -public if that is meant", s.addr())
+	case s.health && s.port == 0:
 		return errors.New("-healthcheck needs the port that the program serves on: give it by -addr")
 	}
-	if s.addr.host != "" {
-		s.names = append(s.names, strings.ToLower(s.addr.host))
+	if s.host != "" {
+		s.names = append(s.names, strings.ToLower(s.host))
 	}
 	if len(s.keys) == 0 {
 		s.keys = []spec.Key{{Key: fake.DefaultAPIKey}}
 	}
-	for i, k := range s.keys {
-		if k.Plan == nil {
-			s.keys[i].Plan = &s.plan
-		}
+	for i := range s.keys {
+		s.keys[i].Plan = cmp.Or(s.keys[i].Plan, &s.plan)
 	}
 	return nil
 }
 
-// address is where the program listens.
-type address struct {
-	host string // an IP address or a name; "" is every address of the machine
-	port uint16 // 0 for any free port
-}
+var hostName = regexp.MustCompile(`^[\w.-]+$`)
 
-// parseAddress reads HOST:PORT. The port must be a number, since systems differ in the names of
-// ports.
-func parseAddress(text string) (a address, err error) {
+// setAddr sets HOST:PORT. The port must be a number, since systems differ in the names of ports.
+func (s *settings) setAddr(text string) error {
 	host, port, err := net.SplitHostPort(text)
 	n, err2 := strconv.ParseUint(port, 10, 16)
-	_, err3 := netip.ParseAddr(host)
-	if err != nil || err2 != nil || host != "" && err3 != nil && !hostName.MatchString(host) {
-		return a, fmt.Errorf("%q is not HOST:PORT, such as %s: a host name or an IP address, and a number"+
+	if err != nil || err2 != nil || host != "" && !strings.Contains(host, ":") && !hostName.MatchString(host) {
+		return fmt.Errorf("%q is not HOST:PORT, such as %s: a host name or an IP address, and a number"+
 			" up to 65535", spec.Clip(text), defaultAddr)
 	}
-	return address{host, uint16(n)}, nil
+	s.host, s.port = host, int(n)
+	return nil
 }
 
-// String returns HOST:PORT.
-func (a address) String() string { return net.JoinHostPort(a.host, strconv.Itoa(int(a.port))) }
-
-var hostName = regexp.MustCompile(`^[\w.-]+$`)
+func (s *settings) addr() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
 // setPublic sets the value of -public: true, false, or the host names of the program, which is then
 // public.
@@ -193,36 +179,37 @@ func clockFrom(t time.Time) fake.Option {
 	return fake.WithClock(func() time.Time { return time.Now().Add(ahead) })
 }
 
-var parseMinute = spec.Reader(time.ParseDuration, func(d time.Duration) bool {
-	return d%time.Second == 0 && d > 0 && d <= time.Hour
-}, "a whole number of seconds from 1s to 1h")
+var (
+	parseMinute = spec.Reader(time.ParseDuration, func(d time.Duration) bool {
+		return d%time.Second == 0 && d > 0 && d <= time.Hour
+	}, "a whole number of seconds from 1s to 1h")
 
-var parseNumber = spec.Reader(func(v string) (uint64, error) { return strconv.ParseUint(v, 10, 64) },
-	nil, "a whole number from 0 to 18446744073709551615")
+	parseNumber = spec.Reader(func(v string) (uint64, error) { return strconv.ParseUint(v, 10, 64) },
+		nil, "a whole number from 0 to 18446744073709551615")
 
-func parseBan(v string) (fake.Option, error) {
-	after, duration, _ := strings.Cut(v, ",")
-	n, err := strconv.Atoi(strings.TrimSpace(after))
-	d, err2 := time.ParseDuration(strings.TrimSpace(duration))
-	if err != nil || err2 != nil || n < 1 || d <= 0 {
-		return nil, fmt.Errorf("%q is not AFTER,DURATION, such as 5,10m: a number of requests, at least 1,"+
-			" and a duration above 0", spec.Clip(v))
-	}
-	return fake.WithBan(n, d), nil
-}
+	parseBan = spec.Reader(func(v string) (fake.Option, error) {
+		after, duration, _ := strings.Cut(v, ",")
+		n, err := strconv.Atoi(strings.TrimSpace(after))
+		d, err2 := time.ParseDuration(strings.TrimSpace(duration))
+		if err != nil || err2 != nil || n < 1 || d <= 0 {
+			return nil, errors.New("no ban")
+		}
+		return fake.WithBan(n, d), nil
+	}, nil, "AFTER,DURATION, such as 5,10m: a number of requests, at least 1, and a duration above 0")
 
-var parseLog = spec.Reader(func(v string) (string, error) { return v, nil },
-	func(v string) bool { return v == "text" || v == "json" }, "text or json")
+	parseLog = spec.Reader(func(v string) (string, error) { return v, nil },
+		func(v string) bool { return v == "text" || v == "json" }, "text or json")
+)
 
 // readSeed reads the pets of a file. Its errors begin with the file.
-func readSeed(name string) ([]petstore.NewPet, error) {
+func readSeed(name string) (fake.Option, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
 	pets, err := spec.ParsePets(string(text))
 	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return pets, err
+	return fake.WithPets(pets...), nil
 }

@@ -27,14 +27,19 @@ func shown(s settings) string {
 	for _, k := range s.keys {
 		fmt.Fprintf(&keys, "%s %s,", k.Key, k.Plan)
 	}
-	return fmt.Sprint(s.addr, " ", keys.String(), " plan ", s.plan, s.pets, spec.FormatFault(append(s.faults, fake.Fault{})[0]),
-		" others ", len(s.others), " strict ", s.strict, " log ", s.log, " public ", s.public, s.names, " health ", s.health, " version ", s.version)
+	srv := fake.NewServer(s.fakeOptions()...)
+	defer srv.Close()
+	for _, i := range srv.Injections() {
+		keys.WriteString(" " + spec.FormatFault(i.Fault()))
+	}
+	return fmt.Sprint(s.addr(), " ", keys.String(), " plan ", s.plan, srv.Pets(), " options ", len(s.fake),
+		" strict ", s.strict, " log ", s.log, " public ", s.public, s.names, " health ", s.health, " version ", s.version)
 }
 
 func TestReadSettings(t *testing.T) {
 	s, err := readSettings(nil, noEnv)
 	require.NoError(t, err)
-	assert.Equal(t, "127.0.0.1:4010 fake-api-key business, plan business [] others 0 strict false log  public false [127.0.0.1]"+
+	assert.Equal(t, "127.0.0.1:4010 fake-api-key business, plan business [] options 0 strict false log  public false [127.0.0.1]"+
 		" health false version false", shown(s))
 	seed := writeFile(t, ` [ {"name": "Rex", "categoryId": 9223372036854775807},
 		{"name": "Mimi", "categoryId": 0, "status": "sold"} ] `)
@@ -44,17 +49,17 @@ func TestReadSettings(t *testing.T) {
 		{"addr", "localhost:80", "localhost:80 "},
 		{"key", "another-key", " another-key business, "},
 		{"key", "a-key=free b-key== c-key=enterprise:5,0", " a-key free,b-key== business,c-key enterprise:5,0, "},
-		{"minute", "2s", "others 1"},
-		{"clock", "2030-12-05T00:00:00+01:00", "others 1"},
-		{"random-seed", "18446744073709551615", "others 1"},
+		{"minute", "2s", "options 1"},
+		{"clock", "2030-12-05T00:00:00+01:00", "options 1"},
+		{"random-seed", "18446744073709551615", "options 1"},
 		{"strict", "true", "strict true"},
 		{"healthcheck", "true", "health true"},
 		{"plan", "Pro", "plan pro"},
 		{"plan", "enterprise:7,0", "plan enterprise:7,0"},
-		{"seed", seed, "[{Rex 9223372036854775807 } {Mimi 0 sold}]"},
+		{"seed", seed, "[{1 Rex 9223372036854775807 } {2 Mimi 0 sold}]"},
 		{"fault", "status=503", "status=503"},
-		{"ban", "5,10m", "others 1"},
-		{"variant", "order=shuffled", "others 1"},
+		{"ban", "5,10m", "options 1"},
+		{"variant", "order=shuffled", "options 1"},
 		{"log", "text", "log text"},
 		{"log", "json", "log json"},
 		{"public", "true", "public true [127"},
@@ -89,7 +94,7 @@ func TestReadSettings_prefersFlags(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, fake.PlanFree, s.plan)
 	assert.Empty(t, s.log)
-	assert.Equal(t, []fake.Fault{{Status: 500}, {Status: 502}}, s.faults)
+	assert.Contains(t, shown(s), "free, status=500 status=502 plan free")
 }
 
 func TestReadSettings_wrong(t *testing.T) {

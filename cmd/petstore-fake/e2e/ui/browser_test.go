@@ -260,6 +260,12 @@ func (b *tab) rows(n int) {
 	b.until(fmt.Sprintf(`document.querySelectorAll("#list tbody").length === %d`, n))
 }
 
+// newest waits until the list begins with a request.
+func (b *tab) newest(seq int) {
+	b.t.Helper()
+	b.until(fmt.Sprintf(`links()[0] && seqOf(links()[0]) === %d`, seq))
+}
+
 // quote writes a text as JavaScript has it.
 func quote(text string) string {
 	encoded, err := json.Marshal(text)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/input"
@@ -89,7 +88,6 @@ func TestFind(t *testing.T) {
 		b.find("nothing has this")
 		b.click("#shown a")
 		b.until(`location.search === "" && find.value === ""`)
-		b.text("#har", "Save as HAR")
 	})
 	t.Run("closing a request keeps what is found", func(t *testing.T) {
 		b.open(p, "")
@@ -118,7 +116,7 @@ func (p *program) list429() {
 func TestList_standsStill(t *testing.T) {
 	p, b := openPage(t, "-plan", "enterprise:0,0")
 	p.list(205)
-	b.until(`links()[0] && seqOf(links()[0]) === 205`)
+	b.newest(205)
 	stands := func(why, at string, n int) {
 		t.Helper()
 		b.until(`!byId("release")`)
@@ -130,21 +128,23 @@ func TestList_standsStill(t *testing.T) {
 	b.run("scroller.scrollTop = 1200")
 	stands("scrolled", "links()[50]", 400)
 	b.click("#release")
-	b.until(`links()[0] && seqOf(links()[0]) === 605 && scroller.scrollTop === 0`)
+	b.newest(605)
+	b.until(`scroller.scrollTop === 0`)
 	b.run("links()[3].focus()")
 	stands("focus", "document.activeElement", 3)
 	b.press(kb.ArrowDown)
 	assert.Equal(t, "601", value[string](b, `String(seqOf(document.activeElement))`), "the focus is where it was")
 	b.run("document.activeElement.blur()")
-	b.until(`links()[0] && seqOf(links()[0]) === 608`)
+	b.newest(608)
 	b.point(b.middle("links()[5]"))
 	stands("a pointer", "links()[5]", 2)
-	b.until(`links()[0] && seqOf(links()[0]) === 610`) // once it has rested for 3 s
+	b.run(`const now = Date.now; Date.now = () => now() + 3000`)
+	b.newest(610) // once it has rested for 3 s
 	b.click("#pause")
 	b.point(5, 5)
 	stands("paused", "links()[0]", 4)
 	b.click("#pause")
-	b.until(`links()[0] && seqOf(links()[0]) === 614`)
+	b.newest(614)
 
 	x, y := b.middle("links()[2]") // nothing comes between the mouse and the row under it
 	b.point(x, y)
@@ -364,19 +364,19 @@ func TestKeyboard(t *testing.T) {
 	assert.Equal(t, "text", value[string](b, "document.activeElement.id"))
 }
 
-func TestStream(t *testing.T) {
+func TestFollow(t *testing.T) {
 	t.Parallel()
 	p, b := openPage(t)
-	b.run(`window.asked = []; const before = window.fetch; window.fetch = (...a) => { window.asked.push(a[0]); return before(...a); }`)
+	b.run(`window.asked = []; const before = window.fetch;
+		window.fetch = (...a) => { asked.push({ path: a[0], at: performance.now() }); return before(...a); }`)
 	p.list(1)
 	b.rows(1)
-	b.until(`asked.at(-1).includes("top=1")`) // without news it asks for no rows
+	b.until(`asked.at(-1).path.includes("version=")`) // it asks for no rows that it has
+	defer p.storm(60)()
 	b.run(`asked.length = 0`)
-	begun := time.Now()
-	stop := p.storm(60)
 	b.until(`asked.length > 5`)
-	assert.Greater(t, time.Since(begun), time.Second, "at most four times a second")
-	stop()
+	assert.Empty(t, value[[]float64](b, `asked.slice(1).map((a, i) => a.at - asked[i].at).filter((gap) => gap < 245)`),
+		"at most four times a second")
 
 	hide := func(hidden string) {
 		b.run(`Object.defineProperty(document, "hidden", {value: ` + hidden + `, configurable: true});
@@ -384,10 +384,15 @@ func TestStream(t *testing.T) {
 	}
 	hide("true")
 	b.text("#live", "paused")
-	assert.True(t, value[bool](b, `stream.readyState === EventSource.CLOSED`), "a browser has few connections for a host")
+	assert.Zero(t, value[float64](b, `new Promise((done) => { asked.length = 0; setTimeout(() => done(asked.length), 600); })`),
+		"a page that nobody looks at asks for nothing")
 	hide("false")
 	b.text("#live", "live")
+}
 
+func TestLost(t *testing.T) {
+	t.Parallel()
+	p, b := openPage(t)
 	p.signal(syscall.SIGSTOP) // keeps the connections, so that no error shows it
 	b.text("#live", "no response")
 	b.text("#gone", "goes on by itself when the program is back.")
@@ -406,15 +411,15 @@ func TestStream(t *testing.T) {
 	b.text("#live", "live")
 }
 
-// The first event of the stream has nothing new for a page that has just come.
-func TestStream_first(t *testing.T) {
+// A page that has just come has all that there is.
+func TestFollow_first(t *testing.T) {
 	t.Parallel()
 	p := start(t)
 	p.list(3)
 	b := newTab(t)
 	b.open(p, "")
-	b.until(`stream.readyState === EventSource.OPEN && byId("live").dataset.state === "live"`)
-	assert.Zero(t, value[float64](b, `performance.getEntriesByType("resource").filter((e) => e.name.includes("/page")).length`))
+	b.rows(3)
+	assert.Equal(t, 204.0, value[float64](b, `performance.getEntriesByType("resource").find((e) => e.name.includes("/page")).responseStatus`))
 }
 
 // If something got into the page's markup, which internal/requestpage tests, the policy would not

@@ -34,7 +34,7 @@ type API struct {
 }
 
 // New returns the admin routes of a fake. public allows the routes to be called by any IP address,
-// and by names. The caller closes the page and the fake.
+// and by names. The caller closes the fake.
 func New(srv *fake.Server, public bool, names []string) *API {
 	a := &API{srv: srv, mux: http.NewServeMux(), page: requestpage.New(srv), guard: guard{public, names}}
 	a.mux.Handle(Path, handler(a.noSuchRoute))
@@ -53,13 +53,9 @@ func (a *API) Page() *requestpage.Page { return a.page }
 
 // ServeHTTP serves an admin request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if !a.guard.public { // over plain http from another machine, browsers ignore it with an error in the console
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 	if err := a.guard.check(r); err != nil {
 		writeError(w, err)
 		return
@@ -71,22 +67,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, r)
 }
 
-// noSuchRoute handles what no route fits. A path with other methods gets 405 and their names.
-func (a *API) noSuchRoute(w http.ResponseWriter, r *http.Request) error {
-	var methods []string
-	for _, method := range []string{del, get, http.MethodHead, post, put} {
-		other := &http.Request{Method: method, Host: r.Host, URL: r.URL}
-		if _, pattern := a.mux.Handler(other); pattern != Path {
-			methods = append(methods, method)
-		}
-	}
-	if methods == nil {
-		return refuse(http.StatusNotFound, "there is no admin route %s; GET %s lists them", spec.Clip(r.URL.Path), Path)
-	}
-	allow := strings.Join(methods, ", ")
-	w.Header().Set("Allow", allow)
-	return refuse(http.StatusMethodNotAllowed,
-		"%s is not a method of this route; it has %s", spec.Clip(r.Method), allow)
+func (a *API) noSuchRoute(_ http.ResponseWriter, r *http.Request) error {
+	return refuse(http.StatusNotFound, "there is no admin route %s %s; GET %s lists them",
+		spec.Clip(r.Method), spec.Clip(r.URL.Path), Path)
 }
 
 type route struct {
@@ -104,11 +87,9 @@ func (a *API) routes() []route {
 		{get, Health, "status 200 as soon as the program serves", ok(a.health)},
 		{post, "/_fake/reset", "puts everything back to the start of the program", ok(done(a.reset))},
 		{get, "/_fake/requests", "the newest requests of the journal; limit=100, text=status:429 key:2", a.listRequests},
-		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", ok(a.getRequest)},
-		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", created(a.repeat)},
+		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", ok(a.onRequest(a.getRequest))},
+		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", created(a.onRequest(a.repeat))},
 		{del, "/_fake/requests", "clears the journal", ok(done(a.page.Journal.Clear))},
-		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2); text=status:429", a.archive},
-		{get, "/_fake/events", "says when something changes, as server-sent events", a.page.Events},
 		{get, "/_fake/page", "what changes on the request page, as HTML", a.page.Parts},
 		{get, "/_fake/violations", "what a well-behaved client does not do", ok(a.violations)},
 		{get, "/_fake/pets", "the catalogue", ok(a.listPets)},

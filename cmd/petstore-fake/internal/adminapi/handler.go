@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
@@ -49,8 +48,6 @@ func writeError(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	if e, ok := errors.AsType[*refusal](err); ok {
 		status = e.status
-	} else if errors.Is(err, requestpage.ErrStreams) {
-		status = http.StatusServiceUnavailable
 	}
 	writeJSON(w, status, object{"error": err.Error()})
 }

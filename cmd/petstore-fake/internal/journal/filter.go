@@ -91,16 +91,13 @@ func (j *Journal) condition(name, value string) (condition, error) {
 	}
 	words := []string{"true", "false"}
 	for _, rule := range fake.Rule("").Values() {
-		words = append(words, string(rule), shortRule(rule))
+		words = append(words, string(rule))
 	}
-	isRule := func(v fake.Violation) bool { return is(string(v.Rule)) || is(shortRule(v.Rule)) }
+	isRule := func(v fake.Violation) bool { return is(string(v.Rule)) }
 	return func(e *Entry) bool {
 		return is(strconv.FormatBool(len(e.Violations) > 0)) || slices.ContainsFunc(e.Violations, isRule)
-	}, oneOf(name, value, is, slices.Compact(words))
+	}, oneOf(name, value, is, words)
 }
-
-// shortRule returns a rule as the page has it: deprecated for deprecated-operation.
-func shortRule(rule fake.Rule) string { return strings.TrimSuffix(string(rule), "-operation") }
 
 // oneOf returns an error for a filter whose value is none of some words.
 func oneOf(name, value string, is func(string) bool, words []string) error {

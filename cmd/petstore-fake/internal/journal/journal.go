@@ -1,11 +1,10 @@
-// Package journal reads and filters the journal of a fake. To each request it adds its violations,
-// the time since the last request of its key, and which requests are tries of the same call.
+// Package journal reads and filters the journal of a fake. To each request it adds its violations
+// and the time since the last request of its key.
 package journal
 
 import (
 	"bytes"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"net/http"
 	"slices"
@@ -19,10 +18,6 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// RetryGap is the longest time between a failure and a request that is taken for its retry: the
-// minute for which the service tells clients to wait, and as long again for a backoff.
-const RetryGap = 2 * time.Minute
-
 // Entry is a request of the journal with what the other requests say about it. It never changes: a
 // response makes another Entry.
 type Entry struct {
@@ -34,16 +29,11 @@ type Entry struct {
 	Violations []fake.Violation
 	// Since is the time since the last request of the same key, negative if there is none.
 	Since time.Duration
-	// First is the first try of its call, as far as can be guessed: the request itself, unless it
-	// is a retry. Try counts from 1.
-	First, Try int
-
 	// Ended is when the response came, Reset when it says that the key's window ends, and Wait its
 	// Retry-After. All are zero while there is none.
 	Ended, Reset time.Time
 	Wait         time.Duration
 
-	call uint64 // what two tries of a call have in common: a hash of key, method, path and body
 	text []byte // what Find looks through besides the bodies, in lower case
 }
 
@@ -82,24 +72,21 @@ func (s *State) Entry(seq int) *Entry {
 
 // Journal is the journal of a fake. It is safe for concurrent use.
 type Journal struct {
-	srv  *fake.Server
-	seed maphash.Seed
+	srv *fake.Server
 
 	mu         sync.Mutex
 	begun      int // seq of the first request since the journal was cleared
 	first      int // seq of list[0]
 	list       []*Entry
-	keys       int              // that the fake knew when the list was read
-	lastOf     map[int]*Entry   // the last request of each key
-	failed     map[uint64][]int // the failures of each call that nothing has retried yet
-	tries      map[int][]int    // the tries of each call with more than one, by the first
+	keys       int               // that the fake knew when the list was read
+	last       map[int]time.Time // when the last request of each key came
 	rules      map[int][]fake.Violation
 	violations int // that are in rules, or were
 }
 
 // New returns the journal of a fake that has no requests yet.
 func New(srv *fake.Server) *Journal {
-	j := &Journal{srv: srv, seed: maphash.MakeSeed()}
+	j := &Journal{srv: srv}
 	j.forget(1)
 	return j
 }
@@ -112,8 +99,7 @@ func (j *Journal) forget(begun int) {
 
 // restart removes all entries; the seq of the next request is first.
 func (j *Journal) restart(first int) {
-	j.first, j.list, j.keys = first, nil, len(j.srv.Keys())
-	j.lastOf, j.failed, j.tries = make(map[int]*Entry), make(map[uint64][]int), make(map[int][]int)
+	j.first, j.list, j.keys, j.last = first, nil, len(j.srv.Keys()), make(map[int]time.Time)
 }
 
 // Clear clears the fake's journal. Its requests count on, and its violations stay.
@@ -142,36 +128,32 @@ func (j *Journal) Read() State {
 	return State{j.first - j.begun, j.violations, slices.Clone(j.list)}
 }
 
-// Tries returns the seqs of the tries of a request's call, nil if it is the only one.
-func (j *Journal) Tries(e *Entry) []int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return slices.Clip(j.tries[e.First]) // only ever appended to
-}
-
 // update reads the changes of the fake's journal. The caller holds mu.
 func (j *Journal) update() {
 	if j.keys != len(j.srv.Keys()) {
 		j.restart(j.first) // what was read may have a key in it that nobody knew then
 	}
 	var news []fake.Request
-	for _, e := range j.list {
-		if e.Pending() {
-			if r, ok := j.srv.Request(e.Seq); ok {
-				news = append(news, r)
-			}
-		}
-	}
-	for seq := j.first + len(j.list); seq <= j.srv.Arrived(); seq++ {
+	look := func(seq int) {
 		if r, ok := j.srv.Request(seq); ok {
 			news = append(news, r)
 		}
 	}
-	all := j.srv.Violations() // after the requests: none is added once there is a response
-	for _, v := range all[min(j.violations, len(all)):] {
-		j.rules[v.Seq] = append(j.rules[v.Seq], v)
+	for _, e := range j.list {
+		if e.Pending() {
+			look(e.Seq)
+		}
 	}
-	j.violations = len(all)
+	for seq := j.first + len(j.list); seq <= j.srv.Arrived(); seq++ {
+		look(seq)
+	}
+	if len(news) > 0 {
+		all := j.srv.Violations() // after the requests: none is added once there is a response
+		for _, v := range all[j.violations:] {
+			j.rules[v.Seq] = append(j.rules[v.Seq], v)
+		}
+		j.violations = len(all)
+	}
 	for _, r := range news {
 		j.put(r)
 	}
@@ -180,72 +162,26 @@ func (j *Journal) update() {
 
 // put adds a request, or what is new about it.
 func (j *Journal) put(r fake.Request) {
-	if at := r.Seq - j.first; at < len(j.list) {
-		j.list[at] = j.settled(*j.list[at], r)
-		return
-	}
-	if r.Seq != j.first+len(j.list) { // the fake has dropped what came between
-		j.restart(r.Seq)
-	}
-	j.list = append(j.list, j.settled(j.arrived(r), r))
-}
-
-// arrived returns the entry of a new request as its arrival makes it.
-func (j *Journal) arrived(r fake.Request) Entry {
-	e := Entry{Request: r, Since: -1, First: r.Seq, Try: 1, Sender: j.sender(r)}
-	e.call = maphash.Comparable(j.seed, [4]string{strconv.Itoa(r.Key), r.Method, r.Path, string(r.Body)})
-	if before := j.lastOf[r.Key]; before != nil && r.Key != 0 {
-		e.Since = r.Time.Sub(before.Time)
-	}
-	if seq := j.retried(e); seq != 0 {
-		e.First = j.list[seq-j.first].First
-		if j.tries[e.First] == nil {
-			j.tries[e.First] = []int{e.First}
-		}
-		j.tries[e.First] = append(j.tries[e.First], r.Seq)
-		e.Try = len(j.tries[e.First])
-	}
-	j.lastOf[r.Key] = &e
-	return e
-}
-
-// retried returns the request that one is taken for a retry of, 0 for none: the oldest with the
-// same key, method, path and body that got a 429, a 5xx or no whole response, and that nothing has
-// retried yet. It is a guess: nothing in a request says so.
-func (j *Journal) retried(e Entry) int {
-	failed := j.failed[e.call]
-	for i, seq := range failed {
-		if seq < j.first {
-			continue
-		}
-		// One that ended later was in flight at the same time.
-		if gap := e.Time.Sub(j.list[seq-j.first].Ended); gap >= 0 && gap <= RetryGap {
-			j.failed[e.call] = slices.Delete(failed, i, i+1)
-			return seq
-		}
-	}
-	return 0
-}
-
-// settled returns an entry with the response of its request, if there is one.
-func (j *Journal) settled(e Entry, r fake.Request) *Entry {
-	e.Request, e.Violations = r, j.rules[r.Seq]
+	e := &Entry{Request: r, Sender: j.sender(r), Violations: j.rules[r.Seq], Since: -1}
 	if !e.Pending() {
 		e.Ended = r.Time.Add(r.Duration)
 		outcome := ratelimit.OutcomeOf(&http.Response{Header: r.ResponseHeader}, e.Ended, e.Ended)
 		e.Reset, e.Wait = outcome.Window.Reset, outcome.RetryAfter
-		if r.StatusCode == http.StatusTooManyRequests || r.StatusCode == 0 || r.StatusCode >= 500 || cutOff(r) {
-			j.failed[e.call] = append(j.failed[e.call], r.Seq)
-		}
 	}
 	e.text = e.searchText()
-	return &e
-}
-
-// cutOff reports whether a response ended before its announced length.
-func cutOff(r fake.Request) bool {
-	announced, err := strconv.Atoi(r.ResponseHeader.Get("Content-Length"))
-	return err == nil && len(r.ResponseBody) < announced && r.Method != http.MethodHead
+	at := r.Seq - j.first
+	if at < len(j.list) {
+		e.Since, j.list[at] = j.list[at].Since, e
+		return
+	}
+	if at > len(j.list) { // the fake has dropped what came between
+		j.restart(r.Seq)
+	}
+	if before, known := j.last[r.Key]; known && r.Key != 0 {
+		e.Since = r.Time.Sub(before)
+	}
+	j.last[r.Key] = r.Time
+	j.list = append(j.list, e)
 }
 
 // trim removes the entries that the fake's journal has dropped.
@@ -254,14 +190,10 @@ func (j *Journal) trim() {
 		_, ok := j.srv.Request(j.first + i)
 		return ok
 	})
-	if gone == 0 {
-		return // most often
+	if gone > 0 {
+		j.first, j.list = j.first+gone, slices.Clone(j.list[gone:])
+		maps.DeleteFunc(j.rules, func(seq int, _ []fake.Violation) bool { return seq < j.first })
 	}
-	j.first, j.list = j.first+gone, slices.Clone(j.list[gone:])
-	old := func(seq int) bool { return seq < j.first }
-	maps.DeleteFunc(j.rules, func(seq int, _ []fake.Violation) bool { return old(seq) })
-	maps.DeleteFunc(j.failed, func(_ uint64, seqs []int) bool { return old(seqs[len(seqs)-1]) })
-	maps.DeleteFunc(j.tries, func(_ int, seqs []int) bool { return old(seqs[len(seqs)-1]) })
 }
 
 // searchText returns what Find looks through: what the page shows of a request, and its headers.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
@@ -20,14 +21,7 @@ const (
 )
 
 // row is a request as the list shows it.
-type row struct {
-	*journal.Entry
-	Tries int // of its call, 0 for the only one
-
-	// What depends on the rows around it: whether the day is another, whether the sentence is not that
-	// of the row above, whether a row above or below is of the same call.
-	NewDay, Told, Later, Earlier bool
-}
+type row struct{ *journal.Entry }
 
 // Day is the day of the request.
 func (r row) Day() string { return r.Time.UTC().Format(time.DateOnly) }
@@ -88,44 +82,20 @@ func when(t, now time.Time) string {
 	return t.Format(time.DateTime)
 }
 
-// arrange sets what depends on the rows around a row, newest first.
-func arrange(rows []row) {
-	told := make(map[string]bool) // the sentences of a run of refusals
-	for i := range rows {
-		r := &rows[i]
-		sentence := r.Why()
-		if sentence == "" {
-			clear(told)
-		}
-		r.Told, told[sentence] = sentence != "" && !told[sentence], true
-		if i == 0 {
-			continue
-		}
-		r.NewDay = r.Day() != rows[i-1].Day()
-		r.Later = r.First == rows[i-1].First
-		rows[i-1].Earlier = r.Later
-	}
+// brokenRule is a rule that a request has broken, with each time that it did.
+type brokenRule struct {
+	fake.Rule
+	Detail string
 }
 
-// rule is a violation in the fewest words.
-type rule struct{ Text, Detail string }
-
-var earlyBy = regexp.MustCompile(`came back (\S+) before`)
-
-// Rules returns the violations as the list shows them.
-func (r row) Rules() (list []rule) {
+// Rules returns the rules that the request has broken.
+func (r row) Rules() (list []brokenRule) {
 	for _, v := range r.Violations {
-		text := strings.ReplaceAll(strings.TrimSuffix(string(v.Rule), "-operation"), "-", " ")
 		detail := r.plain(v.Detail) + " (section " + v.Section + ")"
-		if found := earlyBy.FindStringSubmatch(detail); found != nil {
-			early, _ := time.ParseDuration(found[1]) // as package fake writes it
-			text = "early by " + words(early)
-			detail = strings.Replace(detail, found[1], words(early), 1)
-		}
-		if last := len(list) - 1; last >= 0 && list[last].Text == text { // such as a second unknown field
+		if last := len(list) - 1; last >= 0 && list[last].Rule == v.Rule { // such as a second unknown field
 			list[last].Detail += "; " + detail
 		} else {
-			list = append(list, rule{text, detail})
+			list = append(list, brokenRule{v.Rule, detail})
 		}
 	}
 	return list

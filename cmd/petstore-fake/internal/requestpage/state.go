@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -25,10 +26,10 @@ type state struct {
 	journal.State
 	page     *Page
 	query    url.Values
-	Changes  int64 // so many changes are shown
-	Version  string
+	Program  string // its version
+	Version  string // that of what is shown
+	Same     bool   // whether the page shows it already
 	Origin   string
-	Port     string
 	Now      time.Time
 	Text     string // what is to be found
 	Problems string // with that
@@ -37,8 +38,7 @@ type state struct {
 	Top    int // the first row of a list that stands still, 0 for another list
 	New    int // requests above it
 	Rows   []row
-	OneKey bool // whether all rows have the same sender
-	Fit    int  // requests
+	Fit    int // requests
 	Kinds  [len(kinds)]kind
 	First  string // a command for a first request, while there is none
 	Open   int    // the request that is to be shown
@@ -61,11 +61,12 @@ type state struct {
 // left out, so that a reader always has a page.
 func (p *Page) state(r *http.Request) *state {
 	s := &state{
-		layout: p.layout, page: p, query: r.URL.Query(), Changes: p.changes.Load(), Version: petstore.Version,
-		Origin: "http://" + r.Host, Port: (&url.URL{Host: r.Host}).Port(), Now: p.srv.Now(), Ahead: p.Ahead(),
+		layout: p.layout, page: p, query: r.URL.Query(), Program: petstore.Version, Version: p.version(),
+		Origin: "http://" + r.Host, Now: p.srv.Now(), Ahead: p.Ahead(),
 		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: fake.Operations(),
 	}
-	s.State = p.Journal.Read()
+	s.Same = s.query.Get("version") == s.Version
+	s.State = p.Journal.Read() // it may be newer, never older
 	s.Text = s.query.Get("text")
 	filter, problems := p.Journal.NewFilter(s.Text)
 	s.Problems, s.Filtered = strings.Join(problems, "; "), filter.Given()
@@ -77,11 +78,21 @@ func (p *Page) state(r *http.Request) *state {
 	if e := s.Entry(s.Open); e != nil {
 		s.Detail = s.detail(e)
 	}
-	s.Chart = newChart(s.List, s.Now, s.Key.ID)
-	all := p.srv.Pets()
-	s.Pets, s.PetCount = slices.Clone(all[max(len(all)-maxListed, 0):]), len(all)
-	slices.Reverse(s.Pets)
+	s.Chart = newChart(s.List, s.Now)
+	s.addPets()
 	return s
+}
+
+// addPets adds the newest pets. It finds their number by their ids, which have no gaps: to list all
+// pets of a large catalogue takes long.
+func (s *state) addPets() {
+	pet := s.page.srv.Pet
+	s.PetCount = sort.Search(math.MaxInt32, func(i int) bool { _, found := pet(int64(i) + 1); return !found })
+	for id := s.PetCount; id > max(s.PetCount-maxListed, 0); id-- {
+		if p, found := pet(int64(id)); found { // or there was a reset meanwhile
+			s.Pets = append(s.Pets, p)
+		}
+	}
 }
 
 // To returns the page's address with another value of a parameter, without one for "".
@@ -117,7 +128,7 @@ func (s *state) addKeys(chosen int) {
 // addRows adds the newest requests that fit, and counts all. A list that stands still keeps the
 // rows that it has.
 func (s *state) addRows(filter journal.Filter) {
-	s.Kinds, s.OneKey = kinds, true
+	s.Kinds = kinds
 	for _, e := range slices.Backward(s.List) {
 		fits, withAnyStatus := filter.Fits(e)
 		if withAnyStatus && !e.Pending() {
@@ -130,11 +141,9 @@ func (s *state) addRows(filter journal.Filter) {
 			s.New++
 		}
 		if s.Top == 0 && len(s.Rows) < maxRows {
-			s.Rows = append(s.Rows, row{Entry: e, Tries: len(s.page.Journal.Tries(e))})
-			s.OneKey = s.OneKey && s.Rows[0].Sender == e.Sender
+			s.Rows = append(s.Rows, row{e})
 		}
 	}
-	arrange(s.Rows)
 	for i := range s.Kinds {
 		s.Kinds[i].To, s.Kinds[i].Pressed = s.toggled(s.Kinds[i].Find)
 	}
@@ -186,19 +195,18 @@ func NewFault(srv *fake.Server, i *fake.Injection) Fault {
 	return Fault{i.ID(), spec.FormatFault(f), i.Fired(), i.Active(), i.Until().UTC()}
 }
 
-// addFaults adds the faults, the latest first, those that have ended behind the others.
+// addFaults adds the faults, the latest first.
 func (s *state) addFaults() {
-	var ended []Fault
 	for _, i := range slices.Backward(s.page.srv.Injections()) {
-		one := NewFault(s.page.srv, i)
-		if one.Text = shorten(one.Text); one.Active {
+		if i.Active() {
+			s.Active++
+		}
+		if len(s.Faults) < maxListed {
+			one := NewFault(s.page.srv, i)
+			one.Text = shorten(one.Text)
 			s.Faults = append(s.Faults, one)
-		} else {
-			ended = append(ended, one)
 		}
 	}
-	s.Active, s.Faults = len(s.Faults), append(s.Faults, ended...)
-	s.Faults = s.Faults[:min(len(s.Faults), maxListed)]
 }
 
 // The chart has a slot for every 5 seconds of the last 5 minutes, by the service's clock.
@@ -209,7 +217,6 @@ const slotCount, slotSeconds = 60, 5
 type chart struct {
 	Peak int // the most responses of a slot
 	Bars []bar
-	Ends map[int64]bool // where a window of the key ended
 }
 
 type bar struct {
@@ -217,9 +224,9 @@ type bar struct {
 	X, Y, H int
 }
 
-// newChart draws the responses of requests up to now, with the windows of a key.
-func newChart(requests []*journal.Entry, now time.Time, key int) chart {
-	c, begin := chart{Ends: make(map[int64]bool)}, (now.Unix()/slotSeconds+1-slotCount)*slotSeconds
+// newChart draws the responses of requests up to now.
+func newChart(requests []*journal.Entry, now time.Time) (c chart) {
+	begin := (now.Unix()/slotSeconds + 1 - slotCount) * slotSeconds
 	var slots [slotCount][len(kinds)]int
 	for _, e := range requests {
 		if at := e.Ended.Unix() - begin; at >= 0 && at < slotCount*slotSeconds {
@@ -230,9 +237,6 @@ func newChart(requests []*journal.Entry, now time.Time, key int) chart {
 				n += of
 			}
 			c.Peak = max(c.Peak, n)
-		}
-		if end := e.Reset.Unix(); e.Key == key && end > begin && end <= now.Unix() {
-			c.Ends[end-begin] = true
 		}
 	}
 	height := func(n int) int { return int(math.Round(1000 * math.Log1p(float64(n)) / math.Log1p(float64(c.Peak)))) }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -81,12 +82,12 @@ func fieldOf(f *fake.Fault, name string) (faultField, error) {
 	}
 	problem := "a field is missing"
 	switch {
-	case strings.HasPrefix(name, "{"):
-		problem = "a fault is a text such as status=503,times=2, not JSON"
+	case strings.HasPrefix(name, "{"): // there may be a key in it
+		problem = "a fault is not JSON"
 	case name != "":
 		problem = fmt.Sprintf("there is no field %q", Clip(name))
 	}
-	return faultField{}, fmt.Errorf("%s; a fault has %s", problem, strings.Join(FaultFields(), ", "))
+	return faultField{}, errors.New(problem + "; petstore-fake -help lists the fields, as in status=503,times=2")
 }
 
 // assignment is a field at the beginning of a text: name=value, where the value may be quoted, or a
@@ -96,38 +97,36 @@ var assignment = regexp.MustCompile(`^([^=,;]*)(?:=\s*("(?:[^"\\]|\\.)*"|[^",;][
 // ParseFaults reads faults, such as status=503,times=2; wire=reset. No error repeats a key.
 func ParseFaults(text string) (faults []fake.Fault, err error) {
 	text = strings.TrimSuffix(strings.TrimSpace(text), ";")
-	for more := true; more; {
-		var f fake.Fault
-		if text, more, err = parseFault(&f, text); err != nil {
-			return nil, err
-		}
-		faults = append(faults, f)
-	}
-	return faults, nil
-}
-
-// parseFault reads the first fault of a text, and returns the text behind it and whether there is
-// more.
-func parseFault(f *fake.Fault, text string) (rest string, more bool, err error) {
-	seen := make(map[string]bool)
+	f, seen := fake.Fault{}, make(map[string]bool)
 	for {
 		found := assignment.FindStringSubmatch(text)
 		if found == nil {
 			name, _, _ := strings.Cut(text, "=")
-			return "", false, fmt.Errorf("%s begins with a quote and is not one quoted Go string", Clip(strings.TrimSpace(name)))
+			return nil, notQuoted(strings.TrimSpace(name))
 		}
 		name, value, separator := strings.TrimSpace(found[1]), strings.TrimSpace(found[2]), found[3]
 		if seen[name] && name != "header" {
-			return "", false, fmt.Errorf("%s is given twice", name)
+			return nil, fmt.Errorf("%s is given twice", name)
 		}
-		seen[name] = true
-		if err := setField(f, name, value); err != nil {
-			return "", false, err
+		if err := setField(&f, name, value); err != nil {
+			return nil, err
 		}
-		if text = text[len(found[0]):]; separator != "," {
-			return text, separator == ";", Plain(f.Validate())
+		seen[name], text = true, text[len(found[0]):]
+		if separator == "," {
+			continue
 		}
+		if err := f.Validate(); err != nil {
+			return nil, Plain(err)
+		}
+		if faults = append(faults, f); separator == "" {
+			return faults, nil
+		}
+		f, seen = fake.Fault{}, make(map[string]bool)
 	}
+}
+
+func notQuoted(name string) error {
+	return fmt.Errorf("%s begins with a quote and is not one quoted Go string", Clip(name))
 }
 
 func setField(f *fake.Fault, name, value string) error {
@@ -139,7 +138,7 @@ func setField(f *fake.Fault, name, value string) error {
 		value = "true"
 	case strings.HasPrefix(value, `"`):
 		if value, err = strconv.Unquote(value); err != nil {
-			return fmt.Errorf("%s begins with a quote and is not one quoted Go string", name)
+			return notQuoted(name)
 		}
 	}
 	return field.set(value)

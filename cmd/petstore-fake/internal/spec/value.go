@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,16 +78,10 @@ func formatTimes(n int) string {
 	return strconv.Itoa(n)
 }
 
+var zeros = regexp.MustCompile(`([hm])0[ms](0s)?$`)
+
 // FormatDuration writes a duration as ParseDuration reads it: 10m, not 10m0s.
-func FormatDuration(d time.Duration) string {
-	text := d.String()
-	for _, unit := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, unit) {
-			text = strings.TrimSuffix(text, unit[1:])
-		}
-	}
-	return text
-}
+func FormatDuration(d time.Duration) string { return zeros.ReplaceAllString(d.String(), "$1") }
 
 // Key is an API key with its plan.
 type Key struct {
@@ -140,7 +135,7 @@ func ParsePets(text string) (pets []petstore.NewPet, err error) {
 	if bad, notJSON := errors.AsType[*jsontext.SyntacticError](err); notJSON {
 		return nil, fmt.Errorf("it is not JSON: %w, at byte %d", bad.Err, bad.ByteOffset)
 	}
-	if err != nil || text == "null" {
+	if list == nil {
 		return nil, errors.New("it must be a NewPet object or a JSON array of them")
 	}
 	for i, raw := range list {
@@ -189,20 +184,16 @@ func ReadQuery(r *http.Request, allowed ...string) (url.Values, error) {
 
 // ReadNumber reads a parameter that is a number between two bounds.
 func ReadNumber(name, value string, least, most int) (int, error) {
-	fits := func(n int) bool { return n >= least && n <= most }
-	n, err := Reader(strconv.Atoi, fits, fmt.Sprintf("a number between %d and %d", least, most))(value)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
+	n, err := strconv.Atoi(value)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("%s: %q is not a number between %d and %d", name, Clip(value), least, most)
 	}
-	return n, err
+	return n, nil
 }
 
 // Plain removes the prefix of an error of package fake, such as "fake: Fault: ", which means
 // nothing to users of the program.
 func Plain(err error) error {
-	if err == nil {
-		return nil
-	}
 	_, reason, _ := strings.Cut(strings.TrimPrefix(err.Error(), "fake: "), ": ")
 	return errors.New(reason)
 }

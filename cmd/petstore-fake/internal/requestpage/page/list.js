@@ -27,7 +27,7 @@ function go(address, replace = false) {
 function arrive() {
 	if (!findTimer && find.value.trim() !== param("text")) find.value = param("text");
 	if (!param("request") !== !param("request", shown)) byId("faults-fold").open = !param("request");
-	refresh(true);
+	refresh();
 }
 
 on(window, "popstate", arrive);
@@ -36,8 +36,8 @@ on(window, "popstate", arrive);
 // after a pointer has moved over it.
 const still = () => paused || scroller.scrollTop > 0 || list.contains(document.activeElement) || Date.now() - moved < 3000;
 
-// topRow returns the first row of a list that stands still, or has not changed, and 0 for another list.
-const topRow = (same) => links()[0] && param("text") === param("text", shown) && (same || still()) ? seqOf(links()[0]) : 0;
+// topRow returns the first row of a list that stands still, and 0 for another list.
+const topRow = () => links()[0] && param("text") === param("text", shown) && still() ? seqOf(links()[0]) : 0;
 
 // mark marks the open request, and makes one row the stop of the tab key: the newest, or where the focus is.
 function mark() {
@@ -88,13 +88,13 @@ function release() {
 	[paused, moved, scroller.scrollTop] = [false, -Infinity, 0];
 	byId("pause").ariaPressed = "false";
 	document.activeElement.blur();
-	refresh(true);
+	refresh();
 }
 
 on(byId("pause"), "click", (e) => {
 	paused = !paused;
 	e.target.ariaPressed = String(paused);
-	refresh(true);
+	refresh();
 });
 on(find, "input", () => {
 	clearTimeout(findTimer);

@@ -15,10 +15,10 @@ function say(text, wrong = false) {
 async function ask(method, path, body) {
 	let response, text;
 	try {
-		response = await fetch("/_fake/" + path, { method, body, signal: AbortSignal.timeout(5000) });
+		response = await fetch("/_fake/" + path, { method, body, signal: AbortSignal.timeout(3000) });
 		text = await response.text();
 	} catch (e) {
-		throw new Error(e.name === "TimeoutError" ? "No response from the program within 5 s." : "The program cannot be reached.");
+		throw new Error(e.name === "TimeoutError" ? "No response from the program within 3 s." : "The program cannot be reached.");
 	}
 	if (response.ok) return text;
 	let reason = "The program responded with status " + response.status + ".";
@@ -39,6 +39,7 @@ async function act(e, body) {
 			if (e.id === "repeat") go(to("request", JSON.parse(text).seq));
 		}
 		say(e.dataset.done);
+		refresh();
 		for (const field of e.querySelectorAll(".once")) field.value = "";
 	} catch ({ message }) { error = message; }
 	if (!beside) return error && say(error, true);

@@ -1,0 +1,78 @@
+// ---- The page follows the program: it asks four times a second for what has changed
+
+const beat = 2000; // milliseconds after which it asks without a change: a window or a ban may have ended
+let timer, turn = 0;
+let spacing = 250; // milliseconds between two questions: more if the page is slow to show the responses
+let heard = Date.now(), taken = heard, clockOffset = 0; // heard, taken: by the browser's clock
+
+const now = () => Date.now() + clockOffset;
+const state = () => byId("strip").dataset;
+
+function live(word, text = word) {
+	byId("live").dataset.state = word;
+	setText(byId("live"), text);
+	const lost = word === "lost", gone = byId("gone");
+	document.documentElement.classList.toggle("lost", lost);
+	if (lost === !gone.hidden) return;
+	gone.hidden = !lost;
+	setText(gone, lost ? "No response from the program since " + new Date(heard + clockOffset).toISOString().slice(11, 19) +
+		" UTC. The page shows the state at that time, and goes on by itself when the program is back." : "");
+}
+
+// refresh asks for what has changed, and goes on asking. The program leaves out the rows of a list that stands
+// still or is the same.
+async function refresh() {
+	clearTimeout(timer);
+	const mine = ++turn, address = location.search, query = new URLSearchParams(address);
+	if (document.hidden) return live("paused");
+	query.set("top", topRow());
+	if (address === shown && (topRow() || list.dataset.version === state().version)) query.set("version", state().version);
+	if (Date.now() - taken > beat) query.set("beat", "");
+	let text;
+	try {
+		text = await ask("GET", "page?" + query);
+		heard = Date.now();
+	} catch { /* there was no response */ }
+	if (mine !== turn) return; // the reader has gone on
+	live(...text === undefined ? ["lost", "no response"] : ["live"]);
+	if (text) take(parse(text), address);
+	timer = setTimeout(refresh, text === undefined ? 1000 : spacing);
+}
+
+// take shows the parts of the page as they are now.
+function take(parts, address) {
+	const begun = performance.now(), before = shown;
+	shown = address;
+	taken = Date.now();
+	for (const part of [...parts.children]) morph(byId(part.id), part);
+	clockOffset = state().now - taken;
+	mark();
+	document.querySelector("main").toggleAttribute("data-open", param("request") !== "");
+	announce(before);
+	tick();
+	requestAnimationFrame(() => setTimeout(() => { spacing = Math.min(1000, Math.max(250, 10 * (performance.now() - begun))); }));
+}
+
+// span writes the time until a moment.
+function span(ms) {
+	const s = Math.max(0, Math.ceil(ms / 1000));
+	const two = (n) => String(n).padStart(2, "0");
+	const minutes = s < 3600 ? Math.floor(s / 60) : Math.floor(s / 3600) + ":" + two(Math.floor(s / 60) % 60);
+	return minutes + ":" + two(s % 60);
+}
+
+function tick() {
+	if (byId("live").dataset.state === "lost") return;
+	byId("clock").dateTime = new Date(now()).toISOString();
+	setText(byId("clock"), byId("clock").dateTime.slice(0, 19).replace("T", " "));
+	for (const e of document.querySelectorAll("[data-until]")) setText(e, span(e.dataset.until - now()));
+}
+
+on(document, "visibilitychange", () => refresh());
+clockOffset = state().now - Date.now();
+shown = location.search;
+if (param("key")) byId("key").value = param("key");
+mark();
+tick();
+refresh();
+setInterval(tick, 1000);
