@@ -79,16 +79,8 @@ type tab struct {
 	t   *testing.T
 	ctx context.Context
 
-	mu       sync.Mutex
-	errors   []string
-	expected string // what errors contain that the test brings about
-}
-
-// expect has the console's errors that contain text pass for none, whenever they come.
-func (b *tab) expect(text string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.expected = text
+	mu     sync.Mutex
+	errors []string
 }
 
 func newTab(t *testing.T) *tab {
@@ -99,7 +91,7 @@ func newTab(t *testing.T) *tab {
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
 	call(b, log.Enable, cdp.Empty{})
 	call(b, runtime.Enable, cdp.Empty{})
-	b.size(1280, 800)
+	b.size(1280)
 	t.Cleanup(func() { assert.Empty(t, b.consoleErrors(), "the console has errors") })
 	return b
 }
@@ -116,11 +108,9 @@ func (b *tab) listen(event any) {
 		}
 	case *runtime.EventExceptionThrown:
 		b.errors = append(b.errors, fmt.Sprintf("%+v", e.ExceptionDetails))
-	case *log.EventEntryAdded:
-		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
-			if b.expected == "" || !strings.Contains(e.Entry.Text, b.expected) {
-				b.errors = append(b.errors, e.Entry.Text+" "+e.Entry.URL)
-			}
+	case *log.EventEntryAdded: // the network's own errors come with what tests bring about
+		if e.Entry.Source != log.EntrySourceNetwork && (e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning) {
+			b.errors = append(b.errors, e.Entry.Text+" "+e.Entry.URL)
 		}
 	}
 }
@@ -155,9 +145,9 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 }
 
 // size sets the size of the window.
-func (b *tab) size(width, height int64) {
+func (b *tab) size(width int64) {
 	b.t.Helper()
-	do(b, chromedp.EmulateViewport(width, height))
+	do(b, chromedp.EmulateViewport(width, 800))
 }
 
 // open opens the request page and waits until it follows the program.
@@ -231,27 +221,15 @@ func (b *tab) press(keys ...string) {
 	}
 }
 
-// mouse moves, presses or releases the mouse.
-func (b *tab) mouse(kind input.DispatchMouseEventType, x, y float64) {
-	b.t.Helper()
-	params := input.DispatchMouseEventParams{Type: kind, X: x, Y: y}
-	if kind != input.DispatchMouseEventTypeMouseMoved {
-		params.Button, params.ClickCount = input.MouseButtonLeft, 1
-	}
-	call(b, input.DispatchMouseEvent, params)
-}
-
-// point moves the mouse.
-func (b *tab) point(x, y float64) {
-	b.t.Helper()
-	b.mouse(input.DispatchMouseEventTypeMouseMoved, x, y)
-}
-
-// middle returns the middle of an element.
-func (b *tab) middle(element string) (x, y float64) {
+// mouse returns what moves, presses or releases the mouse where the middle of an element is now.
+func (b *tab) mouse(element string) func(input.DispatchMouseEventType) {
 	b.t.Helper()
 	at := value[[]float64](b, fmt.Sprintf(`(() => { const r = %s.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, element))
-	return at[0], at[1]
+	return func(kind input.DispatchMouseEventType) {
+		b.t.Helper()
+		params := input.DispatchMouseEventParams{Type: kind, X: at[0], Y: at[1], Button: input.MouseButtonLeft, ClickCount: 1}
+		call(b, input.DispatchMouseEvent, params)
+	}
 }
 
 // rows waits until so many requests are listed.

@@ -1,12 +1,9 @@
 package ui
 
 import (
-	"net/http"
 	"os"
 	"strconv"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/heapprofiler"
@@ -32,26 +29,9 @@ const watch = `window.frames_ = []; window.tasks = 0; let last = performance.now
 	requestAnimationFrame(frame);
 	new PerformanceObserver((list) => { tasks += list.getEntries().length; }).observe({ type: "longtask" });`
 
-// burst sends so many requests, at so many a second.
-func (p *program) burst(requests, rate int) {
-	const workers = 8
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			tick := time.NewTicker(time.Second * workers / time.Duration(rate))
-			defer tick.Stop()
-			for range requests / workers {
-				<-tick.C
-				_, _, _ = p.call(p.t.Context(), "fake-api-key", http.MethodGet, "/v1/pets?status=available&limit=50", "")
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // The figures of a storm are in the log: run this test alone, and with PETSTORE_STORM=10000.
 func TestPage_storm(t *testing.T) {
-	requests := 2_000
+	requests := 1_000
 	if n, err := strconv.Atoi(os.Getenv("PETSTORE_STORM")); err == nil {
 		requests = n
 	}

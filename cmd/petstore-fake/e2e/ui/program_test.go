@@ -76,30 +76,28 @@ func startAt(t *testing.T, addr string, args ...string) *program {
 	return &program{t, "http://" + addr, stop, cmd.Process}
 }
 
-// call sends a request with a key, and returns its status and as much of its body as came.
-func (p *program) call(ctx context.Context, key, method, path, body string) (status int, text string, err error) {
-	r, err := http.NewRequestWithContext(ctx, method, p.origin+path, strings.NewReader(body))
-	if err != nil {
-		return 0, "", err
-	}
+// sendAs sends a request with a key, and returns its status and as much of its body as came: 0 if there
+// is no response.
+func (p *program) sendAs(key, method, path, body string) (status int, text string) {
+	p.t.Helper()
+	r, err := http.NewRequestWithContext(p.t.Context(), method, p.origin+path, strings.NewReader(body))
+	require.NoError(p.t, err)
 	r.Header.Set("Content-Type", "application/json")
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return 0, "", err
+		return 0, ""
 	}
 	defer resp.Body.Close()
 	read, _ := io.ReadAll(resp.Body) // a fault may cut it off
-	return resp.StatusCode, string(read), nil
+	return resp.StatusCode, string(read)
 }
 
-// send sends a request with the default key. A response that does not come has the status 0.
 func (p *program) send(method, path, body string) (status int, text string) {
 	p.t.Helper()
-	status, text, _ = p.call(p.t.Context(), "fake-api-key", method, path, body)
-	return status, text
+	return p.sendAs("fake-api-key", method, path, body)
 }
 
 // admin sends a request to an admin route, which must succeed.
@@ -119,26 +117,21 @@ func (p *program) list(times int) {
 	}
 }
 
-// storm sends so many requests a second, until the test or stop ends it.
-func (p *program) storm(rate int) (stop func()) {
-	p.t.Helper()
-	ctx, cancel := context.WithCancel(p.t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(time.Second / time.Duration(rate)):
-				_, _, _ = p.call(ctx, "fake-api-key", http.MethodGet, "/v1/pets?status=available&limit=50", "")
+// burst sends so many requests, at so many a second.
+func (p *program) burst(requests, rate int) {
+	const workers = 8
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			tick := time.NewTicker(time.Second * workers / time.Duration(rate))
+			defer tick.Stop()
+			for range requests / workers {
+				<-tick.C
+				p.send(http.MethodGet, "/v1/pets?status=available&limit=50", "")
 			}
-		}
-	}()
-	return func() {
-		cancel()
-		<-ended
+		})
 	}
+	wg.Wait()
 }
 
 // morning is what a few minutes of work look like: a job that lists and adds animals, goes on when
