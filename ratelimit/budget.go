@@ -149,7 +149,7 @@ func (b *budget) fits(reserve int) (hold, bool) {
 	switch {
 	case usedUp && b.mayShow() <= reserve:
 		return hold{Reason(b.window.scope()), b.end, b.end}, false
-	case usedUp, b.recent.total >= b.most():
+	case usedUp, int(b.recent.total) >= b.most():
 		return hold{Reason: ReasonResponse, wake: b.nextLate()}, false
 	}
 	return hold{}, true

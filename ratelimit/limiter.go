@@ -203,12 +203,23 @@ func (p *permit) release(o *Outcome) (lockout Lockout, e events) {
 	q := p.queue
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
-	now := q.limiter.now()
+	now := q.timeOf(o)
 	if !p.released {
 		e = p.settle(o, now)
 		q.dispatch(now)
 	}
 	return q.budget.closedNow(now), e
+}
+
+// timeOf returns the time at which an outcome comes. While nobody waits for it, the time of the
+// response is near enough, and a reading of the clock is saved. One that is not from time.Now, which
+// has a monotonic part, may be of another clock.
+func (q *queue) timeOf(o *Outcome) time.Time {
+	received := o.Received.Round(0)
+	if received == o.Received || len(q.waiters) > 0 || q.pot != nil {
+		return q.limiter.now()
+	}
+	return later(q.budget.now, received)
 }
 
 // settle reports the outcome to the budget and to the pot.

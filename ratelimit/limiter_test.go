@@ -88,13 +88,6 @@ func (l *limiter) one(o Outcome) {
 	l.permitFor(Request{}).Release(o)
 }
 
-// figures returns the number of requests in flight, and of those that wait, of the key "".
-func (l *limiter) figures() (inFlight, waiting int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.keys[""].budget.inFlight, l.keys[""].waiting
-}
-
 // ok is a 200 that took no time.
 func ok(limit, remaining int, reset time.Duration) Outcome {
 	now := time.Now()
@@ -125,27 +118,6 @@ func carry(s *Service, rng *rand.Rand) Outcome {
 	time.Sleep(whole - out)
 	o.Sent, o.Received = sent, time.Now()
 	return o
-}
-
-func TestLimiterColdStart(t *testing.T) {
-	test(t, "one request goes ahead, and its response admits the others", func(t *testing.T, l *limiter) {
-		assert.Equal(t, Window{}, l.RateLimit(""))
-		s := newService(60)
-		var all sync.WaitGroup
-		for g := range 100 {
-			all.Go(func() { l.permit().Release(carry(s, rand.New(rand.NewPCG(1, uint64(g))))) })
-		}
-		synctest.Wait()
-		inFlight, _ := l.figures()
-		assert.Equal(t, 1, inFlight, "before the first response")
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		assert.Len(t, s.Arrivals, 60, "in the first window")
-		_, waiting := l.figures()
-		assert.Equal(t, 40, waiting)
-		all.Wait()
-		assert.Zero(t, s.Rejected)
-	})
 }
 
 func TestLimiterKeys(t *testing.T) {
@@ -205,21 +177,6 @@ func TestLimiterInSeveralBubbles(t *testing.T) {
 }
 
 func TestLimiterBackground(t *testing.T) {
-	test(t, "a read does not wait behind queued creates", func(t *testing.T, l *limiter) {
-		s := newService(60)
-		var all sync.WaitGroup
-		for range 300 {
-			all.Go(func() {
-				l.permitFor(Request{Background: true, MaxWait: time.Hour}).Release(carry(s, rand.New(rand.NewPCG(6, 6))))
-			})
-		}
-		time.Sleep(90 * time.Second)
-		start := time.Now()
-		l.one(Outcome{})
-		assert.Equal(t, start, time.Now())
-		all.Wait()
-		assert.Zero(t, s.Rejected)
-	})
 	test(t, "one request in ten is for calls that waited a minute", func(t *testing.T, l *limiter) {
 		s := newService(60)
 		stop := time.Now().Add(5 * time.Minute)

@@ -34,10 +34,7 @@ func (b *budget) lockOut(s slot, o Outcome) {
 		l.streak++
 	}
 	b.learnMistake(s, &o)
-	switch {
-	case b.freesOneByOne(&o):
-		o.RetryAfter = max(o.RetryAfter, windowLength/2)
-	case b.slides && b.isShared() && !b.pooled:
+	if b.slides && b.isShared() && !b.pooled {
 		// All processes that share a sliding window wait for the same request to leave it. The one
 		// that got a 429 leaves what becomes free to the others.
 		o.RetryAfter = max(o.RetryAfter, windowLength)
@@ -58,13 +55,6 @@ func (b *budget) learnMistake(s slot, o *Outcome) {
 	case !s.probe && o.Window.Remaining == 0 && o.RetryAfter <= windowLength:
 		b.others.trust = trustAfterForeign // another process used up the window
 	}
-}
-
-// freesOneByOne reports whether short lockouts follow each other, without rate limit headers. The
-// server then counts in a sliding window, in which requests become free one by one.
-func (b *budget) freesOneByOne(o *Outcome) bool {
-	again := b.lockout.count > 1 && o.Received.Sub(b.lockout.until) < windowLength
-	return b.epoch == 0 && o.RetryAfter > 0 && again
 }
 
 // after429 returns when a 429 allows the next request, zero if it does not say, and which limit it is

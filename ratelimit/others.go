@@ -119,7 +119,7 @@ func (b *budget) trustResponse(came int) {
 	case x.trust >= 0 && x.trust < fullTrust:
 		x.unproved++
 		// What the window has counted are responses to us, and late requests of ours.
-		if late := b.inFlight - b.recent.total; b.limit-b.remaining()-b.own-x.opening <= late {
+		if late := b.inFlight - int(b.recent.total); b.limit-b.remaining()-b.own-x.opening <= late {
 			x.trust, x.unproved = x.trust+x.unproved, 0
 		}
 	}

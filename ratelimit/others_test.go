@@ -214,22 +214,6 @@ func TestBudgetLockout(t *testing.T) {
 			assert.Equal(t, second/2, p.closed())
 		}
 	})
-	t.Run("short lockouts in a row without headers become half a minute", func(t *testing.T) {
-		for _, test := range []struct{ gap, retryAfter, want time.Duration }{
-			{0, 10 * second, 30 * second},
-			{59 * second, 10 * second, 30 * second},
-			{minute, 10 * second, 10 * second}, // too long after the first
-			{0, 40 * second, 40 * second},
-			{0, 0, 2 * minute},
-		} {
-			p := newProcess(t)
-			p.reject(0, 0, time.Time{}, 10*second)
-			assert.Equal(t, 10*second, p.closed(), "the first")
-			p.now = p.now.Add(10*second + test.gap)
-			p.reject(0, 0, time.Time{}, test.retryAfter)
-			assert.Equal(t, test.want, p.closed(), "%+v", test)
-		}
-	})
 	t.Run("who shares a sliding window leaves others what becomes free for a minute", func(t *testing.T) {
 		for others, want := range map[int]time.Duration{0: 30 * second, 1: minute} {
 			p, _ := newSharedProcess(t, 60)

@@ -167,22 +167,15 @@ func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16
 
 // setAlarm has permits dispatched at a time, or earlier; the zero time stands for never.
 func (q *queue) setAlarm(now, at time.Time) {
-	if at.IsZero() && q.alarm.IsZero() {
+	if at.Equal(q.alarm) {
 		return
-	}
-	if !at.IsZero() {
-		at = now.Add(nap(at.Sub(now)))
-	}
-	if at.Equal(q.alarm) || !at.IsZero() && !q.alarm.IsZero() && q.alarm.After(now) && q.alarm.Before(at) {
-		return // the timer fires early enough, and ring sets it again
 	}
 	if q.timer != nil {
 		q.timer.Stop() // if it has just fired, one more ring does no harm
 		q.timer = nil
 	}
-	q.alarm = at
-	if !at.IsZero() {
-		q.timer = time.AfterFunc(at.Sub(now), q.ring)
+	if q.alarm = at; !at.IsZero() {
+		q.timer = time.AfterFunc(nap(at.Sub(now)), q.ring)
 	}
 }
 

@@ -2,14 +2,14 @@ package ratelimit
 
 import "time"
 
-// tally counts what happened lately, by ticks: a span has 25. The zero tally has counted nothing.
+// tally counts what happened lately, by ticks: a span has 100. The zero tally has counted nothing.
 type tally struct {
 	latest int64 // tick
-	total  int
-	counts [ticks]int
+	total  int32
+	counts [ticks]int32
 }
 
-const ticks = 25
+const ticks = 100
 
 // tick returns the tick of a time.
 func tick(span time.Duration, t time.Time) int64 { return t.UnixNano() / int64(span/ticks) }
@@ -19,15 +19,18 @@ func begin(span time.Duration, tick int64) time.Time { return time.Unix(0, tick*
 
 // advance begins a tick, and forgets those that are a span older.
 func (t *tally) advance(tick int64) {
-	for t.latest = max(t.latest, tick-ticks); t.latest < tick; {
-		t.latest++
-		t.total -= t.counts[t.latest%ticks]
-		t.counts[t.latest%ticks] = 0
+	if tick >= t.latest+ticks {
+		*t = tally{latest: tick}
+	}
+	for ; t.latest < tick; t.latest++ {
+		next := &t.counts[(t.latest+1)%ticks]
+		t.total -= *next
+		*next = 0
 	}
 }
 
 // add adds n to a tick, unless that is forgotten.
-func (t *tally) add(tick int64, n int) {
+func (t *tally) add(tick int64, n int32) {
 	if t.advance(tick); tick > t.latest-ticks {
 		t.total += n
 		t.counts[tick%ticks] += n
@@ -37,7 +40,7 @@ func (t *tally) add(tick int64, n int) {
 // since returns the sum of the ticks from one on.
 func (t *tally) since(tick int64) (n int) {
 	for i := max(tick, t.latest-ticks+1); i <= t.latest; i++ {
-		n += t.counts[i%ticks]
+		n += int(t.counts[i%ticks])
 	}
 	return n
 }

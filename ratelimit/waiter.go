@@ -93,7 +93,9 @@ func (w *waiter) await(ctx context.Context) {
 	for report := !w.quiet; ; {
 		if report {
 			started = true
-			w.start(ctx)
+			if w.Observer != nil {
+				w.Observer.WaitStart(w.wait)
+			}
 		}
 		left, over := w.check(ctx)
 		if over {
@@ -103,35 +105,24 @@ func (w *waiter) await(ctx context.Context) {
 	}
 }
 
-// start has w report its wait, and waits until NotBefore.
-func (w *waiter) start(ctx context.Context) {
-	if w.Observer != nil {
-		w.Observer.WaitStart(w.wait)
-	}
-	for !w.NotBefore.IsZero() && ctx.Err() == nil {
-		early := w.NotBefore.Sub(w.queue.limiter.now())
-		if early <= 0 {
-			return
-		}
-		w.sleep(ctx, early)
-	}
-}
-
-// check has w join the waiters, if it is not one, and returns how long it may still wait for limits,
-// or reports whether its wait is over.
+// check returns for how long w may sleep, or reports whether its wait is over. From NotBefore on, w is
+// one of the waiters.
 func (w *waiter) check(ctx context.Context) (left time.Duration, over bool) {
 	q := w.queue
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	now := q.limiter.now()
-	if !w.joined && w.refused == nil {
+	ended := endOf(ctx, now)
+	switch early := w.NotBefore.Sub(now); {
+	case ended != nil || w.joined || w.refused != nil:
+	case early > 0:
+		return early, false
+	default:
 		w.join(now)
 	}
 	q.dispatch(now) // the wait may be over at the same time as MaxWait
-	w.wait.Duration = now.Sub(w.entered)
-	w.wait.Limited = q.clock(now) - w.clock
+	w.wait.Duration, w.wait.Limited = now.Sub(w.entered), q.clock(now)-w.clock
 	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
-	ended := endOf(ctx, now)
 	switch limited := w.wait.Limited; {
 	case ended != nil: // even if the permit came at the same time
 	case w.permit != nil, w.refused != nil:

@@ -102,7 +102,7 @@ func (b *budget) describeByHand(o *Outcome) {
 	if o.Window.Remaining >= o.Window.Limit-1-b.inFlight {
 		b.counted = tally{} // a new window: the requests of the old one are not in it
 	}
-	n := 1
+	n := int32(1)
 	if o.StatusCode == http.StatusTooManyRequests {
 		n = 0
 	}

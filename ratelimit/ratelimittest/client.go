@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -45,9 +44,12 @@ func outcome(status, remaining int) ratelimit.Outcome {
 	now := time.Now()
 	return ratelimit.Outcome{
 		Sent: now, Received: now, StatusCode: status, Date: now.Truncate(time.Second),
-		Window: ratelimit.Window{Limit: remaining + 1, Remaining: remaining, Reset: now.Add(windowLength).Truncate(time.Second)},
+		Window: ratelimit.Window{Limit: remaining + 1, Remaining: remaining, Reset: windowEnd()},
 	}
 }
+
+// windowEnd is the end of a window that begins now.
+func windowEnd() time.Time { return time.Now().Add(windowLength).Truncate(time.Second) }
 
 func ok(remaining int) ratelimit.Outcome { return outcome(http.StatusOK, remaining) }
 
@@ -64,6 +66,7 @@ type request struct {
 	ratelimit.Request
 	c          *client
 	ctx        context.Context
+	cancel     context.CancelCauseFunc
 	panicsIn   string        // the function of the observer that panics
 	reported   chan struct{} // gets a value for each WaitStart
 	over       chan struct{} // closed when Acquire has returned
@@ -73,64 +76,78 @@ type request struct {
 	admittedAt time.Time
 
 	mu     sync.Mutex
-	events []string
-	waits  []ratelimit.Wait // of WaitDone
-	closed []ratelimit.Lockout
-	opened []ratelimit.Lockout
+	events []event
 }
 
-// note records an event. An observer may use the limiter.
-func (r *request) note(event string, record func()) {
-	r.c.RateLimit(r.Key)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = append(r.events, event)
-	record()
-	if r.panicsIn == event {
-		panic(event)
-	}
-}
-
-func (r *request) WaitStart(ratelimit.Wait) { r.note("WaitStart", func() { r.reported <- struct{}{} }) }
-func (r *request) WaitDone(w ratelimit.Wait) {
-	r.note("WaitDone", func() { r.waits = append(r.waits, w) })
-}
-func (r *request) LimitClosed(l ratelimit.Lockout) {
-	r.note("LimitClosed", func() { r.closed = append(r.closed, l) })
-}
-func (r *request) LimitOpened(l ratelimit.Lockout) {
-	r.note("LimitOpened", func() { r.opened = append(r.opened, l) })
-}
-func (r *request) LimitChanged(from, to ratelimit.Window) {
-	r.note(fmt.Sprintf("LimitChanged %d %d", from.Limit, to.Limit), func() {})
-}
-
-// count returns how often an event was reported.
-func (r *request) count(event string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.events) - len(slices.DeleteFunc(slices.Clone(r.events), func(e string) bool { return e == event }))
+// event is a call of an observer.
+type event struct {
+	name    string
+	wait    ratelimit.Wait
+	lockout ratelimit.Lockout
 }
 
 // request returns a request that waits for an hour at most.
 func (c *client) request() *request {
-	return &request{
-		Request: ratelimit.Request{MaxWait: time.Hour}, c: c, ctx: c.ctx,
+	r := &request{
+		Request: ratelimit.Request{MaxWait: time.Hour}, c: c,
 		reported: make(chan struct{}, 10), over: make(chan struct{}),
 	}
+	r.ctx, r.cancel = context.WithCancelCause(c.ctx) // a deadline would be a reason to refuse it
+	return r
+}
+
+// impatient returns a request that waits for no longer than that.
+func (c *client) impatient(maxWait time.Duration) *request {
+	r := c.request()
+	r.MaxWait = maxWait
+	return r
+}
+
+// note records an event. An observer may use the limiter.
+func (r *request) note(e event) {
+	r.c.RateLimit(r.Key)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.events = append(r.events, e); r.panicsIn == e.name {
+		panic(e.name)
+	}
+}
+
+func (r *request) WaitStart(w ratelimit.Wait) {
+	r.note(event{name: "WaitStart", wait: w})
+	r.reported <- struct{}{}
+}
+func (r *request) WaitDone(w ratelimit.Wait) { r.note(event{name: "WaitDone", wait: w}) }
+func (r *request) LimitClosed(l ratelimit.Lockout) {
+	r.note(event{name: "LimitClosed", lockout: l})
+}
+func (r *request) LimitOpened(l ratelimit.Lockout) {
+	r.note(event{name: "LimitOpened", lockout: l})
+}
+func (r *request) LimitChanged(from, to ratelimit.Window) {
+	r.note(event{name: fmt.Sprintf("LimitChanged %d %d", from.Limit, to.Limit)})
+}
+
+// told returns the events of a name. There must be as many as that.
+func (r *request) told(name string, times int) (events []event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.name == name {
+			events = append(events, e)
+		}
+	}
+	r.c.must(len(events) == times, "%s was called %d times, not %d", name, len(events), times)
+	return events
 }
 
 // acquire calls Acquire, which may panic.
 func (r *request) acquire() {
 	defer close(r.over)
 	defer func() { r.panicked = recover() }()
-	ctx, cancel := context.WithCancel(r.ctx) // a deadline would be a reason to refuse the request
-	defer cancel()
-	defer time.AfterFunc(r.c.patience, cancel).Stop()
-	if r.Observer == nil {
-		r.Observer = r
-	}
-	r.permit, r.err = r.c.Acquire(ctx, r.Request)
+	defer time.AfterFunc(r.c.patience, func() { r.cancel(nil) }).Stop()
+	r.Observer = r
+	r.permit, r.err = r.c.Acquire(r.ctx, r.Request)
 	r.admittedAt = time.Now()
 }
 
@@ -193,14 +210,18 @@ func (r *request) refused() *ratelimit.Error {
 	return refused
 }
 
-// start has a request answered with a window in which that many are left.
-func (c *client) start(remaining int) {
-	c.request().now().release(ok(remaining))
+// reject has the request get a 429, and returns when the key opens.
+func (r *request) reject(retryAfter time.Duration) time.Time {
+	o := tooMany(retryAfter)
+	opens := o.Received.Add(retryAfter)
+	l := r.release(o)
+	r.c.must(!l.Until.Before(opens), "Release returned a lockout until %v, not until %v", l.Until, opens)
+	return opens
 }
 
-// useUp has a request use up the window, and returns when it ends.
-func (c *client) useUp() time.Time {
-	o := ok(0)
+// start has a request answered with a window in which that many are left, and returns its end.
+func (c *client) start(remaining int) time.Time {
+	o := ok(remaining)
 	c.request().now().release(o)
 	return o.Window.Reset
 }
@@ -210,11 +231,9 @@ func (c *client) close(retryAfter time.Duration) time.Time {
 	return c.request().now().reject(retryAfter)
 }
 
-// reject has the request get a 429, and returns when the key opens.
-func (r *request) reject(retryAfter time.Duration) time.Time {
-	o := tooMany(retryAfter)
-	opens := o.Received.Add(retryAfter)
-	l := r.release(o)
-	r.c.must(!l.Until.Before(opens), "Release returned a lockout until %v, not until %v", l.Until, opens)
-	return opens
+// opensAt has a request wait for its permit, not before that time, and succeed.
+func (c *client) opensAt(at time.Time) *request {
+	r := c.request().ask().wait(at)
+	r.release(ok(50))
+	return r
 }

@@ -8,6 +8,7 @@ package ratelimittest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,16 +31,7 @@ type rule struct {
 }
 
 // rules returns all of them.
-func rules() []rule {
-	var all []rule
-	for _, some := range [][]rule{
-		lockoutRules(), longLockoutRules(), keyRules(), permitRules(), queueRules(), waitRules(),
-		contextRules(), panicRules(), reportRules(), lockoutReportRules(),
-	} {
-		all = append(all, some...)
-	}
-	return all
-}
+func rules() []rule { return slices.Concat(lockoutRules, permitRules, queueRules, reportRules) }
 
 // Run tests the limiters that newLimiter returns, with one subtest for each rule. Each has a limiter
 // of its own, which knows nothing, and runs in a testing/synctest bubble. newLimiter is called in
