@@ -231,7 +231,7 @@ func (b *budget) conclude(s slot, o *Outcome, e *events) {
 		e.closed = b.close(b.closedNow(b.now))
 		return
 	case s.lockouts == b.lockout.count:
-		b.lockout.untested, b.lockout.streak = false, 0
+		b.lockout.streak = 0
 	}
 	if b.day && o.Window.Remaining == 0 && o.Window.Limit > 0 && s.responses >= b.resetBy {
 		e.closed = b.close(b.lockoutOf(ScopeDay, b.end))

@@ -91,7 +91,6 @@ type permit struct {
 	released bool
 
 	number, epoch int64 // of the pot, if the permit is from one
-	ahead         bool  // others wait for its outcome
 }
 
 // wallClock returns the time by the wall clock alone: the monotonic clock stands still while a

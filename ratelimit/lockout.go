@@ -4,11 +4,10 @@ import "time"
 
 // lockout is the time after a 429 in which the key sends nothing (rule 5).
 type lockout struct {
-	until    time.Time // nothing is sent before this time
-	scope    Scope     // the limit of the 429
-	untested bool      // no request that was sent after the last 429 has succeeded
-	streak   int       // lockouts in a row
-	count    int       // lockouts so far
+	until  time.Time // nothing is sent before this time
+	scope  Scope     // the limit of the 429
+	streak int       // lockouts since the last success of a request; then, one goes first
+	count  int       // lockouts so far
 }
 
 // reopen allows one probe although the key is closed, and reports whether it does (rule 9). It does
@@ -16,13 +15,12 @@ type lockout struct {
 func (b *budget) reopen(now time.Time) bool {
 	now = b.observe(now)
 	l := &b.lockout
-	usedUp := !l.untested && !passed(now, b.end) && b.left() <= b.reserve(false)
+	usedUp := l.streak == 0 && !passed(now, b.end) && b.left() <= b.reserve(false)
 	if passed(now, l.until) && !usedUp {
 		return false
 	}
-	l.until, l.scope, l.streak = time.Time{}, "", 0
+	l.until, l.scope, l.streak = time.Time{}, "", max(1, l.streak)
 	b.reported.ends = now
-	l.untested = true // so that the next one is a probe
 	return true
 }
 
@@ -39,7 +37,6 @@ func (b *budget) lockOut(s slot, o Outcome) {
 		// that got a 429 leaves what becomes free to the others.
 		o.RetryAfter = max(o.RetryAfter, windowLength)
 	}
-	l.untested = true
 	opens, scope := b.after429(&o)
 	if until := later(opens, o.Received.Add(b.backoff(opens.IsZero()))); until.After(l.until) {
 		l.until, l.scope = until, scope
@@ -49,7 +46,7 @@ func (b *budget) lockOut(s slot, o Outcome) {
 // learnMistake learns why the request of a 429 was admitted, from the first 429 after a success.
 func (b *budget) learnMistake(s slot, o *Outcome) {
 	switch {
-	case b.lockout.untested:
+	case b.lockout.streak > 1:
 	case s.probe && s.epoch > 0: // the window was assumed to be over, but was not
 		b.margin = resetGrain
 	case !s.probe && o.Window.Remaining == 0 && o.RetryAfter <= windowLength:
@@ -60,18 +57,15 @@ func (b *budget) learnMistake(s slot, o *Outcome) {
 // after429 returns when a 429 allows the next request, zero if it does not say, and which limit it is
 // of. The end of the window counts if that is used up, or if there is no Retry-After.
 func (b *budget) after429(o *Outcome) (opens time.Time, scope Scope) {
-	end, usable := b.endOf(o, o.Received, resetGrain)
+	grain := resetGrain
 	if o.RetryAfter > 0 { // which is rounded up
-		opens = o.Received.Add(o.RetryAfter)
-		end, usable = b.endOf(o, o.Received, 0)
+		opens, grain = o.Received.Add(o.RetryAfter), 0
 	}
-	if !usable {
-		end = time.Time{}
-	}
-	if o.Window.Remaining == 0 || opens.IsZero() {
+	end, usable := b.endOf(o, o.Received, grain)
+	if usable && (o.Window.Remaining == 0 || opens.IsZero()) {
 		opens = later(opens, end)
 	}
-	if end.IsZero() {
+	if !usable {
 		end = o.Received.Add(windowLength)
 	}
 	const slack = 2 * time.Second // Retry-After and Reset are both rounded

@@ -14,9 +14,9 @@ const (
 	// firstPoll is the time between the first two questions to a pot that has no permit because the
 	// response of another process must come first. It doubles up to lastPoll.
 	firstPoll, lastPoll = 30 * time.Millisecond, time.Second
-	// freePolls is how long that wait does not count against MaxWait: the process that should get
-	// the response may be dead.
-	freePolls = 2 * time.Second
+	// freePolls is the number of questions, in two seconds, after which that wait counts against
+	// MaxWait: the process that should get the response may be dead.
+	freePolls = 6
 	// tryEvery is the time between two questions while the pot fails.
 	tryEvery = time.Second
 	// trustFor is how long a reply is believed that the key is closed for more than a window:
@@ -29,10 +29,8 @@ const (
 // fails.
 type pot struct {
 	last  Exchange  // whose reply came last
-	sent  time.Time // when its question was sent
 	heard time.Time // when the reply came; zero before the first one
 	polls int       // replies in a row without a permit for a request that waits
-	since time.Time // when the first of them came
 
 	granted, background int       // permits of the reply that is being distributed
 	quiet               []*waiter // requests that have not reported their wait, since the pot may have a permit
@@ -56,10 +54,8 @@ func (p *pot) idle() bool { return p.reportAt.IsZero() && p.asking == nil }
 // mark has a permit say where it is from. What is sent without the pot is after all that the pot
 // gave.
 func (p *pot) mark(pm *permit) {
-	reply := &p.last.Reply
-	pm.number, pm.ahead = reply.Number, p.failed == nil && !reply.Known
-	if p.failed == nil {
-		pm.epoch = reply.Epoch
+	if pm.number = p.last.Reply.Number; p.failed == nil {
+		pm.epoch = p.last.Reply.Epoch
 	}
 }
 
@@ -84,22 +80,17 @@ func (q *queue) blocked(now time.Time, asBackground bool) hold {
 	p, b, reply := q.pot, &q.budget, &q.pot.last.Reply
 	pause := lastPoll
 	if b.inFlight == 0 { // else what this process reports may be what it waits for
-		pause = min(pause, max(firstPoll<<min(p.polls, 10)/2, p.heard.Sub(p.sent)/4)) // a report takes as long as a question
+		pause = min(pause, firstPoll<<min(p.polls, 10)/2)
 	}
 	h := hold{Reason: ReasonResponse, wake: p.heard.Add(pause)}
-	reserve, free := b.reserve(asBackground), reply.Window.Remaining
-	if now.Sub(p.since) >= freePolls {
-		free = reply.Left
-	}
 	switch {
 	case !passed(now, b.lockout.until):
 		h = hold{Reason(b.lockout.scope), b.lockout.until, p.believed(b.lockout.until)}
 	case p.polls == 0 || now.Before(p.heard):
 		return hold{}
-	case reply.Known && free <= reserve:
-		// The question takes as long as the last one, and should not come before the end.
-		ends := p.sent.Add(reply.EndsIn + 5*time.Millisecond)
-		h = hold{Reason(reply.Scope), b.end, p.believed(ends)}
+	case reply.Known && b.potLeft <= b.reserve(asBackground):
+		// The clocks may differ by little: a question before the end would be in vain.
+		h = hold{Reason(reply.Scope), b.end, p.believed(b.end.Add(5 * time.Millisecond))}
 	}
 	if passed(now, h.wake) {
 		return hold{}
@@ -149,7 +140,7 @@ func (q *queue) draw(now time.Time) time.Time {
 		return earlier(at, alone)
 	}
 	p.asking = make(chan struct{})
-	go q.exchange(q.question(now), p.asking, now)
+	go q.exchange(q.question(now))
 	return alone
 }
 
@@ -214,16 +205,14 @@ func (q *queue) question(now time.Time) *Exchange {
 }
 
 // exchange asks the pot. The lock must not be held.
-func (q *queue) exchange(x *Exchange, done chan struct{}, sent time.Time) {
+func (q *queue) exchange(x *Exchange) {
 	err := q.limiter.exchange(context.Background(), x)
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	p, now := q.pot, q.limiter.now()
 	q.budget.observe(now)
-	p.asking, p.failed = nil, err
-	close(done)
-	if err == nil {
-		p.sent = sent
+	close(p.asking)
+	if p.asking, p.failed = nil, err; err == nil {
 		q.hear(x, now)
 	} else { // the process goes on alone, and keeps what it should have reported
 		p.tryAt = now.Add(tryEvery)
@@ -241,19 +230,12 @@ func (q *queue) hear(x *Exchange, now time.Time) {
 	reopened := reply.Opened > p.last.Reply.Opened && !p.heard.IsZero()
 	p.last, p.heard = *x, now
 	p.granted, p.background = reply.Granted, reply.Background
-	switch {
-	case reply.Granted+reply.Background > 0, x.Want+x.Background == 0:
+	if p.polls++; reply.Granted+reply.Background > 0 || x.Want+x.Background == 0 {
 		p.polls = 0
-	case p.polls == 0:
-		p.since = now
-		fallthrough
-	default:
-		p.polls++
 	}
 	b.processes, b.pooled, b.alone = reply.Processes, true, false
-	b.potLeft = reply.Window.Remaining // those out may come back
-	if p.polls > 0 && now.Sub(p.since) >= freePolls {
-		b.potLeft = reply.Left
+	if b.potLeft = reply.Window.Remaining; p.polls > freePolls {
+		b.potLeft = reply.Left // those out will not come back
 	}
 	b.adopt(x, now)
 	l := &b.lockout
@@ -261,7 +243,7 @@ func (q *queue) hear(x *Exchange, now time.Time) {
 	case p.report.Reopen: // the pot does not know of it yet
 	case reply.ClosedIn > 0 && (passed(now, l.until) || closed.Sub(l.until) > resetGrain):
 		l.count++
-		l.until, l.scope, l.untested = closed, reply.Scope, true
+		l.until, l.scope, l.streak = closed, reply.Scope, max(1, l.streak)
 	case reopened && reply.ClosedIn <= 0:
 		b.reopen(now)
 	}
@@ -299,7 +281,7 @@ func (p *pot) settle(pm *permit, o *Outcome, shown, now time.Time) {
 	}
 	p.report.add(&x)
 	at := now.Add(reportAfter)
-	if x.Rejected || pm.ahead {
+	if x.Rejected || !p.last.Reply.Known {
 		at = now // the others wait for it
 	}
 	p.reportAt = earlier(p.reportAt, at)
@@ -328,51 +310,39 @@ func (x *Exchange) add(o *Exchange) {
 // Flush reports to the pot of [Shared] what it has not heard: a program that ends right after its
 // last request should call it. The error is that of the pot, or of ctx.
 func (l *Limiter) Flush(ctx context.Context) error {
-	var failed error
-	for _, q := range l.queues() {
-		for first := true; ; first = false {
-			done, err := q.flush(first)
-			if done == nil {
-				failed = errors.Join(failed, err)
-				break
-			}
+	for first := true; ; first = false {
+		exchanges, err := l.flush(first)
+		if len(exchanges) == 0 {
+			return err
+		}
+		for _, done := range exchanges {
 			select {
 			case <-done:
 			case <-ctx.Done():
-				return errors.Join(failed, fmt.Errorf("flush: %w", context.Cause(ctx)))
+				return fmt.Errorf("flush: %w", context.Cause(ctx))
 			}
 		}
 	}
-	return failed
 }
 
-// queues returns the queues that have a pot.
-func (l *Limiter) queues() (all []*queue) {
+// flush returns the exchanges that are on their way, also new ones for what has to be reported. If
+// that was tried before, it returns the errors of the last exchanges instead.
+func (l *Limiter) flush(first bool) (exchanges []chan struct{}, failed error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := l.now()
 	for _, q := range l.keys {
-		if q.pot != nil {
-			all = append(all, q)
+		switch p := q.pot; {
+		case p == nil || p.idle():
+			continue
+		case p.asking == nil && p.failed != nil && !first:
+			failed = errors.Join(failed, p.failed)
+			continue
+		case p.asking == nil:
+			p.reportAt, p.tryAt = now, now
+			q.dispatch(now)
 		}
+		exchanges = append(exchanges, q.pot.asking)
 	}
-	return all
-}
-
-// flush returns the exchange that is on its way, if need be a new one, or nil if none is needed
-// or the last one has failed.
-func (q *queue) flush(first bool) (done chan struct{}, err error) {
-	q.limiter.mu.Lock()
-	defer q.limiter.mu.Unlock()
-	p, now := q.pot, q.limiter.now()
-	switch {
-	case p.asking != nil:
-		return p.asking, nil
-	case p.reportAt.IsZero():
-		return nil, nil
-	case p.failed != nil && !first:
-		return nil, p.failed
-	}
-	p.reportAt, p.tryAt = now, now
-	q.dispatch(now)
-	return p.asking, nil
+	return exchanges, failed
 }

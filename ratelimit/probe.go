@@ -24,7 +24,7 @@ type probes struct {
 // least a quarter of the limit must be left.
 func (b *budget) needsProbe(now time.Time, reserve int) bool {
 	switch {
-	case b.lockout.untested:
+	case b.lockout.streak > 0:
 		return true
 	case b.epoch == 0:
 		return b.heard.IsZero()
@@ -40,7 +40,7 @@ func (b *budget) needsProbe(now time.Time, reserve int) bool {
 // after rejectedPatience.
 func (b *budget) mayProbe(now time.Time) (time.Time, bool) {
 	most, again := b.limit, b.probes.at.Add(patience)
-	if b.lockout.untested || b.epoch == 1 || b.slides {
+	if b.lockout.streak > 0 || b.epoch == 1 || b.slides {
 		most, again = min(2, b.limit), b.probes.at.Add(rejectedPatience)
 	}
 	switch {
