@@ -4,49 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"syscall"
 	"time"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
-
-func ExampleAPIError() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client()
-	server.Inject(fake.Fault{Status: http.StatusForbidden, Code: "suspended", Message: "the account is suspended"})
-
-	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	if e, ok := errors.AsType[*petstore.APIError](err); ok {
-		fmt.Println(e.StatusCode, e.Code, e.Message, e.RateLimit.Limit)
-	}
-	fmt.Println(err)
-	// Output:
-	// 403 suspended the account is suspended 1000
-	// petstore: listPets: 403 suspended: "the account is suspended"
-}
-
-// An error is a group of attributes for slog. Count its error_type, and call a person if it has
-// outcome_unknown; examples/observability has alerts by metrics.
-func ExampleTransportError_LogValue() {
-	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
-	err := error(&petstore.TransportError{ // as one of a client
-		Operation: petstore.OpCreatePet, Attempts: 1, OutcomeUnknown: true, Err: syscall.ECONNRESET,
-	})
-	logger.Error("not added", "pet", "Rex", "err", err)
-	// Output:
-	// level=ERROR msg="not added" pet=Rex err.operation=createPet err.kind=transport err.error="petstore: createPet: connection reset by peer; the pet may have been created" err.error_type=connection_reset err.attempts=1 err.outcome_unknown=true
-}
 
 // After an error of CreatePet there are three cases: the pet may have been created, nothing was sent,
 // or the service refused the request.

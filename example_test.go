@@ -83,21 +83,6 @@ func ExampleClient_ListPets() {
 	// 999 of 1000 requests left
 }
 
-// Two clients of one key share its budget.
-func ExampleWithLimiter() {
-	server := fake.NewServer(fake.WithPlan(fake.PlanFree))
-	defer server.Close()
-	limiter := ratelimit.New()
-	reader := server.Client(petstore.WithLimiter(limiter))
-	writer := server.Client(petstore.WithLimiter(limiter))
-
-	if _, err := writer.CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(reader.RateLimit().Remaining)
-	// Output: 59
-}
-
 func ExampleWithAPIKeyFunc() {
 	server := fake.NewServer()
 	defer server.Close()

@@ -2,70 +2,15 @@ package petstore_test
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log"
 	"net/http"
-	"sync"
 	"sync/atomic"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/ratelimit"
 )
-
-// fewAtOnce is a Limiter that also limits how many requests are in flight at the same time. The
-// limiter in it does everything else.
-type fewAtOnce struct {
-	petstore.Limiter
-	inFlight chan struct{}
-}
-
-func (l fewAtOnce) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
-	select {
-	case l.inFlight <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	permit, err := l.Limiter.Acquire(ctx, r)
-	if err != nil {
-		<-l.inFlight
-		return nil, err
-	}
-	return inFlightPermit{permit, l.inFlight}, nil
-}
-
-// inFlightPermit ends the flight of a request with its permit.
-type inFlightPermit struct {
-	ratelimit.Permit
-	inFlight chan struct{}
-}
-
-func (p inFlightPermit) Release(o ratelimit.Outcome) ratelimit.Lockout {
-	<-p.inFlight
-	return p.Permit.Release(o)
-}
-
-// A Limiter of your own, around the one of the client.
-func ExampleLimiter() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client(petstore.WithLimiter(fewAtOnce{ratelimit.New(), make(chan struct{}, 2)}))
-
-	var calls sync.WaitGroup
-	for range 10 {
-		calls.Go(func() {
-			if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
-				fmt.Println(err)
-			}
-		})
-	}
-	calls.Wait()
-	fmt.Println(len(server.Requests()), "requests, at most 2 at a time")
-	// Output: 10 requests, at most 2 at a time
-}
 
 // middleware is a transport that counts requests, and gives each an id for the service's support.
 type middleware struct {
@@ -82,20 +27,6 @@ func (m middleware) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Unwrap lets the client see the connections of the wrapped transport.
 func (m middleware) Unwrap() http.RoundTripper { return m.next }
-
-// A client for a service whose certificate another authority has signed.
-func ExampleWithTransport_certificates() {
-	authorities, _ := x509.SystemCertPool() // and AppendCertsFromPEM
-	baseURL, apiKey := "https://petstore.example.com/v1", "my-api-key"
-	client, err := petstore.NewClient(baseURL, apiKey,
-		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
-			transport := base.(*http.Transport).Clone()
-			transport.TLSClientConfig = &tls.Config{RootCAs: authorities}
-			return transport
-		}))
-	fmt.Println(client, err)
-	// Output: petstore.Client(https://petstore.example.com/v1) <nil>
-}
 
 // Middleware around the transport of the client.
 func ExampleWithTransport() {

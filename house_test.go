@@ -3,7 +3,6 @@ package petstore_test
 import (
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -106,20 +105,6 @@ func TestDocsNames(t *testing.T) {
 	for file, text := range texts(t, ".go", "_test.go") {
 		for _, option := range found(`\nfunc (With\w+)\(`, text) {
 			assert.True(t, path.Dir(file) != "." || strings.Contains(documents["README.md"], "`"+option+"("), "README.md lacks %s", option)
-		}
-	}
-}
-
-// TestDocsCommentLinks finds links of comments to names that do not exist: go doc shows them as text.
-func TestDocsCommentLinks(t *testing.T) {
-	// A name is declared by a function, a method, or what begins a line, as types and fields do.
-	const declared = `(?m)^(?:func (?:\([^)]*\) )?|type |const |var |\t+)([A-Z]\w*)`
-	code := strings.Join(slices.Collect(maps.Values(texts(t, ".go", "_test.go"))), "\n")
-	names, ours := found(declared, code), strings.Join(found(`(?m)^package (\w+)`, code), "|")
-	comments := strings.Join(found(`(?m)^\s*//(.*)`, code), "\n")
-	for _, link := range found(`\[\*?(?:(?:`+ours+`)\.)?([A-Z]\w*(?:\.[A-Z]\w*)?)\](?:[^(:]|$)`, comments) {
-		for name := range strings.SplitSeq(link, ".") {
-			assert.True(t, slices.Contains(names, name), "a comment links to nothing: %s", link)
 		}
 	}
 }

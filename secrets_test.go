@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,29 +86,27 @@ func TestKeyIsInNoTrace(t *testing.T) {
 		"a body that is cut off": failingReader{func() error { return errors.New(secretKey) }},
 	} {
 		for _, code := range []int{200, 401, 429, 503} {
-			t.Run(fmt.Sprintf("%s, status %d", name, code), func(t *testing.T) {
-				var log bytes.Buffer
-				attempts := 0
-				respond := func(req *http.Request) (*http.Response, error) {
-					resp := response(req, code, body)
-					maps.Copy(resp.Header, echo())
-					return resp, nil
-				}
-				client := keyed(t, &service{responders: []responder{respond}}, petstore.WithLogger(logTo(&log, slog.LevelDebug, asText)),
-					petstore.WithTrace(&petstore.ClientTrace{
-						AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) {
-							attempts++
-							assertKeyNotIn(t, "AttemptDone", info)
-						},
-						CallDone: func(_ context.Context, info petstore.CallDoneInfo) { assertKeyNotIn(t, "CallDone", info) },
-					}))
-				func() {
-					defer func() { _ = recover() }()
-					_ = list(client)
-				}()
-				assert.Positive(t, attempts)
-				assertNoSecret(t, log.String(), "the log")
-			})
+			var log bytes.Buffer
+			attempts := 0
+			respond := func(req *http.Request) (*http.Response, error) {
+				resp := response(req, code, body)
+				maps.Copy(resp.Header, echo())
+				return resp, nil
+			}
+			client := keyed(t, responder(respond), petstore.WithLogger(logTo(&log, slog.LevelDebug, asText)),
+				petstore.WithTrace(&petstore.ClientTrace{
+					AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) {
+						attempts++
+						assertKeyNotIn(t, name, info)
+					},
+					CallDone: func(_ context.Context, info petstore.CallDoneInfo) { assertKeyNotIn(t, name, info) },
+				}))
+			func() {
+				defer func() { _ = recover() }()
+				_ = list(client)
+			}()
+			assert.Positive(t, attempts)
+			assertNoSecret(t, log.String(), "the log")
 		}
 	}
 }
@@ -115,34 +114,32 @@ func TestKeyIsInNoTrace(t *testing.T) {
 // failures returns functions that cause each kind of error, with the key in each place where it can
 // be.
 func failures() map[string]func(*testing.T) error {
+	inVault := &url.Error{Op: "Get", URL: "https://vault.test/" + secretKey, Err: errors.New(secretKey)}
 	all := map[string]func(*testing.T) error{
 		"an argument": func(_ *testing.T) error {
 			_, err := petstore.NewClient("https://user:"+secretKey+"@service.test/v1?"+secretKey, secretKey)
 			return err
 		},
 		"a status": func(t *testing.T) error {
-			_, err := keyed(t, nil).ListPets(t.Context(), petstore.ListPetsParams{Status: petstore.PetStatus(secretKey)})
+			status := petstore.PetStatus(secretKey)
+			_, err := keyed(t, nil).ListPets(t.Context(), petstore.ListPetsParams{Status: status})
 			return err
 		},
 		"a limit that is used up": func(t *testing.T) error {
-			client := repeating(t, fake.Fault{}, petstore.WithLimiter(ratelimit.New()))
-			for range fake.PlanFree.PerMinute {
-				require.NoError(t, list(client))
-			}
-			return list(client)
+			return list(keyed(t, nil, petstore.WithLimiter(refuses)))
 		},
-		"a function that fails": func(t *testing.T) error {
-			return withKeyFunc(t, "", vaultError{errors.New("no lease for " + secretKey)})
-		},
+		"a function that fails": func(t *testing.T) error { return withKeyFunc(t, "", vaultError{inVault}) },
 		"a function that fails with its key": func(t *testing.T) error {
-			return withKeyFunc(t, secretKey, vaultError{&url.Error{Op: "Get", URL: "https://vault.test/" + secretKey, Err: errors.New(secretKey)}})
+			return withKeyFunc(t, secretKey, vaultError{inVault})
 		},
-		"a function that returns an invalid key": func(t *testing.T) error { return withKeyFunc(t, secretKey+"\r\n", nil) },
+		"a function that returns an invalid key": func(t *testing.T) error {
+			return withKeyFunc(t, secretKey+"\r\n", nil)
+		},
 		"a transport that repeats the key": func(t *testing.T) error {
-			return create(keyed(t, &service{responders: []responder{fails(errors.New("cannot send Bearer " + secretKey))}}))
+			return create(keyed(t, fails(errors.New("cannot send Bearer "+secretKey))))
 		},
 		"a body that is cut off": func(t *testing.T) error {
-			return create(keyed(t, &service{responders: []responder{cutOff(500, errors.New("stream of "+secretKey+" was reset"))}}))
+			return create(keyed(t, cutOff(500, errors.New("stream of "+secretKey+" was reset"))))
 		},
 		"a cancel with a cause": func(t *testing.T) (err error) {
 			synctest.Test(t, func(t *testing.T) {
@@ -155,16 +152,16 @@ func failures() map[string]func(*testing.T) error {
 		},
 	}
 	for _, wire := range fake.Wire("").Values() {
-		if wire == fake.WireStall {
-			continue // which ends with no error
+		if wire != fake.WireStall { // which ends with no error
+			all["a connection: "+string(wire)] = func(t *testing.T) error {
+				return create(repeating(t, fake.Fault{Wire: wire}))
+			}
 		}
-		all["a connection: "+string(wire)] = func(t *testing.T) error { return create(repeating(t, fake.Fault{Wire: wire})) }
 	}
+	object := `{"code":"` + secretKey + `","message":"no such key: ` + secretKey + `","status":0}`
 	for _, code := range []int{201, 202, 302, 401, 429, 503} {
-		for name, body := range map[string]string{
-			"plain": secretKey, "an Error object": `{"code":"` + secretKey + `","message":"no such key: ` + secretKey + `","status":0}`,
-		} {
-			all[fmt.Sprintf("status %d, %s", code, name)] = func(t *testing.T) error {
+		for _, body := range []string{secretKey, object} {
+			all[fmt.Sprintf("status %d, %.4s", code, body)] = func(t *testing.T) error {
 				return create(repeating(t, fake.Fault{Status: code, Body: []byte(body), RetryAfter: "9"}))
 			}
 		}
@@ -197,19 +194,16 @@ var secretForms = []string{
 
 // formIn returns the form of the key that is in text; empty if none is.
 func formIn(text string) string {
-	for _, form := range secretForms {
-		if strings.Contains(text, form) {
-			return form
-		}
+	n := slices.IndexFunc(secretForms, func(form string) bool { return strings.Contains(text, form) })
+	if n < 0 {
+		return ""
 	}
-	return ""
+	return secretForms[n]
 }
 
 func assertNoSecret(t *testing.T, text, where string) {
 	t.Helper()
-	if form := formIn(text); form != "" {
-		assert.Failf(t, "the key is in a text", "%s: %s", where, form)
-	}
+	assert.Empty(t, formIn(text), "%s has the key", where)
 }
 
 // reach calls found with each text that can be reached from v, including unexported fields.
@@ -236,41 +230,31 @@ func reach(v reflect.Value, seen map[[2]any]bool, found func(string)) {
 			reach(iter.Value(), seen, found)
 		}
 	case reflect.Slice, reflect.Array:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			found(bytesOf(v))
-			return
-		}
+		var bytes []byte
 		for i := range v.Len() {
-			reach(v.Index(i), seen, found)
+			if element := v.Index(i); element.Kind() == reflect.Uint8 {
+				bytes = append(bytes, byte(element.Uint()))
+			} else {
+				reach(element, seen, found)
+			}
 		}
+		found(string(bytes))
 	default: // numbers, channels, functions, nil
 	}
 }
 
-func bytesOf(v reflect.Value) string {
-	b := make([]byte, v.Len())
-	for i := range b {
-		b[i] = byte(v.Index(i).Uint())
-	}
-	return string(b)
-}
-
 func TestKeySearch(t *testing.T) {
-	type box struct{ inner any }
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
 	request.Header.Set("Authorization", "Bearer "+secretKey)
+	type box struct{ inner any }
 	for name, v := range map[string]any{
-		"a text": secretKey, "bytes": []byte(secretKey), "an array": [1]string{secretKey}, "a pointer": &box{&box{secretKey}},
-		"a map's key": map[string]int{secretKey: 1}, "a map's value": map[int]box{1: {secretKey}}, "an error": errors.New(secretKey),
-		"a request": box{request}, "a header": request.Header, "a type of one's own": box{petstore.PetStatus(secretKey)},
+		"bytes": []byte(secretKey), "an array": [1]string{secretKey}, "a pointer": &box{&box{secretKey}},
+		"a map's key": map[string]int{secretKey: 1}, "a map's value": map[int]box{1: {secretKey}},
+		"a request": box{request}, "a type of one's own": box{petstore.PetStatus(secretKey)},
 	} {
-		reached := 0
-		reach(reflect.ValueOf(v), map[[2]any]bool{}, func(text string) {
-			if formIn(text) != "" {
-				reached++
-			}
-		})
-		assert.Positive(t, reached, name)
+		reached := ""
+		reach(reflect.ValueOf(v), map[[2]any]bool{}, func(text string) { reached += formIn(text) })
+		assert.NotEmpty(t, reached, name)
 	}
 	for text := range strings.Lines(textsOf(secretKey)) {
 		assert.NotEmpty(t, formIn(text), text)

@@ -22,44 +22,39 @@ import (
 func TestCallFromContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []petstore.Call
-		note := func(a responder) responder {
+		note := func(respond responder) responder {
 			return func(req *http.Request) (*http.Response, error) {
 				c, ok := petstore.CallFromContext(req.Context())
 				assert.True(t, ok)
 				seen = append(seen, c)
-				return a(req)
+				return respond(req)
 			}
 		}
-		limited := append(quota(10, 0, 0), "Retry-After: 3")
 		client, _ := scripted(t, []responder{
-			note(status(429, `{}`, limited...)), note(status(200, onePet)),
-			note(status(200, "[]")), note(status(201, onePet)),
-		})
-
+			note(status(429, `{}`, "Retry-After: 3")), note(status(200, onePet)), note(status(201, onePet)),
+		}, petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
 		require.NoError(t, get(client))
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithBackground())
-		require.NoError(t, err)
-		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
-		require.NoError(t, err)
-
-		require.Len(t, seen, 4)
-		assert.GreaterOrEqual(t, seen[1].Waited, 3*time.Second)
-		seen[1].Waited = 0
-		assert.Equal(t, seen[0].ID, seen[1].ID, "one id for each call")
-		assert.NotEqual(t, seen[1].ID, seen[2].ID)
-		for i := range seen {
-			seen[i].ID = ""
-		}
-		base, id := "https://service.test/v1", seen[0].KeyID
-		assert.NotEmpty(t, id)
-		assert.NotContains(t, id, testKey)
+		require.NoError(t, create(client, petstore.WithBackground()))
 		_, ok := petstore.CallFromContext(t.Context())
 		assert.False(t, ok, "there is no call")
+
+		require.Len(t, seen, 3)
+		first := seen[0]
+		assert.Regexp(t, `^[0-9a-f]{16}$`, first.ID)
+		assert.NotEqual(t, first.ID, seen[2].ID)
+		assert.NotContains(t, first.KeyID, testKey)
+		again := first
+		again.Attempt, again.Waited = 2, 3*time.Second
 		assert.Equal(t, []petstore.Call{
-			{BaseURL: base, Operation: "getPet", Method: "GET", Template: "/v1/pets/{petId}", Attempt: 1, KeyID: id},
-			{BaseURL: base, Operation: "getPet", Method: "GET", Template: "/v1/pets/{petId}", Attempt: 2, KeyID: id},
-			{BaseURL: base, Operation: "listPets", Method: "GET", Template: "/v1/pets", Attempt: 1, KeyID: id, Background: true},
-			{BaseURL: base, Operation: "createPet", Method: "POST", Template: "/v1/pets", Attempt: 1, KeyID: id},
+			{
+				ID: first.ID, BaseURL: "https://service.test/v1", Operation: "getPet", Method: "GET",
+				Template: "/v1/pets/{petId}", Attempt: 1, KeyID: first.KeyID,
+			},
+			again,
+			{
+				ID: seen[2].ID, BaseURL: "https://service.test/v1", Operation: "createPet", Method: "POST",
+				Template: "/v1/pets", Attempt: 1, KeyID: first.KeyID, Background: true,
+			},
 		}, seen)
 	})
 }
@@ -208,9 +203,8 @@ type hookedPermit struct {
 }
 
 func (p hookedPermit) Release(o ratelimit.Outcome) ratelimit.Lockout {
-	l := p.Permit.Release(o)
-	p.hook("Release")
-	return l
+	defer p.hook("Release")
+	return p.Permit.Release(o)
 }
 
 // TestPanicOfTheUser has a panic in each function of the user, which must leave nothing held.
@@ -221,66 +215,55 @@ func TestPanicOfTheUser(t *testing.T) {
 	} {
 		virtual(t, function, func(t *testing.T) {
 			var on atomic.Bool
-			var panics atomic.Int64
-			var open [3]atomic.Int64
+			var panics, open, succeeded atomic.Int64 // open counts starts without an end
 			hook := func(at string) {
 				if at == function && on.Load() {
 					panics.Add(1)
 					panic("user")
 				}
 			}
-			trace := func(n int) petstore.Option { // the second of three panics
-				return petstore.WithTrace(hooked(func(_ context.Context, _ petstore.Call, at string) {
-					if strings.HasSuffix(at, "Start") {
-						open[n].Add(1)
-					} else if strings.HasSuffix(at, "Done") {
-						open[n].Add(-1)
-					}
-					if n == 1 {
-						hook(at)
-					}
-				}))
-			}
+			counts := petstore.WithTrace(hooked(func(_ context.Context, _ petstore.Call, at string) {
+				if strings.HasSuffix(at, "Start") {
+					open.Add(1)
+				} else if strings.HasSuffix(at, "Done") {
+					open.Add(-1)
+				}
+			}))
 			inner := ratelimit.New()
 			limiter := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 				hook("Acquire")
 				permit, err := inner.Acquire(ctx, r)
-				if err != nil {
-					return nil, err
-				}
-				return hookedPermit{permit, hook}, nil
+				return hookedPermit{permit, hook}, err
 			})
 			server := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 30}), fake.WithLatency(100*time.Millisecond))
 			transport := responder(func(r *http.Request) (*http.Response, error) {
 				hook("transport")
 				return server.HTTPClient().Transport.RoundTrip(r)
 			})
-			client := newClient(t, transport, "", petstore.WithMaxWait(time.Hour), petstore.WithLimiter(limiter),
-				trace(0), trace(1), trace(2),
+			client := newClient(t, transport, "", petstore.WithMaxWait(time.Hour), petstore.WithLimiter(limiter), counts,
+				petstore.WithTrace(hooked(func(_ context.Context, _ petstore.Call, at string) { hook(at) })), counts,
 				petstore.WithAPIKeyFunc(func(context.Context) (string, error) { hook("key"); return server.APIKey(), nil }))
-			succeed := func(n int) (succeeded int64) {
+			calls := func(n int) {
 				var all sync.WaitGroup
-				var ok atomic.Int64
 				for range n {
 					all.Go(func() {
 						defer func() { _ = recover() }()
 						if list(client) == nil {
-							ok.Add(1)
+							succeeded.Add(1)
 						}
 					})
 				}
 				all.Wait()
-				return ok.Load()
 			}
 			on.Store(true)
 			server.BanKey(server.APIKey(), time.Second)
-			succeed(60)
+			calls(60)
 			assert.Positive(t, panics.Load())
 			on.Store(false)
-			assert.EqualValues(t, 40, succeed(40))
-			for i := range open {
-				assert.Zero(t, open[i].Load(), "each start has its end")
-			}
+			succeeded.Store(0)
+			calls(40)
+			assert.EqualValues(t, 40, succeeded.Load())
+			assert.Zero(t, open.Load(), "each start has its end")
 		})
 	}
 }
