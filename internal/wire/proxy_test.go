@@ -24,7 +24,6 @@ func TestProxyRefuses(t *testing.T) {
 		kind        retry.Failure
 	}{
 		"407":          {"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "Proxy Authentication Required", retry.Permanent},
-		"407, wrong":   {"HTTP/1.1 407 Wrong password\r\n\r\n", "", retry.Permanent},
 		"403 in HTML":  {"HTTP/1.1 403 Forbidden\r\nContent-Type: text/html\r\n\r\n<html>", "Forbidden", retry.Permanent},
 		"429":          {"HTTP/1.1 429 too many requests\r\nRetry-After: 9\r\n\r\n", "oo ", retry.Connection},
 		"502":          {"HTTP/1.1 502 Bad Gateway\r\n\r\n", "Bad Gateway", retry.Connection},

@@ -30,36 +30,11 @@ func checkOneRequest(t *testing.T, s *server, c *client, method string) outcome 
 
 func TestHTTP2SendsOnce(t *testing.T) {
 	config, trusted := certificate(t)
-	ends := map[string]func(c *http2Conn, stream uint32){
-		"GOAWAY for all streams": func(c *http2Conn, _ uint32) { c.goAway(1<<31-1, 0); _ = c.conn.Close() },
-		"connection closed":      func(c *http2Conn, _ uint32) { _ = c.conn.Close() },
-	}
 	codes := uint32(14) // RFC 9113, section 7
 	if testing.Short() {
-		codes = 3
+		codes = 1
 	}
-	for code := range codes {
-		for before, header := range map[string][]byte{"nothing": nil, "the header": responseHeaders, "an interim response": earlyHints} {
-			respond := func(c *http2Conn, stream uint32) {
-				if header != nil {
-					c.write(frameHeaders, flagEndHeaders, stream, header)
-				}
-			}
-			ends[fmt.Sprintf("RST_STREAM %d after %s", code, before)] = func(c *http2Conn, stream uint32) {
-				respond(c, stream)
-				c.reset(stream, code)
-			}
-			ends[fmt.Sprintf("GOAWAY %d that leaves the stream out after %s", code, before)] = func(c *http2Conn, stream uint32) {
-				respond(c, stream)
-				c.goAway(stream-1, code)
-			}
-		}
-		ends[fmt.Sprintf("GOAWAY %d that takes the stream in", code)] = func(c *http2Conn, stream uint32) {
-			c.goAway(stream, code)
-			_ = c.conn.Close()
-		}
-	}
-	for name, end := range ends {
+	for name, end := range http2Ends(codes) {
 		handle := func(s *server, conn net.Conn) { (&http2Conn{conn: conn}).serve(s, end) }
 		secure, plain := serve(t, config, handle), serve(t, nil, handle)
 		all := clients(t, secure.url, trusted)
@@ -80,6 +55,42 @@ func TestHTTP2SendsOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// http2Ends returns the ways in which a server ends a stream, with the error codes below some number
+// and REFUSED_STREAM, after which net/http sends a request again.
+func http2Ends(codes uint32) map[string]func(c *http2Conn, stream uint32) {
+	const refusedStream = 7
+	ends := map[string]func(c *http2Conn, stream uint32){
+		"GOAWAY for all streams": func(c *http2Conn, _ uint32) { c.goAway(1<<31-1, 0); _ = c.conn.Close() },
+		"connection closed":      func(c *http2Conn, _ uint32) { _ = c.conn.Close() },
+	}
+	all := []uint32{refusedStream}
+	for code := range codes {
+		all = append(all, code)
+	}
+	for _, code := range all {
+		for before, header := range map[string][]byte{"nothing": nil, "the header": responseHeaders, "an interim response": earlyHints} {
+			respond := func(c *http2Conn, stream uint32) {
+				if header != nil {
+					c.write(frameHeaders, flagEndHeaders, stream, header)
+				}
+			}
+			ends[fmt.Sprintf("RST_STREAM %d after %s", code, before)] = func(c *http2Conn, stream uint32) {
+				respond(c, stream)
+				c.reset(stream, code)
+			}
+			ends[fmt.Sprintf("GOAWAY %d that leaves the stream out after %s", code, before)] = func(c *http2Conn, stream uint32) {
+				respond(c, stream)
+				c.goAway(stream-1, code)
+			}
+		}
+		ends[fmt.Sprintf("GOAWAY %d that takes the stream in", code)] = func(c *http2Conn, stream uint32) {
+			c.goAway(stream, code)
+			_ = c.conn.Close()
+		}
+	}
+	return ends
 }
 
 // The frames that the tests need (RFC 9113, section 6).
