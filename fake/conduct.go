@@ -11,6 +11,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/internal/service"
 )
 
 // Rule is a rule for clients, which [Server.Violations] reports if it is broken.
@@ -131,8 +132,8 @@ func (x *exchange) checkConduct() {
 	}
 }
 
-// noteResponse notes until when a response asks its client to wait, and whether the client cannot
-// know if a create was carried out.
+// noteResponse notes until when a 429 asks its client to wait, and whether the client cannot know if
+// a create was carried out. The Retry-After of a 503 concerns only the call that got it.
 func (x *exchange) noteResponse(a *response, now time.Time) {
 	k := x.key
 	if k == nil || x.repeat != nil {
@@ -142,7 +143,9 @@ func (x *exchange) noteResponse(a *response, now time.Time) {
 	defer k.mu.Unlock()
 	if a.status == http.StatusTooManyRequests && a.sent() && x.req.Context().Err() == nil {
 		k.got429 = true
-		if until := a.comeBack(now); until.After(k.retryAt) {
+		// Seconds count from the whole second, as the server counts them.
+		until := service.RetryAfter(a.header.Get("Retry-After"), now.Truncate(time.Second))
+		if until.After(k.retryAt) {
 			k.retryAt = until
 		}
 	}

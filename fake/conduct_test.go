@@ -66,6 +66,10 @@ func TestViolations(t *testing.T) {
 		"after a fault's date": {
 			script: script{fake.Fault{Status: 429, RetryAfter: "Sat, 01 Jan 2000 00:00:30 GMT"}, list, 30 * time.Second, list},
 		},
+		"early after a 429 of a fault that keeps the true time": {
+			opts: one, script: script{list, fake.Fault{AfterCommit: true, Status: 429, Code: "busy"}, list, list},
+			broken: []fake.Rule{early},
+		},
 		"early after a Retry-After that a fault changed": {
 			opts:   one,
 			script: script{list, fake.Fault{AfterCommit: true, RetryAfter: "90"}, list, time.Minute, list}, broken: []fake.Rule{early},
@@ -99,10 +103,10 @@ func TestViolations(t *testing.T) {
 		},
 	}
 	for name, f := range map[string]fake.Fault{
-		"was reset":          {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
-		"became a 503":       {AfterCommit: true, Status: 503, RetryAfter: "30"},
-		"became another 429": {AfterCommit: true, Status: 429},
-		"lost its time":      {AfterCommit: true, Header: http.Header{"retry-after": nil}},
+		"was reset":       {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
+		"became a 503":    {AfterCommit: true, Status: 503, RetryAfter: "30"},
+		"got an odd time": {AfterCommit: true, Status: 429, RetryAfter: "soon"},
+		"lost its time":   {AfterCommit: true, Header: http.Header{"retry-after": nil}},
 	} {
 		rows["a 429 that "+name] = row{opts: one, script: script{list, f, list, list}}
 		rows["early after one that "+name+" and a true one"] = row{

@@ -100,9 +100,14 @@ func TestJournal(t *testing.T) {
 		}
 		assert.Equal(t, 5, srv.Arrived())
 
-		none, d := open(t, fake.WithJournal(0))
-		d.list(t)
-		assert.Empty(t, none.Requests())
+		for limit, opts := range map[int][]fake.Option{0: with(fake.WithJournal(0)), 10_000: nil} {
+			srv := fake.NewTestServer(t, append(opts, fake.WithPlan(fake.Plan{}))...)
+			r := request{path: "/pets"}.build(t, "http://service.test/v1")
+			for range limit + 1 {
+				srv.ServeHTTP(httptest.NewRecorder(), r)
+			}
+			assert.Len(t, srv.Requests(), limit)
+		}
 	})
 	t.Run("has a request before the client has its response", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
@@ -249,14 +254,20 @@ func TestRepeat(t *testing.T) {
 		assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
 	})
 	inBubble(t, "leaves the conduct of the client as it is", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		q := create("Rex")
+		q.path += "?dry=1"
+		broken := []fake.Rule{fake.RuleRepeatedCreate, fake.RuleUnknownName}
 		srv.Inject(fake.Fault{Status: 502})
-		d.send(t, create("Rex"))
+		d.send(t, q)
 		srv.Inject(fake.Fault{Status: 429, RetryAfter: "3600"})
-		_, err := srv.Repeat(1)
-		require.NoError(t, err)
-		synctest.Wait()
-		d.send(t, create("Rex"))
-		assert.Equal(t, []fake.Rule{fake.RuleRepeatedCreate}, rules(srv), "and the 429 asked only the operator to wait")
+		for range 2 {
+			_, err := srv.Repeat(1)
+			require.NoError(t, err)
+			synctest.Wait()
+		}
+		assert.Empty(t, rules(srv))
+		d.send(t, q)
+		assert.Equal(t, broken, rules(srv), "and the 429 asked only the operator to wait")
 	})
 	inBubble(t, "is bounded, and ends with Close", with(fake.WithStrict()), func(t *testing.T, srv *fake.Server, d entryPoint) {
 		_, err := srv.Repeat(1)

@@ -154,12 +154,10 @@ func (k *apiKey) refuse(now time.Time) *response {
 	}
 	switch b.RetryAfter {
 	case RetryAfterAbsent:
-		return &a
 	case RetryAfterDate:
 		a.header.Set("Retry-After", end.Format(http.TimeFormat))
 	default: // rounded up: at least 1
 		a.header.Set("Retry-After", fmt.Sprint(end.Unix()-now.Unix()))
 	}
-	a.until = end
 	return &a
 }

@@ -101,6 +101,7 @@ func TestLimits(t *testing.T) {
 		srv.SetPlan(srv.APIKey(), fake.Plan{PerMinute: 3})
 		assert.Equal(t, 200, d.list(t).status)
 		assert.Equal(t, 3, srv.Usage(srv.APIKey()).Minute, "what was counted stays counted")
+		assert.Len(t, srv.Violations(), 1, "a wait that was asked for ends")
 		assert.Zero(t, srv.Usage("third-key"))
 	})
 	inBubble(t, "a look at a window does not begin it", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
@@ -316,6 +317,21 @@ func TestBanKey(t *testing.T) {
 	}
 }
 
+func TestBanKeyForgets(t *testing.T) {
+	opts := with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBan(2, time.Hour))
+	inBubble(t, "what led to a ban that it lifts", opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		d.admitted(t)
+		d.list(t)
+		srv.BanKey(srv.APIKey(), 0)
+		srv.Inject(fake.Fault{AfterCommit: true, Wire: fake.WireReset, Times: 3})
+		for _, banned := range []bool{false, false, true} { // the third is the second after a first 429
+			_, _ = d.try(t, request{path: "/pets"})
+			assert.Equal(t, banned, !srv.Usage(srv.APIKey()).BannedUntil.IsZero())
+		}
+		assert.NotContains(t, rules(srv), fake.RuleBanProvoked, "the client has seen none of these 429s")
+	})
+}
+
 func TestClock(t *testing.T) {
 	t.Run("going back starts new windows and keeps a ban", func(t *testing.T) {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -327,6 +343,8 @@ func TestClock(t *testing.T) {
 		now = now.Add(-time.Second) // which is taken for the same clock
 		d.list(t)
 		assert.Equal(t, 429, d.list(t).status)
+		now = now.Add(-1) // which is not
+		assert.Equal(t, 200, d.list(t).status)
 		now = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 		assert.Equal(t, 200, d.list(t).status)
 		assert.Equal(t, 429, d.send(t, banned).status)

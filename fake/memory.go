@@ -68,12 +68,8 @@ func (s *Server) transport(r *repeat) *http.Transport {
 }
 
 // beforeDial is the only function of a Transport that sees a request before it has a connection: it
-// fails where a dial would. A request without a header is none that is being sent, but a question
-// about the proxy of a URL.
+// fails where a dial would.
 func (s *Server) beforeDial(r *http.Request) (*url.URL, error) {
-	if r.Header == nil {
-		return nil, nil
-	}
 	err := s.refuseDial(r)
 	if trace := httptrace.ContextClientTrace(r.Context()); err != nil && trace != nil && trace.GetConn != nil {
 		trace.GetConn(r.URL.Host)

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/service"
 )
 
 const mediaJSON = "application/json"
@@ -28,9 +26,8 @@ type response struct {
 	body   []byte
 	hint   string // why the request was refused
 	quota  quota
-	fault  *Fault    // nil until send: none
-	until  time.Time // when a 429 allows the next request, zero if it does not say
-	lost   error     // why there is no response
+	fault  *Fault // nil until send: none
+	lost   error  // why there is no response
 }
 
 // newResponse returns a response with a body of JSON.
@@ -173,16 +170,6 @@ func bodiless(status int) bool {
 
 // sent reports whether anything of a response is sent.
 func (a *response) sent() bool { return a.lost == nil && a.fault.Wire.shows() }
-
-// comeBack returns the time until which a 429 asks its client to wait, the zero time if it does not
-// ask. The Retry-After of a 503 concerns only the call that got it: section 8.3 is about a 429.
-func (a *response) comeBack(now time.Time) time.Time {
-	f := a.fault
-	if _, changed := f.Header["Retry-After"]; changed || f.Status != 0 || f.RetryAfter != "" {
-		return service.RetryAfter(cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter), now)
-	}
-	return a.until
-}
 
 // deliver sends the response over a connection, the part of it that a fault lets through, or does
 // to the connection what a fault asks for.

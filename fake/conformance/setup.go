@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go/fake"
@@ -88,14 +88,12 @@ func (s *session) fetch(status string) *exchange {
 	return x
 }
 
-var parameter = regexp.MustCompile(`\{\w+\}`)
-
 // call returns a request for an operation that lacks nothing but perhaps a key. It concerns a pet
 // of this session, or none: never somebody else's, which the operation may change.
 func (s *session) call(o fake.Operation) request {
 	id := fmt.Sprint(unknownID)
 	_ = attempt(func() { id = s.mine(statuses[0]).id() })
-	r := request{method: o.Method, path: parameter.ReplaceAllString(o.Path, id), auth: validKey}
+	r := request{method: o.Method, path: strings.ReplaceAll(o.Path, "{petId}", id), auth: validKey}
 	if o.Method != http.MethodGet && o.Method != http.MethodDelete {
 		r.body = validPet
 	}
