@@ -1,12 +1,15 @@
 package petstoreredis_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,125 +23,127 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-var wholeTable = flag.Bool("table", false, "run all of OnRedisTable, which takes ten minutes of real time")
-
-// row is one line of a table: a fleet, and what goes wrong.
+// row is one line of the table of docs/scaling.md: a fleet, and what goes wrong.
 type row struct {
-	name                         string
-	limit, processes, goroutines int
-	window                       fake.Window
-	brief                        bool          // runs without -table, too
-	delay                        time.Duration // of each command of Redis
-	drops                        int           // of a hundred commands, those that break their connection
-	foreign                      time.Duration // another program makes a call so often
-	during                       func(f *fleet)
+	name       string
+	processes  int // 8 by default
+	goroutines int // of each, 4 by default
+	limit      int // of a minute, 300 by default
+	window     fake.Window
+	delay      time.Duration // of each command of Redis
+	drops      int           // of a hundred commands, those that break their connection
+	foreign    time.Duration // another program makes a call so often
+	during     func(f *fleet)
+	short      bool // runs in virtual time with -short, too
+	onRedis    bool // runs on a real Redis without -table, too
 }
 
-func (r row) id() string {
-	return fmt.Sprintf("%s: %d × %d on %d %v", r.name, r.processes, r.goroutines, r.limit, r.window)
+func rows() []row {
+	const slow = 600 * time.Millisecond
+	return []row{
+		{name: "healthy", goroutines: 8, short: true, onRedis: true},
+		{name: "healthy", processes: 2, limit: 60, short: true},
+		{name: "healthy", processes: 64},
+		{name: "healthy", processes: 32, limit: 1000},
+		{name: "minutes of the clock", window: fake.WindowAligned},
+		{name: "windows that slide", window: fake.WindowSliding},
+		{name: "50 ms away, 1 % of commands break their connection", delay: 50 * time.Millisecond, drops: 1},
+		{name: "commands take 0.6 s", processes: 64, delay: slow},
+		{name: "commands take 0.6 s", processes: 16, goroutines: 1, limit: 60, delay: slow},
+		{name: "away with half of a window left, then empty", short: true, onRedis: true, during: func(f *fleet) {
+			f.cut(f.limit/2, broken, f.minute/6, "flushall")
+		}},
+		{name: "away with a window used up", during: func(f *fleet) { f.cut(f.limit, broken, f.minute/3) }},
+		{name: "no replies", short: true, during: func(f *fleet) { f.cut(f.limit/2, silent, f.minute/3) }},
+		{name: "no replies", processes: 64, during: func(f *fleet) { f.cut(f.limit/2, silent, f.minute/3) }},
+		{name: "flushed again and again", during: flushed},
+		{name: "an older pot comes back, twice", goroutines: 1, during: older},
+		{name: "killed and started cold, twice in a window", during: twice},
+		{name: "killed and started cold, twice in a window", processes: 64, during: twice},
+		{name: "rolling restart in mid-window", goroutines: 1, short: true, onRedis: true, during: rolling},
+		{name: "two plans: a second key on the same limiters", during: second},
+		{name: "a process beside that was not told takes a third", foreign: 450 * time.Millisecond},
+	}
 }
 
 // fleet is the processes of a row, each with a limiter and a client of Redis of its own, and what
-// they work with.
+// they work with. It makes the requests of some windows, and half of another one, which it must
+// begin in time.
 type fleet struct {
 	*testing.T
 	row
-	windows int // of requests that it makes, and half of another one, which it must begin in time
+	windows int
+	minute  time.Duration
 	dial    func(*link) *redis.Client
-	redis   *redisServer // nil in virtual time
 	service *fake.Server
 	start   time.Time
 	workers []*worker // that are at work
 	gone    []*worker
-
-	mu      sync.Mutex
-	done    int           // responses
-	elapsed time.Duration // until all had come
+	done    atomic.Int64 // responses
+	elapsed atomic.Int64 // until all had come
 }
 
-func newFleet(t *testing.T, r row, windows int) *fleet {
-	t.Helper()
-	return &fleet{T: t, row: r, windows: windows, service: fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: r.limit}),
-		fake.WithBan(5, time.Hour), fake.WithBehavior(fake.Behavior{Window: r.window}), fake.WithJournal(100_000))}
-}
-
-// worker is what would be a process.
-type worker struct {
-	redis         *redis.Client
-	limiter       *petstoreredis.Limiter // nil of a program that has its own
-	client        *petstore.Client
-	toRedis, http link
-	pause         time.Duration // between two calls
-	ctx           context.Context
-	stop          context.CancelFunc
-	group         sync.WaitGroup
-}
-
-// begin begins the calls of w with a limiter.
-func (f *fleet) begin(w *worker, limiter petstore.Limiter, goroutines int) {
-	w.client = f.service.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(time.Hour),
-		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return transport{base, &w.http} }))
-	w.ctx, w.stop = context.WithCancel(f.Context())
-	for range goroutines {
-		w.group.Go(func() { f.calls(w) })
+func TestFleets(t *testing.T) {
+	for _, r := range rows() {
+		run(t, r, func(t *testing.T, r row) {
+			if testing.Short() && !r.short {
+				t.Skip("takes seconds")
+			}
+			bubble(t, func(t *testing.T, v *virtualRedis) {
+				f := &fleet{T: t, row: r, windows: 2, minute: time.Minute, dial: func(k *link) *redis.Client {
+					k.before = v.before
+					k.latency.Add(int64(time.Millisecond))
+					return newClient(t, v.Addr(), k)
+				}}
+				f.run(0.95)
+			})
+		})
 	}
 }
 
-// hire begins n more workers with the default options.
-func (f *fleet) hire(n int) {
-	f.Helper()
-	for range n {
-		w := &worker{}
-		w.toRedis.drops = f.drops
-		w.toRedis.latency.Store(int64(f.delay))
-		w.redis = f.dial(&w.toRedis)
-		var err error
-		w.limiter, err = petstoreredis.NewLimiter(w.redis, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(f.Output(), nil))))
-		require.NoError(f, err)
-		f.workers = append(f.workers, w)
-		f.begin(w, w.limiter, f.goroutines)
-	}
-}
+var wholeTable = flag.Bool("table", false, "run all of OnRedisFleets, which takes ten minutes of real time")
 
-// end ends the first worker, which may say what it has not said unless it is killed.
-func (f *fleet) end(killed bool) {
-	w := f.workers[0]
-	f.workers, f.gone = f.workers[1:], append(f.gone, w)
-	w.toRedis.broken.Store(killed)
-	w.http.broken.Store(killed)
-	w.stop()
-	w.group.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	_ = w.limiter.Flush(ctx) // Redis may be away
-	_ = w.redis.Close()
-}
-
-// calls makes one call after the other.
-func (f *fleet) calls(w *worker) {
-	for w.ctx.Err() == nil {
-		if _, err := w.client.ListPets(w.ctx, petstore.ListPetsParams{Limit: 1}); err != nil {
-			wait(w.ctx, time.Second)
-		} else {
-			f.note()
+// TestOnRedisFleets is what docs/scaling.md says of fleets. A release runs all of it:
+//
+//	go test -v -count 1 -timeout 1h -parallel 8 -run OnRedisFleets . -table
+//
+// Without -table, a few rows run for one window of fifteen seconds.
+func TestOnRedisFleets(t *testing.T) {
+	t.Parallel()
+	for _, r := range rows() {
+		if r.onRedis || *wholeTable {
+			run(t, r, func(t *testing.T, r row) {
+				address := startRedis(t)
+				f := &fleet{T: t, row: r, windows: 2, minute: time.Minute, dial: func(k *link) *redis.Client {
+					return newClient(t, address, k)
+				}}
+				if *wholeTable {
+					f.run(0.95)
+					return
+				}
+				f.windows, f.minute = 1, 15*time.Second
+				f.run(0.75) // seconds are rounded
+			})
 		}
-		wait(w.ctx, w.pause)
 	}
 }
 
-// note counts a response.
-func (f *fleet) note() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.done++; f.done == f.target() {
-		f.elapsed = time.Since(f.start)
-	}
+// run runs a row beside the others.
+func run(t *testing.T, r row, test func(t *testing.T, r row)) {
+	t.Helper()
+	r.processes, r.goroutines, r.limit = cmp.Or(r.processes, 8), cmp.Or(r.goroutines, 4), cmp.Or(r.limit, 300)
+	t.Run(fmt.Sprintf("%s: %d × %d on %d", r.name, r.processes, r.goroutines, r.limit), func(t *testing.T) {
+		t.Parallel()
+		test(t, r)
+	})
 }
 
-func (f *fleet) target() int { return f.limit*f.windows + f.limit/2 }
-
-// run does the work and ends it.
-func (f *fleet) run() {
+// run does the work, and compares what happened with the goals: no 429, at least that share of the
+// requests that the windows allow, and so many commands for a request of a fleet whose Redis is well.
+func (f *fleet) run(least float64) {
+	f.Helper()
+	f.service = fake.NewTestServer(f, fake.WithPlan(fake.Plan{PerMinute: f.limit}), fake.WithMinute(f.minute),
+		fake.WithBan(5, time.Hour), fake.WithBehavior(fake.Behavior{Window: f.window}), fake.WithJournal(10_000))
 	if f.foreign > 0 {
 		w := &worker{pause: f.foreign}
 		f.begin(w, ratelimit.New(), 1)
@@ -154,51 +159,199 @@ func (f *fleet) run() {
 	for len(f.workers) > 0 {
 		f.end(false)
 	}
-}
-
-// await waits until that many responses have come, or no more can be hoped for.
-func (f *fleet) await(responses int) {
-	longest := time.Duration(f.windows)*time.Minute + 40*time.Second
-	for f.responses() < responses && time.Since(f.start) < longest {
-		wait(f.Context(), 50*time.Millisecond)
-	}
-}
-
-func (f *fleet) responses() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.done
-}
-
-// check compares what happened with the goals, and returns the line of the table: no 429, at least
-// that share of the requests that the windows allow, and so many commands for a request of a fleet
-// whose Redis is well.
-func (f *fleet) check(least float64) string {
-	f.Helper()
-	if f.elapsed == 0 {
-		f.elapsed = time.Since(f.start)
-	}
-	share := float64(min(f.done, f.target())) / float64(f.target()) * f.bound().Seconds() / f.elapsed.Seconds()
-	commands, falls := 0, 0
+	took := time.Duration(cmp.Or(f.elapsed.Load(), int64(time.Since(f.start))))
+	done, commands, falls := float64(f.done.Load()), 0, 0
+	share := min(done/float64(f.target()), 1) * f.bound().Seconds() / took.Seconds()
 	for _, w := range f.gone {
 		commands, falls = commands+w.limiter.Stats().RoundTrips, falls+w.limiter.Stats().Fallbacks
 	}
-	perRequest, usage := float64(commands)/float64(max(1, f.done)), f.service.Usage(f.service.APIKey())
-	line := fmt.Sprintf("| %s | %d | %.2f | %.1f |", f.id(), usage.Limited, share, perRequest)
-	f.Log(line)
+	perRequest, usage := float64(commands)/max(1, done), f.service.Usage(f.service.APIKey())
+	f.Logf("429s: %d, share: %.2f, commands for each request: %.1f", usage.Limited, share, perRequest)
 	assert.Zero(f, usage.Limited, "429s")
-	assert.Zero(f, usage.BannedUntil, "the key is banned")
 	assert.GreaterOrEqual(f, share, least, "share of the bound")
 	if f.during == nil && f.drops == 0 {
 		assert.LessOrEqual(f, perRequest, 2.2, "commands")
 		assert.Zero(f, falls)
 	}
-	return line
 }
+
+func (f *fleet) target() int { return f.limit*f.windows + f.limit/2 }
 
 // bound is the least time that the windows allow for the requests.
 func (f *fleet) bound() time.Duration {
 	callers := f.processes * f.goroutines
 	rounds := (f.limit/2 + callers - 1) / callers
-	return f.start.Truncate(time.Second).Sub(f.start) + time.Duration(f.windows)*time.Minute + time.Duration(rounds)*meanLatency
+	return f.start.Truncate(time.Second).Sub(f.start) + time.Duration(f.windows)*f.minute + time.Duration(rounds)*meanLatency
+}
+
+// await waits until that many responses have come, or no more can be hoped for.
+func (f *fleet) await(responses int) {
+	longest := time.Duration(f.windows)*f.minute + 40*time.Second
+	for int(f.done.Load()) < responses && time.Since(f.start) < longest {
+		wait(f.Context(), 50*time.Millisecond)
+	}
+}
+
+// worker is what would be a process.
+type worker struct {
+	redis   *redis.Client
+	limiter *petstoreredis.Limiter // nil of a program that has its own
+	client  *petstore.Client
+	toRedis link
+	pause   time.Duration // between two calls
+	ctx     context.Context
+	stop    context.CancelFunc
+	group   sync.WaitGroup
+}
+
+const meanLatency = 110 * time.Millisecond
+
+// transport has a request take 20 to 200 ms.
+type transport struct{ http.RoundTripper }
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	half := 10*time.Millisecond + rand.N(90*time.Millisecond)
+	time.Sleep(half)
+	defer time.Sleep(half)
+	return t.RoundTripper.RoundTrip(r)
+}
+
+// begin begins the calls of w with a limiter.
+func (f *fleet) begin(w *worker, limiter petstore.Limiter, goroutines int) {
+	w.client = f.service.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(time.Hour),
+		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return transport{base} }))
+	w.ctx, w.stop = context.WithCancel(f.Context())
+	for range goroutines {
+		w.group.Go(func() { f.calls(w) })
+	}
+}
+
+// hire begins n more workers with the default options.
+func (f *fleet) hire(n int) {
+	f.Helper()
+	for range n {
+		w := &worker{toRedis: link{drops: f.drops}}
+		w.toRedis.latency.Store(int64(f.delay))
+		w.redis = f.dial(&w.toRedis)
+		var err error
+		w.limiter, err = petstoreredis.NewLimiter(w.redis, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(f.Output(), nil))))
+		require.NoError(f, err)
+		f.workers = append(f.workers, w)
+		f.begin(w, w.limiter, f.goroutines)
+	}
+}
+
+// end ends the first worker, which may report what it has not reported unless it is killed.
+func (f *fleet) end(killed bool) {
+	w := f.workers[0]
+	f.workers, f.gone = f.workers[1:], append(f.gone, w)
+	w.toRedis.broken.Store(killed)
+	w.stop()
+	w.group.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = w.limiter.Flush(ctx) // Redis may be away
+	_ = w.redis.Close()
+}
+
+// calls makes one call after the other.
+func (f *fleet) calls(w *worker) {
+	for w.ctx.Err() == nil {
+		if _, err := w.client.ListPets(w.ctx, petstore.ListPetsParams{Limit: 1}); err != nil {
+			wait(w.ctx, time.Second)
+		} else if int(f.done.Add(1)) == f.target() {
+			f.elapsed.Store(int64(time.Since(f.start)))
+		}
+		wait(w.ctx, w.pause)
+	}
+}
+
+// cut keeps the workers from Redis for d after that many responses: they cannot connect, or get no
+// replies. A command may be run before they can again.
+func (f *fleet) cut(responses int, off func(k *link) *atomic.Bool, d time.Duration, command ...any) {
+	f.await(responses)
+	for _, w := range f.workers {
+		off(&w.toRedis).Store(true)
+		defer off(&w.toRedis).Store(false)
+	}
+	wait(f.Context(), d)
+	if len(command) > 0 {
+		f.do(command...)
+	}
+}
+
+func broken(k *link) *atomic.Bool { return &k.broken }
+func silent(k *link) *atomic.Bool { return &k.silent }
+
+// do runs a command with all rights, and returns its reply.
+func (f *fleet) do(words ...any) any {
+	f.Helper()
+	reply, err := f.dial(&link{}).Do(f.Context(), words...).Result()
+	require.NoError(f, err, "%v", words)
+	return reply
+}
+
+func flushed(f *fleet) {
+	for range 18 {
+		wait(f.Context(), 5*time.Second)
+		f.do("flushall")
+	}
+}
+
+// older brings back the pot of a window half used: when that window is used up, and when half of the
+// next one is.
+func older(f *fleet) {
+	f.await(f.limit / 2)
+	pot := f.do("keys", "petstore:*").([]any)[0]
+	older := []any{"hset", pot}
+	for name, value := range f.do("hgetall", pot).(map[any]any) {
+		older = append(older, name, value)
+	}
+	for _, used := range []int{f.limit, f.limit * 3 / 2} {
+		f.await(used)
+		f.do(older...)
+	}
+}
+
+// twice kills the whole fleet in mid-window and starts it again, first with the pot in Redis, then
+// without.
+func twice(f *fleet) {
+	for i, used := range []int{f.limit / 3, f.limit * 2 / 3} {
+		f.await(used)
+		for len(f.workers) > 0 {
+			f.end(true)
+		}
+		if i == 1 {
+			f.do("flushall")
+		}
+		f.hire(f.processes)
+	}
+}
+
+// rolling replaces one process after the other, in turn one that is told to stop and one that is
+// killed.
+func rolling(f *fleet) {
+	for i := range f.processes {
+		f.await(f.limit * (i + 1) / 6)
+		f.hire(1)
+		f.end(i%2 > 0)
+	}
+}
+
+// second has all processes use up another key with another plan, too.
+func second(f *fleet) {
+	const key, limit = "second-key", 60
+	f.service.AddKey(key, fake.Plan{PerMinute: limit})
+	for _, w := range f.workers {
+		client, err := w.client.ForKey(key)
+		require.NoError(f, err)
+		w.group.Go(func() {
+			for w.ctx.Err() == nil {
+				_, _ = client.ListPets(w.ctx, petstore.ListPetsParams{Limit: 1})
+			}
+		})
+	}
+	f.await(f.target())
+	assert.Zero(f, f.service.Usage(key).Limited, "429s of the second key")
+	assert.GreaterOrEqual(f, len(f.service.RequestsFor(key)), f.windows*limit+limit/2)
 }

@@ -1,12 +1,12 @@
 package petstoreredis_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -21,7 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/petstoreredis"
 )
 
@@ -42,13 +41,10 @@ func bubble(t *testing.T, f func(t *testing.T, r *virtualRedis)) {
 	t.Helper()
 	r := &virtualRedis{Miniredis: miniredis.RunT(t)}
 	synctest.Test(t, func(t *testing.T) {
-		r.before = r.tick
+		r.before = func() { r.SetTime(time.Now()) }
 		f(t, r)
 	})
 }
-
-// tick sets the clock of the Redis.
-func (r *virtualRedis) tick() { r.SetTime(time.Now()) }
 
 // process returns the limiter of a process.
 func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *petstoreredis.Limiter {
@@ -63,15 +59,9 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 	return l
 }
 
-// newService returns a service with a limit per minute, which bans keys.
-func newService(t *testing.T, limit int) *fake.Server {
-	t.Helper()
-	return fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: limit}), fake.WithBan(5, time.Hour))
-}
-
-// link is the way to a Redis or to the service, which may be long, slow or broken.
+// link is the way to a Redis, which may be long or broken.
 type link struct {
-	latency atomic.Int64 // of a command or request
+	latency atomic.Int64 // of a command
 	drops   int          // of a hundred commands, those that break their connection
 	broken  atomic.Bool  // connections are refused and break
 	silent  atomic.Bool  // nothing gets through
@@ -79,18 +69,6 @@ type link struct {
 }
 
 var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-
-// pass waits until a command gets through.
-func (k *link) pass() error {
-	time.Sleep(time.Duration(k.latency.Load()))
-	for k.silent.Load() {
-		time.Sleep(100 * time.Millisecond)
-	}
-	if k.broken.Load() || rand.IntN(100) < k.drops {
-		return errRefused
-	}
-	return nil
-}
 
 // dial is the Dialer of a client of Redis.
 func (k *link) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -107,7 +85,11 @@ type linkConn struct {
 }
 
 func (c linkConn) Write(b []byte) (int, error) {
-	if c.link.pass() != nil {
+	time.Sleep(time.Duration(c.link.latency.Load()))
+	for c.link.silent.Load() {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if c.link.broken.Load() || rand.IntN(100) < c.link.drops {
 		_ = c.Close()
 		return 0, io.EOF
 	}
@@ -115,25 +97,6 @@ func (c linkConn) Write(b []byte) (int, error) {
 		c.link.before()
 	}
 	return c.Conn.Write(b)
-}
-
-// transport is a transport over a link, on which a request takes 20 to 200 ms.
-type transport struct {
-	http.RoundTripper
-	link *link
-}
-
-const meanLatency = 110 * time.Millisecond
-
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	half := 10*time.Millisecond + rand.N(90*time.Millisecond)
-	time.Sleep(half)
-	if err := t.link.pass(); err != nil {
-		return nil, err
-	}
-	resp, err := t.RoundTripper.RoundTrip(r)
-	time.Sleep(half)
-	return resp, err
 }
 
 // wait waits for d, or until ctx ends.
@@ -147,41 +110,35 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// The tests named OnRedis run on a real Redis, in real time. They look for redis-server on the
-// path; PETSTORE_REDIS_SERVER names another one, or a Valkey, and then a test fails that cannot
-// run.
-
-// redisServer is a Redis on loopback. It writes to disk when it is told to SAVE, and not otherwise.
-type redisServer struct {
-	program, address string
-	args             []string
-	cmd              *exec.Cmd
-}
-
-// newRedisServer starts a Redis with arguments beyond those that all have.
-func newRedisServer(t testing.TB, args ...string) *redisServer {
+// startRedis starts a Redis on loopback with arguments beyond those that all have, and returns its
+// address. It is for the tests named OnRedis, which take real time. They look for redis-server on the
+// path; PETSTORE_REDIS_SERVER names another one, or a Valkey, and then a test fails that cannot run.
+func startRedis(t testing.TB, args ...string) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("takes half a minute of real time")
+		t.Skip("takes seconds of real time")
 	}
-	program := os.Getenv("PETSTORE_REDIS_SERVER")
-	if program == "" {
-		var err error
-		if program, err = exec.LookPath("redis-server"); err != nil {
-			t.Skip("there is no redis-server on the path: this test needs one")
-		}
+	program, err := exec.LookPath(cmp.Or(os.Getenv("PETSTORE_REDIS_SERVER"), "redis-server"))
+	if err != nil && os.Getenv("PETSTORE_REDIS_SERVER") == "" {
+		t.Skip("there is no redis-server on the path: this test needs one")
 	}
 	port := freePort(t)
-	s := &redisServer{program: program, address: "127.0.0.1:" + port, args: append([]string{
+	cmd := exec.Command(program, append([]string{
 		"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir(),
-	}, args...)}
-	t.Cleanup(s.stop)
-	s.start(t)
-	return s
+	}, args...)...)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	address := "127.0.0.1:" + port
+	rdb := newClient(t, address, &link{})
+	require.Eventually(t, func() bool { return rdb.Ping(t.Context()).Err() == nil }, time.Minute, 20*time.Millisecond)
+	return address
 }
 
-// freePort returns a port that nobody uses now, below those that systems give to connections: a
-// Redis that is away for a while must find it free.
+// freePort returns a port that nobody uses now, below those that systems give to connections: other
+// tests make many while the Redis starts.
 func freePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -195,45 +152,10 @@ func freePort(t testing.TB) string {
 	return ""
 }
 
-// start starts it, also again after stop: with what SAVE wrote last, or empty.
-func (s *redisServer) start(t testing.TB) {
-	t.Helper()
-	s.cmd = exec.Command(s.program, s.args...)
-	require.NoError(t, s.cmd.Start())
-	rdb := s.client(t, &link{})
-	require.Eventually(t, func() bool { return rdb.Ping(t.Context()).Err() == nil }, time.Minute, 20*time.Millisecond)
-}
-
-// stop kills it: it has no time to write anything.
-func (s *redisServer) stop() {
-	if s.cmd != nil {
-		_ = s.cmd.Process.Kill()
-		_ = s.cmd.Wait()
-	}
-}
-
-// signal sends a signal such as STOP by the program kill, which every Unix has, so that this
-// compiles elsewhere.
-func signal(t testing.TB, p *os.Process, name string) {
-	t.Helper()
-	require.NoError(t, exec.Command("kill", "-"+name, strconv.Itoa(p.Pid)).Run())
-}
-
-// client returns a client with all rights, over a link.
-func (s *redisServer) client(t testing.TB, k *link) *redis.Client {
-	t.Helper()
-	return newClient(t, s.address, k)
-}
-
+// newClient returns a client of a Redis, over a link.
 func newClient(t testing.TB, address string, k *link) *redis.Client {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: address, Dialer: k.dial})
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
-}
-
-// do runs one command with all rights.
-func (s *redisServer) do(t testing.TB, words ...any) {
-	t.Helper()
-	require.NoError(t, s.client(t, &link{}).Do(t.Context(), words...).Err(), "%v", words[0])
 }

@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/petstoreredis"
 	"github.com/petstore/petstore-go/ratelimit"
 	"github.com/petstore/petstore-go/ratelimit/ratelimittest"
@@ -28,7 +29,7 @@ import (
 
 func TestLimiterRules(t *testing.T) {
 	r := &virtualRedis{Miniredis: miniredis.RunT(t)}
-	r.before = r.tick
+	r.before = func() { r.SetTime(time.Now()) }
 	ratelimittest.Run(t, func(t *testing.T) ratelimittest.Limiter {
 		return r.process(t, petstoreredis.WithKeyPrefix(t.Name()))
 	})
@@ -37,20 +38,20 @@ func TestLimiterRules(t *testing.T) {
 func TestNewLimiter(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{})
 	defer rdb.Close()
+	share := petstoreredis.WithShare
 	for _, test := range []struct {
 		rdb  redis.UniversalClient
 		opt  petstoreredis.Option
 		want string
 	}{
-		{nil, petstoreredis.WithShare(1), "rdb: is nil"},
-		{(*redis.Client)(nil), petstoreredis.WithShare(1), "rdb: is nil"},
-		{rdb, nil, "opts: has a nil option"},
-		{rdb, petstoreredis.WithShare(-1), "WithShare: is negative"},
-		{rdb, petstoreredis.WithTimeout(0), "WithTimeout: is not positive"},
+		{rdb: nil, opt: share(1), want: "rdb: is nil"},
+		{rdb: (*redis.Client)(nil), opt: share(1), want: "rdb: is nil"},
+		{rdb: rdb, opt: nil, want: "opts: has a nil option"},
+		{rdb: rdb, opt: share(-1), want: "WithShare: is negative"},
+		{rdb: rdb, opt: petstoreredis.WithTimeout(0), want: "WithTimeout: is not positive"},
 	} {
 		_, err := petstoreredis.NewLimiter(test.rdb, test.opt)
-		var argument *petstore.ArgumentError
-		require.ErrorAs(t, err, &argument)
+		require.ErrorIs(t, err, petstore.ErrInvalidArgument)
 		assert.ErrorContains(t, err, test.want)
 	}
 }
@@ -94,44 +95,28 @@ func banned() ratelimit.Outcome {
 
 func TestPot(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
-		service, l := newService(t, 60), r.process(t)
-		client := service.Client(petstore.WithLimiter(l))
-		use(t, client, 3*time.Second)
+		service, l := fake.NewTestServer(t), r.process(t)
+		use(t, service.Client(petstore.WithLimiter(l)), time.Second)
 		require.NoError(t, l.Flush(t.Context()))
-		keys := r.Keys()
-		require.Len(t, keys, 1)
-		assert.True(t, strings.HasPrefix(keys[0], "petstore:"))
-		assert.Positive(t, r.TTL(keys[0]))
-		assert.Less(t, r.TTL(keys[0]), 20*time.Minute)
-		assert.Equal(t, "57", r.HGet(keys[0], "remaining"))
-		assert.Equal(t, "0", r.HGet(keys[0], "out"))
+		pot := r.Keys()[0]
+		assert.True(t, strings.HasPrefix(pot, "petstore:"))
+		assert.InDelta(t, 11, r.TTL(pot).Minutes(), 1, "of the window and ten more")
 		assert.NotContains(t, r.Dump(), service.APIKey())
 	})
 }
 
-// Several processes with one key each, or several keys.
-func TestLimiterKeys(t *testing.T) {
+// All processes know of a 429, and tell a pot that was lost.
+func TestLimiterLockout(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		a, b := r.process(t), r.process(t)
-		tenant := ratelimit.Request{Key: "tenant"}
-		for key, o := range map[string]ratelimit.Outcome{"": banned(), "tenant": ok(60, 59)} {
-			p, err := a.Acquire(t.Context(), ratelimit.Request{Key: key})
-			require.NoError(t, err)
-			p.Release(o)
-		}
+		acquire(t, a).Release(banned())
 		synctest.Wait()
-		for _, l := range []*petstoreredis.Limiter{a, b} {
-			assert.Equal(t, ratelimit.ScopeBan, refused(t, l, ratelimit.Request{}).Scope, "all processes know of a 429")
-			p, err := l.Acquire(t.Context(), tenant)
-			require.NoError(t, err)
-			p.Release(ok(60, 58))
-			refused(t, l, ratelimit.Request{})
-		}
+		assert.Equal(t, ratelimit.ScopeBan, refused(t, b, ratelimit.Request{}).Scope)
 		r.FlushAll()
 		time.Sleep(10 * time.Second)
 		refused(t, a, ratelimit.Request{})
 		synctest.Wait()
-		refused(t, r.process(t), ratelimit.Request{}) // a pot that was lost is told of the lockout
+		refused(t, r.process(t), ratelimit.Request{})
 	})
 }
 
@@ -277,7 +262,7 @@ func TestLimiterAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *virtualRedis) {
 				var log bytes.Buffer
-				service := newService(t, 300)
+				service := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro))
 				l, other := r.process(t, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))), r.process(t)
 				client := service.Client(petstore.WithLimiter(l))
 				use(t, service.Client(petstore.WithLimiter(other)), 3*time.Second)
@@ -308,61 +293,43 @@ func TestLimiterAway(t *testing.T) {
 	}
 }
 
-type panics struct{ ratelimit.Observer }
-
-func (panics) WaitStart(ratelimit.Wait) { panic("boom") }
-
-func TestLimiterRest(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t)
-		r.broken.Store(true)
-		acquire(t, l).Release(ok(60, 0))
-		assert.Panics(t, func() {
-			_, _ = l.Acquire(t.Context(), ratelimit.Request{MaxWait: time.Hour, Observer: panics{}})
-		})
-		time.Sleep(2 * time.Minute)
-		before := l.Stats().RoundTrips
-		time.Sleep(time.Hour)
-		assert.Equal(t, before, l.Stats().RoundTrips, "commands at rest")
-	})
-}
-
-// Seventeen requests a second are a thousand a minute.
+// TestLimiterCommands counts them: two for each request at most, also at seventeen requests a second,
+// which are a thousand a minute; few while calls wait, whatever their number; and none at rest.
 func TestLimiterCommands(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
-		service, l := newService(t, 2000), r.process(t)
-		client := service.Client(petstore.WithLimiter(l))
-		for range 1700 {
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
+		l := r.process(t)
+		for i := range 510 {
+			acquire(t, l).Release(ok(2000, 1999-i))
 			time.Sleep(time.Second / 17)
 		}
 		commands := l.Stats().RoundTrips
-		t.Logf("%.2f commands for each request", float64(commands)/1700)
-		assert.LessOrEqual(t, commands, 1700*22/10)
+		assert.LessOrEqual(t, commands, 510*22/10)
 		time.Sleep(time.Hour)
 		assert.LessOrEqual(t, l.Stats().RoundTrips, commands+1, "at rest")
-	})
-}
 
-// Neither the calls that wait nor those in background before them are moved for each that goes.
-func TestLimiterHerd(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t)
-		acquire(t, l).Release(ok(60, 0))
+		acquire(t, l).Release(ok(2000, 0))
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		for i := range 20_000 {
+		for i := range 1000 {
 			all.Go(func() {
-				_, err := l.Acquire(ctx, ratelimit.Request{Background: i < 10_000, MaxWait: math.MaxInt64})
+				_, err := l.Acquire(ctx, ratelimit.Request{Background: i < 500, MaxWait: math.MaxInt64})
 				assert.ErrorIs(t, err, context.Canceled)
 			})
 		}
-		synctest.Wait()
+		commands = l.Stats().RoundTrips
 		time.Sleep(50 * time.Second)
-		assert.Less(t, l.Stats().RoundTrips, 20)
+		assert.Less(t, l.Stats().RoundTrips, commands+20, "while a thousand calls wait")
 		cancel()
 		all.Wait()
+
+		r.broken.Store(true)
+		acquire(t, l).Release(ok(2000, 1999))
+		time.Sleep(2 * time.Minute)
+		commands = l.Stats().RoundTrips
+		time.Sleep(time.Hour)
+		assert.Equal(t, commands, l.Stats().RoundTrips, "at rest without Redis")
+		r.broken.Store(false)
+		time.Sleep(10 * time.Second)
 	})
 }
 
@@ -382,12 +349,12 @@ func TestLimiterMetrics(t *testing.T) {
 				case metricdata.Gauge[int64]:
 					got[m.Name] = data.DataPoints[0].Value
 				case metricdata.Sum[int64]:
-					got[m.Name] = data.DataPoints[0].Value
-					assert.True(t, data.IsMonotonic)
+					got[m.Name+"_total"] = data.DataPoints[0].Value
 				}
 			}
 			assert.Equal(t, map[string]int64{
-				"petstore.redis.away": away, "petstore.redis.processes": 1, "petstore.redis.round_trips": int64(l.Stats().RoundTrips),
+				"petstore.redis.away": away, "petstore.redis.processes": 1,
+				"petstore.redis.round_trips_total": int64(l.Stats().RoundTrips),
 			}, got)
 			r.broken.Store(true)
 			acquire(t, l).Release(ok(60, 58))
