@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// budget decides what one key may send. It is a state machine without a lock, a clock or a timer: admit
-// asks for one request, and settle reports its outcome, in any order. The zero budget knows nothing
-// about the key. README.md has its rules.
+// budget decides what one key may send. It is a state machine without a lock, a clock or a timer:
+// admit asks for one request, and settle reports its outcome, in any order. The zero budget knows
+// nothing about the key. README.md has its rules.
 //
-// Why the key stays within its limit (rules 1 and 2): consider the request of this window that has
-// a response and that the server counted last. The Remaining of its response is in low until it is
-// replaced by the response to a request that was sent later. All requests that this number does not
-// include are in flight or lost; admit subtracts those.
+// Why the key stays within its limit (rules 1 and 2): consider the request of this window that
+// has a response and that the server counted last. The Remaining of its response is in low until
+// it is replaced by the response to a request that was sent later. All requests that this number
+// does not include are in flight or lost; admit subtracts those.
 //
-// Its parts are files: window.go has the current window and what is left of it, offset.go the server's
-// clock, others.go the other processes, probe.go the requests that go first, lockout.go what
-// follows a 429, and event.go what is reported.
+// Its parts are files: window.go has the current window and what is left of it, offset.go the
+// server's clock, others.go the other processes, probe.go the requests that go first, lockout.go
+// what follows a 429, event.go what is reported, and tally.go counts.
 type budget struct {
 	// processes is the number of processes that use the key, including this one, each with its own
 	// budget. 0 means that the number is not known, so that the budget infers it (rule 6).
@@ -35,7 +35,7 @@ type budget struct {
 	minutes bool          // windows are minutes of the wall clock
 	others  others
 	probes  probes
-	recent  tally // requests in flight that are not late
+	recent  tally // requests in flight that are not late (rule 7)
 	lockout lockout
 
 	reported reported
@@ -52,15 +52,15 @@ type budget struct {
 // first 429; afterwards one.
 const blindInFlight = 2
 
-// late is the time after which a request in flight is late, give or take a tick: five times the longest
-// usual latency.
+// late is the time after which a request in flight is late, give or take a tick: five times the
+// longest usual latency.
 const late = time.Second
 
 // backgroundPart: background requests leave 1/10 of each window to those that should not wait.
 const backgroundPart = 10
 
-// slot is the state of the budget when it admitted a request. settle compares it with the state when
-// the outcome comes: what has changed meanwhile may or may not include the request.
+// slot is the state of the budget when it admitted a request. settle compares it with the state
+// when the outcome comes: what has changed meanwhile may or may not include the request.
 type slot struct {
 	era, epoch, responses, lockouts int
 
@@ -113,8 +113,8 @@ func (b *budget) take(now time.Time, probe bool) slot {
 }
 
 // observe records the time, and returns it. If the clock was set back, as between two synctest
-// bubbles, the budget forgets everything. It stands still if that was a small correction, which must
-// not open a key that is closed.
+// bubbles, the budget forgets everything. It stands still if that was a small correction, which
+// must not open a key that is closed.
 func (b *budget) observe(now time.Time) time.Time {
 	const correction = time.Second
 	switch {
@@ -142,8 +142,8 @@ func (b *budget) reserve(background bool) int {
 	return n
 }
 
-// fits reports whether enough is left for one more request (rule 1), and whether it may be in flight
-// at once with the others (rules 6 and 8).
+// fits reports whether enough is left for one more request (rule 1), and whether it may be in
+// flight at once with the others (rules 6 and 8).
 func (b *budget) fits(reserve int) (hold, bool) {
 	usedUp := b.epoch > 0 && b.left()-b.inFlight <= reserve
 	switch {
@@ -267,7 +267,9 @@ func (b *budget) lose(o *Outcome) {
 	}
 }
 
-// learn updates the budget from the headers of a response.
+// learn updates the budget from the headers of a response. First the window that it belongs to:
+// that is the known one, the next or an old one. Then what is left of it, and what others have
+// used.
 func (b *budget) learn(s slot, o *Outcome) {
 	b.offset.narrow(o)
 	end, usable := b.endOf(o, o.Received, resetGrain)

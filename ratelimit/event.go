@@ -2,7 +2,9 @@ package ratelimit
 
 import "time"
 
-// reported is the lockout that was reported last, until its end is reported.
+// reported is the lockout that was reported last, until its end is reported. It is not always
+// that of lockout.go: a key is also closed to a request that cannot wait for the end of its
+// window.
 type reported struct {
 	Lockout           // zero while the key is open
 	ends    time.Time // the success of a request that was admitted then, or later, shows its end

@@ -7,13 +7,13 @@ import (
 
 // Shared makes the limiters of several processes share one budget for each key, which is kept
 // outside them: a pot. exchange sends it what this process reports and asks for, and fills in the
-// reply. It is called without a lock on a goroutine of its own, and never twice at once for a key.
-// It must return in a bounded time, since requests wait for it.
+// reply. It is called without a lock on a goroutine of its own, and never twice at once for a
+// key. It must return in a bounded time, since requests wait for it.
 //
-// A permit is asked for only when a request waits for it, and none is held: after a 429 nothing is
-// sent here, although the pot has not heard of it. While exchange returns an error, the limiter goes
-// on with this process's share of what it knows, as with [Processes], and tries again each second in
-// which there are requests.
+// A permit is asked for only when a request waits for it, and none is held: after a 429 nothing
+// is sent here, although the pot has not heard of it. While exchange returns an error, the
+// limiter goes on with this process's share of what it knows, as with [Processes], and tries
+// again each second in which there are requests.
 func Shared(exchange func(ctx context.Context, x *Exchange) error) Option {
 	return func(l *Limiter) { l.exchange = exchange }
 }
@@ -26,8 +26,8 @@ type Exchange struct {
 	Key string
 	// Want is the number of requests that wait, and Background that of those in background.
 	Want, Background int
-	// Number, Epoch, Opened and Processes are from the last reply; 0 before the first. Alone reports
-	// whether an exchange has failed since.
+	// Number, Epoch, Opened and Processes are from the last reply; 0 before the first. Alone
+	// reports whether an exchange has failed since.
 	Number, Epoch, Opened int64
 	Processes             int
 	Alone                 bool

@@ -15,8 +15,8 @@ const maxUnix = 253402300799
 // seconds, and would stop a process until its restart; it is ignored.
 const maxRetryAfter = 366 * 24 * time.Hour
 
-// parseWindow returns the zero Window if one of the headers is missing or malformed, because
-// the others are of no use without it. The names are spelled as in an http.Header: with the spelling
+// parseWindow returns the zero Window if one of the headers is missing or malformed, because the
+// others are of no use without it. The names are spelled as in an http.Header: with the spelling
 // of the document, a look-up would allocate.
 func parseWindow(h http.Header) Window {
 	limit, ok1 := parseCount(h["X-Ratelimit-Limit"], math.MaxInt32)
@@ -77,7 +77,9 @@ func parseValue(value string, date time.Time) (longest time.Duration) {
 	for part := range strings.SplitSeq(value, ",") {
 		part = strings.TrimSpace(part)
 		// The format of asctime has no comma.
-		for _, d := range []time.Duration{parseDate(day+", "+part, date), parseDate(part, date), parseDelay(part, date)} {
+		for _, d := range []time.Duration{
+			parseDate(day+", "+part, date), parseDate(part, date), parseDelay(part, date),
+		} {
 			if d <= maxRetryAfter {
 				longest = max(longest, d)
 			}
@@ -99,7 +101,7 @@ func parseDate(s string, date time.Time) time.Duration {
 func parseDelay(s string, date time.Time) time.Duration {
 	seconds, err := strconv.ParseFloat(s, 64)
 	switch {
-	case err != nil || strings.Trim(s, "0123456789.") != "": // a sign, an exponent, NaN, a hexadecimal number or a word
+	case err != nil || strings.Trim(s, "0123456789.") != "": // a sign, an exponent, NaN, a word
 		return 0
 	case seconds > maxRetryAfter.Seconds():
 		return time.Unix(int64(math.Ceil(min(seconds, maxUnix))), 0).Sub(date)

@@ -59,5 +59,6 @@ func (h history) at(t time.Time) float64 {
 		return float64(p.others)
 	}
 	next := h[i+1]
-	return float64(p.others) + float64(next.others-p.others)*t.Sub(p.at).Seconds()/next.at.Sub(p.at).Seconds()
+	part := t.Sub(p.at).Seconds() / next.at.Sub(p.at).Seconds()
+	return float64(p.others) + part*float64(next.others-p.others)
 }

@@ -142,7 +142,7 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 	return nil, w.refused
 }
 
-// enter returns a permit, or a waiter.
+// enter returns a permit or, if there is none for r now, a waiter, which may be refused already.
 func (l *Limiter) enter(ctx context.Context, r *Request) (*permit, *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,6 +198,7 @@ func (p *permit) Release(o Outcome) Lockout {
 	return lockout
 }
 
+// release is Release without its reports, which must be made without the lock.
 func (p *permit) release(o *Outcome) (lockout Lockout, e events) {
 	q := p.queue
 	q.limiter.mu.Lock()
@@ -211,8 +212,8 @@ func (p *permit) release(o *Outcome) (lockout Lockout, e events) {
 }
 
 // timeOf returns the time at which an outcome comes. While nobody waits for it, the time of the
-// response is near enough, and a reading of the clock is saved. One that is not from time.Now, which
-// has a monotonic part, may be of another clock.
+// response is near enough, and a reading of the clock is saved. One that is not from time.Now,
+// which has a monotonic part, may be of another clock.
 func (q *queue) timeOf(o *Outcome) time.Time {
 	received := o.Received.Round(0)
 	if received == o.Received || len(q.waiters) > 0 || q.pot != nil {

@@ -43,7 +43,8 @@ func (b *budget) lockOut(s slot, o Outcome) {
 	}
 }
 
-// learnMistake learns why the request of a 429 was admitted, from the first 429 after a success.
+// learnMistake learns from the first 429 after a success why its request was admitted although
+// there was no room.
 func (b *budget) learnMistake(s slot, o *Outcome) {
 	switch {
 	case b.lockout.streak > 1:
@@ -54,8 +55,8 @@ func (b *budget) learnMistake(s slot, o *Outcome) {
 	}
 }
 
-// after429 returns when a 429 allows the next request, zero if it does not say, and which limit it is
-// of. The end of the window counts if that is used up, or if there is no Retry-After.
+// after429 returns when a 429 allows the next request, zero if it does not say, and which limit
+// it is of. The end of the window counts if that is used up, or if there is no Retry-After.
 func (b *budget) after429(o *Outcome) (opens time.Time, scope Scope) {
 	grain := resetGrain
 	if o.RetryAfter > 0 { // which is rounded up

@@ -2,8 +2,8 @@ package ratelimit
 
 import "time"
 
-// offset is by how much the server's clock may be ahead of the local clock, at least and at most. The
-// zero offset means that nothing is known.
+// offset is by how much the server's clock may be ahead of the local clock, at least and at most.
+// The zero offset means that nothing is known.
 type offset struct {
 	known   bool // a response had a Date
 	lo, hi  time.Duration
@@ -12,16 +12,15 @@ type offset struct {
 }
 
 // narrow narrows the offset by the Date of a response: the server's clock in whole seconds at some
-// time between Sent and Received. Clocks drift, by 100 µs per second as a rule. They can also be
-// set: then the second Date in a row that contradicts the others replaces them. A single one may be
-// from a cache.
+// time between Sent and Received. Clocks drift, by 100 µs per second as a rule, so that the offset
+// becomes wider with time. They can also be set: then the second Date in a row that contradicts the
+// others replaces them. A single one may be from a cache.
 func (f *offset) narrow(o *Outcome) {
 	if o.Date.IsZero() {
 		return
 	}
-	const driftPerSecond = 100 * time.Microsecond
 	lo, hi := o.Date.Sub(o.Received), o.Date.Add(time.Second).Sub(o.Sent)
-	drift := time.Duration(max(0, o.Received.Sub(f.at).Seconds()) * float64(driftPerSecond))
+	drift := max(0, o.Received.Sub(f.at)) / 10_000
 	switch {
 	case !f.known:
 	case lo <= f.hi+drift && hi >= f.lo-drift:

@@ -27,11 +27,11 @@ const (
 	unknownPart = 16
 	// fullTrust is the trust at which everything may be in flight: two responses double the part.
 	fullTrust = 8
-	// trustAfterForeign is the trust after a foreign request. Each new window halves it: -4, -2, -1,
-	// and 0 in the third.
+	// trustAfterForeign is the trust after a foreign request. Each new window halves it: -4, -2,
+	// -1, and 0 in the third.
 	trustAfterForeign = -4
-	// fewAtOnce requests may be in flight on small plans, of which 1/16 is too little for a web page
-	// that makes six calls. They take 1/fewPart at most of what would be left if others sent
+	// fewAtOnce requests may be in flight on small plans, of which 1/16 is too little for a web
+	// page that makes six calls. They take 1/fewPart at most of what would be left if others sent
 	// rushPart times as many requests as they have in flight.
 	fewAtOnce = 6
 	fewPart   = 4
@@ -60,9 +60,9 @@ func (b *budget) share() int {
 	return max(1, (left-2*x.inFlight)/part, min(fewAtOnce, (left-rushPart*x.inFlight)/fewPart))
 }
 
-// leftToOthers returns how many requests of the window are left to others (rule 10): those that they
-// have in flight or, if these are more, those that they have probably sent since the last response,
-// and some for processes that start.
+// leftToOthers returns how many requests of the window are left to others (rule 10): those that
+// they have in flight or, if these are more, those that they have probably sent since the last
+// response, and some for processes that start.
 func (b *budget) leftToOthers() int {
 	if b.pooled || b.processes <= 1 && !b.isShared() {
 		return 0
@@ -105,29 +105,32 @@ func (b *budget) inferOthers(s slot, o *Outcome, opened bool) {
 		x.estimate(came, windowLength-b.end.Sub(o.Received), o)
 		return
 	}
-	// What was left when our request was admitted, without ours: what is missing now has come since.
+	// What was left when our request was admitted, without ours: what is missing now has come
+	// since.
 	came := s.base - o.Window.Remaining - b.admitted
 	b.trustResponse(came)
 	x.estimate(came, o.Received.Sub(s.heard), o)
 }
 
-// trustResponse changes the trust by the foreign requests since the response before.
+// trustResponse changes the trust by the foreign requests since the response before. A response
+// proves that nobody else uses the key if all that its window has counted are requests of ours
+// with a response, or late ones. With many in flight, only the last of them may prove it; then
+// those before it count, too.
 func (b *budget) trustResponse(came int) {
 	switch x := &b.others; {
 	case came > 0:
 		x.trust = trustAfterForeign
 	case x.trust >= 0 && x.trust < fullTrust:
 		x.unproved++
-		// What the window has counted are responses to us, and late requests of ours.
 		if late := b.inFlight - int(b.recent.total); b.limit-b.remaining()-b.own-x.opening <= late {
 			x.trust, x.unproved = x.trust+x.unproved, 0
 		}
 	}
 }
 
-// estimate updates the foreign requests in flight: as many as came while ours was in flight, if they
-// came evenly in that span. The estimate falls slowly, by 1/8 with each response, so that one quick
-// response does not make others seem gone.
+// estimate updates the foreign requests in flight: as many as came while ours was in flight, if
+// they came evenly in that span. The estimate falls slowly, by 1/8 with each response, so that
+// one quick response does not make others seem gone.
 func (x *others) estimate(came int, span time.Duration, o *Outcome) {
 	took := o.Received.Sub(o.Sent)
 	span = max(span, took, 1)

@@ -27,7 +27,8 @@ func (w Window) LogValue() slog.Value {
 		return slog.GroupValue()
 	}
 	return slog.GroupValue(
-		slog.Int("limit", w.Limit), slog.Int("remaining", w.Remaining), slog.Time("reset", w.Reset.UTC()))
+		slog.Int("limit", w.Limit), slog.Int("remaining", w.Remaining),
+		slog.Time("reset", w.Reset.UTC()))
 }
 
 // Outcome is what came of a request that a [Permit] allowed. The zero Outcome means that nothing

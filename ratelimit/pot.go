@@ -24,16 +24,17 @@ const (
 	trustFor = 8 * time.Second
 )
 
-// pot is what a queue knows of the pot of its key, and what it has to report. What the pot knows about
-// the window and the lockout is in the budget, by the last reply: so the budget goes on when the pot
-// fails.
+// pot is what a queue knows of the pot of its key, and what it has to report. What the pot knows
+// about the window and the lockout is in the budget, by the last reply: so the budget goes on
+// when the pot fails.
 type pot struct {
 	last  Exchange  // whose reply came last
 	heard time.Time // when the reply came; zero before the first one
 	polls int       // replies in a row without a permit for a request that waits
 
-	granted, background int       // permits of the reply that is being distributed
-	quiet               []*waiter // requests that have not reported their wait, since the pot may have a permit
+	granted, background int // permits of the reply that is being distributed
+	// quiet has requests that have not reported their wait, since the pot may have a permit.
+	quiet []*waiter
 
 	report   Exchange      // what the pot has not heard
 	reportAt time.Time     // when to send it; zero if there is none
@@ -59,8 +60,8 @@ func (p *pot) mark(pm *permit) {
 	}
 }
 
-// take admits a request with a permit of the pot, or returns what it has to wait for. A lockout that
-// this process knows of goes before what the pot has granted.
+// take admits a request with a permit of the pot, or returns what it has to wait for. A lockout
+// that this process knows of goes before what the pot has granted.
 func (q *queue) take(now time.Time, asBackground bool) (slot, hold, bool) {
 	q.budget.observe(now)
 	permits := &q.pot.granted
@@ -74,8 +75,8 @@ func (q *queue) take(now time.Time, asBackground bool) (slot, hold, bool) {
 	return slot{}, q.blocked(now, asBackground), false
 }
 
-// blocked returns why the pot has no permit, by its last reply, and when to ask it again. It returns
-// the zero hold if that is now.
+// blocked returns why the pot has no permit, by its last reply, and when to ask it again. It
+// returns the zero hold if that is now.
 func (q *queue) blocked(now time.Time, asBackground bool) hold {
 	p, b, reply := q.pot, &q.budget, &q.pot.last.Reply
 	pause := lastPoll
@@ -114,8 +115,8 @@ func (q *queue) earliest(now time.Time, before int, background bool) time.Time {
 	return q.budget.earliest(now, before, background)
 }
 
-// draw gives back the permits that nobody is left for, starts an exchange if it is time, and returns
-// when to call it again; zero for never.
+// draw gives back the permits that nobody is left for, starts an exchange if it is time, and
+// returns when to call it again; zero for never.
 func (q *queue) draw(now time.Time) time.Time {
 	p := q.pot
 	if unused := p.granted + p.background; unused > 0 {
@@ -144,8 +145,8 @@ func (q *queue) draw(now time.Time) time.Time {
 	return alone
 }
 
-// nextTry returns when to try a pot that has failed; zero for never: after a minute without requests
-// nothing waits for it, and what it has not heard is of little use.
+// nextTry returns when to try a pot that has failed; zero for never: after a minute without
+// requests nothing waits for it, and what it has not heard is of little use.
 func (q *queue) nextTry(now time.Time) time.Time {
 	p, resting := q.pot, q.waiting == 0 && q.budget.inFlight == 0
 	if resting && (p.reportAt.IsZero() || now.Sub(q.budget.heard) >= windowLength) {
@@ -189,8 +190,9 @@ func (q *queue) question(now time.Time) *Exchange {
 	p, b, reply := q.pot, &q.budget, &q.pot.last.Reply
 	x := p.report
 	p.report, p.reportAt = Exchange{}, time.Time{}
-	x.Key, x.Number, x.Epoch, x.Opened, x.Processes = q.key, reply.Number, reply.Epoch, reply.Opened, reply.Processes
-	x.Alone, x.EndsIn, x.Scope = p.failed != nil, b.end.Sub(now), b.window.scope()
+	x.Key, x.Number, x.Epoch, x.Opened = q.key, reply.Number, reply.Epoch, reply.Opened
+	x.Processes, x.Alone = reply.Processes, p.failed != nil
+	x.EndsIn, x.Scope = b.end.Sub(now), b.window.scope()
 	if x.Latest == 0 {
 		x.Window = b.known()
 	}

@@ -18,10 +18,10 @@ type probes struct {
 	at       time.Time // when the last one was admitted
 }
 
-// needsProbe reports whether too little is known to admit requests at now, so that one has to be a
-// probe. What is left of a window that is over may still be used, since the next window has at least
-// as much room. But if others use the key, they may have used up the next window already: then at
-// least a quarter of the limit must be left.
+// needsProbe reports whether too little is known to admit requests at now, so that one has to be
+// a probe. What is left of a window that is over may still be used, since the next window has at
+// least as much room. But if others use the key, they may have used up the next window already:
+// then at least a quarter of the limit must be left.
 func (b *budget) needsProbe(now time.Time, reserve int) bool {
 	switch {
 	case b.lockout.streak > 0:

@@ -10,15 +10,17 @@ const (
 	// agedAfter is the age from which a waiting background request gets a share of the permits
 	// although others wait. It is the length of a window, so that the request has seen one begin.
 	agedAfter = time.Minute
-	// agedShare: aged background requests get one permit in 10 while others wait. That is as much as
-	// the reserve that they leave to the others otherwise.
+	// agedShare: aged background requests get one permit in 10 while others wait. That is as much
+	// as the reserve that they leave to the others otherwise.
 	agedShare = 10
 )
 
-// queue has the budget of one key and the requests that wait for it: it asks the budget for the first
-// one, until the budget refuses (dispatch), and again when a permit is released or when the time has
-// come that the budget has named (setAlarm). The lock of the limiter guards it. waiter.go is the wait
-// of a request, from its arrival to its permit or its refusal.
+// queue has the budget of one key and the requests that wait for it. It asks the budget for the
+// first one, until the budget refuses (dispatch), and again when a permit is released or when the
+// time has come that the budget has named (setAlarm). The lock of the limiter guards it.
+//
+// A request that finds nobody waiting asks the budget itself (Limiter.enter). Else it becomes a
+// waiter, and waiter.go has its wait until its permit or its refusal.
 type queue struct {
 	limiter *Limiter
 	key     string
@@ -27,13 +29,17 @@ type queue struct {
 	why     hold      // what the first waiter waits for; zero if there is none
 	checked time.Time // budget.ends when the waiters were last checked
 
-	waiters []*waiter // those that can get a permit, in the order in which they will
-	waiting int       // requests that wait, with those that have yet to report it
-	arrived uint64    // requests that had to wait so far
-	passed  int       // other requests admitted since one in background got a permit
+	// waiters are those that can get a permit, in the order in which they will. waiting counts all
+	// requests that wait, with those that have yet to report it, or wait for their NotBefore.
+	waiters []*waiter
+	waiting int
+	arrived uint64 // requests that had to wait so far
+	passed  int    // other requests admitted since one in background got a permit
 
-	limited time.Duration // total time before since in which the first waiter waited for a limit
-	since   time.Time     // since when the first waiter waits for a limit; zero if it does not
+	// The first waiter waits for a limit since then; zero if it does not, but for a response.
+	// limited is how long it did so before. Only this time counts against MaxWait.
+	since   time.Time
+	limited time.Duration
 
 	timer *time.Timer
 	alarm time.Time // when timer fires; zero without one

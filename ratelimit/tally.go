@@ -2,7 +2,10 @@ package ratelimit
 
 import "time"
 
-// tally counts what happened lately, by ticks: a span has 100. The zero tally has counted nothing.
+// tally counts what happened within the last span of time: the requests of a day, those of a
+// minute, and those in flight that were admitted in the last second. It takes the same room
+// however many they are, because it counts by ticks, of which a span has 100. The zero tally has
+// counted nothing.
 type tally struct {
 	latest int64 // tick
 	total  int32

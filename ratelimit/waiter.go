@@ -23,7 +23,7 @@ type waiter struct {
 
 	quiet  bool // it need not report its wait before the pot has replied
 	joined bool // it is one of the waiters that can get a permit
-	done   bool // it has reported the end of its wait, if it had to
+	over   bool // its wait is
 
 	permit  *permit
 	refused *Error
@@ -37,7 +37,8 @@ type waiter struct {
 func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) *waiter {
 	q.arrived++
 	w := &waiter{
-		Request: *r, queue: q, number: q.arrived, entered: now, clock: q.clock(now), ready: make(chan struct{}, 1),
+		Request: *r, queue: q, number: q.arrived, entered: now, clock: q.clock(now),
+		ready: make(chan struct{}, 1),
 	}
 	w.MaxWait = max(0, w.MaxWait)
 	if w.Asked.IsZero() {
@@ -80,15 +81,19 @@ func (w *waiter) describe(now time.Time) {
 	}
 }
 
-// await has w report its wait, and returns at its end. The lock must not be held.
+// await has w report its wait, and returns when that is over. The lock must not be held.
 func (w *waiter) await(ctx context.Context) {
-	started := false
-	defer w.end() // also if a function of the user panics
+	started, finished := false, false
+	defer func() {
+		if !finished { // a function of the user has panicked
+			w.abandon()
+		}
+	}()
 	defer func() {
 		if started && w.Observer != nil {
 			w.Observer.WaitDone(w.wait)
 		}
-		w.done = true
+		finished = w.over
 	}()
 	for report := !w.quiet; ; {
 		if report {
@@ -97,17 +102,17 @@ func (w *waiter) await(ctx context.Context) {
 				w.Observer.WaitStart(w.wait)
 			}
 		}
-		left, over := w.check(ctx)
-		if over {
+		left := w.check(ctx)
+		if w.over {
 			return
 		}
 		report = w.sleep(ctx, left)
 	}
 }
 
-// check returns for how long w may sleep, or reports whether its wait is over. From NotBefore on, w is
-// one of the waiters.
-func (w *waiter) check(ctx context.Context) (left time.Duration, over bool) {
+// check finds out whether the wait of w is over, and else returns for how long w may sleep. From
+// NotBefore on, w is one of the waiters.
+func (w *waiter) check(ctx context.Context) (left time.Duration) {
 	q := w.queue
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
@@ -116,23 +121,25 @@ func (w *waiter) check(ctx context.Context) (left time.Duration, over bool) {
 	switch early := w.NotBefore.Sub(now); {
 	case ended != nil || w.joined || w.refused != nil:
 	case early > 0:
-		return early, false
+		return early
 	default:
 		w.join(now)
 	}
 	q.dispatch(now) // the wait may be over at the same time as MaxWait
 	w.wait.Duration, w.wait.Limited = now.Sub(w.entered), q.clock(now)-w.clock
 	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
-	switch limited := w.wait.Limited; {
-	case ended != nil: // even if the permit came at the same time
-	case w.permit != nil, w.refused != nil:
-		return 0, true
-	case limited < w.MaxWait, limited == 0, q.since.IsZero(): // without a limit the wait is free
-		return w.MaxWait - limited, false
+	limited, decided := w.wait.Limited, w.permit != nil || w.refused != nil
+	free := limited < w.MaxWait || limited == 0 || q.since.IsZero() // a wait for a response is
+	switch {
+	case ended == nil && !decided && free:
+		return w.MaxWait - limited
+	case ended != nil || !decided: // also if the permit came when the context ended
+		w.withdraw(now)
+		q.refuse(w, now, q.earliest(now, 0, w.Background), ended)
 	}
-	w.withdraw(now)
-	q.refuse(w, now, q.earliest(now, 0, w.Background), ended)
-	return 0, true
+	w.over = true
+	q.waiting--
+	return 0
 }
 
 // join makes w one of the waiters, unless it cannot be admitted in time. All of the time until
@@ -174,15 +181,15 @@ func (w *waiter) sleep(ctx context.Context, left time.Duration) (report bool) {
 	return report
 }
 
-// end records the end of await. If WaitDone has panicked, w has a permit that nobody will use.
-func (w *waiter) end() {
+// abandon ends a wait in which a function of the user has panicked: nobody will use the permit.
+func (w *waiter) abandon() {
 	q := w.queue
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
-	q.waiting--
-	if !w.done {
-		w.withdraw(q.limiter.now())
+	if !w.over {
+		q.waiting--
 	}
+	w.withdraw(q.limiter.now())
 }
 
 // withdraw gives back the permit that w may have got, or removes w from the waiters.
@@ -198,7 +205,7 @@ func (w *waiter) withdraw(now time.Time) {
 }
 
 // late reports whether w cannot be admitted in time when that many others go before it, and refuses
-// it then.
+// it then. The wait for a response is never too long: nobody knows its length.
 func (q *queue) late(now time.Time, w *waiter, before int) bool {
 	limit := q.earliest(now, before, w.Background)
 	at, left := later(limit, w.NotBefore), w.MaxWait-(q.clock(now)-w.clock)
@@ -209,11 +216,11 @@ func (q *queue) late(now time.Time, w *waiter, before int) bool {
 	return true
 }
 
-// refuse refuses a waiter that no limit allows before a time, or whose context has ended. A limit that
-// is the reason closes the key.
+// refuse refuses a waiter that no limit allows before a time, or whose context has ended. A limit
+// that is the reason closes the key.
 func (q *queue) refuse(w *waiter, now, limit time.Time, ended error) {
-	e := &Error{RetryAt: later(limit, w.NotBefore), Window: q.budget.known(), Scope: q.budget.scopeAt(now, limit), Err: ended}
-	w.refused = e
+	e := &Error{RetryAt: later(limit, w.NotBefore), Window: q.budget.known(), Err: ended}
+	e.Scope, w.refused = q.budget.scopeAt(now, limit), e
 	switch {
 	case ended != nil && e.Scope == "":
 		e.RetryAt = time.Time{} // a response decides
@@ -223,8 +230,8 @@ func (q *queue) refuse(w *waiter, now, limit time.Time, ended error) {
 	}
 }
 
-// endOf returns an error that matches that of a context that has ended, and its cause; nil if it has
-// not ended. Its deadline may pass a moment before its own timer fires.
+// endOf returns an error that matches that of a context that has ended, and its cause; nil if it
+// has not ended. Its deadline may pass a moment before its own timer fires.
 func endOf(ctx context.Context, now time.Time) error {
 	err := ctx.Err()
 	if deadline, ok := ctx.Deadline(); err == nil && ok && !now.Before(deadline) {

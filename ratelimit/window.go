@@ -45,10 +45,10 @@ func (w *window) scope() Scope {
 	return ScopeMinute
 }
 
-// compare returns 0 if a response belongs to the known window, 1 if it opens another one, and -1 if
-// it is of an old one. Resets are compared with each other: all are times of the server's clock, so
-// that neither a wrong local clock nor the order of the responses matters. Without a usable Reset, the
-// window in which the request was sent decides.
+// compare returns 0 if a response belongs to the known window, 1 if it opens another one, and -1
+// if it is of an old one. Resets are compared with each other: all are times of the server's
+// clock, so that neither a wrong local clock nor the order of the responses matters. Without a
+// usable Reset, the window in which the request was sent decides.
 func (b *budget) compare(s slot, o *Outcome, usable bool) int {
 	apart := o.Window.Reset.Sub(b.reset)
 	switch known := s.epoch == b.epoch; {
@@ -68,7 +68,8 @@ func (b *budget) compare(s slot, o *Outcome, usable bool) int {
 	return 0
 }
 
-// describe updates the window from a response that belongs to it.
+// describe updates the window from a response that belongs to it. A Reset that moves, though the
+// window is the same, is that of a sliding window: when its oldest request leaves it.
 func (b *budget) describe(s slot, o *Outcome, usable bool) {
 	if b.start.IsZero() {
 		b.start = o.Received
@@ -96,8 +97,9 @@ func (b *budget) describe(s slot, o *Outcome, usable bool) {
 	b.day = b.day || b.end.Sub(b.start) > windowLength
 }
 
-// describeByHand updates a window without a usable Reset. A fixed window is over one minute after
-// its oldest request was counted, at the latest; a sliding window then has room for one more.
+// describeByHand updates a window without a usable Reset, which is a broken server's. A fixed
+// window is over one minute after its oldest request was counted, at the latest; a sliding window
+// then has room for one more.
 func (b *budget) describeByHand(o *Outcome) {
 	if o.Window.Remaining >= o.Window.Limit-1-b.inFlight {
 		b.counted = tally{} // a new window: the requests of the old one are not in it
@@ -112,13 +114,13 @@ func (b *budget) describeByHand(o *Outcome) {
 	}
 }
 
-// endOf returns the local time at which the window of a response is certainly over, and whether its
-// Reset is usable. start is a time at which the window was open.
+// endOf returns the local time at which the window of a response is certainly over, and whether
+// its Reset is usable. start is a time at which the window was open.
 //
-// The limit resets at Reset by the server's clock. Of all clocks that offset allows, endOf takes the
-// slowest. It adds the grain by which Reset may be rounded down; only windows that are minutes of the
-// wall clock end exactly on whole seconds. A window of one minute that was open at start is over one
-// minute later, also if the clocks allow a later end.
+// The limit resets at Reset by the server's clock. Of all clocks that offset allows, endOf takes
+// the slowest. It adds the grain by which Reset may be rounded down; only windows that are
+// minutes of the wall clock end exactly on whole seconds. A window of one minute that was open at
+// start is over one minute later, also if the clocks allow a later end.
 func (b *budget) endOf(o *Outcome, start time.Time, grain time.Duration) (time.Time, bool) {
 	const slack = 10 * time.Second // a window that seems too long by up to this is a minute
 	if b.minutes {
@@ -169,7 +171,9 @@ func (r *samples) remaining() int {
 // push adds a sample. Its request was sent at that time, when known responses had come.
 func (r *samples) push(known, response, remaining int, sent time.Time) {
 	r.forgetLost(sent)
-	r.low = slices.DeleteFunc(r.low, func(s sample) bool { return s.response <= known || s.remaining >= remaining })
+	r.low = slices.DeleteFunc(r.low, func(s sample) bool {
+		return s.response <= known || s.remaining >= remaining
+	})
 	r.low = append(r.low, sample{response, remaining})
 }
 
