@@ -345,6 +345,7 @@ func TestClock(t *testing.T) {
 		assert.Equal(t, 429, d.list(t).status)
 		now = now.Add(-1) // which is not
 		assert.Equal(t, 200, d.list(t).status)
+		assert.Empty(t, srv.Violations(), "the wait of a 429 ends, too")
 		now = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 		assert.Equal(t, 200, d.list(t).status)
 		assert.Equal(t, 429, d.send(t, banned).status)
