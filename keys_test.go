@@ -120,7 +120,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 				call, _ := petstore.CallFromContext(ctx)
 				told = append(told, call.KeyRefused)
 				assert.Equal(t, len(told), call.Attempt, "the one that the key is for")
-				return c.keys[len(told)-1], nil
+				return c.keys[min(len(told), len(c.keys))-1], nil
 			}, c.responses)
 			err := c.call(client)
 			require.Len(t, service.sent(), len(c.responses))

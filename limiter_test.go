@@ -3,6 +3,7 @@ package petstore_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"testing"
@@ -25,6 +26,11 @@ func TestLimiterOfTheUser(t *testing.T) {
 		"cut off": {[]responder{cutOff(201, errReset)}, []string{"201"}},
 		"reset":   {[]responder{fails(errReset)}, []string{"no response"}},
 		"a panic": {[]responder{func(*http.Request) (*http.Response, error) { panic("in the transport") }}, []string{"no response"}},
+		"given up by its caller": {[]responder{func(r *http.Request) (*http.Response, error) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			time.Sleep(time.Hour) // the call may take a minute
+			return hangs(r)
+		}}, []string{"abandoned"}},
 		"429, refused and success": {
 			[]responder{status(429, ``, "Retry-After: 30"), fails(errRefused), status(201, onePet)},
 			[]string{"429", "not sent", "201"},
@@ -32,7 +38,7 @@ func TestLimiterOfTheUser(t *testing.T) {
 	} {
 		virtual(t, "gets each permit back, and need not know Retry-After: "+name, func(t *testing.T) {
 			limiter := &permits{}
-			client, service := scripted(t, c.responders, petstore.WithLimiter(limiter))
+			client, service := scripted(t, c.responders, petstore.WithLimiter(limiter), petstore.WithCallTimeout(time.Minute))
 			func() {
 				defer func() { assert.Equal(t, name == "a panic", recover() != nil) }()
 				_ = create(client)
@@ -42,6 +48,8 @@ func TestLimiterOfTheUser(t *testing.T) {
 				text := fmt.Sprint(o.StatusCode)
 				if o.Sent.IsZero() {
 					text = "not sent"
+				} else if o.Abandoned {
+					text = "abandoned"
 				} else if o.Received.IsZero() {
 					text = "no response"
 				}

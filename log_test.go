@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -301,6 +302,20 @@ func TestLogLines(t *testing.T) {
 			}, fake.WithPlan(cmp.Or(s.plan, fake.PlanFree)))
 		})
 	}
+}
+
+// A key that rotates for ever must not fill the memory.
+func TestLogForgetsKeys(t *testing.T) {
+	var text bytes.Buffer
+	n := 0
+	client, _ := rotating(t, func(context.Context) (string, error) { n++; return fmt.Sprint("key-", n), nil },
+		[]responder{status(401, "")}, once, petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
+	for range 1001 {
+		require.Error(t, list(client))
+	}
+	n = 0 // the first key again, whose line is forgotten
+	require.Error(t, list(client))
+	assert.Equal(t, 1002, strings.Count(text.String(), "key refused"))
 }
 
 // handler calls a function for each record.

@@ -142,6 +142,46 @@ func TestEndOfWaits(t *testing.T) {
 	}
 }
 
+// funcs is a context that counts the functions which wait for its end.
+type funcs struct {
+	context.Context
+	done    chan struct{}
+	waiting int
+}
+
+func (c *funcs) Done() <-chan struct{} { return c.done }
+
+// AfterFunc is what context.AfterFunc calls.
+func (c *funcs) AfterFunc(func()) (stop func() bool) {
+	c.waiting++
+	return func() bool { c.waiting--; return true }
+}
+
+func TestWithStopForgetsEachCall(t *testing.T) {
+	stop := &funcs{Context: context.Background(), done: make(chan struct{})}
+	client, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithStop(stop))
+	for range 3 {
+		require.NoError(t, list(client))
+	}
+	assert.Zero(t, stop.waiting, "or a program that runs for long would keep all its calls")
+}
+
+// overdue is a context whose deadline has passed, and that does not end.
+type overdue struct{ context.Context }
+
+func (overdue) Deadline() (time.Time, bool) { return time.Now(), true }
+
+func TestContextThatDoesNotEndAtItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, service := scripted(t, nil)
+		start := time.Now()
+		_, err := client.ListPets(overdue{t.Context()}, petstore.ListPetsParams{})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 100*time.Millisecond, time.Since(start), "a timer may be late on a busy machine")
+		assert.Empty(t, service.sent())
+	})
+}
+
 func TestWithAttemptTimeout(t *testing.T) {
 	virtual(t, "limits attempts, not waits", func(t *testing.T) {
 		client, s := scripted(t, []responder{hangs, status(429, ``, "Retry-After: 60"), status(200, twoPets)})

@@ -202,5 +202,12 @@ func TestRetryBudget(t *testing.T) {
 		require.NoError(t, err)
 		require.Error(t, list(other))
 		assert.Len(t, service.sent(), 1101+4, "another key has retries of its own")
+		service.responders = []responder{status(200, "[]")}
+		for range 10 {
+			require.NoError(t, list(client))
+		}
+		service.responders = []responder{status(503, "")}
+		require.Error(t, list(client))
+		assert.Len(t, service.sent(), 1105+10+2, "ten successes pay for a retry")
 	})
 }

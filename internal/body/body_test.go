@@ -42,8 +42,10 @@ func TestBuffer(t *testing.T) {
 			require.ErrorIs(t, err, boom)
 			assert.Len(t, b.Bytes, size)
 		}
-		_, err := new(Buffer).Fill(reader(func([]byte) (int, error) { return 0, nil }), -1, 9)
-		assert.ErrorIs(t, err, io.ErrNoProgress)
+		reads := 0
+		_, err := new(Buffer).Fill(reader(func([]byte) (int, error) { reads++; return 0, nil }), -1, 9)
+		require.ErrorIs(t, err, io.ErrNoProgress)
+		assert.Equal(t, 101, reads, "as package bufio")
 	})
 	t.Run("takes memory for what arrives", func(t *testing.T) {
 		const most = 20 << 20

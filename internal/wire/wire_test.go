@@ -44,6 +44,16 @@ func TestRepetition(t *testing.T) {
 	}
 }
 
+// With a hook, net/http does not bound them itself.
+func TestInterimResponses(t *testing.T) {
+	var w Record
+	hooks := httptrace.ContextClientTrace(w.Watch(t.Context(), func() {}, new(Transport)))
+	for range 5 {
+		require.NoError(t, hooks.Got1xxResponse(http.StatusEarlyHints, nil))
+	}
+	require.Error(t, hooks.Got1xxResponse(http.StatusEarlyHints, nil))
+}
+
 // Over HTTP/1, net/http writes to a connection that it has got although the context has ended.
 func TestRepetitionOverHTTP1IsNotWritten(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
