@@ -195,6 +195,12 @@ func TestServe_end(t *testing.T) {
 	})
 }
 
+func TestServe_stopped(t *testing.T) {
+	i, l := newTestInstance(t), loopback.Listen(t)
+	require.NoError(t, l.Close())
+	assert.ErrorContains(t, i.serve(t.Context(), l, newServer(i, io.Discard)), "the server stopped")
+}
+
 func TestStrict(t *testing.T) {
 	r := start(t, "-strict")
 	_, _, err := call(t, r.host, "POST", "/v1/pets", `{"name":"Rex","categoryId":0,"colour":"red"}`)

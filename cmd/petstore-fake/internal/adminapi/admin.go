@@ -37,7 +37,10 @@ type API struct {
 // and by names. The caller closes the fake.
 func New(srv *fake.Server, public bool, names []string) *API {
 	a := &API{srv: srv, mux: http.NewServeMux(), page: requestpage.New(srv), guard: guard{public, names}}
-	a.mux.Handle(Path, handler(a.noSuchRoute))
+	a.mux.Handle(Path, handler(func(_ http.ResponseWriter, r *http.Request) error {
+		return refuse(http.StatusNotFound, "there is no admin route %s %s; GET %s lists them",
+			spec.Clip(r.Method), spec.Clip(r.URL.Path), Path)
+	}))
 	for _, r := range a.routes() {
 		pattern := r.Method + " " + r.Path
 		if r.Path == Path {
@@ -65,11 +68,6 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	a.mux.ServeHTTP(w, r)
-}
-
-func (a *API) noSuchRoute(_ http.ResponseWriter, r *http.Request) error {
-	return refuse(http.StatusNotFound, "there is no admin route %s %s; GET %s lists them",
-		spec.Clip(r.Method), spec.Clip(r.URL.Path), Path)
 }
 
 type route struct {

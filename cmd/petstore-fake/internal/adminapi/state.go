@@ -24,7 +24,7 @@ func (a *API) reset() {
 }
 
 func (a *API) clock(*http.Request) (any, error) {
-	return object{"now": a.srv.Now().UTC().Round(0), "advanced": a.page.Ahead().String()}, nil
+	return object{"now": a.srv.Now().UTC().Round(0)}, nil
 }
 
 func (a *API) advance(r *http.Request, d time.Duration) (any, error) {

@@ -39,8 +39,6 @@ func Curl(srv *fake.Server, origin string, r fake.Request) string {
 			case slices.Contains(own, name):
 			case name == "Authorization" && value == "Bearer "+safetext.Mark:
 				words = append(words, "--header", key)
-			case value == "":
-				words = append(words, "--header", ShellQuote(name+";")) // curl's way to say that there is no value
 			default:
 				words = append(words, "--header", ShellQuote(name+": "+value))
 			}

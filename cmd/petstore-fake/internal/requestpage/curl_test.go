@@ -51,12 +51,12 @@ func TestCurl(t *testing.T) {
 		},
 		{
 			fake.Request{Method: "POST", Path: "/v1/pets", Body: []byte(nasty), Header: http.Header{
-				"Authorization": {"Basic [redacted]"}, "Content-Type": {"application/json"}, "X-Nasty": {strings.TrimSpace(nasty), ""},
+				"Authorization": {"Basic [redacted]"}, "Content-Type": {"application/json"}, "X-Nasty": {strings.TrimSpace(nasty)},
 				"Content-Length": {"9"}, "Accept-Encoding": {"gzip"}, "Connection": {"close"},
 			}},
 			[]string{
 				"--request", "POST", "http://h/v1/pets", "--header", "Authorization: Basic [redacted]", "--header", "Content-Type: application/json",
-				"--header", "X-Nasty: " + strings.TrimSpace(nasty), "--header", "X-Nasty;", "--data-raw", nasty,
+				"--header", "X-Nasty: " + strings.TrimSpace(nasty), "--data-raw", nasty,
 			},
 		},
 		{fake.Request{Method: "DELETE", Path: "/v1/../[a-z]{1,2}'"}, []string{"--request", "DELETE", "--request-target", "/v1/../[a-z]{1,2}'", "http://h"}},

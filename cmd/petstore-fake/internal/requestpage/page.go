@@ -46,10 +46,6 @@ func (p *Page) Changed() { p.changes.Add(1) }
 // version names what there is to be shown. It differs after each change.
 func (p *Page) version() string { return strconv.FormatInt(p.changes.Load(), 10) }
 
-// Ahead returns how far the service's time is ahead of the machine's, in whole seconds, since the
-// two clocks are not read at the same moment.
-func (p *Page) Ahead() time.Duration { return time.Until(p.srv.Now()).Round(time.Second) }
-
 // layout is the document of the page. Its script and its style are inline, and the policy names
 // them by their digests, so that nothing else can run or be loaded, whatever a request has put on
 // the page.

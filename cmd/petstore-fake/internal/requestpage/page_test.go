@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -158,6 +159,17 @@ func TestParts_faults(t *testing.T) {
 	text := p.parts("")
 	contain(t, text, "<code>status=500, key=#1, times=forever, for=10m</code>", "over, struck 2 ×", `data-act="POST faults/1"`, "1 fault active")
 	assert.NotContains(t, text, "operator-secret")
+}
+
+// The newest pets are listed first, and all are counted.
+func TestParts_pets(t *testing.T) {
+	p := newTestPage(t)
+	for range maxListed + 5 {
+		p.srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 9})
+	}
+	text := p.parts("")
+	contain(t, text, "The last 100 of 105", "<tr><td>105</td><td>Rex</td><td>9</td>", "<tr><td>6</td>")
+	assert.NotContains(t, text, "<tr><td>5</td>")
 }
 
 // A page that shows the newest version gets nothing; every two seconds it asks for what depends on the

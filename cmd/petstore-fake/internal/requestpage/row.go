@@ -28,12 +28,9 @@ func (r row) Day() string { return r.Time.UTC().Format(time.DateOnly) }
 
 // Target is the path without the prefix of the version, and the start of the body of a create.
 func (r row) Target() string {
-	return strings.TrimSpace(shorten(strings.TrimPrefix(r.Path, "/v1")) + " " + start(r.Body))
-}
-
-func start(body []byte) string {
-	text := strings.ToValidUTF8(string(body[:min(len(body), 2*maxStart)]), "")
-	return safetext.Shorten(strings.Join(strings.Fields(text), " "), maxStart)
+	body := strings.ToValidUTF8(string(r.Body[:min(len(r.Body), 2*maxStart)]), "")
+	start := safetext.Shorten(strings.Join(strings.Fields(body), " "), maxStart)
+	return strings.TrimSpace(shorten(strings.TrimPrefix(r.Path, "/v1")) + " " + start)
 }
 
 // Status is the status in words.

@@ -44,8 +44,8 @@ type state struct {
 	Open   int    // the request that is to be shown
 	Detail *detail
 
-	Ahead       time.Duration
-	Active      int // faults
+	Ahead       time.Duration // of the service's time from the machine's
+	Active      int           // faults
 	Banned      []Key
 	Keys        []Key
 	Key         Key // the chosen one
@@ -60,18 +60,17 @@ type state struct {
 // state returns what the page shows for the query of a request. What is wrong with the query is
 // left out, so that a reader always has a page.
 func (p *Page) state(r *http.Request) *state {
+	query, version, now := r.URL.Query(), p.version(), p.srv.Now()
+	filter, problems := p.Journal.NewFilter(query.Get("text"))
+	number := func(name string) int { n, _ := strconv.Atoi(query.Get(name)); return n }
 	s := &state{
-		layout: p.layout, page: p, query: r.URL.Query(), Program: petstore.Version, Version: p.version(),
-		Origin: "http://" + r.Host, Now: p.srv.Now(), Ahead: p.Ahead(),
+		layout: p.layout, page: p, query: query, Program: petstore.Version, Origin: "http://" + r.Host,
+		Version: version, Same: query.Get("version") == version, State: p.Journal.Read(), // not older than the version
+		Text: query.Get("text"), Problems: strings.Join(problems, "; "), Filtered: filter.Given(),
+		Open: number("request"), Top: number("top"),
+		Now: now, Ahead: time.Until(now).Round(time.Second), // since the two clocks are not read at once
 		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: fake.Operations(),
 	}
-	s.Same = s.query.Get("version") == s.Version
-	s.State = p.Journal.Read() // it may be newer, never older
-	s.Text = s.query.Get("text")
-	filter, problems := p.Journal.NewFilter(s.Text)
-	s.Problems, s.Filtered = strings.Join(problems, "; "), filter.Given()
-	number := func(name string) int { n, _ := strconv.Atoi(s.query.Get(name)); return n }
-	s.Open, s.Top = number("request"), number("top")
 	s.addKeys(cmp.Or(number("key"), 1))
 	s.addRows(filter)
 	s.addFaults()

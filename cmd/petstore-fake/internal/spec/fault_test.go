@@ -42,6 +42,18 @@ func TestParseFaults(t *testing.T) {
 	assert.Equal(t, []fake.Fault{{Status: 500}, {Status: 501, Message: "a;b"}, {Wire: fake.WireClose}}, faults)
 }
 
+func TestParseTime(t *testing.T) {
+	for text, want := range map[string]int64{"1970-01-01T00:00:02Z": 2, "1970-01-01T00:01": 60, "1970-01-01T02:00:00+01:00": 3600} {
+		got, err := ParseTime(text)
+		require.NoError(t, err)
+		assert.Equal(t, want, got.Unix(), text)
+	}
+	for _, text := range []string{"", "today", "1969-12-31T23:59:59Z", "2292-01-01T00:00:00Z"} {
+		_, err := ParseTime(text)
+		assert.ErrorContains(t, err, "a time from 1970 to 2291", text)
+	}
+}
+
 func TestParseFaults_wrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "a field is missing", "status=503,": "a field is missing", "status=503;;wire=reset": "a field is missing",
