@@ -301,6 +301,18 @@ func TestFront(t *testing.T) {
 	}
 }
 
+// Whatever an admin route changes, the page shows.
+func TestPage_changes(t *testing.T) {
+	i := newTestInstance(t)
+	version := regexp.MustCompile(`data-version="(\d+)"`).FindStringSubmatch(i.call("GET", "/_fake/page", "").Body.String())
+	path := "/_fake/page?version=" + version[1]
+	i.script(`
+		GET /_fake/keys => 200
+		GET ` + path + ` => 204
+		POST /_fake/clock 1m => 200
+		GET ` + path + ` => 200 id="list"`)
+}
+
 func TestPage_bounded(t *testing.T) {
 	i := newTestInstance(t)
 	long := strings.Repeat("ä", 3_000)

@@ -160,7 +160,7 @@ func (s *settings) addr() string { return net.JoinHostPort(s.host, strconv.Itoa(
 // public.
 func (s *settings) setPublic(v string) error {
 	if on, err := strconv.ParseBool(v); err == nil {
-		s.public, s.names = on, nil
+		s.public = on
 		return nil
 	}
 	names := strings.Split(strings.ToLower(v), ",")

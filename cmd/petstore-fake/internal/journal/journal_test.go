@@ -61,16 +61,20 @@ func TestEntry(t *testing.T) {
 		}
 		assert.Equal(t, []time.Duration{-1, -1, -1, 1500 * time.Millisecond}, since)
 	})
-	bubble("a response that comes later is taken over", func(t *testing.T, p testJournal) {
+	bubble("a response that comes later is taken over, and all else stays", func(t *testing.T, p testJournal) {
+		p.call("GET", "/v1/pets", "")
+		time.Sleep(time.Second)
 		p.srv.Inject(fake.Fault{Delay: time.Minute})
-		go p.call("GET", "/v1/pets", "")
+		go p.call("GET", "/v1/pets?q=fake-api-key", "")
 		synctest.Wait()
-		assert.True(t, p.Read().List[0].Pending())
+		assert.True(t, p.Read().List[1].Pending())
+		assert.Len(t, p.Read().List[1].Violations, 1, "the key")
 		time.Sleep(2 * time.Minute)
-		e := p.Read().List[0]
+		e := p.Read().List[1]
 		assert.False(t, e.Pending())
 		assert.Equal(t, time.Minute, e.Ended.Sub(e.Time))
-		assert.Equal(t, time.Duration(-1), e.Since)
+		assert.Equal(t, time.Second, e.Since)
+		assert.Len(t, e.Violations, 2, "the key, and a parameter that listPets does not have")
 	})
 	t.Run("the list follows a journal that drops requests", func(t *testing.T) {
 		p := newTestJournal(t, fake.WithJournal(5), fake.WithPlan(fake.Plan{}))
@@ -92,6 +96,7 @@ func TestEntry(t *testing.T) {
 				p.call("GET", "/v1/pets", "")
 			}
 			assert.Equal(t, 2, p.Read().Dropped)
+			p.call("GET", "/v1/pets", "") // which nobody has read yet when the next one empties the journal
 		}
 	})
 	t.Run("violations stay when the journal is cleared, and go with a restart", func(t *testing.T) {

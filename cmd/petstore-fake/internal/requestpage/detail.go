@@ -45,7 +45,7 @@ func (s *state) detail(e *journal.Entry) *detail {
 		d.Bodies[1].About = "no response"
 	}
 	for _, one := range s.List {
-		if one.Seq < e.Seq && one.Key == e.Key && one.RetryAt().After(e.Time) && (d.Told == nil || one.RetryAt().After(d.Told.RetryAt())) {
+		if one.Seq < e.Seq && one.Key == e.Key && one.RetryAt().After(e.Time) { // the last of them counts
 			d.Told, d.Until = one, when(one.RetryAt(), e.Time)
 		}
 	}

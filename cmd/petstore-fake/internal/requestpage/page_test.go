@@ -198,6 +198,11 @@ func TestDetail_waits(t *testing.T) {
 		contain(t, p.parts("request=2"), "<em>until 00:01:00</em>")
 		contain(t, p.parts("request=3"), "00:01:00, 59s after this response", `429 of <a href="?request=2">#2</a> said wait until 00:01:00`)
 		assert.NotContains(t, p.parts("request=1"), "until ")
+		p.srv.AddKey("second-key-0001", fake.Plan{PerMinute: 1})
+		p.callAs("second-key-0001", "GET", "/v1/pets", "")
+		assert.NotContains(t, p.parts("request=4"), "said wait until", "that was another key")
+		p.call("GET", "/v1/pets", "")
+		contain(t, p.parts("request=5"), "#3</a> said wait until")
 
 		p = newTestPage(t, fake.WithPlan(fake.Plan{}))
 		p.call("GET", "/v1/pets", "")

@@ -34,9 +34,9 @@ func TestRow(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
-	assert.Equal(t, []brokenRule{{fake.RuleDeprecated, "c (section 4.3)"}, {fake.RuleUnknownName, "a (section 2); b (section 2)"}},
+	assert.Equal(t, []brokenRule{{fake.RuleDeprecated, "until 2030-12-05 00:00:00 (section 4.3)"}, {fake.RuleUnknownName, "a (section 2); b (section 2)"}},
 		row{&journal.Entry{Violations: []fake.Violation{
-			{Rule: fake.RuleDeprecated, Section: "4.3", Detail: "c"},
+			{Rule: fake.RuleDeprecated, Section: "4.3", Detail: "until 2030-12-05T00:00:00Z"},
 			{Rule: fake.RuleUnknownName, Section: "2", Detail: "a"}, {Rule: fake.RuleUnknownName, Section: "2", Detail: "b"},
 		}}}.Rules(), "each rule once")
 }
