@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,42 +24,34 @@ import (
 	"github.com/petstore/petstore-go/petstoreotel"
 )
 
+const scope = "petstore.rate_limit.scope="
+
 func TestDurations(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
-		s.list(s.client)
-		s.list(s.client)
+		s.list(s.client, nil)
+		s.list(s.client, nil)
 		s.server.Inject(fake.Fault{Wire: fake.WireReset})
-		_, err := s.client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
-		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		s.create(petstore.ErrOutcomeUnknown)
 		s.ban(time.Hour)
 		for range 10 {
-			_, err = s.client.GetPet(t.Context(), 12)
+			_, err := s.client.GetPet(t.Context(), 12)
 			require.ErrorIs(t, err, petstore.ErrRateLimited)
 		}
-
-		get, post, getPet := semconv.HTTPRequestMethodGet, semconv.HTTPRequestMethodPost, attributeOperation.String("getPet")
-		for name, want := range map[string]map[attribute.Set]int{
-			metricRequestDuration: {
-				atService(get, semconv.URLTemplate("/v1/pets"), semconv.HTTPResponseStatusCode(200)):              2,
-				atService(post, semconv.URLTemplate("/v1/pets"), semconv.ErrorTypeKey.String("connection_reset")): 1,
-				atService(get, semconv.URLTemplate("/v1/pets/{petId}"), semconv.HTTPResponseStatusCode(429),
-					semconv.ErrorTypeKey.String("429")): 1,
-			},
-			metricCallDuration: {
-				atService(attributeOperation.String("listPets")): 2,
-				atService(attributeOperation.String("createPet"), semconv.ErrorTypeKey.String("connection_reset"),
-					attributeUnknown.Bool(true)): 1,
-				atService(getPet, semconv.ErrorTypeKey.String("429")):          1,
-				atService(getPet, semconv.ErrorTypeKey.String("rate_limited")): 9,
-			},
-		} {
-			got := make(map[attribute.Set]int)
-			for attributes, p := range s.histogram(name) {
-				got[attributes] = int(p.Count)
-			}
-			assert.Equal(t, want, got)
-		}
-	})
+		assert.Equal(t, map[string]float64{
+			"http.request.method=GET,http.response.status_code=200,@,url.template=/v1/pets":                        2,
+			"error.type=connection_reset,http.request.method=POST,@,url.template=/v1/pets":                         1,
+			"error.type=429,http.request.method=GET,http.response.status_code=429,@,url.template=/v1/pets/{petId}": 1,
+		}, s.of("http.client.request.duration"))
+		assert.Equal(t, map[string]float64{
+			"petstore.operation=listPets,@": 2,
+			"error.type=connection_reset,petstore.operation=createPet,petstore.outcome_unknown=true,@": 1,
+			"error.type=429,petstore.operation=getPet,@":                                               1,
+			"error.type=rate_limited,petstore.operation=getPet,@":                                      9,
+		}, s.of("call.duration"))
+		assert.InDelta(t, 2*0.2, s.of("call.duration+")["petstore.operation=listPets,@"], 1e-9)
+		sums := slices.Sorted(maps.Values(s.of("http.client.request.duration+")))
+		assert.InDeltaSlice(t, []float64{0.2, 0.2, 0.4}, sums, 1e-9)
+	}, fake.WithLatency(200*time.Millisecond))
 }
 
 func TestWaitTimeIsThatOfTheLimitOnly(t *testing.T) {
@@ -66,34 +60,29 @@ func TestWaitTimeIsThatOfTheLimitOnly(t *testing.T) {
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
 			petstore.RetryPolicy{BaseDelay: 8 * time.Second, MaxDelay: 8 * time.Second}))
 		require.NoError(t, err)
-		assert.Len(t, s.ended()[2].Events(), 2, "the backoff, and the rest of the minute after it")
-		waits := s.histogram(metricWaitTime)
-		waited, went := waits[atService(attributeWaitReason.String("minute"))], waits[atService()]
-		assert.Equal(t, [2]uint64{1, 1}, [2]uint64{waited.Count, went.Count}, "the first request went at once")
-		assert.InDelta(t, 55, waited.Sum, 5)
-		assert.Zero(t, went.Sum)
+		assert.Regexp(t, `reason=backoff.* reason=minute|reason=backoff.*reason=minute`, s.ended()[2])
+		assert.Equal(t, map[string]float64{"@": 1, "petstore.wait.reason=minute,@": 1}, s.of("rate_limit.wait_time"),
+			"the first request went at once")
+		sums := s.of("rate_limit.wait_time+")
+		assert.InDelta(t, 55, sums["petstore.wait.reason=minute,@"], 5, "the rest of the minute")
+		assert.Zero(t, sums["@"])
 	})
 }
 
 func TestWaitsGivenUp(t *testing.T) {
-	givenUp := func(reason, errorType string) map[attribute.Set]float64 {
-		at := atService(attributeWaitReason.String(reason), semconv.ErrorTypeKey.String(errorType))
-		return map[attribute.Set]float64{at: 1}
-	}
-	none, limited := map[attribute.Set]float64{}, []fake.Fault{{Status: 429, RetryAfter: "30"}}
-	failing := []fake.Fault{{Status: 503}}
+	limited, failing := []fake.Fault{{Status: 429, RetryAfter: "30"}}, []fake.Fault{{Status: 503}}
 	for name, c := range map[string]struct {
 		faults         []fake.Fault
 		maxWait        time.Duration // an hour by default
 		ended, stopped time.Duration // how long after its start the caller's context ends, or that of WithStop
-		want           map[attribute.Set]float64
+		want           string        // empty for none
 	}{
-		"not begun":         {faults: limited, maxWait: time.Second, want: givenUp("minute", "429")},
-		"ended":             {faults: limited, ended: time.Second, want: givenUp("minute", "canceled")},
-		"stopped":           {faults: limited, stopped: time.Second, want: givenUp("minute", "stopped")},
-		"of the backoff":    {faults: failing, ended: time.Millisecond, want: givenUp("backoff", "canceled")},
-		"none: it failed":   {faults: []fake.Fault{{Status: 400}}, want: none},
-		"none: on the wire": {faults: append(failing, fake.Fault{Wire: fake.WireStall}), ended: 5 * time.Second, want: none},
+		"not begun":      {faults: limited, maxWait: time.Second, want: "error.type=429,petstore.wait.reason=minute,@"},
+		"ended":          {faults: limited, ended: time.Second, want: "error.type=canceled,petstore.wait.reason=minute,@"},
+		"stopped":        {faults: limited, stopped: time.Second, want: "error.type=stopped,petstore.wait.reason=minute,@"},
+		"of the backoff": {faults: failing, ended: time.Millisecond, want: "error.type=canceled,petstore.wait.reason=backoff,@"},
+		"it failed":      {faults: []fake.Fault{{Status: 400}}},
+		"on the wire":    {faults: append(failing, fake.Fault{Wire: fake.WireStall}), ended: 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			recorded(t, func(t *testing.T, s *harness) {
@@ -108,69 +97,73 @@ func TestWaitsGivenUp(t *testing.T) {
 					petstore.WithMaxWait(cmp.Or(c.maxWait, time.Hour)),
 					petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 100 * time.Millisecond}))
 				require.Error(t, err)
-				assert.Equal(t, c.want, values(s.metric(metricWaitsGivenUp)))
+				want := map[string]float64{}
+				if c.want != "" {
+					want[c.want] = 1
+				}
+				assert.Equal(t, want, s.of("rate_limit.waits_given_up"))
 			})
 		})
 	}
 }
 
-var scopeMinute, scopeBan = attributeScope.String("minute"), attributeScope.String("ban")
-
 func TestWaitingCalls(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
 		for range 12 {
-			go func() { _, _ = s.client.ListPets(t.Context(), petstore.ListPetsParams{}) }()
+			go func() { _ = listOnce(t.Context(), s.client) }()
 		}
 		synctest.Wait()
 		time.Sleep(time.Second)
-		assert.InDelta(t, 2, values(s.metric(metricWaitingCalls))[atService()], 0)
+		assert.Equal(t, map[string]float64{"@": 2}, s.of("rate_limit.waiting_calls"))
 		time.Sleep(2 * time.Minute)
-		assert.InDelta(t, 0, values(s.metric(metricWaitingCalls))[atService()], 0)
-	}, fake.WithPlan(fake.Plan{PerMinute: 10, PerDay: 0}))
+		assert.Equal(t, map[string]float64{"@": 0}, s.of("rate_limit.waiting_calls"))
+	}, fake.WithPlan(fake.Plan{PerMinute: 10}))
 }
 
 func TestLimit(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
 		option := petstoreotel.New(s.opts...)
-		mine, other := s.bareClient(option), s.clientOf("https://service.test/v1", "another-key", option)
-		limit := func(scope attribute.KeyValue) float64 { return values(s.metric(metricLimit))[atService(scope)] }
+		mine, other := s.bareClient(s.server.APIKey(), option), s.bareClient("another-key", option)
 		s.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
-		s.list(mine)
-		assert.Nil(t, s.metric(metricLimit), "nothing is known")
+		s.list(mine, nil)
+		assert.Empty(t, s.of("rate_limit.limit"), "nothing is known")
 		for range 3 {
-			s.list(mine)
-			s.list(other)
-			assert.InDelta(t, 10, limit(scopeMinute), 0, "of two keys with the same attributes it shows one")
+			s.list(mine, nil)
+			s.list(other, nil)
+			assert.Equal(t, map[string]float64{scope + "minute,@": 10}, s.of("rate_limit.limit"),
+				"of two keys with the same attributes it shows one")
 		}
-		assert.InDelta(t, 6, values(s.metric(metricRemaining))[atService(scopeMinute)], 0)
+		assert.Equal(t, map[string]float64{scope + "minute,@": 6}, s.of("rate_limit.remaining"))
 		s.server.Inject(fake.Fault{Status: 401, Header: http.Header{"X-RateLimit-Limit": {"60"}}})
-		_, err := mine.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.ErrorIs(t, err, petstore.ErrUnauthorized)
-		assert.InDelta(t, 10, limit(scopeMinute), 0, "a 401 says nothing about the key")
-		time.Sleep(time.Minute)
+		s.list(mine, petstore.ErrUnauthorized)
+		assert.Equal(t, map[string]float64{scope + "minute,@": 10}, s.of("rate_limit.limit"), "a 401 says nothing about the key")
+		time.Sleep(59 * time.Second)
+		s.list(other, nil)
+		assert.Equal(t, map[string]float64{scope + "minute,@": 10}, s.of("rate_limit.limit"), "for a minute")
+		time.Sleep(time.Second)
 		for range 7 {
-			s.list(mine)
+			s.list(mine, nil)
 		}
-		assert.Equal(t, []float64{10, 13}, []float64{limit(scopeMinute), limit(attributeScope.String("day"))})
+		assert.Equal(t, map[string]float64{scope + "minute,@": 10, scope + "day,@": 13}, s.of("rate_limit.limit"))
+		time.Sleep(time.Minute)
+		s.list(other, nil)
+		assert.InDelta(t, 60, s.of("rate_limit.limit")[scope+"minute,@"], 0, "the other one, after a minute")
 	}, fake.WithPlan(fake.Plan{PerMinute: 10, PerDay: 13}), fake.WithKey("another-key", fake.PlanFree))
 }
 
 func TestClosedUntil(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
-		closed := func() float64 { return values(s.metric(metricClosedUntil))[atService(scopeBan)] }
 		client := s.newClient(petstore.WithProcesses(3))
-		s.list(client)
-		assert.Nil(t, s.metric(metricClosedUntil))
+		s.list(client, nil)
+		assert.Empty(t, s.of("rate_limit.closed_until"))
 		s.ban(10 * time.Hour)
-		for range 2 {
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.ErrorIs(t, err, petstore.ErrRateLimited)
-		}
-		assert.InDelta(t, time.Now().Add(10*time.Hour).Unix(), closed(), 1)
-		assert.Equal(t, map[attribute.Set]float64{atService(): 3}, values(s.metric(metricProcesses)))
+		s.list(client, petstore.ErrRateLimited)
+		s.list(client, petstore.ErrRateLimited)
+		assert.InDelta(t, time.Now().Add(10*time.Hour).Unix(), s.of("rate_limit.closed_until")[scope+"ban,@"], 1)
+		assert.Equal(t, map[string]float64{"@": 3}, s.of("rate_limit.processes"))
 		client.ReopenLimit()
-		s.list(client)
-		assert.Zero(t, closed(), "it was opened early")
+		s.list(client, nil)
+		assert.Equal(t, map[string]float64{scope + "ban,@": 0}, s.of("rate_limit.closed_until"), "it was opened early")
 	})
 }
 
@@ -183,19 +176,15 @@ func TestWithAttributesKeepsTenantsApart(t *testing.T) {
 		learn := petstore.WithTrace(&petstore.ClientTrace{AttemptStart: func(_ context.Context, c petstore.Call) {
 			tenants[c.KeyID] = cmp.Or(tenants[c.KeyID], []string{"a", "b", ""}[len(tenants)])
 		}})
-		a, b := s.bareClient(learn, option), s.clientOf("https://service.test/v1", "another-key", learn, option)
-		s.list(a)
-		s.list(b)
-		tenantA, tenantB := attribute.String("tenant", "a"), attribute.String("tenant", "b")
-		assert.Equal(t, map[attribute.Set]float64{atService(tenantA, scopeMinute): 1000, atService(tenantB, scopeMinute): 60},
-			values(s.metric(metricLimit)))
+		a, b := s.bareClient(s.server.APIKey(), learn, option), s.bareClient("another-key", learn, option)
+		s.list(a, nil)
+		s.list(b, nil)
+		assert.Equal(t, map[string]float64{scope + "minute,@,tenant=a": 1000, scope + "minute,@,tenant=b": 60}, s.of("rate_limit.limit"))
 		s.ban(time.Hour)
-		_, err := a.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.ErrorIs(t, err, petstore.ErrRateLimited)
-		s.list(b)
-		assert.Len(t, values(s.metric(metricClosedUntil)), 1)
-		assert.NotZero(t, values(s.metric(metricClosedUntil))[atService(tenantA, scopeBan)])
-		assert.Equal(t, "b", value(s.ended()[len(s.ended())-2], "tenant"))
+		s.list(a, petstore.ErrRateLimited)
+		s.list(b, nil)
+		assert.Equal(t, []string{scope + "ban,@,tenant=a"}, slices.Collect(maps.Keys(s.of("rate_limit.closed_until"))))
+		assert.Contains(t, s.ended()[len(s.ended())-2], ",tenant=b,")
 	}, fake.WithKey("another-key", fake.PlanFree))
 }
 
@@ -203,10 +192,10 @@ func TestNewReportsAnInstrumentThatIsRefused(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
 		var reported []error
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported = append(reported, err) }))
-		client := s.bareClient(petstoreotel.New(petstoreotel.WithMeterProvider(refusing{})))
+		client := s.bareClient(s.server.APIKey(), petstoreotel.New(petstoreotel.WithMeterProvider(refusing{})))
 		require.Len(t, reported, 1)
 		assert.ErrorContains(t, reported[0], "no gauges")
-		s.list(client)
+		s.list(client, nil)
 	})
 }
 

@@ -33,8 +33,7 @@ func TestEachPropagatorSendsItsOwn(t *testing.T) {
 			propagation.TraceContext{}, propagation.Baggage{}, propagation.NewCompositeTextMapPropagator(),
 		} {
 			s.opts = append(s.opts, petstoreotel.WithPropagators(propagator))
-			_, err = s.newClient().ListPets(ctx, petstore.ListPetsParams{})
-			require.NoError(t, err)
+			require.NoError(t, listOnce(ctx, s.newClient()))
 			sent := s.server.Requests()[i].Header
 			assert.Equal(t, []string{"", "user=4711", ""}[i], sent.Get("Baggage"))
 			assert.Equal(t, i == 0, sent.Get("Traceparent") != "")
@@ -62,8 +61,8 @@ func TestNewChangesNoOutcome(t *testing.T) {
 				}
 				return fmt.Sprint(err, errors.Is(err, petstore.ErrOutcomeUnknown), len(s.server.Requests()), s.server.Pets())
 			}
-			assert.Equal(t, outcome(s.bareClient(), false), outcome(s.newClient(), false))
-			assert.Equal(t, outcome(s.bareClient(), true), outcome(s.newClient(), true))
+			assert.Equal(t, outcome(s.bareClient(s.server.APIKey()), false), outcome(s.newClient(), false))
+			assert.Equal(t, outcome(s.bareClient(s.server.APIKey()), true), outcome(s.newClient(), true))
 		})
 	}
 }
@@ -90,10 +89,10 @@ func TestNewTakesTheGlobalProvidersByDefault(t *testing.T) {
 			otel.SetMeterProvider(metricnoop.NewMeterProvider())
 			otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator())
 		})
-		s.list(s.bareClient(petstoreotel.New(petstoreotel.WithTracerProvider(nil),
-			petstoreotel.WithMeterProvider(nil), petstoreotel.WithPropagators(nil), nil)))
+		s.list(s.bareClient(s.server.APIKey(), petstoreotel.New(petstoreotel.WithTracerProvider(nil),
+			petstoreotel.WithMeterProvider(nil), petstoreotel.WithPropagators(nil), nil)), nil)
 		assert.Len(t, s.ended(), 2)
-		assert.Len(t, s.histogram(metricRequestDuration), 1)
+		assert.Len(t, s.of("http.client.request.duration"), 1)
 		assert.NotEmpty(t, s.server.Requests()[0].Header.Get("Traceparent"))
 	})
 }

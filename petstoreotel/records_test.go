@@ -23,12 +23,12 @@ func TestRecords(t *testing.T) {
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
 		s.callsWithSecrets()
 		s.assertNamesAndUnits()
-		spans, err := json.Marshal(tracetest.SpanStubsFromReadOnlySpans(s.ended()))
+		spans, err := json.Marshal(tracetest.SpanStubsFromReadOnlySpans(s.spans.Ended()))
 		require.NoError(t, err)
 		metrics, err := json.Marshal(s.collect())
 		require.NoError(t, err)
 		assert.Greater(t, strings.Count(string(spans), "error.type"), 4)
-		assert.Contains(t, string(metrics), metricClosedUntil)
+		assert.Contains(t, string(metrics), "closed_until")
 		for _, secret := range []string{
 			fake.DefaultAPIKey, "Confidentia", "Discretia", "991775555", "991885555", "tenant-header", "Bearer", "key=", "limit=",
 		} {
@@ -43,7 +43,7 @@ func TestRecords(t *testing.T) {
 func (s *harness) assertNamesAndUnits() {
 	s.t.Helper()
 	const scope = "github.com/petstore/petstore-go/petstoreotel"
-	for _, span := range s.ended() {
+	for _, span := range s.spans.Ended() {
 		by := span.InstrumentationScope()
 		assert.Equal(s.t, []string{scope, petstore.Version, semconv.SchemaURL}, []string{by.Name, by.Version, by.SchemaURL})
 	}
@@ -54,10 +54,12 @@ func (s *harness) assertNamesAndUnits() {
 		units[m.Name] = m.Unit
 		assert.NotEmpty(s.t, m.Description, m.Name)
 	}
+	const limit = "petstore.client.rate_limit."
 	assert.Equal(s.t, map[string]string{
-		httpconv.ClientRequestDuration{}.Name(): httpconv.ClientRequestDuration{}.Unit(), metricCallDuration: "s",
-		metricWaitTime: "s", metricWaitsGivenUp: "{wait}", metricWaitingCalls: "{call}", metricLimit: "{request}",
-		metricRemaining: "{request}", metricClosedUntil: "s", metricProcesses: "{process}",
+		httpconv.ClientRequestDuration{}.Name(): httpconv.ClientRequestDuration{}.Unit(),
+		"petstore.client.call.duration":         "s",
+		limit + "wait_time":                     "s", limit + "waits_given_up": "{wait}", limit + "waiting_calls": "{call}",
+		limit + "limit": "{request}", limit + "remaining": "{request}", limit + "closed_until": "s", limit + "processes": "{process}",
 	}, units)
 }
 
@@ -77,7 +79,8 @@ func (s *harness) callsWithSecrets() {
 	require.Error(s.t, err)
 
 	leaking := errors.New("GET https://service.test/v1/pets/5550123?limit=73 with Bearer " + key)
-	_, err = s.newClient(over(func(*http.Request) (*http.Response, error) { return nil, leaking })).GetPet(ctx, 5550123)
+	_, err = s.newClient(petstore.WithHTTPClient(&http.Client{Transport: roundTripper(
+		func(*http.Request) (*http.Response, error) { return nil, leaking })})).GetPet(ctx, 5550123)
 	require.Error(s.t, err)
 	appending := petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
