@@ -119,6 +119,16 @@ func TestClientTrace(t *testing.T) {
 		assert.Equal(t, ratelimit.Reason(ratelimit.ScopeMinute), waits[0].Reason)
 		assert.Equal(t, ratelimit.ReasonBackoff, waits[1].Reason)
 	})
+	virtual(t, "says why a call waits", func(t *testing.T) {
+		var reasons []ratelimit.Reason
+		client, _ := scripted(t, []responder{
+			status(503, ""), status(503, "", "Retry-After: 1"), status(429, "", "Retry-After: 1"), status(200, "[]"),
+		}, petstore.WithTrace(&petstore.ClientTrace{
+			WaitStart: func(_ context.Context, _ petstore.Call, w ratelimit.Wait) { reasons = append(reasons, w.Reason) },
+		}))
+		require.NoError(t, list(client))
+		assert.Equal(t, []ratelimit.Reason{"backoff", "retry_after", "retry_after"}, reasons)
+	})
 	t.Run("gets the error of each call, also of one that panics", func(t *testing.T) {
 		var errs []error
 		client, _ := scripted(t, []responder{

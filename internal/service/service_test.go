@@ -26,7 +26,10 @@ func TestHeaders(t *testing.T) {
 		assert.Equal(t, want >= 0, err == nil, value)
 		assert.Equal(t, max(want, 0), n, value)
 	}
-	for value, ok := range map[string]bool{"1000000060": true, "999999999": true, "60": false, "1000000060000": false, "": false} {
+	for value, ok := range map[string]bool{
+		"1000000060": true, "999999999": true, "1031622400": true, "1031622401": false, // 366 days
+		"60": false, "1000000060000": false, "": false,
+	} {
 		_, err := Reset(http.Header{"X-Ratelimit-Reset": {value}}, now)
 		assert.Equal(t, ok, err == nil, value)
 	}
