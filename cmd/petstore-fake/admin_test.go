@@ -312,16 +312,3 @@ func TestPage_changes(t *testing.T) {
 		POST /_fake/clock 1m => 200
 		GET ` + path + ` => 200 id="list"`)
 }
-
-func TestPage_bounded(t *testing.T) {
-	i := newTestInstance(t)
-	long := strings.Repeat("ä", 3_000)
-	for range 105 {
-		i.call("POST", "/_fake/pets", `{"name":"`+long+`","categoryId":1}`)
-		i.call("POST", "/_fake/faults", `status=500,skip=1000,message=`+long)
-	}
-	text := i.call("GET", "/_fake/page", "").Body.String()
-	assert.Less(t, len(text), 300<<10)
-	assert.Contains(t, text, "The last 100 of 105")
-	assert.Contains(t, text, "105 faults active")
-}

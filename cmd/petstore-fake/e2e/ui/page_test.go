@@ -363,6 +363,20 @@ func TestFollow(t *testing.T) {
 	assert.Empty(t, value[[]float64](b, `asked.slice(1).map((a, i) => a.at - asked[i].at).filter((gap) => gap < 245)`),
 		"at most four times a second")
 
+	p.admin(http.MethodPost, "faults", "delay=500ms")
+	ended := make(chan int)
+	go func() {
+		status, _ := p.send(http.MethodGet, "/v1/pets/7", "")
+		ended <- status
+	}()
+	b.text("#list", "pending")
+	b.click("#pause")
+	assert.Equal(t, http.StatusNotFound, <-ended)
+	b.until(`list.dataset.version !== state().version`)
+	b.text("#list", "pending")
+	b.click("#pause")
+	b.until(`!list.innerText.includes("pending")`) // the row is up to date, although nothing has changed since
+
 	hide := func(hidden string) {
 		b.run(`Object.defineProperty(document, "hidden", {value: ` + hidden + `, configurable: true});
 			document.dispatchEvent(new Event("visibilitychange"))`)

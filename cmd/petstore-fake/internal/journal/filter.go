@@ -22,9 +22,6 @@ type Filter struct{ status, others []condition }
 // condition reports whether a request passes.
 type condition = func(*Entry) bool
 
-// Given reports whether anything is filtered.
-func (f Filter) Given() bool { return len(f.status)+len(f.others) > 0 }
-
 // Fits reports whether a request passes, and whether it would with any status.
 func (f Filter) Fits(e *Entry) (fits, withAnyStatus bool) {
 	fails := func(passes condition) bool { return !passes(e) }

@@ -161,15 +161,23 @@ func TestParts_faults(t *testing.T) {
 	assert.NotContains(t, text, "operator-secret")
 }
 
-// The newest pets are listed first, and all are counted.
-func TestParts_pets(t *testing.T) {
+// The newest pets and faults are listed, all are counted, and long texts are shortened.
+func TestParts_bounded(t *testing.T) {
 	p := newTestPage(t)
+	long := strings.Repeat("ä", 3_000)
 	for range maxListed + 5 {
-		p.srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 9})
+		p.srv.AddPet(petstore.NewPet{Name: long, CategoryID: 9})
+		p.srv.Inject(fake.Fault{Status: 500, Skip: 1000, Message: long})
 	}
+	p.srv.AddPet(petstore.NewPet{Name: "Rex"})
 	text := p.parts("")
-	contain(t, text, "The last 100 of 105", "<tr><td>105</td><td>Rex</td><td>9</td>", "<tr><td>6</td>")
-	assert.NotContains(t, text, "<tr><td>5</td>")
+	contain(t, text, "The last 100 of 106", "105 faults active", "<tr><td>106</td><td>Rex</td><td>0</td>", "<tr><td>7</td>", `id="fault-105"`, `id="fault-6"`)
+	assert.NotContains(t, text, "<tr><td>6</td>")
+	assert.NotContains(t, text, `id="fault-5"`)
+	assert.Less(t, len(text), 300<<10)
+	for _, i := range p.srv.Injections() {
+		i.Remove() // or the test fails for faults that never struck
+	}
 }
 
 // A page that shows the newest version gets nothing; every two seconds it asks for what depends on the

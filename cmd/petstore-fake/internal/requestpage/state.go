@@ -33,7 +33,6 @@ type state struct {
 	Now      time.Time
 	Text     string // what is to be found
 	Problems string // with that
-	Filtered bool
 
 	Top    int // the first row of a list that stands still, 0 for another list
 	New    int // requests above it
@@ -66,7 +65,7 @@ func (p *Page) state(r *http.Request) *state {
 	s := &state{
 		layout: p.layout, page: p, query: query, Program: petstore.Version, Origin: "http://" + r.Host,
 		Version: version, Same: query.Get("version") == version, State: p.Journal.Read(), // not older than the version
-		Text: query.Get("text"), Problems: strings.Join(problems, "; "), Filtered: filter.Given(),
+		Text: query.Get("text"), Problems: strings.Join(problems, "; "),
 		Open: number("request"), Top: number("top"),
 		Now: now, Ahead: time.Until(now).Round(time.Second), // since the two clocks are not read at once
 		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: fake.Operations(),

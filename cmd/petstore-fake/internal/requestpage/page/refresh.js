@@ -1,8 +1,8 @@
 // ---- The page follows the program: it asks four times a second for what has changed
 
+const pause = 250; // milliseconds between two questions
 const beat = 2000; // milliseconds after which it asks without a change: a window or a ban may have ended
 let timer, turn = 0;
-let spacing = 250; // milliseconds between two questions: more if the page is slow to show the responses
 let heard = Date.now(), taken = heard, clockOffset = 0; // heard, taken: by the browser's clock
 
 const now = () => Date.now() + clockOffset;
@@ -36,12 +36,12 @@ async function refresh() {
 	if (mine !== turn) return; // the reader has gone on
 	live(...text === undefined ? ["lost", "no response"] : ["live"]);
 	if (text) take(parse(text), address);
-	timer = setTimeout(refresh, text === undefined ? 1000 : spacing);
+	timer = setTimeout(refresh, text === undefined ? 1000 : pause);
 }
 
 // take shows the parts of the page as they are now.
 function take(parts, address) {
-	const begun = performance.now(), before = shown;
+	const before = shown;
 	shown = address;
 	taken = Date.now();
 	for (const part of [...parts.children]) morph(byId(part.id), part);
@@ -50,7 +50,6 @@ function take(parts, address) {
 	document.querySelector("main").toggleAttribute("data-open", param("request") !== "");
 	announce(before);
 	tick();
-	requestAnimationFrame(() => setTimeout(() => { spacing = Math.min(1000, Math.max(250, 10 * (performance.now() - begun))); }));
 }
 
 // span writes the time until a moment.
