@@ -235,7 +235,6 @@ func (b *budget) conclude(s slot, o *Outcome, e *events) {
 	}
 	if b.day && o.Window.Remaining == 0 && o.Window.Limit > 0 && s.responses >= b.resetBy {
 		e.closed = b.close(b.lockoutOf(ScopeDay, b.end))
-		return
 	}
 	e.opened = b.opened(s)
 }

@@ -228,6 +228,13 @@ func TestBudgetWindow(t *testing.T) {
 		p.respondTo(100, p.open(10, 8), 97)
 		assert.Equal(t, 97, p.known().Remaining)
 	})
+	t.Run("a Reset that moves by a second is rounding, not a sliding window", func(t *testing.T) {
+		p, reset := newSharedProcess(t, 60)
+		for i, slides := range []bool{false, false, true} {
+			p.respondTo(60, reset.Add(time.Duration(i)*second), 58-i)
+			assert.Equal(t, slides, p.slides, "after %d s", i)
+		}
+	})
 	t.Run("recognises the day by its Reset", func(t *testing.T) {
 		p := newProcess(t)
 		p.respondTo(1000, p.now.Add(5*time.Hour), 0)
@@ -351,4 +358,32 @@ func TestBudgetClock(t *testing.T) {
 		p.settle(again, o, p.now)
 		assert.Equal(t, test.twice, p.blocked().Until.Sub(reset), "%+v", test)
 	}
+}
+
+func TestBudgetReported(t *testing.T) {
+	p := newProcess(t)
+	p.observe(p.now)
+	first, last := p.now.Add(second), p.now.Add(2*second)
+	assert.NotNil(t, p.close(Lockout{Scope: ScopeMinute, Until: first}))
+	assert.Nil(t, p.close(Lockout{Scope: ScopeMinute, Until: last}), "the same lockout, which is longer")
+	assert.Nil(t, p.opened(slot{admitted: first}))
+	assert.Equal(t, &Lockout{Scope: ScopeMinute, Until: last}, p.opened(slot{admitted: last}))
+	assert.Nil(t, p.opened(slot{admitted: last}), "once")
+}
+
+func TestTally(t *testing.T) {
+	var c tally
+	for i := range int64(1000) {
+		c.add(5000+i, 2)
+	}
+	assert.EqualValues(t, 2*ticks, c.total)
+	assert.EqualValues(t, 6000-ticks, c.oldest())
+	assert.Equal(t, 20, c.since(5990))
+	assert.Equal(t, 2*ticks, c.since(0))
+	c.add(6000-ticks, -2)
+	c.add(5999-ticks, -2)
+	assert.EqualValues(t, 2*ticks-2, c.total, "the other one is forgotten")
+	assert.EqualValues(t, 6001-ticks, c.oldest())
+	c.advance(5999 + ticks)
+	assert.Zero(t, c.total)
 }

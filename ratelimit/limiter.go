@@ -148,9 +148,6 @@ func (l *Limiter) enter(ctx context.Context, r *Request) (*permit, *waiter) {
 	defer l.mu.Unlock()
 	now := l.now()
 	q := l.queue(r.Key, now)
-	if len(q.waiters) > 0 {
-		q.dispatch(now)
-	}
 	first := len(q.waiters) == 0 || !r.Background && q.waiters[0].Background
 	if first && !r.NotBefore.After(now) && endOf(ctx, now) == nil {
 		if p := q.admit(now, r.Background); p != nil {

@@ -176,6 +176,15 @@ func TestLimiterInSeveralBubbles(t *testing.T) {
 	l.one(ok(60, 59, time.Minute))
 }
 
+func TestLimiterClock(t *testing.T) {
+	test(t, "a Received by another clock is not the time", func(t *testing.T, l *limiter) {
+		o := tooMany(60, 5, time.Minute, time.Minute)
+		o.Received = o.Received.Round(0).Add(time.Hour)
+		l.one(o)
+		l.refused(Request{})
+	})
+}
+
 func TestLimiterBackground(t *testing.T) {
 	test(t, "one request in ten is for calls that waited a minute", func(t *testing.T, l *limiter) {
 		s := newService(60)
@@ -210,7 +219,8 @@ func TestWaitersOrder(t *testing.T) {
 			q.remove(w)
 			want = slices.DeleteFunc(want, func(other *waiter) bool { return other == w })
 		} else {
-			w := &waiter{Request: Request{Asked: time.Unix(random.Int64N(100), 0), Background: random.IntN(2) == 0}, number: uint64(i)}
+			w := &waiter{number: uint64(i)}
+			w.Asked, w.Background = time.Unix(random.Int64N(100), 0), random.IntN(2) == 0
 			q.waiters = slices.Insert(q.waiters, q.place(w), w)
 			want = append(want, w)
 		}

@@ -64,6 +64,21 @@ func TestBudgetShare(t *testing.T) {
 			sent = sent[1:]
 		}
 	})
+	t.Run("a request in flight may hide one of others, until its response", func(t *testing.T) {
+		p, reset := newSharedProcess(t, 60)
+		first := p.send()
+		p.respondTo(60, reset, down(57, 8)...)
+		assert.Zero(t, p.others.trust)
+		p.respond(first, 60, 58, reset)
+		assert.Equal(t, 9, p.others.trust)
+	})
+	t.Run("requests of others before the first one of a window narrow the way", func(t *testing.T) {
+		p, reset := newSharedProcess(t, 60)
+		p.respondTo(60, reset, down(58, 8)...)
+		p.now = p.now.Add(61 * second)
+		p.respondTo(60, p.now.Add(minute), 50)
+		p.admits(6, ReasonResponse)
+	})
 	t.Run("responses in any order show nobody else, once all have come", func(t *testing.T) {
 		p, reset := newSharedProcess(t, 60)
 		sent := []slot{p.send(), p.send(), p.send(), p.send(), p.send(), p.send()}
@@ -192,6 +207,7 @@ func TestBudgetLockout(t *testing.T) {
 		p.respondTo(1000, p.now.Add(time.Hour), 5)
 		p.reject(1000, 5, p.now.Add(time.Hour), second/100)
 		assert.Equal(t, second/100, p.closed(), "after a success")
+		assert.Zero(t, p.margin, "the windows were not too early")
 	})
 	t.Run("without Retry-After and Reset, a window and twice as long each time", func(t *testing.T) {
 		p := newProcess(t)

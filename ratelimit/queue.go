@@ -72,12 +72,13 @@ func (q *queue) dispatch(now time.Time) {
 // first returns the waiter that goes next, and whether it has to leave the reserve.
 func (q *queue) first(now time.Time) (w *waiter, asBackground bool) {
 	w = q.waiters[0]
-	if behind := q.foreground(); q.passed >= agedShare-1 && 0 < behind && behind < len(q.waiters) {
-		if aged := q.waiters[behind]; now.Sub(aged.entered) >= agedAfter {
-			return aged, false
-		}
+	if w.Background || q.passed < agedShare-1 {
+		return w, w.Background
 	}
-	return w, w.Background
+	if i := q.foreground(); i < len(q.waiters) && now.Sub(q.waiters[i].entered) >= agedAfter {
+		return q.waiters[i], false
+	}
+	return w, false
 }
 
 // foreground returns how many of the waiters are not in background: they are the first.
@@ -151,12 +152,12 @@ func (q *queue) place(w *waiter) int {
 // remove takes w, which is one of the waiters, out of them. With 100,000 waiters, it must not move
 // all of them for each that leaves at the front.
 func (q *queue) remove(w *waiter) {
-	i := q.place(w)
-	if i == 0 {
+	if q.waiters[0] == w {
 		q.waiters[0] = nil
 		q.waiters = q.waiters[1:]
 		return
 	}
+	i := q.place(w)
 	q.waiters = slices.Delete(q.waiters, i, i+1)
 }
 

@@ -66,6 +66,36 @@ func TestLimiterQueue(t *testing.T) {
 			{Reason: Reason(ScopeBan), Until: begins.Add(31*time.Second + 10*time.Minute), Waiting: 1},
 		}, told)
 	})
+	test(t, "a panic leaves nothing behind", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 0, 30*time.Second))
+		boom := observer{start: func(Wait) { panic("boom") }}
+		assert.Panics(t, func() { _, _ = l.ask(t.Context(), Request{MaxWait: time.Hour, Observer: boom}) })
+	})
+	test(t, "no call waits behind those in background", func(t *testing.T, l *limiter) {
+		for left := 19; left >= 2; left-- { // two are the reserve
+			l.one(ok(20, left, time.Minute))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = l.ask(ctx, Request{MaxWait: time.Hour, Background: true}) }()
+		synctest.Wait()
+		waits := observer{start: func(w Wait) { assert.Fail(t, "waits", "%+v", w) }}
+		l.permitFor(Request{Observer: waits}).Release(Outcome{})
+		cancel()
+	})
+	test(t, "one in background goes after nine others, once it has waited for a minute", func(t *testing.T, l *limiter) {
+		l.one(ok(2, 0, time.Minute))
+		var order []int
+		for i := range 12 {
+			go func() {
+				p := l.permitFor(Request{MaxWait: time.Hour, Background: i == 0})
+				order = append(order, i) // one at a time: the window never has more than one left
+				p.Release(ok(2, 1, time.Minute))
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(2 * time.Minute)
+		assert.Equal(t, []int{1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 11}, order, "with the one that used up the window")
+	})
 	test(t, "a function of the user may make a call that waits for the response to this one", func(t *testing.T, l *limiter) {
 		nested := false
 		call := observer{start: func(Wait) {

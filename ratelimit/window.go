@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"net/http"
 	"slices"
 	"time"
 )
@@ -73,7 +72,6 @@ func (b *budget) compare(s slot, o *Outcome, usable bool) int {
 func (b *budget) describe(s slot, o *Outcome, usable bool) {
 	if b.start.IsZero() {
 		b.start = o.Received
-		b.end = b.start.Add(windowLength)
 	}
 	if s.responses >= b.resetBy {
 		b.limit, b.shown = o.Window.Limit, o.Window.Reset
@@ -104,14 +102,8 @@ func (b *budget) describeByHand(o *Outcome) {
 	if o.Window.Remaining >= o.Window.Limit-1-b.inFlight {
 		b.counted = tally{} // a new window: the requests of the old one are not in it
 	}
-	n := int32(1)
-	if o.StatusCode == http.StatusTooManyRequests {
-		n = 0
-	}
-	b.counted.add(tick(windowLength, o.Received), n)
-	if b.counted.total > 0 {
-		b.end = begin(windowLength, b.counted.oldest()+1).Add(windowLength)
-	}
+	b.counted.add(tick(windowLength, o.Received), 1)
+	b.end = begin(windowLength, b.counted.oldest()+1).Add(windowLength)
 }
 
 // endOf returns the local time at which the window of a response is certainly over, and whether

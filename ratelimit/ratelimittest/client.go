@@ -117,13 +117,9 @@ func (r *request) WaitStart(w ratelimit.Wait) {
 	r.note(event{name: "WaitStart", wait: w})
 	r.reported <- struct{}{}
 }
-func (r *request) WaitDone(w ratelimit.Wait) { r.note(event{name: "WaitDone", wait: w}) }
-func (r *request) LimitClosed(l ratelimit.Lockout) {
-	r.note(event{name: "LimitClosed", lockout: l})
-}
-func (r *request) LimitOpened(l ratelimit.Lockout) {
-	r.note(event{name: "LimitOpened", lockout: l})
-}
+func (r *request) WaitDone(w ratelimit.Wait)       { r.note(event{name: "WaitDone", wait: w}) }
+func (r *request) LimitClosed(l ratelimit.Lockout) { r.note(event{name: "LimitClosed", lockout: l}) }
+func (r *request) LimitOpened(l ratelimit.Lockout) { r.note(event{name: "LimitOpened", lockout: l}) }
 func (r *request) LimitChanged(from, to ratelimit.Window) {
 	r.note(event{name: fmt.Sprintf("LimitChanged %d %d", from.Limit, to.Limit)})
 }

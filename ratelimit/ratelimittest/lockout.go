@@ -65,6 +65,7 @@ var lockoutRules = []rule{
 		second := c.request().ask()
 		c.must(second.isWaiting(), "a second one was admitted before the response to the first")
 		first.release(ok(50))
+		first.told("LimitOpened", 1)
 		second.wait(time.Time{}).release(ok(49))
 		c.Reopen("") // of an open key
 		c.request().now().release(ok(48))

@@ -53,6 +53,8 @@ var queueRules = []rule{
 		r.NotBefore = time.Now().Add(time.Minute)
 		e := r.refused()
 		c.must(!e.RetryAt.Before(r.NotBefore), "RetryAt %v is before NotBefore", e.RetryAt)
+		c.must(e.Scope == "", "the scope is %s, though no limit is the reason", e.Scope)
+		r.told("LimitClosed", 0)
 	}},
 	{name: "the wait for a response does not count", check: func(c *client) {
 		first, waiter := c.request().now(), c.impatient(0).ask()
