@@ -52,9 +52,9 @@ type budget struct {
 // first 429; afterwards one.
 const blindInFlight = 2
 
-// late is the time after which a request in flight is late, give or take a tick: five times the
+// lateAfter is the time after which a request in flight is late, give or take a tick: five times the
 // longest usual latency.
-const late = time.Second
+const lateAfter = time.Second
 
 // backgroundPart: background requests leave 1/10 of each window to those that should not wait.
 const backgroundPart = 10
@@ -75,8 +75,8 @@ type slot struct {
 
 // hold is what a request has to wait for.
 type hold struct {
-	Reason Reason
-	Until  time.Time // zero if it depends on a response
+	reason Reason
+	until  time.Time // zero if it depends on a response
 	wake   time.Time // when to ask again if there is no response before; zero for never
 }
 
@@ -91,7 +91,7 @@ func (b *budget) admit(now time.Time, background bool) (slot, hold, bool) {
 	probe := b.needsProbe(now, reserve)
 	if probe {
 		if wake, ok := b.mayProbe(now); !ok {
-			return slot{}, hold{Reason: ReasonResponse, wake: wake}, false
+			return slot{}, hold{reason: ReasonResponse, wake: wake}, false
 		}
 		b.probes.inFlight++
 		b.probes.at = now
@@ -105,7 +105,7 @@ func (b *budget) admit(now time.Time, background bool) (slot, hold, bool) {
 func (b *budget) take(now time.Time, probe bool) slot {
 	b.inFlight++
 	b.admitted++
-	b.recent.add(tick(late, now), 1)
+	b.recent.add(tickOf(lateAfter, now), 1)
 	return slot{
 		b.era, b.epoch, b.responses, b.lockout.count, now,
 		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || passed(now, b.end),
@@ -123,7 +123,7 @@ func (b *budget) observe(now time.Time) time.Time {
 	case b.now.Sub(now) > correction:
 		*b = budget{processes: b.processes, pooled: b.pooled, alone: b.alone, era: b.era + 1, now: now}
 	}
-	b.recent.advance(tick(late, b.now))
+	b.recent.advance(tickOf(lateAfter, b.now))
 	return b.now
 }
 
@@ -150,7 +150,7 @@ func (b *budget) fits(reserve int) (hold, bool) {
 	case usedUp && b.mayShow() <= reserve:
 		return hold{Reason(b.window.scope()), b.end, b.end}, false
 	case usedUp, int(b.recent.total) >= b.most():
-		return hold{Reason: ReasonResponse, wake: b.nextLate()}, false
+		return hold{reason: ReasonResponse, wake: b.nextLate()}, false
 	}
 	return hold{}, true
 }
@@ -160,7 +160,7 @@ func (b *budget) nextLate() time.Time {
 	if b.recent.total == 0 {
 		return time.Time{}
 	}
-	return begin(late, b.recent.oldest()+ticks)
+	return beginOf(lateAfter, b.recent.oldest()+ticks)
 }
 
 // most returns how many requests that are not late may be in flight.
@@ -197,7 +197,7 @@ func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
 		return e
 	}
 	b.inFlight--
-	b.recent.add(tick(late, s.admitted), -1)
+	b.recent.add(tickOf(lateAfter, s.admitted), -1)
 	if s.probe {
 		b.probes.inFlight--
 		if o.Sent.IsZero() {
@@ -256,7 +256,7 @@ func (b *budget) changedLimit() (changed *[2]Window) {
 // lose counts a request without a response, or without a limit in it.
 func (b *budget) lose(o *Outcome) {
 	b.own++
-	b.hours.add(tick(longestWindow, b.now), 1)
+	b.hours.add(tickOf(longestWindow, b.now), 1)
 	until := o.Received.Add(1) // a request that was sent at the same time may have come before
 	if o.Received.IsZero() {
 		until = b.now.Add(stray)
@@ -287,7 +287,7 @@ func (b *budget) learn(s slot, o *Outcome) {
 	b.push(s.responses, b.responses, o.Window.Remaining, o.Sent)
 	if o.StatusCode != http.StatusTooManyRequests { // a 429 may be of another window than it shows
 		b.own++
-		b.hours.add(tick(longestWindow, b.now), 1)
+		b.hours.add(tickOf(longestWindow, b.now), 1)
 		b.inferOthers(s, o, order > 0)
 	}
 }

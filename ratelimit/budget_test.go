@@ -51,7 +51,7 @@ func (p *process) admits(n int, why Reason) {
 	for range n {
 		p.send()
 	}
-	assert.Equal(p.t, why, p.blocked().Reason)
+	assert.Equal(p.t, why, p.blocked().reason)
 }
 
 func (p *process) blocked() hold {
@@ -64,7 +64,7 @@ func (p *process) blocked() hold {
 // closed returns for how long nothing can be sent.
 func (p *process) closed() time.Duration {
 	p.t.Helper()
-	return p.blocked().Until.Sub(p.now)
+	return p.blocked().until.Sub(p.now)
 }
 
 // outcome is that of a request that was sent now, with the Date of an exact clock.
@@ -139,7 +139,7 @@ func TestBudget(t *testing.T) {
 		p.respondTo(4, reset, 3)
 		first, second := p.send(), p.send()
 		p.respond(second, 4, 1, reset) // the service has counted first, too
-		assert.Equal(t, ReasonResponse, p.blocked().Reason)
+		assert.Equal(t, ReasonResponse, p.blocked().reason)
 		assert.Equal(t, p.now, p.earliest(p.now, 0, false))
 		assert.Equal(t, reset, p.earliest(p.now, 1, false), "after one other")
 		p.respond(first, 4, 2, reset)
@@ -188,7 +188,7 @@ func TestBudget(t *testing.T) {
 		p := newProcess(t)
 		p.fail(p.send())
 		slots := []slot{p.send(), p.send()}
-		assert.Equal(t, ReasonResponse, p.blocked().Reason)
+		assert.Equal(t, ReasonResponse, p.blocked().reason)
 		p.fail(slots[0])
 		p.fail(slots[1])
 		p.reject(0, 0, time.Time{}, second)
@@ -238,7 +238,7 @@ func TestBudgetWindow(t *testing.T) {
 	t.Run("recognises the day by its Reset", func(t *testing.T) {
 		p := newProcess(t)
 		p.respondTo(1000, p.now.Add(5*time.Hour), 0)
-		assert.Equal(t, Reason(ScopeDay), p.blocked().Reason)
+		assert.Equal(t, Reason(ScopeDay), p.blocked().reason)
 		p.now = p.now.Add(5*time.Hour + second)
 		p.admits(1, ReasonResponse)
 	})
@@ -278,10 +278,10 @@ func TestBudgetWindow(t *testing.T) {
 			p.respondTo(3, reset, remaining)
 			p.now = p.now.Add(10 * second)
 		}
-		assert.Equal(t, first.Add(byHand), p.blocked().Until)
+		assert.Equal(t, first.Add(byHand), p.blocked().until)
 		p.now = first.Add(byHand)
 		p.respondTo(3, reset, 0) // the oldest request has left the window, and this one is in it
-		assert.Equal(t, first.Add(10*second).Truncate(minute/ticks).Add(byHand), p.blocked().Until)
+		assert.Equal(t, first.Add(10*second).Truncate(minute/ticks).Add(byHand), p.blocked().until)
 	})
 	t.Run("a fixed window without a Reset ends a minute after its first request", func(t *testing.T) {
 		p := newProcess(t)
@@ -295,7 +295,7 @@ func TestBudgetWindow(t *testing.T) {
 		p.respond(other, 4, 2, reset)
 		p.now = p.now.Add(10 * second)
 		p.respondTo(4, reset, 1, 0)
-		assert.Equal(t, first.Add(2*byHand).Truncate(minute/ticks), p.blocked().Until)
+		assert.Equal(t, first.Add(2*byHand).Truncate(minute/ticks), p.blocked().until)
 	})
 	t.Run("a minute of the wall clock ends on its Reset", func(t *testing.T) {
 		for left, grain := range map[time.Duration]time.Duration{40 * second: 0, 56 * second: 0, 57 * second: second} {
@@ -303,10 +303,10 @@ func TestBudgetWindow(t *testing.T) {
 			reset := p.now.Truncate(minute).Add(minute)
 			p.now = reset.Add(-left) // the window may have begun with the request if it is young
 			p.respondTo(10, reset, 0)
-			assert.Equal(t, reset.Add(grain), p.blocked().Until)
+			assert.Equal(t, reset.Add(grain), p.blocked().until)
 			p.now = reset.Add(grain)
 			p.respondTo(10, reset.Add(minute), 0)
-			assert.Equal(t, reset.Add(minute+grain), p.blocked().Until)
+			assert.Equal(t, reset.Add(minute+grain), p.blocked().until)
 		}
 	})
 }
@@ -354,9 +354,9 @@ func TestBudgetClock(t *testing.T) {
 		o := p.outcome(http.StatusOK, 10, 0, reset)
 		o.Date = o.Date.Add(test.ahead)
 		p.settle(first, o, p.now)
-		assert.Equal(t, test.once, p.blocked().Until.Sub(reset), "%+v", test)
+		assert.Equal(t, test.once, p.blocked().until.Sub(reset), "%+v", test)
 		p.settle(again, o, p.now)
-		assert.Equal(t, test.twice, p.blocked().Until.Sub(reset), "%+v", test)
+		assert.Equal(t, test.twice, p.blocked().until.Sub(reset), "%+v", test)
 	}
 }
 

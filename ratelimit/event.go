@@ -33,7 +33,7 @@ func (e *events) report(o Observer) {
 func (b *budget) lockoutOf(scope Scope, until time.Time) Lockout {
 	l := Lockout{Scope: scope, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
 	if scope == ScopeDay { // of which the server showed only the end
-		l.Sent = b.hours.since(tick(longestWindow, until.Add(-longestWindow)))
+		l.Sent = b.hours.since(tickOf(longestWindow, until.Add(-longestWindow)))
 	}
 	return l
 }

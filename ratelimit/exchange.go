@@ -18,9 +18,10 @@ func Shared(exchange func(ctx context.Context, x *Exchange) error) Option {
 	return func(l *Limiter) { l.exchange = exchange }
 }
 
-// Exchange is what a limiter reports to a pot and asks of it, and the reply. What responses mean is
-// decided by the limiter: the pot stores numbers, compares them, and counts permits. Times are
-// durations from now, so that the clocks of the processes do not matter.
+// Exchange is what a limiter reports to a pot and asks of it, and the reply. Most callers need
+// none: it is for those who write a pot, for use with [Shared], as petstoreredis does. What
+// responses mean is decided by the limiter: the pot stores numbers, compares them, and counts
+// permits. Times are durations from now, so that the clocks of the processes do not matter.
 type Exchange struct {
 	// Key is that of the requests.
 	Key string

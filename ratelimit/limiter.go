@@ -11,9 +11,13 @@ import (
 // key that rotates each hour does not fill the memory over years.
 const manyKeys = 64
 
-// Limiter keeps the requests of one process within the limits of its API keys. It keeps a budget
-// for each key. It need not know the plan: it learns the limits from the responses. Make one with
-// [New]; it is safe for concurrent use, and starts no goroutine, except with [Shared].
+// Limiter keeps the requests of one process within the limits of its API keys. It has a budget for
+// each key, and learns the limits from the responses, so that it need not know the plan. The zero
+// Limiter is not usable: make one with [New].
+//
+// Most callers should use one Limiter in the whole process: Acquire before each request, and
+// Release as soon as the header of its response is there. It is safe for concurrent use, and starts
+// no goroutine, except with [Shared].
 //
 // A request waits only in these cases: the window is used up; a 429 has closed the key; the first
 // request for the key, or the first after a 429, has no response yet; or other processes may use
@@ -149,7 +153,7 @@ func (l *Limiter) enter(ctx context.Context, r *Request) (*permit, *waiter) {
 	now := l.now()
 	q := l.queue(r.Key, now)
 	first := len(q.waiters) == 0 || !r.Background && q.waiters[0].Background
-	if first && !r.NotBefore.After(now) && endOf(ctx, now) == nil {
+	if first && !r.NotBefore.After(now) && contextError(ctx, now) == nil {
 		if p := q.admit(now, r.Background); p != nil {
 			p.observer = r.Observer
 			return p, nil

@@ -112,7 +112,7 @@ func TestBudgetShare(t *testing.T) {
 	t.Run("the requests that others have in flight are left to them", func(t *testing.T) {
 		p, reset := newSharedProcess(t, 60)
 		p.take(10*time.Millisecond, 60, 5, reset) // 53 requests of others while ours was in flight
-		assert.Equal(t, forMinute, p.blocked().Reason)
+		assert.Equal(t, forMinute, p.blocked().reason)
 	})
 	t.Run("requests of the process before its restart are no evidence of others", func(t *testing.T) {
 		p := newProcess(t)
@@ -145,7 +145,7 @@ func TestBudgetShare(t *testing.T) {
 		}
 		_, w, ok := p.admit(p.now, true)
 		require.False(t, ok)
-		assert.Equal(t, forMinute, w.Reason)
+		assert.Equal(t, forMinute, w.reason)
 		p.admits(2, forMinute)
 	})
 }
@@ -189,7 +189,7 @@ func TestBudgetLockout(t *testing.T) {
 				test.want = minute
 			}
 			p.settle(p.send(), o, p.now)
-			assert.Equal(t, Reason(test.scope), p.blocked().Reason)
+			assert.Equal(t, Reason(test.scope), p.blocked().reason)
 			assert.Equal(t, test.want, p.closed())
 			p.now = p.now.Add(test.want - 1)
 			p.blocked()
@@ -202,7 +202,7 @@ func TestBudgetLockout(t *testing.T) {
 		for _, want := range []time.Duration{second / 100, second, 2 * second, 4 * second, 8 * second, 16 * second, 32 * second, minute} {
 			p.reject(1000, 5, p.now.Add(time.Hour), second/100)
 			assert.Equal(t, want, p.closed())
-			p.now = p.blocked().Until
+			p.now = p.blocked().until
 		}
 		p.respondTo(1000, p.now.Add(time.Hour), 5)
 		p.reject(1000, 5, p.now.Add(time.Hour), second/100)
@@ -214,7 +214,7 @@ func TestBudgetLockout(t *testing.T) {
 		for _, want := range []time.Duration{minute, 2 * minute, 4 * minute, 8 * minute, 16 * minute, 16 * minute} {
 			p.reject(0, 0, time.Time{}, 0)
 			assert.Equal(t, want, p.closed())
-			p.now = p.blocked().Until
+			p.now = p.blocked().until
 		}
 	})
 	t.Run("further 429s to requests sent before do not count", func(t *testing.T) {
@@ -281,12 +281,12 @@ func TestBudgetReopen(t *testing.T) {
 		p := newProcess(t)
 		p.reject(60, 0, p.now.Add(minute), 24*time.Hour)
 		for range 3 {
-			require.Equal(t, Reason(ScopeBan), p.blocked().Reason)
+			require.Equal(t, Reason(ScopeBan), p.blocked().reason)
 			assert.True(t, p.reopen(p.now))
 			assert.False(t, p.reopen(p.now), "one may go already")
 			asked := p.send()
 			assert.False(t, p.reopen(p.now), "one is in flight")
-			assert.Equal(t, ReasonResponse, p.blocked().Reason, "the others wait for its response")
+			assert.Equal(t, ReasonResponse, p.blocked().reason, "the others wait for its response")
 			o := p.outcome(http.StatusTooManyRequests, 60, 0, p.now.Add(minute))
 			o.RetryAfter = 24 * time.Hour
 			p.settle(asked, o, p.now)

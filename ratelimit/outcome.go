@@ -31,8 +31,10 @@ func (w Window) LogValue() slog.Value {
 		slog.Time("reset", w.Reset.UTC()))
 }
 
-// Outcome is what came of a request that a [Permit] allowed. The zero Outcome means that nothing
-// was sent: the limiter then behaves as if it had not given the permit.
+// Outcome is what came of a request that a [Permit] allowed. Most callers should use [OutcomeOf]
+// for a response. Without one, Sent alone says that the request may have been counted. The zero
+// Outcome means that nothing was sent: the limiter then behaves as if it had not given the
+// permit.
 type Outcome struct {
 	// Sent is when the request was passed to the transport, by the local clock; zero if nothing was
 	// sent, as after a refused connection.

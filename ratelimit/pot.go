@@ -47,7 +47,7 @@ type pot struct {
 func (q *queue) pooled() bool { return q.pot != nil && q.pot.failed == nil }
 
 // mustAsk reports whether only the pot knows if a request has to wait.
-func (q *queue) mustAsk() bool { return q.pooled() && q.why.Reason == "" }
+func (q *queue) mustAsk() bool { return q.pooled() && q.why.reason == "" }
 
 // idle reports whether nothing has to be reported.
 func (p *pot) idle() bool { return p.reportAt.IsZero() && p.asking == nil }
@@ -83,7 +83,7 @@ func (q *queue) blocked(now time.Time, asBackground bool) hold {
 	if b.inFlight == 0 { // else what this process reports may be what it waits for
 		pause = min(pause, firstPoll<<min(p.polls, 10)/2)
 	}
-	h := hold{Reason: ReasonResponse, wake: p.heard.Add(pause)}
+	h := hold{reason: ReasonResponse, wake: p.heard.Add(pause)}
 	switch {
 	case !passed(now, b.lockout.until):
 		h = hold{Reason(b.lockout.scope), b.lockout.until, p.believed(b.lockout.until)}
@@ -129,7 +129,7 @@ func (q *queue) draw(now time.Time) time.Time {
 	case p.failed != nil:
 		at, alone = q.nextTry(now), q.why.wake
 	case len(q.waiters) == 0:
-	case q.why.Reason == ReasonResponse && !at.IsZero():
+	case q.why.reason == ReasonResponse && !at.IsZero():
 		at = now
 	default:
 		at = earlier(at, later(now, q.why.wake))
@@ -173,7 +173,7 @@ func (q *queue) recall(now time.Time) {
 		if w.permit != nil || w.refused != nil {
 			continue
 		}
-		if q.late(now, w, q.place(w)) {
+		if q.refuseLate(now, w, q.place(w)) {
 			q.leave(w)
 			continue
 		}

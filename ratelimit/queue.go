@@ -59,7 +59,7 @@ func (q *queue) dispatch(now time.Time) {
 		p.observer, w.permit = w.Observer, p
 		q.leave(w)
 	}
-	if len(q.waiters) == 0 && q.why.Reason != "" {
+	if len(q.waiters) == 0 && q.why.reason != "" {
 		q.block(now, hold{})
 	}
 	wake := q.why.wake
@@ -115,7 +115,7 @@ func (q *queue) block(now time.Time, why hold) {
 	q.why = why
 	begins, ends := false, q.budget.ends()
 	switch {
-	case why.Until.IsZero():
+	case why.until.IsZero():
 		q.limited, q.since = q.clock(now), time.Time{}
 	case q.since.IsZero():
 		q.since, begins = now, true
@@ -124,7 +124,7 @@ func (q *queue) block(now time.Time, why hold) {
 		q.checked = ends
 		before := 0
 		q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
-			if q.late(now, w, before) {
+			if q.refuseLate(now, w, before) {
 				close(w.ready)
 				return true
 			}

@@ -14,11 +14,11 @@ type tally struct {
 
 const ticks = 100
 
-// tick returns the tick of a time.
-func tick(span time.Duration, t time.Time) int64 { return t.UnixNano() / int64(span/ticks) }
+// tickOf returns the tick of a time.
+func tickOf(span time.Duration, t time.Time) int64 { return t.UnixNano() / int64(span/ticks) }
 
-// begin returns when a tick begins.
-func begin(span time.Duration, tick int64) time.Time { return time.Unix(0, tick*int64(span/ticks)) }
+// beginOf returns when a tick begins.
+func beginOf(span time.Duration, tick int64) time.Time { return time.Unix(0, tick*int64(span/ticks)) }
 
 // advance begins a tick, and forgets those that are a span older.
 func (t *tally) advance(tick int64) {

@@ -45,9 +45,9 @@ func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) *waite
 		w.Asked = now
 	}
 	w.deadline, _ = ctx.Deadline()
-	if ended := endOf(ctx, now); ended != nil {
+	if ended := contextError(ctx, now); ended != nil {
 		q.refuse(w, now, q.earliest(now, 0, w.Background), ended)
-	} else if !q.late(now, w, q.place(w)) {
+	} else if !q.refuseLate(now, w, q.place(w)) {
 		q.waiting++
 		w.quiet = q.mustAsk() && !r.NotBefore.After(now)
 		w.describe(now)
@@ -69,7 +69,7 @@ func (w *waiter) compare(other *waiter) int {
 // describe sets what w will report.
 func (w *waiter) describe(now time.Time) {
 	q := w.queue
-	w.wait.Reason, w.wait.Until, w.wait.Waiting = q.why.Reason, q.why.Until, q.waiting
+	w.wait.Reason, w.wait.Until, w.wait.Waiting = q.why.reason, q.why.until, q.waiting
 	if w.Background && w.wait.Reason == Reason(ScopeMinute) {
 		w.wait.Reason = ReasonBackground
 	}
@@ -117,7 +117,7 @@ func (w *waiter) check(ctx context.Context) (left time.Duration) {
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	now := q.limiter.now()
-	ended := endOf(ctx, now)
+	ended := contextError(ctx, now)
 	switch early := w.NotBefore.Sub(now); {
 	case ended != nil || w.joined || w.refused != nil:
 	case early > 0:
@@ -150,7 +150,7 @@ func (w *waiter) join(now time.Time) {
 		w.clock = q.clock(now) - now.Sub(w.entered)
 	}
 	place := q.place(w)
-	if q.late(now, w, place) {
+	if q.refuseLate(now, w, place) {
 		return
 	}
 	w.joined = true
@@ -159,7 +159,7 @@ func (w *waiter) join(now time.Time) {
 	}
 	q.waiters = slices.Insert(q.waiters, place, w)
 	// If w was put before others, it may have made the last of them late.
-	if last := len(q.waiters) - 1; last > place && q.late(now, q.waiters[last], last) {
+	if last := len(q.waiters) - 1; last > place && q.refuseLate(now, q.waiters[last], last) {
 		q.leave(q.waiters[last])
 	}
 }
@@ -204,9 +204,9 @@ func (w *waiter) withdraw(now time.Time) {
 	w.queue.dispatch(now)
 }
 
-// late reports whether w cannot be admitted in time when that many others go before it, and refuses
+// refuseLate reports whether w cannot be admitted in time when that many others go before it, and refuses
 // it then. The wait for a response is never too long: nobody knows its length.
-func (q *queue) late(now time.Time, w *waiter, before int) bool {
+func (q *queue) refuseLate(now time.Time, w *waiter, before int) bool {
 	limit := q.earliest(now, before, w.Background)
 	at, left := later(limit, w.NotBefore), w.MaxWait-(q.clock(now)-w.clock)
 	if !at.After(now) || at.Sub(now) <= left && (w.deadline.IsZero() || !at.After(w.deadline)) {
@@ -230,9 +230,9 @@ func (q *queue) refuse(w *waiter, now, limit time.Time, ended error) {
 	}
 }
 
-// endOf returns an error that matches that of a context that has ended, and its cause; nil if it
+// contextError returns an error that matches that of a context that has ended, and its cause; nil if it
 // has not ended. Its deadline may pass a moment before its own timer fires.
-func endOf(ctx context.Context, now time.Time) error {
+func contextError(ctx context.Context, now time.Time) error {
 	err := ctx.Err()
 	if deadline, ok := ctx.Deadline(); err == nil && ok && !now.Before(deadline) {
 		err = context.DeadlineExceeded

@@ -102,8 +102,8 @@ func (b *budget) describeByHand(o *Outcome) {
 	if o.Window.Remaining >= o.Window.Limit-1-b.inFlight {
 		b.counted = tally{} // a new window: the requests of the old one are not in it
 	}
-	b.counted.add(tick(windowLength, o.Received), 1)
-	b.end = begin(windowLength, b.counted.oldest()+1).Add(windowLength)
+	b.counted.add(tickOf(windowLength, o.Received), 1)
+	b.end = beginOf(windowLength, b.counted.oldest()+1).Add(windowLength)
 }
 
 // endOf returns the local time at which the window of a response is certainly over, and whether
