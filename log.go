@@ -35,10 +35,10 @@ import (
 //
 // The last six have at most four lines in an hour for each key. Each line also has operation, key_id,
 // which is a [Call].KeyID, and call_id, which is the same on all lines of a call. reason is a
-// [ratelimit.Reason] and scope a [ratelimit.Scope]; sent is how many requests of this process the window
-// has counted, processes how many the limiter was told. An attribute that is not known is left out.
-// The API key and bodies are never logged. A call that a handler of l makes with its context has no
-// lines. A nil logger, the default, logs nothing.
+// [ratelimit.Reason] and scope a [ratelimit.Scope]; sent is how many requests of this process the
+// window has counted, processes how many the limiter was told. An attribute that is not known is
+// left out. The API key and bodies are never logged. A call that a handler of l makes with its
+// context has no lines. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return forClient("", "", func(c *clientConfig) {
 		if c.log = nil; l != nil {
@@ -56,8 +56,7 @@ func logTrace(logger *slog.Logger) *ClientTrace {
 	}
 }
 
-// clientLog is the log of a client and of those of ForKey. What to write is decided with the lock
-// held, and written after it, when the call has no permit: a handler may hang, panic or make calls.
+// clientLog is the log of a client and of those of ForKey.
 type clientLog struct {
 	logger     *slog.Logger
 	mu         sync.Mutex
@@ -68,7 +67,7 @@ type clientLog struct {
 
 // keyLog is what the log records about one key.
 type keyLog struct {
-	lines    map[string]repeats // by message
+	repeats  map[string]repeats // by message
 	failures map[string]int     // weight of the failures of each operation
 	refused  bool               // the service answers 401
 	rejected time.Time          // last 429 for which the minute's window was used up
@@ -85,36 +84,34 @@ type repeats struct {
 	lines int
 }
 
-// say has a line written when the lock is free, unless that many with its message were written about
-// the key within an hour. It reports whether it does.
-type say func(most int, level slog.Level, message string, attrs ...slog.Attr) bool
+// event is an event of a call, with what is recorded about its key. What it adds to the log is
+// decided with the lock held, and written after it, when the call has no permit: a handler may hang,
+// panic or make calls.
+type event struct {
+	*keyLog
+	log   *clientLog
+	ctx   context.Context
+	call  Call
+	now   time.Time
+	lines []func()
+}
 
-// decide writes the lines that a rule says about a call.
-func (l *clientLog) decide(ctx context.Context, c Call, rule func(k *keyLog, now time.Time, say say)) {
-	var lines []func()
-	l.mu.Lock()
-	k, now := l.keys[c.KeyID], time.Now()
-	if k == nil {
-		if len(l.keys) >= 1000 { // or a key that rotates each hour would fill the memory
-			clear(l.keys)
+// on decides with rule what an event of a call adds to the log, and writes it.
+func (l *clientLog) on(ctx context.Context, c Call, rule func(e *event)) {
+	e := &event{log: l, ctx: ctx, call: c, now: time.Now()}
+	func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if e.keyLog = l.keys[c.KeyID]; e.keyLog == nil {
+			if len(l.keys) >= 1000 { // or a key that rotates each hour would fill the memory
+				clear(l.keys)
+			}
+			e.keyLog = &keyLog{repeats: make(map[string]repeats), failures: make(map[string]int)}
+			l.keys[c.KeyID] = e.keyLog
 		}
-		k = &keyLog{lines: make(map[string]repeats), failures: make(map[string]int)}
-		l.keys[c.KeyID] = k
-	}
-	rule(k, now, func(most int, level slog.Level, message string, attrs ...slog.Attr) bool {
-		r := k.lines[message]
-		if now.Sub(r.since) >= time.Hour {
-			r = repeats{since: now}
-		}
-		if r.lines++; r.lines > most {
-			return false
-		}
-		k.lines[message] = r
-		lines = append(lines, func() { l.write(ctx, c, level, message, attrs) })
-		return true
-	})
-	l.mu.Unlock()
-	for _, write := range lines {
+		rule(e)
+	}()
+	for _, write := range e.lines {
 		write()
 	}
 }
@@ -122,38 +119,124 @@ func (l *clientLog) decide(ctx context.Context, c Call, rule func(k *keyLog, now
 // inLog is the context's key that marks the calls of a handler: they have no lines of their own.
 type inLog struct{}
 
-func (l *clientLog) write(ctx context.Context, c Call, level slog.Level, message string, attrs []slog.Attr) {
+func (l *clientLog) write(ctx context.Context, c Call, level slog.Level, message string, attrs ...slog.Attr) {
 	if ctx.Value(inLog{}) == nil {
 		of := known(slog.String("operation", c.Operation), slog.String("call_id", c.ID), slog.String("key_id", c.KeyID))
 		l.logger.LogAttrs(context.WithValue(ctx, inLog{}, true), level, message, append(of, attrs...)...)
 	}
 }
 
-// attemptDone logs each request, and what its response says about the key.
+// say adds a line, unless that many with its message were written about the key within an hour. It
+// reports whether it does.
+func (e *event) say(most int, level slog.Level, message string, attrs ...slog.Attr) bool {
+	r := e.repeats[message]
+	if e.now.Sub(r.since) >= time.Hour {
+		r = repeats{since: e.now}
+	}
+	if r.lines++; r.lines > most {
+		return false
+	}
+	e.repeats[message] = r
+	e.lines = append(e.lines, func() { e.log.write(e.ctx, e.call, level, message, attrs...) })
+	return true
+}
+
+// attemptDone logs each request, and what its response says about the key. It asks the error for its
+// text, which may be that of others, without a lock.
 func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
-	class, text := classify(info.ErrorType(), info.Err)
+	class, text := info.ErrorType(), errorText(info.Err)
 	if l.logger.Enabled(ctx, slog.LevelDebug) { // or the attributes would cost each request something
 		l.write(ctx, info.Call, slog.LevelDebug, "petstore: attempt", append([]slog.Attr{
 			slog.String("method", info.Call.Method), slog.String("path", info.Call.Template),
 			slog.Int("attempt", info.Call.Attempt), slog.Duration("duration", info.Duration),
 		}, known(slog.Int("status", info.StatusCode), slog.Any("rate_limit", info.RateLimit),
-			slog.Duration("retry_after", info.RetryAfter), slog.String("error_type", class), lineAttr("error", text))...))
+			slog.Duration("retry_after", info.RetryAfter), slog.String("error_type", class), lineAttr("error", text))...)...)
 	}
-	l.decide(ctx, info.Call, func(k *keyLog, now time.Time, say say) {
-		switch {
-		case info.StatusCode == http.StatusTooManyRequests:
-			k.countRejection(info, now, say)
-		case info.StatusCode == http.StatusUnauthorized && !k.refused:
-			k.refused = true
-			say(4, slog.LevelWarn, "petstore: key refused", slog.Int("status", info.StatusCode))
+	l.on(ctx, info.Call, func(e *event) {
+		switch r := info.RateLimit; {
+		// Two 429s within a minute for a window that is used up: the limiter of one process keeps to it.
+		case info.StatusCode == http.StatusTooManyRequests && !r.IsZero() && r.Remaining == 0 && info.RetryAfter <= time.Minute:
+			if e.now.Sub(e.rejected) <= time.Minute {
+				e.say(1, slog.LevelWarn, "petstore: other processes use the key", append(limitAttrs(r, e.lockout.Sent, e.lockout.Processes),
+					slog.String("cure", "set PETSTORE_PROCESSES or WithProcesses(n), or share a limiter with petstoreredis"))...)
+			}
+			e.rejected = e.now
+		case info.StatusCode == http.StatusUnauthorized && !e.refused:
+			e.refused = true
+			e.say(4, slog.LevelWarn, "petstore: key refused", slog.Int("status", info.StatusCode))
 		case info.StatusCode/100 == 2:
-			k.refused = false
+			e.refused = false
 		}
 		// Calls wait if they do in each window for five minutes: after a burst, one or two are usual.
-		if lasts := k.waited.Sub(k.queueing); now.Sub(k.waited) <= time.Minute && lasts >= 5*time.Minute {
-			attrs := []slog.Attr{slog.String("reason", string(k.wait.Reason)), slog.Int("waiting", k.wait.Waiting), slog.Duration("duration", lasts)}
-			say(1, slog.LevelInfo, "petstore: calls wait", append(attrs, limitAttrs(k.wait.Window, k.wait.Sent, k.wait.Processes)...)...)
+		if lasts := e.waited.Sub(e.queueing); e.now.Sub(e.waited) <= time.Minute && lasts >= 5*time.Minute {
+			attrs := []slog.Attr{slog.String("reason", string(e.wait.Reason)), slog.Int("waiting", e.wait.Waiting), slog.Duration("duration", lasts)}
+			e.say(1, slog.LevelInfo, "petstore: calls wait", append(attrs, limitAttrs(e.wait.Window, e.wait.Sent, e.wait.Processes)...)...)
 		}
-		l.outage.countRequest(info, class, text, k, now, say)
+		e.took(info, class, text)
 	})
+}
+
+func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
+	attrs := known(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
+	l.write(ctx, c, slog.LevelDebug, "petstore: waiting", append(attrs, slog.Int("waiting", w.Waiting))...)
+}
+
+// waitDone writes nothing: the call has its permit, for whose response calls of a handler would wait.
+func (l *clientLog) waitDone(ctx context.Context, c Call, w ratelimit.Wait) {
+	if w.Reason == ratelimit.Reason(ratelimit.ScopeMinute) || w.Reason == ratelimit.ReasonBackground {
+		l.on(ctx, c, func(e *event) {
+			if begun := e.now.Add(-w.Duration); begun.Sub(e.waited) > time.Minute {
+				e.queueing = begun
+			}
+			e.wait, e.waited = w, e.now
+		})
+	}
+}
+
+// limitClosed logs each lockout; of those of the minute, which may follow each other for days, one in
+// an hour.
+func (l *clientLog) limitClosed(ctx context.Context, c Call, lockout ratelimit.Lockout) {
+	most := 10
+	if lockout.Scope == ratelimit.ScopeMinute {
+		most = 1
+	}
+	l.on(ctx, c, func(e *event) {
+		e.lockout, e.silent = lockout, !e.say(most, slog.LevelWarn, "petstore: rate limit closed", lockoutAttrs(lockout)...)
+	})
+}
+
+// limitOpened logs the end of each lockout that has a line.
+func (l *clientLog) limitOpened(ctx context.Context, c Call, lockout ratelimit.Lockout) {
+	l.on(ctx, c, func(e *event) {
+		if !e.silent {
+			e.say(10, slog.LevelInfo, "petstore: rate limit open again", lockoutAttrs(lockout)...)
+		}
+	})
+}
+
+func (l *clientLog) limitChanged(ctx context.Context, c Call, from, to RateLimit) {
+	l.on(ctx, c, func(e *event) {
+		e.say(4, slog.LevelWarn, "petstore: limit changed", slog.Int("from", from.Limit), slog.Int("to", to.Limit), slog.Int("remaining", to.Remaining))
+	})
+}
+
+func lockoutAttrs(l ratelimit.Lockout) []slog.Attr {
+	attrs := known(slog.String("scope", string(l.Scope)), slog.Time("until", l.Until))
+	return append(attrs, limitAttrs(l.Window, l.Sent, l.Processes)...)
+}
+
+// limitAttrs returns the numbers of a limit: whose requests use it up.
+func limitAttrs(w RateLimit, sent, processes int) (attrs []slog.Attr) {
+	if !w.IsZero() {
+		attrs = append(attrs, slog.Int("limit", w.Limit), slog.Int("remaining", w.Remaining))
+	}
+	return append(append(attrs, slog.Int("sent", sent)), known(slog.Int("processes", processes))...)
+}
+
+// errorText returns the text of an error; empty for none.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

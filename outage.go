@@ -8,14 +8,6 @@ import (
 	"time"
 )
 
-const (
-	// A failure weighs as much as nine successes of its operation: calls fail if a tenth of them does,
-	// or five in a row. One that fails is a matter of its caller.
-	failureWeight, manyFailures = 9, 5 * 9
-	// A request is slow after five seconds, when people leave; five more than quick ones are many.
-	slowRequest, manySlow = 5 * time.Second, 5
-)
-
 // outage is what the log records about calls that fail. Whatever the number of calls, an outage of 18
 // minutes has at most twenty lines.
 type outage struct {
@@ -27,89 +19,89 @@ type outage struct {
 	doubtsAt      time.Time            // the last line about them
 }
 
-// classify returns the class and the text of an error. It must not be called with a lock held: it
-// calls methods of the errors of others.
-func classify(class string, err error) (string, string) {
-	if err == nil {
-		return class, ""
-	}
-	return class, err.Error()
-}
+const (
+	// A failure weighs as much as nine successes of its operation: calls fail if a tenth of them does,
+	// or five in a row. One that fails is a matter of its caller.
+	failureWeight, manyFailures = 9, 5 * 9
+	// A request is slow after five seconds, when people leave; five more than quick ones are many.
+	slowRequest, manySlow = 5 * time.Second, 5
+)
 
-// countRequest logs that requests are slow. If one was given up for that, its call has failed.
-func (o *outage) countRequest(info AttemptDoneInfo, class, text string, k *keyLog, now time.Time, say say) {
+// took logs that requests are slow. If one was given up for that, its call has failed.
+func (e *event) took(info AttemptDoneInfo, class, text string) {
+	o := &e.log.outage
 	if info.Duration < slowRequest || !info.Sent {
 		o.slow = max(0, o.slow-1)
 		return
 	}
 	took := info.Duration.Round(time.Millisecond)
 	if o.slow = min(o.slow+1, 2*manySlow); o.slow == manySlow {
-		say(4, slog.LevelWarn, "petstore: requests are slow", append(known(lineAttr("error", text)), slog.Duration("duration", took))...)
+		e.say(4, slog.LevelWarn, "petstore: requests are slow", append(known(lineAttr("error", text)), slog.Duration("duration", took))...)
 	}
 	if class == "canceled" {
-		o.fail(k, info.Call.Operation, class, "no response after "+took.String()+": "+text, now, say)
+		e.failed(class, "no response after "+took.String()+": "+text)
 	}
 }
 
 // callDone logs what the end of a call says.
 func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
-	class, text := classify(info.ErrorType(), info.Err)
+	class, text := info.ErrorType(), errorText(info.Err)
 	unknown, limited := errors.Is(info.Err, ErrOutcomeUnknown), errors.Is(info.Err, ErrRateLimited)
-	l.decide(ctx, info.Call, func(k *keyLog, now time.Time, say say) {
-		operation, o := info.Call.Operation, &l.outage
-		if row := operationOf(operation); row.removal != "" && !l.deprecated {
+	l.on(ctx, info.Call, func(e *event) {
+		if row := operationOf(e.call.Operation); row.removal != "" && !l.deprecated {
 			l.deprecated = true
-			say(1, slog.LevelWarn, "petstore: deprecated operation", slog.String("removal", row.removal), slog.String("instead", row.instead))
+			e.say(1, slog.LevelWarn, "petstore: deprecated operation", slog.String("removal", row.removal), slog.String("instead", row.instead))
 		}
 		// A person has to look for the pet: ten have a line each, the others one in five minutes.
+		o := &l.outage
 		switch {
 		case !unknown:
-		case say(10, slog.LevelWarn, "petstore: outcome unknown", slog.Duration("duration", info.Duration), lineAttr("error", text)):
-			o.doubtsAt = now
+		case e.say(10, slog.LevelWarn, "petstore: outcome unknown", slog.Duration("duration", info.Duration), lineAttr("error", text)):
+			o.doubtsAt = e.now
 		default:
 			o.doubts++
 		}
-		if o.doubts > 0 && now.Sub(o.doubtsAt) >= 5*time.Minute {
-			say(20, slog.LevelWarn, "petstore: more outcomes unknown", slog.Int("calls", o.doubts))
-			o.doubts, o.doubtsAt = 0, now
+		if o.doubts > 0 && e.now.Sub(o.doubtsAt) >= 5*time.Minute {
+			e.say(20, slog.LevelWarn, "petstore: more outcomes unknown", slog.Int("calls", o.doubts))
+			o.doubts, o.doubtsAt = 0, e.now
 		}
 		switch {
 		case limited, class == "canceled", class == "stopped", class == "invalid_argument":
 			// says nothing about the service
-		case class == "", class == "400", class == "404" && strings.Contains(info.Call.Template, "{"): // else the URL is wrong
-			l.succeed(k, operation, now, say)
+		case class == "", class == "400", class == "404" && strings.Contains(e.call.Template, "{"): // else the URL is wrong
+			e.succeeded()
 		default:
-			o.fail(k, operation, class, text, now, say)
+			e.failed(class, text)
 		}
 	})
 }
 
-// fail counts a call that failed, and logs that calls fail, for each of four error types in an hour.
-func (o *outage) fail(k *keyLog, operation, class, text string, now time.Time, say say) {
+// failed counts a call that failed, and logs that calls fail, for each of four error types in an hour.
+func (e *event) failed(class, text string) {
+	o, weight := &e.log.outage, min(e.failures[e.call.Operation]+failureWeight, 2*manyFailures)
 	if o.failed++; o.failed == 1 {
-		o.begun, o.named = now, make(map[string]time.Time)
+		o.begun, o.named = e.now, make(map[string]time.Time)
 	}
-	o.latest = now
-	k.failures[operation] = min(k.failures[operation]+failureWeight, 2*manyFailures)
-	if k.failures[operation] >= manyFailures && now.Sub(o.named[class]) >= time.Hour && len(o.named) <= 4 {
-		o.named[class] = now
-		say(10, slog.LevelWarn, "petstore: calls fail", slog.Int("failed", o.failed), slog.Duration("duration", now.Sub(o.begun)),
+	o.latest, e.failures[e.call.Operation] = e.now, weight
+	if weight >= manyFailures && e.now.Sub(o.named[class]) >= time.Hour && len(o.named) <= 4 {
+		o.named[class] = e.now
+		e.say(10, slog.LevelWarn, "petstore: calls fail", slog.Int("failed", o.failed), slog.Duration("duration", e.now.Sub(o.begun)),
 			slog.String("error_type", class), lineAttr("error", text))
 	}
 }
 
-// succeed counts a call that did not fail. After a minute without failures, an outage is over.
-func (l *clientLog) succeed(k *keyLog, operation string, now time.Time, say say) {
-	if k.failures[operation]--; k.failures[operation] <= 0 {
-		delete(k.failures, operation)
+// succeeded counts a call that did not fail. After a minute without failures, an outage is over.
+func (e *event) succeeded() {
+	if e.failures[e.call.Operation]--; e.failures[e.call.Operation] <= 0 {
+		delete(e.failures, e.call.Operation)
 	}
-	o := &l.outage
-	if o.failed == 0 || now.Sub(o.latest) < time.Minute {
+	o := &e.log.outage
+	if o.failed == 0 || e.now.Sub(o.latest) < time.Minute {
 		return
 	}
 	if len(o.named) > 0 {
-		say(10, slog.LevelInfo, "petstore: calls succeed again", slog.Int("failed", o.failed), slog.Duration("duration", o.latest.Sub(o.begun)))
-		for _, k := range l.keys {
+		e.say(10, slog.LevelInfo, "petstore: calls succeed again", slog.Int("failed", o.failed), slog.Duration("duration", o.latest.Sub(o.begun)))
+		for _, k := range e.log.keys {
 			clear(k.failures)
 		}
 	}
