@@ -110,19 +110,15 @@ func (e *APIError) Error() string {
 
 // Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown].
 func (e *APIError) Is(target error) bool {
-	switch target {
-	case ErrBadRequest:
-		return e.StatusCode == http.StatusBadRequest
-	case ErrUnauthorized:
-		return e.StatusCode == http.StatusUnauthorized
-	case ErrNotFound:
-		return e.StatusCode == http.StatusNotFound
-	case ErrRateLimited:
-		return e.StatusCode == http.StatusTooManyRequests
-	case ErrOutcomeUnknown:
+	if target == ErrOutcomeUnknown {
 		return e.OutcomeUnknown
 	}
-	return false
+	return target != nil && target == statusErrors[e.StatusCode]
+}
+
+var statusErrors = map[int]error{
+	http.StatusBadRequest: ErrBadRequest, http.StatusUnauthorized: ErrUnauthorized,
+	http.StatusNotFound: ErrNotFound, http.StatusTooManyRequests: ErrRateLimited,
 }
 
 // ArgumentError reports an argument that the service document rules out, or that cannot be sent.

@@ -22,19 +22,17 @@ import (
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {
-	attrs := known(slog.Duration("retry_after", e.RetryAfter), lineAttr("not_retried", e.NotRetried))
-	attrs = append(known(lineAttr("code", e.Code), lineAttr("message", e.Message)), attrs...)
-	return errorValue(e, "api", e.Operation, e.CallID, e.Response, attrs...)
+	return errorValue(e, "api", e.Operation, e.CallID, e.Response, lineAttr("code", e.Code), lineAttr("message", e.Message),
+		slog.Duration("retry_after", e.RetryAfter), lineAttr("not_retried", e.NotRetried))
 }
 
 // LogValue returns the error as a group of attributes.
 func (e *RateLimitError) LogValue() slog.Value {
-	attrs := known(slog.String("scope", string(e.Scope)), slog.Time("retry_at", e.RetryAt))
-	if last, ok := errors.AsType[*APIError](e.Err); ok {
-		attrs = append(attrs, slog.Int("status", last.StatusCode))
-	}
 	r := Response{RateLimit: e.RateLimit, Attempts: e.Attempts}
-	return errorValue(e, "rate_limit", e.Operation, e.CallID, r, attrs...)
+	if last, ok := errors.AsType[*APIError](e.Err); ok {
+		r.StatusCode = last.StatusCode
+	}
+	return errorValue(e, "rate_limit", e.Operation, e.CallID, r, slog.String("scope", string(e.Scope)), slog.Time("retry_at", e.RetryAt))
 }
 
 // LogValue returns the error as a group of attributes, without header and body.
@@ -44,17 +42,16 @@ func (e *ResponseError) LogValue() slog.Value {
 
 // LogValue returns the error as a group of attributes.
 func (e *TransportError) LogValue() slog.Value {
-	return errorValue(e, "transport", e.Operation, e.CallID, Response{Attempts: e.Attempts},
-		known(lineAttr("not_retried", e.NotRetried))...)
+	r := Response{Attempts: e.Attempts}
+	return errorValue(e, "transport", e.Operation, e.CallID, r, lineAttr("not_retried", e.NotRetried))
 }
 
 // LogValue returns the error as a group of attributes.
 func (e *ArgumentError) LogValue() slog.Value {
-	return errorValue(e, "argument", e.Operation, "", Response{},
-		lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
+	return errorValue(e, "argument", e.Operation, "", Response{}, lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
 }
 
-// errorValue returns the attributes that all errors have, and more.
+// errorValue returns the attributes that all errors have, and those of more that are known.
 func errorValue(err callError, kind, operation, callID string, r Response, more ...slog.Attr) slog.Value {
 	attrs := []slog.Attr{
 		slog.String("operation", operation),
@@ -69,7 +66,7 @@ func errorValue(err callError, kind, operation, callID string, r Response, more 
 		slog.Any("rate_limit", r.RateLimit),
 		slog.Bool("not_sent", err.Is(ErrNotSent)),
 		slog.Bool("outcome_unknown", err.Is(ErrOutcomeUnknown)))...)
-	return slog.GroupValue(append(attrs, more...)...)
+	return slog.GroupValue(append(attrs, known(more...)...)...)
 }
 
 // known returns the attributes that are not zero.
@@ -95,56 +92,52 @@ func (i AttemptDoneInfo) ErrorType() string {
 	return errorType(i.Err)
 }
 
-// errorType returns the class of an error, never its text. An error matches several classes; the
-// first of them ended the call.
-func errorType(err error) string {
-	refused, isAPI := errors.AsType[*APIError](err)
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, ErrInvalidArgument):
-		return "invalid_argument"
-	case errors.Is(err, ErrStopped):
-		return "stopped"
-	case errors.Is(err, context.Canceled):
-		return "canceled"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrTimeout):
-		return "timeout"
-	case isAPI:
-		return strconv.Itoa(refused.StatusCode)
-	case errors.Is(err, ErrRateLimited):
-		return "rate_limited"
-	case errors.Is(err, ErrInvalidResponse):
-		return "invalid_response"
-	}
-	return transportErrorType(err)
+// errorTypes are classes of errors. An error matches several; the first of them ended the call.
+var errorTypes = []struct {
+	class  string
+	target error // nil for the status of an APIError
+}{
+	{"invalid_argument", ErrInvalidArgument},
+	{"stopped", ErrStopped},
+	{"canceled", context.Canceled},
+	{"timeout", context.DeadlineExceeded},
+	{"timeout", ErrTimeout},
+	{"status", nil},
+	{"rate_limited", ErrRateLimited},
+	{"invalid_response", ErrInvalidResponse},
+	{"connection_refused", syscall.ECONNREFUSED},
+	{"connection_refused", syscall.Errno(10061)}, // on Windows, where the constant is another number
+	{"connection_reset", syscall.ECONNRESET},
+	{"connection_reset", syscall.Errno(10054)}, // on Windows
+	{"connection_closed", io.EOF},
+	{"connection_closed", io.ErrUnexpectedEOF},
 }
 
-// The numbers of a socket's errors on Windows, where the constants of package syscall are others. No
-// other system has errors of these numbers.
-const (
-	errWSAConnReset   = syscall.Errno(10054)
-	errWSAConnRefused = syscall.Errno(10061)
-)
-
-// transportErrorType returns the class of an error of the network; the Go type of any other.
-func transportErrorType(err error) string {
-	timeout, ok := errors.AsType[net.Error](err)
+// errorType returns the class of an error, never its text: that of errorTypes, of a type of the
+// network, or the type itself.
+func errorType(err error) string {
+	if err == nil {
+		return ""
+	}
+	response, hasStatus := errors.AsType[*APIError](err)
+	for _, row := range errorTypes {
+		switch {
+		case errors.Is(err, row.target):
+			return row.class
+		case row.target == nil && hasStatus:
+			return strconv.Itoa(response.StatusCode)
+		}
+	}
+	network, ok := errors.AsType[net.Error](err)
 	_, dns := errors.AsType[*net.DNSError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
-	case ok && timeout.Timeout():
+	case ok && network.Timeout():
 		return "timeout"
 	case dns:
 		return "name_resolution"
 	case certificate:
 		return "certificate"
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, errWSAConnRefused):
-		return "connection_refused"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, errWSAConnReset):
-		return "connection_reset"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "connection_closed"
 	}
 	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
 		err = cause
