@@ -254,7 +254,7 @@ func encodeAny(in any) (encoded []byte, raw bool, err error) {
 	case []byte:
 		return append([]byte{}, in...), true, nil // never nil: an empty body has a Content-Type
 	case json.RawMessage:
-		return append([]byte{}, in...), true, nil
+		return encodeAny([]byte(in))
 	}
 	encoded, err = json.Marshal(in)
 	return encoded, false, err
@@ -269,7 +269,7 @@ func decodeInto(out any) (decode func(*body.Buffer) (struct{}, error), raw bool)
 	case *[]byte:
 		return func(b *body.Buffer) (struct{}, error) { *out = bytes.Clone(b.Bytes); return struct{}{}, nil }, true
 	case *json.RawMessage:
-		return func(b *body.Buffer) (struct{}, error) { *out = bytes.Clone(b.Bytes); return struct{}{}, nil }, true
+		return decodeInto((*[]byte)(out))
 	}
 	return func(b *body.Buffer) (struct{}, error) { return struct{}{}, json.Unmarshal(b.Bytes, out) }, false
 }

@@ -157,8 +157,7 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 		return nil, argumentError("ForKey", "Client", "was not made by NewClient")
 	}
 	config := *c.config
-	config.forKey, config.keyFunc = true, nil
-	config.limiterSet, config.told = false, false
+	config.forKey, config.keyFunc, config.limiterOption = true, nil, ""
 	config.traces = slices.Clip(config.traces)
 	if err := config.apply(opts); err != nil {
 		return nil, withOperation(err, "ForKey")

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 const (
@@ -52,7 +53,7 @@ func applyEnv(c *clientConfig) error {
 		if err != nil || n < 1 {
 			return invalid(envProcesses, "is not a number of processes")
 		}
-		c.processes = n
+		c.limiter = ratelimit.New(ratelimit.Processes(n))
 	}
 	insecure := os.Getenv(envInsecure)
 	c.insecureHTTP = insecure == "1"
@@ -104,9 +105,10 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 
 // WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the
 // API key of one identity whose key rotates; tenants have clients of [Client.ForKey]. The apiKey of
-// NewClient must then be "". f gets a context like the attempt's, and must be safe for concurrent use. If f fails, or returns a string that cannot be a
-// bearer token, the call fails with a [*TransportError] and nothing is sent. That error matches f's
-// error but does not repeat its text, which may contain a key.
+// NewClient must then be "". f gets a context like the attempt's, and must be safe for concurrent
+// use. If f fails, or returns a string that cannot be a bearer token, the call fails with a
+// [*TransportError] and nothing is sent. That error matches f's error but does not repeat its text,
+// which may contain a key.
 //
 // If the service answers 401, the client calls f once more within the call, with [Call].KeyRefused
 // in its context. If f then returns another key, the client sends the request again with that key.

@@ -80,9 +80,7 @@ type clientConfig struct {
 	stop             context.Context // of WithStop
 	maxResponseBytes int64
 	limiter          Limiter
-	limiterSet       bool         // by WithLimiter, also to nil
-	processes        int          // 0 if not known
-	told             bool         // by WithProcesses
+	limiterOption    string       // that set it; empty for none
 	log              *ClientTrace // of WithLogger; nil for none
 	traces           []*ClientTrace
 	call             callConfig
@@ -104,6 +102,7 @@ func newClientConfig(opts []Option) (*clientConfig, error) {
 	c := &clientConfig{
 		maxResponseBytes: 10 << 20,             // about 100,000 pets of 100 bytes, where the document allows 100
 		stop:             context.Background(), // never ends
+		limiter:          ratelimit.New(),
 		call: callConfig{
 			retry: retry.Policy{}.WithDefaults(),
 			// A window of the plans lasts one minute, and its Reset has a grain of a second: this
@@ -115,16 +114,10 @@ func newClientConfig(opts []Option) (*clientConfig, error) {
 	return c, c.apply(opts)
 }
 
-// apply applies opts, and what follows from several of them.
+// apply applies opts, and checks what follows from several of them.
 func (c *clientConfig) apply(opts []Option) error {
 	if err := apply(c, opts); err != nil {
 		return err
-	}
-	switch {
-	case c.limiterSet && c.told:
-		return invalid("WithProcesses", "cannot be combined with WithLimiter; give the number to the limiter")
-	case !c.limiterSet && (c.told || !c.forKey):
-		c.limiter = ratelimit.New(ratelimit.Processes(c.processes))
 	}
 	return invalid("WithHeader", reservedFor(new(operation), c.call.header))
 }

@@ -138,15 +138,26 @@ func opensAfter(o *ratelimit.Outcome) (opens time.Time) {
 // all clients with the same API key, so that they share its budget; it keeps one for each key. A nil
 // limiter switches limiting off: a call then still waits for the Retry-After of its own 429.
 func WithLimiter(l Limiter) Option {
-	return forClient("", "", func(c *clientConfig) { c.limiter, c.limiterSet = l, true })
+	return forLimiter("WithLimiter", "", func() Limiter { return l })
 }
 
 // WithProcesses says how many processes use the API key, this one included, each with a limiter of
 // its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
 // with [WithLimiter]: give the number to that limiter.
 func WithProcesses(n int) Option {
-	return forClient("WithProcesses", when(n < 1, "must be positive"), func(c *clientConfig) {
-		c.processes, c.told = n, true
+	return forLimiter("WithProcesses", when(n < 1, "must be positive"), func() Limiter {
+		return ratelimit.New(ratelimit.Processes(n))
+	})
+}
+
+// forLimiter returns an option that replaces the limiter.
+func forLimiter(name, problem string, limiter func() Limiter) Option {
+	return clientOption(func(c *clientConfig) error {
+		if c.limiterOption != "" && c.limiterOption != name {
+			return invalid("WithProcesses", "cannot be combined with WithLimiter; give the number to the limiter")
+		}
+		c.limiter, c.limiterOption = limiter(), name
+		return invalid(name, problem)
 	})
 }
 
