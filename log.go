@@ -154,9 +154,9 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 	}
 	l.on(ctx, info.Call, func(e *event) {
 		switch r := info.RateLimit; {
-		// Two 429s within a minute for a window that is used up: the limiter of one process keeps to it.
+		// 429s in two windows, one after the other, that are used up: the limiter of one process keeps to it.
 		case info.StatusCode == http.StatusTooManyRequests && !r.IsZero() && r.Remaining == 0 && info.RetryAfter <= time.Minute:
-			if e.now.Sub(e.rejected) <= time.Minute {
+			if e.now.Sub(e.rejected) <= 2*time.Minute {
 				e.say(1, slog.LevelWarn, "petstore: other processes use the key", append(limitAttrs(r, e.lockout.Sent, e.lockout.Processes),
 					slog.String("cure", "set PETSTORE_PROCESSES or WithProcesses(n), or share a limiter with petstoreredis"))...)
 			}

@@ -185,6 +185,7 @@ type incident struct {
 	lasts   time.Duration // 4 minutes by default
 	creates int           // which calls are creates: every 25th by default
 	others  int           // processes with the same work and key
+	ban     int           // requests after a 429 for which the service bans the key; 5 by default
 	options []petstore.Option
 }
 
@@ -222,7 +223,7 @@ func incidents() map[string]incident {
 		"7 twelve processes, told two": {
 			want: "other processes use the key.*limit=300 remaining=0 sent=[0-9]+ processes=2", plan: pro,
 			within: 6 * time.Minute, lasts: 6 * time.Minute, // when a window ends there are 429s
-			others: 11, every: 4 * tenth, options: []petstore.Option{petstore.WithProcesses(2)},
+			others: 11, ban: 1000, every: 4 * tenth, options: []petstore.Option{petstore.WithProcesses(2)},
 		},
 		"8 the key is revoked": {
 			want: "key refused", happens: func(s *fake.Server) { s.RevokeKey(s.APIKey()) },
@@ -304,7 +305,7 @@ func (in *incident) run(t *testing.T, page *runbook) {
 			printed.Store(message, true)
 		}
 		printed.Range(func(text, _ any) bool { page.assertFinds(t, text.(string)); return true })
-	}, fake.WithPlan(cmp.Or(in.plan, fake.Plan{PerMinute: 100_000})), fake.WithBan(5, 2*time.Hour))
+	}, fake.WithPlan(cmp.Or(in.plan, fake.Plan{PerMinute: 100_000})), fake.WithBan(cmp.Or(in.ban, 5), 2*time.Hour))
 }
 
 // call makes a call whose caller leaves after some time; a create has a deadline.
