@@ -24,7 +24,7 @@ ci: # all checks of CI
 ROUNDS ?= 60
 
 bench:
-	mkdir -p bin && cd bench && go generate ./... && go test -c -tags ogen -o ../bin/bench.test . && rm ogenapi/oas_*
+	mkdir -p bin && cd bench && go generate ./... && go test -c -tags generated -o ../bin/bench.test . && rm ogenapi/oas_* oapiapi/*.gen.go
 	for round in $$(seq $(ROUNDS)); do \
 		bin/bench.test -test.run - -test.bench . -test.benchtime 20ms -test.cpu 1; done >bin/bench.txt
 	cd bench && go tool benchstat -col /client ../bin/bench.txt

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -15,13 +17,17 @@ import (
 
 // operation is one of the calls that are measured.
 type operation struct {
-	name  string
-	limit int   // of listPets
-	id    int64 // of getPet
+	name    string
+	limit   int   // of listPets
+	id      int64 // of getPet
+	missing bool  // there is no such pet
 }
 
 func operations() []operation {
-	return []operation{{"list20", 20, 0}, {"list100", 100, 0}, {"create", 0, 0}, {"get", 0, 4711}}
+	return []operation{
+		{name: "list20", limit: 20}, {name: "list100", limit: 100}, {name: "create"},
+		{name: "get", id: 4711}, {name: "404", id: 404, missing: true},
+	}
 }
 
 // newPet returns the pet that createPet adds.
@@ -43,7 +49,10 @@ func pets(n int) []petstore.Pet {
 
 // stub is a transport that responds at once, on the caller's goroutine, with the headers of a plan
 // that is never used up: a limiter works, and never makes a caller wait. It has the bodies by query.
+// As an http.Handler it responds the same over TCP.
 type stub map[string][]byte
+
+const notFound = `{"code":"not_found","message":"there is no animal 404","status":404}`
 
 func newStub() stub {
 	s := stub{}
@@ -60,12 +69,15 @@ func newStub() stub {
 // RoundTrip implements [http.RoundTripper].
 func (s stub) RoundTrip(r *http.Request) (*http.Response, error) {
 	status, body := http.StatusOK, s[r.URL.RawQuery]
-	if r.Method == http.MethodPost {
+	switch {
+	case r.Method == http.MethodPost:
 		status = http.StatusCreated
 		_, err := io.Copy(io.Discard, r.Body)
 		if err = errors.Join(err, r.Body.Close()); err != nil {
 			return nil, err
 		}
+	case strings.HasSuffix(r.URL.Path, "/404"):
+		status, body = http.StatusNotFound, []byte(notFound)
 	}
 	now := time.Now()
 	return &http.Response{
@@ -79,4 +91,16 @@ func (s stub) RoundTrip(r *http.Request) (*http.Response, error) {
 		},
 		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)), Request: r,
 	}, nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (s stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	resp, err := s.RoundTrip(r)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	maps.Copy(w.Header(), resp.Header)
+	w.Header().Set("Content-Length", strconv.FormatInt(resp.ContentLength, 10))
+	w.WriteHeader(resp.StatusCode)
+	_, _ = io.Copy(w, resp.Body)
 }

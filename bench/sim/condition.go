@@ -19,7 +19,6 @@ type condition struct {
 	retryAfter fake.RetryAfterForm // of a 429
 	planChange time.Duration       // from the start, to twice as much; 0 is never
 	dayWindows int                 // after which the day's quota is used up; 0 is never
-	programs   int                 // that share the job, unaware of each other; 0 is one
 
 	slow, lost, undialled, cancels float64 // parts of all requests
 
@@ -60,7 +59,6 @@ func conditions() []condition {
 		{name: "lost", text: failures, lost: 0.02},
 		{name: "undialled", text: failures, undialled: 0.02},
 		{name: "cancels", text: "one caller in eight gives up", ratio: 1.05, cancels: 0.125},
-		{name: "two-unaware", text: "two programs, each unaware of the other", ratio: 1.3, programs: 2},
 	}
 }
 
@@ -88,7 +86,7 @@ func (k condition) promises(r result) bool {
 	switch {
 	case k.bare == 1:
 		rejected = math.MaxInt
-	case k.programs > 1, k.planChange > 0:
+	case k.planChange > 0:
 		rejected = 2
 	case k.lost > 0 || k.undialled > 0:
 		rejected, failed = 2, 1 // after a lost response, a sliding window may be fuller than it seems

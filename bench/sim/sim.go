@@ -19,7 +19,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // cell is one situation.
@@ -98,19 +97,16 @@ func runCell(c cell) result {
 	return r.result
 }
 
-// work has the goroutines, which take the programs in turn, share the calls of the job.
+// work has the goroutines share the calls of the job.
 func (r *run) work() {
 	var next atomic.Int64
 	var callers sync.WaitGroup
-	clients := make([]*petstore.Client, max(1, r.programs))
-	for i := range clients {
-		clients[i] = r.newClient()
-	}
+	client := r.newClient()
 	for g := range r.goroutines {
 		callers.Go(func() {
 			pause(r.offset(g))
 			for i := int(next.Add(1)); i <= r.items(); i = int(next.Add(1)) {
-				r.call(clients[g%len(clients)], g, i)
+				r.call(client, g, i)
 			}
 		})
 	}
@@ -120,11 +116,10 @@ func (r *run) work() {
 // items is the number of calls: four and a half windows.
 func (c cell) items() int { return c.perMinute * 9 / 2 }
 
-// newClient returns a client that waits as long as it must, with a limiter of its own.
+// newClient returns a client that waits as long as it must.
 func (r *run) newClient() *petstore.Client {
 	client, err := petstore.NewClient("https://pets.example/v1", fake.DefaultAPIKey,
-		petstore.WithHTTPClient(&http.Client{Transport: r}),
-		petstore.WithLimiter(ratelimit.New()), petstore.WithMaxWait(time.Hour))
+		petstore.WithHTTPClient(&http.Client{Transport: r}), petstore.WithMaxWait(time.Hour))
 	if err != nil {
 		panic(err) // the arguments are constants
 	}
