@@ -87,7 +87,7 @@ func fieldOf(f *fake.Fault, name string) (faultField, error) {
 	case name != "":
 		problem = fmt.Sprintf("there is no field %q", Clip(name))
 	}
-	return faultField{}, errors.New(problem + "; petstore-fake -help lists the fields, as in status=503,times=2")
+	return faultField{}, errors.New(problem + "; petstore-fake -help lists the fields")
 }
 
 // assignment is a field at the beginning of a text: name=value, where the value may be quoted, or a
