@@ -303,7 +303,7 @@ func TestRetryAfter(t *testing.T) {
 func TestForeignErrors(t *testing.T) {
 	lost, _ := scripted(t, []responder{fails(errReset)})
 	refused, _ := scripted(t, []responder{fails(errRefused)}, once)
-	mine := errors.New("mine")
+	mine := vaultError{errors.New("mine")}
 	for name, foreign := range map[string]error{
 		"unknown": create(lost), "not sent": list(refused), "sentinels": errors.Join(petstore.ErrOutcomeUnknown, petstore.ErrNotSent, petstore.ErrStopped),
 		"timeout": errors.Join(petstore.ErrTimeout, context.DeadlineExceeded),
@@ -323,6 +323,8 @@ func TestForeignErrors(t *testing.T) {
 			sent := by == "transport" || by == "body"
 			got := create(client)
 			require.ErrorIs(t, got, mine, "%s by %s", name, by)
+			_, found := errors.AsType[vaultError](got)
+			assert.True(t, found, "%s by %s", name, by)
 			assert.Equal(t, sent, errors.Is(got, petstore.ErrOutcomeUnknown), "%s by %s: %v", name, by, got)
 			assert.Equal(t, !sent, errors.Is(got, petstore.ErrNotSent), "%s by %s: %v", name, by, got)
 			assert.NotErrorIs(t, got, petstore.ErrStopped, "%s by %s", name, by)

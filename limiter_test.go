@@ -119,20 +119,32 @@ func TestLimiterOfTheUser(t *testing.T) {
 		})
 		var waits []ratelimit.Wait
 		note := func(_ context.Context, _ petstore.Call, w ratelimit.Wait) { waits = append(waits, w) }
-		client, _ := scripted(t, []responder{status(503, ""), status(200, "[]")}, petstore.WithLimiter(l),
+		client, _ := scripted(t, []responder{status(503, ""), status(503, ""), status(200, "[]")}, petstore.WithLimiter(l),
 			petstore.WithTrace(&petstore.ClientTrace{WaitStart: note, WaitDone: note}))
 		for range 2 {
 			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute)))
 		}
-		require.Len(t, requests, 3)
-		for i, left := range []time.Duration{60, 58, 60} { // the second attempt has waited for 2 s
+		require.Len(t, requests, 4)
+		for i, left := range []time.Duration{60, 58, 56, 60} { // 2 s of each wait count
 			assert.Equal(t, left*time.Second, requests[i].MaxWait)
 		}
-		assert.Equal(t, start, requests[1].Asked, "a retried call keeps its place")
-		assert.True(t, requests[2].Asked.After(start))
-		require.Len(t, waits, 8, "with the backoff")
+		assert.Equal(t, start, requests[2].Asked, "a retried call keeps its place")
+		assert.True(t, requests[3].Asked.After(start))
+		require.Len(t, waits, 12, "with two backoffs")
 		assert.Equal(t, []ratelimit.Wait{wait, done}, waits[:2])
 		assert.Equal(t, ratelimit.ReasonBackoff, waits[2].Reason)
+	})
+	virtual(t, "learns from when on a request after a 429 may be sent", func(t *testing.T) {
+		var notBefore []time.Time
+		client, _ := scripted(t, []responder{status(429, "", "Retry-After: 30"), status(200, "[]")}, petstore.WithLimiter(
+			limiterFunc(func(_ context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
+				notBefore = append(notBefore, r.NotBefore)
+				return new(permits), nil
+			})))
+		start := time.Now()
+		require.NoError(t, list(client))
+		assert.Zero(t, notBefore[0])
+		assert.GreaterOrEqual(t, notBefore[1].Sub(start), 30*time.Second)
 	})
 	virtual(t, "may end a context of its own, which is not the caller's", func(t *testing.T) {
 		ending := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {

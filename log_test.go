@@ -111,6 +111,17 @@ var limitScenarios = map[string]scenario{
 			"WARN rate limit closed minute", "INFO rate limit open again minute", "WARN other processes use the key",
 		},
 	},
+	"429s that are more than a minute apart": {
+		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			for range 2 {
+				used := http.Header{"X-Ratelimit-Remaining": {"0"}}
+				server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Header: used})
+				require.NoError(t, list(client))
+				time.Sleep(70 * time.Second)
+			}
+		},
+		want: []string{"WARN rate limit closed minute", "INFO rate limit open again minute"},
+	},
 	"a ban, during which nothing is sent, and which is no sign of other processes": {
 		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
 			server.BanKey(server.APIKey(), 10*time.Hour)
@@ -218,9 +229,26 @@ var failureScenarios = map[string]scenario{
 				fault.Remove()
 				assert.EqualValues(t, 8, calls(client, 1, 8, 10*time.Second))
 			}
+			server.Inject(fake.Fault{Status: 403})
+			require.Error(t, list(client), "one failure is no outage")
 		},
 		want: []string{
 			"WARN calls fail", "INFO calls succeed again", "WARN calls fail", "INFO calls succeed again",
+		},
+	},
+	"an outage of hours": {
+		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			server.Inject(fake.Fault{Status: 403, Times: fake.Forever})
+			assert.Zero(t, calls(client, 1, 12, 10*time.Minute))
+		},
+		want: []string{"WARN calls fail", "WARN calls fail"}, // after the fifth call, and an hour later
+	},
+	"slow requests among quick ones": {
+		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			for range 5 {
+				server.Inject(fake.Fault{Delay: 6 * time.Second})
+				assert.EqualValues(t, 5, calls(client, 1, 5, 0))
+			}
 		},
 	},
 	"another kind of error in an outage": {

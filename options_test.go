@@ -232,6 +232,12 @@ func TestWriteBeforeADeadline(t *testing.T) {
 			})
 		}
 	}
+	virtual(t, "but it is sent if it did not wait", func(t *testing.T) {
+		client, service := scripted(t, []responder{slowly(status(201, onePet)), hangs})
+		require.NoError(t, create(client))
+		require.ErrorIs(t, create(client, petstore.WithCallTimeout(time.Millisecond)), petstore.ErrTimeout)
+		assert.Len(t, service.sent(), 2)
+	})
 	virtual(t, "after the wait for the response of another request", func(t *testing.T) {
 		client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
 			time.Sleep(900 * time.Millisecond) // after a second, the limiter would not wait for it

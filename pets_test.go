@@ -277,6 +277,7 @@ func TestDoPassesOnWhatIsEncoded(t *testing.T) {
 			sent := service.sent()
 			assert.Equal(t, csv, sent[0].body)
 			assert.Equal(t, []string{"text/csv"}, sent[0].header["Content-Type"])
+			assert.Equal(t, []string{"text/csv"}, sent[1].header["Content-Type"], "an empty body has one, too")
 			assert.Equal(t, []string{"text/csv"}, sent[0].header["Accept"])
 		}
 	})

@@ -188,6 +188,16 @@ func TestRetryOfAStaleConnection(t *testing.T) {
 	})
 }
 
+func TestRetryAfterAWindowThatIsUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		usedUp := append(quota(10, 0, time.Minute), "Retry-After: 1", "Date: "+start.UTC().Format(http.TimeFormat))
+		client, _ := scripted(t, []responder{status(429, "", usedUp...), status(200, "[]")})
+		require.NoError(t, list(client), "without a limiter, too")
+		assert.GreaterOrEqual(t, time.Since(start), time.Minute)
+	})
+}
+
 func TestRetrySendsTheBodyAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, service := scripted(t, []responder{status(429, ``), fails(errRefused), status(201, onePet)})
