@@ -57,8 +57,8 @@ func TestRequestFollowsItsTemplate(t *testing.T) {
 	client, service := scripted(t, []responder{status(404, ``)}, petstore.WithTrace(&petstore.ClientTrace{
 		AttemptStart: func(_ context.Context, c petstore.Call) { template = c.Template },
 	}))
-	for name, call := range operations {
-		require.Error(t, call(client))
+	for name, sample := range samples {
+		require.Error(t, sample.call(client))
 		path := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(template, `[\w.~-]+`)
 		assert.Regexp(t, `^https://service\.test`+path+`(\?|$)`, service.sent()[len(service.sent())-1].url, name)
 	}
@@ -135,8 +135,7 @@ func TestCreatePetStatus(t *testing.T) {
 				client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
 					return response(r, code, failingReader{func() error { return read(r.Context()) }}), nil
 				}})
-				_, err := client.CreatePet(ctx, newPet(), petstore.WithAttemptTimeout(time.Second-1),
-					once)
+				_, err := client.CreatePet(ctx, newPet(), petstore.WithAttemptTimeout(time.Second-1), once)
 				refused := code/100 == 4 && code != http.StatusRequestTimeout || code == http.StatusNotImplemented
 				require.Equal(t, !refused, errors.Is(err, petstore.ErrOutcomeUnknown), "%s, %d: %v", name, code, err)
 				want := map[bool]int{true: 0, false: 1}[refused]

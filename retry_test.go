@@ -65,17 +65,17 @@ func TestRetryByResponse(t *testing.T) {
 			return &http.Response{StatusCode: http.StatusNotFound}, nil
 		}, reads: 1, writes: 1},
 	} {
-		for operation, call := range withRemove() {
+		for operation, sample := range withRemove() {
 			virtual(t, name+" to "+operation, func(t *testing.T) {
 				client, service := scripted(t, []responder{row.respond})
-				err := call(client)
+				err := sample.call(client)
 				require.Error(t, err)
-				writes, want := operation == "remove" || samples[operation].writes, row.reads
-				if writes {
+				want := row.reads
+				if sample.writes {
 					want = row.writes
 				}
 				assert.Len(t, service.sent(), want)
-				assert.Equal(t, row.unknown && writes, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+				assert.Equal(t, row.unknown && sample.writes, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
 				assert.Equal(t, row.invalid, errors.Is(err, petstore.ErrInvalidResponse), "%v", err)
 				assert.Equal(t, row.notSent, errors.Is(err, petstore.ErrNotSent), "%v", err)
 				assert.Equal(t, row.notSent && want == 4, strings.Contains(err.Error(), "(4 tries)"), "%v", err)
@@ -90,9 +90,9 @@ func TestRetryByResponse(t *testing.T) {
 	}
 }
 
-func withRemove() map[string]callFunc {
-	all := maps.Clone(operations)
-	all["remove"] = remove
+func withRemove() map[string]sample {
+	all := maps.Clone(samples)
+	all["remove"] = sample{call: remove, writes: true}
 	return all
 }
 

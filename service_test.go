@@ -195,15 +195,6 @@ var samples = map[string]sample{
 	"getPet":    {get, false, 200, onePet},
 }
 
-// operations are the calls of the samples.
-var operations = func() map[string]callFunc {
-	all := map[string]callFunc{}
-	for name, s := range samples {
-		all[name] = s.call
-	}
-	return all
-}()
-
 func list(c *petstore.Client, opts ...petstore.CallOption) error {
 	_, err := c.ListPets(context.Background(), petstore.ListPetsParams{Limit: 100}, opts...)
 	return err

@@ -56,14 +56,14 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		for _, location := range []string{"https://elsewhere.test/v1/pets", "http://service.test/v1/pets", "/v1/pets"} {
 			client, service := scripted(t, []responder{status(code, "", "Location: "+location)})
-			for operation, call := range operations {
-				err := call(client)
+			for operation, sample := range samples {
+				err := sample.call(client)
 				require.ErrorContains(t, err, fmt.Sprintf("%s: %d", operation, code))
 				e := as[*petstore.APIError](t, err)
 				assert.Equal(t, location, e.Header.Get("Location"), "the caller may want to know")
 				assert.NotContains(t, err.Error(), location)
 			}
-			assert.Len(t, service.sent(), len(operations))
+			assert.Len(t, service.sent(), len(samples))
 		}
 	}
 }
