@@ -76,28 +76,43 @@ func (f *inflight) waitUntilGone(limit time.Duration, all bool) {
 // handler that hangs or a response body that was never closed is cut off within a second, and the
 // log of the test of [NewTestServer] names it. Close may be called more than once.
 func (s *Server) Close() {
-	s.closing.Do(func() {
-		f := &s.inflight
-		f.mu.Lock()
-		f.closed = true // which lets no further request in
-		f.mu.Unlock()
-		s.journal.close()
-		f.waitUntilGone(grace, false)
-		f.mu.Lock()
-		parts := slices.Collect(maps.Values(f.parts))
-		for _, p := range parts {
-			if p.leak != "" { // without the query, which may hold a key
-				f.leaks = append(f.leaks, p.leak+": "+p.request.Method+" "+p.request.URL.Path)
-			}
+	f := &s.inflight
+	if !f.close() {
+		for !s.closed.Load() { // a Once would stop the time of a bubble in which the first call waits
+			<-time.After(time.Millisecond)
 		}
-		f.mu.Unlock()
-		for _, p := range parts {
-			if p.breakOff != nil {
-				p.breakOff()
-			}
+		return
+	}
+	defer s.closed.Store(true)
+	s.journal.close()
+	f.waitUntilGone(grace, false)
+	for _, p := range f.left() {
+		if p.breakOff != nil {
+			p.breakOff()
 		}
-		f.waitUntilGone(grace, true)
-	})
+	}
+	f.waitUntilGone(grace, true)
+}
+
+// close lets no further part in. It reports whether this is the first call.
+func (f *inflight) close() (first bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	first, f.closed = !f.closed, true
+	return first
+}
+
+// left returns the parts that have not ended, and notes which of them are leaks.
+func (f *inflight) left() []*part {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	parts := slices.Collect(maps.Values(f.parts))
+	for _, p := range parts {
+		if p.leak != "" { // without the query, which may hold a key
+			f.leaks = append(f.leaks, p.leak+": "+p.request.Method+" "+p.request.URL.Path)
+		}
+	}
+	return parts
 }
 
 // pause waits for d, or for ever if d is negative. If the client gives up or the server closes, it

@@ -96,7 +96,7 @@ func TestViolations(t *testing.T) {
 		"a create after a look at the catalogue": {script: script{fake.Fault{Status: 500}, rex, list, rex}},
 		"a create whose body has dripped":        {script: script{fake.Fault{Drip: 5 * time.Second, Times: 2}, rex, ada, rex}},
 		"a create given up while its body drips": {
-			script: script{fake.Fault{Drip: time.Minute}, givenUp(rex), rex}, broken: []fake.Rule{repeated},
+			script: script{fake.Fault{Drip: 10 * time.Second}, givenUp(rex), rex}, broken: []fake.Rule{repeated},
 		},
 		"a create given up during a delay": {
 			script: script{fake.Fault{Delay: time.Hour, AfterCommit: true}, givenUp(rex), rex}, broken: []fake.Rule{repeated},

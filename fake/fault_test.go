@@ -470,22 +470,29 @@ func TestFaultWire(t *testing.T) {
 
 func TestFaultDrip(t *testing.T) {
 	for name, c := range map[string]struct {
-		fault fake.Fault
-		body  string // that arrives
+		fault  fake.Fault
+		body   string // that arrives
+		pieces int
 	}{
-		"a long body":           {fake.Fault{Body: make([]byte, 12_345)}, string(make([]byte, 12_345))},
-		"a short one":           {fake.Fault{Body: []byte("ab")}, "ab"},
-		"no whole nanoseconds":  {fake.Fault{Body: []byte("abcdefg")}, "abcdefg"},
-		"a body cut off":        {fake.Fault{Body: []byte("abcd"), Wire: fake.WireTruncate}, "ab"},
-		"an error's body":       {fake.Fault{Status: 503, Body: []byte("ab")}, "ab"},
-		"together with a delay": {fake.Fault{Delay: time.Hour, Body: []byte("ab")}, "ab"},
+		"a long body":           {fault: fake.Fault{Body: make([]byte, 12_345)}, body: string(make([]byte, 12_345)), pieces: 100},
+		"no whole nanoseconds":  {fault: fake.Fault{Body: []byte("abcdefg")}, body: "abcdefg", pieces: 7},
+		"a body cut off":        {fault: fake.Fault{Body: []byte("abcd"), Wire: fake.WireTruncate}, body: "ab", pieces: 2},
+		"an error's body":       {fault: fake.Fault{Status: 503, Body: []byte("ab")}, body: "ab", pieces: 2},
+		"together with a delay": {fault: fake.Fault{Delay: time.Hour, Body: []byte("ab")}, body: "ab", pieces: 2},
 	} {
 		inBubble(t, name, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			c.fault.Drip = time.Minute
 			srv.Inject(c.fault)
 			begun := time.Now()
-			r, err := d.try(t, request{path: "/pets"})
-			assert.Equal(t, c.body, r.body)
+			resp, err := d.client.Do(request{path: "/pets"}.build(t, d.base))
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			first := make([]byte, 1)
+			_, err = io.ReadFull(resp.Body, first)
+			require.NoError(t, err)
+			assert.InDelta(t, time.Minute/time.Duration(c.pieces)+c.fault.Delay, time.Since(begun), 10)
+			rest, err := io.ReadAll(resp.Body)
+			assert.Equal(t, c.body, string(first)+string(rest))
 			assert.Equal(t, c.fault.Wire != "", err != nil)
 			assert.Equal(t, time.Minute+c.fault.Delay, time.Since(begun))
 		})

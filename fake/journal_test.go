@@ -253,6 +253,16 @@ func TestRepeat(t *testing.T) {
 		assert.Empty(t, srv.Violations())
 		assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
 	})
+	again := with(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBan(1, time.Hour))
+	inBubble(t, "does not keep the client from a ban", again, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		d.admitted(t)
+		time.Sleep(time.Minute)
+		_, err := srv.Repeat(1)
+		require.NoError(t, err)
+		synctest.Wait()
+		d.list(t) // the second 429 without an admitted request of the client in between
+		assert.NotZero(t, srv.Usage(srv.APIKey()).BannedUntil)
+	})
 	inBubble(t, "leaves the conduct of the client as it is", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		q := create("Rex")
 		q.path += "?dry=1"

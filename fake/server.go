@@ -33,9 +33,9 @@ type Server struct {
 	inflight  inflight
 	repeats   atomic.Int64
 	onRequest atomic.Pointer[func(seq int)]
+	closed    atomic.Bool    // Close has ended
 	mux       *http.ServeMux // of WithHandler
 	loopback  func() string  // opens the port at its first call, and returns its URL
-	closing   sync.Once
 }
 
 // NewServer returns a server. Nothing runs and no port is open before the first request. The caller
