@@ -120,6 +120,21 @@ func TestViolations(t *testing.T) {
 			assert.Equal(t, strings.Contains(name, "ban"), !srv.Usage(srv.APIKey()).BannedUntil.IsZero())
 		})
 	}
+	inBubble(t, "after a 429 too late for its client", one, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		d.list(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		late := srv.Inject(fake.Fault{Match: func(r *http.Request) bool {
+			cancel()
+			<-r.Context().Done()
+			return false
+		}})
+		_, err := d.do(list.build(t, d.base).WithContext(ctx))
+		require.ErrorIs(t, err, context.Canceled)
+		synctest.Wait()
+		late.Remove()
+		d.list(t)
+		assert.Empty(t, rules(srv))
+	})
 	inBubble(t, "and their words", ban, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		d.play(t, srv, script{list, list, list, 2 * time.Hour, fake.Fault{Status: 500}, rex, rex})
 		srv.SetPlan(srv.APIKey(), fake.Plan{})

@@ -67,6 +67,7 @@ var bugs = []shop{
 	{bug: "getPet gone too early", clause: "9 getPet", op: "get", becomes: 404},
 	{bug: "203 for a pet", clause: "4.3 success", op: "get", becomes: 203},
 	{bug: "another id", clause: "4.3 the body is", op: "get", response: swap{`"id":\d+`, `"id":1000`}},
+	{bug: "another name", clause: "4.3 the body is", op: "get", response: swap{`"name":"[^"]*"`, `"name":"Max"`}},
 	{bug: "always the first pet", clause: "4.3 the body is", before: func(c *call) { c.id = "1" }},
 	{bug: "a pet without its status", clause: "4.3 the body is", op: "get", response: swap{`,"status":"available"`, ""}},
 	{bug: "410 for an unknown pet", clause: "4.3 an unknown pet", op: "get", status: 404, becomes: 410},
