@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 var (
@@ -138,7 +139,7 @@ func TestRetryOfAnInvalidSuccess(t *testing.T) {
 // The service closes each connection when it has read its second request.
 func TestRetryOfAStaleConnection(t *testing.T) {
 	virtual(t, "is immediate the first time, and has a permit like any other", func(t *testing.T) {
-		var read atomic.Int64
+		var read, acquired atomic.Int64
 		// Three connections are open at first: net/http closes one when it is kept from repeating a
 		// request on it.
 		var open sync.WaitGroup
@@ -164,7 +165,10 @@ func TestRetryOfAStaleConnection(t *testing.T) {
 			return conn, nil
 		}}
 		defer transport.CloseIdleConnections()
-		limiter := new(permits)
+		limiter := limiterFunc(func(context.Context, ratelimit.Request) (ratelimit.Permit, error) {
+			acquired.Add(1)
+			return new(permits), nil
+		})
 		client, err := petstore.NewClient("http://service.test/v1", testKey, petstore.WithInsecureHTTP(),
 			petstore.WithHTTPClient(&http.Client{Transport: transport}), petstore.WithLimiter(limiter),
 			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 3, BaseDelay: time.Hour}))
@@ -184,7 +188,7 @@ func TestRetryOfAStaleConnection(t *testing.T) {
 		err = list(client, once)
 		require.NotErrorIs(t, err, petstore.ErrNotSent, "the service has read it")
 		assert.EqualValues(t, 3+3+1, read.Load())
-		assert.Equal(t, 3+3+1, limiter.acquired)
+		assert.EqualValues(t, 3+3+1, acquired.Load())
 	})
 }
 
