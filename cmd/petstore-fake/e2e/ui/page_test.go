@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -43,10 +44,10 @@ func TestFind(t *testing.T) {
 		p.send(http.MethodGet, "/v1/pets", "") // 200, 429
 	}
 	for range 250 {
-		p.sendAs("team-key-000001", http.MethodGet, "/v1/pets", "")
+		p.sendAs(t.Context(), "team-key-000001", http.MethodGet, "/v1/pets", "")
 	}
-	p.sendAs("team-key-000001", http.MethodPost, "/v1/pets", `{"name":"Rex"}`)
-	p.sendAs("", http.MethodGet, "/v1/nothing", "")
+	p.sendAs(t.Context(), "team-key-000001", http.MethodPost, "/v1/pets", `{"name":"Rex"}`)
+	p.sendAs(t.Context(), "", http.MethodGet, "/v1/nothing", "")
 	b := newTab(t)
 
 	t.Run("a bad word is named and left out, and the page goes on", func(t *testing.T) {
@@ -363,15 +364,13 @@ func TestFollow(t *testing.T) {
 	assert.Empty(t, value[[]float64](b, `asked.slice(1).map((a, i) => a.at - asked[i].at).filter((gap) => gap < 245)`),
 		"at most four times a second")
 
-	p.admin(http.MethodPost, "faults", "delay=500ms")
-	ended := make(chan int)
-	go func() {
-		status, _ := p.send(http.MethodGet, "/v1/pets/7", "")
-		ended <- status
-	}()
+	p.admin(http.MethodPost, "faults", "wire=stall")
+	ctx, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	go p.sendAs(ctx, "fake-api-key", http.MethodGet, "/v1/pets/7", "")
 	b.text("#list", "pending")
 	b.click("#pause")
-	assert.Equal(t, http.StatusNotFound, <-ended)
+	giveUp()
 	b.until(`list.dataset.version !== state().version`)
 	b.text("#list", "pending")
 	b.click("#pause")

@@ -78,9 +78,9 @@ func startAt(t *testing.T, addr string, args ...string) *program {
 
 // sendAs sends a request with a key, and returns its status and as much of its body as came: 0 if there
 // is no response.
-func (p *program) sendAs(key, method, path, body string) (status int, text string) {
+func (p *program) sendAs(ctx context.Context, key, method, path, body string) (status int, text string) {
 	p.t.Helper()
-	r, err := http.NewRequestWithContext(p.t.Context(), method, p.origin+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, p.origin+path, strings.NewReader(body))
 	require.NoError(p.t, err)
 	r.Header.Set("Content-Type", "application/json")
 	if key != "" {
@@ -97,7 +97,7 @@ func (p *program) sendAs(key, method, path, body string) (status int, text strin
 
 func (p *program) send(method, path, body string) (status int, text string) {
 	p.t.Helper()
-	return p.sendAs("fake-api-key", method, path, body)
+	return p.sendAs(p.t.Context(), "fake-api-key", method, path, body)
 }
 
 // admin sends a request to an admin route, which must succeed.
