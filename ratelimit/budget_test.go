@@ -216,11 +216,13 @@ func TestBudget(t *testing.T) {
 func TestBudgetWindow(t *testing.T) {
 	t.Run("a late response of an old window is ignored", func(t *testing.T) {
 		p := newProcess(t)
-		old := p.open(10, 8)
+		old := p.now.Add(5 * time.Hour)
+		p.respondTo(10, old, 9, 8)
 		late := p.send()
-		p.now = p.now.Add(70 * second)
-		p.respondTo(10, p.now.Add(minute), 9)
-		p.respond(late, 10, 0, old)
+		p.now = old.Add(2 * second)
+		p.respondTo(10, p.now.Add(24*time.Hour), 9)
+		e := p.settle(late, p.outcome(http.StatusOK, 10, 0, old), p.now)
+		assert.Nil(t, e.closed)
 		assert.Equal(t, 9, p.known().Remaining)
 	})
 	t.Run("follows a higher plan inside a window", func(t *testing.T) {

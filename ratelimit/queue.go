@@ -143,8 +143,11 @@ func (q *queue) clock(now time.Time) time.Duration {
 	return q.limited + now.Sub(q.since)
 }
 
-// place returns the number of waiters that go before w.
+// place returns the number of waiters that go before w. Nearly always that is all of them.
 func (q *queue) place(w *waiter) int {
+	if n := len(q.waiters); n == 0 || q.waiters[n-1].compare(w) < 0 {
+		return n
+	}
 	i, _ := slices.BinarySearchFunc(q.waiters, w, (*waiter).compare)
 	return i
 }

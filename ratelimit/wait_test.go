@@ -85,15 +85,16 @@ func TestLimiterQueue(t *testing.T) {
 	test(t, "one in background goes after nine others, once it has waited for a minute", func(t *testing.T, l *limiter) {
 		l.one(ok(2, 0, time.Minute))
 		var order []int
+		var all sync.WaitGroup
 		for i := range 12 {
-			go func() {
+			all.Go(func() {
 				p := l.permitFor(Request{MaxWait: time.Hour, Background: i == 0})
 				order = append(order, i) // one at a time: the window never has more than one left
 				p.Release(ok(2, 1, time.Minute))
-			}()
+			})
 			synctest.Wait()
 		}
-		time.Sleep(2 * time.Minute)
+		all.Wait()
 		assert.Equal(t, []int{1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 11}, order, "with the one that used up the window")
 	})
 	test(t, "a function of the user may make a call that waits for the response to this one", func(t *testing.T, l *limiter) {
@@ -187,6 +188,14 @@ func TestLimiterGate(t *testing.T) {
 
 // maxWait limits the waits for a window or a closed gate, but not those for a response.
 func TestLimiterMaxWait(t *testing.T) {
+	test(t, "the wait for NotBefore counts", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 59, time.Minute))
+		start := time.Now()
+		time.AfterFunc(20*time.Second, func() { l.one(tooMany(60, 5, time.Minute, 20*time.Second)) })
+		_, refused := l.ask(t.Context(), Request{NotBefore: start.Add(30 * time.Second), MaxWait: 35 * time.Second})
+		require.NotNil(t, refused)
+		assert.Equal(t, 30*time.Second, time.Since(start))
+	})
 	test(t, "only the wait for the window counts", func(t *testing.T, l *limiter) {
 		p := l.permit()
 		time.AfterFunc(700*time.Millisecond, func() { p.Release(ok(60, 0, 30*time.Second)) })
