@@ -52,8 +52,8 @@ type budget struct {
 // first 429; afterwards one.
 const blindInFlight = 2
 
-// lateAfter is the time after which a request in flight is late, give or take a tick: five times the
-// longest usual latency.
+// lateAfter is the time after which a request in flight is late, give or take a tick: five times
+// the longest usual latency.
 const lateAfter = time.Second
 
 // backgroundPart: background requests leave 1/10 of each window to those that should not wait.

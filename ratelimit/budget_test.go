@@ -386,6 +386,7 @@ func TestTally(t *testing.T) {
 	c.add(5999-ticks, -2)
 	assert.EqualValues(t, 2*ticks-2, c.total, "the other one is forgotten")
 	assert.EqualValues(t, 6001-ticks, c.oldest())
+	c.add(tickOf(second, time.Unix(-1, 0)), 1)
 	c.advance(5999 + ticks)
 	assert.Zero(t, c.total)
 }

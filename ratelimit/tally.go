@@ -14,8 +14,10 @@ type tally struct {
 
 const ticks = 100
 
-// tickOf returns the tick of a time.
-func tickOf(span time.Duration, t time.Time) int64 { return t.UnixNano() / int64(span/ticks) }
+// tickOf returns the tick of a time; 0 if a clock is before 1970.
+func tickOf(span time.Duration, t time.Time) int64 {
+	return max(0, t.UnixNano()) / int64(span/ticks)
+}
 
 // beginOf returns when a tick begins.
 func beginOf(span time.Duration, tick int64) time.Time { return time.Unix(0, tick*int64(span/ticks)) }

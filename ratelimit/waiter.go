@@ -23,7 +23,7 @@ type waiter struct {
 
 	quiet  bool // it need not report its wait before the pot has replied
 	joined bool // it is one of the waiters that can get a permit
-	over   bool // its wait is
+	over   bool // nothing is left to wait for
 
 	permit  *permit
 	refused *Error
@@ -129,7 +129,7 @@ func (w *waiter) check(ctx context.Context) (left time.Duration) {
 	w.wait.Duration, w.wait.Limited = now.Sub(w.entered), q.clock(now)-w.clock
 	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
 	limited, decided := w.wait.Limited, w.permit != nil || w.refused != nil
-	free := limited < w.MaxWait || limited == 0 || q.since.IsZero() // a wait for a response is
+	free := limited < w.MaxWait || limited == 0 || q.since.IsZero() // for a response, it is
 	switch {
 	case ended == nil && !decided && free:
 		return w.MaxWait - limited
@@ -204,8 +204,8 @@ func (w *waiter) withdraw(now time.Time) {
 	w.queue.dispatch(now)
 }
 
-// refuseLate reports whether w cannot be admitted in time when that many others go before it, and refuses
-// it then. The wait for a response is never too long: nobody knows its length.
+// refuseLate reports whether w cannot be admitted in time when that many others go before it, and
+// refuses it then. The wait for a response is never too long: nobody knows its length.
 func (q *queue) refuseLate(now time.Time, w *waiter, before int) bool {
 	limit := q.earliest(now, before, w.Background)
 	at, left := later(limit, w.NotBefore), w.MaxWait-(q.clock(now)-w.clock)
@@ -230,8 +230,8 @@ func (q *queue) refuse(w *waiter, now, limit time.Time, ended error) {
 	}
 }
 
-// contextError returns an error that matches that of a context that has ended, and its cause; nil if it
-// has not ended. Its deadline may pass a moment before its own timer fires.
+// contextError returns an error that matches that of a context that has ended, and its cause; nil
+// if it has not ended. Its deadline may pass a moment before its own timer fires.
 func contextError(ctx context.Context, now time.Time) error {
 	err := ctx.Err()
 	if deadline, ok := ctx.Deadline(); err == nil && ok && !now.Before(deadline) {
