@@ -57,14 +57,15 @@ func TestDurations(t *testing.T) {
 func TestWaitTimeIsThatOfTheLimitOnly(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
 		s.server.Inject(fake.Fault{Status: 503, Header: http.Header{"X-RateLimit-Remaining": {"0"}}})
+		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
 			petstore.RetryPolicy{BaseDelay: 8 * time.Second, MaxDelay: 8 * time.Second}))
 		require.NoError(t, err)
-		assert.Regexp(t, `reason=backoff.* reason=minute|reason=backoff.*reason=minute`, s.ended()[2])
-		assert.Equal(t, map[string]float64{"@": 1, "petstore.wait.reason=minute,@": 1}, s.of("rate_limit.wait_time"),
+		assert.Regexp(t, `reason=backoff.*reason=minute.*reason=minute`, s.ended()[3])
+		assert.Equal(t, map[string]float64{"@": 1, "petstore.wait.reason=minute,@": 2}, s.of("rate_limit.wait_time"),
 			"the first request went at once")
 		sums := s.of("rate_limit.wait_time+")
-		assert.InDelta(t, 55, sums["petstore.wait.reason=minute,@"], 5, "the rest of the minute")
+		assert.InDelta(t, 55+30, sums["petstore.wait.reason=minute,@"], 5, "the rest of the minute, and after the 429")
 		assert.Zero(t, sums["@"])
 	})
 }
