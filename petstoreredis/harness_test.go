@@ -65,6 +65,7 @@ type link struct {
 	drops   int          // of a hundred commands, those that break their connection
 	broken  atomic.Bool  // connections are refused and break
 	silent  atomic.Bool  // nothing gets through
+	lost    atomic.Bool  // the next reply is lost, and its connection breaks
 	before  func()       // each command; nil for nothing
 }
 
@@ -97,6 +98,15 @@ func (c linkConn) Write(b []byte) (int, error) {
 		c.link.before()
 	}
 	return c.Conn.Write(b)
+}
+
+func (c linkConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.link.lost.CompareAndSwap(true, false) {
+		_ = c.Close()
+		return 0, io.EOF
+	}
+	return n, err
 }
 
 // wait waits for d, or until ctx ends.

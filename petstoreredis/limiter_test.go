@@ -293,6 +293,36 @@ func TestLimiterAway(t *testing.T) {
 	}
 }
 
+// The first command connects, and may take three times as long as the others.
+func TestLimiterFirstCommand(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t, petstoreredis.WithTimeout(time.Second))
+		for falls := range 2 {
+			r.silent.Store(true)
+			time.AfterFunc(2500*time.Millisecond, func() { r.silent.Store(false) })
+			acquire(t, l).Release(ok(60, 59-falls))
+			_ = l.Flush(t.Context()) // which fails the second time
+			assert.Equal(t, falls, l.Stats().Fallbacks)
+			time.Sleep(10 * time.Second)
+		}
+	})
+}
+
+// A command whose reply is lost may have been carried out: it is sent again without what it counted.
+func TestLimiterReplyLost(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		acquire(t, l).Release(ok(60, 59))
+		require.NoError(t, l.Flush(t.Context()))
+		a, b := acquire(t, l), acquire(t, l)
+		r.lost.Store(true)
+		a.Release(ok(60, 58))
+		require.NoError(t, l.Flush(t.Context()))
+		assert.Equal(t, "1", r.HGet(r.Keys()[0], "out"))
+		b.Release(ok(60, 57))
+	})
+}
+
 // TestLimiterCommands counts them: two for each request at most, also at seventeen requests a second,
 // which are a thousand a minute; few while calls wait, whatever their number; and none at rest.
 func TestLimiterCommands(t *testing.T) {
