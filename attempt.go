@@ -158,28 +158,6 @@ func (a *attempt) release() {
 	}
 }
 
-// limit returns a context that ends with the attempt's timeout.
-func (k *call) limit(ctx context.Context, from time.Time) (context.Context, context.CancelFunc) {
-	if timeout := k.timeout(); timeout > 0 {
-		return context.WithDeadline(ctx, from.Add(timeout))
-	}
-	return context.WithCancel(ctx)
-}
-
-// timeout returns that of each attempt; 0 for none.
-func (k *call) timeout() time.Duration {
-	own, longest := k.config.attemptTimeout, k.client.config.longestAttempt
-	if longest > 0 && (own == 0 || longest < own) {
-		return longest
-	}
-	return own
-}
-
-// timedOut returns the error of an attempt that exceeded its timeout.
-func (k *call) timedOut() error {
-	return &timeoutError{"attempt timed out after " + k.timeout().String()}
-}
-
 // send sends the request and reads the response. It releases the permit when it has the response's
 // header, so that the next waiter need not wait for the body.
 func (a *attempt) send(outer *http.Request) {

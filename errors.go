@@ -2,17 +2,14 @@ package petstore
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/safetext"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // The sentinels that an error of a call matches with [errors.Is]. One error may match several.
@@ -233,44 +230,6 @@ func errorLine(text, operation string, sent int, unknown bool) string {
 		suffix += "; " + operationOf(operation).doubt
 	}
 	return safetext.LineWith(text, suffix)
-}
-
-// foreign returns an error that came from outside the call: from a function, a transport or a
-// limiter of the user, or as the cause of a context. If it would match an error of a call, or the
-// end of a context, it may be about another call: then its own errors are hidden.
-func foreign(err error) error {
-	if err == nil || !speaksOfCalls(err) {
-		return err
-	}
-	return &foreignError{err}
-}
-
-// ofCalls are the errors that say something about a call, or about the end of its context.
-var ofCalls = [...]error{
-	ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrRateLimited, ErrOutcomeUnknown, ErrAPIKey, ErrInvalidResponse,
-	ErrInvalidArgument, ErrNotSent, ErrStopped, ErrTimeout, context.Canceled, context.DeadlineExceeded,
-}
-
-func speaksOfCalls(err error) bool {
-	_, ok := errors.AsType[callError](err)
-	return ok || slices.ContainsFunc(ofCalls[:], func(target error) bool { return errors.Is(err, target) })
-}
-
-// foreignError has no Unwrap, or errors.Is would find in it what it hides.
-type foreignError struct{ err error }
-
-func (e *foreignError) Error() string { return e.err.Error() }
-
-func (e *foreignError) Is(target error) bool {
-	return !speaksOfCalls(target) && errors.Is(e.err, target)
-}
-
-func (e *foreignError) As(target any) bool {
-	switch target.(type) {
-	case **APIError, **ArgumentError, **RateLimitError, **ResponseError, **TransportError, **ratelimit.Error, *callError:
-		return false
-	}
-	return errors.As(e.err, target) // it passes the caller's variable on
 }
 
 // when returns the text if it applies, else the empty string.

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // The groups of errors have the same names for the same attributes. TestErrorGoldenFiles
@@ -92,6 +93,17 @@ func (i AttemptDoneInfo) ErrorType() string {
 	return errorType(i.Err)
 }
 
+// operationOf returns the operation with that name. Those of Do, and unknown ones, have no more than
+// a doubt.
+func operationOf(name string) *operation {
+	for _, o := range operations {
+		if o.name == name {
+			return o
+		}
+	}
+	return &operation{name: name, doubt: "the request may have been carried out"}
+}
+
 // errorTypes are classes of errors. An error matches several; the first of them ended the call.
 var errorTypes = []struct {
 	class  string
@@ -146,4 +158,42 @@ func errorType(err error) string {
 		return name
 	}
 	return "_OTHER"
+}
+
+// foreign returns an error that came from outside the call: from a function, a transport or a
+// limiter of the user, or as the cause of a context. If it would match an error of a call, or the
+// end of a context, it may be about another call: then its own errors are hidden.
+func foreign(err error) error {
+	if err == nil || !speaksOfCalls(err) {
+		return err
+	}
+	return &foreignError{err}
+}
+
+// ofCalls are the errors that say something about a call, or about the end of its context.
+var ofCalls = [...]error{
+	ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrRateLimited, ErrOutcomeUnknown, ErrAPIKey, ErrInvalidResponse,
+	ErrInvalidArgument, ErrNotSent, ErrStopped, ErrTimeout, context.Canceled, context.DeadlineExceeded,
+}
+
+func speaksOfCalls(err error) bool {
+	_, ok := errors.AsType[callError](err)
+	return ok || slices.ContainsFunc(ofCalls[:], func(target error) bool { return errors.Is(err, target) })
+}
+
+// foreignError has no Unwrap, or errors.Is would find in it what it hides.
+type foreignError struct{ err error }
+
+func (e *foreignError) Error() string { return e.err.Error() }
+
+func (e *foreignError) Is(target error) bool {
+	return !speaksOfCalls(target) && errors.Is(e.err, target)
+}
+
+func (e *foreignError) As(target any) bool {
+	switch target.(type) {
+	case **APIError, **ArgumentError, **RateLimitError, **ResponseError, **TransportError, **ratelimit.Error, *callError:
+		return false
+	}
+	return errors.As(e.err, target) // it passes the caller's variable on
 }

@@ -42,8 +42,7 @@ func forAllKeys(name, problem string, set func(*clientConfig)) Option {
 		if c.forKey {
 			return invalid(name, "cannot differ between keys")
 		}
-		set(c)
-		return invalid(name, problem)
+		return forClient(name, problem, set).applyClient(c)
 	})
 }
 
@@ -139,10 +138,8 @@ func reservedFor(o *operation, header http.Header) string {
 // set, limits each attempt, not the whole call; the shorter of hc.Timeout and [WithAttemptTimeout]
 // applies. A Jar is an error: the service has no cookies.
 func WithHTTPClient(hc *http.Client) Option {
-	problem := when(hc == nil, "is nil")
-	if hc != nil {
-		problem = when(hc.Jar != nil, "has a Jar, but the service has no cookies")
-	}
+	problem := cmp.Or(
+		when(hc == nil, "is nil"), when(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
 	return forAllKeys("WithHTTPClient", problem, func(c *clientConfig) {
 		if c.httpClient = hc; hc != nil {
 			c.longestAttempt = hc.Timeout
@@ -196,21 +193,6 @@ func WithMaxResponseBytes(n int64) Option {
 // finish, unless that context ends: do not give ctx to calls, too. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
 	return forClient("WithStop", when(ctx == nil, "is nil"), func(c *clientConfig) { c.stop = ctx })
-}
-
-// WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
-// body, without the waits between attempts. The default is 30 seconds; 0 means that only the
-// context limits it. The error of an attempt that takes longer matches [ErrTimeout].
-func WithAttemptTimeout(d time.Duration) CallOption {
-	return forCall("WithAttemptTimeout", when(d < 0, "is negative"), func(c *callConfig) { c.attemptTimeout = d })
-}
-
-// WithCallTimeout limits each call with all its attempts and waits, as if its context had that
-// deadline. If a wait for the rate limit would exceed it, the call fails immediately with a
-// [*RateLimitError]. A call that is not done in time fails with an error that matches [ErrTimeout]
-// and [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
-func WithCallTimeout(d time.Duration) CallOption {
-	return forCall("WithCallTimeout", when(d < 0, "is negative"), func(c *callConfig) { c.callTimeout = d })
 }
 
 // WithHeader sets a header of the requests, but none that the Client itself sets or relies on:

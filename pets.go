@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,17 +56,6 @@ var (
 
 func (o *operation) succeeds(code int) bool {
 	return code == o.success || o.success == 0 && code/100 == 2
-}
-
-// operationOf returns the operation with that name. Those of Do, and unknown ones, have no more than
-// a doubt.
-func operationOf(name string) *operation {
-	for _, o := range operations {
-		if o.name == name {
-			return o
-		}
-	}
-	return &operation{name: name, doubt: "the request may have been carried out"}
 }
 
 // PetStatus is the availability of a pet (section 2). The service may add statuses to the three
@@ -276,24 +266,17 @@ func readPet(d *jsontext.Decoder, pet *Pet, names *strings.Builder) error {
 		}
 		return err
 	})
-	switch {
-	case err != nil:
-		return err
-	case !id:
-		return errors.New("id is missing")
-	case !name:
-		return errors.New("name is missing")
-	case !category:
-		return errors.New("categoryId is missing")
+	missing := cmp.Or(when(!id, "id"), when(!name, "name"), when(!category, "categoryId"))
+	if err == nil && missing != "" {
+		return errors.New(missing + " is missing")
 	}
-	return nil
+	return err
 }
 
 // nameOf returns a name as a string. A program that keeps one pet of a list keeps the names of all,
 // so long ones have memory of their own.
 func nameOf(text []byte, names *strings.Builder) string {
-	const long = 64 // bytes: then 100 pets have less than two pages of memory
-	if len(text) > long {
+	if len(text) > 64 { // bytes: those of 100 pets have less than two pages of memory
 		return string(text)
 	}
 	start := names.Len()

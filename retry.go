@@ -14,7 +14,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// This file is the only one that knows go-retryablehttp: the loop around the attempts of a call.
+// This file has the loop of go-retryablehttp around the attempts of a call.
 
 // newLoop returns the loop of all calls of a client. It finds the call in the context of its request.
 func newLoop() *retryablehttp.Client {
@@ -172,4 +172,41 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
 		when(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
 	return forCall("WithRetryPolicy", problem, func(c *callConfig) { c.retry = retry.Policy(p).WithDefaults() })
+}
+
+// WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
+// body, without the waits between attempts. The default is 30 seconds; 0 means that only the
+// context limits it. The error of an attempt that takes longer matches [ErrTimeout].
+func WithAttemptTimeout(d time.Duration) CallOption {
+	return forCall("WithAttemptTimeout", when(d < 0, "is negative"), func(c *callConfig) { c.attemptTimeout = d })
+}
+
+// WithCallTimeout limits each call with all its attempts and waits, as if its context had that
+// deadline. If a wait for the rate limit would exceed it, the call fails immediately with a
+// [*RateLimitError]. A call that is not done in time fails with an error that matches [ErrTimeout]
+// and [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
+func WithCallTimeout(d time.Duration) CallOption {
+	return forCall("WithCallTimeout", when(d < 0, "is negative"), func(c *callConfig) { c.callTimeout = d })
+}
+
+// limit returns a context that ends with the attempt's timeout.
+func (k *call) limit(ctx context.Context, from time.Time) (context.Context, context.CancelFunc) {
+	if timeout := k.timeout(); timeout > 0 {
+		return context.WithDeadline(ctx, from.Add(timeout))
+	}
+	return context.WithCancel(ctx)
+}
+
+// timeout returns that of each attempt; 0 for none.
+func (k *call) timeout() time.Duration {
+	own, longest := k.config.attemptTimeout, k.client.config.longestAttempt
+	if longest > 0 && (own == 0 || longest < own) {
+		return longest
+	}
+	return own
+}
+
+// timedOut returns the error of an attempt that exceeded its timeout.
+func (k *call) timedOut() error {
+	return &timeoutError{"attempt timed out after " + k.timeout().String()}
 }
