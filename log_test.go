@@ -111,13 +111,13 @@ var limitScenarios = map[string]scenario{
 			"WARN rate limit closed minute", "INFO rate limit open again minute", "WARN other processes use the key",
 		},
 	},
-	"429s that are more than a minute apart": {
+	"429s that are more than two minutes apart": {
 		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
 			for range 2 {
 				used := http.Header{"X-Ratelimit-Remaining": {"0"}}
 				server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Header: used})
 				require.NoError(t, list(client))
-				time.Sleep(70 * time.Second)
+				time.Sleep(110 * time.Second)
 			}
 		},
 		want: []string{"WARN rate limit closed minute", "INFO rate limit open again minute"},
