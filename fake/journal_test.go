@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -167,19 +168,15 @@ func TestClearRequests(t *testing.T) {
 		require.Len(t, srv.Requests(), 1)
 		assert.Equal(t, 3, srv.Requests()[0].Seq)
 	})
-	t.Run("the response to a request that is gone takes no room", func(t *testing.T) {
-		srv, d := open(t)
-		clearing := true
-		srv.OnRequest(func(seq int) {
-			if _, found := srv.Request(seq); found && clearing {
-				srv.ClearRequests()
-			}
-		})
-		srv.Inject(fake.Fault{Status: 200, Body: make([]byte, 1<<20), Times: fake.Forever})
-		for range 65 { // of 1 MiB each
-			d.list(t)
+	inBubble(t, "the responses to requests that are gone take no room", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		srv.Inject(fake.Fault{Delay: time.Second, Body: make([]byte, 1<<20), Times: 65}) // more than 64 MiB
+		var wg sync.WaitGroup
+		for range 65 {
+			wg.Go(func() { d.list(t) })
 		}
-		clearing = false
+		synctest.Wait()
+		srv.ClearRequests()
+		wg.Wait()
 		d.list(t)
 		assert.Len(t, srv.Requests(), 1)
 	})
