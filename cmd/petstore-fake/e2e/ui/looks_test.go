@@ -158,20 +158,24 @@ func (p *program) unwieldy() {
 	}
 }
 
-// The README's picture is made by UPDATE_GOLDEN=1, as in internal/golden.
+// The pictures of the documents are made by UPDATE_GOLDEN=1, as in internal/golden.
 func TestPicture(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "..", "docs", "petstore-fake-light.png")
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		p, b := startAt(t, "127.0.0.1:4010", "-plan", "free", "-seed", filepath.Join("testdata", "pets.json")), newTab(t)
-		p.morning()
-		b.theme("light")
-		b.open(p, "")
-		b.text("#faults", "over")
-		require.NoError(t, os.WriteFile(path, do(b, chromedp.CaptureScreenshot()), 0o644))
+	for _, theme := range []string{"light", "dark"} {
+		t.Run(theme, func(t *testing.T) {
+			path := filepath.Join("..", "..", "..", "..", "docs", "petstore-fake-"+theme+".png")
+			if os.Getenv("UPDATE_GOLDEN") != "" {
+				p, b := startAt(t, "127.0.0.1:4010", "-plan", "free", "-seed", filepath.Join("testdata", "pets.json")), newTab(t)
+				p.morning()
+				b.theme(theme)
+				b.open(p, "")
+				b.text("#faults", "over")
+				require.NoError(t, os.WriteFile(path, do(b, chromedp.CaptureScreenshot()), 0o644))
+			}
+			kept, err := os.ReadFile(path)
+			require.NoError(t, err)
+			size, err := png.DecodeConfig(bytes.NewReader(kept))
+			require.NoError(t, err)
+			assert.Equal(t, []int{1280, 800}, []int{size.Width, size.Height})
+		})
 	}
-	kept, err := os.ReadFile(path)
-	require.NoError(t, err)
-	size, err := png.DecodeConfig(bytes.NewReader(kept))
-	require.NoError(t, err)
-	assert.Equal(t, []int{1280, 800}, []int{size.Width, size.Height})
 }
