@@ -9,12 +9,12 @@ import (
 // admit asks for one request, and settle reports its outcome, in any order. The zero budget knows
 // nothing about the key. README.md has its rules.
 //
-// Why the key stays within its limit (rules 1 and 2): consider the request of this window that
-// has a response and that the server counted last. The Remaining of its response is in low until
-// it is replaced by the response to a request that was sent later. All requests that this number
-// does not include are in flight or lost; admit subtracts those.
+// Why the key stays within its limit (rules 1 and 2): of the requests of this window that have a
+// response, take the one that the server counted last. The Remaining of its response stays in low
+// until the response to a request that was sent later replaces it. All requests that this number
+// does not include are in flight or lost, and admit subtracts these.
 //
-// Its parts are files: window.go has the current window and what is left of it, offset.go the
+// Each part has a file: window.go has the current window and what is left of it, offset.go the
 // server's clock, others.go the other processes, probe.go the requests that go first, lockout.go
 // what follows a 429, event.go what is reported, and tally.go counts.
 type budget struct {
@@ -22,8 +22,8 @@ type budget struct {
 	// budget. 0 means that the number is not known, so that the budget infers it (rule 6).
 	processes int
 	pooled    bool // a pot knows of the others; see Shared
-	potLeft   int  // what the window of the pot has left, with what may come back
-	alone     bool // the pot fails: no more than this process's share of a window
+	potLeft   int  // what the window of the pot has left, with permits that may come back unused
+	alone     bool // the pot fails: this process uses no more than its share of a window
 
 	now time.Time // latest time seen
 	era int       // how often the clock was set back
@@ -48,8 +48,8 @@ type budget struct {
 	heard    time.Time // when the last response came
 }
 
-// blindInFlight is how many requests may be in flight while no response has had a limit, until the
-// first 429; afterwards one.
+// blindInFlight is how many requests may be in flight while no response has shown a limit. After
+// the first 429 it is one.
 const blindInFlight = 2
 
 // lateAfter is the time after which a request in flight is late, give or take a tick: five times
@@ -60,14 +60,14 @@ const lateAfter = time.Second
 const backgroundPart = 10
 
 // slot is the state of the budget when it admitted a request. settle compares it with the state
-// when the outcome comes: what has changed meanwhile may or may not include the request.
+// when the outcome comes: what has changed meanwhile may or may not include this request.
 type slot struct {
 	era, epoch, responses, lockouts int
 
 	admitted time.Time
 
 	base  int       // what was left, plus all requests admitted so far, minus those in flight
-	heard time.Time // when the response before came
+	heard time.Time // when the last response before it came
 
 	probe bool // the others wait for its response
 	over  bool // the window was over
@@ -80,8 +80,8 @@ type hold struct {
 	wake   time.Time // when to ask again if there is no response before; zero for never
 }
 
-// admit reserves one request, or returns what it has to wait for. Background requests must leave
-// the reserve.
+// admit reserves one request, or returns what it has to wait for. A background request must leave a
+// larger reserve.
 func (b *budget) admit(now time.Time, background bool) (slot, hold, bool) {
 	now = b.observe(now)
 	if until := b.lockout.until; !passed(now, until) {
@@ -113,8 +113,8 @@ func (b *budget) take(now time.Time, probe bool) slot {
 }
 
 // observe records the time, and returns it. If the clock was set back, as between two synctest
-// bubbles, the budget forgets everything. It stands still if that was a small correction, which
-// must not open a key that is closed.
+// bubbles, the budget forgets everything. After a small correction the time of the budget stands
+// still instead: to forget everything would open a key that is closed.
 func (b *budget) observe(now time.Time) time.Time {
 	const correction = time.Second
 	switch {
@@ -174,9 +174,9 @@ func (b *budget) most() int {
 	return blindInFlight
 }
 
-// mayShow returns how many more requests the window may allow once the responses to those in flight
-// have come: the lowest Remaining may count some of these already, and then left counts them twice.
-// It returns 0 if nothing can show that soon.
+// mayShow returns how many more requests the window may turn out to allow once the responses to
+// those in flight have come. The lowest Remaining may already include some of the requests in
+// flight; fits then subtracts these twice. It returns 0 if no response will show that soon.
 func (b *budget) mayShow() int {
 	if b.pooled {
 		return b.potLeft
@@ -187,7 +187,8 @@ func (b *budget) mayShow() int {
 	return min(b.left(), b.limit-b.others.opening-b.own-b.inFlight)
 }
 
-// left returns how many requests the window has left by the responses, including those in flight.
+// left returns how many requests the window has left according to the responses. Requests in flight
+// are not subtracted.
 func (b *budget) left() int { return max(0, b.remaining()-len(b.lost)) }
 
 // settle reports the outcome of an admitted request, and returns what it changes for the key.
@@ -209,7 +210,7 @@ func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
 	}
 	b.responses++
 	switch {
-	case o.StatusCode == http.StatusUnauthorized: // its headers are not those of the key
+	case o.StatusCode == http.StatusUnauthorized: // its headers say nothing about the key
 	case o.Received.IsZero() || o.Window.Limit <= 0:
 		b.lose(o)
 	default:
@@ -257,18 +258,18 @@ func (b *budget) changedLimit() (changed *[2]Window) {
 func (b *budget) lose(o *Outcome) {
 	b.own++
 	b.hours.add(tickOf(longestWindow, b.now), 1)
-	until := o.Received.Add(1) // a request that was sent at the same time may have come before
+	until := o.Received.Add(1) // a request that was sent at the same time may have arrived earlier
 	if o.Received.IsZero() {
 		until = b.now.Add(stray)
 	}
-	if len(b.lost) < b.limit { // with limit lost requests, nothing is left
+	if len(b.lost) < b.limit { // with that many lost requests, nothing is left anyway
 		b.lost = append(b.lost, until)
 	}
 }
 
-// learn updates the budget from the headers of a response. First the window that it belongs to:
-// that is the known one, the next or an old one. Then what is left of it, and what others have
-// used.
+// learn updates the budget from the headers of a response. It first finds the window that the
+// response belongs to, which is the known one, a new one or an old one. Then it learns what is left
+// of that window, and what others have used of it.
 func (b *budget) learn(s slot, o *Outcome) {
 	b.offset.narrow(o)
 	end, usable := b.endOf(o, o.Received, resetGrain)
@@ -278,8 +279,8 @@ func (b *budget) learn(s slot, o *Outcome) {
 	}
 	if order > 0 {
 		b.open(o)
-		// A window that ends on a full minute, and that its first response to us finds at work for
-		// longer than 2 s, did not begin with our request: windows are minutes of the wall clock.
+		// If a window ends on a full minute, and had begun more than 2 s before our first response from
+		// it, our request did not begin it: then windows are minutes of the wall clock.
 		begun := usable && end.Sub(o.Received) < windowLength-2*time.Second
 		b.minutes = o.Window.Reset.Unix()%60 == 0 && (b.minutes || begun)
 	}
@@ -298,12 +299,12 @@ func (b *budget) open(o *Outcome) {
 	b.low = b.low[:0]
 	x := &b.others
 	x.unproved, x.past = 0, x.past[:0]
-	x.trust = max(x.trust, x.trust/2) // a foreign request ages
+	x.trust = max(x.trust, x.trust/2) // an old foreign request counts for less
 	b.window = window{epoch: b.epoch + 1, slides: b.slides}
 }
 
-// earliest returns a time before which a request cannot be admitted if that many others go before
-// it. It returns now if no limit is known to prevent it.
+// earliest returns a time before which a request certainly cannot be admitted, with that many
+// others before it. It returns now if no known limit stands in its way.
 func (b *budget) earliest(now time.Time, before int, background bool) time.Time {
 	at := later(now, b.lockout.until)
 	if b.epoch == 0 {
@@ -311,7 +312,7 @@ func (b *budget) earliest(now time.Time, before int, background bool) time.Time 
 	}
 	reserve := b.reserve(background)
 	if b.needsProbe(at, reserve) {
-		// The response may show a window that is about to end: it does not delay the request.
+		// The response may show a window that is about to end, so one window is not counted.
 		return at.Add(time.Duration(max(0, before/b.limit-1)) * windowLength)
 	}
 	if free := max(b.left()-b.inFlight, b.mayShow()) - reserve; before >= free {

@@ -2,18 +2,18 @@ package ratelimit
 
 import "time"
 
-// reported is the lockout that was reported last, until its end is reported. It is not always
-// that of lockout.go: a key is also closed to a request that cannot wait for the end of its
-// window.
+// reported is the last lockout that an observer was told of; zero again once the observer was told
+// of its end. It may differ from the lockout in lockout.go, which only a 429 begins: a key is also
+// reported as closed when a request cannot wait for the end of its window.
 type reported struct {
 	Lockout           // zero while the key is open
-	ends    time.Time // the success of a request that was admitted then, or later, shows its end
+	ends    time.Time // if a request that was admitted then or later succeeds, the lockout is over
 }
 
 // events is what has to be reported to an observer.
 type events struct {
 	closed, opened *Lockout
-	changed        *[2]Window // from a limit to another one
+	changed        *[2]Window // the windows before and after a change of the limit
 }
 
 // report reports the events. The functions of the observer run without a lock.
@@ -32,13 +32,13 @@ func (e *events) report(o Observer) {
 // lockoutOf describes a lockout of the key.
 func (b *budget) lockoutOf(scope Scope, until time.Time) Lockout {
 	l := Lockout{Scope: scope, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
-	if scope == ScopeDay { // of which the server showed only the end
+	if scope == ScopeDay { // the server shows this window only near its end, so own is too low
 		l.Sent = b.hours.since(tickOf(longestWindow, until.Add(-longestWindow)))
 	}
 	return l
 }
 
-// closedNow returns the lockout after a 429 that lasts; zero if none does.
+// closedNow returns the lockout after a 429 that is still in force; zero if there is none.
 func (b *budget) closedNow(now time.Time) Lockout {
 	if passed(now, b.lockout.until) {
 		return Lockout{}

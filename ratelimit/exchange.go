@@ -5,27 +5,28 @@ import (
 	"time"
 )
 
-// Shared makes the limiters of several processes share one budget for each key, which is kept
-// outside them: a pot. exchange sends it what this process reports and asks for, and fills in the
-// reply. It is called without a lock on a goroutine of its own, and never twice at once for a
-// key. It must return in a bounded time, since requests wait for it.
+// Shared makes the limiters of several processes share one budget for each key. That budget is kept
+// outside the processes, and is called a pot. exchange sends it what this process reports and asks
+// for, and fills in the reply. It is called without a lock on a goroutine of its own, and never
+// twice at once for a key. It must return in a bounded time, since requests wait for it.
 //
-// A permit is asked for only when a request waits for it, and none is held: after a 429 nothing
-// is sent here, although the pot has not heard of it. While exchange returns an error, the
-// limiter goes on with this process's share of what it knows, as with [Processes], and tries
-// again each second in which there are requests.
+// The limiter asks for a permit only when a request waits for it, and keeps none in store. So after
+// a 429 this process sends nothing, even if the pot has not heard of the 429. While exchange
+// returns an error, the limiter goes on with this process's share of the last known limit, as with
+// [Processes], and tries the pot again each second in which there are requests.
 func Shared(exchange func(ctx context.Context, x *Exchange) error) Option {
 	return func(l *Limiter) { l.exchange = exchange }
 }
 
 // Exchange is what a limiter reports to a pot and asks of it, and the reply. Most callers need
-// none: it is for those who write a pot, for use with [Shared], as petstoreredis does. What
-// responses mean is decided by the limiter: the pot stores numbers, compares them, and counts
-// permits. Times are durations from now, so that the clocks of the processes do not matter.
+// none: it is for those who write a pot, for use with [Shared], as petstoreredis does. The limiter
+// decides what responses mean. The pot only stores numbers, compares them, and counts permits.
+// Times are durations from now, so that the clocks of the processes do not matter.
 type Exchange struct {
-	// Key is that of the requests.
+	// Key identifies the API key of the requests.
 	Key string
-	// Want is the number of requests that wait, and Background that of those in background.
+	// Want is how many requests wait that are not background requests; Background is how many
+	// background requests wait.
 	Want, Background int
 	// Number, Epoch, Opened and Processes are from the last reply; 0 before the first. Alone
 	// reports whether an exchange has failed since.
@@ -33,16 +34,17 @@ type Exchange struct {
 	Processes             int
 	Alone                 bool
 
-	// Done is the number of permits of Counted, an Epoch, that need not be counted any longer: a
-	// response shows what is left, or nothing was sent. Spent is the number of those whose request
-	// may have been counted, which no response shows. If an exchange has failed, the limiter
-	// reports both again: a pot that cannot exclude that they have arrived sets them to 0.
+	// Done and Spent are about permits that were given in the Epoch Counted. Done is the number of
+	// those that the pot need not count any longer, because a response has shown what is left, or
+	// because nothing was sent. Spent is the number of those whose request the server may have counted
+	// although no response shows it. After a failed exchange, the limiter reports both once more. A
+	// pot that may have received them the first time sets them to 0.
 	Counted     int64
 	Done, Spent int
-	// Silent reports whether requests got no response, and none of them did.
+	// Silent reports whether requests were sent and none of them got a response.
 	Silent bool
 	// Window has the least Remaining of the responses, and Latest is the highest Number of their
-	// permits. If Latest is 0, there were none: Window is the last known one.
+	// permits. If Latest is 0, there were no responses, and Window is the last known one.
 	Window Window
 	Latest int64
 	// EndsIn is when Window is over.
@@ -51,18 +53,19 @@ type Exchange struct {
 	// closed it since the last exchange.
 	ClosedIn time.Duration
 	Rejected bool
-	// Scope is the limit that has closed the key or, if it is open, that of Window.
+	// Scope is the limit that has closed the key or, if the key is open, the limit that Window belongs
+	// to.
 	Scope Scope
 	// Reopen asks for one permit although the key is closed.
 	Reopen bool
 
 	// Reply is the state of the pot. It is valid if the exchange returned no error.
 	Reply struct {
-		// Granted and Background are the permits for the two kinds of requests. What is not used
-		// is given back at once.
+		// Granted and Background are the permits for the two kinds of requests. The limiter gives back at
+		// once what it does not use.
 		Granted, Background int
-		// Number is that of the last permit of the pot. Numbers only grow: a pot whose number is
-		// smaller than a process knows is an old copy.
+		// Number is the number of the last permit that the pot has given. Numbers only grow: a pot whose
+		// number is smaller than a process knows is an old copy.
 		Number int64
 		// Epoch identifies the window of the pot. Permits count until it is over.
 		Epoch int64
@@ -71,11 +74,11 @@ type Exchange struct {
 		// Known reports whether a response has described the window. Until then one request at a
 		// time goes ahead.
 		Known bool
-		// Window, EndsIn, ClosedIn and Scope are as above, of all processes.
+		// Window, EndsIn, ClosedIn and Scope mean the same as above, for all processes together.
 		Window           Window
 		EndsIn, ClosedIn time.Duration
 		Scope            Scope
-		// Left is Remaining without the permits whose outcome has not been reported.
+		// Left is the Remaining of Window minus the permits whose outcome has not been reported.
 		Left int
 		// Processes is the number of processes that share the key.
 		Processes int

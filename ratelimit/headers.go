@@ -15,9 +15,9 @@ const maxUnix = 253402300799
 // seconds, and would stop a process until its restart; it is ignored.
 const maxRetryAfter = 366 * 24 * time.Hour
 
-// parseWindow returns the zero Window if one of the headers is missing or malformed, because the
-// others are of no use without it. The names are spelled as in an http.Header: with the spelling
-// of the document, a look-up would allocate.
+// parseWindow reads the window from the X-RateLimit headers. It returns the zero Window if one of
+// them is missing or malformed, because the others are of no use without it. The names are spelled
+// as in an http.Header: with the spelling of the document, a look-up would allocate.
 func parseWindow(h http.Header) Window {
 	limit, ok1 := parseCount(h["X-Ratelimit-Limit"], math.MaxInt32)
 	remaining, ok2 := parseCount(h["X-Ratelimit-Remaining"], math.MaxInt32)
@@ -28,7 +28,8 @@ func parseWindow(h http.Header) Window {
 	return Window{Limit: int(limit), Remaining: int(remaining), Reset: time.Unix(reset, 0).UTC()}
 }
 
-// maxHeader is the length above which a header says nothing, so that it costs little to read.
+// maxHeader is the length of the longest header that is read, in bytes. A longer one says nothing
+// useful, and would only take time.
 const maxHeader = 1 << 10
 
 // parseCount parses a header with one value of decimal digits, up to most.
@@ -51,10 +52,10 @@ func parseDateHeader(h http.Header) time.Time {
 }
 
 // parseRetryAfter returns how long to wait after the arrival of the response; 0 without a valid
-// Retry-After. Servers differ in its unit and format: it may be seconds,
-// also with a fraction, an HTTP-date in one of its three forms, or a Unix timestamp. A time is
-// compared with date, which is from the same response, so that it does not matter if the two clocks
-// differ. The longest of several values counts.
+// Retry-After. Servers differ in its unit and format: it may be seconds, also with a fraction, an
+// HTTP-date in one of its three forms, or a Unix timestamp. A time is compared with date, which is
+// from the same response, so that it does not matter if the two clocks differ. The longest of
+// several values counts.
 func parseRetryAfter(h http.Header, date, received time.Time) time.Duration {
 	if date.IsZero() {
 		date = received
@@ -70,13 +71,14 @@ func parseRetryAfter(h http.Header, date, received time.Time) time.Duration {
 	return longest
 }
 
-// parseValue parses one header line and returns its longest value. Commas separate
-// values, but there is also one in a date, after the day of the week.
+// parseValue parses one header line and returns its longest value. Commas separate values, but
+// there is also one in a date, after the day of the week.
 func parseValue(value string, date time.Time) (longest time.Duration) {
 	var day string
 	for part := range strings.SplitSeq(value, ",") {
 		part = strings.TrimSpace(part)
-		// The format of asctime has no comma.
+		// A date is read with and without the part before the comma, since the format of asctime has no
+		// comma.
 		for _, d := range []time.Duration{
 			parseDate(day+", "+part, date), parseDate(part, date), parseDelay(part, date),
 		} {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// mostPoints is the number of points from which on the oldest one but the first is dropped, so that
-// a window takes little memory whatever its limit.
+// mostPoints is the largest number of points that are kept: beyond it, the second oldest is
+// dropped, so that a window takes little memory whatever its limit.
 const mostPoints = 32
 
-// history has how many requests of others a window had counted, at the times of its responses.
+// history records how many requests of others a window had counted when its responses came.
 type history []point
 
 type point struct {
@@ -17,8 +17,9 @@ type point struct {
 	others int
 }
 
-// add adds what a response shows. Responses come in any order, so that a lower number is an earlier
-// one. While the number stays the same, its last point moves.
+// add adds what a response shows. Responses may come in another order than that of their requests:
+// a number lower than the last one is an older one, and is not taken. While the number stays the
+// same, only the time of the last point moves.
 func (h *history) add(at time.Time, others int) {
 	n := len(*h)
 	if n == 0 {
@@ -47,8 +48,8 @@ func (h history) expect(now time.Time) int {
 	return int(1.5 * (float64(last.others) - h.at(last.at.Add(last.at.Sub(now)))))
 }
 
-// at returns how many requests of others the window had counted at a time. Between two responses
-// they came evenly, as far as known.
+// at returns how many requests of others the window had counted at a time. It assumes that they
+// came evenly between two responses.
 func (h history) at(t time.Time) float64 {
 	i := len(h) - 1
 	for i > 0 && h[i].at.After(t) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// manyKeys is the number of keys above which those without useful knowledge are dropped, so that a
-// key that rotates each hour does not fill the memory over years.
+// manyKeys: once a limiter has this many keys, it drops those of which it knows nothing useful.
+// Otherwise a key that rotates each hour would fill the memory over years.
 const manyKeys = 64
 
 // Limiter keeps the requests of one process within the limits of its API keys. It has a budget for
@@ -22,11 +22,12 @@ const manyKeys = 64
 // A request waits only in these cases: the window is used up; a 429 has closed the key; the first
 // request for the key, or the first after a 429, has no response yet; or other processes may use
 // the key, and as many requests are in flight as are safe then. Each response that shows no other
-// process raises that number: a process that is alone loses at most three round trips. There are
-// never more requests in flight than the server has room for by its latest responses. After a 429
-// nothing is admitted before Retry-After has passed nor, if the 429 used up its window, before
-// Reset. Without the rate limit headers at most two requests are in flight, and one after the first
-// 429. Requests are admitted in the order of their arrival, background requests last.
+// process raises that number, so that a burst of a process that is alone takes at most three round
+// trips longer. There are never more requests in flight than the server has room for by its latest
+// responses. After a 429 nothing is admitted before Retry-After has passed nor, if the 429 used up
+// its window, before Reset. Without the rate limit headers at most two requests are in flight, and
+// one after the first 429. Requests are admitted in the order of their arrival, background requests
+// last.
 type Limiter struct {
 	mu      sync.Mutex
 	budget  budget // copied for each new key
@@ -34,7 +35,7 @@ type Limiter struct {
 	sweepAt int // number of keys at which to look for idle ones
 	now     func() time.Time
 
-	exchange func(ctx context.Context, x *Exchange) error // with the pot of Shared; nil without one
+	exchange func(ctx context.Context, x *Exchange) error // asks the pot of Shared; nil without Shared
 }
 
 // Option configures a [Limiter] in [New].
@@ -59,15 +60,15 @@ func New(opts ...Option) *Limiter {
 	return l
 }
 
-// Request describes the request that [Limiter.Acquire] is asked for. The zero Request cannot wait
-// for limits.
+// Request describes the request that [Limiter.Acquire] is asked for. The zero Request is refused if
+// it would have to wait for a limit.
 type Request struct {
-	// Key identifies the API key, and is not the key itself. Budgets of different keys never meet.
+	// Key identifies the API key, and is not the key itself. Each key has a budget of its own.
 	Key string
 	// Background requests are admitted after all others, and leave a tenth of each window to them.
 	Background bool
-	// MaxWait is the longest wait for limits and for NotBefore, without that for the response of
-	// another request.
+	// MaxWait is the longest time to wait for limits and for NotBefore. The wait for the response to
+	// another request does not count.
 	MaxWait time.Duration
 	// Asked is when the caller asked first, so that a request that is tried again keeps its place
 	// in the queue; zero stands for now.
@@ -81,9 +82,9 @@ type Request struct {
 
 // Permit allows one request to be sent.
 type Permit interface {
-	// Release ends the permit, reports the outcome of the request, and returns the lockout of its
-	// key, zero if the key is open. It must be called once, as soon as the header of the response
-	// has arrived; from the second call on it has no effect.
+	// Release ends the permit, reports the outcome of the request, and returns the lockout of its key,
+	// zero if the key is open. It must be called once, as soon as the header of the response has
+	// arrived; a second call has no effect.
 	Release(o Outcome) Lockout
 }
 
@@ -94,7 +95,7 @@ type permit struct {
 	slot     slot
 	released bool
 
-	number, epoch int64 // of the pot, if the permit is from one
+	number, epoch int64 // the pot's Number and Epoch when it was given; 0 without a pot
 }
 
 // wallClock returns the time by the wall clock alone: the monotonic clock stands still while a
@@ -127,8 +128,8 @@ func (l *Limiter) Reopen(key string) {
 }
 
 // Acquire waits for a permit. If the wait would be longer than r.MaxWait, or would exceed the
-// deadline of ctx, it returns an [*Error] immediately; also if ctx ends during the wait. With an
-// error there is no permit.
+// deadline of ctx, it returns an [*Error] immediately. It also returns one if ctx ends during the
+// wait. With an error there is no permit.
 func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 	p, w := l.enter(ctx, &r)
 	if p != nil {
@@ -212,9 +213,10 @@ func (p *permit) release(o *Outcome) (lockout Lockout, e events) {
 	return q.budget.closedNow(now), e
 }
 
-// timeOf returns the time at which an outcome comes. While nobody waits for it, the time of the
-// response is near enough, and a reading of the clock is saved. One that is not from time.Now,
-// which has a monotonic part, may be of another clock.
+// timeOf returns the time at which an outcome is reported. While no request waits, the time at
+// which the response arrived is near enough, which saves a reading of the clock. That time is used
+// only if it has a monotonic part, as the times of time.Now have: any other time may come from
+// another clock.
 func (q *queue) timeOf(o *Outcome) time.Time {
 	received := o.Received.Round(0)
 	if received == o.Received || len(q.waiters) > 0 || q.pot != nil {

@@ -6,7 +6,7 @@ import "time"
 type lockout struct {
 	until  time.Time // nothing is sent before this time
 	scope  Scope     // the limit of the 429
-	streak int       // lockouts since the last success of a request; then, one goes first
+	streak int       // lockouts since the last success; unless 0, one request goes first
 	count  int       // lockouts so far
 }
 
@@ -79,9 +79,10 @@ func (b *budget) after429(o *Outcome) (opens time.Time, scope Scope) {
 	return opens, ScopeMinute
 }
 
-// backoff returns the shortest lockout after a 429. It is 0 after the first 429 in a row that has
-// Retry-After or Reset. Without them (unknown), it is a window, doubled up to 16 windows; else 1 s,
-// doubled up to a minute.
+// backoff returns the shortest lockout after a 429. If the 429 has Retry-After or Reset, that is 0
+// for the first 429 in a row, 1 s for the second, and twice as long with each further one, up to a
+// minute. With neither of them (unknown), it begins with the length of a window, and doubles up to
+// 16 windows.
 func (b *budget) backoff(unknown bool) time.Duration {
 	switch {
 	case unknown:

@@ -7,14 +7,14 @@ import "time"
 type offset struct {
 	known   bool // a response had a Date
 	lo, hi  time.Duration
-	at      time.Time // when they were right
+	at      time.Time // when lo and hi were found
 	doubted bool      // the last Date contradicted them
 }
 
 // narrow narrows the offset by the Date of a response: the server's clock in whole seconds at some
 // time between Sent and Received. Clocks drift, by 100 µs per second as a rule, so that the offset
-// becomes wider with time. They can also be set: then the second Date in a row that contradicts the
-// others replaces them. A single one may be from a cache.
+// becomes wider with time. Clocks can also be set: therefore the second Date in a row that
+// contradicts the earlier ones replaces what they showed. A single one may come from a cache.
 func (f *offset) narrow(o *Outcome) {
 	if o.Date.IsZero() {
 		return

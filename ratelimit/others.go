@@ -5,33 +5,34 @@ import "time"
 // others is what a budget has learned about other processes that use the key.
 //
 // Each response shows how many requests its window has counted. Those that cannot be ours are
-// foreign. They show three things. Whether there are other processes at all: that is trust, and it
-// decides which part of the window may be in flight here (share). How many of their requests are in
-// flight: these will be counted before ours. And how often they send: as many may have come since
-// the last response (leftToOthers).
+// foreign. They show three things. First, whether there are other processes at all: this is trust,
+// and it decides which part of the window may be in flight here (share). Second, how many of their
+// requests are in flight, since the server may count those before ours. Third, how often they send,
+// since as many may have come since the last response (leftToOthers).
 type others struct {
 	// trust is the number of responses in a row that proved that nobody else uses the key. It is
 	// negative after a foreign request.
 	trust    int
-	unproved int // responses since that may show foreign requests, or ours in flight
+	unproved int // later responses, which show foreign requests or ours in flight
 	opening  int // foreign requests in this window before our first one, or ours before a restart
 	inFlight int // estimate of the foreign requests in flight
 	past     history
 }
 
 const (
-	// unknownPart: while nothing is known about others, 1/16 of what is left may be in flight, so
-	// that sixteen processes fit. With less trust in others bursts take longer, and with more of it
-	// processes that start together are banned: the simulations in growth_test.go and bench/sim
-	// test the numbers.
+	// unknownPart: while nothing is known about others, 1/16 of what is left may be in flight, so that
+	// sixteen processes fit. With a smaller part bursts take longer; with a larger one, processes that
+	// start together get their key banned. The simulations in growth_test.go and bench/sim test these
+	// numbers.
 	unknownPart = 16
-	// fullTrust is the trust at which everything may be in flight: two responses double the part.
+	// fullTrust is the trust at which all that is left may be in flight: every two responses that
+	// prove that nobody else uses the key double the part.
 	fullTrust = 8
 	// trustAfterForeign is the trust after a foreign request. Each new window halves it: -4, -2,
 	// -1, and 0 in the third.
 	trustAfterForeign = -4
-	// fewAtOnce requests may be in flight on small plans, of which 1/16 is too little for a web
-	// page that makes six calls. They take 1/fewPart at most of what would be left if others sent
+	// fewAtOnce requests may be in flight on small plans, of which 1/16 is too little for a web page
+	// that makes six calls. But they are at most 1/fewPart of what would be left if others sent
 	// rushPart times as many requests as they have in flight.
 	fewAtOnce = 6
 	fewPart   = 4
@@ -79,8 +80,8 @@ func (b *budget) isShared() bool {
 	return b.others.trust < 0 || !b.slides && !b.day && b.others.opening > b.limit/strangePart
 }
 
-// foreign returns how many requests the window had counted at a response that cannot be ours: those
-// of ours that are in flight may be among them.
+// foreign returns how many of the requests that the window had counted at a response cannot be
+// ours. Our requests in flight may have been counted, too, so they are subtracted.
 func (b *budget) foreign(o *Outcome) int {
 	return b.limit - o.Window.Remaining - b.own - b.inFlight
 }
@@ -105,17 +106,17 @@ func (b *budget) inferOthers(s slot, o *Outcome, opened bool) {
 		x.estimate(came, windowLength-b.end.Sub(o.Received), o)
 		return
 	}
-	// What was left when our request was admitted, without ours: what is missing now has come
-	// since.
+	// base has what was left when our request was admitted; our own requests are taken out of it. What
+	// is missing since then has come from others.
 	came := s.base - o.Window.Remaining - b.admitted
 	b.trustResponse(came)
 	x.estimate(came, o.Received.Sub(s.heard), o)
 }
 
 // trustResponse changes the trust by the foreign requests since the response before. A response
-// proves that nobody else uses the key if all that its window has counted are requests of ours
-// with a response, or late ones. With many in flight, only the last of them may prove it; then
-// those before it count, too.
+// proves that nobody else uses the key if all that its window has counted are requests of ours with
+// a response, or late ones. With many requests in flight, only the response to the last of them may
+// prove it; then the responses before it count, too.
 func (b *budget) trustResponse(came int) {
 	switch x := &b.others; {
 	case came > 0:
@@ -128,9 +129,9 @@ func (b *budget) trustResponse(came int) {
 	}
 }
 
-// estimate updates the foreign requests in flight: as many as came while ours was in flight, if
-// they came evenly in that span. The estimate falls slowly, by 1/8 with each response, so that
-// one quick response does not make others seem gone.
+// estimate updates the number of foreign requests in flight: it takes as many as came while our
+// request was in flight, on the assumption that they came evenly in the span. The estimate falls
+// slowly, by 1/8 with each response, so that one quick response does not make others seem gone.
 func (x *others) estimate(came int, span time.Duration, o *Outcome) {
 	took := o.Received.Sub(o.Sent)
 	span = max(span, took, 1)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Window is the window of a rate limit according to the X-RateLimit headers of one response.
-// If it is used up, Limit is positive and Remaining is 0. The zero Window means that
-// nothing is known, as when a header is missing or malformed.
+// Window is the window of a rate limit according to the X-RateLimit headers of one response. If it
+// is used up, Limit is positive and Remaining is 0. The zero Window means that nothing is known, as
+// when a header is missing or malformed.
 type Window struct {
 	// Limit is the number of requests that the window allows.
 	Limit int
@@ -32,9 +32,9 @@ func (w Window) LogValue() slog.Value {
 }
 
 // Outcome is what came of a request that a [Permit] allowed. Most callers should use [OutcomeOf]
-// for a response. Without one, Sent alone says that the request may have been counted. The zero
-// Outcome means that nothing was sent: the limiter then behaves as if it had not given the
-// permit.
+// for a response. Without a response, a Sent that is set says that the server may have counted the
+// request. The zero Outcome means that nothing was sent: the limiter then behaves as if it had not
+// given the permit.
 type Outcome struct {
 	// Sent is when the request was passed to the transport, by the local clock; zero if nothing was
 	// sent, as after a refused connection.

@@ -9,38 +9,40 @@ import (
 )
 
 const (
-	// reportAfter is how long an outcome waits for a request to travel with.
+	// reportAfter is how long a report waits for a request for permits, so that one exchange carries
+	// both.
 	reportAfter = 20 * time.Millisecond
 	// firstPoll is the time between the first two questions to a pot that has no permit because the
 	// response of another process must come first. It doubles up to lastPoll.
 	firstPoll, lastPoll = 30 * time.Millisecond, time.Second
-	// freePolls is the number of questions, in two seconds, after which that wait counts against
-	// MaxWait: the process that should get the response may be dead.
+	// freePolls is the number of such questions, which take about two seconds, after which the wait
+	// counts against MaxWait: the process that should get the response may be dead.
 	freePolls = 6
 	// tryEvery is the time between two questions while the pot fails.
 	tryEvery = time.Second
-	// trustFor is how long a reply is believed that the key is closed for more than a window:
-	// another process may have reopened it.
+	// trustFor is how long the limiter believes a reply that closes the key for more than a window.
+	// Then it asks again, because another process may have reopened the key.
 	trustFor = 8 * time.Second
 )
 
-// pot is what a queue knows of the pot of its key, and what it has to report. What the pot knows
-// about the window and the lockout is in the budget, by the last reply: so the budget goes on
-// when the pot fails.
+// pot is what a queue knows of the pot that its key shares with other processes, and what it has to
+// report to it. What the last reply said about the window and the lockout is kept in the budget, so
+// that the budget can go on alone when the pot fails.
 type pot struct {
 	last  Exchange  // whose reply came last
 	heard time.Time // when the reply came; zero before the first one
 	polls int       // replies in a row without a permit for a request that waits
 
-	granted, background int // permits of the reply that is being distributed
-	// quiet has requests that have not reported their wait, since the pot may have a permit.
+	granted, background int // permits of the last reply that are not given to requests yet
+	// quiet has the requests that have not reported their wait, because the pot may have a permit for
+	// them.
 	quiet []*waiter
 
 	report   Exchange      // what the pot has not heard
 	reportAt time.Time     // when to send it; zero if there is none
 	asking   chan struct{} // closed at the end of the exchange that is on its way; nil without one
 	failed   error         // of the last exchange; the process goes on alone
-	tryAt    time.Time     // not before that
+	tryAt    time.Time     // earliest time of the next exchange after a failure
 }
 
 // pooled reports whether permits come from a pot.
@@ -52,16 +54,17 @@ func (q *queue) mustAsk() bool { return q.pooled() && q.why.reason == "" }
 // idle reports whether nothing has to be reported.
 func (p *pot) idle() bool { return p.reportAt.IsZero() && p.asking == nil }
 
-// mark has a permit say where it is from. What is sent without the pot is after all that the pot
-// gave.
+// mark notes in a permit the Number of the pot's last reply and, unless the pot fails now, its
+// Epoch. So a request that is sent without the pot counts as later than all that the pot has
+// admitted.
 func (p *pot) mark(pm *permit) {
 	if pm.number = p.last.Reply.Number; p.failed == nil {
 		pm.epoch = p.last.Reply.Epoch
 	}
 }
 
-// take admits a request with a permit of the pot, or returns what it has to wait for. A lockout
-// that this process knows of goes before what the pot has granted.
+// take admits a request with a permit of the pot, or returns what it has to wait for. While this
+// process knows of a lockout, it uses no permit of the pot.
 func (q *queue) take(now time.Time, asBackground bool) (slot, hold, bool) {
 	q.budget.observe(now)
 	permits := &q.pot.granted
@@ -80,7 +83,7 @@ func (q *queue) take(now time.Time, asBackground bool) (slot, hold, bool) {
 func (q *queue) blocked(now time.Time, asBackground bool) hold {
 	p, b, reply := q.pot, &q.budget, &q.pot.last.Reply
 	pause := lastPoll
-	if b.inFlight == 0 { // else what this process reports may be what it waits for
+	if b.inFlight == 0 { // else the pot may wait for what this process will report
 		pause = min(pause, firstPoll<<min(p.polls, 10)/2)
 	}
 	h := hold{reason: ReasonResponse, wake: p.heard.Add(pause)}
@@ -99,7 +102,8 @@ func (q *queue) blocked(now time.Time, asBackground bool) hold {
 	return h
 }
 
-// believed returns until when a reply is believed that nothing is left until a time.
+// believed returns how long to believe the last reply, which said that nothing is left until a
+// time.
 func (p *pot) believed(until time.Time) time.Time {
 	if until.Sub(p.heard) > windowLength+10*time.Second {
 		return p.heard.Add(trustFor)
@@ -107,7 +111,7 @@ func (p *pot) believed(until time.Time) time.Time {
 	return until
 }
 
-// earliest is that of the budget, if the pot need not be asked again.
+// earliest returns what budget.earliest returns, or now if the pot must be asked first.
 func (q *queue) earliest(now time.Time, before int, background bool) time.Time {
 	if ends := q.budget.ends(); q.pooled() && passed(now, q.pot.believed(ends)) {
 		return now
@@ -163,8 +167,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// recall has the requests that are quiet report their wait, or refuses them, once it is known that
-// they have to wait.
+// recall ends the silence of the quiet requests once it is known that they have to wait: each of
+// them reports its wait, or is refused.
 func (q *queue) recall(now time.Time) {
 	if q.mustAsk() {
 		return
@@ -237,7 +241,7 @@ func (q *queue) hear(x *Exchange, now time.Time) {
 	}
 	b.processes, b.pooled, b.alone = reply.Processes, true, false
 	if b.potLeft = reply.Window.Remaining; p.polls > freePolls {
-		b.potLeft = reply.Left // those out will not come back
+		b.potLeft = reply.Left // permits that are still out are taken for lost
 	}
 	b.adopt(x, now)
 	l := &b.lockout
@@ -327,8 +331,9 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	}
 }
 
-// flush returns the exchanges that are on their way, also new ones for what has to be reported. If
-// that was tried before, it returns the errors of the last exchanges instead.
+// flush begins an exchange for each key that has something to report, and returns all exchanges
+// that are on their way. If the pot of a key fails, only the first flush tries it: a later one
+// returns the error of its last exchange.
 func (l *Limiter) flush(first bool) (exchanges []chan struct{}, failed error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

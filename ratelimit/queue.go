@@ -7,20 +7,21 @@ import (
 )
 
 const (
-	// agedAfter is the age from which a waiting background request gets a share of the permits
-	// although others wait. It is the length of a window, so that the request has seen one begin.
+	// A background request that has waited for agedAfter gets a share of the permits although others
+	// wait. This is the length of a window: at least one has begun while the request waited.
 	agedAfter = time.Minute
-	// agedShare: aged background requests get one permit in 10 while others wait. That is as much
-	// as the reserve that they leave to the others otherwise.
+	// agedShare: aged background requests get one permit in 10 while others wait. That is as much of a
+	// window as background requests leave to the others.
 	agedShare = 10
 )
 
-// queue has the budget of one key and the requests that wait for it. It asks the budget for the
-// first one, until the budget refuses (dispatch), and again when a permit is released or when the
-// time has come that the budget has named (setAlarm). The lock of the limiter guards it.
+// queue has the budget of one key and the requests that wait for it. It asks the budget to admit
+// the first request, then the next one, until the budget refuses (dispatch). It asks again when a
+// permit is released, and at the time that the budget named when it refused (setAlarm). The lock of
+// the limiter guards it.
 //
-// A request that finds nobody waiting asks the budget itself (Limiter.enter). Else it becomes a
-// waiter, and waiter.go has its wait until its permit or its refusal.
+// A request that finds nobody waiting asks the budget itself (Limiter.enter). Otherwise it becomes
+// a waiter. Its wait, which ends with a permit or a refusal, is in waiter.go.
 type queue struct {
 	limiter *Limiter
 	key     string
@@ -29,15 +30,17 @@ type queue struct {
 	why     hold      // what the first waiter waits for; zero if there is none
 	checked time.Time // budget.ends when the waiters were last checked
 
-	// waiters are those that can get a permit, in the order in which they will. waiting counts all
-	// requests that wait, with those that have yet to report it, or wait for their NotBefore.
+	// waiters are the requests that can get a permit, in the order in which they will get one. waiting
+	// counts all requests that wait, including those that have not reported their wait yet and those
+	// that wait for their NotBefore.
 	waiters []*waiter
 	waiting int
 	arrived uint64 // requests that had to wait so far
-	passed  int    // other requests admitted since one in background got a permit
+	passed  int    // other requests admitted since the last background request
 
-	// The first waiter waits for a limit since then; zero if it does not, but for a response.
-	// limited is how long it did so before. Only this time counts against MaxWait.
+	// since is when the first waiter began to wait for a limit; zero while it waits for a response, or
+	// while there is none. limited is the sum of the earlier waits for a limit. Only these waits count
+	// against MaxWait.
 	since   time.Time
 	limited time.Duration
 
@@ -69,7 +72,8 @@ func (q *queue) dispatch(now time.Time) {
 	q.setAlarm(now, wake)
 }
 
-// first returns the waiter that goes next, and whether it has to leave the reserve.
+// first returns the waiter that goes next, and whether it must leave the background reserve to
+// others.
 func (q *queue) first(now time.Time) (w *waiter, asBackground bool) {
 	w = q.waiters[0]
 	if w.Background || q.passed < agedShare-1 {
@@ -81,7 +85,7 @@ func (q *queue) first(now time.Time) (w *waiter, asBackground bool) {
 	return w, false
 }
 
-// foreground returns how many of the waiters are not in background: they are the first.
+// foreground returns how many of the waiters are not background requests. These come first.
 func (q *queue) foreground() int {
 	return sort.Search(len(q.waiters), func(i int) bool { return q.waiters[i].Background })
 }
@@ -143,7 +147,7 @@ func (q *queue) clock(now time.Time) time.Duration {
 	return q.limited + now.Sub(q.since)
 }
 
-// place returns the number of waiters that go before w. Nearly always that is all of them.
+// place returns the number of waiters that go before w. Nearly always all of them do.
 func (q *queue) place(w *waiter) int {
 	if n := len(q.waiters); n == 0 || q.waiters[n-1].compare(w) < 0 {
 		return n
@@ -152,8 +156,8 @@ func (q *queue) place(w *waiter) int {
 	return i
 }
 
-// remove takes w, which is one of the waiters, out of them. With 100,000 waiters, it must not move
-// all of them for each that leaves at the front.
+// remove removes w, which must be one of the waiters. There may be 100,000: when the first one
+// leaves, as nearly always, the others are not moved.
 func (q *queue) remove(w *waiter) {
 	if q.waiters[0] == w {
 		q.waiters[0] = nil
@@ -171,11 +175,13 @@ func (q *queue) leave(w *waiter) {
 }
 
 // nap returns for how long a wait of d sleeps before it looks at the wall clock again: timers stand
-// still while the machine is suspended, and the wall clock can be set. A sixteenth of a long wait
-// has a wait of a day look about a hundred times, and it is then late by little.
+// still while the machine is suspended, and the wall clock can be set. It sleeps for a sixteenth of
+// what is left, and at least 30 seconds: then a wait of a day looks at the clock about a hundred
+// times, and ends late by little.
 func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16)) }
 
-// setAlarm has permits dispatched at a time, or earlier; the zero time stands for never.
+// setAlarm sets the timer that calls dispatch at a time, or earlier; the zero time stands for
+// never.
 func (q *queue) setAlarm(now, at time.Time) {
 	if at.Equal(q.alarm) {
 		return
@@ -189,7 +195,7 @@ func (q *queue) setAlarm(now, at time.Time) {
 	}
 }
 
-// ring is called by the timer.
+// ring is called by the timer, on a goroutine of its own.
 func (q *queue) ring() {
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()

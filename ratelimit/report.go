@@ -2,16 +2,16 @@ package ratelimit
 
 import "time"
 
-// Scope is the limit that refuses a request. The server does not report it, so the
-// limiter infers it. The zero Scope means that it is not known.
+// Scope is the limit that refuses a request. The server does not report it, so the limiter infers
+// it. The zero Scope means that it is not known.
 type Scope string
 
 // The limits.
 const (
-	// ScopeMinute is the limit of all windows that are not of the other scopes.
+	// ScopeMinute is every limit that is of neither of the other scopes.
 	ScopeMinute Scope = "minute"
-	// ScopeDay is the limit of a used-up window that was more than a minute from its Reset in its
-	// first response.
+	// ScopeDay is the limit of a used-up window that is longer than a minute: when its first response
+	// came, its Reset was more than a minute away.
 	ScopeDay Scope = "day"
 	// ScopeBan follows a 429 whose Retry-After ends after the Reset of the same response, or after
 	// more than a minute if there is no Reset. A shorter ban cannot be recognised.
@@ -22,7 +22,7 @@ const (
 // such as Reason([ScopeDay]), or one of these reasons. A limiter may have reasons of its own.
 type Reason string
 
-// The other reasons. ReasonRetryAfter is of a pause that a client makes outside its limiter.
+// The other reasons. ReasonRetryAfter is for a pause that a client makes outside its limiter.
 const (
 	ReasonResponse   Reason = "response"    // another request must get its response first
 	ReasonBackground Reason = "background"  // the window is used up, except for the reserve

@@ -34,7 +34,7 @@ func (t *tally) advance(tick int64) {
 	}
 }
 
-// add adds n to a tick, unless that is forgotten.
+// add adds n to a tick, unless that tick is already forgotten.
 func (t *tally) add(tick int64, n int32) {
 	if t.advance(tick); tick > t.latest-ticks {
 		t.total += n
@@ -42,7 +42,7 @@ func (t *tally) add(tick int64, n int32) {
 	}
 }
 
-// since returns the sum of the ticks from one on.
+// since returns the sum of the counts from a tick on.
 func (t *tally) since(tick int64) (n int) {
 	for i := max(tick, t.latest-ticks+1); i <= t.latest; i++ {
 		n += int(t.counts[i%ticks])

@@ -18,10 +18,10 @@ type waiter struct {
 	number   uint64    // orders those that asked at the same time
 	deadline time.Time // of the context; zero if it has none
 	entered  time.Time
-	clock    time.Duration // queue.clock when it entered, without its wait for NotBefore
+	clock    time.Duration // the wait that counts is queue.clock minus this; see join
 	wait     Wait          // to be reported
 
-	quiet  bool // it need not report its wait before the pot has replied
+	quiet  bool // it does not report its wait before the pot has replied
 	joined bool // it is one of the waiters that can get a permit
 	over   bool // nothing is left to wait for
 
@@ -32,8 +32,8 @@ type waiter struct {
 }
 
 // newWaiter returns a waiter for r. It is refused if the context has ended, or if it cannot be
-// admitted in time. While it reports its wait it gets no permit: the user's functions may make a
-// request that would wait for the response to this one.
+// admitted in time. While the user's functions are told of the wait, it gets no permit: such a
+// function may make a request of its own, which would wait for the response to this one.
 func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) *waiter {
 	q.arrived++
 	w := &waiter{
@@ -110,8 +110,8 @@ func (w *waiter) await(ctx context.Context) {
 	}
 }
 
-// check finds out whether the wait of w is over, and else returns for how long w may sleep. From
-// NotBefore on, w is one of the waiters.
+// check finds out whether the wait of w is over; if not, it returns for how long w may sleep. Once
+// NotBefore has passed, it makes w one of the waiters.
 func (w *waiter) check(ctx context.Context) (left time.Duration) {
 	q := w.queue
 	q.limiter.mu.Lock()
@@ -125,15 +125,15 @@ func (w *waiter) check(ctx context.Context) (left time.Duration) {
 	default:
 		w.join(now)
 	}
-	q.dispatch(now) // the wait may be over at the same time as MaxWait
+	q.dispatch(now) // a permit may become free at the moment at which MaxWait ends
 	w.wait.Duration, w.wait.Limited = now.Sub(w.entered), q.clock(now)-w.clock
 	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
 	limited, decided := w.wait.Limited, w.permit != nil || w.refused != nil
-	free := limited < w.MaxWait || limited == 0 || q.since.IsZero() // for a response, it is
+	free := limited < w.MaxWait || limited == 0 || q.since.IsZero() // the wait for a response is free
 	switch {
 	case ended == nil && !decided && free:
 		return w.MaxWait - limited
-	case ended != nil || !decided: // also if the permit came when the context ended
+	case ended != nil || !decided: // also if a permit came at the same moment
 		w.withdraw(now)
 		q.refuse(w, now, q.earliest(now, 0, w.Background), ended)
 	}
@@ -142,8 +142,8 @@ func (w *waiter) check(ctx context.Context) (left time.Duration) {
 	return 0
 }
 
-// join makes w one of the waiters, unless it cannot be admitted in time. All of the time until
-// NotBefore counts as waited for limits.
+// join makes w one of the waiters, unless it cannot be admitted in time. The whole time until
+// NotBefore counts as a wait for limits.
 func (w *waiter) join(now time.Time) {
 	q := w.queue
 	if w.NotBefore.After(w.entered) {
@@ -158,7 +158,7 @@ func (w *waiter) join(now time.Time) {
 		q.pot.quiet = append(q.pot.quiet, w)
 	}
 	q.waiters = slices.Insert(q.waiters, place, w)
-	// If w was put before others, it may have made the last of them late.
+	// If w was put before others, the last of them may now come too late.
 	if last := len(q.waiters) - 1; last > place && q.refuseLate(now, q.waiters[last], last) {
 		q.leave(q.waiters[last])
 	}
@@ -168,7 +168,7 @@ func (w *waiter) join(now time.Time) {
 // its wait.
 func (w *waiter) sleep(ctx context.Context, left time.Duration) (report bool) {
 	var timeout <-chan time.Time
-	if left > 0 { // else w is refused as soon as a limit is the reason
+	if left > 0 { // without time left, w waits for a response alone: a limit would refuse it
 		timer := time.NewTimer(nap(left))
 		defer timer.Stop()
 		timeout = timer.C
@@ -204,8 +204,9 @@ func (w *waiter) withdraw(now time.Time) {
 	w.queue.dispatch(now)
 }
 
-// refuseLate reports whether w cannot be admitted in time when that many others go before it, and
-// refuses it then. The wait for a response is never too long: nobody knows its length.
+// refuseLate refuses w if it cannot be admitted in time, with that many others before it, and
+// reports whether it did. A wait for a response is no reason to refuse, because nobody knows how
+// long it will take.
 func (q *queue) refuseLate(now time.Time, w *waiter, before int) bool {
 	limit := q.earliest(now, before, w.Background)
 	at, left := later(limit, w.NotBefore), w.MaxWait-(q.clock(now)-w.clock)
@@ -216,8 +217,8 @@ func (q *queue) refuseLate(now time.Time, w *waiter, before int) bool {
 	return true
 }
 
-// refuse refuses a waiter that no limit allows before a time, or whose context has ended. A limit
-// that is the reason closes the key.
+// refuse refuses a waiter because it would have to wait for a limit until the given time, or
+// because its context has ended. If a limit is the reason, it is reported that the key is closed.
 func (q *queue) refuse(w *waiter, now, limit time.Time, ended error) {
 	e := &Error{RetryAt: later(limit, w.NotBefore), Window: q.budget.known(), Err: ended}
 	e.Scope, w.refused = q.budget.scopeAt(now, limit), e
@@ -230,8 +231,9 @@ func (q *queue) refuse(w *waiter, now, limit time.Time, ended error) {
 	}
 }
 
-// contextError returns an error that matches that of a context that has ended, and its cause; nil
-// if it has not ended. Its deadline may pass a moment before its own timer fires.
+// contextError returns an error that matches the error and the cause of a context that has ended;
+// nil if it has not ended. It looks at the deadline, too, which may pass a moment before the
+// context's own timer fires.
 func contextError(ctx context.Context, now time.Time) error {
 	err := ctx.Err()
 	if deadline, ok := ctx.Deadline(); err == nil && ok && !now.Before(deadline) {

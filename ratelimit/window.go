@@ -6,11 +6,10 @@ import (
 )
 
 const (
-	// windowLength is the length of a window of the plans apart from that of the
-	// day.
+	// windowLength is the length of each window except that of the day.
 	windowLength = time.Minute
-	// longestWindow is the length of the window of the day. A Reset beyond it, or the Date of its
-	// response, is wrong.
+	// longestWindow is the length of the window of the day. If a Reset is later than that, it is
+	// wrong, or the Date of its response is.
 	longestWindow = 24 * time.Hour
 	// sameWindow is the largest difference between two Resets of the same window. The Resets of two
 	// fixed windows are a minute apart, and that of a sliding window moves in small steps; 30
@@ -27,7 +26,7 @@ type window struct {
 	limit   int       // requests that it allows
 	shown   time.Time // its Reset, unchanged
 	reset   time.Time // its end by the server's clock; zero if Reset is not usable
-	resetBy int       // the response that reset is from
+	resetBy int       // number of the response that reset is from
 	start   time.Time // a local time at which it was open
 	end     time.Time // the local time at which it is certainly over
 	day     bool      // it is longer than a minute
@@ -67,8 +66,9 @@ func (b *budget) compare(s slot, o *Outcome, usable bool) int {
 	return 0
 }
 
-// describe updates the window from a response that belongs to it. A Reset that moves, though the
-// window is the same, is that of a sliding window: when its oldest request leaves it.
+// describe updates the window from a response that belongs to it. If Reset moves although the
+// window is the same, the window slides: its Reset is the time at which its oldest request leaves
+// it.
 func (b *budget) describe(s slot, o *Outcome, usable bool) {
 	if b.start.IsZero() {
 		b.start = o.Received
@@ -95,7 +95,7 @@ func (b *budget) describe(s slot, o *Outcome, usable bool) {
 	b.day = b.day || b.end.Sub(b.start) > windowLength
 }
 
-// describeByHand updates a window without a usable Reset, which is a broken server's. A fixed
+// describeByHand updates a window without a usable Reset, as a broken server reports it. A fixed
 // window is over one minute after its oldest request was counted, at the latest; a sliding window
 // then has room for one more.
 func (b *budget) describeByHand(o *Outcome) {
@@ -134,14 +134,15 @@ func (b *budget) endOf(o *Outcome, start time.Time, grain time.Duration) (time.T
 	return end, left > 0 && !minutes
 }
 
-// samples has the numbers from the responses of a window that are still valid. The order in which
-// the server counted the requests is not known. Therefore the lowest Remaining is valid until
-// there is a response to a request that was sent after the response with that Remaining came.
+// samples has the Remaining of those responses of a window that are still valid. In which order the
+// server counted the requests is not known. Therefore the lowest Remaining stays valid until the
+// response to a later request comes: one that was sent when the response with the lowest Remaining
+// had already arrived.
 type samples struct {
 	responses int      // number of outcomes so far, including those without a response
 	low       []sample // valid samples, increasing in both fields
-	// lost has the requests whose effect on Remaining is not known: until when they may reach the
-	// server.
+	// lost has an entry for each request whose effect on Remaining is not known: the time until which
+	// it may reach the server.
 	lost []time.Time
 }
 
@@ -160,7 +161,8 @@ func (r *samples) remaining() int {
 	return r.low[0].remaining
 }
 
-// push adds a sample. Its request was sent at that time, when known responses had come.
+// push adds a sample. Its request was sent at the time sent, when as many responses as known had
+// come.
 func (r *samples) push(known, response, remaining int, sent time.Time) {
 	r.forgetLost(sent)
 	r.low = slices.DeleteFunc(r.low, func(s sample) bool {
@@ -169,8 +171,8 @@ func (r *samples) push(known, response, remaining int, sent time.Time) {
 	r.low = append(r.low, sample{response, remaining})
 }
 
-// forgetLost drops the lost requests that had reached the server, or never will, when a request
-// was sent.
+// forgetLost drops the lost requests that a later request shows: when it was sent, they had reached
+// the server, or could not reach it any more.
 func (r *samples) forgetLost(sent time.Time) {
 	r.lost = slices.DeleteFunc(r.lost, func(until time.Time) bool { return !sent.Before(until) })
 }
