@@ -293,6 +293,16 @@ func TestLimiterAway(t *testing.T) {
 	}
 }
 
+// WithShare replaces the number of processes that Redis knows.
+func TestWithShare(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t, petstoreredis.WithShare(8))
+		acquire(t, l).Release(ok(60, 59))
+		require.NoError(t, l.Flush(t.Context()))
+		assert.Equal(t, 8, acquire(t, l).Release(banned()).Processes)
+	})
+}
+
 // The first command connects, and may take three times as long as the others.
 func TestLimiterFirstCommand(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
