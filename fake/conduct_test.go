@@ -94,7 +94,10 @@ func TestViolations(t *testing.T) {
 			script: script{fake.Fault{Status: 429, Wire: fake.WireTruncate}, rex, rex},
 		},
 		"a create after a look at the catalogue": {script: script{fake.Fault{Status: 500}, rex, list, rex}},
-		"a create whose body has dripped":        {script: script{fake.Fault{Drip: 5 * time.Second, Times: 2}, rex, ada, rex}},
+		"a create after another write": {
+			script: script{fake.Fault{Status: 500}, rex, request{method: "DELETE", path: "/pets/1"}, rex}, broken: []fake.Rule{repeated},
+		},
+		"a create whose body has dripped": {script: script{fake.Fault{Drip: 5 * time.Second, Times: 2}, rex, ada, rex}},
 		"a create given up while its body drips": {
 			script: script{fake.Fault{Drip: 10 * time.Second}, givenUp(rex), rex}, broken: []fake.Rule{repeated},
 		},
