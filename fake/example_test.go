@@ -162,17 +162,17 @@ func ExampleServer_ServeHTTP() {
 
 // The service got an operation that the fake does not have yet.
 func ExampleWithHandler() {
-	srv := fake.NewServer(fake.WithHandler("DELETE /v1/pets/{petId}", http.HandlerFunc(
+	srv := fake.NewServer(fake.WithHandler("PUT /v1/orders/{id}", http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {
-			fmt.Println("delete", r.PathValue("petId"))
+			fmt.Println("change", r.PathValue("id"))
 			w.WriteHeader(http.StatusNoContent)
 		})))
 	defer srv.Close()
 
-	_, err := srv.Client().Do(context.Background(), http.MethodDelete, "pets/7", nil, nil)
+	_, err := srv.Client().Do(context.Background(), http.MethodPut, "orders/7", nil, nil)
 	fmt.Println(err, len(srv.RequestsFor(srv.APIKey())))
 	// Output:
-	// delete 7
+	// change 7
 	// <nil> 1
 }
 

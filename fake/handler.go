@@ -9,7 +9,7 @@ import (
 )
 
 // WithHandler adds an operation that the service gets before the fake does. The pattern is one of
-// [http.ServeMux], for a path below /v1, such as "DELETE /v1/pets/{petId}". A request for h is
+// [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}". A request for h is
 // authenticated, counts against the limits, may meet a fault, and is in the journal, with an empty
 // Operation; the response gets the rate limit headers. Two patterns must not conflict, nor one with
 // an operation of the document.
