@@ -46,11 +46,14 @@ func TestHouseOperations(t *testing.T) {
 		found(`\nfunc \(c \*Client\) (\w+)\(\s*ctx`, files["pets.go"])...)
 	require.GreaterOrEqual(t, len(operations), 6)
 	for file, form := range map[string]string{
-		"pets.go": `"%s"`, "doc.go": `\b%s\b`, "service_test.go": `"%s":`, "fake/operation.go": `petstore\.Op%s,`,
-		"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`, "cmd/petstore-fake/e2e/openapi/openapi_test.go": `"%s 2`,
-		"internal/chaos/call_test.go": `petstore\.Op%s, `, "README.md": `\b%s\b`, "docs/conformance.md": `\b%s\b`,
+		"pets.go": `"%s"`, "doc.go": `(?:reads|writes) are [^;:]*\b%s\b`, "service_test.go": `"%s":`,
+		"fake/operation.go": `petstore\.Op%s,`, "fake/*.go": `\(x \*exchange\) %s\(`,
+		"fake/conformance/clause.go": `\b%sClauses,`, "fake/conformance/*.go": `func %sClauses\(`,
+		"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`, "internal/chaos/call_test.go": `petstore\.Op%s,`,
+		"README.md": `\b%s\b`, "docs/conformance.md": `\b%s\b`,
 	} {
 		for _, operation := range operations {
+			file := strings.Replace(file, "*", strings.ToLower(operation), 1)
 			assert.NotEmpty(t, found("(?i)("+fmt.Sprintf(form, operation)+")", files[file]), "%s lacks %s", file, operation)
 		}
 	}

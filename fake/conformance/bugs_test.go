@@ -4,11 +4,11 @@ import "net/http"
 
 // bugs has services with one bug each.
 var bugs = []shop{
-	{bug: "null for an empty list", clause: "4.1 an empty list", op: "list", response: swap{`^\[\]$`, "null"}},
-	{bug: "no body for an empty list", clause: "4.1 an empty list", op: "list", response: swap{`^\[\]$`, ""}},
-	{bug: "206 for a list", clause: "4.1 success", op: "list", becomes: 206},
-	{bug: "a list in an envelope", clause: "4.1 the body is", op: "list", response: swap{`(?s)^.*$`, `{"pets":$0}`}},
-	{bug: "a list of ids", clause: "4.1 the body is", op: "list", response: swap{`(?s)^.*$`, `[1,2]`}},
+	{bug: "null for an empty list", clause: "4.1 an empty list", op: "listPets", response: swap{`^\[\]$`, "null"}},
+	{bug: "no body for an empty list", clause: "4.1 an empty list", op: "listPets", response: swap{`^\[\]$`, ""}},
+	{bug: "206 for a list", clause: "4.1 success", op: "listPets", becomes: 206},
+	{bug: "a list in an envelope", clause: "4.1 the body is", op: "listPets", response: swap{`(?s)^.*$`, `{"pets":$0}`}},
+	{bug: "a list of ids", clause: "4.1 the body is", op: "listPets", response: swap{`(?s)^.*$`, `[1,2]`}},
 	{bug: "a default limit of 10", clause: "4.1 limit defaults", limit: swap{"", "10"}},
 	{bug: "a default limit of 100", clause: "4.1 limit defaults", limit: swap{"", "100"}},
 	{bug: "limit ignored", clause: "4.1 limit is the most", before: func(c *call) { c.query.Del("limit") }},
@@ -26,8 +26,8 @@ var bugs = []shop{
 			c.response = "[]"
 		}
 	}},
-	{bug: "pets without a status are left out", clause: "4.1 a pet that was added", op: "list", response: swap{`,?\{[^{}]*conformance[^{}]*"categoryId":1\}`, ""}},
-	{bug: "names are cut off in lists", clause: "4.1 a pet that was added", op: "list", response: swap{`("name":"petstore-go)[^"]*`, "$1"}},
+	{bug: "pets without a status are left out", clause: "4.1 a pet that was added", op: "listPets", response: swap{`,?\{[^{}]*conformance[^{}]*"categoryId":1\}`, ""}},
+	{bug: "names are cut off in lists", clause: "4.1 a pet that was added", op: "listPets", response: swap{`("name":"petstore-go)[^"]*`, "$1"}},
 
 	{bug: "name optional", clause: "2 NewPet/name is required", request: swap{`^\{"categoryId":1\}$`, aPet}},
 	{bug: "name may be a number", clause: "2 NewPet/name is a string", request: swap{`"name":7`, `"name":"7"`}},
@@ -51,29 +51,33 @@ var bugs = []shop{
 	{bug: "an empty array accepted", clause: "4.2 a body that is no object", request: swap{`^\[\]$`, aPet}},
 	{bug: "an array of pets accepted", clause: "4.2 a body that is no object", request: swap{`^\[(.+)\]$`, "$1"}},
 	{bug: "defaults for all fields", clause: "4.2 a body without", request: swap{`^\{\}$`, aPet}},
-	{bug: "422 for invalid bodies", clause: "2 NewPet/name is required", op: "create", status: 400, becomes: 422},
+	{bug: "422 for invalid bodies", clause: "2 NewPet/name is required", op: "createPet", status: 400, becomes: 422},
 
 	{bug: "ids as floats", clause: "2 Pet/id is an int64", response: swap{`"id":(\d+)`, `"id":$1.0`}},
 	{bug: "ids as strings", clause: "2 Pet/id is an int64", response: swap{`"id":(\d+)`, `"id":"$1"`}},
 	{bug: "ids beyond int64", clause: "2 Pet/id is an int64", response: swap{`"id":(\d+)`, `"id":1000000000000000000$1`}},
-	{bug: "one id in a list", clause: "2 Pet/id is unique", op: "list", response: swap{`"id":\d+`, `"id":0`}},
-	{bug: "names missing in lists", clause: "2 Pet/name", op: "list", response: swap{`"name"`, `"title"`}},
-	{bug: "categoryId as a string in lists", clause: "2 Pet/categoryId", op: "list", response: swap{`"categoryId":(\d+)`, `"categoryId":"$1"`}},
+	{bug: "one id in a list", clause: "2 Pet/id is unique", op: "listPets", response: swap{`"id":\d+`, `"id":0`}},
+	{bug: "names missing in lists", clause: "2 Pet/name", op: "listPets", response: swap{`"name"`, `"title"`}},
+	{bug: "categoryId as a string in lists", clause: "2 Pet/categoryId", op: "listPets", response: swap{`"categoryId":(\d+)`, `"categoryId":"$1"`}},
 	{bug: "status null if there is none", clause: "2 Pet/status", response: swap{`("categoryId":\d+)\}`, `$1,"status":null}`}},
-	{bug: "200 for a creation", clause: "4.2 success", op: "create", becomes: 200},
-	{bug: "a creation without an id", clause: "4.2 the body is", op: "create", response: swap{`"id":\d+,`, ""}},
-	{bug: "a creation with another name", clause: "4.2 the body is", op: "create", response: swap{"conformance", "CONFORMANCE"}},
-	{bug: "a creation that is not shown", clause: "4.2 the body is", op: "create", response: anything("")},
-	{bug: "getPet gone too early", clause: "9 getPet", op: "get", becomes: 404},
-	{bug: "203 for a pet", clause: "4.3 success", op: "get", becomes: 203},
-	{bug: "another id", clause: "4.3 the body is", op: "get", response: swap{`"id":\d+`, `"id":1000`}},
-	{bug: "another name", clause: "4.3 the body is", op: "get", response: swap{`"name":"[^"]*"`, `"name":"Max"`}},
-	{bug: "always the first pet", clause: "4.3 the body is", before: func(c *call) { c.id = "1" }},
-	{bug: "a pet without its status", clause: "4.3 the body is", op: "get", response: swap{`,"status":"available"`, ""}},
-	{bug: "410 for an unknown pet", clause: "4.3 an unknown pet", op: "get", status: 404, becomes: 410},
+	{bug: "200 for a creation", clause: "4.2 success", op: "createPet", becomes: 200},
+	{bug: "a creation without an id", clause: "4.2 the body is", op: "createPet", response: swap{`"id":\d+,`, ""}},
+	{bug: "a creation with another name", clause: "4.2 the body is", op: "createPet", response: swap{"conformance", "CONFORMANCE"}},
+	{bug: "a creation that is not shown", clause: "4.2 the body is", op: "createPet", response: anything("")},
+	{bug: "getPet gone too early", clause: "9 getPet", op: "getPet", becomes: 404},
+	{bug: "203 for a pet", clause: "4.3 success", op: "getPet", becomes: 203},
+	{bug: "another id", clause: "4.3 the body is", op: "getPet", response: swap{`"id":\d+`, `"id":1000`}},
+	{bug: "another name", clause: "4.3 the body is", op: "getPet", response: swap{`"name":"[^"]*"`, `"name":"Max"`}},
+	{bug: "always the first pet", clause: "4.3 the body is", before: func(c *call) {
+		if c.op == "getPet" {
+			c.path = "/v1/pets/1"
+		}
+	}},
+	{bug: "a pet without its status", clause: "4.3 the body is", op: "getPet", response: swap{`,"status":"available"`, ""}},
+	{bug: "410 for an unknown pet", clause: "4.3 an unknown pet", op: "getPet", status: 404, becomes: 410},
 	{bug: "an empty pet for an unknown one", clause: "4.3 an unknown pet", status: 404, becomes: 200, response: anything(`{"id":0,"name":"","categoryId":0}`)},
 
-	{bug: "the key refused", clause: "5 a valid key", op: "list", becomes: 401},
+	{bug: "the key refused", clause: "5 a valid key", op: "listPets", becomes: 401},
 	{bug: "Basic accepted", clause: "5 another scheme", admits: "^Basic "},
 	{bug: "any scheme accepted", clause: "5 another scheme", admits: "^Token "},
 	{bug: "half a key accepted", clause: "5 a part of a key", admits: "^" + goodAuth[:len(goodAuth)-6] + "$"},
@@ -92,8 +96,8 @@ var bugs = []shop{
 	{bug: "status of errors as a string", clause: "2 Error/status", response: swap{`"status":(\d+)`, `"status":"$1"`}},
 	{bug: "another status in errors", clause: "2 Error/status", response: swap{`"status":401`, `"status":403`}},
 
-	{bug: "403 over the limit", clause: "8.3 a request over", op: "list", status: 429, becomes: 403},
-	{bug: "no limit", clause: "8.3 a request over", op: "list", status: 429, becomes: 200},
+	{bug: "403 over the limit", clause: "8.3 a request over", op: "listPets", status: 429, becomes: 403},
+	{bug: "no limit", clause: "8.3 a request over", op: "listPets", status: 429, becomes: 200},
 	{bug: "429 without Retry-After", clause: "8.3 a 429", status: 429, header: without("Retry-After")},
 	{bug: "Retry-After ends too early", clause: "8.3 a request is admitted", status: 429, header: header("Retry-After", "1")},
 	{bug: "a limit that does not end", clause: "8.2 the limit resets", after: func(c *call) {
@@ -115,12 +119,12 @@ var bugs = []shop{
 	{bug: "remaining counts up", clause: "8.2 X-RateLimit-Remaining falls", after: func(c *call) { c.number(headerRemaining, -1, 1, perMinute) }},
 
 	// These were thought up along the document, without a look at the clauses.
-	{bug: "404 for an empty catalogue", clause: "4.1 success", op: "list", becomes: 404},
-	{bug: "the location of a new pet alone", clause: "4.2 the body is", op: "create", response: anything(`{"location":"/v1/pets/1"}`)},
-	{bug: "the same id for each new pet", clause: "2 Pet/id is unique", op: "create", response: swap{`"id":\d+`, `"id":1`}},
-	{bug: "a new pet is always available", clause: "4.2 the body is", op: "create", response: swap{`"status":"\w+"`, `"status":"available"`}},
-	{bug: "a pet is stored twice", clause: "4.1 a pet that was added", op: "list", response: swap{`(\{"id":)(\d[^{}]*conformance[^{}]*\})`, `$1$2,${1}9$2`}},
-	{bug: "getPet returns a list of one", clause: "4.3 the body is", op: "get", response: swap{`(?s)^(.+)$`, "[$1]"}},
+	{bug: "404 for an empty catalogue", clause: "4.1 success", op: "listPets", becomes: 404},
+	{bug: "the location of a new pet alone", clause: "4.2 the body is", op: "createPet", response: anything(`{"location":"/v1/pets/1"}`)},
+	{bug: "the same id for each new pet", clause: "2 Pet/id is unique", op: "createPet", response: swap{`"id":\d+`, `"id":1`}},
+	{bug: "a new pet is always available", clause: "4.2 the body is", op: "createPet", response: swap{`"status":"\w+"`, `"status":"available"`}},
+	{bug: "a pet is stored twice", clause: "4.1 a pet that was added", op: "listPets", response: swap{`(\{"id":)(\d[^{}]*conformance[^{}]*\})`, `$1$2,${1}9$2`}},
+	{bug: "getPet returns a list of one", clause: "4.3 the body is", op: "getPet", response: swap{`(?s)^(.+)$`, "[$1]"}},
 	{bug: "errors in an envelope", clause: "2 Error/code", status: 400, response: swap{`(?s)^(.+)$`, `{"errors":[$1]}`}},
 	{bug: "remaining never falls", clause: "8.2 X-RateLimit-Remaining falls", header: header(headerRemaining, "7")},
 	{bug: "more remain than the limit", clause: "8.2 X-RateLimit-Remaining is at most", header: header(headerRemaining, "99999")},
@@ -149,6 +153,6 @@ var different = []shop{
 	{bug: "categories that are known", request: swap{`.*"categoryId":(-?\d{5,}|0).*`, "{}"}},
 	{bug: "plain names", request: swap{`.*[^\x00-\x7f].*`, "{}"}},
 	{bug: "names that are unique", before: refuseTaken(make(map[string]bool))},
-	{bug: "a default status in lists", op: "list", response: swap{`("categoryId":\d+)\}`, `$1,"status":"available"}`}},
+	{bug: "a default status in lists", op: "listPets", response: swap{`("categoryId":\d+)\}`, `$1,"status":"available"}`}},
 	{bug: "more about a 429", status: 429, response: anything("slow down"), header: http.Header{"Content-Type": {"text/plain"}, "Retry-After": {"1.5, 90"}}},
 }

@@ -21,14 +21,22 @@ func (c clause) name() string { return c.section + " " + c.text }
 // clauses returns all clauses in the order in which they are checked: those that need an empty
 // catalogue first, those that look at every response last.
 func clauses() []clause {
-	return slices.Concat(
-		listClauses(),
-		createClauses(),
-		getClauses(),
-		accessClauses(),
-		limitClauses(),
-		responseClauses(),
-	)
+	var all []clause
+	for _, o := range operations {
+		all = append(all, o.clauses()...)
+	}
+	return slices.Concat(all, accessClauses(), limitClauses(), responseClauses())
+}
+
+// operations has the clauses of each operation, and what makes sure that the log has a response of
+// every kind: its success and its errors.
+var operations = []struct {
+	clauses func() []clause
+	sample  func(*session)
+}{
+	{listPetsClauses, func(s *session) { s.list("") }},
+	{createPetClauses, func(s *session) { s.ask(create("{}")) }},
+	{getPetClauses, func(s *session) { s.fetchUnknown(); s.fetch(statuses[0]) }},
 }
 
 // check returns nil if the service keeps to a clause, a skip if that cannot be seen, and any other

@@ -2,8 +2,8 @@ package conformance
 
 import "net/http"
 
-// createClauses are those of section 4.2, and those of section 2 about NewPet.
-func createClauses() []clause {
+// createPetClauses are those of section 4.2, and those of section 2 about NewPet.
+func createPetClauses() []clause {
 	list := []clause{
 		{"2", "NewPet/name is required", refuses(`{"categoryId":$category}`)},
 		{"2", "NewPet/name is a string", refusesField("name", `"categoryId":$category`,

@@ -15,9 +15,9 @@
 //
 // A run is polite to a service that others use. It sends some ninety requests, one at a time. It
 // adds eight pets, whose names begin with "petstore-go conformance", and to a catalogue of fewer
-// than 21 as many as show the default limit. They stay, because the document has no way to take a pet
-// out of the catalogue. Other pets do not disturb the run. The key also goes to the service in ways
-// that it must refuse, such as its half, or with another scheme; no message has it.
+// than 21 as many as show the default limit. They stay. Other pets do not disturb the run. The key also
+// goes to the service in ways that it must refuse, such as its half, or with another scheme; no
+// message has it.
 //
 // When X-RateLimit-Remaining falls to 1, it waits for X-RateLimit-Reset; after a 429, which another
 // user of the key may have caused, for Retry-After as well. It never waits for more than two

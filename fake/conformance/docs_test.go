@@ -19,7 +19,8 @@ func TestDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/conformance.md")
 	require.NoError(t, err)
 	for _, c := range clauses() {
-		assert.Regexp(t, `(?m)^\| `+regexp.QuoteMeta(c.section)+` \| `, string(text))
+		row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(c.section) + ` \| `)
+		assert.True(t, row.Match(text), "docs/conformance.md has no row of section %s", c.section)
 	}
 	flag.VisitAll(func(f *flag.Flag) {
 		if strings.HasPrefix(f.Name, "petstore.") {

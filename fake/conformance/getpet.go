@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// getClauses are those of section 4.3, and those of section 9 about getPet.
-func getClauses() []clause {
+// getPetClauses are those of section 4.3, and those of section 9 about getPet.
+func getPetClauses() []clause {
 	return []clause{
 		{"9", "getPet stays available until 5 December 2030", func(s *session) { s.fetch(statuses[0]).accepted() }},
 		{"4.3", "success is 200", func(s *session) { s.fetch(statuses[0]).want(http.StatusOK) }},

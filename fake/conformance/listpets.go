@@ -13,9 +13,9 @@ const (
 	maxLimit     = 100
 )
 
-// listClauses are those of section 4.1. Those for which the catalogue may have to be filled come
+// listPetsClauses are those of section 4.1. Those for which the catalogue may have to be filled come
 // last.
-func listClauses() []clause {
+func listPetsClauses() []clause {
 	list := []clause{
 		{"4.1", "an empty list is an array", emptyIsArray}, // before any pet is added
 		{"4.1", "success is 200", func(s *session) { s.list("").want(http.StatusOK) }},

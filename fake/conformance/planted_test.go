@@ -22,7 +22,7 @@ import (
 type shop struct {
 	bug      string
 	clause   string      // that must fail, by the beginning of its name; empty: none may fail
-	op       string      // list, create or get, whose responses have the bug; empty: all
+	op       string      // the operation whose responses have the bug; empty: all
 	status   int         // the responses of this status have it; 0: all, or all successes of op
 	limit    swap        // a limit that is taken for another; "" is none
 	admits   string      // what requests show in place of the key, as a pattern, and are admitted
@@ -68,7 +68,7 @@ const (
 // call is a request and its response on their way through a service.
 type call struct {
 	op    string
-	id    string // of get
+	path  string
 	query url.Values
 	auth  string
 	body  string
@@ -86,13 +86,13 @@ func (c *call) number(header string, factor, step, more int) {
 
 // spoil changes a request before the fake has it.
 func (s shop) spoil(c *call) {
-	if s.limit != (swap{}) && c.op == "list" && c.query.Get("limit") == s.limit.pattern {
+	if s.limit != (swap{}) && c.op == petstore.OpListPets && c.query.Get("limit") == s.limit.pattern {
 		c.query.Set("limit", s.limit.with)
 	}
 	if s.admits != "" && regexp.MustCompile(s.admits).MatchString(c.auth) && (s.op == "" || s.op == c.op) {
 		c.auth = goodAuth
 	}
-	if c.op == "create" {
+	if c.op == petstore.OpCreatePet {
 		c.body = s.request.in(c.body)
 	}
 	if s.before != nil {
@@ -131,21 +131,19 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &call{op: "list", query: r.URL.Query(), auth: r.Header.Get("Authorization"), body: string(sent)}
-	switch {
-	case r.Method == http.MethodPost:
-		c.op = "create"
-	case path.Base(r.URL.Path) != "pets":
-		c.op, c.id = "get", path.Base(r.URL.Path)
+	c := &call{path: r.URL.Path, query: r.URL.Query(), auth: r.Header.Get("Authorization"), body: string(sent)}
+	for _, o := range fake.Operations() {
+		pattern := "/v1" + strings.Replace(o.Path, "{petId}", "*", 1)
+		if fits, _ := path.Match(pattern, c.path); fits && o.Method == r.Method {
+			c.op = o.Name
+		}
 	}
 	tr.spoil(c)
 	r = r.Clone(r.Context())
+	r.URL.Path = c.path
 	r.URL.RawQuery, r.Body, r.ContentLength = c.query.Encode(), io.NopCloser(strings.NewReader(c.body)), int64(len(c.body))
 	if r.Header.Del("Authorization"); c.auth != "" {
 		r.Header.Set("Authorization", c.auth)
-	}
-	if c.op == "get" {
-		r.URL.Path = "/v1/pets/" + c.id
 	}
 	resp, err := tr.fake.RoundTrip(r)
 	if err != nil {
@@ -177,10 +175,10 @@ func planted() []shop {
 			shop{bug: status + " refused", clause: "2 NewPet/status may be " + status, request: swap{`.*"status":"` + status + `".*`, "{}"}},
 		)
 	}
-	for op, name := range map[string]string{"list": petstore.OpListPets, "create": petstore.OpCreatePet, "get": petstore.OpGetPet} {
+	for _, o := range fake.Operations() {
 		for words, auth := range map[string]string{"without a key": noKey, "with an invalid key": invalidKey} {
 			all = append(all, shop{
-				bug: name + " served " + words, clause: "5 " + name + " " + words, op: op, admits: "^" + auth + "$",
+				bug: o.Name + " served " + words, clause: "5 " + o.Name + " " + words, op: o.Name, admits: "^" + auth + "$",
 			})
 		}
 	}
@@ -220,6 +218,6 @@ func TestPlanted(t *testing.T) {
 		})
 	}
 	for _, c := range clauses() {
-		assert.True(t, caught[c.name()], "no bug makes this clause fail: %s", c.name())
+		assert.True(t, caught[c.name()], "bugs_test.go has no bug that makes this clause fail: %s", c.name())
 	}
 }
