@@ -17,25 +17,26 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// operation is what a call may ask for. Whatever depends on one reads it here, but for what the
-// checks expect of its effect.
+// operation is what a call may ask for. Whatever depends on one reads it here.
 type operation struct {
 	name   string
 	writes bool // it must not be repeated
+	weight int  // how often it is drawn, beside the others
 	ask    func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error)
+	check  func(r *report, c *call, has *catalogue) // of its result, also nil, and of its effect
 }
 
-var (
-	listPets = &operation{petstore.OpListPets, false, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
+var operations = []*operation{
+	{petstore.OpListPets, false, 1, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
 		return result(client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...))
-	}}
-	getPet = &operation{petstore.OpGetPet, false, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
+	}, (*report).checkList},
+	{petstore.OpGetPet, false, 1, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
 		return result(client.GetPet(ctx, c.id, opts...)) // it lives until 5 December 2030
-	}}
-	createPet = &operation{petstore.OpCreatePet, true, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
+	}, (*report).checkGet},
+	{petstore.OpCreatePet, true, 3, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
 		return result(client.CreatePet(ctx, c.pet, opts...))
-	}}
-)
+	}, (*report).checkCreate},
+}
 
 // result makes a nil pointer a nil result.
 func result[T any](value *T, err error) (any, error) {
@@ -91,8 +92,12 @@ func policy(attempts int, base, longest time.Duration) petstore.RetryPolicy {
 
 // drawCall draws the n-th call of a caller.
 func drawCall(r *rand.Rand, trouble float64, name string) *call {
+	var likely []*operation
+	for _, o := range operations {
+		likely = append(likely, slices.Repeat([]*operation{o}, o.weight)...)
+	}
 	c := &call{
-		operation: pick(r, listPets, getPet, createPet, createPet, createPet),
+		operation: pick(r, likely...),
 		pet: petstore.NewPet{
 			Name: name, CategoryID: r.Int64(),
 			Status: pick(r, "", petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold),

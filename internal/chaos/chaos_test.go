@@ -74,7 +74,7 @@ func TestChaosInMemory(t *testing.T) {
 	}
 	done := 0 // rules that no call puts to the test are not broken either
 	for _, o := range fake.Operations() {
-		assert.Positive(t, counts[o.Name+" done"], "calls of %s that succeeded", o.Name)
+		assert.Positive(t, counts[o.Name+" done"], "calls of %s that succeeded, by its row in call_test.go", o.Name)
 		done += counts[o.Name+" done"]
 	}
 	assert.GreaterOrEqual(t, 2*done, counts["calls"], "half of the calls succeed")

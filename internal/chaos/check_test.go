@@ -91,7 +91,7 @@ func (r *report) check(srv *fake.Server) {
 	wanted := map[string]bool{"Rex": true, "Ada": true}
 	for _, calls := range r.scenario.callers {
 		for _, c := range calls {
-			wanted[c.pet.Name] = c.operation == createPet
+			wanted[c.pet.Name] = c.operation.name == petstore.OpCreatePet
 			r.checkCall(c, has)
 		}
 	}
@@ -136,19 +136,7 @@ func (r *report) checkCall(c *call, has *catalogue) {
 	if c.err != nil {
 		r.checkError(c)
 	}
-	switch result := c.result.(type) {
-	case *petstore.ListPetsResult:
-		r.checkRead(c, has, result.Pets...)
-		if n := len(result.Pets); n > c.limit && c.limit > 0 || n > 20 {
-			r.found("read", "%d pets: %v", n, c)
-		}
-	case *petstore.GetPetResult:
-		r.checkRead(c, has, result.Pet)
-	}
-	if c.operation == createPet {
-		r.checkCreate(c, has)
-		r.checkResponses(c, has.creates[c.pet.Name])
-	}
+	c.operation.check(r, c, has)
 }
 
 // checkRequests checks the table of retries in the documentation of package petstore.
@@ -238,6 +226,21 @@ func (r *report) checkError(c *call) {
 	}
 }
 
+func (r *report) checkList(c *call, has *catalogue) {
+	if result, ok := c.result.(*petstore.ListPetsResult); ok {
+		r.checkRead(c, has, result.Pets...)
+		if n := len(result.Pets); n > c.limit && c.limit > 0 || n > 20 {
+			r.found("read", "%d pets: %v", n, c)
+		}
+	}
+}
+
+func (r *report) checkGet(c *call, has *catalogue) {
+	if result, ok := c.result.(*petstore.GetPetResult); ok {
+		r.checkRead(c, has, result.Pet)
+	}
+}
+
 // checkRead compares the pets of a response with the catalogue, in which pets never change.
 func (r *report) checkRead(c *call, has *catalogue, pets ...petstore.Pet) {
 	for _, pet := range pets {
@@ -264,6 +267,7 @@ func (r *report) checkCreate(c *call, has *catalogue) {
 	if allowed := c.allowed(); !slices.Contains(allowed, c.outcome()) {
 		r.found("outcome", "it can be %v: %v", allowed, c)
 	}
+	r.checkResponses(c, has.creates[c.pet.Name])
 }
 
 // asWanted reports whether pet is the one that the call asked for.

@@ -114,12 +114,12 @@ func TestChaosFindsWrongErrors(t *testing.T) {
 		"wait: ":                  {err: lost(io.EOF), took: time.Hour},
 		"attempts: 0, reported 3": {err: &petstore.APIError{Response: petstore.Response{Attempts: 3}}},
 		"read: 21 pets":           {result: &petstore.ListPetsResult{Pets: make([]petstore.Pet, 21)}},
-		"read: {ID:1 Name:Nobody": {result: &petstore.GetPetResult{Pet: petstore.Pet{ID: 1, Name: "Nobody"}}},
+		"read: {ID:1 Name:Nobody": {result: &petstore.ListPetsResult{Pets: []petstore.Pet{{ID: 1, Name: "Nobody"}}}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			r := &report{scenario: &scenario{}}
-			c.operation = listPets
+			c.operation = operations[0]
 			r.checkCall(c, &catalogue{})
 			assert.True(t, slices.ContainsFunc(r.findings, func(f finding) bool {
 				return strings.HasPrefix(f.String(), want)
