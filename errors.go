@@ -22,11 +22,11 @@ var (
 	ErrNotFound = errors.New("petstore: not found")
 	// ErrRateLimited is matched by a RateLimitError and by an APIError with status 429.
 	ErrRateLimited = errors.New("petstore: rate limited")
-	// ErrOutcomeUnknown is matched by an error of CreatePet, or of [Client.Do] with another method
-	// than GET, after which the request may or may not have been carried out. After any other error
-	// it was not. The client never sends such a request again: the service cannot distinguish a
-	// repetition from a second pet. A list shows at most 100 pets, in no promised order: that it
-	// lacks the pet proves nothing. Log what you are about to create, and the error's CallID.
+	// ErrOutcomeUnknown is matched by an error of a write, which the service may or may not have
+	// carried out. After any other error it has not. The client never sends such a request again:
+	// the service cannot distinguish a repetition of CreatePet from a second pet. A list shows at
+	// most 100 pets, in no promised order: that it lacks the pet proves nothing. Log what you are
+	// about to create, and the error's CallID. Section Retries of the package says what a write is.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
 	// ErrAPIKey is matched by a TransportError of a call that [WithAPIKeyFunc] gave no valid key.
 	ErrAPIKey = errors.New("petstore: no API key")
