@@ -18,7 +18,7 @@ import (
 )
 
 // attempt is one attempt of a call: the key, a permit of the limiter, one request, and its whole
-// response. Only its outcome is left of it.
+// response. Only its outcome is kept when it is over.
 type attempt struct {
 	outcome
 
@@ -27,7 +27,7 @@ type attempt struct {
 	ready   time.Time        // when it got the permit
 	wire    wire.Record
 	request http.Request
-	values  [4]string // of the request's header
+	values  [4]string // the values of the request's header, in one allocation
 }
 
 // The reasons of an attempt that sends nothing.
@@ -71,7 +71,8 @@ func (a *attempt) admit() (err error) {
 		return errSameKey
 	}
 	k.client.used.Store(a.key.ID)
-	k.change(func(c *Call) { c.KeyID = *a.key.ID }) // before the limiter reports about the key
+	// The key ID comes before the limiter, which may report about the key.
+	k.change(func(c *Call) { c.KeyID = *a.key.ID })
 	start := time.Now()
 	if err := a.acquire(start); err != nil {
 		return err
@@ -79,9 +80,9 @@ func (a *attempt) admit() (err error) {
 	a.ready = time.Now()
 	k.change(func(c *Call) {
 		c.Attempt++
-		c.Waited += max(0, a.ready.Sub(start)-k.free) // also in a limiter that reports no wait
+		c.Waited += max(0, a.ready.Sub(start)-k.free) // also if the limiter does not report its waits
 	})
-	ended := k.hasEnded() // even if the permit came at the same time
+	ended := k.hasEnded() // the call may have ended at the moment at which the permit came
 	if latest := k.latest(); ended == nil && k.queued && !latest.IsZero() && a.ready.After(latest) {
 		ended = errTooLate
 	}
@@ -91,8 +92,8 @@ func (a *attempt) admit() (err error) {
 	return ended
 }
 
-// getKey returns the key of the next attempt. The function of WithAPIKeyFunc gets a context like
-// the attempt's, with the attempt's timeout.
+// getKey returns the key of the next attempt. The function of WithAPIKeyFunc gets a context with
+// the same values and the same timeout as that of an attempt.
 func (k *call) getKey() (credential.Key, error) {
 	if !k.client.rotates {
 		return k.client.key(nil)
@@ -137,11 +138,14 @@ func (a *attempt) acquire(start time.Time) error {
 	r.MaxWait = max(0, r.MaxWait)
 	permit, err := limiter.Acquire(k.waits, r)
 	if v := reflect.ValueOf(err); err == nil || v.Kind() == reflect.Pointer && v.IsNil() {
-		a.permit = permit // a Limiter whose error has a type of its own returns nil of that by mistake
+		// a nil pointer in err is no error: a Limiter with an error type of its own returns it by
+		// mistake.
+		a.permit = permit
 		return nil
 	}
 	if permit != nil {
-		permit.Release(ratelimit.Outcome{}) // after an error, a permit must not stay reserved
+		// A Limiter should return no permit with an error; if it does, the permit must not stay reserved.
+		permit.Release(ratelimit.Outcome{})
 	}
 	if _, ok := errors.AsType[*ratelimit.Error](err); ok {
 		return err
@@ -158,8 +162,8 @@ func (a *attempt) release() {
 	}
 }
 
-// send sends the request and reads the response. It releases the permit when it has the response's
-// header, so that the next waiter need not wait for the body.
+// send sends the request and reads the response. It releases the permit as soon as it has the
+// header of the response, so that the next request need not wait for the body.
 func (a *attempt) send(outer *http.Request) {
 	k := a.call
 	ctx, cancel := k.limit(k.ctx, a.ready)
@@ -169,7 +173,8 @@ func (a *attempt) send(outer *http.Request) {
 	k.attemptStart()
 	ctx = a.wire.Watch(ctx, cancel, &k.client.shared.sends)
 	a.newRequest(ctx, outer)
-	a.limits.Sent = a.ready                                                // from here on it counts as sent
+	// From here on the request counts as sent.
+	a.limits.Sent = a.ready
 	resp, err := wire.CheckResponse(k.client.shared.transport(&a.request)) // receive closes the body
 	a.Sent = a.wire.MayHaveSent(err, errors.Is(err, ErrNotSent))
 	switch {
@@ -185,14 +190,14 @@ func (a *attempt) send(outer *http.Request) {
 	}
 }
 
-// newRequest makes the request of a from that of the loop: with the attempt's context, the header,
-// the key, and a body that records whether it was read.
+// newRequest makes the request of the attempt from that of the loop. It adds the attempt's context,
+// the header, the key, and a body that records whether it was read.
 func (a *attempt) newRequest(ctx context.Context, outer *http.Request) {
 	k, req := a.call, &a.request
 	*req = *outer.WithContext(ctx)
 	req.Host = k.url.Host
 	a.wire.SetBody(req, k.body)
-	// A transport may change or keep each of the values, so they are of this request alone.
+	// A transport may change or keep the values, so this request shares them with no other.
 	a.values = [...]string{"application/json", k.client.userAgent, a.key.Header(), "application/json"}
 	req.Header = make(http.Header, len(a.values)+len(k.config.header))
 	req.Header["Accept"] = a.values[0:1:1]
@@ -207,11 +212,12 @@ func (a *attempt) newRequest(ctx context.Context, outer *http.Request) {
 }
 
 // receive reads the response. The header of the outcome is a copy without the key, since the
-// transport may share its own with other requests. It is made before the body is read, whose reader
-// may panic, so that no trace ever sees the key.
+// transport may share its own with other requests. The copy is made before the body is read: if the
+// body's reader panics, the traces still see no key.
 func (a *attempt) receive(resp *http.Response) error {
 	k, shared := a.call, a.call.client.shared
-	defer func() { _ = resp.Body.Close() }() // after a complete read, Close cannot report a lost byte
+	// The body was read to its end, or is given up: an error of Close would say nothing new.
+	defer func() { _ = resp.Body.Close() }()
 	a.limits = ratelimit.OutcomeOf(resp, a.ready, time.Now())
 	a.Status, a.Success = resp.StatusCode, k.operation.succeeds(resp.StatusCode)
 	shared.usual.add(a.limits.Received.Sub(a.ready))
@@ -224,7 +230,7 @@ func (a *attempt) receive(resp *http.Response) error {
 		window := a.limits.Window // a copy: taking the field's address would keep the attempt
 		k.client.seen.Store(&window)
 	}
-	a.body = shared.buffers.Get() // late, so that calls that wait for a response hold no buffer
+	a.body = shared.buffers.Get() // only now, so that calls that wait for a response hold no buffer
 	var err error
 	a.tooLarge, err = a.body.Fill(resp.Body, resp.ContentLength, k.client.config.maxResponseBytes)
 	if a.tooLarge {
@@ -245,12 +251,13 @@ func (a *attempt) fail(ctx context.Context, err error) {
 		a.err, a.ended = ended, true
 	case a.wire.Repeated():
 		a.err, a.stale = wire.ErrNotRepeated, true
-	// If the server does not speak HTTP, another attempt does not help, however late the response
-	// was. Another timeout, such as a dialer's, is not that of the attempt.
+	// Only the attempt's own timeout ends ctx here: another one, such as a dialer's, is an error like
+	// others. A server that does not speak HTTP is no timeout, however late it was: another attempt
+	// does not help.
 	case hasEnded(ctx) && !wire.NotHTTP(err):
 		a.err = k.timedOut()
 	default:
-		if a.Status == 0 { // else the error has cut off the body
+		if a.Status == 0 { // with a status, the error has only cut off the body
 			a.Failure = wire.KindOf(err, a.Sent)
 		}
 		if !a.Sent && errors.Is(err, ErrNotSent) { // see WithTransport

@@ -31,23 +31,23 @@ type call struct {
 	url       url.URL
 	body      []byte // nil for none
 
-	ctx    context.Context // of the requests: the caller's, with the call in it
-	waits  context.Context // of the waits: ctx, which WithStop ends as well
+	ctx    context.Context // of the requests: the caller's context with the call in it
+	waits  context.Context // of the waits: like ctx, but WithStop ends it, too
 	cancel []func()        // at the end of the call
 	begun  time.Time       // only with traces
-	ended  error           // why the call must not send anything more
+	ended  error           // why the call must send nothing more; nil if it may
 
 	last     *outcome      // of the last attempt; nil before the first
 	sent     int           // requests that may have been written
 	asked    time.Time     // when the call asked the limiter first
 	free     time.Duration // time in the current Acquire that WithMaxWait does not count
-	queued   bool          // it has waited
+	queued   bool          // it has waited for the limiter or for a backoff
 	endPause func()        // ends the report of the pause before the next attempt; nil without one
 
 	mu   sync.Mutex // guards info, for describe
 	info Call       // its Attempt is the number of attempts that were admitted
 
-	// What the loop and most calls, which have one attempt, would allocate otherwise.
+	// These save allocations: the loop needs the first two, and most calls have only one attempt.
 	looped retryablehttp.Request
 	outer  http.Request
 	first  attempt
@@ -58,7 +58,7 @@ type request struct {
 	operation *operation
 	path      string // below the base URL, unescaped, with a slash at its start
 	id        string // what follows path
-	rawPath   string // path as the caller escaped it; empty if that is what net/url does
+	rawPath   string // path as the caller of Do escaped it; empty if net/url is to escape it
 	query     string
 	body      []byte // nil for none
 }
@@ -66,8 +66,8 @@ type request struct {
 // errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
 var errPanicked = errors.New("petstore: the call panicked")
 
-// perform makes a call of c. It decodes the body of the documented success, unless decode is nil;
-// all else is an error.
+// perform makes a call of c. If the response is the documented success, it returns the decoded
+// body, unless decode is nil. Any other end of the call is an error.
 func perform[T any](
 	ctx context.Context, c *Client, r request, opts []CallOption, decode func(*body.Buffer) (T, error),
 ) (value T, response Response, err error) {
@@ -116,7 +116,8 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 	return k, nil
 }
 
-// begin calls the CallStart functions, and begins the timeout of the call.
+// begin calls the CallStart functions, starts the timeout of the call, and makes the contexts of
+// its requests and of its waits.
 func (k *call) begin(ctx context.Context) {
 	k.ctx = context.WithValue(ctx, callKey{}, k)
 	if len(k.client.traces) > 0 {
@@ -154,12 +155,13 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 	case len(o.body.Bytes) == 0 && !k.operation.raw: // the decoder would report no more than EOF
 		return value, response, k.responseError(o, "body is empty", nil)
 	}
-	// The header in which the key is replaced decides nothing: the key may be a usual word.
+	// The media type is read from the header as received. The copy without the key could lack a part
+	// of it, if the key happens to be an ordinary word.
 	if reason := body.MediaTypeProblem(o.received); reason != "" && !k.operation.raw {
 		return value, response, k.responseError(o, safetext.Redact(reason, o.key.Secret()), nil)
 	}
 	if value, err = decode(o.body); err != nil {
-		// Without the error itself: the decoder quotes names from the body, which may be long and
+		// The error itself is not wrapped: the decoder quotes names from the body, which may be long and
 		// contain anything.
 		text := safetext.Line(safetext.Redact(err.Error(), o.key.Secret()))
 		return value, response, k.responseError(o, "body", errors.New(text))
@@ -185,8 +187,8 @@ func (k *call) change(f func(c *Call)) {
 	f(&k.info)
 }
 
-// hasEnded returns an error if the call must not send anything more: its context has ended, or that
-// of WithStop.
+// hasEnded returns an error if the call must send nothing more, because its context or that of
+// WithStop has ended.
 func (k *call) hasEnded() error {
 	if k.ended == nil {
 		k.ended = endOf(k.ctx)
@@ -231,7 +233,7 @@ func (c *Client) Do(
 		return nil, argumentError(name, "in", "is set, but a GET has no body")
 	}
 	encoded, sendsRaw, err := encodeAny(in)
-	if err != nil { // whose text may have a part of in
+	if err != nil { // the text of err is left out: it may contain a part of in
 		return nil, argumentError(name, "in", "cannot be encoded as JSON")
 	}
 	decode, raw := decodeInto(out)
@@ -246,7 +248,8 @@ func (c *Client) Do(
 	return &response, nil
 }
 
-// encodeAny returns the body for the in of Do, nil for none, and whether that is in itself.
+// encodeAny returns the body for the argument in of Do, nil for none, and whether the caller gave
+// the body as bytes.
 func encodeAny(in any) (encoded []byte, raw bool, err error) {
 	switch in := in.(type) {
 	case nil:

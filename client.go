@@ -27,7 +27,7 @@ const Version = "1.0.0"
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
 // The zero Client is not usable: each of its calls fails with an [*ArgumentError].
 type Client struct {
-	shared    *shared // nil if NewClient did not make the client
+	shared    *shared // nil in a zero Client, which NewClient did not make
 	config    *clientConfig
 	key       credential.Source
 	rotates   bool   // key calls the function of WithAPIKeyFunc
@@ -44,8 +44,8 @@ type shared struct {
 	base      string // URL, without a trailing slash
 	baseURL   *url.URL
 	loop      *retryablehttp.Client
-	sends     wire.Transport // what transport is
-	closeIdle []func()       // close the idle connections of the client's own transports
+	sends     wire.Transport // what package wire knows about transport
+	closeIdle []func()       // each closes the idle connections of a transport of the client's own
 	buffers   body.Pool
 	usual     average // time of a response
 
@@ -54,12 +54,14 @@ type shared struct {
 	transport func(*http.Request) (*http.Response, error)
 }
 
-// average is the time that responses took lately.
+// average is the average time that responses took lately. It is atomic, since the calls of all
+// goroutines change it.
 type average struct{ nanoseconds atomic.Int64 }
 
 func (v *average) get() time.Duration { return time.Duration(v.nanoseconds.Load()) }
 
-// add adds a response: the weight of each of them halves with about five further ones.
+// add adds the time of a response. It counts for one eighth, so that five further responses halve
+// its weight.
 func (v *average) add(d time.Duration) {
 	old := v.nanoseconds.Load()
 	if old == 0 {
@@ -117,14 +119,14 @@ func newClientOf(s *shared, apiKey string, config *clientConfig) (*Client, error
 		key, _ := c.key(nil) // a key that is always the same comes without an error
 		c.used.Store(key.ID)
 	}
-	if config.log != nil { // that of the client that ForKey derived it from: an outage is one
+	if config.log != nil { // ForKey keeps the log of its client: an outage of all keys is one outage
 		c.traces = append(slices.Clip(c.traces), config.log)
 	}
 	return c, nil
 }
 
-// newTransport returns the transport for the attempts, and what closes the idle connections of
-// those that do not belong to the caller.
+// newTransport returns the transport for the attempts, and functions that close the idle
+// connections of the transports that do not belong to the caller.
 func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 	var transport http.RoundTripper
 	var closeIdle []func()
@@ -146,12 +148,12 @@ func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 	return transport, closeIdle, nil
 }
 
-// ForKey returns a client for another key, with the transport, the limiter and the options of c, and
-// then opts: a program with many tenants has a client for each, and what happens to one of them, such
-// as a ban, does not affect the others. An option replaces that of c, but the functions of WithTrace
-// are called after those of c. [WithHTTPClient], [WithTransport], [WithInsecureHTTP] and
-// [WithAPIKeyFunc] are errors. Clients without a WithLogger of their own share the log, so that an
-// outage has its lines once.
+// ForKey returns a client for another key. It shares the transport and the limiter of c, and has
+// the options of c and then opts. A program with many tenants has such a client for each of them,
+// and what happens to one tenant, such as a ban, does not affect the others. An option in opts
+// replaces that of c, except that the functions of WithTrace are called after those of c.
+// [WithHTTPClient], [WithTransport], [WithInsecureHTTP] and [WithAPIKeyFunc] are errors here. A
+// client without a WithLogger of its own uses the log of c, so that an outage is logged only once.
 func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	if c == nil || c.shared == nil {
 		return nil, argumentError("ForKey", "Client", "was not made by NewClient")
@@ -167,8 +169,8 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares
-// with the clients of [Client.ForKey], and of the clones of it that [WithTransport] returned, but
-// not those of [WithHTTPClient]. The client remains usable.
+// with the clients of [Client.ForKey], and of the clones of it that [WithTransport] returned. It
+// does not close those of a transport that came with [WithHTTPClient]. The client remains usable.
 func (c *Client) CloseIdleConnections() {
 	if c == nil || c.shared == nil {
 		return
@@ -178,8 +180,8 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-// RateLimit returns the most recent rate limit known for the client's key, or for the key that it
-// used last if there are several, also from responses to other clients that share its [Limiter]. It
+// RateLimit returns the most recent rate limit known for the client's key; if the key rotates, for
+// the key that it used last. Responses to other clients that share its [Limiter] count, too. It
 // returns the zero RateLimit before the first response.
 func (c *Client) RateLimit() RateLimit {
 	id := c.keyID()
@@ -192,8 +194,7 @@ func (c *Client) RateLimit() RateLimit {
 	return *cmp.Or(c.seen.Load(), new(RateLimit))
 }
 
-// keyID returns the Call.KeyID of the client's key, or of the key that it used last; empty before
-// the first.
+// keyID returns the Call.KeyID of the key that the client used last; empty before the first key.
 func (c *Client) keyID() string {
 	if c == nil || c.shared == nil || c.used.Load() == nil {
 		return ""

@@ -15,7 +15,8 @@
 //	fake.NewServer      is the service in memory, for your tests
 //
 // A call repeats what may be repeated, and waits for the rate limit. So put no retry loop around
-// it: set [WithRetryPolicy] and [WithMaxWait], or wait as long as [RetryAfter] of its error says.
+// it. Set [WithRetryPolicy] and [WithMaxWait] instead, or wait for as long as [RetryAfter] says of
+// the error.
 //
 // Section numbers refer to the service document, "Pet Store Service Interface". README.md has a
 // table of all options. In a bubble of [testing/synctest], the waits of a client take no time; see
@@ -49,8 +50,8 @@
 //	a response that is not HTTP               once                  once; ErrOutcomeUnknown
 //
 // The backoff is exponential with jitter. The wait is never shorter than the Retry-After of a 429
-// or 503. After a 429 that used up its window, it does not end before X-RateLimit-Reset. If a wait
-// would exceed the context's deadline or WithMaxWait, the call fails immediately.
+// or 503. After a 429 with nothing left in its window, it does not end before X-RateLimit-Reset. If
+// a wait would exceed the context's deadline or WithMaxWait, the call fails immediately.
 //
 // Retries do not multiply the load during an outage: a client has 100 retries for each key, and
 // every ten successes add one, up to 100. A retry after a 429, or after a request that was never
@@ -71,7 +72,7 @@
 // With [errors.Is] they match the sentinels of this package, such as [ErrOutcomeUnknown], and, if
 // the caller's own context ended, that context's error and cause. [RetryAfter] returns how long to
 // wait. The text of each error is one line of at most 512 bytes. Its CallID finds the lines of the
-// log. For the service's support, give each call an id: WithHeader("X-Request-ID", id).
+// log. If the service's support is to find a call, give it an id: WithHeader("X-Request-ID", id).
 //
 // # The API key
 //

@@ -20,9 +20,10 @@ const (
 )
 
 // NewClientFromEnv is [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
-// PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which is read by [APIKeyFile]: again
-// for each request. It is an error to set both; with [WithAPIKeyFunc] neither is needed. Each error
-// matches [ErrInvalidArgument] and names the variable, but never repeats its value.
+// PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which [APIKeyFile] reads again for
+// each request. It is an error to set both variables of the key, or one of them and
+// [WithAPIKeyFunc]. Each error matches [ErrInvalidArgument] and names the variable, but never
+// repeats its value.
 //
 // PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
 // effect of [WithProcesses], unless opts have a [WithLimiter].
@@ -46,7 +47,7 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	return newClient(baseURL, apiKey, config)
 }
 
-// applyEnv is the option for the variables that stand for options.
+// applyEnv is an option that applies the variables that have the effect of options.
 func applyEnv(c *clientConfig) error {
 	if text := os.Getenv(envProcesses); text != "" {
 		n, err := strconv.Atoi(text)
@@ -86,7 +87,7 @@ func apiKeyFromEnv(config *clientConfig) (string, error) {
 	return "", invalid(name, credential.KeyProblem(fromFile))
 }
 
-// keyFileError is an ArgumentError that also matches why the file cannot be read.
+// keyFileError is an ArgumentError that also matches the reason why the file cannot be read.
 type keyFileError struct {
 	error
 	reason error
@@ -94,21 +95,22 @@ type keyFileError struct {
 
 func (e *keyFileError) Unwrap() []error { return []error{e.error, e.reason} }
 
-// APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a regular file of at
-// most 64 KiB, or a link to one, each time that it is called. White space around the key is
-// ignored. Its errors match what is wrong, such as [io/fs.ErrNotExist], and never repeat the path,
-// because a user may have put the key itself there by mistake. A program that replaces the file
-// should do so by renaming another one, so that no call finds it half written.
+// APIKeyFile returns a function for [WithAPIKeyFunc]. Each time it is called, it reads the key from
+// the file, which must be a regular file of at most 64 KiB or a link to one. White space around the
+// key is ignored. An error of the function matches what is wrong, such as [io/fs.ErrNotExist]. It
+// never repeats the path, because a user may have put the key itself there by mistake. A program
+// that changes the key should write a new file and rename it to this one, so that no call finds it
+// half written.
 func APIKeyFile(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return credential.ReadFile(path) }
 }
 
 // WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the
-// API key of one identity whose key rotates; tenants have clients of [Client.ForKey]. The apiKey of
-// NewClient must then be "". f gets a context like the attempt's, and must be safe for concurrent
-// use. If f fails, or returns a string that cannot be a bearer token, the call fails with a
-// [*TransportError] and nothing is sent. That error matches f's error but does not repeat its text,
-// which may contain a key.
+// API key of one identity whose key rotates. It is not for tenants: these have clients of
+// [Client.ForKey]. The apiKey of NewClient must then be "". f gets a context with the values and
+// the timeout of an attempt, and must be safe for concurrent use. If f fails, or returns a string
+// that cannot be a bearer token, the call fails with a [*TransportError] and nothing is sent. That
+// error matches f's error but does not repeat its text, which may contain a key.
 //
 // If the service answers 401, the client calls f once more within the call, with [Call].KeyRefused
 // in its context. If f then returns another key, the client sends the request again with that key.

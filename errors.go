@@ -12,7 +12,7 @@ import (
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// The sentinels that an error of a call matches with [errors.Is]. One error may match several.
+// The sentinels that the errors of calls match with [errors.Is]. One error may match several.
 var (
 	// ErrBadRequest is matched by an APIError with status 400: the service refused the body.
 	ErrBadRequest = errors.New("petstore: bad request")
@@ -28,15 +28,16 @@ var (
 	// most 100 pets, in no promised order: that it lacks the pet proves nothing. Log what you are
 	// about to create, and the error's CallID. Section Retries of the package says what a write is.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
-	// ErrAPIKey is matched by a TransportError of a call that [WithAPIKeyFunc] gave no valid key.
+	// ErrAPIKey is matched by a TransportError of a call for which [WithAPIKeyFunc] returned no valid
+	// key.
 	ErrAPIKey = errors.New("petstore: no API key")
 	// ErrInvalidResponse is matched by a ResponseError: the response does not follow the document.
 	ErrInvalidResponse = errors.New("petstore: invalid response")
 	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
 	// ErrNotSent is matched by every error of a call that sent nothing: its argument was wrong, the
-	// limiter refused it, it got no connection or no key, or its context had ended. A transport of
-	// the user may wrap it; see [WithTransport].
+	// limiter refused it, it got no connection or no key, or its context had ended. A transport that
+	// [WithTransport] returns may wrap it, too.
 	ErrNotSent = errors.New("petstore: not sent")
 	// ErrStopped is matched by a TransportError of a call that [WithStop] ended.
 	ErrStopped = errors.New("petstore: stopped by WithStop")
@@ -53,14 +54,14 @@ func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
 func (e *timeoutError) Timeout() bool        { return true }
 func (e *timeoutError) Temporary() bool      { return true }
 
-// keyError says why there is no API key.
+// keyError is the reason why there is no API key; it matches ErrAPIKey.
 type keyError struct{ error }
 
 func (e *keyError) Is(target error) bool { return target == ErrAPIKey }
 func (e *keyError) Unwrap() error        { return e.error }
 
-// maxErrorBody is how much of a response's body an error keeps, in bytes: enough for an Error
-// object, or to recognise a gateway's HTML page.
+// maxErrorBody is how many bytes of a response's body an error keeps: enough for an Error object,
+// and to recognise the HTML page of a gateway.
 const maxErrorBody = 4 << 10
 
 // APIError reports a response other than the operation's success: an Error object of the service
@@ -83,8 +84,8 @@ type APIError struct {
 	// OutcomeUnknown reports whether the request was a write, and the response does not say whether
 	// it was carried out.
 	OutcomeUnknown bool
-	// NotRetried is why the call ended before its policy's last attempt, although the status is one
-	// that is retried; empty otherwise.
+	// NotRetried says why the call was not retried again, if its status is retried and its policy
+	// allowed a further attempt; empty otherwise.
 	NotRetried string
 
 	received time.Time // when the response came
@@ -191,8 +192,8 @@ type TransportError struct {
 	// OutcomeUnknown reports whether the service may have carried out the last request, which is a
 	// write.
 	OutcomeUnknown bool
-	// NotRetried is why the call ended before its policy's last attempt, although such a failure is
-	// retried; empty otherwise.
+	// NotRetried says why the call was not retried again, if such a failure is retried and its policy
+	// allowed a further attempt; empty otherwise.
 	NotRetried string
 	// Err is the cause.
 	Err error
@@ -214,16 +215,17 @@ func (e *TransportError) Is(target error) bool {
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// callError is each error of a call. Its Is speaks of that call alone, where errors.Is may find
-// another one, which ended the context or failed in the function of WithAPIKeyFunc.
+// callError is implemented by the five types of errors of a call. Its method Is answers for that
+// call alone. errors.Is would also search the wrapped errors, which may belong to another call: one
+// that ended the context, or that the function of WithAPIKeyFunc made.
 type callError interface {
 	error
 	slog.LogValuer
 	Is(target error) bool
 }
 
-// errorLine returns text with the number of requests and, if the outcome of a write is unknown, with
-// that.
+// errorLine returns text with the number of requests behind it and, if the outcome of a write is
+// unknown, with what may have happened.
 func errorLine(text, operation string, sent int, unknown bool) string {
 	suffix := when(sent > 1, " ("+strconv.Itoa(sent)+" attempts)")
 	if unknown {
@@ -232,7 +234,8 @@ func errorLine(text, operation string, sent int, unknown bool) string {
 	return safetext.LineWith(text, suffix)
 }
 
-// when returns the text if it applies, else the empty string.
+// when returns text if applies is true, else the empty string. It saves an if for each part of a
+// text.
 func when(applies bool, text string) string {
 	if applies {
 		return text

@@ -18,8 +18,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// The groups of errors have the same names for the same attributes. TestErrorGoldenFiles
-// compares them with the fields.
+// The LogValue of each error returns a group of attributes, with one name for one thing in all
+// groups. TestErrorGoldenFiles compares the groups with the fields of the errors.
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {
@@ -52,7 +52,8 @@ func (e *ArgumentError) LogValue() slog.Value {
 	return errorValue(e, "argument", e.Operation, "", Response{}, lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
 }
 
-// errorValue returns the attributes that all errors have, and those of more that are known.
+// errorValue returns the attributes that all errors have, followed by those in more that are not
+// zero.
 func errorValue(err callError, kind, operation, callID string, r Response, more ...slog.Attr) slog.Value {
 	attrs := []slog.Attr{
 		slog.String("operation", operation),
@@ -77,11 +78,12 @@ func known(attrs ...slog.Attr) []slog.Attr {
 
 func lineAttr(key, text string) slog.Attr { return slog.String(key, safetext.Line(text)) }
 
-// ErrorType returns the class of Err, empty for a success: the status code of a response, else
-// canceled (the caller's context was cancelled), stopped (by [WithStop]), timeout, rate_limited
-// (given up without a 429), invalid_response, invalid_argument, connection_refused,
-// connection_reset, connection_closed, name_resolution or certificate; the Go type of the cause of
-// any other error, or _OTHER if that says nothing. The log has it as error_type.
+// ErrorType returns the class of Err, which the log has as error_type; empty for a success. It is
+// the status code of a response, else one of canceled (the caller's context was cancelled), stopped
+// (by [WithStop]), timeout, rate_limited (given up without a 429), invalid_response,
+// invalid_argument, connection_refused, connection_reset, connection_closed, name_resolution or
+// certificate. For any other error it is the Go type of the cause, or _OTHER if that type says
+// nothing.
 func (i CallDoneInfo) ErrorType() string { return errorType(i.Err) }
 
 // ErrorType returns the class of the failure as [CallDoneInfo].ErrorType does: the status code of a
@@ -93,8 +95,8 @@ func (i AttemptDoneInfo) ErrorType() string {
 	return errorType(i.Err)
 }
 
-// operationOf returns the operation with that name. Those of Do, and unknown ones, have no more than
-// a doubt.
+// operationOf returns the operation with that name. For a name that is not in the service document,
+// such as those of Do, it returns an operation that has only a name and a doubt.
 func operationOf(name string) *operation {
 	for _, o := range operations {
 		if o.name == name {
@@ -104,7 +106,8 @@ func operationOf(name string) *operation {
 	return &operation{name: name, doubt: "the request may have been carried out"}
 }
 
-// errorTypes are classes of errors. An error matches several; the first of them ended the call.
+// errorTypes are the classes of errors. An error may match several of them: the first row that
+// matches is what ended the call.
 var errorTypes = []struct {
 	class  string
 	target error // nil for the status of an APIError
@@ -125,8 +128,9 @@ var errorTypes = []struct {
 	{"connection_closed", io.ErrUnexpectedEOF},
 }
 
-// errorType returns the class of an error, never its text: that of errorTypes, of a type of the
-// network, or the type itself.
+// errorType returns the class of an error: by errorTypes, else by the types of package net and
+// crypto/tls, else the name of the type itself. It never returns a part of the text, which would
+// make a new class of each error.
 func errorType(err error) string {
 	if err == nil {
 		return ""
@@ -154,15 +158,17 @@ func errorType(err error) string {
 	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
 		err = cause
 	}
-	if name := fmt.Sprintf("%T", err); name != "*errors.errorString" { // which says nothing
+	// The type of errors.New says nothing.
+	if name := fmt.Sprintf("%T", err); name != "*errors.errorString" {
 		return name
 	}
 	return "_OTHER"
 }
 
-// foreign returns an error that came from outside the call: from a function, a transport or a
-// limiter of the user, or as the cause of a context. If it would match an error of a call, or the
-// end of a context, it may be about another call: then its own errors are hidden.
+// foreign returns err, which came from outside the call: from a function, a transport or a limiter
+// of the user, or as the cause of a context. If err matches an error of this package or the end of
+// a context, it may be about another call. Then what foreign returns keeps the text, but does not
+// match these errors.
 func foreign(err error) error {
 	if err == nil || !speaksOfCalls(err) {
 		return err
@@ -170,7 +176,8 @@ func foreign(err error) error {
 	return &foreignError{err}
 }
 
-// ofCalls are the errors that say something about a call, or about the end of its context.
+// ofCalls are the errors that say something about a call, or about the end of its context. The
+// errors of another call must not match them in the error of this one.
 var ofCalls = [...]error{
 	ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrRateLimited, ErrOutcomeUnknown, ErrAPIKey, ErrInvalidResponse,
 	ErrInvalidArgument, ErrNotSent, ErrStopped, ErrTimeout, context.Canceled, context.DeadlineExceeded,
@@ -195,5 +202,5 @@ func (e *foreignError) As(target any) bool {
 	case **APIError, **ArgumentError, **RateLimitError, **ResponseError, **TransportError, **ratelimit.Error, *callError:
 		return false
 	}
-	return errors.As(e.err, target) // it passes the caller's variable on
+	return errors.As(e.err, target) // target is the variable of the caller of errors.As
 }

@@ -33,12 +33,12 @@ import (
 //	petstore: key refused           Warn   status; once until the key works again
 //	petstore: deprecated operation  Warn   removal instead; once
 //
-// The last six have at most four lines in an hour for each key. Each line also has operation, key_id,
-// which is a [Call].KeyID, and call_id, which is the same on all lines of a call. reason is a
-// [ratelimit.Reason] and scope a [ratelimit.Scope]; sent is how many requests of this process the
+// The last six have at most four lines in an hour for each key. Each line also has operation,
+// key_id, which is a [Call].KeyID, and call_id, which is the same on all lines of a call. reason is
+// a [ratelimit.Reason] and scope a [ratelimit.Scope]; sent is how many requests of this process the
 // window has counted, processes how many the limiter was told. An attribute that is not known is
-// left out. The API key and bodies are never logged. A call that a handler of l makes with its
-// context has no lines. A nil logger, the default, logs nothing.
+// left out. The API key and bodies are never logged. A handler of l may make calls: if it makes
+// them with the context that it got, they are not logged. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return forClient("", "", func(c *clientConfig) {
 		if c.log = nil; l != nil {
@@ -56,7 +56,7 @@ func logTrace(logger *slog.Logger) *ClientTrace {
 	}
 }
 
-// clientLog is the log of a client and of those of ForKey.
+// clientLog is the log of a client and of the clients that its ForKey made.
 type clientLog struct {
 	logger     *slog.Logger
 	mu         sync.Mutex
@@ -65,17 +65,18 @@ type clientLog struct {
 	deprecated bool // warned about the deprecated operation
 }
 
-// keyLog is what the log records about one key.
+// keyLog is what the log remembers about one key.
 type keyLog struct {
 	repeats  map[string]repeats // by message
 	failures map[string]int     // weight of the failures of each operation
 	refused  bool               // the service answers 401
 	rejected time.Time          // last 429 for which the minute's window was used up
 	lockout  ratelimit.Lockout  // the last one
-	silent   bool               // it has no line
+	silent   bool               // the last lockout has no line, so its end has none
 	wait     ratelimit.Wait     // the last one for a window
-	waited   time.Time          // its end
-	queueing time.Time          // the start of the first of those that followed each other
+	waited   time.Time          // the end of wait
+	// queueing is when the first of the waits began that followed each other without a pause.
+	queueing time.Time
 }
 
 // repeats counts the lines with one message in an hour.
@@ -84,9 +85,9 @@ type repeats struct {
 	lines int
 }
 
-// event is an event of a call, with what is recorded about its key. What it adds to the log is
-// decided with the lock held, and written after it, when the call has no permit: a handler may hang,
-// panic or make calls.
+// event is an event of a call, with what the log remembers about its key. Which lines it adds is
+// decided while the lock is held. They are written when the lock is released and the call has no
+// permit, because a handler may hang, panic or make calls.
 type event struct {
 	*keyLog
 	log   *clientLog
@@ -103,7 +104,7 @@ func (l *clientLog) on(ctx context.Context, c Call, rule func(e *event)) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if e.keyLog = l.keys[c.KeyID]; e.keyLog == nil {
-			if len(l.keys) >= 1000 { // or a key that rotates each hour would fill the memory
+			if len(l.keys) >= 1000 { // a key that rotates each hour must not fill the memory
 				clear(l.keys)
 			}
 			e.keyLog = &keyLog{repeats: make(map[string]repeats), failures: make(map[string]int)}
@@ -116,7 +117,8 @@ func (l *clientLog) on(ctx context.Context, c Call, rule func(e *event)) {
 	}
 }
 
-// inLog is the context's key that marks the calls of a handler: they have no lines of their own.
+// inLog is the context's key that marks the calls that a handler makes. They are not logged, since
+// the handler would then log them without end.
 type inLog struct{}
 
 func (l *clientLog) write(ctx context.Context, c Call, level slog.Level, message string, attrs ...slog.Attr) {
@@ -126,8 +128,8 @@ func (l *clientLog) write(ctx context.Context, c Call, level slog.Level, message
 	}
 }
 
-// say adds a line, unless that many with its message were written about the key within an hour. It
-// reports whether it does.
+// say adds a line, and reports whether it did. It adds none if there were already most lines with
+// this message about the key within an hour.
 func (e *event) say(most int, level slog.Level, message string, attrs ...slog.Attr) bool {
 	r := e.repeats[message]
 	if e.now.Sub(r.since) >= time.Hour {
@@ -141,11 +143,12 @@ func (e *event) say(most int, level slog.Level, message string, attrs ...slog.At
 	return true
 }
 
-// attemptDone logs each request, and what its response says about the key. It asks the error for its
-// text, which may be that of others, without a lock.
+// attemptDone logs each request, and what its response says about the key. It takes the text of the
+// error before the lock: the method Error may be code of the user.
 func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 	class, text := info.ErrorType(), errorText(info.Err)
-	if l.logger.Enabled(ctx, slog.LevelDebug) { // or the attributes would cost each request something
+	// The attributes take time: they are made only if somebody reads them.
+	if l.logger.Enabled(ctx, slog.LevelDebug) {
 		l.write(ctx, info.Call, slog.LevelDebug, "petstore: attempt", append([]slog.Attr{
 			slog.String("method", info.Call.Method), slog.String("path", info.Call.Template),
 			slog.Int("attempt", info.Call.Attempt), slog.Duration("duration", info.Duration),
@@ -154,7 +157,8 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 	}
 	l.on(ctx, info.Call, func(e *event) {
 		switch r := info.RateLimit; {
-		// 429s in two windows, one after the other, that are used up: the limiter of one process keeps to it.
+		// Two used-up windows in a row had a 429. The limiter keeps its own process within a window, so
+		// others use the key.
 		case info.StatusCode == http.StatusTooManyRequests && !r.IsZero() && r.Remaining == 0 && info.RetryAfter <= time.Minute:
 			if e.now.Sub(e.rejected) <= 2*time.Minute {
 				e.say(1, slog.LevelWarn, "petstore: other processes use the key", append(limitAttrs(r, e.lockout.Sent, e.lockout.Processes),
@@ -167,7 +171,8 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 		case info.StatusCode/100 == 2:
 			e.refused = false
 		}
-		// Calls wait if they do in each window for five minutes: after a burst, one or two are usual.
+		// Calls wait if they waited in each window for five minutes. A wait in one or two windows is
+		// usual after a burst, and has no line.
 		if lasts := e.waited.Sub(e.queueing); e.now.Sub(e.waited) <= time.Minute && lasts >= 5*time.Minute {
 			attrs := []slog.Attr{slog.String("reason", string(e.wait.Reason)), slog.Int("waiting", e.wait.Waiting), slog.Duration("duration", lasts)}
 			e.say(1, slog.LevelInfo, "petstore: calls wait", append(attrs, limitAttrs(e.wait.Window, e.wait.Sent, e.wait.Processes)...)...)
@@ -181,7 +186,8 @@ func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
 	l.write(ctx, c, slog.LevelDebug, "petstore: waiting", append(attrs, slog.Int("waiting", w.Waiting))...)
 }
 
-// waitDone writes nothing: the call has its permit, for whose response calls of a handler would wait.
+// waitDone remembers a wait, and writes nothing, since the call has its permit now: if a handler
+// made a call, that call might wait for the response to this one.
 func (l *clientLog) waitDone(ctx context.Context, c Call, w ratelimit.Wait) {
 	if w.Reason == ratelimit.Reason(ratelimit.ScopeMinute) || w.Reason == ratelimit.ReasonBackground {
 		l.on(ctx, c, func(e *event) {
@@ -193,8 +199,8 @@ func (l *clientLog) waitDone(ctx context.Context, c Call, w ratelimit.Wait) {
 	}
 }
 
-// limitClosed logs each lockout; of those of the minute, which may follow each other for days, one in
-// an hour.
+// limitClosed logs each lockout. Those of the minute may follow each other for days, so only one in
+// an hour is logged.
 func (l *clientLog) limitClosed(ctx context.Context, c Call, lockout ratelimit.Lockout) {
 	most := 10
 	if lockout.Scope == ratelimit.ScopeMinute {
@@ -205,7 +211,7 @@ func (l *clientLog) limitClosed(ctx context.Context, c Call, lockout ratelimit.L
 	})
 }
 
-// limitOpened logs the end of each lockout that has a line.
+// limitOpened logs the end of each lockout whose beginning was logged.
 func (l *clientLog) limitOpened(ctx context.Context, c Call, lockout ratelimit.Lockout) {
 	l.on(ctx, c, func(e *event) {
 		if !e.silent {
@@ -225,7 +231,7 @@ func lockoutAttrs(l ratelimit.Lockout) []slog.Attr {
 	return append(attrs, limitAttrs(l.Window, l.Sent, l.Processes)...)
 }
 
-// limitAttrs returns the numbers of a limit: whose requests use it up.
+// limitAttrs returns the numbers that show whose requests use up a limit.
 func limitAttrs(w RateLimit, sent, processes int) (attrs []slog.Attr) {
 	if !w.IsZero() {
 		attrs = append(attrs, slog.Int("limit", w.Limit), slog.Int("remaining", w.Remaining))

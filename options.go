@@ -36,7 +36,8 @@ type callOption struct{ Option }
 
 func (callOption) mayDifferByCall() {}
 
-// forAllKeys is forClient for what clients with different keys share.
+// forAllKeys is forClient for an option that ForKey does not take, because clients with different
+// keys share what it sets.
 func forAllKeys(name, problem string, set func(*clientConfig)) Option {
 	return clientOption(func(c *clientConfig) error {
 		if c.forKey {
@@ -46,7 +47,7 @@ func forAllKeys(name, problem string, set func(*clientConfig)) Option {
 	})
 }
 
-// forClient returns an option that sets something; an invalid one if it has a problem.
+// forClient returns an option that calls set; the option is invalid unless problem is empty.
 func forClient(name, problem string, set func(*clientConfig)) Option {
 	return clientOption(func(c *clientConfig) error {
 		set(c)
@@ -54,7 +55,7 @@ func forClient(name, problem string, set func(*clientConfig)) Option {
 	})
 }
 
-// forCall is forClient for what may differ from call to call.
+// forCall is forClient for an option that may differ from call to call.
 func forCall(name, problem string, set func(*callConfig)) CallOption {
 	return callOption{forClient(name, problem, func(c *clientConfig) { set(&c.call) })}
 }
@@ -64,9 +65,9 @@ func Options(opts ...Option) Option {
 	return clientOption(func(c *clientConfig) error { return apply(c, opts) })
 }
 
-// clientConfig is the result of all options.
+// clientConfig has the settings of a client: the result of all its options.
 type clientConfig struct {
-	forKey bool // of ForKey
+	forKey bool // the options are those of ForKey
 
 	// The same for all keys:
 	httpClient     *http.Client
@@ -79,14 +80,14 @@ type clientConfig struct {
 	stop             context.Context // of WithStop
 	maxResponseBytes int64
 	limiter          Limiter
-	limiterOption    string       // that set it; empty for none
+	limiterOption    string       // name of the option that set limiter; empty for none
 	log              *ClientTrace // of WithLogger; nil for none
 	traces           []*ClientTrace
 	call             callConfig
 }
 
-// callConfig has the settings that may differ from call to call. Calls share it, so neither it nor
-// its header is changed in place: an option changes a copy.
+// callConfig has the settings that may differ from call to call. Many calls use the same one at
+// once, so neither it nor its header is ever changed in place: an option changes a copy.
 type callConfig struct {
 	retry          retry.Policy
 	maxWait        time.Duration
@@ -99,7 +100,8 @@ type callConfig struct {
 // newClientConfig returns the defaults with opts applied.
 func newClientConfig(opts []Option) (*clientConfig, error) {
 	c := &clientConfig{
-		maxResponseBytes: 10 << 20,             // about 100,000 pets of 100 bytes, where the document allows 100
+		// 10 MiB hold about 100,000 pets of 100 bytes; the document allows 100 pets.
+		maxResponseBytes: 10 << 20,
 		stop:             context.Background(), // never ends
 		limiter:          ratelimit.New(),
 		call: callConfig{
@@ -121,8 +123,9 @@ func (c *clientConfig) apply(opts []Option) error {
 	return invalid("WithHeader", reservedFor(new(operation), c.call.header))
 }
 
-// reservedFor returns which header of WithHeader the client sets itself for an operation. Do leaves
-// those about a body to its caller.
+// reservedFor returns what is wrong with a header of WithHeader that the client sets itself for an
+// operation; empty if nothing is. Where Do sends or returns a body as it is, its caller may set
+// these headers.
 func reservedFor(o *operation, header http.Header) string {
 	switch {
 	case header["Content-Type"] != nil && !o.sendsRaw:
@@ -147,17 +150,19 @@ func WithHTTPClient(hc *http.Client) Option {
 	})
 }
 
-// WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
-// which is an *http.Transport, or that of [WithHTTPClient], and returns the one to use instead,
-// such as a Clone with other settings. NewClient calls it once; the clients of [Client.ForKey] share
-// the result, which must be safe for concurrent use. A later WithTransport wraps the result of an
-// earlier one. [CallFromContext] returns the call of a request from its context.
+// WithTransport wraps the transport that sends the attempts. The function wrap gets the client's
+// own transport, which is an *http.Transport, or that of [WithHTTPClient]. It returns the transport
+// to use instead, such as a Clone with other settings. NewClient calls it once; the clients of
+// [Client.ForKey] share the result, which must be safe for concurrent use. A later WithTransport
+// wraps the result of an earlier one. [CallFromContext] returns the call of a request from its
+// context.
 //
-// If the result does not send a request, such as an open circuit breaker, it should return an error
-// that wraps [ErrNotSent]: the call then ends with it. If it sends requests through the wrapped
-// transport only, it should have a method Unwrap() http.RoundTripper that returns that one, so that
-// the client can report after other failures, too, that nothing was sent. docs/scaling.md has the
-// rules for a transport that sends further requests, such as one that hedges.
+// If the new transport refuses to send a request, as an open circuit breaker does, it should return
+// an error that wraps [ErrNotSent]: the call then ends with it. If it sends requests only through
+// the wrapped transport, it should have a method Unwrap() http.RoundTripper that returns the
+// wrapped one. Then the client knows after other failures, too, whether nothing was sent.
+// docs/scaling.md has the rules for a transport that sends further requests, such as one that
+// hedges.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return forAllKeys("WithTransport", when(wrap == nil, "is nil"), func(c *clientConfig) {
 		c.wraps = append(c.wraps, wrap)
@@ -187,20 +192,21 @@ func WithMaxResponseBytes(n int64) Option {
 
 // WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
 // between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
-// or begins then fails with a [*TransportError] that matches [ErrStopped], and a cause of your own
-// that ctx was cancelled with ([context.Cause]). It matches neither [context.Canceled] nor
-// [context.DeadlineExceeded]: these always are about the call's own context. Requests on their way
-// finish, unless that context ends: do not give ctx to calls, too. See examples/bulkimport.
+// or begins then fails with a [*TransportError] that matches [ErrStopped] and, if you cancelled ctx
+// with a cause of your own, that cause. It matches neither [context.Canceled] nor
+// [context.DeadlineExceeded]: these are always about the call's own context. Requests on their way
+// finish, unless the call's own context ends. So do not also use ctx as the context of calls. See
+// examples/bulkimport.
 func WithStop(ctx context.Context) Option {
 	return forClient("WithStop", when(ctx == nil, "is nil"), func(c *clientConfig) { c.stop = ctx })
 }
 
-// WithHeader sets a header of the requests, but none that the Client itself sets or relies on:
-// Authorization, Accept-Encoding, Content-Length, Host, User-Agent and those about the connection;
-// nor Idempotency-Key, with which net/http would repeat a create; and Content-Type and Accept only
-// for the bodies that [Client.Do] leaves as they are. A later WithHeader replaces an earlier one with
-// the same key, and nothing else. An id for the support of the service may go into each call:
-// WithHeader("X-Request-ID", id).
+// WithHeader sets a header of the requests, such as an id by which the service's support finds a
+// call: WithHeader("X-Request-ID", id). It is an error to set a header that the Client itself sets
+// or relies on: Authorization, Accept-Encoding, Content-Length, Host, User-Agent and those about
+// the connection. Idempotency-Key is an error, too, because with it net/http would repeat a create.
+// Content-Type and Accept are allowed only where [Client.Do] sends or returns a body as it is. A
+// later WithHeader replaces an earlier one with the same key, and no other.
 func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
 	problem := cmp.Or(
@@ -215,8 +221,8 @@ func WithHeader(key, value string) CallOption {
 	})
 }
 
-// invalid returns an error about an option or argument of NewClient; nil if reason is empty.
-// withOperation is for other operations.
+// invalid returns an error about an option or argument of NewClient; nil if reason is empty. For
+// another operation, withOperation changes it.
 func invalid(argument, reason string) error {
 	if reason == "" {
 		return nil

@@ -8,26 +8,27 @@ import (
 	"time"
 )
 
-// outage is what the log records about calls that fail. Whatever the number of calls, an outage of 18
-// minutes has at most twenty lines.
+// outage is what the log remembers about calls that fail. However many calls there are, an outage
+// of 18 minutes has at most twenty lines.
 type outage struct {
-	failed        int                  // calls without a minute of successes between them
-	begun, latest time.Time            // when the first and the last of them ended
-	named         map[string]time.Time // when an error type had a line
+	failed        int                  // failed calls since the last minute without one
+	begun, latest time.Time            // when the first and the last of these calls ended
+	named         map[string]time.Time // when each error type had its last line
 	slow          int                  // slow requests minus quick ones, not below 0
 	doubts        int                  // outcomes in doubt that have no line yet
-	doubtsAt      time.Time            // the last line about them
+	doubtsAt      time.Time            // when the last line about doubts was written
 }
 
 const (
-	// A failure weighs as much as nine successes of its operation: calls fail if a tenth of them does,
-	// or five in a row. One that fails is a matter of its caller.
+	// A failure weighs as much as nine successes of its operation. So the log says that calls fail if
+	// a tenth of them does, or five in a row. A single call that fails is a matter of its caller.
 	failureWeight, manyFailures = 9, 5 * 9
-	// A request is slow after five seconds, when people leave; five more than quick ones are many.
+	// A request is slow after five seconds, which is about when people give up. It is worth a line if
+	// there were five more slow requests than quick ones.
 	slowRequest, manySlow = 5 * time.Second, 5
 )
 
-// took logs that requests are slow. If one was given up for that, its call has failed.
+// took logs that requests are slow. A slow request that its caller gave up counts as a failed call.
 func (e *event) took(info AttemptDoneInfo, class, text string) {
 	o := &e.log.outage
 	if info.Duration < slowRequest || !info.Sent {
@@ -43,7 +44,7 @@ func (e *event) took(info AttemptDoneInfo, class, text string) {
 	}
 }
 
-// callDone logs what the end of a call says.
+// callDone logs what the end of a call says about the service.
 func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 	class, text := info.ErrorType(), errorText(info.Err)
 	unknown, limited := errors.Is(info.Err, ErrOutcomeUnknown), errors.Is(info.Err, ErrRateLimited)
@@ -52,7 +53,8 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 			l.deprecated = true
 			e.say(1, slog.LevelWarn, "petstore: deprecated operation", slog.String("removal", row.removal), slog.String("instead", row.instead))
 		}
-		// A person has to look for the pet: ten have a line each, the others one in five minutes.
+		// A person has to look for the pet of each such call. Ten calls have a line each; after that, one
+		// line in five minutes counts the others.
 		o := &l.outage
 		switch {
 		case !unknown:
@@ -67,8 +69,9 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 		}
 		switch {
 		case limited, class == "canceled", class == "stopped", class == "invalid_argument":
-			// says nothing about the service
-		case class == "", class == "400", class == "404" && strings.Contains(e.call.Template, "{"): // else the URL is wrong
+			// these ends say nothing about the service
+		// Without a parameter in the path, a 404 means that the URL is wrong.
+		case class == "", class == "400", class == "404" && strings.Contains(e.call.Template, "{"):
 			e.succeeded()
 		default:
 			e.failed(class, text)
@@ -76,7 +79,8 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 	})
 }
 
-// failed counts a call that failed, and logs that calls fail, for each of four error types in an hour.
+// failed counts a call that failed, and logs that calls fail: once in an hour for each error type,
+// as long as no more than four of them have a line.
 func (e *event) failed(class, text string) {
 	o, weight := &e.log.outage, min(e.failures[e.call.Operation]+failureWeight, 2*manyFailures)
 	if o.failed++; o.failed == 1 {

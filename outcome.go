@@ -15,12 +15,12 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// outcome is what came of one attempt: all that the next attempt, and the result or the error of the
-// call, depend on.
+// outcome is what came of one attempt. The next attempt, and the result or the error of the call,
+// depend on nothing else.
 type outcome struct {
 	retry.Result
 
-	previous *outcome // of the attempt before; nil for the first
+	previous *outcome // outcome of the attempt before; nil for the first attempt
 	refused  error    // why nothing was passed to the transport
 	key      credential.Key
 	limits   ratelimit.Outcome
@@ -45,12 +45,13 @@ func (o *outcome) succeeded() bool { return o.Success && o.err == nil && !o.tooL
 // unauthorized reports whether the service refused the key.
 func (o *outcome) unauthorized() bool { return o.Status == http.StatusUnauthorized }
 
-// askedAgain reports whether an attempt was made with another key after a 401.
+// askedAgain reports whether an attempt after a 401 had another key. The client asks the function
+// of WithAPIKeyFunc only once more in a call.
 func (o *outcome) askedAgain() bool {
 	return o.previous != nil && (o.previous.unauthorized() || o.previous.askedAgain())
 }
 
-// failure returns the error of a call that ends with o; doc.go has the types of errors. If the
+// failure returns the error of a call that ends with o; doc.go lists the types of errors. If the
 // caller's context ended while the body was read, the error also matches that of the context, and
 // is a *TransportError in place of a *ResponseError or *APIError.
 func (k *call) failure(o *outcome) error {
@@ -77,14 +78,14 @@ func (k *call) failure(o *outcome) error {
 	return k.apiError(o)
 }
 
-// refusal returns the error of a call whose attempt sent nothing. It has the error of the attempt
-// before; of a 429 the *APIError.
+// refusal returns the error of a call whose last attempt was refused before it sent anything. It
+// wraps the error of the attempt before, if there was one; after a 429, that is the *APIError.
 func (k *call) refusal(o *outcome) error {
 	var last error
 	if o.previous != nil {
 		last = k.failure(o.previous)
 	}
-	if limited, ok := last.(*RateLimitError); ok { // failure returns it
+	if limited, ok := last.(*RateLimitError); ok { // failure returns this type itself, not a wrapper
 		last = limited.Err
 	}
 	got429 := o.previous != nil && o.previous.Status == http.StatusTooManyRequests
@@ -92,14 +93,16 @@ func (k *call) refusal(o *outcome) error {
 	limited, isLimit := errors.AsType[*ratelimit.Error](o.refused)
 	switch {
 	case o.refused == errSameKey:
-		return k.failure(o.previous) // the service has refused this key
+		return k.failure(o.previous) // the call ends with the 401 to this key
 	case errors.Is(ended, ErrStopped):
 		if got429 {
-			last = errors.New(last.Error()) // it does not match, since the limit is not why the call ended
+			// Only its text: the call did not end because of the limit, so its error must not match
+			// ErrRateLimited.
+			last = errors.New(last.Error())
 		}
 		return k.transportError(o, after(ended, last))
 	case isLimit:
-		if limited.Err != nil { // whose cause may be the error of another call
+		if limited.Err != nil { // the cause of the context may be the error of another call
 			last = after(cmp.Or(ended, foreign(limited.Err)), last)
 		}
 		e := k.rateLimitError(o, limited.RetryAt, last)
@@ -128,7 +131,7 @@ func (k *call) apiError(o *outcome) *APIError {
 	}
 }
 
-// notRetried says why there was no further attempt, if the number of attempts is not the reason.
+// notRetried says why there was no further attempt; empty if the number of attempts is the reason.
 func (o *outcome) notRetried() string {
 	switch {
 	case o.plan.TooLong:
@@ -150,10 +153,10 @@ func (k *call) responseError(o *outcome, reason string, err error) *ResponseErro
 	return e
 }
 
-// transportError returns the error of a call that ends with err, in an attempt, between two or
-// before the first.
+// transportError returns the error of a call that err ended, whether during an attempt, between two
+// of them or before the first.
 func (k *call) transportError(o *outcome, err error) *TransportError {
-	if tries := k.info.Attempt; tries > max(k.sent, 1) { // some sent nothing
+	if tries := k.info.Attempt; tries > max(k.sent, 1) { // some attempts sent nothing
 		err = fmt.Errorf("%w (%d tries)", err, tries)
 	}
 	return &TransportError{
@@ -162,10 +165,10 @@ func (k *call) transportError(o *outcome, err error) *TransportError {
 	}
 }
 
-// rateLimitError returns the error of a call whose last response is a 429, or that the limiter has
+// rateLimitError returns the error of a call whose last response was a 429, or which the limiter
 // refused.
 func (k *call) rateLimitError(o *outcome, retryAt time.Time, err error) *RateLimitError {
-	// The time may have passed, for instance while a slow body was read.
+	// retryAt may have passed already, for instance while a slow body was read.
 	if now := time.Now(); !retryAt.IsZero() && !now.Before(retryAt) {
 		retryAt = now
 	}
@@ -184,7 +187,7 @@ func (o *outcome) bodyStart() []byte {
 	return safetext.Head(o.body.Bytes, o.key.Secret(), maxErrorBody, o.tooLarge || o.err != nil)
 }
 
-// after returns err with the error of the last attempt; either may be nil.
+// after returns err together with the error of the last attempt; either may be nil.
 func after(err, last error) error {
 	if err == nil || last == nil {
 		return cmp.Or(err, last)
@@ -192,8 +195,9 @@ func after(err, last error) error {
 	return fmt.Errorf("%w; last attempt: %w", err, last)
 }
 
-// callerEnded returns an error if the context of the call has ended during a. Its text says that it
-// was the caller's deadline and how long there was no response: the service may have been slow.
+// callerEnded returns an error if the context of the call has ended during the attempt. If it ended
+// by the caller's deadline, the text says so and how long there was no response, since the service
+// may have been slow.
 func (a *attempt) callerEnded() error {
 	ended := endOf(a.call.ctx)
 	if !errors.Is(ended, context.DeadlineExceeded) || errors.Is(ended, ErrTimeout) {
@@ -214,13 +218,13 @@ func hasEnded(ctx context.Context) bool {
 // fire up to some 10 ms late, and a context of another type may never end at its deadline.
 const endGrace = 100 * time.Millisecond
 
-// endOf returns an error if ctx has ended, else nil. It matches that of the context, and the cause,
-// unless that is the error of another call.
+// endOf returns an error if ctx has ended, else nil. The error matches that of the context and its
+// cause, unless the cause is the error of another call.
 func endOf(ctx context.Context) error {
 	if !hasEnded(ctx) {
 		return nil
 	}
-	select { // only when ctx has ended it has its cause
+	select { // the cause of ctx is set only when ctx has really ended
 	case <-ctx.Done():
 	case <-time.After(endGrace):
 	}

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	jsonv2 "github.com/go-json-experiment/json" // it does not escape what is only special in HTML
+	// Unlike encoding/json, this package does not escape what is special only in HTML.
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/petstore/petstore-go/internal/body"
@@ -23,11 +24,11 @@ type operation struct {
 	method     string
 	template   string // path template below the base URL
 	success    int    // documented status; 0 for any 2xx
-	repeatable bool   // a repetition has no further effect
+	repeatable bool   // it may be sent again: that has no further effect
 	doubt      string // what may have happened if the outcome is unknown
 	removal    string // date from which the service no longer has it; empty for none
 	instead    string // operation that replaces it
-	sendsRaw   bool   // the caller encodes the body
+	sendsRaw   bool   // the caller of Do gave the body as bytes
 	raw        bool   // the caller gets the body of a success as it is
 }
 
@@ -151,7 +152,8 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 	if err := pet.validate(); err != nil {
 		return nil, err
 	}
-	encoded, _ := jsonv2.Marshal(&pet) // it fails only for invalid UTF-8, which validate refuses
+	// Marshal could fail only for invalid UTF-8, which validate has refused.
+	encoded, _ := jsonv2.Marshal(&pet)
 	r := request{operation: createPet, path: "/pets", body: encoded}
 	created, response, err := perform(ctx, c, r, opts, decodePet)
 	if err != nil {
@@ -217,7 +219,7 @@ func validateStatus(operation string, s PetStatus) error {
 
 // decodePets decodes the body of listPets: an array of Pet, never nil.
 func decodePets(b *body.Buffer) ([]Pet, error) {
-	const petBytes, nameBytes = 48, 8 // lengths of a short Pet and of its name, to estimate what is needed
+	const petBytes, nameBytes = 48, 8 // bytes of a short Pet and of its name, to estimate the memory
 	pets := make([]Pet, 0, min(len(b.Bytes)/petBytes+1, MaxListLimit))
 	var names strings.Builder
 	names.Grow(cap(pets) * nameBytes)
@@ -241,10 +243,10 @@ func decodePet(b *body.Buffer) (Pet, error) {
 	return pet, body.Finish(d, err)
 }
 
-// readPet reads a Pet. The decoder refuses duplicate names and invalid UTF-8, which parsers of JSON
-// treat differently. readPet refuses a required field that is missing or null; names are
-// case-sensitive. It skips unknown fields, so that the service may add some. Short names
-// have their bytes in names: one allocation is for many of them.
+// readPet reads a Pet. It refuses a required field that is missing or null, and skips unknown
+// fields, so that the service may add some. Field names are case-sensitive. The decoder itself
+// refuses duplicate field names and invalid UTF-8, because parsers of JSON treat these differently.
+// The bytes of short pet names are appended to names, so that one allocation serves many pets.
 func readPet(d *jsontext.Decoder, pet *Pet, names *strings.Builder) error {
 	var id, name, category bool // the required fields (section 2)
 	err := body.Object(d, func(field []byte) (err error) {
@@ -273,10 +275,10 @@ func readPet(d *jsontext.Decoder, pet *Pet, names *strings.Builder) error {
 	return err
 }
 
-// nameOf returns a name as a string. A program that keeps one pet of a list keeps the names of all,
-// so long ones have memory of their own.
+// nameOf returns a name as a string. Short names of a list share one piece of memory, so a program
+// that keeps one pet keeps the names of all. Therefore long names get memory of their own.
 func nameOf(text []byte, names *strings.Builder) string {
-	if len(text) > 64 { // bytes: those of 100 pets have less than two pages of memory
+	if len(text) > 64 { // in bytes: the shorter names of 100 pets take less than two pages of memory
 		return string(text)
 	}
 	start := names.Len()
@@ -284,7 +286,7 @@ func nameOf(text []byte, names *strings.Builder) string {
 	return names.String()[start:]
 }
 
-// readStatus reads a status. For those of the document it returns the constant, which saves one
+// readStatus reads a status. If it is one of the document, it returns the constant, which saves an
 // allocation for each Pet.
 func readStatus(d *jsontext.Decoder) (PetStatus, error) {
 	if d.PeekKind() == 'n' {

@@ -24,9 +24,9 @@ type Response struct {
 	Attempts int
 }
 
-// RateLimit is the caller's quota according to the X-RateLimit headers of one response (section
-// 8.2): Limit, Remaining and Reset. The zero RateLimit means that nothing is known, as when a header
-// is missing or malformed.
+// RateLimit is the window of the rate limit according to the X-RateLimit headers of one response
+// (section 8.2): Limit, Remaining and Reset. The zero RateLimit means that nothing is known, as
+// when a header is missing or malformed.
 type RateLimit = ratelimit.Window
 
 // RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
@@ -47,8 +47,8 @@ type RateLimitError struct {
 	Scope ratelimit.Scope
 	// Attempts is the number of requests that the call sent; 0 if it was refused before the first.
 	Attempts int
-	// Err is the *APIError of the 429, the error and cause of the context that ended the wait, or
-	// both; nil if there is neither.
+	// Err is the *APIError of the last 429, or the error and the cause of the context that ended the
+	// wait, or both; nil if there is neither.
 	Err error
 }
 
@@ -72,9 +72,10 @@ func (e *RateLimitError) Is(target error) bool {
 // Unwrap returns Err.
 func (e *RateLimitError) Unwrap() error { return e.Err }
 
-// RetryAfter returns how long to wait from now before the call may be tried again, for a 429, a 503
-// and a refusal of the limiter alike; 0 if that time has passed. It returns false if err does not
-// say, or matches [ErrOutcomeUnknown]: another try might repeat what was carried out.
+// RetryAfter returns how long to wait from now before the call may be made again; 0 if that time
+// has passed. It is the same for a 429, a 503 and a refusal of the limiter. It returns false if err
+// does not say how long, or if it matches [ErrOutcomeUnknown]: to make that call again might carry
+// out the same request twice.
 func RetryAfter(err error) (time.Duration, bool) {
 	if errors.Is(err, ErrOutcomeUnknown) {
 		return 0, false
@@ -83,7 +84,7 @@ func RetryAfter(err error) (time.Duration, bool) {
 		return max(0, time.Until(e.RetryAt)), true
 	}
 	if e, ok := errors.AsType[*APIError](err); ok && e.RetryAfter > 0 {
-		if e.received.IsZero() { // not by a client
+		if e.received.IsZero() { // a test built the error: no client did
 			return e.RetryAfter, true
 		}
 		return max(0, time.Until(e.received.Add(e.RetryAfter))), true
@@ -120,7 +121,7 @@ type Limiter interface {
 }
 
 // opensAfter returns when a 429 allows the next request; zero if it does not say. It is for calls
-// without a limiter.
+// without a limiter, which would know this time itself.
 func opensAfter(o *ratelimit.Outcome) (opens time.Time) {
 	if o.RetryAfter > 0 {
 		opens = o.Received.Add(o.RetryAfter)
@@ -134,9 +135,10 @@ func opensAfter(o *ratelimit.Outcome) (opens time.Time) {
 	return opens
 }
 
-// WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter to
-// all clients with the same API key, so that they share its budget; it keeps one for each key. A nil
-// limiter switches limiting off: a call then still waits for the Retry-After of its own 429.
+// WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter
+// to all clients with the same API key, so that they share the budget of that key; one limiter may
+// serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After
+// of its own 429.
 func WithLimiter(l Limiter) Option {
 	return forLimiter("WithLimiter", "", func() Limiter { return l })
 }
@@ -161,11 +163,11 @@ func forLimiter(name, problem string, limiter func() Limiter) Option {
 	})
 }
 
-// WithMaxWait limits the time that a call waits for a new window or the end of a lockout, over all
-// its attempts. The default is 2 minutes and 2 seconds, for two windows; with 0, a call waits for
-// none. A call that would have to wait longer fails immediately with a [*RateLimitError]. The limit
-// also applies to the Retry-After of each 503, but not to the wait for the responses to requests in
-// flight; see [ratelimit.Limiter].
+// WithMaxWait limits the total time that a call waits for new windows and for the end of lockouts.
+// The default is 2 minutes and 2 seconds, which is enough for two windows; with 0, a call does not
+// wait for them. A call that would have to wait longer fails immediately with a [*RateLimitError].
+// The limit also applies to the Retry-After of each 503. It does not apply to the wait for the
+// responses to requests in flight; see [ratelimit.Limiter].
 func WithMaxWait(d time.Duration) CallOption {
 	return forCall("WithMaxWait", when(d < 0, "is negative"), func(c *callConfig) { c.maxWait = d })
 }

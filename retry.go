@@ -16,13 +16,14 @@ import (
 
 // This file has the loop of go-retryablehttp around the attempts of a call.
 
-// newLoop returns the loop of all calls of a client. It finds the call in the context of its request.
+// newLoop returns the loop that all calls of a client use. Its functions find the call in the
+// context of the request.
 func newLoop() *retryablehttp.Client {
 	return &retryablehttp.Client{
 		// Its transport has no CloseIdleConnections: go-retryablehttp calls that when a context ends,
 		// and would close the connections of all calls that share the transport.
 		HTTPClient: &http.Client{Transport: attempts{}},
-		RetryMax:   math.MaxInt, // checkRetry counts
+		RetryMax:   math.MaxInt, // no limit here: checkRetry counts the attempts
 		CheckRetry: func(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 			return callOf(ctx).checkRetry(), nil
 		},
@@ -37,8 +38,9 @@ func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 // attempts is the transport of the loop: it makes an attempt of the call.
 type attempts struct{}
 
-// RoundTrip implements [http.RoundTripper]. The outcome is in the call, which decodes the body: the
-// loop sees a response without anything to read or to follow, also after a failure.
+// RoundTrip implements [http.RoundTripper]. The outcome of the attempt is kept in the call, which
+// decodes the body later. The loop gets an empty response, also after a failure, so that it has
+// nothing to read and no redirect to follow.
 func (attempts) RoundTrip(outer *http.Request) (*http.Response, error) {
 	k := callOf(outer.Context())
 	k.finishPause()
@@ -49,7 +51,8 @@ func (attempts) RoundTrip(outer *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: noHeader, Body: http.NoBody, Request: outer}, nil
 }
 
-// What the loop sees of each call, which saves allocations. Nothing writes to them.
+// The loop sees the same response after each success, which saves allocations. Nothing writes to
+// it.
 var (
 	succeeded = &http.Response{StatusCode: http.StatusOK, Header: noHeader, Body: http.NoBody}
 	noHeader  = make(http.Header)
@@ -61,9 +64,9 @@ func (k *call) run() error {
 	k.outer = *outer.WithContext(k.waits)
 	k.looped.Request = &k.outer
 	defer k.finishPause()
-	_, _ = k.client.shared.loop.Do(&k.looped) // the response has no body
+	_, _ = k.client.shared.loop.Do(&k.looped) // the response has no body, and the outcome is in k.last
 	switch o := k.last; {
-	case o.plan.Again: // the context ended before the planned attempt
+	case o.plan.Again: // the context ended before the attempt that was planned
 		k.last = &outcome{previous: o, refused: k.hasEnded()}
 	case o.succeeded():
 		k.client.retries.Succeeded()
@@ -72,15 +75,15 @@ func (k *call) run() error {
 	return k.failure(k.last)
 }
 
-// checkRetry is the CheckRetry of the loop: it asks internal/retry what to do after the last
-// attempt.
+// checkRetry is the CheckRetry of the loop. It asks internal/retry whether there is another attempt
+// after the last one, and keeps the plan in the outcome.
 func (k *call) checkRetry() bool {
 	o := k.last
 	if o.refused != nil || o.ended || o.succeeded() {
 		return false
 	}
 	o.plan = retry.Decide(k.facts(o))
-	if k.hasEnded() != nil { // run returns that error if there is a plan
+	if k.hasEnded() != nil { // run turns this end into the error of the call
 		return false
 	}
 	if o.plan.Again && o.plan.Costs && !k.client.retries.Take() {
@@ -89,12 +92,13 @@ func (k *call) checkRetry() bool {
 	return o.plan.Again
 }
 
-// facts returns what decides about another attempt after o.
+// facts returns all that decides whether there is another attempt after o.
 func (k *call) facts(o *outcome) *retry.Facts {
 	return &retry.Facts{
 		Result:     o.Result,
 		Repeatable: k.operation.repeatable,
-		NewKey:     k.client.rotates && !o.askedAgain(), // admit ends the call if the key is the same
+		// There may be a new key. If it is still the same, admit ends the call.
+		NewKey:     k.client.rotates && !o.askedAgain(),
 		Stale:      o.stale && (o.previous == nil || !o.previous.stale),
 		Number:     k.info.Attempt,
 		Policy:     k.config.retry,
@@ -108,9 +112,9 @@ func (k *call) facts(o *outcome) *retry.Facts {
 	}
 }
 
-// latest returns the time at which the call must send its last request, zero if it has no deadline.
-// A write must leave as much time as responses take: otherwise its wait would make its outcome
-// unknown.
+// latest returns the time until which the call may send a request; zero if it has no deadline. A
+// write must leave as much time as responses usually take: if it were sent later, the deadline
+// would make its outcome unknown.
 func (k *call) latest() time.Time {
 	deadline, ok := k.ctx.Deadline()
 	if !ok || k.operation.repeatable {
@@ -119,8 +123,9 @@ func (k *call) latest() time.Time {
 	return deadline.Add(-k.client.shared.usual.get())
 }
 
-// backoff is the Backoff of the loop: it returns the pause before the next attempt. After a 429
-// there is none if there is a limiter, because the attempt waits in its queue.
+// backoff is the Backoff of the loop: it returns the pause before the next attempt, and reports its
+// beginning. With a limiter there is no pause after a 429, because the next attempt waits in the
+// limiter's queue.
 func (k *call) backoff() time.Duration {
 	pause := k.last.plan.Pause
 	if pause <= 0 {
@@ -133,7 +138,7 @@ func (k *call) backoff() time.Duration {
 	}
 	k.endPause = func() {
 		w.Duration = time.Since(begun)
-		if limited { // else WithMaxWait does not count it
+		if limited { // WithMaxWait counts only the pauses after a 429
 			w.Limited = w.Duration
 			k.change(func(c *Call) { c.Waited += w.Duration })
 		}
@@ -165,8 +170,8 @@ type RetryPolicy struct {
 	MaxDelay time.Duration
 }
 
-// WithRetryPolicy replaces the retry policy, also the fields that are zero in p: they get their
-// defaults, not what the client has.
+// WithRetryPolicy replaces the whole retry policy. A field that is zero in p gets its default, even
+// if the client's own policy has another value there.
 func WithRetryPolicy(p RetryPolicy) CallOption {
 	problem := cmp.Or(
 		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
@@ -197,7 +202,8 @@ func (k *call) limit(ctx context.Context, from time.Time) (context.Context, cont
 	return context.WithCancel(ctx)
 }
 
-// timeout returns that of each attempt; 0 for none.
+// timeout returns the timeout of each attempt: the shorter of WithAttemptTimeout and the Timeout of
+// the http.Client; 0 for none.
 func (k *call) timeout() time.Duration {
 	own, longest := k.config.attemptTimeout, k.client.config.longestAttempt
 	if longest > 0 && (own == 0 || longest < own) {

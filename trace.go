@@ -17,11 +17,11 @@ import (
 // the same event, and the functions for its end, are still called.
 //
 // WaitDone and AttemptStart are called while the call has its permit. They must not make a call
-// with the same limiter: it might wait for the response to this one.
+// with the same limiter, since that call might wait for the response to this one.
 type ClientTrace struct {
-	// CallStart is called first in each call. It returns the context of the call and its requests:
-	// ctx or one with more values. nil means ctx. The call ends with the context of the caller,
-	// whatever CallStart returns.
+	// CallStart is called first in each call. It returns the context for the call and its requests,
+	// which is ctx or one with more values; nil means ctx. The call ends with the context of the
+	// caller, whatever CallStart returns.
 	CallStart func(ctx context.Context, c Call) context.Context
 	// CallDone is called at the end of the call, also if it panicked. ctx is that of the call.
 	CallDone func(ctx context.Context, info CallDoneInfo)
@@ -41,8 +41,8 @@ type ClientTrace struct {
 	// LimitOpened is called after LimitClosed, when the service has accepted a request again. l is
 	// the last lockout.
 	LimitOpened func(ctx context.Context, c Call, l ratelimit.Lockout)
-	// LimitChanged is called when the limit of the minute or of the day is not what it was, as after
-	// a change of the plan.
+	// LimitChanged is called when a response shows another limit of the minute or of the day than
+	// before, as after a change of the plan.
 	LimitChanged func(ctx context.Context, c Call, from, to RateLimit)
 }
 
@@ -116,12 +116,13 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 	return Call{}, false
 }
 
-// callKey is the context's key for the *call or, in the context of WithAPIKeyFunc, for the *Call
-// that describes it.
+// callKey is the context's key for the *call. In the context of the function of WithAPIKeyFunc, it
+// is the key for a *Call that describes the attempt to come.
 type callKey struct{}
 
-// each calls f for each trace, in the order of the options, and for the later ones also if one
-// panics: a trace that got the start of something gets its end.
+// each calls f for each trace, in the order of the options. If f panics for one trace, it is still
+// called for the later ones: a trace that was told of the start of something is also told of its
+// end.
 func each(traces []*ClientTrace, f func(t *ClientTrace)) {
 	if len(traces) == 0 {
 		return
@@ -146,8 +147,8 @@ func (k *call) startTraces() {
 	})
 }
 
-// valuesContext ends as the context of the caller does, and has the values of that which a CallStart
-// returned, too.
+// valuesContext ends when the context of the caller does. It has the values of the context that a
+// CallStart returned, in addition to those of the caller's.
 type valuesContext struct {
 	context.Context
 	values context.Context
