@@ -68,11 +68,7 @@ var bugs = []shop{
 	{bug: "203 for a pet", clause: "4.3 success", op: "getPet", becomes: 203},
 	{bug: "another id", clause: "4.3 the body is", op: "getPet", response: swap{`"id":\d+`, `"id":1000`}},
 	{bug: "another name", clause: "4.3 the body is", op: "getPet", response: swap{`"name":"[^"]*"`, `"name":"Max"`}},
-	{bug: "always the first pet", clause: "4.3 the body is", before: func(c *call) {
-		if c.op == "getPet" {
-			c.path = "/v1/pets/1"
-		}
-	}},
+	{bug: "always the first pet", clause: "4.3 the body is", before: func(c *call) { c.path = swap{`/\d+$`, "/1"}.in(c.path) }},
 	{bug: "a pet without its status", clause: "4.3 the body is", op: "getPet", response: swap{`,"status":"available"`, ""}},
 	{bug: "410 for an unknown pet", clause: "4.3 an unknown pet", op: "getPet", status: 404, becomes: 410},
 	{bug: "an empty pet for an unknown one", clause: "4.3 an unknown pet", status: 404, becomes: 200, response: anything(`{"id":0,"name":"","categoryId":0}`)},

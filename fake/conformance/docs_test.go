@@ -4,7 +4,6 @@ import (
 	"flag"
 	"os"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -19,8 +18,8 @@ func TestDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/conformance.md")
 	require.NoError(t, err)
 	for _, c := range clauses() {
-		row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(c.section) + ` \| `)
-		assert.True(t, row.Match(text), "docs/conformance.md has no row of section %s", c.section)
+		row := "\n| " + c.section + " | "
+		assert.True(t, strings.Contains(string(text), row), "docs/conformance.md has no row of section %s", c.section)
 	}
 	flag.VisitAll(func(f *flag.Flag) {
 		if strings.HasPrefix(f.Name, "petstore.") {
