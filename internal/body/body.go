@@ -19,15 +19,17 @@ import (
 )
 
 const (
-	// usualSize is the size of a new buffer if the length is unknown: a list of 100 pets fits,
-	// which most servers send without a Content-Length.
+	// usualSize is the size of a new buffer if the length of the body is unknown. A list of 100 pets
+	// fits into it, which most servers send without a Content-Length.
 	usualSize = 16 << 10
-	// growth is the factor by which a buffer grows, so that what it had before is little garbage.
+	// growth is the factor by which a buffer grows. It is large, so that the smaller buffers that are
+	// left behind are little garbage.
 	growth = 4
 	// maxPooled is the capacity of the largest buffer that goes back to the pool, so that one long
 	// response does not keep its memory for ever.
 	maxPooled = usualSize * growth * growth
-	// maxTrusted is the longest Content-Length for which memory is taken at once.
+	// maxTrusted is the longest Content-Length for which memory is taken at once, before the bytes
+	// arrive.
 	maxTrusted = 10 << 20
 	// maxEmptyReads is how often a reader may return neither a byte nor an error, as in package bufio.
 	maxEmptyReads = 100
@@ -66,9 +68,9 @@ func (p *Pool) Put(b *Buffer) {
 	}
 }
 
-// Fill reads r to its end, but hardly more than most bytes. length is the Content-Length, negative
-// if unknown. Fill reports whether the body is longer than most; then the buffer keeps the first
-// bytes.
+// Fill reads r to its end, or until it has one byte more than most. length is the Content-Length,
+// negative if unknown. Fill reports whether the body is longer than most; then the buffer keeps its
+// first bytes.
 func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error) {
 	// A server may announce any length: memory for a long one is taken only as the bytes arrive.
 	if length < 0 || length > min(most, maxTrusted) {
@@ -120,8 +122,9 @@ func MediaTypeProblem(h http.Header) string {
 	return ""
 }
 
-// ErrorObject returns code and message of the Error object that text is. It returns empty strings
-// for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
+// ErrorObject returns the code and the message of an Error object, which text should be. It returns
+// empty strings for any other body: a 502, for example, often comes from a gateway, with a body in
+// HTML.
 func ErrorObject(text []byte) (code, message string) {
 	const longest = 1 << 20 // a real one has less than 1 KiB, and decoding copies the body
 	var object struct {
@@ -134,9 +137,9 @@ func ErrorObject(text []byte) (code, message string) {
 	return object.Code, object.Message
 }
 
-// Finish returns err with its offset in the body, or an error if data follows the decoded value.
-// The decoder's JSON pointer has names from the body, escaped in its own way: it may contain the
-// key.
+// Finish returns err with its offset in the body or, without one, an error if data follows the
+// decoded value. It leaves out the decoder's JSON pointer, which has names from the body in an
+// escaped form and could therefore show the key.
 func Finish(d *jsontext.Decoder, err error) error {
 	if err == nil {
 		if _, err = d.ReadToken(); errors.Is(err, io.EOF) {

@@ -27,14 +27,14 @@ func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 	u.Host = strings.ToLower(u.Host)
 	number, err := strconv.ParseUint(u.Port(), 10, 16)
 	wrongPort := u.Port() != "" && (err != nil || number == 0) || strings.HasSuffix(u.Host, ":")
-	_, zone := url.Parse(u.String()) // an IPv6 zone may not survive String and Parse
+	_, zone := url.Parse(u.String()) // the text of a URL with an IPv6 zone may not be a URL again
 	problem = cmp.Or(
 		when(u.Scheme != "https" && u.Scheme != "http", "does not start with https:// or http://"),
 		when(u.User != nil, "has user information; pass the API key as apiKey"),
 		when(u.Opaque != "" || u.Hostname() == "", "has no host"),
 		when(wrongPort, "has an invalid port"),
 		when(u.RawQuery != "" || u.ForceQuery, "has a query"),
-		when(strings.Contains(s, "#"), "has a fragment"), // url.Parse drops an empty one
+		when(strings.Contains(s, "#"), "has a fragment"), // url.Parse drops an empty fragment
 		when(path.Base(u.Path) != "v1", "does not end in the version prefix /v1"),
 		when(u.RawPath != "" || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/"), "has a path that is not clean"),
 		when(u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()), "is plain http to a host that is not loopback; see WithInsecureHTTP"),
@@ -63,11 +63,12 @@ func IsLoopback(host string) bool {
 	return host == "localhost" || err == nil && addr.Zone() == "" && addr.Unmap().IsLoopback()
 }
 
-// unsafe is the segment ., .. or an empty one, also with parameters after a semicolon.
+// unsafe matches a path with an unsafe segment: ., .. or an empty one, also with parameters after a
+// semicolon.
 var unsafe = regexp.MustCompile(`(^|/)\.{0,2}(;[^/]*)?(/|$)`)
 
-// PathBelow returns the unescaped path, with a slash before it, or what is wrong with an escaped
-// path and its query. The result is below the base URL for each server, also for one that unescapes
+// PathBelow returns the unescaped form of a path, with a slash before it, or what is wrong with the
+// path or its query. The result is below the base URL for every server, also for one that unescapes
 // twice, takes a backslash for a slash, or cuts off parameters after a semicolon.
 func PathBelow(escaped, query string) (path, problem string) {
 	const inURL = alphanumeric + "-._~!$&'()*+,;=:@/?%"

@@ -1,5 +1,5 @@
 // Package credential decides which base URLs, API keys and headers are valid, and keeps a key so
-// that no dump shows it. Its reasons do not repeat what they are about.
+// that no dump shows it. Its reasons and errors never repeat the value that they are about.
 package credential
 
 import (
@@ -15,7 +15,8 @@ import (
 	"strings"
 )
 
-// Key is the API key of an attempt. The key is in a closure, so that no dump can print it.
+// Key is the API key of an attempt. A function closes over the text of the key, so that no dump can
+// print it.
 type Key struct {
 	header func() string
 	ID     *string // Call.KeyID
@@ -41,8 +42,8 @@ func Always(key string) Source {
 	return func(context.Context) (Key, error) { return fixed, nil }
 }
 
-// From returns a source that asks f for the key. Of an error of f, only that of a key file has a text
-// that may be shown.
+// From returns a source that asks f for the key. The text of an error of f may contain a key, so it
+// is hidden, unless it is the error of a key file.
 func From(f func(context.Context) (string, error)) Source {
 	return func(ctx context.Context) (Key, error) {
 		key, err := f(ctx)
@@ -61,9 +62,9 @@ func From(f func(context.Context) (string, error)) Source {
 
 // New returns a key.
 func New(key string) Key {
-	// The salt is the same in all processes, so that a fleet can share the budget of a key. It keeps
-	// an ID from being looked up in tables of plain hashes. 64 bits are enough to distinguish keys; one
-	// that is random cannot be found by trying.
+	// The salt is the same in all processes, so that a fleet can share the budget of a key. With a
+	// salt, nobody can look up an ID in a table of plain hashes. The 64 bits of an ID are enough to
+	// distinguish keys. A key that is random cannot be found by trying.
 	const salt = "github.com/petstore/petstore-go key: "
 	sum := sha256.Sum256([]byte(salt + key))
 	header, id := "Bearer "+key, hex.EncodeToString(sum[:8])
@@ -71,8 +72,8 @@ func New(key string) Key {
 }
 
 // funcError is the failure of the function of WithAPIKeyFunc, whose error may contain a key. That
-// cannot be redacted because it is not known here. Therefore a closure holds the error: errors.Is
-// finds it there, and a dump does not.
+// key is not known here, so it cannot be redacted. Therefore a function closes over the error:
+// errors.Is finds the error, and a dump does not.
 type funcError struct{ cause func() error }
 
 func (e *funcError) Error() string {
@@ -99,7 +100,7 @@ func ReadFile(name string) (string, error) {
 }
 
 func readKey(name string) (string, error) {
-	const longest = 64 << 10   // bytes, for a log file named by mistake
+	const longest = 64 << 10   // bytes: a longer file is probably a log, named by mistake
 	info, err := os.Stat(name) // first, because a named pipe would wait for a writer
 	if err != nil {
 		return "", err

@@ -8,8 +8,8 @@ import (
 )
 
 // Assert compares a text with the file at a path, and reports the first line that differs.
-// UPDATE_GOLDEN=1 in the environment writes the file anew: go test ./... passes no flag on that only
-// some packages have.
+// UPDATE_GOLDEN=1 in the environment writes the file anew. It is no flag, because go test ./...
+// fails with a flag that only some of the packages have.
 func Assert(t testing.TB, path, got string) {
 	t.Helper()
 	if os.Getenv("UPDATE_GOLDEN") != "" {

@@ -15,20 +15,21 @@ import (
 // maxPipe bounds the bytes on their way in one direction of a link, as a socket buffer does.
 const maxPipe = 64 << 10
 
-// Link is a connection in memory. It waits on sync.Cond alone: a goroutine of a synctest bubble
-// that waits there counts as blocked wherever the link was made, so that virtual time passes while
-// a connection is idle. The channels of net.Pipe belong to one bubble. Once Go 1.26 is out of
-// support, the server in memory of net/http/httptest can take the place of this file.
+// Link is a connection in memory. Its ends wait only on a sync.Cond: a goroutine of a synctest
+// bubble that waits there counts as blocked, wherever the link was made, so that virtual time
+// passes while a connection is idle. Those of net.Pipe wait on channels, which belong to one
+// bubble. Once Go 1.26 is out of support, the server in memory of net/http/httptest can take the
+// place of this file.
 type Link struct {
 	// Client and Server are its ends.
 	Client, Server *Conn
 
 	wake   *sync.Cond // at every change; its L guards the link and its ends
-	broken bool       // by Reset
+	broken bool       // the link was reset
 	closed func(*Link)
 }
 
-// New returns a connection that both ends have open. closed is called once, with the connection,
+// New returns a connection whose two ends are open. closed is called once, with the connection,
 // when both are closed.
 func New(closed func(*Link)) *Link {
 	l := &Link{wake: sync.NewCond(new(sync.Mutex)), closed: closed}
@@ -75,13 +76,14 @@ type Conn struct {
 	link     *Link
 	peer     *Conn
 	local    net.Addr
-	received []byte // and not read
+	received []byte // bytes that arrived and are not read yet
 	closed   bool
 	deadline time.Time   // of Read
 	timer    *time.Timer // wakes Read at the deadline
 }
 
-// SetLinger resets the link, as Close does after net.TCPConn.SetLinger(0).
+// SetLinger resets the link at once, whatever its argument. After net.TCPConn.SetLinger(0), Close
+// would do that.
 func (c *Conn) SetLinger(int) error {
 	c.link.Reset()
 	return nil
@@ -179,7 +181,7 @@ func (c *Conn) setDeadline(t time.Time) {
 	}
 }
 
-// expired asks the clock rather than the timer, which may be about to fire.
+// expired asks the clock, because the timer may not have fired yet.
 func (c *Conn) expired() bool { return !c.deadline.IsZero() && time.Until(c.deadline) <= 0 }
 
 // The addresses of the two ends.

@@ -36,7 +36,8 @@ func SkipExamples() {
 	}
 }
 
-// host connects to the addresses: those of an interface that is down can be listened on, too.
+// host returns the first loopback address that it can connect to. It does not only listen, because
+// that works even if the interface is down.
 var host = sync.OnceValue(func() string {
 	for _, host := range []string{"127.0.0.1", "[::1]"} {
 		if l, err := net.Listen("tcp", host+":0"); err == nil {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Facts is what is known after a request.
+// Facts is all that Decide needs to know after a request.
 type Facts struct {
 	Result
 
-	Repeatable bool                // sending it again has no further effect
+	Repeatable bool                // sending the request again has no further effect
 	NewKey     bool                // after a 401, there may be another key
-	Stale      bool                // the connection had been used before, and broke before a response
+	Stale      bool                // the connection had been used before, and broke before the response
 	Number     int                 // of the request within the call, starting at 1
 	Policy     Policy              // of the call
 	RetryAfter time.Duration       // of the response; 0 without one
@@ -27,17 +27,17 @@ type Facts struct {
 
 // Plan is the decision about the next request of a call.
 type Plan struct {
-	Again     bool          // there is one
-	Asked     bool          // the service asked for Pause
-	TooLong   bool          // there is none, because the Retry-After of a 503 is too long
+	Again     bool          // there is another request
+	Asked     bool          // the service asked for Pause by a Retry-After
+	TooLong   bool          // there is no other request, because the Retry-After of a 503 is too long
 	Costs     bool          // it takes one of the Tokens
-	NoTokens  bool          // there is none, because there is no token; the caller sets it
+	NoTokens  bool          // there is no other request, because no token was left; the caller sets this
 	Pause     time.Duration // wait before it: backoff, and the Retry-After of a 503
 	NotBefore time.Time     // earliest time of the request after a 429
 }
 
-// Decide returns the plan after a request. A wait must end before the deadline and, if the service
-// asked for it, within MaxWait.
+// Decide returns the plan after a request. There is no other request if the wait before it would
+// exceed the deadline or, if the service asked for the wait, MaxWait.
 func Decide(f *Facts) Plan {
 	switch {
 	case f.Number >= f.Policy.MaxAttempts:
@@ -49,7 +49,7 @@ func Decide(f *Facts) Plan {
 	case f.Status == http.StatusTooManyRequests:
 		return after429(f)
 	}
-	if f.Stale { // this says nothing about the service, which may have closed an idle connection
+	if f.Stale { // the service may just have closed an idle connection: no reason to wait
 		return Plan{Again: true}
 	}
 	p := Plan{Pause: f.Policy.Backoff(f.Number, f.Random), Costs: f.Sent}
@@ -62,8 +62,9 @@ func Decide(f *Facts) Plan {
 	return p
 }
 
-// after429 returns a plan with a retry when the service allows it. The limiter usually waits as
-// long; the plan matters without a limiter, or with one that ignores Retry-After.
+// after429 returns a plan with another request at the time from which the service allows one. The
+// limiter usually waits until then anyway: the plan matters without a limiter, or with one that
+// ignores Retry-After.
 func after429(f *Facts) Plan {
 	p := Plan{NotBefore: f.Now.Add(f.Policy.Backoff(f.Number, f.Random))}
 	if f.OpensAt.After(p.NotBefore) {
@@ -120,11 +121,11 @@ func (p Policy) Backoff(n int, random func(int64) int64) time.Duration {
 // Tokens limits the retries for a key, so that they do not multiply the load during an outage. A
 // retry takes a token, and successes add tokens. A retry after a 429 takes none, since the rate
 // limit delays it; neither does a retry of a request that was not sent, since it is no load for the
-// service. The zero Tokens is full.
-type Tokens struct{ spent atomic.Int64 } // successes that would fill it again
+// service. The zero Tokens has all its tokens.
+type Tokens struct{ spent atomic.Int64 } // successes that are needed until it has all its tokens again
 
 const (
-	// tokens is the largest number of tokens: 33 calls can use all their 3 default retries at the
+	// tokens is the largest number of tokens. It lets 33 calls use all their 3 default retries at the
 	// beginning of an outage.
 	tokens = 100
 	// successesPerToken: in the long run there is at most one retry for 10 successes, so that
@@ -144,6 +145,6 @@ func (t *Tokens) Take() bool {
 // Succeeded notes the success of a call.
 func (t *Tokens) Succeeded() {
 	if t.spent.Add(-1) < 0 {
-		t.spent.Add(1) // it was full
+		t.spent.Add(1) // undoes the subtraction, since it had all its tokens
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// Failure is the kind of an attempt's error.
+// Failure is the kind of error that an attempt ended with.
 //
 //	symptom                                       failure      error of the call
 //	dial refused, reset, timed out                connection   *TransportError
@@ -25,15 +25,16 @@ const (
 	Protocol                  // the response is not HTTP
 )
 
-// Rule is what a status or a failure says about its request.
+// Rule is what a status or a failure means for the request that got it.
 type Rule struct {
-	Again bool // another request may have a different result
-	Done  bool // the service may have carried out this one, if it was sent
+	Again bool // the same request, sent again, may have another result
+	Done  bool // if the request was sent, the service may have carried it out
 }
 
-// statuses has the rules of all statuses; the first row that has the status counts. Only the
-// service itself can refuse a request for certain: a gateway's 408 or 5xx is no refusal by the
-// service, and a 303 is what follows a POST that was carried out.
+// statuses has the rules of all statuses; the first row that contains a status counts. A request is
+// certainly not carried out only if the service itself refused it. A 408 or 5xx may be from a
+// gateway, whose request the service has carried out, and a 303 usually follows a POST that was
+// carried out.
 var statuses = [...]struct {
 	from, to int
 	rule     Rule
@@ -61,7 +62,7 @@ func Status(code int) Rule {
 			return row.rule
 		}
 	}
-	return Rule{Done: true} // unreachable: the rows have all numbers
+	return Rule{Done: true} // not reached: the rows contain all numbers
 }
 
 // Result is the result of one request.
@@ -79,6 +80,6 @@ func (r Result) rule() Rule {
 	return Status(r.Status)
 }
 
-// MayBeDone reports whether the service may have carried out the request. All that is said about a
-// create, by retries and errors, follows from it and from Status.
+// MayBeDone reports whether the service may have carried out the request. All that retries and
+// errors say about a create follows from MayBeDone and from Status.
 func (r Result) MayBeDone() bool { return r.Sent && r.rule().Done }

@@ -8,7 +8,8 @@ import (
 	"unicode"
 )
 
-// Prefix returns how each error begins; the operation may be unknown.
+// Prefix returns the text with which each error begins: "petstore: " and, unless empty, the
+// operation.
 func Prefix(operation string) string {
 	if operation == "" {
 		return "petstore: "
@@ -24,7 +25,7 @@ func TrimPrefix(err error, operation string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), Prefix("")), operation+": ")
 }
 
-// token is a usual code: a short word.
+// token matches a usual code: a short word.
 var token = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,64}$`)
 
 // Token returns a code of the server, quoted unless it is a usual one.
@@ -35,8 +36,9 @@ func Token(s string) string {
 	return Quote(s)
 }
 
-// Quote returns text of the server as a Go string literal. At most 320 of the 512 bytes of an
-// error's line are for the literal; the others are for the operation, the status and the outcome.
+// Quote returns text of the server as a Go string literal. The literal gets at most 320 of the 512
+// bytes of an error's line. The rest is for the operation, the status and what is said about the
+// outcome.
 func Quote(s string) string {
 	const most = 320
 	q := strconv.Quote(s)
@@ -50,8 +52,9 @@ func Quote(s string) string {
 // a line, moves the cursor of a terminal or changes the reading direction.
 func Line(text string) string { return LineWith(text, "") }
 
-// LineWith returns text as [Line] does, with suffix at its end: it shortens only the text, which
-// may end with suffix already.
+// LineWith returns text as [Line] does, with suffix at its end. If the line would be too long, only
+// the text is shortened, never the suffix. A text that already ends with suffix does not get it
+// twice.
 func LineWith(text, suffix string) string {
 	const maxLine = 512
 	text = strings.Map(func(r rune) rune {
@@ -63,7 +66,7 @@ func LineWith(text, suffix string) string {
 	return Shorten(text, maxLine-len(suffix)) + suffix
 }
 
-// Shorten returns s; if it has more than most bytes, as many as fit of its start, in whole
+// Shorten returns s if it has at most most bytes. Otherwise it returns the start of s, in whole
 // characters, and an ellipsis.
 func Shorten(s string, most int) string {
 	if len(s) <= most {

@@ -13,7 +13,8 @@ import (
 const (
 	// Mark replaces a key.
 	Mark = "[redacted]"
-	// minKey is the length of the shortest key that is looked for: shorter ones are ordinary words.
+	// minKey is the length of the shortest key that is looked for, in bytes: a shorter one would be
+	// found in ordinary words.
 	minKey = 6
 	// ellipsis follows what was cut off.
 	ellipsis = "…"
@@ -23,18 +24,19 @@ const (
 )
 
 // Redact returns text without the keys: as they are, escaped once for JSON, or escaped once for a
-// URL. Of a key that is cut off by an ellipsis, it takes out as few as 6 characters. Keys shorter
-// than 6 bytes stay. What is longer than 1 MiB is cut off.
+// URL. If an ellipsis cuts off a key, its beginning is taken out, too, if that has 6 characters or
+// more. Keys shorter than 6 bytes are not looked for. Text beyond 1 MiB is cut off.
 func Redact(text string, keys ...string) string {
 	if len(text) > maxText {
 		text = text[:maxText] + ellipsis
 	}
-	if len(text) < minKey { // such as most values of headers
+	if len(text) < minKey { // most values of headers are so short
 		return text
 	}
 	for _, key := range longestFirst(keys) {
 		text = without(text, key)
-		// A key that is in an escape only is taken out of the whole text unescaped.
+		// If a key appears only in an escaped form, the whole text is unescaped before the key is taken
+		// out.
 		if plain := unescaped(text); plain != text {
 			if clean := without(plain, key); clean != plain {
 				text = clean
@@ -44,19 +46,19 @@ func Redact(text string, keys ...string) string {
 	return text
 }
 
-// longestFirst returns the keys that are looked for, in an order in which none is a part of a later
-// one.
+// longestFirst returns the keys that are looked for, the longest first: so none is taken out as a
+// part of a longer one.
 func longestFirst(keys []string) []string {
 	if len(keys) == 1 && len(keys[0]) >= minKey {
-		return keys // nearly always, without a copy
+		return keys // nearly always there is only one key, and no copy is needed
 	}
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return len(key) < minKey })
 	slices.SortFunc(keys, func(a, b string) int { return len(b) - len(a) })
 	return keys
 }
 
-// Head returns at most limit bytes from the start of text, as a copy without key. cut reports
-// whether text was cut off already, perhaps within a key.
+// Head returns at most limit bytes from the start of text, as a copy without key. cut says whether
+// text was cut off before, perhaps within a key.
 func Head(text []byte, key string, limit int, cut bool) []byte {
 	start, end := string(text[:min(len(text), maxText)]), ""
 	if cut || len(start) < len(text) {
@@ -75,8 +77,9 @@ func Error(err error, key string) error {
 	return err
 }
 
-// Header returns a copy of h without the keys. It shares the values that it does not change. What has
-// a key in its name is left out, and so is a name without values, which is not sent.
+// Header returns a copy of h without the keys. It shares the values that it does not change. It
+// leaves out each header whose name contains a key, and each name without values, which would not
+// be sent anyway.
 func Header(h http.Header, keys ...string) http.Header {
 	keys = longestFirst(keys)
 	clean := maps.Clone(h)
@@ -96,14 +99,14 @@ func Header(h http.Header, keys ...string) http.Header {
 	return clean
 }
 
-// inName reports whether the name of a header has one of the keys, in any case, since software on
-// the way changes that.
+// inName reports whether the name of a header has one of the keys, whether in upper or lower case,
+// since software on the way may change that.
 func inName(name string, keys []string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
-		if len(name) < len(key) { // in most cases
+		if len(name) < len(key) { // most names are shorter than a key
 			return false
 		}
-		// Most others have neither an escape nor the start of key: they need no copy.
+		// Most other names have neither an escape nor the start of a key, and need no copy in lower case.
 		perhaps := strings.ContainsAny(name, `%\`)
 		for i := 0; !perhaps && i <= len(name)-len(key); i++ {
 			perhaps = strings.EqualFold(name[i:i+minKey], key[:minKey])
@@ -112,7 +115,8 @@ func inName(name string, keys []string) bool {
 	})
 }
 
-// without returns text without key as it is, and without its beginning before each ellipsis.
+// without returns text without the key as it is, and without the beginning of the key before each
+// ellipsis.
 func without(text, key string) string {
 	text = strings.ReplaceAll(text, key, Mark)
 	if !strings.Contains(text, ellipsis) {
@@ -125,8 +129,8 @@ func without(text, key string) string {
 	return strings.Join(parts, ellipsis)
 }
 
-// withoutStart returns text without the beginning of key at its end, if that has minKey bytes. An
-// escape after it may be cut off.
+// withoutStart returns text without the beginning of key at its end, if that has minKey bytes.
+// Between this beginning and the end of the text, there may be an escape that is cut off.
 func withoutStart(text, key string) string {
 	end := text[max(0, len(text)-len(`\u002`)):]
 	whole := text[:len(text)-len(cutEscape.FindString(end))]

@@ -21,8 +21,8 @@ type NewPet struct {
 	Status     string // empty if it was left out
 }
 
-// ReadNewPet reads a NewPet object, and returns the names of the fields that it does not know. what
-// is how an error calls the text.
+// ReadNewPet reads a NewPet object, and returns the names of the fields that a NewPet does not
+// have. what is the word for the text in errors, such as "body".
 func ReadNewPet(what string, text []byte) (pet NewPet, unknown []string, err error) {
 	var fields map[string]jsontext.Value
 	err = json.Unmarshal(text, &fields)
@@ -91,8 +91,8 @@ var kinds = map[jsontext.Kind]string{
 	't': "a boolean", 'f': "a boolean", 'n': "null",
 }
 
-// clip returns what a message repeats of a text. Who redacts messages recognises the part of a key
-// at the end of what is left.
+// clip returns the start of a text, as much as a message may repeat. A long text ends with an
+// ellipsis, by which package safetext recognises a key that was cut off.
 func clip(s string) string { return safetext.Shorten(s, 64+len("…")) }
 
 func quote(s string) string { return strconv.Quote(clip(s)) }

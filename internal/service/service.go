@@ -1,6 +1,6 @@
 // Package service reads the rate limit headers for those on the service's side of a request: the
-// fake, its program and the conformance tests. The client has a reader of its own, so that a
-// mistake in one is not made good by the same mistake in the other.
+// fake, its program and the conformance tests. The client reads these headers with code of its own.
+// If both sides used the same code, a mistake in it would go unnoticed.
 package service
 
 import (
@@ -26,8 +26,9 @@ func Requests(h http.Header, name string) (int, error) {
 	return n, nil
 }
 
-// Reset reads X-RateLimit-Reset in a response of some time. It refuses seconds to go and
-// milliseconds: no limit of the document lasts longer than a day, and a custom one hardly a year.
+// Reset reads X-RateLimit-Reset in a response of the given time. It refuses a value that must be in
+// another unit, such as the seconds that are left, or milliseconds: no limit of the document lasts
+// longer than a day, and a custom one hardly longer than a year.
 func Reset(h http.Header, date time.Time) (time.Time, error) {
 	const year = 366 * 24 * time.Hour
 	value := h.Get(HeaderReset)
@@ -39,8 +40,9 @@ func Reset(h http.Header, date time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// RetryAfter returns the time that a Retry-After header asks its client to wait for, in seconds or
-// as a date, at some time. It is the zero time if the value asks for nothing.
+// RetryAfter returns the time until which a Retry-After header asks its client to wait. The value
+// is a date, or a number of seconds from now. The result is the zero time if the value asks for no
+// wait.
 func RetryAfter(value string, now time.Time) time.Time {
 	const longest = 1 << 32 // seconds, within a time.Duration
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {

@@ -15,10 +15,11 @@ import (
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
-// KindOf classifies the error of a request that got no response; an unknown error is transient.
+// KindOf returns the kind of the error of a request that got no response. An unknown error counts
+// as a failure of the connection, which may not happen again.
 func KindOf(err error, sent bool) retry.Failure {
 	if NotHTTP(err) {
-		if !sent { // a proxy's response to CONNECT
+		if !sent { // a proxy has refused to connect
 			return retry.Permanent
 		}
 		return retry.Protocol
@@ -31,13 +32,13 @@ func KindOf(err error, sent bool) retry.Failure {
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	if dns != nil && dns.IsNotFound || certificate || noTLS || errors.Is(err, errNothing) ||
 		containsAny(err.Error(), "unsupported protocol scheme", "server gave HTTP response to HTTPS client",
-			"username/password authentication failed") { // of a SOCKS proxy
+			"username/password authentication failed") { // the words of a SOCKS proxy
 		return retry.Permanent
 	}
 	return retry.Connection
 }
 
-// Cause returns err as errors of the client show it: without a URL.
+// Cause returns err without the URL that net/http puts before it: errors of the client have none.
 func Cause(err error) error {
 	if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		return urlErr.Err
@@ -48,7 +49,7 @@ func Cause(err error) error {
 // neverConnected reports whether err shows that there was no connection to write to. A transport
 // may join the errors of several requests: then each must show that.
 func neverConnected(err error) bool {
-	switch e := err.(type) { // one layer at a time
+	switch e := err.(type) { // this error alone, not those that it wraps
 	case *net.OpError:
 		if e.Op == "dial" || e.Op == "proxyconnect" || e.Op == "socks connect" {
 			return true

@@ -8,17 +8,19 @@ import (
 )
 
 // idleConnections is the number of idle connections that the default transport keeps. It talks to
-// one host only, and with the usual two or three per host, 64 goroutines would dial most of the
-// time.
+// one host only. With the usual two or three idle connections for a host, 64 goroutines would dial
+// for most of their requests.
 const idleConnections = 64
 
 // maxHeaderBytes is the size of the longest header that the client accepts; a usual one has less
-// than 1 KiB. The default of net/http is ten times as much, which each concurrent call could take.
+// than 1 KiB. The default of net/http is ten times as much, and each call in flight could need that
+// much memory.
 const maxHeaderBytes = 1 << 20
 
-// silence is for how long a connection of HTTP/2 may be silent, until a ping asks whether it is
-// alive, for the response to that, and for a write that goes on: a connection that a firewall
-// dropped would otherwise fail calls for a quarter of an hour.
+// silence limits three things of an HTTP/2 connection: how long it may be silent until a ping asks
+// whether it is alive, how long the response to the ping may take, and how long a write may make no
+// progress. Without it, a connection that a firewall has dropped would fail calls for a quarter of
+// an hour.
 const silence = 15 * time.Second
 
 // DefaultTransport returns the client's own transport.
@@ -32,14 +34,14 @@ func DefaultTransport() *http.Transport {
 	return t
 }
 
-// Transport has what the sending of a request depends on.
+// Transport has what is known about a transport and matters for sending a request.
 type Transport struct {
 	plain     bool // it is an http.Transport
 	traceable bool // it sends through an http.Transport only
 	h2c       bool // it may speak HTTP/2 without TLS
 }
 
-// NewTransport returns what is known about t, which may have the Unwrap method that WithTransport
+// NewTransport returns what is known about t. It follows the method Unwrap that WithTransport
 // describes.
 func NewTransport(t http.RoundTripper) Transport {
 	_, plain := t.(*http.Transport)

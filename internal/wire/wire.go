@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// Record records whether net/http may have written one request, and prevents that net/http writes
-// it twice. net/http repeats a request by itself if it has a body and GetBody, or if no body was
-// read. So a request has no GetBody, and it ends when net/http gets a second connection for it after
-// it wrote its header to the first.
+// Record records whether net/http may have written a request, and keeps net/http from writing it
+// twice. By itself, net/http repeats a request that has GetBody, or of whose body nothing was read.
+// So the request gets no GetBody, and Record ends it when net/http gets a second connection for it
+// after it wrote the header to a first one.
 type Record struct {
 	body      requestBody
 	tracked   bool         // body records whether it was read
 	asked     atomic.Bool  // hook: the transport asked for a connection
 	connected atomic.Bool  // hook: the transport got a connection
-	open      atomic.Int32 // hook: number of headers written, minus that of responses
+	open      atomic.Int32 // hook: headers written minus responses begun
 	interim   atomic.Int32 // hook: number of interim responses
 	repeated  atomic.Bool  // net/http was about to send the request again
 	transport *Transport
@@ -46,10 +46,11 @@ func (b *requestBody) Read(p []byte) (int, error) {
 
 func (b *requestBody) Close() error { return nil }
 
-// SetBody sets the body of r, empty for none. For an http.Transport, the body has a type that net/http
-// knows to be in memory, so that it writes header and body together. Any other transport gets one
-// that records whether it was read: what it did not read, it did not send. A DELETE without a body
-// then has an empty one, which looks the same on the wire; with other methods it would not.
+// SetBody sets the body of r; an empty content stands for none. For an http.Transport, the body has
+// a type that net/http knows to be in memory, so that it writes header and body together. Any other
+// transport gets a body that records whether it was read: a request whose body was not read was not
+// sent. For this, a DELETE without a body gets an empty one, which looks the same on the wire. With
+// other methods it would look different, so they get none.
 func (w *Record) SetBody(r *http.Request, content []byte) {
 	if len(content) == 0 && (w.transport.plain || r.Method != http.MethodDelete) {
 		return
@@ -71,8 +72,8 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, t *Transp
 		WroteHeaders: func() { w.open.Add(1) },
 	}
 	if !t.plain {
-		// net/http does not repeat a request that had a response. A connection after that is for
-		// another request of the user's transport, which logs with httputil.DumpRequestOut, fetches
+		// net/http does not repeat a request that had a response. If the transport of a user gets another
+		// connection after that, it is for another request: it logs with httputil.DumpRequestOut, fetches
 		// a token, or retries. Over HTTP/2, the response may come before WroteHeaders.
 		w.hooks.GotFirstResponseByte = func() { w.open.Add(-1) }
 		w.hooks.Got1xxResponse = w.gotInterim
@@ -81,7 +82,8 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, t *Transp
 }
 
 // gotConn ends the request if it would be a repetition. Over HTTP/2, net/http looks at the context
-// before it writes. Over HTTP/1 it does not, and the connection is for this request alone.
+// before it writes, so that cancelling is enough. Over HTTP/1 it does not look, but there the
+// connection is for this request alone, and its write deadline ends the request.
 func (w *Record) gotConn(info httptrace.GotConnInfo) {
 	if !w.connected.Swap(true) || w.open.Load() <= 0 {
 		return
@@ -89,14 +91,15 @@ func (w *Record) gotConn(info httptrace.GotConnInfo) {
 	w.repeated.Store(true)
 	w.cancel()
 	if info.Conn != nil && !w.transport.h2c && !overHTTP2(info.Conn) {
-		_ = info.Conn.SetWriteDeadline(time.Unix(1, 0)) // long ago
+		_ = info.Conn.SetWriteDeadline(time.Unix(1, 0)) // in the past: writes fail at once
 	}
 }
 
 // maxInterim is the number of interim responses that net/http accepts without a hook for them.
 const maxInterim = 5
 
-// gotInterim takes back GotFirstResponseByte, which was that of an interim response only.
+// gotInterim takes back what the hook GotFirstResponseByte did: the first byte was only that of an
+// interim response.
 func (w *Record) gotInterim(int, textproto.MIMEHeader) error {
 	w.open.Add(1)
 	if w.interim.Add(1) > maxInterim {
@@ -116,10 +119,10 @@ var ErrNotRepeated = errors.New("the connection or stream failed before a respon
 // Repeated reports whether net/http was about to send the request again.
 func (w *Record) Repeated() bool { return w.repeated.Load() }
 
-// MayHaveSent reports whether the request may have been written; err is the error of the transport,
-// and refused whether that says that nothing was sent. Errors alone are not certain: a transport of
-// the user may send a request by other means, in other contexts, and return the error of a later
-// dial. But it cannot send a body that it did not read.
+// MayHaveSent reports whether the request may have been written. err is the error of the transport;
+// refused says whether this error itself states that nothing was sent. Errors alone prove nothing:
+// a transport of the user may send a request by other means, in other contexts, and then return the
+// error of a later dial. But it cannot send a body that it did not read.
 func (w *Record) MayHaveSent(err error, refused bool) bool {
 	switch {
 	case err == nil, w.connected.Load(), w.body.read.Load(), w.transport.plain && w.body.reader.Len() != int(w.body.reader.Size()):

@@ -14,7 +14,8 @@ import (
 const (
 	// windowLength is short, so that the tests need few seconds also in real time.
 	windowLength = 2 * time.Second
-	// grace is how much later than necessary a limiter may act: it has to round, and to be sure.
+	// grace is how much later than necessary a limiter may act: it has to round times, and must leave
+	// a margin.
 	grace = 5 * time.Second
 )
 
@@ -22,8 +23,8 @@ const (
 type client struct {
 	Limiter
 	ctx      context.Context
-	patience time.Duration // after which a request that still waits is given up
-	settle   func()        // waits until all that can happen without a further event has happened
+	patience time.Duration // how long a request may wait before it is given up
+	settle   func()        // waits until nothing more happens unless the test or the clock goes on
 
 	mu       sync.Mutex
 	problems []string
@@ -38,8 +39,8 @@ func (c *client) must(ok bool, format string, args ...any) {
 	}
 }
 
-// outcome is that of a request that was sent and answered now, the only one that its window has
-// counted: others would be a reason for caution.
+// outcome returns the outcome of a request that was sent just now, with its response. Its window
+// has counted no other request, since others would make a limiter cautious.
 func outcome(status, remaining int) ratelimit.Outcome {
 	now := time.Now()
 	return ratelimit.Outcome{
@@ -53,8 +54,8 @@ func windowEnd() time.Time { return time.Now().Add(windowLength).Truncate(time.S
 
 func ok(remaining int) ratelimit.Outcome { return outcome(http.StatusOK, remaining) }
 
-// tooMany is a 429 whose window has something left: one that was used up although requests were
-// admitted is a sign of other processes, for which a limiter may wait longer.
+// tooMany returns a 429 whose window has something left. If its window were used up, a limiter
+// could conclude that other processes use the key, and wait longer.
 func tooMany(retryAfter time.Duration) ratelimit.Outcome {
 	o := outcome(http.StatusTooManyRequests, 1)
 	o.RetryAfter = retryAfter
@@ -67,7 +68,7 @@ type request struct {
 	c          *client
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
-	panicsIn   string        // the function of the observer that panics
+	panicsIn   string        // name of the observer's function that panics; empty for none
 	reported   chan struct{} // gets a value for each WaitStart
 	over       chan struct{} // closed when Acquire has returned
 	permit     ratelimit.Permit
@@ -92,18 +93,19 @@ func (c *client) request() *request {
 		Request: ratelimit.Request{MaxWait: time.Hour}, c: c,
 		reported: make(chan struct{}, 10), over: make(chan struct{}),
 	}
-	r.ctx, r.cancel = context.WithCancelCause(c.ctx) // a deadline would be a reason to refuse it
+	// Without a deadline, which would be a reason to refuse the request.
+	r.ctx, r.cancel = context.WithCancelCause(c.ctx)
 	return r
 }
 
-// impatient returns a request that waits for no longer than that.
+// impatient returns a request that waits for no longer than maxWait.
 func (c *client) impatient(maxWait time.Duration) *request {
 	r := c.request()
 	r.MaxWait = maxWait
 	return r
 }
 
-// note records an event. An observer may use the limiter.
+// note records an event. It also calls the limiter, which an observer is allowed to do.
 func (r *request) note(e event) {
 	r.c.RateLimit(r.Key)
 	r.mu.Lock()
@@ -124,7 +126,7 @@ func (r *request) LimitChanged(from, to ratelimit.Window) {
 	r.note(event{name: fmt.Sprintf("LimitChanged %d %d", from.Limit, to.Limit)})
 }
 
-// told returns the events of a name. There must be as many as that.
+// told returns the events with a name. There must be as many as times.
 func (r *request) told(name string, times int) (events []event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,7 +159,7 @@ func (r *request) ask() *request {
 	return r
 }
 
-// wait waits until the request has its permit. There must be one, not before that time.
+// wait waits until the request has its permit, which must not come before notBefore.
 func (r *request) wait(notBefore time.Time) *request {
 	<-r.over
 	r.c.must(r.permit != nil && r.err == nil, "Acquire returned no permit: %v", r.err)
@@ -176,7 +178,7 @@ func (r *request) isWaiting() bool {
 	}
 }
 
-// now is the permit of the request, which must come without a wait for a limit.
+// now gets the permit of the request, which must come without a wait for a limit.
 func (r *request) now() *request {
 	start := time.Now()
 	r.ask().wait(time.Time{})
@@ -206,7 +208,7 @@ func (r *request) refused() *ratelimit.Error {
 	return refused
 }
 
-// reject has the request get a 429, and returns when the key opens.
+// reject gives the request a 429 as its response, and returns when the key opens.
 func (r *request) reject(retryAfter time.Duration) time.Time {
 	o := tooMany(retryAfter)
 	opens := o.Received.Add(retryAfter)
@@ -215,19 +217,20 @@ func (r *request) reject(retryAfter time.Duration) time.Time {
 	return opens
 }
 
-// start has a request answered with a window in which that many are left, and returns its end.
+// start makes a request whose response shows a window with that many requests left, and returns the
+// end of the window.
 func (c *client) start(remaining int) time.Time {
 	o := ok(remaining)
 	c.request().now().release(o)
 	return o.Window.Reset
 }
 
-// close has a request get a 429, and returns when the key opens.
+// close makes a request that gets a 429, and returns when the key opens.
 func (c *client) close(retryAfter time.Duration) time.Time {
 	return c.request().now().reject(retryAfter)
 }
 
-// opensAt has a request wait for its permit, not before that time, and succeed.
+// opensAt makes a request that must get its permit at that time or later, and succeeds.
 func (c *client) opensAt(at time.Time) *request {
 	r := c.request().ask().wait(at)
 	r.release(ok(50))

@@ -46,14 +46,16 @@ var permitRules = []rule{
 	}},
 }
 
-// mustCount has the last request of a window have an outcome that shows nothing of the window.
+// mustCount gives the last request of a window an outcome that shows nothing about the window, and
+// checks that the request was counted all the same.
 func (c *client) mustCount(o ratelimit.Outcome) {
 	end := c.start(1)
 	c.request().now().release(o)
 	c.opensAt(end)
 }
 
-// onePermitOneRequest has twelve callers use a window of eight requests.
+// onePermitOneRequest lets twelve callers use windows of eight requests each. None of the windows
+// may get more than eight.
 func onePermitOneRequest(c *client) {
 	const most = 8
 	var mu sync.Mutex

@@ -89,7 +89,8 @@ var queueRules = []rule{
 	}},
 }
 
-// notStarved has a request in background wait behind others without end.
+// notStarved lets a background request wait behind other requests that never end, and checks that
+// it is admitted among them.
 func notStarved(c *client) {
 	background := c.request()
 	background.Background = true
@@ -111,8 +112,8 @@ func notStarved(c *client) {
 	others.Wait()
 }
 
-// inOrder has the requests be admitted one after the other, in this order and not before that time:
-// the window never has more than one left.
+// inOrder checks that the requests are admitted one after the other, in this order and not before
+// notBefore. It never shows a window with more than one request left.
 func (c *client) inOrder(notBefore time.Time, requests ...*request) {
 	for i, r := range requests {
 		r.wait(notBefore)

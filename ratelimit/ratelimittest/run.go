@@ -16,26 +16,27 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// Limiter is what a client calls. *[ratelimit.Limiter] has these methods.
+// Limiter has the methods of a limiter that a client calls. *[ratelimit.Limiter] is one.
 type Limiter interface {
 	Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
 	RateLimit(key string) ratelimit.Window
 	Reopen(key string)
 }
 
-// rule is what each limiter must do.
+// rule is something that each limiter must do, with the check of it.
 type rule struct {
 	name  string
 	check func(c *client)
-	long  bool // it takes minutes, which only virtual time has
+	long  bool // it takes minutes, so it runs only in virtual time
 }
 
-// rules returns all of them.
+// rules returns the rules of all files.
 func rules() []rule { return slices.Concat(lockoutRules, permitRules, queueRules, reportRules) }
 
-// Run tests the limiters that newLimiter returns, with one subtest for each rule. Each has a limiter
-// of its own, which knows nothing, and runs in a testing/synctest bubble. newLimiter is called in
-// the bubble, with the subtest's t, and may register a cleanup. Run must not be called in a bubble.
+// Run tests the limiters that newLimiter returns, with one subtest for each rule. Each subtest runs
+// in a testing/synctest bubble with a limiter of its own. newLimiter must return a limiter that
+// knows nothing yet; it is called in the bubble, with the subtest's t, and may register a cleanup.
+// Run must not be called in a bubble.
 func Run(t *testing.T, newLimiter func(t *testing.T) Limiter) {
 	t.Helper()
 	for _, r := range rules() {
@@ -48,7 +49,7 @@ func Run(t *testing.T, newLimiter func(t *testing.T) Limiter) {
 }
 
 // RunRealTime is like [Run], but its subtests run in parallel, in real time. That takes some
-// seconds; a rule that would take minutes is left to Run.
+// seconds. Rules that would take minutes are skipped: only Run tests them.
 func RunRealTime(t *testing.T, newLimiter func(t *testing.T) Limiter) {
 	t.Helper()
 	for _, r := range rules() {
@@ -57,7 +58,7 @@ func RunRealTime(t *testing.T, newLimiter func(t *testing.T) Limiter) {
 			if r.long {
 				t.Skip("takes minutes")
 			}
-			settle := func() { time.Sleep(300 * time.Millisecond) } // ample for what needs no wait
+			settle := func() { time.Sleep(300 * time.Millisecond) } // more than enough for what needs no wait
 			r.test(t, &client{Limiter: newLimiter(t), patience: 20 * time.Second, settle: settle})
 		})
 	}
