@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestClients holds that all clients return the same pets, and report a pet that is not there.
+// TestClients checks that all clients return the same pets, and report a pet that is not there.
 func TestClients(t *testing.T) {
 	for _, transport := range []http.RoundTripper{newStub(), overTCP(t)} {
 		for _, c := range clients(transport) {

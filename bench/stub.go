@@ -48,8 +48,8 @@ func pets(n int) []petstore.Pet {
 }
 
 // stub is a transport that responds at once, on the caller's goroutine, with the headers of a plan
-// that is never used up: a limiter works, and never makes a caller wait. It has the bodies by query.
-// As an http.Handler it responds the same over TCP.
+// that is never used up: a limiter works, and never makes a caller wait. The map has the bodies by
+// the query of the request. As an http.Handler it responds the same over TCP.
 type stub map[string][]byte
 
 const notFound = `{"code":"not_found","message":"there is no animal 404","status":404}`

@@ -12,16 +12,16 @@ import (
 
 // Behavior holds a choice for every point on which the service document is silent and real
 // deployments may differ. The zero value is the default behaviour, and so is an empty field.
-// [Variants] yields enough of them to cover every pair of choices.
+// [Variants] yields enough behaviours that every pair of choices occurs in one of them.
 type Behavior struct {
 	RetryAfter RetryAfterForm // of a 429 (section 8.3)
 	LimitBody  BodyForm       // of a 429 (section 7)
-	// DefaultStatus is given to a pet added without a status (section 3). Empty: it has none,
-	// and no response shows one.
+	// DefaultStatus is the status of a pet that was added without one (section 3). If it is empty,
+	// such a pet has no status, and responses leave the field out.
 	DefaultStatus petstore.PetStatus
 	Order         Order        // of listPets (section 4.1)
 	InvalidLimit  InvalidParam // a limit of listPets that is out of range or no number
-	InvalidStatus InvalidParam // an unknown status of listPets; to clamp it is to ignore it
+	InvalidStatus InvalidParam // an unknown status of listPets; InvalidClamp does as InvalidIgnore
 	Window        Window       // how the windows of the rate limits run (section 8.1)
 	BanReset      BanReset     // X-RateLimit-Reset of a banned key (section 8.3)
 	Removal       bool         // getPet returns 404 from 5 December 2030 on, by the server's clock
@@ -70,8 +70,8 @@ const (
 	InvalidClamp  InvalidParam = "clamp"  // the nearest valid value; the default if it is no number
 )
 
-// Window is a way to count requests per minute and per day, which section 8.1 leaves open. The
-// default is a window that its first request begins, on the whole second before it.
+// Window is a way to count requests per minute and per day, which section 8.1 leaves open. By
+// default the first request begins a window, which starts at the whole second before it.
 type Window string
 
 // The other windows.
@@ -165,8 +165,8 @@ func (b *Behavior) normalize() error {
 	return nil
 }
 
-// UnmarshalText reads what String writes, and [Variants] yields. What the text does not name has
-// its default.
+// UnmarshalText reads what String writes, and so the names that [Variants] yields. A field that the
+// text does not name gets its default.
 func (b *Behavior) UnmarshalText(text []byte) error {
 	*b = Behavior{}
 	if string(text) == "default" {
@@ -186,7 +186,7 @@ func (b *Behavior) UnmarshalText(text []byte) error {
 		if err := axes[i].choose(choice); err != nil {
 			return err
 		}
-		axes = slices.Delete(axes, i, i+1) // no choice is given twice
+		axes = slices.Delete(axes, i, i+1) // a second choice for the same field is an error
 	}
 	return nil
 }
@@ -203,9 +203,9 @@ func (b *Behavior) UnmarshalText(text []byte) error {
 // which they differ from it, such as "retry-after=date,window=sliding". Names and order are the
 // same in every run.
 func Variants() iter.Seq2[string, Option] {
-	// A pairwise covering array of the axes: each pair of choices is in at least one row, which a
-	// test checks. 19 rows; 12 is the lower bound, from the axes of four and three choices. Each
-	// column is an axis in the order of axesOf, each digit the index of a choice.
+	// A pairwise covering array of the axes: each pair of choices is in at least one row, which a test
+	// checks. It has 19 rows; no array has fewer than 12, since one axis has four choices and another
+	// has three. Each column is an axis in the order of axesOf, each digit the index of a choice.
 	rows := []string{
 		"0000000000", "0111111111", "0222202210", "1012012001", "1100210211",
 		"1201101000", "2021011200", "2102102100", "2210200101", "3000100110",

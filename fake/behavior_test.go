@@ -37,7 +37,7 @@ func TestVariants(t *testing.T) {
 	assert.Equal(t, "default", first)
 	assert.Less(t, len(seen), 20)
 	for range fake.Variants() {
-		break // which must not panic
+		break // leaving the loop early must not panic
 	}
 }
 

@@ -38,7 +38,7 @@ func (s *Server) Pets() []petstore.Pet { return s.catalogue.list(query{limit: ma
 type catalogue struct {
 	mu   sync.Mutex
 	pets []petstore.Pet                 // by their ids
-	ids  map[petstore.PetStatus][]int64 // of the pets of a status, and of all at the empty one
+	ids  map[petstore.PetStatus][]int64 // of the pets with a status; the empty status has all ids
 	rng  *rand.Rand
 }
 
@@ -67,8 +67,8 @@ type query struct {
 	order  Order
 }
 
-// list returns the pets that fit q, in its order; never nil. It takes no longer for more pets than
-// it returns: a program may list a catalogue of a million in a loop.
+// list returns the pets that fit q, in its order, and never nil. Its time depends on how many pets
+// it returns, not on how many there are: a program may list a catalogue of a million in a loop.
 func (c *catalogue) list(q query) []petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,8 +93,8 @@ func (c *catalogue) list(q query) []petstore.Pet {
 // petSize is how many bytes most Pet objects take at most.
 const petSize = 96
 
-// appendPet appends a Pet object (section 2). It does not use the tags of petstore.Pet: a wrong tag
-// there must not be made good by the same tag here.
+// appendPet appends a Pet object (section 2). It does not use the tags of petstore.Pet: if a tag
+// were wrong, client and fake would agree on the mistake, and no test would see it.
 func appendPet(b []byte, p petstore.Pet) []byte {
 	b = append(b, `{"id":`...)
 	b = strconv.AppendInt(b, p.ID, 10)
@@ -102,7 +102,7 @@ func appendPet(b []byte, p petstore.Pet) []byte {
 	b = appendString(b, p.Name)
 	b = append(b, `,"categoryId":`...)
 	b = strconv.AppendInt(b, p.CategoryID, 10)
-	if p.Status != "" { // a pet without a status shows none
+	if p.Status != "" { // otherwise the field is left out
 		b = append(b, `,"status":`...)
 		b = appendString(b, string(p.Status))
 	}
@@ -111,6 +111,6 @@ func appendPet(b []byte, p petstore.Pet) []byte {
 
 // appendString appends a string of JSON. What is not UTF-8 becomes U+FFFD.
 func appendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // the error says that there was something else than UTF-8
+	b, _ = jsontext.AppendQuote(b, s) // an error only means that a part was not UTF-8
 	return b
 }

@@ -9,14 +9,15 @@ func (s *Server) Now() time.Time {
 }
 
 // Advance moves the server's clock ahead: windows pass, bans end, and the Date header follows. A
-// negative d moves it back, as SetTime does. No client wakes: clients, and a [Fault.Delay], wait by
-// their own clock. Inside a testing/synctest bubble time.Sleep moves both clocks together.
+// negative d moves it back, as SetTime does. It wakes no client: clients wait by their own clock,
+// and so does a [Fault.Delay]. Inside a testing/synctest bubble time.Sleep moves both clocks
+// together.
 func (s *Server) Advance(d time.Duration) {
 	mustBeTime("Advance", s.Now().Add(d))
 	s.offset.Add(int64(d))
 }
 
-// SetTime moves the server's clock to t, from where it goes on. No client wakes, as with Advance.
+// SetTime moves the server's clock to t, from where it goes on. Like Advance, it wakes no client.
 // All windows start again if t is more than a second before [Server.Now], and a ban keeps the time
 // it had left. The server's time must stay between 1970 and 2292.
 func (s *Server) SetTime(t time.Time) {

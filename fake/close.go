@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// grace is what Close gives requests to end by themselves, and again those that it broke off:
-// together they take less than a second.
+// grace is how long Close waits for requests to end by themselves, and then again for those that it
+// broke off. Both waits together take less than a second.
 const grace = 400 * time.Millisecond
 
-// inflight has all that must have ended when Close returns.
+// inflight holds everything that must have ended when Close returns.
 type inflight struct {
 	mu     sync.Mutex
 	closed bool
@@ -25,7 +25,7 @@ type inflight struct {
 // part is something that has not ended.
 type part struct {
 	busy     bool          // Close waits for it before it breaks it off
-	leak     string        // what Close reports then; empty: nothing
+	leak     string        // what Close reports if it breaks it off; empty: nothing
 	request  *http.Request // of the leak
 	breakOff func()        // nil: it ends by itself
 }
@@ -46,7 +46,7 @@ func (f *inflight) leave(key any) {
 	delete(f.parts, key)
 }
 
-// change says anew of a part whether Close waits for it, and what it reports.
+// change changes whether Close waits for a part, and what it reports about it.
 func (f *inflight) change(key any, to part) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,10 +55,9 @@ func (f *inflight) change(key any, to part) {
 	}
 }
 
-// waitUntilGone waits for all parts, or for those that are busy, until the limit. It looks again
-// and again, as http.Server.Shutdown does: anything that could wake it, a channel or a
-// WaitGroup, would belong to one synctest bubble, and what it waits for may live in another or in
-// none.
+// waitUntilGone waits for all parts, or for those that are busy, until the limit. It polls, as
+// http.Server.Shutdown does: a channel or a WaitGroup that could wake it would belong to one
+// synctest bubble, and the parts may live in another bubble or outside of all.
 func (f *inflight) waitUntilGone(limit time.Duration, all bool) {
 	waits := func() bool {
 		f.mu.Lock()
@@ -71,8 +70,8 @@ func (f *inflight) waitUntilGone(limit time.Duration, all bool) {
 	}
 }
 
-// Close ends the server: its port is closed, connections are cut, stalled requests come to an end,
-// and its goroutines are gone when Close returns. Requests in progress get a moment to finish; a
+// Close ends the server: it closes the port, cuts connections and ends stalled requests. When it
+// returns, the goroutines of the server are gone. Requests in progress get a moment to finish; a
 // handler that hangs or a response body that was never closed is cut off within a second, and the
 // log of the test of [NewTestServer] names it. Close may be called more than once.
 func (s *Server) Close() {
@@ -94,7 +93,7 @@ func (s *Server) Close() {
 	f.waitUntilGone(grace, true)
 }
 
-// close lets no further part in. It reports whether this is the first call.
+// close makes enter refuse all further parts. It reports whether this is the first call.
 func (f *inflight) close() (first bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

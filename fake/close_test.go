@@ -88,7 +88,7 @@ func TestClose(t *testing.T) {
 	})
 	for entry, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "loopback": viaURL} {
 		t.Run("lets a request in flight finish/"+entry, func(t *testing.T) {
-			for range 100 { // Close may look at any moment between the handler and the last byte
+			for range 100 { // Close may come at any moment between the end of the handler and the last byte
 				srv := fake.NewServer()
 				d := open(t, srv)
 				closed := make(chan bool)

@@ -21,7 +21,7 @@ import (
 // givenUp is a request whose client waits for a second.
 type givenUp request
 
-// play does what the client of a script does: it sends requests, with faults and pauses in between.
+// play plays a script: it sends the requests, injects the faults and makes the pauses.
 func (d entryPoint) play(t *testing.T, srv *fake.Server, script []any) {
 	t.Helper()
 	for _, step := range script {
@@ -163,12 +163,12 @@ func TestViolations(t *testing.T) {
 	})
 }
 
-// Each status and each wire, since the rules and the client's table of retries are two lists. A wire
-// that hangs fails here at once, and is named.
+// The rules here and the client's table of retries are two lists: this test compares them for each
+// status and each wire. If a wire hangs, the test fails at once and names it.
 func TestViolationsAfterEachOutcome(t *testing.T) {
 	faults := []fake.Fault{}
 	for status := 200; status < 600; status++ {
-		if status != http.StatusCreated { // of a pet that was not added: no service does that
+		if status != http.StatusCreated { // no service sends a 201 for a pet that it did not add
 			faults = append(faults, fake.Fault{Status: status, RetryAfter: "30"})
 		}
 	}
@@ -182,7 +182,7 @@ func TestViolationsAfterEachOutcome(t *testing.T) {
 			srv.Inject(f)
 			rex := petstore.NewPet{Name: "Rex", CategoryID: 1}
 			_, err := srv.Client(once).CreatePet(t.Context(), rex)
-			synctest.Wait() // the server, too, has seen that the client gave up
+			synctest.Wait() // until the server, too, has seen that the client gave up
 			unknown := errors.Is(err, petstore.ErrOutcomeUnknown)
 			_, err = srv.Client(once).CreatePet(t.Context(), rex)
 			require.NoError(t, err)

@@ -42,7 +42,8 @@ func (x *exchange) readNewPet() (service.NewPet, error) {
 	return pet, err
 }
 
-// checkMediaType refuses a body that does not say it is JSON, or that is compressed.
+// checkMediaType refuses a body if the headers do not say that it is JSON, or say that it is
+// compressed.
 func checkMediaType(h http.Header) error {
 	ct := h.Get("Content-Type")
 	media, _, err := mime.ParseMediaType(ct)

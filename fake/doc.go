@@ -43,26 +43,27 @@
 // [github.com/petstore/petstore-go/fake/faketest.Bubble] runs a test with a server inside a
 // testing/synctest bubble, where a client waits for 24 hours of Retry-After in microseconds. A
 // server and a client that were made outside work there, too, also in several bubbles one after
-// another. Each begins in the year 2000: when the clock goes back, the windows of all keys begin
-// anew, while a ban keeps the time it had left. If no time passes in a bubble, the next one shares
-// its windows; [Server.Reset] separates them. Outside a bubble, [Server.Advance] and [Server.SetTime]
-// move the server's clock, and no other: a client waits by its own clock.
+// another. Each bubble begins in the year 2000: when the clock goes back, the windows of all keys
+// begin anew, while a ban keeps the time it had left. If no time passes in a bubble, the next
+// bubble goes on with its windows; [Server.Reset] separates them. Outside a bubble,
+// [Server.Advance] and [Server.SetTime] move the server's clock, and no other: a client waits by
+// its own clock.
 //
 // # Misuse
 //
-// Options and methods panic on an operation, rule, key, plan, time, fault or behaviour that does not
-// exist or can have no effect, and on what petstore.NewClient refuses: with a string that begins
-// with "fake: " and the name of the function. No such message repeats a key.
+// Options and methods panic if an operation, rule, key, plan, time, fault or behaviour does not
+// exist or can have no effect, and if petstore.NewClient refuses an argument. They panic with a
+// string that begins with "fake: " and the name of the function, and never repeats a key.
 //
 // # What is different from a real deployment
 //
 //   - Nothing is kept on disk. Keys and plans come from options and methods.
 //   - There is no TLS: the entry points in memory take https addresses and send plain text.
-//   - In memory, every request has a connection of its own; on a socket, [WireRefuse] comes too late
-//     to refuse one.
-//   - There is no latency but what a test asks for.
-//   - What net/http does not accept as a request gets its response, without the rate limit headers.
-//     A request body is read up to 1 MiB.
+//   - In memory, every request has a connection of its own. On a socket, [WireRefuse] comes too
+//     late to refuse a connection, and resets it.
+//   - There is no latency unless a test asks for it.
+//   - A request that net/http does not accept gets the response of net/http, without the rate limit
+//     headers. A request body is read up to 1 MiB.
 //
 // # Where the document is silent
 //

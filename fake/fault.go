@@ -17,16 +17,17 @@ import (
 const Forever = -1
 
 // Fault is a failure on demand. Its first fields select the requests to which it applies, the
-// others say what happens to them. The zero Fault changes nothing about the response to the next
-// request.
+// others say what happens to them. The zero Fault applies to the next request and changes nothing
+// about its response.
 //
 // A request to which a fault applies is not authenticated, not counted and not carried out. The
-// exception is a fault without a Status whose Wire, if it has one, lets the client see the response
-// of the service, which handles the request as usual. The response of a fault has the three rate
-// limit headers too, with the numbers from before the request.
+// exception is a fault that only changes the response of the service: it has no Status, and its
+// Wire, if it has one, lets the client see at least a part of that response. Then the service
+// handles the request as usual. The response of a fault has the three rate limit headers too, with
+// the numbers from before the request.
 //
-// One fault applies to a request: the first matching one that is not used up. Only a [WireRefuse]
-// comes before it, because it applies before anything has reached the server.
+// One fault applies to a request: the first matching one that is not used up. Only a fault with a
+// [WireRefuse] comes before it, because that applies before anything has reached the server.
 type Fault struct {
 	Operation string // such as [petstore.OpCreatePet]; empty: any request
 	APIKey    string // only requests that present this key; empty: any
@@ -35,15 +36,15 @@ type Fault struct {
 	// server. Nil: any.
 	Match func(*http.Request) bool
 	Skip  int // let this many matching requests pass first
-	// Times is the number of requests to which it applies: 0 is one, or all within For; [Forever] is
-	// all of them.
+	// Times is the number of requests to which it applies. 0 means one request or, with For, all
+	// requests in that time; [Forever] means all.
 	Times  int
 	For    time.Duration // how long after its injection it ends, by the server's clock; 0: never
 	Chance float64       // the probability for each matching request, by [WithSeed]; 0 is always
 
-	// Delay is how long the response, or the failure in its place, is held back: real time or, in a
-	// synctest bubble, virtual time, not that of [Server.Advance]. The request is carried out after
-	// it, or before it with AfterCommit.
+	// Delay is how long the response, or the failure in its place, is held back. It passes in real
+	// time or, in a synctest bubble, in virtual time; [Server.Advance] does not shorten it. The
+	// request is carried out after it, or before it with AfterCommit.
 	Delay time.Duration
 	// AfterCommit carries the request out first, counted and stored as usual, and only then fails.
 	AfterCommit bool
@@ -53,11 +54,11 @@ type Fault struct {
 	Code, Message string
 	RetryAfter    string // the value of the Retry-After header, sent as it is
 	// Header is added to the response in place of headers of the same name; a name with no values
-	// takes the header away.
+	// removes the header.
 	Header http.Header
 	Body   []byte // sent instead of the usual body; nil keeps that
 	// Drip is how long the body takes: it comes in up to 100 pieces, the last one at the end of this
-	// time. As for Delay, it is no time of [Server.Advance].
+	// time. As with Delay, [Server.Advance] does not shorten it.
 	Drip time.Duration
 	Wire Wire // what happens on the way
 }

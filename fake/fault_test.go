@@ -57,7 +57,7 @@ func TestFaultStatus(t *testing.T) {
 func TestFaultAfterCommit(t *testing.T) {
 	for _, wire := range append(fake.Wire("").Values(), "") {
 		if wire == fake.WireRefuse {
-			continue // which reaches no server
+			continue // a refused request never reaches the server
 		}
 		f := fake.Fault{AfterCommit: true, Wire: wire}
 		if wire == "" {
@@ -87,8 +87,8 @@ func TestFaultDelay(t *testing.T) {
 		timeout    time.Duration // of the client; 0: none
 		status     int           // 0: the client gives up
 		takes      time.Duration
-		meanwhile  int // pets, after half a minute
-		afterwards int // pets
+		meanwhile  int // pets after half a minute
+		afterwards int // pets at the end
 	}{
 		"before the request is carried out": {
 			fault: fake.Fault{Delay: time.Hour}, status: 201, takes: time.Hour, meanwhile: 0, afterwards: 1,
@@ -118,7 +118,7 @@ func TestFaultDelay(t *testing.T) {
 			assert.Len(t, srv.Pets(), c.afterwards)
 			assert.Equal(t, c.status, srv.Requests()[0].StatusCode)
 			assert.Equal(t, c.takes, srv.Requests()[0].Duration)
-			srv.Reset() // so that no fault need strike
+			srv.Reset() // or the test fails for faults that never struck
 		})
 	}
 }
@@ -263,7 +263,7 @@ func TestFaultFor(t *testing.T) {
 	}})
 	assert.Equal(t, 200, status(), "time that passes in Match ends it")
 	assert.Zero(t, srv.Inject(fake.Fault{Status: 503}).Until())
-	srv.Reset() // so that the last faults need not strike
+	srv.Reset() // or the test fails for faults that never struck
 }
 
 func TestFaultMatch(t *testing.T) {
@@ -319,7 +319,7 @@ func TestFaultMatch(t *testing.T) {
 				assert.Equal(t, http.StatusInternalServerError, r.status)
 				assert.Contains(t, r.body, "the fake server panicked: oh no")
 			}
-			srv.Reset() // so that the fault need not strike
+			srv.Reset() // or the test fails for a fault that never struck
 			tb.end()
 			assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
 			assert.Contains(t, tb.errors.String(), "fault_test.go")
@@ -401,7 +401,7 @@ func TestFaultWire(t *testing.T) {
 			assert.Equal(t, shows, len(srv.Pets()) == 1)
 			srv.Inject(fake.Fault{Wire: wire, Body: []byte{}})
 			_, err := d.try(t, request{path: "/pets"})
-			check(t, err) // also of an empty body
+			check(t, err) // even if the body is empty
 		})
 	}
 	throughEveryEntryPoint(t, "a stall lasts until the client gives up",

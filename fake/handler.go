@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// WithHandler adds an operation that the service gets before the fake does. The pattern is one of
+// WithHandler adds an operation that the service has and this fake does not. The pattern is one of
 // [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}". A request for h is
 // authenticated, counts against the limits, may meet a fault, and is in the journal, with an empty
-// Operation; the response gets the rate limit headers. Two patterns must not conflict, nor one with
-// an operation of the document.
+// Operation; the response gets the rate limit headers. A pattern must not conflict with another
+// one, nor with an operation of the document.
 func WithHandler(pattern string, h http.Handler) Option {
 	_, path, _ := strings.Cut(pattern, " ")
 	path = cmp.Or(strings.TrimSpace(path), pattern)
@@ -27,8 +27,8 @@ type patternHandler struct {
 	handler http.Handler
 }
 
-// newMux returns a mux with the operations of the document, so that it finds what conflicts with
-// them. It serves none of them.
+// newMux returns a mux with the operations of the document, so that it refuses patterns that
+// conflict with them. It does not serve these operations.
 func newMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, o := range operations {
@@ -37,7 +37,8 @@ func newMux() *http.ServeMux {
 	return mux
 }
 
-// handle adds a handler to a mux, which panics where it cannot.
+// handle adds a handler to a mux. It turns a panic of the mux, about a wrong pattern, into one of
+// WithHandler.
 func handle(mux *http.ServeMux, pattern string, h http.Handler) {
 	defer func() {
 		p := recover()

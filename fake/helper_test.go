@@ -83,7 +83,7 @@ func viaHandler(t testing.TB, srv *fake.Server) entryPoint {
 	loopback.Host(t)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
 	require.NoError(t, err)
-	hs := &http.Server{Handler: srv} // that of httptest would wait for a handler that hangs
+	hs := &http.Server{Handler: srv} // the server of httptest would wait for a handler that hangs
 	go func() { _ = hs.Serve(l) }()
 	t.Cleanup(func() { _ = hs.Close() })
 	return entryPoint{socketClient(t), "http://" + l.Addr().String() + "/v1"}
@@ -222,7 +222,7 @@ func TestMain(m *testing.M) {
 
 func with(opts ...fake.Option) []fake.Option { return opts }
 
-// admitted sends requests until one is refused, and returns how many were not.
+// admitted sends requests until one is refused, and returns how many were admitted.
 func (d entryPoint) admitted(t *testing.T) (n int, r reply) {
 	t.Helper()
 	for r.status = http.StatusOK; r.status == http.StatusOK; n++ {

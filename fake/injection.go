@@ -15,9 +15,9 @@ type Injection struct {
 	srv   *Server
 	id    int
 	fault Fault
-	until time.Time // zero: for ever
+	until time.Time // the end of Fault.For; zero: none
 	// Under faultList.mu:
-	fitting int // requests
+	fitting int // requests for which the fault is meant
 	fired   int
 	removed bool
 }
@@ -40,7 +40,7 @@ func (l *faultList) reset(seed uint64) {
 	l.rng = rand.New(rand.NewPCG(seed, 2))
 }
 
-// maxEnded is how many faults that have struck as often as they were to are kept.
+// maxEnded is how many used-up faults are kept.
 const maxEnded = 1_000
 
 // Inject makes a fault apply to the requests that follow. It panics where [Fault.Validate] returns an
@@ -64,14 +64,14 @@ func (s *Server) Inject(f Fault) *Injection {
 }
 
 // Injections returns the injections in their order: those that may still strike, and the last 1,000
-// that have struck as often as they were to. Removed ones are not among them.
+// that are used up (see [Fault.Times]). Removed ones are not among them.
 func (s *Server) Injections() []*Injection {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	return slices.Clone(s.faults.list)
 }
 
-// clone returns a copy, whose header has the names that net/http looks for.
+// clone returns a copy, whose header has its names in the spelling that net/http looks for.
 func (f Fault) clone() Fault {
 	h := make(http.Header, len(f.Header))
 	for name, values := range f.Header {
@@ -92,8 +92,8 @@ func (i *Injection) Fault() Fault { return i.fault.clone() }
 // without one.
 func (i *Injection) Until() time.Time { return i.until }
 
-// Active reports whether the fault may still strike: it was not removed, has not struck as often as
-// it was to, and its time has not passed.
+// Active reports whether the fault may still strike: it was not removed, it has struck less often
+// than [Fault.Times] says, and its time has not passed.
 func (i *Injection) Active() bool {
 	i.srv.faults.mu.Lock()
 	defer i.srv.faults.mu.Unlock()
@@ -116,7 +116,7 @@ func (i *Injection) Remove() {
 	l.list = slices.DeleteFunc(l.list, func(o *Injection) bool { return o == i })
 }
 
-// usedUp reports whether the fault has struck as often as it was to. The caller holds mu.
+// usedUp reports whether the fault has struck as often as [Fault.Times] says. The caller holds mu.
 func (i *Injection) usedUp() bool {
 	f := &i.fault
 	always := f.Times == Forever || f.Times == 0 && f.For > 0
@@ -128,7 +128,8 @@ func (i *Injection) active() bool {
 	return !i.removed && !i.usedUp() && (i.until.IsZero() || i.srv.Now().Before(i.until))
 }
 
-// active returns the faults that may still strike: those with a WireRefuse, or the others.
+// active returns the faults that may still strike: with refusals those with a WireRefuse, else the
+// others.
 func (l *faultList) active(refusals bool) (list []*Injection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,7 +163,7 @@ func (i *Injection) strike() bool {
 	l := &i.srv.faults
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !i.active() { // any more
+	if !i.active() { // it may have ended meanwhile
 		return false
 	}
 	i.fitting++
@@ -173,8 +174,8 @@ func (i *Injection) strike() bool {
 	return true
 }
 
-// unfired describes the injections that never struck. One with a Chance has done its work as soon
-// as a fitting request came.
+// unfired describes the injections that never struck. One with a Chance counts as struck as soon as
+// a request came for which it is meant.
 func (l *faultList) unfired() (list []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,8 +13,8 @@ const (
 	maxJournalBytes = 64 << 20
 )
 
-// journal keeps the last requests, with the keys, which are taken out when they are read, and the
-// violations.
+// journal keeps the last requests and the violations. The requests still contain keys, which are
+// taken out when somebody reads them.
 type journal struct {
 	mu         sync.Mutex
 	limit      int
@@ -32,7 +32,7 @@ func (j *journal) reset(limit int) {
 	j.limit, j.seq, j.bytes, j.entries, j.violations = limit, 0, 0, nil, nil
 }
 
-// arrive adds a request that has arrived whole, and what is wrong with it.
+// arrive adds a request that has arrived completely to the journal, and notes its violations.
 func (x *exchange) arrive() {
 	e := &Request{
 		Operation: x.route.operation, Method: x.method, Path: x.req.URL.RequestURI(),
@@ -100,7 +100,7 @@ func (j *journal) grow(n int) {
 
 // size returns roughly how many bytes of memory a request takes.
 func (r *Request) size() int {
-	const fixed, field = 512, 64 // the entry itself, and a value of a header
+	const fixed, field = 512, 64 // bytes of the entry itself, and of each value of a header
 	n := fixed + len(r.Path) + len(r.Body) + len(r.ResponseBody) + len(r.Hint)
 	for _, h := range []http.Header{r.Header, r.ResponseHeader} {
 		for name, values := range h {

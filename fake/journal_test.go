@@ -22,7 +22,7 @@ import (
 
 func TestJournalBytes(t *testing.T) {
 	const mib = 1 << 20
-	long := strings.Repeat("x", mib-100) // what is longer than 1 MiB is slow to redact
+	long := strings.Repeat("x", mib-100) // longer bodies take long to redact
 	for name, c := range map[string]struct {
 		response int
 		request  request
@@ -36,7 +36,7 @@ func TestJournalBytes(t *testing.T) {
 		t.Run("at most 64 MiB of "+name, func(t *testing.T) {
 			srv := fake.NewTestServer(t)
 			srv.Inject(fake.Fault{Status: http.StatusOK, Body: make([]byte, c.response), Times: fake.Forever})
-			send := func() { // without net/http, which bounds headers
+			send := func() { // without net/http, which limits the size of headers
 				srv.ServeHTTP(httptest.NewRecorder(), c.request.build(t, "http://service.test/v1"))
 			}
 			for range c.kept + 2 {
@@ -66,7 +66,7 @@ func TestJournal(t *testing.T) {
 			answer := d.send(t, q)
 			assert.Contains(t, answer.header["X-Trace"], "b "+fake.DefaultAPIKey)
 			answer.header["X-Trace"][1] = "b [redacted]"
-			for range 2 { // the first of which is changed
+			for range 2 { // a change of the first result must not show in the second
 				r := lastRequest(t, srv)
 				assert.Equal(t, []string{"a", "b"}, r.Header.Values("X-Trace"))
 				assert.Equal(t, "Bearer [redacted]", r.Header.Get("Authorization"))

@@ -34,11 +34,11 @@ type apiKey struct {
 // use is what was sent with a key, and what that led to.
 type use struct {
 	minute, day window
-	seen        time.Time // the last look at the clock
+	seen        time.Time // when the clock was last read
 	bannedUntil time.Time
 	banReason   string
 	streak      int       // 429 responses since the last request that was admitted
-	got429      bool      // the client, since then
+	got429      bool      // a client got one of them, not only a repeat by an operator
 	limited     int       // 429 responses so far
 	retryAt     time.Time // until when a 429 asked the client to wait
 	// unknown are the creates of unknown outcome, by the digest of their bodies, with their Seq.
@@ -129,8 +129,8 @@ func (s *Server) APIKey() string { return s.config.keys[0].key }
 // 1 in [Request.Key]. A key that is revoked, or added again, keeps its number.
 func (s *Server) Keys() []string { return slices.Clone(s.keys.known()) }
 
-// AddKey makes the server accept an API key on a plan. A key that it knows begins anew, also a
-// revoked one.
+// AddKey makes the server accept an API key on a plan. A key that it knows already begins anew,
+// even if it was revoked.
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeKey("AddKey", key)
 	mustBePlan("AddKey", plan)
@@ -174,8 +174,8 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	k.ban(now, d, "on demand")
 }
 
-// SetUsage makes the requests counted in the key's current windows that many, as if they were sent
-// now: with as many as its plan allows, the minute or the day is used up.
+// SetUsage sets how many requests count in the current minute and day of the key, as if they were
+// sent now. A number as large as the plan's uses that window up.
 func (s *Server) SetUsage(key string, minute, day int) {
 	must(minute >= 0 && day >= 0, "SetUsage", "%d and %d: there is a negative number of requests", minute, day)
 	k := s.mustFind("SetUsage", key)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// backwards is how far a clock may be set back and still be taken for the same clock.
+// backwards is how far the clock may go back before the windows begin anew.
 const backwards = time.Second
 
 // serveOperation keeps to the order of the document: authentication before anything else on a path
@@ -29,8 +29,9 @@ func (x *exchange) serveOperation() response {
 	return a
 }
 
-// take admits a request and counts it, or returns the 429 that refuses it and counts that. An
-// operator's request earns no ban, and does not keep the client from one.
+// take admits a request and counts it, or returns the 429 that refuses it and counts that. A repeat
+// by an operator leads to no ban; and if it is admitted, the client's requests after a 429 still
+// count for one.
 func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -74,8 +75,8 @@ func (x *exchange) quota(now time.Time) quota {
 
 // settle brings the key to the present and returns it. If the clock went back, as it does from one
 // synctest bubble to the next, the windows begin anew and a ban keeps the time it had left. The
-// clock is read here, under the lock, or a goroutine that was held up would look like a clock set
-// back.
+// clock is read here, under the lock: a goroutine that read it before and then had to wait would
+// come with an older time, as if the clock had gone back.
 func (k *apiKey) settle() time.Time {
 	now := k.srv.Now()
 	back := now.Sub(k.seen)

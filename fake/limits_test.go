@@ -15,7 +15,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// unixIn returns the Unix time in a number of seconds as a header has it.
+// unixIn returns, as text for a header, the Unix time that it will be in so many seconds.
 func unixIn(seconds int) string { return strconv.FormatInt(time.Now().Unix()+int64(seconds), 10) }
 
 func TestAuth(t *testing.T) {
@@ -324,7 +324,7 @@ func TestBanKeyForgets(t *testing.T) {
 		d.list(t)
 		srv.BanKey(srv.APIKey(), 0)
 		srv.Inject(fake.Fault{AfterCommit: true, Wire: fake.WireReset, Times: 3})
-		for _, banned := range []bool{false, false, true} { // the third is the second after a first 429
+		for _, banned := range []bool{false, false, true} { // the ban comes with the second request after a 429
 			_, _ = d.try(t, request{path: "/pets"})
 			assert.Equal(t, banned, !srv.Usage(srv.APIKey()).BannedUntil.IsZero())
 		}
@@ -340,10 +340,10 @@ func TestClock(t *testing.T) {
 		banned := request{path: "/pets", auth: "Bearer second-key"}
 		srv.BanKey("second-key", time.Hour)
 		d.list(t)
-		now = now.Add(-time.Second) // which is taken for the same clock
+		now = now.Add(-time.Second) // so little does not count as a clock that went back
 		d.list(t)
 		assert.Equal(t, 429, d.list(t).status)
-		now = now.Add(-1) // which is not
+		now = now.Add(-1) // a nanosecond more does
 		assert.Equal(t, 200, d.list(t).status)
 		assert.Empty(t, srv.Violations(), "the wait of a 429 ends, too")
 		now = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -72,9 +72,9 @@ func newHTTPServer(h http.Handler) *http.Server {
 		// The bounds of what any process can hold open through the loopback port.
 		ReadHeaderTimeout: 10 * time.Second,
 		MaxHeaderBytes:    64 << 10,
-		// Nothing to stderr: aborted connections are what the faults are for.
+		// It writes nothing to stderr: faults abort connections on purpose.
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
-		// Or net/http serves OPTIONS * itself, without the headers of the service.
+		// Otherwise net/http serves OPTIONS * itself, without the headers of the service.
 		DisableGeneralOptionsHandler: true,
 	}
 }

@@ -52,8 +52,8 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 // Every request has a connection of its own, which is gone when its response body is closed. So
 // several synctest bubbles can use one client, and every fault is seen: net/http silently repeats a
 // GET when a connection that it used before breaks. For connections that are kept, use
-// [Server.URL]. As with any server, a response body that is never closed keeps goroutines until the
-// context of its request ends, and a bubble from ending.
+// [Server.URL]. As with any server, a response body that is never closed keeps its goroutines until
+// the context of its request ends. Until then, a bubble cannot end.
 func (s *Server) HTTPClient() *http.Client { return &http.Client{Transport: s.transport(nil)} }
 
 // transport returns a transport into memory for the requests of clients, or for a repeat.
@@ -67,8 +67,8 @@ func (s *Server) transport(r *repeat) *http.Transport {
 	}
 }
 
-// beforeDial is the only function of a Transport that sees a request before it has a connection: it
-// fails where a dial would.
+// beforeDial is the Transport's Proxy function, because no other function sees a request before it
+// has a connection. It fails in place of the dial.
 func (s *Server) beforeDial(r *http.Request) (*url.URL, error) {
 	err := s.refuseDial(r)
 	if trace := httptrace.ContextClientTrace(r.Context()); err != nil && trace != nil && trace.GetConn != nil {

@@ -27,8 +27,8 @@ import (
 	"github.com/petstore/petstore-go/internal/link"
 )
 
-// model is a second implementation of the service document, which checks the responses of the
-// first. It reads paths with net/http's ServeMux.
+// model is a second implementation of the service document, which checks the responses of the fake.
+// It reads paths with net/http's ServeMux.
 type model struct {
 	now  time.Time
 	pets []petstore.Pet // by ascending id
@@ -37,7 +37,7 @@ type model struct {
 // check fails the test unless a request was served as the document says, and updates the catalogue.
 func (m *model) check(t *testing.T, x served) {
 	t.Helper()
-	checkEveryAnswer(t, m.now, x)
+	checkEveryResponse(t, m.now, x)
 	path, id := pathByServeMux(x.request)
 	switch operation := x.request.Method + " " + path; {
 	case path == "":
@@ -57,9 +57,9 @@ func (m *model) check(t *testing.T, x served) {
 	}
 }
 
-// checkEveryAnswer checks the parts that all responses have: the three headers, the server's time
+// checkEveryResponse checks the parts that all responses have: the three headers, the server's time
 // and JSON, which is an Error object in a refusal (sections 7 and 8.2).
-func checkEveryAnswer(t *testing.T, now time.Time, x served) {
+func checkEveryResponse(t *testing.T, now time.Time, x served) {
 	t.Helper()
 	h := x.answer.Header()
 	for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"} {
@@ -82,7 +82,7 @@ func checkEveryAnswer(t *testing.T, now time.Time, x served) {
 	assert.Equal(t, x.answer.Code, e.Status)
 }
 
-// read reads the body of a response, which has no other fields.
+// read reads the body of a response, which must have no other fields.
 func read[T any](t *testing.T, x served) (v T) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(x.answer.Body.Bytes(), &v, json.RejectUnknownMembers(true)))
@@ -97,9 +97,9 @@ func pathByServeMux(r *http.Request) (template, id string) {
 		mux.HandleFunc(path, func(_ http.ResponseWriter, r *http.Request) { template, id = path, r.PathValue("petId") })
 	}
 	r = r.Clone(r.Context())
-	r.Method = http.MethodConnect // for which it takes paths as they are, and redirects none
+	r.Method = http.MethodConnect // only then ServeMux takes paths as they are, and does not redirect
 	slash := strings.HasSuffix(strings.ToUpper(r.URL.RawPath), "/%2F")
-	if slash { // the one segment that it takes for no segment
+	if slash { // ServeMux takes a last segment %2F for none
 		r.URL.RawPath, r.URL.Path = r.URL.RawPath+"%2F", r.URL.Path+"/"
 	}
 	mux.ServeHTTP(httptest.NewRecorder(), r)
@@ -245,7 +245,7 @@ func serveBytes(srv *Server, sent []byte) []served {
 	return all
 }
 
-// failing is the end of a body.
+// failing ends a body, with an error or with EOF.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) {
@@ -350,7 +350,7 @@ func TestVariantsCoverEveryPairOfChoices(t *testing.T) {
 		pairs(func(pair string) { delete(missing, pair) }, func(a axis) []string { return []string{a.get()} }, b)
 	}
 	for pair := range missing {
-		// No status is the nearest of an unknown one: to clamp it is to ignore it.
+		// An unknown status has no nearest valid one: clamp does as ignore.
 		assert.Contains(t, pair, "invalid-status=clamp")
 	}
 }

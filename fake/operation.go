@@ -20,7 +20,7 @@ type Operation struct {
 	serve func(*exchange) response
 }
 
-// operations has a row for each operation of the document. Whatever depends on one reads it here.
+// operations has a row for each operation of the document.
 var operations = []Operation{
 	{petstore.OpListPets, http.MethodGet, "/pets", http.StatusOK, "list pets (limit, status)", (*exchange).listPets},
 	{petstore.OpCreatePet, http.MethodPost, "/pets", http.StatusCreated, "add a pet", (*exchange).createPet},
@@ -87,14 +87,14 @@ func (s *Server) findRoute(method string, r *http.Request) route {
 	return route{}
 }
 
-// match reports whether the segments of an escaped path are those of the operation's, and returns
+// match reports whether the segments of an escaped path fit the path of the operation, and returns
 // the parameter among them.
 func (o *Operation) match(segments []string) (parameter string, fits bool) {
 	for want := range strings.SplitSeq(version+o.Path, "/") {
 		if len(segments) == 0 {
 			return "", false
 		}
-		got, _ := url.PathUnescape(segments[0]) // net/url lets no path pass with an escape that is none
+		got, _ := url.PathUnescape(segments[0]) // no error: net/url has refused paths with invalid escapes
 		switch {
 		case !strings.HasPrefix(want, "{"):
 			fits = got == want

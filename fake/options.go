@@ -7,8 +7,8 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// Option configures a [Server] when it is made. An option with an argument that makes no sense
-// panics where it is called: see Misuse above.
+// Option configures a [Server] when it is made. An option whose argument makes no sense panics when
+// it is called: see "Misuse" in the documentation of the package.
 type Option func(*config)
 
 type config struct {

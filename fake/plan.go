@@ -16,7 +16,7 @@ var (
 	PlanBusiness = Plan{1_000, 100_000}
 )
 
-// planNames are the names of the plans that a name says everything about.
+// planNames are the names of the plans with fixed limits.
 var planNames = map[Plan]string{PlanFree: "free", PlanPro: "pro", PlanBusiness: "business"}
 
 // String returns the plan as UnmarshalText reads it.

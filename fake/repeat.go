@@ -26,14 +26,14 @@ type arrival struct {
 }
 
 // Repeat sends a request of the journal again, as it came, and returns the Seq of the repeat once
-// that has arrived. The journal marks it ([Request.Repeats]). It counts against the limits and meets
-// faults, but no client has sent it: it causes no [Violation] and no ban. Repeat returns an error if
-// the journal does not hold the request, if HTTP has no such request, if a [WireRefuse] keeps it
-// away, or if 16 repeats have not ended yet.
+// that has arrived. The journal marks it ([Request.Repeats]). It counts against the limits and
+// meets faults, but no client has sent it: it causes no [Violation] and no ban. Repeat returns an
+// error if the journal does not hold the request, if its method or path is not valid in HTTP, if a
+// [WireRefuse] keeps it away, or if 16 repeats have not ended yet.
 func (s *Server) Repeat(seq int) (int, error) {
 	r := &repeat{of: seq, news: make(chan arrival, 2)}
 	go func() {
-		// Only a closed server sends a response to a request that has not arrived.
+		// If there was a response, but no arrival before it, the server was closed.
 		r.news <- arrival{err: cmp.Or(s.send(r), error(closedError{}))}
 	}()
 	a := <-r.news

@@ -25,7 +25,7 @@ type Request struct {
 	Body      []byte // as far as the server read it, at most 1 MiB
 
 	StatusCode     int         // of the response; 0 if there was none, or none yet
-	ResponseHeader http.Header // but for additions of net/http; nil if there is no response
+	ResponseHeader http.Header // without what net/http adds; nil if there is no response
 	ResponseBody   []byte      // cut off after 1 MiB
 
 	// Time is when the request arrived, and Duration how long it took until the response began,
@@ -110,9 +110,10 @@ func (s *Server) Arrived() int {
 	return s.journal.seq
 }
 
-// OnRequest makes the server call f twice for each request from now on, with its Seq: when it is in
-// the journal, and when its response is, before the client has it. f runs on the goroutine that
-// serves the request, which waits for it, and on several at a time. It may call the server.
+// OnRequest makes the server call f twice for each request from now on, with its Seq: when the
+// request is in the journal, and when its response is, before the client gets it. f runs on the
+// goroutine that serves the request, and so at the same time on several. The request waits until f
+// returns. f may call the server.
 func (s *Server) OnRequest(f func(seq int)) { s.onRequest.Store(&f) }
 
 // RequestsOf is like [Server.Requests], for one operation, or for all if operation is empty.

@@ -26,7 +26,7 @@ type response struct {
 	body   []byte
 	hint   string // why the request was refused
 	quota  quota
-	fault  *Fault // nil until send: none
+	fault  *Fault // that changes it; nil: none
 	lost   error  // why there is no response
 }
 
@@ -115,7 +115,7 @@ func (a *response) becomeLoginPage(status int) {
 	}
 }
 
-// send completes the response to a request and sends it. The journal has it before, so that a
+// send completes the response to a request and sends it. The journal gets it first, so that a
 // client that has its response finds it there.
 func (x *exchange) send(w http.ResponseWriter, a *response) {
 	now := x.srv.Now()
@@ -128,7 +128,8 @@ func (x *exchange) send(w http.ResponseWriter, a *response) {
 	a.deliver(w, x)
 }
 
-// complete adds the headers of every response, and takes from the body what is not sent.
+// complete adds the headers that every response has, and cuts off the part of the body that is not
+// sent.
 func (a *response) complete(now time.Time, head bool) {
 	if !a.sent() {
 		a.status, a.header, a.body = 0, nil, nil
@@ -143,7 +144,7 @@ func (a *response) complete(now time.Time, head bool) {
 	}
 	length := len(a.body)
 	if a.fault.Wire == WireTruncate {
-		length = max(length, 1) // of an empty body, which is cut off, too
+		length = max(length, 1) // so that an empty body counts as cut off, too
 		a.body = a.body[:len(a.body)/2]
 	}
 	add("Content-Length", strconv.Itoa(length))
@@ -199,7 +200,7 @@ func (a *response) drip(w http.ResponseWriter, x *exchange) {
 	const most = 100
 	pieces := min(len(a.body), most)
 	pause := a.fault.Drip / time.Duration(max(pieces, 1))
-	rest := a.fault.Drip % time.Duration(max(pieces, 1)) // before the first
+	rest := a.fault.Drip % time.Duration(max(pieces, 1)) // passes before the first piece
 	for i := range pieces {
 		_ = http.NewResponseController(w).Flush()
 		if x.pause(pause+rest) != nil {

@@ -58,7 +58,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rep *repeat) {
 // newExchange reads the parts of a request that come before its body.
 func (s *Server) newExchange(r *http.Request, rep *repeat) *exchange {
 	x := &exchange{srv: s, req: r, repeat: rep, arrived: s.Now()}
-	x.method = cmp.Or(r.Method, http.MethodGet) // as net/http has it for clients
+	x.method = cmp.Or(r.Method, http.MethodGet) // as clients of net/http do
 	x.route = s.findRoute(x.method, r)
 	x.authenticate()
 	return x
@@ -113,9 +113,9 @@ func (s *Server) panicMessage(p any) string {
 
 const maxBody = 1 << 20
 
-// readBody reads the request's body as far as the server takes it, and drops what a client still
-// sends up to eight times that, since most clients look for a response only when they have sent
-// their request.
+// readBody reads the request's body up to the size that the server takes. It reads up to eight
+// times as much and drops the rest, since most clients look for a response only after they have
+// sent all of their request.
 func (x *exchange) readBody() {
 	if x.req.Body == nil || x.req.Body == http.NoBody {
 		return

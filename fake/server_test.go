@@ -159,7 +159,8 @@ type opaque struct{ wrapper wrapper }
 
 func (o opaque) RoundTrip(r *http.Request) (*http.Response, error) { return o.wrapper.RoundTrip(r) }
 
-// What a program makes of the client's own transport has the same outcome in memory and on a socket.
+// A change that a program makes to the client's transport has the same effect in memory and on a
+// socket.
 func TestRecipes(t *testing.T) {
 	loopback.Host(t)
 	errMine := errors.New("mine")
@@ -305,7 +306,7 @@ func TestWithHandler(t *testing.T) {
 		assert.Equal(t, 503, d.send(t, put).status)
 		large := request{method: "PUT", path: "/orders/7", body: strings.Repeat("x", 1<<20+1)}
 		assert.Equal(t, 400, d.send(t, large).status)
-		for status, q := range map[int]request{ // what there was stays
+		for status, q := range map[int]request{ // what the handlers do not take works as before
 			202: {method: "NOSUCH", path: "/pets/1"}, 200: {path: "/pets/1"}, 201: create("Mia"),
 			405: {method: "HEAD", path: "/pets"}, 404: {path: "/orders"},
 		} {

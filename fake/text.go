@@ -8,7 +8,8 @@ import (
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// must panics unless ok: the caller, and no client, made a mistake. No message repeats a key.
+// must panics unless ok. It is for mistakes of the program that uses the fake, not of its clients.
+// No message repeats a key.
 func must(ok bool, where, format string, args ...any) {
 	if !ok {
 		panic("fake: " + where + ": " + fmt.Sprintf(format, args...))
@@ -24,8 +25,8 @@ func noSuch[T ~string](kind string, name T, names []T) error {
 		strings.ReplaceAll(list, " ", ", "))
 }
 
-// clip returns what a message repeats of a request. The journal recognises the part of a key at the
-// end of what is left.
+// clip shortens a part of a request for a message. If this cuts off a key, the journal still
+// recognises and redacts the part that is left.
 func clip(s string) string { return safetext.Shorten(s, 64+len("…")) }
 
 func quote(s string) string { return strconv.Quote(clip(s)) }

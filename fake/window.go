@@ -8,7 +8,8 @@ const (
 	day    = 24 * 60 * 60
 )
 
-// unlimited is the limit in the headers of a key without one: every response has the headers.
+// unlimited is what the headers show for a key without a limit, since every response has the
+// headers.
 const unlimited = math.MaxInt32
 
 // window counts requests over a minute or a day. No timer ends it: the next request, or the next
@@ -17,10 +18,10 @@ type window struct {
 	kind  Window
 	span  int64
 	count int    // requests in the window
-	ticks []tick // the requests of count; a fixed or aligned window has one tick, its beginning
+	ticks []tick // the requests of count by their time; a fixed or aligned window has one, its beginning
 }
 
-// tick is a second with the requests that are counted from it on for the span of the window.
+// tick is a second, and how many requests count from then on, for the span of the window.
 type tick struct {
 	sec int64
 	n   int

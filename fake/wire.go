@@ -9,9 +9,9 @@ import (
 	"github.com/petstore/petstore-go/internal/link"
 )
 
-// Wire is something that happens on the way between client and service, as part of a [Fault]. Empty:
-// nothing. What a client observes is the same through every entry point, with the exceptions named
-// below.
+// Wire is something that happens on the way between client and service, as part of a [Fault]. The
+// empty Wire changes nothing. What a client observes is the same through every entry point, with
+// the exceptions named below.
 type Wire string
 
 // The values of Wire. net/http silently repeats a GET if a connection that it used before breaks
@@ -20,10 +20,10 @@ type Wire string
 const (
 	// WireReset resets the connection instead of answering; errors match syscall.ECONNRESET.
 	WireReset Wire = "reset"
-	// WireClose closes the connection instead of answering: io.EOF, on a socket
+	// WireClose closes the connection instead of answering; errors match io.EOF, on a socket
 	// io.ErrUnexpectedEOF.
 	WireClose Wire = "close"
-	// WireTruncate sends half of the body and closes the connection: unexpected EOF.
+	// WireTruncate sends half of the body and closes the connection; errors match io.ErrUnexpectedEOF.
 	WireTruncate Wire = "truncate"
 	// WireGarbage sends bytes that are not HTTP.
 	WireGarbage Wire = "garbage"
@@ -46,7 +46,7 @@ type wireRow struct {
 	breakOff func(http.ResponseWriter) // ends the connection; nil if the client sees a response, or a part of it
 }
 
-// wires has a row for each constant: what else has a list of them is compared with this one.
+// wires has a row for each constant. Tests compare the other lists of wires with this one.
 var wires = []wireRow{
 	{WireReset, "connection reset", reset},
 	{WireClose, "connection closed without a response", hangUp},
@@ -78,7 +78,7 @@ func (w Wire) row() (found wireRow) {
 // shows reports whether the client gets to see the response, or a part of it.
 func (w Wire) shows() bool { return w.row().breakOff == nil }
 
-// interim is a response that net/http clients read and pass over.
+// interim is a response that clients of net/http read and ignore.
 const interim = "HTTP/1.1 100 Continue\r\n\r\n"
 
 // hangUp closes a connection, in place of a response, so that the client does not repeat a request.
@@ -106,7 +106,7 @@ func hijack(w http.ResponseWriter) net.Conn {
 	return conn
 }
 
-// passOver sends an interim response on a socket, and returns it.
+// passOver sends an interim response if the connection is a socket, and returns the connection.
 func passOver(c net.Conn) net.Conn {
 	if _, inMemory := c.(*link.Conn); !inMemory {
 		_, _ = io.WriteString(c, interim) // the client may be gone
@@ -122,9 +122,9 @@ type closedError struct{}
 
 func (closedError) Error() string { return "fake: the server is closed" }
 
-// Unwrap makes the error match net.ErrClosed, syscall.ECONNREFUSED as any dial without a server,
-// and a net.DNSError of a host that does not exist, since no client tries to reach such a host
-// again.
+// Unwrap makes the error match net.ErrClosed; syscall.ECONNREFUSED, as after any dial to a port
+// without a server; and a net.DNSError of a host that does not exist, since no client tries such a
+// host again.
 func (closedError) Unwrap() []error {
 	return []error{
 		net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true},

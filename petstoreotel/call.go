@@ -28,8 +28,8 @@ const (
 	limitScope = attribute.Key("petstore.rate_limit.scope")
 )
 
-// instrumentation records the calls of some clients. It is the context's key for its call: a client
-// may have two of them.
+// instrumentation records the calls of some clients. Its address is the context's key for the
+// recorded call, because a client may have two instrumentations.
 type instrumentation struct {
 	config
 	tracer  trace.Tracer
@@ -54,7 +54,7 @@ type call struct {
 }
 
 // callOf returns the call that ctx belongs to. If another trace has dropped the context of the
-// call, it returns an empty one and false.
+// call, it returns an empty call and false.
 func (i *instrumentation) callOf(ctx context.Context) (k *call, known bool) {
 	if k, known = ctx.Value(i).(*call); !known {
 		k = &call{span: noop.Span{}}
@@ -111,7 +111,7 @@ func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneIn
 	k.span.SetAttributes(append(attrs, attribute.Int("petstore.attempts", info.Call.Attempt))...)
 }
 
-// limits reports whether a wait is for the rate limit: those after other failures are not.
+// limits reports whether a wait is for the rate limit, and not a backoff after another failure.
 func limits(r ratelimit.Reason) bool {
 	return r != "" && r != ratelimit.ReasonBackoff && r != ratelimit.ReasonRetryAfter
 }
@@ -176,7 +176,8 @@ func (i *instrumentation) showLockout(ctx context.Context, c petstore.Call, scop
 
 // showLimit shows the rate limit of a response, but not that of a 401, which is not the key's. The
 // windows of the minute and of the day, which the service shows in turn, are two gauges. If several
-// keys have the same attributes, the gauges show one, until that had no response for a minute.
+// keys have the same attributes, the gauges show one of them, until that key has had no response
+// for a minute.
 func (i *instrumentation) showLimit(ctx context.Context, info petstore.AttemptDoneInfo) {
 	c, r, set := info.Call, info.RateLimit, attribute.NewSet(i.attributes(info.Call)...)
 	found, _ := i.shown.Load(set.Equivalent())

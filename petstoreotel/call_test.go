@@ -130,7 +130,7 @@ func TestSpanHasTheCallIDOfTheLogAndIsPartOfTheCallersTrace(t *testing.T) {
 	})
 }
 
-// TestTransportsAround has one above the recorded transport that logs in first, and sends each
+// TestTransportsAround has a transport above the recorded one, which logs in first and sends each
 // request twice.
 func TestTransportsAround(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {

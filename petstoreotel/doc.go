@@ -18,13 +18,14 @@
 //	├─ petstore.wait, reason minute     event       1.8 s
 //	└─ POST /v1/pets                    client      0.2 s   201, resent once
 //
-// Beside the attributes of the conventions, all have petstore.operation; a call has petstore.call.id,
-// the call_id of the log, petstore.attempts and, if it applies, petstore.outcome_unknown; a wait has
-// the petstore.wait.reason of a [ratelimit.Wait], petstore.wait.duration in seconds and
-// petstore.wait.waiting_calls. server.address and server.port are those of the base URL.
+// Beside the attributes of the conventions, all spans have petstore.operation. A call also has
+// petstore.call.id, which is the call_id of the log, petstore.attempts and, if it applies,
+// petstore.outcome_unknown. A wait has the petstore.wait.reason of a [ratelimit.Wait],
+// petstore.wait.duration in seconds and petstore.wait.waiting_calls. server.address and server.port
+// are those of the base URL.
 //
-// No span or metric has a header, a body, a query, the text of an error, or what [petstore.Client.Do]
-// got as its path: none has the API key.
+// No span or metric has a header, a body, a query, the text of an error, or the path that was given
+// to [petstore.Client.Do]. So none has the API key.
 //
 // # Metrics
 //
@@ -38,11 +39,11 @@
 //	petstore.client.rate_limit.closed_until      gauge            s          when a closed limit opens, Unix time
 //	petstore.client.rate_limit.processes         gauge            {process}  as the limiter was told; 0 if not
 //
-// The duration of calls has petstore.operation, error.type and petstore.outcome_unknown; what is about
-// waits has petstore.wait.reason; limit, remaining and closed_until have a petstore.rate_limit.scope.
-// A closed_until in the past means that the limit is open. It and processes are recorded when a limit
-// closes. In a program with several keys, [WithAttributes] adds the tenant; without it, limit and
-// remaining show one key.
+// The duration of calls has petstore.operation, error.type and petstore.outcome_unknown; the
+// metrics of waits have petstore.wait.reason; limit, remaining and closed_until have a
+// petstore.rate_limit.scope. A closed_until in the past means that the limit is open. closed_until
+// and processes are recorded when a limit closes. In a program with several keys, [WithAttributes]
+// adds the tenant; without it, limit and remaining show one key.
 //
 // # Errors
 //

@@ -66,7 +66,7 @@ func (s *harness) bareClient(key string, opts ...petstore.Option) *petstore.Clie
 	return client
 }
 
-// list lists the pets, and create creates one. The error must be that, or nil.
+// list lists the pets, and create creates one. The error must match want, or be nil if want is nil.
 func (s *harness) list(client *petstore.Client, want error) {
 	s.t.Helper()
 	_, err := client.ListPets(s.t.Context(), petstore.ListPetsParams{})

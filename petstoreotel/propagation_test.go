@@ -80,7 +80,7 @@ func TestModuleLinksNoSDK(t *testing.T) {
 
 func TestNewTakesTheGlobalProvidersByDefault(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
-		s.reader = metric.NewManualReader() // one belongs to one provider
+		s.reader = metric.NewManualReader() // a reader can have only one provider
 		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.spans)))
 		otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(s.reader)))
 		otel.SetTextMapPropagator(propagation.TraceContext{})

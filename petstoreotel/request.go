@@ -24,12 +24,12 @@ type transport struct {
 }
 
 // RoundTrip sends a request of a call within a span. Other requests, which a transport of the user
-// may send with the context of a call, are sent as they are. If it sends one twice, the span of the
-// first ends here.
+// may send with the context of a call, are sent as they are. If that transport sends a request of
+// the call twice, the span of the first one ends here.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	k, known := t.callOf(req.Context())
 	c, _ := petstore.CallFromContext(req.Context())
-	fixed, _, parameter := strings.Cut(c.Template, "{") // which is at the end
+	fixed, _, parameter := strings.Cut(c.Template, "{") // the parameter is at the end
 	same := req.URL.Path == fixed || parameter && strings.HasPrefix(req.URL.Path, fixed)
 	if !known || req.Method != c.Method || !same {
 		return t.base.RoundTrip(req)

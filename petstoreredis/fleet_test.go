@@ -31,8 +31,8 @@ type row struct {
 	limit      int // of a minute, 300 by default
 	window     fake.Window
 	delay      time.Duration // of each command of Redis
-	drops      int           // of a hundred commands, those that break their connection
-	foreign    time.Duration // another program makes a call so often
+	drops      int           // so many of a hundred commands break their connection
+	foreign    time.Duration // the time between two calls of another program
 	during     func(f *fleet)
 	short      bool // runs in virtual time with -short, too
 	onRedis    bool // runs on a real Redis without -table, too
@@ -66,9 +66,9 @@ func rows() []row {
 	}
 }
 
-// fleet is the processes of a row, each with a limiter and a client of Redis of its own, and what
-// they work with. It makes the requests of some windows, and half of another one, which it must
-// begin in time.
+// fleet is the processes of a row, and what they work with. Each process has a limiter and a client
+// of Redis of its own. Together they make the requests of some windows, and half of another window,
+// which they must begin in time.
 type fleet struct {
 	*testing.T
 	row
@@ -103,7 +103,7 @@ func TestFleets(t *testing.T) {
 
 var wholeTable = flag.Bool("table", false, "run all of OnRedisFleets, which takes ten minutes of real time")
 
-// TestOnRedisFleets is what docs/scaling.md says of fleets. A release runs all of it:
+// TestOnRedisFleets checks what docs/scaling.md says about fleets. A release runs all of it:
 //
 //	go test -v -count 1 -timeout 1h -parallel 8 -run OnRedisFleets . -table
 //
@@ -122,7 +122,7 @@ func TestOnRedisFleets(t *testing.T) {
 					return
 				}
 				f.windows, f.minute = 1, 15*time.Second
-				f.run(0.75) // seconds are rounded
+				f.run(0.75) // in so short a window, rounding to seconds costs much
 			})
 		}
 	}
@@ -138,8 +138,9 @@ func run(t *testing.T, r row, test func(t *testing.T, r row)) {
 	})
 }
 
-// run does the work, and compares what happened with the goals: no 429, at least that share of the
-// requests that the windows allow, and so many commands for a request of a fleet whose Redis is well.
+// run does the work, and compares the results with the goals: no 429; at least this share of the
+// requests that the windows allow; and, if Redis is well, a limited number of commands for each
+// request.
 func (f *fleet) run(least float64) {
 	f.Helper()
 	f.service = fake.NewTestServer(f, fake.WithPlan(fake.Plan{PerMinute: f.limit}), fake.WithMinute(f.minute),
@@ -177,7 +178,7 @@ func (f *fleet) run(least float64) {
 
 func (f *fleet) target() int { return f.limit*f.windows + f.limit/2 }
 
-// bound is the least time that the windows allow for the requests.
+// bound is the shortest time in which the windows allow the requests.
 func (f *fleet) bound() time.Duration {
 	callers := f.processes * f.goroutines
 	rounds := (f.limit/2 + callers - 1) / callers
@@ -192,10 +193,10 @@ func (f *fleet) await(responses int) {
 	}
 }
 
-// worker is what would be a process.
+// worker stands for a process.
 type worker struct {
 	redis   *redis.Client
-	limiter *petstoreredis.Limiter // nil of a program that has its own
+	limiter *petstoreredis.Limiter // nil for another program, which has its own
 	client  *petstore.Client
 	toRedis link
 	pause   time.Duration // between two calls
@@ -241,7 +242,7 @@ func (f *fleet) hire(n int) {
 	}
 }
 
-// end ends the first worker, which may report what it has not reported unless it is killed.
+// end ends the first worker. Unless it is killed, it may still report its last outcomes.
 func (f *fleet) end(killed bool) {
 	w := f.workers[0]
 	f.workers, f.gone = f.workers[1:], append(f.gone, w)
@@ -266,8 +267,8 @@ func (f *fleet) calls(w *worker) {
 	}
 }
 
-// cut keeps the workers from Redis for d after that many responses: they cannot connect, or get no
-// replies. A command may be run before they can again.
+// cut keeps the workers from Redis for d, after that many responses: they cannot connect, or get no
+// replies. If there is a command, it runs on Redis before they can connect again.
 func (f *fleet) cut(responses int, off func(k *link) *atomic.Bool, d time.Duration, command ...any) {
 	f.await(responses)
 	for _, w := range f.workers {
@@ -298,8 +299,8 @@ func flushed(f *fleet) {
 	}
 }
 
-// older brings back the pot of a window half used: when that window is used up, and when half of the
-// next one is.
+// older saves the pot when a window is half used. It brings this pot back when that window is used
+// up, and again when the next one is half used.
 func older(f *fleet) {
 	f.await(f.limit / 2)
 	pot := f.do("keys", "petstore:*").([]any)[0]
@@ -328,8 +329,8 @@ func twice(f *fleet) {
 	}
 }
 
-// rolling replaces one process after the other, in turn one that is told to stop and one that is
-// killed.
+// rolling replaces one process after the other. Every second one is killed, the others are told to
+// stop.
 func rolling(f *fleet) {
 	for i := range f.processes {
 		f.await(f.limit * (i + 1) / 6)

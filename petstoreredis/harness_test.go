@@ -35,8 +35,8 @@ type virtualRedis struct {
 	link
 }
 
-// bubble runs a test in virtual time with a Redis. A goroutine that waits for miniredis does not
-// wait for time, so that a command takes only the latency.
+// bubble runs a test in virtual time with a Redis. While a goroutine waits for miniredis, the time
+// of the bubble stands still, so that a command takes only the latency.
 func bubble(t *testing.T, f func(t *testing.T, r *virtualRedis)) {
 	t.Helper()
 	r := &virtualRedis{Miniredis: miniredis.RunT(t)}
@@ -51,7 +51,7 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 	t.Helper()
 	l, err := petstoreredis.NewLimiter(newClient(t, r.Addr(), &r.link), opts...)
 	require.NoError(t, err)
-	t.Cleanup(func() { // what is on its way ends with the bubble
+	t.Cleanup(func() { // commands that are on their way must end before the bubble
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_ = l.Flush(ctx)
@@ -62,11 +62,11 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 // link is the way to a Redis, which may be long or broken.
 type link struct {
 	latency atomic.Int64 // of a command
-	drops   int          // of a hundred commands, those that break their connection
+	drops   int          // so many of a hundred commands break their connection
 	broken  atomic.Bool  // connections are refused and break
 	silent  atomic.Bool  // nothing gets through
 	lost    atomic.Bool  // the next reply is lost, and its connection breaks
-	before  func()       // each command; nil for nothing
+	before  func()       // is called before each command; nil: nothing
 }
 
 var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
@@ -121,8 +121,9 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // startRedis starts a Redis on loopback with arguments beyond those that all have, and returns its
-// address. It is for the tests named OnRedis, which take real time. They look for redis-server on the
-// path; PETSTORE_REDIS_SERVER names another one, or a Valkey, and then a test fails that cannot run.
+// address. It is for the tests named OnRedis, which take real time. They look for redis-server on
+// the path. PETSTORE_REDIS_SERVER may name another one, or a Valkey; if it is set, a test that
+// cannot run fails.
 func startRedis(t testing.TB, args ...string) string {
 	t.Helper()
 	if testing.Short() {

@@ -75,7 +75,7 @@ func refused(t *testing.T, l *petstoreredis.Limiter, r ratelimit.Request) *ratel
 	return limited
 }
 
-// outcome is that of a request that was sent and answered now, in a window of a minute.
+// outcome is the outcome of a request that was sent and answered just now, in a window of a minute.
 func outcome(status, limit, remaining int) ratelimit.Outcome {
 	now := time.Now()
 	return ratelimit.Outcome{
@@ -86,7 +86,7 @@ func outcome(status, limit, remaining int) ratelimit.Outcome {
 
 func ok(limit, remaining int) ratelimit.Outcome { return outcome(http.StatusOK, limit, remaining) }
 
-// banned is a 429 for an hour.
+// banned is the outcome of a request that got a 429 for an hour.
 func banned() ratelimit.Outcome {
 	o := outcome(http.StatusTooManyRequests, 60, 0)
 	o.RetryAfter = time.Hour
@@ -105,7 +105,7 @@ func TestPot(t *testing.T) {
 	})
 }
 
-// All processes know of a 429, and tell a pot that was lost.
+// All processes learn of a 429. If the pot is lost, they write it into the new one.
 func TestLimiterLockout(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		a, b := r.process(t), r.process(t)
@@ -153,12 +153,12 @@ func TestLimiterKilled(t *testing.T) {
 		acquire(t, a)
 		acquire(t, b).Release(ok(60, 59))
 		assert.WithinDuration(t, start.Add(time.Minute), time.Now(), 5*time.Second)
-		acquire(t, a) // nor does the response of one that goes ahead ever come
+		acquire(t, a) // the request that goes ahead gets no response either
 	})
 }
 
-// A pot that the script has not written, or that is older than a process knows, begins with one
-// request.
+// A pot that the script has not written, or that is older than what a process knows, is replaced by
+// a new one, which begins with one request.
 func TestPotJunk(t *testing.T) {
 	set := func(field, value string) func(r *virtualRedis, key string) {
 		return func(r *virtualRedis, key string) { r.HSet(key, field, value) }
@@ -203,7 +203,7 @@ func TestPotJunk(t *testing.T) {
 	}
 }
 
-// reply has all scripts get that reply; an empty one is that of the script.
+// reply makes Redis send this reply to all scripts; if it is empty, scripts run and reply as usual.
 func (r *virtualRedis) reply(text string) {
 	r.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
 		if !strings.HasPrefix(strings.ToUpper(cmd), "EVAL") || text == "" {
@@ -251,8 +251,8 @@ func use(t *testing.T, client *petstore.Client, d time.Duration) {
 	}
 }
 
-// Redis fails in many ways: calls are neither held up nor let through without a limit, and the log
-// says why, in few lines.
+// Redis fails in many ways. Calls are neither held up nor let through without a limit, and the log
+// reports the reason in few lines.
 func TestLimiterAway(t *testing.T) {
 	for name, reply := range map[string]string{
 		"connection refused": "", "no reply within 2s": "", "OOM": "-OOM command not allowed when used memory > 'maxmemory'.",
@@ -311,14 +311,15 @@ func TestLimiterFirstCommand(t *testing.T) {
 			r.silent.Store(true)
 			time.AfterFunc(2500*time.Millisecond, func() { r.silent.Store(false) })
 			acquire(t, l).Release(ok(60, 59-falls))
-			_ = l.Flush(t.Context()) // which fails the second time
+			_ = l.Flush(t.Context()) // fails the second time
 			assert.Equal(t, falls, l.Stats().Fallbacks)
 			time.Sleep(10 * time.Second)
 		}
 	})
 }
 
-// A command whose reply is lost may have been carried out: it is sent again without what it counted.
+// A command whose reply is lost may have been carried out. It is sent again, without the outcomes
+// that it may have counted.
 func TestLimiterReplyLost(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		l := r.process(t)
@@ -333,8 +334,9 @@ func TestLimiterReplyLost(t *testing.T) {
 	})
 }
 
-// TestLimiterCommands counts them: two for each request at most, also at seventeen requests a second,
-// which are a thousand a minute; few while calls wait, whatever their number; and none at rest.
+// TestLimiterCommands counts commands: at most two for each request, also at seventeen requests a
+// second, which are a thousand a minute; few while calls wait, however many they are; and none
+// while no call is made.
 func TestLimiterCommands(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		l := r.process(t)

@@ -19,13 +19,13 @@ import (
 const (
 	// unknownShare is the number of processes if nobody knows it.
 	unknownShare = 64
-	// connects is how many times as long the first command may take.
+	// connects is how many times as long the first command may take, since it connects.
 	connects = 3
-	// Of outages that follow each other, so many are logged, then one in so long.
+	// If outages follow each other, the first three are logged, and then one in ten minutes.
 	linesAtOnce, lineEvery = 3, 10 * time.Minute
 )
 
-// pot is the way to Redis.
+// pot sends the commands to Redis, and knows whether Redis is away.
 type pot struct {
 	rdb        redis.UniversalClient
 	hash       string // of the script
@@ -36,7 +36,7 @@ type pot struct {
 	processes int       // by the last reply
 	connected bool      // Redis has replied
 	away      time.Time // since when it is away; zero if it is not
-	logged    bool      // that it is
+	logged    bool      // whether the outage was logged
 	counts    Stats
 	lines     *rate.Limiter
 }
@@ -48,13 +48,13 @@ func newPot(rdb redis.UniversalClient, c config) *pot {
 	}
 }
 
-// exchange is that of [ratelimit.Shared].
+// exchange is the function that [ratelimit.Shared] needs.
 func (p *pot) exchange(ctx context.Context, x *ratelimit.Exchange) error {
 	timeout, connected := p.timeout()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no reply within %v", p.config.timeout))
 	defer cancel()
 	own, done := *x, make(chan error, 1)
-	go func() { done <- p.try(ctx, connected, &own) }() // the client may know no timeouts but its own
+	go func() { done <- p.try(ctx, connected, &own) }() // the client of Redis may ignore ctx
 	var err error
 	select {
 	case err = <-done:
@@ -73,12 +73,13 @@ func (p *pot) exchange(ctx context.Context, x *ratelimit.Exchange) error {
 	return nil
 }
 
-// try runs the script, once more if the connection broke. Redis may have counted the report of a
-// command that failed: what is done is not free again before the window is over.
+// try runs the script, once more if the connection broke. Redis may have counted the report of the
+// command that failed, so the second try reports nothing as done: these permits are free again only
+// when the window is over.
 func (p *pot) try(ctx context.Context, connected bool, x *ratelimit.Exchange) error {
 	for again := true; ; again = false {
 		err := p.run(ctx, connected, x)
-		if _, refused := errors.AsType[redis.Error](err); err == nil || refused { // then nothing was counted
+		if _, refused := errors.AsType[redis.Error](err); err == nil || refused { // a refused command has counted nothing
 			return err
 		}
 		if x.Done, x.Spent = 0, 0; !again || ctx.Err() != nil {
@@ -118,8 +119,8 @@ func (p *pot) note(x *ratelimit.Exchange, err error, now time.Time) {
 	}
 }
 
-// log logs about an outage, unless there were many, on a goroutine of its own, because the user's
-// handler may call the limiter.
+// log logs about an outage, unless there were many. It uses a goroutine of its own, because the
+// user's handler may call the limiter.
 func (p *pot) log(level slog.Level, text string, fields ...slog.Attr) {
 	if p.logged {
 		go p.config.logger.LogAttrs(context.Background(), level, text, fields...)

@@ -31,8 +31,8 @@ func TestOnRedisRules(t *testing.T) {
 	})
 }
 
-// TestOnRedisAfter429 has the workers of a process go on making calls after a 429, as of a ban, while
-// Redis is far away: only the requests on the wire still arrive.
+// TestOnRedisAfter429 lets the workers of a process make further calls after a 429 like that of a
+// ban, while Redis is far away. Only the requests that were on the wire still arrive.
 func TestOnRedisAfter429(t *testing.T) {
 	t.Parallel()
 	address := startRedis(t)
@@ -66,8 +66,8 @@ func TestOnRedisAfter429(t *testing.T) {
 	}
 }
 
-// TestOnRedisRights has a user with the rights of docs/scaling.md, none of which is too many, and a
-// Cluster, for which it says that there is one more.
+// TestOnRedisRights has a user with the rights in docs/scaling.md. It checks that they suffice, that
+// each of them is needed, and that a Cluster needs only one more.
 func TestOnRedisRights(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/scaling.md")
@@ -83,7 +83,7 @@ func TestOnRedisRights(t *testing.T) {
 		called := strings.Contains(string(script), "call('"+strings.ToUpper(command)+"'")
 		assert.True(t, called || !isRight || slices.Contains([]string{"eval", "evalsha", "hello"}, command), word)
 	}
-	// The default port of the bus is the port + 10000, which may be more than there are.
+	// By default the port of the bus is the port + 10000, which may be beyond the last port.
 	address := startRedis(t, "--cluster-enabled", "yes", "--cluster-port", freePort(t))
 	admin := newClient(t, address, &link{})
 	require.NoError(t, admin.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
@@ -104,7 +104,7 @@ func TestOnRedisRights(t *testing.T) {
 	useUp(t, cluster)
 }
 
-// useUp uses up a window, is refused, and has the key reopened.
+// useUp uses up a window, sees a request refused, and reopens the key.
 func useUp(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
 	limiter, err := petstoreredis.NewLimiter(rdb)
@@ -123,8 +123,8 @@ func useUp(t *testing.T, rdb redis.UniversalClient) {
 	assert.False(t, limiter.Stats().Away)
 }
 
-// BenchmarkOnRedisAcquire measures what a request with room waits for its permit, with a Redis over
-// loopback, and how long a PING takes there.
+// BenchmarkOnRedisAcquire measures how long a request waits for its permit when the window has
+// room, with a Redis over loopback, and how long a PING takes there.
 func BenchmarkOnRedisAcquire(b *testing.B) {
 	rdb := newClient(b, startRedis(b), &link{})
 	l, err := petstoreredis.NewLimiter(rdb)

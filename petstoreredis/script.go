@@ -42,7 +42,8 @@ type reply struct {
 	Processes, Scope                                      int
 }
 
-// answers reports whether the script can have made r for x. Something else may have replied instead.
+// answers reports whether r can be the script's reply to x. Something else may have replied
+// instead.
 func (r *reply) answers(x *ratelimit.Exchange) bool {
 	const longest = int64(401 * 24 * time.Hour / time.Millisecond)
 	return min(r.At, r.Number, r.Epoch) > 0 && r.Processes > 0 && min(r.Granted, r.Background, r.Limit, r.Remaining, r.Left) >= 0 &&
@@ -60,12 +61,13 @@ func (r *reply) fill(x *ratelimit.Exchange) {
 	y.EndsIn = time.Duration(max(0, r.Ends-r.At)) * time.Millisecond
 	y.ClosedIn = time.Duration(max(0, r.Closed-r.At)) * time.Millisecond
 	y.Scope = scopes[0]
-	if r.Scope > 0 && r.Scope < len(scopes) { // else somebody has written it
+	if r.Scope > 0 && r.Scope < len(scopes) { // another number was not written by the script
 		y.Scope = scopes[r.Scope]
 	}
 }
 
-// once is a command that go-redis must not send again by itself: the script might count it twice.
+// once is a command that go-redis must not send again by itself: the script might count the
+// outcomes twice.
 type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }

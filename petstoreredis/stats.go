@@ -35,7 +35,7 @@ func (p *pot) stats() Stats {
 	return s
 }
 
-// measure has a meter read the figures whenever it collects.
+// measure makes a meter read the figures whenever it collects.
 func (p *pot) measure(provider metric.MeterProvider) error {
 	meter := provider.Meter("github.com/petstore/petstore-go/petstoreredis", metric.WithInstrumentationVersion(petstore.Version))
 	away, err1 := meter.Int64ObservableGauge("petstore.redis.away", metric.WithUnit("1"),

@@ -1,7 +1,8 @@
-// Package oapiapi is where go generate puts the client that oapi-codegen makes; its file is not kept.
+// Package oapiapi is where go generate puts the client that oapi-codegen makes. The file is not in
+// the repository.
 package oapiapi
 
-// The generated code needs this, and go.mod has to know it before there is any.
+// The generated code needs this package, and go.mod must have it before that code exists.
 import _ "github.com/oapi-codegen/runtime"
 
 //go:generate go tool oapi-codegen -generate types,client -package oapiapi -o client.gen.go ../../cmd/petstore-fake/openapi.yaml

@@ -1,8 +1,9 @@
-// Package ogenapi is where go generate puts the client that ogen makes; its files are not kept.
+// Package ogenapi is where go generate puts the client that ogen makes. The files are not in the
+// repository.
 package ogenapi
 
 import (
-	// The generated code needs these, and go.mod has to know them before there is any.
+	// The generated code needs these packages, and go.mod must have them before that code exists.
 	_ "github.com/go-faster/errors"
 	_ "github.com/go-faster/jx"
 	_ "go.opentelemetry.io/otel"

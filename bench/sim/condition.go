@@ -9,18 +9,18 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// condition is one way in which the service, the network or the callers differ from the document.
-// The zero condition is the document's.
+// condition is one way in which the service, the network or the callers differ from what the
+// document says. In the zero condition they do not differ.
 type condition struct {
-	name, text string  // conditions of one text share a line of the table
-	ratio      float64 // at most; 0 promises nothing
+	name, text string  // conditions with the same text share a line of the table
+	ratio      float64 // the largest that is allowed; 0: any
 
 	skew       time.Duration       // of the service's clock
 	retryAfter fake.RetryAfterForm // of a 429
-	planChange time.Duration       // from the start, to twice as much; 0 is never
-	dayWindows int                 // after which the day's quota is used up; 0 is never
+	planChange time.Duration       // when after the start the plan doubles; 0 is never
+	dayWindows int                 // the day's quota is used up after so many windows; 0 is never
 
-	slow, lost, undialled, cancels float64 // parts of all requests
+	slow, lost, undialled, cancels float64 // shares of all requests
 
 	noDate bool
 	bare   int                          // one in so many responses has no rate limit headers; 0 is none
@@ -72,15 +72,15 @@ func (k condition) distort(h http.Header, now time.Time, i int) {
 		reset, _ := strconv.ParseInt(h.Get(header+"Reset"), 10, 64) // the fake's own, always a number
 		h.Set(header+"Reset", strconv.FormatInt(k.reset(now.Unix(), reset), 10))
 	}
-	if k.bare > 0 && (i+7)%k.bare == 0 { // of ten, the fourth
+	if k.bare > 0 && (i+7)%k.bare == 0 { // if bare is 10, the fourth, fourteenth and so on
 		h.Del(header + "Limit")
 		h.Del(header + "Remaining")
 		h.Del(header + "Reset")
 	}
 }
 
-// promises reports whether a result is as good as this condition allows. Without headers nobody can
-// do without 429s; and with bad luck all attempts of a call fail.
+// promises reports whether a result is as good as this condition allows. Without headers, no client
+// can avoid 429s; and with bad luck, all attempts of a call fail.
 func (k condition) promises(r result) bool {
 	rejected, failed := 0, 0
 	switch {

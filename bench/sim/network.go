@@ -16,8 +16,8 @@ type leg struct {
 	undialled bool // there is no connection, and the service never sees it
 }
 
-// leg returns what happens to the i-th request that is sent, counted from 0. Before and after the
-// service counts it time passes, so that requests and responses overtake each other.
+// leg returns what happens to the i-th request that is sent, counted from 0. Time passes before and
+// after the service counts the request, so that requests and responses overtake each other.
 func (c cell) leg(i int) leg {
 	const least, most = 20 * time.Millisecond, 200 * time.Millisecond
 	r := c.chance(i)

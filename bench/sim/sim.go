@@ -1,9 +1,10 @@
 // Package sim runs the client against package fake, in virtual time, while the service or the
-// network is not as the document says. It looks at the whole of both; the rules of the limiter have
-// simulations of their own, in package ratelimit.
+// network is not as the document says. It tests client and fake as a whole; package ratelimit has
+// simulations of the limiter alone.
 //
-// A run is a job of four and a half windows. Latencies and faults come from a seed by the number of
-// the request, not by the clock or the goroutine, so that a run gives the same figures every time.
+// A run is a job of four and a half windows. Latencies and faults depend on a seed and the number
+// of the request, not on the clock or the goroutine, so that a run gives the same figures every
+// time.
 package sim
 
 import (
@@ -54,8 +55,8 @@ func (c cell) String() string {
 type result struct {
 	calls, failed  int
 	rejected, bans int
-	// ratio is the time of the job, divided by the time until the service has room for its last
-	// request. What follows then is the job's own: with few goroutines it is more.
+	// ratio is the time that the job took, divided by the time until the service has room for the last
+	// request. The last requests take time of their own, which is longer with few goroutines.
 	ratio float64
 }
 
@@ -153,20 +154,21 @@ func (r *run) call(client *petstore.Client, g, i int) {
 // callerKey is the context's key for the number of the goroutine.
 type callerKey struct{}
 
-// offset orders what goroutines do at one instant, so that a run is the same twice.
+// offset is a small delay for each goroutine. Without it, goroutines would act at the same instant
+// and in any order, and two runs would differ.
 func (c cell) offset(g int) time.Duration {
 	const prime = 10_007
 	return time.Duration(1 + (uint64(g)+c.seed)*7919%prime) // below the prime
 }
 
-// opens returns when the service has room for the last calls. The first window may have opened up to
+// opens returns when the service has room for the last calls. The first window may have begun up to
 // a second before the first request, or with the minute or the day of the clock.
 func (c cell) opens(start time.Time) time.Time {
 	grain := time.Second
 	if c.window == fake.WindowAligned {
 		grain = time.Minute
 	}
-	const windows = 4 // the job needs a half more
+	const windows = 4 // the job needs four and a half
 	switch begin := start.Add(c.skew).Truncate(grain).Add(-c.skew); {
 	case c.dayWindows == 0:
 		return begin.Add(windows * time.Minute)
@@ -177,7 +179,7 @@ func (c cell) opens(start time.Time) time.Time {
 	}
 }
 
-// chance returns the random numbers for one thing that has to be decided.
+// chance returns the random numbers for the i-th decision.
 func (c cell) chance(i int) *rand.Rand { return rand.New(rand.NewPCG(c.seed, uint64(i))) }
 
 // phase is how far into a minute the run begins.

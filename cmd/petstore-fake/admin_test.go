@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each script begins with a new instance of a command line.
+// Each script runs against a new instance that has this command line.
 func TestAdminRoutes(t *testing.T) {
 	for name, c := range map[string]struct {
 		args   []string
@@ -231,7 +231,7 @@ func TestAdminRoutes_large(t *testing.T) {
 	i := newTestInstance(t)
 	body := strings.Repeat(" ", 1<<20) + "1m"
 	assert.Equal(t, http.StatusRequestEntityTooLarge, i.call("POST", "/_fake/clock", body).Code)
-	i.call("POST", "/v1/pets", "\xff\xfe") // no text
+	i.call("POST", "/v1/pets", "\xff\xfe") // bytes that are not text
 	assert.Contains(t, i.call("GET", "/_fake/requests/1", "").Body.String(), `"body":"//4=","bodyEncoding":"base64"`)
 }
 
@@ -301,7 +301,7 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// Whatever an admin route changes, the page shows.
+// The page shows each change that an admin route makes.
 func TestPage_changes(t *testing.T) {
 	i := newTestInstance(t)
 	version := regexp.MustCompile(`data-version="(\d+)"`).FindStringSubmatch(i.call("GET", "/_fake/page", "").Body.String())

@@ -27,9 +27,9 @@ func (i testInstance) sendText(path, text string) int {
 }
 
 // A page of another site sends a request with its own Origin. A page whose name was rebound to a
-// loopback address sends that name as Host, and an Origin that fits it. What a page asks for besides
-// following a link has no Origin in a browser that asks without CORS: an image, a script, a frame, a
-// prefetch. It would take time of the program's.
+// loopback address sends that name as Host, and an Origin that fits it. Requests for the images,
+// scripts, frames and prefetches of a page have no Origin, unless the page asks for CORS. They are
+// refused, too, since they would take the program's time.
 func TestGuard_otherSites(t *testing.T) {
 	i := newTestInstance(t)
 	for text, want := range map[string]int{
@@ -93,7 +93,7 @@ func TestGuard_public(t *testing.T) {
 	}
 }
 
-// Orchestrators call the service and the health check by any name of a host.
+// Orchestrators call the service and the health check by any host name.
 func TestGuard_anyHost(t *testing.T) {
 	i := newTestInstance(t)
 	assert.Equal(t, http.StatusUnauthorized, i.sendText("/v1/pets", "GET api.example.test"), "the service, which misses a key")

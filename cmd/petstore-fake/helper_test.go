@@ -74,8 +74,9 @@ func (i testInstance) callAs(key, method, path, body string) *httptest.ResponseR
 	return i.send(r)
 }
 
-// step is a line of a script: perhaps a key, a method, a path and perhaps a body; a status and
-// perhaps a pattern of the response's body.
+// step matches a line of a script. Before the arrow it has a method and a path, perhaps with a key
+// before and a body after them; then the expected status, perhaps with a pattern of the response's
+// body.
 var step = regexp.MustCompile(`^(?:([a-z]\S+) )?([A-Z]+) (\S+) ?(.*?) => (\d+)(?: (.*))?$`)
 
 // script sends a request for each line that is not empty, and compares the responses. Refusals of
@@ -113,7 +114,8 @@ func (i testInstance) routes() []struct{ Method, Path string } {
 	return index.Routes
 }
 
-// output is where a running program writes. wrote gets what there is at each of the first writes.
+// output is where a running program writes. wrote receives the whole text after each of the first
+// writes.
 type output struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -128,7 +130,7 @@ func (o *output) Write(p []byte) (int, error) {
 	n, err := o.text.Write(p)
 	select {
 	case o.wrote <- o.text.String():
-	default: // nobody waits for that much
+	default: // no test reads that many
 	}
 	return n, err
 }

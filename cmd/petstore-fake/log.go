@@ -21,8 +21,9 @@ func newLogger(w io.Writer, format string) *slog.Logger {
 	return nil
 }
 
-// logRequest writes a line for a request that has its response, or gets none. Without a valid key,
-// the path may have a key of another service in it, and a query always may.
+// logRequest writes a line for a request that has its response, or gets none. It leaves out each
+// query, and the path of a request without a valid key, since a key of another service may be in
+// them.
 func logRequest(logger *slog.Logger, r fake.Request) {
 	path, _, _ := strings.Cut(r.Path, "?")
 	if r.Key == 0 {

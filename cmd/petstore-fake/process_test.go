@@ -23,7 +23,7 @@ import (
 // asProgram is the environment in which the binary of the tests is the program.
 const asProgram = "TESTS_ARE_PETSTORE_FAKE=1"
 
-// TestMain sees, too, that no test leaves a goroutine behind.
+// TestMain also checks that no test leaves a goroutine behind.
 func TestMain(m *testing.M) {
 	if slices.Contains(os.Environ(), asProgram) {
 		main() // exits
@@ -62,8 +62,8 @@ func TestProcess(t *testing.T) {
 		ended := stalled(t, host, 1)
 		gone := make(chan error, 1)
 		go func() { gone <- cmd.Wait() }()
-		// More than two, since those that arrive while the first is being noticed are the same
-		// signal.
+		// More than two signals, since those that arrive before the program notices the first count as
+		// one.
 		require.Eventually(t, func() bool {
 			_ = cmd.Process.Signal(syscall.SIGTERM) // an error says that it is gone
 			return len(gone) == 1

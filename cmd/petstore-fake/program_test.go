@@ -71,7 +71,7 @@ func keepingClient(t *testing.T) *http.Client {
 func call(t *testing.T, host, method, path, body string) (status int, text string, err error) {
 	t.Helper()
 	r := request(t, method, "http://"+host+path, body)
-	r.RequestURI, r.Host = "", host // it is a client's
+	r.RequestURI, r.Host = "", host // as a client must have it
 	r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
 	resp, err := keepingClient(t).Do(r)
 	if err != nil {
@@ -150,7 +150,7 @@ func TestRun(t *testing.T) {
 		assert.Equal(t, 200, status)
 		assert.Equal(t, "[]", body)
 		status, stdout, stderr := runOnce(t, map[string]string{
-			"PETSTORE_FAKE_ADDR": r.host, "PETSTORE_FAKE_SEED": "no-such-file.json", // not its business
+			"PETSTORE_FAKE_ADDR": r.host, "PETSTORE_FAKE_SEED": "no-such-file.json", // a health check must not read it
 		}, "-healthcheck")
 		assert.Equal(t, exitOK, status)
 		assert.Empty(t, stdout+stderr)
@@ -219,7 +219,7 @@ func raw(t *testing.T, host, text string) string {
 	require.NoError(t, err)
 	defer conn.Close()
 	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	_, _ = io.WriteString(conn, text) // the server may have had enough before the end
+	_, _ = io.WriteString(conn, text) // the server may refuse it before the end
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	require.NoError(t, err)
 	return strings.TrimSpace(line)

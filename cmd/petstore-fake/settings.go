@@ -66,7 +66,8 @@ func (s *settings) options() []option {
 	}
 }
 
-// reading returns the setter of an option whose value parse reads and use takes.
+// reading returns the setter of an option. The setter reads the value with parse and passes it to
+// use.
 func reading[T any](parse func(string) (T, error), use func(T)) func(string) error {
 	return func(text string) error {
 		value, err := parse(text)

@@ -59,7 +59,7 @@ func (j *job) begin(stop context.Context, path string, connect connector) error 
 
 const header = "name,categoryId,status"
 
-// decode returns the pets of a file. What is wrong with it has to show before the first create.
+// decode returns the pets of a file. Mistakes in the file must show before the first create.
 func decode(text []byte) (pets []petstore.NewPet, err error) {
 	rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))).ReadAll() // of spreadsheets
 	if err != nil {
@@ -81,8 +81,9 @@ func decode(text []byte) (pets []petstore.NewPet, err error) {
 // Unwrap lets the client see whether a request got a connection.
 func (j *job) Unwrap() http.RoundTripper { return j.next }
 
-// RoundTrip is the client's transport: a request gets its permit, the journal its record, and only
-// then the request leaves. A row that waits for the rate limit is not undecided after a SIGKILL.
+// RoundTrip is the client's transport. A request gets its permit first, then the journal gets a
+// record, and only then does the request leave. So a SIGKILL during a wait for the rate limit
+// leaves no row undecided.
 func (j *job) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := j.journal.set(j.row, sending, 0); err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func (j *job) add(ctx context.Context, pet petstore.NewPet) error {
 	if wait, known := petstore.RetryAfter(err); known { // longer than the client waits
 		_ = j.journal.set(0, waiting, time.Now().Add(wait).Unix()+1)
 	}
-	state, id, stops := unsent, int64(0), true // if it is about the key, the plan or the network
+	state, id, stops := unsent, int64(0), true // for an error about the key, the plan or the network
 	switch {
 	case err == nil && j.isOf(pet, result.Pet):
 		state, id, j.works = created, result.Pet.ID, true
@@ -140,7 +141,8 @@ func (j *job) add(ctx context.Context, pet petstore.NewPet) error {
 	return cmp.Or(j.journal.set(j.row, state, id), err)
 }
 
-// isOf reports whether a pet is the new one: a proxy, for instance, may repeat a response.
+// isOf reports whether a pet is the new one: a proxy, for instance, may send the response to
+// another request.
 func (j *job) isOf(pet petstore.NewPet, got petstore.Pet) bool {
 	want := petstore.Pet{ID: got.ID, Name: pet.Name, CategoryID: pet.CategoryID, Status: cmp.Or(pet.Status, got.Status)}
 	return got == want && !j.journal.ids[got.ID]

@@ -82,7 +82,7 @@ func (b *bench) count(state string) (n int) {
 	return n
 }
 
-// assertNothingLostOrRepeated holds the whole promise of an import that is over. The service has
+// assertNothingLostOrRepeated checks the whole promise of an import that is over. The service has
 // received a row if its request was whole, and was not rejected with a 401 or 429.
 func (b *bench) assertNothingLostOrRepeated(rows int) {
 	b.Helper()
@@ -126,7 +126,7 @@ func injectChaos(server *fake.Server, chance float64) {
 		{Status: http.StatusServiceUnavailable},
 		{Status: http.StatusBadGateway, AfterCommit: true},
 		{Status: http.StatusSeeOther, AfterCommit: true, Header: http.Header{"Location": {"/pets"}}},
-		{Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 1","categoryId":1}`)}, // of another
+		{Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 1","categoryId":1}`)}, // the response to another row
 		{Status: http.StatusBadRequest},
 		{Status: http.StatusTooManyRequests, RetryAfter: "0.1", Chance: chance / 10},
 	} {
@@ -135,8 +135,8 @@ func injectChaos(server *fake.Server, chance float64) {
 	}
 }
 
-// TestImport_journalFails ends the journal before or within each of its records: as a disk that is
-// full does, or a program that is killed.
+// TestImport_journalFails ends the journal before or within each of its records, as happens when a
+// disk is full or a program is killed.
 func TestImport_journalFails(t *testing.T) {
 	for last := range 40 {
 		faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
@@ -233,8 +233,8 @@ func TestImport_badRows(t *testing.T) {
 	})
 }
 
-// TestImport_rateLimit starts an import again and again while it has to wait, within the client and,
-// after a 429 that the client does not wait for, without it.
+// TestImport_rateLimit restarts an import again and again while it has to wait. At first the client
+// waits; after a 429 that is too long for the client, the import waits.
 func TestImport_rateLimit(t *testing.T) {
 	for _, wait := range []time.Duration{20 * time.Second, time.Hour} {
 		faketest.Bubble(t, func(t *testing.T, server *fake.Server) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The states of a row; waiting is that of the import.
+// The states of a row; waiting is a state of the import.
 const (
 	sending   = "sending"   // on the disk before the request leaves
 	unsent    = "unsent"    // the service did not carry out the request, or it did not leave
@@ -49,7 +49,8 @@ func openJournal(path, about string) (*journal, error) {
 	return nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), f.Close())
 }
 
-// checkRegular refuses what is there and no file: to read a named pipe, for instance, blocks.
+// checkRegular refuses a path that exists and is not a regular file: reading a named pipe, for
+// instance, would block.
 func checkRegular(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", path)
@@ -73,11 +74,11 @@ func (j *journal) resume(about string) error {
 	return j.write("import " + about)
 }
 
-// replay takes the records of a journal over, and returns their length. Less than a record may follow
-// them: its request never left.
+// replay takes over the records of a journal, and returns their length. An incomplete record may
+// follow them: its request never left.
 func (j *journal) replay(all, first string) (whole int, err error) {
 	if len(all) < 2*len(first) { // nothing was sent before the second record was there
-		n := min(len(all), len("import ")) // of which one half is right, even if a bit has changed
+		n := min(len(all), len("import ")) // a changed bit spoils one half at most
 		if all[:n/2] != first[:n/2] && all[n/2:n] != first[n/2:n] {
 			return 0, errors.New("this is another file: move it away")
 		}

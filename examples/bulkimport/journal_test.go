@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// steps are records with rows in every state, and what each makes of its row if the program is killed
-// then.
+// steps are records with rows in every state, each with the state of its row if the program is
+// killed after it.
 var steps = []struct {
 	row   int
 	state string
@@ -51,7 +51,7 @@ func rowsAfter(length int) map[int]string {
 	return rows
 }
 
-// The tests of the journal are not parallel: a program that another test starts would have its lock
+// The tests of the journal are not parallel: a program that another test starts would hold the lock
 // for the moment between fork and exec.
 func TestJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
@@ -79,7 +79,8 @@ func TestJournal(t *testing.T) {
 			require.Equal(t, rowsAfter(length), got.rows, "%d bytes", length)
 		}
 	})
-	// All bits of the short ones, in which nothing was sent, and one of each byte of the others.
+	// It flips each bit of the short journals, in which nothing was sent, and one bit of each byte of
+	// the others.
 	t.Run("of any length, with a flipped bit, is refused if a record is lost", func(t *testing.T) {
 		for length := range len(whole) + 1 {
 			for flip := range length * 8 {

@@ -24,7 +24,7 @@ import (
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
-// TestMain is the program itself where a test has started it as one, to kill it.
+// TestMain runs the program instead of the tests if a test has started this binary, to kill it.
 func TestMain(m *testing.M) {
 	if os.Getenv("BULKIMPORT_TEST_PROGRAM") != "" {
 		main()
@@ -54,8 +54,8 @@ func (b *bench) start(out io.Writer) *exec.Cmd {
 	return cmd
 }
 
-// TestProgram_killed kills an import of 300 rows 25 times, while the service fails in every way, and
-// then lets it go on until no row is left; BULKIMPORT_ROUNDS times.
+// TestProgram_killed kills an import of 300 rows 25 times, while the service fails in every way,
+// and then lets it go on until no row is left. It does all this BULKIMPORT_ROUNDS times.
 func TestProgram_killed(t *testing.T) {
 	const rows, kills = 300, 25
 	rounds, _ := strconv.Atoi(os.Getenv("BULKIMPORT_ROUNDS"))
@@ -86,8 +86,8 @@ func TestProgram_killed(t *testing.T) {
 	}
 }
 
-// TestProgram_signals hangs up, and closes what the program writes to, which it does not notice; then
-// it interrupts the program twice.
+// TestProgram_signals sends SIGHUP and closes the program's output, after which the program must go
+// on; then it interrupts the program twice.
 func TestProgram_signals(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")

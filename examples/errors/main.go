@@ -36,7 +36,7 @@ func handle(err error) string {
 		return "this program was asked to stop, or gave the call too little time"
 	case known:
 		return "try again in " + wait.Round(time.Second).String()
-	case errors.Is(err, petstore.ErrRateLimited): // until when is not known before the next response
+	case errors.Is(err, petstore.ErrRateLimited): // only the next response shows for how long
 		return "try again later"
 	case errors.Is(err, petstore.ErrUnauthorized), errors.Is(err, petstore.ErrAPIKey):
 		return "check the API key"
@@ -79,7 +79,7 @@ func run(ctx context.Context, server *fake.Server, w io.Writer) {
 	defer cancel()
 	_, err = client.ListPets(late, petstore.ListPetsParams{})
 	show("A deadline of the caller that has passed", err)
-	other, _ := client.ForKey("unknown-key") // an error only if no key can look like this
+	other, _ := client.ForKey("unknown-key") // it fails only for a text that cannot be a key
 	_, err = other.ListPets(ctx, petstore.ListPetsParams{})
 	show("An unknown key", err)
 	_, err = client.GetPet(ctx, 404)

@@ -37,7 +37,7 @@ func rules(t *testing.T) []rule {
 	return file.Groups[0].Rules
 }
 
-// service is 25 minutes of a service in production, from the fifth on with an incident.
+// service is 25 minutes of a service in production, with an incident from the fifth minute on.
 type service struct {
 	plan    fake.Plan
 	fault   *fake.Fault
@@ -49,7 +49,7 @@ type service struct {
 	options []petstore.Option
 	redis   bool   // the limiter is that of petstoreredis, whose Redis is down
 	want    string // the alert that fires first
-	then    string // others that fire later
+	then    string // other alerts that fire later
 }
 
 const scrapeInterval = 30 * time.Second

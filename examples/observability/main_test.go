@@ -37,7 +37,7 @@ func TestRunShowsTracesAndMetrics(t *testing.T) {
 	})
 }
 
-// TestDashboard holds that each query of the dashboard finds something after a run of the example.
+// TestDashboard checks that each query of the dashboard finds something after a run of the example.
 func TestDashboard(t *testing.T) {
 	text, err := os.ReadFile("dashboard.json")
 	require.NoError(t, err)

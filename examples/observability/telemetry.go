@@ -25,8 +25,8 @@ type telemetry struct {
 	meters   *metric.MeterProvider
 }
 
-// startTelemetry is for the start of a program. Yours has WithBatcher and an exporter for OTLP where
-// this one has WithSyncer: that exports each span before the call goes on.
+// startTelemetry is called at the start of a program. In yours, use WithBatcher and an exporter for
+// OTLP in place of WithSyncer, which exports each span before the call goes on.
 func startTelemetry() (*telemetry, error) {
 	registry := prometheus.NewRegistry() // promhttp.HandlerFor serves it
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry),
@@ -43,8 +43,8 @@ func startTelemetry() (*telemetry, error) {
 	}, nil
 }
 
-// shutdown exports what has not been exported. It is for the end of a program, with a context of its
-// own: with one that has ended, the last spans are lost.
+// shutdown exports what has not been exported. Call it at the end of a program, with a context of
+// its own: if its context has ended, the last spans are lost.
 func (t *telemetry) shutdown(ctx context.Context) error {
 	return errors.Join(t.tracers.Shutdown(ctx), t.meters.Shutdown(ctx))
 }

@@ -1,5 +1,5 @@
-// Tenants calls the service for three customers. Each has a key with its own limit, a log that names
-// it, and a stop; all share connections. What happens to one, the others do not notice.
+// Tenants calls the service for three customers. Each has a key with its own limit, a log that
+// names it, and a stop; all share connections. None of them notices what happens to another.
 //
 //	go run ./examples/tenants
 //
@@ -45,7 +45,7 @@ func newTenant(shared *petstore.Client, logger *slog.Logger, name, key string) (
 	return t, err
 }
 
-// setKey gives another key to all calls that follow. Those that have begun go on with the last one.
+// setKey gives another key to all calls that follow. Calls that have begun go on with the old key.
 func (t *tenant) setKey(key string) error {
 	client, err := t.client.Load().ForKey(key) // log and stop stay
 	if err == nil {

@@ -122,7 +122,7 @@ func TestVisitors_disconnect(t *testing.T) {
 	})
 }
 
-// closing is a listener that tells when it is closed.
+// closing is a listener that reports when it is closed.
 type closing struct {
 	net.Listener
 	tell context.CancelFunc

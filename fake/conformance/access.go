@@ -33,7 +33,7 @@ func keyAccepted(s *session) {
 	}
 }
 
-// refusesKeys is the clause that each of these Authorization headers is refused.
+// refusesKeys returns the check that the service refuses each of these Authorization headers.
 func refusesKeys(auths ...string) func(*session) {
 	return func(s *session) {
 		for _, auth := range auths {

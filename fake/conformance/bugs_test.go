@@ -97,7 +97,8 @@ var bugs = []shop{
 	{bug: "429 without Retry-After", clause: "8.3 a 429", status: 429, header: without("Retry-After")},
 	{bug: "Retry-After ends too early", clause: "8.3 a request is admitted", status: 429, header: header("Retry-After", "1")},
 	{bug: "a limit that does not end", clause: "8.2 the limit resets", after: func(c *call) {
-		// A bubble begins on the minute; a run has used the limit up when the clock shows the next one.
+		// A bubble begins on a whole minute. By the time the clock shows the next minute, a run has used
+		// up the limit.
 		if date, _ := http.ParseTime(c.header.Get("Date")); date.Minute() > 0 && c.auth != "" {
 			c.status, c.response = http.StatusTooManyRequests, ""
 			c.header.Set("Retry-After", "60")
@@ -114,7 +115,7 @@ var bugs = []shop{
 	{bug: "a reset in milliseconds", clause: "8.2 X-RateLimit-Reset is a Unix", after: func(c *call) { c.number(headerReset, 1000, 1, 0) }},
 	{bug: "remaining counts up", clause: "8.2 X-RateLimit-Remaining falls", after: func(c *call) { c.number(headerRemaining, -1, 1, perMinute) }},
 
-	// These were thought up along the document, without a look at the clauses.
+	// These bugs were invented from the document alone, without a look at the clauses.
 	{bug: "404 for an empty catalogue", clause: "4.1 success", op: "listPets", becomes: 404},
 	{bug: "the location of a new pet alone", clause: "4.2 the body is", op: "createPet", response: anything(`{"location":"/v1/pets/1"}`)},
 	{bug: "the same id for each new pet", clause: "2 Pet/id is unique", op: "createPet", response: swap{`"id":\d+`, `"id":1`}},
@@ -127,8 +128,8 @@ var bugs = []shop{
 	{bug: "the reset is when the window began", clause: "8.2 X-RateLimit-Reset is not", after: func(c *call) { c.number(headerReset, 1, 1, -120) }},
 }
 
-// different has services that make other choices than the fake and its variants where the document
-// is silent. No clause may fail.
+// different has services that, where the document is silent, choose otherwise than the fake and its
+// variants. No clause may fail.
 var different = []shop{
 	{bug: "more fields in pets", response: swap{`"id":(\d+)`, `"id":$1,"breed":null,"photos":[{"id":"7"}]`}},
 	{bug: "more fields in errors", response: swap{`"code":"(\w+)"`, `"code":"$1","details":[]`}},

@@ -16,7 +16,7 @@ import (
 )
 
 func TestRunConduct(t *testing.T) {
-	// Each test has a bubble, and a session that is not destructive with a fake of its own.
+	// Each test has a bubble of its own, with a fake and a session that is not destructive.
 	test := func(name string, f func(*testing.T, *fake.Server, *session), opts ...fake.Option) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestRunConduct(t *testing.T) {
 			failed, skipped := s.checkAll()
 			assert.Empty(t, failed)
 			for _, c := range clauses() {
-				if c.text != "a 429 carries Retry-After (Destructive)" { // which the 429 itself shows
+				if c.text != "a 429 carries Retry-After (Destructive)" { // this clause needs nothing but the 429
 					assert.Contains(t, skipped, c.name())
 				}
 			}

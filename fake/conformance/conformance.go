@@ -17,8 +17,8 @@ type Target struct {
 	// CategoryID is the category of the pets that are added. The document does not say which
 	// categories exist; 0 stands for category 1.
 	CategoryID int64
-	// Destructive allows requests that harm other users of a service: to spend the key's quota
-	// until a 429 comes, and to wait for the window to end.
+	// Destructive allows the run to spend the key's quota until a 429 comes, and to wait for the
+	// window to end. This harms other users of the key.
 	Destructive bool
 }
 

@@ -34,7 +34,7 @@ func createPetClauses() []clause {
 	return list
 }
 
-// refuses is the clause that createPet returns 400 to these bodies.
+// refuses returns the check that createPet responds to each of these bodies with 400.
 func refuses(bodies ...string) func(*session) {
 	return func(s *session) {
 		for _, body := range bodies {
@@ -43,8 +43,8 @@ func refuses(bodies ...string) func(*session) {
 	}
 }
 
-// refusesField is the clause that createPet returns 400 to these values of a field; the other
-// fields are valid.
+// refusesField returns the check that createPet responds with 400 to each of these values of a
+// field; the other fields are valid.
 func refusesField(field, others string, values ...string) func(*session) {
 	var bodies []string
 	for _, value := range values {
@@ -53,8 +53,9 @@ func refusesField(field, others string, values ...string) func(*session) {
 	return refuses(bodies...)
 }
 
-// keeps is the clause that a pet has the value of a field that it was added with. A service may
-// refuse each, since the document shows neither the categories that there are nor limits of names.
+// keeps returns the check that a pet keeps the value of a field with which it was added. A service
+// may refuse each of these values, since the document shows neither which categories exist nor how
+// long a name may be.
 func keeps(field string, values ...string) func(*session) {
 	return func(s *session) {
 		kept := false

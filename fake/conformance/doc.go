@@ -14,13 +14,13 @@
 // # Conduct
 //
 // A run is polite to a service that others use. It sends some ninety requests, one at a time. It
-// adds eight pets, whose names begin with "petstore-go conformance", and to a catalogue of fewer
-// than 21 as many as show the default limit. They stay. Other pets do not disturb the run. The key also
-// goes to the service in ways that it must refuse, such as its half, or with another scheme; no
-// message has it.
+// adds eight pets, whose names begin with "petstore-go conformance". If the catalogue has fewer
+// than 21 pets, it adds as many as it needs to see the default limit. The pets stay. Other pets do
+// not disturb the run. The run also sends the key in forms that the service must refuse, such as
+// half of it, or with another scheme. No message of the run contains the key.
 //
-// When X-RateLimit-Remaining falls to 1, it waits for X-RateLimit-Reset; after a 429, which another
-// user of the key may have caused, for Retry-After as well. It never waits for more than two
-// minutes: it skips the clauses that are left instead, and says so. Clauses that spend the key's
-// quota on purpose run only if [Target.Destructive] allows it.
+// When X-RateLimit-Remaining falls to 1, the run waits for X-RateLimit-Reset. After a 429, which
+// another user of the key may have caused, it waits for Retry-After as well. It never waits for
+// more than two minutes: instead it skips the clauses that are left, and says so. Clauses that
+// spend the key's quota on purpose run only if [Target.Destructive] allows it.
 package conformance

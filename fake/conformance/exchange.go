@@ -10,12 +10,13 @@ import (
 	"github.com/petstore/petstore-go/internal/service"
 )
 
-// request is what is sent to the service. It is comparable: the same request is sent only once.
+// request is what is sent to the service. It is comparable, so that of equal requests only one is
+// sent.
 type request struct {
 	method string
 	path   string // below the base address, with the query
 	auth   string // Authorization header, in which $key stands for the key, and $half for its half
-	body   string // JSON, in which $name and $category stand for what is valid
+	body   string // JSON, in which $name and $category stand for valid values
 	number int    // tells apart requests that are equal on purpose
 }
 
@@ -38,7 +39,7 @@ func (r request) with(auth string) request {
 	return r
 }
 
-// again returns a request that is sent although an equal one was.
+// again returns the same request with a number: it is sent even if the request was sent before.
 func (r request) again(number int) request {
 	r.number = number
 	return r
@@ -50,7 +51,7 @@ type exchange struct {
 	status   int
 	header   http.Header
 	response string
-	at       time.Time // when it arrived, by the clock of this side
+	at       time.Time // when the response arrived, by this machine's clock
 }
 
 // String describes the exchange for a message.
@@ -70,7 +71,7 @@ func (x *exchange) failf(format string, args ...any) {
 	fail(fmt.Errorf("%s\n\tin %s", fmt.Sprintf(format, args...), x))
 }
 
-// success reports whether the service did as it was asked.
+// success reports whether the service has carried out the request.
 func (x *exchange) success() bool { return x.status >= 200 && x.status <= 299 }
 
 // accepted fails unless the request succeeded.
@@ -103,8 +104,8 @@ func (x *exchange) date() time.Time {
 	return x.at
 }
 
-// local turns a time of the service's clock into one of this side's. The Date header has a grain of
-// a second and is rounded down, so that the result is never too early.
+// local turns a time of the service's clock into one of this machine's. The Date header has whole
+// seconds, rounded down, so that the result is never too early.
 func (x *exchange) local(t time.Time) time.Time { return x.at.Add(t.Sub(x.date())) }
 
 // quota is what the three headers of a response say (section 8.2).

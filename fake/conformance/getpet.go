@@ -15,7 +15,8 @@ func getPetClauses() []clause {
 	}
 }
 
-// getBody compares several pets to what createPet returned: one alone may be the first of all.
+// getBody compares several pets to what createPet returned: with one pet, a service that always
+// returns its first pet would pass.
 func getBody(s *session) {
 	for _, status := range added {
 		created, x := s.mine(status), s.fetch(status)

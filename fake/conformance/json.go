@@ -21,8 +21,8 @@ type array []json.RawMessage
 // id returns a pet's id as it is written.
 func (o object) id() string { return string(o["id"]) }
 
-// read reads a JSON value: an object, an array, a string or, without a fraction or an exponent, an
-// int64. Unlike encoding/json, it takes null for none of them.
+// read reads a JSON value: an object, an array, a string, or an int64 without fraction or exponent.
+// Unlike encoding/json, it accepts null for none of them.
 func read[T object | array | string | int64](raw []byte) (v T, err error) {
 	err = json.Unmarshal(raw, &v)
 	if err != nil || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
@@ -42,7 +42,7 @@ func isPetStatus(raw []byte) bool {
 	return raw == nil || err == nil && slices.Contains(statuses, status)
 }
 
-// same compares two values, of which strings may be escaped in different ways.
+// same reports whether two values are equal. Their strings may be escaped in different ways.
 func same(a, b []byte) bool {
 	s, err1 := read[string](a)
 	t, err2 := read[string](b)
@@ -57,8 +57,8 @@ func show(raw []byte) string {
 	return safetext.Line(string(raw))
 }
 
-// objects returns the objects in the array of a listPets, or else the object of a response, as far
-// as they can be read. The error is about what is no object.
+// objects returns the objects of a response that can be read: those in the array of a listPets, or
+// the one that is the whole body. The error is about a value that is not an object.
 func (x *exchange) objects() (list []object, err error) {
 	items := array{json.RawMessage(x.response)}
 	if x.success() && x.method == http.MethodGet && !strings.HasPrefix(x.path, "/pets/") {
@@ -106,7 +106,7 @@ func (x *exchange) wantPet(pet, created object) {
 	}
 }
 
-// wantField fails unless a field of a pet has a value, nil for none.
+// wantField fails unless a field of a pet has this value; nil means that there must be no field.
 func (x *exchange) wantField(pet object, field string, value []byte) {
 	if !same(pet[field], value) {
 		x.failf("%s of the pet %s must be %s and is %s", field, pet.id(), show(value), show(pet[field]))

@@ -32,8 +32,8 @@ func (s *session) provoke() *exchange {
 	if !q.known || 2*q.limit > maxOverrun {
 		skipf("the limit is %q: that takes too many requests", x.header.Get(headerLimit))
 	}
-	admitted := make(map[time.Time]int) // by the end of the window
-	// Twice, because a window may end on the way.
+	admitted := make(map[time.Time]int) // requests by the end of their window
+	// Twice the limit, because a window may end meanwhile.
 	for range 2*q.limit + 2 {
 		x := s.send(r)
 		if x.status == http.StatusTooManyRequests {
@@ -77,7 +77,7 @@ func limitResets(s *session) {
 	s.admitted("the limit has reset")
 }
 
-// admitted fails if the quota is used up all the same.
+// admitted fails if the next request gets a 429.
 func (s *session) admitted(reason string) {
 	if x := s.send(get("/pets?limit=1")); x.status == http.StatusTooManyRequests {
 		x.failf("%s, and the request must be admitted", reason)

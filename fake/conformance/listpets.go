@@ -13,8 +13,7 @@ const (
 	maxLimit     = 100
 )
 
-// listPetsClauses are those of section 4.1. Those for which the catalogue may have to be filled come
-// last.
+// listPetsClauses are those of section 4.1. Those that may have to add pets first come last.
 func listPetsClauses() []clause {
 	list := []clause{
 		{"4.1", "an empty list is an array", emptyIsArray}, // before any pet is added
@@ -38,10 +37,10 @@ func listPetsClauses() []clause {
 	)
 }
 
-// emptyIsArray asks for the pets of each status until there are none of one.
+// emptyIsArray asks for the pets of each status until one list is empty.
 func emptyIsArray(s *session) {
 	for _, status := range statuses {
-		x := s.askPolitely(get("/pets?limit=1&status=" + status)) // and once more when pets were added
+		x := s.askPolitely(get("/pets?limit=1&status=" + status)) // not ask, which remembers the list
 		list, err := read[array]([]byte(x.response))
 		body := strings.TrimSpace(x.response)
 		switch {
@@ -55,8 +54,8 @@ func emptyIsArray(s *session) {
 	skipf("there are pets of every status, so that no list is empty")
 }
 
-// limitObeyed also reports a list that is shorter than its limit although there are more pets: a
-// page may be shorter, but then so is that with the largest limit.
+// limitObeyed also fails for a list that is shorter than its limit although there are more pets. A
+// service may have shorter pages, but then its page for the largest limit is as short.
 func limitObeyed(s *session) {
 	most := s.filled()
 	for _, limit := range []int{1, 2, defaultLimit, maxLimit} {
@@ -118,8 +117,9 @@ func addedIsListed(s *session) {
 	}
 }
 
-// wantListed fails unless a list has a pet once, as it was added. A page may be shorter than its
-// limit: a list is taken for all there is if no page is likely to end there.
+// wantListed fails unless a list has a pet exactly once, as it was added. A missing pet is an error
+// only if the list is complete. Pages may be shorter than the limit, so a list counts as complete
+// only if its length is no likely size of a page.
 func (s *session) wantListed(query string, want object) {
 	list, x := s.page(query)
 	found := 0

@@ -21,15 +21,15 @@ import (
 // shop is the fake with a bug, or with another choice where the document is silent.
 type shop struct {
 	bug      string
-	clause   string      // that must fail, by the beginning of its name; empty: none may fail
+	clause   string      // the beginning of the name of the one that must fail; empty: none may
 	op       string      // the operation whose responses have the bug; empty: all
-	status   int         // the responses of this status have it; 0: all, or all successes of op
-	limit    swap        // a limit that is taken for another; "" is none
-	admits   string      // what requests show in place of the key, as a pattern, and are admitted
+	status   int         // only responses of this status have the bug; 0: all, or all successes of op
+	limit    swap        // a limit that the service takes for another; "" is a missing limit
+	admits   string      // a pattern of wrong Authorization headers that are admitted
 	request  swap        // in the body of a createPet
 	response swap        // in the body
 	becomes  int         // the status that is sent
-	header   http.Header // that is sent in place of another; no value: it is missing
+	header   http.Header // is sent in place of the fake's; a name without values is left out
 	// What else happens to a request, and to a response.
 	before, after func(*call)
 }
@@ -78,7 +78,8 @@ type call struct {
 	response string
 }
 
-// number changes a header that is a number: times factor, in steps of step, plus more.
+// number changes a header that is a number: it rounds it down to a multiple of step, multiplies it
+// by factor, and adds more.
 func (c *call) number(header string, factor, step, more int) {
 	old, _ := strconv.Atoi(c.header.Get(header))
 	c.header.Set(header, strconv.Itoa(old/step*step*factor+more))
@@ -156,7 +157,8 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: c.status, Header: c.header, Body: io.NopCloser(strings.NewReader(c.response))}, err
 }
 
-// planted returns the bugs, with those that are alike for each status and each operation.
+// planted returns all bugs: those in the list, and those that exist once for each status or
+// operation.
 func planted() []shop {
 	all := slices.Clone(bugs)
 	for _, status := range statuses {

@@ -9,7 +9,7 @@ import (
 	"github.com/petstore/petstore-go/internal/service"
 )
 
-// unlimited is a limit that says that there is none.
+// unlimited and larger numbers in X-RateLimit-Limit mean that there is no limit.
 const unlimited = 1 << 30
 
 const (
@@ -18,9 +18,9 @@ const (
 	headerReset     = service.HeaderReset
 )
 
-// responseClauses look at all responses so far, and so they come last: those of section 1, of
-// section 2 about Pet and Error, of section 7, and of section 8.2 about each header. The body of a
-// 429 is left out: the document does not describe it.
+// responseClauses are those of section 1, of section 2 about Pet and Error, of section 7, and of
+// section 8.2 about each header. They come last, because they look at all responses so far. They do
+// not look at the body of a 429, which the document does not describe.
 func responseClauses() []clause {
 	list := []clause{
 		{"1", "bodies of successes are application/json", each(hasBody, (*exchange).wantJSON)},
@@ -54,7 +54,7 @@ func responseClauses() []clause {
 // kind reports whether a response is of a kind.
 type kind func(*exchange) bool
 
-// each is the clause that all responses of a kind are right. It skips if there are none.
+// each returns a check of all responses of a kind. It skips if there are none.
 func each(k kind, check func(*exchange)) func(*session) {
 	return func(s *session) {
 		for _, x := range s.responses(k) {
@@ -63,8 +63,8 @@ func each(k kind, check func(*exchange)) func(*session) {
 	}
 }
 
-// responses returns the responses of a kind so far, among them one to each kind of request. It
-// skips if there are none.
+// responses first sends the kinds of requests that were not sent yet. Then it returns all responses
+// of a kind so far, and skips if there are none.
 func (s *session) responses(k kind) []*exchange {
 	s.samples()
 	list := s.logged(k)
@@ -78,7 +78,7 @@ func (s *session) logged(k kind) []*exchange {
 	return slices.DeleteFunc(slices.Clone(s.log), func(x *exchange) bool { return !k(x) })
 }
 
-// The kinds of responses. Bodies of other types than the document has are left to other clauses.
+// The kinds of responses. Other clauses check whether a body has the right type.
 
 func whatever(*exchange) bool   { return true }
 func hasBody(x *exchange) bool  { return x.success() && x.status != http.StatusNoContent }
@@ -173,7 +173,8 @@ func remainingFits(x *exchange) {
 	}
 }
 
-// resetComes allows for a clock that was read before the Date was written.
+// resetComes checks that the reset is not before the response. It allows some seconds, since the
+// service may have read its clock well before it wrote the Date.
 func resetComes(x *exchange) {
 	const slack = 5 * time.Second
 	if reset := x.quota().reset; x.header.Get("Date") != "" && reset.Before(x.date().Add(-slack)) {
@@ -181,9 +182,9 @@ func resetComes(x *exchange) {
 	}
 }
 
-// remainingFalls compares responses to the key that follow each other in one window. How fast the
-// number falls depends on what counts, which is not described, and on other users of the key. It
-// falls in strides perhaps, but not for ever.
+// remainingFalls compares responses that follow each other in one window of the key. How fast the
+// number falls depends on which requests count, which is not described, and on other users of the
+// key. It may stay the same for some requests, but not for 25 of them.
 func remainingFalls(s *session) {
 	const strides = 25 // requests
 	var last quota

@@ -19,7 +19,7 @@ import (
 
 // The bounds of a session.
 const (
-	patience    = 2 * time.Minute // the longest wait: a minute's window, and a slow clock
+	patience    = 2 * time.Minute // the longest wait: a window of a minute, and as much for a slow clock
 	spare       = 1               // requests that are left to other users of the key
 	maxResponse = 4 << 20
 	timeout     = 30 * time.Second
@@ -28,7 +28,7 @@ const (
 // session is one run against a service. It sends one request at a time and remembers the responses,
 // since many clauses look at the same ones.
 type session struct {
-	// A session is one call of Run, so that its context may live in it.
+	// A session is one call of Run, and so it may hold the context of that call.
 	ctx     context.Context
 	target  Target
 	client  http.Client
@@ -36,9 +36,9 @@ type session struct {
 	memo    map[request]*exchange
 	log     []*exchange
 	resume  time.Time        // when the key has quota again
-	overrun func() *exchange // a 429 that is provoked once
+	overrun func() *exchange // provokes a 429 at its first call, and returns it
 	broken  int              // requests in a row without a response
-	stopped error            // why nothing is asked any more
+	stopped error            // why no more requests are sent
 }
 
 func newSession(ctx context.Context, target Target) (*session, error) {
@@ -65,8 +65,8 @@ func newSession(ctx context.Context, target Target) (*session, error) {
 	return s, nil
 }
 
-// ask returns the response to a request, from memory if it was sent before. No two requests have the
-// same name for a pet, since a service may take each name only once.
+// ask returns the response to a request, from memory if it was sent before. No two requests have
+// the same name for a pet, since a service may accept each name only once.
 func (s *session) ask(r request) *exchange {
 	if s.memo[r] == nil {
 		sent, name := r, fmt.Sprintf("%s %d", s.tag, len(s.memo))
@@ -80,8 +80,8 @@ func (s *session) ask(r request) *exchange {
 	return s.memo[r]
 }
 
-// askPolitely sends a request when the key's quota allows it, and again if it gets a 429 all the
-// same.
+// askPolitely sends a request when the key's quota allows it. If it gets a 429 nevertheless, it
+// waits and sends the request again.
 func (s *session) askPolitely(r request) *exchange {
 	for range 2 {
 		s.waitUntil(s.resume)
@@ -109,7 +109,7 @@ func (s *session) send(r request) *exchange {
 		err = fmt.Errorf("the service did not answer %s %s: %w", r.method, r.path, err)
 		s.broken++
 		if s.broken > 1 {
-			s.stop(err) // it is down, and forty timeouts would show no more
+			s.stop(err) // the service is down: further timeouts would show nothing new
 		}
 		fail(err)
 	}
@@ -166,8 +166,8 @@ func (s *session) waitUntil(end time.Time) {
 	}
 }
 
-// comeBack returns when a response allows the next request: the latest of what it says, or in a
-// minute if it does not say.
+// comeBack returns when a response allows the next request: the latest of the times that it names,
+// or in a minute if it names none.
 func comeBack(x *exchange) time.Time {
 	end := service.RetryAfter(x.header.Get("Retry-After"), x.date()) // the zero time if it asks for nothing
 	if q := x.quota(); q.known && q.reset.After(end) {

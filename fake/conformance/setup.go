@@ -30,8 +30,8 @@ func (s *session) add(status string) *exchange {
 	return s.ask(create(`{"name":$name,"categoryId":$category,"status":"` + status + `"}`))
 }
 
-// list calls listPets with a query, with pets in the catalogue. Other clauses check how these were
-// added.
+// list adds the session's pets, and then calls listPets with a query. Other clauses check the
+// adding.
 func (s *session) list(query string) *exchange {
 	for _, status := range added {
 		_ = attempt(func() { s.add(status) })
@@ -46,8 +46,8 @@ func (s *session) page(query string) ([]object, *exchange) {
 	return orSkip(x.pets), x
 }
 
-// filled returns the longest list there is. Before, it adds pets to a small catalogue until that
-// has more than the default limit shows.
+// filled returns the longest list. If the catalogue is small, it first adds pets until there are
+// more than a list without a limit shows.
 func (s *session) filled() []object {
 	few, _ := s.page("?limit=100")
 	for i := len(few); i <= defaultLimit; i++ {
@@ -57,7 +57,8 @@ func (s *session) filled() []object {
 	return most
 }
 
-// pageAgain is page for a catalogue that was filled.
+// pageAgain is like page, but does not take a list that was remembered before the catalogue was
+// filled.
 func (s *session) pageAgain(query string) ([]object, *exchange) {
 	x := s.ask(get("/pets" + query).again(1))
 	return orSkip(x.pets), x
@@ -78,7 +79,8 @@ func (s *session) mine(status string) object {
 	return pet
 }
 
-// fetch calls getPet for the pet that was added with a status. It skips if getPet is gone on time.
+// fetch calls getPet for the pet that was added with a status. It skips if getPet was removed as
+// announced.
 func (s *session) fetch(status string) *exchange {
 	x := s.ask(get("/pets/" + s.mine(status).id()))
 	removal := time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
@@ -88,8 +90,8 @@ func (s *session) fetch(status string) *exchange {
 	return x
 }
 
-// call returns a request for an operation that lacks nothing but perhaps a key. It concerns a pet
-// of this session, or none: never somebody else's, which the operation may change.
+// call returns a request for an operation, complete but perhaps for the key. The request is about a
+// pet of this session or about none, because an operation could change somebody else's pet.
 func (s *session) call(o fake.Operation) request {
 	id := fmt.Sprint(unknownID)
 	_ = attempt(func() { id = s.mine(statuses[0]).id() })

@@ -10,8 +10,8 @@ import (
 )
 
 // Bubble runs f in a testing/synctest bubble with a server that [fake.NewTestServer] makes there.
-// The server is closed when f has returned, and then f's cleanups have run that came after it. Its
-// [fake.Server.URL] panics, since no socket works in a bubble.
+// The server is closed after f has returned and the cleanups of f have run. Its [fake.Server.URL]
+// panics, since no socket works in a bubble.
 func Bubble(t *testing.T, f func(t *testing.T, s *fake.Server), opts ...fake.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

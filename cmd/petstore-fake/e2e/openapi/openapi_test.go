@@ -1,5 +1,5 @@
-// Package openapi tests openapi.yaml, and the fake and the client with it, by a library that reads
-// the document for itself.
+// Package openapi tests openapi.yaml, and then the fake and the client against it, with a library
+// that reads this document.
 package openapi
 
 import (
@@ -42,7 +42,7 @@ type validator struct {
 	doc     *openapi3.T
 	router  routers.Router
 	seen    map[string]bool // operations with the statuses of their responses
-	found   []error         // what the document rules out
+	found   []error         // differences from the document
 }
 
 func newValidator(t *testing.T, service http.Handler) *validator {
@@ -56,7 +56,8 @@ func newValidator(t *testing.T, service http.Handler) *validator {
 	return &validator{service: service, doc: doc, router: router, seen: map[string]bool{}}
 }
 
-// RoundTrip returns the response of the service. What is wrong with it is no error of the client.
+// RoundTrip returns the response of the service. A difference from the document is noted, and is no
+// error for the client.
 func (v *validator) RoundTrip(r *http.Request) (*http.Response, error) {
 	var sent []byte
 	if r.Body != nil {
@@ -144,7 +145,8 @@ func TestDocument(t *testing.T) {
 	assert.ElementsMatch(t, documented, slices.Collect(maps.Keys(v.seen)))
 }
 
-// TestValidator shows the validator wrong services: one that finds nothing could be broken.
+// TestValidator has the validator look at wrong services: a validator that never finds anything
+// could be broken.
 func TestValidator(t *testing.T) {
 	const pet, refusal = `{"id":1,"name":"Mia","categoryId":3}`, `{"code":"c","message":"m","status":400}`
 	for _, c := range []struct {

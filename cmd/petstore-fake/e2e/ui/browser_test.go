@@ -25,11 +25,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience bounds every wait for the browser. The machine may be busy; what a test says about time,
-// it measures in the browser.
+// patience bounds every wait for the browser. The machine may be busy, so tests measure times in
+// the browser.
 const patience = 20 * time.Second
 
-// skip skips a test that lacks something, or fails it where everything is to be there.
+// skip skips a test that lacks something, or fails it if PETSTORE_UI says that nothing may be
+// lacking.
 func skip(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("PETSTORE_UI") != "" {
@@ -56,7 +57,7 @@ var startBrowser = sync.OnceValues(func() (context.Context, error) {
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", false),
-		// Names of other sites, which lead to this machine as an attacker's would.
+		// Names of other sites, which resolve to this machine, as an attacker's names would.
 		chromedp.Flag("host-resolver-rules", "MAP *.test 127.0.0.1"),
 	)
 	ctx, _ := chromedp.NewContext(allocator)
@@ -74,7 +75,7 @@ func theBrowser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is a page of the browser. What its console reports as an error is an error of the test's.
+// tab is a page of the browser. An error that its console reports fails the test.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -108,7 +109,7 @@ func (b *tab) listen(event any) {
 		}
 	case *runtime.EventExceptionThrown:
 		b.errors = append(b.errors, fmt.Sprintf("%+v", e.ExceptionDetails))
-	case *log.EventEntryAdded: // the network's own errors come with what tests bring about
+	case *log.EventEntryAdded: // tests cause errors of the network on purpose
 		if e.Entry.Source != log.EntrySourceNetwork && (e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning) {
 			b.errors = append(b.errors, e.Entry.Text+" "+e.Entry.URL)
 		}
@@ -124,7 +125,7 @@ func (b *tab) consoleErrors() []string {
 	return errors
 }
 
-// do takes a step in the browser, and returns what it comes to.
+// do takes a step in the browser, and returns its result.
 func do[T any](b *tab, step chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -165,7 +166,7 @@ func openPage(t *testing.T, args ...string) (*program, *tab) {
 	return p, b
 }
 
-// value returns what an expression of JavaScript comes to in the page.
+// value returns the value that an expression of JavaScript has in the page.
 func value[T any](b *tab, expression string) T {
 	b.t.Helper()
 	return do(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -221,7 +222,8 @@ func (b *tab) press(keys ...string) {
 	}
 }
 
-// mouse returns what moves, presses or releases the mouse where the middle of an element is now.
+// mouse returns a function that moves, presses or releases the mouse at the place where the middle
+// of an element is now.
 func (b *tab) mouse(element string) func(input.DispatchMouseEventType) {
 	b.t.Helper()
 	at := value[[]float64](b, fmt.Sprintf(`(() => { const r = %s.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, element))
@@ -248,7 +250,7 @@ func (b *tab) newest(seq int) {
 func quote(text string) string {
 	encoded, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a text can be encoded
+		panic(err) // never: every text can be encoded
 	}
 	return strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`).Replace(string(encoded))
 }

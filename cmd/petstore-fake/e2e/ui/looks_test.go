@@ -47,7 +47,7 @@ var allLooks = []look{
 		b.run(`byId("fault-form").requestSubmit()`)
 		b.text("#fault-error", "between 200 and 999")
 	}},
-	{"lost", "", func(p *program, b *tab) { // and stays so: this look is the last
+	{"lost", "", func(p *program, b *tab) { // the program does not come back, so this look is the last
 		p.signal(syscall.SIGSTOP)
 		b.text("#gone", "No response from the program since")
 	}},
@@ -67,7 +67,7 @@ func (b *tab) settle() {
 	value[bool](b, `new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(true), 20)))`)
 }
 
-// Each look fits its window, and has nothing for axe to find, in both colours.
+// In both colours, each look fits its window, and axe finds nothing wrong.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	axe := string(readFetched(t, filepath.Join("axe-core", "axe.min.js")))
@@ -86,8 +86,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// faint lists what axe does not look at and has too little contrast: placeholders, which need 4.5, and graphics and
-// the edges of fields, which need 3.
+// faint lists what has too little contrast, of the parts that axe does not look at: placeholders
+// need 4.5, and graphics and the edges of fields need 3.
 const faint = `(() => {
 	const rgb = (color) => color.match(/[\d.]+/g).map(Number);
 	const light = (color) => rgb(color).slice(0, 3).map((c) => c / 255).map((c) => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
@@ -141,7 +141,7 @@ func (b *tab) judge(name, axe string) {
 	}
 }
 
-// unwieldy has texts in each part of the page that are long and do not break.
+// unwieldy fills each part of the page with long texts that have no place to break.
 func (p *program) unwieldy() {
 	p.t.Helper()
 	long := strings.Repeat("unbroken", 40)

@@ -15,9 +15,9 @@ import (
 // footprint returns the nodes that a page holds, and the bytes of JavaScript.
 func (b *tab) footprint() (nodes int64, heap float64) {
 	b.t.Helper()
-	b.run("turn++; clearTimeout(timer)") // or what an update has parsed may be counted before it is collected
+	b.run("turn++; clearTimeout(timer)") // no update may leave garbage while this counts
 	defer b.run("refresh()")
-	for range 3 { // what finalizers let go, the next round takes
+	for range 3 { // the next round collects what finalizers have released
 		call(b, heapprofiler.CollectGarbage, cdp.Empty{})
 	}
 	return call(b, memory.GetDOMCounters, cdp.Empty{}).Nodes, call(b, runtime.GetHeapUsage, cdp.Empty{}).UsedSize

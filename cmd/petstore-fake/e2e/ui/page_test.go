@@ -128,14 +128,14 @@ func TestList_standsStill(t *testing.T) {
 	b.mouse("links()[5]")(input.DispatchMouseEventTypeMouseMoved)
 	stands("a pointer", "links()[5]", 2)
 	b.run(`const now = Date.now; Date.now = () => now() + 3000`)
-	b.newest(610) // once it has rested for 3 s
+	b.newest(610) // once the mouse has rested for 3 s
 	b.click("#pause")
 	b.mouse("find")(input.DispatchMouseEventTypeMouseMoved)
 	stands("paused", "links()[0]", 4)
 	b.click("#pause")
 	b.newest(614)
 
-	mouse := b.mouse("links()[2]") // nothing comes between the mouse and the row under it
+	mouse := b.mouse("links()[2]") // no new row may push the row away from under the mouse
 	mouse(input.DispatchMouseEventTypeMouseMoved)
 	mouse(input.DispatchMouseEventTypeMousePressed)
 	p.burst(24, 60)
@@ -259,7 +259,7 @@ func TestClockPetsReset(t *testing.T) {
 	b.text("#base-url", "PETSTORE_BASE_URL="+p.origin+"/v1")
 }
 
-// What is written is what is injected, whichever box and example wrote it.
+// What the text field shows is injected, whichever box or example wrote it.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	p, b := openPage(t)
@@ -357,7 +357,7 @@ func TestFollow(t *testing.T) {
 		window.fetch = (...a) => { asked.push({ path: a[0], at: performance.now() }); return before(...a); }`)
 	p.list(1)
 	b.rows(1)
-	b.until(`asked.at(-1).path.includes("version=")`) // it asks for no rows that it has
+	b.until(`asked.at(-1).path.includes("version=")`) // it does not ask for the rows that it has
 	b.run(`asked.length = 0`)
 	p.burst(96, 60)
 	b.until(`asked.length > 5`)
@@ -391,7 +391,7 @@ func TestFollow(t *testing.T) {
 func TestLost(t *testing.T) {
 	t.Parallel()
 	p, b := openPage(t)
-	p.signal(syscall.SIGSTOP) // keeps the connections, so that no error shows it
+	p.signal(syscall.SIGSTOP) // the connections stay open, so that no error shows that it is stopped
 	b.text("#live", "no response")
 	b.text("#gone", "goes on by itself when the program is back.")
 	p.signal(syscall.SIGCONT)
@@ -408,7 +408,7 @@ func TestLost(t *testing.T) {
 	b.text("#live", "live")
 }
 
-// A page that has just come has all that there is.
+// A page that was just opened has everything, and so its next request gets nothing.
 func TestFollow_first(t *testing.T) {
 	t.Parallel()
 	p := start(t)
@@ -419,8 +419,8 @@ func TestFollow_first(t *testing.T) {
 	assert.Equal(t, 204.0, value[float64](b, `performance.getEntriesByType("resource").find((e) => e.name.includes("/page")).responseStatus`))
 }
 
-// If something got into the page's markup, which internal/requestpage tests, the policy would not
-// let it run.
+// Tests of internal/requestpage show that no script gets into the page's markup. If one did, the
+// policy would not let it run.
 func TestPage_policy(t *testing.T) {
 	t.Parallel()
 	_, b := openPage(t)

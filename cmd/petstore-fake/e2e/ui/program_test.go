@@ -54,7 +54,7 @@ func start(t *testing.T, args ...string) *program {
 // startAt starts the program on an address.
 func startAt(t *testing.T, addr string, args ...string) *program {
 	t.Helper()
-	theBrowser(t) // or the test is skipped
+	theBrowser(t) // skips the test if there is no browser
 	path, err := buildProgram()
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context())) // it outlives the tabs of the test
@@ -76,8 +76,8 @@ func startAt(t *testing.T, addr string, args ...string) *program {
 	return &program{t, "http://" + addr, stop, cmd.Process}
 }
 
-// sendAs sends a request with a key, and returns its status and as much of its body as came: 0 if there
-// is no response.
+// sendAs sends a request with a key, and returns the status of the response and as much of its body
+// as came. The status is 0 if there is no response.
 func (p *program) sendAs(ctx context.Context, key, method, path, body string) (status int, text string) {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, p.origin+path, strings.NewReader(body))

@@ -44,7 +44,7 @@ func New(srv *fake.Server, public bool, names []string) *API {
 	for _, r := range a.routes() {
 		pattern := r.Method + " " + r.Path
 		if r.Path == Path {
-			pattern += "{$}" // it alone
+			pattern += "{$}" // this path, and none below it
 		}
 		a.mux.Handle(pattern, r.handler)
 	}
@@ -112,13 +112,13 @@ func (a *API) routes() []route {
 	}
 }
 
-// anything reads a body that does not matter.
+// anything accepts any body, for a route that does not use it.
 func anything(text string) (string, error) { return text, nil }
 
 // front handles GET /_fake/: a browser gets the page, and a program the index.
 func (a *API) front(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Vary", "Accept")
-	// That of */* takes anything, as a program does.
+	// A program sends */*, which does not ask for a page.
 	if strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html") {
 		return a.page.Show(w, r)
 	}

@@ -49,15 +49,15 @@ func IsLoopback(host string) bool {
 }
 
 // sameOrigin reports whether a request comes from a page of this program, from no page, or from a
-// link that a user followed, by its Origin and Sec-Fetch headers, each given once. An image or a
-// frame of another site's page is refused.
+// link that a user followed. It goes by the Origin and Sec-Fetch headers, each of which may be
+// given once. An image or a frame of another site's page is refused.
 func sameOrigin(r *http.Request) bool {
 	for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest"} {
 		if len(r.Header.Values(name)) > 1 {
 			return false
 		}
 	}
-	// A link leads to a page of its own, not to a part of another one.
+	// A link that is followed opens a whole page, not a part of another one.
 	mode, dest := r.Header.Get("Sec-Fetch-Mode"), r.Header.Get("Sec-Fetch-Dest")
 	if isSafe(r.Method) && r.Header.Get("Origin") == "" && (mode == "" || mode == "navigate") && (dest == "" || dest == "document") {
 		return true

@@ -26,7 +26,7 @@ func refuse(status int, format string, args ...any) error {
 
 type object = map[string]any
 
-// listed returns what is shown of each element of a list. It is not nil, which would be null.
+// listed returns what is shown of each element of a list. It is not nil, which JSON shows as null.
 func listed[T, S any](list []T, show func(T) S) []S {
 	shown := make([]S, 0, len(list))
 	for _, one := range list {
@@ -66,7 +66,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // endpoint is a route whose response is a value in JSON, or nothing for nil.
 type endpoint func(r *http.Request) (any, error)
 
-// done returns an endpoint that calls f and has no more to say.
+// done returns an endpoint that calls f and responds without a body.
 func done(f func()) endpoint { return func(*http.Request) (any, error) { f(); return nil, nil } }
 
 func ok(e endpoint) handler      { return respond(e, http.StatusOK) }
@@ -87,14 +87,15 @@ func respond(e endpoint, status int) handler {
 	}
 }
 
-// reading returns an endpoint whose body parse reads, as it reads the value of a flag.
+// reading returns an endpoint that calls f with its body, which parse reads as it reads the value
+// of a flag.
 func reading[T any](parse func(string) (T, error), f func(*http.Request, T) (any, error)) endpoint {
 	return func(r *http.Request) (any, error) {
 		body, err := io.ReadAll(r.Body)
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return nil, refuse(http.StatusRequestEntityTooLarge, "the request body is larger than %d bytes", maxBody)
 		}
-		_, wrongQuery := spec.ReadQuery(r) // it would not limit a fault
+		_, wrongQuery := spec.ReadQuery(r) // a query has no effect here, such as ?operation= on a fault
 		value, wrong := parse(strings.TrimSpace(string(body)))
 		if err := cmp.Or(err, wrongQuery, wrong); err != nil {
 			return nil, err

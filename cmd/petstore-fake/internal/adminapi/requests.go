@@ -75,7 +75,7 @@ func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
 // onRequest returns an endpoint that calls f with the request whose seq is in the path.
 func (a *API) onRequest(f func(r *http.Request, e *journal.Entry) (any, error)) endpoint {
 	return func(r *http.Request) (any, error) {
-		seq, _ := strconv.Atoi(r.PathValue("id")) // 0 is none
+		seq, _ := strconv.Atoi(r.PathValue("id")) // 0, for what is not a number, is not the seq of a request
 		state := a.page.Journal.Read()
 		if e := state.Entry(seq); e != nil {
 			return f(r, e)

@@ -72,14 +72,15 @@ func (a *API) showKey(key string) requestpage.Key {
 }
 
 func (a *API) keyOf(id string) (string, error) {
-	number, _ := strconv.Atoi(id) // 0 is none
+	number, _ := strconv.Atoi(id) // 0, for what is not a number, is not the number of a key
 	if keys := a.srv.Keys(); number > 0 && number <= len(keys) {
 		return keys[number-1], nil
 	}
 	return "", refuse(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
 }
 
-// onKey returns what calls f with a value and the key whose id is in the path, and shows its new state.
+// onKey returns a function that calls f with a value and the key whose id is in the path, and
+// returns the key's new state.
 func onKey[T any](a *API, f func(key string, value T)) func(*http.Request, T) (any, error) {
 	return func(r *http.Request, value T) (any, error) {
 		a.mu.Lock() // a reset in between would remove the key, and f would panic
@@ -107,7 +108,8 @@ func (a *API) listFaults(*http.Request) (any, error) {
 	return object{"faults": listed(a.srv.Injections(), a.showFault)}, nil
 }
 
-// inject injects faults. The page, which has no keys, names one by its id: #2. No key begins so.
+// inject injects faults. The page does not know the keys, and names one by its id, such as #2. No
+// key begins with #.
 func (a *API) inject(_ *http.Request, faults []fake.Fault) (_ any, err error) {
 	for i, f := range faults {
 		if id, is := strings.CutPrefix(f.APIKey, "#"); is {

@@ -33,9 +33,9 @@ func (f Filter) Fits(e *Entry) (fits, withAnyStatus bool) {
 
 var names = []string{"operation", "method", "status", "key", "fault", "violation", "before", "since", "text"}
 
-// NewFilter reads words, of which some may be filters such as status:429. A request must pass all of
-// them; -word is for those that do not pass word. A filter that makes no sense is left out, and is a
-// problem.
+// NewFilter reads words, of which some may be filters such as status:429. A request must pass all
+// of them; it passes -word if it does not pass word. A filter that makes no sense is left out, and
+// reported as a problem.
 func (j *Journal) NewFilter(text string) (f Filter, problems []string) {
 	for word := range strings.FieldsSeq(text) {
 		plain, not := strings.CutPrefix(word, "-")
@@ -44,7 +44,7 @@ func (j *Journal) NewFilter(text string) (f Filter, problems []string) {
 			name, value = "text", plain
 		}
 		if value == "" {
-			continue // it is still being written
+			continue // the reader is still typing it
 		}
 		passes, err := j.condition(name, value)
 		if err != nil {
@@ -126,7 +126,8 @@ func statusCondition(value string) (condition, error) {
 	}, nil
 }
 
-// keyCondition reads the words for a key: for tea… #2 also 2, #2 and tea.
+// keyCondition reads the value of a filter for a key: the name of the key, such as "tea… #2", or a
+// part of that name: 2, #2 or tea.
 func (j *Journal) keyCondition(is func(string) bool) (condition, error) {
 	var numbers []int
 	for i, key := range j.srv.Keys() {

@@ -81,7 +81,7 @@ type Journal struct {
 	keys       int               // that the fake knew when the list was read
 	last       map[int]time.Time // when the last request of each key came
 	rules      map[int][]fake.Violation
-	violations int // that are in rules, or were
+	violations int // that were in rules so far
 }
 
 // New returns the journal of a fake that has no requests yet.
@@ -131,7 +131,7 @@ func (j *Journal) Read() State {
 // update reads the changes of the fake's journal. The caller holds mu.
 func (j *Journal) update() {
 	if j.keys != len(j.srv.Keys()) {
-		j.restart(j.first) // what was read may have a key in it that nobody knew then
+		j.restart(j.first) // entries may contain a key that was unknown, and so not redacted, when they were read
 	}
 	var news []fake.Request
 	look := func(seq int) {
@@ -148,7 +148,7 @@ func (j *Journal) update() {
 		look(seq)
 	}
 	if len(news) > 0 {
-		all := j.srv.Violations() // after the requests: none is added once there is a response
+		all := j.srv.Violations() // read after the requests: a request with a response gets no further violation
 		for _, v := range all[j.violations:] {
 			j.rules[v.Seq] = append(j.rules[v.Seq], v)
 		}
@@ -227,8 +227,8 @@ func (j *Journal) sender(r fake.Request) string {
 // What is shown in place of the name of a key.
 const noKey, unknownKey = "no key", "unknown key"
 
-// KeyName names a key with enough to recognise it and too little to use it. The default key is in
-// the documentation; others may begin alike.
+// KeyName names a key with enough to recognise it and too little to use it. The default key is
+// shown whole, since the documentation has it. Others get their number, since they may begin alike.
 func KeyName(number int, key string) string {
 	const shown, long = 3, 12
 	switch {

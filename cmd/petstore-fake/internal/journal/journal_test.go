@@ -161,7 +161,7 @@ func TestFilter(t *testing.T) {
 	})
 }
 
-// Nothing is copied to be looked at: the cost of a search does not grow with the bodies.
+// A search copies no bodies: its cost does not grow with them.
 func TestFilter_allocations(t *testing.T) {
 	p := newTestJournal(t, fake.WithPlan(fake.Plan{}))
 	for range 100 {

@@ -27,7 +27,7 @@ func Curl(srv *fake.Server, origin string, r fake.Request) string {
 	if r.Method == http.MethodHead {
 		words = []string{"curl", "--head"}
 	}
-	// curl changes such paths, and * is none.
+	// curl would change such a path, and "*" is not a path.
 	if strings.ContainsAny(r.Path, "[]{}#") || strings.Contains(r.Path, "/.") || !strings.HasPrefix(r.Path, "/") {
 		words = append(words, "--request-target", ShellQuote(r.Path), ShellQuote(origin))
 	} else {
@@ -46,7 +46,7 @@ func Curl(srv *fake.Server, origin string, r fake.Request) string {
 	}
 	if len(r.Body) > 0 {
 		if r.Header.Get("Content-Type") == "" {
-			words = append(words, "--header", "Content-Type:") // or curl makes it a form
+			words = append(words, "--header", "Content-Type:") // otherwise curl declares a form
 		}
 		words = append(words, "--data-raw", ShellQuote(string(r.Body)))
 	}

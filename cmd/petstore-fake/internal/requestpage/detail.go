@@ -23,7 +23,7 @@ type detail struct {
 	Notes    map[string]string // to headers of the response
 	Bodies   []shownBody
 	Told     *journal.Entry // the 429 that it did not wait for
-	Until    string         // when that let it come back
+	Until    string         // when that 429 allowed the next request
 	Curl     string
 	Partial  bool // something is not shown whole
 }
@@ -57,7 +57,7 @@ func (s *state) detail(e *journal.Entry) *detail {
 func newShownBody(of string, body []byte) shownBody {
 	part := body[:min(len(body), maxDetail)]
 	if utf8.Valid(body) {
-		part = bytes.ToValidUTF8(part, nil) // no half of a character
+		part = bytes.ToValidUTF8(part, nil) // without half of a character at the end
 	}
 	b := shownBody{of + " body", strings.ToLower(of) + "-body", many(len(body), "byte"), string(part)}
 	var laidOut bytes.Buffer

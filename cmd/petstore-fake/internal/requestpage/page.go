@@ -1,5 +1,5 @@
-// Package requestpage shows the journal of a fake in a browser, with what steers it. The page asks
-// for its changing parts, as HTML, four times a second.
+// Package requestpage shows the journal of a fake in a browser, with controls for the fake. The
+// page asks for its changing parts, as HTML, four times a second.
 package requestpage
 
 import (
@@ -43,7 +43,7 @@ func New(srv *fake.Server) *Page {
 // Changed notes that the journal or the state has changed.
 func (p *Page) Changed() { p.changes.Add(1) }
 
-// version names what there is to be shown. It differs after each change.
+// version names what the page has to show now. It differs after each change.
 func (p *Page) version() string { return strconv.FormatInt(p.changes.Load(), 10) }
 
 // layout is the document of the page. Its script and its style are inline, and the policy names
@@ -92,8 +92,9 @@ func (p *Page) Show(w http.ResponseWriter, r *http.Request) error {
 	return p.write(w, r, "page")
 }
 
-// Parts handles GET /_fake/page: what changes on the page, for the query of its address. A page that
-// names the version that it shows gets nothing while there is no other, except for a beat.
+// Parts handles GET /_fake/page: it sends the parts of the page that change, for the query of the
+// page's address. The page names the version that it shows. While there is no newer one it gets
+// nothing, unless it asks for a beat (see refresh.js).
 func (p *Page) Parts(w http.ResponseWriter, r *http.Request) error {
 	if query := r.URL.Query(); query.Get("version") == p.version() && !query.Has("beat") {
 		w.WriteHeader(http.StatusNoContent)

@@ -120,7 +120,8 @@ func TestParts_rows(t *testing.T) {
 
 	text = p.parts("text=status:429+key:2&key=2")
 	assert.Equal(t, 1, strings.Count(text, `<tbody id="r`))
-	contain(t, text, "1 of 2", `aria-pressed="false">2xx 1<`, `aria-pressed="true">429 1<`, // the chips count what the press would show
+	// Each chip counts what pressing it would show.
+	contain(t, text, "1 of 2", `aria-pressed="false">2xx 1<`, `aria-pressed="true">429 1<`,
 		"of 1 a minute") // the windows of the chosen key
 	contain(t, p.parts("text=status:418"), "No request fits.")
 
@@ -218,7 +219,7 @@ func TestDetail_waits(t *testing.T) {
 	})
 }
 
-// Bodies are laid out with their numbers as they are, in part if they are large.
+// Bodies are laid out with their numbers unchanged, and only in part if they are large.
 func TestDetail_bodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPage(t)

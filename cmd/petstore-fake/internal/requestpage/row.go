@@ -55,7 +55,7 @@ func (r row) Kind() string {
 // Why says what a fault did, and why the service refused the request.
 func (r row) Why() string {
 	why := shorten(r.FaultEffect)
-	if !strings.HasPrefix(r.Hint, "injected ") && r.Hint != "" { // which the effect says in more words
+	if !strings.HasPrefix(r.Hint, "injected ") && r.Hint != "" { // the effect says the same in more words
 		why = strings.TrimPrefix(why+"; "+r.plain(r.Hint), "; ")
 	}
 	return why
@@ -71,7 +71,7 @@ func (r row) plain(text string) string {
 	})
 }
 
-// when writes a time, with its day if it is not that of now.
+// when writes a time, with its day unless that is today.
 func when(t, now time.Time) string {
 	if t, now = t.UTC(), now.UTC(); t.Truncate(24 * time.Hour).Equal(now.Truncate(24 * time.Hour)) {
 		return t.Format(time.TimeOnly)
@@ -100,10 +100,10 @@ func (r row) Rules() (list []brokenRule) {
 
 func shorten(s string) string { return safetext.Shorten(s, maxText) }
 
-// kind is a kind of responses. Find finds it by its words.
+// kind is a kind of responses. Its words are the filter that finds it.
 type kind struct {
 	Class, Text, Find string
-	N                 int // of the requests that fit
+	N                 int // how many of the fitting requests are of this kind
 	To                string
 	Pressed           bool
 }

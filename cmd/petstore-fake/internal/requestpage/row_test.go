@@ -41,7 +41,8 @@ func TestRules(t *testing.T) {
 		}}}.Rules(), "each rule once")
 }
 
-// A sentence stands once in a run of refusals, and the day where it changes.
+// When refusals for one reason follow each other, the reason is shown once. A day is shown where it
+// changes.
 func TestParts_above(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPage(t)

@@ -31,11 +31,11 @@ type state struct {
 	Same     bool   // whether the page shows it already
 	Origin   string
 	Now      time.Time
-	Text     string // what is to be found
-	Problems string // with that
+	Text     string // of the field Find
+	Problems string // with that text
 
 	Top    int // the first row of a list that stands still, 0 for another list
-	New    int // requests above it
+	New    int // requests above the first row
 	Rows   []row
 	Fit    int // requests
 	Kinds  [len(kinds)]kind
@@ -43,7 +43,7 @@ type state struct {
 	Open   int    // the request that is to be shown
 	Detail *detail
 
-	Ahead       time.Duration // of the service's time from the machine's
+	Ahead       time.Duration // how far the service's clock is ahead of the machine's
 	Active      int           // faults
 	Banned      []Key
 	Keys        []Key
@@ -64,7 +64,7 @@ func (p *Page) state(r *http.Request) *state {
 	number := func(name string) int { n, _ := strconv.Atoi(query.Get(name)); return n }
 	s := &state{
 		layout: p.layout, page: p, query: query, Program: petstore.Version, Origin: "http://" + r.Host,
-		Version: version, Same: query.Get("version") == version, State: p.Journal.Read(), // not older than the version
+		Version: version, Same: query.Get("version") == version, State: p.Journal.Read(), // after the version
 		Text: query.Get("text"), Problems: strings.Join(problems, "; "),
 		Open: number("request"), Top: number("top"),
 		Now: now, Ahead: time.Until(now).Round(time.Second), // since the two clocks are not read at once
@@ -93,7 +93,7 @@ func (s *state) addPets() {
 	}
 }
 
-// To returns the page's address with another value of a parameter, without one for "".
+// To returns the page's address with another value of a parameter; "" takes the parameter out.
 func (s *state) To(name string, value any) string {
 	query := url.Values{}
 	for _, one := range []string{"text", "request", "key"} {
@@ -157,8 +157,8 @@ func (s *state) Older() string {
 	return s.To("text", strings.Join(append(words, "before:"+strconv.Itoa(s.Rows[len(s.Rows)-1].Seq)), " "))
 }
 
-// toggled returns the address with other words for a status in what is to be found, or without them
-// if they are there.
+// toggled returns the address to which a chip leads. The text to find gets the chip's words as its
+// filter for the status; or it loses them if it has them, and then the chip is pressed.
 func (s *state) toggled(words string) (to string, pressed bool) {
 	var others, status []string
 	for word := range strings.FieldsSeq(s.Text) {
@@ -184,7 +184,7 @@ type Fault struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// NewFault returns a fault without its key, whose id stands for it.
+// NewFault returns a fault with the id of its key in place of the key.
 func NewFault(srv *fake.Server, i *fake.Injection) Fault {
 	f := i.Fault()
 	if f.APIKey != "" {
@@ -210,8 +210,8 @@ func (s *state) addFaults() {
 // The chart has a slot for every 5 seconds of the last 5 minutes, by the service's clock.
 const slotCount, slotSeconds = 60, 5
 
-// chart is a picture that is 300 wide, a second each, and 1,000 high. Its scale is logarithmic, or
-// a storm would leave nothing to see of the rest.
+// chart is a picture that is 300 wide, a second each, and 1,000 high. Its scale is logarithmic,
+// since otherwise the rest could not be seen beside a storm of requests.
 type chart struct {
 	Peak int // the most responses of a slot
 	Bars []bar
@@ -240,7 +240,7 @@ func newChart(requests []*journal.Entry, now time.Time) (c chart) {
 	height := func(n int) int { return int(math.Round(1000 * math.Log1p(float64(n)) / math.Log1p(float64(c.Peak)))) }
 	for i, slot := range slots {
 		n := 0
-		for kind, of := range slices.Backward(slot[:]) { // the worst at the bottom, where a few are seen
+		for kind, of := range slices.Backward(slot[:]) { // the worst at the bottom, where even a few can be seen
 			if of > 0 {
 				c.Bars = append(c.Bars, bar{kinds[kind].Class, i * slotSeconds, 1000 - height(n+of), height(n+of) - height(n)})
 				n += of
@@ -270,7 +270,7 @@ type Window struct {
 	Reset time.Time `json:"reset"`
 }
 
-// NewKey returns the key with a number without showing it.
+// NewKey describes the key with a number, without the key itself.
 func NewKey(srv *fake.Server, number int, key string) Key {
 	k := srv.Usage(key)
 	return Key{

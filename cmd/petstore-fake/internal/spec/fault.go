@@ -90,8 +90,8 @@ func fieldOf(f *fake.Fault, name string) (faultField, error) {
 	return faultField{}, errors.New(problem + "; petstore-fake -help lists the fields")
 }
 
-// assignment is a field at the beginning of a text: name=value, where the value may be quoted, or a
-// name alone, with what separates it from the next one.
+// assignment matches a field at the beginning of a text, with the separator after it. A field is
+// name=value, where the value may be quoted, or a name alone.
 var assignment = regexp.MustCompile(`^([^=,;]*)(?:=\s*("(?:[^"\\]|\\.)*"|[^",;][^,;]*)?)?\s*([,;]|$)`)
 
 // ParseFaults reads faults, such as status=503,times=2; wire=reset. No error repeats a key.

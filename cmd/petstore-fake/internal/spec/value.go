@@ -25,8 +25,8 @@ import (
 	"github.com/petstore/petstore-go/internal/service"
 )
 
-// Reader returns a function that reads a text, or says what it must be. It must fit, unless fits is
-// nil.
+// Reader returns a function that reads a text, or says what it must be. The value must fit, unless
+// fits is nil.
 func Reader[T any](read func(string) (T, error), fits func(T) bool, what string) func(string) (T, error) {
 	return func(text string) (T, error) {
 		value, err := read(text)
@@ -198,5 +198,5 @@ func Plain(err error) error {
 	return errors.New(reason)
 }
 
-// Clip returns a text for an error message, shortened to what recognizes it.
+// Clip shortens a text for an error message. What is left is enough to recognise it.
 func Clip(s string) string { return safetext.Shorten(s, 64) }

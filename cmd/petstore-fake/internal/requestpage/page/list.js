@@ -10,7 +10,7 @@ const param = (name, address = location.search) => new URLSearchParams(address).
 const links = () => [...list.querySelectorAll("tbody a")];
 const seqOf = (e) => Number(e.closest("tbody").id.slice(1));
 
-// to returns the address with another value of a parameter, without one for "".
+// to returns the address with another value of a parameter; "" takes the parameter out.
 function to(name, value) {
 	const query = new URLSearchParams(location.search);
 	query.set(name, value);
@@ -32,14 +32,15 @@ function arrive() {
 
 on(window, "popstate", arrive);
 
-// still reports whether the list stands still: while it is scrolled, has the focus or is paused, and for 3 s
-// after a pointer has moved over it.
+// still reports whether the list stands still: while it is scrolled, has the focus or is paused,
+// and for 3 s after a pointer has moved over it.
 const still = () => paused || scroller.scrollTop > 0 || list.contains(document.activeElement) || Date.now() - moved < 3000;
 
-// topRow returns the first row of a list that stands still, and 0 for another list.
+// topRow returns the seq of the first row, or 0 if the list does not stand still.
 const topRow = () => links()[0] && param("text") === param("text", shown) && still() ? seqOf(links()[0]) : 0;
 
-// mark marks the open request, and makes one row the stop of the tab key: the newest, or where the focus is.
+// mark marks the open request, and makes one row the stop of the tab key: the newest, or the one
+// with the focus.
 function mark() {
 	const all = links(), stop = all.find((a) => a === document.activeElement) ?? all[0];
 	for (const a of all) {
@@ -48,7 +49,7 @@ function mark() {
 	}
 }
 
-// announce says what a step has come to, for readers who do not see it.
+// announce reports the result of a step to readers who cannot see it.
 function announce(before) {
 	if (param("text") !== param("text", before)) setText(byId("said"), byId("fit").textContent + " requests");
 	if (param("request") && param("request") !== param("request", before)) {
@@ -62,7 +63,8 @@ function close(focus) {
 	if (focus) a?.focus({ preventScroll: true }); // the newest rows may be far from it
 }
 
-// step goes to the next row, where the focus or the open request is; the open request follows.
+// step moves the focus by so many rows, from the row that has it or is open. If a request is open,
+// the one of the new row is opened instead.
 function step(by) {
 	const all = links(), at = all.findIndex((a) => a === document.activeElement || a.ariaCurrent);
 	const a = at < 0 ? all[0] : all[at + by];

@@ -1,7 +1,7 @@
 "use strict";
-// The script of the request page: these files one after another. All that changes comes from the program
-// as HTML, in which the program's templates have escaped what a request contains. The page's policy runs no
-// other script, and takes no other text for markup.
+// The script of the request page: these files one after another. All that changes comes from the
+// program as HTML, in which the program's templates have escaped what a request contains. The
+// page's policy runs no other script, and takes no other text for markup.
 
 const byId = (id) => document.getElementById(id);
 const on = (e, type, f) => e.addEventListener(type, f);
@@ -9,7 +9,7 @@ const setText = (e, text) => { if (e.textContent !== text) e.textContent = text;
 const asItIs = { createHTML: (html) => html };
 const markup = window.trustedTypes?.createPolicy("page", asItIs) ?? asItIs; // some browsers have no such policies
 
-// parse returns the elements of a text of the program's.
+// parse returns the elements of HTML that came from the program.
 function parse(html) {
 	const template = document.createElement("template");
 	template.innerHTML = markup.createHTML(html);
@@ -19,8 +19,9 @@ function parse(html) {
 // Attributes that the script gives to elements of the program's.
 const own = ["aria-current", "open", "tabindex"];
 
-// morph makes an element what another one is. What is the same stays, with the focus, the scrolling and the
-// selection in it. Elements with an id are the same if their ids are, and others if their places are.
+// morph changes an element until it equals another one. Parts that are in both stay, with their
+// focus, scrolling and selection. Elements with an id are the same part if their ids are equal,
+// others if their places are.
 function morph(to, from) {
 	for (const name of to.getAttributeNames()) if (!from.hasAttribute(name) && !own.includes(name)) to.removeAttribute(name);
 	for (const { name, value } of from.attributes) if (to.getAttribute(name) !== value) to.setAttribute(name, value);

@@ -3,7 +3,7 @@
 
 let messageTimer;
 
-// say shows the reader something.
+// say shows the reader a message.
 function say(text, wrong = false) {
 	setText(byId("message"), text);
 	byId("message").classList.toggle("wrong", wrong);
@@ -26,8 +26,9 @@ async function ask(method, path, body) {
 	throw new Error(reason);
 }
 
-// act does what an element says: a method and the paths to call it with, what to say then, and perhaps a
-// question before. The error of a form stands beside its field.
+// act sends the requests that the attributes of an element describe: a method and one or more
+// paths. It may ask a question before, and shows a message after. The error of a form is shown
+// beside its field.
 async function act(e, body) {
 	const chosen = byId("key").selectedOptions[0], beside = e.querySelector(".error");
 	const [method, ...paths] = e.dataset.act.replace("{key}", chosen?.value).split(" ");
@@ -65,8 +66,8 @@ on(document, "click", ({ target }) => {
 	else if (b?.dataset.copy) copy(byId(b.dataset.copy));
 });
 
-// A form sends its fields with = between them, or a pet, whose category is a 64-bit integer, which a number of
-// JavaScript's may not hold.
+// A form sends its fields with = between them. For a pet it writes JSON by hand, because a number
+// of JavaScript cannot hold every category, a 64-bit integer.
 on(document, "submit", (e) => {
 	e.preventDefault();
 	const fields = [...e.target.elements].filter((f) => f.name && f.value);

@@ -19,8 +19,8 @@ function live(word, text = word) {
 		" UTC. The page shows the state at that time, and goes on by itself when the program is back." : "");
 }
 
-// refresh asks for what has changed, and goes on asking. The program leaves out the rows of a list that stands
-// still or is the same.
+// refresh asks for what has changed, and goes on asking. The program leaves out the rows of a list
+// that stands still or has not changed.
 async function refresh() {
 	clearTimeout(timer);
 	const mine = ++turn, address = location.search, query = new URLSearchParams(address);
@@ -33,7 +33,7 @@ async function refresh() {
 		text = await ask("GET", "page?" + query);
 		heard = Date.now();
 	} catch { /* there was no response */ }
-	if (mine !== turn) return; // the reader has gone on
+	if (mine !== turn) return; // the reader has gone to another address meanwhile
 	live(...text === undefined ? ["lost", "no response"] : ["live"]);
 	if (text) take(parse(text), address);
 	timer = setTimeout(refresh, text === undefined ? 1000 : pause);
@@ -53,7 +53,7 @@ function take(parts, address) {
 	requestAnimationFrame(() => setTimeout(() => { pause = Math.min(1000, Math.max(250, 10 * (performance.now() - begun))); }));
 }
 
-// span writes the time until a moment.
+// span writes a duration as a clock does, such as 9:05.
 function span(ms) {
 	const s = Math.max(0, Math.ceil(ms / 1000));
 	const two = (n) => String(n).padStart(2, "0");
