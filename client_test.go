@@ -25,7 +25,7 @@ import (
 
 func TestNewClient(t *testing.T) {
 	t.Run("refuses an invalid base URL or key, and does not repeat it", func(t *testing.T) {
-		for url, reason := range map[string]string{ // internal/credential has all
+		for url, reason := range map[string]string{ // the tests of internal/credential have all reasons
 			"https://user:pw-hidden@service.test/v1": "has user information; pass the API key as apiKey",
 			"http://hidden.test/v1":                  "is plain http to a host that is not loopback; see WithInsecureHTTP",
 		} {
@@ -143,7 +143,7 @@ func TestClientForKey(t *testing.T) {
 		}
 		group.Wait()
 		assert.Eventually(t, func() bool { return open.Load() <= 64 }, time.Minute, time.Millisecond)
-		client.CloseIdleConnections() // also those of a clone
+		client.CloseIdleConnections() // also the connections of a clone
 		assert.Eventually(t, func() bool { return open.Load() == 0 }, time.Minute, time.Millisecond)
 	})
 	t.Run("does not close connections of the caller's transport", func(t *testing.T) {

@@ -79,7 +79,7 @@ func TestNewClientFromEnvProcesses(t *testing.T) {
 		for range 50 {
 			go func() { _ = list(client, petstore.WithMaxWait(0)) }()
 		}
-		time.Sleep(150 * time.Millisecond) // the first of them have arrived
+		time.Sleep(150 * time.Millisecond) // the first requests have arrived
 		assert.Equal(t, 1+59/4/2, server.Usage(testKey).Minute, "half of a quarter of the key's budget is in flight")
 		time.Sleep(time.Minute)
 	}, fake.WithKey(testKey, fake.PlanFree), fake.WithLatency(100*time.Millisecond))

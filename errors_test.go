@@ -50,7 +50,7 @@ func TestAPIErrorIs(t *testing.T) {
 }
 
 func TestErrorText(t *testing.T) {
-	// testdata/errors.txt has the others.
+	// The other errors are in testdata/errors.txt.
 	t.Run("leaves out what is not known", func(t *testing.T) {
 		at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 		strange := petstore.Response{StatusCode: 799}
@@ -91,7 +91,8 @@ func TestErrorText(t *testing.T) {
 	})
 }
 
-// TestErrorGoldenFiles has each error of the README's table as a text and as an attribute of a log.
+// TestErrorGoldenFiles compares each error of the README's table with golden files, as a text and
+// as an attribute of a log.
 func TestErrorGoldenFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var texts strings.Builder
@@ -152,7 +153,7 @@ func TestErrorGoldenFiles(t *testing.T) {
 			petstore.ArgumentError{}, petstore.Response{},
 		} {
 			for field := range reflect.TypeOf(e).Fields() {
-				// Header and Body may have anything, and Err is part of the text.
+				// Header and Body may contain anything, so they have no attribute; Err is a part of the text.
 				if field.IsExported() && !field.Anonymous && !slices.Contains([]string{"Header", "Body", "Err"}, field.Name) {
 					assert.Contains(t, json.String(), `"`+attribute(field.Name)+`":`, "%T.%s", e, field.Name)
 				}
@@ -161,7 +162,8 @@ func TestErrorGoldenFiles(t *testing.T) {
 	})
 }
 
-// TestErrorBuiltByHand builds each error of a call from its exported fields, as a user's test does.
+// TestErrorBuiltByHand builds each error of a call from its exported fields, as the test of a user
+// does.
 func TestErrorBuiltByHand(t *testing.T) {
 	types := map[reflect.Type]bool{}
 	for name, provoke := range failures() {
@@ -204,10 +206,11 @@ func byHand(err error) error {
 	return to.Interface().(error)
 }
 
-// TestErrNotSent has calls of several attempts; TestRetryByResponse has one response to all.
+// TestErrNotSent has calls whose attempts end differently. In TestRetryByResponse all attempts of a
+// call end in the same way.
 func TestErrNotSent(t *testing.T) {
 	twice := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2})
-	// refusesSecond is a limiter that admits the first attempt of a call alone.
+	// refusesSecond is a limiter that admits only the first attempt of a call.
 	refusesSecond := func(err error) petstore.Option {
 		return petstore.WithLimiter(limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
 			if c, _ := petstore.CallFromContext(ctx); c.Attempt > 0 {
@@ -299,7 +302,8 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// TestForeignErrors has errors of the user's functions that say something about other calls.
+// TestForeignErrors lets functions of the user return errors that are about other calls. The error
+// of the call must not match these.
 func TestForeignErrors(t *testing.T) {
 	lost, _ := scripted(t, []responder{fails(errReset)})
 	refused, _ := scripted(t, []responder{fails(errRefused)}, once)

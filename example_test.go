@@ -118,7 +118,7 @@ func ExampleWithLogger() {
 			if len(groups) == 0 && slices.Contains(shown, a.Key) {
 				return a
 			}
-			return slog.Attr{} // most others differ from run to run
+			return slog.Attr{} // most other attributes differ from run to run
 		},
 	}))
 	client := server.Client(petstore.WithLogger(logger),

@@ -42,7 +42,8 @@ func ExampleWithTransport() {
 	// Output: 1 request with an id of 18 characters
 }
 
-// catalogue is what a program uses of a *petstore.Client, so that a test can have a mock in its place.
+// catalogue is what a program uses of a *petstore.Client, so that a test can have a mock in its
+// place.
 type catalogue interface {
 	ListPets(context.Context, petstore.ListPetsParams, ...petstore.CallOption) (*petstore.ListPetsResult, error)
 }
@@ -55,7 +56,8 @@ func (m mock) ListPets(context.Context, petstore.ListPetsParams, ...petstore.Cal
 	return &petstore.ListPetsResult{Pets: []petstore.Pet{{ID: 1, Name: "Rex"}}}, m.err
 }
 
-// A mock returns results and errors built by hand. A fake of the service tests more: see package fake.
+// A mock returns results and errors that are built by hand. A fake of the service tests more: see
+// package fake.
 func Example_mock() {
 	count := func(c catalogue) string { // the code under test
 		result, err := c.ListPets(context.Background(), petstore.ListPetsParams{})
@@ -68,8 +70,8 @@ func Example_mock() {
 	// Output: 1 busy
 }
 
-// Four processes that share one key, each told how many they are. Set PETSTORE_PROCESSES=4 for
-// NewClientFromEnv instead.
+// Four processes share one key, and each is told how many they are. With NewClientFromEnv, set
+// PETSTORE_PROCESSES=4 instead.
 func ExampleWithProcesses() {
 	server := fake.NewServer(fake.WithPlan(fake.PlanFree)) // 60 requests a minute
 	defer server.Close()

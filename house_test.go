@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refused has the imports that source files of the root module must not have, except some: patterns
-// of the path of a file, a space, and an import path.
+// refused has the imports that source files of the root module must not have. Each of its patterns
+// is matched with the path of a file, a space, and an import path; what matches except is allowed.
 var refused = []struct{ imports, except, reason string }{
 	{
 		`^\S+ \w[\w-]*\.[a-z]+/`, nested + `| github\.com/(petstore/petstore-go|go-json-experiment/json|hashicorp/go-(retryablehttp|cleanhttp))(/\S+)?$`,
@@ -39,7 +39,8 @@ func TestHouseImports(t *testing.T) {
 	}
 }
 
-// TestHouseOperations names the files that lack an operation, and the form in which they must have it.
+// TestHouseOperations names each file that should have an operation and lacks it. The forms say how
+// the operation appears in the file.
 func TestHouseOperations(t *testing.T) {
 	files := texts(t, "")
 	operations := append(found(`operationId: (\w+)`, files["cmd/petstore-fake/openapi.yaml"]),
@@ -63,7 +64,7 @@ func TestDocsLinks(t *testing.T) {
 	documents := texts(t, ".md")
 	for file, text := range documents {
 		text = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`").ReplaceAllString(text, "")
-		for _, link := range found(`\]\(([^):\s]+)\)`, text) { // with a colon, it is of another site
+		for _, link := range found(`\]\(([^):\s]+)\)`, text) { // a link with a colon leads to another site
 			target, anchor, _ := strings.Cut(link, "#")
 			if target = path.Join(path.Dir(file), target); strings.HasPrefix(link, "#") {
 				target = file
@@ -75,15 +76,15 @@ func TestDocsLinks(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors of a document's headings, as GitHub makes them.
+// anchors returns the anchors that GitHub makes from the headings of a document.
 func anchors(text string) []string {
 	headings := strings.ToLower(strings.Join(found(`(?m)^#+ (.+)$`, text), "\n"))
 	headings = regexp.MustCompile(`[^\p{L}\p{N} \n_-]`).ReplaceAllString(headings, "")
 	return strings.Split(strings.ReplaceAll(headings, " ", "-"), "\n")
 }
 
-// TestDocsNames holds that Go code of documents is compiled elsewhere, that the tests that they name
-// are there, and that they have all options, lines of the log and alerts.
+// TestDocsNames checks that all Go code in documents is also in a file that is compiled, that the
+// tests that they name exist, and that they have all options, lines of the log and alerts.
 func TestDocsNames(t *testing.T) {
 	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	documents, code := texts(t, ".md"), ""
@@ -112,7 +113,7 @@ func TestDocsNames(t *testing.T) {
 	}
 }
 
-// found returns what the group of a pattern matches in a text.
+// found returns all that the group of a pattern matches in a text.
 func found(pattern, text string) (all []string) {
 	for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
 		all = append(all, match[1])
@@ -120,8 +121,8 @@ func found(pattern, text string) (all []string) {
 	return all
 }
 
-// texts returns the files of the repository whose paths end in suffix and in none of except, without
-// results of builds.
+// texts returns the files of the repository, except results of builds, by their paths. It takes
+// those whose path ends in suffix, but in none of except.
 func texts(t *testing.T, suffix string, except ...string) map[string]string {
 	all, built := map[string]string{}, regexp.MustCompile(`(^|/)(\.git|bin|dist|testdata|node_modules)/`)
 	require.NoError(t, fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {

@@ -18,8 +18,9 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// TestTenants compares a program of fifty tenants, some of which have something happen to them, with
-// fifty programs of one tenant each: their logs, traces, errors and limits are the same.
+// TestTenants compares a program with fifty tenants with fifty programs that have one tenant each.
+// Something happens to some of the tenants, such as a ban. The logs, traces, errors and limits must
+// be the same.
 func TestTenants(t *testing.T) {
 	const tenants = 50
 	together := tenantProgram(t, 0, tenants)
@@ -79,7 +80,7 @@ func runTenant(t *testing.T, server *fake.Server, shared *petstore.Client, n int
 		time.Sleep(40 * time.Second)
 		switch {
 		case n == 5, n == 2 && round == 1:
-			tenant.ReopenLimit() // an open key, and the one with the ban
+			tenant.ReopenLimit() // of an open key, and of the banned one
 		case round > 0:
 		case n == 0:
 			server.RevokeKey(key)

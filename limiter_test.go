@@ -125,7 +125,7 @@ func TestLimiterOfTheUser(t *testing.T) {
 			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute)))
 		}
 		require.Len(t, requests, 4)
-		for i, left := range []time.Duration{60, 58, 56, 60} { // 2 s of each wait count
+		for i, left := range []time.Duration{60, 58, 56, 60} { // 2 s of each wait count against WithMaxWait
 			assert.Equal(t, left*time.Second, requests[i].MaxWait)
 		}
 		assert.Equal(t, start, requests[2].Asked, "a retried call keeps its place")

@@ -28,7 +28,7 @@ import (
 )
 
 // logTo returns a logger that writes to text, with a constant call_id and key_id, and times in UTC
-// wherever the test runs. text must not be read before all calls have ended.
+// wherever the test runs. Read text only when all calls have ended.
 func logTo(text io.Writer, level slog.Level, handler func(io.Writer, *slog.HandlerOptions) slog.Handler) *slog.Logger {
 	return slog.New(handler(text, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == "call_id" || a.Key == "key_id" {
@@ -79,7 +79,8 @@ type scenario struct {
 	want []string // level, message and scope of the lines
 }
 
-// calls makes calls from some goroutines, each with a pause after it, and returns how many succeed.
+// calls makes calls from several goroutines, with a pause after each call, and returns how many
+// succeed.
 func calls(client *petstore.Client, goroutines, each int, pause time.Duration) (succeeded int64) {
 	var all sync.WaitGroup
 	var good atomic.Int64
@@ -341,7 +342,7 @@ func TestLogForgetsKeys(t *testing.T) {
 	for range 1001 {
 		require.Error(t, list(client))
 	}
-	n = 0 // the first key again, whose line is forgotten
+	n = 0 // the first key again: that it had a line is forgotten
 	require.Error(t, list(client))
 	assert.Equal(t, 1002, strings.Count(text.String(), "key refused"))
 }
@@ -355,8 +356,8 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error { h(ctx, r.Mes
 func (h handler) WithAttrs([]slog.Attr) slog.Handler              { return h }
 func (h handler) WithGroup(string) slog.Handler                   { return h }
 
-// TestLogHandler has handlers that harm no call but that of their line. The service fails, recovers,
-// and the day ends.
+// TestLogHandler has handlers that panic, hang or make calls. They must harm only the call whose
+// line they get. The service fails and recovers, and the day ends.
 func TestLogHandler(t *testing.T) {
 	for name, handle := range map[string]func(ctx context.Context, client *petstore.Client, end <-chan bool){
 		"that makes calls": func(ctx context.Context, client *petstore.Client, _ <-chan bool) {

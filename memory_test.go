@@ -66,7 +66,8 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestResponseMemory floods a client, and counts all that it allocates for the error.
+// TestResponseMemory floods a client, and counts all bytes that it allocates until it returns the
+// error.
 func TestResponseMemory(t *testing.T) {
 	for name, f := range floods() {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +89,7 @@ func TestResponseMemory(t *testing.T) {
 // floodBound is the client's default bound of a body.
 const floodBound = 10 << 20
 
-// allocations returns the bytes that f allocates, also for what is garbage again.
+// allocations returns the bytes that f allocates, including those that are garbage afterwards.
 func allocations(f func()) int {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -97,7 +98,8 @@ func allocations(f func()) int {
 	return int(after.TotalAlloc - before.TotalAlloc)
 }
 
-// TestListPetsMemory holds that a long list takes its size twice: the body, and the names.
+// TestListPetsMemory checks that a long list takes twice its size: once for the body, and once for
+// the names.
 func TestListPetsMemory(t *testing.T) {
 	name := strings.Repeat("x", 100_000)
 	pet := `{"id":7,"name":"` + name + `","categoryId":3}`
@@ -119,7 +121,7 @@ func TestListPetsMemory(t *testing.T) {
 }
 
 // TestCallAllocations limits the allocations of a call with limiter, retries and strict decoding.
-// Three of them are the transport's. Unlike a time, the number is the same on each machine.
+// Three of them are the transport's. Unlike a time, this number is the same on each machine.
 func TestCallAllocations(t *testing.T) {
 	for name, c := range map[string]struct {
 		code int

@@ -70,7 +70,7 @@ func TestEndOfWaits(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	usedUp := []string{"X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 946684830"} // half a minute in each bubble
+	usedUp := []string{"X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 946684830"} // 30 s after the start of a bubble
 	longBackoff := func() petstore.Option {
 		return petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 20 * time.Second})
 	}
@@ -110,7 +110,7 @@ func TestEndOfWaits(t *testing.T) {
 				var err error
 				if c.code == http.StatusTooManyRequests {
 					_, err = client.CreatePet(ctx, newPet())
-				} else { // after another status, a create does not wait
+				} else { // a create is sent again, and so waits, only after a 429
 					_, err = client.ListPets(ctx, petstore.ListPetsParams{})
 				}
 				assert.Equal(t, 5*time.Second, time.Since(start).Truncate(time.Second))
@@ -142,7 +142,7 @@ func TestEndOfWaits(t *testing.T) {
 	}
 }
 
-// funcs is a context that counts the functions which wait for its end.
+// funcs is a context that counts the functions that are to be called at its end.
 type funcs struct {
 	context.Context
 	done    chan struct{}
@@ -151,7 +151,7 @@ type funcs struct {
 
 func (c *funcs) Done() <-chan struct{} { return c.done }
 
-// AfterFunc is what context.AfterFunc calls.
+// AfterFunc is the method that context.AfterFunc calls.
 func (c *funcs) AfterFunc(func()) (stop func() bool) {
 	c.waiting++
 	return func() bool { c.waiting--; return true }
@@ -166,7 +166,7 @@ func TestWithStopForgetsEachCall(t *testing.T) {
 	assert.Zero(t, stop.waiting, "or a program that runs for long would keep all its calls")
 }
 
-// overdue is a context whose deadline has passed, and that does not end.
+// overdue is a context whose deadline has passed although it has not ended.
 type overdue struct{ context.Context }
 
 func (overdue) Deadline() (time.Time, bool) { return time.Now(), true }
@@ -208,7 +208,8 @@ func TestWithAttemptTimeout(t *testing.T) {
 	}
 }
 
-// A write that waited is not sent as a gamble: its response would come after the deadline.
+// A write that has waited is not sent if its response would come after the deadline: its outcome
+// would be unknown.
 func TestWriteBeforeADeadline(t *testing.T) {
 	slowly := func(respond responder) responder {
 		return func(r *http.Request) (*http.Response, error) { time.Sleep(time.Second); return respond(r) }

@@ -117,8 +117,8 @@ func TestGetPet(t *testing.T) {
 	assert.ErrorContains(t, err, "id is 7 instead of 8")
 }
 
-// TestCreatePetStatus checks for each status what an error says about the create, whatever happens
-// to the body of the response.
+// TestCreatePetStatus checks for each status what the error says about the create. That must not
+// depend on what happens to the body of the response.
 func TestCreatePetStatus(t *testing.T) {
 	var during context.Context // what the body waits for
 	for name, read := range map[string]func(attempt context.Context) error{
@@ -150,7 +150,8 @@ func TestCreatePetStatus(t *testing.T) {
 	}
 }
 
-// An errgroup ends the contexts of the others with the error of one call as the cause.
+// After the error of one call, an errgroup ends the contexts of the others, with that error as the
+// cause.
 func TestCreatePetEndedByAnotherCall(t *testing.T) { synctest.Test(t, endedByAnotherCall) }
 
 func endedByAnotherCall(t *testing.T) {

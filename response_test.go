@@ -33,7 +33,7 @@ func replaying(open func() io.Reader) *http.Transport {
 	}}
 }
 
-// read is a response as net/http reads it.
+// read is what net/http made of the bytes of a response.
 type read struct {
 	response *http.Response // nil if net/http returned an error
 	body     []byte
@@ -63,10 +63,10 @@ func readByNetHTTP(t *testing.T, method string, response []byte) read {
 	return read{resp, body, err != nil}
 }
 
-// FuzzResponse gives any bytes as the response to a call. The call succeeds if net/http can read
-// them as a response, and json/v2 can read its body as the document says, with all required fields;
-// then it returns the values of json/v2. Otherwise it returns one of the five errors, on one short
-// line, without the key, which the bytes may contain.
+// FuzzResponse gives arbitrary bytes as the response to a call. The call succeeds if net/http can
+// read them as a response, and json/v2 can read its body as the document says, with all required
+// fields; then it returns the values of json/v2. Otherwise it returns one of the five errors, on
+// one short line, without the key, which the bytes may contain.
 func FuzzResponse(f *testing.F) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	for _, response := range []string{
@@ -121,7 +121,7 @@ func FuzzResponse(f *testing.F) {
 			petstore.WithMaxResponseBytes(responseBound), once)
 		listed, errList := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		created, errCreate := client.CreatePet(t.Context(), newPet())
-		current = []byte(head + "\r\n" + strings.Repeat(" ", len(response))) // overwrites the buffer, while the caller still has the results
+		current = []byte(head + "\r\n" + strings.Repeat(" ", len(response))) // overwrites the buffer that the results must not use
 		require.Error(t, list(client))
 		checkListed(t, readByNetHTTP(t, http.MethodGet, response), listed, errList)
 		checkCreated(t, readByNetHTTP(t, http.MethodPost, response), created, errCreate)
@@ -224,7 +224,7 @@ func checkKept(t *testing.T, r petstore.Response, body []byte) {
 func TestErrorBody(t *testing.T) {
 	start := "key: " + testKey[:8]
 	for want, respond := range map[string]responder{
-		start:             status(400, start), // whole: it is something else
+		start:             status(400, start), // a complete text: this is no key that was cut off
 		"key: [redacted]": status(400, "key: "+testKey),
 		"cut [redacted]": func(r *http.Request) (*http.Response, error) {
 			body := io.MultiReader(strings.NewReader("cut "+testKey[:8]), failingReader{func() error { return errReset }})

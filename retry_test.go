@@ -37,8 +37,8 @@ func remove(c *petstore.Client, opts ...petstore.CallOption) error {
 	return err
 }
 
-// TestRetryByResponse has an example of each rule; internal/retry has all statuses, and internal/wire
-// all errors.
+// TestRetryByResponse has one example of each rule. All statuses are tested in internal/retry, and
+// all errors in internal/wire.
 func TestRetryByResponse(t *testing.T) {
 	open := fmt.Errorf("circuit open: %w", petstore.ErrNotSent)
 	for name, row := range map[string]struct {
@@ -111,7 +111,7 @@ func attempts(t *testing.T, err error) int {
 	return as[*petstore.TransportError](t, err).Attempts
 }
 
-// Of a success, the status alone says that the request was carried out.
+// After a status of success, a write was carried out, whatever is wrong with the response.
 func TestRetryOfAnInvalidSuccess(t *testing.T) {
 	for operation, sample := range samples {
 		for name, c := range map[string]struct {

@@ -32,8 +32,8 @@ import (
 	"github.com/petstore/petstore-go/fake/faketest"
 )
 
-// runbook is docs/operations.md as somebody on call searches it: what its tables have to look for,
-// row by row, and which of that was printed.
+// runbook is docs/operations.md as somebody on call searches it. It has the texts that its tables
+// tell one to look for, row by row, and whether each of them was printed.
 type runbook struct {
 	rows    [][]string
 	printed map[string]bool
@@ -53,8 +53,8 @@ func readRunbook(t *testing.T) *runbook {
 	return page
 }
 
-// assertFinds asserts that somebody who searches the page for what was printed finds one row or two,
-// and that of writes in doubt in addition.
+// assertFinds asserts that somebody who searches the page for what was printed finds one row or
+// two, and that of writes in doubt in addition.
 func (r *runbook) assertFinds(t *testing.T, printed string) {
 	t.Helper()
 	var found []string
@@ -161,7 +161,7 @@ func (r *runbook) assertFindsErrorsOf(t *testing.T, respond responder) {
 	}
 }
 
-// assertPrinted asserts that the page has nothing to look for that is never printed.
+// assertPrinted asserts that the page tells nobody to look for a text that is never printed.
 func (r *runbook) assertPrinted(t *testing.T) {
 	t.Helper()
 	alerts, err := os.ReadFile("examples/observability/alerts.yml")
@@ -254,8 +254,8 @@ func incidents() map[string]incident {
 	}
 }
 
-// run has the incident last for some minutes, with half a minute before it and more than one after
-// it: an outage is over after a minute.
+// run lets the incident last for some minutes. The program runs half a minute before it, and more
+// than a minute after it, because an outage is over only after a minute of successes.
 func (in *incident) run(t *testing.T, page *runbook) {
 	const before, after = 30 * time.Second, 75 * time.Second
 	lasts, every := cmp.Or(in.lasts, 4*time.Minute), cmp.Or(in.every, 2*time.Second)

@@ -77,8 +77,9 @@ func repeating(t *testing.T, f fake.Fault, opts ...petstore.Option) *petstore.Cl
 	return keyed(t, server.HTTPClient().Transport, opts...)
 }
 
-// TestKeyIsInNoTrace searches what a trace and the log get of each attempt, also of one that does
-// not end as usual: it is then too late to remove the key from the header.
+// TestKeyIsInNoTrace searches what a trace and the log get of each attempt for the key. Some
+// attempts end in the middle of the body, by a panic or an error: the key must be removed from the
+// header before that.
 func TestKeyIsInNoTrace(t *testing.T) {
 	panics := failingReader{func() error { panic("body") }}
 	for name, body := range map[string]io.Reader{
@@ -152,7 +153,7 @@ func failures() map[string]func(*testing.T) error {
 		},
 	}
 	for _, wire := range fake.Wire("").Values() {
-		if wire != fake.WireStall { // which ends with no error
+		if wire != fake.WireStall { // a stall alone ends without an error
 			all["a connection: "+string(wire)] = func(t *testing.T) error {
 				return create(repeating(t, fake.Fault{Wire: wire}))
 			}
@@ -206,9 +207,9 @@ func assertNoSecret(t *testing.T, text, where string) {
 	assert.Empty(t, formIn(text), "%s has the key", where)
 }
 
-// reach calls found with each text that can be reached from v, including unexported fields.
-// Reflection cannot reach the variables of a closure. seen has the pointers that it has followed,
-// with their types: a struct has the same address as its first field.
+// reach calls found with each text that can be reached from v, also through unexported fields.
+// Reflection cannot reach the variables of a closure. seen has the pointers that were followed,
+// with their types, because a struct has the same address as its first field.
 func reach(v reflect.Value, seen map[[2]any]bool, found func(string)) {
 	switch v.Kind() {
 	case reflect.String:
@@ -291,7 +292,7 @@ func assertKeyNotIn(t *testing.T, name string, v any) {
 // Only errors.Is, errors.As and Unwrap may find it in an error of the client.
 type vaultError struct{ error }
 
-// unwrapped returns err and the errors inside it, except for the caller's own.
+// unwrapped returns err and the errors that it wraps, except those of the caller.
 func unwrapped(err error) (all []error) {
 	switch e := err.(type) { // one layer at a time
 	case vaultError, nil:

@@ -23,7 +23,8 @@ import (
 
 const testKey = "test-key-9d8f7a"
 
-// responder returns the response to a request, or an error instead. It is a transport by itself.
+// responder returns the response to a request, or an error instead. A responder is also a
+// transport.
 type responder func(*http.Request) (*http.Response, error)
 
 func (f responder) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
@@ -81,7 +82,7 @@ func scripted(t *testing.T, responders []responder, opts ...petstore.Option) (*p
 	return newClient(t, s, testKey, opts...), s
 }
 
-// rotating is scripted for a client that gets its keys from a function.
+// rotating is like scripted, for a client that gets its keys from a function.
 func rotating(
 	t *testing.T, key func(context.Context) (string, error), responders []responder, opts ...petstore.Option,
 ) (*petstore.Client, *service) {
@@ -178,10 +179,11 @@ func (r recorded) dump() string {
 // once is the policy without retries.
 var once = petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
 
-// callFunc makes a call, as list, create and get do.
+// callFunc makes a call; list, create and get are such functions.
 type callFunc func(*petstore.Client, ...petstore.CallOption) error
 
-// sample is what the tests need of an operation. Whatever depends on one reads it here.
+// sample is what the tests need to know about an operation. All that differs between operations is
+// here.
 type sample struct {
 	call   callFunc
 	writes bool   // it must not be repeated
@@ -243,7 +245,7 @@ func returns(permit ratelimit.Permit, err error) limiterFunc {
 // refuses is a limiter that refuses each request.
 var refuses = returns(nil, &ratelimit.Error{})
 
-// slow returns a limiter that takes a time longer than l.
+// slow returns a limiter that takes longer than l, by the given time.
 func slow(l petstore.Limiter, by time.Duration) limiterFunc {
 	return func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 		permit, err := l.Acquire(ctx, r)

@@ -61,8 +61,8 @@ func TestCallFromContext(t *testing.T) {
 
 type markKey struct{}
 
-// hooked returns a trace that marks the context of each call, and calls a hook with the name of each
-// function.
+// hooked returns a trace that marks the context of each call. Each of its functions calls the hook
+// with its own name.
 func hooked(hook func(ctx context.Context, c petstore.Call, function string)) *petstore.ClientTrace {
 	return &petstore.ClientTrace{
 		CallStart: func(ctx context.Context, c petstore.Call) context.Context {
@@ -189,8 +189,8 @@ func TestCallStartKeepsTheEndOfTheCallersContext(t *testing.T) {
 	}
 }
 
-// A goroutine of the transport, such as a dialer, may ask for the call after its attempt, and after
-// the call.
+// A goroutine of the transport, such as a dialer, may ask for the call when the attempt, or even
+// the call, is over.
 func TestCallFromContextLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
@@ -217,7 +217,8 @@ func (p hookedPermit) Release(o ratelimit.Outcome) ratelimit.Lockout {
 	return p.Permit.Release(o)
 }
 
-// TestPanicOfTheUser has a panic in each function of the user, which must leave nothing held.
+// TestPanicOfTheUser lets each function of the user panic. After the panic, no permit, lock or
+// connection may be held.
 func TestPanicOfTheUser(t *testing.T) {
 	for _, function := range []string{
 		"CallStart", "CallDone", "WaitStart", "WaitDone", "AttemptStart", "AttemptDone", "LimitClosed", "LimitOpened",

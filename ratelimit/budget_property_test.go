@@ -26,12 +26,12 @@ type walk struct {
 	budget   budget
 	service  *Service
 	flights  []*flight
-	honest   bool // all responses have headers, and no other process uses the key
+	honest   bool // all responses have the headers, and no other process uses the key
 	foreign  bool // another process uses the key, and the service may reject any request
 	gate     time.Time
 	closed   time.Time // when the last 429 came
 	rejected bool      // no success yet to a request sent after it
-	stuck    int       // steps in a row without an admission or a flight
+	stuck    int       // steps in a row in which nothing was admitted and nothing was in flight
 }
 
 func newWalk(t *testing.T, seed uint64) *walk {
@@ -101,7 +101,8 @@ func (w *walk) admit() {
 	w.flights = append(w.flights, &flight{slot: s, sent: w.now})
 }
 
-// wait lets time pass until Wake if nothing is in flight, and checks that the walk does not stop.
+// wait lets time pass. If nothing is in flight, it waits until the budget's wake time, and checks
+// that the walk does not come to a halt.
 func (w *walk) wait(why hold) {
 	if len(w.flights) > 0 {
 		return
@@ -156,7 +157,8 @@ func (w *walk) settle(f *flight, o Outcome) {
 	}
 }
 
-// pick returns a random flight that has reached the service, or has not; nil if there is none.
+// pick returns a random flight, of those that have reached the service or of those that have not;
+// nil if there is none.
 func (w *walk) pick(arrived bool) *flight {
 	var found []*flight
 	for _, f := range w.flights {

@@ -28,8 +28,8 @@ func newProcess(t *testing.T) *process {
 	return &process{t: t, now: time.Unix(1_000_000_020, 0), budget: budget{processes: 1}}
 }
 
-// newSharedProcess returns a process that does not know whether others use the key. The first
-// request has opened a window of a minute.
+// newSharedProcess returns a process that does not know whether others use the key. Its first
+// request has opened a window of one minute.
 func newSharedProcess(t *testing.T, limit int) (p *process, reset time.Time) {
 	p = newProcess(t)
 	p.processes = 0
@@ -45,7 +45,7 @@ func (p *process) send() slot {
 	return s
 }
 
-// admits sends n requests, and checks that one more has to wait for that reason.
+// admits sends n requests, and checks that one more has to wait for the given reason.
 func (p *process) admits(n int, why Reason) {
 	p.t.Helper()
 	for range n {
@@ -67,7 +67,7 @@ func (p *process) closed() time.Duration {
 	return p.blocked().until.Sub(p.now)
 }
 
-// outcome is that of a request that was sent now, with the Date of an exact clock.
+// outcome returns the outcome of a request that was sent now, with the Date of an exact clock.
 func (p *process) outcome(status, limit, remaining int, reset time.Time) *Outcome {
 	return &Outcome{
 		Sent: p.now, Received: p.now, StatusCode: status, Date: p.now.Truncate(second),
@@ -79,7 +79,7 @@ func (p *process) respond(s slot, limit, remaining int, reset time.Time) {
 	p.settle(s, p.outcome(http.StatusOK, limit, remaining, reset), p.now)
 }
 
-// respondTo sends a request for each Remaining, and gets its response.
+// respondTo sends a request for each Remaining, and gets a response with that Remaining.
 func (p *process) respondTo(limit int, reset time.Time, remaining ...int) {
 	p.t.Helper()
 	for _, n := range remaining {
@@ -97,7 +97,7 @@ func (p *process) take(took time.Duration, limit, remaining int, reset time.Time
 	p.settle(slot, o, p.now)
 }
 
-// reject has the next request get a 429.
+// reject sends a request that gets a 429.
 func (p *process) reject(limit, remaining int, reset time.Time, retryAfter time.Duration) {
 	p.t.Helper()
 	o := p.outcome(http.StatusTooManyRequests, limit, remaining, reset)
@@ -105,7 +105,7 @@ func (p *process) reject(limit, remaining int, reset time.Time, retryAfter time.
 	p.settle(p.send(), o, p.now)
 }
 
-// fail has a request get a response without
+// fail sends a request that gets a response without
 func (p *process) fail(s slot) {
 	p.settle(s, p.outcome(http.StatusBadGateway, 0, 0, time.Time{}), p.now)
 }
@@ -165,7 +165,7 @@ func TestBudget(t *testing.T) {
 		}
 		p.admits(1, ReasonResponse)
 		for range 10 {
-			p.now = p.now.Add(second) // without a response, so that another one may follow
+			p.now = p.now.Add(second) // the probe gets no response, so that another one may follow
 			p.settle(p.send(), &Outcome{}, p.now)
 			p.admits(1, ReasonResponse)
 		}
@@ -334,8 +334,8 @@ func TestBudgetEarliest(t *testing.T) {
 	}
 }
 
-// The second response narrows what the Date of the first showed about the server's clock. One that
-// contradicts it needs another one.
+// The Date of the first response shows roughly how far the server's clock is ahead, and the second
+// narrows this. A response that contradicts it counts only if another one does so, too.
 func TestBudgetClock(t *testing.T) {
 	for _, test := range []struct {
 		gap, ahead  time.Duration

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Process is a process with a budget of its own, whose calls queue for it.
+// Process is a process with a budget of its own. Its calls wait in a queue for this budget.
 type Process struct {
 	budget   budget
 	Start    time.Time     // of its first calls
 	Stop     time.Time     // no call begins from then on; zero stands for the end of the run
-	Workers  int           // each makes one call at a time
+	Workers  int           // workers; each of them makes one call at a time
 	Every    time.Duration // mean time from one call of a worker to its next; 0 is none
 	CatchUp  bool          // a worker that is late makes up for its delay
 	Done     int           // calls that succeeded
@@ -28,7 +28,7 @@ type worker struct {
 	calls int
 }
 
-// run is processes that use one key, in virtual time without goroutines.
+// run is a simulation of processes that use one key, in virtual time without goroutines.
 type run struct {
 	service *Service
 	random  *rand.Rand
@@ -36,21 +36,21 @@ type run struct {
 	events  []event // by their times; those of the same time in the order in which they were added
 }
 
-// event is what happens at a time.
+// event is something that happens at a time.
 type event struct {
 	at time.Time
 	do func()
 }
 
-// at has something happen at a time.
+// at makes something happen at a time.
 func (r *run) at(t time.Time, do func()) {
 	t = later(r.now, t)
 	place, _ := slices.BinarySearchFunc(r.events, t.Add(1), func(e event, t time.Time) int { return e.at.Compare(t) })
 	r.events = slices.Insert(r.events, place, event{t, do})
 }
 
-// Run has processes use the key of a service from start to end. Requests take 20 to 200 ms, part of
-// it before the service counts them.
+// Run simulates processes that use the key of a service from start to end. Requests take 20 to 200
+// ms, part of it before the service counts them.
 func Run(s *Service, random *rand.Rand, processes []*Process, start, end time.Time) {
 	r := &run{service: s, random: random, now: start}
 	s.Clock = func() time.Time { return r.now }
@@ -68,7 +68,7 @@ func Run(s *Service, random *rand.Rand, processes []*Process, start, end time.Ti
 	}
 }
 
-// schedule has a worker make its next call.
+// schedule sets the time of a worker's next call.
 func (p *Process) schedule(r *run, w *worker) {
 	if w.calls > 0 {
 		if !p.CatchUp {

@@ -19,8 +19,8 @@ type Told string
 // What they know.
 const (
 	Untold  Told = "untold"  // nothing
-	ToldOld Told = "told"    // the number of those that were there before, which stay
-	Leaving Told = "leaving" // the same; they stop when the new ones have started
+	ToldOld Told = "told"    // the number of the old processes, which stay
+	Leaving Told = "leaving" // the same number; the old ones stop when the new ones have started
 )
 
 // Growth is a deployment that grows while it is at work: new processes start beside old ones. Each
@@ -28,8 +28,8 @@ const (
 type Growth struct {
 	Old, New  int
 	PerMinute int
-	Demand    float64       // of all together, as a part of what the key allows
-	Within    time.Duration // the new ones start at random within this time; 0 is all at once
+	Demand    float64       // what all processes together want, as a part of what the key allows
+	Within    time.Duration // the new ones start at random times within this; 0 starts all at once
 	Told      Told
 	Window    windowKind
 	CatchUp   bool // workers make up for their delays
@@ -41,7 +41,7 @@ type Grown struct {
 	Rejected int     // 429s
 	Worst    int     // 429s of a new process, at most
 	Bans     int     // of the key
-	Share    float64 // of what the processes wanted and the key allows
+	Share    float64 // what they got, as a part of what they wanted and the key allows
 }
 
 // Run runs the deployment for five minutes after its growth.
@@ -129,7 +129,7 @@ func growths() []Growth {
 	return all
 }
 
-// text names the line of the table for a deployment.
+// text returns the name of the line of the table that counts a deployment.
 func (g Growth) text() string {
 	window := "fixed or aligned"
 	if g.Window == Sliding {
@@ -141,14 +141,15 @@ func (g Growth) text() string {
 	return fmt.Sprintf("%d + %d, %s", g.Old, g.New, window)
 }
 
-// holds reports whether the rules keep a deployment within the limit, also an untold one.
+// holds reports whether the rules keep a deployment within the limit, even if its processes are not
+// told their number.
 func (g Growth) holds() bool { return g.Window != Sliding && (g.Old < 8 || g.PerMinute > 60) }
 
-// all reports whether every simulation runs, as .ci/run slow wants, or one of some: all of them take
-// half a minute, and ten times as long with the race detector.
+// all reports whether all simulations run, as in .ci/run slow, or only a part of them. All of them
+// take half a minute, and ten times as long with the race detector.
 func all() bool { return os.Getenv("PETSTORE_SIMULATIONS") == "all" }
 
-// TestGrowth runs every deployment, or one of forty. Those that hold get no ban.
+// TestGrowth runs all deployments, or one in 41. Those for which holds is true must get no ban.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	var sums table
@@ -174,13 +175,14 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// table sums outcomes by a text and the plan.
+// table adds up outcomes by a text and the plan.
 type table struct {
 	texts []string
 	sums  map[string]map[int]*Grown
 }
 
-// add adds an outcome. Bans counts the runs that had one, and Share is the least.
+// add adds an outcome. In a sum, Bans counts the runs that had a ban, and Share is the smallest
+// one.
 func (t *table) add(text string, perMinute int, g Grown) {
 	if t.sums == nil {
 		t.sums = map[string]map[int]*Grown{}
@@ -212,9 +214,9 @@ func (t *table) String() string {
 	return lines
 }
 
-// TestHerds has 2 to 16 processes with eight workers each want more than the key has, for five
-// minutes after the last one has started; or one in eleven of these. Four untold ones, and told
-// ones, get no ban.
+// TestHerds simulates 2 to 16 processes with eight workers each, which want more than the key
+// allows for five minutes after the last one has started. It runs all of these simulations, or one
+// in eleven. Processes that are told their number must get no ban, nor must four that are not told.
 func TestHerds(t *testing.T) {
 	t.Parallel()
 	var sums table
@@ -244,7 +246,7 @@ func TestHerds(t *testing.T) {
 	t.Log(sums.String())
 }
 
-// herd runs processes that start that far apart.
+// herd runs processes that start one after the other, the given time apart.
 func herd(n, told, perMinute int, window windowKind, apart time.Duration) Grown {
 	random := rand.New(rand.NewPCG(1, 1))
 	start := time.Unix(1_000_000_020, 0).Add(time.Duration(random.Int64N(int64(20 * time.Second))))

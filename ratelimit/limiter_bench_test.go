@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// BenchmarkLimiter is what a permit costs: alone, and with 100,000 requests in the queue, all of
-// which get one.
+// BenchmarkLimiter measures what a permit costs: without a queue, and with 100,000 requests in it,
+// each of which gets a permit.
 func BenchmarkLimiter(b *testing.B) {
 	b.Run("uncontended", func(b *testing.B) {
 		l := New()
@@ -26,7 +26,8 @@ func BenchmarkLimiter(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			l, start := New(Processes(1)), time.Now()
-			l.now = func() time.Time { return start } // else a second without a response admits more
+			// The clock stands still: after a second without a response, more would be admitted.
+			l.now = func() time.Time { return start }
 			first, err := l.Acquire(b.Context(), Request{})
 			if err != nil {
 				b.Fatal(err)

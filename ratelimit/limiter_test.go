@@ -29,7 +29,8 @@ type limiter struct {
 	t *testing.T
 }
 
-// test runs f with a limiter that knows nothing, and checks that the calls leave nothing behind.
+// test runs f with a limiter that knows nothing yet, and checks that nothing is left in the limiter
+// when the calls are over.
 func test(t *testing.T, name string, f func(t *testing.T, l *limiter)) {
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -48,7 +49,7 @@ func test(t *testing.T, name string, f func(t *testing.T, l *limiter)) {
 	})
 }
 
-// ask is Acquire with the type of its error.
+// ask calls Acquire, and returns its error as an *Error.
 func (l *limiter) ask(ctx context.Context, r Request) (Permit, *Error) {
 	p, err := l.Acquire(ctx, r)
 	if err != nil {
@@ -62,7 +63,7 @@ func (l *limiter) acquire(ctx context.Context, maxWait time.Duration) (Permit, *
 	return l.ask(ctx, Request{MaxWait: maxWait})
 }
 
-// permit waits for the permit of a call, for an hour at most.
+// permit waits for the permit of a call, which may take an hour.
 func (l *limiter) permit() Permit { return l.permitFor(Request{MaxWait: time.Hour}) }
 
 func (l *limiter) permitFor(r Request) Permit {

@@ -27,7 +27,7 @@ var histories = []struct {
 	{name: "idle", calls: 2, pause: 150 * time.Second},
 }
 
-// A burst that fits into the window costs three round trips more than without a limiter, at most.
+// A burst that fits into the window takes at most three round trips longer than without a limiter.
 func TestLimiterBursts(t *testing.T) {
 	for _, b := range []struct {
 		perMinute, calls, goroutines int
@@ -80,8 +80,9 @@ func TestLimiterBursts(t *testing.T) {
 	}
 }
 
-// Far from the limit no call waits for long: programs use half of the key for five minutes, by one
-// call or ten at once, at random; also if one response in fifty comes 25 s late.
+// Far from the limit no call waits for long. Programs use half of what the key allows for five
+// minutes, at random times, with one call or ten at once. In some of the cases one response in
+// fifty comes 25 s late.
 func TestLimiterLoads(t *testing.T) {
 	for _, perMinute := range []int{60, 300, 1_000} {
 		for _, window := range []windowKind{Fixed, Aligned, Sliding} {
@@ -89,21 +90,21 @@ func TestLimiterLoads(t *testing.T) {
 				for _, batch := range []int{1, 10} {
 					for _, slow := range []float64{0, 0.02} {
 						if batch*programs > perMinute {
-							continue // together they may ask for too much at one time
+							continue // together these programs may ask for too much at one time
 						}
 						name := fmt.Sprintf("%d programs, %d at once, %d a minute, %s, slow %v", programs, batch, perMinute, window, slow)
 						t.Run(name, func(t *testing.T) {
 							synctest.Test(t, func(t *testing.T) {
 								waits, rejected := load(t, perMinute, window, programs, batch, slow)
 								p99, longest := 150*time.Millisecond, 250*time.Millisecond
-								if batch == 10 && perMinute == 60 { // a page is a sixth of the window
+								if batch == 10 && perMinute == 60 { // the ten calls are a sixth of the window
 									p99, longest = 400*time.Millisecond, 500*time.Millisecond
 								}
-								if slow > 0 { // a cold start behind a slow response: a second of silence
+								if slow > 0 { // at a cold start, a slow response holds the others up for a second
 									longest = 1300 * time.Millisecond
 								}
 								if programs*(batch-1)*100 > perMinute*5/2 || batch == 10 && perMinute == 60 && slow > 0 {
-									p99 = longest // the first calls are more than 1 %
+									p99 = longest // the calls at the start are more than 1 % of all
 								}
 								assert.LessOrEqual(t, waits[len(waits)*99/100], p99)
 								assert.LessOrEqual(t, waits[len(waits)-1], longest)

@@ -41,7 +41,7 @@ func TestBudgetShare(t *testing.T) {
 		for windows, most := range []int{6, 6, 6, 51} {
 			p, reset := newSharedProcess(t, 60)
 			p.respondTo(60, reset, down(58, 10)...)
-			p.respondTo(60, reset, down(47, 9)...) // 48 without the one of others
+			p.respondTo(60, reset, down(47, 9)...) // it would be 48 without the request of another process
 			for range windows {
 				p.now = p.now.Add(61 * second)
 				p.respondTo(60, p.now.Add(minute), down(59, 9)...)
@@ -150,7 +150,7 @@ func TestBudgetShare(t *testing.T) {
 	})
 }
 
-// What a 429 says alone, and what it means for a process that knows nothing else.
+// What a 429 alone says about the end of a lockout, for a process that knows nothing else.
 func TestBudgetLockout(t *testing.T) {
 	const hour = time.Hour
 	for _, test := range []struct {

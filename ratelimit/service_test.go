@@ -13,8 +13,8 @@ type windowKind string
 const (
 	Fixed   windowKind = "fixed"   // begun by its first request, on a whole second
 	Aligned windowKind = "aligned" // the wall-clock minute and day
-	Sliding windowKind = "sliding" // the last minute; Reset is when its oldest request leaves
-	Drained windowKind = "drained" // the same, but Reset is when its newest request leaves
+	Sliding windowKind = "sliding" // it counts the last minute; Reset is when the oldest request leaves it
+	Drained windowKind = "drained" // the same, but Reset is when the newest request leaves it
 )
 
 // counter counts the requests of one window of the modelled service.
@@ -47,7 +47,7 @@ func (q *counter) roll(now time.Time) {
 
 func (q *counter) left() int { return max(0, q.limit-len(q.hits)) }
 
-// free returns when there is room for the next request of a window that is used up.
+// free returns when a used-up window has room for the next request.
 func (q *counter) free() time.Time {
 	if q.slides() && len(q.hits) > 0 {
 		return q.hits[0].Add(q.length)

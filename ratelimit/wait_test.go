@@ -40,7 +40,7 @@ func TestLimiterQueue(t *testing.T) {
 	test(t, "reports to each call what it waits for", func(t *testing.T, l *limiter) {
 		var told []Wait
 		tell := observer{start: func(w Wait) {
-			l.RateLimit("") // would wait for ever if the lock were held
+			l.RateLimit("") // this would wait for ever if the lock were held
 			told = append(told, w)
 		}}
 		start := time.Now()
@@ -186,7 +186,7 @@ func TestLimiterGate(t *testing.T) {
 	})
 }
 
-// maxWait limits the waits for a window or a closed gate, but not those for a response.
+// MaxWait limits the waits for a window and for the end of a lockout, but not those for a response.
 func TestLimiterMaxWait(t *testing.T) {
 	test(t, "the wait for NotBefore counts", func(t *testing.T, l *limiter) {
 		l.one(ok(60, 59, time.Minute))

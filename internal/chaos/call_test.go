@@ -46,13 +46,13 @@ func result[T any](value *T, err error) (any, error) {
 	return value, err
 }
 
-// call is one call, as it was drawn, with its result.
+// call is one call: what was drawn for it, and its result.
 type call struct {
 	operation *operation
 	pet       petstore.NewPet // of createPet; its name is unique
 	id        int64           // of getPet
 	limit     int             // of listPets
-	kinds     []*kind         // failure of each request; further requests have none
+	kinds     []*kind         // kind of failure of each request; later requests have none
 	pause     time.Duration   // before the call
 	patience  time.Duration   // after which the caller gives up; 0 for never
 	cancels   bool            // the caller gives up by a cancel, not a deadline
@@ -76,7 +76,8 @@ type bounds struct {
 	retry                                petstore.RetryPolicy
 }
 
-// limits are what a call is drawn from: mostly the defaults of package petstore.
+// limits are the bounds from which those of a call are drawn: mostly the defaults of package
+// petstore.
 var limits = []bounds{
 	{2 * time.Minute, 30 * time.Second, 0, policy(4, 500*time.Millisecond, 30*time.Second)},
 	{2 * time.Minute, 30 * time.Second, 0, policy(4, 500*time.Millisecond, 30*time.Second)},
@@ -206,7 +207,8 @@ var plain = &kind{name: "none", whole: true}
 const late = 700 * time.Millisecond
 
 // everyKind has all kinds of failure. A response that means "not carried out", such as a 400 or a
-// 429, comes only before the commit: no client can deal with a service that is wrong about that.
+// 429, is sent only if the request was not carried out: no client can cope with a service that is
+// wrong about that.
 var everyKind = slices.Concat([]*kind{
 	// Slow or broken connections.
 	{name: "refuse late", fault: fake.Fault{Wire: fake.WireRefuse, Delay: late}},
@@ -238,12 +240,13 @@ var everyKind = slices.Concat([]*kind{
 	{name: "429 cut off", fault: fake.Fault{Status: 429, Wire: fake.WireTruncate}},
 	{name: "429 with an odd Retry-After", fault: fake.Fault{Status: 429, RetryAfter: "soon"}},
 	{name: "429 with Retry-After", stay: 3 * time.Second, fault: fake.Fault{Status: 429, RetryAfter: "3"}},
-	// A fraction: the fake does not count it as a wait for all clients of the key, only for this call.
+	// The value is a fraction of a second, so the fake takes it as a wait of this call, and not of all
+	// clients of the key.
 	{name: "503 with Retry-After", stay: 2500 * time.Millisecond, fault: fake.Fault{Status: 503, RetryAfter: "2.5"}},
 }, beforeAndAfter())
 
-// beforeAndAfter returns the kinds that come before or after the request is carried out: responses
-// with a status that leaves it open, and all that happens on the wire.
+// beforeAndAfter returns the kinds that may come before or after the request is carried out. These
+// are the responses whose status leaves open which it was, and all that happens on the wire.
 func beforeAndAfter() (all []*kind) {
 	add := func(name string, whole bool, f fake.Fault) {
 		if f.Validate() == nil { // a refused connection after a commit is impossible

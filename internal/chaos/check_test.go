@@ -183,9 +183,8 @@ func (q *request) inDoubt() bool {
 func (r *report) checkTime(c *call) {
 	const (
 		asked = 3 * time.Second // the longest Retry-After of a response
-		// WithMaxWait does not limit the wait for the response of a request that went ahead. That
-		// is of another caller: its attempt takes up to 30 s, and the next request follows up to 10
-		// s later.
+		// WithMaxWait does not limit the wait for the response to a request that went first, of another
+		// caller. That attempt takes up to 30 s, and the next request follows up to 10 s later.
 		ahead = 40 * time.Second
 	)
 	most := c.maxWait + time.Duration(c.retry.MaxAttempts)*(c.attemptTimeout+c.retry.MaxDelay+asked+ahead)
@@ -288,7 +287,7 @@ func (c *call) allowed() []string {
 	switch {
 	case q.untouched():
 		return []string{"not done"}
-	case q.err != nil && c.patience+c.callTimeout > 0: // it may have ended before anything was written
+	case q.err != nil && c.patience+c.callTimeout > 0: // the caller may have given up before anything was written
 		return []string{"not done", "unknown"}
 	case q.status == http.StatusCreated && q.whole && q.kind.whole:
 		return []string{"done"}

@@ -17,9 +17,10 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// These tests check the checks: each of them makes clients wrong in one way, which must be found.
+// These tests check the checks: each of them makes clients that do one thing wrong, and the checks
+// must find it.
 
-// wrong sends a request in a way that is wrong for a client. Nil is no wrong client.
+// wrong sends a request in a way in which no client should. Nil sends it in the right way.
 type wrong func(next http.RoundTripper, r *http.Request) (*http.Response, error)
 
 func (w wrong) around(next http.RoundTripper) http.RoundTripper {
@@ -34,7 +35,7 @@ type transport func(*http.Request) (*http.Response, error)
 // RoundTrip calls t.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// changes is a client that changes responses.
+// changes returns a wrong that changes responses.
 func changes(change func(*http.Response)) wrong {
 	return func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
@@ -76,9 +77,9 @@ func TestChaosFindsClientsThatIgnoreTheLimit(t *testing.T) {
 		func(w *scenario) { w.plan, w.changes = fake.Plan{PerMinute: 10}, nil })
 }
 
-// find runs scenarios until the checks have found that a client breaks the rules. A single scenario
-// may not have what shows a rule: so much depends on the draw, which changes with each new kind of
-// failure.
+// find runs scenarios until the checks have found that a client breaks the rules. It may take
+// several: whether a scenario has calls to which a rule applies depends on what was drawn, and
+// every new kind of failure changes the draw.
 func find(t *testing.T, is wrong, rules []string, change func(*scenario)) {
 	t.Helper()
 	const most = 20
@@ -98,8 +99,8 @@ func find(t *testing.T, is wrong, rules []string, change func(*scenario)) {
 	assert.Empty(t, missing, "the rules that the checks did not find broken in %d scenarios", most)
 }
 
-// A transport cannot make these errors wrong, because the client makes them: the calls are
-// invented.
+// The client makes these errors, so a wrong transport cannot change them. Therefore this test
+// invents the calls.
 func TestChaosFindsWrongErrors(t *testing.T) {
 	t.Parallel()
 	lost := func(err error) error { return &petstore.TransportError{Operation: "listPets", Err: err} }
@@ -245,7 +246,7 @@ func blind(resp *http.Response) {
 	}
 }
 
-// endure sends a request once more after its caller has given up.
+// endure sends a request once more although its caller has given up.
 func endure(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	resp, err := next.RoundTrip(r)
 	if err == nil || r.Context().Err() == nil {
@@ -255,7 +256,8 @@ func endure(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	return again(next, outlive(r), []byte{})
 }
 
-// outlive makes a request end with the scenario or after an hour, instead of with its context.
+// outlive lets a request go on when its context ends: it ends only with the scenario, or after an
+// hour.
 func outlive(r *http.Request) *http.Request {
 	c := r.Context().Value(callKey{}).(*call)
 	ctx, cancel := context.WithTimeout(context.WithValue(c.life, callKey{}, c), time.Hour)

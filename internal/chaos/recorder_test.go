@@ -26,8 +26,8 @@ type entryPoint struct {
 	open    func(*fake.Server, *report) (http.RoundTripper, func())
 }
 
-// entryPoints are the fake's own in memory, and links that are kept alive and may use TLS and
-// HTTP/2.
+// entryPoints are the fake's own entry points in memory, and links, which are kept alive and may
+// use TLS and HTTP/2.
 var entryPoints = []entryPoint{
 	{"memory", "http://localhost/v1", func(srv *fake.Server, _ *report) (http.RoundTripper, func()) {
 		return srv.HTTPClient().Transport, func() {}
@@ -56,7 +56,7 @@ func links(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, f
 		tr.DialContext = l.dial
 		return tr, func() {
 			for end := time.Now().Add(5 * time.Second); l.open.Load() > 0 && time.Now().Before(end); {
-				tr.CloseIdleConnections() // repeated, because a stream of HTTP/2 may end a little later
+				tr.CloseIdleConnections() // done again each time, because a stream of HTTP/2 may end a little later
 				sleep(time.Millisecond)
 			}
 			if n := l.open.Load(); n > 0 {
@@ -129,7 +129,7 @@ type recorder struct {
 	base   http.RoundTripper
 	origin string // scheme, host and port that may get the key
 	report *report
-	bodies atomic.Int64 // number of bodies that are not closed
+	bodies atomic.Int64 // number of bodies that are not closed yet
 }
 
 // RoundTrip records and sends a request.

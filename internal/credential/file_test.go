@@ -16,7 +16,7 @@ func TestFile(t *testing.T) {
 	_, err := ReadFile(path)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	assert.NotContains(t, err.Error(), "hush")
-	for text, want := range map[string][2]string{ // the key, and the error: a change counts at once
+	for text, want := range map[string][2]string{ // the key and the error; the file is read anew each time
 		" old\n":                             {"old", ""},
 		"new" + strings.Repeat("\n", 65_533): {"new", ""},
 		"new" + strings.Repeat("\n", 65_534): {"", "API key file: has more than 64 KiB"},

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fails is a test that panics where another one ends.
+// fails is a test that panics in Fatal and Fatalf, where a real test would end.
 type fails struct{ testing.TB }
 
 func (fails) Helper()                    {}

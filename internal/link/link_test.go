@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// inLink runs a test on a connection in a bubble of its own.
+// inLink runs a test with a connection in a bubble of its own.
 func inLink(t *testing.T, f func(*testing.T, *Link)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

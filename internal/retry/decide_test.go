@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// FuzzDecide checks the waits for policies and responses that nobody thought of: no overflow, and
-// never less than Retry-After, nor more than what is allowed.
-// maxRetryAfter is the longest Retry-After that a client believes.
+// FuzzDecide checks the waits for arbitrary policies and responses: there is no overflow, and a
+// wait is never shorter than Retry-After, nor longer than what is allowed. maxRetryAfter is the
+// longest Retry-After that a client believes.
 const maxRetryAfter = 366 * 24 * time.Hour
 
 func FuzzDecide(f *testing.F) {
@@ -119,7 +119,7 @@ func TestPolicyDefaults(t *testing.T) {
 	}
 }
 
-// Half of the backoff is jitter: the smallest and the largest random number make the two bounds.
+// Half of the backoff is random: the smallest and the largest random number give its two bounds.
 func TestBackoffJitter(t *testing.T) {
 	p := Policy{BaseDelay: 2 * time.Second, MaxDelay: 7 * time.Second}
 	for i, full := range []time.Duration{2 * time.Second, 4 * time.Second, 7 * time.Second, 7 * time.Second} {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRetryTable compares the table in the documentation of the client with the rules: each of its
-// rows must be here, and each status in one of them.
+// TestRetryTable compares the rules with the table in the documentation of the client. This test
+// must have each row of that table, and each status must be in one of the rows.
 func TestRetryTable(t *testing.T) {
 	doc, err := os.ReadFile("../../doc.go")
 	require.NoError(t, err)
@@ -50,8 +50,9 @@ func TestRetryTable(t *testing.T) {
 	assert.Empty(t, results, "the table lacks rows")
 }
 
-// A status that is sent again although the service refused the request says when: a row that is
-// added to statuses must honour its Retry-After.
+// After some statuses, such as 429, a request is sent again although the service has refused it.
+// Such a response says when: if a row like this is added to statuses, Decide must honour its
+// Retry-After.
 func TestRetryTable_refusalsHonourRetryAfter(t *testing.T) {
 	now := time.Now()
 	for status := range 600 {

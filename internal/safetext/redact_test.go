@@ -13,7 +13,7 @@ import (
 
 const slashedKey = "c2Vj+cmV0/a2V5=="
 
-// everyCharacter is slashedKey with each of its characters escaped in a format.
+// everyCharacter returns slashedKey with each character escaped in the given format.
 func everyCharacter(format string) string {
 	var b strings.Builder
 	for _, c := range []byte(slashedKey) {
@@ -62,7 +62,7 @@ func TestRedact(t *testing.T) {
 		for _, text := range []string{
 			"", `\`, `\u`, `\u00`, `\u00zz`, "%", "%2", "%zz", "%%%", `\\`, slashedKey[1:], slashedKey[:len(slashedKey)-1], "c2Vj+…",
 			slashedKey[:8] + "%zz…", slashedKey[:8] + `\`, slashedKey[:8] + "%2", slashedKey[:8] + `\u002`, "C2VJ%2bCMV0", "…", "%…", `\u00…`,
-			everyCharacter("%%25%02X"), everyCharacter("&#%d;"), // not once, or another escape
+			everyCharacter("%%25%02X"), everyCharacter("&#%d;"), // escaped twice, or in another way
 		} {
 			assert.Equal(t, text, Redact(text, slashedKey), text)
 		}
@@ -125,8 +125,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// BenchmarkRedact searches 1 MiB of what a hostile server may send: the time grows with the text
-// alone.
+// BenchmarkRedact searches 1 MiB of what a hostile server may send. The time must depend only on
+// the length of the text.
 func BenchmarkRedact(b *testing.B) {
 	for _, part := range []string{"%", "%25", `\`, `\u0061`, "a", "aaaaaa…"} {
 		text := strings.Repeat(part, maxText/len(part))

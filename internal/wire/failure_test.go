@@ -95,7 +95,7 @@ func TestProxyErrors(t *testing.T) {
 	}
 }
 
-// joined is the error of several requests.
+// joined is an error that joins those of several requests.
 type joined []error
 
 func (joined) Error() string     { return "several errors" }

@@ -35,7 +35,7 @@ func TestNewTransportUnwraps(t *testing.T) {
 	assert.NotEqual(t, wire.NewTransport(once), wire.NewTransport(new(http.Transport)))
 }
 
-// Whether a request may have been sent, by the hooks that were called before it failed.
+// Which hooks were called before a request failed decides whether it may have been sent.
 func TestMayHaveSentByHooks(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	connect := func(r *http.Request) {

@@ -46,7 +46,7 @@ func TestProxyRefuses(t *testing.T) {
 				for _, method := range methods {
 					o := newClient(t, "https://service.test/v1", transport).send(t, method)
 					require.ErrorContains(t, o.err, c.text)
-					if own || !strings.HasPrefix(name, "40") { // without CheckConnect there are only words
+					if own || !strings.HasPrefix(name, "40") { // without CheckConnect, the error has only the words of the status
 						assert.Equal(t, c.kind, o.kind, "own: %v, %s: %v", own, method, o.err)
 					}
 					assert.False(t, o.sent, "own: %v, %s: %v", own, method, o.err)

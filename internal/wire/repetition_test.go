@@ -57,8 +57,8 @@ func TestHTTP2SendsOnce(t *testing.T) {
 	}
 }
 
-// http2Ends returns the ways in which a server ends a stream, with the error codes below some number
-// and REFUSED_STREAM, after which net/http sends a request again.
+// http2Ends returns the ways in which a server can end a stream: with each error code below codes,
+// and with REFUSED_STREAM, after which net/http would send the request again.
 func http2Ends(codes uint32) map[string]func(c *http2Conn, stream uint32) {
 	const refusedStream = 7
 	ends := map[string]func(c *http2Conn, stream uint32){
@@ -158,7 +158,7 @@ func (c *http2Conn) serve(s *server, end func(c *http2Conn, stream uint32)) {
 
 func TestHTTP1SendsOnce(t *testing.T) {
 	t.Parallel()
-	for good := range 3 { // requests of a connection that get a response
+	for good := range 3 { // so many requests of a connection get a response
 		handle := func(s *server, conn net.Conn) {
 			reader := bufio.NewReader(conn)
 			for n := 0; ; n++ {

@@ -39,7 +39,7 @@ func newClient(t *testing.T, base string, transport http.RoundTripper) *client {
 	return &client{transport, wire.NewTransport(transport), u}
 }
 
-// outcome is what a Record knows after one request.
+// outcome is what a Record and the transport say after one request.
 type outcome struct {
 	status int // 0 without a response
 	err    error

@@ -53,7 +53,7 @@ func TestTransportOfTheUser(t *testing.T) {
 			return base.RoundTrip(r)
 		})
 		c := newClient(t, server.URL, users)
-		for range 2 { // the second request knows the protocol
+		for range 2 { // only the second request knows the protocol
 			for _, method := range methods {
 				o := c.send(t, method)
 				require.NoError(t, o.err, protocol)
@@ -82,7 +82,7 @@ func (c *creates) count(r *http.Request) {
 	}
 }
 
-// dial returns a connection to a server in memory that loses the response.
+// dial returns a connection in memory to a server that loses the response.
 func (c *creates) dial(context.Context, string, string) (net.Conn, error) {
 	client, server := net.Pipe()
 	go func() {
@@ -150,9 +150,9 @@ type unwrapping struct {
 
 func (u unwrapping) Unwrap() http.RoundTripper { return u.base }
 
-// TestWriteThroughTransports sends writes, with and without a body, through transports that clone,
-// retry, hedge, fall back or check the health, each in all ways: one that arrived is never taken
-// for one that was not sent.
+// TestWriteThroughTransports sends writes, with and without a body, through transports of users:
+// they clone, retry, hedge, fall back or check the health, each in all variants. A write that
+// arrived must never be reported as not sent.
 func TestWriteThroughTransports(t *testing.T) {
 	t.Parallel()
 	returns := map[string]func(first, second error) error{

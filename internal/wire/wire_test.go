@@ -44,7 +44,7 @@ func TestRepetition(t *testing.T) {
 	}
 }
 
-// With a hook, net/http does not bound them itself.
+// When there is a hook for interim responses, net/http itself does not limit their number.
 func TestInterimResponses(t *testing.T) {
 	var w Record
 	hooks := httptrace.ContextClientTrace(w.Watch(t.Context(), func() {}, new(Transport)))
@@ -54,7 +54,7 @@ func TestInterimResponses(t *testing.T) {
 	require.Error(t, hooks.Got1xxResponse(http.StatusEarlyHints, nil))
 }
 
-// Over HTTP/1, net/http writes to a connection that it has got although the context has ended.
+// Over HTTP/1, net/http writes to the connection that it got, even if the context has ended.
 func TestRepetitionOverHTTP1IsNotWritten(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		var w Record
