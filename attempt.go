@@ -228,7 +228,7 @@ func (a *attempt) receive(resp *http.Response) error {
 	a.header = safetext.Header(resp.Header, a.key.Secret())
 	if k.client.config.limiter == nil && !a.limits.Window.IsZero() {
 		window := a.limits.Window // a copy: taking the field's address would keep the attempt
-		k.client.seen.Store(&window)
+		k.client.lastLimit.Store(&window)
 	}
 	a.body = shared.buffers.Get() // only now, so that calls that wait for a response hold no buffer
 	var err error

@@ -34,9 +34,9 @@ type Client struct {
 	userAgent string // header of each request
 	traces    []*ClientTrace
 
-	used    atomic.Pointer[string] // Call.KeyID of the key that was used last
-	retries retry.Tokens
-	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
+	used      atomic.Pointer[string] // Call.KeyID of the key that was used last
+	retries   retry.Tokens
+	lastLimit atomic.Pointer[RateLimit] // rate limit of the last response; only without a limiter
 }
 
 // shared is what clients with different keys share; see ForKey.
@@ -191,7 +191,7 @@ func (c *Client) RateLimit() RateLimit {
 	case c.config.limiter != nil:
 		return c.config.limiter.RateLimit(id)
 	}
-	return *cmp.Or(c.seen.Load(), new(RateLimit))
+	return *cmp.Or(c.lastLimit.Load(), new(RateLimit))
 }
 
 // keyID returns the Call.KeyID of the key that the client used last; empty before the first key.
