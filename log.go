@@ -67,14 +67,14 @@ type clientLog struct {
 
 // keyLog is what the log remembers about one key.
 type keyLog struct {
-	repeats  map[string]repeats // by message
-	failures map[string]int     // weight of the failures of each operation
-	refused  bool               // the service answers 401
-	rejected time.Time          // last 429 for which the minute's window was used up
-	lockout  ratelimit.Lockout  // the last one
-	silent   bool               // the last lockout has no line, so its end has none
-	wait     ratelimit.Wait     // the last one for a window
-	waited   time.Time          // the end of wait
+	repeats      map[string]repeats // by message
+	failures     map[string]int     // weight of the failures of each operation
+	unauthorized bool               // the service answers 401
+	last429      time.Time          // last 429 for which the minute's window was used up
+	lockout      ratelimit.Lockout  // the last one
+	silent       bool               // the last lockout has no line, so its end has none
+	wait         ratelimit.Wait     // the last one for a window
+	waited       time.Time          // the end of wait
 	// queueing is when the first of the waits began that followed each other without a pause.
 	queueing time.Time
 }
@@ -160,16 +160,16 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 		// Two used-up windows in a row had a 429. The limiter keeps its own process within a window, so
 		// others use the key.
 		case info.StatusCode == http.StatusTooManyRequests && !r.IsZero() && r.Remaining == 0 && info.RetryAfter <= time.Minute:
-			if e.now.Sub(e.rejected) <= 2*time.Minute {
+			if e.now.Sub(e.last429) <= 2*time.Minute {
 				e.say(1, slog.LevelWarn, "petstore: other processes use the key", append(limitAttrs(r, e.lockout.Sent, e.lockout.Processes),
 					slog.String("cure", "set PETSTORE_PROCESSES or WithProcesses(n), or share a limiter with petstoreredis"))...)
 			}
-			e.rejected = e.now
-		case info.StatusCode == http.StatusUnauthorized && !e.refused:
-			e.refused = true
+			e.last429 = e.now
+		case info.StatusCode == http.StatusUnauthorized && !e.unauthorized:
+			e.unauthorized = true
 			e.say(4, slog.LevelWarn, "petstore: key refused", slog.Int("status", info.StatusCode))
 		case info.StatusCode/100 == 2:
-			e.refused = false
+			e.unauthorized = false
 		}
 		// Calls wait if they waited in each window for five minutes. A wait in one or two windows is
 		// usual after a burst, and has no line.
