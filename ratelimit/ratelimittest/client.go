@@ -24,7 +24,7 @@ type client struct {
 	Limiter
 	ctx      context.Context
 	patience time.Duration // how long a request may wait before it is given up
-	settle   func()        // waits until nothing more happens unless the test or the clock goes on
+	idle     func()        // waits until nothing more happens unless the test or the clock goes on
 
 	mu       sync.Mutex
 	problems []string
@@ -169,7 +169,7 @@ func (r *request) wait(notBefore time.Time) *request {
 
 // isWaiting reports whether the request has no permit yet.
 func (r *request) isWaiting() bool {
-	r.c.settle()
+	r.c.idle()
 	select {
 	case <-r.over:
 		return false

@@ -106,7 +106,7 @@ func notStarved(c *client) {
 			}
 		})
 	}
-	c.settle()
+	c.idle()
 	background.ask().wait(time.Time{}).release(ok(1))
 	c.must(background.admittedAt.Before(stop), "admitted only when no other waited")
 	others.Wait()

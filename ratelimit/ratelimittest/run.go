@@ -42,7 +42,7 @@ func Run(t *testing.T, newLimiter func(t *testing.T) Limiter) {
 	for _, r := range rules() {
 		t.Run(r.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r.test(t, &client{Limiter: newLimiter(t), patience: time.Hour, settle: synctest.Wait})
+				r.test(t, &client{Limiter: newLimiter(t), patience: time.Hour, idle: synctest.Wait})
 			})
 		})
 	}
@@ -58,8 +58,8 @@ func RunRealTime(t *testing.T, newLimiter func(t *testing.T) Limiter) {
 			if r.long {
 				t.Skip("takes minutes")
 			}
-			settle := func() { time.Sleep(300 * time.Millisecond) } // more than enough for what needs no wait
-			r.test(t, &client{Limiter: newLimiter(t), patience: 20 * time.Second, settle: settle})
+			idle := func() { time.Sleep(300 * time.Millisecond) } // more than enough for what needs no wait
+			r.test(t, &client{Limiter: newLimiter(t), patience: 20 * time.Second, idle: idle})
 		})
 	}
 }

@@ -131,7 +131,7 @@ func TestRunWrong(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limiter := test.wrong
 				limiter.Limiter = ratelimit.New()
-				c := &client{Limiter: &limiter, ctx: t.Context(), patience: time.Hour, settle: synctest.Wait}
+				c := &client{Limiter: &limiter, ctx: t.Context(), patience: time.Hour, idle: synctest.Wait}
 				all[i].check(c)
 				assert.NotEmpty(t, c.problems)
 			})
