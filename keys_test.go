@@ -40,10 +40,10 @@ func tenantProgram(t *testing.T, first, n int) []string {
 	seen := make([]strings.Builder, n)
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t, fake.WithLatency(20*time.Millisecond))
-		shared := server.Client()
+		parent := server.Client()
 		var all sync.WaitGroup
 		for i := range seen {
-			all.Go(func() { runTenant(t, server, shared, first+i, &seen[i]) })
+			all.Go(func() { runTenant(t, server, parent, first+i, &seen[i]) })
 		}
 		all.Wait()
 	})
@@ -54,7 +54,7 @@ func tenantProgram(t *testing.T, first, n int) []string {
 	return texts
 }
 
-func runTenant(t *testing.T, server *fake.Server, shared *petstore.Client, n int, seen *strings.Builder) {
+func runTenant(t *testing.T, server *fake.Server, parent *petstore.Client, n int, seen *strings.Builder) {
 	stopping, stop := context.WithCancel(t.Context())
 	defer stop()
 	plan := fake.PlanFree
@@ -63,7 +63,7 @@ func runTenant(t *testing.T, server *fake.Server, shared *petstore.Client, n int
 	}
 	client := func(key string) *petstore.Client {
 		server.AddKey(key, plan)
-		tenant, err := shared.ForKey(key, petstore.WithStop(stopping), petstore.WithLogger(logTo(seen, slog.LevelDebug, asText)),
+		tenant, err := parent.ForKey(key, petstore.WithStop(stopping), petstore.WithLogger(logTo(seen, slog.LevelDebug, asText)),
 			petstore.WithTrace(hooked(func(_ context.Context, c petstore.Call, event string) {
 				c.ID = "" // which is random
 				fmt.Fprintf(seen, "%s %+v\n", event, c)

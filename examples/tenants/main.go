@@ -36,9 +36,9 @@ type tenant struct {
 	stop   context.CancelFunc              // ends all waits, but lets requests in flight finish
 }
 
-func newTenant(shared *petstore.Client, logger *slog.Logger, name, key string) (*tenant, error) {
+func newTenant(parent *petstore.Client, logger *slog.Logger, name, key string) (*tenant, error) {
 	stopped, stop := context.WithCancel(context.Background())
-	client, err := shared.ForKey(key,
+	client, err := parent.ForKey(key,
 		petstore.WithLogger(logger.With("tenant", name)), petstore.WithStop(stopped))
 	t := &tenant{name: name, stop: stop}
 	t.client.Store(client)
@@ -77,11 +77,11 @@ func main() {
 
 func run(ctx context.Context, server *fake.Server, logger *slog.Logger, w io.Writer) error {
 	defer server.Close()
-	shared, tenants := server.Client(), make([]*tenant, 3)
+	parent, tenants := server.Client(), make([]*tenant, 3)
 	for i, name := range []string{"zoo", "farm", "pond"} {
 		server.AddKey("key-of-the-"+name, fake.PlanFree)
 		var err error
-		if tenants[i], err = newTenant(shared, logger, name, "key-of-the-"+name); err != nil {
+		if tenants[i], err = newTenant(parent, logger, name, "key-of-the-"+name); err != nil {
 			return err
 		}
 		fmt.Fprintln(w, tenants[i].list(ctx))
