@@ -115,7 +115,7 @@ func (x *exchange) checkConduct() {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := k.settle() // which ends the wait if the clock went back
+	now := k.update() // which ends the wait if the clock went back
 	if early := k.retryAt.Sub(now); early > 0 {
 		x.note(RuleEarlyRetry, "8.3",
 			fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Microsecond)))

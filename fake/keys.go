@@ -34,7 +34,7 @@ type apiKey struct {
 // use is what was sent with a key, and what that led to.
 type use struct {
 	minute, day window
-	seen        time.Time // when the clock was last read
+	lastNow     time.Time // when the clock was last read
 	bannedUntil time.Time
 	banReason   string
 	streak      int       // 429 responses since the last request that was admitted
@@ -166,7 +166,7 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	k := s.mustFind("BanKey", key)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := k.settle()
+	now := k.update()
 	if d == 0 {
 		k.bannedUntil, k.retryAt, k.streak, k.got429 = time.Time{}, time.Time{}, 0, false
 		return
@@ -181,7 +181,7 @@ func (s *Server) SetUsage(key string, minute, day int) {
 	k := s.mustFind("SetUsage", key)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	sec := k.settle().Unix()
+	sec := k.update().Unix()
 	k.minute.set(minute, sec)
 	k.day.set(day, sec)
 }
@@ -206,7 +206,7 @@ func (s *Server) Usage(key string) Usage {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	sec := k.settle().Unix()
+	sec := k.update().Unix()
 	return Usage{
 		Plan: k.plan, Revoked: k.revoked.Load(),
 		Minute: k.minute.count, Day: k.day.count,

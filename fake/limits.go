@@ -35,7 +35,7 @@ func (x *exchange) serveOperation() response {
 func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := k.settle()
+	now := k.update()
 	sec := now.Unix()
 	if k.quota(sec).remaining > 0 { // a ban leaves none
 		k.minute.add(sec)
@@ -70,20 +70,20 @@ func (x *exchange) quota(now time.Time) quota {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.quota(k.settle().Unix())
+	return k.quota(k.update().Unix())
 }
 
-// settle brings the key to the present and returns it. If the clock went back, as it does from one
+// update brings the key to the present and returns it. If the clock went back, as it does from one
 // synctest bubble to the next, the windows begin anew and a ban keeps the time it had left. The
 // clock is read here, under the lock: a goroutine that read it before and then had to wait would
 // come with an older time, as if the clock had gone back.
-func (k *apiKey) settle() time.Time {
+func (k *apiKey) update() time.Time {
 	now := k.srv.Now()
-	back := now.Sub(k.seen)
+	back := now.Sub(k.lastNow)
 	switch {
-	case k.seen.IsZero() || back > 0:
+	case k.lastNow.IsZero() || back > 0:
 	case back >= -backwards:
-		now = k.seen
+		now = k.lastNow
 	default:
 		k.minute, k.day = k.srv.keys.unused.minute, k.srv.keys.unused.day
 		k.retryAt = time.Time{}
@@ -91,7 +91,7 @@ func (k *apiKey) settle() time.Time {
 			k.bannedUntil = k.bannedUntil.Add(back)
 		}
 	}
-	k.seen = now
+	k.lastNow = now
 	if !now.Before(k.bannedUntil) {
 		k.bannedUntil = time.Time{}
 	}
