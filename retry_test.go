@@ -114,6 +114,9 @@ func attempts(t *testing.T, err error) int {
 // After a status of success, a write was carried out, whatever is wrong with the response.
 func TestRetryOfAnInvalidSuccess(t *testing.T) {
 	for operation, sample := range samples {
+		if sample.body == "" {
+			continue // it has no body that could be wrong
+		}
 		for name, c := range map[string]struct {
 			respond  responder
 			requests int // of a read

@@ -52,7 +52,7 @@ func (m *model) check(t *testing.T, x served) {
 	case operation == "GET /v1/pets/{petId}":
 		m.checkGet(t, x, id)
 	default:
-		assert.Equal(t, http.StatusMethodNotAllowed, x.answer.Code)
+		assert.Equal(t, http.StatusMethodNotAllowed, x.answer.Code, "model_test.go has no %s", operation)
 		assert.Contains(t, x.answer.Header().Get("Allow"), http.MethodGet)
 	}
 }

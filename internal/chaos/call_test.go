@@ -29,10 +29,10 @@ type operation struct {
 var operations = []*operation{
 	{petstore.OpListPets, false, 1, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
 		return result(client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...))
-	}, (*report).checkList},
+	}, (*report).checkRead},
 	{petstore.OpGetPet, false, 1, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
 		return result(client.GetPet(ctx, c.id, opts...)) // it lives until 5 December 2030
-	}, (*report).checkGet},
+	}, (*report).checkRead},
 	{petstore.OpCreatePet, true, 3, func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error) {
 		return result(client.CreatePet(ctx, c.pet, opts...))
 	}, (*report).checkCreate},

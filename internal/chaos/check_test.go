@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -225,23 +226,17 @@ func (r *report) checkError(c *call) {
 	}
 }
 
-func (r *report) checkList(c *call, has *catalogue) {
-	if result, ok := c.result.(*petstore.ListPetsResult); ok {
-		r.checkRead(c, has, result.Pets...)
-		if n := len(result.Pets); n > c.limit && c.limit > 0 || n > 20 {
-			r.found("read", "%d pets: %v", n, c)
-		}
-	}
-}
-
-func (r *report) checkGet(c *call, has *catalogue) {
-	if result, ok := c.result.(*petstore.GetPetResult); ok {
-		r.checkRead(c, has, result.Pet)
-	}
-}
-
 // checkRead compares the pets of a response with the catalogue, in which pets never change.
-func (r *report) checkRead(c *call, has *catalogue, pets ...petstore.Pet) {
+func (r *report) checkRead(c *call, has *catalogue) {
+	var pets []petstore.Pet
+	switch result := c.result.(type) {
+	case *petstore.ListPetsResult:
+		if pets = result.Pets; len(pets) > cmp.Or(c.limit, 20) {
+			r.found("read", "%d pets: %v", len(pets), c)
+		}
+	case *petstore.GetPetResult:
+		pets = []petstore.Pet{result.Pet}
+	}
 	for _, pet := range pets {
 		if has.byID[pet.ID] != pet {
 			r.found("read", "%+v, the catalogue has %+v: %v", pet, has.byID[pet.ID], c)
