@@ -29,7 +29,9 @@ import (
 //	petstore: calls wait            Info   reason waiting duration limit remaining sent processes;
 //	                                       when calls have waited in each of five minutes
 //	petstore: other processes use the key
-//	                                Warn   limit remaining sent processes cure
+//	                                Warn   limit remaining sent processes cure; when two 429s for
+//	                                       a used-up minute are at most two minutes apart; once
+//	                                       in an hour
 //	petstore: key refused           Warn   status; once until the key works again
 //	petstore: deprecated operation  Warn   removal instead; once
 //

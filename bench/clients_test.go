@@ -42,8 +42,8 @@ func clients(transport http.RoundTripper) []client {
 	return append(all, generated(transport)...)
 }
 
-// ours returns this repository's client as NewClient makes it: limiter, retries, strict decoding and
-// the timeout of an attempt are on.
+// ours returns this repository's client as NewClient makes it: limiter, retries, strict decoding
+// and the timeout of an attempt are on.
 func ours(transport http.RoundTripper) client {
 	c, err := petstore.NewClient(baseURL, apiKey, petstore.WithHTTPClient(&http.Client{Transport: transport}))
 	if err != nil {
@@ -60,8 +60,8 @@ func ours(transport http.RoundTripper) client {
 	}}
 }
 
-// byHand returns what a careful user writes with encoding/json around something that sends requests:
-// with a timeout for each of them.
+// byHand returns what a careful user writes with encoding/json around something that sends
+// requests: with a timeout for each of them.
 func byHand(send func(*http.Request) (*http.Response, error)) func(context.Context, operation) (any, error) {
 	return func(ctx context.Context, o operation) (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // the default of ours

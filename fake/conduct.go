@@ -132,8 +132,8 @@ func (x *exchange) checkConduct() {
 	}
 }
 
-// noteResponse notes until when a 429 asks its client to wait, and whether the client cannot know if
-// a create was carried out. The Retry-After of a 503 concerns only the call that got it.
+// noteResponse notes until when a 429 asks its client to wait, and whether the client cannot know
+// if a create was carried out. The Retry-After of a 503 concerns only the call that got it.
 func (x *exchange) noteResponse(a *response, now time.Time) {
 	k := x.key
 	if k == nil || x.repeat != nil {

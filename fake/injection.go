@@ -43,8 +43,8 @@ func (l *faultList) reset(seed uint64) {
 // maxEnded is how many used-up faults are kept.
 const maxEnded = 1_000
 
-// Inject makes a fault apply to the requests that follow. It panics where [Fault.Validate] returns an
-// error. The server keeps a copy: changing f later changes nothing.
+// Inject makes a fault apply to the requests that follow. It panics where [Fault.Validate] returns
+// an error. The server keeps a copy: changing f later changes nothing.
 func (s *Server) Inject(f Fault) *Injection {
 	check("Inject", f.problem())
 	i := &Injection{srv: s, fault: f.clone()}

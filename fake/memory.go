@@ -77,8 +77,8 @@ func (s *Server) beforeDial(r *http.Request) (*url.URL, error) {
 	return nil, err
 }
 
-// refuseDial returns the error of a request that a WireRefuse refuses before it is read, nil if none
-// does.
+// refuseDial returns the error of a request that a WireRefuse refuses before it is read, nil if
+// none does.
 func (s *Server) refuseDial(r *http.Request) (err error) {
 	refusals := s.faults.active(true)
 	if refusals == nil {

@@ -102,8 +102,8 @@ func (s *Server) Request(seq int) (Request, bool) {
 // ClearRequests empties the journal and nothing else: [Request.Seq] counts on, and violations stay.
 func (s *Server) ClearRequests() { s.journal.clear() }
 
-// Arrived returns the number of requests that arrived since the server was made or reset, those that
-// the journal dropped included: the Seq of the last.
+// Arrived returns the number of requests that arrived since the server was made or reset, those
+// that the journal dropped included: the Seq of the last.
 func (s *Server) Arrived() int {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()

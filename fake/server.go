@@ -66,9 +66,9 @@ func NewServer(opts ...Option) *Server {
 }
 
 // Reset puts everything back to where NewServer left it: the keys, plans, pets and faults of the
-// options and no others, ids from 1 again, an empty journal, no violations, unused windows, no bans,
-// the latency and the clock. Entry points and connections stay open. An injection that Reset takes
-// away counts as removed.
+// options and no others, ids from 1 again, an empty journal, no violations, unused windows, no
+// bans, the latency and the clock. Entry points and connections stay open. An injection that Reset
+// takes away counts as removed.
 func (s *Server) Reset() {
 	s.offset.Store(0)
 	s.latency.Store(int64(s.config.latency))

@@ -10,8 +10,8 @@
 //
 // # Traces
 //
-// A call is an internal span, named by its operation, and each of its requests is an HTTP client span
-// below it, which ends when the response has been read. A wait before a request is an event.
+// A call is an internal span, named by its operation, and each of its requests is an HTTP client
+// span below it, which ends when the response has been read. A wait before a request is an event.
 //
 //	createPet                           internal    2.1 s
 //	├─ POST /v1/pets                    client      0.1 s   429
@@ -47,6 +47,6 @@
 //
 // # Errors
 //
-// error.type is what the ErrorType of [petstore.CallDoneInfo] and [petstore.AttemptDoneInfo] returns;
-// the log has the same words as error_type.
+// error.type is what the ErrorType of [petstore.CallDoneInfo] and [petstore.AttemptDoneInfo]
+// returns; the log has the same words as error_type.
 package petstoreotel

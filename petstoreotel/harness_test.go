@@ -85,8 +85,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // ended has a line for each span in the order in which they ended, requests before their call: its
-// kind, name, status, duration and attributes, and for each event its name and attributes. Calls have
-// an ID that no test can know.
+// kind, name, status, duration and attributes, and for each event its name and attributes. Calls
+// have an ID that no test can know.
 func (s *harness) ended() (lines []string) {
 	s.t.Helper()
 	require.Len(s.t, s.spans.Ended(), len(s.spans.Started()), "every span has an end")

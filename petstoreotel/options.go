@@ -30,7 +30,8 @@ type config struct {
 	more        func(petstore.Call) []attribute.KeyValue // of WithAttributes; nil for none
 }
 
-// WithTracerProvider sets the provider of the tracer; by default, or with nil, it is the global one.
+// WithTracerProvider sets the provider of the tracer; by default, or with nil, it is the global
+// one.
 func WithTracerProvider(p trace.TracerProvider) Option { return func(c *config) { c.tracers = p } }
 
 // WithMeterProvider sets the provider of the meter; by default, or with nil, it is the global one.
@@ -50,9 +51,9 @@ func WithAttributes(f func(petstore.Call) []attribute.KeyValue) Option {
 	return func(c *config) { c.more = f }
 }
 
-// New returns an option that records the calls of a client, their waits and their requests. Give the
-// same option to all clients of a program. If the meter provider refuses an instrument, New reports
-// that to the global error handler of OpenTelemetry and records no metrics.
+// New returns an option that records the calls of a client, their waits and their requests. Give
+// the same option to all clients of a program. If the meter provider refuses an instrument, New
+// reports that to the global error handler of OpenTelemetry and records no metrics.
 func New(opts ...Option) petstore.Option {
 	i := new(instrumentation)
 	for _, opt := range opts {

@@ -73,8 +73,8 @@ func (i *instrumentation) attemptDone(ctx context.Context, info petstore.Attempt
 	i.showLimit(ctx, info)
 }
 
-// fullURL returns u with the id of a pet, but without a query and without the path of Do, which may be
-// secret.
+// fullURL returns u with the id of a pet, but without a query and without the path of Do, which may
+// be secret.
 func fullURL(u *url.URL, template string) string {
 	fixed, parameter, _ := strings.Cut(template, "{")
 	if id := strings.TrimPrefix(u.Path, fixed); parameter == "petId}" && strings.Trim(id, "-0123456789") == "" {

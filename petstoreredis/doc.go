@@ -23,6 +23,6 @@
 // and begins with what Redis knew last. Once a second it tries Redis again, and the first reply
 // ends this. The beginning and the end are logged.
 //
-// A pot that is missing, unreadable or older than what a process knows begins anew with one request.
-// Therefore an operator may delete it at any time.
+// A pot that is missing, unreadable or older than what a process knows begins anew with one
+// request. Therefore an operator may delete it at any time.
 package petstoreredis

@@ -9,11 +9,12 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// Limiter is a [petstore.Limiter] whose budgets are shared by all processes that use the same Redis.
-// [NewLimiter] returns one; pass it to all clients of this process with [petstore.WithLimiter], also
-// to those of different keys: each key has a budget of its own. It is safe for concurrent use. It
-// need not be closed: it has no goroutine and no timer at rest. The caller closes the client of
-// Redis. A program that ends right after its last call should call Flush before.
+// Limiter is a [petstore.Limiter] whose budgets are shared by all processes that use the same
+// Redis. [NewLimiter] returns one; pass it to all clients of this process with
+// [petstore.WithLimiter], also to those of different keys: each key has a budget of its own. It is
+// safe for concurrent use. It need not be closed: it has no goroutine and no timer at rest. The
+// caller closes the client of Redis. A program that ends right after its last call should call
+// Flush before.
 type Limiter struct {
 	*ratelimit.Limiter
 	pot *pot

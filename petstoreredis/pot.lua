@@ -1,5 +1,6 @@
 -- One pot of permits for all processes that share an API key. KEYS[1] is a hash with the fields of
--- pot. ARGV[1] is the order of one process (script.go): what it reports, and how many permits it wants.
+-- pot. ARGV[1] is the order of one process (script.go): what it reports, and how many permits it
+-- wants.
 local order, clock = cjson.decode(ARGV[1]), redis.call('TIME')
 local now, minute, none = clock[1] * 1000 + math.floor(clock[2] / 1000), 60000, 1e9 -- milliseconds
 local pot = {
@@ -17,9 +18,10 @@ local pot = {
   closed = 0, opened = 0, -- the end of the lockout after a 429, 0 after a success; when it was reopened
   asked = 0, processes = 0, -- processes that asked in this window; processes that share the key
 }
--- 1. Read the pot. A new one replaces a pot that is missing, is junk, is from the future, is older than
--- what this process knows (as after a failover), or could not be reached for a time. If the process knew
--- a pot before, no request goes ahead for 1.5 s, until the other processes have come back, too.
+-- 1. Read the pot. A new one replaces a pot that is missing, is junk, is from the future, is older
+-- than what this process knows (as after a failover), or could not be reached for a time. If the
+-- process knew a pot before, no request goes ahead for 1.5 s, until the other processes have come
+-- back, too.
 local found, kept, lost = redis.pcall('HGETALL', KEYS[1]), {}, false
 for i = 1, #found, 2 do kept[found[i]] = tonumber(found[i + 1]) end
 for name in pairs(pot) do
@@ -46,9 +48,9 @@ end
 if pot.ends > 0 and now >= pot.ends then
   if left > 0 and left * 4 >= pot.limit then begin(left, now, now + minute) else begin(0, 0, 0) end
 end
--- 3. Outcomes. A permit is done if its request was not sent, or if a response shows what is left after
--- it. A permit is spent if the service may have counted its request, but no response shows it: then only
--- the responses to later permits show what is left.
+-- 3. Outcomes. A permit is done if its request was not sent, or if a response shows what is left
+-- after it. A permit is spent if the service may have counted its request, but no response shows
+-- it: then only the responses to later permits show what is left.
 if order.counted == pot.epoch and order.done + order.spent > 0 then
   pot.out = math.max(0, pot.out - order.done - order.spent)
   if order.spent > 0 then pot.mark, pot.newer = pot.number, none end
@@ -56,10 +58,10 @@ if order.counted == pot.epoch and order.done + order.spent > 0 then
   if not order.silent then pot.probe = 0 end
 end
 -- 4. Responses: the order has the least Remaining of them, and the latest permit among them. That
--- Remaining includes all requests whose outcome was reported before the latest permit was given. So if
--- this permit is later than `mark`, the Remaining is what is left. If not, it may be from an older
--- request, and what is left can only become less. A pot that knows nothing yet also believes a
--- process that its window is used up.
+-- Remaining includes all requests whose outcome was reported before the latest permit was given. So
+-- if this permit is later than `mark`, the Remaining is what is left. If not, it may be from an
+-- older request, and what is left can only become less. A pot that knows nothing yet also believes
+-- a process that its window is used up.
 local mine, newer, ahead = order.latest > pot.epoch, order.latest > pot.mark, order.reset - pot.reset
 local first = pot.known == 0 and (mine or pot.reset == 0 and order.remaining == 0 and order.ends_in > 0)
 if order.limit > 0 and (first or pot.known > 0 and order.latest > 0 and (newer or ahead >= -30)) then
@@ -74,8 +76,8 @@ if order.limit > 0 and (first or pot.known > 0 and order.latest > 0 and (newer o
   pot.known, pot.limit, pot.reset, pot.scope = now, order.limit, order.reset, order.scope
   if mine and not order.rejected then pot.closed = 0 end
 end
--- 5. After a 429 nothing is sent until the lockout ends; then one request goes ahead. A new pot learns
--- of a lockout from the processes that know of it.
+-- 5. After a 429 nothing is sent until the lockout ends; then one request goes ahead. A new pot
+-- learns of a lockout from the processes that know of it.
 if order.closed_in > 0 and (order.rejected or pot.number == pot.epoch and order.opened >= pot.opened) then
   pot.closed, pot.scope = math.max(pot.closed, now + order.closed_in), order.scope
   begin(0, 0, 0)
@@ -83,10 +85,10 @@ elseif order.reopen and (pot.closed > now or pot.remaining <= pot.out) then
   pot.closed, pot.opened = 0, math.max(now, pot.opened + 1)
   begin(0, 0, 0)
 end
--- 6. Permits for requests that wait. A process gets at most twice its share of what is left, so that the
--- others find some. Background requests leave a tenth of the limit. Other programs may use the key, too:
--- the pot keeps back what they have probably sent since the last response, which is 1.5 times what they
--- sent on average in such a time before.
+-- 6. Permits for requests that wait. A process gets at most twice its share of what is left, so
+-- that the others find some. Background requests leave a tenth of the limit. Other programs may use
+-- the key, too: the pot keeps back what they have probably sent since the last response, which is
+-- 1.5 times what they sent on average in such a time before.
 if order.want + order.background > 0 and order.epoch ~= pot.epoch then pot.asked = pot.asked + 1 end
 local processes = math.max(1, pot.asked, pot.processes)
 local others = pot.limit - pot.remaining - (pot.number - pot.epoch)

@@ -66,8 +66,8 @@ func TestOnRedisAfter429(t *testing.T) {
 	}
 }
 
-// TestOnRedisRights has a user with the rights in docs/scaling.md. It checks that they suffice, that
-// each of them is needed, and that a Cluster needs only one more.
+// TestOnRedisRights has a user with the rights in docs/scaling.md. It checks that they suffice,
+// that each of them is needed, and that a Cluster needs only one more.
 func TestOnRedisRights(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/scaling.md")

@@ -127,8 +127,8 @@ func (r *run) newClient() *petstore.Client {
 	return client
 }
 
-// call makes the i-th call of the job. As a batch job does, it waits until RetryAt if it is refused,
-// and calls again.
+// call makes the i-th call of the job. As a batch job does, it waits until RetryAt if it is
+// refused, and calls again.
 func (r *run) call(client *petstore.Client, g, i int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -67,7 +67,8 @@ func keepingClient(t *testing.T) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// call sends a request with the default key over a connection of its own, and reads the whole response.
+// call sends a request with the default key over a connection of its own, and reads the whole
+// response.
 func call(t *testing.T, host, method, path, body string) (status int, text string, err error) {
 	t.Helper()
 	r := request(t, method, "http://"+host+path, body)

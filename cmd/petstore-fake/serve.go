@@ -164,7 +164,8 @@ func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
 		fmt.Fprintln(stdout, addr.Port)
 		w = stderr
 	}
-	// In one write, which keeps the lines together in a log. The program also serves if stdout is closed.
+	// In one write, which keeps the lines together in a log. The program also serves if stdout is
+	// closed.
 	_, _ = io.WriteString(w, banner(s, "http://"+localHost(addr.IP.String(), addr.Port)))
 }
 

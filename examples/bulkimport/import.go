@@ -20,8 +20,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// job is the import of one file: it adds the pet of each row at most once, ever. It sends one create
-// at a time, so that a SIGKILL leaves one row undecided.
+// job is the import of one file: it adds the pet of each row at most once, ever. It sends one
+// create at a time, so that a SIGKILL leaves one row undecided.
 type job struct {
 	out     io.Writer
 	pets    []petstore.NewPet // of the rows 1, 2, …; two equal rows are two pets

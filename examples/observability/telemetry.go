@@ -65,8 +65,8 @@ func (t *telemetry) printSpans(w io.Writer) {
 	t.spans.Reset()
 }
 
-// printMetrics prints the metrics in the format of Prometheus, but no help and only the last bucket of
-// a histogram.
+// printMetrics prints the metrics in the format of Prometheus, but no help and only the last bucket
+// of a histogram.
 func (t *telemetry) printMetrics(w io.Writer) error {
 	families, err := t.registry.Gather()
 	for _, family := range families {

@@ -13,8 +13,8 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// serve serves visitors until ctx ends, and then lets their requests finish: a create that is cut off
-// has an unknown outcome.
+// serve serves visitors until ctx ends, and then lets their requests finish: a create that is cut
+// off has an unknown outcome.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := http.Server{
 		// A page of another site must not add pets with the rights of its visitors.
@@ -66,8 +66,8 @@ func visitors(client *petstore.Client, logger *slog.Logger) http.Handler {
 	return routes
 }
 
-// readPet reads what a visitor has sent. It does not decode into a petstore.NewPet, in which a field
-// that is missing looks like one that is zero: {"name":"Rex"} would get the category 0.
+// readPet reads what a visitor has sent. It does not decode into a petstore.NewPet, in which a
+// field that is missing looks like one that is zero: {"name":"Rex"} would get the category 0.
 func readPet(body io.Reader) (petstore.NewPet, error) {
 	var input struct {
 		Name       *string            `json:"name"`
@@ -92,8 +92,8 @@ func respond(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value) // it fails only if the visitor is gone
 }
 
-// refuse responds to a visitor whose call failed. It logs why, unless the visitor has caused it. The
-// error has attributes of its own: its call_id is on the lines of the client's log, too.
+// refuse responds to a visitor whose call failed. It logs why, unless the visitor has caused it.
+// The error has attributes of its own: its call_id is on the lines of the client's log, too.
 func refuse(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err error) {
 	if errors.Is(err, petstore.ErrInvalidArgument) {
 		http.Error(w, "this is no pet", http.StatusBadRequest)

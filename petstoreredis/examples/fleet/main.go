@@ -46,7 +46,8 @@ func main() {
 	}
 }
 
-// work makes this process part of the fleet: its limiter shares the budget with those of the others.
+// work makes this process part of the fleet: its limiter shares the budget with those of the
+// others.
 func work(ctx context.Context, address string) error {
 	rdb := redis.NewClient(&redis.Options{Addr: address})
 	defer func() { _ = rdb.Close() }()

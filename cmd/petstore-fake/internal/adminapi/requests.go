@@ -19,8 +19,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// showRequest returns what the routes show of a request. A body that is not UTF-8, which JSON cannot
-// carry, is in Base64, as its encoding says.
+// showRequest returns what the routes show of a request. A body that is not UTF-8, which JSON
+// cannot carry, is in Base64, as its encoding says.
 func showRequest(e *journal.Entry) object {
 	body, bodyEncoding := showBody(e.Body)
 	response, responseEncoding := showBody(e.ResponseBody)

@@ -106,7 +106,8 @@ func oneOf(name, value string, is func(string) bool, words []string) error {
 
 var statusWord = regexp.MustCompile(`^([0-9]{1,3}|[1-9]xx|none|pending)$`)
 
-// statusCondition reads a status such as 429, a class such as 4xx, none for no response, or pending.
+// statusCondition reads a status such as 429, a class such as 4xx, none for no response, or
+// pending.
 func statusCondition(value string) (condition, error) {
 	value = strings.ToLower(value)
 	if !statusWord.MatchString(value) {

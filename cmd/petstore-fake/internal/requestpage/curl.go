@@ -15,9 +15,9 @@ import (
 // own are the headers that every HTTP client makes itself.
 var own = []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", "Transfer-Encoding"}
 
-// Curl returns a command for a POSIX shell that sends a request of a fake's journal again, or "" for
-// a request with characters that a terminal might take for a command of its own. It shows only the
-// default key, which is in the documentation, and takes others from $PETSTORE_API_KEY.
+// Curl returns a command for a POSIX shell that sends a request of a fake's journal again, or ""
+// for a request with characters that a terminal might take for a command of its own. It shows only
+// the default key, which is in the documentation, and takes others from $PETSTORE_API_KEY.
 func Curl(srv *fake.Server, origin string, r fake.Request) string {
 	key := `"Authorization: Bearer $PETSTORE_API_KEY"`
 	if r.Key == 1 && srv.APIKey() == fake.DefaultAPIKey {

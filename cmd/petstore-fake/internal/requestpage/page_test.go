@@ -181,8 +181,8 @@ func TestParts_bounded(t *testing.T) {
 	}
 }
 
-// A page that shows the newest version gets nothing; every two seconds it asks for what depends on the
-// time, and gets no rows.
+// A page that shows the newest version gets nothing; every two seconds it asks for what depends on
+// the time, and gets no rows.
 func TestParts_version(t *testing.T) {
 	p := newTestPage(t)
 	p.call("GET", "/v1/pets", "")

@@ -47,7 +47,8 @@ var ParseStep = Reader(time.ParseDuration, nil, "a duration, such as 50ms or -1h
 var ParseDuration = Reader(time.ParseDuration, func(d time.Duration) bool { return d >= 0 },
 	"a duration of at least 0, such as 50ms or 1h30m")
 
-// ParseTime reads a time of RFC 3339, such as 2030-12-05T00:00:00Z, or without a zone, which is UTC.
+// ParseTime reads a time of RFC 3339, such as 2030-12-05T00:00:00Z, or without a zone, which is
+// UTC.
 var ParseTime = Reader(func(text string) (t time.Time, err error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
 		if t, err = time.Parse(layout, text); err == nil {

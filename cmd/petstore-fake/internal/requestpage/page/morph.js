@@ -42,7 +42,8 @@ function morph(to, from) {
 	while (at) at = drop(at);
 }
 
-// drop removes a node and returns the next one. The focus, if it was in there, goes to the neighbour.
+// drop removes a node and returns the next one. The focus, if it was in there, goes to the
+// neighbour.
 function drop(e) {
 	const next = e.nextSibling;
 	const heirs = [e.nextElementSibling, e.previousElementSibling, e.parentElement.closest("section, header")];
