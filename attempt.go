@@ -22,12 +22,16 @@ import (
 type attempt struct {
 	outcome
 
-	call    *call
-	permit  ratelimit.Permit // nil once it is released
-	ready   time.Time        // when it got the permit
+	call *call
+	// permit is the permit of the limiter; nil without a limiter, and once it is released.
+	permit ratelimit.Permit
+	// ready is when the attempt got its permit: the attempt's timeout and all durations that are
+	// reported begin then.
+	ready   time.Time
 	wire    wire.Record
 	request http.Request
-	values  [4]string // the values of the request's header, in one allocation
+	// values has the values of the request's header, which need no allocation of their own.
+	values [4]string
 }
 
 // The reasons of an attempt that sends nothing.
@@ -80,9 +84,11 @@ func (a *attempt) admit() (err error) {
 	a.ready = time.Now()
 	k.change(func(c *Call) {
 		c.Attempt++
-		c.Waited += max(0, a.ready.Sub(start)-k.free) // also if the limiter does not report its waits
+		// A limiter may wait without reporting it, so the whole time counts, except what is free.
+		c.Waited += max(0, a.ready.Sub(start)-k.free)
 	})
-	ended := k.hasEnded() // the call may have ended at the moment at which the permit came
+	// The call may have ended at the very moment at which the permit came.
+	ended := k.hasEnded()
 	if latest := k.latest(); ended == nil && k.queued && !latest.IsZero() && a.ready.After(latest) {
 		ended = errTooLate
 	}
@@ -168,14 +174,16 @@ func (a *attempt) send(outer *http.Request) {
 	k := a.call
 	ctx, cancel := k.limit(k.ctx, a.ready)
 	defer cancel()
-	defer func() { a.release(); a.attemptDone() }() // also if a function of the user panics
+	// These two also run if a function of the user panics.
+	defer func() { a.release(); a.attemptDone() }()
 	a.err = errPanicked
 	k.attemptStart()
 	ctx = a.wire.Watch(ctx, cancel, &k.client.shared.sends)
 	a.newRequest(ctx, outer)
 	// From here on the request counts as sent.
 	a.limits.Sent = a.ready
-	resp, err := wire.CheckResponse(k.client.shared.transport(&a.request)) // receive closes the body
+	// The body of the response is closed by receive.
+	resp, err := wire.CheckResponse(k.client.shared.transport(&a.request))
 	a.Sent = a.wire.MayHaveSent(err, errors.Is(err, ErrNotSent))
 	switch {
 	case err == nil:
@@ -227,10 +235,12 @@ func (a *attempt) receive(resp *http.Response) error {
 	}
 	a.header = safetext.Header(resp.Header, a.key.Secret())
 	if k.client.config.limiter == nil && !a.limits.Window.IsZero() {
-		window := a.limits.Window // a copy: taking the field's address would keep the attempt
+		// This is a copy: the address of the field would keep the whole attempt in memory.
+		window := a.limits.Window
 		k.client.lastLimit.Store(&window)
 	}
-	a.body = shared.buffers.Get() // only now, so that calls that wait for a response hold no buffer
+	// The buffer comes late, so that calls that wait for a response hold none.
+	a.body = shared.buffers.Get()
 	var err error
 	a.tooLarge, err = a.body.Fill(resp.Body, resp.ContentLength, k.client.config.maxResponseBytes)
 	if a.tooLarge {

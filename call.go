@@ -31,18 +31,31 @@ type call struct {
 	url       url.URL
 	body      []byte // nil for none
 
-	ctx    context.Context // of the requests: the caller's context with the call in it
-	waits  context.Context // of the waits: like ctx, but WithStop ends it, too
-	cancel []func()        // at the end of the call
-	begun  time.Time       // only with traces
-	ended  error           // why the call must send nothing more; nil if it may
+	// ctx is the context of the requests: that of the caller, with the call in it.
+	ctx context.Context
+	// waits is the context of the waits. It is like ctx, but WithStop ends it, too.
+	waits context.Context
+	// cancel has the functions that free what the contexts hold, at the end of the call.
+	cancel []func()
+	// begun is when the call began. It is set only if there are traces, which get the duration.
+	begun time.Time
+	// ended is why the call must send nothing more; nil if it may.
+	ended error
 
-	last     *outcome      // of the last attempt; nil before the first
-	sent     int           // requests that may have been written
-	asked    time.Time     // when the call asked the limiter first
-	free     time.Duration // time in the current Acquire that WithMaxWait does not count
-	queued   bool          // it has waited for the limiter or for a backoff
-	endPause func()        // ends the report of the pause before the next attempt; nil without one
+	// last is the outcome of the last attempt; nil before the first.
+	last *outcome
+	// sent is how many requests may have been written: the Attempts of results and errors.
+	sent int
+	// asked is when the call first asked the limiter. A later attempt keeps its place in the queue by
+	// it.
+	asked time.Time
+	// free is the part of the current wait in Acquire that does not count against WithMaxWait.
+	free time.Duration
+	// queued reports whether the call has waited. Only then can too little time be left for its
+	// request.
+	queued bool
+	// endPause reports the end of the pause before the next attempt; nil if there is no pause.
+	endPause func()
 
 	mu   sync.Mutex // guards info, for describe
 	info Call       // its Attempt is the number of attempts that were admitted
@@ -58,9 +71,10 @@ type request struct {
 	operation *operation
 	path      string // below the base URL, unescaped, with a slash at its start
 	id        string // what follows path
-	rawPath   string // path as the caller of Do escaped it; empty if net/url is to escape it
-	query     string
-	body      []byte // nil for none
+	// rawPath is the path as the caller of Do escaped it; empty if net/url is to escape path.
+	rawPath string
+	query   string
+	body    []byte // nil for none
 }
 
 // errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
@@ -85,7 +99,8 @@ func perform[T any](
 	return value, response, err
 }
 
-// newCall returns a call that has not begun.
+// newCall returns a call that has not begun. A wrong argument or option is an error here, before
+// the traces are told of a call, because nothing is sent then.
 func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*call, error) {
 	switch {
 	case ctx == nil:
@@ -137,7 +152,8 @@ func (k *call) begin(ctx context.Context) {
 	}
 }
 
-// end calls the CallDone functions.
+// end calls the CallDone functions. It is called after a panic, too, so that each CallStart is
+// followed by a CallDone.
 func (k *call) end(err error) {
 	for _, cancel := range k.cancel {
 		defer cancel() // after the traces, which get the context
@@ -147,12 +163,15 @@ func (k *call) end(err error) {
 	}
 }
 
+// decodeResponse decodes the body of a success. A body that is empty, that is no JSON or that does
+// not follow the document gives a *ResponseError.
 func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
 	o := k.last
 	switch {
 	case decode == nil, o.Status == http.StatusNoContent:
 		return value, k.response(o), nil
-	case len(o.body.Bytes) == 0 && !k.operation.raw: // the decoder would report no more than EOF
+	// For an empty body, the decoder would report no more than EOF.
+	case len(o.body.Bytes) == 0 && !k.operation.raw:
 		return value, response, k.responseError(o, "body is empty", nil)
 	}
 	// The media type is read from the header as received. The copy without the key could lack a part
@@ -180,7 +199,7 @@ func (k *call) describe() Call {
 	return k.info
 }
 
-// change changes what describe returns.
+// change changes what describe returns. Other goroutines may call describe at the same time.
 func (k *call) change(f func(c *Call)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -255,7 +274,8 @@ func encodeAny(in any) (encoded []byte, raw bool, err error) {
 	case nil:
 		return nil, false, nil
 	case []byte:
-		return append([]byte{}, in...), true, nil // never nil: an empty body has a Content-Type
+		// The copy is never nil: even an empty body has a Content-Type.
+		return append([]byte{}, in...), true, nil
 	case json.RawMessage:
 		return encodeAny([]byte(in))
 	}

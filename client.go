@@ -27,27 +27,38 @@ const Version = "1.0.0"
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
 // The zero Client is not usable: each of its calls fails with an [*ArgumentError].
 type Client struct {
-	shared    *shared // nil in a zero Client, which NewClient did not make
-	config    *clientConfig
-	key       credential.Source
-	rotates   bool   // key calls the function of WithAPIKeyFunc
+	// shared has what clients of ForKey have in common; nil in a zero Client, which NewClient did not
+	// make.
+	shared *shared
+	config *clientConfig
+	key    credential.Source
+	// rotates reports whether the key comes from the function of WithAPIKeyFunc.
+	rotates   bool
 	userAgent string // header of each request
 	traces    []*ClientTrace
 
-	used      atomic.Pointer[string] // Call.KeyID of the key that was used last
-	retries   retry.Tokens
-	lastLimit atomic.Pointer[RateLimit] // rate limit of the last response; only without a limiter
+	// used is the Call.KeyID of the key that was used last; nil before the first.
+	used atomic.Pointer[string]
+	// retries are the retries that the client has left; see "Retries" in doc.go.
+	retries retry.Tokens
+	// lastLimit is the rate limit of the last response. It is kept only without a limiter, which would
+	// know it.
+	lastLimit atomic.Pointer[RateLimit]
 }
 
 // shared is what clients with different keys share; see ForKey.
 type shared struct {
-	base      string // URL, without a trailing slash
-	baseURL   *url.URL
-	loop      *retryablehttp.Client
-	sends     wire.Transport // what package wire knows about transport
-	closeIdle []func()       // each closes the idle connections of a transport of the client's own
+	// base is the text of the base URL, without a trailing slash.
+	base    string
+	baseURL *url.URL
+	loop    *retryablehttp.Client
+	// sends is what package wire knows about transport.
+	sends wire.Transport
+	// closeIdle has functions that close the idle connections of the client's own transports.
+	closeIdle []func()
 	buffers   body.Pool
-	usual     average // time of a response
+	// usual is the time that a response usually takes.
+	usual average
 
 	// transport sends the attempts. It is a function so that no dump can print the variables that
 	// it closes over: they lead to connections whose buffers contain the key.
@@ -58,6 +69,7 @@ type shared struct {
 // goroutines change it.
 type average struct{ nanoseconds atomic.Int64 }
 
+// get returns the average; 0 before the first response.
 func (v *average) get() time.Duration { return time.Duration(v.nanoseconds.Load()) }
 
 // add adds the time of a response. It counts for one eighth, so that five further responses halve
@@ -85,6 +97,8 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	return newClient(baseURL, apiKey, config)
 }
 
+// newClient returns a client with the settings of config. NewClientFromEnv needs these before it
+// has the key, so both constructors end here.
 func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	base, reason := credential.ParseBaseURL(baseURL, config.insecureHTTP)
 	if reason != "" {
@@ -94,7 +108,8 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.httpClient = nil // a dump could follow it to connections, whose buffers have the key
+	// A dump of the client could follow httpClient to connections, whose buffers contain the key.
+	config.httpClient = nil
 	return newClientOf(&shared{
 		base: base.String(), baseURL: base, closeIdle: closeIdle, loop: newLoop(),
 		transport: transport.RoundTrip, sends: wire.NewTransport(transport),
@@ -119,7 +134,8 @@ func newClientOf(s *shared, apiKey string, config *clientConfig) (*Client, error
 		key, _ := c.key(nil) // a key that is always the same comes without an error
 		c.used.Store(key.ID)
 	}
-	if config.log != nil { // ForKey keeps the log of its client: an outage of all keys is one outage
+	// A client of ForKey has the log of the first client: an outage of all keys is one outage.
+	if config.log != nil {
 		c.traces = append(slices.Clip(c.traces), config.log)
 	}
 	return c, nil

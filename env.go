@@ -11,6 +11,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
+// The variables of the environment that NewClientFromEnv reads.
 const (
 	envBaseURL    = "PETSTORE_BASE_URL"
 	envAPIKey     = "PETSTORE_API_KEY"
@@ -80,7 +81,8 @@ func apiKeyFromEnv(config *clientConfig) (string, error) {
 		return key, invalid(name, credential.KeyProblem(key))
 	}
 	config.keyFunc = APIKeyFile(file)
-	fromFile, err := config.keyFunc(context.Background()) // so that a wrong file is reported early
+	// The file is read now, too, so that a wrong one is reported early.
+	fromFile, err := config.keyFunc(context.Background())
 	if wrong, ok := errors.AsType[*credential.FileError](err); ok {
 		return "", &keyFileError{invalid(name, wrong.Err.Error()), wrong.Err}
 	}

@@ -46,7 +46,8 @@ var (
 	ErrTimeout = errors.New("petstore: timeout")
 )
 
-// timeoutError is the [net.Error] of an attempt or a call that exceeded its timeout.
+// timeoutError is the [net.Error] of an attempt or a call that exceeded its timeout. It says which
+// option set the timeout.
 type timeoutError struct{ text string }
 
 func (e *timeoutError) Error() string        { return e.text }
@@ -114,6 +115,7 @@ func (e *APIError) Is(target error) bool {
 	return target != nil && target == statusErrors[e.StatusCode]
 }
 
+// statusErrors has the sentinels that stand for a status code.
 var statusErrors = map[int]error{
 	http.StatusBadRequest: ErrBadRequest, http.StatusUnauthorized: ErrUnauthorized,
 	http.StatusNotFound: ErrNotFound, http.StatusTooManyRequests: ErrRateLimited,

@@ -71,11 +71,14 @@ func errorValue(err callError, kind, operation, callID string, r Response, more 
 	return slog.GroupValue(append(attrs, known(more...)...)...)
 }
 
-// known returns the attributes that are not zero.
+// known returns the attributes that are not zero. An attribute that is zero says nothing, and would
+// only make the line longer.
 func known(attrs ...slog.Attr) []slog.Attr {
 	return slices.DeleteFunc(attrs, func(a slog.Attr) bool { return reflect.ValueOf(a.Value.Any()).IsZero() })
 }
 
+// lineAttr returns an attribute with a text that may come from the server or from code of the user.
+// It is put on one line, so that it cannot forge a line of the log.
 func lineAttr(key, text string) slog.Attr { return slog.String(key, safetext.Line(text)) }
 
 // ErrorType returns the class of Err, which the log has as error_type; empty for a success. It is
@@ -121,7 +124,8 @@ var errorTypes = []struct {
 	{"rate_limited", ErrRateLimited},
 	{"invalid_response", ErrInvalidResponse},
 	{"connection_refused", syscall.ECONNREFUSED},
-	{"connection_refused", syscall.Errno(10061)}, // on Windows, where the constant is another number
+	// On Windows, the error of the system is another number than the constant.
+	{"connection_refused", syscall.Errno(10061)},
 	{"connection_reset", syscall.ECONNRESET},
 	{"connection_reset", syscall.Errno(10054)}, // on Windows
 	{"connection_closed", io.EOF},
@@ -183,6 +187,7 @@ var ofCalls = [...]error{
 	ErrInvalidArgument, ErrNotSent, ErrStopped, ErrTimeout, context.Canceled, context.DeadlineExceeded,
 }
 
+// speaksOfCalls reports whether err, or an error that it wraps, is about a call.
 func speaksOfCalls(err error) bool {
 	_, ok := errors.AsType[callError](err)
 	return ok || slices.ContainsFunc(ofCalls[:], func(target error) bool { return errors.Is(err, target) })
@@ -193,14 +198,17 @@ type foreignError struct{ err error }
 
 func (e *foreignError) Error() string { return e.err.Error() }
 
+// Is lets errors.Is find what err matches, except errors that are about a call.
 func (e *foreignError) Is(target error) bool {
 	return !speaksOfCalls(target) && errors.Is(e.err, target)
 }
 
+// As lets errors.As find what err wraps, except the types of the errors of a call.
 func (e *foreignError) As(target any) bool {
 	switch target.(type) {
 	case **APIError, **ArgumentError, **RateLimitError, **ResponseError, **TransportError, **ratelimit.Error, *callError:
 		return false
 	}
-	return errors.As(e.err, target) // target is the variable of the caller of errors.As
+	// The target is the variable of the caller of errors.As.
+	return errors.As(e.err, target)
 }

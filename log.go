@@ -72,16 +72,19 @@ type keyLog struct {
 	repeats      map[string]repeats // by message
 	failures     map[string]int     // weight of the failures of each operation
 	unauthorized bool               // the service answers 401
-	last429      time.Time          // last 429 for which the minute's window was used up
-	lockout      ratelimit.Lockout  // the last one
-	silent       bool               // the last lockout has no line, so its end has none
-	wait         ratelimit.Wait     // the last one for a window
-	waited       time.Time          // the end of wait
+	// last429 is when the last 429 came for which the window of the minute was used up.
+	last429 time.Time
+	lockout ratelimit.Lockout // the last one
+	// silent reports whether the last lockout had no line: then its end has none, either.
+	silent bool
+	wait   ratelimit.Wait // the last one for a window
+	waited time.Time      // the end of wait
 	// queueing is when the first of the waits began that followed each other without a pause.
 	queueing time.Time
 }
 
-// repeats counts the lines with one message in an hour.
+// repeats counts the lines with one message in an hour. Lines are counted by key and message, so
+// that what happens to one key never hides the lines of another.
 type repeats struct {
 	since time.Time
 	lines int
@@ -106,7 +109,8 @@ func (l *clientLog) on(ctx context.Context, c Call, rule func(e *event)) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if e.keyLog = l.keys[c.KeyID]; e.keyLog == nil {
-			if len(l.keys) >= 1000 { // a key that rotates each hour must not fill the memory
+			// Keys that rotate each hour must not fill the memory, so all are forgotten at times.
+			if len(l.keys) >= 1000 {
 				clear(l.keys)
 			}
 			e.keyLog = &keyLog{repeats: make(map[string]repeats), failures: make(map[string]int)}
@@ -123,6 +127,7 @@ func (l *clientLog) on(ctx context.Context, c Call, rule func(e *event)) {
 // the handler would then log them without end.
 type inLog struct{}
 
+// write writes a line with the attributes that all lines have, unless a handler made the call.
 func (l *clientLog) write(ctx context.Context, c Call, level slog.Level, message string, attrs ...slog.Attr) {
 	if ctx.Value(inLog{}) == nil {
 		of := known(slog.String("operation", c.Operation), slog.String("call_id", c.ID), slog.String("key_id", c.KeyID))
@@ -183,6 +188,8 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 	})
 }
 
+// waitStart logs that a call waits, and for what. That is usual near the limit, so its level is
+// Debug.
 func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
 	attrs := known(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
 	l.write(ctx, c, slog.LevelDebug, "petstore: waiting", append(attrs, slog.Int("waiting", w.Waiting))...)
@@ -222,12 +229,15 @@ func (l *clientLog) limitOpened(ctx context.Context, c Call, lockout ratelimit.L
 	})
 }
 
+// limitChanged logs that the key has another limit now, as after a change of the plan.
 func (l *clientLog) limitChanged(ctx context.Context, c Call, from, to RateLimit) {
 	l.on(ctx, c, func(e *event) {
 		e.say(4, slog.LevelWarn, "petstore: limit changed", slog.Int("from", from.Limit), slog.Int("to", to.Limit), slog.Int("remaining", to.Remaining))
 	})
 }
 
+// lockoutAttrs returns the attributes of a lockout: its limit, its end, and the numbers of its
+// window.
 func lockoutAttrs(l ratelimit.Lockout) []slog.Attr {
 	attrs := known(slog.String("scope", string(l.Scope)), slog.Time("until", l.Until))
 	return append(attrs, limitAttrs(l.Window, l.Sent, l.Processes)...)

@@ -28,10 +28,12 @@ type CallOption interface {
 	mayDifferByCall()
 }
 
+// clientOption makes an Option of a function.
 type clientOption func(*clientConfig) error
 
 func (o clientOption) applyClient(c *clientConfig) error { return o(c) }
 
+// callOption makes a CallOption of an Option that changes only what may differ from call to call.
 type callOption struct{ Option }
 
 func (callOption) mayDifferByCall() {}
@@ -67,23 +69,29 @@ func Options(opts ...Option) Option {
 
 // clientConfig has the settings of a client: the result of all its options.
 type clientConfig struct {
-	forKey bool // the options are those of ForKey
+	// forKey is set while the options of ForKey are applied: some options are errors then.
+	forKey bool
 
 	// The same for all keys:
-	httpClient     *http.Client
-	longestAttempt time.Duration // Timeout of httpClient; 0 for none
+	httpClient *http.Client
+	// longestAttempt is the Timeout of httpClient; 0 for none.
+	longestAttempt time.Duration
 	wraps          []func(http.RoundTripper) http.RoundTripper
 	insecureHTTP   bool
 	keyFunc        func(context.Context) (string, error)
 
-	product          string
-	stop             context.Context // of WithStop
+	product string
+	// stop is the context of WithStop. Without the option, it never ends.
+	stop             context.Context
 	maxResponseBytes int64
 	limiter          Limiter
-	limiterOption    string       // name of the option that set limiter; empty for none
-	log              *ClientTrace // of WithLogger; nil for none
-	traces           []*ClientTrace
-	call             callConfig
+	// limiterOption is the name of the option that set limiter; empty for none. WithLimiter and
+	// WithProcesses exclude each other.
+	limiterOption string
+	// log is the trace that writes the log of WithLogger; nil for none.
+	log    *ClientTrace
+	traces []*ClientTrace
+	call   callConfig
 }
 
 // callConfig has the settings that may differ from call to call. Many calls use the same one at
@@ -108,8 +116,9 @@ func newClientConfig(opts []Option) (*clientConfig, error) {
 			retry: retry.Policy{}.WithDefaults(),
 			// A window of the plans lasts one minute, and its Reset has a grain of a second: this
 			// lets a call wait for the next window, and for one more if others use up that one.
-			maxWait:        2 * (time.Minute + time.Second),
-			attemptTimeout: 30 * time.Second, // a response that takes longer is taken for lost
+			maxWait: 2 * (time.Minute + time.Second),
+			// A response that takes longer is taken for lost.
+			attemptTimeout: 30 * time.Second,
 		},
 	}
 	return c, c.apply(opts)
@@ -230,10 +239,14 @@ func invalid(argument, reason string) error {
 	return argumentError("NewClient", argument, reason)
 }
 
+// argumentError returns an error about an argument. The reason must not repeat the argument, which
+// may contain a secret.
 func argumentError(operation, argument, reason string) error {
 	return &ArgumentError{operation, argument, reason}
 }
 
+// apply applies options in their order, and returns the error of the first one that is nil or
+// invalid.
 func apply[O Option](c *clientConfig, opts []O) error {
 	for i, opt := range opts {
 		if any(opt) == nil {

@@ -18,7 +18,7 @@ import (
 )
 
 func TestOptions(t *testing.T) {
-	client, service := scripted(t, []responder{status(503, "")}, petstore.WithLimiter(refuses), petstore.Options( // which cannot be compared
+	client, service := scripted(t, []responder{status(503, "")}, petstore.WithLimiter(refuses), petstore.Options(
 		petstore.WithLimiter(nil), once, petstore.Options(), petstore.WithHeader("X-A", "1")))
 	require.Error(t, list(client))
 	assert.Len(t, service.sent(), 1)

@@ -11,12 +11,18 @@ import (
 // outage is what the log remembers about calls that fail. However many calls there are, an outage
 // of 18 minutes has at most twenty lines.
 type outage struct {
-	failed        int                  // failed calls since the last minute without one
-	begun, latest time.Time            // when the first and the last of these calls ended
-	named         map[string]time.Time // when each error type had its last line
-	slow          int                  // slow requests minus quick ones, not below 0
-	doubts        int                  // outcomes in doubt that have no line yet
-	doubtsAt      time.Time            // when the last line about doubts was written
+	// failed is how many calls have failed since the last minute without a failure. begun and latest
+	// are when the first and the last of these calls ended.
+	failed        int
+	begun, latest time.Time // when the first and the last of these calls ended
+	// named is when each error type had its last line in this outage.
+	named map[string]time.Time
+	// slow is the number of slow requests minus that of quick ones, but never below 0.
+	slow int
+	// doubts is how many calls with an unknown outcome have had no line yet. doubtsAt is when the last
+	// line about such calls was written.
+	doubts   int
+	doubtsAt time.Time
 }
 
 const (

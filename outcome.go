@@ -20,23 +20,37 @@ import (
 type outcome struct {
 	retry.Result
 
-	previous *outcome // outcome of the attempt before; nil for the first attempt
-	refused  error    // why nothing was passed to the transport
-	key      credential.Key
-	limits   ratelimit.Outcome
-	opens    time.Time       // when a 429 allows the next request; zero if not known
-	scope    ratelimit.Scope // the limit that a 429 seems to be for
-	received http.Header     // as the transport returned it
-	header   http.Header     // without the key
-	body     *body.Buffer    // nil without a response
-	err      error           // why there is no complete response
-	plan     retry.Plan      // what follows; set by checkRetry
+	// previous is the outcome of the attempt before; nil for the first attempt.
+	previous *outcome
+	// refused is why nothing was passed to the transport; nil if something was.
+	refused error
+	key     credential.Key
+	// limits is what the limiter is told of the request, such as the headers of the limit.
+	limits ratelimit.Outcome
+	// opens is when a 429 allows the next request; zero if that is not known. scope is the limit that
+	// the 429 seems to be for.
+	opens time.Time
+	scope ratelimit.Scope
+	// received is the header as the transport returned it. It may contain the key: nothing that is
+	// shown may come from it. header is the copy without the key.
+	received http.Header
+	header   http.Header
+	// body is the body of the response; nil without a response.
+	body *body.Buffer
+	// err is why there is no complete response; nil if there is one, with any status.
+	err error
+	// plan is what follows this attempt; checkRetry sets it.
+	plan retry.Plan
 
-	unlimited bool // no limiter waits until opens
+	// unlimited reports whether no limiter waits until opens, so that the loop must do so.
+	unlimited bool
 	tooLarge  bool // body is cut off at the limit
-	ended     bool // err is that of the caller's context
-	stale     bool // net/http wanted to send the request again
-	unknown   bool // it is a write that the service may have carried out
+	// ended reports whether err is that of the caller's context.
+	ended bool
+	// stale reports whether net/http was about to send the request again, which the client prevents.
+	stale bool
+	// unknown reports whether the request was a write that the service may have carried out.
+	unknown bool
 }
 
 // succeeded reports whether there is a complete response with the documented status.
@@ -85,7 +99,8 @@ func (k *call) refusal(o *outcome) error {
 	if o.previous != nil {
 		last = k.failure(o.previous)
 	}
-	if limited, ok := last.(*RateLimitError); ok { // failure returns this type itself, not a wrapper
+	// The method failure returns this type itself, never an error that wraps it.
+	if limited, ok := last.(*RateLimitError); ok {
 		last = limited.Err
 	}
 	got429 := o.previous != nil && o.previous.Status == http.StatusTooManyRequests
@@ -102,7 +117,8 @@ func (k *call) refusal(o *outcome) error {
 		}
 		return k.transportError(o, after(ended, last))
 	case isLimit:
-		if limited.Err != nil { // the cause of the context may be the error of another call
+		// The cause of the context may be the error of another call.
+		if limited.Err != nil {
 			last = after(cmp.Or(ended, foreign(limited.Err)), last)
 		}
 		e := k.rateLimitError(o, limited.RetryAt, last)
@@ -114,6 +130,8 @@ func (k *call) refusal(o *outcome) error {
 	return k.transportError(o, after(o.refused, last))
 }
 
+// apiError returns the error for a response that is not the success of the operation. All that it
+// has of the server's text is without the key.
 func (k *call) apiError(o *outcome) *APIError {
 	code, message := body.ErrorObject(o.body.Bytes)
 	key := o.key.Secret()
@@ -142,6 +160,7 @@ func (o *outcome) notRetried() string {
 	return ""
 }
 
+// responseError returns the error for a response that does not follow the document.
 func (k *call) responseError(o *outcome, reason string, err error) *ResponseError {
 	e := &ResponseError{
 		Operation: k.operation.name, CallID: k.describe().ID, Reason: reason,
@@ -156,7 +175,8 @@ func (k *call) responseError(o *outcome, reason string, err error) *ResponseErro
 // transportError returns the error of a call that err ended, whether during an attempt, between two
 // of them or before the first.
 func (k *call) transportError(o *outcome, err error) *TransportError {
-	if tries := k.info.Attempt; tries > max(k.sent, 1) { // some attempts sent nothing
+	// If some attempts sent nothing, the text has the number of all of them.
+	if tries := k.info.Attempt; tries > max(k.sent, 1) {
 		err = fmt.Errorf("%w (%d tries)", err, tries)
 	}
 	return &TransportError{
@@ -178,6 +198,7 @@ func (k *call) rateLimitError(o *outcome, retryAt time.Time, err error) *RateLim
 	}
 }
 
+// response returns what results and errors say about the last response of the call.
 func (k *call) response(o *outcome) Response {
 	return Response{o.Status, o.header, o.limits.Window, k.sent}
 }

@@ -20,16 +20,24 @@ import (
 
 // operation is an operation of the service (section 4), or a request of Do.
 type operation struct {
-	name       string // operationId of the document
-	method     string
-	template   string // path template below the base URL
-	success    int    // documented status; 0 for any 2xx
-	repeatable bool   // it may be sent again: that has no further effect
-	doubt      string // what may have happened if the outcome is unknown
-	removal    string // date from which the service no longer has it; empty for none
-	instead    string // operation that replaces it
-	sendsRaw   bool   // the caller of Do gave the body as bytes
-	raw        bool   // the caller gets the body of a success as it is
+	// name is the operationId of the document or, for Do, "do " and the method.
+	name     string
+	method   string
+	template string // path template below the base URL
+	// success is the documented status of a success; 0 for any 2xx.
+	success int
+	// repeatable reports whether the request may be sent again, because that has no further effect.
+	repeatable bool
+	// doubt is what an error says may have happened if the outcome is unknown.
+	doubt string
+	// removal is the date from which the service no longer has the operation, and instead the one to
+	// use; both are empty unless the operation is deprecated.
+	removal string
+	instead string
+	// sendsRaw reports whether the caller of Do gave the body as bytes, and raw whether the caller
+	// gets the body of a success as bytes.
+	sendsRaw bool
+	raw      bool
 }
 
 // The operations of the service (section 4), as the Operation fields of errors and of [Call] name
@@ -40,6 +48,8 @@ const (
 	OpGetPet    = "getPet"
 )
 
+// Each operation has all that differs between operations, so that no other file asks which one a
+// call is of.
 var (
 	listPets = &operation{
 		name: OpListPets, method: http.MethodGet, template: "/pets", success: http.StatusOK, repeatable: true,
@@ -55,6 +65,7 @@ var (
 	operations = []*operation{listPets, createPet, getPet}
 )
 
+// succeeds reports whether code is the documented status of a success.
 func (o *operation) succeeds(code int) bool {
 	return code == o.success || o.success == 0 && code/100 == 2
 }
@@ -70,6 +81,7 @@ const (
 	PetStatusSold      PetStatus = "sold"
 )
 
+// statuses are those that the service document declares.
 var statuses = [...]PetStatus{PetStatusAvailable, PetStatusPending, PetStatusSold}
 
 // Valid reports whether s is one of the statuses of the service document. The empty status is not.
@@ -182,6 +194,7 @@ func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*Get
 	return &GetPetResult{pet, response}, nil
 }
 
+// validate refuses what the document rules out (section 4.1), before it costs a request.
 func (p ListPetsParams) validate() error {
 	if p.Limit < 0 || p.Limit > MaxListLimit {
 		return argumentError(OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default")
@@ -189,17 +202,20 @@ func (p ListPetsParams) validate() error {
 	return validateStatus(OpListPets, p.Status)
 }
 
+// query returns the query of the URL; empty if no parameter is set.
 func (p ListPetsParams) query() string {
 	query := ""
 	if p.Limit != 0 {
 		query = "&limit=" + strconv.Itoa(p.Limit)
 	}
 	if p.Status != "" {
-		query += "&status=" + string(p.Status) // validate allows three statuses; none needs escaping
+		// The method validate allows three statuses, and none of them needs escaping.
+		query += "&status=" + string(p.Status)
 	}
 	return strings.TrimPrefix(query, "&")
 }
 
+// validate refuses what the document rules out (section 2), before it costs a request.
 func (p NewPet) validate() error {
 	switch {
 	case p.Name == "":
@@ -210,6 +226,8 @@ func (p NewPet) validate() error {
 	return validateStatus(OpCreatePet, p.Status)
 }
 
+// validateStatus refuses a status that the document does not declare. The empty one is allowed: it
+// is not sent.
 func validateStatus(operation string, s PetStatus) error {
 	if s != "" && !s.Valid() {
 		return argumentError(operation, "Status", "is none of available, pending, sold")
@@ -219,7 +237,8 @@ func validateStatus(operation string, s PetStatus) error {
 
 // decodePets decodes the body of listPets: an array of Pet, never nil.
 func decodePets(b *body.Buffer) ([]Pet, error) {
-	const petBytes, nameBytes = 48, 8 // bytes of a short Pet and of its name, to estimate the memory
+	// A short Pet and its name have about this many bytes: they tell how much memory to take.
+	const petBytes, nameBytes = 48, 8
 	pets := make([]Pet, 0, min(len(b.Bytes)/petBytes+1, MaxListLimit))
 	var names strings.Builder
 	names.Grow(cap(pets) * nameBytes)
@@ -278,7 +297,8 @@ func readPet(d *jsontext.Decoder, pet *Pet, names *strings.Builder) error {
 // nameOf returns a name as a string. Short names of a list share one piece of memory, so a program
 // that keeps one pet keeps the names of all. Therefore long names get memory of their own.
 func nameOf(text []byte, names *strings.Builder) string {
-	if len(text) > 64 { // in bytes: the shorter names of 100 pets take less than two pages of memory
+	// The limit is in bytes: the shorter names of 100 pets take less than two pages of memory.
+	if len(text) > 64 {
 		return string(text)
 	}
 	start := names.Len()

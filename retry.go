@@ -33,6 +33,7 @@ func newLoop() *retryablehttp.Client {
 	}
 }
 
+// callOf returns the call that a context belongs to. In the loop there always is one.
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
 // attempts is the transport of the loop: it makes an attempt of the call.
@@ -64,7 +65,8 @@ func (k *call) run() error {
 	k.outer = *outer.WithContext(k.waits)
 	k.looped.Request = &k.outer
 	defer k.finishPause()
-	_, _ = k.client.shared.loop.Do(&k.looped) // the response has no body, and the outcome is in k.last
+	// The response of the loop has no body, and the outcome is in k.last.
+	_, _ = k.client.shared.loop.Do(&k.looped)
 	switch o := k.last; {
 	case o.plan.Again: // the context ended before the attempt that was planned
 		k.last = &outcome{previous: o, refused: k.hasEnded()}
@@ -148,7 +150,8 @@ func (k *call) backoff() time.Duration {
 	return pause
 }
 
-// finishPause reports the end of the pause, once.
+// finishPause reports the end of the pause, once. The loop also leaves a pause when the context
+// ends, without another attempt.
 func (k *call) finishPause() {
 	if end := k.endPause; end != nil {
 		k.endPause = nil
@@ -194,7 +197,7 @@ func WithCallTimeout(d time.Duration) CallOption {
 	return forCall("WithCallTimeout", when(d < 0, "is negative"), func(c *callConfig) { c.callTimeout = d })
 }
 
-// limit returns a context that ends with the attempt's timeout.
+// limit returns a context that ends with the attempt's timeout. It also ends when ctx does.
 func (k *call) limit(ctx context.Context, from time.Time) (context.Context, context.CancelFunc) {
 	if timeout := k.timeout(); timeout > 0 {
 		return context.WithDeadline(ctx, from.Add(timeout))

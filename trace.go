@@ -154,6 +154,8 @@ type valuesContext struct {
 	values context.Context
 }
 
+// Value looks in the context of CallStart first, but for the call itself only in that of the
+// caller: a CallStart may return the context of another call.
 func (c *valuesContext) Value(key any) any {
 	if _, ok := key.(callKey); ok {
 		return c.Context.Value(key)

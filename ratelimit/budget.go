@@ -21,31 +21,45 @@ type budget struct {
 	// processes is the number of processes that use the key, including this one, each with its own
 	// budget. 0 means that the number is not known, so that the budget infers it (rule 6).
 	processes int
-	pooled    bool // a pot knows of the others; see Shared
-	potLeft   int  // what the window of the pot has left, with permits that may come back unused
-	alone     bool // the pot fails: this process uses no more than its share of a window
+	// pooled reports whether a pot knows of the other processes; see Shared.
+	pooled bool
+	// potLeft is what the pot's window has left, together with permits that may come back unused.
+	potLeft int
+	// alone reports whether the pot fails now: then this process uses no more than its share of a
+	// window.
+	alone bool
 
-	now time.Time // latest time seen
-	era int       // how often the clock was set back
+	// now is the latest time that was observed, and era how often the clock was set back so far.
+	now time.Time
+	era int
 
 	window
 	samples
-	offset  offset
-	margin  time.Duration // added to Reset, after a window ended later than its Reset
-	minutes bool          // windows are minutes of the wall clock
+	offset offset
+	// margin is added to Reset after a window has turned out to end later than its Reset.
+	margin time.Duration
+	// minutes reports whether the windows are minutes of the wall clock.
+	minutes bool
 	others  others
 	probes  probes
-	recent  tally // requests in flight that are not late (rule 7)
+	// recent counts the requests in flight that are not late (rule 7).
+	recent  tally
 	lockout lockout
 
 	reported reported
-	limits   [2]Window // last known window of a minute, and of a day
-	hours    tally     // requests of the last day
-	counted  tally     // requests of the last minute, while Reset is not usable
+	// limits has the last known window of a minute, and that of a day.
+	limits [2]Window
+	// hours counts the requests of the last day.
+	hours tally
+	// counted counts the requests of the last minute while Reset is not usable.
+	counted tally
 
-	inFlight int       // requests without an outcome
-	admitted int       // number of requests admitted
-	heard    time.Time // when the last response came
+	// inFlight is how many admitted requests have no outcome yet.
+	inFlight int
+	// admitted is how many requests were ever admitted.
+	admitted int
+	// heard is when the last response came.
+	heard time.Time
 }
 
 // blindInFlight is how many requests may be in flight while no response has shown a limit. After
@@ -62,22 +76,30 @@ const backgroundPart = 10
 // slot is the state of the budget when it admitted a request. settle compares it with the state
 // when the outcome comes: what has changed meanwhile may or may not include this request.
 type slot struct {
+	// These are the numbers that the budget had: see era, window.epoch, samples.responses and
+	// lockout.count.
 	era, epoch, responses, lockouts int
 
 	admitted time.Time
 
-	base  int       // what was left, plus all requests admitted so far, minus those in flight
-	heard time.Time // when the last response before it came
+	// base is what was left, plus all requests admitted so far, minus those in flight: by it, later
+	// requests of this process can be told from those of others.
+	base int
+	// heard is when the last response before this request came.
+	heard time.Time
 
-	probe bool // the others wait for its response
-	over  bool // the window was over
+	// probe reports whether the others wait for the response to this request.
+	probe bool
+	// over reports whether the window was over, or might be: the request may be in the next one.
+	over bool
 }
 
 // hold is what a request has to wait for.
 type hold struct {
 	reason Reason
 	until  time.Time // zero if it depends on a response
-	wake   time.Time // when to ask again if there is no response before; zero for never
+	// wake is when to ask again if no response comes earlier; zero for never.
+	wake time.Time
 }
 
 // admit reserves one request, or returns what it has to wait for. A background request must leave a
@@ -101,7 +123,7 @@ func (b *budget) admit(now time.Time, background bool) (slot, hold, bool) {
 	return b.take(now, probe), hold{}, true
 }
 
-// take reserves one request.
+// take reserves one request. It does not ask whether there is room: its callers have done so.
 func (b *budget) take(now time.Time, probe bool) slot {
 	b.inFlight++
 	b.admitted++
@@ -143,7 +165,8 @@ func (b *budget) reserve(background bool) int {
 }
 
 // fits reports whether enough is left for one more request (rule 1), and whether it may be in
-// flight at once with the others (rules 6 and 8).
+// flight at once with the others (rules 6 and 8). If not, it returns what to wait for: the end of
+// the window if that is used up, else a response.
 func (b *budget) fits(reserve int) (hold, bool) {
 	usedUp := b.epoch > 0 && b.left()-b.inFlight <= reserve
 	switch {
@@ -202,7 +225,8 @@ func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
 	if s.probe {
 		b.probes.inFlight--
 		if o.Sent.IsZero() {
-			b.probes.at = time.Time{} // the next one need not wait for a response to this one
+			// There will be no response to this probe, so the next one need not wait for it.
+			b.probes.at = time.Time{}
 		}
 	}
 	if o.Sent.IsZero() {
@@ -210,7 +234,8 @@ func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
 	}
 	b.responses++
 	switch {
-	case o.StatusCode == http.StatusUnauthorized: // its headers say nothing about the key
+	// The headers of a 401 say nothing about the limit of the key.
+	case o.StatusCode == http.StatusUnauthorized:
 	case o.Received.IsZero() || o.Window.Limit <= 0:
 		b.lose(o)
 	default:
@@ -241,7 +266,8 @@ func (b *budget) conclude(s slot, o *Outcome, e *events) {
 }
 
 // changedLimit returns the last window of the same length and the current one, if their limits
-// differ.
+// differ. A minute is compared with a minute and a day with a day, because the server shows now one
+// and now the other.
 func (b *budget) changedLimit() (changed *[2]Window) {
 	last := &b.limits[0]
 	if b.day {
@@ -254,15 +280,18 @@ func (b *budget) changedLimit() (changed *[2]Window) {
 	return changed
 }
 
-// lose counts a request without a response, or without a limit in it.
+// lose counts a request without a response, or without a limit in it. What such a request has used
+// is not known, so it counts as one request for as long as it may still arrive.
 func (b *budget) lose(o *Outcome) {
 	b.own++
 	b.hours.add(tickOf(longestWindow, b.now), 1)
-	until := o.Received.Add(1) // a request that was sent at the same time may have arrived earlier
+	// A request that was sent at this very time may have arrived before the lost one.
+	until := o.Received.Add(1)
 	if o.Received.IsZero() {
 		until = b.now.Add(stray)
 	}
-	if len(b.lost) < b.limit { // with that many lost requests, nothing is left anyway
+	// With as many lost requests as the limit, nothing is left: more would change nothing.
+	if len(b.lost) < b.limit {
 		b.lost = append(b.lost, until)
 	}
 }
@@ -286,14 +315,16 @@ func (b *budget) learn(s slot, o *Outcome) {
 	}
 	b.describe(s, o, usable)
 	b.push(s.responses, b.responses, o.Window.Remaining, o.Sent)
-	if o.StatusCode != http.StatusTooManyRequests { // a 429 may be of another window than it shows
+	// A 429 may be about another window than the one that it shows.
+	if o.StatusCode != http.StatusTooManyRequests {
 		b.own++
 		b.hours.add(tickOf(longestWindow, b.now), 1)
 		b.inferOthers(s, o, order > 0)
 	}
 }
 
-// open begins a new window with its first response.
+// open begins a new window with its first response. Lost requests that may still reach the server
+// stay lost, since the new window may count them.
 func (b *budget) open(o *Outcome) {
 	b.forgetLost(o.Sent)
 	b.low = b.low[:0]
@@ -341,7 +372,8 @@ func (b *budget) known() Window {
 	return Window{Limit: b.limit, Remaining: b.left(), Reset: b.shown}
 }
 
-// ends returns when both the window and the lockout are over, as far as known.
+// ends returns when both the window and the lockout are over, as far as known. After that, what the
+// budget knows is of little use.
 func (b *budget) ends() time.Time { return later(b.lockout.until, b.end) }
 
 // later returns the later of two times.

@@ -341,10 +341,10 @@ func TestBudgetClock(t *testing.T) {
 		gap, ahead  time.Duration
 		once, twice time.Duration // what is added to Reset
 	}{
-		{900 * time.Millisecond, 0, second + 90*time.Microsecond, second + 90*time.Microsecond}, // a Date without its fraction; drift
-		{second, -second, second + 100*time.Microsecond, second + 100*time.Microsecond},         // may be the same clock
+		{900 * time.Millisecond, 0, second + 90*time.Microsecond, second + 90*time.Microsecond}, // the whole second, plus drift
+		{second, -second, second + 100*time.Microsecond, second + 100*time.Microsecond},         // both clocks may be right
 		{second, second, 0, 0},
-		{second, -2 * second, second, 3 * second}, // the clock was set
+		{second, -2 * second, second, 3 * second}, // the clock was set back
 		{second, 5 * second, second, -4 * second},
 		{second, -2 * time.Hour, second, 2*time.Hour + second},
 	} {

@@ -6,8 +6,9 @@ import "time"
 // of its end. It may differ from the lockout in lockout.go, which only a 429 begins: a key is also
 // reported as closed when a request cannot wait for the end of its window.
 type reported struct {
-	Lockout           // zero while the key is open
-	ends    time.Time // if a request that was admitted then or later succeeds, the lockout is over
+	Lockout // zero while the key is open
+	// If a request that was admitted at ends or later succeeds, the lockout is over.
+	ends time.Time
 }
 
 // events is what has to be reported to an observer.
@@ -29,10 +30,12 @@ func (e *events) report(o Observer) {
 	}
 }
 
-// lockoutOf describes a lockout of the key.
+// lockoutOf describes a lockout of the key. It has the numbers by which a user sees whether other
+// processes have used up the limit.
 func (b *budget) lockoutOf(scope Scope, until time.Time) Lockout {
 	l := Lockout{Scope: scope, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
-	if scope == ScopeDay { // the server shows this window only near its end, so own is too low
+	// The server shows the window of the day only when it is nearly used up, so own is too low.
+	if scope == ScopeDay {
 		l.Sent = b.hours.since(tickOf(longestWindow, until.Add(-longestWindow)))
 	}
 	return l
@@ -62,7 +65,8 @@ func (b *budget) close(l Lockout) *Lockout {
 	return nil
 }
 
-// opened returns the reported lockout if the success of a request shows its end.
+// opened returns the reported lockout if the success of a request shows its end. It returns nil if
+// there is no such lockout.
 func (b *budget) opened(s slot) *Lockout {
 	r := &b.reported
 	if r.Until.IsZero() || s.admitted.Before(r.ends) {

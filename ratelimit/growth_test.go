@@ -114,7 +114,7 @@ func growths() []Growth {
 				Demand:    []float64{0.4, 0.8, 1.2, 2.5}[take(4)],
 				Within:    []time.Duration{0, 20 * time.Second}[take(2)],
 				Told:      []Told{Untold, ToldOld, Leaving}[take(3)],
-				Seed:      uint64(take(3)), // below 3
+				Seed:      uint64(take(3)),
 				Window:    []windowKind{Fixed, Sliding}[take(2)],
 			}
 			g.CatchUp = g.Seed != 0

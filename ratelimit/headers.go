@@ -91,6 +91,7 @@ func parseValue(value string, date time.Time) (longest time.Duration) {
 	return longest
 }
 
+// parseDate returns how long after date the HTTP-date s is; 0 if s is no HTTP-date.
 func parseDate(s string, date time.Time) time.Duration {
 	t, err := http.ParseTime(s)
 	if err != nil {
@@ -103,7 +104,8 @@ func parseDate(s string, date time.Time) time.Duration {
 func parseDelay(s string, date time.Time) time.Duration {
 	seconds, err := strconv.ParseFloat(s, 64)
 	switch {
-	case err != nil || strings.Trim(s, "0123456789.") != "": // a sign, an exponent, NaN, a word
+	// ParseFloat also takes a sign, an exponent and NaN, which are no delays.
+	case err != nil || strings.Trim(s, "0123456789.") != "":
 		return 0
 	case seconds > maxRetryAfter.Seconds():
 		return time.Unix(int64(math.Ceil(min(seconds, maxUnix))), 0).Sub(date)

@@ -12,6 +12,7 @@ const mostPoints = 32
 // history records how many requests of others a window had counted when its responses came.
 type history []point
 
+// point is how many requests of others a window had counted at a time.
 type point struct {
 	at     time.Time
 	others int

@@ -35,7 +35,8 @@ type Limiter struct {
 	sweepAt int // number of keys at which to look for idle ones
 	now     func() time.Time
 
-	exchange func(ctx context.Context, x *Exchange) error // asks the pot of Shared; nil without Shared
+	// exchange asks the pot of Shared; nil without Shared.
+	exchange func(ctx context.Context, x *Exchange) error
 }
 
 // Option configures a [Limiter] in [New].
@@ -88,14 +89,16 @@ type Permit interface {
 	Release(o Outcome) Lockout
 }
 
-// permit is the permit of a Limiter.
+// permit is the permit of a Limiter. It remembers what the budget knew when it gave the permit, for
+// the outcome to be compared with.
 type permit struct {
 	queue    *queue
 	observer Observer
 	slot     slot
 	released bool
 
-	number, epoch int64 // the pot's Number and Epoch when it was given; 0 without a pot
+	// number and epoch are what the pot's last reply said when the permit was given; 0 without one.
+	number, epoch int64
 }
 
 // wallClock returns the time by the wall clock alone: the monotonic clock stands still while a
@@ -148,6 +151,7 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 }
 
 // enter returns a permit or, if there is none for r now, a waiter, which may be refused already.
+// While other requests wait, it does not ask for a permit, so that r cannot overtake them.
 func (l *Limiter) enter(ctx context.Context, r *Request) (*permit, *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,7 +167,7 @@ func (l *Limiter) enter(ctx context.Context, r *Request) (*permit, *waiter) {
 	return nil, q.newWaiter(ctx, now, r)
 }
 
-// queue returns the queue of a key.
+// queue returns the queue of a key. For a new key it makes one, with a budget that knows nothing.
 func (l *Limiter) queue(key string, now time.Time) *queue {
 	q := l.keys[key]
 	if q == nil {

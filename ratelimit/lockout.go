@@ -4,10 +4,16 @@ import "time"
 
 // lockout is the time after a 429 in which the key sends nothing (rule 5).
 type lockout struct {
-	until  time.Time // nothing is sent before this time
-	scope  Scope     // the limit of the 429
-	streak int       // lockouts since the last success; unless 0, one request goes first
-	count  int       // lockouts so far
+	// until is the time before which nothing is sent.
+	until time.Time
+	// scope is the limit that the 429 seems to be for.
+	scope Scope
+	// streak is how many lockouts there were since the last success. Unless it is 0, one request goes
+	// first, and all others wait for its response.
+	streak int
+	// count is how many lockouts there were so far. A request that was sent before a lockout is known
+	// by it.
+	count int
 }
 
 // reopen allows one probe although the key is closed, and reports whether it does (rule 9). It does
@@ -24,10 +30,12 @@ func (b *budget) reopen(now time.Time) bool {
 	return true
 }
 
-// lockOut begins a lockout after a 429, or makes it longer.
+// lockOut begins a lockout after a 429, or makes it longer. Several 429s to requests that were in
+// flight together make one lockout.
 func (b *budget) lockOut(s slot, o Outcome) {
 	l := &b.lockout
-	if s.lockouts == l.count { // else it is a further 429 to requests sent before the lockout
+	// If count has changed, this is a further 429 to a request sent before the lockout.
+	if s.lockouts == l.count {
 		l.count++
 		l.streak++
 	}
@@ -44,7 +52,7 @@ func (b *budget) lockOut(s slot, o Outcome) {
 }
 
 // learnMistake learns from the first 429 after a success why its request was admitted although
-// there was no room.
+// there was no room. A further 429 in a row says nothing new.
 func (b *budget) learnMistake(s slot, o *Outcome) {
 	switch {
 	case b.lockout.streak > 1:

@@ -5,10 +5,13 @@ import "time"
 // offset is by how much the server's clock may be ahead of the local clock, at least and at most.
 // The zero offset means that nothing is known.
 type offset struct {
-	known   bool // a response had a Date
-	lo, hi  time.Duration
-	at      time.Time // when lo and hi were found
-	doubted bool      // the last Date contradicted them
+	// known reports whether any response had a Date.
+	known bool
+	// lo and hi are the least and the greatest possible offset, at the time at.
+	lo, hi time.Duration
+	at     time.Time
+	// doubted reports whether the last Date contradicted lo and hi.
+	doubted bool
 }
 
 // narrow narrows the offset by the Date of a response: the server's clock in whole seconds at some

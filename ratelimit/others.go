@@ -12,11 +12,17 @@ import "time"
 type others struct {
 	// trust is the number of responses in a row that proved that nobody else uses the key. It is
 	// negative after a foreign request.
-	trust    int
-	unproved int // later responses, which show foreign requests or ours in flight
-	opening  int // foreign requests in this window before our first one, or ours before a restart
-	inFlight int // estimate of the foreign requests in flight
-	past     history
+	trust int
+	// unproved is how many responses came since the last proof, with requests that may be foreign or
+	// ours in flight.
+	unproved int
+	// opening is how many requests the window had counted before our first one: foreign ones, or our
+	// own before a restart.
+	opening int
+	// inFlight is an estimate of the foreign requests in flight.
+	inFlight int
+	// past is how many foreign requests the window had counted when; it shows how often others send.
+	past history
 }
 
 const (
@@ -47,7 +53,8 @@ const (
 	strangePart = 4
 )
 
-// share returns how many requests that are not late may be in flight here (rule 6).
+// share returns how many requests that are not late may be in flight here (rule 6). At least one
+// may always be, or nothing would ever be learned.
 func (b *budget) share() int {
 	left, x := b.left(), &b.others
 	switch {
@@ -72,10 +79,12 @@ func (b *budget) leftToOthers() int {
 	if !b.slides {
 		sent += b.others.past.expect(b.now)
 	}
-	return max(sent, b.others.inFlight, b.processes-1) // each process may have one in flight
+	// Each of the other processes may have one request in flight.
+	return max(sent, b.others.inFlight, b.processes-1)
 }
 
-// isShared reports whether others have used the key in the last windows.
+// isShared reports whether others have used the key in the last windows. A sliding window and that
+// of the day begin long before our first request, so what they had counted then proves nothing.
 func (b *budget) isShared() bool {
 	return b.others.trust < 0 || !b.slides && !b.day && b.others.opening > b.limit/strangePart
 }

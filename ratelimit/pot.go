@@ -29,20 +29,28 @@ const (
 // report to it. What the last reply said about the window and the lockout is kept in the budget, so
 // that the budget can go on alone when the pot fails.
 type pot struct {
-	last  Exchange  // whose reply came last
-	heard time.Time // when the reply came; zero before the first one
-	polls int       // replies in a row without a permit for a request that waits
+	// last is the exchange whose reply came last, and heard when it came; zero before the first.
+	last  Exchange
+	heard time.Time
+	// polls counts the replies in a row that had no permit although a request waited for one.
+	polls int
 
-	granted, background int // permits of the last reply that are not given to requests yet
+	// These are the permits of the last reply that no request has got yet.
+	granted, background int
 	// quiet has the requests that have not reported their wait, because the pot may have a permit for
 	// them.
 	quiet []*waiter
 
-	report   Exchange      // what the pot has not heard
-	reportAt time.Time     // when to send it; zero if there is none
-	asking   chan struct{} // closed at the end of the exchange that is on its way; nil without one
-	failed   error         // of the last exchange; the process goes on alone
-	tryAt    time.Time     // earliest time of the next exchange after a failure
+	// report is what the pot has not heard yet, and reportAt when to send it; zero if there is
+	// nothing.
+	report   Exchange
+	reportAt time.Time
+	// asking is closed at the end of the exchange that is on its way; nil if there is none.
+	asking chan struct{}
+	// failed is the error of the last exchange. While it is set, the process goes on alone, and tries
+	// the pot again at tryAt.
+	failed error
+	tryAt  time.Time
 }
 
 // pooled reports whether permits come from a pot.
@@ -189,7 +197,8 @@ func (q *queue) recall(now time.Time) {
 	q.pot.quiet = nil
 }
 
-// question returns what to report and to ask for.
+// question returns the next exchange: what to report, and how many permits to ask
+// for. From then on, report collects only what is new.
 func (q *queue) question(now time.Time) *Exchange {
 	p, b, reply := q.pot, &q.budget, &q.pot.last.Reply
 	x := p.report
@@ -210,7 +219,8 @@ func (q *queue) question(now time.Time) *Exchange {
 	return &x
 }
 
-// exchange asks the pot. The lock must not be held.
+// exchange asks the pot. The lock must not be held. If that fails, nothing is lost: the report is
+// kept for the next exchange.
 func (q *queue) exchange(x *Exchange) {
 	err := q.limiter.exchange(context.Background(), x)
 	q.limiter.mu.Lock()
@@ -230,7 +240,8 @@ func (q *queue) exchange(x *Exchange) {
 	q.dispatch(now)
 }
 
-// hear takes over what the pot has replied.
+// hear takes over what the pot has replied. A reply can begin or lengthen a lockout. Only a Reopen
+// by another process can end one early.
 func (q *queue) hear(x *Exchange, now time.Time) {
 	p, b, reply := q.pot, &q.budget, &x.Reply
 	reopened := reply.Opened > p.last.Reply.Opened && !p.heard.IsZero()
@@ -255,7 +266,8 @@ func (q *queue) hear(x *Exchange, now time.Time) {
 	}
 }
 
-// adopt takes over what the pot knows about the window.
+// adopt takes over what the pot knows about the window. A window that is older than the known one
+// is ignored, since replies can be late.
 func (b *budget) adopt(x *Exchange, now time.Time) {
 	w := x.Reply.Window
 	apart := w.Reset.Sub(b.shown)
@@ -276,13 +288,15 @@ func (b *budget) adopt(x *Exchange, now time.Time) {
 }
 
 // settle keeps the outcome of a request for the next exchange. shown is the Reset that is known.
+// Outcomes are collected for a moment, so that many requests need few exchanges.
 func (p *pot) settle(pm *permit, o *Outcome, shown, now time.Time) {
 	x := Exchange{Counted: pm.epoch, Done: 1, Rejected: o.StatusCode == http.StatusTooManyRequests}
 	switch {
 	case o.Sent.IsZero(), o.StatusCode == http.StatusUnauthorized:
 	case o.Window.Limit <= 0, o.Received.IsZero():
 		x.Done, x.Spent, x.Silent = 0, 1, o.Received.IsZero() && !o.Abandoned
-	case shown.Sub(o.Window.Reset) <= sameWindow: // else it is of a window that is over
+	// With an earlier Reset, the response is from a window that is over.
+	case shown.Sub(o.Window.Reset) <= sameWindow:
 		x.Window, x.Latest = o.Window, pm.number
 	}
 	p.report.add(&x)

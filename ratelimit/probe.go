@@ -12,7 +12,8 @@ const (
 	rejectedPatience = 10 * time.Second
 )
 
-// probes counts the requests for whose responses all others wait (rule 4).
+// probes counts the requests for whose responses all others wait (rule 4). Such a request is a
+// probe: its response shows what the others need to know.
 type probes struct {
 	inFlight int
 	at       time.Time // when the last one was admitted

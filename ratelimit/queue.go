@@ -26,17 +26,22 @@ type queue struct {
 	limiter *Limiter
 	key     string
 	budget  budget
-	pot     *pot      // nil if the budget is not shared
-	why     hold      // what the first waiter waits for; zero if there is none
-	checked time.Time // budget.ends when the waiters were last checked
+	// pot is nil if the budget is not shared.
+	pot *pot
+	// why is what the first waiter waits for; zero if there is no waiter.
+	why hold
+	// checked is what budget.ends was when the waiters were last checked for those that come too late.
+	checked time.Time
 
 	// waiters are the requests that can get a permit, in the order in which they will get one. waiting
 	// counts all requests that wait, including those that have not reported their wait yet and those
 	// that wait for their NotBefore.
 	waiters []*waiter
 	waiting int
-	arrived uint64 // requests that had to wait so far
-	passed  int    // other requests admitted since the last background request
+	// arrived is how many requests had to wait so far. It numbers the waiters.
+	arrived uint64
+	// passed is how many other requests were admitted since the last background request.
+	passed int
 
 	// since is when the first waiter began to wait for a limit; zero while it waits for a response, or
 	// while there is none. limited is the sum of the earlier waits for a limit. Only these waits count
@@ -45,10 +50,12 @@ type queue struct {
 	limited time.Duration
 
 	timer *time.Timer
-	alarm time.Time // when timer fires; zero without one
+	// alarm is the time for which timer is set; zero without a timer.
+	alarm time.Time
 }
 
-// dispatch gives permits to the first waiters, as many as the budget admits.
+// dispatch gives permits to the first waiters, as many as the budget admits. It is called whenever
+// there may be a permit: after a release, at the alarm, and when a request joins or leaves.
 func (q *queue) dispatch(now time.Time) {
 	for len(q.waiters) > 0 {
 		w, asBackground := q.first(now)
@@ -73,7 +80,8 @@ func (q *queue) dispatch(now time.Time) {
 }
 
 // first returns the waiter that goes next, and whether it must leave the background reserve to
-// others.
+// others. After nine other permits, that is a background request that has waited for long, if there
+// is one.
 func (q *queue) first(now time.Time) (w *waiter, asBackground bool) {
 	w = q.waiters[0]
 	if w.Background || q.passed < agedShare-1 {
@@ -115,7 +123,8 @@ func (q *queue) admit(now time.Time, asBackground bool) *permit {
 // block records what the first waiter waits for. When that becomes a limit, or its end moves,
 // waiters that cannot wait for so long are refused immediately.
 func (q *queue) block(now time.Time, why hold) {
-	const slide = time.Second // the end of a sliding window moves with each response
+	// The end of a sliding window moves a little with each response: that is no news.
+	const slide = time.Second
 	q.why = why
 	begins, ends := false, q.budget.ends()
 	switch {

@@ -24,10 +24,14 @@ type Reason string
 
 // The other reasons. ReasonRetryAfter is for a pause that a client makes outside its limiter.
 const (
-	ReasonResponse   Reason = "response"    // another request must get its response first
-	ReasonBackground Reason = "background"  // the window is used up, except for the reserve
-	ReasonBackoff    Reason = "backoff"     // the pause after a failed attempt
-	ReasonRetryAfter Reason = "retry_after" // the Retry-After of a response that is no 429
+	// ReasonResponse: another request must get its response first.
+	ReasonResponse Reason = "response"
+	// ReasonBackground: only the reserve is left, which background requests leave to others.
+	ReasonBackground Reason = "background"
+	// ReasonBackoff: the pause after a failed attempt.
+	ReasonBackoff Reason = "backoff"
+	// ReasonRetryAfter: the Retry-After of a response that is no 429.
+	ReasonRetryAfter Reason = "retry_after"
 )
 
 // Wait describes the wait of a request.

@@ -12,6 +12,8 @@ type tally struct {
 	counts [ticks]int32
 }
 
+// ticks is how many ticks a span has. A count is forgotten up to one tick, 1 % of the span, too
+// early.
 const ticks = 100
 
 // tickOf returns the tick of a time; 0 if a clock is before 1970.

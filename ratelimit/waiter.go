@@ -14,21 +14,32 @@ import (
 // refusal (ready), when its context ends, or when it has waited for limits for MaxWait.
 type waiter struct {
 	Request
-	queue    *queue
-	number   uint64    // orders those that asked at the same time
-	deadline time.Time // of the context; zero if it has none
+	queue *queue
+	// number orders the waiters that asked at the same time.
+	number uint64
+	// deadline is that of the context; zero if it has none.
+	deadline time.Time
 	entered  time.Time
-	clock    time.Duration // the wait that counts is queue.clock minus this; see join
-	wait     Wait          // to be reported
+	// clock is where queue.clock stood when the wait began to count. The wait that counts against
+	// MaxWait is queue.clock minus clock; see join.
+	clock time.Duration
+	// wait is what is reported to the observer.
+	wait Wait
 
-	quiet  bool // it does not report its wait before the pot has replied
-	joined bool // it is one of the waiters that can get a permit
-	over   bool // nothing is left to wait for
+	// quiet reports whether the wait is not reported before the pot has replied, since the pot may
+	// have a permit: then there is no wait.
+	quiet bool
+	// joined reports whether it is one of the waiters that can get a permit.
+	joined bool
+	// over reports whether nothing is left to wait for.
+	over bool
 
 	permit  *permit
 	refused *Error
-	closed  *Lockout      // to be reported with refused; nil for nothing
-	ready   chan struct{} // closed when permit or refused is set; gets a value when quiet ends
+	// closed is a lockout to be reported together with refused; nil if there is nothing to report.
+	closed *Lockout
+	// ready is closed when permit or refused is set. It gets a value when quiet ends.
+	ready chan struct{}
 }
 
 // newWaiter returns a waiter for r. It is refused if the context has ended, or if it cannot be
@@ -55,7 +66,8 @@ func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) *waite
 	return w
 }
 
-// compare compares the places of two waiters.
+// compare compares the places of two waiters. Background requests come after all others. Otherwise
+// the request that asked first comes first.
 func (w *waiter) compare(other *waiter) int {
 	if w.Background != other.Background {
 		if w.Background {
@@ -66,7 +78,8 @@ func (w *waiter) compare(other *waiter) int {
 	return cmp.Or(w.Asked.Compare(other.Asked), cmp.Compare(w.number, other.number))
 }
 
-// describe sets what w will report.
+// describe sets what w will report. It is called under the lock, and what it sets is reported
+// without it.
 func (w *waiter) describe(now time.Time) {
 	q := w.queue
 	w.wait.Reason, w.wait.Until, w.wait.Waiting = q.why.reason, q.why.until, q.waiting
@@ -129,7 +142,8 @@ func (w *waiter) check(ctx context.Context) (left time.Duration) {
 	w.wait.Duration, w.wait.Limited = now.Sub(w.entered), q.clock(now)-w.clock
 	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
 	limited, decided := w.wait.Limited, w.permit != nil || w.refused != nil
-	free := limited < w.MaxWait || limited == 0 || q.since.IsZero() // the wait for a response is free
+	// A wait for a response is free: since is zero then.
+	free := limited < w.MaxWait || limited == 0 || q.since.IsZero()
 	switch {
 	case ended == nil && !decided && free:
 		return w.MaxWait - limited
@@ -164,11 +178,12 @@ func (w *waiter) join(now time.Time) {
 	}
 }
 
-// sleep waits for the first event that may end the wait of w, and reports whether w must report
-// its wait.
+// sleep waits for the first event that may end the wait of w, and reports whether w must report its
+// wait. It naps, so that the end of a long wait is not missed while the machine is suspended.
 func (w *waiter) sleep(ctx context.Context, left time.Duration) (report bool) {
 	var timeout <-chan time.Time
-	if left > 0 { // without time left, w waits for a response alone: a limit would refuse it
+	// Without time left, w waits only for a response: it is refused once a limit is the reason.
+	if left > 0 {
 		timer := time.NewTimer(nap(left))
 		defer timer.Stop()
 		timeout = timer.C
@@ -192,7 +207,8 @@ func (w *waiter) abandon() {
 	w.withdraw(q.limiter.now())
 }
 
-// withdraw gives back the permit that w may have got, or removes w from the waiters.
+// withdraw gives back the permit that w may have got, or removes w from the waiters. Then it
+// dispatches, since another request may take the place.
 func (w *waiter) withdraw(now time.Time) {
 	switch {
 	case w.permit != nil:

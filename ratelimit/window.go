@@ -22,17 +22,27 @@ const (
 // window is the window that the last responses described. The server shows the window of the
 // minute or that of the day, depending on which has fewer requests left.
 type window struct {
-	epoch   int       // number of windows seen; 0 before the first
-	limit   int       // requests that it allows
-	shown   time.Time // its Reset, unchanged
-	reset   time.Time // its end by the server's clock; zero if Reset is not usable
-	resetBy int       // number of the response that reset is from
-	start   time.Time // a local time at which it was open
-	end     time.Time // the local time at which it is certainly over
-	day     bool      // it is longer than a minute
+	// epoch is the number of windows seen so far; 0 before the first.
+	epoch int
+	// limit is how many requests the window allows.
+	limit int
+	// shown is its Reset as the server sent it, for users to see.
+	shown time.Time
+	// reset is its end by the server's clock; zero if Reset is not usable. resetBy is the number of
+	// the response that it is from.
+	reset   time.Time
+	resetBy int
+	// start is a local time at which the window was open.
+	start time.Time
+	// end is the local time at which the window is certainly over.
+	end time.Time
+	// day reports whether the window is longer than a minute.
+	day bool
 
-	own    int  // number of our requests that it counted
-	slides bool // its Reset moves
+	// own is how many requests of this process the window has counted.
+	own int
+	// slides reports whether the Reset of the window moves.
+	slides bool
 }
 
 // scope returns the limit that this window belongs to.
@@ -114,7 +124,8 @@ func (b *budget) describeByHand(o *Outcome) {
 // minutes of the wall clock end exactly on whole seconds. A window of one minute that was open at
 // start is over one minute later, also if the clocks allow a later end.
 func (b *budget) endOf(o *Outcome, start time.Time, grain time.Duration) (time.Time, bool) {
-	const slack = 10 * time.Second // a window that seems too long by up to this is a minute
+	// A window that seems to be longer than a minute by up to slack is a minute.
+	const slack = 10 * time.Second
 	if b.minutes {
 		grain = 0
 	}
@@ -139,21 +150,24 @@ func (b *budget) endOf(o *Outcome, start time.Time, grain time.Duration) (time.T
 // response to a later request comes: one that was sent when the response with the lowest Remaining
 // had already arrived.
 type samples struct {
-	responses int      // number of outcomes so far, including those without a response
+	// responses is the number of outcomes so far, including those without a response.
+	responses int
 	low       []sample // valid samples, increasing in both fields
 	// lost has an entry for each request whose effect on Remaining is not known: the time until which
 	// it may reach the server.
 	lost []time.Time
 }
 
-// sample is the Remaining of one response.
+// sample is the Remaining of one response. The number of the response tells which requests were
+// sent after it came.
 type sample struct{ response, remaining int }
 
 // stray is how long a request without a response may still be on its way after it was given up. One
 // second is far more than a request usually takes to reach the server.
 const stray = time.Second
 
-// remaining returns the lowest valid Remaining.
+// remaining returns the lowest valid Remaining. Requests in flight and lost ones are not
+// subtracted.
 func (r *samples) remaining() int {
 	if len(r.low) == 0 {
 		return 0

@@ -35,7 +35,7 @@ type transport func(*http.Request) (*http.Response, error)
 // RoundTrip calls t.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// changes returns a wrong that changes responses.
+// changes returns a wrong client: one that changes each response.
 func changes(change func(*http.Response)) wrong {
 	return func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
