@@ -21,7 +21,7 @@ type Behavior struct {
 	DefaultStatus petstore.PetStatus
 	Order         Order        // of listPets (section 4.1)
 	InvalidLimit  InvalidParam // a limit of listPets that is out of range or no number
-	InvalidStatus InvalidParam // an unknown status of listPets; InvalidClamp does as InvalidIgnore
+	InvalidStatus InvalidParam // an unknown status of listPets; InvalidClamp ignores it, too
 	Window        Window       // how the windows of the rate limits run (section 8.1)
 	BanReset      BanReset     // X-RateLimit-Reset of a banned key (section 8.3)
 	Removal       bool         // getPet returns 404 from 5 December 2030 on, by the server's clock

@@ -81,7 +81,7 @@ func (c *catalogue) list(q query) []petstore.Pet {
 		case OrderDescending:
 			at = len(ids) - 1 - i
 		case OrderShuffled:
-			for at = c.rng.IntN(len(ids)); drawn[at]; at = c.rng.IntN(len(ids)) { // at most 100 of them
+			for at = c.rng.IntN(len(ids)); drawn[at]; at = c.rng.IntN(len(ids)) { // a list has at most 100 pets
 			}
 			drawn[at] = true
 		}
@@ -90,7 +90,7 @@ func (c *catalogue) list(q query) []petstore.Pet {
 	return pets
 }
 
-// petSize is how many bytes most Pet objects take at most.
+// petSize is a number of bytes that is enough for most Pet objects.
 const petSize = 96
 
 // appendPet appends a Pet object (section 2). It does not use the tags of petstore.Pet: if a tag

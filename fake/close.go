@@ -77,7 +77,7 @@ func (f *inflight) waitUntilGone(limit time.Duration, all bool) {
 func (s *Server) Close() {
 	f := &s.inflight
 	if !f.close() {
-		for !s.closed.Load() { // a Once would stop the time of a bubble in which the first call waits
+		for !s.closed.Load() { // a second call must not block on a Once: the bubble's time would stop
 			<-time.After(time.Millisecond)
 		}
 		return

@@ -32,7 +32,7 @@ func (j *journal) reset(limit int) {
 	j.limit, j.seq, j.bytes, j.entries, j.violations = limit, 0, 0, nil, nil
 }
 
-// arrive adds a request that has arrived completely to the journal, and notes its violations.
+// arrive adds a request to the journal once it has arrived completely, and notes its violations.
 func (x *exchange) arrive() {
 	e := &Request{
 		Operation: x.route.operation, Method: x.method, Path: x.req.URL.RequestURI(),

@@ -18,12 +18,12 @@ type keyring struct {
 	unused use // each key begins with a copy
 	mu     sync.RWMutex
 	keys   map[string]*apiKey // revoked ones stay, for the journal to redact
-	texts  []string           // the same keys by their numbers; never changed in place
+	texts  []string           // the keys in the order of their numbers; replaced, never changed
 }
 
 type apiKey struct {
 	srv     *Server
-	number  int // from 1, the same for ever
+	number  int // from 1; it never changes
 	revoked atomic.Bool
 
 	mu   sync.Mutex
@@ -175,7 +175,7 @@ func (s *Server) BanKey(key string, d time.Duration) {
 }
 
 // SetUsage sets how many requests count in the current minute and day of the key, as if they were
-// sent now. A number as large as the plan's uses that window up.
+// sent now. With as many as the plan allows, the window is used up.
 func (s *Server) SetUsage(key string, minute, day int) {
 	must(minute >= 0 && day >= 0, "SetUsage", "%d and %d: there is a negative number of requests", minute, day)
 	k := s.mustFind("SetUsage", key)

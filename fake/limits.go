@@ -30,8 +30,8 @@ func (x *exchange) serveOperation() response {
 }
 
 // take admits a request and counts it, or returns the 429 that refuses it and counts that. A repeat
-// by an operator leads to no ban; and if it is admitted, the client's requests after a 429 still
-// count for one.
+// by an operator leads to no ban; and if it is admitted, it does not end the series of 429s that
+// leads the client to one.
 func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,10 +73,10 @@ func (x *exchange) quota(now time.Time) quota {
 	return k.quota(k.update().Unix())
 }
 
-// update brings the key to the present and returns it. If the clock went back, as it does from one
-// synctest bubble to the next, the windows begin anew and a ban keeps the time it had left. The
-// clock is read here, under the lock: a goroutine that read it before and then had to wait would
-// come with an older time, as if the clock had gone back.
+// update brings the key to the present time, and returns that time. If the clock went back, as it
+// does from one synctest bubble to the next, the windows begin anew and a ban keeps the time it had
+// left. The clock is read here, under the lock: a goroutine that read it before and then had to
+// wait would come with an older time, as if the clock had gone back.
 func (k *apiKey) update() time.Time {
 	now := k.srv.Now()
 	back := now.Sub(k.lastNow)

@@ -49,7 +49,7 @@ func (s *Server) send(r *repeat) error {
 	if s.repeats.Add(1) > maxRepeats {
 		return fmt.Errorf("%d repeats have not ended yet", maxRepeats)
 	}
-	if !s.inflight.enter(r, new(part)) { // which ends when its connection does
+	if !s.inflight.enter(r, new(part)) { // it ends when its connection does
 		return closedError{}
 	}
 	defer s.inflight.leave(r)

@@ -38,9 +38,9 @@ type Request struct {
 }
 
 // Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]), or as
-// many of them as 64 MiB hold with their headers, bodies and responses. A request is in it once it
-// has arrived completely, and its response before the client has the first byte of it. Requests
-// that a [WireRefuse] kept away never arrived. The result is the caller's own.
+// many of them as 64 MiB hold with their headers, bodies and responses. A request is in the journal
+// once it has arrived completely. Its response is there before the client gets the first byte.
+// Requests that a [WireRefuse] kept away never arrived. The result is the caller's own.
 func (s *Server) Requests() []Request {
 	return s.read(func(j *journal) []*Request { return j.entries })
 }
@@ -131,14 +131,14 @@ func (s *Server) RequestsFor(key string) []Request {
 }
 
 // WaitForRequests returns as soon as n requests have arrived since the server was made or reset,
-// those that the journal dropped included. It returns an error if ctx ends before, with its cause,
-// or if the server is closed. A request has arrived when it is in the journal; its response may be
-// still to come.
+// those that the journal dropped included. It returns an error if the server is closed, or, with
+// the cause, if ctx ends before. A request has arrived when it is in the journal; its response may
+// be still to come.
 func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	must(n >= 0, "WaitForRequests", "%d is a negative number of requests", n)
 	j := &s.journal
 	stop := context.AfterFunc(ctx, func() {
-		j.mu.Lock() // so that no waiter is between its look at ctx and its Wait
+		j.mu.Lock() // so that no waiter has looked at ctx and does not wait yet
 		defer j.mu.Unlock()
 		j.arrival.Broadcast()
 	})

@@ -52,8 +52,8 @@ func refusal(status int, format string, args ...any) response {
 	return a
 }
 
-// codeOf returns the code of the Error objects of a status. The document fixes none (section 7):
-// these are the fake's own, for tests of the fake, and no promise of the service.
+// codeOf returns the code of the Error objects of a status. The document names none (section 7):
+// these are the fake's own, and no promise of the service.
 func codeOf(status int) string {
 	switch status {
 	case http.StatusBadRequest:
@@ -172,8 +172,8 @@ func bodiless(status int) bool {
 // sent reports whether anything of a response is sent.
 func (a *response) sent() bool { return a.lost == nil && a.fault.Wire.shows() }
 
-// deliver sends the response over a connection, the part of it that a fault lets through, or does
-// to the connection what a fault asks for.
+// deliver sends the response, or the part of it that a fault lets through. A fault may also have it
+// break the connection.
 func (a *response) deliver(w http.ResponseWriter, x *exchange) {
 	if a.lost != nil {
 		panic(http.ErrAbortHandler)

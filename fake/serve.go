@@ -58,7 +58,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rep *repeat) {
 // newExchange reads the parts of a request that come before its body.
 func (s *Server) newExchange(r *http.Request, rep *repeat) *exchange {
 	x := &exchange{srv: s, req: r, repeat: rep, arrived: s.Now()}
-	x.method = cmp.Or(r.Method, http.MethodGet) // as clients of net/http do
+	x.method = cmp.Or(r.Method, http.MethodGet) // an empty method is a GET, as in clients of net/http
 	x.route = s.findRoute(x.method, r)
 	x.authenticate()
 	return x

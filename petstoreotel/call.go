@@ -47,7 +47,7 @@ type shown struct {
 // call is what is recorded of a call until its end.
 type call struct {
 	span       trace.Span
-	request    atomic.Pointer[trace.Span] // of the last request: a transport may use goroutines of its own
+	request    atomic.Pointer[trace.Span] // of the last request; atomic, since a transport may use other goroutines
 	statusCode int                        // of its response; 0 for none
 	wait       ratelimit.Reason           // of the last wait since; empty for none
 	waited     time.Duration              // the part of petstore.Call.Waited that has been recorded

@@ -46,7 +46,7 @@ func WithPropagators(p propagation.TextMapPropagator) Option {
 // WithAttributes adds the attributes that f returns to all spans and metrics, such as the name of
 // the tenant to whom [petstore.Call].KeyID belongs, which is empty at the start of a call. f is
 // called several times in a call. It must be quick and safe for concurrent use, and its attributes
-// must have few values. They replace none that this package sets.
+// must have few values. They do not replace attributes that this package sets.
 func WithAttributes(f func(petstore.Call) []attribute.KeyValue) Option {
 	return func(c *config) { c.more = f }
 }

@@ -80,7 +80,7 @@ type fleet struct {
 	workers []*worker // that are at work
 	gone    []*worker
 	done    atomic.Int64 // responses
-	elapsed atomic.Int64 // until all had come
+	elapsed atomic.Int64 // until all responses had come
 }
 
 func TestFleets(t *testing.T) {

@@ -148,8 +148,8 @@ func startRedis(t testing.TB, args ...string) string {
 	return address
 }
 
-// freePort returns a port that nobody uses now, below those that systems give to connections: other
-// tests make many while the Redis starts.
+// freePort returns a port that nobody uses now. It is below the ports that systems give to
+// connections, of which other tests make many while the Redis starts.
 func freePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {

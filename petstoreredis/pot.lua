@@ -19,9 +19,9 @@ local pot = {
   asked = 0, processes = 0, -- processes that asked in this window; processes that share the key
 }
 -- 1. Read the pot. A new one replaces a pot that is missing, is junk, is from the future, is older
--- than what this process knows (as after a failover), or could not be reached for a time. If the
--- process knew a pot before, no request goes ahead for 1.5 s, until the other processes have come
--- back, too.
+-- than what this process knows (as after a failover), or could not be reached by any process for a
+-- second. If the process knew a pot before, no request goes ahead for 1.5 s, until the other
+-- processes have come back, too.
 local found, kept, lost = redis.pcall('HGETALL', KEYS[1]), {}, false
 for i = 1, #found, 2 do kept[found[i]] = tonumber(found[i + 1]) end
 for name in pairs(pot) do

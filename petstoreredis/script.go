@@ -35,7 +35,8 @@ func orderOf(x *ratelimit.Exchange) []byte {
 // millis returns whole milliseconds, rounded up.
 func millis(d time.Duration) int64 { return (d + time.Millisecond - 1).Milliseconds() }
 
-// reply is the pot, as the script replies it. Times are milliseconds by the clock of Redis.
+// reply is the reply of the script: the fields of the pot. Times are milliseconds by the clock of
+// Redis.
 type reply struct {
 	At, Number, Epoch, Opened, Known, Ends, Closed, Reset int64
 	Granted, Background, Limit, Remaining, Left           int

@@ -27,7 +27,7 @@ type condition struct {
 	reset  func(now, reset int64) int64 // what a response shows in place of its Reset, if not nil
 }
 
-// conditions returns all of them, the document's first.
+// conditions returns all conditions, the zero one first.
 func conditions() []condition {
 	const (
 		skew     = 10 * time.Minute
@@ -38,7 +38,7 @@ func conditions() []condition {
 	)
 	anHourAgo := func(now, _ int64) int64 { return now - 60*60 }
 	inTenYears := func(now, _ int64) int64 { return now + 10*365*24*60*60 }
-	inSeconds := func(now, reset int64) int64 { return reset - now } // as the RateLimit headers have it
+	inSeconds := func(now, reset int64) int64 { return reset - now } // seconds from now, as in the RateLimit headers
 	return []condition{
 		{name: "plain", text: "as the document has it", ratio: 1.03},
 		{name: "clock+10m", text: clocks, ratio: 1.03, skew: skew},

@@ -33,7 +33,7 @@ func (c cell) leg(i int) leg {
 }
 
 // RoundTrip is the network: it carries a request to the service and its response back, takes time,
-// and loses what the cell says is lost.
+// and loses those that the cell says.
 func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	g, _ := ctx.Value(callerKey{}).(int)

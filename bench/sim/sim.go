@@ -60,7 +60,7 @@ type result struct {
 	ratio float64
 }
 
-// run is a cell at work.
+// run is a cell that runs now.
 type run struct {
 	cell
 
@@ -114,7 +114,7 @@ func (r *run) work() {
 	callers.Wait()
 }
 
-// items is the number of calls: four and a half windows.
+// items is the number of calls, which fill four and a half windows.
 func (c cell) items() int { return c.perMinute * 9 / 2 }
 
 // newClient returns a client that waits as long as it must.
@@ -158,7 +158,7 @@ type callerKey struct{}
 // and in any order, and two runs would differ.
 func (c cell) offset(g int) time.Duration {
 	const prime = 10_007
-	return time.Duration(1 + (uint64(g)+c.seed)*7919%prime) // below the prime
+	return time.Duration(1 + (uint64(g)+c.seed)*7919%prime) // different for each goroutine
 }
 
 // opens returns when the service has room for the last calls. The first window may have begun up to

@@ -200,7 +200,8 @@ func TestImport_outage(t *testing.T) {
 	}
 }
 
-// TestImport_badRows has rows that the service refuses, or confirms with the response to another.
+// TestImport_badRows has rows that the service refuses, or confirms with the response to another
+// row.
 func TestImport_badRows(t *testing.T) {
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		b := newBench(t, server, 20)

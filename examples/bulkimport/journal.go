@@ -68,7 +68,7 @@ func (j *journal) resume(about string) error {
 	if err = j.file.Truncate(int64(whole)); err != nil || whole > 0 {
 		return err
 	}
-	if dir, err := os.Open(filepath.Dir(j.file.Name())); err == nil { // makes its name durable, where that can be
+	if dir, err := os.Open(filepath.Dir(j.file.Name())); err == nil { // makes the file's name durable, where a system can
 		_ = errors.Join(dir.Sync(), dir.Close())
 	}
 	return j.write("import " + about)

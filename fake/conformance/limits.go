@@ -8,7 +8,7 @@ import (
 	"github.com/petstore/petstore-go/internal/service"
 )
 
-// limitClauses are those about a 429, which takes the key's quota.
+// limitClauses are those about a 429, for which the key's quota must be used up.
 func limitClauses() []clause {
 	return []clause{
 		{"8.3", "a request over the limit is 429 (Destructive)", func(s *session) { s.overrun() }},

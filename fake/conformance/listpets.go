@@ -40,7 +40,7 @@ func listPetsClauses() []clause {
 // emptyIsArray asks for the pets of each status until one list is empty.
 func emptyIsArray(s *session) {
 	for _, status := range statuses {
-		x := s.askPolitely(get("/pets?limit=1&status=" + status)) // not ask, which remembers the list
+		x := s.askPolitely(get("/pets?limit=1&status=" + status)) // not ask: it would remember this list
 		list, err := read[array]([]byte(x.response))
 		body := strings.TrimSpace(x.response)
 		switch {
@@ -90,7 +90,7 @@ func limitAndStatus(s *session) {
 	x.wantAll(list, "sold")
 }
 
-// wantAll fails unless all pets have a status.
+// wantAll fails unless all pets have this status.
 func (x *exchange) wantAll(list []object, status string) {
 	for _, pet := range list {
 		x.wantField(pet, "status", []byte(strconv.Quote(status)))

@@ -93,7 +93,7 @@ func (s *session) askPolitely(r request) *exchange {
 	return nil
 }
 
-// stop ends the check, and every other that would send a request.
+// stop ends this check, and every later one that would send a request.
 func (s *session) stop(err error) {
 	s.stopped = err
 	fail(err)
@@ -146,7 +146,7 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without the key, which a response may repeat: messages go into logs.
+	// Messages go into logs: the key is taken out, which a response may repeat.
 	key := s.target.APIKey
 	response, header := safetext.Redact(string(body), key, key[:len(key)/2]), safetext.Header(resp.Header, key)
 	return &exchange{r, resp.StatusCode, header, response, time.Now()}, nil

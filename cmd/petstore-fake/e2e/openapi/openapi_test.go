@@ -128,7 +128,7 @@ func TestDocument(t *testing.T) {
 	_, _ = client.GetPet(t.Context(), 1)
 	_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 100, Status: petstore.PetStatusSold})
 	server.BanKey(key, time.Hour)
-	for _, o := range fake.Operations() { // which the document gives a 429 each
+	for _, o := range fake.Operations() { // the document has a 429 for each
 		r := httptest.NewRequest(o.Method, baseURL+strings.ReplaceAll(o.Path, "{petId}", "1"), nil)
 		r.Header.Set("Authorization", "Bearer "+key)
 		_, _ = v.RoundTrip(r)

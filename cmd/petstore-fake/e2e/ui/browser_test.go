@@ -29,8 +29,7 @@ import (
 // the browser.
 const patience = 20 * time.Second
 
-// skip skips a test that lacks something, or fails it if PETSTORE_UI says that nothing may be
-// lacking.
+// skip skips a test because something is missing, or fails it if PETSTORE_UI is set.
 func skip(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("PETSTORE_UI") != "" {
@@ -53,7 +52,7 @@ func TestMain(m *testing.M) {
 var startBrowser = sync.OnceValues(func() (context.Context, error) {
 	allocator, _ := chromedp.NewExecAllocator(context.Background(),
 		chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.NoSandbox, // root has none
+		chromedp.NoSandbox, // root cannot have a sandbox
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", false),

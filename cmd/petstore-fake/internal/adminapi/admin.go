@@ -33,8 +33,8 @@ type API struct {
 	mu sync.Mutex // held for changes that depend on the state
 }
 
-// New returns the admin routes of a fake. public allows the routes to be called by any IP address,
-// and by names. The caller closes the fake.
+// New returns the admin routes of a fake. With public, requests may also have any IP address as
+// their Host, or one of names. The caller closes the fake.
 func New(srv *fake.Server, public bool, names []string) *API {
 	a := &API{srv: srv, mux: http.NewServeMux(), page: requestpage.New(srv), guard: guard{public, names}}
 	a.mux.Handle(Path, handler(func(_ http.ResponseWriter, r *http.Request) error {

@@ -63,7 +63,7 @@ func sameOrigin(r *http.Request) bool {
 		return true
 	}
 	strict := r.Clone(r.Context())
-	strict.Method = http.MethodPost // the protection lets a GET of any page pass
+	strict.Method = http.MethodPost // CrossOriginProtection lets every GET pass
 	return http.NewCrossOriginProtection().Check(strict) == nil
 }
 

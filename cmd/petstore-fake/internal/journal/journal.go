@@ -18,8 +18,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// Entry is a request of the journal with what the other requests say about it. It never changes: a
-// response makes another Entry.
+// Entry is a request of the journal, with what follows for it from the other requests. It never
+// changes: a response makes another Entry.
 type Entry struct {
 	fake.Request
 
@@ -37,14 +37,14 @@ type Entry struct {
 	text []byte // what Find looks through besides the bodies, in lower case
 }
 
-// Pending reports whether a request has no response and may still get one. One that gets none has a
-// hint that says why.
+// Pending reports whether a request has no response and may still get one. A request that never
+// gets one has a hint that says why.
 func Pending(r fake.Request) bool { return r.StatusCode == 0 && r.Hint == "" }
 
 // Pending reports whether there is no response yet.
 func (e *Entry) Pending() bool { return Pending(e.Request) }
 
-// RetryAt is when a 429 lets the key come back, zero for another response.
+// RetryAt is when the key may send again after a 429, zero for another response.
 func (e *Entry) RetryAt() time.Time {
 	if e.StatusCode != http.StatusTooManyRequests {
 		return time.Time{}
@@ -102,7 +102,7 @@ func (j *Journal) restart(first int) {
 	j.first, j.list, j.keys, j.last = first, nil, len(j.srv.Keys()), make(map[int]time.Time)
 }
 
-// Clear clears the fake's journal. Its requests count on, and its violations stay.
+// Clear clears the fake's journal. The numbers of the requests go on, and the violations stay.
 func (j *Journal) Clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

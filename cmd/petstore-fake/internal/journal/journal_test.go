@@ -30,7 +30,7 @@ func (j testJournal) call(method, path, body string) {
 	j.callAs(fake.DefaultAPIKey, method, path, body)
 }
 
-// callAs sends a request. There need not be a response.
+// callAs sends a request. It does not matter whether there is a response.
 func (j testJournal) callAs(key, method, path, body string) {
 	j.t.Helper()
 	r, err := http.NewRequestWithContext(j.t.Context(), method, "http://fake"+path, strings.NewReader(body))
@@ -96,7 +96,7 @@ func TestEntry(t *testing.T) {
 				p.call("GET", "/v1/pets", "")
 			}
 			assert.Equal(t, 2, p.Read().Dropped)
-			p.call("GET", "/v1/pets", "") // which nobody has read yet when the next one empties the journal
+			p.call("GET", "/v1/pets", "") // nobody reads it before the journal is emptied
 		}
 	})
 	t.Run("violations stay when the journal is cleared, and go with a restart", func(t *testing.T) {

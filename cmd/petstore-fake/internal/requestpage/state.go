@@ -39,7 +39,7 @@ type state struct {
 	Rows   []row
 	Fit    int // requests
 	Kinds  [len(kinds)]kind
-	First  string // a command for a first request, while there is none
+	First  string // a command for a first request, while there are no requests
 	Open   int    // the request that is to be shown
 	Detail *detail
 
@@ -179,7 +179,7 @@ type Fault struct {
 	ID     int    `json:"id"`
 	Text   string `json:"fault"` // as -fault takes it
 	Fired  int    `json:"fired"`
-	Active bool   `json:"active"` // false for one that has struck as often as it was to
+	Active bool   `json:"active"` // false if it has ended
 	// Until is when it ends, zero for one without an end.
 	Until time.Time `json:"until,omitzero"`
 }
@@ -210,8 +210,8 @@ func (s *state) addFaults() {
 // The chart has a slot for every 5 seconds of the last 5 minutes, by the service's clock.
 const slotCount, slotSeconds = 60, 5
 
-// chart is a picture that is 300 wide, a second each, and 1,000 high. Its scale is logarithmic,
-// since otherwise the rest could not be seen beside a storm of requests.
+// chart is a picture that is 300 wide, one for each second, and 1,000 high. Its scale is
+// logarithmic, since otherwise the rest could not be seen beside a storm of requests.
 type chart struct {
 	Peak int // the most responses of a slot
 	Bars []bar
