@@ -20,7 +20,7 @@ import (
 //	                                       another error_type, and every hour
 //	petstore: calls succeed again   Info   failed duration; when none has failed for a minute
 //	petstore: requests are slow     Warn   duration error; when many take five seconds or more
-//	petstore: outcome unknown       Warn   duration error; the pet may have been created
+//	petstore: outcome unknown       Warn   duration error; a write may have been carried out
 //	petstore: more outcomes unknown Warn   calls; after ten of them, every five minutes
 //	petstore: rate limit closed     Warn   scope until limit remaining sent processes; once for each
 //	                                       lockout, but for the minute's once in an hour

@@ -41,12 +41,13 @@ func remove(c *petstore.Client, opts ...petstore.CallOption) error {
 // all errors in internal/wire.
 func TestRetryByResponse(t *testing.T) {
 	open := fmt.Errorf("circuit open: %w", petstore.ErrNotSent)
-	for name, row := range map[string]struct {
+	type row struct {
 		respond          responder
 		reads, writes    int // requests
 		unknown, invalid bool
 		notSent          bool // none of the requests was written
-	}{
+	}
+	rows := map[string]row{
 		"404":                             {respond: status(404, ``), reads: 1, writes: 1},
 		"429":                             {respond: status(429, ``), reads: 4, writes: 4},
 		"503":                             {respond: status(503, ``), reads: 4, writes: 1, unknown: true},
@@ -65,8 +66,19 @@ func TestRetryByResponse(t *testing.T) {
 		"a response without a header": {respond: func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: http.StatusNotFound}, nil
 		}, reads: 1, writes: 1},
-	} {
-		for operation, sample := range withRemove() {
+	}
+	for operation, sample := range withRemove() {
+		rows := maps.Clone(rows)
+		// After a status of success, a write was carried out, whatever is wrong with the response.
+		if wrong := (row{reads: 1, writes: 1, unknown: true, invalid: true}); sample.body != "" {
+			wrong.respond = status(206, sample.body)
+			rows["a success of another status"] = wrong
+			wrong.respond = status(sample.code, "<html>")
+			rows["a success that is no JSON"] = wrong
+			wrong.respond, wrong.reads = cutOff(sample.code, io.ErrUnexpectedEOF), 4
+			rows["a success that is cut off"] = wrong
+		}
+		for name, row := range rows {
 			virtual(t, name+" to "+operation, func(t *testing.T) {
 				client, service := scripted(t, []responder{row.respond})
 				err := sample.call(client)
@@ -109,34 +121,6 @@ func attempts(t *testing.T, err error) int {
 		return e.Attempts
 	}
 	return as[*petstore.TransportError](t, err).Attempts
-}
-
-// After a status of success, a write was carried out, whatever is wrong with the response.
-func TestRetryOfAnInvalidSuccess(t *testing.T) {
-	for operation, sample := range samples {
-		if sample.body == "" {
-			continue // it has no body that could be wrong
-		}
-		for name, c := range map[string]struct {
-			respond  responder
-			requests int // of a read
-		}{
-			"cut off":           {cutOff(sample.code, io.ErrUnexpectedEOF), 4},
-			"of another status": {status(206, sample.body), 1},
-			"that is no JSON":   {status(sample.code, "<html>"), 1},
-		} {
-			virtual(t, name+" to "+operation, func(t *testing.T) {
-				client, service := scripted(t, []responder{c.respond})
-				err := sample.call(client)
-				require.ErrorIs(t, err, petstore.ErrInvalidResponse)
-				assert.Equal(t, sample.writes, errors.Is(err, petstore.ErrOutcomeUnknown))
-				if sample.writes {
-					c.requests = 1
-				}
-				assert.Len(t, service.sent(), c.requests)
-			})
-		}
-	}
 }
 
 // The service closes each connection when it has read its second request.
