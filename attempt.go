@@ -144,7 +144,7 @@ func (a *attempt) acquire(start time.Time) error {
 	r.MaxWait = max(0, r.MaxWait)
 	permit, err := limiter.Acquire(k.waits, r)
 	if v := reflect.ValueOf(err); err == nil || v.Kind() == reflect.Pointer && v.IsNil() {
-		// a nil pointer in err is no error: a Limiter with an error type of its own returns it by
+		// A nil pointer in err is no error: a Limiter with an error type of its own returns it by
 		// mistake.
 		a.permit = permit
 		return nil

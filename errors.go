@@ -170,7 +170,8 @@ func (e *ResponseError) Error() string {
 	return errorLine(text, e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
-// Is reports whether target is [ErrInvalidResponse], or [ErrOutcomeUnknown] and the field is set.
+// Is reports whether target is [ErrInvalidResponse], or is [ErrOutcomeUnknown] while the field
+// OutcomeUnknown is set.
 func (e *ResponseError) Is(target error) bool {
 	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.OutcomeUnknown
 }
@@ -208,8 +209,8 @@ func (e *TransportError) Error() string {
 	return errorLine(text, e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
-// Is reports whether target is [ErrNotSent] and nothing was sent, or [ErrOutcomeUnknown] and the
-// field is set.
+// Is reports whether target is [ErrNotSent] while nothing was sent, or is [ErrOutcomeUnknown] while
+// the field OutcomeUnknown is set.
 func (e *TransportError) Is(target error) bool {
 	return target == ErrNotSent && e.Attempts == 0 || target == ErrOutcomeUnknown && e.OutcomeUnknown
 }

@@ -124,7 +124,7 @@ var errorTypes = []struct {
 	{"rate_limited", ErrRateLimited},
 	{"invalid_response", ErrInvalidResponse},
 	{"connection_refused", syscall.ECONNREFUSED},
-	// On Windows, the error of the system is another number than the constant.
+	// On Windows, the error of the system has another number than the constant.
 	{"connection_refused", syscall.Errno(10061)},
 	{"connection_reset", syscall.ECONNRESET},
 	{"connection_reset", syscall.Errno(10054)}, // on Windows
@@ -180,8 +180,8 @@ func foreign(err error) error {
 	return &foreignError{err}
 }
 
-// ofCalls are the errors that say something about a call, or about the end of its context. The
-// errors of another call must not match them in the error of this one.
+// ofCalls are the errors that say something about a call, or about the end of its context. If the
+// error of a call wraps one that is about another call, it must not match these.
 var ofCalls = [...]error{
 	ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrRateLimited, ErrOutcomeUnknown, ErrAPIKey, ErrInvalidResponse,
 	ErrInvalidArgument, ErrNotSent, ErrStopped, ErrTimeout, context.Canceled, context.DeadlineExceeded,
@@ -209,6 +209,6 @@ func (e *foreignError) As(target any) bool {
 	case **APIError, **ArgumentError, **RateLimitError, **ResponseError, **TransportError, **ratelimit.Error, *callError:
 		return false
 	}
-	// The target is the variable of the caller of errors.As.
+	// It is the target of the caller of errors.As, so it is a pointer.
 	return errors.As(e.err, target)
 }

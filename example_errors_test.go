@@ -12,8 +12,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// After an error of CreatePet there are three cases: the pet may have been created, nothing was sent,
-// or the service refused the request.
+// After an error of CreatePet there are three cases: the pet may have been created, nothing was
+// sent, or the service refused the request.
 func ExampleClient_CreatePet_errors() {
 	server := fake.NewServer()
 	defer server.Close()

@@ -38,9 +38,10 @@ import (
 // The last six have at most four lines in an hour for each key. Each line also has operation,
 // key_id, which is a [Call].KeyID, and call_id, which is the same on all lines of a call. reason is
 // a [ratelimit.Reason] and scope a [ratelimit.Scope]; sent is how many requests of this process the
-// window has counted, processes how many the limiter was told. An attribute that is not known is
-// left out. The API key and bodies are never logged. A handler of l may make calls: if it makes
-// them with the context that it got, they are not logged. A nil logger, the default, logs nothing.
+// window has counted, and processes the number of processes that the limiter was told. An attribute
+// that is not known is left out. The API key and bodies are never logged. A handler of l may make
+// calls: if it makes them with the context that it got, they are not logged. A nil logger, the
+// default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return forClient("", "", func(c *clientConfig) {
 		if c.log = nil; l != nil {

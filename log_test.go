@@ -59,7 +59,7 @@ func TestWithLogger(t *testing.T) {
 		assert.NotContains(t, text.String(), testKey)
 		assert.NotContains(t, text.String(), "Rex", "nothing of a body")
 		for field := range reflect.TypeFor[petstore.AttemptDoneInfo]().Fields() {
-			if field.Name != "Call" && field.Name != "Sent" { // the message says what these two would
+			if field.Name != "Call" && field.Name != "Sent" { // other attributes have what these two say
 				assert.Regexp(t, `"petstore: attempt" .* `+attribute(field.Name)+`[.=]`, text.String())
 			}
 		}

@@ -75,8 +75,8 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 		}
 		switch {
 		case limited, class == "canceled", class == "stopped", class == "invalid_argument":
-			// these ends say nothing about the service
-		// Without a parameter in the path, a 404 means that the URL is wrong.
+			// These ends say nothing about the service. For the next case, a 404 to a path with a
+			// parameter is a usual response; to another path, it means that the URL is wrong.
 		case class == "", class == "400", class == "404" && strings.Contains(e.call.Template, "{"):
 			e.succeeded()
 		default:

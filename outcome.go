@@ -42,7 +42,7 @@ type outcome struct {
 	// plan is what follows this attempt; checkRetry sets it.
 	plan retry.Plan
 
-	// unlimited reports whether no limiter waits until opens, so that the loop must do so.
+	// unlimited reports whether there is no limiter that waits until opens: then the loop must wait.
 	unlimited bool
 	tooLarge  bool // body is cut off at the limit
 	// ended reports whether err is that of the caller's context.
@@ -130,8 +130,8 @@ func (k *call) refusal(o *outcome) error {
 	return k.transportError(o, after(o.refused, last))
 }
 
-// apiError returns the error for a response that is not the success of the operation. All that it
-// has of the server's text is without the key.
+// apiError returns the error for a response that is not the success of the operation. The key is
+// taken out of all that it has from the response.
 func (k *call) apiError(o *outcome) *APIError {
 	code, message := body.ErrorObject(o.body.Bytes)
 	key := o.key.Secret()

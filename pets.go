@@ -30,8 +30,8 @@ type operation struct {
 	repeatable bool
 	// doubt is what an error says may have happened if the outcome is unknown.
 	doubt string
-	// removal is the date from which the service no longer has the operation, and instead the one to
-	// use; both are empty unless the operation is deprecated.
+	// removal is the date from which the service no longer has the operation; empty if it stays.
+	// instead is the operation to use in its place.
 	removal string
 	instead string
 	// sendsRaw reports whether the caller of Do gave the body as bytes, and raw whether the caller
@@ -48,8 +48,8 @@ const (
 	OpGetPet    = "getPet"
 )
 
-// Each operation has all that differs between operations, so that no other file asks which one a
-// call is of.
+// All that differs between operations is in these values, so that no other code asks which
+// operation it has.
 var (
 	listPets = &operation{
 		name: OpListPets, method: http.MethodGet, template: "/pets", success: http.StatusOK, repeatable: true,

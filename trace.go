@@ -154,8 +154,9 @@ type valuesContext struct {
 	values context.Context
 }
 
-// Value looks in the context of CallStart first, but for the call itself only in that of the
-// caller: a CallStart may return the context of another call.
+// Value looks in the context that CallStart returned, then in that of the caller. The call itself
+// is always taken from that of the caller, since a CallStart may return the context of another
+// call.
 func (c *valuesContext) Value(key any) any {
 	if _, ok := key.(callKey); ok {
 		return c.Context.Value(key)

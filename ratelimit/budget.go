@@ -352,8 +352,7 @@ func (b *budget) earliest(now time.Time, before int, background bool) time.Time 
 	return at
 }
 
-// scopeAt returns the limit because of which a request cannot be admitted before at; empty if there
-// is none.
+// scopeAt returns the limit that keeps a request from being admitted before at; empty if none does.
 func (b *budget) scopeAt(now, at time.Time) Scope {
 	switch {
 	case !passed(now, b.lockout.until):

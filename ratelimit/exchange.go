@@ -34,9 +34,9 @@ type Exchange struct {
 	Processes             int
 	Alone                 bool
 
-	// Done and Spent are about permits that were given in the Epoch Counted. Done is the number of
-	// those that the pot need not count any longer, because a response has shown what is left, or
-	// because nothing was sent. Spent is the number of those whose request the server may have counted
+	// Done and Spent are about the permits of one Epoch, which is Counted. Done is the number of those
+	// that the pot need not count any longer, because a response has shown what is left, or because
+	// nothing was sent. Spent is the number of those whose request the server may have counted
 	// although no response shows it. After a failed exchange, the limiter reports both once more. A
 	// pot that may have received them the first time sets them to 0.
 	Counted     int64

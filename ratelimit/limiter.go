@@ -97,7 +97,7 @@ type permit struct {
 	slot     slot
 	released bool
 
-	// number and epoch are what the pot's last reply said when the permit was given; 0 without one.
+	// number and epoch are what the pot's last reply said when the permit was given; 0 without a pot.
 	number, epoch int64
 }
 

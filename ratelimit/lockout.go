@@ -11,8 +11,8 @@ type lockout struct {
 	// streak is how many lockouts there were since the last success. Unless it is 0, one request goes
 	// first, and all others wait for its response.
 	streak int
-	// count is how many lockouts there were so far. A request that was sent before a lockout is known
-	// by it.
+	// count is how many lockouts there were so far. It shows whether a request was sent before the
+	// last lockout.
 	count int
 }
 
@@ -41,8 +41,8 @@ func (b *budget) lockOut(s slot, o Outcome) {
 	}
 	b.learnMistake(s, &o)
 	if b.slides && b.isShared() && !b.pooled {
-		// All processes that share a sliding window wait for the same request to leave it. The one
-		// that got a 429 leaves what becomes free to the others.
+		// All processes that share a sliding window wait for the same request to leave it. The process
+		// that got the 429 leaves the room that becomes free to the others.
 		o.RetryAfter = max(o.RetryAfter, windowLength)
 	}
 	opens, scope := b.after429(&o)

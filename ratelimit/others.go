@@ -13,15 +13,16 @@ type others struct {
 	// trust is the number of responses in a row that proved that nobody else uses the key. It is
 	// negative after a foreign request.
 	trust int
-	// unproved is how many responses came since the last proof, with requests that may be foreign or
-	// ours in flight.
+	// unproved is how many responses have come since the last proof. What they show may be foreign
+	// requests, or our own in flight.
 	unproved int
 	// opening is how many requests the window had counted before our first one: foreign ones, or our
 	// own before a restart.
 	opening int
 	// inFlight is an estimate of the foreign requests in flight.
 	inFlight int
-	// past is how many foreign requests the window had counted when; it shows how often others send.
+	// past is how many foreign requests the window had counted at which time: it shows how often
+	// others send.
 	past history
 }
 
@@ -31,8 +32,8 @@ const (
 	// start together get their key banned. The simulations in growth_test.go and bench/sim test these
 	// numbers.
 	unknownPart = 16
-	// fullTrust is the trust at which all that is left may be in flight: every two responses that
-	// prove that nobody else uses the key double the part.
+	// fullTrust is the trust at which all that is left may be in flight: each two responses that prove
+	// that nobody else uses the key double the part that may be.
 	fullTrust = 8
 	// trustAfterForeign is the trust after a foreign request. Each new window halves it: -4, -2,
 	// -1, and 0 in the third.
@@ -53,8 +54,8 @@ const (
 	strangePart = 4
 )
 
-// share returns how many requests that are not late may be in flight here (rule 6). At least one
-// may always be, or nothing would ever be learned.
+// share returns how many requests that are not late may be in flight here (rule 6). It is at least
+// 1: without a request in flight, nothing would be learned.
 func (b *budget) share() int {
 	left, x := b.left(), &b.others
 	switch {
@@ -122,10 +123,10 @@ func (b *budget) inferOthers(s slot, o *Outcome, opened bool) {
 	x.estimate(came, o.Received.Sub(s.heard), o)
 }
 
-// trustResponse changes the trust by the foreign requests since the response before. A response
-// proves that nobody else uses the key if all that its window has counted are requests of ours with
-// a response, or late ones. With many requests in flight, only the response to the last of them may
-// prove it; then the responses before it count, too.
+// trustResponse raises the trust, or takes it back if there were foreign requests since the
+// response before. A response proves that nobody else uses the key if all that its window has
+// counted are requests of ours with a response, or late ones. With many requests in flight, only
+// the response to the last of them may prove it; then the responses before it count, too.
 func (b *budget) trustResponse(came int) {
 	switch x := &b.others; {
 	case came > 0:

@@ -110,8 +110,8 @@ func (q *queue) blocked(now time.Time, asBackground bool) hold {
 	return h
 }
 
-// believed returns how long to believe the last reply, which said that nothing is left until a
-// time.
+// believed returns until when to believe the last reply, if it said that nothing is left until the
+// given time.
 func (p *pot) believed(until time.Time) time.Time {
 	if until.Sub(p.heard) > windowLength+10*time.Second {
 		return p.heard.Add(trustFor)
@@ -127,7 +127,7 @@ func (q *queue) earliest(now time.Time, before int, background bool) time.Time {
 	return q.budget.earliest(now, before, background)
 }
 
-// draw gives back the permits that nobody is left for, starts an exchange if it is time, and
+// draw gives back the permits that no request is left to use, starts an exchange if it is time, and
 // returns when to call it again; zero for never.
 func (q *queue) draw(now time.Time) time.Time {
 	p := q.pot
@@ -287,8 +287,8 @@ func (b *budget) adopt(x *Exchange, now time.Time) {
 	}
 }
 
-// settle keeps the outcome of a request for the next exchange. shown is the Reset that is known.
-// Outcomes are collected for a moment, so that many requests need few exchanges.
+// settle keeps the outcome of a request for the next exchange. shown is the Reset of the known
+// window. Outcomes are collected for a moment, so that many requests need few exchanges.
 func (p *pot) settle(pm *permit, o *Outcome, shown, now time.Time) {
 	x := Exchange{Counted: pm.epoch, Done: 1, Rejected: o.StatusCode == http.StatusTooManyRequests}
 	switch {

@@ -26,8 +26,8 @@ type waiter struct {
 	// wait is what is reported to the observer.
 	wait Wait
 
-	// quiet reports whether the wait is not reported before the pot has replied, since the pot may
-	// have a permit: then there is no wait.
+	// While quiet is set, the wait is not reported: the pot has not replied yet, and may have a
+	// permit.
 	quiet bool
 	// joined reports whether it is one of the waiters that can get a permit.
 	joined bool
@@ -94,7 +94,7 @@ func (w *waiter) describe(now time.Time) {
 	}
 }
 
-// await has w report its wait, and returns when that is over. The lock must not be held.
+// await reports the wait of w, and returns when it is over. The lock must not be held.
 func (w *waiter) await(ctx context.Context) {
 	started, finished := false, false
 	defer func() {

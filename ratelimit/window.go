@@ -15,7 +15,7 @@ const (
 	// fixed windows are a minute apart, and that of a sliding window moves in small steps; 30
 	// seconds separates the two cases.
 	sameWindow = 30 * time.Second
-	// resetGrain is the grain of Reset, which may be rounded down to whole seconds.
+	// resetGrain is the unit of Reset, which may be rounded down to whole seconds.
 	resetGrain = time.Second
 )
 
@@ -120,9 +120,9 @@ func (b *budget) describeByHand(o *Outcome) {
 // its Reset is usable. start is a time at which the window was open.
 //
 // The limit resets at Reset by the server's clock. Of all clocks that offset allows, endOf takes
-// the slowest. It adds the grain by which Reset may be rounded down; only windows that are
-// minutes of the wall clock end exactly on whole seconds. A window of one minute that was open at
-// start is over one minute later, also if the clocks allow a later end.
+// the slowest. It adds the grain by which Reset may be rounded down; only windows that are minutes
+// of the wall clock end exactly on whole seconds. A window of one minute that was open at start is
+// over one minute later, even if the clocks allow a later end.
 func (b *budget) endOf(o *Outcome, start time.Time, grain time.Duration) (time.Time, bool) {
 	// A window that seems to be longer than a minute by up to slack is a minute.
 	const slack = 10 * time.Second
@@ -185,8 +185,8 @@ func (r *samples) push(known, response, remaining int, sent time.Time) {
 	r.low = append(r.low, sample{response, remaining})
 }
 
-// forgetLost drops the lost requests that a later request shows: when it was sent, they had reached
-// the server, or could not reach it any more.
+// forgetLost drops the lost requests that, at the time sent, had reached the server or could no
+// longer reach it: the response to a request that was sent then counts them, if they count.
 func (r *samples) forgetLost(sent time.Time) {
 	r.lost = slices.DeleteFunc(r.lost, func(until time.Time) bool { return !sent.Before(until) })
 }

@@ -122,9 +122,8 @@ func MediaTypeProblem(h http.Header) string {
 	return ""
 }
 
-// ErrorObject returns the code and the message of an Error object, which text should be. It returns
-// empty strings for any other body: a 502, for example, often comes from a gateway, with a body in
-// HTML.
+// ErrorObject returns the code and the message of the Error object in text. It returns empty
+// strings for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
 func ErrorObject(text []byte) (code, message string) {
 	const longest = 1 << 20 // a real one has less than 1 KiB, and decoding copies the body
 	var object struct {

@@ -59,7 +59,7 @@ func TestBuffer(t *testing.T) {
 			"a short body of unknown length":    {strings.NewReader("short"), -1, 16 << 10},
 			"a long body of known length":       {io.LimitReader(endless, 10<<20), 10 << 20, 11 << 20},
 			"a short body, announced as longer": {strings.NewReader("short"), 10<<20 + 1, 16 << 10},
-			"an endless body":                   {endless, -1, most * 9 / 4}, // the limit, and the smaller buffers before it
+			"an endless body":                   {endless, -1, most * 9 / 4}, // a buffer of that size, and the smaller ones before it
 		} {
 			var b Buffer
 			var before, after runtime.MemStats

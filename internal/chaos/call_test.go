@@ -17,13 +17,13 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// operation is what a call may ask for. Whatever depends on one reads it here.
+// operation is what a call may ask for. All that differs between operations is here.
 type operation struct {
 	name   string
 	writes bool // it must not be repeated
 	weight int  // how often it is drawn, beside the others
 	ask    func(ctx context.Context, c *call, client *petstore.Client, opts []petstore.CallOption) (any, error)
-	check  func(r *report, c *call, has *catalogue) // of its result, also nil, and of its effect
+	check  func(r *report, c *call, has *catalogue) // checks its result, which may be nil, and its effect
 }
 
 var operations = []*operation{

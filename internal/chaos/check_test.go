@@ -104,7 +104,7 @@ func (r *report) check(srv *fake.Server) {
 	r.checkConduct(srv, journal)
 }
 
-// checkConduct looks for requests during a closure. It accepts a request that arrived at the same
+// checkConduct looks for requests during a lockout. It accepts a request that arrived at the same
 // time as the service sent a 429: the client could not know about the 429 when it sent the request.
 func (r *report) checkConduct(srv *fake.Server, journal []fake.Request) {
 	answered := map[time.Time]bool{}

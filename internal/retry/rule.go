@@ -31,10 +31,10 @@ type Rule struct {
 	Done  bool // if the request was sent, the service may have carried it out
 }
 
-// statuses has the rules of all statuses; the first row that contains a status counts. A request is
-// certainly not carried out only if the service itself refused it. A 408 or 5xx may be from a
-// gateway, whose request the service has carried out, and a 303 usually follows a POST that was
-// carried out.
+// statuses has the rules of all statuses; the first row that contains a status counts. Only a
+// refusal by the service itself proves that a request was not carried out. A 408 or 5xx may come
+// from a gateway although the service has carried out the request, and a 303 usually follows a POST
+// that was carried out.
 var statuses = [...]struct {
 	from, to int
 	rule     Rule

@@ -66,8 +66,8 @@ func LineWith(text, suffix string) string {
 	return Shorten(text, maxLine-len(suffix)) + suffix
 }
 
-// Shorten returns s if it is no longer than most bytes. Otherwise it returns the start of s, in whole
-// characters, and an ellipsis.
+// Shorten returns s if it is no longer than most bytes. Otherwise it returns the start of s, in
+// whole characters, and an ellipsis.
 func Shorten(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -38,7 +38,7 @@ func TestQuote(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                          `""`,
 		strings.Repeat("x", 318):    `"` + strings.Repeat("x", 318) + `"`,
-		strings.Repeat("x", 319):    `"` + strings.Repeat("x", 239) + `"…`, // three quarters
+		strings.Repeat("x", 319):    `"` + strings.Repeat("x", 239) + `"…`, // three quarters are left
 		strings.Repeat("\x00", 999): `"` + strings.Repeat(`\x00`, 75) + `"…`,
 		strings.Repeat("\xff", 100): "\"\uFFFD\"…",
 	} {

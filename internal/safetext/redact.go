@@ -99,8 +99,8 @@ func Header(h http.Header, keys ...string) http.Header {
 	return clean
 }
 
-// inName reports whether the name of a header has one of the keys, whether in upper or lower case,
-// since software on the way may change that.
+// inName reports whether the name of a header contains one of the keys. Upper and lower case are
+// the same here, since software on the way may change the case.
 func inName(name string, keys []string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		if len(name) < len(key) { // most names are shorter than a key
@@ -115,8 +115,8 @@ func inName(name string, keys []string) bool {
 	})
 }
 
-// without returns text without the key as it is, and without the beginning of the key before each
-// ellipsis.
+// without removes the key from text: the whole key, and its beginning before each ellipsis. It does
+// not look for escaped forms.
 func without(text, key string) string {
 	text = strings.ReplaceAll(text, key, Mark)
 	if !strings.Contains(text, ellipsis) {

@@ -46,7 +46,7 @@ func TestRedact(t *testing.T) {
 			{"a sixsix", "a [redacted]", []string{"short", "sixsix", ""}},
 			{"a word", "a word", []string{"word", ""}},                                      // too short to be told from a word
 			{"key%41b", "[redacted]", []string{"key%41b"}},                                  // it looks like an escape itself
-			{`u0041bc \u0041bc`, `[redacted] \[redacted]`, []string{"u0041bc"}},             // only with what is before it
+			{`u0041bc \u0041bc`, `[redacted] \[redacted]`, []string{"u0041bc"}},             // it is an escape only after a backslash
 			{`"\u0022k\u0065y-one\u005c"`, `"\u0022[redacted]\u005c"`, []string{"key-one"}}, // it is still JSON
 			{"c2Vj+c… c2Vj%2Bc…", "[redacted]… [redacted]…", []string{slashedKey}},
 		} {

@@ -22,7 +22,7 @@ type NewPet struct {
 }
 
 // ReadNewPet reads a NewPet object, and returns the names of the fields that a NewPet does not
-// have. what is the word for the text in errors, such as "body".
+// have. The argument what is the word for the text in errors, such as "body".
 func ReadNewPet(what string, text []byte) (pet NewPet, unknown []string, err error) {
 	var fields map[string]jsontext.Value
 	err = json.Unmarshal(text, &fields)
