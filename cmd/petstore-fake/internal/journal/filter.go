@@ -127,8 +127,8 @@ func statusCondition(value string) (condition, error) {
 	}, nil
 }
 
-// keyCondition reads the value of a filter for a key: the name of the key, such as "tea… #2", or a
-// part of that name: 2, #2 or tea.
+// keyCondition reads the value of a filter for a key. The key with the name "tea… #2", for
+// instance, is found by tea…, tea, #2 and 2.
 func (j *Journal) keyCondition(is func(string) bool) (condition, error) {
 	var numbers []int
 	for i, key := range j.srv.Keys() {
