@@ -34,6 +34,7 @@ type row struct {
 	drops      int           // so many of a hundred commands break their connection
 	foreign    time.Duration // the time between two calls of another program
 	during     func(f *fleet)
+	got429s    int  // at most, where processes send before they can know of others
 	short      bool // runs in virtual time with -short, too
 	onRedis    bool // runs on a real Redis without -table, too
 }
@@ -59,10 +60,10 @@ func rows() []row {
 		{name: "flushed again and again", during: flushed},
 		{name: "an older pot comes back, twice", goroutines: 1, during: older},
 		{name: "killed and started cold, twice in a window", during: twice},
-		{name: "killed and started cold, twice in a window", processes: 64, during: twice},
+		{name: "killed and started cold, twice in a window", processes: 64, during: twice, got429s: 1},
 		{name: "rolling restart in mid-window", goroutines: 1, short: true, onRedis: true, during: rolling},
 		{name: "two plans: a second key on the same limiters", during: second},
-		{name: "a process beside that was not told takes a third", foreign: 450 * time.Millisecond},
+		{name: "a process beside that was not told takes a third", foreign: 450 * time.Millisecond, got429s: 1},
 	}
 }
 
@@ -168,7 +169,7 @@ func (f *fleet) run(least float64) {
 	}
 	perRequest, usage := float64(commands)/max(1, done), f.service.Usage(f.service.APIKey())
 	f.Logf("429s: %d, share: %.2f, commands for each request: %.1f", usage.Limited, share, perRequest)
-	assert.Zero(f, usage.Limited, "429s")
+	assert.LessOrEqual(f, usage.Limited, f.got429s, "429s")
 	assert.GreaterOrEqual(f, share, least, "share of the bound")
 	if f.during == nil && f.drops == 0 {
 		assert.LessOrEqual(f, perRequest, 2.2, "commands")

@@ -216,7 +216,7 @@ func (b *budget) left() int { return max(0, b.remaining()-len(b.lost)) }
 
 // settle reports the outcome of an admitted request, and returns what it changes for the key.
 func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
-	now = b.observe(now)
+	b.observe(now)
 	if s.era != b.era {
 		return e
 	}

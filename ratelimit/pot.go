@@ -29,9 +29,10 @@ const (
 // report to it. What the last reply said about the window and the lockout is kept in the budget, so
 // that the budget can go on alone when the pot fails.
 type pot struct {
-	// last is the exchange whose reply came last, and heard when it came; zero before the first.
-	last  Exchange
-	heard time.Time
+	// last is the exchange whose reply came last, at heard (zero before the first), and sent is when
+	// its question was sent.
+	last        Exchange
+	sent, heard time.Time
 	// polls counts the replies in a row that had no permit although a request waited for one.
 	polls int
 
@@ -92,7 +93,7 @@ func (q *queue) blocked(now time.Time, asBackground bool) hold {
 	p, b, reply := q.pot, &q.budget, &q.pot.last.Reply
 	pause := lastPoll
 	if b.inFlight == 0 { // else the pot may wait for what this process will report
-		pause = min(pause, firstPoll<<min(p.polls, 10)/2)
+		pause = min(pause, max(firstPoll<<min(p.polls, 10)/2, p.heard.Sub(p.sent)/4)) // a report takes as long
 	}
 	h := hold{reason: ReasonResponse, wake: p.heard.Add(pause)}
 	switch {
@@ -101,8 +102,8 @@ func (q *queue) blocked(now time.Time, asBackground bool) hold {
 	case p.polls == 0 || now.Before(p.heard):
 		return hold{}
 	case reply.Known && b.potLeft <= b.reserve(asBackground):
-		// The clocks may differ by little: a question before the end would be in vain.
-		h = hold{Reason(reply.Scope), b.end, p.believed(b.end.Add(5 * time.Millisecond))}
+		// The next question takes as long as the last one, and should arrive just after the end.
+		h = hold{Reason(reply.Scope), b.end, p.believed(p.sent.Add(reply.EndsIn + 5*time.Millisecond))}
 	}
 	if passed(now, h.wake) {
 		return hold{}
@@ -153,7 +154,7 @@ func (q *queue) draw(now time.Time) time.Time {
 		return earlier(at, alone)
 	}
 	p.asking = make(chan struct{})
-	go q.exchange(q.question(now))
+	go q.exchange(q.question(now), now)
 	return alone
 }
 
@@ -221,7 +222,7 @@ func (q *queue) question(now time.Time) *Exchange {
 
 // exchange asks the pot. The lock must not be held. If that fails, nothing is lost: the report is
 // kept for the next exchange.
-func (q *queue) exchange(x *Exchange) {
+func (q *queue) exchange(x *Exchange, sent time.Time) {
 	err := q.limiter.exchange(context.Background(), x)
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
@@ -229,6 +230,7 @@ func (q *queue) exchange(x *Exchange) {
 	q.budget.observe(now)
 	close(p.asking)
 	if p.asking, p.failed = nil, err; err == nil {
+		p.sent = sent
 		q.hear(x, now)
 	} else { // the process goes on alone, and keeps what it should have reported
 		p.tryAt = now.Add(tryEvery)
