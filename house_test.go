@@ -92,7 +92,7 @@ func TestDocsNames(t *testing.T) {
 		code += words(text) + "\n"
 	}
 	for file, text := range documents {
-		for _, block := range found("(?s)```go\n(.*?)```", text) { // the step readme runs the program of the README
+		for _, block := range found("(?s)```go\n(.*?)```", text) { // .ci/run readme runs the program of the README
 			assert.True(t, strings.HasPrefix(block, "package main") || strings.Contains(code, words(block)), "%s has\n%s", file, block)
 		}
 		for _, name := range found(`\b((?:Test|Fuzz|Benchmark)[A-Z]\w*)`, text) {

@@ -67,10 +67,12 @@ type budget struct {
 const blindInFlight = 2
 
 // lateAfter is the time after which a request in flight is late, give or take a tick: five times
-// the longest usual latency.
+// the longest usual latency. A late request no longer holds up others: a server that is slow at
+// times must not stop the whole program.
 const lateAfter = time.Second
 
-// backgroundPart: background requests leave 1/10 of each window to those that should not wait.
+// backgroundPart: background requests leave 1/10 of each window to those that should not wait. So
+// a program with both kinds of calls keeps some requests for those that a person waits for.
 const backgroundPart = 10
 
 // slot is the state of the budget when it admitted a request. settle compares it with the state
@@ -94,7 +96,8 @@ type slot struct {
 	over bool
 }
 
-// hold is what a request has to wait for.
+// hold is what a request has to wait for. A queue reports the reason to its waiters, and refuses
+// those for which the time is too long.
 type hold struct {
 	reason Reason
 	until  time.Time // zero if it depends on a response

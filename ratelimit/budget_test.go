@@ -303,7 +303,7 @@ func TestBudgetWindow(t *testing.T) {
 		for left, grain := range map[time.Duration]time.Duration{40 * second: 0, 56 * second: 0, 57 * second: second} {
 			p := newProcess(t)
 			reset := p.now.Truncate(minute).Add(minute)
-			p.now = reset.Add(-left) // the window may have begun with the request if it is young
+			p.now = reset.Add(-left) // a young window may have begun with our request
 			p.respondTo(10, reset, 0)
 			assert.Equal(t, reset.Add(grain), p.blocked().until)
 			p.now = reset.Add(grain)

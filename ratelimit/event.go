@@ -11,7 +11,8 @@ type reported struct {
 	ends time.Time
 }
 
-// events is what has to be reported to an observer.
+// events is what has to be reported to an observer. They are collected under the lock, and reported
+// after it: an observer may use the limiter.
 type events struct {
 	closed, opened *Lockout
 	changed        *[2]Window // the windows before and after a change of the limit

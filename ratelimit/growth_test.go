@@ -39,8 +39,8 @@ type Growth struct {
 // Grown is the outcome of a Growth.
 type Grown struct {
 	Rejected int     // 429s
-	Worst    int     // 429s of a new process, at most
-	Bans     int     // of the key
+	Worst    int     // the most 429s of one new process
+	Bans     int     // bans of the key
 	Share    float64 // what they got, as a part of what they wanted and the key allows
 }
 
@@ -51,7 +51,7 @@ func (g Growth) Run() Grown {
 	start := time.Unix(1_000_000_020, 0).Add(time.Duration(random.Int64N(int64(time.Minute))))
 	grows := start.Add(90*time.Second + time.Duration(random.Int64N(int64(time.Minute))))
 	end := grows.Add(5 * time.Minute)
-	wanted := g.Demand * float64(g.PerMinute) / float64(workers*(g.Old+g.New)) // by a worker in a minute
+	wanted := g.Demand * float64(g.PerMinute) / float64(workers*(g.Old+g.New)) // calls of a worker in a minute
 	every := time.Duration(float64(time.Minute) / wanted)
 	processes := make([]*Process, g.Old+g.New)
 	for i := range processes {
@@ -166,7 +166,7 @@ func TestGrowth(t *testing.T) {
 		sums.add(g.text(), g.PerMinute, got)
 	}
 	t.Log(sums.String())
-	if all() { // the page shows some lines
+	if all() { // README.md shows some of the lines
 		page, err := os.ReadFile("README.md")
 		require.NoError(t, err)
 		for _, line := range regexp.MustCompile(`(?m)^\| .*\d, \d.* \|$`).FindAllString(string(page), -1) {
@@ -264,7 +264,7 @@ func herd(n, told, perMinute int, window windowKind, apart time.Duration) Grown 
 		done += p.Done
 	}
 	if window == Aligned {
-		windows++ // the run may begin within one
+		windows++ // the run may begin in the middle of one
 	}
 	return Grown{Rejected: s.Rejected, Bans: s.Bans, Share: float64(done) / float64(perMinute*windows)}
 }

@@ -32,7 +32,8 @@ func parseWindow(h http.Header) Window {
 // useful, and would only take time.
 const maxHeader = 1 << 10
 
-// parseCount parses a header with one value of decimal digits, up to most.
+// parseCount parses a header with one value of decimal digits, up to most. Headers of the rate
+// limit come from the server, so any text must be expected.
 func parseCount(values []string, most int64) (int64, bool) {
 	if len(values) != 1 || len(values[0]) > maxHeader || strings.Trim(values[0], "0123456789") != "" {
 		return 0, false

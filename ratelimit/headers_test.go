@@ -106,7 +106,8 @@ func TestLongHeaders(t *testing.T) {
 	}
 }
 
-// FuzzRetryAfter checks that the longest value counts, in any order, and none above a year.
+// FuzzRetryAfter checks that the longest value counts, whatever the order, and that a value above a
+// year does not.
 func FuzzRetryAfter(f *testing.F) {
 	f.Add("1795262490.5", "Sat, 21 Nov 2026 12:01:30 GMT, 120", "Sat, 21 Nov 2026 12:00:00 GMT")
 	f.Add("99999999999999999999999999", "-1", "")

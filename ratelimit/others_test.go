@@ -156,7 +156,7 @@ func TestBudgetLockout(t *testing.T) {
 	for _, test := range []struct {
 		name                          string
 		remaining                     int
-		date, reset, retryAfter, want time.Duration // 0 if the response does not say: then it is a minute
+		date, reset, retryAfter, want time.Duration // want 0 stands for a minute: nothing usable says more
 		scope                         Scope
 	}{
 		{"used up, Reset is later", 0, 0, 50 * second, 20 * second, 50 * second, ScopeMinute},

@@ -177,7 +177,8 @@ func (q *queue) remove(w *waiter) {
 	q.waiters = slices.Delete(q.waiters, i, i+1)
 }
 
-// leave removes w from the waiters, and ends its wait.
+// leave removes w from the waiters, and ends its wait. w has its permit or a refusal then, or
+// nobody waits for it any more.
 func (q *queue) leave(w *waiter) {
 	q.remove(w)
 	close(w.ready)

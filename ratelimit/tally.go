@@ -52,7 +52,8 @@ func (t *tally) since(tick int64) (n int) {
 	return n
 }
 
-// oldest returns the first tick with a count.
+// oldest returns the first tick with a count. The request that was counted in it is the next to be
+// forgotten.
 func (t *tally) oldest() int64 {
 	tick := t.latest - ticks + 1
 	for tick < t.latest && t.counts[tick%ticks] == 0 {

@@ -93,7 +93,7 @@ func (c *client) request() *request {
 		Request: ratelimit.Request{MaxWait: time.Hour}, c: c,
 		reported: make(chan struct{}, 10), over: make(chan struct{}),
 	}
-	// Without a deadline, which would be a reason to refuse the request.
+	// The context has no deadline, which would be a reason to refuse the request.
 	r.ctx, r.cancel = context.WithCancelCause(c.ctx)
 	return r
 }
@@ -126,7 +126,7 @@ func (r *request) LimitChanged(from, to ratelimit.Window) {
 	r.note(event{name: fmt.Sprintf("LimitChanged %d %d", from.Limit, to.Limit)})
 }
 
-// told returns the events with a name. There must be as many as times.
+// told returns the events with a name. There must be exactly as many as times says.
 func (r *request) told(name string, times int) (events []event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

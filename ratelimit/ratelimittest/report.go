@@ -73,7 +73,8 @@ var reportRules = []rule{
 	}},
 }
 
-// mustSurvive has a function of the observer panic during a wait.
+// mustSurvive lets a function of the observer panic during a wait, and checks that no permit is
+// lost.
 func (c *client) mustSurvive(function string) {
 	end := c.start(0)
 	r := c.request()
