@@ -51,8 +51,8 @@ type call struct {
 	asked time.Time
 	// free is the part of the current wait in Acquire that does not count against WithMaxWait.
 	free time.Duration
-	// queued reports whether the call has waited. Only then can too little time be left for its
-	// request.
+	// queued reports whether the call has waited. Only a call that has waited may find too little time
+	// left for its request.
 	queued bool
 	// endPause reports the end of the pause before the next attempt; nil if there is no pause.
 	endPause func()

@@ -80,7 +80,8 @@ type keyLog struct {
 	silent bool
 	wait   ratelimit.Wait // the last one for a window
 	waited time.Time      // the end of wait
-	// queueing is when the first of the waits began that followed each other without a pause.
+	// queueing is when the present series of waits began: of waits with less than a minute between
+	// them.
 	queueing time.Time
 }
 

@@ -32,8 +32,8 @@ import (
 	"github.com/petstore/petstore-go/fake/faketest"
 )
 
-// runbook is docs/operations.md as somebody on call searches it. It has the texts that its tables
-// tell one to look for, row by row, and whether each of them was printed.
+// runbook is docs/operations.md as somebody on call searches it. It has the texts that a reader of
+// its tables looks for, row by row, and which of them were printed.
 type runbook struct {
 	rows    [][]string
 	printed map[string]bool

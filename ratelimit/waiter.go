@@ -142,7 +142,7 @@ func (w *waiter) check(ctx context.Context) (left time.Duration) {
 	w.wait.Duration, w.wait.Limited = now.Sub(w.entered), q.clock(now)-w.clock
 	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
 	limited, decided := w.wait.Limited, w.permit != nil || w.refused != nil
-	// A wait for a response is free: since is zero then.
+	// A wait for a response does not count, and q.since is zero during it.
 	free := limited < w.MaxWait || limited == 0 || q.since.IsZero()
 	switch {
 	case ended == nil && !decided && free:
