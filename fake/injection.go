@@ -128,8 +128,8 @@ func (i *Injection) active() bool {
 	return !i.removed && !i.usedUp() && (i.until.IsZero() || i.srv.Now().Before(i.until))
 }
 
-// active returns the faults that may still strike: with refusals those with a WireRefuse, else the
-// others.
+// active returns the faults that may still strike: only those with a WireRefuse if refusals is
+// true, and only the others if not.
 func (l *faultList) active(refusals bool) (list []*Injection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,8 +32,8 @@ func (c cell) leg(i int) leg {
 	return l
 }
 
-// RoundTrip is the network: it carries a request to the service and its response back, takes time,
-// and loses those that the cell says.
+// RoundTrip is the network: it carries a request to the service and its response back. This takes
+// time, and some of them are lost, as the cell says.
 func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	g, _ := ctx.Value(callerKey{}).(int)

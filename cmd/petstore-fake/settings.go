@@ -82,8 +82,8 @@ func (o option) env() string {
 	return "PETSTORE_FAKE_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
 }
 
-// readSettings reads the flags, and the environment variables of options without a flag. No error
-// repeats a key.
+// readSettings reads the flags and, for the options whose flags are not given, the environment
+// variables. No error repeats a key.
 func readSettings(args []string, getenv func(string) string) (s settings, err error) {
 	s.plan, err = fake.PlanBusiness, s.setAddr(defaultAddr)
 	flags, options := flag.NewFlagSet(program, flag.ContinueOnError), s.options()

@@ -82,8 +82,8 @@ func (b *bench) count(state string) (n int) {
 	return n
 }
 
-// assertNothingLostOrRepeated checks the whole promise of an import that is over. The service has
-// received a row if its request was whole, and was not rejected with a 401 or 429.
+// assertNothingLostOrRepeated checks the whole promise of an import that is over. A row counts as
+// received by the service if its request arrived completely and was not rejected with a 401 or 429.
 func (b *bench) assertNothingLostOrRepeated(rows int) {
 	b.Helper()
 	received := map[string]int{}
