@@ -108,8 +108,9 @@ func (k *apiKey) ban(now time.Time, d time.Duration, reason string) {
 	k.banReason, k.streak = reason, 0
 }
 
-// quota returns the quota for the headers: the window with fewer requests left. During a ban, no
-// request is left, and the reset is the end of the minute, since a ban usually lasts longer.
+// quota returns the quota for the headers: that of the window with fewer requests left. During a
+// ban, no request is left, and the reset is the end of the minute, since a ban usually lasts
+// longer.
 func (k *apiKey) quota(sec int64) quota {
 	minute := k.minute.quota(k.plan.PerMinute, sec)
 	q := scarcer(minute, k.day.quota(k.plan.PerDay, sec))

@@ -14,7 +14,8 @@ import (
 type Stats struct {
 	// Away reports whether the process goes on without Redis.
 	Away bool
-	// Fallbacks is the number of times that this began, and AwayFor how long it lasted in total.
+	// Fallbacks is how many times the process began to go on without Redis, and AwayFor is how long it
+	// did so in total.
 	Fallbacks int
 	AwayFor   time.Duration
 	// RoundTrips is the number of commands sent to Redis.

@@ -59,7 +59,7 @@ func (b *bench) run(ctx context.Context) (int, error) {
 	return j.report(), err
 }
 
-// rows returns the state of each row by the journal. One that is being sent is undecided.
+// rows returns the state of each row, as the journal has it. One that is being sent is undecided.
 func (b *bench) rows() map[int]string {
 	b.Helper()
 	text, err := os.ReadFile(b.path + ".journal")
