@@ -241,7 +241,7 @@ func TestWriteBeforeADeadline(t *testing.T) {
 	})
 	virtual(t, "after the wait for the response of another request", func(t *testing.T) {
 		client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
-			time.Sleep(900 * time.Millisecond) // after a second, the limiter would not wait for it
+			time.Sleep(900 * time.Millisecond) // less than a second, after which the limiter sends the other one
 			return status(201, onePet)(r)
 		}}, petstore.WithLimiter(ratelimit.New()))
 		go func() { _ = create(client) }()

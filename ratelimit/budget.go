@@ -66,8 +66,8 @@ type budget struct {
 // the first 429 it is one.
 const blindInFlight = 2
 
-// lateAfter is the time after which a request in flight is late, give or take a tick: five times
-// the longest usual latency. A late request no longer holds up others: a server that is slow at
+// lateAfter is the time after which a request in flight is late, to within a tick: five times the
+// longest usual latency. A late request no longer holds up others: a server that is slow at
 // times must not stop the whole program.
 const lateAfter = time.Second
 

@@ -92,8 +92,11 @@ func (q *queue) take(now time.Time, asBackground bool) (slot, hold, bool) {
 func (q *queue) blocked(now time.Time, asBackground bool) hold {
 	p, b, reply := q.pot, &q.budget, &q.pot.last.Reply
 	pause := lastPoll
-	if b.inFlight == 0 { // else the pot may wait for what this process will report
-		pause = min(pause, max(firstPoll<<min(p.polls, 10)/2, p.heard.Sub(p.sent)/4)) // a report takes as long
+	// With requests in flight, the pot may wait for what this process itself will report. Otherwise
+	// the pause grows from a short one; where an exchange takes long, so does the report of another
+	// process, and the pause begins with a quarter of that time.
+	if b.inFlight == 0 {
+		pause = min(pause, max(firstPoll<<min(p.polls, 10)/2, p.heard.Sub(p.sent)/4))
 	}
 	h := hold{reason: ReasonResponse, wake: p.heard.Add(pause)}
 	switch {
