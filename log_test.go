@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -262,6 +263,19 @@ var failureScenarios = map[string]scenario{
 			}
 		},
 		want: []string{"WARN calls fail", "WARN calls fail"},
+	},
+	"more kinds of errors than four, and the first two again after an hour": {
+		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			for i, code := range []int{403, 405, 409, 410, 415, 403, 405} {
+				if i == 5 {
+					time.Sleep(time.Hour)
+				}
+				fault := server.Inject(fake.Fault{Status: code, Times: fake.Forever})
+				assert.Zero(t, calls(client, 1, 6, time.Second))
+				fault.Remove()
+			}
+		},
+		want: slices.Repeat([]string{"WARN calls fail"}, 4+2),
 	},
 	"creates that fail among other calls": {
 		plan: fake.Plan{PerMinute: 1000},

@@ -85,15 +85,16 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 	})
 }
 
-// failed counts a call that failed, and logs that calls fail: once in an hour for each error type,
-// as long as no more than four of them have a line.
+// failed counts a call that failed, and logs that calls fail: once in an hour for each of the first
+// four error types of an outage.
 func (e *event) failed(class, text string) {
 	o, weight := &e.log.outage, min(e.failures[e.call.Operation]+failureWeight, 2*manyFailures)
 	if o.failed++; o.failed == 1 {
 		o.begun, o.named = e.now, make(map[string]time.Time)
 	}
 	o.latest, e.failures[e.call.Operation] = e.now, weight
-	if weight >= manyFailures && e.now.Sub(o.named[class]) >= time.Hour && len(o.named) <= 4 {
+	last, named := o.named[class]
+	if weight >= manyFailures && e.now.Sub(last) >= time.Hour && (named || len(o.named) < 4) {
 		o.named[class] = e.now
 		e.say(10, slog.LevelWarn, "petstore: calls fail", slog.Int("failed", o.failed), slog.Duration("duration", e.now.Sub(o.begun)),
 			slog.String("error_type", class), lineAttr("error", text))
