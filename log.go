@@ -29,9 +29,8 @@ import (
 //	petstore: calls wait            Info   reason waiting duration limit remaining sent processes;
 //	                                       when calls have waited in each of five minutes
 //	petstore: other processes use the key
-//	                                Warn   limit remaining sent processes cure; when two 429s for
-//	                                       a used-up minute are at most two minutes apart; once
-//	                                       in an hour
+//	                                Warn   limit remaining sent processes cure; when 429s come in
+//	                                       two used-up minutes in a row; once in an hour
 //	petstore: key refused           Warn   status; once until the key works again
 //	petstore: deprecated operation  Warn   removal instead; once
 //
@@ -73,8 +72,8 @@ type keyLog struct {
 	repeats      map[string]repeats // by message
 	failures     map[string]int     // weight of the failures of each operation
 	unauthorized bool               // the service answers 401
-	// last429 is when the last 429 came for which the window of the minute was used up.
-	last429 time.Time
+	// usedUp is when the last window of a minute ends in which a 429 came because it was used up.
+	usedUp  time.Time
 	lockout ratelimit.Lockout // the last one
 	// silent reports whether the last lockout had no line: then its end has none, either.
 	silent bool
@@ -167,13 +166,14 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 	l.on(ctx, info.Call, func(e *event) {
 		switch r := info.RateLimit; {
 		// Two used-up windows in a row had a 429. The limiter keeps its own process within a window, so
-		// others use the key.
+		// others use the key. Requests that were in flight together get 429s of one window, whose Reset
+		// may move by some seconds where windows slide.
 		case info.StatusCode == http.StatusTooManyRequests && !r.IsZero() && r.Remaining == 0 && info.RetryAfter <= time.Minute:
-			if e.now.Sub(e.last429) <= 2*time.Minute {
+			if apart := r.Reset.Sub(e.usedUp); apart > 10*time.Second && apart <= 2*time.Minute {
 				e.say(1, slog.LevelWarn, "petstore: other processes use the key", append(limitAttrs(r, e.lockout.Sent, e.lockout.Processes),
 					slog.String("cure", "set PETSTORE_PROCESSES or WithProcesses(n), or share a limiter with petstoreredis"))...)
 			}
-			e.last429 = e.now
+			e.usedUp = r.Reset
 		case info.StatusCode == http.StatusUnauthorized && !e.unauthorized:
 			e.unauthorized = true
 			e.say(4, slog.LevelWarn, "petstore: key refused", slog.Int("status", info.StatusCode))

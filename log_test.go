@@ -113,6 +113,16 @@ var limitScenarios = map[string]scenario{
 			"WARN rate limit closed minute", "INFO rate limit open again minute", "WARN other processes use the key",
 		},
 	},
+	"429s of requests that were in flight together": {
+		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			assert.EqualValues(t, 8, calls(client, 1, 8, 0))
+			server.Inject(fake.Fault{
+				Status: 429, RetryAfter: "20", Times: 3, Delay: time.Second, Header: http.Header{"X-Ratelimit-Remaining": {"0"}},
+			})
+			assert.EqualValues(t, 3, calls(client, 3, 1, 0))
+		},
+		want: []string{"WARN rate limit closed minute", "INFO rate limit open again minute"},
+	},
 	"429s that are more than two minutes apart": {
 		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
 			for range 2 {
