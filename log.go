@@ -72,7 +72,8 @@ type keyLog struct {
 	repeats      map[string]repeats // by message
 	failures     map[string]int     // weight of the failures of each operation
 	unauthorized bool               // the service answers 401
-	// usedUp is when the last window of a minute ends in which a 429 came because it was used up.
+	// usedUp is the Reset of the last 429 that came because the minute was used up: it identifies the
+	// window of that 429.
 	usedUp  time.Time
 	lockout ratelimit.Lockout // the last one
 	// silent reports whether the last lockout had no line: then its end has none, either.
@@ -193,8 +194,10 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 // waitStart logs that a call waits, and for what. That is usual near the limit, so its level is
 // Debug.
 func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
-	attrs := known(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
-	l.write(ctx, c, slog.LevelDebug, "petstore: waiting", append(attrs, slog.Int("waiting", w.Waiting))...)
+	if l.logger.Enabled(ctx, slog.LevelDebug) {
+		attrs := known(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
+		l.write(ctx, c, slog.LevelDebug, "petstore: waiting", append(attrs, slog.Int("waiting", w.Waiting))...)
+	}
 }
 
 // waitDone remembers a wait, and writes nothing, since the call has its permit now: if a handler
