@@ -45,7 +45,7 @@ type outcome struct {
 	// unlimited reports whether there is no limiter that waits until opens: then the loop must wait.
 	unlimited bool
 	tooLarge  bool // body is cut off at the limit
-	// ended reports whether err is that of the caller's context.
+	// ended reports whether err says that the context of the caller has ended.
 	ended bool
 	// stale reports whether net/http was about to send the request again, which the client prevents.
 	stale bool

@@ -47,7 +47,7 @@ func (attempts) RoundTrip(outer *http.Request) (*http.Response, error) {
 	k.finishPause()
 	k.last = k.attempt(outer)
 	if k.last.succeeded() {
-		return succeeded, nil
+		return emptySuccess, nil
 	}
 	return &http.Response{StatusCode: http.StatusOK, Header: noHeader, Body: http.NoBody, Request: outer}, nil
 }
@@ -55,8 +55,8 @@ func (attempts) RoundTrip(outer *http.Request) (*http.Response, error) {
 // The loop sees the same response after each success, which saves allocations. Nothing writes to
 // it.
 var (
-	succeeded = &http.Response{StatusCode: http.StatusOK, Header: noHeader, Body: http.NoBody}
-	noHeader  = make(http.Header)
+	emptySuccess = &http.Response{StatusCode: http.StatusOK, Header: noHeader, Body: http.NoBody}
+	noHeader     = make(http.Header)
 )
 
 // run makes attempts while checkRetry says so, and returns the error of the call.

@@ -147,8 +147,8 @@ func (k *call) startTraces() {
 	})
 }
 
-// valuesContext ends when the context of the caller does. It has the values of the context that a
-// CallStart returned, in addition to those of the caller's.
+// valuesContext ends when the context of the caller does. Its values are those of the context that a
+// CallStart returned and, where that has none, those of the caller's context.
 type valuesContext struct {
 	context.Context
 	values context.Context
