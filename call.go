@@ -3,6 +3,8 @@ package petstore
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,10 +176,8 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 	case len(o.body.Bytes) == 0 && !k.operation.raw:
 		return value, response, k.responseError(o, "body is empty", nil)
 	}
-	// The media type is read from the header as received. The copy without the key could lack a part
-	// of it, if the key happens to be an ordinary word.
-	if reason := body.MediaTypeProblem(o.received); reason != "" && !k.operation.raw {
-		return value, response, k.responseError(o, safetext.Redact(reason, o.key.Secret()), nil)
+	if o.mediaType != "" && !k.operation.raw {
+		return value, response, k.responseError(o, safetext.Redact(o.mediaType, o.key.Secret()), nil)
 	}
 	if value, err = decode(o.body); err != nil {
 		// The error itself is not wrapped: the decoder quotes names from the body, which may be long and
@@ -193,7 +193,7 @@ func (k *call) describe() Call {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.info.ID == "" { // most calls are never described
-		k.info.ID = fmt.Sprintf("%016x", rand.Uint64())
+		k.info.ID = hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64()))
 		k.info.Template = k.client.shared.baseURL.Path + k.operation.template
 	}
 	return k.info

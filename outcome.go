@@ -31,10 +31,10 @@ type outcome struct {
 	// the 429 seems to be for.
 	opens time.Time
 	scope ratelimit.Scope
-	// received is the header as the transport returned it. It may contain the key: nothing that is
-	// shown may come from it. header is the copy without the key.
-	received http.Header
-	header   http.Header
+	// header is that of the response, without the key.
+	header http.Header
+	// mediaType is what is wrong with the media type of a success; empty if nothing is.
+	mediaType string
 	// body is the body of the response; nil without a response.
 	body *body.Buffer
 	// err is why there is no complete response; nil if there is one, with any status.
@@ -133,7 +133,7 @@ func (k *call) refusal(o *outcome) error {
 // apiError returns the error for a response that is not the success of the operation. The key is
 // taken out of all that it has from the response.
 func (k *call) apiError(o *outcome) *APIError {
-	code, message := body.ErrorObject(o.body.Bytes)
+	code, message := o.body.ErrorObject()
 	key := o.key.Secret()
 	return &APIError{
 		Operation:      k.operation.name,

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	// Unlike encoding/json, this package does not escape what is special only in HTML.
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/petstore/petstore-go/internal/body"
@@ -164,9 +162,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 	if err := pet.validate(); err != nil {
 		return nil, err
 	}
-	// Marshal could fail only for invalid UTF-8, which validate has refused.
-	encoded, _ := jsonv2.Marshal(&pet)
-	r := request{operation: createPet, path: "/pets", body: encoded}
+	r := request{operation: createPet, path: "/pets", body: pet.encode()}
 	created, response, err := perform(ctx, c, r, opts, decodePet)
 	if err != nil {
 		return nil, err
@@ -224,6 +220,19 @@ func (p NewPet) validate() error {
 		return argumentError(OpCreatePet, "Name", "is not valid UTF-8")
 	}
 	return validateStatus(OpCreatePet, p.Status)
+}
+
+// encode returns the body of createPet for a valid pet.
+func (p NewPet) encode() []byte {
+	b := make([]byte, 0, len(`{"name":"","categoryId":-9223372036854775808,"status":"available"}`)+len(p.Name))
+	// AppendQuote could fail only for invalid UTF-8, which validate has refused. Unlike encoding/json,
+	// it does not escape what is special only in HTML.
+	b, _ = jsontext.AppendQuote(append(b, `{"name":`...), p.Name)
+	b = strconv.AppendInt(append(b, `,"categoryId":`...), p.CategoryID, 10)
+	if p.Status != "" {
+		b = append(append(append(b, `,"status":"`...), p.Status...), '"')
+	}
+	return append(b, '}')
 }
 
 // validateStatus refuses a status that the document does not declare. The empty one is allowed: it

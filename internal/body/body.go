@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/petstore/petstore-go/internal/safetext"
@@ -122,18 +121,32 @@ func MediaTypeProblem(h http.Header) string {
 	return ""
 }
 
-// ErrorObject returns the code and the message of the Error object in text. It returns empty
-// strings for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
-func ErrorObject(text []byte) (code, message string) {
-	const longest = 1 << 20 // a real one has less than 1 KiB, and decoding copies the body
-	var object struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	}
-	if len(text) > longest || json.Unmarshal(text, &object) != nil {
+// ErrorObject returns the code and the message of the Error object in b. It returns empty strings
+// for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
+func (b *Buffer) ErrorObject() (code, message string) {
+	const longest = 1 << 20 // a real one has less than 1 KiB
+	if len(b.Bytes) > longest {
 		return "", ""
 	}
-	return object.Code, object.Message
+	d := b.Open()
+	err := Object(d, func(name []byte) (err error) {
+		var text []byte
+		switch field := string(name); {
+		case field != "code" && field != "message" || d.PeekKind() == 'n':
+			return d.SkipValue()
+		case field == "code":
+			text, err = Text(d)
+			code = string(text)
+		default:
+			text, err = Text(d)
+			message = string(text)
+		}
+		return err
+	})
+	if Finish(d, err) != nil {
+		return "", ""
+	}
+	return code, message
 }
 
 // Finish returns err with its offset in the body or, without one, an error if data follows the

@@ -185,7 +185,7 @@ func TestErrorObject(t *testing.T) {
 		`null`: {}, `<html>no</html>`: {}, "{\"message\":\"\xff\"}": {}, `{"code":"c","message":"m"`: {}, `{"Code":"c"}`: {},
 		`{"message":"m"` + strings.Repeat(" ", 1<<20-14) + `}`: {},
 	} {
-		code, message := ErrorObject([]byte(text))
+		code, message := (&Buffer{Bytes: []byte(text)}).ErrorObject()
 		assert.Equal(t, want, [2]string{code, message}, "%.50s", text)
 	}
 }

@@ -77,26 +77,29 @@ func Error(err error, key string) error {
 	return err
 }
 
-// Header returns a copy of h without the keys. It shares the values that it does not change. It
-// leaves out each header whose name contains a key, and each name without values, which would not
-// be sent anyway.
+// Header returns a copy of h without the keys, as RedactHeader leaves it.
 func Header(h http.Header, keys ...string) http.Header {
+	h = maps.Clone(h)
+	RedactHeader(h, keys...)
+	return h
+}
+
+// RedactHeader takes the keys out of h. It changes the map, but not the values in it, which may be
+// shared: it replaces them. It deletes each header whose name contains a key, and each name without
+// values, which would not be sent anyway.
+func RedactHeader(h http.Header, keys ...string) {
 	keys = longestFirst(keys)
-	clean := maps.Clone(h)
 	for name, values := range h {
 		if len(values) == 0 || inName(name, keys) {
-			delete(clean, name)
-			continue
-		}
-		if slices.ContainsFunc(values, func(v string) bool { return Redact(v, keys...) != v }) {
-			values = slices.Clone(values)
-			for i, v := range values {
-				values[i] = Redact(v, keys...)
+			delete(h, name)
+		} else if slices.ContainsFunc(values, func(v string) bool { return Redact(v, keys...) != v }) {
+			clean := slices.Clone(values)
+			for i, v := range clean {
+				clean[i] = Redact(v, keys...)
 			}
-			clean[name] = values
+			h[name] = clean
 		}
 	}
-	return clean
 }
 
 // inName reports whether the name of a header contains one of the keys. Upper and lower case are
@@ -107,9 +110,10 @@ func inName(name string, keys []string) bool {
 			return false
 		}
 		// Most other names have neither an escape nor the start of a key, and need no copy in lower case.
-		perhaps := strings.ContainsAny(name, `%\`)
+		const lower = 'a' - 'A' // the bit that differs between upper and lower case
+		perhaps := strings.IndexByte(name, '%') >= 0 || strings.IndexByte(name, '\\') >= 0
 		for i := 0; !perhaps && i <= len(name)-len(key); i++ {
-			perhaps = strings.EqualFold(name[i:i+minKey], key[:minKey])
+			perhaps = name[i]|lower == key[0]|lower && strings.EqualFold(name[i:i+minKey], key[:minKey])
 		}
 		return perhaps && strings.Contains(strings.ToLower(unescaped(name)), strings.ToLower(key))
 	})

@@ -36,7 +36,8 @@ func DefaultTransport() *http.Transport {
 
 // Transport has what is known about a transport and matters for sending a request.
 type Transport struct {
-	plain     bool // it is an http.Transport
+	// Plain reports whether it is an http.Transport: its responses are shared with nobody.
+	Plain     bool
 	traceable bool // it sends through an http.Transport only
 	h2c       bool // it may speak HTTP/2 without TLS
 }
@@ -54,7 +55,7 @@ func NewTransport(t http.RoundTripper) Transport {
 	}
 	sends, traceable := t.(*http.Transport)
 	return Transport{
-		plain: plain, traceable: traceable,
+		Plain: plain, traceable: traceable,
 		h2c: traceable && sends.Protocols != nil && sends.Protocols.UnencryptedHTTP2(),
 	}
 }
