@@ -318,10 +318,7 @@ func nameOf(text []byte, names *strings.Builder) string {
 // readStatus reads a status. If it is one of the document, it returns the constant, which saves an
 // allocation for each Pet.
 func readStatus(d *jsontext.Decoder) (PetStatus, error) {
-	if d.PeekKind() == 'n' {
-		return "", d.SkipValue()
-	}
-	name, err := body.Text(d)
+	name, err := body.OptionalText(d)
 	for _, known := range statuses {
 		if string(name) == string(known) {
 			return known, nil

@@ -84,7 +84,8 @@ func (k *call) checkRetry() bool {
 	if o.refused != nil || o.ended || o.succeeded() {
 		return false
 	}
-	o.plan = retry.Decide(k.facts(o))
+	facts := k.facts(o)
+	o.plan = retry.Decide(&facts)
 	if k.hasEnded() != nil { // run turns this end into the error of the call
 		return false
 	}
@@ -95,8 +96,8 @@ func (k *call) checkRetry() bool {
 }
 
 // facts returns all that decides whether there is another attempt after o.
-func (k *call) facts(o *outcome) *retry.Facts {
-	return &retry.Facts{
+func (k *call) facts(o *outcome) retry.Facts {
+	return retry.Facts{
 		Result:     o.Result,
 		Repeatable: k.operation.repeatable,
 		// There may be a new key. If it is still the same, admit ends the call.

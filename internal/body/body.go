@@ -129,18 +129,17 @@ func (b *Buffer) ErrorObject() (code, message string) {
 		return "", ""
 	}
 	d := b.Open()
-	err := Object(d, func(name []byte) (err error) {
-		var text []byte
-		switch field := string(name); {
-		case field != "code" && field != "message" || d.PeekKind() == 'n':
-			return d.SkipValue()
-		case field == "code":
-			text, err = Text(d)
-			code = string(text)
+	err := Object(d, func(name []byte) error {
+		field := &code
+		switch string(name) {
+		case "code":
+		case "message":
+			field = &message
 		default:
-			text, err = Text(d)
-			message = string(text)
+			return d.SkipValue()
 		}
+		text, err := OptionalText(d)
+		*field = string(text)
 		return err
 	})
 	if Finish(d, err) != nil {
@@ -197,12 +196,23 @@ func Int(d *jsontext.Decoder) (int64, error) {
 
 // Text reads a string, which is valid until the next value is read.
 func Text(d *jsontext.Decoder) ([]byte, error) {
+	text, err := OptionalText(d)
+	if err == nil && text == nil {
+		err = errNoString
+	}
+	return text, err
+}
+
+var errNoString = errors.New("not a string")
+
+// OptionalText is Text for a value that may be null; for null, it returns nil.
+func OptionalText(d *jsontext.Decoder) ([]byte, error) {
 	v, err := d.ReadValue()
 	switch {
-	case err != nil:
+	case err != nil, v.Kind() == 'n':
 		return nil, err
 	case v.Kind() != '"':
-		return nil, errors.New("not a string")
+		return nil, errNoString
 	case bytes.IndexByte(v, '\\') < 0:
 		return v[1 : len(v)-1], nil
 	}
