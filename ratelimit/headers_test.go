@@ -49,6 +49,28 @@ func TestDate(t *testing.T) {
 	assert.Zero(t, parseDateHeader(http.Header{}))
 }
 
+// FuzzDate compares parseUsualDate with http.ParseTime, which also takes other forms.
+func FuzzDate(f *testing.F) {
+	for _, text := range []string{
+		"Sun, 06 Nov 1994 08:49:37 GMT", "Thu, 29 Feb 2024 23:59:59 GMT", "Fri, 31 Dec 9999 00:00:00 GMT", "Sat, 01 Jan 0000 00:00:00 GMT",
+		"Sun, 29 Feb 2026 00:00:00 GMT", "Sun, 00 Nov 2026 00:00:00 GMT", "Sun, 31 Jun 2026 00:00:00 GMT", "Sun, 01 anF 2026 00:00:00 GMT",
+		"unM, 01 Jan 2026 00:00:00 GMT", "Sun, 01 Jan 2026 24:00:00 GMT", "Sun, 01 Jan 2026 00:60:00 GMT", "Sun, 01 Jan 2026 00:00:60 GMT",
+		"Sun, 01 Jan 2026 00:00:00 UTC", "Sun, 01 Jan 2026 00:00:+1 GMT", "Sun, 1  Jan 2026 00:00:00 GMT", "Sun; 01 Jan 2026 00.00.00 GMT",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want, err := http.ParseTime(text)
+		date, ok := parseUsualDate(text)
+		if ok {
+			assert.NoError(t, err)
+			assert.Equal(t, want, date)
+		} else if err == nil {
+			assert.NotEqual(t, text, want.Format(http.TimeFormat), "the usual form is parsed")
+		}
+	})
+}
+
 func TestRetryAfter(t *testing.T) {
 	const year = 366 * 24 * time.Hour
 	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
