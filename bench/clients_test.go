@@ -80,7 +80,11 @@ func byHand(send func(*http.Request) (*http.Response, error)) func(context.Conte
 			return nil, err
 		}
 		if resp.StatusCode/100 != 2 {
-			return nil, fmt.Errorf("status %d: %s", resp.StatusCode, body)
+			var object struct{ Code, Message string }
+			if err := json.Unmarshal(body, &object); err != nil {
+				return nil, err
+			}
+			return nil, fmt.Errorf("status %d: %s: %s", resp.StatusCode, object.Code, object.Message)
 		}
 		if o.limit > 0 {
 			var list []petstore.Pet

@@ -87,7 +87,7 @@ func (s stub) RoundTrip(r *http.Request) (*http.Response, error) {
 			"Date":                  {now.UTC().Format(http.TimeFormat)},
 			"X-Ratelimit-Limit":     {"1000000000"},
 			"X-Ratelimit-Remaining": {"999999999"},
-			"X-Ratelimit-Reset":     {strconv.FormatInt(now.Unix()/86400*86400+86400*30, 10)},
+			"X-Ratelimit-Reset":     {strconv.FormatInt(now.Unix()/60*60+60, 10)},
 		},
 		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)), Request: r,
 	}, nil
