@@ -122,9 +122,6 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 		return nil, argumentError(r.operation.name, "WithHeader", reason)
 	}
 	k := &call{client: c, operation: r.operation, config: config, url: *c.shared.baseURL, body: r.body}
-	k.info = Call{
-		BaseURL: c.shared.base, Operation: r.operation.name, Method: r.operation.method, Background: config.background,
-	}
 	if r.rawPath != "" {
 		k.url.RawPath = k.url.EscapedPath() + r.rawPath
 	}
@@ -194,7 +191,9 @@ func (k *call) describe() Call {
 	defer k.mu.Unlock()
 	if k.info.ID == "" { // most calls are never described
 		k.info.ID = hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64()))
-		k.info.Template = k.client.shared.baseURL.Path + k.operation.template
+		k.info.BaseURL, k.info.Template = k.client.shared.base, k.client.shared.baseURL.Path+k.operation.template
+		k.info.Operation, k.info.Method = k.operation.name, k.operation.method
+		k.info.Background = k.config.background
 	}
 	return k.info
 }

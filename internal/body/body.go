@@ -104,10 +104,10 @@ func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error
 func MediaTypeProblem(h http.Header) string {
 	const want = "application/json"
 	// "identity" means that there is no encoding.
-	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+	if e := first(h["Content-Encoding"]); e != "" && !strings.EqualFold(e, "identity") {
 		return "Content-Encoding was not requested"
 	}
-	given := h.Get("Content-Type")
+	given := first(h["Content-Type"])
 	if given == want {
 		return "" // without the parser, for most responses
 	}
@@ -119,6 +119,14 @@ func MediaTypeProblem(h http.Header) string {
 		return "Content-Type is " + safetext.Quote(mediaType) + ", not " + want
 	}
 	return ""
+}
+
+// first returns the first value of a header; empty without one.
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
 }
 
 // ErrorObject returns the code and the message of the Error object in b. It returns empty strings

@@ -34,6 +34,9 @@ func Redact(text string, keys ...string) string {
 		return text
 	}
 	for _, key := range longestFirst(keys) {
+		if len(text) < len(key) && !strings.Contains(text, ellipsis) {
+			continue // a whole key would be longer, and more so in an escaped form
+		}
 		text = without(text, key)
 		// If a key appears only in an escaped form, the whole text is unescaped before the key is taken
 		// out.
