@@ -42,8 +42,8 @@ var (
 	errTooLate = errors.New("after the wait, less time is left than responses take")
 )
 
-// attempt makes one attempt.
-func (k *call) attempt(outer *http.Request) *outcome {
+// attempt makes one attempt, and plans what follows it.
+func (k *call) attempt() *outcome {
 	a := &k.first
 	if k.last != nil {
 		a = new(attempt)
@@ -52,7 +52,7 @@ func (k *call) attempt(outer *http.Request) *outcome {
 	if a.refused = a.admit(); a.refused != nil {
 		return &a.outcome
 	}
-	a.send(outer)
+	a.send()
 	if a.Sent {
 		k.sent++
 	}
@@ -60,6 +60,7 @@ func (k *call) attempt(outer *http.Request) *outcome {
 	if refused := a.unauthorized(); refused != k.info.KeyRefused {
 		k.change(func(c *Call) { c.KeyRefused = refused })
 	}
+	a.plan = k.plan(&a.outcome)
 	return &a.outcome
 }
 
@@ -172,7 +173,7 @@ func (a *attempt) release() {
 
 // send sends the request and reads the response. It releases the permit as soon as it has the
 // header of the response, so that the next request need not wait for the body.
-func (a *attempt) send(outer *http.Request) {
+func (a *attempt) send() {
 	k := a.call
 	ctx, cancel := k.limit(k.ctx, a.ready)
 	defer cancel()
@@ -181,7 +182,7 @@ func (a *attempt) send(outer *http.Request) {
 	a.err = errPanicked
 	k.attemptStart()
 	ctx = a.wire.Watch(ctx, cancel, &k.client.shared.sends)
-	a.newRequest(ctx, outer)
+	a.newRequest(ctx)
 	// From here on the request counts as sent.
 	a.limits.Sent = a.ready
 	// The body of the response is closed by receive.
@@ -200,12 +201,12 @@ func (a *attempt) send(outer *http.Request) {
 	}
 }
 
-// newRequest makes the request of the attempt from that of the loop. It adds the attempt's context,
-// the header, the key, and a body that records whether it was read.
-func (a *attempt) newRequest(ctx context.Context, outer *http.Request) {
+// newRequest makes the request of the attempt, with the key, and with a body that records whether it
+// was read.
+func (a *attempt) newRequest(ctx context.Context) {
 	k, req := a.call, &a.request
-	*req = *outer.WithContext(ctx)
-	req.Host = k.url.Host
+	*req = *req.WithContext(ctx)
+	req.Method, req.URL, req.Host = k.operation.method, &k.url, k.url.Host
 	a.wire.SetBody(req, k.body)
 	// A transport may change or keep the values, so this request shares them with no other.
 	a.values = [...]string{"application/json", k.client.userAgent, a.key.Header(), "application/json"}

@@ -17,8 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/go-retryablehttp"
-
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/safetext"
@@ -62,10 +60,8 @@ type call struct {
 	mu   sync.Mutex // guards info, for describe
 	info Call       // its Attempt is the number of attempts that were admitted
 
-	// These save allocations: the loop needs the first two, and most calls have only one attempt.
-	looped retryablehttp.Request
-	outer  http.Request
-	first  attempt
+	// first is the first attempt, and nearly always the only one. It saves an allocation.
+	first attempt
 }
 
 // request is what an operation asks for.

@@ -39,7 +39,7 @@ type outcome struct {
 	body *body.Buffer
 	// err is why there is no complete response; nil if there is one, with any status.
 	err error
-	// plan is what follows this attempt; checkRetry sets it.
+	// plan is what follows this attempt.
 	plan retry.Plan
 
 	// unlimited reports whether there is no limiter that waits until opens: then the loop must wait.

@@ -14,59 +14,12 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// This file has the loop of go-retryablehttp around the attempts of a call.
-
-// newLoop returns the loop that all calls of a client use. Its functions find the call in the
-// context of the request.
-func newLoop() *retryablehttp.Client {
-	return &retryablehttp.Client{
-		// Its transport has no CloseIdleConnections: go-retryablehttp calls that when a context ends,
-		// and would close the connections of all calls that share the transport.
-		HTTPClient: &http.Client{Transport: attempts{}},
-		RetryMax:   math.MaxInt, // no limit here: checkRetry counts the attempts
-		CheckRetry: func(ctx context.Context, _ *http.Response, _ error) (bool, error) {
-			return callOf(ctx).checkRetry(), nil
-		},
-		Backoff: func(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
-			return callOf(resp.Request.Context()).backoff()
-		},
-	}
-}
-
-// callOf returns the call that a context belongs to. In the loop there always is one.
-func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
-
-// attempts is the transport of the loop: it makes an attempt of the call.
-type attempts struct{}
-
-// RoundTrip implements [http.RoundTripper]. The outcome of the attempt is kept in the call, which
-// decodes the body later. The loop gets an empty response, also after a failure, so that it has
-// nothing to read and no redirect to follow.
-func (attempts) RoundTrip(outer *http.Request) (*http.Response, error) {
-	k := callOf(outer.Context())
-	k.finishPause()
-	k.last = k.attempt(outer)
-	if k.last.succeeded() {
-		return emptySuccess, nil
-	}
-	return &http.Response{StatusCode: http.StatusOK, Header: noHeader, Body: http.NoBody, Request: outer}, nil
-}
-
-// The loop sees the same response after each success, which saves allocations. Nothing writes to
-// it.
-var (
-	emptySuccess = &http.Response{StatusCode: http.StatusOK, Header: noHeader, Body: http.NoBody}
-	noHeader     = make(http.Header)
-)
-
-// run makes attempts while checkRetry says so, and returns the error of the call.
+// run makes attempts while there is to be another one, and returns the error of the call.
 func (k *call) run() error {
-	outer := http.Request{Method: k.operation.method, URL: &k.url, Header: noHeader}
-	k.outer = *outer.WithContext(k.waits)
-	k.looped.Request = &k.outer
-	defer k.finishPause()
-	// The response of the loop has no body, and the outcome is in k.last.
-	_, _ = k.client.shared.loop.Do(&k.looped)
+	k.last = k.attempt()
+	if k.isRetried() {
+		k.retry()
+	}
 	switch o := k.last; {
 	case o.plan.Again: // the context ended before the attempt that was planned
 		k.last = &outcome{previous: o, refused: k.hasEnded()}
@@ -77,22 +30,62 @@ func (k *call) run() error {
 	return k.failure(k.last)
 }
 
-// checkRetry is the CheckRetry of the loop. It asks internal/retry whether there is another attempt
-// after the last one, and keeps the plan in the outcome.
-func (k *call) checkRetry() bool {
-	o := k.last
+// isRetried reports whether there is another attempt after the last one.
+func (k *call) isRetried() bool { return k.last.plan.Again && k.hasEnded() == nil }
+
+// plan asks internal/retry what follows an attempt.
+func (k *call) plan(o *outcome) retry.Plan {
 	if o.refused != nil || o.ended || o.succeeded() {
-		return false
+		return retry.Plan{}
 	}
 	facts := k.facts(o)
-	o.plan = retry.Decide(&facts)
-	if k.hasEnded() != nil { // run turns this end into the error of the call
-		return false
+	plan := retry.Decide(&facts)
+	if plan.Again && plan.Costs && k.hasEnded() == nil && !k.client.retries.Take() {
+		return retry.Plan{NoTokens: true}
 	}
-	if o.plan.Again && o.plan.Costs && !k.client.retries.Take() {
-		o.plan = retry.Plan{NoTokens: true}
+	return plan
+}
+
+// retry makes further attempts in the loop of go-retryablehttp. The first attempt was made before:
+// nearly all calls need no other, and so no loop.
+func (k *call) retry() {
+	outer := http.Request{Method: k.operation.method, URL: &k.url, Header: make(http.Header)}
+	defer k.finishPause() // the loop also leaves a pause when the context ends
+	// The response of the loop has no body, and the outcome is in k.last.
+	_, _ = k.client.shared.loop.Do(&retryablehttp.Request{Request: outer.WithContext(k.waits)})
+}
+
+// newLoop returns the loop that all calls of a client use. Its functions find the call in the
+// context of the request.
+func newLoop() *retryablehttp.Client {
+	return &retryablehttp.Client{
+		// Its transport has no CloseIdleConnections: go-retryablehttp calls that when a context ends,
+		// and would close the connections of all calls that share the transport.
+		HTTPClient: &http.Client{Transport: retries{}},
+		RetryMax:   math.MaxInt, // no limit here: internal/retry counts the attempts
+		CheckRetry: func(ctx context.Context, _ *http.Response, _ error) (bool, error) {
+			return callOf(ctx).isRetried(), nil
+		},
+		Backoff: func(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
+			return callOf(resp.Request.Context()).backoff()
+		},
 	}
-	return o.plan.Again
+}
+
+// callOf returns the call that a context belongs to. In the loop there always is one.
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+
+// retries is the transport of the loop: it makes an attempt after each pause.
+type retries struct{}
+
+// RoundTrip implements [http.RoundTripper]. The outcome of the attempt is kept in the call, which
+// decodes the body later. The loop gets an empty response, also after a failure, so that it has
+// nothing to read and no redirect to follow.
+func (retries) RoundTrip(outer *http.Request) (*http.Response, error) {
+	if k := callOf(outer.Context()); k.finishPause() { // in its first round, the loop has made no pause
+		k.last = k.attempt()
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: outer.Header, Body: http.NoBody, Request: outer}, nil
 }
 
 // facts returns all that decides whether there is another attempt after o.
@@ -132,6 +125,7 @@ func (k *call) latest() time.Time {
 func (k *call) backoff() time.Duration {
 	pause := k.last.plan.Pause
 	if pause <= 0 {
+		k.endPause = func() {}
 		return 0
 	}
 	begun, limited := time.Now(), k.last.Status == http.StatusTooManyRequests
@@ -151,13 +145,13 @@ func (k *call) backoff() time.Duration {
 	return pause
 }
 
-// finishPause reports the end of the pause, once. The loop also leaves a pause when the context
-// ends, without another attempt.
-func (k *call) finishPause() {
-	if end := k.endPause; end != nil {
-		k.endPause = nil
+// finishPause reports the end of the pause, and returns false if there is none.
+func (k *call) finishPause() bool {
+	end := k.endPause
+	if k.endPause = nil; end != nil {
 		end()
 	}
+	return end != nil
 }
 
 // RetryPolicy sets how often a call is retried and with which backoff; the package documentation

@@ -217,12 +217,28 @@ func TestRetryBudget(t *testing.T) {
 		require.NoError(t, err)
 		require.Error(t, list(other))
 		assert.Len(t, service.sent(), 1101+4, "another key has retries of its own")
+		// A call that ends has no retry, and so takes none of those that are left.
+		ended, end := context.WithCancel(t.Context())
+		service.responders = []responder{func(r *http.Request) (*http.Response, error) { end(); return status(503, "")(r) }}
+		third, err := client.ForKey("key-of-a-third")
+		require.NoError(t, err)
+		for range 200 {
+			_, err = third.ListPets(ended, petstore.ListPetsParams{})
+			require.ErrorIs(t, err, context.Canceled)
+			ended, end = context.WithCancel(t.Context())
+		}
+		end()
+		service.responders = []responder{status(503, "")}
+		before := len(service.sent())
+		require.Error(t, list(third))
+		assert.Len(t, service.sent(), before+4)
+		before = len(service.sent())
 		service.responders = []responder{status(200, "[]")}
 		for range 10 {
 			require.NoError(t, list(client))
 		}
 		service.responders = []responder{status(503, "")}
 		require.Error(t, list(client))
-		assert.Len(t, service.sent(), 1105+10+2, "ten successes pay for a retry")
+		assert.Len(t, service.sent(), before+10+2, "ten successes pay for a retry")
 	})
 }
