@@ -63,7 +63,7 @@ func runTenant(t *testing.T, server *fake.Server, parent *petstore.Client, n int
 	}
 	client := func(key string) *petstore.Client {
 		server.AddKey(key, plan)
-		tenant, err := parent.ForKey(key, petstore.WithStop(stopping), petstore.WithLogger(logTo(seen, slog.LevelDebug, asText)),
+		tenant, err := parent.ForKey(key, petstore.WithStop(stopping), petstore.WithLogger(logTo(seen, slog.LevelDebug)),
 			petstore.WithTrace(hooked(func(_ context.Context, c petstore.Call, event string) {
 				c.ID = "" // which is random
 				fmt.Fprintf(seen, "%s %+v\n", event, c)

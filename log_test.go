@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -30,8 +29,8 @@ import (
 
 // logTo returns a logger that writes to text, with a constant call_id and key_id, and times in UTC
 // wherever the test runs. Read text only when all calls have ended.
-func logTo(text io.Writer, level slog.Level, handler func(io.Writer, *slog.HandlerOptions) slog.Handler) *slog.Logger {
-	return slog.New(handler(text, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+func logTo(text io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(text, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == "call_id" || a.Key == "key_id" {
 			return slog.String(a.Key, "id")
 		}
@@ -42,17 +41,13 @@ func logTo(text io.Writer, level slog.Level, handler func(io.Writer, *slog.Handl
 	}}))
 }
 
-func asText(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewTextHandler(w, o) }
-
-func asJSON(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewJSONHandler(w, o) }
-
 func TestWithLogger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
 		client, _ := scripted(t, []responder{
 			status(429, testKey, append(quota(60, 0, time.Minute), "Retry-After: 60")...),
 			fails(errRefused), status(201, onePet), status(200, onePet),
-		}, petstore.WithLogger(logTo(&text, slog.LevelDebug, asText)),
+		}, petstore.WithLogger(logTo(&text, slog.LevelDebug)),
 			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
 		require.NoError(t, create(client))
 		require.NoError(t, get(client))
@@ -77,7 +72,23 @@ func attribute(field string) string {
 type scenario struct {
 	plan fake.Plan // PlanFree by default
 	runs func(t *testing.T, server *fake.Server, client *petstore.Client)
-	want []string // level, message and scope of the lines
+	want []string // level, message, and some attributes of the lines
+}
+
+func (s *scenario) run(t *testing.T) {
+	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+		var text bytes.Buffer
+		s.runs(t, server, server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo))))
+		var lines []string
+		for line := range strings.Lines(text.String()) {
+			shown := found(` (?:level|scope|limit|from|to|error_type|calls)=(\S+)`, line)
+			shown[0] += " " + found(`msg="petstore: ([^"]+)"`, line)[0]
+			lines = append(lines, strings.Join(shown, " "))
+		}
+		assert.Equal(t, s.want, lines, &text)
+		others := strings.Contains(text.String(), "other processes")
+		assert.Equal(t, others, strings.Contains(text.String(), "PETSTORE_PROCESSES"))
+	}, fake.WithPlan(cmp.Or(s.plan, fake.PlanFree)))
 }
 
 // calls makes calls from several goroutines, with a pause after each call, and returns how many
@@ -99,261 +110,124 @@ func calls(client *petstore.Client, goroutines, each int, pause time.Duration) (
 	return good.Load()
 }
 
-// limitScenarios are about the rate limit and the key.
-var limitScenarios = map[string]scenario{
-	"429s that show that other processes use the key": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			used := http.Header{"X-Ratelimit-Remaining": {"0"}}
-			for range 3 {
-				server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Header: used})
-				require.NoError(t, list(client))
-			}
+func TestLogOfTheLimit(t *testing.T) {
+	usedUp := fake.Fault{Status: 429, RetryAfter: "20", Header: http.Header{"X-Ratelimit-Remaining": {"0"}}}
+	inMinute := []string{"WARN rate limit closed minute 60", "INFO rate limit open again minute 60"}
+	inBan := []string{"WARN rate limit closed ban 60", "INFO rate limit open again ban 60"}
+	for name, s := range map[string]scenario{
+		"429s that show that other processes use the key": {
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				for range 3 {
+					server.Inject(usedUp)
+					require.NoError(t, list(client))
+				}
+			},
+			want: append(slices.Clone(inMinute), "WARN other processes use the key 60"),
 		},
-		want: []string{
-			"WARN rate limit closed minute", "INFO rate limit open again minute", "WARN other processes use the key",
+		"429s of requests that were in flight together": {
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				assert.EqualValues(t, 8, calls(client, 1, 8, 0))
+				together := usedUp
+				together.Times, together.Delay = 3, time.Second
+				server.Inject(together)
+				assert.EqualValues(t, 3, calls(client, 3, 1, 0))
+			},
+			want: inMinute,
 		},
-	},
-	"429s of requests that were in flight together": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			assert.EqualValues(t, 8, calls(client, 1, 8, 0))
-			server.Inject(fake.Fault{
-				Status: 429, RetryAfter: "20", Times: 3, Delay: time.Second, Header: http.Header{"X-Ratelimit-Remaining": {"0"}},
-			})
-			assert.EqualValues(t, 3, calls(client, 3, 1, 0))
+		"429s that are more than two minutes apart": {
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				for range 2 {
+					server.Inject(usedUp)
+					require.NoError(t, list(client))
+					time.Sleep(110 * time.Second)
+				}
+			},
+			want: inMinute,
 		},
-		want: []string{"WARN rate limit closed minute", "INFO rate limit open again minute"},
-	},
-	"429s that are more than two minutes apart": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			for range 2 {
-				used := http.Header{"X-Ratelimit-Remaining": {"0"}}
-				server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Header: used})
-				require.NoError(t, list(client))
-				time.Sleep(110 * time.Second)
-			}
+		"a ban, during which nothing is sent, and which is no sign of other processes": {
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				server.BanKey(server.APIKey(), 10*time.Hour)
+				for range 6 {
+					require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+				}
+				assert.Len(t, server.Requests(), 1)
+				time.Sleep(10*time.Hour + time.Minute)
+				assert.EqualValues(t, 2, calls(client, 1, 2, 0))
+			},
+			want: inBan,
 		},
-		want: []string{"WARN rate limit closed minute", "INFO rate limit open again minute"},
-	},
-	"a ban, during which nothing is sent, and which is no sign of other processes": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			server.BanKey(server.APIKey(), 10*time.Hour)
-			for range 6 {
-				require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-			}
-			assert.Len(t, server.Requests(), 1)
-			time.Sleep(10*time.Hour + time.Minute)
-			assert.EqualValues(t, 2, calls(client, 1, 2, 0))
+		"the end of a day, and the next": {
+			plan: fake.Plan{PerMinute: 100, PerDay: 300},
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				server.SetLatency(100 * time.Millisecond)
+				assert.EqualValues(t, 300, calls(client, 64, 10, time.Minute))
+				time.Sleep(24 * time.Hour)
+				assert.EqualValues(t, 64, calls(client, 64, 1, 0))
+			},
+			want: []string{"WARN rate limit closed day 300", "INFO rate limit open again day 300"},
 		},
-		want: []string{
-			"WARN rate limit closed ban", "INFO rate limit open again ban",
-		},
-	},
-	"the end of a day, and the next": {
-		plan: fake.Plan{PerMinute: 100, PerDay: 300},
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			server.SetLatency(100 * time.Millisecond)
-			assert.EqualValues(t, 300, calls(client, 64, 10, time.Minute))
-			time.Sleep(24 * time.Hour)
-			assert.EqualValues(t, 64, calls(client, 64, 1, 0))
-		},
-		want: []string{"WARN rate limit closed day", "INFO rate limit open again day"},
-	},
-	"a ban in the lockout of a minute": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			server.Inject(fake.Fault{Status: 429, RetryAfter: "20"})
-			server.Inject(fake.Fault{Status: 429, RetryAfter: "7200"})
-			assert.Zero(t, calls(client, 1, 2, 0))
-			time.Sleep(3 * time.Hour)
-			require.NoError(t, list(client))
-		},
-		want: []string{
-			"WARN rate limit closed minute", "WARN rate limit closed ban", "INFO rate limit open again ban",
-		},
-	},
-	"a ban that another client met, and an early end": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			other, err := client.ForKey(server.APIKey())
-			require.NoError(t, err)
-			server.Inject(fake.Fault{Status: 429, RetryAfter: "7200"})
-			require.Error(t, list(other))
-			require.Error(t, list(client))
-			client.ReopenLimit()
-			require.NoError(t, list(client))
-		},
-		want: []string{"WARN rate limit closed ban", "INFO rate limit open again ban"},
-	},
-	"300 calls in a queue": {
-		plan: fake.Plan{PerMinute: 150},
-		runs: func(t *testing.T, _ *fake.Server, client *petstore.Client) {
-			assert.EqualValues(t, 300, calls(client, 300, 1, 0))
-		},
-	},
-	"a deployment that stops calls which wait": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			ctx, stop := context.WithCancel(t.Context())
-			stopping, err := client.ForKey(server.APIKey(), petstore.WithStop(ctx))
-			require.NoError(t, err)
-			time.AfterFunc(30*time.Second, stop)
-			assert.EqualValues(t, 60, calls(stopping, 80, 1, 0))
-		},
-	},
-	"a plan that is lowered, and a 401 with other limits": {
-		plan: fake.Plan{PerMinute: 300},
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			require.NoError(t, list(client))
-			server.Inject(fake.Fault{Status: 401, Header: http.Header{"X-Ratelimit-Limit": {"30"}}})
-			require.Error(t, list(client))
-			server.SetPlan(server.APIKey(), fake.Plan{PerMinute: 60})
-			time.Sleep(time.Minute)
-			assert.EqualValues(t, 5, calls(client, 1, 5, 0))
-		},
-		want: []string{"WARN key refused", "WARN limit changed"},
-	},
-	"a key that is refused until it works again": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			for range 2 {
-				server.RevokeKey(server.APIKey())
+		"a ban in the lockout of a minute": {
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				server.Inject(fake.Fault{Status: 429, RetryAfter: "20"})
+				server.Inject(fake.Fault{Status: 429, RetryAfter: "7200"})
 				assert.Zero(t, calls(client, 1, 2, 0))
-				server.AddKey(server.APIKey(), fake.PlanFree)
+				time.Sleep(3 * time.Hour)
 				require.NoError(t, list(client))
-			}
+			},
+			want: append([]string{"WARN rate limit closed minute 60"}, inBan...),
 		},
-		want: []string{"WARN key refused", "WARN key refused"},
-	},
-}
-
-// failureScenarios are about calls that fail.
-var failureScenarios = map[string]scenario{
-	"creates whose outcome is unknown": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			for _, f := range []fake.Fault{{Status: 503}, {Status: 400}, {Status: 501}, {Wire: fake.WireTruncate}} {
-				server.Inject(f)
-				require.Error(t, create(client))
-			}
+		"a ban that another client met, and an early end": {
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				other, err := client.ForKey(server.APIKey())
+				require.NoError(t, err)
+				server.Inject(fake.Fault{Status: 429, RetryAfter: "7200"})
+				require.Error(t, list(other))
+				require.Error(t, list(client))
+				client.ReopenLimit()
+				require.NoError(t, list(client))
+			},
+			want: inBan,
 		},
-		want: []string{"WARN outcome unknown", "WARN outcome unknown"},
-	},
-	"an outage, which is over when no call has failed for a minute, and the next": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			for range 2 {
-				fault := server.Inject(fake.Fault{Status: 503, Times: fake.Forever})
-				assert.Zero(t, calls(client, 1, 6, 10*time.Second))
-				fault.Remove()
-				assert.EqualValues(t, 8, calls(client, 1, 8, 10*time.Second))
-			}
-			server.Inject(fake.Fault{Status: 403})
-			require.Error(t, list(client), "one failure is no outage")
+		"300 calls in a queue": {
+			plan: fake.Plan{PerMinute: 150},
+			runs: func(t *testing.T, _ *fake.Server, client *petstore.Client) {
+				assert.EqualValues(t, 300, calls(client, 300, 1, 0))
+			},
 		},
-		want: []string{
-			"WARN calls fail", "INFO calls succeed again", "WARN calls fail", "INFO calls succeed again",
+		"a deployment that stops calls which wait": {
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				ctx, stop := context.WithCancel(t.Context())
+				stopping, err := client.ForKey(server.APIKey(), petstore.WithStop(ctx))
+				require.NoError(t, err)
+				time.AfterFunc(30*time.Second, stop)
+				assert.EqualValues(t, 60, calls(stopping, 80, 1, 0))
+			},
 		},
-	},
-	"an outage of hours": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			server.Inject(fake.Fault{Status: 403, Times: fake.Forever})
-			assert.Zero(t, calls(client, 1, 12, 10*time.Minute))
-		},
-		want: []string{"WARN calls fail", "WARN calls fail"}, // after the fifth call, and an hour later
-	},
-	"slow requests among quick ones": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			for range 5 {
-				server.Inject(fake.Fault{Delay: 6 * time.Second})
+		"a plan that is lowered, and a 401 with other limits": {
+			plan: fake.Plan{PerMinute: 300},
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				require.NoError(t, list(client))
+				server.Inject(fake.Fault{Status: 401, Header: http.Header{"X-Ratelimit-Limit": {"30"}}})
+				require.Error(t, list(client))
+				server.SetPlan(server.APIKey(), fake.Plan{PerMinute: 60})
+				time.Sleep(time.Minute)
 				assert.EqualValues(t, 5, calls(client, 1, 5, 0))
-			}
+			},
+			want: []string{"WARN key refused", "WARN limit changed 300 60"},
 		},
-	},
-	"another kind of error in an outage": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			for _, f := range []fake.Fault{{Status: 503}, {Wire: fake.WireReset}, {Status: 503}} {
-				f.Times = fake.Forever
-				fault := server.Inject(f)
-				assert.Zero(t, calls(client, 1, 6, time.Second))
-				fault.Remove()
-			}
-		},
-		want: []string{"WARN calls fail", "WARN calls fail"},
-	},
-	"more kinds of errors than four, and the first two again after an hour": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			for i, code := range []int{403, 405, 409, 410, 415, 403, 405} {
-				if i == 5 {
-					time.Sleep(time.Hour)
+		"a key that is refused until it works again": {
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				for range 2 {
+					server.RevokeKey(server.APIKey())
+					assert.Zero(t, calls(client, 1, 2, 0))
+					server.AddKey(server.APIKey(), fake.PlanFree)
+					require.NoError(t, list(client))
 				}
-				fault := server.Inject(fake.Fault{Status: code, Times: fake.Forever})
-				assert.Zero(t, calls(client, 1, 6, time.Second))
-				fault.Remove()
-			}
+			},
+			want: []string{"WARN key refused", "WARN key refused"},
 		},
-		want: slices.Repeat([]string{"WARN calls fail"}, 4+2),
-	},
-	"creates that fail among other calls": {
-		plan: fake.Plan{PerMinute: 1000},
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			server.Inject(fake.Fault{Status: 403, Operation: petstore.OpCreatePet, Times: fake.Forever})
-			for range 5 {
-				require.Error(t, create(client))
-				assert.EqualValues(t, 25, calls(client, 1, 25, 0))
-			}
-		},
-		want: []string{"WARN calls fail"},
-	},
-	"one call in twenty that fails": {
-		plan: fake.Plan{PerMinute: 1000},
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			for range 20 {
-				server.Inject(fake.Fault{Status: 403})
-				assert.EqualValues(t, 19, calls(client, 1, 20, 100*time.Millisecond))
-			}
-		},
-	},
-	"pets that do not exist, and a wrong base URL": {
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			for range 6 {
-				require.ErrorIs(t, get(client), petstore.ErrNotFound)
-			}
-			server.Inject(fake.Fault{Status: 404, Times: fake.Forever})
-			assert.Zero(t, calls(client, 1, 6, 0))
-		},
-		want: []string{"WARN deprecated operation", "WARN calls fail"},
-	},
-	"callers that leave a slow service, and a stop of five calls": {
-		plan: fake.Plan{PerMinute: 1000},
-		runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-			require.NoError(t, list(client))
-			server.SetLatency(25 * time.Second)
-			for _, patience := range []time.Duration{4 * time.Second, 10 * time.Second} {
-				ctx, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(patience, cancel)
-				var all sync.WaitGroup
-				for range 5 {
-					all.Go(func() { _, _ = client.ListPets(ctx, petstore.ListPetsParams{}) })
-				}
-				all.Wait()
-			}
-		},
-		want: []string{"WARN requests are slow", "WARN calls fail"},
-	},
-}
-
-func TestLogLines(t *testing.T) {
-	scenarios := maps.Clone(limitScenarios)
-	maps.Copy(scenarios, failureScenarios)
-	for name, s := range scenarios {
-		t.Run(name, func(t *testing.T) {
-			faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
-				var text bytes.Buffer
-				s.runs(t, server, server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText))))
-				var lines []string
-				line := regexp.MustCompile(`level=(\w+) msg="petstore: ([^"]+)"(?:.* scope=(\w+))?`)
-				for _, found := range line.FindAllStringSubmatch(text.String(), -1) {
-					lines = append(lines, strings.TrimSpace(strings.Join(found[1:], " ")))
-				}
-				assert.Equal(t, s.want, lines, &text)
-				others := strings.Contains(text.String(), "other processes")
-				assert.Equal(t, others, strings.Contains(text.String(), "PETSTORE_PROCESSES"))
-			}, fake.WithPlan(cmp.Or(s.plan, fake.PlanFree)))
-		})
+	} {
+		t.Run(name, s.run)
 	}
 }
 
@@ -362,7 +236,7 @@ func TestLogForgetsKeys(t *testing.T) {
 	var text bytes.Buffer
 	n := 0
 	client, _ := rotating(t, func(context.Context) (string, error) { n++; return fmt.Sprint("key-", n), nil },
-		[]responder{status(401, "")}, once, petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
+		[]responder{status(401, "")}, once, petstore.WithLogger(logTo(&text, slog.LevelInfo)))
 	for range 1001 {
 		require.Error(t, list(client))
 	}

@@ -236,7 +236,10 @@ func TestWriteBeforeADeadline(t *testing.T) {
 	for left, fits := range map[time.Duration]bool{400 * time.Millisecond: false, 420 * time.Millisecond: true} {
 		virtual(t, fmt.Sprint("each response counts for an eighth, with ", left, " left"), func(t *testing.T) {
 			client, _ := scripted(t, []responder{
-				func(r *http.Request) (*http.Response, error) { time.Sleep(800 * time.Millisecond); return status(200, "[]")(r) },
+				func(r *http.Request) (*http.Response, error) {
+					time.Sleep(800 * time.Millisecond)
+					return status(200, "[]")(r)
+				},
 				status(200, "[]"), status(200, "[]"), status(200, "[]"), status(200, "[]"), // 800 ms × (7/8)⁴ = 469 ms
 				status(429, "", "Retry-After: 10"), status(201, onePet), // 410 ms, after the 429
 			}, petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))

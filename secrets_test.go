@@ -94,7 +94,7 @@ func TestKeyIsInNoTrace(t *testing.T) {
 				maps.Copy(resp.Header, echo())
 				return resp, nil
 			}
-			client := keyed(t, responder(respond), petstore.WithLogger(logTo(&log, slog.LevelDebug, asText)),
+			client := keyed(t, responder(respond), petstore.WithLogger(logTo(&log, slog.LevelDebug)),
 				petstore.WithTrace(&petstore.ClientTrace{
 					AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) {
 						attempts++
