@@ -230,6 +230,16 @@ func TestBudgetLockout(t *testing.T) {
 			assert.Equal(t, second/2, p.closed())
 		}
 	})
+	t.Run("a success of a request sent before does not end it", func(t *testing.T) {
+		p := newProcess(t)
+		reset := p.now.Add(minute)
+		p.respondTo(60, reset, 59)
+		before := p.send()
+		p.reject(60, 57, reset, second)
+		p.respond(before, 60, 58, reset)
+		p.now = p.now.Add(second)
+		p.admits(1, ReasonResponse)
+	})
 	t.Run("who shares a sliding window leaves others what becomes free for a minute", func(t *testing.T) {
 		for others, want := range map[int]time.Duration{0: 30 * second, 1: minute} {
 			p, _ := newSharedProcess(t, 60)
@@ -313,6 +323,20 @@ func TestBudgetProbe(t *testing.T) {
 			p.admits(1, ReasonResponse)
 			assert.Equal(t, second, p.blocked().wake.Sub(p.now))
 			p.now = p.now.Add(second)
+		}
+	})
+	t.Run("at the end of a window, a probe without a response is followed sooner if no window slides", func(t *testing.T) {
+		for _, c := range []struct {
+			windows int // seen so far: a single one does not show whether they slide
+			slides  bool
+			wake    time.Duration
+		}{{windows: 1, wake: 10 * second}, {windows: 2, wake: second}, {windows: 2, slides: true, wake: 10 * second}} {
+			p := newProcess(t)
+			p.open(2, 0)
+			p.epoch, p.slides = c.windows, c.slides
+			p.now = p.now.Add(minute + second)
+			p.send()
+			assert.Equal(t, c.wake, p.blocked().wake.Sub(p.now), "%+v", c)
 		}
 	})
 	t.Run("after a 429, a probe without a response is followed by one more after 10 seconds", func(t *testing.T) {
