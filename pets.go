@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -296,11 +295,17 @@ func readPet(d *jsontext.Decoder, pet *Pet, names *strings.Builder) error {
 		}
 		return err
 	})
-	missing := cmp.Or(when(!id, "id"), when(!name, "name"), when(!category, "categoryId"))
-	if err == nil && missing != "" {
-		return errors.New(missing + " is missing")
+	switch {
+	case err != nil:
+		return err
+	case !id:
+		return errors.New("id is missing")
+	case !name:
+		return errors.New("name is missing")
+	case !category:
+		return errors.New("categoryId is missing")
 	}
-	return err
+	return nil
 }
 
 // nameOf returns a name as a string. Short names of a list share one piece of memory, so a program
