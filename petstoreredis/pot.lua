@@ -74,7 +74,7 @@ if order.limit > 0 and (first or pot.known > 0 and order.latest > 0 and (newer o
   local ends = now + math.max(1, pot.remaining > 0 and math.min(order.ends_in, minute) or order.ends_in)
   if pot.ends == 0 or ahead ~= 0 or ends < pot.ends or ends > now + minute then pot.ends = ends end
   pot.known, pot.limit, pot.reset, pot.scope = now, order.limit, order.reset, order.scope
-  if mine and not order.rejected then pot.closed = 0 end
+  if mine then pot.closed = 0 end
 end
 -- 5. After a 429 nothing is sent until the lockout ends; then one request goes ahead. A new pot
 -- learns of a lockout from the processes that know of it.
