@@ -143,14 +143,55 @@ func TestLimiterReopen(t *testing.T) {
 	})
 }
 
+// What comes to a process while it waits for Redis is one report, with the 429 in it.
+func TestLimiterReports(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l, other := r.process(t), r.process(t)
+		acquire(t, l).Release(ok(60, 59))
+		require.NoError(t, l.Flush(t.Context()))
+		permits := []ratelimit.Permit{acquire(t, l), acquire(t, l), acquire(t, l), acquire(t, l)}
+		out := func() string { return r.HGet(r.Keys()[0], "out") }
+		permits[0].Release(ok(60, 58))
+		time.Sleep(19 * time.Millisecond)
+		assert.Equal(t, "4", out(), "another outcome may follow")
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		assert.Equal(t, "3", out())
+		r.latency.Store(int64(100 * time.Millisecond))
+		permits[1].Release(ok(60, 57))
+		time.Sleep(50 * time.Millisecond)
+		permits[2].Release(banned())
+		permits[3].Release(ok(60, 56))
+		time.Sleep(time.Second)
+		assert.Equal(t, ratelimit.ScopeBan, refused(t, other, ratelimit.Request{}).Scope)
+	})
+}
+
+// After a 429 one process sends a request, and the others wait for its response.
+func TestLimiterWaitsForAnotherProcess(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		a, b := r.process(t), r.process(t)
+		o := ok(60, 59)
+		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, time.Second
+		acquire(t, a).Release(o)
+		first, start := acquire(t, a), time.Now()
+		time.AfterFunc(5*time.Second, func() { first.Release(ok(60, 58)) })
+		acquire(t, b).Release(ok(60, 57))
+		assert.Less(t, time.Since(start), 6*time.Second)
+	})
+}
+
 // A process that is killed cannot report: its permits count as spent until their window is over.
 func TestLimiterKilled(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		a, b := r.process(t), r.process(t)
 		start := time.Now()
-		acquire(t, a).Release(ok(60, 2))
+		acquire(t, a).Release(ok(3, 2))
 		acquire(t, a)
 		acquire(t, a)
+		_, err := b.Acquire(t.Context(), ratelimit.Request{MaxWait: 10 * time.Second})
+		require.Error(t, err)
+		assert.Less(t, time.Since(start), 4*time.Second, "they are taken for lost")
 		acquire(t, b).Release(ok(60, 59))
 		assert.WithinDuration(t, start.Add(time.Minute), time.Now(), 5*time.Second)
 		acquire(t, a) // the request that goes ahead gets no response either
