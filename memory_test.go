@@ -3,6 +3,7 @@
 package petstore_test
 
 import (
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -43,6 +44,14 @@ func floods() map[string]flood {
 		"a status line":             {"HTTP/1.1 200 ", endless("x"), "not HTTP"},
 		"interim responses":         {"", endless("HTTP/1.1 103 x\r\nX-Flood: " + strings.Repeat("x", 1000) + "\r\n\r\n"), "not HTTP"},
 	}
+}
+
+func gzipped(text string) string {
+	var out strings.Builder
+	w := gzip.NewWriter(&out)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return out.String()
 }
 
 type flood struct {

@@ -2,13 +2,14 @@ package petstore_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,14 +41,6 @@ type read struct {
 	cut      bool // the body is cut off
 }
 
-func gzipped(text string) string {
-	var out strings.Builder
-	w := gzip.NewWriter(&out)
-	_, _ = io.WriteString(w, text)
-	_ = w.Close()
-	return out.String()
-}
-
 const responseBound = 64 << 10 // limit for the bodies of this test, in bytes
 
 func readByNetHTTP(t *testing.T, method string, response []byte) read {
@@ -69,48 +62,10 @@ func readByNetHTTP(t *testing.T, method string, response []byte) read {
 // one short line, without the key, which the bytes may contain.
 func FuzzResponse(f *testing.F) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-	for _, response := range []string{
-		"", "\r\n\r\n", "220 mail.test ESMTP\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", head + "\r\n" + twoPets,
-		head + "Content-Length: 2\r\n\r\n[]", head + "Content-Length: 9\r\n\r\n[]", head + "Content-Length: 1\r\n\r\n[]",
-		head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n[]", head + "Transfer-Encoding: gzip\r\n\r\n[]",
-		head + "Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n", head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n[]",
-		"HTTP/1.1 100 Continue\r\n\r\n" + head + "\r\n[]", "HTTP/1.1 101 Switching Protocols\r\n\r\n[]",
-		"HTTP/1.1 000 \r\n\r\n[]", head + "\r\n[\"" + testKey + "\"]",
-		"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n\r\n" + onePet,
-		"HTTP/1.1 103 Early Hints\r\nX-RateLimit-Limit: 9\r\n\r\nHTTP/1.1 201 Created\r\nContent-Type: application/json\r\n\r\n" + onePet,
-		head + "Transfer-Encoding: chunked\r\nTrailer: X-RateLimit-Limit\r\n\r\n2\r\n[]\r\n0\r\nX-RateLimit-Limit: 9\r\n\r\n",
-		head + "Content-Encoding: Identity\r\n\r\n[]", head + head[len("HTTP/1.1 200 OK\r\n"):] + "\r\n[]",
-		head + "Content-Length: 2\r\n\r\n[]HTTP/1.1 201 Created\r\n\r\n", "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n",
-		"HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 302 Found\r\nLocation: ://" + testKey + "\r\n\r\n",
-		"HTTP/1.1 401 " + testKey + "\r\nContent-Type: application/json\r\nX-Echo: Bearer " + testKey +
-			"\r\n\r\n{\"code\":\"bad\",\"message\":\"no such key " + testKey + "\",\"status\":401}",
-		head + "\r\n{\"id\":{\"" + testKey + "\":1}}", head + "\r\n[{\"" + testKey + "\":1,\"" + testKey + "\":2}]",
-		"HTTP/1.1 400 Bad Request\r\n\r\n{\"message\":\"\\u0074est-key-9d8f7a\\n\u202e\"}",
-		"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nX-RateLimit-Limit: 60\r\nX-RateLimit-Remaining: 0\r\n" +
-			"X-RateLimit-Reset: 1795000000\r\nDate: Sat, 21 Nov 2026 12:00:00 GMT\r\n\r\n",
-		"HTTP/1.1 503 Service Unavailable\r\n\r\n" + strings.Repeat("x", 5000), "HTTP/2.0 200 OK\r\n\r\n",
-		"HTTP/1.1 999 \u202e\r\n\r\n", "HTTP/1.1 " + testKey + "\r\n\r\n", testKey + "\r\n\r\n",
-		"HTTP/1.1 200 OK\r\n" + testKey + " \u202e\x1b[31m\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: " + testKey + "\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + testKey + "\r\n\r\n", "HTTP/1.1 200 OK\nX: y\n z\n\n[]",
-		head + "Content-Encoding: gzip\r\n\r\n" + gzipped(twoPets),
-		head + "Content-Encoding: gzip\r\n\r\n" + gzipped(strings.Repeat("\x00", 1<<20)), head + "Content-Encoding: br\r\n\r\n[]",
-	} {
+	for _, response := range quotedLines(f, "testdata/responses.txt") {
 		f.Add([]byte(response), []byte(nil))
 	}
-	for _, body := range []string{
-		``, ` `, `null`, `[]`, `{}`, `[null]`, `[[]]`, `[1]`, `"x"`, `[{}]`, `[][]`, `[]x`, `<html>`,
-		`{"id":7,"name":"Rex","categoryId":3,"status":"available"}`,
-		`[{"id":7,"name":"Rex","categoryId":3,"status":"available"},{"id":8,"name":"Ada","categoryId":0}]`,
-		`{"id":1,"name":"a","categoryId":2,"status":null}`, `{"id":1,"name":"a","categoryId":2,"status":"adopted"}`,
-		`{"tags":[{"deep":[1,2,{}]}],"categoryId":2,"name":"a","id":1,"born":null}`,
-		`{"\u0069\u0064":1,"n\u0061me":"\u0061","categoryId":2,"status":"s\u006fld"}`,
-		" \n{\"id\" : 1, \"name\":\"\\u0061\", \"categoryId\":2}\r\n\t ",
-		`{"ID":1,"name":"a","categoryId":1}`, `{"id":1,"id":2,"name":"a","categoryId":1}`,
-		`{"id":1.0,"name":"a","categoryId":1e3}`, `{"id":-0,"name":"","categoryId":-9223372036854775808}`,
-		`{"id":9223372036854775808,"name":"a","categoryId":1}`, `{"id":"1","name":2,"categoryId":null}`,
-		"{\"id\":1,\"name\":\"\xff\",\"categoryId\":1}", `{"id":1,"name":"\ud83d","categoryId":1}`,
-		`{"id":1,"name":"\ud83d\udc36","categoryId":1,}`, `{"id":1,"name":"a"`, `[{"id":1,"name":"a","categoryId":1},`,
-	} {
+	for _, body := range quotedLines(f, "testdata/bodies.txt") {
 		f.Add([]byte(head+"\r\n"), []byte(body))
 		f.Add([]byte(strings.Replace(head, "200", "201", 1)+"\r\n"), []byte(body))
 	}
@@ -126,6 +81,19 @@ func FuzzResponse(f *testing.F) {
 		checkListed(t, readByNetHTTP(t, http.MethodGet, response), listed, errList)
 		checkCreated(t, readByNetHTTP(t, http.MethodPost, response), created, errCreate)
 	})
+}
+
+// quotedLines returns the Go strings of a file that has one in each line.
+func quotedLines(t testing.TB, file string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		s, err := strconv.Unquote(line)
+		require.NoError(t, err)
+		all = append(all, s)
+	}
+	return all
 }
 
 // acceptable reports whether a response is the documented success, apart from the contents of its
