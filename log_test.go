@@ -259,6 +259,8 @@ func (h handler) WithGroup(string) slog.Handler                   { return h }
 func TestLogHandler(t *testing.T) {
 	for name, handle := range map[string]func(ctx context.Context, client *petstore.Client, end <-chan bool){
 		"that makes calls": func(ctx context.Context, client *petstore.Client, _ <-chan bool) {
+			assert.Nil(t, ctx.Value(markKey{}), "a call that the handler makes with its context has no lines")
+			ctx = context.WithValue(ctx, markKey{}, true)
 			_, _ = client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithMaxWait(0))
 			_ = create(client, petstore.WithMaxWait(0))
 		},

@@ -32,6 +32,21 @@ func TestLogOfFailures(t *testing.T) {
 			},
 			want: []string{"WARN outcome unknown", "WARN outcome unknown"},
 		},
+		"more than ten creates whose outcome is unknown, and others after an hour": {
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				server.Inject(fake.Fault{Status: 503, Times: fake.Forever})
+				for range 10 + 5 { // the last one is five minutes after the tenth
+					require.Error(t, create(client))
+					time.Sleep(time.Minute)
+				}
+				time.Sleep(50 * time.Minute)
+				require.Error(t, create(client))
+			},
+			want: slices.Concat(
+				slices.Repeat([]string{"WARN outcome unknown"}, 5), []string{"WARN calls fail 503"},
+				slices.Repeat([]string{"WARN outcome unknown"}, 5), []string{"WARN more outcomes unknown 5"},
+				[]string{"WARN outcome unknown", "WARN calls fail 503"}),
+		},
 		"an outage, which is over when no call has failed for a minute, and the next": {
 			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
 				for range 2 {
@@ -59,6 +74,13 @@ func TestLogOfFailures(t *testing.T) {
 					assert.EqualValues(t, 5, calls(client, 1, 5, 0))
 				}
 			},
+		},
+		"slow dials, which are no slow requests": {
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				server.Inject(fake.Fault{Wire: fake.WireRefuse, Delay: 6 * time.Second, Times: fake.Forever})
+				assert.Zero(t, calls(client, 1, 5, 0))
+			},
+			want: []string{"WARN calls fail connection_refused"},
 		},
 		"more kinds of errors than four, and the first two again after an hour": {
 			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
