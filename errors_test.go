@@ -209,12 +209,11 @@ func errorRows() []errorRow {
 	return rows
 }
 
-// TestErrNotSent has calls whose attempts end differently. In TestRetryByResponse all attempts of a
+// TestErrNotSent has reads whose attempts end differently. In TestRetryByResponse all attempts of a
 // call end in the same way.
 func TestErrNotSent(t *testing.T) {
-	twice := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2})
-	// refusesSecond is a limiter that admits only the first attempt of a call.
-	refusesSecond := func(err error) petstore.Option {
+	// A limiter that admits only the first attempt of a call.
+	refuses := func(err error) petstore.Option {
 		return petstore.WithLimiter(limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
 			if c, _ := petstore.CallFromContext(ctx); c.Attempt > 0 {
 				return nil, err
@@ -222,36 +221,23 @@ func TestErrNotSent(t *testing.T) {
 			return new(permits), nil
 		}))
 	}
-	limited, broken := &ratelimit.Error{}, errors.New("broken")
 	for name, row := range map[string]struct {
 		responders []responder
 		opt        petstore.Option
 		notSent    bool
-		unknown    bool // for a create
 	}{
-		"the dial fails after a reset": {responders: []responder{fails(errReset), fails(errRefused)}, opt: twice, unknown: true},
-		"the dial fails after a 503":   {responders: []responder{status(503, ""), fails(errRefused)}, opt: twice, unknown: true},
-		"the limiter refuses":          {opt: petstore.WithLimiter(refuses), notSent: true},
-		"the limiter refuses after a failed dial": {
-			responders: []responder{fails(errRefused)}, opt: refusesSecond(limited), notSent: true,
-		},
-		"the limiter refuses after a reset": {
-			responders: []responder{fails(errReset)}, opt: refusesSecond(limited), unknown: true,
-		},
-		"the limiter breaks after a 429": {
-			responders: []responder{status(429, "", "Retry-After: 1")}, opt: refusesSecond(broken),
-		},
+		"the dial fails after a reset":            {[]responder{fails(errReset), fails(errRefused)}, petstore.Options(), false},
+		"the limiter refuses after a failed dial": {[]responder{fails(errRefused)}, refuses(&ratelimit.Error{}), true},
+		"the limiter refuses after a reset":       {[]responder{fails(errReset)}, refuses(&ratelimit.Error{}), false},
+		"the limiter breaks after a 429":          {[]responder{status(429, "", "Retry-After: 1")}, refuses(errors.New("broken")), false},
 	} {
-		for operation, sample := range samples {
-			virtual(t, name+", "+operation, func(t *testing.T) {
-				client, service := scripted(t, row.responders, row.opt)
-				err := sample.call(client)
-				require.Error(t, err)
-				assert.LessOrEqual(t, len(service.sent()), len(row.responders), "a refusal is not retried")
-				assert.Equal(t, row.notSent, errors.Is(err, petstore.ErrNotSent), "%v", err)
-				assert.Equal(t, row.unknown && sample.writes, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
-			})
-		}
+		virtual(t, name, func(t *testing.T) {
+			client, service := scripted(t, row.responders, row.opt)
+			err := list(client, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2}))
+			require.Error(t, err)
+			assert.Len(t, service.sent(), len(row.responders), "a refusal is not retried")
+			assert.Equal(t, row.notSent, errors.Is(err, petstore.ErrNotSent), "%v", err)
+		})
 	}
 }
 
@@ -305,17 +291,21 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// TestForeignErrors lets functions of the user return errors that are about other calls. The error
-// of the call must not match these.
+// TestForeignErrors lets functions of the user return errors that are about other calls, and ends a
+// call because of one, as an errgroup does. The error of the call must not match these.
 func TestForeignErrors(t *testing.T) {
-	lost, _ := scripted(t, []responder{fails(errReset)})
-	refused, _ := scripted(t, []responder{fails(errRefused)}, once)
+	another := func(respond responder, opts ...petstore.Option) error {
+		client, _ := scripted(t, []responder{respond}, opts...)
+		return create(client, once)
+	}
 	mine := vaultError{errors.New("mine")}
 	for name, foreign := range map[string]error{
-		"unknown": create(lost), "not sent": list(refused), "sentinels": errors.Join(petstore.ErrOutcomeUnknown, petstore.ErrNotSent, petstore.ErrStopped),
-		"timeout": errors.Join(petstore.ErrTimeout, context.DeadlineExceeded),
+		"unknown": another(fails(errReset)), "not sent": another(fails(errRefused)), "refused": another(status(400, "")),
+		"limited": another(status(429, ""), petstore.WithMaxWait(0)), "timeout": errors.Join(petstore.ErrTimeout, context.DeadlineExceeded),
+		"sentinels": errors.Join(petstore.ErrOutcomeUnknown, petstore.ErrNotSent, petstore.ErrStopped),
 	} {
 		err := errors.Join(mine, foreign)
+		ctx, cancel := context.WithCancelCause(t.Context())
 		byKey, _ := rotating(t, func(context.Context) (string, error) { return "", err }, nil)
 		byLimiter, _ := scripted(t, nil, petstore.WithLimiter(returns(nil, err)))
 		byRefusal, _ := scripted(t, nil, petstore.WithLimiter(returns(nil, &ratelimit.Error{Err: err})))
@@ -324,21 +314,32 @@ func TestForeignErrors(t *testing.T) {
 			return nil, err
 		}})
 		byBody, _ := scripted(t, []responder{cutOff(201, err)})
-		for by, client := range map[string]*petstore.Client{
-			"key": byKey, "limiter": byLimiter, "refusal": byRefusal, "transport": byTransport, "body": byBody,
+		byCause, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) { cancel(err); return hangs(r) }})
+		for _, row := range []struct {
+			by     string
+			client *petstore.Client
+			sent   bool
+		}{
+			{"key", byKey, false}, {"limiter", byLimiter, false}, {"refusal", byRefusal, false}, {"transport", byTransport, true},
+			{"body", byBody, true}, {"cause", byCause, true}, {"cause, before the call", byCause, false},
 		} {
-			sent := by == "transport" || by == "body"
-			got := create(client)
-			require.ErrorIs(t, got, mine, "%s by %s", name, by)
+			_, got := row.client.CreatePet(ctx, newPet())
+			text := fmt.Sprintf("%s by %s: %v", name, row.by, got)
+			require.ErrorIs(t, got, mine, text)
 			_, found := errors.AsType[vaultError](got)
-			assert.True(t, found, "%s by %s", name, by)
-			assert.Equal(t, sent, errors.Is(got, petstore.ErrOutcomeUnknown), "%s by %s: %v", name, by, got)
-			assert.Equal(t, !sent, errors.Is(got, petstore.ErrNotSent), "%s by %s: %v", name, by, got)
-			assert.NotErrorIs(t, got, petstore.ErrStopped, "%s by %s", name, by)
-			if by != "refusal" { // it may be about the end of the call's context
-				assert.NotErrorIs(t, got, context.DeadlineExceeded, "%s by %s", name, by)
-				assert.NotErrorIs(t, got, petstore.ErrTimeout, "%s by %s", name, by)
+			assert.True(t, found, text)
+			assert.Equal(t, row.sent, errors.Is(got, petstore.ErrOutcomeUnknown), text)
+			assert.Equal(t, !row.sent, errors.Is(got, petstore.ErrNotSent), text)
+			assert.Equal(t, strings.HasPrefix(row.by, "cause"), errors.Is(got, context.Canceled), text)
+			assert.Equal(t, row.by == "refusal", errors.Is(got, petstore.ErrRateLimited), text)
+			_, retried := petstore.RetryAfter(got)
+			assert.False(t, retried, text)
+			for _, about := range []error{petstore.ErrStopped, petstore.ErrBadRequest, petstore.ErrTimeout, context.DeadlineExceeded} {
+				ofItsContext := row.by == "refusal" && errors.Is(err, petstore.ErrTimeout)
+				assert.True(t, ofItsContext || !errors.Is(got, about), text)
 			}
+			doubts := strings.Count(got.Error(), "the pet may have been created")
+			assert.True(t, row.sent && doubts == 1 || !row.sent && (doubts == 0 || name == "unknown"), text)
 		}
 	}
 }
@@ -360,15 +361,4 @@ func TestErrTimeout(t *testing.T) {
 			assert.Len(t, service.sent(), 1)
 		})
 	}
-}
-
-func TestCallID(t *testing.T) {
-	var log bytes.Buffer
-	var id string
-	client, _ := scripted(t, []responder{fails(errReset)}, petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
-		petstore.WithTrace(&petstore.ClientTrace{CallDone: func(_ context.Context, info petstore.CallDoneInfo) { id = info.Call.ID }}))
-	failed := as[*petstore.TransportError](t, create(client))
-	assert.Regexp(t, `^[0-9a-f]{16}$`, id)
-	assert.Equal(t, id, failed.CallID)
-	assert.Contains(t, log.String(), "call_id="+id+" ")
 }

@@ -17,14 +17,6 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-func TestOptions(t *testing.T) {
-	client, service := scripted(t, []responder{status(503, "")}, petstore.WithLimiter(refuses), petstore.Options(
-		petstore.WithLimiter(nil), once, petstore.Options(), petstore.WithHeader("X-A", "1")))
-	require.Error(t, list(client))
-	assert.Len(t, service.sent(), 1)
-	assert.Equal(t, "1", service.sent()[0].header.Get("X-A"))
-}
-
 func TestWithMaxWait(t *testing.T) {
 	limited, busy := status(429, ``, "Retry-After: 60"), status(503, ``, "Retry-After: 60")
 	for name, c := range map[string]struct {
@@ -266,15 +258,5 @@ func TestWriteBeforeADeadline(t *testing.T) {
 		require.ErrorIs(t, err, petstore.ErrNotSent)
 		require.ErrorContains(t, err, "less time is left than responses take")
 		assert.Len(t, service.sent(), 1)
-	})
-}
-
-func TestWithCallTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		client, service := scripted(t, []responder{status(503, ""), status(503, ""), hangs}, petstore.WithCallTimeout(5*time.Second))
-		require.ErrorIs(t, get(client), context.DeadlineExceeded)
-		assert.Equal(t, 5*time.Second, time.Since(start))
-		assert.Len(t, service.sent(), 3)
 	})
 }

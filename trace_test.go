@@ -130,20 +130,21 @@ func TestClientTrace(t *testing.T) {
 		assert.Equal(t, []ratelimit.Reason{"backoff", "retry_after", "retry_after"}, reasons)
 	})
 	t.Run("gets the error of each call, also of one that panics", func(t *testing.T) {
-		var errs []error
+		var done []petstore.CallDoneInfo
 		client, _ := scripted(t, []responder{
 			status(200, "no JSON"), func(*http.Request) (*http.Response, error) { panic("transport") },
 		}, petstore.WithTrace(&petstore.ClientTrace{
-			CallDone: func(_ context.Context, info petstore.CallDoneInfo) { errs = append(errs, info.Err) },
+			CallDone: func(_ context.Context, info petstore.CallDoneInfo) { done = append(done, info) },
 		}))
 		err := list(client)
 		require.Error(t, err)
 		_, invalid := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: -1})
 		require.Error(t, invalid)
 		assert.PanicsWithValue(t, "transport", func() { _ = list(client) })
-		require.Len(t, errs, 2, "there is no call with an invalid argument")
-		assert.Equal(t, err, errs[0])
-		assert.Error(t, errs[1])
+		require.Len(t, done, 2, "there is no call with an invalid argument")
+		assert.Equal(t, err, done[0].Err)
+		assert.Equal(t, done[0].Call.ID, as[*petstore.ResponseError](t, err).CallID)
+		assert.Error(t, done[1].Err)
 	})
 	t.Run("calls several traces in order, and none of their nil functions", func(t *testing.T) {
 		var order []int

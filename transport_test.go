@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httptrace"
 	"strings"
 	"testing"
@@ -18,14 +17,6 @@ import (
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
-
-func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
-	t.Helper()
-	loopback.Host(t)
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server
-}
 
 func TestResponseIsReadToItsEnd(t *testing.T) {
 	loopback.Host(t)
@@ -148,16 +139,4 @@ func TestWithTransport(t *testing.T) {
 		}})
 		require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
 	})
-}
-
-func TestResponseHeaderLimit(t *testing.T) {
-	loopback.Host(t)
-	server := fake.NewTestServer(t)
-	server.Inject(fake.Fault{Header: http.Header{"X-Flood": {strings.Repeat("x", 2<<20)}}})
-	client, err := petstore.NewClient(server.URL(), server.APIKey())
-	require.NoError(t, err)
-	err = list(client)
-	require.ErrorIs(t, err, petstore.ErrInvalidResponse)
-	require.ErrorContains(t, err, "response headers exceeded 1048576 bytes")
-	assert.Len(t, server.Requests(), 1)
 }
