@@ -189,8 +189,11 @@ func TestServe_end(t *testing.T) {
 	})
 	t.Run("with open requests, and with -strict without violations", func(t *testing.T) {
 		r := start(t, "-strict", "-fault", "wire=stall", "-fault", "delay=1h")
-		ended := stalled(t, r.host, 2)
+		ended, signal := stalled(t, r.host, 2), time.Now()
 		assert.Equal(t, exitOK, r.stop())
+		took := time.Since(signal)
+		assert.GreaterOrEqual(t, took, 5*time.Second, "they may end by themselves")
+		assert.Less(t, took, 10*time.Second, "then docker stop would kill it")
 		assert.Error(t, <-ended)
 		assert.Error(t, <-ended)
 	})
