@@ -21,6 +21,7 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 func TestNewClient(t *testing.T) {
@@ -112,6 +113,10 @@ func TestClientRateLimit(t *testing.T) {
 	}
 	assert.Equal(t, 41, client.RateLimit().Remaining, "a response without headers changes nothing")
 	assert.True(t, (*petstore.Client)(nil).RateLimit().IsZero())
+	rotates, _ := rotating(t, func(context.Context) (string, error) { return testKey, nil },
+		[]responder{status(200, `[]`, quota(60, 40, time.Minute)...)}, petstore.WithLimiter(ratelimit.New()))
+	require.NoError(t, list(rotates))
+	assert.Equal(t, 40, rotates.RateLimit().Remaining, "of the key that was used last")
 }
 
 func TestClientForKey(t *testing.T) {
@@ -165,6 +170,19 @@ func TestClientForKey(t *testing.T) {
 		end()
 		require.ErrorIs(t, list(tenant), petstore.ErrStopped)
 		require.NoError(t, list(client), "which is not stopped")
+	})
+	t.Run("calls the traces of the client, and its own but of no other", func(t *testing.T) {
+		var told []string
+		trace := func(name string) petstore.Option {
+			return petstore.WithTrace(&petstore.ClientTrace{AttemptStart: func(context.Context, petstore.Call) { told = append(told, name) }})
+		}
+		client, _ := scripted(t, []responder{status(200, "[]")}, trace("1"), trace("2"), trace("3"))
+		a, err := client.ForKey("key-of-a", trace("a"))
+		require.NoError(t, err)
+		_, err = client.ForKey("key-of-b", trace("b"))
+		require.NoError(t, err)
+		require.NoError(t, list(a))
+		assert.Equal(t, []string{"1", "2", "3", "a"}, told)
 	})
 	t.Run("refuses by name what cannot differ", func(t *testing.T) {
 		client, _ := scripted(t, nil)

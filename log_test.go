@@ -217,14 +217,20 @@ func TestLogOfTheLimit(t *testing.T) {
 		},
 		"a key that is refused until it works again": {
 			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-				for range 2 {
+				for n := range 6 {
 					server.RevokeKey(server.APIKey())
 					assert.Zero(t, calls(client, 1, 2, 0))
 					server.AddKey(server.APIKey(), fake.PlanFree)
 					require.NoError(t, list(client))
+					if n == 4 {
+						time.Sleep(time.Hour)
+					}
 				}
 			},
-			want: []string{"WARN key refused", "WARN key refused"},
+			want: []string{ // four in an hour
+				"WARN key refused", "WARN key refused", "WARN key refused", "WARN calls fail 401", "WARN key refused",
+				"WARN key refused", "WARN calls fail 401",
+			},
 		},
 	} {
 		t.Run(name, s.run)

@@ -90,7 +90,13 @@ func TestEndOfWaits(t *testing.T) {
 			virtual(t, name+", by "+way, func(t *testing.T) {
 				ending, cancel := context.WithCancelCause(context.Background())
 				time.AfterFunc(5*time.Second, func() { cancel(cause) })
-				ctx, opts, key := ending, []petstore.Option{c.option(), petstore.WithAttemptTimeout(0)}, testKey
+				waits := 0
+				ctx, opts, key := ending, []petstore.Option{
+					c.option(), petstore.WithAttemptTimeout(0), petstore.WithStop(t.Context()), petstore.WithTrace(&petstore.ClientTrace{
+						WaitStart: func(context.Context, petstore.Call, ratelimit.Wait) { waits++ },
+						WaitDone:  func(context.Context, petstore.Call, ratelimit.Wait) { waits-- },
+					}),
+				}, testKey
 				if stops {
 					ctx, opts = t.Context(), append(opts, petstore.WithStop(ending))
 				}
@@ -106,6 +112,7 @@ func TestEndOfWaits(t *testing.T) {
 					_, err = client.ListPets(ctx, petstore.ListPetsParams{})
 				}
 				assert.Equal(t, 5*time.Second, time.Since(start).Truncate(time.Second))
+				assert.Zero(t, waits, "each wait has its end")
 				require.ErrorIs(t, err, cause)
 				assert.Equal(t, stops, errors.Is(err, petstore.ErrStopped))
 				assert.Equal(t, !stops, errors.Is(err, context.Canceled))

@@ -75,6 +75,18 @@ func TestLogOfFailures(t *testing.T) {
 				}
 			},
 		},
+		"slow requests twice, with ten quick ones between them": {
+			plan: fake.Plan{PerMinute: 1000},
+			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
+				for range 2 {
+					fault := server.Inject(fake.Fault{Delay: 6 * time.Second, Times: fake.Forever})
+					assert.EqualValues(t, 30, calls(client, 1, 30, 0))
+					fault.Remove()
+					assert.EqualValues(t, 10, calls(client, 1, 10, 0))
+				}
+			},
+			want: []string{"WARN requests are slow", "WARN requests are slow"},
+		},
 		"slow dials, which are no slow requests": {
 			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
 				server.Inject(fake.Fault{Wire: fake.WireRefuse, Delay: 6 * time.Second, Times: fake.Forever})
