@@ -125,7 +125,7 @@ func (k *call) latest() time.Time {
 func (k *call) backoff() time.Duration {
 	pause := k.last.plan.Pause
 	if pause <= 0 {
-		k.endPause = func() {}
+		k.endPause = func() {} // the next attempt is due, and there is nothing to report
 		return 0
 	}
 	begun, limited := time.Now(), k.last.Status == http.StatusTooManyRequests
