@@ -2,8 +2,10 @@ package ratelimittest
 
 import (
 	"context"
+	"flag"
 	"net/http"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +16,14 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets all rules run at once in real time: they only wait, and need no processors.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(len(rules()))); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestRun(t *testing.T) {
 	Run(t, func(*testing.T) Limiter { return ratelimit.New() })
