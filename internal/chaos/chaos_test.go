@@ -6,7 +6,7 @@
 // it, and callers that share one limiter. All of it is drawn from the seed before the run: the
 // operation of each call, the failure of each of its requests, and when its caller gives up. Only
 // the order of the goroutines and the jitter of the client's backoff are random. After the run, the
-// checks compare the results of the calls with the journal of the service.
+// checks compare the results of the calls with the pets and the journal of the service.
 //
 //	go test ./internal/chaos                                  a few thousand calls
 //	PETSTORE_CHAOS=100000 go test -v ./internal/chaos         that many calls, with figures
@@ -15,7 +15,6 @@ package chaos
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,7 +24,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -56,9 +54,10 @@ func TestChaosInMemory(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}
 	for _, seed := range seeds(t) {
-		entry := entryPoints[seed%uint64(len(entryPoints))]
-		t.Run(fmt.Sprintf("seed %d, %s", seed, entry.name), func(t *testing.T) {
-			r := runInBubble(t, draw(seed, entry, callsOfScenario), nil)
+		s := draw(seed, callsOfScenario)
+		t.Run(fmt.Sprintf("seed %d, %s", seed, s.protocol), func(t *testing.T) {
+			var r *report
+			synctest.Test(t, func(t *testing.T) { r = s.run(t) })
 			assert.Emptyf(t, r.findings[:min(len(r.findings), 10)],
 				"%d findings; once more: PETSTORE_SEED=%d go test -count=1 -run Chaos ./internal/chaos", len(r.findings), seed)
 			for name, n := range r.counts {
@@ -74,12 +73,12 @@ func TestChaosInMemory(t *testing.T) {
 	}
 	done := 0 // if no call succeeded, no rule about successes could be broken
 	for _, o := range fake.Operations() {
-		assert.Positive(t, counts[o.Name+" done"], "calls of %s that succeeded, by its row in call_test.go", o.Name)
+		assert.Positive(t, counts[o.Name+" done"], "calls of %s that succeeded: see ask in call_test.go", o.Name)
 		done += counts[o.Name+" done"]
 	}
 	assert.GreaterOrEqual(t, 2*done, counts["calls"], "half of the calls succeed")
-	for _, k := range everyKind {
-		assert.Positive(t, counts["met "+k.name], "calls that met %q", k.name)
+	for _, k := range kinds {
+		assert.Positive(t, counts["met "+k.name], "requests that met %q", k.name)
 	}
 }
 
@@ -102,15 +101,14 @@ func seeds(t *testing.T) (all []uint64) {
 
 func TestChaosDrawsTheSameFromTheSameSeed(t *testing.T) {
 	t.Parallel()
-	first, second, other := draw(7, entryPoint{}, 500), draw(7, entryPoint{}, 500), draw(8, entryPoint{}, 500)
-	assert.Equal(t, first, second)
-	assert.NotEqual(t, first, other)
+	assert.Equal(t, draw(7, 500).callers, draw(7, 500).callers)
+	assert.NotEqual(t, draw(7, 500).callers, draw(8, 500).callers)
 }
 
 // scenario is a service, an entry point to it and its callers, all drawn from a seed.
 type scenario struct {
 	seed     uint64
-	entry    entryPoint
+	protocol string // of its entry point
 	plan     fake.Plan
 	behavior fake.Behavior
 	ban      int // number of requests after a 429 for which the key is banned
@@ -129,37 +127,37 @@ type change struct {
 }
 
 // draw draws a scenario with n calls.
-func draw(seed uint64, entry entryPoint, n int) *scenario {
+func draw(seed uint64, n int) *scenario {
 	r := rand.New(rand.NewPCG(seed, 0))
 	trouble, callers := .05+.35*r.Float64(), 4+r.IntN(45)
 	plan := func() fake.Plan {
 		return fake.Plan{PerMinute: pick(r, 60, 300, 1000, 1000, 0), PerDay: pick(r, 0, 0, 0, 1000)}
 	}
-	w := &scenario{seed: seed, entry: entry, clients: 1 + r.IntN(3), plan: plan()}
-	w.behavior = fake.Behavior{
+	s := &scenario{seed: seed, clients: 1 + r.IntN(3), plan: plan()}
+	s.protocol = []string{"memory", "HTTP/1.1", "HTTP/2"}[seed%3]
+	s.behavior = fake.Behavior{
 		RetryAfter:    pick(r, "", fake.RetryAfterDate, fake.RetryAfterAbsent),
 		LimitBody:     pick(r, "", fake.BodyEmpty, fake.BodyHTML),
 		DefaultStatus: pick(r, "", petstore.PetStatusPending),
 		Order:         pick(r, "", fake.OrderDescending, fake.OrderShuffled),
 		Window:        pick(r, "", fake.WindowAligned, fake.WindowSliding),
 	}
-	w.skew = upTo(r, 40*time.Minute) - 20*time.Minute
-	w.latency = pick(r, 0, time.Millisecond, 80*time.Millisecond)
+	s.skew = upTo(r, 40*time.Minute) - 20*time.Minute
+	s.latency = pick(r, 0, time.Millisecond, 80*time.Millisecond)
 	// When a plan gets smaller, all requests in flight may be refused, and each caller may have one.
-	for w.ban = 1 + r.IntN(3); chance(r, .3); w.ban = callers {
-		w.changes = append(w.changes, change{
+	for s.ban = 1 + r.IntN(3); chance(r, .3); s.ban = callers {
+		s.changes = append(s.changes, change{
 			after: upTo(r, 5*time.Minute), plan: plan(), ban: pick(r, 0, 0, 90*time.Second),
 		})
 	}
 	for i := range callers {
-		stream := rand.New(rand.NewPCG(seed, uint64(1+i)))
 		var calls []*call
 		for j := range (n + callers - 1 - i) / callers {
-			calls = append(calls, drawCall(stream, trouble, fmt.Sprintf("pet %d of caller %d", j, i)))
+			calls = append(calls, drawCall(r, trouble, fmt.Sprintf("pet %d of caller %d", j, i)))
 		}
-		w.callers = append(w.callers, calls)
+		s.callers = append(s.callers, calls)
 	}
-	return w
+	return s
 }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
@@ -168,30 +166,19 @@ func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
 
 func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d) + 1)) }
 
-// runInBubble runs a scenario and the checks in virtual time.
-func runInBubble(t *testing.T, w *scenario, is wrong) (r *report) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		life, end := context.WithCancel(t.Context())
-		defer end()
-		r = w.run(life, is)
-	})
-	return r
-}
-
-func (w *scenario) run(ctx context.Context, is wrong) *report {
-	report := &report{scenario: w, counts: map[string]int{}}
+// run runs a scenario and the checks, in a bubble.
+func (s *scenario) run(t *testing.T) *report {
+	report := &report{scenario: s, counts: map[string]int{}}
 	srv := fake.NewServer(
-		fake.WithKey(key, w.plan), fake.WithBehavior(w.behavior), fake.WithBan(w.ban, time.Hour),
-		fake.WithClock(func() time.Time { return time.Now().Add(w.skew) }), fake.WithLatency(w.latency),
-		fake.WithSeed(w.seed), fake.WithJournal(1<<20),
+		fake.WithKey(key, s.plan), fake.WithBehavior(s.behavior), fake.WithBan(s.ban, time.Hour),
+		fake.WithClock(func() time.Time { return time.Now().Add(s.skew) }), fake.WithLatency(s.latency),
+		fake.WithSeed(s.seed), fake.WithJournal(1<<20),
 		fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}, petstore.NewPet{Name: "Ada", CategoryID: 2}),
 	)
 	injected := inject(srv)
-	base, closeEntry := w.entry.open(srv, report)
-	recorder := &recorder{base: base, origin: strings.TrimSuffix(w.entry.baseURL, "/v1"), report: report}
-	clients := w.newClients(is.around(recorder), report)
-	for _, ch := range w.changes {
+	base, hangUp := dial(srv, s.protocol)
+	clients := s.newClients(t, &recorder{base, report})
+	for _, ch := range s.changes {
 		defer time.AfterFunc(ch.after, func() {
 			if ch.ban > 0 {
 				srv.BanKey(key, ch.ban)
@@ -201,47 +188,42 @@ func (w *scenario) run(ctx context.Context, is wrong) *report {
 		}).Stop()
 	}
 	var all sync.WaitGroup
-	for i, calls := range w.callers {
+	for i, calls := range s.callers {
 		all.Go(func() {
 			for _, c := range calls {
-				sleep(c.pause)
-				c.run(ctx, clients[i%len(clients)])
+				time.Sleep(c.pause) // virtual, as all time in a bubble
+				c.run(t.Context(), clients[i%len(clients)])
 				if limited, ok := errors.AsType[*petstore.RateLimitError](c.err); ok { // as a good caller does
-					sleep(time.Until(limited.RetryAt))
+					time.Sleep(time.Until(limited.RetryAt))
 				}
 			}
 		})
 	}
 	all.Wait()
-	closeEntry()
+	hangUp()
 	srv.Close()
-	if n := recorder.bodies.Load(); n != 0 {
-		report.found("body", "%d are not closed", n)
-	}
-	report.count(srv, injected)
+	report.count(injected)
 	report.check(srv)
 	return report
 }
 
-func (w *scenario) newClients(through http.RoundTripper, report *report) (clients []*petstore.Client) {
+func (s *scenario) newClients(t *testing.T, through *recorder) (clients []*petstore.Client) {
 	limiter := ratelimit.New()
-	for range w.clients {
-		client, err := petstore.NewClient(w.entry.baseURL, key,
-			petstore.WithHTTPClient(&http.Client{Transport: through}),
-			petstore.WithLimiter(limiter),
-			petstore.WithMaxResponseBytes(maxBody),
-			petstore.WithLogger(slog.New(slog.NewTextHandler(logCheck{report}, &slog.HandlerOptions{Level: slog.LevelDebug}))))
-		if err != nil {
-			panic(err)
-		}
+	log := slog.New(slog.NewTextHandler(logCheck{through.report}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	for range s.clients {
+		client, err := petstore.NewClient(baseURL, key,
+			petstore.WithHTTPClient(&http.Client{Transport: through}), petstore.WithLimiter(limiter),
+			petstore.WithMaxResponseBytes(maxBody), petstore.WithLogger(log))
+		require.NoError(t, err)
 		clients = append(clients, client)
 	}
 	return clients
 }
 
-// sleep waits for d in virtual time.
-func sleep(d time.Duration) {
-	if d > 0 {
-		<-time.After(d)
-	}
+// logCheck is the writer of a log; it looks for the key in each line.
+type logCheck struct{ report *report }
+
+func (e logCheck) Write(p []byte) (int, error) {
+	e.report.searchKey("the log", string(p))
+	return len(p), nil
 }
