@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -222,7 +221,8 @@ func (a *attempt) newRequest(ctx context.Context) {
 	}
 }
 
-// receive reads the response. The key is taken out of the header before the body is read: if the
+// receive reads the response. The header of the outcome is a copy without the key, since the
+// transport may share its own with other requests. The copy is made before the body is read: if the
 // body's reader panics, the traces still see no key.
 func (a *attempt) receive(resp *http.Response) error {
 	k, shared := a.call, a.call.client.shared
@@ -234,14 +234,9 @@ func (a *attempt) receive(resp *http.Response) error {
 	if a.release(); a.Status == http.StatusTooManyRequests && a.opens.IsZero() {
 		a.opens, a.unlimited = opensAfter(&a.limits), true
 	}
-	// The media type is checked first. Afterwards the header could lack a part of it, if the key
-	// happens to be an ordinary word.
+	// The copy could lack a part of the media type, if the key happens to be an ordinary word.
 	a.mediaType = body.MediaTypeProblem(resp.Header)
-	if a.header = resp.Header; !shared.sends.Plain {
-		// A transport of the user may share the header with other requests.
-		a.header = maps.Clone(resp.Header)
-	}
-	safetext.RedactHeader(a.header, a.key.Secret())
+	a.header = safetext.Header(resp.Header, a.key.Secret())
 	if k.client.config.limiter == nil && !a.limits.Window.IsZero() {
 		// This is a copy: the address of the field would keep the whole attempt in memory.
 		window := a.limits.Window

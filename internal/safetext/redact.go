@@ -80,29 +80,24 @@ func Error(err error, key string) error {
 	return err
 }
 
-// Header returns a copy of h without the keys, as RedactHeader leaves it.
+// Header returns a copy of h without the keys. It shares the values that it does not change. It
+// leaves out each header whose name contains a key, and each name without values, which would not
+// be sent anyway.
 func Header(h http.Header, keys ...string) http.Header {
-	h = maps.Clone(h)
-	RedactHeader(h, keys...)
-	return h
-}
-
-// RedactHeader takes the keys out of h. It changes the map, but not the values in it, which may be
-// shared: it replaces them. It deletes each header whose name contains a key, and each name without
-// values, which would not be sent anyway.
-func RedactHeader(h http.Header, keys ...string) {
 	keys = longestFirst(keys)
+	clean := maps.Clone(h)
 	for name, values := range h {
 		if len(values) == 0 || inName(name, keys) {
-			delete(h, name)
+			delete(clean, name)
 		} else if slices.ContainsFunc(values, func(v string) bool { return Redact(v, keys...) != v }) {
-			clean := slices.Clone(values)
-			for i, v := range clean {
-				clean[i] = Redact(v, keys...)
+			values = slices.Clone(values)
+			for i, v := range values {
+				values[i] = Redact(v, keys...)
 			}
-			h[name] = clean
+			clean[name] = values
 		}
 	}
+	return clean
 }
 
 // inName reports whether the name of a header contains one of the keys. Upper and lower case are

@@ -36,8 +36,7 @@ func DefaultTransport() *http.Transport {
 
 // Transport has what is known about a transport and matters for sending a request.
 type Transport struct {
-	// Plain reports whether it is an http.Transport: its responses are shared with nobody.
-	Plain     bool
+	plain     bool // it is an http.Transport
 	traceable bool // it sends through an http.Transport only
 	h2c       bool // it may speak HTTP/2 without TLS
 }
@@ -55,7 +54,7 @@ func NewTransport(t http.RoundTripper) Transport {
 	}
 	sends, traceable := t.(*http.Transport)
 	return Transport{
-		Plain: plain, traceable: traceable,
+		plain: plain, traceable: traceable,
 		h2c: traceable && sends.Protocols != nil && sends.Protocols.UnencryptedHTTP2(),
 	}
 }

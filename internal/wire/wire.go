@@ -52,13 +52,13 @@ func (b *requestBody) Close() error { return nil }
 // sent. For this, a DELETE without a body gets an empty one, which looks the same on the wire. With
 // other methods it would look different, so they get none.
 func (w *Record) SetBody(r *http.Request, content []byte) {
-	if len(content) == 0 && (w.transport.Plain || r.Method != http.MethodDelete) {
+	if len(content) == 0 && (w.transport.plain || r.Method != http.MethodDelete) {
 		return
 	}
 	w.tracked = true
 	w.body.reader.Reset(content)
 	r.ContentLength = w.body.reader.Size()
-	if r.Body = &w.body; w.transport.Plain {
+	if r.Body = &w.body; w.transport.plain {
 		r.Body = io.NopCloser(&w.body.reader)
 	}
 }
@@ -71,7 +71,7 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, t *Transp
 		GotConn:      w.gotConn,
 		WroteHeaders: func() { w.open.Add(1) },
 	}
-	if !t.Plain {
+	if !t.plain {
 		// net/http does not repeat a request that had a response. If the transport of a user gets another
 		// connection after that, it is for another request: it logs with httputil.DumpRequestOut, fetches
 		// a token, or retries. Over HTTP/2, the response may come before WroteHeaders.
@@ -125,7 +125,7 @@ func (w *Record) Repeated() bool { return w.repeated.Load() }
 // error of a later dial. But it cannot send a body that it did not read.
 func (w *Record) MayHaveSent(err error, refused bool) bool {
 	switch {
-	case err == nil, w.connected.Load(), w.body.read.Load(), w.transport.Plain && w.body.reader.Len() != int(w.body.reader.Size()):
+	case err == nil, w.connected.Load(), w.body.read.Load(), w.transport.plain && w.body.reader.Len() != int(w.body.reader.Size()):
 		return true
 	case w.asked.Load(), w.tracked && w.transport.traceable:
 		return false
