@@ -10,22 +10,34 @@ import (
 // Process is a process with a budget of its own. Its calls wait in a queue for this budget.
 type Process struct {
 	budget   budget
-	Start    time.Time     // of its first calls
-	Stop     time.Time     // no call begins from then on; zero stands for the end of the run
-	Workers  int           // workers; each of them makes one call at a time
-	Every    time.Duration // mean time from one call of a worker to its next; 0 is none
-	CatchUp  bool          // a worker that is late makes up for its delay
-	Done     int           // calls that succeeded
-	Rejected int           // 429s
+	Start    time.Time       // of its first calls
+	Stop     time.Time       // no call begins from then on; zero stands for the end of the run
+	Workers  int             // workers; each of them makes one call at a time, or Batch calls
+	Batch    int             // calls that a worker makes together; 0 stands for 1
+	Every    time.Duration   // mean time from one call of a worker to its next; 0 is none
+	CatchUp  bool            // a worker that is late makes up for its delay
+	Heedless bool            // it sends whatever its budget says
+	Fails    bool            // some of its requests are not sent, get no response, or one without headers
+	Slow     float64         // part of its responses that come 25 s late
+	Done     int             // calls that succeeded
+	Rejected int             // 429s
+	Early    int             // requests that it should not have sent yet after a 429
+	Waits    []time.Duration // of the calls for a permit
 
 	queue []*worker
 	wake  time.Time
+
+	closed, opens time.Time // when the last 429 came, and when the key opens after all 429s
+	refused       bool      // no request that was sent after a 429 has succeeded yet
+	probed        time.Time // when a request was sent while that is so
 }
 
-// worker makes one call at a time.
+// worker makes one call at a time, or a batch of them.
 type worker struct {
-	next  time.Time // of its next call
-	calls int
+	next   time.Time // of its next calls
+	queued time.Time // when they began to wait for the budget
+	calls  int
+	open   int // calls that have not succeeded yet
 }
 
 // run is a simulation of processes that use one key, in virtual time without goroutines.
@@ -79,7 +91,10 @@ func (p *Process) schedule(r *run, w *worker) {
 	w.calls++
 	if at := later(w.next, r.now); p.Stop.IsZero() || at.Before(p.Stop) {
 		r.at(at, func() {
-			p.queue = append(p.queue, w)
+			w.queued, w.open = r.now, max(1, p.Batch)
+			for range w.open {
+				p.queue = append(p.queue, w)
+			}
 			p.dispatch(r)
 		})
 	}
@@ -89,6 +104,9 @@ func (p *Process) schedule(r *run, w *worker) {
 func (p *Process) dispatch(r *run) {
 	for len(p.queue) > 0 {
 		slot, wait, ok := p.budget.admit(r.now, false)
+		if !ok && p.Heedless {
+			slot, ok = p.budget.take(r.now, false), true
+		}
 		if !ok {
 			if !wait.wake.IsZero() && !wait.wake.Equal(p.wake) {
 				p.wake = wait.wake
@@ -98,6 +116,7 @@ func (p *Process) dispatch(r *run) {
 		}
 		w := p.queue[0]
 		p.queue = p.queue[1:]
+		p.Waits = append(p.Waits, r.now.Sub(w.queued))
 		p.send(r, w, slot)
 	}
 }
@@ -105,21 +124,58 @@ func (p *Process) dispatch(r *run) {
 // send sends a request.
 func (p *Process) send(r *run, w *worker, slot slot) {
 	sent := r.now
+	if sent.Before(p.opens) || p.refused && sent.Sub(p.probed) < 10*time.Second {
+		p.Early++
+	}
+	p.probed = sent
 	took := 20*time.Millisecond + time.Duration(r.random.Int64N(int64(180*time.Millisecond)))
 	out := time.Duration((0.1 + 0.8*r.random.Float64()) * float64(took))
+	if p.Slow > 0 && r.random.Float64() < p.Slow {
+		took += 25 * time.Second
+	}
 	r.at(sent.Add(out), func() {
-		o := r.service.Answer()
-		r.at(sent.Add(took), func() {
-			o.Sent, o.Received = sent, r.now
-			p.budget.settle(slot, &o, r.now)
-			if o.StatusCode == http.StatusTooManyRequests {
-				p.Rejected++
-				p.queue = slices.Insert(p.queue, 0, w) // a retried call keeps its place
-			} else {
-				p.Done++
-				p.schedule(r, w)
-			}
-			p.dispatch(r)
-		})
+		fate := 0
+		if p.Fails {
+			fate = r.random.IntN(60)
+		}
+		var o Outcome
+		if fate != 1 { // else it is not sent
+			o = r.service.Answer()
+			o.Sent, o.Received = sent, sent.Add(took)
+		}
+		switch {
+		case fate == 2:
+			o.Received = time.Time{}
+		case fate == 3 && o.StatusCode == http.StatusOK:
+			o = Outcome{Sent: o.Sent, Received: o.Received, StatusCode: http.StatusBadGateway}
+		}
+		r.at(sent.Add(took), func() { p.receive(r, w, slot, sent, &o) })
 	})
+}
+
+// receive gets the response to a request.
+func (p *Process) receive(r *run, w *worker, slot slot, sent time.Time, o *Outcome) {
+	p.budget.settle(slot, o, r.now)
+	if sent.Equal(p.probed) {
+		p.probed = time.Time{}
+	}
+	lost := o.Received.IsZero()
+	switch {
+	case o.Sent.IsZero() || !lost && o.StatusCode == http.StatusTooManyRequests && !p.Heedless:
+		p.queue = slices.Insert(p.queue, 0, w) // a retried call keeps its place
+	default:
+		if w.open--; w.open == 0 {
+			p.schedule(r, w)
+		}
+	}
+	switch {
+	case lost:
+	case o.StatusCode == http.StatusTooManyRequests:
+		p.Rejected++
+		p.refused, p.closed, p.opens = true, r.now, later(p.opens, r.now.Add(o.RetryAfter))
+	default:
+		p.Done++
+		p.refused = p.refused && sent.Before(p.closed)
+	}
+	p.dispatch(r)
 }
