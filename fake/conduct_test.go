@@ -3,7 +3,9 @@ package fake_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -191,6 +193,30 @@ func TestViolationsAfterEachOutcome(t *testing.T) {
 			rule := retry.Status(f.Status)
 			assert.Equal(t, rule.Again && !rule.Done, slices.Contains(rules(srv), fake.RuleEarlyRetry), f)
 		}
+	})
+}
+
+// A test that runs for long must not fill the memory.
+func TestViolationsAreBounded(t *testing.T) {
+	t.Run("ten thousand are kept", func(t *testing.T) {
+		srv := fake.NewServer()
+		defer srv.Close()
+		for range 10_100 {
+			srv.ServeHTTP(httptest.NewRecorder(), request{path: "/pets?colour=red"}.build(t, "http://service.test/v1"))
+		}
+		assert.Len(t, srv.Violations(), 10_000)
+	})
+	t.Run("a thousand creates of unknown outcome are remembered", func(t *testing.T) {
+		srv, d := open(t)
+		srv.Inject(fake.Fault{Status: http.StatusServiceUnavailable, Times: 1_001})
+		srv.SetPlan(srv.APIKey(), fake.Plan{})
+		for n := range 1_001 {
+			d.send(t, create(fmt.Sprint("pet ", n)))
+		}
+		d.send(t, create("pet 1000"))
+		assert.NotContains(t, rules(srv), fake.RuleRepeatedCreate)
+		d.send(t, create("pet 999"))
+		assert.Contains(t, rules(srv), fake.RuleRepeatedCreate)
 	})
 }
 

@@ -81,12 +81,11 @@ func (b Behavior) readLimit(q *query, value string) error {
 	return fmt.Errorf("limit is %s; it must be an integer from %d to %d", quote(value), minLimit, maxLimit)
 }
 
-// parseInteger reads an int64 in the one spelling that JSON has for it: without a plus sign,
-// leading zeros, or a minus before 0. For a number out of range it returns the nearest int64, and
-// an error that matches strconv.ErrRange.
+// parseInteger reads an int64 as JSON spells it: without a plus sign or leading zeros. For a number
+// out of range it returns the nearest int64, and an error that matches strconv.ErrRange.
 func parseInteger(s string) (int64, error) {
 	digits := strings.TrimPrefix(s, "-")
-	if s == "-0" || len(digits) > 1 && digits[0] == '0' || strings.HasPrefix(digits, "+") {
+	if len(digits) > 1 && digits[0] == '0' || strings.HasPrefix(digits, "+") {
 		return 0, strconv.ErrSyntax
 	}
 	return strconv.ParseInt(s, 10, 64)
