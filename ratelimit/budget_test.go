@@ -105,7 +105,7 @@ func (p *process) reject(limit, remaining int, reset time.Time, retryAfter time.
 	p.settle(p.send(), o, p.now)
 }
 
-// fail sends a request that gets a response without
+// fail gets a response without rate limit headers.
 func (p *process) fail(s slot) {
 	p.settle(s, p.outcome(http.StatusBadGateway, 0, 0, time.Time{}), p.now)
 }
@@ -174,19 +174,6 @@ func TestBudget(t *testing.T) {
 		}
 		assert.Equal(t, 11, p.inFlight)
 	})
-	t.Run("a caller that gives up delays no other", func(t *testing.T) {
-		p := newProcess(t)
-		for range 20 {
-			p.settle(p.send(), &Outcome{Sent: p.now, Abandoned: true}, p.now)
-		}
-		p.send()
-	})
-	t.Run("a response without headers changes no limit", func(t *testing.T) {
-		p := newProcess(t)
-		reset := p.open(10, 8)
-		p.fail(p.send())
-		assert.Equal(t, Window{Limit: 10, Remaining: 7, Reset: reset}, p.known())
-	})
 	t.Run("without headers two are in flight, after a 429 one", func(t *testing.T) {
 		p := newProcess(t)
 		p.fail(p.send())
@@ -242,8 +229,13 @@ func TestBudgetWindow(t *testing.T) {
 	})
 	t.Run("recognises the day by its Reset", func(t *testing.T) {
 		p := newProcess(t)
+		reset := p.open(10, 8)
+		p.respondTo(1000, p.now.Add(5*time.Hour), 1)
+		p.respondTo(10, reset, 7)
+		assert.Equal(t, 10, p.known().Limit, "the minute again")
 		p.respondTo(1000, p.now.Add(5*time.Hour), 0)
 		assert.Equal(t, Reason(ScopeDay), p.blocked().reason)
+		assert.Equal(t, 5, p.lockoutOf(ScopeDay, p.end).Sent, "two, one, one and one")
 		p.now = p.now.Add(5*time.Hour + second)
 		p.admits(1, ReasonResponse)
 	})
@@ -309,7 +301,7 @@ func TestBudgetWindow(t *testing.T) {
 			p.now = reset.Add(-left) // a young window may have begun with our request
 			p.respondTo(10, reset, 0)
 			assert.Equal(t, reset.Add(grain), p.blocked().until)
-			p.now = reset.Add(grain)
+			p.now = reset.Add(second)
 			p.respondTo(10, reset.Add(minute), 0)
 			assert.Equal(t, reset.Add(minute+grain), p.blocked().until)
 		}
@@ -363,33 +355,4 @@ func TestBudgetClock(t *testing.T) {
 		p.settle(again, o, p.now)
 		assert.Equal(t, test.twice, p.blocked().until.Sub(reset), "%+v", test)
 	}
-}
-
-func TestBudgetReported(t *testing.T) {
-	p := newProcess(t)
-	p.observe(p.now)
-	first, last := p.now.Add(second), p.now.Add(2*second)
-	assert.NotNil(t, p.close(Lockout{Scope: ScopeMinute, Until: first}))
-	assert.Nil(t, p.close(Lockout{Scope: ScopeMinute, Until: last}), "the same lockout, which is longer")
-	assert.Nil(t, p.opened(slot{admitted: first}))
-	assert.Equal(t, &Lockout{Scope: ScopeMinute, Until: last}, p.opened(slot{admitted: last}))
-	assert.Nil(t, p.opened(slot{admitted: last}), "once")
-}
-
-func TestTally(t *testing.T) {
-	var c tally
-	for i := range int64(1000) {
-		c.add(5000+i, 2)
-	}
-	assert.EqualValues(t, 2*ticks, c.total)
-	assert.EqualValues(t, 6000-ticks, c.oldest())
-	assert.Equal(t, 20, c.since(5990))
-	assert.Equal(t, 2*ticks, c.since(0))
-	c.add(6000-ticks, -2)
-	c.add(5999-ticks, -2)
-	assert.EqualValues(t, 2*ticks-2, c.total, "the other one is forgotten")
-	assert.EqualValues(t, 6001-ticks, c.oldest())
-	c.add(tickOf(second, time.Unix(-1, 0)), 1)
-	c.advance(5999 + ticks)
-	assert.Zero(t, c.total)
 }

@@ -2,10 +2,10 @@ package ratelimit
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -163,7 +163,7 @@ func TestGrowth(t *testing.T) {
 			assert.LessOrEqual(t, got.Worst, 2, "429s of a new process: %+v", g)
 			assert.GreaterOrEqual(t, got.Share, 0.8, "share: %+v", g)
 		}
-		sums.add(g.text(), g.PerMinute, got)
+		sums.add(cell{g.text(), g.PerMinute}, got)
 	}
 	t.Log(sums.String())
 	if all() { // README.md shows some of the lines
@@ -175,28 +175,33 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// table adds up outcomes by a text and the plan.
+// table has the sums of outcomes for each text and plan. In a sum, Bans counts the runs that had a
+// ban, and Share is the smallest one.
 type table struct {
 	texts []string
-	sums  map[string]map[int]*Grown
+	sums  map[cell]Grown
 }
 
-// add adds an outcome. In a sum, Bans counts the runs that had a ban, and Share is the smallest
-// one.
-func (t *table) add(text string, perMinute int, g Grown) {
+// cell is a place in a table.
+type cell struct {
+	text      string
+	perMinute int
+}
+
+// add adds an outcome.
+func (t *table) add(at cell, g Grown) {
 	if t.sums == nil {
-		t.sums = map[string]map[int]*Grown{}
+		t.sums = map[cell]Grown{}
 	}
-	if t.sums[text] == nil {
-		t.texts, t.sums[text] = append(t.texts, text), map[int]*Grown{}
+	if !slices.Contains(t.texts, at.text) {
+		t.texts = append(t.texts, at.text)
 	}
-	if t.sums[text][perMinute] == nil {
-		t.sums[text][perMinute] = &Grown{Share: math.Inf(1)}
+	sum, known := t.sums[at]
+	if !known {
+		sum.Share = g.Share
 	}
-	sum := t.sums[text][perMinute]
-	sum.Rejected += g.Rejected
-	sum.Bans += min(1, g.Bans)
-	sum.Share = min(sum.Share, g.Share)
+	sum.Rejected, sum.Bans, sum.Share = sum.Rejected+g.Rejected, sum.Bans+min(1, g.Bans), min(sum.Share, g.Share)
+	t.sums[at] = sum
 }
 
 // String returns lines of Markdown: 429s, runs with a ban, and the least share.
@@ -205,7 +210,7 @@ func (t *table) String() string {
 	for _, text := range t.texts {
 		lines += "| " + text
 		for _, perMinute := range []int{60, 300, 1_000} {
-			if s := t.sums[text][perMinute]; s != nil {
+			if s, known := t.sums[cell{text, perMinute}]; known {
 				lines += fmt.Sprintf(" | %d, %d, %.2f", s.Rejected, s.Bans, s.Share)
 			}
 		}
@@ -239,7 +244,7 @@ func TestHerds(t *testing.T) {
 					assert.LessOrEqual(t, got.Rejected, 3*n, "429s of %s", text)
 					assert.Zero(t, got.Bans, "bans of %s", text)
 				}
-				sums.add(text, perMinute, got)
+				sums.add(cell{text, perMinute}, got)
 			}
 		}
 	}
