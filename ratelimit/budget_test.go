@@ -356,3 +356,22 @@ func TestBudgetClock(t *testing.T) {
 		assert.Equal(t, test.twice, p.blocked().until.Sub(reset), "%+v", test)
 	}
 }
+
+func TestBudgetReported(t *testing.T) {
+	p := newProcess(t)
+	p.observe(p.now)
+	first, last := p.now.Add(second), p.now.Add(2*second)
+	assert.NotNil(t, p.close(Lockout{Scope: ScopeMinute, Until: first}))
+	assert.Nil(t, p.close(Lockout{Scope: ScopeMinute, Until: last}), "the same lockout, which is longer")
+	assert.Nil(t, p.opened(slot{admitted: first}))
+	assert.Equal(t, last, p.opened(slot{admitted: last}).Until)
+}
+
+func TestTally(t *testing.T) {
+	var c tally
+	for tick := range int64(1000) {
+		c.add(tick, 2)
+	}
+	assert.EqualValues(t, 2*ticks, c.total)
+	assert.Equal(t, 2*ticks, c.since(0))
+}

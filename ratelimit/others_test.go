@@ -103,11 +103,14 @@ func TestBudgetShare(t *testing.T) {
 	})
 	t.Run("six may be in flight; a late request leaves its place and keeps its reservation", func(t *testing.T) {
 		p, _ := newSharedProcess(t, 60)
-		p.admits(6, ReasonResponse)
+		late := p.send()
+		p.admits(5, ReasonResponse)
 		assert.Equal(t, p.now.Add(second), p.blocked().wake)
 		p.now = p.now.Add(second)
 		p.admits(6, ReasonResponse)
 		assert.Equal(t, 12, p.inFlight)
+		p.settle(late, &Outcome{}, p.now) // it had no place to give back
+		p.blocked()
 		p, _ = newSharedProcess(t, 21)
 		p.admits(5, ReasonResponse) // a quarter of what is left
 	})
@@ -248,7 +251,7 @@ func TestBudgetLockout(t *testing.T) {
 		p.respondTo(60, reset, 59)
 		before := p.send()
 		p.reject(60, 57, reset, second)
-		p.respond(before, 60, 58, reset)
+		assert.Nil(t, p.settle(before, p.outcome(http.StatusOK, 60, 58, reset), p.now).opened)
 		p.now = p.now.Add(second)
 		p.admits(1, ReasonResponse)
 	})
