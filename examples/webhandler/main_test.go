@@ -80,27 +80,32 @@ func TestVisitors_failure(t *testing.T) {
 		status     int  // 502 by default
 		retryAfter string
 		text       string
+		after      time.Duration // when the call times out; 0 if it does not
 	}{
 		"unknown outcome": {fault: fake.Fault{Wire: fake.WireReset, AfterCommit: true}, text: look},
 		"503 to a create": {fault: fake.Fault{Status: 503, RetryAfter: "30"}, text: look},
 		"503 to a list":   {fault: fake.Fault{Status: 503, RetryAfter: "30"}, list: true, status: 503, retryAfter: "30"},
-		"429":             {fault: fake.Fault{Status: 429, RetryAfter: "3600"}, status: 503, retryAfter: "3600"},
+		"429 to a create": {fault: fake.Fault{Status: 429, RetryAfter: "5"}, status: 503, retryAfter: "5"},
+		"429 to a list":   {fault: fake.Fault{Status: 429, RetryAfter: "1"}, list: true, status: 503, retryAfter: "1"},
 		"400":             {fault: fake.Fault{Status: 400}, status: 400, text: "the pet store refuses this pet"},
 		"401":             {fault: fake.Fault{Status: 401}, text: problem},
-		"slow create":     {fault: fake.Fault{Delay: time.Minute}, text: look},
-		"slow list":       {fault: fake.Fault{Delay: time.Minute}, list: true, status: 504, text: "the pet store is slow"},
-		"no service":      {fault: fake.Fault{Wire: fake.WireRefuse, Times: fake.Forever}, text: problem},
+		"slow create":     {fault: fake.Fault{Delay: time.Minute}, text: look, after: 10 * time.Second},
+		"slow list": {
+			fault: fake.Fault{Delay: time.Minute}, list: true, status: 504, text: "the pet store is slow", after: 2 * time.Second,
+		},
+		"no service": {fault: fake.Fault{Wire: fake.WireRefuse, Times: fake.Forever}, text: problem},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
 				server := fake.NewTestServer(t, fake.WithStrict(fake.RuleZeroCategory))
 				server.Inject(test.fault)
-				method := map[bool]string{true: "GET", false: "POST"}[test.list]
+				method, start := map[bool]string{true: "GET", false: "POST"}[test.list], time.Now()
 				w := visitor(t, visitors(server.Client(), slog.New(slog.NewTextHandler(&log, nil))), time.Hour, method, rex)
 				assert.Equal(t, cmp.Or(test.status, http.StatusBadGateway), w.Code)
 				assert.Equal(t, test.retryAfter, w.Header().Get("Retry-After"))
 				assert.Contains(t, w.Body.String(), cmp.Or(test.text, "try again later"))
+				assert.True(t, test.after == 0 || test.after == time.Since(start))
 				assert.Equal(t, 1, strings.Count(log.String(), "\n"), "it is logged once")
 				assert.Contains(t, log.String(), "call_id=")
 			})

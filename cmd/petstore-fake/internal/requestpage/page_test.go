@@ -212,6 +212,9 @@ func TestDetail_waits(t *testing.T) {
 		assert.NotContains(t, p.parts("request=4"), "said wait until", "that was another key")
 		p.call("GET", "/v1/pets", "")
 		contain(t, p.parts("request=5"), "#3</a> said wait until")
+		time.Sleep(time.Minute)
+		p.call("GET", "/v1/pets", "")
+		assert.NotContains(t, p.parts("request=6"), "said wait until", "it has waited")
 
 		p = newTestPage(t, fake.WithPlan(fake.Plan{}))
 		p.call("GET", "/v1/pets", "")
