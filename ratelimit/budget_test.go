@@ -87,16 +87,6 @@ func (p *process) respondTo(limit int, reset time.Time, remaining ...int) {
 	}
 }
 
-// take sends a request, and gets its response after a time.
-func (p *process) take(took time.Duration, limit, remaining int, reset time.Time) {
-	p.t.Helper()
-	slot, sent := p.send(), p.now
-	p.now = p.now.Add(took)
-	o := p.outcome(http.StatusOK, limit, remaining, reset)
-	o.Sent = sent
-	p.settle(slot, o, p.now)
-}
-
 // reject sends a request that gets a 429.
 func (p *process) reject(limit, remaining int, reset time.Time, retryAfter time.Duration) {
 	p.t.Helper()

@@ -116,7 +116,9 @@ func TestBudgetShare(t *testing.T) {
 	})
 	t.Run("the requests that others have in flight are left to them", func(t *testing.T) {
 		p, reset := newSharedProcess(t, 60)
-		p.take(10*time.Millisecond, 60, 5, reset) // 53 requests of others while ours was in flight
+		sent, o := p.send(), p.outcome(http.StatusOK, 60, 5, reset)
+		o.Received = p.now.Add(second / 100) // 53 requests of others while ours was in flight
+		p.settle(sent, o, o.Received)
 		assert.Equal(t, forMinute, p.blocked().reason)
 	})
 	t.Run("requests of the process before its restart are no evidence of others", func(t *testing.T) {
