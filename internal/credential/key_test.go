@@ -69,7 +69,13 @@ func TestKeyProblem(t *testing.T) {
 }
 
 func TestReservedHeader(t *testing.T) {
-	assert.True(t, credential.ReservedHeader("Authorization"))
+	for _, name := range []string{
+		"Authorization", "Accept-Encoding", "Content-Encoding", "Content-Length", "Transfer-Encoding", "Trailer", "Te",
+		"Host", "User-Agent", "Connection", "Keep-Alive", "Upgrade", "Expect", "Proxy-Authorization", "Proxy-Connection",
+		"Idempotency-Key", "X-Idempotency-Key",
+	} {
+		assert.True(t, credential.ReservedHeader(name), name)
+	}
 	assert.False(t, credential.ReservedHeader("X-Team"))
 }
 

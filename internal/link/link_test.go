@@ -69,6 +69,23 @@ func TestConn(t *testing.T) {
 			assert.ErrorIs(t, err, syscall.ECONNRESET)
 		})
 	})
+	t.Run("64 KiB are on their way, and a further byte waits for a read", func(t *testing.T) {
+		inLink(t, func(t *testing.T, l *Link) {
+			_, err := l.Client.Write(make([]byte, 64<<10))
+			require.NoError(t, err)
+			written := false
+			go func() {
+				_, err := l.Client.Write([]byte("x"))
+				written = err == nil
+			}()
+			synctest.Wait()
+			assert.False(t, written)
+			_, err = l.Server.Read(make([]byte, 1))
+			require.NoError(t, err)
+			synctest.Wait()
+			assert.True(t, written)
+		})
+	})
 	t.Run("a deadline ends reads in virtual time", func(t *testing.T) {
 		inLink(t, func(t *testing.T, l *Link) {
 			start := time.Now()

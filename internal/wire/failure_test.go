@@ -61,13 +61,26 @@ func TestCheckResponse(t *testing.T) {
 	require.EqualError(t, err, "the transport returned neither a response nor an error")
 	assert.Equal(t, retry.Permanent, wire.KindOf(err, true))
 	for _, code := range []int{0, 1, 99, 101} {
-		_, err = wire.CheckResponse(&http.Response{StatusCode: code}, nil)
+		body := &closes{Reader: http.NoBody}
+		_, err = wire.CheckResponse(&http.Response{StatusCode: code, Body: body}, nil)
+		assert.True(t, body.closed, "nobody else closes it")
 		require.EqualError(t, err, fmt.Sprintf("malformed HTTP response: status %03d", code))
 		assert.Equal(t, retry.Protocol, wire.KindOf(err, true))
 	}
 	resp, err := wire.CheckResponse(&http.Response{StatusCode: http.StatusNoContent}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, http.NoBody, resp.Body)
+}
+
+// closes is a body that knows whether it was closed.
+type closes struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closes) Close() error {
+	c.closed = true
+	return nil
 }
 
 // A SOCKS proxy, a proxy of HTTP, and transports that join errors.

@@ -33,13 +33,13 @@ func TestProxyRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy := serve(t, nil, func(s *server, conn net.Conn) {
-				if _, ok := readRequest(s, bufio.NewReader(conn)); ok {
+				if readRequest(s, bufio.NewReader(conn)) {
 					_, _ = io.WriteString(conn, c.reply)
 				}
 			})
-			address := http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.listener.Addr().String(), User: url.UserPassword("team", "proxy-secret")})
+			address := http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.test", User: url.UserPassword("team", "proxy-secret")})
 			for _, own := range []bool{false, true} {
-				transport := &http.Transport{Proxy: address, ForceAttemptHTTP2: true}
+				transport := &http.Transport{Proxy: address, DialContext: proxy.dial, ForceAttemptHTTP2: true}
 				if own {
 					transport.OnProxyConnectResponse = wire.CheckConnect
 				}

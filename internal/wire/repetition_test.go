@@ -2,7 +2,6 @@ package wire_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -35,21 +34,19 @@ func TestHTTP2SendsOnce(t *testing.T) {
 		codes = 1
 	}
 	for name, end := range http2Ends(codes) {
-		handle := func(s *server, conn net.Conn) { (&http2Conn{conn: conn}).serve(s, end) }
-		secure, plain := serve(t, config, handle), serve(t, nil, handle)
-		all := clients(t, secure.url, trusted)
-		all["without TLS"] = h2c(t, plain.url)
-		for transport, newClient := range all {
-			s := secure
-			if transport == "without TLS" {
-				s = plain
-			}
+		s := serve(t, config, func(s *server, conn net.Conn) { (&http2Conn{conn: conn}).serve(s, end) })
+		overTLS := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: trusted.Clone(), DialContext: s.dial}
+		h2c := &http.Transport{Protocols: new(http.Protocols), DialContext: s.dial}
+		h2c.Protocols.SetUnencryptedHTTP2(true)
+		for transport, c := range map[string]*client{
+			"over TLS":          newClient(t, "https://example.com/v1", overTLS),
+			"over TLS, wrapped": newClient(t, "https://example.com/v1", roundTripper(overTLS.RoundTrip)),
+			"without TLS":       newClient(t, "http://example.com/v1", h2c),
+		} {
 			for _, method := range methods {
 				t.Run(name+"/"+transport+"/"+method, func(t *testing.T) {
-					c := newClient()
 					for range 2 { // the second request may use the same connection
-						o := checkOneRequest(t, s, c, method)
-						require.Error(t, o.err)
+						require.Error(t, checkOneRequest(t, s, c, method).err)
 					}
 				})
 			}
@@ -162,7 +159,7 @@ func TestHTTP1SendsOnce(t *testing.T) {
 		handle := func(s *server, conn net.Conn) {
 			reader := bufio.NewReader(conn)
 			for n := 0; ; n++ {
-				if _, ok := readRequest(s, reader); !ok || n >= good {
+				if !readRequest(s, reader) || n >= good {
 					return
 				}
 				fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
@@ -171,19 +168,15 @@ func TestHTTP1SendsOnce(t *testing.T) {
 		for _, method := range methods {
 			for _, wrapped := range []bool{false, true} {
 				t.Run(fmt.Sprintf("closed after %d responses/%s/wrapped: %t", good, method, wrapped), func(t *testing.T) {
-					var s server
-					transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-						client, conn := net.Pipe()
-						s.conns.Go(func() { defer conn.Close(); handle(&s, conn) })
-						return client, nil
-					}}
+					s := serve(t, nil, handle)
+					transport := &http.Transport{DialContext: s.dial}
 					c := newClient(t, "http://service.test/v1", transport)
 					if wrapped {
 						c = newClient(t, "http://service.test/v1", roundTripper(transport.RoundTrip))
 					}
 					const sent = 9
 					for range sent {
-						checkOneRequest(t, &s, c, method)
+						checkOneRequest(t, s, c, method)
 					}
 					transport.CloseIdleConnections()
 					s.conns.Wait()

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/petstore/petstore-go/internal/link"
 	"github.com/petstore/petstore-go/internal/loopback"
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
@@ -41,10 +43,9 @@ func newClient(t *testing.T, base string, transport http.RoundTripper) *client {
 
 // outcome is what a Record and the transport say after one request.
 type outcome struct {
-	status int // 0 without a response
-	err    error
-	kind   retry.Failure
-	sent   bool // the request may have been written
+	err  error
+	kind retry.Failure
+	sent bool // the request may have been written
 }
 
 // send sends one request: a read if the method is GET, a create with a body if it is POST.
@@ -63,7 +64,6 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 	resp, err := wire.CheckResponse(c.transport.RoundTrip(r)) // it is closed below
 	o.err, o.sent = err, record.MayHaveSent(err, false)
 	if err == nil {
-		o.status = resp.StatusCode
 		_, o.err = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 		return o
@@ -75,73 +75,40 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 	return o
 }
 
-// clients returns functions that make clients of a server: with the client's own transport, with
-// one of the user, and with a wrapper around that.
-func clients(t *testing.T, base string, config *tls.Config) map[string]func() *client {
-	t.Helper()
-	transport := func() *http.Transport {
-		made := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: config.Clone()}
-		t.Cleanup(made.CloseIdleConnections)
-		return made
-	}
-	own, users := transport(), transport()
-	own.OnProxyConnectResponse = wire.CheckConnect
-	return map[string]func() *client{
-		"own transport":     func() *client { return newClient(t, base, own) },
-		"user's transport":  func() *client { return newClient(t, base, users) },
-		"wrapped transport": func() *client { return newClient(t, base, roundTripper(users.RoundTrip)) },
-	}
-}
-
-// h2c returns a function that makes clients of a server of HTTP/2 without TLS.
-func h2c(t *testing.T, base string) func() *client {
-	made := &http.Transport{Protocols: new(http.Protocols)}
-	made.Protocols.SetUnencryptedHTTP2(true)
-	t.Cleanup(made.CloseIdleConnections)
-	return func() *client { return newClient(t, base, made) }
-}
-
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// server is a server of raw connections that counts the requests.
+// server is a server of raw connections in memory that counts the requests. It speaks TLS at port
+// 443.
 type server struct {
-	listener net.Listener
-	url      string
+	dial     func(ctx context.Context, network, address string) (net.Conn, error) // for an http.Transport
 	requests atomic.Int32
 	conns    sync.WaitGroup
 }
 
-// serve starts a server that calls handle for each connection. It stops at the end of the test.
+// serve returns a server that calls handle for each connection. It stops at the end of the test.
 func serve(t *testing.T, config *tls.Config, handle func(s *server, conn net.Conn)) *server {
 	t.Helper()
-	listener := loopback.Listen(t)
-	ended, end := context.WithCancel(t.Context())
-	s := &server{listener: listener, url: "http://" + listener.Addr().String()}
-	if config != nil {
-		s.url = "https://" + listener.Addr().String()
-		s.listener = tls.NewListener(listener, config)
-	}
-	s.conns.Go(func() {
-		for {
-			conn, err := s.listener.Accept()
-			if err != nil {
-				return
-			}
-			end := context.AfterFunc(ended, func() { _ = conn.Close() })
-			s.conns.Go(func() {
-				defer end()
-				defer conn.Close()
-				handle(s, conn)
-			})
+	s := new(server)
+	s.dial = func(_ context.Context, _, address string) (net.Conn, error) {
+		client, conn := net.Pipe()
+		if config != nil { // HTTP/2 needs a connection with a buffer: both ends write before they read
+			made := link.New(func(*link.Link) {})
+			client, conn = made.Client, made.Server
 		}
-	})
-	t.Cleanup(func() {
-		end()
-		_ = s.listener.Close()
-		s.conns.Wait()
-	})
+		end := context.AfterFunc(t.Context(), func() { _ = client.Close() })
+		if strings.HasSuffix(address, ":443") {
+			conn = tls.Server(conn, config)
+		}
+		s.conns.Go(func() {
+			defer end()
+			defer conn.Close()
+			handle(s, conn)
+		})
+		return client, nil
+	}
+	t.Cleanup(s.conns.Wait)
 	return s
 }
 
@@ -156,12 +123,12 @@ func certificate(t *testing.T) (server, trusted *tls.Config) {
 }
 
 // readRequest reads a request with its body, and returns false at the end of the connection.
-func readRequest(s *server, reader *bufio.Reader) (*http.Request, bool) {
+func readRequest(s *server, reader *bufio.Reader) bool {
 	r, err := http.ReadRequest(reader)
 	if err != nil {
-		return nil, false
+		return false
 	}
 	_, _ = io.Copy(io.Discard, r.Body)
 	s.requests.Add(1)
-	return r, true
+	return true
 }
