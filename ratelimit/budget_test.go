@@ -115,14 +115,6 @@ func TestBudget(t *testing.T) {
 			p.admits(9-before, forMinute)
 		}
 	})
-	t.Run("an earlier response never raises what a later one lowered", func(t *testing.T) {
-		p := newProcess(t)
-		reset := p.open(10, 8)
-		first, second := p.send(), p.send()
-		p.respond(second, 10, 5, reset) // another process sent one request
-		p.respond(first, 10, 7, reset)
-		assert.Equal(t, 5, p.known().Remaining)
-	})
 	t.Run("a Remaining that counts requests in flight already is no used-up window", func(t *testing.T) {
 		p := newProcess(t)
 		reset := p.now.Add(minute)
@@ -204,11 +196,6 @@ func TestBudgetWindow(t *testing.T) {
 		e := p.settle(late, p.outcome(http.StatusOK, 10, 0, old), p.now)
 		assert.Nil(t, e.closed)
 		assert.Equal(t, 9, p.known().Remaining)
-	})
-	t.Run("follows a higher plan inside a window", func(t *testing.T) {
-		p := newProcess(t)
-		p.respondTo(100, p.open(10, 8), 97)
-		assert.Equal(t, 97, p.known().Remaining)
 	})
 	t.Run("a Reset that moves by a second is rounding, not a sliding window", func(t *testing.T) {
 		p, reset := newSharedProcess(t, 60)

@@ -79,16 +79,6 @@ func TestBudgetShare(t *testing.T) {
 		p.respondTo(60, p.now.Add(minute), 50)
 		p.admits(6, ReasonResponse)
 	})
-	t.Run("responses in any order show nobody else, once all have come", func(t *testing.T) {
-		p, reset := newSharedProcess(t, 60)
-		sent := []slot{p.send(), p.send(), p.send(), p.send(), p.send(), p.send()}
-		for i, slot := range sent {
-			p.respond(slot, 60, 53+i, reset)
-		}
-		for range 20 {
-			p.send()
-		}
-	})
 	t.Run("a short 429 shows others, a long one nothing", func(t *testing.T) {
 		for wait, most := range map[time.Duration]int{minute: 6, minute + 1: 51} {
 			p, reset := newSharedProcess(t, 60)
@@ -269,13 +259,6 @@ func TestBudgetLockout(t *testing.T) {
 }
 
 func TestBudgetReopen(t *testing.T) {
-	t.Run("has no effect on an open key", func(t *testing.T) {
-		p := newProcess(t)
-		assert.False(t, p.reopen(p.now))
-		p.open(12, 10)
-		assert.False(t, p.reopen(p.now))
-		p.admits(10, forMinute)
-	})
 	t.Run("opens a window that is used up", func(t *testing.T) {
 		p := newProcess(t)
 		p.open(2, 0)
