@@ -111,6 +111,21 @@ func TestBudgetShare(t *testing.T) {
 		p.settle(sent, o, o.Received)
 		assert.Equal(t, forMinute, p.blocked().reason)
 	})
+	t.Run("the more requests others have in flight, the fewer may be here", func(t *testing.T) {
+		p, _ := newSharedProcess(t, 60)
+		p.others.inFlight = 5
+		assert.Equal(t, 4, p.share(), "(59 - 8 × 5) / 4")
+		p, _ = newSharedProcess(t, 1001)
+		p.others.inFlight = 100
+		assert.Equal(t, 50, p.share(), "(1000 - 2 × 100) / 16")
+		p.others.estimate(0, second, p.outcome(http.StatusOK, 1001, 999, p.end))
+		assert.Equal(t, 87, p.others.inFlight, "1/8 less, as the last response showed none")
+	})
+	t.Run("others are expected to send half as many again as in the same time before", func(t *testing.T) {
+		now := time.Unix(1_000_000_000, 0)
+		h := history{{now.Add(-15 * second), 0}, {now.Add(-5 * second), 10}}
+		assert.Equal(t, 7, h.expect(now), "1.5 × 5")
+	})
 	t.Run("requests of the process before its restart are no evidence of others", func(t *testing.T) {
 		p := newProcess(t)
 		p.processes = 0
