@@ -77,7 +77,7 @@ func TestLimiterQueue(t *testing.T) {
 		l.permitFor(Request{Observer: waits}).Release(Outcome{})
 		cancel()
 	})
-	test(t, "each in background goes after nine others, once it has waited for a minute", func(t *testing.T, l *limiter) {
+	test(t, "each in background goes after nine others once it waited a minute", func(t *testing.T, l *limiter) {
 		l.one(ok(2, 0, time.Minute))
 		var order []int
 		var all sync.WaitGroup
