@@ -69,12 +69,6 @@ func TestAdminRoutes(t *testing.T) {
 			GET /_fake/faults => 200 ^{"faults":\[\]}
 			GET /v1/pets => 200`,
 		},
-		"faults show every field": {[]string{
-			"-fault", `operation=createPet,key=fake-api-key,skip=1,times=3,chance=0.5,delay=1s,after-commit,status=500,` +
-				`code=c,message=m,retry-after=7,header=X-A: b,header=Date,body=text,wire=truncate`,
-		}, `
-			GET /_fake/faults => 200 "fault":"status=500, code=c, message=m, retry-after=7, header=Date, header=X-A: b, body=text, wire=truncate, delay=1s, after-commit=true, operation=createPet, key=#1, skip=1, times=3, chance=0.5"`,
-		},
 		"faults name a key by its id": {nil, `
 			POST /_fake/keys second-key-0001=free => 201
 			POST /_fake/faults status=503,key=#2 => 201
@@ -113,7 +107,6 @@ func TestAdminRoutes(t *testing.T) {
 			GET /_fake/requests/3 => 404 no request
 			GET /_fake/requests/0 => 404 no request
 			GET /_fake/requests/x => 404 no request
-			GET /_fake/requests/99999999999 => 404 no request
 			GET /_fake/ => 200 "baseUrl":"http://127.0.0.1:4010/v1
 			GET /v1/pets?page=2 => 200
 			GET /_fake/violations => 200 ^{"violations":\[{.*,"rule":"unknown-name","section":"4","seq":3}\]}`,
@@ -199,8 +192,6 @@ func TestAdminRoutes(t *testing.T) {
 			GET /_fake/requests?text=fault:perhaps+since:-1 => 400 fault is .*; since
 			GET /_fake/requests?a=%zz => 400 query
 			PUT /_fake/clock tomorrow => 400 2030-12-05T00:00:00Z
-			PUT /_fake/clock 1969-01-01T00:00:00Z => 400 1970
-			PUT /_fake/clock 2300-01-01T00:00:00Z => 400 2291
 			POST /_fake/clock 2562047h => 400 the clock
 			POST /_fake/clock 60 => 400 not a duration
 			PUT /_fake/faults => 404 no admin route PUT /_fake/faults; GET /_fake/ lists them

@@ -131,9 +131,9 @@ func TestParts_rows(t *testing.T) {
 	text = p.parts("")
 	assert.Equal(t, maxRows, strings.Count(text, `<tbody id="r`))
 	contain(t, text, "The newest 100 of 250.", "752 older requests were dropped")
-	text = p.parts("text=before:801")
-	assert.Contains(t, text, `id="r800"`)
-	assert.NotContains(t, text, `id="r801"`)
+	text = p.parts("text=before:901") // 900 to 801, and those before 801 are the older ones
+	contain(t, text, `id="r900"`, `data-to="?text=before%3A801"`)
+	assert.NotContains(t, text, `id="r901"`)
 	p.Journal.Clear()
 	p.callAs("operator-secret", "GET", "/v1/pets", "")
 	assert.NotContains(t, p.parts(""), "dropped", "it was cleared")
@@ -141,9 +141,12 @@ func TestParts_rows(t *testing.T) {
 	text = p.parts("text=status:x+listPets&request=x&key=x&colour=red")
 	contain(t, text, `status is "x"; it must be`, `<td class="op">`)
 	contain(t, p.parts("request=5"), "Request 5 is not in the journal")
+	p.srv.SetUsage("second-key-0001", 0, 0) // unused, and yet nothing is left during a ban
 	p.srv.BanKey("second-key-0001", time.Hour)
 	contain(t, p.parts("key=2"), "sec… #2 is banned until ", "<strong>0</strong> of 1 a minute")
-	text = p.parts("top=1000")
+	contain(t, p.parts("key=9"), "Plan enterprise:0,0") // no such key: the first one
+	p.callAs("operator-secret", "GET", "/v1/pets", "")
+	text = p.parts("top=1003")
 	contain(t, text, ">1 new</button>")
 	assert.NotContains(t, text, "<tbody", "a list that stands still has its rows")
 }
