@@ -310,7 +310,7 @@ func (b *budget) learn(s slot, o *Outcome) {
 		return
 	}
 	if order > 0 {
-		b.open(o)
+		b.open()
 		// If a window ends on a full minute, and had begun more than 2 s before our first response from
 		// it, our request did not begin it: then windows are minutes of the wall clock.
 		begun := usable && end.Sub(o.Received) < windowLength-2*time.Second
@@ -326,10 +326,9 @@ func (b *budget) learn(s slot, o *Outcome) {
 	}
 }
 
-// open begins a new window with its first response. Lost requests that may still reach the server
-// stay lost, since the new window may count them.
-func (b *budget) open(o *Outcome) {
-	b.forgetLost(o.Sent)
+// open begins a new window. Lost requests that may still reach the server stay lost, since the new
+// window may count them.
+func (b *budget) open() {
 	b.low = b.low[:0]
 	x := &b.others
 	x.unproved, x.past = 0, x.past[:0]
