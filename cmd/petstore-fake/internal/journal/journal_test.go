@@ -52,14 +52,16 @@ func TestEntry(t *testing.T) {
 		p.call("GET", "/v1/pets", "")
 		time.Sleep(time.Second)
 		p.callAs("second-key-0001", "GET", "/v1/pets", "")
-		p.callAs("unknown-key", "GET", "/v1/pets", "")
+		for range 2 { // perhaps from two clients
+			p.callAs("unknown-key", "GET", "/v1/pets", "")
+		}
 		time.Sleep(500 * time.Millisecond)
 		p.call("GET", "/v1/pets", "")
 		var since []time.Duration
 		for _, e := range p.Read().List {
 			since = append(since, e.Since)
 		}
-		assert.Equal(t, []time.Duration{-1, -1, -1, 1500 * time.Millisecond}, since)
+		assert.Equal(t, []time.Duration{-1, -1, -1, -1, 1500 * time.Millisecond}, since)
 	})
 	bubble("a response that comes later is taken over, and all else stays", func(t *testing.T, p testJournal) {
 		p.call("GET", "/v1/pets", "")

@@ -181,9 +181,6 @@ func bodyText(body []byte) []string {
 
 // FormatFault writes a fault as ParseFaults reads it.
 func FormatFault(f fake.Fault) string {
-	if f.Times == 1 {
-		f.Times = 0 // the default
-	}
 	var words []string
 	for _, field := range fieldsOf(&f) {
 		for _, value := range field.values() {

@@ -23,7 +23,8 @@ func TestParseFaults(t *testing.T) {
 		"delay=1m30s,skip=3,chance=0.25,key=a-key,after-commit=false,for=1h":     {Delay: 90 * time.Second, Skip: 3, Chance: 0.25, APIKey: "a-key", For: time.Hour},
 		`status=418,code=teapot,message="no, thanks; \"really\"",drip=5s`:        {Status: 418, Code: "teapot", Message: `no, thanks; "really"`, Drip: 5 * time.Second},
 		`header=X-One: 1,header="X-One: 2, 3",header=x-ratelimit-limit,body=`:    {Header: http.Header{"X-One": {"1", "2, 3"}, "X-Ratelimit-Limit": nil}, Body: []byte{}},
-		`body="[{\"id\":1}]"`: {Body: []byte(`[{"id":1}]`)},
+		`body="[{\"id\":1}]"`:       {Body: []byte(`[{"id":1}]`)},
+		"status=500,times=1,for=1h": {Status: 500, Times: 1, For: time.Hour}, // without times it is all requests of the hour
 	} {
 		faults, err := ParseFaults(text)
 		require.NoError(t, err, text)
