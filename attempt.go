@@ -234,8 +234,9 @@ func (a *attempt) receive(resp *http.Response) error {
 	if a.release(); a.Status == http.StatusTooManyRequests && a.opens.IsZero() {
 		a.opens, a.unlimited = opensAfter(&a.limits), true
 	}
-	// The copy could lack a part of the media type, if the key happens to be an ordinary word.
-	a.mediaType = body.MediaTypeProblem(resp.Header)
+	if a.Success { // the copy could lack a part of the media type, if the key happens to be an ordinary word
+		a.mediaType = body.MediaTypeProblem(resp.Header)
+	}
 	a.header = safetext.Header(resp.Header, a.key.Secret())
 	if k.client.config.limiter == nil && !a.limits.Window.IsZero() {
 		// This is a copy: the address of the field would keep the whole attempt in memory.

@@ -140,7 +140,7 @@ func (g Growth) text() string {
 func (g Growth) holds() bool { return g.Window != Sliding && (g.Old < 8 || g.PerMinute > 60) }
 
 // all reports whether all simulations run, as in .ci/run slow, or only a part of them. All of them
-// take half a minute, and ten times as long with the race detector.
+// take ten seconds, and ten times as long with the race detector.
 func all() bool { return os.Getenv("PETSTORE_SIMULATIONS") == "all" }
 
 // TestGrowth runs all deployments, or one in 41. Those for which holds is true must get no ban.
