@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -120,37 +118,29 @@ func TestClientRateLimit(t *testing.T) {
 }
 
 func TestClientForKey(t *testing.T) {
-	t.Run("shares the connections", func(t *testing.T) {
+	t.Run("shares the connections, until they are closed", func(t *testing.T) {
 		loopback.Host(t)
-		const keys = 200
 		server := fake.NewTestServer(t)
-		var open atomic.Int64
-		listening := httptest.NewUnstartedServer(server)
-		listening.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-			switch state {
-			case http.StateNew:
-				open.Add(1)
-			case http.StateClosed:
-				open.Add(-1)
-			}
-		}
-		listening.Start()
-		defer listening.Close()
+		var reused []bool
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+			GotConn: func(info httptrace.GotConnInfo) { reused = append(reused, info.Reused) },
+		})
 		clone := func(own http.RoundTripper) http.RoundTripper { return own.(*http.Transport).Clone() }
-		client, err := petstore.NewClient(listening.URL+"/v1", "key", petstore.WithTransport(clone))
-		require.NoError(t, err)
-		var group sync.WaitGroup
-		for n := range keys {
-			key := fmt.Sprintf("key-%d", n)
-			server.AddKey(key, fake.PlanFree)
-			other, err := client.ForKey(key)
+		for _, opt := range []petstore.Option{petstore.Options(), petstore.WithTransport(clone)} {
+			client, err := petstore.NewClient(server.URL(), server.APIKey(), opt)
 			require.NoError(t, err)
-			group.Go(func() { assert.NoError(t, list(other)) })
+			other, err := client.ForKey(server.APIKey())
+			require.NoError(t, err)
+			for _, c := range []*petstore.Client{client, other} {
+				_, err = c.ListPets(ctx, petstore.ListPetsParams{})
+				require.NoError(t, err)
+			}
+			other.CloseIdleConnections()
+			_, err = client.ListPets(ctx, petstore.ListPetsParams{})
+			require.NoError(t, err)
+			client.CloseIdleConnections()
 		}
-		group.Wait()
-		assert.Eventually(t, func() bool { return open.Load() <= 64 }, time.Minute, time.Millisecond)
-		client.CloseIdleConnections() // also the connections of a clone
-		assert.Eventually(t, func() bool { return open.Load() == 0 }, time.Minute, time.Millisecond)
+		assert.Equal(t, []bool{false, true, false, false, true, false}, reused)
 	})
 	t.Run("does not close connections of the caller's transport", func(t *testing.T) {
 		own := &countsCloses{}

@@ -16,6 +16,7 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/faketest"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 func TestNewClientFromEnv(t *testing.T) {
@@ -73,16 +74,15 @@ func TestNewClientFromEnvProcesses(t *testing.T) {
 	t.Setenv("PETSTORE_API_KEY", testKey)
 	t.Setenv("PETSTORE_PROCESSES", "4")
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
-		client, err := petstore.NewClientFromEnv(petstore.WithHTTPClient(server.HTTPClient()))
+		var processes int
+		client, err := petstore.NewClientFromEnv(petstore.WithHTTPClient(server.HTTPClient()), petstore.WithTrace(&petstore.ClientTrace{
+			LimitClosed: func(_ context.Context, _ petstore.Call, l ratelimit.Lockout) { processes = l.Processes },
+		}))
 		require.NoError(t, err)
-		require.NoError(t, list(client))
-		for range 50 {
-			go func() { _ = list(client, petstore.WithMaxWait(0)) }()
-		}
-		time.Sleep(150 * time.Millisecond) // the first requests have arrived
-		assert.Equal(t, 1+59/4/2, server.Usage(testKey).Minute, "half of a quarter of the key's budget is in flight")
-		time.Sleep(time.Minute)
-	}, fake.WithKey(testKey, fake.PlanFree), fake.WithLatency(100*time.Millisecond))
+		server.BanKey(testKey, time.Hour)
+		require.Error(t, list(client))
+		assert.Equal(t, 4, processes)
+	}, fake.WithKey(testKey, fake.PlanFree))
 	_, err := petstore.NewClientFromEnv(petstore.WithLimiter(nil))
 	require.NoError(t, err, "an option overrides the variable")
 }

@@ -71,14 +71,29 @@ func attribute(field string) string {
 // scenario is what happens to a program with a client that logs.
 type scenario struct {
 	plan fake.Plan // PlanFree by default
-	runs func(t *testing.T, server *fake.Server, client *petstore.Client)
-	want []string // level, message, and some attributes of the lines
+	want []string  // level, message, and some attributes of the lines
+	// runs makes the calls. Most programs only make calls one after the other.
+	runs   func(t *testing.T, server *fake.Server, client *petstore.Client)
+	call   callFunc
+	times  int
+	pause  time.Duration // after each call
+	faults []fake.Fault  // one before each call, as long as there are any
 }
 
 func (s *scenario) run(t *testing.T) {
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		var text bytes.Buffer
-		s.runs(t, server, server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo))))
+		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo)))
+		for n := range s.times {
+			if n < len(s.faults) {
+				server.Inject(s.faults[n])
+			}
+			_ = s.call(client)
+			time.Sleep(s.pause)
+		}
+		if s.runs != nil {
+			s.runs(t, server, client)
+		}
 		var lines []string
 		for line := range strings.Lines(text.String()) {
 			shown := found(` (?:level|scope|limit|from|to|error_type|calls)=(\S+)`, line)
@@ -116,12 +131,7 @@ func TestLogOfTheLimit(t *testing.T) {
 	inBan := []string{"WARN rate limit closed ban 60", "INFO rate limit open again ban 60"}
 	for name, s := range map[string]scenario{
 		"429s that show that other processes use the key": {
-			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-				for range 3 {
-					server.Inject(usedUp)
-					require.NoError(t, list(client))
-				}
-			},
+			faults: []fake.Fault{usedUp, usedUp, usedUp}, call: list, times: 3,
 			want: append(slices.Clone(inMinute), "WARN other processes use the key 60"),
 		},
 		"429s of requests that were in flight together": {
@@ -135,13 +145,7 @@ func TestLogOfTheLimit(t *testing.T) {
 			want: inMinute,
 		},
 		"429s that are more than two minutes apart": {
-			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-				for range 2 {
-					server.Inject(usedUp)
-					require.NoError(t, list(client))
-					time.Sleep(110 * time.Second)
-				}
-			},
+			faults: []fake.Fault{usedUp, usedUp}, call: list, times: 2, pause: 110 * time.Second,
 			want: inMinute,
 		},
 		"a ban, during which nothing is sent, and which is no sign of other processes": {

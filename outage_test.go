@@ -24,21 +24,13 @@ func TestLogOfFailures(t *testing.T) {
 	many := fake.Plan{PerMinute: 1000}
 	for name, s := range map[string]scenario{
 		"creates whose outcome is unknown": {
-			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-				for _, f := range []fake.Fault{{Status: 503}, {Status: 400}, {Status: 501}, {Wire: fake.WireTruncate}} {
-					server.Inject(f)
-					require.Error(t, create(client))
-				}
-			},
+			faults: []fake.Fault{{Status: 503}, {Status: 400}, {Status: 501}, {Wire: fake.WireTruncate}}, call: create, times: 4,
 			want: []string{"WARN outcome unknown", "WARN outcome unknown"},
 		},
 		"more than ten creates whose outcome is unknown, and others after an hour": {
+			// The fifteenth is five minutes after the tenth.
+			faults: []fake.Fault{{Status: 503, Times: fake.Forever}}, call: create, times: 10 + 5, pause: time.Minute,
 			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-				server.Inject(fake.Fault{Status: 503, Times: fake.Forever})
-				for range 10 + 5 { // the last one is five minutes after the tenth
-					require.Error(t, create(client))
-					time.Sleep(time.Minute)
-				}
 				time.Sleep(50 * time.Minute)
 				require.Error(t, create(client))
 			},
@@ -61,10 +53,7 @@ func TestLogOfFailures(t *testing.T) {
 			want: slices.Repeat([]string{"WARN calls fail 503", "INFO calls succeed again"}, 2),
 		},
 		"an outage of hours": {
-			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-				server.Inject(fake.Fault{Status: 403, Times: fake.Forever})
-				assert.Zero(t, calls(client, 1, 12, 10*time.Minute))
-			},
+			faults: []fake.Fault{{Status: 403, Times: fake.Forever}}, call: list, times: 12, pause: 10 * time.Minute,
 			want: []string{"WARN calls fail 403", "WARN calls fail 403"}, // after the fifth call, and an hour later
 		},
 		"slow requests among quick ones": {
@@ -88,10 +77,7 @@ func TestLogOfFailures(t *testing.T) {
 			want: []string{"WARN requests are slow", "WARN requests are slow"},
 		},
 		"slow dials, which are no slow requests": {
-			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-				server.Inject(fake.Fault{Wire: fake.WireRefuse, Delay: 6 * time.Second, Times: fake.Forever})
-				assert.Zero(t, calls(client, 1, 5, 0))
-			},
+			faults: []fake.Fault{{Wire: fake.WireRefuse, Delay: 6 * time.Second, Times: fake.Forever}}, call: list, times: 5,
 			want: []string{"WARN calls fail connection_refused"},
 		},
 		"more kinds of errors than four, and the first two again after an hour": {
@@ -132,10 +118,8 @@ func TestLogOfFailures(t *testing.T) {
 			},
 		},
 		"pets that do not exist, and a wrong base URL": {
+			call: get, times: 6,
 			runs: func(t *testing.T, server *fake.Server, client *petstore.Client) {
-				for range 6 {
-					require.ErrorIs(t, get(client), petstore.ErrNotFound)
-				}
 				server.Inject(fake.Fault{Status: 404, Times: fake.Forever})
 				assert.Zero(t, calls(client, 1, 6, 0))
 			},
