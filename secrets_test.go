@@ -2,11 +2,11 @@ package petstore_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -26,8 +26,9 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// TestKeyIsInNoOutput searches the client, its options, its limiter, all results and all kinds of
-// errors for the key. The service repeats the key in its responses.
+// TestKeyIsInNoOutput searches the client, its options, its limiter, all results, all kinds of
+// errors, and what traces and the log get of each attempt for the key. The service repeats the key
+// in its responses.
 func TestKeyIsInNoOutput(t *testing.T) {
 	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
 	limiter := ratelimit.New()
@@ -83,41 +84,6 @@ func repeating(t *testing.T, f fake.Fault, opts ...petstore.Option) *petstore.Cl
 	return keyed(t, server.HTTPClient().Transport, opts...)
 }
 
-// TestKeyIsInNoTrace searches what a trace and the log get of each attempt for the key. Some
-// attempts end in the middle of the body, by a panic or an error: the key must be removed from the
-// header before that.
-func TestKeyIsInNoTrace(t *testing.T) {
-	panics := failingReader{func() error { panic("body") }}
-	for name, body := range map[string]io.Reader{
-		"a success": strings.NewReader("[]"), "no JSON": strings.NewReader(secretKey), "a body that panics": panics,
-		"a body that is cut off": failingReader{func() error { return errors.New(secretKey) }},
-	} {
-		for _, code := range []int{200, 401, 429, 503} {
-			var log bytes.Buffer
-			attempts := 0
-			respond := func(req *http.Request) (*http.Response, error) {
-				resp := response(req, code, body)
-				maps.Copy(resp.Header, echo())
-				return resp, nil
-			}
-			client := keyed(t, responder(respond), petstore.WithLogger(logTo(&log, slog.LevelDebug)),
-				petstore.WithTrace(&petstore.ClientTrace{
-					AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) {
-						attempts++
-						assertKeyNotIn(t, name, info)
-					},
-					CallDone: func(_ context.Context, info petstore.CallDoneInfo) { assertKeyNotIn(t, name, info) },
-				}))
-			func() {
-				defer func() { _ = recover() }()
-				_ = list(client)
-			}()
-			assert.Positive(t, attempts)
-			assert.False(t, hasKey(log.String()), "the log")
-		}
-	}
-}
-
 // failures returns functions that cause each kind of error, with the key in each place where it can
 // be.
 func failures() map[string]func(*testing.T) error {
@@ -165,6 +131,20 @@ func failures() map[string]func(*testing.T) error {
 			}
 		}
 	}
+	// The key must be out of the header before the body ends.
+	panics := func() (err error) { panic(errors.New(secretKey)) }
+	for name, end := range map[string]func() error{"panics": panics, "is cut off": func() error { return errors.New(secretKey) }} {
+		for _, code := range []int{200, 401, 429, 503} {
+			all[fmt.Sprintf("a body that %s, after %d", name, code)] = func(t *testing.T) (err error) {
+				defer func() { err = cmp.Or(err, fmt.Errorf("panicked: %t", recover() != nil)) }()
+				return list(keyed(t, responder(func(req *http.Request) (*http.Response, error) {
+					resp := response(req, code, failingReader{end})
+					maps.Copy(resp.Header, echo())
+					return resp, nil
+				})))
+			}
+		}
+	}
 	object := `{"code":"` + secretKey + `","message":"no such key: ` + secretKey + `","status":0}`
 	for _, code := range []int{201, 202, 302, 401, 429, 503} {
 		for _, body := range []string{secretKey, object} {
@@ -176,9 +156,16 @@ func failures() map[string]func(*testing.T) error {
 	return all
 }
 
-// keyed returns a client with secretKey and a transport.
+// keyed returns a client with secretKey and a transport. Its traces and its log are searched.
 func keyed(t *testing.T, transport http.RoundTripper, opts ...petstore.Option) *petstore.Client {
 	t.Helper()
+	var log bytes.Buffer
+	t.Cleanup(func() { assert.False(t, hasKey(log.String()), "the log") })
+	trace := petstore.WithTrace(&petstore.ClientTrace{
+		AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) { assertKeyNotIn(t, "AttemptDone", info) },
+		CallDone:    func(_ context.Context, info petstore.CallDoneInfo) { assertKeyNotIn(t, "CallDone", info) },
+	})
+	opts = append(opts, trace, petstore.WithLogger(logTo(&log, slog.LevelDebug)))
 	return newClient(t, transport, secretKey, append(opts, petstore.WithMaxWait(0), petstore.WithMaxResponseBytes(1<<20),
 		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1}))...)
 }

@@ -78,14 +78,6 @@ func TestKeyThatIsAUsualWord(t *testing.T) {
 	}
 }
 
-// closes is a body that reports its Close.
-type closes struct {
-	io.Reader
-	closed func()
-}
-
-func (c closes) Close() error { c.closed(); return nil }
-
 func TestWithTransport(t *testing.T) {
 	t.Run("wraps the transport, the last one around the others", func(t *testing.T) {
 		var order []string
@@ -119,18 +111,6 @@ func TestWithTransport(t *testing.T) {
 		}
 		assert.Equal(t, service.sent()[0].header, service.sent()[1].header)
 		assert.Equal(t, "Bearer "+testKey, service.sent()[1].header.Get("Authorization"))
-	})
-	t.Run("gets each body back closed", func(t *testing.T) {
-		closed := 0
-		for _, body := range []io.Reader{strings.NewReader("[]"), failingReader{func() error { return errReset }}} {
-			client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
-				resp := response(r, 200, nil)
-				resp.Body = closes{body, func() { closed++ }}
-				return resp, nil
-			}}, once)
-			_ = list(client)
-		}
-		assert.Equal(t, 2, closed)
 	})
 	t.Run("cannot say that a write was not sent if it has read the body", func(t *testing.T) {
 		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
