@@ -314,14 +314,17 @@ func TestForeignErrors(t *testing.T) {
 			return nil, err
 		}})
 		byBody, _ := scripted(t, []responder{cutOff(201, err)})
+		stopped, stop := context.WithCancelCause(t.Context())
+		stop(err)
+		byStop, _ := scripted(t, nil, petstore.WithStop(stopped))
 		byCause, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) { cancel(err); return hangs(r) }})
 		for _, row := range []struct {
 			by     string
 			client *petstore.Client
 			sent   bool
 		}{
-			{"key", byKey, false}, {"limiter", byLimiter, false}, {"refusal", byRefusal, false}, {"transport", byTransport, true},
-			{"body", byBody, true}, {"cause", byCause, true}, {"cause, before the call", byCause, false},
+			{"key", byKey, false}, {"limiter", byLimiter, false}, {"refusal", byRefusal, false}, {"stop", byStop, false},
+			{"transport", byTransport, true}, {"body", byBody, true}, {"cause", byCause, true}, {"cause, before the call", byCause, false},
 		} {
 			_, got := row.client.CreatePet(ctx, newPet())
 			text := fmt.Sprintf("%s by %s: %v", name, row.by, got)
@@ -335,8 +338,8 @@ func TestForeignErrors(t *testing.T) {
 			_, retried := petstore.RetryAfter(got)
 			assert.False(t, retried, text)
 			for _, about := range []error{petstore.ErrStopped, petstore.ErrBadRequest, petstore.ErrTimeout, context.DeadlineExceeded} {
-				ofItsContext := row.by == "refusal" && errors.Is(err, petstore.ErrTimeout)
-				assert.True(t, ofItsContext || !errors.Is(got, about), text)
+				ofThisCall := row.by == "refusal" && errors.Is(err, petstore.ErrTimeout) || row.by == "stop" && about == petstore.ErrStopped
+				assert.True(t, ofThisCall || !errors.Is(got, about), text)
 			}
 			doubts := strings.Count(got.Error(), "the pet may have been created")
 			assert.True(t, row.sent && doubts == 1 || !row.sent && (doubts == 0 || name == "unknown"), text)

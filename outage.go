@@ -14,7 +14,7 @@ type outage struct {
 	// failed is how many calls have failed since the last minute without a failure. begun and latest
 	// are when the first and the last of these calls ended.
 	failed        int
-	begun, latest time.Time // when the first and the last of these calls ended
+	begun, latest time.Time
 	// named is when each error type had its last line in this outage.
 	named map[string]time.Time
 	// slow is the number of slow requests minus that of quick ones, but never below 0.
