@@ -40,9 +40,11 @@ func Redact(text string, keys ...string) string {
 		text = without(text, key)
 		// If a key appears only in an escaped form, the whole text is unescaped before the key is taken
 		// out.
-		if plain := unescaped(text); plain != text {
-			if clean := without(plain, key); clean != plain {
-				text = clean
+		for _, escape := range escapes {
+			if plain := unescaped(text, escape); plain != text {
+				if clean := without(plain, key); clean != plain {
+					text = clean
+				}
 			}
 		}
 	}
@@ -95,6 +97,8 @@ func Header(h http.Header, keys ...string) http.Header {
 				values[i] = Redact(v, keys...)
 			}
 			clean[name] = values
+		} else if cap(values) > len(values) {
+			clean[name] = slices.Clip(values) // or copies could append to the same array
 		}
 	}
 	return clean
@@ -113,7 +117,9 @@ func inName(name string, keys []string) bool {
 		for i := 0; !perhaps && i <= len(name)-len(key); i++ {
 			perhaps = name[i]|lower == key[0]|lower && strings.EqualFold(name[i:i+minKey], key[:minKey])
 		}
-		return perhaps && strings.Contains(strings.ToLower(unescaped(name)), strings.ToLower(key))
+		return perhaps && slices.ContainsFunc(escapes, func(escape *regexp.Regexp) bool {
+			return strings.Contains(strings.ToLower(unescaped(name, escape)), strings.ToLower(key))
+		})
 	})
 }
 
@@ -145,13 +151,15 @@ func withoutStart(text, key string) string {
 }
 
 var (
-	escape    = regexp.MustCompile(`%[2-7][0-9A-Fa-f]|\\u00[2-7][0-9A-Fa-f]|\\/`)
+	// escapes are those of JSON, and those of URLs. Each is resolved alone, since text around a key may
+	// look like an escape of the other kind.
+	escapes   = []*regexp.Regexp{regexp.MustCompile(`\\u00[2-7][0-9A-Fa-f]|\\/`), regexp.MustCompile(`%[2-7][0-9A-Fa-f]`)}
 	cutEscape = regexp.MustCompile(`(?:%[0-9A-Fa-f]?|\\|\\u[0-9A-Fa-f]{0,3})$`)
 )
 
-// unescaped resolves the escapes of JSON and URLs for the characters that a key may have, once.
-// What was JSON stays JSON.
-func unescaped(text string) string {
+// unescaped resolves the escapes of one kind for the characters that a key may have, once. What was
+// JSON stays JSON.
+func unescaped(text string, escape *regexp.Regexp) string {
 	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '\\') < 0 { // nearly always
 		return text
 	}

@@ -48,6 +48,7 @@ func TestRedact(t *testing.T) {
 			{"key%41b", "[redacted]", []string{"key%41b"}},                                  // it looks like an escape itself
 			{`u0041bc \u0041bc`, `[redacted] \[redacted]`, []string{"u0041bc"}},             // it is an escape only after a backslash
 			{`"\u0022k\u0065y-one\u005c"`, `"\u0022[redacted]\u005c"`, []string{"key-one"}}, // it is still JSON
+			{`%2c2Vj+cmV0\/a2V5==`, "%2[redacted]", []string{slashedKey}},                   // %2c is no escape here
 			{"c2Vj+c… c2Vj%2Bc…", "[redacted]… [redacted]…", []string{slashedKey}},
 		} {
 			assert.Equal(t, c.want, Redact(c.text, c.keys...))
