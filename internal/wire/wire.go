@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
+	"reflect"
 	"sync/atomic"
 	"time"
 )
@@ -27,6 +28,7 @@ type Record struct {
 	connected atomic.Bool  // hook: the transport got a connection
 	open      atomic.Int32 // hook: headers written minus responses begun
 	interim   atomic.Int32 // hook: number of interim responses
+	shared    atomic.Bool  // the connection may be one of HTTP/2, which other requests share
 	repeated  atomic.Bool  // net/http was about to send the request again
 	transport *Transport
 	cancel    context.CancelFunc
@@ -85,12 +87,15 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, t *Transp
 // before it writes, so that cancelling is enough. Over HTTP/1 it does not look, but there the
 // connection is for this request alone, and its write deadline ends the request.
 func (w *Record) gotConn(info httptrace.GotConnInfo) {
-	if !w.connected.Swap(true) || w.open.Load() <= 0 {
+	repeats := w.connected.Swap(true) && w.open.Load() > 0
+	shared := w.transport.h2c || info.Conn == nil || overHTTP2(info.Conn)
+	w.shared.Store(shared)
+	if !repeats {
 		return
 	}
 	w.repeated.Store(true)
 	w.cancel()
-	if info.Conn != nil && !w.transport.h2c && !overHTTP2(info.Conn) {
+	if !shared {
 		_ = info.Conn.SetWriteDeadline(time.Unix(1, 0)) // in the past: writes fail at once
 	}
 }
@@ -99,9 +104,11 @@ func (w *Record) gotConn(info httptrace.GotConnInfo) {
 const maxInterim = 5
 
 // gotInterim takes back what the hook GotFirstResponseByte did: the first byte was only that of an
-// interim response.
+// interim response, after which net/http repeats a request over HTTP/2, but not over HTTP/1.
 func (w *Record) gotInterim(int, textproto.MIMEHeader) error {
-	w.open.Add(1)
+	if w.shared.Load() {
+		w.open.Add(1)
+	}
 	if w.interim.Add(1) > maxInterim {
 		return errors.New("malformed HTTP response: too many interim responses")
 	}
@@ -135,12 +142,22 @@ func (w *Record) MayHaveSent(err error, refused bool) bool {
 
 var errNothing = errors.New("the transport returned neither a response nor an error")
 
+// IsNil reports whether err is nil or a nil pointer, which code of a user with an error type of its
+// own returns by mistake.
+func IsNil(err error) bool {
+	if err == nil {
+		return true
+	}
+	v := reflect.ValueOf(err)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 // CheckResponse returns an error for a response that cannot be final: nil, which a transport must
 // not return, and a status from 000 to 199, which net/http passes on. A nil body becomes an empty
 // one.
 func CheckResponse(resp *http.Response, err error) (*http.Response, error) {
 	switch {
-	case err != nil:
+	case !IsNil(err):
 		return nil, err
 	case resp == nil:
 		return nil, errNothing
