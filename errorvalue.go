@@ -189,8 +189,9 @@ var ofCalls = [...]error{
 
 // speaksOfCalls reports whether err, or an error that it wraps, is about a call.
 func speaksOfCalls(err error) bool {
-	_, ok := errors.AsType[callError](err)
-	return ok || slices.ContainsFunc(ofCalls[:], func(target error) bool { return errors.Is(err, target) })
+	_, ofCall := errors.AsType[callError](err)
+	_, ofLimiter := errors.AsType[*ratelimit.Error](err)
+	return ofCall || ofLimiter || slices.ContainsFunc(ofCalls[:], func(target error) bool { return errors.Is(err, target) })
 }
 
 // foreignError has no Unwrap, or errors.Is would find in it what it hides.

@@ -54,9 +54,10 @@ type RateLimitError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *RateLimitError) Error() string {
+	until := e.RetryAt.Add(time.Second - 1) // the format cuts off a part of a second: so it rounds up
 	text := safetext.Prefix(e.Operation) + "rate limited" +
 		when(e.Scope != "", " ("+string(e.Scope)+")") +
-		when(!e.RetryAt.IsZero(), " until "+e.RetryAt.UTC().Format(time.RFC3339)) +
+		when(!e.RetryAt.IsZero(), " until "+until.UTC().Format(time.RFC3339)) +
 		when(e.Attempts == 0, ", nothing was sent")
 	if e.Err != nil {
 		text += ": " + safetext.TrimPrefix(e.Err, e.Operation)

@@ -105,7 +105,8 @@ func (e *Error) Error() string {
 		text += " (" + string(e.Scope) + ")"
 	}
 	if !e.RetryAt.IsZero() {
-		text += " until " + e.RetryAt.UTC().Format(time.RFC3339)
+		// The format cuts off a part of a second: so it rounds up.
+		text += " until " + e.RetryAt.Add(time.Second-1).UTC().Format(time.RFC3339)
 	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()

@@ -213,6 +213,8 @@ func TestLimiterMaxWait(t *testing.T) {
 }
 
 func TestLimiterWaitTooLong(t *testing.T) {
+	early := &Error{Scope: ScopeDay, RetryAt: time.Date(2026, 11, 21, 12, 0, 0, 1, time.UTC)}
+	require.EqualError(t, early, "rate limited (day) until 2026-11-21T12:00:01Z", "the text does not say too early a time")
 	test(t, "behind others", func(t *testing.T, l *limiter) {
 		l.one(ok(60, 0, 40*time.Second))
 		start := time.Now()
