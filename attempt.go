@@ -5,8 +5,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
-	"reflect"
+	"net/url"
 	"slices"
 	"time"
 
@@ -31,6 +32,9 @@ type attempt struct {
 	ready   time.Time
 	wire    wire.Record
 	request http.Request
+	// url is that of this request alone, since a transport may change it.
+	url    url.URL
+	reader bodyReader
 	// values has the values of the request's header, which need no allocation of their own.
 	values [4]string
 }
@@ -70,6 +74,10 @@ func (a *attempt) admit() (err error) {
 	if ended := k.hasEnded(); ended != nil {
 		return ended
 	}
+	start := time.Now()
+	if k.asked.IsZero() {
+		k.asked = start
+	}
 	if a.key, err = k.getKey(); err != nil {
 		return err
 	}
@@ -79,8 +87,10 @@ func (a *attempt) admit() (err error) {
 	k.client.used.Store(a.key.ID)
 	// The key ID comes before the limiter, which may report about the key.
 	k.change(func(c *Call) { c.KeyID = *a.key.ID })
-	start := time.Now()
-	if err := a.acquire(start); err != nil {
+	if k.client.rotates { // to get a key has taken time, too
+		start = time.Now()
+	}
+	if err := a.acquire(); err != nil {
 		return err
 	}
 	a.ready = time.Now()
@@ -89,9 +99,10 @@ func (a *attempt) admit() (err error) {
 		// A limiter may wait without reporting it, so the whole time counts, except what is free.
 		c.Waited += max(0, a.ready.Sub(start)-k.free)
 	})
-	// The call may have ended at the very moment at which the permit came.
+	// The call may have ended at the very moment at which the permit came. Or it waited until it was
+	// too late for its request, although there was time enough before.
 	ended := k.hasEnded()
-	if latest := k.latest(); ended == nil && k.queued && !latest.IsZero() && a.ready.After(latest) {
+	if latest := k.latest(); ended == nil && k.asked.Before(latest) && a.ready.After(latest) {
 		ended = errTooLate
 	}
 	if ended != nil {
@@ -118,21 +129,18 @@ func (k *call) getKey() (credential.Key, error) {
 	case err == nil:
 		return key, nil
 	case hasEnded(ctx):
-		return key, &keyError{k.timedOut()}
+		return key, &keyError{k.attemptTimedOut()}
 	}
 	return key, &keyError{foreign(err)}
 }
 
 // acquire gets a permit from the limiter.
-func (a *attempt) acquire(start time.Time) error {
+func (a *attempt) acquire() error {
 	k, limiter := a.call, a.call.client.config.limiter
 	if limiter == nil {
 		return nil
 	}
 	k.free = 0
-	if k.asked.IsZero() {
-		k.asked = start
-	}
 	r := ratelimit.Request{
 		Key: *a.key.ID, Background: k.config.background, MaxWait: k.config.maxWait - k.info.Waited,
 		Asked: k.asked, Observer: k,
@@ -145,9 +153,7 @@ func (a *attempt) acquire(start time.Time) error {
 	}
 	r.MaxWait = max(0, r.MaxWait)
 	permit, err := limiter.Acquire(k.waits, r)
-	if v := reflect.ValueOf(err); err == nil || v.Kind() == reflect.Pointer && v.IsNil() {
-		// A nil pointer in err is no error: a Limiter with an error type of its own returns it by
-		// mistake.
+	if wire.IsNil(err) {
 		a.permit = permit
 		return nil
 	}
@@ -189,7 +195,7 @@ func (a *attempt) send() {
 	a.Sent = a.wire.MayHaveSent(err, errors.Is(err, ErrNotSent))
 	switch {
 	case err == nil:
-		err = a.receive(resp)
+		err = a.receive(ctx, resp)
 	case a.Sent:
 		a.limits.Abandoned = hasEnded(k.ctx)
 	default:
@@ -205,7 +211,8 @@ func (a *attempt) send() {
 func (a *attempt) newRequest(ctx context.Context) {
 	k, req := a.call, &a.request
 	*req = *req.WithContext(ctx)
-	req.Method, req.URL, req.Host = k.operation.method, &k.url, k.url.Host
+	a.url = k.request.url(k.client.shared.baseURL)
+	req.Method, req.URL, req.Host = k.operation.method, &a.url, a.url.Host
 	a.wire.SetBody(req, k.body)
 	// A transport may change or keep the values, so this request shares them with no other.
 	a.values = [...]string{"application/json", k.client.userAgent, a.key.Header(), "application/json"}
@@ -224,7 +231,7 @@ func (a *attempt) newRequest(ctx context.Context) {
 // receive reads the response. The header of the outcome is a copy without the key, since the
 // transport may share its own with other requests. The copy is made before the body is read: if the
 // body's reader panics, the traces still see no key.
-func (a *attempt) receive(resp *http.Response) error {
+func (a *attempt) receive(ctx context.Context, resp *http.Response) error {
 	k, shared := a.call, a.call.client.shared
 	// The body was read to its end, or is given up: an error of Close would say nothing new.
 	defer func() { _ = resp.Body.Close() }()
@@ -245,14 +252,34 @@ func (a *attempt) receive(resp *http.Response) error {
 	}
 	// The buffer comes late, so that calls that wait for a response hold none.
 	a.body = shared.buffers.Get()
+	a.reader = bodyReader{ctx, resp.Body, a.limits.Received.Add(endGrace)}
 	var err error
-	a.tooLarge, err = a.body.Fill(resp.Body, resp.ContentLength, k.client.config.maxResponseBytes)
+	a.tooLarge, err = a.body.Fill(&a.reader, resp.ContentLength, k.client.config.maxResponseBytes)
 	if a.tooLarge {
 		// net/http uses a connection again only if the body was read to its end. A new connection
 		// costs less than reading 64 KiB more.
-		_, _ = bufio.NewReader(resp.Body).Discard(64 << 10) // gives up if nothing comes, unlike io.CopyN
+		_, _ = bufio.NewReader(&a.reader).Discard(64 << 10) // gives up if nothing comes, unlike io.CopyN
 	}
 	return err
+}
+
+// bodyReader reads a body until the context of the attempt ends: that of a user's transport may not
+// heed the context.
+type bodyReader struct {
+	context context.Context
+	body    io.Reader
+	// until is when the end of the context begins to count: a body that comes together with a late
+	// header is read.
+	until time.Time
+}
+
+// Read implements [io.Reader].
+func (r *bodyReader) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	if ended := r.context.Err(); ended != nil && err == nil && time.Now().After(r.until) {
+		err = ended
+	}
+	return n, err
 }
 
 // fail records the error of the transport, or of reading the body, without the key.
@@ -269,7 +296,7 @@ func (a *attempt) fail(ctx context.Context, err error) {
 	// others. A server that does not speak HTTP is no timeout, however late it was: another attempt
 	// does not help.
 	case hasEnded(ctx) && !wire.NotHTTP(err):
-		a.err = k.timedOut()
+		a.err = k.attemptTimedOut()
 	default:
 		if a.Status == 0 { // with a status, the error has only cut off the body
 			a.Failure = wire.KindOf(err, a.Sent)

@@ -25,11 +25,10 @@ import (
 // call is one API call with all its attempts. Only its goroutine changes it; other goroutines may
 // ask for its description through the context.
 type call struct {
-	client    *Client
-	operation *operation
-	config    *callConfig
-	url       url.URL
-	body      []byte // nil for none
+	request
+
+	client *Client
+	config *callConfig
 
 	// ctx is the context of the requests: that of the caller, with the call in it.
 	ctx context.Context
@@ -39,6 +38,8 @@ type call struct {
 	cancel []func()
 	// begun is when the call began. It is set only if there are traces, which get the duration.
 	begun time.Time
+	// timedOut is the cause of the contexts after WithCallTimeout; nil without the option.
+	timedOut *timeoutError
 	// ended is why the call must send nothing more; nil if it may.
 	ended error
 
@@ -46,14 +47,11 @@ type call struct {
 	last *outcome
 	// sent is how many requests may have been written: the Attempts of results and errors.
 	sent int
-	// asked is when the call first asked the limiter. A later attempt keeps its place in the queue by
-	// it.
+	// asked is when the call first asked for its key and a permit. A later attempt keeps its place in
+	// the queue by it.
 	asked time.Time
 	// free is the part of the current wait in Acquire that does not count against WithMaxWait.
 	free time.Duration
-	// queued reports whether the call has waited. Only a call that has waited may find too little time
-	// left for its request.
-	queued bool
 	// endPause reports the end of the pause before the next attempt; nil if there is no pause.
 	endPause func()
 
@@ -73,6 +71,17 @@ type request struct {
 	rawPath string
 	query   string
 	body    []byte // nil for none
+}
+
+// url returns the URL of the request.
+func (r *request) url(base *url.URL) url.URL {
+	u := *base
+	if r.rawPath != "" {
+		u.RawPath = base.EscapedPath() + r.rawPath
+	}
+	u.Path += r.path + r.id
+	u.RawQuery = r.query
+	return u
 }
 
 // errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
@@ -117,13 +126,7 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 	if reason := reservedFor(r.operation, config.header); reason != "" {
 		return nil, argumentError(r.operation.name, "WithHeader", reason)
 	}
-	k := &call{client: c, operation: r.operation, config: config, url: *c.shared.baseURL, body: r.body}
-	if r.rawPath != "" {
-		k.url.RawPath = k.url.EscapedPath() + r.rawPath
-	}
-	k.url.Path += r.path + r.id
-	k.url.RawQuery = r.query
-	return k, nil
+	return &call{request: r, client: c, config: config}, nil
 }
 
 // begin calls the CallStart functions, starts the timeout of the call, and makes the contexts of
@@ -135,8 +138,8 @@ func (k *call) begin(ctx context.Context) {
 		k.startTraces()
 	}
 	if timeout := k.config.callTimeout; timeout > 0 {
-		cause := &timeoutError{"WithCallTimeout of " + timeout.String()}
-		limited, cancel := context.WithTimeoutCause(k.ctx, timeout, cause)
+		k.timedOut = &timeoutError{"WithCallTimeout of " + timeout.String()}
+		limited, cancel := context.WithTimeoutCause(k.ctx, timeout, k.timedOut)
 		k.ctx, k.cancel = limited, append(k.cancel, cancel)
 	}
 	k.waits = k.ctx
@@ -205,7 +208,7 @@ func (k *call) change(f func(c *Call)) {
 // WithStop has ended.
 func (k *call) hasEnded() error {
 	if k.ended == nil {
-		k.ended = endOf(k.ctx)
+		k.ended = k.contextEnded()
 	}
 	if stop := k.client.config.stop; k.ended == nil && stop.Err() != nil {
 		k.ended = fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop)))

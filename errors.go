@@ -200,13 +200,17 @@ type TransportError struct {
 	NotRetried string
 	// Err is the cause.
 	Err error
+
+	tries int // attempts, also those that sent nothing
 }
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
 	text := safetext.Prefix(e.Operation) + safetext.TrimPrefix(e.Err, e.Operation) +
 		when(e.NotRetried != "", ": not retried: "+e.NotRetried)
-	return errorLine(text, e.Operation, e.Attempts, e.OutcomeUnknown)
+	// If some attempts sent nothing, the text has the number of all of them, too.
+	tries := when(e.tries > max(e.Attempts, 1), " ("+strconv.Itoa(e.tries)+" tries)")
+	return errorLine(text, e.Operation, e.Attempts, e.OutcomeUnknown, tries)
 }
 
 // Is reports whether target is [ErrNotSent] while nothing was sent, or is [ErrOutcomeUnknown] while
@@ -227,14 +231,14 @@ type callError interface {
 	Is(target error) bool
 }
 
-// errorLine returns text with the number of requests behind it and, if the outcome of a write is
-// unknown, with what may have happened.
-func errorLine(text, operation string, sent int, unknown bool) string {
-	suffix := when(sent > 1, " ("+strconv.Itoa(sent)+" attempts)")
+// errorLine returns text with notes behind it: the number of requests and, if the outcome of a
+// write is unknown, what may have happened.
+func errorLine(text, operation string, sent int, unknown bool, notes ...string) string {
+	notes = append(notes, when(sent > 1, " ("+strconv.Itoa(sent)+" attempts)"))
 	if unknown {
-		suffix += "; " + operationOf(operation).doubt
+		notes = append(notes, "; "+operationOf(operation).doubt)
 	}
-	return safetext.LineWith(text, suffix)
+	return safetext.LineWith(text, notes...)
 }
 
 // when returns text if applies is true, else the empty string. It saves an if for each part of a

@@ -80,6 +80,7 @@ func TestErrorText(t *testing.T) {
 				Operation: "createPet", Attempts: 2,
 			},
 			"petstore: rate limited until 2026-11-21T12:00:00Z, nothing was sent": &petstore.RateLimitError{RetryAt: at},
+			"petstore: rate limited until 2026-11-21T12:00:01Z":                   &petstore.RateLimitError{RetryAt: at.Add(1), Attempts: 1}, // never too early
 		} {
 			assert.EqualError(t, err, want)
 		}
@@ -131,6 +132,18 @@ func TestErrorGoldenFiles(t *testing.T) {
 		record("a cancel", err)
 		client, _ = scripted(t, nil, petstore.WithStop(ctx))
 		record("WithStop", get(client))
+		for i, respond := range []responder{fails(errRefused), status(503, "")} {
+			ctx, cancel := context.WithCancel(t.Context())
+			client, _ = scripted(t, []responder{respond}, petstore.WithLimiter(
+				limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
+					if c, _ := petstore.CallFromContext(ctx); c.Attempt == 2 {
+						cancel()
+					}
+					return new(permits), nil
+				})))
+			_, err := client.GetPet(ctx, 7, petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
+			record("a cancel after two "+[]string{"failed dials", "503s"}[i], err)
+		}
 		for _, scope := range []ratelimit.Scope{"", ratelimit.ScopeMinute, ratelimit.ScopeDay, ratelimit.ScopeBan} {
 			client, _ = scripted(t, nil, petstore.WithLimiter(returns(nil, &ratelimit.Error{Scope: scope})))
 			record("refused by the limiter", list(client))
@@ -302,7 +315,8 @@ func TestForeignErrors(t *testing.T) {
 	for name, foreign := range map[string]error{
 		"unknown": another(fails(errReset)), "not sent": another(fails(errRefused)), "refused": another(status(400, "")),
 		"limited": another(status(429, ""), petstore.WithMaxWait(0)), "timeout": errors.Join(petstore.ErrTimeout, context.DeadlineExceeded),
-		"sentinels": errors.Join(petstore.ErrOutcomeUnknown, petstore.ErrNotSent, petstore.ErrStopped),
+		"sentinels":                  errors.Join(petstore.ErrOutcomeUnknown, petstore.ErrNotSent, petstore.ErrStopped),
+		"refused by another limiter": &ratelimit.Error{RetryAt: time.Now().Add(time.Hour)},
 	} {
 		err := errors.Join(mine, foreign)
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -326,6 +340,9 @@ func TestForeignErrors(t *testing.T) {
 			{"key", byKey, false}, {"limiter", byLimiter, false}, {"refusal", byRefusal, false}, {"stop", byStop, false},
 			{"transport", byTransport, true}, {"body", byBody, true}, {"cause", byCause, true}, {"cause, before the call", byCause, false},
 		} {
+			if row.by == "limiter" && name == "refused by another limiter" {
+				continue // a limiter that returns this error has refused the request
+			}
 			_, got := row.client.CreatePet(ctx, newPet())
 			text := fmt.Sprintf("%s by %s: %v", name, row.by, got)
 			require.ErrorIs(t, got, mine, text)
@@ -345,6 +362,21 @@ func TestForeignErrors(t *testing.T) {
 			assert.True(t, row.sent && doubts == 1 || !row.sent && (doubts == 0 || name == "unknown"), text)
 		}
 	}
+}
+
+// A call that is made within another one may end because of the other one's timeout.
+func TestErrTimeoutOfAnotherCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner, _ := scripted(t, []responder{hangs}, petstore.WithCallTimeout(time.Hour))
+		var got error
+		outer, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			_, got = inner.ListPets(r.Context(), petstore.ListPetsParams{})
+			return nil, got
+		}}, petstore.WithCallTimeout(time.Second))
+		require.ErrorIs(t, list(outer), petstore.ErrTimeout)
+		require.ErrorIs(t, got, context.DeadlineExceeded)
+		require.NotErrorIs(t, got, petstore.ErrTimeout)
+	})
 }
 
 func TestErrTimeout(t *testing.T) {

@@ -254,6 +254,23 @@ func TestWriteBeforeADeadline(t *testing.T) {
 		require.ErrorIs(t, create(client, petstore.WithCallTimeout(time.Millisecond)), petstore.ErrTimeout)
 		assert.Len(t, service.sent(), 2)
 	})
+	for name, waits := range map[string]struct{ key, limiter time.Duration }{
+		"after a slow key function": {key: time.Second}, "after a wait that a limiter does not report": {limiter: time.Second},
+	} {
+		virtual(t, name, func(t *testing.T) {
+			key := func(context.Context) (string, error) { time.Sleep(waits.key); return testKey, nil }
+			respond := func(r *http.Request) (*http.Response, error) {
+				c, _ := petstore.CallFromContext(r.Context())
+				assert.Equal(t, waits.limiter, c.Waited)
+				return slowly(status(201, onePet))(r)
+			}
+			client, service := rotating(t, key, []responder{respond}, petstore.WithLimiter(slow(new(permits), waits.limiter)))
+			require.NoError(t, create(client))
+			require.ErrorIs(t, create(client, petstore.WithCallTimeout(1500*time.Millisecond)), petstore.ErrNotSent)
+			require.NoError(t, create(client, petstore.WithCallTimeout(3*time.Second)))
+			assert.Len(t, service.sent(), 2)
+		})
+	}
 	virtual(t, "after the wait for the response of another request", func(t *testing.T) {
 		client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
 			time.Sleep(900 * time.Millisecond) // less than a second, after which the limiter sends the other one

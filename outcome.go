@@ -175,13 +175,9 @@ func (k *call) responseError(o *outcome, reason string, err error) *ResponseErro
 // transportError returns the error of a call that err ended, whether during an attempt, between two
 // of them or before the first.
 func (k *call) transportError(o *outcome, err error) *TransportError {
-	// If some attempts sent nothing, the text has the number of all of them.
-	if tries := k.info.Attempt; tries > max(k.sent, 1) {
-		err = fmt.Errorf("%w (%d tries)", err, tries)
-	}
 	return &TransportError{
 		Operation: k.operation.name, CallID: k.describe().ID, Attempts: k.sent, Err: err,
-		OutcomeUnknown: o.unknown, NotRetried: o.notRetried(),
+		OutcomeUnknown: o.unknown, NotRetried: o.notRetried(), tries: k.info.Attempt,
 	}
 }
 
@@ -220,7 +216,7 @@ func after(err, last error) error {
 // by the caller's deadline, the text says so and how long there was no response, since the service
 // may have been slow.
 func (a *attempt) callerEnded() error {
-	ended := endOf(a.call.ctx)
+	ended := a.call.contextEnded()
 	if !errors.Is(ended, context.DeadlineExceeded) || errors.Is(ended, ErrTimeout) {
 		return ended
 	}
@@ -239,9 +235,10 @@ func hasEnded(ctx context.Context) bool {
 // fire up to some 10 ms late, and a context of another type may never end at its deadline.
 const endGrace = 100 * time.Millisecond
 
-// endOf returns an error if ctx has ended, else nil. The error matches that of the context and its
-// cause, unless the cause is the error of another call.
-func endOf(ctx context.Context) error {
+// contextEnded returns an error if the context of the call has ended, else nil. The error matches
+// that of the context and its cause, unless the cause is the error of another call.
+func (k *call) contextEnded() error {
+	ctx := k.ctx
 	if !hasEnded(ctx) {
 		return nil
 	}
@@ -251,7 +248,8 @@ func endOf(ctx context.Context) error {
 	}
 	err := cmp.Or(ctx.Err(), context.DeadlineExceeded)
 	cause := context.Cause(ctx)
-	if own, ok := cause.(*timeoutError); ok {
+	// The timeout of a call around this one is a cause like others.
+	if own, ok := cause.(*timeoutError); ok && own == k.timedOut {
 		return fmt.Errorf("%w: %w", err, own)
 	}
 	if cause == nil || errors.Is(err, cause) {

@@ -49,7 +49,7 @@ func (k *call) plan(o *outcome) retry.Plan {
 // retry makes further attempts in the loop of go-retryablehttp. The first attempt was made before:
 // nearly all calls need no other, and so no loop.
 func (k *call) retry() {
-	outer := http.Request{Method: k.operation.method, URL: &k.url, Header: make(http.Header)}
+	outer := http.Request{Method: k.operation.method, URL: k.client.shared.baseURL, Header: make(http.Header)}
 	defer k.finishPause() // the loop also leaves a pause when the context ends
 	// The response of the loop has no body, and the outcome is in k.last.
 	_, _ = k.client.shared.loop.Do(&retryablehttp.Request{Request: outer.WithContext(k.waits)})
@@ -210,7 +210,7 @@ func (k *call) timeout() time.Duration {
 	return own
 }
 
-// timedOut returns the error of an attempt that exceeded its timeout.
-func (k *call) timedOut() error {
+// attemptTimedOut returns the error of an attempt that exceeded its timeout.
+func (k *call) attemptTimedOut() error {
 	return &timeoutError{"attempt timed out after " + k.timeout().String()}
 }

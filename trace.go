@@ -179,7 +179,6 @@ func (k *call) doneTraces(err error) {
 
 // WaitStart implements [ratelimit.Observer].
 func (k *call) WaitStart(w ratelimit.Wait) {
-	k.queued = true
 	k.observe(func(t *ClientTrace, c Call) {
 		if t.WaitStart != nil {
 			t.WaitStart(k.ctx, c, w)

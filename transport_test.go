@@ -2,8 +2,10 @@ package petstore_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
@@ -67,6 +69,52 @@ func TestWithMaxResponseBytes(t *testing.T) {
 	assert.Len(t, service.sent(), 1)
 	client, _ = scripted(t, []responder{status(200, twoPets)}, petstore.WithMaxResponseBytes(1<<63-1))
 	require.NoError(t, list(client))
+	never := io.MultiReader(strings.NewReader(twoPets), failingReader{func() error { return nil }})
+	client, _ = scripted(t, []responder{streams(never)}, petstore.WithMaxResponseBytes(10))
+	require.ErrorContains(t, list(client), "body is too large", "although the rest never comes")
+}
+
+// streams responds with a body.
+func streams(r io.Reader) responder {
+	return func(req *http.Request) (*http.Response, error) { return response(req, 200, r), nil }
+}
+
+// slowSpace is a body of spaces that takes seven seconds for each read.
+type slowSpace struct{}
+
+func (slowSpace) Read(p []byte) (int, error) {
+	time.Sleep(7 * time.Second)
+	return copy(p, " "), nil
+}
+
+// The body of a user's transport need not heed the context.
+func TestBodyThatHeedsNoContext(t *testing.T) {
+	late := func(respond responder) responder {
+		return func(r *http.Request) (*http.Response, error) {
+			time.Sleep(40 * time.Second)
+			return respond(r)
+		}
+	}
+	drips := streams(slowSpace{})
+	for name, row := range map[string]struct {
+		respond responder
+		takes   time.Duration
+		fails   bool
+	}{
+		"slow": {drips, 35 * time.Second, true}, "slow and late": {late(drips), 47 * time.Second, true},
+		"late and complete": {late(status(200, twoPets)), 40 * time.Second, false},
+	} {
+		for _, most := range []int64{1, 1 << 20} {
+			virtual(t, fmt.Sprint(name, ", up to ", most), func(t *testing.T) {
+				client, _ := scripted(t, []responder{row.respond}, petstore.WithMaxResponseBytes(most), once)
+				start := time.Now()
+				err := list(client)
+				assert.Equal(t, row.takes, time.Since(start))
+				assert.Equal(t, row.fails || most == 1, err != nil)
+				assert.True(t, !row.fails || most == 1 || errors.Is(err, petstore.ErrTimeout), "%v", err)
+			})
+		}
+	}
 }
 
 func TestKeyThatIsAUsualWord(t *testing.T) {
@@ -93,24 +141,44 @@ func TestWithTransport(t *testing.T) {
 		require.NoError(t, list(client))
 		assert.Equal(t, []string{"outer", "inner"}, order)
 	})
-	t.Run("may change the request and keep the response", func(t *testing.T) {
+	virtual(t, "may change the request and keep the response", func(t *testing.T) {
 		cached := response(nil, 200, http.NoBody, "X-Cache: hit")
-		client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
-			for _, values := range r.Header {
-				values[0] = "overwritten"
+		cached.Header["X-Cache"] = append(make([]string, 0, 2), "hit")
+		changes := func(code int) responder {
+			return func(r *http.Request) (*http.Response, error) {
+				for _, values := range r.Header {
+					values[0] = "overwritten"
+				}
+				r.URL.Path = "/prefix" + r.URL.Path
+				resp := *cached
+				resp.StatusCode, resp.Body = code, io.NopCloser(strings.NewReader("[]"))
+				return &resp, nil
 			}
-			resp := *cached
-			resp.Body = io.NopCloser(strings.NewReader("[]"))
-			return &resp, nil
-		}}, petstore.WithHeader("X-Team", "core"))
-		for range 2 {
+		}
+		client, service := scripted(t, []responder{changes(503), changes(200)}, petstore.WithHeader("X-Team", "core"))
+		var kept [][]string
+		for _, value := range []string{"first", "second"} {
 			result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
 			assert.Equal(t, "hit", result.Header.Get("X-Cache"))
+			kept = append(kept, append(result.Header["X-Cache"], value))
 			result.Header.Set("X-Cache", "changed")
 		}
-		assert.Equal(t, service.sent()[0].header, service.sent()[1].header)
-		assert.Equal(t, "Bearer "+testKey, service.sent()[1].header.Get("Authorization"))
+		assert.Equal(t, [][]string{{"hit", "first"}, {"hit", "second"}}, kept)
+		for _, r := range service.sent() {
+			assert.Equal(t, service.sent()[0].url, r.url, "each attempt has a URL of its own")
+			assert.Equal(t, service.sent()[0].header, r.header)
+			assert.Equal(t, "Bearer "+testKey, r.header.Get("Authorization"))
+		}
+	})
+	t.Run("may return a nil pointer as its error", func(t *testing.T) {
+		var none *net.OpError
+		client, _ := scripted(t, []responder{
+			func(r *http.Request) (*http.Response, error) { return response(r, 200, strings.NewReader("[]")), none },
+			fails(none),
+		}, once)
+		require.NoError(t, list(client))
+		require.ErrorContains(t, list(client), "neither a response nor an error")
 	})
 	t.Run("cannot say that a write was not sent if it has read the body", func(t *testing.T) {
 		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {

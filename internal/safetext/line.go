@@ -3,6 +3,7 @@ package safetext
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -50,19 +51,23 @@ func Quote(s string) string {
 
 // Line returns text on one line of at most 512 bytes: a space in place of each character that ends
 // a line, moves the cursor of a terminal or changes the reading direction.
-func Line(text string) string { return LineWith(text, "") }
+func Line(text string) string { return LineWith(text) }
 
-// LineWith returns text as [Line] does, with suffix at its end. If the line would be too long, only
-// the text is shortened, never the suffix. A text that already ends with suffix does not get it
-// twice.
-func LineWith(text, suffix string) string {
+// LineWith returns text as [Line] does, with notes at its end. If the line would be too long, only
+// the text is shortened, never the notes. A text that already ends with some of the notes, since it
+// wraps such a line, does not get these twice.
+func LineWith(text string, notes ...string) string {
 	const maxLine = 512
+	suffix := strings.Join(notes, "")
+	for _, note := range slices.Backward(notes) {
+		text = strings.TrimSuffix(text, note)
+	}
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
 			return ' '
 		}
 		return r
-	}, strings.TrimSuffix(text, suffix))
+	}, text)
 	return Shorten(text, maxLine-len(suffix)) + suffix
 }
 
