@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -65,22 +66,29 @@ type call struct {
 // request is what an operation asks for.
 type request struct {
 	operation *operation
-	path      string // below the base URL, unescaped, with a slash at its start
-	id        string // what follows path
-	// rawPath is the path as the caller of Do escaped it; empty if net/url is to escape path.
-	rawPath string
-	query   string
-	body    []byte // nil for none
+	// id takes the place of the parameter in the template, if that has one.
+	id int64
+	// path takes the place of the template for Do, below the base URL. It is unescaped; rawPath is as
+	// the caller of Do escaped it.
+	path, rawPath string
+	query         string
+	body          []byte // nil for none
 }
 
 // url returns the URL of the request.
 func (r *request) url(base *url.URL) url.URL {
 	u := *base
-	if r.rawPath != "" {
-		u.RawPath = base.EscapedPath() + r.rawPath
-	}
-	u.Path += r.path + r.id
 	u.RawQuery = r.query
+	if r.path != "" {
+		u.Path, u.RawPath = base.Path+r.path, base.EscapedPath()+r.rawPath
+		return u
+	}
+	before, _, hasID := strings.Cut(r.operation.template, "{")
+	path := append(append(make([]byte, 0, 64), base.Path...), before...)
+	if hasID {
+		path = strconv.AppendInt(path, r.id, 10)
+	}
+	u.Path = string(path)
 	return u
 }
 

@@ -146,7 +146,7 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	if err := params.validate(); err != nil {
 		return nil, err
 	}
-	r := request{operation: listPets, path: "/pets", query: params.query()}
+	r := request{operation: listPets, query: params.query()}
 	pets, response, err := perform(ctx, c, r, opts, decodePets)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 	if err := pet.validate(); err != nil {
 		return nil, err
 	}
-	r := request{operation: createPet, path: "/pets", body: pet.encode()}
+	r := request{operation: createPet, body: pet.encode()}
 	created, response, err := perform(ctx, c, r, opts, decodePet)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
-	r := request{operation: getPet, path: "/pets/", id: strconv.FormatInt(id, 10)}
+	r := request{operation: getPet, id: id}
 	decode := func(b *body.Buffer) (Pet, error) {
 		pet, err := decodePet(b)
 		if err == nil && pet.ID != id {
@@ -276,7 +276,7 @@ func decodePet(b *body.Buffer) (Pet, error) {
 // The bytes of short pet names are appended to names, so that one allocation serves many pets.
 func readPet(d *jsontext.Decoder, pet *Pet, names *strings.Builder) error {
 	var id, name, category bool // the required fields (section 2)
-	err := body.Object(d, func(field []byte) (err error) {
+	err := body.Object(d, func(field []byte) (known bool, err error) {
 		switch string(field) {
 		case "id":
 			id = true
@@ -291,9 +291,9 @@ func readPet(d *jsontext.Decoder, pet *Pet, names *strings.Builder) error {
 		case "status":
 			pet.Status, err = readStatus(d)
 		default:
-			err = d.SkipValue()
+			return false, nil
 		}
-		return err
+		return true, err
 	})
 	switch {
 	case err != nil:

@@ -137,18 +137,18 @@ func (b *Buffer) ErrorObject() (code, message string) {
 		return "", ""
 	}
 	d := b.Open()
-	err := Object(d, func(name []byte) error {
+	err := Object(d, func(name []byte) (known bool, err error) {
 		field := &code
 		switch string(name) {
 		case "code":
 		case "message":
 			field = &message
 		default:
-			return d.SkipValue()
+			return false, nil
 		}
 		text, err := OptionalText(d)
 		*field = string(text)
-		return err
+		return true, err
 	})
 	if Finish(d, err) != nil {
 		return "", ""
@@ -173,14 +173,23 @@ func Finish(d *jsontext.Decoder, err error) error {
 	return fmt.Errorf("%w, at offset %d", err, offset)
 }
 
-// Object reads an object and calls field for each name. The name is valid until field reads the
-// value.
-func Object(d *jsontext.Decoder, field func(name []byte) error) error {
+// Object reads an object. It calls field for each name, to read the value, and skips the value if
+// field does not know the name. The name is valid until field reads the value.
+func Object(d *jsontext.Decoder, field func(name []byte) (known bool, err error)) error {
 	err := Delimiter(d, '{')
 	for err == nil && d.PeekKind() != '}' {
-		var name []byte
-		if name, err = Text(d); err == nil {
-			err = field(name)
+		var name jsontext.Value
+		if name, err = d.ReadValue(); err != nil {
+			break
+		}
+		// Known names hardly ever have an escape, so only unknown ones are searched for one.
+		known, failed := field(name[1 : len(name)-1])
+		if !known && bytes.IndexByte(name, '\\') >= 0 {
+			name, _ = jsontext.AppendUnquote(nil, name)
+			known, failed = field(name)
+		}
+		if err = failed; !known {
+			err = d.SkipValue()
 		}
 	}
 	if err != nil {

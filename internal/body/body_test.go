@@ -129,7 +129,7 @@ func TestObject(t *testing.T) {
 	read := func(text string) (got object, err error) {
 		b := Buffer{Bytes: []byte(text)}
 		d := b.Open()
-		err = Object(d, func(name []byte) (err error) {
+		err = Object(d, func(name []byte) (known bool, err error) {
 			switch string(name) {
 			case "n":
 				got.n, err = Int(d)
@@ -137,9 +137,9 @@ func TestObject(t *testing.T) {
 				name, err = Text(d)
 				got.s = string(name)
 			default:
-				err = d.SkipValue()
+				return false, nil
 			}
-			return err
+			return true, err
 		})
 		return got, Finish(d, err)
 	}
