@@ -1,11 +1,9 @@
 package petstore
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -33,8 +31,7 @@ type attempt struct {
 	wire    wire.Record
 	request http.Request
 	// url is that of this request alone, since a transport may change it.
-	url    url.URL
-	reader bodyReader
+	url url.URL
 	// values has the values of the request's header, which need no allocation of their own.
 	values [4]string
 }
@@ -252,34 +249,9 @@ func (a *attempt) receive(ctx context.Context, resp *http.Response) error {
 	}
 	// The buffer comes late, so that calls that wait for a response hold none.
 	a.body = shared.buffers.Get()
-	a.reader = bodyReader{ctx, resp.Body, a.limits.Received.Add(endGrace)}
 	var err error
-	a.tooLarge, err = a.body.Fill(&a.reader, resp.ContentLength, k.client.config.maxResponseBytes)
-	if a.tooLarge {
-		// net/http uses a connection again only if the body was read to its end. A new connection
-		// costs less than reading 64 KiB more.
-		_, _ = bufio.NewReader(&a.reader).Discard(64 << 10) // gives up if nothing comes, unlike io.CopyN
-	}
+	a.tooLarge, err = a.body.Fill(ctx, resp.Body, resp.ContentLength, k.client.config.maxResponseBytes)
 	return err
-}
-
-// bodyReader reads a body until the context of the attempt ends: that of a user's transport may not
-// heed the context.
-type bodyReader struct {
-	context context.Context
-	body    io.Reader
-	// until is when the end of the context begins to count: a body that comes together with a late
-	// header is read.
-	until time.Time
-}
-
-// Read implements [io.Reader].
-func (r *bodyReader) Read(p []byte) (int, error) {
-	n, err := r.body.Read(p)
-	if ended := r.context.Err(); ended != nil && err == nil && time.Now().After(r.until) {
-		err = ended
-	}
-	return n, err
 }
 
 // fail records the error of the transport, or of reading the body, without the key.

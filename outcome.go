@@ -144,20 +144,9 @@ func (k *call) apiError(o *outcome) *APIError {
 		Body:           o.bodyStart(),
 		Response:       k.response(o),
 		OutcomeUnknown: o.unknown,
-		NotRetried:     o.notRetried(),
+		NotRetried:     o.plan.NotRetried,
 		received:       o.limits.Received,
 	}
-}
-
-// notRetried says why there was no further attempt; empty if the number of attempts is the reason.
-func (o *outcome) notRetried() string {
-	switch {
-	case o.plan.TooLong:
-		return "Retry-After is longer than the call may wait"
-	case o.plan.NoTokens:
-		return "too many retries lately"
-	}
-	return ""
 }
 
 // responseError returns the error for a response that does not follow the document.
@@ -177,7 +166,7 @@ func (k *call) responseError(o *outcome, reason string, err error) *ResponseErro
 func (k *call) transportError(o *outcome, err error) *TransportError {
 	return &TransportError{
 		Operation: k.operation.name, CallID: k.describe().ID, Attempts: k.sent, Err: err,
-		OutcomeUnknown: o.unknown, NotRetried: o.notRetried(), tries: k.info.Attempt,
+		OutcomeUnknown: o.unknown, NotRetried: o.plan.NotRetried, tries: k.info.Attempt,
 	}
 }
 

@@ -41,7 +41,7 @@ func (k *call) plan(o *outcome) retry.Plan {
 	facts := k.facts(o)
 	plan := retry.Decide(&facts)
 	if plan.Again && plan.Costs && k.hasEnded() == nil && !k.client.retries.Take() {
-		return retry.Plan{NoTokens: true}
+		return retry.Plan{NotRetried: "too many retries lately"}
 	}
 	return plan
 }

@@ -2,7 +2,9 @@
 package body
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -38,6 +41,7 @@ const (
 // Buffer can be used again.
 type Buffer struct {
 	Bytes   []byte // the body, or its start if it is too large
+	reader  timelyReader
 	source  bytes.Buffer
 	decoder jsontext.Decoder
 }
@@ -67,10 +71,12 @@ func (p *Pool) Put(b *Buffer) {
 	}
 }
 
-// Fill reads r to its end, or until it has one byte more than most. length is the Content-Length,
-// negative if unknown. Fill reports whether the body is longer than most; then the buffer keeps its
-// first bytes.
-func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error) {
+// Fill reads a body to its end, until it has one byte more than most, or until ctx ends. length is
+// the Content-Length, negative if unknown. Fill reports whether the body is longer than most; then
+// the buffer keeps its first bytes.
+func (b *Buffer) Fill(ctx context.Context, body io.Reader, length, most int64) (tooLarge bool, err error) {
+	b.reader = timelyReader{ctx, body, time.Now().Add(grace)}
+	defer func() { b.reader = timelyReader{} }() // or the pool would keep the body
 	// A server may announce any length: memory for a long one is taken only as the bytes arrive.
 	if length < 0 || length > min(most, maxTrusted) {
 		length = usualSize - 1
@@ -84,7 +90,7 @@ func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error
 			text = append(make([]byte, 0, min(growth*int64(len(text))-1, most)+1), text...)
 		}
 		var n int
-		n, err = r.Read(text[len(text):cap(text)])
+		n, err = b.reader.Read(text[len(text):cap(text)])
 		if text = text[:len(text)+n]; n > 0 {
 			empty = 0
 		} else if empty == maxEmptyReads && err == nil {
@@ -94,9 +100,34 @@ func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error
 	if err == io.EOF {
 		err = nil
 	}
-	tooLarge = int64(len(text)) > most
 	b.Bytes = text[:min(int64(len(text)), most)]
+	if tooLarge = int64(len(text)) > most; tooLarge {
+		// net/http uses a connection again only if the body was read to its end. A new connection
+		// costs less than reading 64 KiB more.
+		_, _ = bufio.NewReader(&b.reader).Discard(64 << 10) // gives up if nothing comes, unlike io.CopyN
+	}
 	return tooLarge, err
+}
+
+// grace is how long a body is read although the context has ended: a body that comes together with
+// a late header is there at once.
+const grace = 100 * time.Millisecond
+
+// timelyReader reads a body until the context ends, which the body of a user's transport may not
+// heed.
+type timelyReader struct {
+	context context.Context
+	body    io.Reader
+	until   time.Time // end of the grace
+}
+
+// Read implements [io.Reader].
+func (r *timelyReader) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	if ended := r.context.Err(); ended != nil && err == nil && time.Now().After(r.until) {
+		err = ended
+	}
+	return n, err
 }
 
 // MediaTypeProblem returns what is wrong with the media type of a response that must be JSON; empty

@@ -25,7 +25,7 @@ func TestBuffer(t *testing.T) {
 					if most < 0 {
 						continue
 					}
-					tooLarge, err := b.Fill(iotest.DataErrReader(bytes.NewReader(text)), length, most)
+					tooLarge, err := b.Fill(t.Context(), iotest.DataErrReader(bytes.NewReader(text)), length, most)
 					require.NoError(t, err)
 					assert.Equal(t, most < size, tooLarge)
 					assert.True(t, bytes.Equal(text[:min(size, most)], b.Bytes), "%d bytes, %d announced", size, length)
@@ -38,12 +38,12 @@ func TestBuffer(t *testing.T) {
 		for _, size := range []int{0, 10, usualSize, 2 * usualSize} {
 			var b Buffer
 			r := io.MultiReader(bytes.NewReader(make([]byte, size)), iotest.ErrReader(boom))
-			_, err := b.Fill(iotest.HalfReader(r), -1, 1<<20)
+			_, err := b.Fill(t.Context(), iotest.HalfReader(r), -1, 1<<20)
 			require.ErrorIs(t, err, boom)
 			assert.Len(t, b.Bytes, size)
 		}
 		reads := 0
-		_, err := new(Buffer).Fill(reader(func([]byte) (int, error) { reads++; return 0, nil }), -1, 9)
+		_, err := new(Buffer).Fill(t.Context(), reader(func([]byte) (int, error) { reads++; return 0, nil }), -1, 9)
 		require.ErrorIs(t, err, io.ErrNoProgress)
 		assert.Equal(t, 101, reads, "as package bufio")
 	})
@@ -64,7 +64,7 @@ func TestBuffer(t *testing.T) {
 			var b Buffer
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			tooLarge, err := b.Fill(c.body, c.length, most)
+			tooLarge, err := b.Fill(t.Context(), c.body, c.length, most)
 			runtime.ReadMemStats(&after)
 			require.NoError(t, err)
 			assert.Equal(t, name == "an endless body", tooLarge)
@@ -82,7 +82,7 @@ func TestPool(t *testing.T) {
 	assert.NotNil(t, p.Get())
 	for size, kept := range map[int]bool{100: true, usualSize: true, 200 << 10: true, 300 << 10: false} {
 		b := p.Get()
-		_, err := b.Fill(bytes.NewReader(make([]byte, size)), -1, 1<<20)
+		_, err := b.Fill(t.Context(), bytes.NewReader(make([]byte, size)), -1, 1<<20)
 		require.NoError(t, err)
 		assert.Equal(t, kept, cap(b.Bytes) <= maxPooled)
 		p.Put(b)

@@ -27,13 +27,12 @@ type Facts struct {
 
 // Plan is the decision about the next request of a call.
 type Plan struct {
-	Again     bool          // there is another request
-	Asked     bool          // the service asked for Pause by a Retry-After
-	TooLong   bool          // there is no other request, because the Retry-After of a 503 is too long
-	Costs     bool          // it takes one of the Tokens
-	NoTokens  bool          // there is no other request, because no token was left; the caller sets this
-	Pause     time.Duration // wait before it: backoff, and the Retry-After of a 503
-	NotBefore time.Time     // earliest time of the request after a 429
+	Again      bool          // there is another request
+	Asked      bool          // the service asked for Pause by a Retry-After
+	Costs      bool          // it takes one of the Tokens
+	Pause      time.Duration // wait before it: backoff, and the Retry-After of a 503
+	NotBefore  time.Time     // earliest time of the request after a 429
+	NotRetried string        // why there is no other request, if only this prevents it; else empty
 }
 
 // Decide returns the plan after a request. There is no other request if the wait before it would
@@ -58,7 +57,9 @@ func Decide(f *Facts) Plan {
 		p.Asked = true
 	}
 	p.Again = f.fits(p.Pause, p.Asked)
-	p.TooLong = p.Asked && !p.Again
+	if p.Asked && !p.Again {
+		p.NotRetried = "Retry-After is longer than the call may wait"
+	}
 	return p
 }
 

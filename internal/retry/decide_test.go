@@ -49,7 +49,7 @@ func FuzzDecide(f *testing.F) {
 		f.MaxWait, f.Deadline = math.MaxInt64, f.Now.Add(f.RetryAfter)
 		p = Decide(&f)
 		assert.False(t, p.Again, "the wait would exceed the deadline")
-		assert.Equal(t, code == http.StatusServiceUnavailable, p.TooLong)
+		assert.Equal(t, code == http.StatusServiceUnavailable, p.NotRetried != "")
 	})
 }
 
