@@ -42,6 +42,9 @@ var (
 	errTooLate = errors.New("after the wait, less time is left than responses take")
 )
 
+// noWait is more than it takes to get a key and a permit without a wait, even on a busy machine.
+const noWait = 10 * time.Millisecond
+
 // attempt makes one attempt, and plans what follows it.
 func (k *call) attempt() *outcome {
 	a := &k.first
@@ -96,10 +99,11 @@ func (a *attempt) admit() (err error) {
 		// A limiter may wait without reporting it, so the whole time counts, except what is free.
 		c.Waited += max(0, a.ready.Sub(start)-k.free)
 	})
-	// The call may have ended at the very moment at which the permit came. Or it waited until it was
-	// too late for its request, although there was time enough before.
+	// The call may have ended at the very moment at which the permit came. And only a call that has
+	// waited may find too little time left for its request.
 	ended := k.hasEnded()
-	if latest := k.latest(); ended == nil && k.asked.Before(latest) && a.ready.After(latest) {
+	waited, latest := a.ready.Sub(k.asked) > noWait, k.latest()
+	if ended == nil && waited && !latest.IsZero() && a.ready.After(latest) {
 		ended = errTooLate
 	}
 	if ended != nil {

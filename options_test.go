@@ -255,7 +255,7 @@ func TestWriteBeforeADeadline(t *testing.T) {
 		assert.Len(t, service.sent(), 2)
 	})
 	for name, waits := range map[string]struct{ key, limiter time.Duration }{
-		"after a slow key function": {key: time.Second}, "after a wait that a limiter does not report": {limiter: time.Second},
+		"after a slow key function": {key: time.Second / 2}, "after a wait that a limiter does not report": {limiter: time.Second / 2},
 	} {
 		virtual(t, name, func(t *testing.T) {
 			key := func(context.Context) (string, error) { time.Sleep(waits.key); return testKey, nil }
@@ -266,8 +266,10 @@ func TestWriteBeforeADeadline(t *testing.T) {
 			}
 			client, service := rotating(t, key, []responder{respond}, petstore.WithLimiter(slow(new(permits), waits.limiter)))
 			require.NoError(t, create(client))
-			require.ErrorIs(t, create(client, petstore.WithCallTimeout(1500*time.Millisecond)), petstore.ErrNotSent)
-			require.NoError(t, create(client, petstore.WithCallTimeout(3*time.Second)))
+			for _, timeout := range []time.Duration{900 * time.Millisecond, 1100 * time.Millisecond, 1499 * time.Millisecond} {
+				require.ErrorIs(t, create(client, petstore.WithCallTimeout(timeout)), petstore.ErrNotSent)
+			}
+			require.NoError(t, create(client, petstore.WithCallTimeout(1600*time.Millisecond)))
 			assert.Len(t, service.sent(), 2)
 		})
 	}
