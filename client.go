@@ -69,8 +69,13 @@ type shared struct {
 // goroutines change it.
 type average struct{ nanoseconds atomic.Int64 }
 
-// get returns the average; 0 before the first response.
-func (v *average) get() time.Duration { return time.Duration(v.nanoseconds.Load()) }
+// firstResponse is how long the first response is expected to take.
+const firstResponse = 100 * time.Millisecond
+
+// get returns the average.
+func (v *average) get() time.Duration {
+	return cmp.Or(time.Duration(v.nanoseconds.Load()), firstResponse)
+}
 
 // add adds the time of a response. It counts for one eighth, so that five further responses halve
 // its weight.

@@ -248,6 +248,12 @@ func TestWriteBeforeADeadline(t *testing.T) {
 			assert.Equal(t, fits, create(client, petstore.WithCallTimeout(10*time.Second+left)) == nil)
 		})
 	}
+	virtual(t, "before the first response, with 100 ms left", func(t *testing.T) {
+		client, service := scripted(t, []responder{status(201, onePet)}, petstore.WithLimiter(slow(new(permits), time.Second)))
+		require.ErrorIs(t, create(client, petstore.WithCallTimeout(1099*time.Millisecond)), petstore.ErrNotSent)
+		assert.Empty(t, service.sent())
+		require.NoError(t, create(client, petstore.WithCallTimeout(1100*time.Millisecond)))
+	})
 	virtual(t, "but it is sent if it did not wait", func(t *testing.T) {
 		client, service := scripted(t, []responder{slowly(status(201, onePet)), hangs})
 		require.NoError(t, create(client))
