@@ -87,7 +87,7 @@ func (a *attempt) admit() (err error) {
 	k.client.used.Store(a.key.ID)
 	// The key ID comes before the limiter, which may report about the key.
 	k.change(func(c *Call) { c.KeyID = *a.key.ID })
-	if k.client.rotates { // to get a key has taken time, too
+	if k.client.config.keyFunc != nil { // to get a key has taken time, too
 		start = time.Now()
 	}
 	if err := a.acquire(); err != nil {
@@ -115,14 +115,14 @@ func (a *attempt) admit() (err error) {
 // getKey returns the key of the next attempt. The function of WithAPIKeyFunc gets a context with
 // the same values and the same timeout as that of an attempt.
 func (k *call) getKey() (credential.Key, error) {
-	if !k.client.rotates {
-		return k.client.key(nil)
+	if k.client.config.keyFunc == nil {
+		return k.client.key, nil
 	}
 	c := k.describe()
 	c.Attempt++
 	ctx, cancel := k.limit(context.WithValue(k.waits, callKey{}, &c), time.Now())
 	defer cancel()
-	key, err := k.client.key(ctx)
+	key, err := credential.From(ctx, k.client.config.keyFunc)
 	if ended := k.hasEnded(); err != nil && ended != nil {
 		return key, ended
 	}

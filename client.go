@@ -31,9 +31,8 @@ type Client struct {
 	// make.
 	shared *shared
 	config *clientConfig
-	key    credential.Source
-	// rotates reports whether the key comes from the function of WithAPIKeyFunc.
-	rotates   bool
+	// key is the API key, unless config has the function of WithAPIKeyFunc.
+	key       credential.Key
 	userAgent string // header of each request
 	traces    []*ClientTrace
 
@@ -124,20 +123,18 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 // newClientOf returns a client with a key of its own.
 func newClientOf(s *shared, apiKey string, config *clientConfig) (*Client, error) {
 	c := &Client{
-		shared: s, config: config, rotates: config.keyFunc != nil,
-		userAgent: strings.TrimPrefix(config.product+" petstore-go/"+Version, " "), traces: config.traces,
+		shared: s, config: config, traces: config.traces,
+		userAgent: strings.TrimPrefix(config.product+" petstore-go/"+Version, " "),
 	}
 	switch reason := credential.KeyProblem(apiKey); {
-	case c.rotates && apiKey != "":
+	case config.keyFunc != nil && apiKey != "":
 		return nil, invalid("apiKey", "is set although WithAPIKeyFunc is used")
-	case c.rotates:
-		c.key = credential.From(config.keyFunc)
+	case config.keyFunc != nil:
 	case reason != "":
 		return nil, invalid("apiKey", reason)
 	default:
-		c.key = credential.Always(apiKey)
-		key, _ := c.key(nil) // a key that is always the same comes without an error
-		c.used.Store(key.ID)
+		c.key = credential.New(apiKey)
+		c.used.Store(c.key.ID)
 	}
 	// A client of ForKey has the log of the first client: an outage of all keys is one outage.
 	if config.log != nil {

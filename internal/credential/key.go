@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -33,38 +32,26 @@ func (k Key) Secret() string {
 	return strings.TrimPrefix(k.header(), "Bearer ")
 }
 
-// Source returns the key for an attempt.
-type Source func(context.Context) (Key, error)
-
-// Always returns a source of one key.
-func Always(key string) Source {
-	fixed := New(key)
-	return func(context.Context) (Key, error) { return fixed, nil }
-}
-
-// From returns a source that asks f for the key. The text of an error of f may contain a key, so it
-// is hidden, unless it is the error of a key file.
-func From(f func(context.Context) (string, error)) Source {
-	return func(ctx context.Context) (Key, error) {
-		key, err := f(ctx)
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			if file, ok := errors.AsType[*FileError](err); ok {
-				return Key{}, file
-			}
-			return Key{}, &funcError{func() error { return err }}
+// From asks f for the key. The text of an error of f may contain a key, so it is hidden, unless it
+// is the error of a key file.
+func From(ctx context.Context, f func(context.Context) (string, error)) (Key, error) {
+	key, err := f(ctx)
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		if file, ok := errors.AsType[*FileError](err); ok {
+			return Key{}, file
 		}
-		if reason := KeyProblem(key); reason != "" {
-			return Key{}, errors.New("API key: " + reason)
-		}
-		return New(key), nil
+		return Key{}, &funcError{func() error { return err }}
 	}
+	if reason := KeyProblem(key); reason != "" {
+		return Key{}, errors.New("API key: " + reason)
+	}
+	return New(key), nil
 }
 
 // New returns a key.
 func New(key string) Key {
-	// The salt is the same in all processes, so that a fleet can share the budget of a key. With a
-	// salt, nobody can look up an ID in a table of plain hashes. The 64 bits of an ID are enough to
-	// distinguish keys. A key that is random cannot be found by trying.
+	// The salt is the same in all processes, so that a fleet can share the budget of a key. It keeps
+	// IDs out of tables of plain hashes. 64 bits distinguish keys, and a random key cannot be guessed.
 	const salt = "github.com/petstore/petstore-go key: "
 	sum := sha256.Sum256([]byte(salt + key))
 	header, id := "Bearer "+key, hex.EncodeToString(sum[:8])
@@ -89,9 +76,23 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // ReadFile returns the key in a file. Its errors are *FileError.
 func ReadFile(name string) (string, error) {
-	key, err := readKey(name)
+	const longest = 64 << 10 // bytes: a longer file is probably a log, named by mistake
+	var text []byte
+	info, err := os.Stat(name) // first, because a named pipe would wait for a writer
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = errors.New("is not a regular file")
+	case info.Size() > longest:
+		err = errors.New("has more than 64 KiB")
+	default:
+		text, err = os.ReadFile(name)
+	}
+	key := strings.TrimSpace(string(text))
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err // without the path
+	} else if err == nil && key == "" {
+		err = errors.New("is empty")
 	}
 	if err != nil {
 		return "", &FileError{err}
@@ -99,29 +100,9 @@ func ReadFile(name string) (string, error) {
 	return key, nil
 }
 
-func readKey(name string) (string, error) {
-	const longest = 64 << 10   // bytes: a longer file is probably a log, named by mistake
-	info, err := os.Stat(name) // first, because a named pipe would wait for a writer
-	if err != nil {
-		return "", err
-	}
-	problem := cmp.Or(
-		when(!info.Mode().IsRegular(), "is not a regular file"),
-		when(info.Size() > longest, "has more than 64 KiB"))
-	if problem != "" {
-		return "", errors.New(problem)
-	}
-	text, err := os.ReadFile(name)
-	if key := strings.TrimSpace(string(text)); key != "" || err != nil {
-		return key, err
-	}
-	return "", errors.New("is empty")
-}
-
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 
-// KeyProblem returns why key cannot be a bearer token (RFC 6750, section 2.1); empty if it can. The
-// text does not repeat the key.
+// KeyProblem returns why key cannot be a bearer token (RFC 6750, section 2.1); empty if it can.
 func KeyProblem(key string) string {
 	scheme, _, found := strings.Cut(key, " ")
 	return cmp.Or(
@@ -131,25 +112,11 @@ func KeyProblem(key string) string {
 }
 
 // ValidToken reports whether s is a token (RFC 9110, section 5.6.2), as each header name must be.
-func ValidToken(s string) bool { return s != "" && only(s, alphanumeric+"!#$%&'*+-.^_`|~") }
+func ValidToken(s string) bool { return token.MatchString(s) }
+
+var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // ValidHeaderValue reports whether s can be a header value: no control character except the tab.
 func ValidHeaderValue(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
-
-// ReservedHeader reports whether the client itself sets the header, or relies on it; key is
-// canonical.
-func ReservedHeader(key string) bool {
-	return slices.Contains([]string{
-		"Authorization", "Accept-Encoding", "Content-Length", "Host", "User-Agent", "Connection", "Keep-Alive",
-		"Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect",
-		"Content-Encoding",
-		"Idempotency-Key", "X-Idempotency-Key", // with these, net/http repeats a POST by itself
-	}, key)
-}
-
-const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-
-// only reports whether all characters of s are in set.
-func only(s, set string) bool { return strings.Trim(s, set) == "" }
