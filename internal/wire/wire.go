@@ -28,7 +28,7 @@ type Record struct {
 	connected atomic.Bool  // hook: the transport got a connection
 	open      atomic.Int32 // hook: headers written minus responses begun
 	interim   atomic.Int32 // hook: number of interim responses
-	shared    atomic.Bool  // the connection may be one of HTTP/2, which other requests share
+	http1     atomic.Bool  // the connection is surely one of HTTP/1
 	repeated  atomic.Bool  // net/http was about to send the request again
 	transport *Transport
 	cancel    context.CancelFunc
@@ -88,14 +88,19 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, t *Transp
 // connection is for this request alone, and its write deadline ends the request.
 func (w *Record) gotConn(info httptrace.GotConnInfo) {
 	repeats := w.connected.Swap(true) && w.open.Load() > 0
-	shared := w.transport.h2c || info.Conn == nil || overHTTP2(info.Conn)
-	w.shared.Store(shared)
+	if !repeats && w.transport.plain {
+		return // nothing asks for the protocol
+	}
+	protocol, isTLS := protocolOf(info.Conn)
+	http2 := protocol == "h2" || w.transport.h2c || info.Conn == nil
+	// Without TLS, a transport that cannot be looked through may speak HTTP/2, too.
+	w.http1.Store(!http2 && (isTLS || w.transport.traceable))
 	if !repeats {
 		return
 	}
 	w.repeated.Store(true)
 	w.cancel()
-	if !shared {
+	if !http2 {
 		_ = info.Conn.SetWriteDeadline(time.Unix(1, 0)) // in the past: writes fail at once
 	}
 }
@@ -106,7 +111,7 @@ const maxInterim = 5
 // gotInterim takes back what the hook GotFirstResponseByte did: the first byte was only that of an
 // interim response, after which net/http repeats a request over HTTP/2, but not over HTTP/1.
 func (w *Record) gotInterim(int, textproto.MIMEHeader) error {
-	if w.shared.Load() {
+	if !w.http1.Load() {
 		w.open.Add(1)
 	}
 	if w.interim.Add(1) > maxInterim {
@@ -115,9 +120,13 @@ func (w *Record) gotInterim(int, textproto.MIMEHeader) error {
 	return nil
 }
 
-func overHTTP2(conn net.Conn) bool {
+// protocolOf returns the protocol that a connection with TLS has negotiated; false without TLS.
+func protocolOf(conn net.Conn) (protocol string, isTLS bool) {
 	secure, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
-	return ok && secure.ConnectionState().NegotiatedProtocol == "h2"
+	if !ok {
+		return "", false
+	}
+	return secure.ConnectionState().NegotiatedProtocol, true
 }
 
 // ErrNotRepeated replaces an error after which net/http would have sent the request again.

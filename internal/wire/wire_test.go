@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -14,25 +15,34 @@ import (
 
 // Over HTTP/2, net/http calls the hooks of one request from two goroutines.
 func TestRepetition(t *testing.T) {
+	seenThrough, wrapper := &Transport{traceable: true}, new(Transport)
 	for _, c := range []struct {
-		name     string
-		hooks    string // a connection, a header written, a first byte of a response, an interim response
-		repeated bool
+		name string
+		// hooks are the calls of hooks: c for a connection (C for one of TCP, S for one of TLS), w for a
+		// header that is written, r for the first byte of a response, i for an interim response.
+		hooks     string
+		transport *Transport
+		repeated  bool
 	}{
-		{"sees a second request without a response to the first", "cwc", true},
-		{"allows a request of a transport after a response", "cwrcwr", false},
-		{"allows one after a response that came before the hook of the header", "crwcrwcwr", false},
-		{"sees a repetition after such a response", "crwcwc", true},
-		{"sees a repetition after interim responses", "cwriic", true},
-		{"allows a connection in place of one on which nothing was written", "ccwr", false},
+		{"sees a second request without a response to the first", "cwc", wrapper, true},
+		{"allows a request of a transport after a response", "cwrcwr", wrapper, false},
+		{"allows one after a response that came before the hook of the header", "crwcrwcwr", wrapper, false},
+		{"sees a repetition after such a response", "crwcwc", wrapper, true},
+		{"sees a repetition after interim responses", "cwriic", wrapper, true},
+		{"sees one over what may be HTTP/2 without TLS", "CwriC", wrapper, true},
+		{"allows a request after an interim response over HTTP/1", "SwriS", wrapper, false},
+		{"allows a connection in place of one on which nothing was written", "ccwr", wrapper, false},
+		{"allows one over HTTP/1 without TLS", "CwriC", seenThrough, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var w Record
 			ctx, cancel := context.WithCancel(t.Context())
-			hooks := httptrace.ContextClientTrace(w.Watch(ctx, cancel, new(Transport)))
+			hooks := httptrace.ContextClientTrace(w.Watch(ctx, cancel, c.transport))
 			for _, hook := range c.hooks {
 				map[rune]func(){
 					'c': func() { hooks.GotConn(httptrace.GotConnInfo{}) },
+					'C': func() { hooks.GotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)}) },
+					'S': func() { hooks.GotConn(httptrace.GotConnInfo{Conn: tls.Client(nil, new(tls.Config))}) },
 					'w': hooks.WroteHeaders, 'r': hooks.GotFirstResponseByte,
 					'i': func() { require.NoError(t, hooks.Got1xxResponse(http.StatusEarlyHints, nil)) },
 				}[hook]()
