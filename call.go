@@ -53,8 +53,6 @@ type call struct {
 	asked time.Time
 	// free is the part of the current wait in Acquire that does not count against WithMaxWait.
 	free time.Duration
-	// endPause reports the end of the pause before the next attempt; nil if there is no pause.
-	endPause func()
 
 	mu   sync.Mutex // guards info, for describe
 	info Call       // its Attempt is the number of attempts that were admitted

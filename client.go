@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/go-retryablehttp"
-
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/retry"
@@ -50,7 +48,6 @@ type shared struct {
 	// base is the text of the base URL, without a trailing slash.
 	base    string
 	baseURL *url.URL
-	loop    *retryablehttp.Client
 	// sends is what package wire knows about transport.
 	sends wire.Transport
 	// closeIdle has functions that close the idle connections of the client's own transports.
@@ -115,7 +112,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	// A dump of the client could follow httpClient to connections, whose buffers contain the key.
 	config.httpClient = nil
 	return newClientOf(&shared{
-		base: base.String(), baseURL: base, closeIdle: closeIdle, loop: newLoop(),
+		base: base.String(), baseURL: base, closeIdle: closeIdle,
 		transport: transport.RoundTrip, sends: wire.NewTransport(transport),
 	}, apiKey, config)
 }

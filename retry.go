@@ -49,44 +49,38 @@ func (k *call) plan(o *outcome) retry.Plan {
 // retry makes further attempts in the loop of go-retryablehttp. The first attempt was made before:
 // nearly all calls need no other, and so no loop.
 func (k *call) retry() {
-	outer := http.Request{Method: k.operation.method, URL: k.client.shared.baseURL, Header: make(http.Header)}
-	defer k.finishPause() // the loop also leaves a pause when the context ends
-	// The response of the loop has no body, and the outcome is in k.last.
-	_, _ = k.client.shared.loop.Do(&retryablehttp.Request{Request: outer.WithContext(k.waits)})
-}
-
-// newLoop returns the loop that all calls of a client use. Its functions find the call in the
-// context of the request.
-func newLoop() *retryablehttp.Client {
-	return &retryablehttp.Client{
-		// Its transport has no CloseIdleConnections: go-retryablehttp calls that when a context ends,
-		// and would close the connections of all calls that share the transport.
-		HTTPClient: &http.Client{Transport: retries{}},
+	var endPause func() // reports the end of the pause before the next attempt; nil without a pause
+	next := roundTripper(func(outer *http.Request) (*http.Response, error) {
+		if end := endPause; end != nil { // in its first round, the loop has made no pause
+			endPause = nil
+			end()
+			k.last = k.attempt()
+		}
+		// The outcome is in k.last. The loop gets an empty response, also after a failure, so that it has
+		// nothing to read and no redirect to follow.
+		return &http.Response{StatusCode: http.StatusOK, Header: outer.Header, Body: http.NoBody, Request: outer}, nil
+	})
+	loop := retryablehttp.Client{
+		HTTPClient: &http.Client{Transport: next},
 		RetryMax:   math.MaxInt, // no limit here: internal/retry counts the attempts
-		CheckRetry: func(ctx context.Context, _ *http.Response, _ error) (bool, error) {
-			return callOf(ctx).isRetried(), nil
-		},
-		Backoff: func(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
-			return callOf(resp.Request.Context()).backoff()
-		},
+		CheckRetry: func(context.Context, *http.Response, error) (bool, error) { return k.isRetried(), nil },
+		Backoff:    func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return k.backoff(&endPause) },
 	}
+	defer func() {
+		if endPause != nil { // the loop also leaves a pause when the context ends
+			endPause()
+		}
+	}()
+	outer := http.Request{Method: k.operation.method, URL: k.client.shared.baseURL, Header: make(http.Header)}
+	_, _ = loop.Do(&retryablehttp.Request{Request: outer.WithContext(k.waits)})
 }
 
-// callOf returns the call that a context belongs to. In the loop there always is one.
-func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+// roundTripper is a transport without CloseIdleConnections: go-retryablehttp would call that when a
+// context ends, and close the connections of all calls.
+type roundTripper func(*http.Request) (*http.Response, error)
 
-// retries is the transport of the loop: it makes an attempt after each pause.
-type retries struct{}
-
-// RoundTrip implements [http.RoundTripper]. The outcome of the attempt is kept in the call, which
-// decodes the body later. The loop gets an empty response, also after a failure, so that it has
-// nothing to read and no redirect to follow.
-func (retries) RoundTrip(outer *http.Request) (*http.Response, error) {
-	if k := callOf(outer.Context()); k.finishPause() { // in its first round, the loop has made no pause
-		k.last = k.attempt()
-	}
-	return &http.Response{StatusCode: http.StatusOK, Header: outer.Header, Body: http.NoBody, Request: outer}, nil
-}
+// RoundTrip implements [http.RoundTripper].
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // facts returns all that decides whether there is another attempt after o.
 func (k *call) facts(o *outcome) retry.Facts {
@@ -119,13 +113,13 @@ func (k *call) latest() time.Time {
 	return deadline.Add(-k.client.shared.usual.get())
 }
 
-// backoff is the Backoff of the loop: it returns the pause before the next attempt, and reports its
-// beginning. With a limiter there is no pause after a 429, because the next attempt waits in the
-// limiter's queue.
-func (k *call) backoff() time.Duration {
+// backoff returns the pause before the next attempt, and reports its beginning. It sets end to what
+// reports its end, first, since a trace may panic. With a limiter there is no pause after a 429,
+// because the next attempt waits in the limiter's queue.
+func (k *call) backoff(end *func()) time.Duration {
 	pause := k.last.plan.Pause
 	if pause <= 0 {
-		k.endPause = func() {} // the next attempt is due, and there is nothing to report
+		*end = func() {}
 		return 0
 	}
 	begun, limited := time.Now(), k.last.Status == http.StatusTooManyRequests
@@ -133,7 +127,7 @@ func (k *call) backoff() time.Duration {
 	if limited || k.last.plan.Asked {
 		w.Reason = ratelimit.ReasonRetryAfter
 	}
-	k.endPause = func() {
+	*end = func() {
 		w.Duration = time.Since(begun)
 		if limited { // WithMaxWait counts only the pauses after a 429
 			w.Limited = w.Duration
@@ -143,15 +137,6 @@ func (k *call) backoff() time.Duration {
 	}
 	k.WaitStart(w)
 	return pause
-}
-
-// finishPause reports the end of the pause, and returns false if there is none.
-func (k *call) finishPause() bool {
-	end := k.endPause
-	if k.endPause = nil; end != nil {
-		end()
-	}
-	return end != nil
 }
 
 // RetryPolicy sets how often a call is retried and with which backoff; the package documentation

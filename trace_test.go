@@ -216,7 +216,7 @@ func TestPanicOfTheUser(t *testing.T) {
 	} {
 		virtual(t, function, func(t *testing.T) {
 			var on atomic.Bool
-			var panics, open, succeeded atomic.Int64 // open counts starts without an end
+			var requests, panics, open, succeeded atomic.Int64 // open counts starts without an end
 			hook := func(at string) {
 				if at == function && on.Load() {
 					panics.Add(1)
@@ -239,6 +239,9 @@ func TestPanicOfTheUser(t *testing.T) {
 			server := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 30}), fake.WithLatency(100*time.Millisecond))
 			transport := responder(func(r *http.Request) (*http.Response, error) {
 				hook("transport")
+				if requests.Add(1) == 1 {
+					return status(503, "")(r) // for a backoff
+				}
 				return server.HTTPClient().Transport.RoundTrip(r)
 			})
 			client := newClient(t, transport, "", petstore.WithMaxWait(time.Hour), petstore.WithLimiter(limiter), counts,
