@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -62,6 +63,42 @@ func TestTransportOfTheUser(t *testing.T) {
 				require.NoError(t, o.err, protocol)
 			}
 		}
+	}
+}
+
+// Functions of an http.Transport get the context of the request, and may send one of their own in it:
+// a dialer may ask a directory, and a proxy may need a token.
+func TestFunctionsOfAnHTTPTransport(t *testing.T) {
+	t.Parallel()
+	loopback.Host(t)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	t.Cleanup(server.Close)
+	asks := func(ctx context.Context) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := server.Client().Do(r)
+		if err != nil {
+			return err
+		}
+		return resp.Body.Close()
+	}
+	for name, transport := range map[string]*http.Transport{
+		"DialContext": {DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if err := asks(ctx); err != nil {
+				return nil, err
+			}
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}},
+		"Proxy": {Proxy: func(r *http.Request) (*url.URL, error) { return nil, asks(r.Context()) }},
+	} {
+		c := newClient(t, server.URL, transport)
+		for _, method := range methods {
+			transport.CloseIdleConnections()
+			require.NoError(t, c.send(t, method).err, "%s, %s", name, method)
+		}
+		transport.CloseIdleConnections()
 	}
 }
 

@@ -72,13 +72,11 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, t *Transp
 		GetConn:      func(string) { w.asked.Store(true) },
 		GotConn:      w.gotConn,
 		WroteHeaders: func() { w.open.Add(1) },
-	}
-	if !t.plain {
 		// net/http does not repeat a request that had a response. If the transport of a user gets another
-		// connection after that, it is for another request: it logs with httputil.DumpRequestOut, fetches
-		// a token, or retries. Over HTTP/2, the response may come before WroteHeaders.
-		w.hooks.GotFirstResponseByte = func() { w.open.Add(-1) }
-		w.hooks.Got1xxResponse = w.gotInterim
+		// connection after that, it is for another request: it logs with httputil.DumpRequestOut, its
+		// DialContext asks a directory, or it retries. Over HTTP/2, the response may come before WroteHeaders.
+		GotFirstResponseByte: func() { w.open.Add(-1) },
+		Got1xxResponse:       w.gotInterim,
 	}
 	return httptrace.WithClientTrace(ctx, &w.hooks)
 }
@@ -88,9 +86,6 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, t *Transp
 // connection is for this request alone, and its write deadline ends the request.
 func (w *Record) gotConn(info httptrace.GotConnInfo) {
 	repeats := w.connected.Swap(true) && w.open.Load() > 0
-	if !repeats && w.transport.plain {
-		return // nothing asks for the protocol
-	}
 	protocol, isTLS := protocolOf(info.Conn)
 	http2 := protocol == "h2" || w.transport.h2c || info.Conn == nil
 	// Without TLS, a transport that cannot be looked through may speak HTTP/2, too.
