@@ -38,9 +38,10 @@ func KindOf(err error, sent bool) retry.Failure {
 	return retry.Connection
 }
 
-// Cause returns err without the URL that net/http puts before it: errors of the client have none.
+// Cause returns err without the URL that an http.Client puts before it: errors of the client have
+// none. It keeps an error of the user that wraps such an error.
 func Cause(err error) error {
-	if urlErr, ok := errors.AsType[*url.Error](err); ok {
+	if urlErr, ok := err.(*url.Error); ok {
 		return urlErr.Err
 	}
 	return err

@@ -50,7 +50,10 @@ func TestKindOf(t *testing.T) {
 
 func TestCause(t *testing.T) {
 	require.Equal(t, io.EOF, wire.Cause(io.EOF))
-	require.Equal(t, io.EOF, wire.Cause(&url.Error{Op: "Get", URL: "https://service.test/?key=hush", Err: io.EOF}))
+	withURL := &url.Error{Op: "Get", URL: "https://service.test/?key=hush", Err: io.EOF}
+	require.Equal(t, io.EOF, wire.Cause(withURL))
+	of := fmt.Errorf("token: %w", withURL)
+	require.Equal(t, of, wire.Cause(of), "its caller may match what else it wraps")
 }
 
 func TestCheckResponse(t *testing.T) {
