@@ -184,7 +184,8 @@ func (a *attempt) send() {
 	ctx, cancel := k.limit(k.ctx, a.ready)
 	defer cancel()
 	// These two also run if a function of the user panics.
-	defer func() { a.release(); a.attemptDone() }()
+	defer a.attemptDone()
+	defer a.release()
 	a.err = errPanicked
 	k.attemptStart()
 	ctx = a.wire.Watch(ctx, cancel, &k.client.shared.sends)

@@ -212,13 +212,13 @@ func (p hookedPermit) Release(o ratelimit.Outcome) ratelimit.Lockout {
 func TestPanicOfTheUser(t *testing.T) {
 	for _, function := range []string{
 		"CallStart", "CallDone", "WaitStart", "WaitDone", "AttemptStart", "AttemptDone", "LimitClosed", "LimitOpened",
-		"Acquire", "Release", "transport", "key",
+		"Acquire", "Release", "Release without a response", "transport", "key",
 	} {
 		virtual(t, function, func(t *testing.T) {
 			var on atomic.Bool
 			var requests, panics, open, succeeded atomic.Int64 // open counts starts without an end
 			hook := func(at string) {
-				if at == function && on.Load() {
+				if strings.HasPrefix(function, at) && on.Load() {
 					panics.Add(1)
 					panic("user")
 				}
@@ -241,6 +241,9 @@ func TestPanicOfTheUser(t *testing.T) {
 				hook("transport")
 				if requests.Add(1) == 1 {
 					return status(503, "")(r) // for a backoff
+				}
+				if on.Load() && strings.HasSuffix(function, "without a response") {
+					return nil, errReset
 				}
 				return server.HTTPClient().Transport.RoundTrip(r)
 			})
