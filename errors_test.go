@@ -346,6 +346,7 @@ func TestForeignErrors(t *testing.T) {
 			_, got := row.client.CreatePet(ctx, newPet())
 			text := fmt.Sprintf("%s by %s: %v", name, row.by, got)
 			require.ErrorIs(t, got, mine, text)
+			require.ErrorIs(t, got, err, text) // context.Cause, for instance
 			_, found := errors.AsType[vaultError](got)
 			assert.True(t, found, text)
 			assert.Equal(t, row.sent, errors.Is(got, petstore.ErrOutcomeUnknown), text)

@@ -199,9 +199,9 @@ type foreignError struct{ err error }
 
 func (e *foreignError) Error() string { return e.err.Error() }
 
-// Is lets errors.Is find what err matches, except errors that are about a call.
+// Is lets errors.Is find what err matches, except what is said about a call. It finds err itself.
 func (e *foreignError) Is(target error) bool {
-	return !speaksOfCalls(target) && errors.Is(e.err, target)
+	return !slices.Contains(ofCalls[:], target) && errors.Is(e.err, target)
 }
 
 // As lets errors.As find what err wraps, except the types of the errors of a call.
