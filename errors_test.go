@@ -203,6 +203,8 @@ func errorRows() []errorRow {
 		{"no such host", fails(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}), list},
 		{"certificate", fails(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), list},
 		{"anything else", fails(errors.New("anything")), list},
+		{"a circuit breaker", fails(fmt.Errorf("anything: %w", petstore.ErrNotSent)), list},
+		{"a transport's own context", fails(errors.Join(context.Canceled, errors.New("anything"))), list},
 		{"attempt timed out", hangs, list},
 		{"proxy", fails(&net.OpError{Op: "proxyconnect", Net: "tcp", Err: errRefused}), list},
 	}

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/petstore/petstore-go/internal/safetext"
@@ -159,14 +160,18 @@ func errorType(err error) string {
 	case certificate:
 		return "certificate"
 	}
+	if hidden, ok := errors.AsType[*foreignError](err); ok {
+		err = hidden.err
+	}
 	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
 		err = cause
 	}
-	// The type of errors.New says nothing.
-	if name := fmt.Sprintf("%T", err); name != "*errors.errorString" {
-		return name
+	// The types of errors.New, errors.Join and fmt.Errorf say nothing.
+	name := fmt.Sprintf("%T", err)
+	if strings.HasPrefix(name, "*errors.") || strings.HasPrefix(name, "*fmt.") {
+		return "_OTHER"
 	}
-	return "_OTHER"
+	return name
 }
 
 // foreign returns err, which came from outside the call: from a function, a transport or a limiter
