@@ -215,6 +215,7 @@ func (a *attempt) newRequest(ctx context.Context) {
 	*req = *req.WithContext(ctx)
 	a.url = k.request.url(k.client.shared.baseURL)
 	req.Method, req.URL, req.Host = k.operation.method, &a.url, a.url.Host
+	req.Proto, req.ProtoMajor, req.ProtoMinor = "HTTP/1.1", 1, 1 // as of http.NewRequest
 	a.wire.SetBody(req, k.body)
 	// A transport may change or keep the values, so this request shares them with no other.
 	a.values = [...]string{"application/json", k.client.userAgent, a.key.Header(), "application/json"}

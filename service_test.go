@@ -58,6 +58,9 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 	n := len(s.requests)
 	respond := s.responders[min(n, len(s.responders))-1]
 	s.mu.Unlock()
+	if !req.ProtoAtLeast(1, 1) { // a transport may pass the request to an http.Handler, or dump it
+		return nil, errors.New("the request has no protocol")
+	}
 	resp, err := respond(req)
 	if err == nil && req.Body != nil { // a body that was read counts as sent
 		b, _ := io.ReadAll(req.Body)
