@@ -49,11 +49,15 @@ const noWait = 10 * time.Millisecond
 func (k *call) attempt() *outcome {
 	a := &k.first
 	if k.last != nil {
-		a = new(attempt)
+		a = &attempt{outcome: outcome{previous: k.last, askedAgain: k.last.askedAgain || k.last.unauthorized()}}
 	}
-	a.call, a.previous = k, k.last
+	a.call = k
 	if a.refused = a.admit(); a.refused != nil {
 		return &a.outcome
+	}
+	if p := a.previous; p != nil { // there may be very many attempts: nothing needs their bodies any more
+		k.client.shared.buffers.Put(p.body)
+		p.body, p.previous = nil, nil
 	}
 	a.send()
 	if a.Sent {

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -127,6 +128,17 @@ func TestListPetsMemory(t *testing.T) {
 		require.Equal(t, petstore.Pet{ID: 7, Name: name, CategoryID: 3}, p)
 	}
 	assert.Less(t, allocated, len(body)*5/2)
+}
+
+// TestRetryMemory checks that a call with many attempts does not keep the bodies of all.
+func TestRetryMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, service := scripted(t, []responder{status(503, strings.Repeat(" ", 100_000))},
+			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 50}))
+		allocated := allocations(func() { require.Error(t, list(client)) })
+		assert.Len(t, service.sent(), 50)
+		assert.Less(t, allocated, 50*100_000)
+	})
 }
 
 // TestCallAllocations limits the allocations of a call with limiter, retries and strict decoding.

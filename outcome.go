@@ -49,6 +49,9 @@ type outcome struct {
 	ended bool
 	// stale reports whether net/http was about to send the request again, which the client prevents.
 	stale bool
+	// askedAgain reports whether an earlier attempt got a 401. The client asks the function of
+	// WithAPIKeyFunc only once more in a call.
+	askedAgain bool
 	// unknown reports whether the request was a write that the service may have carried out.
 	unknown bool
 }
@@ -58,12 +61,6 @@ func (o *outcome) succeeded() bool { return o.Success && o.err == nil && !o.tooL
 
 // unauthorized reports whether the service refused the key.
 func (o *outcome) unauthorized() bool { return o.Status == http.StatusUnauthorized }
-
-// askedAgain reports whether an attempt after a 401 had another key. The client asks the function
-// of WithAPIKeyFunc only once more in a call.
-func (o *outcome) askedAgain() bool {
-	return o.previous != nil && (o.previous.unauthorized() || o.previous.askedAgain())
-}
 
 // failure returns the error of a call that ends with o; doc.go lists the types of errors. If the
 // caller's context ended while the body was read, the error also matches that of the context, and

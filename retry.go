@@ -88,7 +88,7 @@ func (k *call) facts(o *outcome) retry.Facts {
 		Result:     o.Result,
 		Repeatable: k.operation.repeatable,
 		// There may be a new key. If it is still the same, admit ends the call.
-		NewKey:     k.client.config.keyFunc != nil && !o.askedAgain(),
+		NewKey:     k.client.config.keyFunc != nil && !o.askedAgain,
 		Stale:      o.stale && (o.previous == nil || !o.previous.stale),
 		Number:     k.info.Attempt,
 		Policy:     k.config.retry,
