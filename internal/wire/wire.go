@@ -27,7 +27,7 @@ type Record struct {
 	asked     atomic.Bool  // hook: the transport asked for a connection
 	connected atomic.Bool  // hook: the transport got a connection
 	open      atomic.Int32 // hook: headers written minus responses begun
-	interim   atomic.Int32 // hook: number of interim responses
+	interim   atomic.Int32 // hook: bytes of interim responses
 	http1     atomic.Bool  // the connection is surely one of HTTP/1
 	repeated  atomic.Bool  // net/http was about to send the request again
 	transport *Transport
@@ -100,16 +100,21 @@ func (w *Record) gotConn(info httptrace.GotConnInfo) {
 	}
 }
 
-// maxInterim is the number of interim responses that net/http accepts without a hook for them.
-const maxInterim = 5
-
 // gotInterim takes back what the hook GotFirstResponseByte did: the first byte was only that of an
-// interim response, after which net/http repeats a request over HTTP/2, but not over HTTP/1.
-func (w *Record) gotInterim(int, textproto.MIMEHeader) error {
+// interim response, after which net/http repeats a request over HTTP/2, but not over HTTP/1. With a
+// hook for interim responses, net/http does not limit the size of all of them.
+func (w *Record) gotInterim(_ int, header textproto.MIMEHeader) error {
 	if !w.http1.Load() {
 		w.open.Add(1)
 	}
-	if w.interim.Add(1) > maxInterim {
+	const overhead = 32 // as net/http counts
+	size := overhead
+	for name, values := range header {
+		for _, v := range values {
+			size += len(name) + len(v) + overhead
+		}
+	}
+	if w.interim.Add(int32(size)) > maxHeaderBytes {
 		return errors.New("malformed HTTP response: too many interim responses")
 	}
 	return nil

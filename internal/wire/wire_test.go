@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/textproto"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,14 +56,17 @@ func TestRepetition(t *testing.T) {
 	}
 }
 
-// When there is a hook for interim responses, net/http itself does not limit their number.
+// When there is a hook for interim responses, net/http itself does not limit their size. A server may
+// send one every second to say that it is at work.
 func TestInterimResponses(t *testing.T) {
 	var w Record
 	hooks := httptrace.ContextClientTrace(w.Watch(t.Context(), func() {}, new(Transport)))
-	for range 5 {
-		require.NoError(t, hooks.Got1xxResponse(http.StatusEarlyHints, nil))
+	for range 1000 {
+		require.NoError(t, hooks.Got1xxResponse(http.StatusProcessing, nil))
 	}
-	require.Error(t, hooks.Got1xxResponse(http.StatusEarlyHints, nil))
+	long := textproto.MIMEHeader{"X-Flood": {strings.Repeat("x", maxHeaderBytes/2)}}
+	require.NoError(t, hooks.Got1xxResponse(http.StatusEarlyHints, long))
+	require.Error(t, hooks.Got1xxResponse(http.StatusEarlyHints, long))
 }
 
 // Over HTTP/1, net/http writes to the connection that it got, even if the context has ended.
