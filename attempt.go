@@ -274,6 +274,7 @@ func (a *attempt) fail(ctx context.Context, err error) {
 		a.err, a.ended = ended, true
 	case a.wire.Repeated():
 		a.err, a.stale = wire.ErrNotRepeated, true
+		k.client.CloseIdleConnections() // all of them may be dead, and a call has few attempts
 	// Only the attempt's own timeout ends ctx here: another one, such as a dialer's, is an error like
 	// others. A server that does not speak HTTP is no timeout, however late it was: another attempt
 	// does not help.

@@ -123,34 +123,60 @@ func attempts(t *testing.T, err error) int {
 	return as[*petstore.TransportError](t, err).Attempts
 }
 
-// The service closes each connection when it has read its second request.
+// staleDialer dials a service that closes each connection when it has read its second request. So many
+// connections are open before the first response.
+func staleDialer(atFirst int64, read *atomic.Int64) func(context.Context, string, string) (net.Conn, error) {
+	var open sync.WaitGroup
+	open.Add(int(atFirst))
+	return func(context.Context, string, string) (net.Conn, error) {
+		conn, service := net.Pipe()
+		go func() {
+			defer service.Close()
+			for reader, n := bufio.NewReader(service), 1; ; n++ {
+				if _, err := http.ReadRequest(reader); err != nil {
+					return
+				}
+				if read.Add(1) <= atFirst {
+					open.Done()
+					open.Wait()
+				}
+				if n == 2 {
+					return
+				}
+				_, _ = io.WriteString(service, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]")
+			}
+		}()
+		return conn, nil
+	}
+}
+
 func TestRetryOfAStaleConnection(t *testing.T) {
+	virtual(t, "dials, if the transport is the client's own", func(t *testing.T) {
+		const dead = 20
+		var read atomic.Int64
+		client, err := petstore.NewClient("http://service.test/v1", testKey, petstore.WithInsecureHTTP(),
+			petstore.WithLimiter(nil), petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
+				clone := own.(*http.Transport).Clone()
+				clone.DialContext = staleDialer(dead, &read)
+				return clone
+			}))
+		require.NoError(t, err)
+		defer client.CloseIdleConnections()
+		for range dead {
+			go func() { _ = list(client, once) }()
+		}
+		synctest.Wait()
+		start := time.Now()
+		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, 2, result.Attempts)
+		assert.Zero(t, time.Since(start))
+	})
 	virtual(t, "is immediate the first time, and has a permit like any other", func(t *testing.T) {
 		var read, acquired atomic.Int64
 		// Three connections are open at first: net/http closes one when it is kept from repeating a
 		// request on it.
-		var open sync.WaitGroup
-		open.Add(3)
-		transport := &http.Transport{MaxIdleConnsPerHost: 3, DialContext: func(context.Context, string, string) (net.Conn, error) {
-			conn, service := net.Pipe()
-			go func() {
-				defer service.Close()
-				for reader, n := bufio.NewReader(service), 1; ; n++ {
-					if _, err := http.ReadRequest(reader); err != nil {
-						return
-					}
-					if read.Add(1) <= 3 {
-						open.Done()
-						open.Wait()
-					}
-					if n == 2 {
-						return
-					}
-					_, _ = io.WriteString(service, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]")
-				}
-			}()
-			return conn, nil
-		}}
+		transport := &http.Transport{MaxIdleConnsPerHost: 3, DialContext: staleDialer(3, &read)}
 		defer transport.CloseIdleConnections()
 		limiter := limiterFunc(func(context.Context, ratelimit.Request) (ratelimit.Permit, error) {
 			acquired.Add(1)
