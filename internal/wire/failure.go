@@ -39,13 +39,26 @@ func KindOf(err error, sent bool) retry.Failure {
 }
 
 // Cause returns err without the URL that an http.Client puts before it: errors of the client have
-// none. It keeps an error of the user that wraps such an error.
+// none. If code of a user has wrapped that error, only the text changes.
 func Cause(err error) error {
-	if urlErr, ok := err.(*url.Error); ok {
-		return urlErr.Err
+	withURL, ok := errors.AsType[*url.Error](err)
+	switch {
+	case !ok:
+		return err
+	case err == error(withURL):
+		return withURL.Err
 	}
-	return err
+	return &wrapped{strings.ReplaceAll(err.Error(), withURL.Error(), withURL.Err.Error()), err}
 }
+
+// wrapped is an error with another text.
+type wrapped struct {
+	text string
+	error
+}
+
+func (e *wrapped) Error() string { return e.text }
+func (e *wrapped) Unwrap() error { return e.error }
 
 // neverConnected reports whether err shows that there was no connection to write to. A transport
 // may join the errors of several requests: then each must show that.

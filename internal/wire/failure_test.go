@@ -53,7 +53,8 @@ func TestCause(t *testing.T) {
 	withURL := &url.Error{Op: "Get", URL: "https://service.test/?key=hush", Err: io.EOF}
 	require.Equal(t, io.EOF, wire.Cause(withURL))
 	of := fmt.Errorf("token: %w", withURL)
-	require.Equal(t, of, wire.Cause(of), "its caller may match what else it wraps")
+	require.EqualError(t, wire.Cause(of), "token: EOF")
+	require.ErrorIs(t, wire.Cause(of), of, "its caller may match what else it wraps")
 }
 
 func TestCheckResponse(t *testing.T) {
