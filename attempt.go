@@ -75,7 +75,7 @@ func (k *call) attempt() *outcome {
 // error there is no permit.
 func (a *attempt) admit() (err error) {
 	k := a.call
-	if ended := k.hasEnded(); ended != nil {
+	if ended := k.endReason(); ended != nil {
 		return ended
 	}
 	start := time.Now()
@@ -105,7 +105,7 @@ func (a *attempt) admit() (err error) {
 	})
 	// The call may have ended at the very moment at which the permit came. And only a call that has
 	// waited may find too little time left for its request.
-	ended := k.hasEnded()
+	ended := k.endReason()
 	waited, latest := a.ready.Sub(k.asked) > noWait, k.latest()
 	if ended == nil && waited && !latest.IsZero() && a.ready.After(latest) {
 		ended = errTooLate
@@ -127,7 +127,7 @@ func (k *call) getKey() (credential.Key, error) {
 	ctx, cancel := k.limit(context.WithValue(k.waits, callKey{}, &c), time.Now())
 	defer cancel()
 	key, err := credential.From(ctx, k.client.config.keyFunc)
-	if ended := k.hasEnded(); err != nil && ended != nil {
+	if ended := k.endReason(); err != nil && ended != nil {
 		return key, ended
 	}
 	switch {
@@ -169,7 +169,7 @@ func (a *attempt) acquire() error {
 	if _, ok := errors.AsType[*ratelimit.Error](err); ok {
 		return err
 	}
-	return cmp.Or(k.hasEnded(), foreign(err))
+	return cmp.Or(k.endReason(), foreign(err))
 }
 
 // release releases the permit and reports the outcome of the request, once.
@@ -268,7 +268,7 @@ func (a *attempt) receive(ctx context.Context, resp *http.Response) error {
 func (a *attempt) fail(ctx context.Context, err error) {
 	k := a.call
 	a.Failure = retry.Connection
-	ended := a.callerEnded()
+	ended := a.callerError()
 	switch {
 	case ended != nil:
 		a.err, a.ended = ended, true

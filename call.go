@@ -210,11 +210,11 @@ func (k *call) change(f func(c *Call)) {
 	f(&k.info)
 }
 
-// hasEnded returns an error if the call must send nothing more, because its context or that of
+// endReason returns an error if the call must send nothing more, because its context or that of
 // WithStop has ended.
-func (k *call) hasEnded() error {
+func (k *call) endReason() error {
 	if k.ended == nil {
-		k.ended = k.contextEnded()
+		k.ended = k.contextError()
 	}
 	if stop := k.client.config.stop; k.ended == nil && stop.Err() != nil {
 		k.ended = fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop)))

@@ -101,7 +101,7 @@ func (k *call) refusal(o *outcome) error {
 		last = limited.Err
 	}
 	got429 := o.previous != nil && o.previous.Status == http.StatusTooManyRequests
-	ended := k.hasEnded()
+	ended := k.endReason()
 	limited, isLimit := errors.AsType[*ratelimit.Error](o.refused)
 	switch {
 	case o.refused == errSameKey:
@@ -198,11 +198,11 @@ func after(err, last error) error {
 	return fmt.Errorf("%w; last attempt: %w", err, last)
 }
 
-// callerEnded returns an error if the context of the call has ended during the attempt. If it ended
+// callerError returns an error if the context of the call has ended during the attempt. If it ended
 // by the caller's deadline, the text says so and how long there was no response, since the service
 // may have been slow.
-func (a *attempt) callerEnded() error {
-	ended := a.call.contextEnded()
+func (a *attempt) callerError() error {
+	ended := a.call.contextError()
 	if !errors.Is(ended, context.DeadlineExceeded) || errors.Is(ended, ErrTimeout) {
 		return ended
 	}
@@ -221,9 +221,9 @@ func hasEnded(ctx context.Context) bool {
 // fire up to some 10 ms late, and a context of another type may never end at its deadline.
 const endGrace = 100 * time.Millisecond
 
-// contextEnded returns an error if the context of the call has ended, else nil. The error matches
+// contextError returns an error if the context of the call has ended, else nil. The error matches
 // that of the context and its cause, unless the cause is the error of another call.
-func (k *call) contextEnded() error {
+func (k *call) contextError() error {
 	ctx := k.ctx
 	if !hasEnded(ctx) {
 		return nil

@@ -22,7 +22,7 @@ func (k *call) run() error {
 	}
 	switch o := k.last; {
 	case o.plan.Again: // the context ended before the attempt that was planned
-		k.last = &outcome{previous: o, refused: k.hasEnded()}
+		k.last = &outcome{previous: o, refused: k.endReason()}
 	case o.succeeded():
 		k.client.retries.Succeeded()
 		return nil
@@ -31,7 +31,7 @@ func (k *call) run() error {
 }
 
 // isRetried reports whether there is another attempt after the last one.
-func (k *call) isRetried() bool { return k.last.plan.Again && k.hasEnded() == nil }
+func (k *call) isRetried() bool { return k.last.plan.Again && k.endReason() == nil }
 
 // plan asks internal/retry what follows an attempt.
 func (k *call) plan(o *outcome) retry.Plan {
@@ -40,7 +40,7 @@ func (k *call) plan(o *outcome) retry.Plan {
 	}
 	facts := k.facts(o)
 	plan := retry.Decide(&facts)
-	if plan.Again && plan.Costs && k.hasEnded() == nil && !k.client.retries.Take() {
+	if plan.Again && plan.Costs && k.endReason() == nil && !k.client.retries.Take() {
 		return retry.Plan{NotRetried: "too many retries lately"}
 	}
 	return plan
