@@ -26,10 +26,7 @@ import (
 // call is one API call with all its attempts. Only its goroutine changes it; other goroutines may
 // ask for its description through the context.
 type call struct {
-	request
-
-	client *Client
-	config *callConfig
+	description
 
 	// ctx is the context of the requests: that of the caller, with the call in it.
 	ctx context.Context
@@ -54,11 +51,20 @@ type call struct {
 	// free is the part of the current wait in Acquire that does not count against WithMaxWait.
 	free time.Duration
 
-	mu   sync.Mutex // guards info, for describe
-	info Call       // its Attempt is the number of attempts that were admitted
-
 	// first is the first attempt, and nearly always the only one. It saves an allocation.
 	first attempt
+}
+
+// description is what a context leads to. It is apart from the attempts, so that no dump of the
+// context, which traces get, shows the header with the key.
+type description struct {
+	request
+
+	client *Client
+	config *callConfig
+
+	mu   sync.Mutex // guards info, for describe
+	info Call       // its Attempt is the number of attempts that were admitted
 }
 
 // request is what an operation asks for.
@@ -132,13 +138,13 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 	if reason := reservedFor(r.operation, config.header); reason != "" {
 		return nil, argumentError(r.operation.name, "WithHeader", reason)
 	}
-	return &call{request: r, client: c, config: config}, nil
+	return &call{description: description{request: r, client: c, config: config}}, nil
 }
 
 // begin calls the CallStart functions, starts the timeout of the call, and makes the contexts of
 // its requests and of its waits.
 func (k *call) begin(ctx context.Context) {
-	k.ctx = context.WithValue(ctx, callKey{}, k)
+	k.ctx = context.WithValue(ctx, callKey{}, &k.description)
 	if len(k.client.traces) > 0 {
 		k.begun = time.Now()
 		k.startTraces()
@@ -191,23 +197,23 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 }
 
 // describe returns the call as users see it.
-func (k *call) describe() Call {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.info.ID == "" { // most calls are never described
-		k.info.ID = hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64()))
-		k.info.BaseURL, k.info.Template = k.client.shared.base, k.client.shared.baseURL.Path+k.operation.template
-		k.info.Operation, k.info.Method = k.operation.name, k.operation.method
-		k.info.Background = k.config.background
+func (d *description) describe() Call {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.info.ID == "" { // most calls are never described
+		d.info.ID = hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64()))
+		d.info.BaseURL, d.info.Template = d.client.shared.base, d.client.shared.baseURL.Path+d.operation.template
+		d.info.Operation, d.info.Method = d.operation.name, d.operation.method
+		d.info.Background = d.config.background
 	}
-	return k.info
+	return d.info
 }
 
 // change changes what describe returns. Other goroutines may call describe at the same time.
-func (k *call) change(f func(c *Call)) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	f(&k.info)
+func (d *description) change(f func(c *Call)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f(&d.info)
 }
 
 // endReason returns an error if the call must send nothing more, because its context or that of

@@ -162,8 +162,10 @@ func keyed(t *testing.T, transport http.RoundTripper, opts ...petstore.Option) *
 	var log bytes.Buffer
 	t.Cleanup(func() { assert.False(t, hasKey(log.String()), "the log") })
 	trace := petstore.WithTrace(&petstore.ClientTrace{
-		AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) { assertKeyNotIn(t, "AttemptDone", info) },
-		CallDone:    func(_ context.Context, info petstore.CallDoneInfo) { assertKeyNotIn(t, "CallDone", info) },
+		AttemptDone: func(ctx context.Context, info petstore.AttemptDoneInfo) {
+			assertKeyNotIn(t, "AttemptDone", []any{ctx, info})
+		},
+		CallDone: func(ctx context.Context, info petstore.CallDoneInfo) { assertKeyNotIn(t, "CallDone", []any{ctx, info}) },
 	})
 	opts = append(opts, trace, petstore.WithLogger(logTo(&log, slog.LevelDebug)))
 	return newClient(t, transport, secretKey, append(opts, petstore.WithMaxWait(0), petstore.WithMaxResponseBytes(1<<20),

@@ -108,7 +108,7 @@ type Call struct {
 // derived from it. CallFromContext is safe for concurrent use, also after the end of the call.
 func CallFromContext(ctx context.Context) (Call, bool) {
 	switch found := ctx.Value(callKey{}).(type) {
-	case *call:
+	case *description:
 		return found.describe(), true
 	case *Call:
 		return *found, true
@@ -116,8 +116,8 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 	return Call{}, false
 }
 
-// callKey is the context's key for the *call. In the context of the function of WithAPIKeyFunc, it
-// is the key for a *Call that describes the attempt to come.
+// callKey is the context's key for the *description of a call. In the context of the function of
+// WithAPIKeyFunc, it is the key for a *Call that describes the attempt to come.
 type callKey struct{}
 
 // each calls f for each trace, in the order of the options. If f panics for one trace, it is still
@@ -139,7 +139,7 @@ func (k *call) startTraces() {
 			return
 		}
 		if changed := t.CallStart(k.ctx, c); changed != nil {
-			if changed.Done() != own.Done() || changed.Value(callKey{}) != any(k) {
+			if changed.Done() != own.Done() || changed.Value(callKey{}) != any(&k.description) {
 				changed = &valuesContext{own, context.WithoutCancel(changed)}
 			}
 			k.ctx = changed
