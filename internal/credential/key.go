@@ -37,9 +37,6 @@ func (k Key) Secret() string {
 func From(ctx context.Context, f func(context.Context) (string, error)) (Key, error) {
 	key, err := f(ctx)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
-		if file, ok := errors.AsType[*FileError](err); ok {
-			return Key{}, file
-		}
 		return Key{}, &funcError{func() error { return err }}
 	}
 	if reason := KeyProblem(key); reason != "" {
@@ -64,6 +61,9 @@ func New(key string) Key {
 type funcError struct{ cause func() error }
 
 func (e *funcError) Error() string {
+	if file, ok := errors.AsType[*FileError](e.cause()); ok {
+		return file.Error()
+	}
 	return "API key: the function of WithAPIKeyFunc failed; use errors.Is or errors.Unwrap for its error"
 }
 func (e *funcError) Unwrap() error { return e.cause() }

@@ -48,7 +48,8 @@ func TestSource(t *testing.T) {
 	_, err = ask(t.Context(), "hush", cause)
 	require.ErrorIs(t, err, cause)
 	assert.NotContains(t, fmt.Sprintf("%v %+[1]v %#[1]v", err), "hush")
-	_, err = ask(t.Context(), "", fmt.Errorf("at start: %w", &credential.FileError{Err: fs.ErrNotExist}))
+	_, err = ask(t.Context(), "", fmt.Errorf("%w: %w", cause, &credential.FileError{Err: fs.ErrNotExist}))
+	require.ErrorIs(t, err, cause)
 	require.EqualError(t, err, "API key file: file does not exist", "its text may be shown")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
