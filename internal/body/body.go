@@ -2,7 +2,6 @@
 package body
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -75,7 +74,7 @@ func (p *Pool) Put(b *Buffer) {
 // the Content-Length, negative if unknown. Fill reports whether the body is longer than most; then
 // the buffer keeps its first bytes.
 func (b *Buffer) Fill(ctx context.Context, body io.Reader, length, most int64) (tooLarge bool, err error) {
-	b.reader = timelyReader{ctx, body, time.Now().Add(grace)}
+	b.reader = timelyReader{context: ctx, body: body, until: time.Now().Add(grace)}
 	defer func() { b.reader = timelyReader{} }() // or the pool would keep the body
 	// A server may announce any length: memory for a long one is taken only as the bytes arrive.
 	if length < 0 || length > min(most, maxTrusted) {
@@ -85,17 +84,13 @@ func (b *Buffer) Fill(ctx context.Context, body io.Reader, length, most int64) (
 	if int64(cap(text)) <= length {
 		text = make([]byte, 0, length+1) // one byte more, to see the end
 	}
-	for empty := 0; err == nil && int64(len(text)) <= most; empty++ {
+	for err == nil && int64(len(text)) <= most {
 		if len(text) == cap(text) {
 			text = append(make([]byte, 0, min(growth*int64(len(text))-1, most)+1), text...)
 		}
 		var n int
 		n, err = b.reader.Read(text[len(text):cap(text)])
-		if text = text[:len(text)+n]; n > 0 {
-			empty = 0
-		} else if empty == maxEmptyReads && err == nil {
-			err = io.ErrNoProgress
-		}
+		text = text[:len(text)+n]
 	}
 	if err == io.EOF {
 		err = nil
@@ -104,7 +99,7 @@ func (b *Buffer) Fill(ctx context.Context, body io.Reader, length, most int64) (
 	if tooLarge = int64(len(text)) > most; tooLarge {
 		// net/http uses a connection again only if the body was read to its end. A new connection
 		// costs less than reading 64 KiB more.
-		_, _ = bufio.NewReader(&b.reader).Discard(64 << 10) // gives up if nothing comes, unlike io.CopyN
+		_, _ = io.CopyN(io.Discard, &b.reader, 64<<10) // the connection is closed if this fails
 	}
 	return tooLarge, err
 }
@@ -114,20 +109,29 @@ func (b *Buffer) Fill(ctx context.Context, body io.Reader, length, most int64) (
 const grace = 100 * time.Millisecond
 
 // timelyReader reads a body until the context ends, which the body of a user's transport may not
-// heed.
+// heed, or until nothing comes for too many reads.
 type timelyReader struct {
 	context context.Context
 	body    io.Reader
 	until   time.Time // end of the grace
+	empty   int       // number of reads since the last one that returned bytes
 }
 
 // Read implements [io.Reader].
 func (r *timelyReader) Read(p []byte) (int, error) {
 	n, err := r.body.Read(p)
-	if ended := r.context.Err(); ended != nil && err == nil && time.Now().After(r.until) {
-		err = ended
+	if r.empty++; n > 0 {
+		r.empty = 0
 	}
-	return n, err
+	switch ended := r.context.Err(); {
+	case err != nil:
+		return n, err
+	case ended != nil && time.Now().After(r.until):
+		return n, ended
+	case r.empty > maxEmptyReads:
+		return n, io.ErrNoProgress
+	}
+	return n, nil
 }
 
 // MediaTypeProblem returns what is wrong with the media type of a response that must be JSON; empty
@@ -135,10 +139,10 @@ func (r *timelyReader) Read(p []byte) (int, error) {
 func MediaTypeProblem(h http.Header) string {
 	const want = "application/json"
 	// "identity" means that there is no encoding.
-	if e := first(h["Content-Encoding"]); e != "" && !strings.EqualFold(e, "identity") {
+	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return "Content-Encoding was not requested"
 	}
-	given := first(h["Content-Type"])
+	given := h.Get("Content-Type")
 	if given == want {
 		return "" // without the parser, for most responses
 	}
@@ -150,14 +154,6 @@ func MediaTypeProblem(h http.Header) string {
 		return "Content-Type is " + safetext.Quote(mediaType) + ", not " + want
 	}
 	return ""
-}
-
-// first returns the first value of a header; empty without one.
-func first(values []string) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return values[0]
 }
 
 // ErrorObject returns the code and the message of the Error object in b. It returns empty strings
