@@ -238,7 +238,7 @@ func errorLine(text, operation string, sent int, unknown bool, notes ...string) 
 	if unknown {
 		notes = append(notes, "; "+operationOf(operation).doubt)
 	}
-	return safetext.LineWith(text, notes...)
+	return safetext.Line(text, notes...)
 }
 
 // when returns text if applies is true, else the empty string. It saves an if for each part of a

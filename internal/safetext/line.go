@@ -49,14 +49,11 @@ func Quote(s string) string {
 	return q
 }
 
-// Line returns text on one line of at most 512 bytes: a space in place of each character that ends
-// a line, moves the cursor of a terminal or changes the reading direction.
-func Line(text string) string { return LineWith(text) }
-
-// LineWith returns text as [Line] does, with notes at its end. If the line would be too long, only
-// the text is shortened, never the notes. A text that already ends with some of the notes, since it
-// wraps such a line, does not get these twice.
-func LineWith(text string, notes ...string) string {
+// Line returns text on one line of at most 512 bytes, with notes at its end: a space in place of
+// each character that ends a line, moves the cursor of a terminal or changes the reading direction.
+// If the line would be too long, only the text is shortened, never the notes. A text that already
+// ends with some of the notes, since it wraps such a line, does not get these twice.
+func Line(text string, notes ...string) string {
 	const maxLine = 512
 	suffix := strings.Join(notes, "")
 	for _, note := range slices.Backward(notes) {

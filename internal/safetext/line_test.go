@@ -21,8 +21,8 @@ func TestLine(t *testing.T) {
 	} {
 		assert.Equal(t, want, safetext.Line(s))
 	}
-	assert.Equal(t, "a (2); done", safetext.LineWith("a (2); done", " (2)", "; done"), "each note stands there once")
-	assert.Equal(t, strings.Repeat("x", 506)+"…end", safetext.LineWith(strings.Repeat("x", 600), "end"))
+	assert.Equal(t, "a (2); done", safetext.Line("a (2); done", " (2)", "; done"), "each note stands there once")
+	assert.Equal(t, strings.Repeat("x", 506)+"…end", safetext.Line(strings.Repeat("x", 600), "end"))
 }
 
 func TestToken(t *testing.T) {
