@@ -159,7 +159,7 @@ func TestHTTP1SendsOnce(t *testing.T) {
 		handle := func(s *server, conn net.Conn) {
 			reader := bufio.NewReader(conn)
 			for n := 0; ; n++ {
-				if !readRequest(s, reader) || n >= good {
+				if !s.read(reader) || n >= good {
 					return
 				}
 				fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")

@@ -122,13 +122,22 @@ func certificate(t *testing.T) (server, trusted *tls.Config) {
 		s.Client().Transport.(*http.Transport).TLSClientConfig
 }
 
-// readRequest reads a request with its body, and returns false at the end of the connection.
-func readRequest(s *server, reader *bufio.Reader) bool {
+// read reads a request with its body, and returns false at the end of the connection.
+func (s *server) read(reader *bufio.Reader) bool {
 	r, err := http.ReadRequest(reader)
-	if err != nil {
-		return false
+	if err == nil {
+		s.count(r)
 	}
-	_, _ = io.Copy(io.Discard, r.Body)
-	s.requests.Add(1)
-	return true
+	return err == nil
+}
+
+// count reads a request and counts it, unless it is only a health check.
+func (s *server) count(r *http.Request) {
+	if r.Body != nil {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_ = r.Body.Close()
+	}
+	if r.Method != http.MethodHead {
+		s.requests.Add(1)
+	}
 }

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -102,37 +101,6 @@ func TestFunctionsOfAnHTTPTransport(t *testing.T) {
 	}
 }
 
-// creates counts the creates that arrive, each of whose responses is lost.
-type creates struct{ arrived atomic.Int32 }
-
-// RoundTrip loses the response without a connection and without hooks.
-func (c *creates) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.count(r)
-	return nil, io.ErrUnexpectedEOF
-}
-
-func (c *creates) count(r *http.Request) {
-	if r.Body != nil {
-		_, _ = io.Copy(io.Discard, r.Body)
-		_ = r.Body.Close()
-	}
-	if r.Method != http.MethodGet {
-		c.arrived.Add(1)
-	}
-}
-
-// dial returns a connection in memory to a server that loses the response.
-func (c *creates) dial(context.Context, string, string) (net.Conn, error) {
-	client, server := net.Pipe()
-	go func() {
-		defer server.Close()
-		if r, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
-			c.count(r)
-		}
-	}()
-	return client, nil
-}
-
 // unreachable returns transports that cannot connect.
 func unreachable() map[string]http.RoundTripper {
 	return map[string]http.RoundTripper{
@@ -170,7 +138,7 @@ func (w twice) RoundTrip(r *http.Request) (*http.Response, error) {
 			c.Body = io.NopCloser(bytes.NewReader(b))
 		}
 		if w.checks && n == 1 {
-			c.Method, c.Body, c.ContentLength = http.MethodGet, http.NoBody, 0
+			c.Method, c.Body, c.ContentLength = http.MethodHead, http.NoBody, 0
 		}
 		both.Go(func() { _, errs[n] = w.to[n].RoundTrip(c) }) // there is no response
 		if !w.parallel {
@@ -199,8 +167,14 @@ func TestWriteThroughTransports(t *testing.T) {
 		"the last error":  func(_, second error) error { return second },
 		"both errors":     func(first, second error) error { return errors.Join(second, first) },
 	}
-	served := new(creates)
-	lossy := map[string]http.RoundTripper{"no hooks": served, "HTTP/1.1": &http.Transport{DialContext: served.dial}}
+	s := serve(t, nil, func(s *server, conn net.Conn) { s.read(bufio.NewReader(conn)) })
+	lossy := map[string]http.RoundTripper{ // the response is lost
+		"HTTP/1.1": &http.Transport{DialContext: s.dial},
+		"no hooks": roundTripper(func(r *http.Request) (*http.Response, error) {
+			s.count(r)
+			return nil, io.ErrUnexpectedEOF
+		}),
+	}
 	for over, lost := range lossy {
 		for to, dead := range unreachable() {
 			for with, errs := range returns {
@@ -214,9 +188,9 @@ func TestWriteThroughTransports(t *testing.T) {
 						transport = unwrapping{w, new(http.Transport)}
 					}
 					for _, method := range []string{http.MethodPost, http.MethodDelete} {
-						served.arrived.Store(0)
-						o := newClient(t, "https://127.0.0.1/v1", transport).send(t, method)
-						require.True(t, served.arrived.Load() == 0 || o.sent,
+						s.requests.Store(0)
+						o := newClient(t, "http://service.test/v1", transport).send(t, method)
+						require.True(t, s.requests.Load() == 0 || o.sent,
 							"%s over %s, %s refuses, %06b, %s: %v", method, over, to, n, with, o.err)
 					}
 				}
@@ -226,7 +200,7 @@ func TestWriteThroughTransports(t *testing.T) {
 	for name, dead := range unreachable() {
 		for with, errs := range returns {
 			w := twice{to: [2]http.RoundTripper{dead, dead}, errors: errs}
-			assert.False(t, newClient(t, "https://127.0.0.1/v1", w).send(t, http.MethodPost).sent, "%s, %s", name, with)
+			assert.False(t, newClient(t, "http://service.test/v1", w).send(t, http.MethodPost).sent, "%s, %s", name, with)
 		}
 	}
 }
