@@ -14,7 +14,7 @@ nested: # tests the nested modules that need neither Redis nor a browser
 	.ci/run modules
 
 golden: # writes the golden files anew, also where other tests fail: read the difference
-	-for folder in $$(grep -rl --include='*_test.go' 'golden\.Assert' * | xargs -n1 dirname | sort -u); do \
+	-for folder in $$(grep -rl --include='*_test.go' 'testkit\.AssertGolden' * | xargs -n1 dirname | sort -u); do \
 		UPDATE_GOLDEN=1 go -C $$folder test -short .; done
 
 ci: # all checks of CI

@@ -18,7 +18,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -126,7 +126,7 @@ func TestClientRateLimit(t *testing.T) {
 
 func TestClientForKey(t *testing.T) {
 	t.Run("shares the connections, until they are closed", func(t *testing.T) {
-		loopback.Host(t)
+		testkit.Loopback(t)
 		server := fake.NewTestServer(t)
 		var reused []bool
 		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{

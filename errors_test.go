@@ -25,7 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/golden"
+	"github.com/petstore/petstore-go/internal/testkit"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -158,8 +158,8 @@ func TestErrorGoldenFiles(t *testing.T) {
 		record("an argument", err)
 		_, err = petstore.NewClient(" https://service.test/v1", testKey)
 		record("white space around the base URL", err)
-		golden.Assert(t, "testdata/errors.txt", texts.String())
-		golden.Assert(t, "testdata/errors.log", log.String())
+		testkit.AssertGolden(t, "testdata/errors.txt", texts.String())
+		testkit.AssertGolden(t, "testdata/errors.log", log.String())
 		for _, e := range []any{
 			petstore.APIError{}, petstore.RateLimitError{}, petstore.ResponseError{}, petstore.TransportError{},
 			petstore.ArgumentError{}, petstore.Response{},

@@ -21,7 +21,7 @@ var refused = []struct{ imports, except, reason string }{
 		`^\S+ \w[\w-]*\.[a-z]+/`, nested + `| github\.com/(petstore/petstore-go|go-json-experiment/json|hashicorp/go-(retryablehttp|cleanhttp))(/\S+)?$`,
 		"users would link another module",
 	},
-	{` testing$`, `^(fake/(faketest|conformance)|internal/(golden|loopback)|\S*test(kit)?)/`, "users would link what is for tests"},
+	{` testing$`, `^(fake/(faketest|conformance)|\S*test(kit)?)/`, "users would link what is for tests"},
 	{`^internal/\S+ \S+petstore-go(/fake.*)?$`, `^$`, "internal packages are below the client"},
 }
 

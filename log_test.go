@@ -24,7 +24,7 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/faketest"
-	"github.com/petstore/petstore-go/internal/golden"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 // logTo returns a logger that writes to text, with a constant call_id and key_id, and times in UTC
@@ -51,7 +51,7 @@ func TestWithLogger(t *testing.T) {
 			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
 		require.NoError(t, create(client))
 		require.NoError(t, get(client))
-		golden.Assert(t, "testdata/log.txt", text.String())
+		testkit.AssertGolden(t, "testdata/log.txt", text.String())
 		assert.NotContains(t, text.String(), testKey)
 		assert.NotContains(t, text.String(), "Rex", "nothing of a body")
 		for field := range reflect.TypeFor[petstore.AttemptDoneInfo]().Fields() {

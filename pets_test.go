@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/golden"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func TestRequestGolden(t *testing.T) {
@@ -48,7 +48,7 @@ func TestRequestGolden(t *testing.T) {
 		request.header.Set("Authorization", "Bearer …")
 		all.WriteString(request.dump() + "\n\n")
 	}
-	golden.Assert(t, "testdata/requests.txt", all.String())
+	testkit.AssertGolden(t, "testdata/requests.txt", all.String())
 }
 
 // An error that leaves open whether a write was carried out says which one.

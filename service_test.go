@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -277,6 +277,6 @@ func (l *permits) RateLimit(string) petstore.RateLimit { return petstore.RateLim
 
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) {
-	loopback.SkipExamples()
+	testkit.SkipExamples()
 	goleak.VerifyTestMain(m)
 }

@@ -17,11 +17,11 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func TestResponseIsReadToItsEnd(t *testing.T) {
-	loopback.Host(t)
+	testkit.Loopback(t)
 	server, connections := fake.NewTestServer(t), 0
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if !info.Reused {

@@ -21,7 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 // entryPoint is one way to a server.
@@ -75,12 +75,12 @@ func open(t fake.TB, opts ...fake.Option) (*fake.Server, entryPoint) {
 }
 
 func viaURL(t testing.TB, srv *fake.Server) entryPoint {
-	loopback.Host(t)
+	testkit.Loopback(t)
 	return entryPoint{socketClient(t), srv.URL()}
 }
 
 func viaHandler(t testing.TB, srv *fake.Server) entryPoint {
-	loopback.Host(t)
+	testkit.Loopback(t)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
 	require.NoError(t, err)
 	hs := &http.Server{Handler: srv} // the server of httptest would wait for a handler that hangs
@@ -216,7 +216,7 @@ func (r *recorder) end() {
 
 // No test leaves a goroutine behind.
 func TestMain(m *testing.M) {
-	loopback.SkipExamples()
+	testkit.SkipExamples()
 	goleak.VerifyTestMain(m)
 }
 
@@ -235,7 +235,7 @@ func (d entryPoint) admitted(t *testing.T) (n int, r reply) {
 // dialRaw connects to a port without net/http.
 func dialRaw(t *testing.T, base string) net.Conn {
 	t.Helper()
-	loopback.Host(t)
+	testkit.Loopback(t)
 	u, err := url.Parse(base)
 	require.NoError(t, err)
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", u.Host)

@@ -22,8 +22,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/golden"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 type closeRecorder struct {
@@ -77,7 +76,7 @@ func TestHTTPClient(t *testing.T) {
 
 func TestURL(t *testing.T) {
 	t.Run("opens the port at its first call, and Close closes it", func(t *testing.T) {
-		loopback.Host(t)
+		testkit.Loopback(t)
 		srv := fake.NewServer()
 		u, err := url.Parse(srv.URL())
 		require.NoError(t, err)
@@ -170,7 +169,7 @@ func (o opaque) RoundTrip(r *http.Request) (*http.Response, error) { return o.wr
 // A change that a program makes to the client's transport has the same effect in memory and on a
 // socket.
 func TestRecipes(t *testing.T) {
-	loopback.Host(t)
+	testkit.Loopback(t)
 	errMine := errors.New("mine")
 	type recipe struct {
 		change func(*http.Transport)                                                 // of a clone
@@ -262,7 +261,7 @@ func TestGolden(t *testing.T) {
 			require.NoError(t, err)
 			answer, err := io.ReadAll(conn)
 			require.NoError(t, err)
-			golden.Assert(t, file, question+answerMark+strings.ReplaceAll(string(answer), "\r\n", "\n")+"\n")
+			testkit.AssertGolden(t, file, question+answerMark+strings.ReplaceAll(string(answer), "\r\n", "\n")+"\n")
 		})
 	}
 	t.Run("in memory as on a socket", func(t *testing.T) {

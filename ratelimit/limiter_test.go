@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) {
-	loopback.SkipExamples()
+	testkit.SkipExamples()
 	goleak.VerifyTestMain(m)
 }
 

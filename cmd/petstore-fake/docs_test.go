@@ -14,7 +14,7 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 // block returns the first block of code in docs/petstore-fake.md that has a text.
@@ -80,7 +80,7 @@ func TestDocuments(t *testing.T) {
 		shell(t, "echo '[]' >pets.json\n"+strings.ReplaceAll(block(t, "petstore-fake -plan"), "petstore-fake ", "petstore-fake -version "))
 	})
 	t.Run("free port and health check", func(t *testing.T) {
-		loopback.Host(t)
+		testkit.Loopback(t)
 		out := shell(t, block(t, "mkfifo")+"trap 'kill $!' EXIT\nexport PETSTORE_FAKE_ADDR=127.0.0.1:$port\n"+
 			block(t, "-healthcheck")+`curl -fsS -H 'Authorization: Bearer fake-api-key' "$base_url/pets"`)
 		assert.Equal(t, "[]", strings.TrimSpace(out))

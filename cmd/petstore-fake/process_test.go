@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 // These tests run the program as its users do: in a process of its own, ended by signals.
@@ -47,13 +47,13 @@ func startProcess(t *testing.T, args ...string) (cmd *exec.Cmd, host string) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
-	cmd = command(t, []string{"PETSTORE_FAKE_ADDR=" + loopback.Host(t) + ":0"}, args...)
+	cmd = command(t, []string{"PETSTORE_FAKE_ADDR=" + testkit.Loopback(t) + ":0"}, args...)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	port, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
-	return cmd, loopback.Host(t) + ":" + strings.TrimSpace(port)
+	return cmd, testkit.Loopback(t) + ":" + strings.TrimSpace(port)
 }
 
 func TestProcess(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/conformance"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func runOnce(t *testing.T, env map[string]string, args ...string) (status int, stdout, stderr string) {
@@ -40,7 +40,7 @@ type running struct {
 // start starts the program on a free port, and waits until it has announced itself.
 func start(t *testing.T, args ...string) running {
 	t.Helper()
-	args = append(args, "-addr", loopback.Host(t)+":0")
+	args = append(args, "-addr", testkit.Loopback(t)+":0")
 	ctx, cancel := context.WithCancel(t.Context())
 	stdout, stderr := newOutput(), newOutput()
 	ended := make(chan int, 1)
@@ -56,7 +56,7 @@ func start(t *testing.T, args ...string) running {
 		ended <- status
 		require.FailNow(t, "it has ended", "%d: %s", status, stderr)
 	}
-	r.host, r.stderr = loopback.Host(t)+":"+strings.TrimSpace(r.stdout), <-stderr.wrote
+	r.host, r.stderr = testkit.Loopback(t)+":"+strings.TrimSpace(r.stdout), <-stderr.wrote
 	return r
 }
 
@@ -120,7 +120,7 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("exits with 1 without its port, or without a program to check", func(t *testing.T) {
-		nobody, other := loopback.Listen(t), loopback.Listen(t)
+		nobody, other := testkit.Listen(t), testkit.Listen(t)
 		require.NoError(t, nobody.Close())
 		hs := newServer(http.NotFoundHandler(), io.Discard)
 		go func() { _ = hs.Serve(other) }()
@@ -200,7 +200,7 @@ func TestServe_end(t *testing.T) {
 }
 
 func TestServe_stopped(t *testing.T) {
-	i, l := newTestInstance(t), loopback.Listen(t)
+	i, l := newTestInstance(t), testkit.Listen(t)
 	require.NoError(t, l.Close())
 	assert.ErrorContains(t, i.serve(t.Context(), l, newServer(i, io.Discard)), "the server stopped")
 }

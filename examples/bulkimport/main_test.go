@@ -21,7 +21,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 // TestMain runs the program instead of the tests if a test has started this binary, to kill it.
@@ -37,7 +37,7 @@ const secret = "a-key-that-is-in-no-file"
 // newProgramBench returns a bench whose service the program reaches over TCP.
 func newProgramBench(t *testing.T, rows int, opts ...fake.Option) *bench {
 	t.Helper()
-	loopback.Host(t)
+	testkit.Loopback(t)
 	return newBench(t, fake.NewTestServer(t, append(opts, fake.WithKey(secret, fake.Plan{}))...), rows)
 }
 

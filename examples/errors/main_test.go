@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/golden"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,6 +17,6 @@ func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		run(t.Context(), fake.NewTestServer(t), &out)
-		golden.Assert(t, "testdata/output.txt", out.String())
+		testkit.AssertGolden(t, "testdata/output.txt", out.String())
 	})
 }

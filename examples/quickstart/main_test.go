@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func Example() {
 }
 
 func TestRun_service(t *testing.T) {
-	loopback.Host(t)
+	testkit.Loopback(t)
 	server := fake.NewTestServer(t)
 	t.Setenv("PETSTORE_BASE_URL", server.URL())
 	t.Setenv("PETSTORE_API_KEY", server.APIKey())

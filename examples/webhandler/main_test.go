@@ -18,13 +18,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestRun(t *testing.T) {
-	loopback.Host(t)
+	testkit.Loopback(t)
 	var out strings.Builder
 	require.NoError(t, run(&out))
 	assert.Regexp(t, `^400 "" name and categoryId are required
@@ -140,7 +140,7 @@ func (c closing) Close() error {
 
 // TestServe ends the server while a visitor waits for the response.
 func TestServe(t *testing.T) {
-	listener := loopback.Listen(t)
+	listener := testkit.Listen(t)
 	ctx, stop := context.WithCancel(t.Context())
 	closed, tell := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -16,11 +16,11 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
-	loopback.SkipExamples()
+	testkit.SkipExamples()
 	goleak.VerifyTestMain(m)
 }
 
@@ -59,11 +59,11 @@ func TestRun(t *testing.T) {
 			return Target{BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()}
 		},
 		"loopback": func(t *testing.T, srv *fake.Server) Target {
-			loopback.Host(t)
+			testkit.Loopback(t)
 			return Target{BaseURL: srv.URL()}
 		},
 		"handler": func(t *testing.T, srv *fake.Server) Target {
-			loopback.Host(t)
+			testkit.Loopback(t)
 			ts := httptest.NewServer(srv)
 			t.Cleanup(ts.Close)
 			return Target{BaseURL: ts.URL + "/v1"}

@@ -11,11 +11,11 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/faketest"
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
-	loopback.SkipExamples()
+	testkit.SkipExamples()
 	goleak.VerifyTestMain(m)
 }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
-	loopback.SkipExamples()
+	testkit.SkipExamples()
 	goleak.VerifyTestMain(m)
 }
 

@@ -19,8 +19,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/internal/link"
-	"github.com/petstore/petstore-go/internal/loopback"
 	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/internal/testkit"
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
@@ -115,7 +115,7 @@ func serve(t *testing.T, config *tls.Config, handle func(s *server, conn net.Con
 // certificate returns the configurations of a server of HTTP/2 and of its clients.
 func certificate(t *testing.T) (server, trusted *tls.Config) {
 	t.Helper()
-	loopback.Host(t)
+	testkit.Loopback(t)
 	s := httptest.NewTLSServer(nil)
 	t.Cleanup(s.Close)
 	return &tls.Config{Certificates: s.TLS.Certificates, NextProtos: []string{"h2"}},

@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 var refused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
@@ -31,7 +31,7 @@ var refused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 // first.
 func TestTransportOfTheUser(t *testing.T) {
 	t.Parallel()
-	loopback.Host(t)
+	testkit.Loopback(t)
 	for protocol, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -225,7 +225,7 @@ func TestRegisteredProtocol(t *testing.T) {
 // With TLS 1.3, a client takes the handshake for done before the server has seen its certificate.
 func TestHandshakeRefused(t *testing.T) {
 	t.Parallel()
-	loopback.Host(t)
+	testkit.Loopback(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		for _, http2 := range []bool{false, true} {
 			server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was served") }))

@@ -158,7 +158,7 @@ func (p *program) unwieldy() {
 	}
 }
 
-// The pictures of the documents are made by UPDATE_GOLDEN=1, as in internal/golden.
+// The pictures of the documents are made by UPDATE_GOLDEN=1, as in internal/testkit.
 func TestPicture(t *testing.T) {
 	for _, theme := range []string{"light", "dark"} {
 		t.Run(theme, func(t *testing.T) {

@@ -1,6 +1,7 @@
-package golden
+package testkit
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,20 +17,29 @@ func (fails) Helper()                    {}
 func (fails) Fatal(...any)               { panic("") }
 func (fails) Fatalf(_ string, at ...any) { panic(at[1]) }
 
-func TestAssert(t *testing.T) {
+func TestAssertGolden(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "golden.txt")
 	require.NoError(t, os.WriteFile(path, []byte("a\nb\n"), 0o600))
 	t.Setenv("UPDATE_GOLDEN", "")
-	Assert(t, path, "a\nb\n")
+	AssertGolden(t, path, "a\nb\n")
 	for got, line := range map[string]int{"": 1, "a": 2, "a\nc\n": 2, "a\nb": 3, "a\nb\n\n": 4, "a\nb\nc": 3, "a\r\nb\n": 1} {
-		assert.PanicsWithValue(t, line, func() { Assert(fails{}, path, got) }, "%q", got)
+		assert.PanicsWithValue(t, line, func() { AssertGolden(fails{}, path, got) }, "%q", got)
 	}
 	missing := filepath.Join(path, "missing")
-	assert.Panics(t, func() { Assert(fails{}, missing, "new") })
+	assert.Panics(t, func() { AssertGolden(fails{}, missing, "new") })
 	t.Setenv("UPDATE_GOLDEN", "1")
-	assert.Panics(t, func() { Assert(fails{}, missing, "new") })
-	Assert(t, path, "new")
+	assert.Panics(t, func() { AssertGolden(fails{}, missing, "new") })
+	AssertGolden(t, path, "new")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, "new", string(text))
+}
+
+func TestListen(t *testing.T) {
+	SkipExamples()
+	l := Listen(t)
+	conn, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	assert.NoError(t, l.Close())
 }
