@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,23 +36,19 @@ func ReadNewPet(what string, text []byte) (pet NewPet, unknown []string, err err
 	if k := jsontext.Value(text).Kind(); k != '{' {
 		return pet, nil, fmt.Errorf("%s is %s; it must be an object", what, kinds[k])
 	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if name != "name" && name != "categoryId" && name != "status" {
-			unknown = append(unknown, name)
-		}
+	err = cmp.Or(
+		read(fields, "name", '"', &pet.Name),
+		read(fields, "categoryId", '0', &pet.CategoryID))
+	if fields["status"] != nil {
+		err = cmp.Or(err, read(fields, "status", '"', &pet.Status), CheckStatus(pet.Status))
 	}
-	if err = read(fields, "name", '"', &pet.Name); err == nil && pet.Name == "" {
+	if err == nil && pet.Name == "" {
 		err = errors.New("name is empty; it must be a non-empty string")
 	}
-	if err == nil {
-		err = read(fields, "categoryId", '0', &pet.CategoryID)
+	for _, known := range []string{"name", "categoryId", "status"} {
+		delete(fields, known)
 	}
-	if err == nil && fields["status"] != nil {
-		if err = read(fields, "status", '"', &pet.Status); err == nil {
-			err = CheckStatus(pet.Status)
-		}
-	}
-	return pet, unknown, err
+	return pet, slices.Sorted(maps.Keys(fields)), err
 }
 
 // read reads a required field, a string or an integer.
