@@ -19,22 +19,19 @@ import (
 // report has the figures and findings of a scenario.
 type report struct {
 	scenario *scenario
-	counts   map[string]int // calls by operation and outcome, requests by kind
-	bodies   atomic.Int64   // number of bodies that are not closed yet
+	counts   map[string]int            // calls by operation and outcome, requests by kind
+	bodies   atomic.Int64              // number of bodies that are not closed yet
+	byName   map[string][]petstore.Pet // the catalogue of the service at the end
+	byID     map[int64]petstore.Pet
 
 	mu       sync.Mutex
-	findings []finding
+	findings []string // rules that were broken, and how
 }
-
-// finding is a rule that was broken.
-type finding struct{ rule, text string }
-
-func (f finding) String() string { return f.rule + ": " + f.text }
 
 func (r *report) found(rule, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.findings = append(r.findings, finding{rule, fmt.Sprintf(format, args...)})
+	r.findings = append(r.findings, rule+": "+fmt.Sprintf(format, args...))
 }
 
 // searchKey looks for the key in a text.
@@ -54,24 +51,18 @@ func (r *report) count(injected map[string]*fake.Injection) {
 	}
 }
 
-// catalogue has the pets of the service at the end.
-type catalogue struct {
-	byName map[string][]petstore.Pet
-	byID   map[int64]petstore.Pet
-}
-
 func (r *report) check(srv *fake.Server) {
-	has := &catalogue{map[string][]petstore.Pet{}, map[int64]petstore.Pet{}}
+	r.byName, r.byID = map[string][]petstore.Pet{}, map[int64]petstore.Pet{}
 	for _, pet := range srv.Pets() {
-		has.byName[pet.Name] = append(has.byName[pet.Name], pet)
-		has.byID[pet.ID] = pet
+		r.byName[pet.Name] = append(r.byName[pet.Name], pet)
+		r.byID[pet.ID] = pet
 	}
 	wanted := map[string]bool{"Rex": true, "Ada": true}
 	for _, c := range slices.Concat(r.scenario.callers...) {
 		wanted[c.pet.Name] = c.writes()
-		r.checkCall(c, has)
+		r.checkCall(c)
 	}
-	for name, pets := range has.byName {
+	for name, pets := range r.byName {
 		if !wanted[name] || len(pets) > 1 {
 			r.found("duplicate", "%d of %q; to be created: %t", len(pets), name, wanted[name])
 		}
@@ -106,7 +97,7 @@ func (r *report) checkConduct(srv *fake.Server) {
 	}
 }
 
-func (r *report) checkCall(c *call, has *catalogue) {
+func (r *report) checkCall(c *call) {
 	if c.panicked != nil {
 		r.found("panic", "%v", c.panicked)
 		return
@@ -120,9 +111,9 @@ func (r *report) checkCall(c *call, has *catalogue) {
 		r.checkError(c)
 	}
 	if c.writes() {
-		r.checkCreate(c, has)
+		r.checkCreate(c)
 	} else if c.result != nil {
-		r.checkRead(c, has)
+		r.checkRead(c)
 	}
 }
 
@@ -211,29 +202,25 @@ func (r *report) checkError(c *call) {
 }
 
 // checkRead compares the pets of a response with the catalogue, in which pets never change.
-func (r *report) checkRead(c *call, has *catalogue) {
+func (r *report) checkRead(c *call) {
 	if n := len(c.result.pets); n > cmp.Or(c.limit, 20) {
 		r.found("read", "%d pets: %v", n, c)
 	}
 	for _, pet := range c.result.pets {
-		if has.byID[pet.ID] != pet {
-			r.found("read", "%+v, the catalogue has %+v: %v", pet, has.byID[pet.ID], c)
+		if r.byID[pet.ID] != pet {
+			r.found("read", "%+v, the catalogue has %+v: %v", pet, r.byID[pet.ID], c)
 		}
 	}
 }
 
 // checkCreate compares the result of a create with the catalogue and the recorded requests.
-func (r *report) checkCreate(c *call, has *catalogue) {
-	stored := has.byName[c.pet.Name]
-	switch c.outcome() {
-	case done:
-		if c.result == nil || !slices.Equal(c.result.pets, stored) || !c.asWanted(stored, r.scenario) {
-			r.found("done", "%+v, the catalogue has %+v: %v", c.result, stored, c)
-		}
-	case notDone:
-		if len(stored) != 0 {
-			r.found("not done", "the catalogue has %+v: %v", stored, c)
-		}
+func (r *report) checkCreate(c *call) {
+	stored := r.byName[c.pet.Name]
+	switch outcome := c.outcome(); {
+	case outcome == done && (c.result == nil || !slices.Equal(c.result.pets, stored) || !c.asWanted(stored, r.scenario)):
+		r.found("done", "%+v, the catalogue has %+v: %v", c.result, stored, c)
+	case outcome == notDone && len(stored) != 0:
+		r.found("not done", "the catalogue has %+v: %v", stored, c)
 	}
 	if allowed := c.allowed(); !slices.Contains(allowed, c.outcome()) {
 		r.found("outcome", "it can be %v: %v", allowed, c)
