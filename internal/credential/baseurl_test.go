@@ -3,8 +3,10 @@ package credential_test
 import (
 	"bufio"
 	"bytes"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,58 +16,48 @@ import (
 	"github.com/petstore/petstore-go/internal/credential"
 )
 
-// refusedURLs are base URLs with what is wrong with them.
-var refusedURLs = map[string]string{
-	"":                                 "does not start with https:// or http://",
-	"service.test/v1":                  "does not start with https:// or http://",
-	"//service.test/v1":                "does not start with https:// or http://",
-	"ftp://service.test/v1":            "does not start with https:// or http://",
-	"file:///v1":                       "does not start with https:// or http://",
-	"https://service\xff.test/v1":      "is not a URL",
-	"https:///v1":                      "has no host",
-	"https://:443/v1":                  "has no host",
-	"https:service.test/v1":            "has no host",
-	"https://service.test:0/v1":        "has an invalid port",
-	"https://service.test:65536/v1":    "has an invalid port",
-	"https://service.test:/v1":         "has an invalid port",
-	"https://service.test:port/v1":     "is not a URL",
-	"https://s%zz/v1":                  "is not a URL",
-	"https://s t/v1":                   "is not a URL",
-	"https://service.test/v1\n":        "has white space around it",
-	"https://user:pw@service.test/v1":  "has user information; pass the API key as apiKey",
-	"https://user@service.test/v1":     "has user information; pass the API key as apiKey",
-	"https://service.test/v1?x=hidden": "has a query",
-	"https://service.test/v1?":         "has a query",
-	"https://service.test/v1#hidden":   "has a fragment",
-	"https://service.test/v1#":         "has a fragment",
-	"https://service.test":             "does not end in the version prefix /v1",
-	"https://service.test/":            "does not end in the version prefix /v1",
-	"https://service.test/v2":          "does not end in the version prefix /v1",
-	"https://service.test/v1/pets":     "does not end in the version prefix /v1",
-	"https://service.test/v1//":        "has a path that is not clean",
-	"https://service.test/x/../v1":     "has a path that is not clean",
-	"https://service.test/%76%31":      "has a path that is not clean",
-	"http://service.test/v1":           "is plain http to a host that is not loopback; see WithInsecureHTTP",
-	"http://localhost.evil.test/v1":    "is plain http to a host that is not loopback; see WithInsecureHTTP",
-	"http://127.0.0.1.evil.test/v1":    "is plain http to a host that is not loopback; see WithInsecureHTTP",
-	"http://[::1%25lo]/v1":             "is plain http to a host that is not loopback; see WithInsecureHTTP",
-	"http://localhoſt/v1":              "is plain http to a host that is not loopback; see WithInsecureHTTP",
-	"http://localhost./v1":             "is plain http to a host that is not loopback; see WithInsecureHTTP",
-}
-
-var acceptedURLs = []string{
-	"https://service.test/v1", "https://service.test/v1/", "https://service.test:8443/v1",
-	"HTTPS://service.test/v1", "https://service.test/api/store/v1", "https://[2001:db8::1]/v1",
-	"http://localhost/v1", "http://LOCALHOST:80/v1", "http://127.0.0.1:4010/v1", "http://127.9.9.9/v1",
-	"http://[::1]:4010/v1", "http://[::ffff:127.0.0.1]/v1",
+// refusedURLs has base URLs by what is wrong with them.
+var refusedURLs = map[string][]string{
+	"does not start with https:// or http://": {
+		"", "service.test/v1", "//service.test/v1", "ftp://service.test/v1", "file:///v1",
+	},
+	"is not a URL": {
+		"https://service\xff.test/v1", "https://service.test:port/v1", "https://s%zz/v1", "https://s t/v1",
+		"https://[fe80::1%25ü]/v1",
+	},
+	"has white space around it": {"https://service.test/v1\n"},
+	"has no host":               {"https:///v1", "https://:443/v1", "https:service.test/v1"},
+	"has an invalid port": {
+		"https://service.test:0/v1", "https://service.test:65536/v1", "https://service.test:/v1",
+	},
+	"has user information; pass the API key as apiKey": {"https://user:pw@service.test/v1", "https://user@service.test/v1"},
+	"has a query":    {"https://service.test/v1?x=hidden", "https://service.test/v1?"},
+	"has a fragment": {"https://service.test/v1#hidden", "https://service.test/v1#"},
+	"does not end in the version prefix /v1": {
+		"https://service.test", "https://service.test/", "https://service.test/v2", "https://service.test/v1/pets",
+	},
+	"has a path that is not clean": {
+		"https://service.test/v1//", "https://service.test/x/../v1", "https://service.test/%76%31",
+	},
+	"is plain http to a host that is not loopback; see WithInsecureHTTP": {
+		"http://service.test/v1", "http://localhost.evil.test/v1", "http://127.0.0.1.evil.test/v1", "http://[::1%25lo]/v1",
+		"http://localhoſt/v1", "http://localhost./v1",
+	},
 }
 
 func TestParseBaseURL(t *testing.T) {
-	for text, want := range refusedURLs {
-		_, problem := credential.ParseBaseURL(text, false)
-		assert.Equal(t, want, problem, text)
+	for want, texts := range refusedURLs {
+		for _, text := range texts {
+			_, problem := credential.ParseBaseURL(text, false)
+			assert.Equal(t, want, problem, text)
+		}
 	}
-	for _, text := range acceptedURLs {
+	for _, text := range []string{
+		"https://service.test/v1", "https://service.test/v1/", "https://service.test:8443/v1",
+		"HTTPS://service.test/v1", "https://service.test/api/store/v1", "https://[2001:db8::1]/v1",
+		"http://localhost/v1", "http://LOCALHOST:80/v1", "http://127.0.0.1:4010/v1", "http://127.9.9.9/v1",
+		"http://[::1]:4010/v1", "http://[::ffff:127.0.0.1]/v1",
+	} {
 		_, problem := credential.ParseBaseURL(text, false)
 		assert.Empty(t, problem, text)
 	}
@@ -78,9 +70,7 @@ func TestParseBaseURL(t *testing.T) {
 // net/http can write and read a request to it. The text of a refusal is one of the table's, so that
 // it cannot repeat the refused value.
 func FuzzParseBaseURL(f *testing.F) {
-	reasons := map[string]bool{}
-	for text, reason := range refusedURLs {
-		reasons[reason] = true
+	for _, text := range slices.Concat(slices.Collect(maps.Values(refusedURLs))...) {
 		f.Add(text, true)
 	}
 	for _, text := range []string{
@@ -92,7 +82,7 @@ func FuzzParseBaseURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, insecure bool) {
 		got, problem := credential.ParseBaseURL(text, insecure)
 		if problem != "" {
-			assert.True(t, reasons[problem], problem)
+			assert.Contains(t, refusedURLs, problem)
 			return
 		}
 		want, err := url.Parse(text)

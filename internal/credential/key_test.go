@@ -10,13 +10,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/internal/credential"
 )
-
-// TestMain fails if a test leaves a goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestKey(t *testing.T) {
 	key := credential.New("hush-hush")
