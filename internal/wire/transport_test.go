@@ -69,7 +69,7 @@ func TestTransportOfTheUser(t *testing.T) {
 // a dialer may ask a directory, and a proxy may need a token.
 func TestFunctionsOfAnHTTPTransport(t *testing.T) {
 	t.Parallel()
-	loopback.Host(t)
+	testkit.Loopback(t)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	t.Cleanup(server.Close)
 	asks := func(ctx context.Context) error {
