@@ -203,24 +203,26 @@ func Finish(d *jsontext.Decoder, err error) error {
 // Object reads an object. It calls field for each name, to read the value, and skips the value if
 // field does not know the name. The name is valid until field reads the value.
 func Object(d *jsontext.Decoder, field func(name []byte) (known bool, err error)) error {
-	err := Delimiter(d, '{')
-	for err == nil && d.PeekKind() != '}' {
-		var name jsontext.Value
-		if name, err = d.ReadValue(); err != nil {
-			break
+	if err := Delimiter(d, '{'); err != nil {
+		return err
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadValue()
+		if err != nil {
+			return err
 		}
 		// Known names hardly ever have an escape, so only unknown ones are searched for one.
-		known, failed := field(name[1 : len(name)-1])
+		known, err := field(name[1 : len(name)-1])
 		if !known && bytes.IndexByte(name, '\\') >= 0 {
 			name, _ = jsontext.AppendUnquote(nil, name)
-			known, failed = field(name)
+			known, err = field(name)
 		}
-		if err = failed; !known {
+		if !known {
 			err = d.SkipValue()
 		}
-	}
-	if err != nil {
-		return err
+		if err != nil {
+			return err
+		}
 	}
 	return Delimiter(d, '}')
 }

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"sync/atomic"
@@ -93,18 +94,10 @@ type Policy struct {
 
 // WithDefaults returns p with the defaults of its zero fields.
 func (p Policy) WithDefaults() Policy {
-	if p.MaxAttempts == 0 {
-		p.MaxAttempts = 4
-	}
-	if p.BaseDelay == 0 {
-		p.BaseDelay = 500 * time.Millisecond
-		if p.MaxDelay != 0 {
-			p.BaseDelay = min(p.BaseDelay, p.MaxDelay)
-		}
-	}
-	if p.MaxDelay == 0 {
-		p.MaxDelay = max(30*time.Second, p.BaseDelay)
-	}
+	const attempts, base, longest = 4, 500 * time.Millisecond, 30 * time.Second
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, attempts)
+	p.BaseDelay = cmp.Or(p.BaseDelay, min(base, cmp.Or(p.MaxDelay, base)))
+	p.MaxDelay = cmp.Or(p.MaxDelay, max(longest, p.BaseDelay))
 	return p
 }
 

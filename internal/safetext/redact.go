@@ -30,9 +30,6 @@ func Redact(text string, keys ...string) string {
 	if len(text) > maxText {
 		text = text[:maxText] + ellipsis
 	}
-	if len(text) < minKey { // most values of headers are so short
-		return text
-	}
 	for _, key := range longestFirst(keys) {
 		if len(text) < len(key) && !strings.Contains(text, ellipsis) {
 			continue // a whole key would be longer, and more so in an escaped form

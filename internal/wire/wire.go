@@ -154,11 +154,8 @@ var errNothing = errors.New("the transport returned neither a response nor an er
 // IsNil reports whether err is nil or a nil pointer, which code of a user with an error type of its
 // own returns by mistake.
 func IsNil(err error) bool {
-	if err == nil {
-		return true
-	}
 	v := reflect.ValueOf(err)
-	return v.Kind() == reflect.Pointer && v.IsNil()
+	return err == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // CheckResponse returns an error for a response that cannot be final: nil, which a transport must
