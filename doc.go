@@ -53,9 +53,9 @@
 // or 503. After a 429 with nothing left in its window, it does not end before X-RateLimit-Reset. If
 // a wait would exceed the context's deadline or WithMaxWait, the call fails immediately.
 //
-// A write that has waited is sent only if it has as much time left as responses took lately, or
-// 100 ms before the first one: else the wait would make its outcome unknown. Its error then matches
-// [ErrNotSent], if the call sent nothing before.
+// A write that has waited is sent only if enough time is left: as much as responses took lately, or
+// 100 ms if there was none yet. Otherwise the wait would make its outcome unknown. The call then
+// fails with an error that matches [ErrNotSent], unless it has sent a request before.
 //
 // Retries do not multiply the load during an outage: a client has 100 retries for each key, and
 // every ten successes add one, up to 100. A retry after a 429, or after a request that was never
