@@ -245,7 +245,7 @@ func (a *attempt) receive(ctx context.Context, resp *http.Response) error {
 	a.limits = ratelimit.OutcomeOf(resp, a.ready, time.Now())
 	a.Status, a.Success = resp.StatusCode, k.operation.succeeds(resp.StatusCode)
 	shared.usual.add(a.limits.Received.Sub(a.ready))
-	if a.release(); a.Status == http.StatusTooManyRequests && a.opens.IsZero() {
+	if a.release(); a.Status == http.StatusTooManyRequests && !a.opens.After(a.limits.Received) {
 		a.opens, a.unlimited = opensAfter(&a.limits), true
 	}
 	if a.Success { // the copy could lack a part of the media type, if the key happens to be an ordinary word

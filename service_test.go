@@ -270,7 +270,7 @@ func (l *permits) Acquire(context.Context, ratelimit.Request) (ratelimit.Permit,
 }
 func (l *permits) Release(o ratelimit.Outcome) ratelimit.Lockout {
 	l.released = append(l.released, o)
-	return ratelimit.Lockout{}
+	return ratelimit.Lockout{Until: time.Now().Add(-time.Second)} // it is over
 }
 func (l *permits) Reopen(string)                       {}
 func (l *permits) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
