@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -68,5 +70,27 @@ func TestValidHeader(t *testing.T) {
 		"é": {false, true}, "a\tb": {false, true}, "a\nb": {false, false}, "a\x00": {false, false}, "a\x7f": {false, false},
 	} {
 		assert.Equal(t, want, [2]bool{credential.ValidToken(s), credential.ValidHeaderValue(s)}, "%q", s)
+	}
+}
+
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hush")
+	_, err := credential.ReadFile(path)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.NotContains(t, err.Error(), "hush")
+	for text, want := range map[string][2]string{ // the key and the error; the file is read anew each time
+		" old\n":                             {"old", ""},
+		"new" + strings.Repeat("\n", 65_533): {"new", ""},
+		"new" + strings.Repeat("\n", 65_534): {"", "API key file: has more than 64 KiB"},
+		" \n":                                {"", "API key file: is empty"},
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		key, err := credential.ReadFile(path)
+		assert.Equal(t, want[0], key)
+		if want[1] == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.EqualError(t, err, want[1])
+		}
 	}
 }
