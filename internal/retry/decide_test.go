@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// FuzzDecide checks the waits for arbitrary policies and responses: there is no overflow, and a
-// wait is never shorter than Retry-After, nor longer than what is allowed. maxRetryAfter is the
-// longest Retry-After that a client believes.
+// maxRetryAfter is the longest Retry-After that a client believes.
 const maxRetryAfter = 366 * 24 * time.Hour
 
+// FuzzDecide checks the waits for arbitrary policies and responses: there is no overflow, and a
+// wait is never shorter than Retry-After, nor longer than what is allowed.
 func FuzzDecide(f *testing.F) {
 	f.Add(9, int64(1), int64(0), 70, 500, int64(0), true, true)
 	f.Add(2, int64(math.MaxInt64/3), int64(math.MaxInt64), 1, 503, int64(time.Second), true, false)
@@ -23,16 +23,10 @@ func FuzzDecide(f *testing.F) {
 		if most < 0 || base < 0 || longest < 0 || longest > 0 && longest < base {
 			t.Skip("WithRetryPolicy refuses it")
 		}
-		f := Facts{
-			Policy:     Policy{most, time.Duration(base), time.Duration(longest)}.WithDefaults(),
-			Result:     Result{Status: code, Sent: sent || code != 0},
-			Repeatable: repeatable,
-			Number:     max(attempts, 1),
-			Now:        time.Now(),
-			RetryAfter: min(max(time.Duration(retryAfter), 0), maxRetryAfter),
-			MaxWait:    math.MaxInt64,
-			Random:     rand.Int64N,
-		}
+		f := after(Result{Status: code, Sent: sent || code != 0})
+		f.Policy = Policy{most, time.Duration(base), time.Duration(longest)}.WithDefaults()
+		f.Repeatable, f.Number, f.Random = repeatable, max(attempts, 1), rand.Int64N
+		f.RetryAfter = min(max(time.Duration(retryAfter), 0), maxRetryAfter)
 		f.OpensAt = f.Now.Add(f.RetryAfter)
 		p := Decide(&f)
 		if !p.Again {
@@ -53,28 +47,30 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
+// after returns the facts after the first request of a read. All backoffs are the longest possible.
+func after(r Result) Facts {
+	return Facts{
+		Result: r, Repeatable: true, Number: 1, Policy: Policy{}.WithDefaults(), MaxWait: math.MaxInt64,
+		Now: time.Unix(1_000_000_000, 0), Random: func(n int64) int64 { return n - 1 },
+	}
+}
+
 func TestDecide(t *testing.T) {
-	longest := Policy{BaseDelay: math.MaxInt64, MaxDelay: math.MaxInt64}.WithDefaults()
-	most := func(n int64) int64 { return n - 1 }
+	unavailable := Result{Sent: true, Status: http.StatusServiceUnavailable}
 	t.Run("a long backoff and a long Retry-After do not overflow", func(t *testing.T) {
-		p := Decide(&Facts{
-			Result: Result{Sent: true, Status: http.StatusServiceUnavailable}, Repeatable: true, Number: 1, Policy: longest,
-			RetryAfter: maxRetryAfter, MaxWait: math.MaxInt64, Now: time.Now(), Random: most,
-		})
-		assert.True(t, p.Again)
-		assert.Equal(t, time.Duration(math.MaxInt64), p.Pause)
+		f := after(unavailable)
+		f.Policy.BaseDelay, f.Policy.MaxDelay, f.RetryAfter = math.MaxInt64, math.MaxInt64, maxRetryAfter
+		assert.Equal(t, Plan{Again: true, Asked: true, Costs: true, Pause: math.MaxInt64}, Decide(&f))
 	})
 	t.Run("a 401 is tried again with another key only", func(t *testing.T) {
-		f := Facts{Result: Result{Sent: true, Status: http.StatusUnauthorized}, Number: 1, Policy: Policy{}.WithDefaults()}
+		f := after(Result{Sent: true, Status: http.StatusUnauthorized})
 		assert.Equal(t, Plan{}, Decide(&f))
 		f.NewKey = true
 		assert.Equal(t, Plan{Again: true}, Decide(&f))
 	})
 	t.Run("a read whose connection was stale is sent again at once, and costs nothing", func(t *testing.T) {
-		f := Facts{
-			Result: Result{Sent: true, Failure: Connection}, Repeatable: true, Stale: true, Number: 1,
-			Policy: Policy{}.WithDefaults(), Random: most,
-		}
+		f := after(Result{Sent: true, Failure: Connection})
+		f.Stale = true
 		assert.Equal(t, Plan{Again: true}, Decide(&f))
 		f.Repeatable = false
 		assert.Equal(t, Plan{}, Decide(&f), "a write may have been carried out")
@@ -82,26 +78,27 @@ func TestDecide(t *testing.T) {
 		assert.Equal(t, Plan{}, Decide(&f))
 	})
 	t.Run("MaxWait is for waits that the service asks for", func(t *testing.T) {
-		f := Facts{
-			Result: Result{Sent: true, Status: http.StatusServiceUnavailable}, Repeatable: true, Number: 1,
-			Policy: Policy{}.WithDefaults(), Random: most,
-		}
+		f := after(unavailable)
+		f.MaxWait = 0
 		assert.Equal(t, Plan{Again: true, Pause: 500 * time.Millisecond, Costs: true}, Decide(&f))
 		f.RetryAfter, f.MaxWait = time.Second, 1500*time.Millisecond
 		assert.True(t, Decide(&f).Again, "a wait of exactly MaxWait is allowed")
 	})
+	t.Run("a request that was not sent costs nothing, and needs time before the deadline", func(t *testing.T) {
+		f := after(Result{Failure: Connection})
+		assert.Equal(t, Plan{Again: true, Pause: 500 * time.Millisecond}, Decide(&f))
+		f.Deadline = f.Now.Add(500 * time.Millisecond)
+		assert.Equal(t, Plan{Pause: 500 * time.Millisecond}, Decide(&f))
+	})
 	t.Run("a 429 is retried after the backoff, and with jitter if there is no limiter", func(t *testing.T) {
-		now := time.Unix(1_000_000_000, 0)
-		f := Facts{
-			Result: Result{Sent: true, Status: http.StatusTooManyRequests}, Number: 2, Policy: Policy{}.WithDefaults(),
-			Now: now, MaxWait: time.Minute, Random: most,
-		}
-		assert.Equal(t, Plan{Again: true, NotBefore: now.Add(time.Second)}, Decide(&f))
-		f.OpensAt = now.Add(20 * time.Second)
+		f := after(Result{Sent: true, Status: http.StatusTooManyRequests})
+		f.Repeatable, f.Number = false, 2
+		assert.Equal(t, Plan{Again: true, NotBefore: f.Now.Add(time.Second)}, Decide(&f))
+		f.OpensAt = f.Now.Add(20 * time.Second)
 		assert.Equal(t, Plan{Again: true, NotBefore: f.OpensAt}, Decide(&f))
 		f.Unlimited = true
 		later := f.OpensAt.Add(500*time.Millisecond - 1)
-		assert.Equal(t, Plan{Again: true, NotBefore: later, Pause: later.Sub(now)}, Decide(&f))
+		assert.Equal(t, Plan{Again: true, NotBefore: later, Pause: later.Sub(f.Now)}, Decide(&f))
 	})
 }
 

@@ -1,8 +1,6 @@
 package retry
 
 import (
-	"math"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
@@ -54,24 +52,20 @@ func TestRetryTable(t *testing.T) {
 // Such a response says when: if a row like this is added to statuses, Decide must honour its
 // Retry-After.
 func TestRetryTable_refusalsHonourRetryAfter(t *testing.T) {
-	now := time.Now()
 	for status := range 600 {
-		f := Facts{
-			Result: Result{Sent: true, Status: status}, Repeatable: true, Number: 1, Policy: Policy{}.WithDefaults(), Now: now,
-			MaxWait: math.MaxInt64, Random: rand.Int64N, RetryAfter: time.Hour, OpensAt: now.Add(time.Hour),
-		}
+		f := after(Result{Sent: true, Status: status})
+		f.RetryAfter, f.OpensAt = time.Hour, f.Now.Add(time.Hour)
 		plan := Decide(&f)
 		refused := plan.Again && !f.MayBeDone() || status == http.StatusServiceUnavailable
-		waits := plan.Pause >= time.Hour || !plan.NotBefore.Before(now.Add(time.Hour))
+		waits := plan.Pause >= time.Hour || !plan.NotBefore.Before(f.OpensAt)
 		assert.Equal(t, refused, waits, "status %d", status)
 	}
 }
 
 func again(r Result, repeatable bool) bool {
-	return Decide(&Facts{
-		Result: r, Repeatable: repeatable, Number: 1, Policy: Policy{}.WithDefaults(), Now: time.Now(),
-		MaxWait: math.MaxInt64, Random: rand.Int64N,
-	}).Again
+	f := after(r)
+	f.Repeatable = repeatable
+	return Decide(&f).Again
 }
 
 func span(from, to int) (results []Result) {
