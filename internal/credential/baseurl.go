@@ -34,7 +34,8 @@ func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 		when(strings.Contains(s, "#"), "has a fragment"), // url.Parse drops an empty fragment
 		when(path.Base(u.Path) != "v1", "does not end in the version prefix /v1"),
 		when(u.RawPath != "" || path.Clean(u.Path) != u.Path, "has a path that is not clean"),
-		when(u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()), "is plain http to a host that is not loopback; see WithInsecureHTTP"),
+		when(u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()),
+			"is plain http to a host that is not loopback; see WithInsecureHTTP"),
 		when(zone != nil, "is not a URL"),
 	)
 }

@@ -46,10 +46,11 @@ func TestKindOf(t *testing.T) {
 			failed("proxyconnect", errors.New("malformed HTTP response")),
 		}},
 		{retry.Protocol, true, []error{
-			textproto.ProtocolError("x"), errors.New(`malformed HTTP response "hello"`), errors.New("malformed MIME header line: x"),
-			errors.New(`bad Content-Length "x"`), errors.New("http: message cannot contain multiple Content-Length headers"),
-			errors.New(`unsupported transfer encoding: "x"`), errors.New("net/http: server response headers exceeded 1048576 bytes"),
-			errors.New("connection error: PROTOCOL_ERROR"),
+			textproto.ProtocolError("x"), errors.New(`malformed HTTP response "hello"`),
+			errors.New("malformed MIME header line: x"), errors.New(`bad Content-Length "x"`),
+			errors.New("http: message cannot contain multiple Content-Length headers"),
+			errors.New(`unsupported transfer encoding: "x"`), errors.New("connection error: PROTOCOL_ERROR"),
+			errors.New("net/http: server response headers exceeded 1048576 bytes"),
 		}},
 	} {
 		for _, err := range c.errs {

@@ -22,13 +22,13 @@ func TestProxyRefuses(t *testing.T) {
 		kind       retry.Failure
 		text, bare string // the error, and that of a transport without CheckConnect
 	}{
-		"HTTP/1.1 407 No\r\n\r\n":                   {retry.Permanent, "407 Proxy Authentication Required to CONNECT", "No"},
-		"HTTP/1.1 429 No\r\nRetry-After: 9\r\n\r\n": {retry.Connection, "429 Too Many Requests to CONNECT", "No"},
-		"HTTP/1.1 502 No\r\n\r\n<html>":             {retry.Connection, "the proxy responded 502 Bad Gateway to CONNECT", "No"},
-		"HTTP/1.1 200 OK\r\nno colon\r\n\r\n":       {retry.Permanent, "malformed MIME header", "malformed MIME header"},
-		"SSH-2.0-server\r\n\r\n":                    {retry.Permanent, "malformed HTTP response", "malformed HTTP response"},
-		"HTTP/1.1 200 OK\r\n\r\n":                   {retry.Connection, "closed pipe", "closed pipe"},
-		"HTTP/1.1 200 O":                            {retry.Connection, "unexpected EOF", "unexpected EOF"},
+		"HTTP/1.1 407 No\r\n\r\n":             {retry.Permanent, "407 Proxy Authentication Required to CONNECT", "No"},
+		"HTTP/1.1 429 No\r\n\r\n":             {retry.Connection, "429 Too Many Requests to CONNECT", "No"},
+		"HTTP/1.1 502 No\r\n\r\n<html>":       {retry.Connection, "the proxy responded 502 Bad Gateway to CONNECT", "No"},
+		"HTTP/1.1 200 OK\r\nno colon\r\n\r\n": {retry.Permanent, "malformed MIME header", "malformed MIME header"},
+		"SSH-2.0-server\r\n\r\n":              {retry.Permanent, "malformed HTTP response", "malformed HTTP response"},
+		"HTTP/1.1 200 OK\r\n\r\n":             {retry.Connection, "closed pipe", "closed pipe"},
+		"HTTP/1.1 200 O":                      {retry.Connection, "unexpected EOF", "unexpected EOF"},
 	} {
 		t.Run(reply, func(t *testing.T) {
 			proxy := serve(t, nil, func(s *server, conn net.Conn) {

@@ -27,6 +27,8 @@ import (
 
 var refused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 
+func refuseDial(context.Context, string, string) (net.Conn, error) { return nil, refused }
+
 // A transport of the user may read the body of a request, and send another one in its context
 // first.
 func TestTransportOfTheUser(t *testing.T) {
@@ -47,7 +49,8 @@ func TestTransportOfTheUser(t *testing.T) {
 			if _, err := httputil.DumpRequestOut(r, true); err != nil {
 				return nil, err
 			}
-			resp, err := base.RoundTrip((&http.Request{Method: http.MethodGet, URL: r.URL, Header: http.Header{}}).WithContext(r.Context()))
+			first := &http.Request{Method: http.MethodGet, URL: r.URL, Header: http.Header{}}
+			resp, err := base.RoundTrip(first.WithContext(r.Context()))
 			if err != nil {
 				return nil, err
 			}
@@ -70,7 +73,9 @@ func TestTransportOfTheUser(t *testing.T) {
 func TestFunctionsOfAnHTTPTransport(t *testing.T) {
 	t.Parallel()
 	testkit.Loopback(t)
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}))
 	t.Cleanup(server.Close)
 	asks := func(ctx context.Context) error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
@@ -104,7 +109,7 @@ func TestFunctionsOfAnHTTPTransport(t *testing.T) {
 // unreachable returns transports that cannot connect.
 func unreachable() map[string]http.RoundTripper {
 	return map[string]http.RoundTripper{
-		"a host": &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, refused }},
+		"a host": &http.Transport{DialContext: refuseDial},
 		"a stub": roundTripper(func(r *http.Request) (*http.Response, error) {
 			if r.Body != nil {
 				_ = r.Body.Close()
@@ -215,9 +220,10 @@ func TestRegisteredProtocol(t *testing.T) {
 			return nil, err
 		})
 		for _, scheme := range []string{"http", "https"} {
-			transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, refused }}
+			transport := &http.Transport{DialContext: refuseDial}
 			transport.RegisterProtocol(scheme, reads)
-			assert.True(t, newClient(t, scheme+"://127.0.0.1/v1", transport).send(t, http.MethodPost).sent, "%s, %s", name, scheme)
+			o := newClient(t, scheme+"://127.0.0.1/v1", transport).send(t, http.MethodPost)
+			assert.True(t, o.sent, "%s, %s", name, scheme)
 		}
 	}
 }
@@ -228,7 +234,9 @@ func TestHandshakeRefused(t *testing.T) {
 	testkit.Loopback(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		for _, http2 := range []bool{false, true} {
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was served") }))
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				t.Error("it was served")
+			}))
 			server.EnableHTTP2 = http2
 			server.Config.ErrorLog = log.New(io.Discard, "", 0)
 			server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
