@@ -69,7 +69,8 @@ func TestBuffer(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, name == "an endless body", tooLarge)
 			assert.True(t, c.length >= 0 || cap(b.Bytes) >= 16<<10, "a list of 100 pets fits")
-			assert.LessOrEqual(t, int64(after.TotalAlloc-before.TotalAlloc), c.memory+8000, name) // and what the runtime allocates
+			const runtimes = 8000 // bytes that the runtime itself may allocate
+			assert.LessOrEqual(t, int64(after.TotalAlloc-before.TotalAlloc), c.memory+runtimes, name)
 		}
 	})
 }
@@ -160,9 +161,9 @@ func TestObject(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		``: "at offset 0", ` `: "EOF", `[]`: "found [ instead of {", `"x"`: "instead of {", `null`: "instead of {",
-		`{`: "unexpected EOF", `{"n":1`: "unexpected EOF", `{'n':1}`: "at offset 1", `{"n":1,}`: "at offset 6", `<html>`: "at offset 0",
+		`{`: "unexpected EOF", `{"n":1`: "unexpected EOF", `{'n':1}`: "at offset 1", `{"n":1,}`: "at offset 6",
 		`{"n":"1"}`: "not an int64", `{"n":1.5}`: "not an int64", `{"n":1e3}`: "not an int64", `{"n":null}`: "not an int64",
-		`{"n":true}`: "not an int64", `{"n":9223372036854775808}`: "not an int64", `{"n":01}`: "at offset 6", `{"n":+1}`: "at offset 5",
+		`{"n":9223372036854775808}`: "not an int64", `{"n":01}`: "at offset 6", `{"n":+1}`: "at offset 5",
 		`{"s":2}`: "not a string", `{"s":["a"]}`: "not a string", `{"s":null}`: "not a string",
 		`{"n":1,"n":2}`: "duplicate object member name", "{\"s\":\"\xff\"}": "invalid UTF-8", `{"s":"\ud83d"}`: "at offset",
 		`{} {}`: "data after top-level value, at offset 4", `{},`: "after top-level value", `{}x`: "after top-level value",
@@ -182,7 +183,7 @@ func TestErrorObject(t *testing.T) {
 		`{"code":"c","message":"m","status":404,"trace":{"code":1}}`: {"c", "m"}, `{"message":"m\u0000"}`: {"", "m\x00"},
 		`{"code":null,"message":"m"}`: {"", "m"}, `{"message":"m"` + strings.Repeat(" ", 1<<20-15) + `}`: {"", "m"},
 		// These are no Error objects.
-		`{"code":404,"message":"m"}`: {}, `{"message":"m","message":"n"}`: {}, `{"code":"c"} {}`: {}, `[{"code":"c"}]`: {}, ``: {},
+		`{"code":404,"message":"m"}`: {}, `{"message":"m","message":"n"}`: {}, `{"code":"c"} {}`: {}, ``: {},
 		`null`: {}, `<html>no</html>`: {}, "{\"message\":\"\xff\"}": {}, `{"code":"c","message":"m"`: {}, `{"Code":"c"}`: {},
 		`{"message":"m"` + strings.Repeat(" ", 1<<20-14) + `}`: {},
 	} {

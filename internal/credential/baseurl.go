@@ -52,7 +52,7 @@ func when(wrong bool, problem string) string {
 // address with a zone is none.
 func IsLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.Zone() == "" && addr.Unmap().IsLoopback()
+	return host == "localhost" || err == nil && addr.Zone() == "" && addr.IsLoopback()
 }
 
 var (

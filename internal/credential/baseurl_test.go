@@ -112,7 +112,9 @@ func TestPathBelow(t *testing.T) {
 		_, problem := credential.PathBelow(path, query)
 		assert.NotEmpty(t, problem, text)
 	}
-	for escaped, want := range map[string]string{"pets": "/pets", "/pets/7": "/pets/7", "k%C3%A4se/a%20b/": "/käse/a b/", "a;b": "/a;b"} {
+	for escaped, want := range map[string]string{
+		"pets": "/pets", "/pets/7": "/pets/7", "k%C3%A4se/a%20b/": "/käse/a b/", "a;b": "/a;b",
+	} {
 		path, problem := credential.PathBelow(escaped, "full=true&x=%20")
 		assert.Equal(t, [2]string{want, ""}, [2]string{path, problem})
 	}

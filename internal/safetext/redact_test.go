@@ -46,7 +46,7 @@ func TestRedact(t *testing.T) {
 			{"a sixsix", "a [redacted]", []string{"short", "sixsix", ""}},
 			{"a word", "a word", []string{"word", ""}},                                      // too short to be told from a word
 			{"key%41b", "[redacted]", []string{"key%41b"}},                                  // it looks like an escape itself
-			{`u0041bc \u0041bc`, `[redacted] \[redacted]`, []string{"u0041bc"}},             // it is an escape only after a backslash
+			{`u0041bc \u0041bc`, `[redacted] \[redacted]`, []string{"u0041bc"}},             // only after a backslash
 			{`"\u0022k\u0065y-one\u005c"`, `"\u0022[redacted]\u005c"`, []string{"key-one"}}, // it is still JSON
 			{`%2c2Vj+cmV0\/a2V5==`, "%2[redacted]", []string{slashedKey}},                   // %2c is no escape here
 			{"c2Vj+c… c2Vj%2Bc…", "[redacted]… [redacted]…", []string{slashedKey}},
@@ -61,8 +61,9 @@ func TestRedact(t *testing.T) {
 	})
 	t.Run("leaves other text unchanged", func(t *testing.T) {
 		for _, text := range []string{
-			"", `\`, `\u`, `\u00`, `\u00zz`, "%", "%2", "%zz", "%%%", `\\`, slashedKey[1:], slashedKey[:len(slashedKey)-1], "c2Vj+…",
-			slashedKey[:8] + "%zz…", slashedKey[:8] + `\`, slashedKey[:8] + "%2", slashedKey[:8] + `\u002`, "C2VJ%2bCMV0", "…", "%…", `\u00…`,
+			"", `\`, `\u`, `\u00`, `\u00zz`, "%", "%2", "%zz", "%%%", `\\`, "…", "%…", `\u00…`, "c2Vj+…", "C2VJ%2bCMV0",
+			slashedKey[1:], slashedKey[:len(slashedKey)-1], slashedKey[:8] + "%zz…", slashedKey[:8] + `\`,
+			slashedKey[:8] + "%2", slashedKey[:8] + `\u002`,
 			everyCharacter("%%25%02X"), everyCharacter("&#%d;"), // escaped twice, or in another way
 		} {
 			assert.Equal(t, text, Redact(text, slashedKey), text)
@@ -89,7 +90,7 @@ func TestHeader(t *testing.T) {
 		"a name that has no key": {[]string{key}, http.Header{"Secret-Key-123": {"a"}}, http.Header{"Secret-Key-123": {"a"}}},
 		"a name without values":  {nil, http.Header{"X-Echo": {}}, http.Header{}},
 		"a key in a name":        {[]string{other, key}, http.Header{"X-Secret-key-1234": {"a"}}, http.Header{}},
-		"the shortest in a name": {[]string{"sixsix"}, http.Header{"Sixsix": {"a"}, "Fiver": {"b"}}, http.Header{"Fiver": {"b"}}},
+		"the shortest in a name": {[]string{"sixsix"}, http.Header{"Sixsix": {"a"}, "Sixsi": {"b"}}, http.Header{"Sixsi": {"b"}}},
 		"escaped in a name":      {[]string{key}, http.Header{"%53ecre%74-Key-1234": {"a"}}, http.Header{}},
 	} {
 		given := c.is.Clone()

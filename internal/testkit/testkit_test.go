@@ -22,7 +22,7 @@ func TestAssertGolden(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("a\nb\n"), 0o600))
 	t.Setenv("UPDATE_GOLDEN", "")
 	AssertGolden(t, path, "a\nb\n")
-	for got, line := range map[string]int{"": 1, "a": 2, "a\nc\n": 2, "a\nb": 3, "a\nb\n\n": 4, "a\nb\nc": 3, "a\r\nb\n": 1} {
+	for got, line := range map[string]int{"": 1, "a\nc\n": 2, "a\nb": 3, "a\nb\n\n": 4, "a\nb\nc": 3, "a\r\nb\n": 1} {
 		assert.PanicsWithValue(t, line, func() { AssertGolden(fails{}, path, got) }, "%q", got)
 	}
 	missing := filepath.Join(path, "missing")

@@ -66,8 +66,9 @@ func http2Ends(codes uint32) map[string]func(c *http2Conn, stream uint32) {
 	for code := range codes {
 		all = append(all, code)
 	}
+	responses := map[string][]byte{"nothing": nil, "the header": responseHeaders, "an interim response": earlyHints}
 	for _, code := range all {
-		for before, header := range map[string][]byte{"nothing": nil, "the header": responseHeaders, "an interim response": earlyHints} {
+		for before, header := range responses {
 			respond := func(c *http2Conn, stream uint32) {
 				if header != nil {
 					c.write(frameHeaders, flagEndHeaders, stream, header)
@@ -77,12 +78,12 @@ func http2Ends(codes uint32) map[string]func(c *http2Conn, stream uint32) {
 				respond(c, stream)
 				c.reset(stream, code)
 			}
-			ends[fmt.Sprintf("GOAWAY %d that leaves the stream out after %s", code, before)] = func(c *http2Conn, stream uint32) {
+			ends[fmt.Sprintf("GOAWAY %d without the stream after %s", code, before)] = func(c *http2Conn, stream uint32) {
 				respond(c, stream)
 				c.goAway(stream-1, code)
 			}
 		}
-		ends[fmt.Sprintf("GOAWAY %d that takes the stream in", code)] = func(c *http2Conn, stream uint32) {
+		ends[fmt.Sprintf("GOAWAY %d with the stream", code)] = func(c *http2Conn, stream uint32) {
 			c.goAway(stream, code)
 			_ = c.conn.Close()
 		}

@@ -141,7 +141,8 @@ func (w *Record) Repeated() bool { return w.repeated.Load() }
 // error of a later dial. But it cannot send a body that it did not read.
 func (w *Record) MayHaveSent(err error, refused bool) bool {
 	switch {
-	case err == nil, w.connected.Load(), w.body.read.Load(), w.transport.plain && w.body.reader.Len() != int(w.body.reader.Size()):
+	case err == nil, w.connected.Load(), w.body.read.Load(),
+		w.transport.plain && w.body.reader.Len() != int(w.body.reader.Size()):
 		return true
 	case w.asked.Load(), w.tracked && w.transport.traceable:
 		return false
