@@ -55,9 +55,8 @@ func New(key string) Key {
 	return Key{func() string { return header }, &id}
 }
 
-// funcError is the failure of the function of WithAPIKeyFunc, whose error may contain a key. That
-// key is not known here, so it cannot be redacted. Therefore a function closes over the error:
-// errors.Is finds the error, and a dump does not.
+// funcError hides the error of the function of WithAPIKeyFunc, which may contain a key that is not
+// known here: a function closes over it, so that errors.Is finds the error, and a dump does not.
 type funcError struct{ cause func() error }
 
 func (e *funcError) Error() string {

@@ -23,8 +23,8 @@ const (
 	maxText = 1 << 20
 )
 
-// Redact returns text without the keys: as they are, escaped once for JSON, or escaped once for a
-// URL. If an ellipsis cuts off a key, its beginning is taken out, too, if that has 6 characters or
+// Redact returns text without the keys: as they are, or escaped once for JSON, for a URL or for
+// HTML. If an ellipsis cuts off a key, its beginning is taken out, too, if that has 6 characters or
 // more. Keys shorter than 6 bytes are not looked for. Text beyond 1 MiB is cut off.
 func Redact(text string, keys ...string) string {
 	if len(text) > maxText {
@@ -148,24 +148,33 @@ func withoutStart(text, key string) string {
 }
 
 var (
-	// escapes are those of JSON, and those of URLs. Each is resolved alone, since text around a key may
-	// look like an escape of the other kind.
-	escapes   = []*regexp.Regexp{regexp.MustCompile(`\\u00[2-7][0-9A-Fa-f]|\\/`), regexp.MustCompile(`%[2-7][0-9A-Fa-f]`)}
+	// escapes are those of JSON, of URLs and of HTML. Each kind is resolved alone, since text around a
+	// key may look like an escape of another kind.
+	escapes = []*regexp.Regexp{
+		regexp.MustCompile(`\\u00[2-7][0-9A-Fa-f]|\\/`), regexp.MustCompile(`%[2-7][0-9A-Fa-f]`),
+		regexp.MustCompile(`&#(?:[0-9]{2,3}|[xX][2-7][0-9A-Fa-f]);`),
+	}
 	cutEscape = regexp.MustCompile(`(?:%[0-9A-Fa-f]?|\\|\\u[0-9A-Fa-f]{0,3})$`)
 )
 
 // unescaped resolves the escapes of one kind for the characters that a key may have, once. What was
 // JSON stays JSON.
 func unescaped(text string, escape *regexp.Regexp) string {
-	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '\\') < 0 { // nearly always
-		return text
+	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, '&') < 0 {
+		return text // nearly always
 	}
 	return escape.ReplaceAllStringFunc(text, func(e string) string {
 		if e == `\/` {
 			return "/"
 		}
-		c, _ := strconv.ParseUint(e[len(e)-2:], 16, 8)
-		if c == '"' || c == '\\' {
+		digits, base := strings.TrimSuffix(e, ";"), 16
+		if decimal := strings.TrimPrefix(digits, "&#"); strings.Trim(decimal, "0123456789") == "" {
+			digits, base = decimal, 10
+		} else {
+			digits = digits[len(digits)-2:]
+		}
+		c, err := strconv.ParseUint(digits, base, 7)
+		if err != nil || c == '"' || c == '\\' {
 			return e
 		}
 		return string(rune(c))
