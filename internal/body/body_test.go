@@ -2,6 +2,7 @@ package body
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,6 +49,19 @@ func TestBuffer(t *testing.T) {
 		_, err := new(Buffer).Fill(t.Context(), reader(func([]byte) (int, error) { reads++; return 0, nil }), -1, 9)
 		require.ErrorIs(t, err, io.ErrNoProgress)
 		assert.Equal(t, 101, reads, "as package bufio")
+	})
+	t.Run("ends with the context, but not while bytes come at once", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			var b Buffer
+			_, err := b.Fill(ctx, iotest.OneByteReader(strings.NewReader("late")), -1, 9)
+			require.NoError(t, err)
+			slow := reader(func(p []byte) (int, error) { time.Sleep(grace / 2); return copy(p, " "), nil })
+			_, err = b.Fill(ctx, slow, -1, 9)
+			require.ErrorIs(t, err, context.Canceled)
+			assert.Len(t, b.Bytes, 3)
+		})
 	})
 	t.Run("takes memory for what arrives", func(t *testing.T) {
 		const most = 20 << 20

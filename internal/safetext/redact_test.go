@@ -98,6 +98,8 @@ func TestHeader(t *testing.T) {
 		assert.Equal(t, c.want, Header(c.is, c.keys...), name)
 		assert.Equal(t, given, c.is, "the transport's own stays as it is")
 	}
+	spare := http.Header{"X-Echo": append(make([]string, 0, 2), "a")}
+	assert.Equal(t, 1, cap(Header(spare, key)["X-Echo"]), "what is appended to copies stays apart")
 }
 
 func TestHead(t *testing.T) {
