@@ -35,6 +35,9 @@ func Redact(text string, keys ...string) string {
 			continue // a whole key would be longer, and more so in an escaped form
 		}
 		text = without(text, key)
+		if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, '&') < 0 {
+			continue // nearly always: there is no escape
+		}
 		// If a key appears only in an escaped form, the whole text is unescaped before the key is taken
 		// out.
 		for _, escape := range escapes {
@@ -160,9 +163,6 @@ var (
 // unescaped resolves the escapes of one kind for the characters that a key may have, once. What was
 // JSON stays JSON.
 func unescaped(text string, escape *regexp.Regexp) string {
-	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, '&') < 0 {
-		return text // nearly always
-	}
 	return escape.ReplaceAllStringFunc(text, func(e string) string {
 		if e == `\/` {
 			return "/"
