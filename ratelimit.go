@@ -54,11 +54,8 @@ type RateLimitError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *RateLimitError) Error() string {
-	until := e.RetryAt.Add(time.Second - 1) // the format cuts off a part of a second: so it rounds up
-	text := safetext.Prefix(e.Operation) + "rate limited" +
-		when(e.Scope != "", " ("+string(e.Scope)+")") +
-		when(!e.RetryAt.IsZero(), " until "+until.UTC().Format(time.RFC3339)) +
-		when(e.Attempts == 0, ", nothing was sent")
+	refusal := ratelimit.Error{RetryAt: e.RetryAt, Scope: e.Scope}
+	text := safetext.Prefix(e.Operation) + refusal.Error() + when(e.Attempts == 0, ", nothing was sent")
 	if e.Err != nil {
 		text += ": " + safetext.TrimPrefix(e.Err, e.Operation)
 	}
