@@ -42,7 +42,8 @@ var (
 	errTooLate = errors.New("after the wait, less time is left than responses take")
 )
 
-// noWait is more than it takes to get a key and a permit without a wait, even on a busy machine.
+// noWait is more time than it takes, even on a busy machine, to get a key and a permit that are there
+// at once. A call that took longer has waited.
 const noWait = 10 * time.Millisecond
 
 // attempt makes one attempt, and plans what follows it.
@@ -55,7 +56,8 @@ func (k *call) attempt() *outcome {
 	if a.refused = a.admit(); a.refused != nil {
 		return &a.outcome
 	}
-	if p := a.previous; p != nil { // there may be very many attempts: nothing needs their bodies any more
+	if p := a.previous; p != nil {
+		// There may be very many attempts, and nothing needs the bodies of the earlier ones any more.
 		k.client.shared.buffers.Put(p.body)
 		p.body, p.previous = nil, nil
 	}

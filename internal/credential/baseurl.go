@@ -48,8 +48,8 @@ func when(wrong bool, problem string) string {
 	return problem
 }
 
-// IsLoopback reports whether host is this machine, by the rule by which net/http bypasses a proxy: an
-// address with a zone is none.
+// IsLoopback reports whether host is this machine. As when net/http bypasses a proxy, an address
+// with a zone is not.
 func IsLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.Zone() == "" && addr.IsLoopback()

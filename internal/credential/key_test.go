@@ -28,7 +28,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-func TestSource(t *testing.T) {
+func TestFrom(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	ask := func(ctx context.Context, key string, err error) (credential.Key, error) {

@@ -74,7 +74,8 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, t *Transp
 		WroteHeaders: func() { w.open.Add(1) },
 		// net/http does not repeat a request that had a response. If the transport of a user gets another
 		// connection after that, it is for another request: it logs with httputil.DumpRequestOut, its
-		// DialContext asks a directory, or it retries. Over HTTP/2, the response may come before WroteHeaders.
+		// DialContext asks a directory, or it retries. Over HTTP/2, the response may come before
+		// WroteHeaders.
 		GotFirstResponseByte: func() { w.open.Add(-1) },
 		Got1xxResponse:       w.gotInterim,
 	}
