@@ -102,8 +102,7 @@ func (a *attempt) admit() (err error) {
 	a.ready = time.Now()
 	k.change(func(c *Call) {
 		c.Attempt++
-		// A limiter may wait without reporting it, so the whole time counts, except what is free.
-		c.Waited += max(0, a.ready.Sub(start)-k.free)
+		c.Waited += max(0, a.ready.Sub(start)) // also if the limiter does not report its wait
 	})
 	// The call may have ended at the very moment at which the permit came. And only a call that has
 	// waited may find too little time left for its request.
@@ -147,7 +146,6 @@ func (a *attempt) acquire() error {
 	if limiter == nil {
 		return nil
 	}
-	k.free = 0
 	r := ratelimit.Request{
 		Key: *a.key.ID, Background: k.config.background, MaxWait: k.config.maxWait - k.info.Waited,
 		Asked: k.asked, Observer: k,
@@ -179,7 +177,7 @@ func (a *attempt) release() {
 	if permit := a.permit; permit != nil {
 		a.permit = nil
 		lockout := permit.Release(a.limits)
-		a.opens, a.scope = lockout.Until, lockout.Scope
+		a.opens, a.scope = lockout.Until, lockout.Reason
 	}
 }
 

@@ -48,8 +48,6 @@ type call struct {
 	// asked is when the call first asked for its key and a permit. A later attempt keeps its place in
 	// the queue by it.
 	asked time.Time
-	// free is the part of the current wait in Acquire that does not count against WithMaxWait.
-	free time.Duration
 
 	// first is the first attempt, and nearly always the only one. It saves an allocation.
 	first attempt

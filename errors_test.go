@@ -144,8 +144,8 @@ func TestErrorGoldenFiles(t *testing.T) {
 			_, err := client.GetPet(ctx, 7, petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
 			record("a cancel after two "+[]string{"failed dials", "503s"}[i], err)
 		}
-		for _, scope := range []ratelimit.Scope{"", ratelimit.ScopeMinute, ratelimit.ScopeDay, ratelimit.ScopeBan} {
-			client, _ = scripted(t, nil, petstore.WithLimiter(returns(nil, &ratelimit.Error{Scope: scope})))
+		for _, scope := range []ratelimit.Reason{"", ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan} {
+			client, _ = scripted(t, nil, petstore.WithLimiter(returns(nil, &ratelimit.Error{Reason: scope})))
 			record("refused by the limiter", list(client))
 		}
 		for _, key := range []func(context.Context) (string, error){

@@ -34,7 +34,7 @@ func (e *RateLimitError) LogValue() slog.Value {
 	if last, ok := errors.AsType[*APIError](e.Err); ok {
 		r.StatusCode = last.StatusCode
 	}
-	return errorValue(e, "rate_limit", e.Operation, e.CallID, r, slog.String("scope", string(e.Scope)), slog.Time("retry_at", e.RetryAt))
+	return errorValue(e, "rate_limit", e.Operation, e.CallID, r, slog.String("scope", string(e.Reason)), slog.Time("retry_at", e.RetryAt))
 }
 
 // LogValue returns the error as a group of attributes, without header and body.

@@ -109,7 +109,7 @@ func TestLimiterOfTheUser(t *testing.T) {
 		inner, start := ratelimit.New(), time.Now()
 		var requests []ratelimit.Request
 		wait := ratelimit.Wait{Reason: ratelimit.ReasonResponse, Waiting: 7}
-		done := ratelimit.Wait{Duration: 3 * time.Second, Limited: 2 * time.Second}
+		done := ratelimit.Wait{Duration: 3 * time.Second}
 		l := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 			requests = append(requests, r)
 			r.Observer.WaitStart(wait)
@@ -125,7 +125,7 @@ func TestLimiterOfTheUser(t *testing.T) {
 			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute)))
 		}
 		require.Len(t, requests, 4)
-		for i, left := range []time.Duration{60, 58, 56, 60} { // 2 s of each wait count against WithMaxWait
+		for i, left := range []time.Duration{60, 57, 54, 60} { // the 3 s of each wait count against WithMaxWait
 			assert.Equal(t, left*time.Second, requests[i].MaxWait)
 		}
 		assert.Equal(t, start, requests[2].Asked, "a retried call keeps its place")

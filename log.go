@@ -25,7 +25,6 @@ import (
 //	petstore: rate limit closed     Warn   scope until limit remaining sent processes; once for each
 //	                                       lockout, but for the minute's once in an hour
 //	petstore: rate limit open again Info   the same, for each lockout that has a line
-//	petstore: limit changed         Warn   from to remaining
 //	petstore: calls wait            Info   reason waiting duration limit remaining sent processes;
 //	                                       when calls have waited in each of five minutes
 //	petstore: other processes use the key
@@ -36,7 +35,7 @@ import (
 //
 // The last six have at most four lines in an hour for each key. Each line also has operation,
 // key_id, which is a [Call].KeyID, and call_id, which is the same on all lines of a call. reason is
-// a [ratelimit.Reason] and scope a [ratelimit.Scope]; sent is how many requests of this process the
+// a [ratelimit.Reason] and scope a [ratelimit.Reason]; sent is how many requests of this process the
 // window has counted, and processes the number of processes that the limiter was told. An attribute
 // that is not known is left out. The API key and bodies are never logged. A handler of l may make
 // calls: if it makes them with the context that it got, they are not logged. A nil logger, the
@@ -54,7 +53,7 @@ func logTrace(logger *slog.Logger) *ClientTrace {
 	l := &clientLog{logger: logger, keys: make(map[string]*keyLog)}
 	return &ClientTrace{
 		AttemptDone: l.attemptDone, CallDone: l.callDone, WaitStart: l.waitStart, WaitDone: l.waitDone,
-		LimitClosed: l.limitClosed, LimitOpened: l.limitOpened, LimitChanged: l.limitChanged,
+		LimitClosed: l.limitClosed, LimitOpened: l.limitOpened,
 	}
 }
 
@@ -203,7 +202,7 @@ func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
 // waitDone remembers a wait, and writes nothing, since the call has its permit now: if a handler
 // made a call, that call might wait for the response to this one.
 func (l *clientLog) waitDone(ctx context.Context, c Call, w ratelimit.Wait) {
-	if w.Reason == ratelimit.Reason(ratelimit.ScopeMinute) || w.Reason == ratelimit.ReasonBackground {
+	if w.Reason == ratelimit.ReasonMinute || w.Reason == ratelimit.ReasonBackground {
 		l.on(ctx, c, func(e *event) {
 			if begun := e.now.Add(-w.Duration); begun.Sub(e.waited) > time.Minute {
 				e.queueing = begun
@@ -217,7 +216,7 @@ func (l *clientLog) waitDone(ctx context.Context, c Call, w ratelimit.Wait) {
 // an hour is logged.
 func (l *clientLog) limitClosed(ctx context.Context, c Call, lockout ratelimit.Lockout) {
 	most := 10
-	if lockout.Scope == ratelimit.ScopeMinute {
+	if lockout.Reason == ratelimit.ReasonMinute {
 		most = 1
 	}
 	l.on(ctx, c, func(e *event) {
@@ -234,17 +233,10 @@ func (l *clientLog) limitOpened(ctx context.Context, c Call, lockout ratelimit.L
 	})
 }
 
-// limitChanged logs that the key has another limit now, as after a change of the plan.
-func (l *clientLog) limitChanged(ctx context.Context, c Call, from, to RateLimit) {
-	l.on(ctx, c, func(e *event) {
-		e.say(4, slog.LevelWarn, "petstore: limit changed", slog.Int("from", from.Limit), slog.Int("to", to.Limit), slog.Int("remaining", to.Remaining))
-	})
-}
-
 // lockoutAttrs returns the attributes of a lockout: its limit, its end, and the numbers of its
 // window.
 func lockoutAttrs(l ratelimit.Lockout) []slog.Attr {
-	attrs := known(slog.String("scope", string(l.Scope)), slog.Time("until", l.Until))
+	attrs := known(slog.String("scope", string(l.Reason)), slog.Time("until", l.Until))
 	return append(attrs, limitAttrs(l.Window, l.Sent, l.Processes)...)
 }
 

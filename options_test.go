@@ -131,7 +131,7 @@ func TestEndOfWaits(t *testing.T) {
 					// A caller that goes by RetryAt must not come back into a closed window.
 					limited, next := as[*petstore.RateLimitError](t, err), as[*petstore.RateLimitError](t, list(client, petstore.WithMaxWait(time.Second)))
 					assert.Equal(t, next.RetryAt, limited.RetryAt)
-					assert.Equal(t, next.Scope, limited.Scope)
+					assert.Equal(t, next.Reason, limited.Reason)
 				}
 				sent := len(service.sent())
 				time.Sleep(5 * time.Minute)

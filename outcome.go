@@ -30,7 +30,7 @@ type outcome struct {
 	// opens is when a 429 allows the next request; zero if that is not known. scope is the limit that
 	// the 429 seems to be for.
 	opens time.Time
-	scope ratelimit.Scope
+	scope ratelimit.Reason
 	// header is that of the response, without the key.
 	header http.Header
 	// mediaType is what is wrong with the media type of a success; empty if nothing is.
@@ -119,7 +119,7 @@ func (k *call) refusal(o *outcome) error {
 			last = after(cmp.Or(ended, foreign(limited.Err)), last)
 		}
 		e := k.rateLimitError(o, limited.RetryAt, last)
-		e.RateLimit, e.Scope = limited.Window, limited.Scope
+		e.RateLimit, e.Reason = limited.Window, limited.Reason
 		return e
 	case errors.Is(o.refused, ended) && got429:
 		return k.rateLimitError(o.previous, o.previous.plan.NotBefore, after(ended, last))
@@ -176,7 +176,7 @@ func (k *call) rateLimitError(o *outcome, retryAt time.Time, err error) *RateLim
 	}
 	return &RateLimitError{
 		Operation: k.operation.name, CallID: k.describe().ID, RetryAt: retryAt, RateLimit: o.limits.Window,
-		Scope: o.scope, Attempts: k.sent, Err: err,
+		Reason: o.scope, Attempts: k.sent, Err: err,
 	}
 }
 

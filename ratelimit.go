@@ -42,9 +42,9 @@ type RateLimitError struct {
 	RetryAt time.Time
 	// RateLimit is the last known rate limit of the key.
 	RateLimit RateLimit
-	// Scope is the limit that the call would have had to wait for, such as [ratelimit.ScopeDay];
+	// Reason is the limit that the call would have had to wait for, such as [ratelimit.ReasonDay];
 	// empty if not known.
-	Scope ratelimit.Scope
+	Reason ratelimit.Reason
 	// Attempts is the number of requests that the call sent; 0 if it was refused before the first.
 	Attempts int
 	// Err is the *APIError of the last 429, or the error and the cause of the context that ended the
@@ -54,7 +54,7 @@ type RateLimitError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *RateLimitError) Error() string {
-	refusal := ratelimit.Error{RetryAt: e.RetryAt, Scope: e.Scope}
+	refusal := ratelimit.Error{RetryAt: e.RetryAt, Reason: e.Reason}
 	text := safetext.Prefix(e.Operation) + refusal.Error() + when(e.Attempts == 0, ", nothing was sent")
 	if e.Err != nil {
 		text += ": " + safetext.TrimPrefix(e.Err, e.Operation)

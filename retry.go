@@ -124,13 +124,9 @@ func (k *call) backoff(end *func()) time.Duration {
 	}
 	begun, limited := time.Now(), k.last.Status == http.StatusTooManyRequests
 	w := ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: begun.Add(pause), Waiting: 1}
-	if limited || k.last.plan.Asked {
-		w.Reason = ratelimit.ReasonRetryAfter
-	}
 	*end = func() {
 		w.Duration = time.Since(begun)
 		if limited { // WithMaxWait counts only the pauses after a 429
-			w.Limited = w.Duration
 			k.change(func(c *Call) { c.Waited += w.Duration })
 		}
 		k.WaitDone(w)

@@ -41,9 +41,6 @@ type ClientTrace struct {
 	// LimitOpened is called after LimitClosed, when the service has accepted a request again. l is
 	// the last lockout.
 	LimitOpened func(ctx context.Context, c Call, l ratelimit.Lockout)
-	// LimitChanged is called when a response shows another limit of the minute or of the day than
-	// before, as after a change of the plan.
-	LimitChanged func(ctx context.Context, c Call, from, to RateLimit)
 }
 
 // CallDoneInfo is the argument of [ClientTrace].CallDone.
@@ -188,7 +185,6 @@ func (k *call) WaitStart(w ratelimit.Wait) {
 
 // WaitDone implements [ratelimit.Observer].
 func (k *call) WaitDone(w ratelimit.Wait) {
-	k.free += max(0, w.Duration-w.Limited)
 	k.observe(func(t *ClientTrace, c Call) {
 		if t.WaitDone != nil {
 			t.WaitDone(k.ctx, c, w)
@@ -210,15 +206,6 @@ func (k *call) LimitOpened(l ratelimit.Lockout) {
 	k.observe(func(t *ClientTrace, c Call) {
 		if t.LimitOpened != nil {
 			t.LimitOpened(k.ctx, c, l)
-		}
-	})
-}
-
-// LimitChanged implements [ratelimit.Observer].
-func (k *call) LimitChanged(from, to RateLimit) {
-	k.observe(func(t *ClientTrace, c Call) {
-		if t.LimitChanged != nil {
-			t.LimitChanged(k.ctx, c, from, to)
 		}
 	})
 }

@@ -122,7 +122,7 @@ func TestClientTrace(t *testing.T) {
 		assert.Equal(t, 8, tries[2].RateLimit.Remaining)
 		require.Len(t, waits, 2)
 		assert.GreaterOrEqual(t, waits[0].Duration, 3*time.Second)
-		assert.Equal(t, ratelimit.Reason(ratelimit.ScopeMinute), waits[0].Reason)
+		assert.Equal(t, ratelimit.ReasonMinute, waits[0].Reason)
 		assert.Equal(t, ratelimit.ReasonBackoff, waits[1].Reason)
 	})
 	virtual(t, "says why a call waits", func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestClientTrace(t *testing.T) {
 			WaitStart: func(_ context.Context, _ petstore.Call, w ratelimit.Wait) { reasons = append(reasons, w.Reason) },
 		}))
 		require.NoError(t, list(client))
-		assert.Equal(t, []ratelimit.Reason{"backoff", "retry_after", "retry_after"}, reasons)
+		assert.Equal(t, []ratelimit.Reason{"backoff", "backoff", "backoff"}, reasons)
 	})
 	t.Run("gets the error of each call, also of one that panics", func(t *testing.T) {
 		var done []petstore.CallDoneInfo

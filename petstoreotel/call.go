@@ -113,7 +113,7 @@ func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneIn
 
 // limits reports whether a wait is for the rate limit, and not a backoff after another failure.
 func limits(r ratelimit.Reason) bool {
-	return r != "" && r != ratelimit.ReasonBackoff && r != ratelimit.ReasonRetryAfter
+	return r != "" && r != ratelimit.ReasonBackoff
 }
 
 func (i *instrumentation) waitStart(ctx context.Context, c petstore.Call, w ratelimit.Wait) {
@@ -150,8 +150,8 @@ func (i *instrumentation) gaveUp(ctx context.Context, k *call, info petstore.Cal
 	reason := k.wait
 	limited, refused := errors.AsType[*petstore.RateLimitError](info.Err)
 	if refused {
-		reason = cmp.Or(ratelimit.Reason(limited.Scope), reason)
-		i.showLockout(ctx, info.Call, limited.Scope, limited.RetryAt) // it may have become longer
+		reason = cmp.Or(limited.Reason, reason)
+		i.showLockout(ctx, info.Call, limited.Reason, limited.RetryAt) // it may have become longer
 	}
 	if refused || reason != "" {
 		i.metrics.waitsGivenUp.Add(ctx, 1, i.with(info.Call, waitReason.String(string(reason)), semconv.ErrorTypeKey.String(info.ErrorType())))
@@ -160,15 +160,15 @@ func (i *instrumentation) gaveUp(ctx context.Context, k *call, info petstore.Cal
 
 func (i *instrumentation) limitClosed(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
 	i.metrics.processes.Record(ctx, float64(l.Processes), i.with(c))
-	i.showLockout(ctx, c, l.Scope, l.Until)
+	i.showLockout(ctx, c, l.Reason, l.Until)
 }
 
 func (i *instrumentation) limitOpened(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
-	i.showLockout(ctx, c, l.Scope, time.Unix(0, 0))
+	i.showLockout(ctx, c, l.Reason, time.Unix(0, 0))
 }
 
 // showLockout shows until when the rate limit is closed for the key of a call.
-func (i *instrumentation) showLockout(ctx context.Context, c petstore.Call, scope ratelimit.Scope, until time.Time) {
+func (i *instrumentation) showLockout(ctx context.Context, c petstore.Call, scope ratelimit.Reason, until time.Time) {
 	if scope != "" && !until.IsZero() {
 		i.metrics.closedUntil.Record(ctx, float64(until.UnixMilli())/1000, i.with(c, limitScope.String(string(scope))))
 	}
@@ -187,9 +187,9 @@ func (i *instrumentation) showLimit(ctx context.Context, info petstore.AttemptDo
 		return
 	}
 	i.shown.Store(set.Equivalent(), shown{c.KeyID, time.Now()})
-	scope := ratelimit.ScopeMinute
+	scope := ratelimit.ReasonMinute
 	if time.Until(r.Reset) > 90*time.Second { // Reset is rounded, and clocks differ
-		scope = ratelimit.ScopeDay
+		scope = ratelimit.ReasonDay
 	}
 	i.metrics.limit.Record(ctx, float64(r.Limit), i.with(c, limitScope.String(string(scope))))
 	i.metrics.remaining.Record(ctx, float64(r.Remaining), i.with(c, limitScope.String(string(scope))))

@@ -111,7 +111,7 @@ func TestLimiterLockout(t *testing.T) {
 		a, b := r.process(t), r.process(t)
 		acquire(t, a).Release(banned())
 		synctest.Wait()
-		assert.Equal(t, ratelimit.ScopeBan, refused(t, b, ratelimit.Request{}).Scope)
+		assert.Equal(t, ratelimit.ReasonBan, refused(t, b, ratelimit.Request{}).Reason)
 		r.FlushAll()
 		time.Sleep(10 * time.Second)
 		refused(t, a, ratelimit.Request{})
@@ -163,7 +163,7 @@ func TestLimiterReports(t *testing.T) {
 		permits[2].Release(banned())
 		permits[3].Release(ok(60, 56))
 		time.Sleep(time.Second)
-		assert.Equal(t, ratelimit.ScopeBan, refused(t, other, ratelimit.Request{}).Scope)
+		assert.Equal(t, ratelimit.ReasonBan, refused(t, other, ratelimit.Request{}).Reason)
 	})
 }
 
@@ -238,7 +238,7 @@ func TestPotJunk(t *testing.T) {
 				require.NoError(t, l.Flush(t.Context()))
 				r.HSet(r.Keys()[0], "scope", "77")
 				time.Sleep(10 * time.Second)
-				assert.Equal(t, ratelimit.ScopeMinute, refused(t, l, ratelimit.Request{}).Scope)
+				assert.Equal(t, ratelimit.ReasonMinute, refused(t, l, ratelimit.Request{}).Reason)
 			})
 		})
 	}

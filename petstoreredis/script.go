@@ -17,7 +17,7 @@ import (
 var potScript string
 
 // scopes are the limits by their numbers in the script.
-var scopes = []ratelimit.Scope{ratelimit.ScopeMinute, ratelimit.ScopeDay, ratelimit.ScopeBan}
+var scopes = []ratelimit.Reason{ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan}
 
 // orderOf returns what the script gets. Its durations are milliseconds.
 func orderOf(x *ratelimit.Exchange) []byte {
@@ -26,7 +26,7 @@ func orderOf(x *ratelimit.Exchange) []byte {
 		"number": x.Number, "epoch": x.Epoch, "opened": x.Opened, "processes": x.Processes, "alone": x.Alone,
 		"counted": x.Counted, "done": x.Done, "spent": x.Spent, "silent": x.Silent,
 		"latest": x.Latest, "limit": x.Window.Limit, "remaining": x.Window.Remaining, "reset": max(0, x.Window.Reset.Unix()),
-		"ends_in": millis(x.EndsIn), "scope": max(0, slices.Index(scopes, x.Scope)),
+		"ends_in": millis(x.EndsIn), "scope": max(0, slices.Index(scopes, x.Reason)),
 		"closed_in": millis(x.ClosedIn), "rejected": x.Rejected, "reopen": x.Reopen,
 	})
 	return text
@@ -61,9 +61,9 @@ func (r *reply) fill(x *ratelimit.Exchange) {
 	}
 	y.EndsIn = time.Duration(max(0, r.Ends-r.At)) * time.Millisecond
 	y.ClosedIn = time.Duration(max(0, r.Closed-r.At)) * time.Millisecond
-	y.Scope = scopes[0]
+	y.Reason = scopes[0]
 	if r.Scope > 0 && r.Scope < len(scopes) { // another number was not written by the script
-		y.Scope = scopes[r.Scope]
+		y.Reason = scopes[r.Scope]
 	}
 }
 

@@ -47,8 +47,6 @@ type budget struct {
 	lockout lockout
 
 	reported reported
-	// limits has the last known window of a minute, and that of a day.
-	limits [2]Window
 	// hours counts the requests of the last day.
 	hours tally
 	// counted counts the requests of the last minute while Reset is not usable.
@@ -110,7 +108,7 @@ type hold struct {
 func (b *budget) admit(now time.Time, background bool) (slot, hold, bool) {
 	now = b.observe(now)
 	if until := b.lockout.until; !passed(now, until) {
-		return slot{}, hold{Reason(b.lockout.scope), until, until}, false
+		return slot{}, hold{b.lockout.scope, until, until}, false
 	}
 	reserve := b.reserve(background)
 	probe := b.needsProbe(now, reserve)
@@ -174,7 +172,7 @@ func (b *budget) fits(reserve int) (hold, bool) {
 	usedUp := b.epoch > 0 && b.left()-b.inFlight <= reserve
 	switch {
 	case usedUp && b.mayShow() <= reserve:
-		return hold{Reason(b.window.scope()), b.end, b.end}, false
+		return hold{b.window.scope(), b.end, b.end}, false
 	case usedUp, int(b.recent.total) >= b.most():
 		return hold{reason: ReasonResponse, wake: b.nextLate()}, false
 	}
@@ -243,7 +241,6 @@ func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
 		b.lose(o)
 	default:
 		b.learn(s, o)
-		e.changed = b.changedLimit()
 	}
 	b.conclude(s, o, &e)
 	b.heard = later(b.heard, o.Received)
@@ -263,24 +260,9 @@ func (b *budget) conclude(s slot, o *Outcome, e *events) {
 		b.lockout.streak = 0
 	}
 	if b.day && o.Window.Remaining == 0 && o.Window.Limit > 0 && s.responses >= b.resetBy {
-		e.closed = b.close(b.lockoutOf(ScopeDay, b.end))
+		e.closed = b.close(b.lockoutOf(ReasonDay, b.end))
 	}
 	e.opened = b.opened(s)
-}
-
-// changedLimit returns the last window of the same length and the current one, if their limits
-// differ. A minute is compared with a minute and a day with a day, because the server shows now one
-// and now the other.
-func (b *budget) changedLimit() (changed *[2]Window) {
-	last := &b.limits[0]
-	if b.day {
-		last = &b.limits[1]
-	}
-	if last.Limit != 0 && last.Limit != b.limit {
-		changed = &[2]Window{*last, b.known()}
-	}
-	*last = b.known()
-	return changed
 }
 
 // lose counts a request without a response, or without a limit in it. What such a request has used
@@ -355,7 +337,7 @@ func (b *budget) earliest(now time.Time, before int, background bool) time.Time 
 }
 
 // scopeAt returns the limit that keeps a request from being admitted before at; empty if none does.
-func (b *budget) scopeAt(now, at time.Time) Scope {
+func (b *budget) scopeAt(now, at time.Time) Reason {
 	switch {
 	case !passed(now, b.lockout.until):
 		return b.lockout.scope

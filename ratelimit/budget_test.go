@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	forMinute = Reason(ScopeMinute)
+	forMinute = ReasonMinute
 	minute    = time.Minute
 	second    = time.Second
 	byHand    = minute + minute/ticks // the longest window without a usable Reset
@@ -211,8 +211,8 @@ func TestBudgetWindow(t *testing.T) {
 		p.respondTo(10, reset, 7)
 		assert.Equal(t, 10, p.known().Limit, "the minute again")
 		p.respondTo(1000, p.now.Add(5*time.Hour), 0)
-		assert.Equal(t, Reason(ScopeDay), p.blocked().reason)
-		assert.Equal(t, 5, p.lockoutOf(ScopeDay, p.end).Sent, "two, one, one and one")
+		assert.Equal(t, ReasonDay, p.blocked().reason)
+		assert.Equal(t, 5, p.lockoutOf(ReasonDay, p.end).Sent, "two, one, one and one")
 		p.now = p.now.Add(5*time.Hour + second)
 		p.admits(1, ReasonResponse)
 	})
@@ -338,8 +338,8 @@ func TestBudgetReported(t *testing.T) {
 	p := newProcess(t)
 	p.observe(p.now)
 	first, last := p.now.Add(second), p.now.Add(2*second)
-	assert.NotNil(t, p.close(Lockout{Scope: ScopeMinute, Until: first}))
-	assert.Nil(t, p.close(Lockout{Scope: ScopeMinute, Until: last}), "the same lockout, which is longer")
+	assert.NotNil(t, p.close(Lockout{Reason: ReasonMinute, Until: first}))
+	assert.Nil(t, p.close(Lockout{Reason: ReasonMinute, Until: last}), "the same lockout, which is longer")
 	assert.Nil(t, p.opened(slot{admitted: first}))
 	assert.Equal(t, last, p.opened(slot{admitted: last}).Until)
 }

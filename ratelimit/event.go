@@ -15,14 +15,10 @@ type reported struct {
 // after it: an observer may use the limiter.
 type events struct {
 	closed, opened *Lockout
-	changed        *[2]Window // the windows before and after a change of the limit
 }
 
 // report reports the events. The functions of the observer run without a lock.
 func (e *events) report(o Observer) {
-	if e.changed != nil {
-		o.LimitChanged(e.changed[0], e.changed[1])
-	}
 	if e.closed != nil {
 		o.LimitClosed(*e.closed)
 	}
@@ -33,10 +29,10 @@ func (e *events) report(o Observer) {
 
 // lockoutOf describes a lockout of the key. It has the numbers by which a user sees whether other
 // processes have used up the limit.
-func (b *budget) lockoutOf(scope Scope, until time.Time) Lockout {
-	l := Lockout{Scope: scope, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
+func (b *budget) lockoutOf(scope Reason, until time.Time) Lockout {
+	l := Lockout{Reason: scope, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
 	// The server shows the window of the day only when it is nearly used up, so own is too low.
-	if scope == ScopeDay {
+	if scope == ReasonDay {
 		l.Sent = b.hours.since(tickOf(longestWindow, until.Add(-longestWindow)))
 	}
 	return l
@@ -56,10 +52,10 @@ func (b *budget) close(l Lockout) *Lockout {
 	r := &b.reported
 	switch {
 	case passed(b.now, l.Until):
-	case r.Until.IsZero(), l.Scope != r.Scope && l.Until.After(r.Until):
+	case r.Until.IsZero(), l.Reason != r.Reason && l.Until.After(r.Until):
 		*r = reported{l, l.Until}
 		return &l
-	case l.Scope == r.Scope:
+	case l.Reason == r.Reason:
 		r.Until = later(r.Until, l.Until)
 		r.ends = r.Until
 	}

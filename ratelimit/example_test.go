@@ -71,7 +71,7 @@ func Example() {
 	for range 3 {
 		resp, err := client.Get(server.URL)
 		if limited, ok := errors.AsType[*ratelimit.Error](err); ok {
-			fmt.Println("limit of the", limited.Scope, "in", time.Until(limited.RetryAt).Round(10*time.Second))
+			fmt.Println("limit of the", limited.Reason, "in", time.Until(limited.RetryAt).Round(10*time.Second))
 			continue
 		}
 		if err != nil {

@@ -53,9 +53,9 @@ type Exchange struct {
 	// closed it since the last exchange.
 	ClosedIn time.Duration
 	Rejected bool
-	// Scope is the limit that has closed the key or, if the key is open, the limit that Window belongs
+	// Reason is the limit that has closed the key or, if the key is open, the limit that Window belongs
 	// to.
-	Scope Scope
+	Reason Reason
 	// Reopen asks for one permit although the key is closed.
 	Reopen bool
 
@@ -74,10 +74,10 @@ type Exchange struct {
 		// Known reports whether a response has described the window. Until then one request at a
 		// time goes ahead.
 		Known bool
-		// Window, EndsIn, ClosedIn and Scope mean the same as above, for all processes together.
+		// Window, EndsIn, ClosedIn and Reason mean the same as above, for all processes together.
 		Window           Window
 		EndsIn, ClosedIn time.Duration
-		Scope            Scope
+		Reason           Reason
 		// Left is the Remaining of Window minus the permits whose outcome has not been reported.
 		Left int
 		// Processes is the number of processes that share the key.

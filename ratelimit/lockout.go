@@ -7,7 +7,7 @@ type lockout struct {
 	// until is the time before which nothing is sent.
 	until time.Time
 	// scope is the limit that the 429 seems to be for.
-	scope Scope
+	scope Reason
 	// streak is how many lockouts there were since the last success. Unless it is 0, one request goes
 	// first, and all others wait for its response.
 	streak int
@@ -65,7 +65,7 @@ func (b *budget) learnMistake(s slot, o *Outcome) {
 
 // after429 returns when a 429 allows the next request, zero if it does not say, and which limit
 // it is of. The end of the window counts if that is used up, or if there is no Retry-After.
-func (b *budget) after429(o *Outcome) (opens time.Time, scope Scope) {
+func (b *budget) after429(o *Outcome) (opens time.Time, scope Reason) {
 	grain := resetGrain
 	if o.RetryAfter > 0 { // which is rounded up
 		opens, grain = o.Received.Add(o.RetryAfter), 0
@@ -80,11 +80,11 @@ func (b *budget) after429(o *Outcome) (opens time.Time, scope Scope) {
 	const slack = 2 * time.Second // Retry-After and Reset are both rounded
 	switch {
 	case opens.Sub(end) > slack:
-		return opens, ScopeBan
+		return opens, ReasonBan
 	case opens.Sub(o.Received) > windowLength+slack:
-		return opens, ScopeDay
+		return opens, ReasonDay
 	}
-	return opens, ScopeMinute
+	return opens, ReasonMinute
 }
 
 // backoff returns the shortest lockout after a 429. If the 429 has Retry-After or Reset, that is 0

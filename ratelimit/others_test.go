@@ -172,29 +172,29 @@ func TestBudgetLockout(t *testing.T) {
 		name                          string
 		remaining                     int
 		date, reset, retryAfter, want time.Duration // want 0 stands for a minute: nothing usable says more
-		scope                         Scope
+		scope                         Reason
 	}{
-		{"used up, Reset is later", 0, 0, 50 * second, 20 * second, 50 * second, ScopeMinute},
-		{"used up, Retry-After is later", 0, 0, 50 * second, 51 * second, 51 * second, ScopeMinute},
-		{"not used up", 5, 0, 50 * second, 20 * second, 20 * second, ScopeMinute},
-		{"not used up, no Retry-After", 5, 0, 50 * second, 0, 51 * second, ScopeMinute},
-		{"the day is used up", 0, 0, 5 * hour, 5 * hour, 5 * hour, ScopeDay},
-		{"the same, and Retry-After is shorter", 0, 0, 10 * hour, 5 * second, 10 * hour, ScopeDay},
-		{"the same, without Retry-After", 0, 0, 5 * hour, 0, 5*hour + second, ScopeDay},
-		{"something short while the day has room", 500, 0, 10 * hour, 5 * second, 5 * second, ScopeMinute},
-		{"a ban", 0, 0, 50 * second, 5 * minute, 5 * minute, ScopeBan},
-		{"both rounded: two seconds apart", 0, 0, 20 * second, 22 * second, 22 * second, ScopeMinute},
-		{"more than rounding", 0, 0, 20 * second, 22*second + 1, 22*second + 1, ScopeBan},
-		{"Reset by a clock that is ahead", 0, hour, hour + 20*second, 0, 21 * second, ScopeMinute},
-		{"a minute, by clocks that differ", 0, 0, 69 * second, 0, minute, ScopeMinute},
-		{"more than a minute", 0, 0, 70 * second, 0, 71 * second, ScopeDay},
-		{"Reset after a day", 0, 0, 24*hour + 9*second, 0, 24 * hour, ScopeDay},
-		{"Reset after more than a day", 0, 0, 24*hour + 10*second, 0, 0, ScopeMinute},
-		{"the same, and Retry-After", 0, 0, 25 * hour, second, second, ScopeMinute},
-		{"Date of 1970", 0, -1_000_000_000 * second, 20 * second, 0, 0, ScopeMinute},
-		{"Reset is past", 0, 0, -hour, 0, 0, ScopeMinute},
-		{"Reset is now", 0, 0, 0, 0, 0, ScopeMinute},
-		{"Reset is past, and Retry-After", 0, 0, -hour, 30 * second, 30 * second, ScopeMinute},
+		{"used up, Reset is later", 0, 0, 50 * second, 20 * second, 50 * second, ReasonMinute},
+		{"used up, Retry-After is later", 0, 0, 50 * second, 51 * second, 51 * second, ReasonMinute},
+		{"not used up", 5, 0, 50 * second, 20 * second, 20 * second, ReasonMinute},
+		{"not used up, no Retry-After", 5, 0, 50 * second, 0, 51 * second, ReasonMinute},
+		{"the day is used up", 0, 0, 5 * hour, 5 * hour, 5 * hour, ReasonDay},
+		{"the same, and Retry-After is shorter", 0, 0, 10 * hour, 5 * second, 10 * hour, ReasonDay},
+		{"the same, without Retry-After", 0, 0, 5 * hour, 0, 5*hour + second, ReasonDay},
+		{"something short while the day has room", 500, 0, 10 * hour, 5 * second, 5 * second, ReasonMinute},
+		{"a ban", 0, 0, 50 * second, 5 * minute, 5 * minute, ReasonBan},
+		{"both rounded: two seconds apart", 0, 0, 20 * second, 22 * second, 22 * second, ReasonMinute},
+		{"more than rounding", 0, 0, 20 * second, 22*second + 1, 22*second + 1, ReasonBan},
+		{"Reset by a clock that is ahead", 0, hour, hour + 20*second, 0, 21 * second, ReasonMinute},
+		{"a minute, by clocks that differ", 0, 0, 69 * second, 0, minute, ReasonMinute},
+		{"more than a minute", 0, 0, 70 * second, 0, 71 * second, ReasonDay},
+		{"Reset after a day", 0, 0, 24*hour + 9*second, 0, 24 * hour, ReasonDay},
+		{"Reset after more than a day", 0, 0, 24*hour + 10*second, 0, 0, ReasonMinute},
+		{"the same, and Retry-After", 0, 0, 25 * hour, second, second, ReasonMinute},
+		{"Date of 1970", 0, -1_000_000_000 * second, 20 * second, 0, 0, ReasonMinute},
+		{"Reset is past", 0, 0, -hour, 0, 0, ReasonMinute},
+		{"Reset is now", 0, 0, 0, 0, 0, ReasonMinute},
+		{"Reset is past, and Retry-After", 0, 0, -hour, 30 * second, 30 * second, ReasonMinute},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newProcess(t)
@@ -204,7 +204,7 @@ func TestBudgetLockout(t *testing.T) {
 				test.want = minute
 			}
 			p.settle(p.send(), o, p.now)
-			assert.Equal(t, Reason(test.scope), p.blocked().reason)
+			assert.Equal(t, test.scope, p.blocked().reason)
 			assert.Equal(t, test.want, p.closed())
 			p.now = p.now.Add(test.want - 1)
 			p.blocked()
@@ -285,7 +285,7 @@ func TestBudgetReopen(t *testing.T) {
 		p := newProcess(t)
 		p.reject(60, 0, p.now.Add(minute), 24*time.Hour)
 		for range 3 {
-			require.Equal(t, Reason(ScopeBan), p.blocked().reason)
+			require.Equal(t, ReasonBan, p.blocked().reason)
 			assert.True(t, p.reopen(p.now))
 			assert.False(t, p.reopen(p.now), "one may go already")
 			asked := p.send()

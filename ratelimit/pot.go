@@ -101,12 +101,12 @@ func (q *queue) blocked(now time.Time, asBackground bool) hold {
 	h := hold{reason: ReasonResponse, wake: p.heard.Add(pause)}
 	switch {
 	case !passed(now, b.lockout.until):
-		h = hold{Reason(b.lockout.scope), b.lockout.until, p.believed(b.lockout.until)}
+		h = hold{b.lockout.scope, b.lockout.until, p.believed(b.lockout.until)}
 	case p.polls == 0 || now.Before(p.heard):
 		return hold{}
 	case reply.Known && b.potLeft <= b.reserve(asBackground):
 		// The next question takes as long as the last one, and should arrive just after the end.
-		h = hold{Reason(reply.Scope), b.end, p.believed(p.sent.Add(reply.EndsIn + 5*time.Millisecond))}
+		h = hold{reply.Reason, b.end, p.believed(p.sent.Add(reply.EndsIn + 5*time.Millisecond))}
 	}
 	if passed(now, h.wake) {
 		return hold{}
@@ -209,13 +209,13 @@ func (q *queue) question(now time.Time) *Exchange {
 	p.report, p.reportAt = Exchange{}, time.Time{}
 	x.Key, x.Number, x.Epoch, x.Opened = q.key, reply.Number, reply.Epoch, reply.Opened
 	x.Processes, x.Alone = reply.Processes, p.failed != nil
-	x.EndsIn, x.Scope = b.end.Sub(now), b.window.scope()
+	x.EndsIn, x.Reason = b.end.Sub(now), b.window.scope()
 	if x.Latest == 0 {
 		x.Window = b.known()
 	}
 	switch {
 	case !passed(now, b.lockout.until):
-		x.ClosedIn, x.Scope = b.lockout.until.Sub(now), b.lockout.scope
+		x.ClosedIn, x.Reason = b.lockout.until.Sub(now), b.lockout.scope
 	case p.failed == nil:
 		x.Want = q.foreground()
 		x.Background = len(q.waiters) - x.Want
@@ -265,7 +265,7 @@ func (q *queue) hear(x *Exchange, now time.Time) {
 	case p.report.Reopen: // the pot does not know of it yet
 	case reply.ClosedIn > 0 && (passed(now, l.until) || closed.Sub(l.until) > resetGrain):
 		l.count++
-		l.until, l.scope, l.streak = closed, reply.Scope, max(1, l.streak)
+		l.until, l.scope, l.streak = closed, reply.Reason, max(1, l.streak)
 	case reopened && reply.ClosedIn <= 0:
 		b.reopen(now)
 	}
@@ -286,7 +286,7 @@ func (b *budget) adopt(x *Exchange, now time.Time) {
 		}
 		b.low = b.low[:0]
 	}
-	b.end, b.day = now.Add(x.Reply.EndsIn), x.Reply.Scope == ScopeDay
+	b.end, b.day = now.Add(x.Reply.EndsIn), x.Reply.Reason == ReasonDay
 	if low := x.Reply.Left + b.inFlight; len(b.low) == 0 || low < b.left() {
 		b.low = append(b.low[:0], sample{b.responses, low})
 	}

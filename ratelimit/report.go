@@ -2,36 +2,26 @@ package ratelimit
 
 import "time"
 
-// Scope is the limit that refuses a request. The server does not report it, so the limiter infers
-// it. The zero Scope means that it is not known.
-type Scope string
-
-// The limits.
-const (
-	// ScopeMinute is every limit that is of neither of the other scopes.
-	ScopeMinute Scope = "minute"
-	// ScopeDay is the limit of a used-up window that is longer than a minute: when its first response
-	// came, its Reset was more than a minute away.
-	ScopeDay Scope = "day"
-	// ScopeBan follows a 429 whose Retry-After ends after the Reset of the same response, or after
-	// more than a minute if there is no Reset. A shorter ban cannot be recognised.
-	ScopeBan Scope = "ban"
-)
-
-// Reason is what a request waits for: a Scope whose window is used up or whose 429 closed the key,
-// such as Reason([ScopeDay]), or one of these reasons. A limiter may have reasons of its own.
+// Reason is what a request waits for, or what closes a key: one of the limits, or one of the other
+// reasons. The server does not report which of its limits refuses a request, so the limiter infers
+// it. The zero Reason means that none is known. A limiter may have reasons of its own.
 type Reason string
 
-// The other reasons. ReasonRetryAfter is for a pause that a client makes outside its limiter.
 const (
+	// ReasonMinute is every limit that is neither of a day nor a ban.
+	ReasonMinute Reason = "minute"
+	// ReasonDay is the limit of a used-up window that is longer than a minute: when its first response
+	// came, its Reset was more than a minute away.
+	ReasonDay Reason = "day"
+	// ReasonBan follows a 429 whose Retry-After ends after the Reset of the same response, or after
+	// more than a minute if there is no Reset. A shorter ban cannot be recognised.
+	ReasonBan Reason = "ban"
 	// ReasonResponse: another request must get its response first.
 	ReasonResponse Reason = "response"
 	// ReasonBackground: only the reserve is left, which background requests leave to others.
 	ReasonBackground Reason = "background"
-	// ReasonBackoff: the pause after a failed attempt.
+	// ReasonBackoff: the pause after a failed attempt, or the Retry-After of a response that is no 429.
 	ReasonBackoff Reason = "backoff"
-	// ReasonRetryAfter: the Retry-After of a response that is no 429.
-	ReasonRetryAfter Reason = "retry_after"
 )
 
 // Wait describes the wait of a request.
@@ -44,8 +34,6 @@ type Wait struct {
 	Waiting int
 	// Duration is the length of the wait; 0 at its start.
 	Duration time.Duration
-	// Limited is the part of Duration that counts against [Request.MaxWait]; 0 at its start.
-	Limited time.Duration
 	// Window, Sent and Processes are as in [Lockout], at the end of the wait; zero at its start.
 	Window          Window
 	Sent, Processes int
@@ -53,8 +41,8 @@ type Wait struct {
 
 // Lockout describes a key that is closed: for some time no request is admitted.
 type Lockout struct {
-	// Scope is the limit that seems to have closed it; empty if not known.
-	Scope Scope
+	// Reason is the limit that seems to have closed it; empty if not known.
+	Reason Reason
 	// Until is when it opens, by the local clock; zero if the key is open.
 	Until time.Time
 	// Window is the last known window.
@@ -80,9 +68,6 @@ type Observer interface {
 	// LimitOpened is called after LimitClosed, when the server has accepted a request again. It
 	// gets the last Lockout.
 	LimitOpened(l Lockout)
-	// LimitChanged is called when a window has another Limit than the last one of the same length,
-	// as after a change of the plan.
-	LimitChanged(from, to Window)
 }
 
 // Error reports that a request gets no permit: the wait would be longer than its MaxWait, would
@@ -92,8 +77,8 @@ type Error struct {
 	RetryAt time.Time
 	// Window is the last known window of the key.
 	Window Window
-	// Scope is the limit that the request would have had to wait for; empty if there is none.
-	Scope Scope
+	// Reason is the limit that the request would have had to wait for; empty if there is none.
+	Reason Reason
 	// Err is the error of the context, with its cause, if it has ended; else nil.
 	Err error
 }
@@ -101,8 +86,8 @@ type Error struct {
 // Error returns one line.
 func (e *Error) Error() string {
 	text := "rate limited"
-	if e.Scope != "" {
-		text += " (" + string(e.Scope) + ")"
+	if e.Reason != "" {
+		text += " (" + string(e.Reason) + ")"
 	}
 	if !e.RetryAt.IsZero() {
 		// The format cuts off a part of a second: so it rounds up.

@@ -30,11 +30,6 @@ func (o observer) WaitStart(w Wait)      { call(o.start, w) }
 func (o observer) WaitDone(w Wait)       { call(o.done, w) }
 func (o observer) LimitClosed(l Lockout) { call(o.limitClosed, l) }
 func (o observer) LimitOpened(l Lockout) { call(o.limitOpened, l) }
-func (o observer) LimitChanged(from, to Window) {
-	if o.changed != nil {
-		o.changed(from, to)
-	}
-}
 
 func TestLimiterQueue(t *testing.T) {
 	test(t, "reports to each call what it waits for", func(t *testing.T, l *limiter) {
@@ -61,9 +56,9 @@ func TestLimiterQueue(t *testing.T) {
 		begins := start.Add(32 * time.Second)
 		assert.Equal(t, []Wait{
 			{Reason: ReasonResponse, Waiting: 1},
-			{Reason: Reason(ScopeMinute), Until: begins, Waiting: 1},
+			{Reason: ReasonMinute, Until: begins, Waiting: 1},
 			{Reason: ReasonBackground, Until: begins.Add(31 * time.Second), Waiting: 1},
-			{Reason: Reason(ScopeBan), Until: begins.Add(31*time.Second + 10*time.Minute), Waiting: 1},
+			{Reason: ReasonBan, Until: begins.Add(31*time.Second + 10*time.Minute), Waiting: 1},
 		}, told)
 	})
 	test(t, "no call waits behind those in background", func(t *testing.T, l *limiter) {
@@ -197,7 +192,6 @@ func TestLimiterMaxWait(t *testing.T) {
 		var w Wait
 		r := Request{MaxWait: 32 * time.Second, Observer: observer{done: func(done Wait) { w = done }}}
 		l.permitFor(r).Release(ok(60, 59, time.Minute))
-		assert.Equal(t, 700*time.Millisecond, w.Duration-w.Limited, "reported as not counted")
 		assert.Equal(t, [3]int{60, 0, 1}, [3]int{w.Window.Limit, w.Window.Remaining, w.Sent})
 	})
 	test(t, "does not end while only a response is missing", func(t *testing.T, l *limiter) {
@@ -213,7 +207,7 @@ func TestLimiterMaxWait(t *testing.T) {
 }
 
 func TestLimiterWaitTooLong(t *testing.T) {
-	early := &Error{Scope: ScopeDay, RetryAt: time.Date(2026, 11, 21, 12, 0, 0, 1, time.UTC)}
+	early := &Error{Reason: ReasonDay, RetryAt: time.Date(2026, 11, 21, 12, 0, 0, 1, time.UTC)}
 	require.EqualError(t, early, "rate limited (day) until 2026-11-21T12:00:01Z", "the text does not say too early a time")
 	test(t, "behind others", func(t *testing.T, l *limiter) {
 		l.one(ok(60, 0, 40*time.Second))

@@ -83,13 +83,13 @@ func (w *waiter) compare(other *waiter) int {
 func (w *waiter) describe(now time.Time) {
 	q := w.queue
 	w.wait.Reason, w.wait.Until, w.wait.Waiting = q.why.reason, q.why.until, q.waiting
-	if w.Background && w.wait.Reason == Reason(ScopeMinute) {
+	if w.Background && w.wait.Reason == ReasonMinute {
 		w.wait.Reason = ReasonBackground
 	}
 	if w.NotBefore.After(now) {
 		w.wait.Reason, w.wait.Until = ReasonBackoff, w.NotBefore
 		if l := q.budget.closedNow(now); !l.Until.IsZero() {
-			w.wait.Reason, w.wait.Until = Reason(l.Scope), later(l.Until, w.NotBefore)
+			w.wait.Reason, w.wait.Until = l.Reason, later(l.Until, w.NotBefore)
 		}
 	}
 }
@@ -139,9 +139,9 @@ func (w *waiter) check(ctx context.Context) (left time.Duration) {
 		w.join(now)
 	}
 	q.dispatch(now) // a permit may become free at the moment at which MaxWait ends
-	w.wait.Duration, w.wait.Limited = now.Sub(w.entered), q.clock(now)-w.clock
+	w.wait.Duration = now.Sub(w.entered)
 	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
-	limited, decided := w.wait.Limited, w.permit != nil || w.refused != nil
+	limited, decided := q.clock(now)-w.clock, w.permit != nil || w.refused != nil
 	// A wait for a response does not count, and q.since is zero during it.
 	free := limited < w.MaxWait || limited == 0 || q.since.IsZero()
 	switch {
@@ -237,13 +237,13 @@ func (q *queue) refuseLate(now time.Time, w *waiter, before int) bool {
 // because its context has ended. If a limit is the reason, it is reported that the key is closed.
 func (q *queue) refuse(w *waiter, now, limit time.Time, ended error) {
 	e := &Error{RetryAt: later(limit, w.NotBefore), Window: q.budget.known(), Err: ended}
-	e.Scope, w.refused = q.budget.scopeAt(now, limit), e
+	e.Reason, w.refused = q.budget.scopeAt(now, limit), e
 	switch {
-	case ended != nil && e.Scope == "":
+	case ended != nil && e.Reason == "":
 		e.RetryAt = time.Time{} // a response decides
 		e.Err = fmt.Errorf("before the request was sent: %w", ended)
-	case ended == nil && e.Scope != "":
-		w.closed = q.budget.close(q.budget.lockoutOf(e.Scope, limit))
+	case ended == nil && e.Reason != "":
+		w.closed = q.budget.close(q.budget.lockoutOf(e.Reason, limit))
 	}
 }
 

@@ -46,11 +46,11 @@ type window struct {
 }
 
 // scope returns the limit that this window belongs to.
-func (w *window) scope() Scope {
+func (w *window) scope() Reason {
 	if w.day {
-		return ScopeDay
+		return ReasonDay
 	}
-	return ScopeMinute
+	return ReasonMinute
 }
 
 // compare returns 0 if a response belongs to the known window, 1 if it opens another one, and -1

@@ -122,9 +122,6 @@ func (r *request) WaitStart(w ratelimit.Wait) {
 func (r *request) WaitDone(w ratelimit.Wait)       { r.note(event{name: "WaitDone", wait: w}) }
 func (r *request) LimitClosed(l ratelimit.Lockout) { r.note(event{name: "LimitClosed", lockout: l}) }
 func (r *request) LimitOpened(l ratelimit.Lockout) { r.note(event{name: "LimitOpened", lockout: l}) }
-func (r *request) LimitChanged(from, to ratelimit.Window) {
-	r.note(event{name: fmt.Sprintf("LimitChanged %d %d", from.Limit, to.Limit)})
-}
 
 // told returns the events with a name. There must be exactly as many as times says.
 func (r *request) told(name string, times int) (events []event) {

@@ -47,7 +47,7 @@ var lockoutRules = []rule{
 		for _, maxWait := range []time.Duration{0, time.Minute} {
 			e := c.impatient(maxWait).refused()
 			c.must(!e.RetryAt.Before(opens) && e.RetryAt.Before(opens.Add(grace)), "RetryAt is %v, not %v", e.RetryAt, opens)
-			c.must(e.Scope == ratelimit.ScopeBan && e.Err == nil, "Scope %q and Err %v", e.Scope, e.Err)
+			c.must(e.Reason == ratelimit.ReasonBan && e.Err == nil, "Reason %q and Err %v", e.Reason, e.Err)
 		}
 	}},
 	{name: "requests that wait are refused when a lockout is too long", check: func(c *client) {

@@ -53,7 +53,7 @@ var queueRules = []rule{
 		r.NotBefore = time.Now().Add(time.Minute)
 		e := r.refused()
 		c.must(!e.RetryAt.Before(r.NotBefore), "RetryAt %v is before NotBefore", e.RetryAt)
-		c.must(e.Scope == "", "the scope is %s, though no limit is the reason", e.Scope)
+		c.must(e.Reason == "", "the scope is %s, though no limit is the reason", e.Reason)
 		r.told("LimitClosed", 0)
 	}},
 	{name: "the wait for a response does not count", check: func(c *client) {
