@@ -20,7 +20,7 @@ func TestRunConduct(t *testing.T) {
 	test := func(name string, f func(*testing.T, *fake.Server, *session), opts ...fake.Option) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv, s := open(t, shop{}, opts...)
+				srv, s := open(t, bug{}, opts...)
 				s.target.Destructive = false
 				f(t, srv, s)
 			})
@@ -29,31 +29,32 @@ func TestRunConduct(t *testing.T) {
 	test("sends few requests and adds few pets", func(t *testing.T, srv *fake.Server, s *session) {
 		s.checkAll()
 		assert.Less(t, len(srv.Requests()), 100)
-		assert.Len(t, srv.Pets(), 25)
+		require.Len(t, srv.Pets(), 25)
+		names := make(map[string]bool)
 		for _, pet := range srv.Pets() {
 			assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
+			assert.False(t, names[pet.Name], "a service may take a name only once")
+			names[pet.Name] = true
 		}
 	})
-	// A 429 that a run provokes by accident could lead to a ban of the key.
 	test("adds the fewer pets the more there are", func(t *testing.T, srv *fake.Server, s *session) {
 		s.checkAll()
 		assert.Len(t, srv.Pets(), 27+8)
 	}, catalogue())
+	// A 429 that a run provokes by accident could lead to a ban of the key.
 	for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
-		clock := func() time.Time { return time.Now().Add(ahead) }
 		test("waits for a short quota, by the clock of the service", func(t *testing.T, srv *fake.Server, s *session) {
+			srv.Advance(ahead)
 			failed, _ := s.checkAll()
 			assert.Empty(t, failed)
-			assert.NoError(t, s.stopped)
+			assert.Nil(t, s.stopped)
 			assert.Zero(t, srv.Usage(srv.APIKey()).Limited, "a 429 was provoked")
-		}, fake.WithPlan(fake.Plan{PerMinute: 10}), fake.WithClock(clock))
+		}, fake.WithPlan(fake.Plan{PerMinute: 10}))
 	}
 	test("waits if others use up the quota", func(t *testing.T, srv *fake.Server, s *session) {
 		srv.Inject(fake.Fault{Skip: 7, Status: http.StatusTooManyRequests, RetryAfter: "20"})
-		begun := time.Now()
 		failed, _ := s.checkAll()
 		assert.Empty(t, failed)
-		assert.GreaterOrEqual(t, time.Since(begun), 20*time.Second)
 		for _, v := range srv.Violations() {
 			assert.NotEqual(t, fake.RuleEarlyRetry, v.Rule, v.Detail)
 		}
@@ -67,7 +68,7 @@ func TestRunConduct(t *testing.T) {
 				headerLimit: nil, headerRemaining: nil, headerReset: nil,
 			}})
 			begun := time.Now()
-			assert.Equal(t, http.StatusOK, s.ask(get("/pets")).status)
+			assert.Equal(t, http.StatusOK, s.ask(getPets).status)
 			assert.Equal(t, wait, time.Since(begun))
 		})
 	}
@@ -80,31 +81,23 @@ func TestRunConduct(t *testing.T) {
 			srv.Inject(fault)
 			failed, skipped := s.checkAll()
 			assert.Empty(t, failed)
-			for _, c := range clauses() {
-				if c.text != "a 429 carries Retry-After (Destructive)" { // this clause needs nothing but the 429
-					assert.Contains(t, skipped, c.name())
-				}
-			}
-			require.Error(t, s.stopped)
+			assert.Len(t, skipped, len(clauses)-1, "one clause needs nothing but the 429")
+			assert.NotNil(t, s.stopped)
 			assert.LessOrEqual(t, len(srv.Requests()), 2)
 		})
 	}
 	test("sends nothing on a day that is used up", func(t *testing.T, srv *fake.Server, s *session) {
 		s.checkAll()
-		require.ErrorContains(t, s.stopped, "the quota is used up")
+		require.NotNil(t, s.stopped)
+		assert.Contains(t, s.stopped.text, "the quota is used up")
 		assert.Zero(t, srv.Usage(srv.APIKey()).Limited)
 		assert.Equal(t, 11, srv.Usage(srv.APIKey()).Day, "one of twelve is left to others")
 	}, fake.WithPlan(fake.Plan{PerMinute: 100, PerDay: 12}))
 	test("sends two requests to a service that is down", func(t *testing.T, srv *fake.Server, s *session) {
 		injected := srv.Inject(fake.Fault{Wire: fake.WireReset, Times: fake.Forever})
 		failed, skipped := s.checkAll()
-		for name, err := range failed {
-			assert.ErrorContains(t, err, "the service did not answer", name)
-		}
-		for name, err := range skipped {
-			assert.ErrorContains(t, err, "Target.Destructive", name)
-		}
-		assert.Len(t, clauses(), len(failed)+len(skipped))
+		assert.Len(t, clauses, len(failed)+len(skipped))
+		assert.Contains(t, fmt.Sprint(failed), "expected a response to POST /pets, got none")
 		assert.Equal(t, 2, injected.Fired())
 	})
 	test("follows no redirects", func(t *testing.T, srv *fake.Server, s *session) {
@@ -113,27 +106,20 @@ func TestRunConduct(t *testing.T) {
 			Header: http.Header{"Location": {"http://elsewhere.example/v1/pets"}},
 		})
 		failed, _ := s.checkAll()
-		require.ErrorContains(t, failed["4.1 success is 200"], "the response must be 200 and is 302")
+		assert.Contains(t, failed["4.1 success is 200"], "expected 200, got 302")
 	})
-	test("leaves a short key in responses", func(t *testing.T, srv *fake.Server, s *session) {
+	test("works with a short key", func(t *testing.T, _ *fake.Server, s *session) {
 		s.target.APIKey = "a"
 		failed, _ := s.checkAll()
 		assert.Empty(t, failed)
-		assert.Len(t, srv.Pets(), 25)
 	}, fake.WithKey("a", fake.PlanPro))
-	// The key must not get into a test's log, whatever goes wrong.
-	for name, fault := range map[string]fake.Fault{
-		"a teapot": {Status: http.StatusTeapot},
-		"an echo": {
-			Status: http.StatusUnauthorized, Code: fake.DefaultAPIKey, Message: "what is " + fake.DefaultAPIKey + "?",
-			Header: http.Header{"Www-Authenticate": {fake.DefaultAPIKey}},
-		},
-	} {
-		test("never names the key: "+name, func(t *testing.T, srv *fake.Server, s *session) {
-			fault.Times = fake.Forever
-			srv.Inject(fault)
-			failed, skipped := s.checkAll()
-			assert.NotContains(t, fmt.Sprint(failed, skipped), srv.APIKey())
+	test("never names the key", func(t *testing.T, srv *fake.Server, s *session) {
+		srv.Inject(fake.Fault{
+			Times: fake.Forever, Status: http.StatusTeapot, Message: "what is " + fake.DefaultAPIKey + "?",
+			Header: http.Header{"Content-Type": {fake.DefaultAPIKey}},
 		})
-	}
+		failed, skipped := s.checkAll()
+		assert.NotContains(t, fmt.Sprint(failed, skipped), srv.APIKey())
+		assert.Contains(t, fmt.Sprint(failed), "what is [key]?")
+	})
 }

@@ -17,7 +17,7 @@ import (
 func TestDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/conformance.md")
 	require.NoError(t, err)
-	for _, c := range clauses() {
+	for _, c := range clauses {
 		row := "\n| " + c.section + " | "
 		assert.True(t, strings.Contains(string(text), row), "docs/conformance.md has no row of section %s", c.section)
 	}

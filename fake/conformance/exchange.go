@@ -1,13 +1,16 @@
 package conformance
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/safetext"
-	"github.com/petstore/petstore-go/internal/service"
 )
 
 // request is what is sent to the service. It is comparable, so that of equal requests only one is
@@ -16,34 +19,23 @@ type request struct {
 	method string
 	path   string // below the base address, with the query
 	auth   string // Authorization header, in which $key stands for the key, and $half for its half
-	body   string // JSON, in which $name and $category stand for valid values
-	number int    // tells apart requests that are equal on purpose
+	body   string // JSON, in which $name, $unicode and $category stand for valid values
 }
-
-const mediaJSON = "application/json"
 
 // The values of the Authorization header.
 const (
-	validKey    = "Bearer $key"
-	noKey       = ""
-	invalidKey  = "Bearer petstore-go-conformance-no-such-key" // shows an operator where it comes from
-	otherScheme = "Basic bm9ib2R5Om5vdGhpbmc="
+	validKey   = "Bearer $key"
+	noKey      = ""
+	invalidKey = "Bearer petstore-go-conformance-no-such-key" // shows an operator where it comes from
 )
 
-func get(path string) request    { return request{http.MethodGet, path, validKey, "", 0} }
-func create(body string) request { return request{http.MethodPost, "/pets", validKey, body, 0} }
+func get(path string) request    { return request{http.MethodGet, path, validKey, ""} }
+func create(body string) request { return request{http.MethodPost, "/pets", validKey, body} }
 
-// with returns the request with another Authorization header.
-func (r request) with(auth string) request {
-	r.auth = auth
-	return r
-}
-
-// again returns the same request with a number: it is sent even if the request was sent before.
-func (r request) again(number int) request {
-	r.number = number
-	return r
-}
+var (
+	getPets    = get("/pets")
+	getUnknown = get("/pets/9223372036854775807") // hardly the id of a pet
+)
 
 // exchange is a request with its response.
 type exchange struct {
@@ -52,72 +44,150 @@ type exchange struct {
 	header   http.Header
 	response string
 	at       time.Time // when the response arrived, by this machine's clock
+	date     time.Time // the same by the clock of the service, if it sent a Date
 }
 
-// String describes the exchange for a message.
+// String describes the exchange in one line.
 func (x *exchange) String() string {
-	s := x.method + " " + x.path
-	if x.body != "" {
-		s += " " + safetext.Quote(x.body)
-	}
-	if x.auth != validKey {
-		s += fmt.Sprintf(" with Authorization %q", x.auth)
-	}
-	return fmt.Sprintf("%s got %d with %s", s, x.status, safetext.Quote(x.response))
+	return fmt.Sprintf("%s %s [%s] %s, which got %d %q", x.method, x.path, x.auth, x.body, x.status, x.response)
 }
 
-// failf ends the check.
-func (x *exchange) failf(format string, args ...any) {
-	fail(fmt.Errorf("%s\n\tin %s", fmt.Sprintf(format, args...), x))
+// expect ends the check unless ok. The text says what was expected, and what came.
+func (x *exchange) expect(ok bool, format string, args ...any) {
+	if !ok {
+		failf("expected "+format+"\n\tin %s", append(args, x)...)
+	}
 }
 
 // success reports whether the service has carried out the request.
 func (x *exchange) success() bool { return x.status >= 200 && x.status <= 299 }
 
-// accepted fails unless the request succeeded.
-func (x *exchange) accepted() {
-	if !x.success() {
-		x.failf("the request must be accepted")
-	}
-}
+func (x *exchange) want(status int) { x.expect(x.status == status, "%d, got %d", status, x.status) }
 
-// want fails unless the response has a status.
-func (x *exchange) want(status int) {
-	if x.status != status {
-		x.failf("the response must be %d and is %d", status, x.status)
-	}
-}
-
-// wantJSON fails unless the media type is JSON; it may have parameters, such as charset.
+// wantJSON allows parameters of the media type, such as charset.
 func (x *exchange) wantJSON() {
 	value := x.header.Get("Content-Type")
-	if media, _, err := mime.ParseMediaType(value); err != nil || media != mediaJSON {
-		x.failf("the Content-Type must be application/json and is %q", value)
+	media, _, err := mime.ParseMediaType(value)
+	x.expect(err == nil && media == "application/json", "Content-Type application/json, got %q", value)
+}
+
+// object is a JSON object: a Pet or an Error. A field that is missing is nil.
+type object map[string]json.RawMessage
+
+// id returns a pet's id as it is written.
+func (o object) id() string { return string(o["id"]) }
+
+// is reports whether a JSON value is of a type: a string, or an int64 without fraction or exponent.
+func is[T string | int64](raw []byte) bool {
+	return json.Unmarshal(raw, new(T)) == nil && string(raw) != "null"
+}
+
+// equal reports whether two JSON values are equal. Strings may be escaped in different ways.
+func equal(a, b []byte) bool {
+	var s, t string
+	return bytes.Equal(a, b) || json.Unmarshal(a, &s) == nil && json.Unmarshal(b, &t) == nil && s == t
+}
+
+// objects returns the pets of a list, or the one object that the body is.
+func (x *exchange) objects() []object {
+	list, want := make([]object, 1), "an object"
+	var target any = &list[0]
+	if x.success() && x.method == http.MethodGet && !strings.HasPrefix(x.path, "/pets/") {
+		target, want = &list, "an array of objects"
+	}
+	err := json.Unmarshal([]byte(x.response), target)
+	null := func(o object) bool { return o == nil }
+	x.expect(err == nil && list != nil && !slices.ContainsFunc(list, null), "%s, got another body", want)
+	return list
+}
+
+// pets returns the pets of a success, and skips if there was none: then another clause fails.
+func (x *exchange) pets() []object {
+	if !x.success() {
+		skipf("there is no pet to look at: %s", x)
+	}
+	return x.objects()
+}
+
+// pet returns the one pet of a success.
+func (x *exchange) pet() object { return x.pets()[0] }
+
+// newPet returns the pet in the body of a request, which this package wrote.
+func (x *exchange) newPet() (pet object) {
+	_ = json.Unmarshal([]byte(x.body), &pet)
+	return pet
+}
+
+// wantPet ends the check unless a pet has the fields of another one. It may also have a status that
+// it was not given: section 3 does not show the default.
+func (x *exchange) wantPet(pet, other object) {
+	for _, name := range []string{"id", "name", "categoryId", "status"} {
+		want, got := other[name], pet[name]
+		x.expect(want == nil || equal(want, got), "%s as %s of pet %s, got %s", want, name, pet.id(), shown(got))
 	}
 }
 
-// date is the time of the response, by the clock of the service if it sent a Date.
-func (x *exchange) date() time.Time {
-	if date, err := http.ParseTime(x.header.Get("Date")); err == nil {
-		return date
-	}
-	return x.at
-}
+// shown returns a JSON value that may be missing.
+func shown(raw []byte) string { return cmp.Or(string(raw), "nothing") }
 
-// local turns a time of the service's clock into one of this machine's. The Date header has whole
-// seconds, rounded down, so that the result is never too early.
-func (x *exchange) local(t time.Time) time.Time { return x.at.Add(t.Sub(x.date())) }
+// The headers of every response (section 8.2).
+const (
+	headerLimit     = "X-RateLimit-Limit"
+	headerRemaining = "X-RateLimit-Remaining"
+	headerReset     = "X-RateLimit-Reset"
+)
 
-// quota is what the three headers of a response say (section 8.2).
+// quota is what the three headers of a response say.
 type quota struct {
 	limit, remaining int
 	reset            time.Time
-	known            bool // all three are there and make sense
 }
 
-func (x *exchange) quota() quota {
-	limit, err1 := service.Requests(x.header, headerLimit)
-	remaining, err2 := service.Requests(x.header, headerRemaining)
-	reset, err3 := service.Reset(x.header, x.date())
-	return quota{limit, remaining, reset, err1 == nil && err2 == nil && err3 == nil}
+// quota returns the quota, and whether all three headers are there and make sense.
+func (x *exchange) quota() (quota, bool) {
+	limit, ok1 := x.number(headerLimit)
+	remaining, ok2 := x.number(headerRemaining)
+	reset, ok3 := x.reset()
+	return quota{limit, remaining, reset}, ok1 && ok2 && ok3
+}
+
+// number reads a header that is a number of requests.
+func (x *exchange) number(header string) (int, bool) {
+	n, err := strconv.Atoi(x.header.Get(header))
+	return n, err == nil && n >= 0
+}
+
+// reset reads X-RateLimit-Reset. It refuses a time that must be in another unit, such as the seconds
+// that are left, or milliseconds: no limit lasts for longer than a year.
+func (x *exchange) reset() (time.Time, bool) {
+	const year = 366 * 24 * time.Hour
+	seconds, err := strconv.ParseInt(x.header.Get(headerReset), 10, 64)
+	t := time.Unix(seconds, 0)
+	return t, err == nil && t.Sub(x.date).Abs() <= year
+}
+
+// retryAfter reads Retry-After, which is a number of seconds or a date: section 8.4 does not say.
+// The result is 0 if the header asks for no wait.
+func (x *exchange) retryAfter() time.Duration {
+	value := x.header.Get("Retry-After")
+	if d, err := time.ParseDuration(value + "s"); err == nil {
+		return d
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return date.Sub(x.date)
+	}
+	return 0
+}
+
+// wait returns how long a response asks to wait: until the later one of the times that it names, or
+// a minute if it names none.
+func (x *exchange) wait() time.Duration {
+	d := x.retryAfter()
+	if q, ok := x.quota(); ok {
+		d = max(d, q.reset.Sub(x.date))
+	}
+	if d <= 0 {
+		return time.Minute
+	}
+	return d
 }

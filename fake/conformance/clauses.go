@@ -1,0 +1,140 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+)
+
+// clause is one rule of the service document.
+type clause struct {
+	section, text string
+	// check returns if the service keeps the rule. Otherwise failf or skipf ends it, as t.Fatalf and
+	// t.Skipf end a test.
+	check func(*session)
+}
+
+// name is what the clause's subtest is called.
+func (c clause) name() string { return c.section + " " + c.text }
+
+// clauses has all clauses in the order in which they are checked: the one that needs an empty
+// catalogue first, those that look at every response last.
+var clauses = []clause{
+	{"4.1", "an empty list is an array", emptyIsArray},
+	{"4.1", "success is 200", lists("")},
+	{"4.1", "the body is an array of Pet objects", func(s *session) { s.list("").pets() }},
+	{"4.1", "limit and status go together", limitAndStatus},
+	{"4.1", "a pet that was added is listed", showsAdded("?limit=100", added...)},
+	{"4.1", "status=available returns available pets only", showsOnly("available")},
+	{"4.1", "status=available returns the one that was added", showsAdded("?limit=100&status=available", "available")},
+	{"4.1", "status=pending returns pending pets only", showsOnly("pending")},
+	{"4.1", "status=pending returns the one that was added", showsAdded("?limit=100&status=pending", "pending")},
+	{"4.1", "status=sold returns sold pets only", showsOnly("sold")},
+	{"4.1", "status=sold returns the one that was added", showsAdded("?limit=100&status=sold", "sold")},
+	{"4.1", "limit may be 1", lists("?limit=1")},
+	{"4.1", "limit may be 100", lists("?limit=100")},
+	{"4.1", "limit is the most that is returned", limitObeyed},
+	{"4.1", "limit defaults to 20", limitDefault},
+
+	{"2", "NewPet/name is required", refuses(`{"categoryId":?}`, `$category`)},
+	{"2", "NewPet/name is a string", refuses(anyName, `7`, `null`, `true`, `["Rex"]`, `{"first":"Rex"}`)},
+	{"2", "NewPet/name keeps all characters", keeps(anyName, `$unicode`)},
+	{"2", "NewPet/categoryId is required", refuses(`{"name":?}`, `$name`)},
+	{"2", "NewPet/categoryId is an integer", refuses(anyID, `"$category"`, `1.5`, `null`, `true`, `[1]`, `{}`)},
+	{"2", "NewPet/categoryId is an int64", refuses(anyID, `9223372036854775808`, `-9223372036854775809`)},
+	{"2", "NewPet/categoryId keeps all 64 bits", keeps(anyID, `9223372036854775807`, `-9223372036854775808`, `0`)},
+	{"2", "NewPet/status is optional", adds("")},
+	{"2", "NewPet/status may be available", adds("available")},
+	{"2", "NewPet/status may be pending", adds("pending")},
+	{"2", "NewPet/status may be sold", adds("sold")},
+	{"2", "NewPet/status is a PetStatus", refuses(anyStatus, `"lost"`, `""`, `"Sold"`, `7`, `null`, `true`, `["sold"]`)},
+	{"4.2", "success is 201", adds("available")},
+	{"4.2", "the body is the pet that was sent, with an id", createdAsSent},
+	{"4.2", "the request body is required", refuses(`?`, ``)},
+	{"4.2", "a body that is not JSON is 400", refuses(`?`, `{"name":$name,"categoryId":1`, `name=Rex&categoryId=1`)},
+	{"4.2", "a body that is no object is 400", refuses(`?`, `[]`, `null`, `"Rex"`, `7`, `[`+validPet+`]`)},
+	{"4.2", "a body without the required fields is 400", refuses(`?`, `{}`)},
+
+	{"9", "getPet stays available until 5 December 2030", fetches("available")},
+	{"4.3", "success is 200", fetches("available")},
+	{"4.3", "the body is the pet that was asked for", fetchedAsAdded},
+	{"4.3", "an unknown pet is 404", func(s *session) { s.ask(getUnknown).want(404) }},
+
+	{"5", "a valid key is accepted", lists("")},
+	{"5", "another scheme than Bearer is 401", refusesKey(getPets, "Basic bm9ib2R5Om5vdGhpbmc=", "Token $key", "$key")},
+	{"5", "a part of a key, or more than a key, is 401", refusesKey(getPets, "Bearer", "Bearer $half", "Bearer $keyx")},
+	{"5", "listPets without a key is 401", refusesKey(getPets, noKey)},
+	{"5", "listPets with an invalid key is 401", refusesKey(getPets, invalidKey)},
+	{"5", "createPet without a key is 401", refusesKey(create(validPet), noKey)},
+	{"5", "createPet with an invalid key is 401", refusesKey(create(validPet), invalidKey)},
+	{"5", "getPet without a key is 401", refusesKey(getUnknown, noKey)},
+	{"5", "getPet with an invalid key is 401", refusesKey(getUnknown, invalidKey)},
+
+	{"8.3", "a request over the limit is 429 (Destructive)", func(s *session) { s.overrun() }},
+	{"8.3", "a 429 carries Retry-After (Destructive)", carriesRetryAfter},
+	{"8.3", "a request is admitted after Retry-After (Destructive)", admittedAfter((*exchange).retryAfter)},
+	{"8.2", "the limit resets at X-RateLimit-Reset (Destructive)", admittedAfter((*exchange).wait)},
+
+	{"1", "bodies of successes are application/json", each((*exchange).wantJSON, 200, 201)},
+	{"2", "Pet/id is an int64", each(field("id", is[int64]), 200, 201)},
+	{"2", "Pet/id is unique", uniqueIDs},
+	{"2", "Pet/name is a string", each(field("name", is[string]), 200, 201)},
+	{"2", "Pet/categoryId is an int64", each(field("categoryId", is[int64]), 200, 201)},
+	{"2", "Pet/status is a PetStatus if it is there", each(field("status", isPetStatus), 200, 201)},
+	{"7", "errors are application/json", each((*exchange).wantJSON, 400, 401, 404)},
+	{"7", "a 400 has an Error body", each(isError, 400)},
+	{"7", "a 401 has an Error body", each(isError, 401)},
+	{"7", "a 404 has an Error body", each(isError, 404)},
+	{"2", "Error/code is a string", each(field("code", is[string]), 400, 401, 404)},
+	{"2", "Error/message is a string", each(field("message", is[string]), 400, 401, 404)},
+	{"2", "Error/status is the HTTP status", each(ownStatus, 400, 401, 404)},
+	{"8.2", "every response carries X-RateLimit-Limit, a number of requests", each(carriesNumber(headerLimit))},
+	{"8.2", "every response carries X-RateLimit-Remaining, a number of requests", each(carriesNumber(headerRemaining))},
+	{"8.2", "every response carries X-RateLimit-Reset, a Unix timestamp", each(carriesReset)},
+	{"8.2", "X-RateLimit-Remaining is at most X-RateLimit-Limit", each(remainingFits)},
+	{"8.2", "X-RateLimit-Remaining falls within a window, and does not rise", remainingFalls},
+	{"8.2", "X-RateLimit-Reset is not in the past", each(resetComes)},
+}
+
+// problem is why a check ended early: the service breaks the clause or, with skip, it cannot be
+// seen whether it does. Checks do not call testing.T, so that tests can see a clause fail.
+type problem struct {
+	text string
+	skip bool
+}
+
+func failf(format string, args ...any) { panic(&problem{fmt.Sprintf(format, args...), false}) }
+func skipf(format string, args ...any) { panic(&problem{fmt.Sprintf(format, args...), true}) }
+
+// attempt calls f, and returns the problem that ended it, or nil.
+func attempt(f func()) (p *problem) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *problem:
+			p = v
+		default:
+			panic(v)
+		}
+	}()
+	f()
+	return nil
+}
+
+// orSkip returns the result of f, and skips if f fails: then another clause fails, too.
+func orSkip[T any](f func() T) (result T) {
+	if p := attempt(func() { result = f() }); p != nil {
+		skipf("%s", p.text)
+	}
+	return result
+}
+
+// check checks a clause. The text of a problem names the section, and never the key.
+func (s *session) check(c clause) *problem {
+	p := attempt(func() { c.check(s) })
+	if p == nil {
+		return nil
+	}
+	key := s.target.APIKey
+	text := strings.NewReplacer(key, "[key]", key[:len(key)/2], "[key]").Replace(p.text)
+	return &problem{fmt.Sprintf("section %s: %.600s", c.section, text), p.skip}
+}
