@@ -8,6 +8,11 @@ import (
 	"time"
 )
 
+// gives returns the check that a request gets a status.
+func gives(status int, ask func(*session, string) *exchange, about string) func(*session) {
+	return func(s *session) { ask(s, about).want(status) }
+}
+
 // refusesKey returns the check that the service refuses each of these Authorization headers.
 func refusesKey(r request, auths ...string) func(*session) {
 	return func(s *session) {
@@ -39,14 +44,10 @@ func (s *session) provoke() *exchange {
 
 // carriesRetryAfter looks at all 429 responses: other users of the key may have caused some.
 func carriesRetryAfter(s *session) {
-	p := attempt(func() { s.overrun() })
-	list := s.logged(http.StatusTooManyRequests)
-	if len(list) == 0 {
-		skipf("there was no 429: %s", p.text)
-	}
-	for _, x := range list {
+	_ = attempt(func() { s.overrun() })
+	each(func(x *exchange) {
 		x.expect(x.header.Get("Retry-After") != "", "Retry-After, got none")
-	}
+	}, http.StatusTooManyRequests)(s)
 }
 
 // admittedAfter returns the check that a request is admitted after the wait that a 429 asks for.
@@ -70,24 +71,17 @@ func each(check func(*exchange), statuses ...int) func(*session) {
 		for _, r := range []request{create("{}"), getUnknown, {http.MethodGet, "/pets", noKey, ""}} {
 			s.ask(r)
 		}
-		list := s.logged(statuses...)
-		if len(list) == 0 {
+		seen := false
+		for _, x := range s.log {
+			if len(statuses) == 0 || slices.Contains(statuses, x.status) {
+				seen = true
+				check(x)
+			}
+		}
+		if !seen {
 			skipf("there is no such response to look at")
 		}
-		for _, x := range list {
-			check(x)
-		}
 	}
-}
-
-// logged returns the responses so far of these statuses, or all of them.
-func (s *session) logged(statuses ...int) (list []*exchange) {
-	for _, x := range s.log {
-		if len(statuses) == 0 || slices.Contains(statuses, x.status) {
-			list = append(list, x)
-		}
-	}
-	return list
 }
 
 // field returns the check of a field of all objects of a response.
