@@ -165,6 +165,7 @@ var bugs = []bug{
 	{"4.3 an unknown pet", "401 for an unknown pet", "404 getPet", `^(\S+) 404`, `$1 401`},
 	{"2 Error/message", "message is null", "HTTP", `"message":"(?:[^"\\]|\\.)*"`, `"message":null`},
 	{resetHeader, "a fraction for a reset", "HTTP", `(X-Ratelimit-Reset: .*)`, `$1.5`},
+	{"5 a part of a key", "the case of keys does not matter", "GET", ` Bearer FAKE-API-KEY`, goodAuth},
 }
 
 // different has services that, where the document is silent, choose otherwise than the fake and its

@@ -63,7 +63,8 @@ var clauses = []clause{
 
 	{"5", "a valid key is accepted", gives(200, (*session).list, "")},
 	{"5", "another scheme than Bearer is 401", refusesKey(getPets, "Basic bm9ib2R5Om5vdGhpbmc=", "Token $key", "$key")},
-	{"5", "a part of a key, or more than a key, is 401", refusesKey(getPets, "Bearer", "Bearer $half", "Bearer $keyx")},
+	{"5", "a part of a key, more than a key, or its capitals are 401", refusesKey(getPets,
+		"Bearer", "Bearer $half", "Bearer $keyx", "Bearer $KEY")},
 	{"5", "listPets without a key is 401", refusesKey(getPets, noKey)},
 	{"5", "listPets with an invalid key is 401", refusesKey(getPets, invalidKey)},
 	{"5", "createPet without a key is 401", refusesKey(create(validPet), noKey)},

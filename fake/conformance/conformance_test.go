@@ -38,6 +38,7 @@ func TestService(t *testing.T) {
 	if *serviceURL == "" {
 		t.Skip("no service: -petstore.url and -petstore.key name one")
 	}
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	Run(t, Target{
 		BaseURL: *serviceURL, APIKey: cmp.Or(*serviceKey, os.Getenv("PETSTORE_API_KEY")),
 		CategoryID: *category, Destructive: *destructive,

@@ -18,7 +18,7 @@ import (
 type request struct {
 	method string
 	path   string // below the base address, with the query
-	auth   string // Authorization header, in which $key stands for the key, and $half for its half
+	auth   string // Authorization header, in which $key, $half and $KEY stand for the key, its half, its capitals
 	body   string // JSON, in which $name, $unicode and $category stand for valid values
 }
 

@@ -120,7 +120,12 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "petstore-go-conformance")
 	if key := s.target.APIKey; r.auth != noKey {
-		req.Header.Set("Authorization", strings.NewReplacer("$key", key, "$half", key[:len(key)/2]).Replace(r.auth))
+		upper := strings.ToUpper(key)
+		if upper == key {
+			upper += "x" // a key without small letters
+		}
+		variables := strings.NewReplacer("$key", key, "$half", key[:len(key)/2], "$KEY", upper)
+		req.Header.Set("Authorization", variables.Replace(r.auth))
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
