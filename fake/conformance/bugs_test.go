@@ -209,20 +209,22 @@ const (
 	resetHeader     = "8.2 every response carries X-RateLimit-Reset"
 )
 
-// change returns a text with the bug. Requests begin with a line such as
-// "GET /pets?limit=1 Bearer fake-api-key", and responses with "HTTP/1.0 200 listPets /pets?limit=1".
-func (b bug) change(text string) string {
-	if b.what == "" || !strings.HasPrefix(text, b.in) && !strings.HasPrefix(text, "HTTP/1.0 "+b.in) {
-		return text
-	}
-	return regexp.MustCompile(b.pattern).ReplaceAllString(text, b.with)
-}
-
 // service is the fake with a bug, as the transport of a client.
 type service struct {
 	bug
-	fake  http.RoundTripper
-	count int // requests so far
+	pattern *regexp.Regexp
+	fake    http.RoundTripper
+	count   int // requests so far
+}
+
+// change returns a text with the bug. Requests begin with a line such as
+// "GET /pets?limit=1 Bearer fake-api-key", and responses with one such as
+// "HTTP/1.0 200 listPets /pets?limit=1".
+func (s *service) change(text string) string {
+	if s.what == "" || !strings.HasPrefix(text, s.in) && !strings.HasPrefix(text, "HTTP/1.0 "+s.in) {
+		return text
+	}
+	return s.pattern.ReplaceAllString(text, s.with)
 }
 
 func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {

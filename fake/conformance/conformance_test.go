@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -80,14 +81,14 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// open opens a destructive session with a service. It takes minutes, which pass at once in a bubble.
+// open opens a destructive session with a service. In a bubble its waits take no time.
 func open(t *testing.T, b bug, opts ...fake.Option) (*fake.Server, *session) {
 	t.Helper()
 	srv := fake.NewServer(opts...)
 	t.Cleanup(srv.Close)
 	return srv, newSession(Target{
 		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(), Destructive: true,
-		HTTPClient: &http.Client{Transport: &service{bug: b, fake: srv.HTTPClient().Transport}},
+		HTTPClient: &http.Client{Transport: &service{b, regexp.MustCompile(b.pattern), srv.HTTPClient().Transport, 0}},
 	})
 }
 

@@ -156,8 +156,8 @@ func (x *exchange) number(header string) (int, bool) {
 	return n, err == nil && n >= 0
 }
 
-// reset reads X-RateLimit-Reset. It refuses a time that must be in another unit, such as the seconds
-// that are left, or milliseconds: no limit lasts for longer than a year.
+// reset reads X-RateLimit-Reset. It refuses a time that must be in another unit, such as
+// milliseconds or the seconds that are left: no limit lasts for longer than a year.
 func (x *exchange) reset() (time.Time, bool) {
 	const year = 366 * 24 * time.Hour
 	seconds, err := strconv.ParseInt(x.header.Get(headerReset), 10, 64)

@@ -76,8 +76,8 @@ func (s *session) longest() []object {
 	return list
 }
 
-// limits returns the check that lists have as many pets as their limit, by query. A service may have
-// shorter pages, but then its page for the largest limit is as short.
+// limits returns the check that lists have as many pets as their limit, by query. A service may
+// have shorter pages, but then its page for the largest limit is as short.
 func limits(most map[string]int) func(*session) {
 	return func(s *session) {
 		all := len(s.longest())
@@ -110,8 +110,8 @@ func showsOnly(status string) func(*session) {
 }
 
 // showsAdded returns the check that a list has pets that were added, exactly once. A missing pet is
-// an error only if the list is complete: a page may be shorter than the limit, but its size is hardly
-// anything but a multiple of five.
+// an error only if the list is complete: a page may be shorter than the limit, but its size is
+// hardly anything but a multiple of five.
 func showsAdded(query string, statuses ...string) func(*session) {
 	return func(s *session) {
 		for _, status := range statuses {
