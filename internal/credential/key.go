@@ -1,5 +1,5 @@
 // Package credential decides which base URLs, API keys and headers are valid, and keeps a key so
-// that no dump shows it. Its reasons and errors never repeat the value that they are about.
+// that no dump shows it. Its reasons and errors never repeat the refused value.
 package credential
 
 import (
@@ -14,17 +14,26 @@ import (
 	"strings"
 )
 
-// Key is the API key of an attempt. A function closes over the text of the key, so that no dump can
-// print it.
+// Key is an API key. A function closes over it, so that no dump can print it. The zero Key is none.
 type Key struct {
 	header func() string
 	ID     *string // Call.KeyID
 }
 
+// New returns a key with its ID. That is a one-way hash, the same in all processes, so that they can
+// share the rate limit of the key.
+func New(key string) Key {
+	const salt = "github.com/petstore/petstore-go key: " // keeps IDs out of tables of plain hashes
+	sum := sha256.Sum256([]byte(salt + key))
+	id := hex.EncodeToString(sum[:8]) // 64 bits distinguish keys, and a random key cannot be guessed
+	header := "Bearer " + key
+	return Key{func() string { return header }, &id}
+}
+
 // Header returns the value of the Authorization header.
 func (k Key) Header() string { return k.header() }
 
-// Secret returns the key itself; empty if the attempt has none.
+// Secret returns the key itself; empty for the zero Key.
 func (k Key) Secret() string {
 	if k.header == nil {
 		return ""
@@ -32,31 +41,21 @@ func (k Key) Secret() string {
 	return strings.TrimPrefix(k.header(), "Bearer ")
 }
 
-// From asks f for the key. The text of an error of f may contain a key, so it is hidden, unless it
-// is the error of a key file.
+// From asks f for a key. The returned error hides the text of f's error, which may contain a key,
+// unless that is a [*FileError].
 func From(ctx context.Context, f func(context.Context) (string, error)) (Key, error) {
 	key, err := f(ctx)
-	if err = cmp.Or(err, ctx.Err()); err != nil {
+	if err != nil {
 		return Key{}, &funcError{func() error { return err }}
 	}
-	if reason := KeyProblem(key); reason != "" {
-		return Key{}, errors.New("API key: " + reason)
+	if problem := KeyProblem(key); problem != "" {
+		return Key{}, errors.New("API key: " + problem)
 	}
 	return New(key), nil
 }
 
-// New returns a key.
-func New(key string) Key {
-	// The salt is the same in all processes, so that a fleet can share the budget of a key. It keeps
-	// IDs out of tables of plain hashes. 64 bits distinguish keys, and a random key cannot be guessed.
-	const salt = "github.com/petstore/petstore-go key: "
-	sum := sha256.Sum256([]byte(salt + key))
-	header, id := "Bearer "+key, hex.EncodeToString(sum[:8])
-	return Key{func() string { return header }, &id}
-}
-
-// funcError hides the error of the function of WithAPIKeyFunc, which may contain a key that is not
-// known here: a function closes over it, so that errors.Is finds the error, and a dump does not.
+// funcError is an error of the function of WithAPIKeyFunc. A function closes over it, so that
+// errors.Is finds it and a dump does not.
 type funcError struct{ cause func() error }
 
 func (e *funcError) Error() string {
@@ -67,17 +66,17 @@ func (e *funcError) Error() string {
 }
 func (e *funcError) Unwrap() error { return e.cause() }
 
-// FileError is an error of a key file. Its text has neither a path nor a key.
+// FileError is an error of a key file. Its text has neither the path nor a key.
 type FileError struct{ Err error }
 
 func (e *FileError) Error() string { return "API key file: " + e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
-// ReadFile returns the key in a file. Its errors are *FileError.
-func ReadFile(name string) (string, error) {
+// ReadFile returns the key in a regular file of at most 64 KiB. Its errors are of type *FileError.
+func ReadFile(name string) (key string, err error) {
 	const longest = 64 << 10 // bytes: a longer file is probably a log, named by mistake
 	var text []byte
-	info, err := os.Stat(name) // first, because a named pipe would wait for a writer
+	info, err := os.Stat(name) // first, because to open a named pipe would wait for a writer
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
@@ -87,16 +86,13 @@ func ReadFile(name string) (string, error) {
 	default:
 		text, err = os.ReadFile(name)
 	}
-	key := strings.TrimSpace(string(text))
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err // without the path
-	} else if err == nil && key == "" {
-		err = errors.New("is empty")
 	}
 	if err != nil {
 		return "", &FileError{err}
 	}
-	return key, nil
+	return strings.TrimSpace(string(text)), nil
 }
 
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
@@ -110,10 +106,10 @@ func KeyProblem(key string) string {
 		when(!bearerToken.MatchString(key), "has a character that a bearer token cannot have"))
 }
 
+var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
 // ValidToken reports whether s is a token (RFC 9110, section 5.6.2), as each header name must be.
 func ValidToken(s string) bool { return token.MatchString(s) }
-
-var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // ValidHeaderValue reports whether s can be a header value: no control character except the tab.
 func ValidHeaderValue(s string) bool {

@@ -1,0 +1,108 @@
+package safetext_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/petstore/petstore-go/internal/safetext"
+)
+
+const key = "c2Vj+cmV0/a2V5=="
+
+func TestRedact(t *testing.T) {
+	for _, c := range []struct {
+		text, want string
+		keys       []string
+	}{
+		{"a " + key + `,"` + key + `"`, `a [redacted],"[redacted]"`, []string{key}},
+		{"key-one key-two&key-one", "[redacted] [redacted]&[redacted]", []string{"key-one", "key-two"}},
+		{"a sixsix", "a [redacted]", []string{"short", "sixsix", ""}},
+		{"a word", "a word", []string{"word", ""}}, // too short to be told from a word
+		{"C2VJ+CMV0/A2V5== " + key[1:], "C2VJ+CMV0/A2V5== " + key[1:], []string{key}},
+		{key, key, nil},
+	} {
+		assert.Equal(t, c.want, safetext.Redact(c.text, c.keys...))
+	}
+	err := errors.New("fine")
+	assert.Same(t, err, safetext.Error(err, key))
+	assert.EqualError(t, safetext.Error(errors.New("no "+key), key), "no [redacted]")
+}
+
+func TestHeader(t *testing.T) {
+	echo := func(text string) http.Header { return http.Header{"X-Echo": {"a", text}, "Date": {"today"}} }
+	given := echo("Bearer " + key + " or other-key")
+	assert.Equal(t, echo("Bearer [redacted] or [redacted]"), safetext.Header(given, key, "other-key"))
+	assert.Equal(t, echo("Bearer "+key+" or other-key"), given, "the transport's own stays as it is")
+	assert.Nil(t, safetext.Header(nil, key))
+}
+
+func TestHead(t *testing.T) {
+	const limit = 200
+	head := func(text string, cut bool) string { return string(safetext.Head([]byte(text), key, limit, cut)) }
+	for n := range key { // a body that was cut off within the key
+		want := "text " + key[:n]
+		if n >= 6 {
+			want = "text [redacted]"
+		}
+		assert.Equal(t, want, head("text "+key[:n], true))
+		assert.Equal(t, "text "+key[:n], head("text "+key[:n], false), "it is whole")
+	}
+	for before := limit - 3*len(key); before <= limit+1; before++ { // keys around the limit
+		start := strings.Repeat(".", before)
+		want := start + strings.Repeat(safetext.Mark, 30)
+		assert.Equal(t, want[:limit], head(start+strings.Repeat(key, 30), false))
+	}
+	text := []byte("a text")
+	safetext.Head(text, key, limit, false)[0] = 'b'
+	assert.Equal(t, "a text", string(text), "it returns a copy")
+}
+
+func TestLine(t *testing.T) {
+	for s, want := range map[string]string{
+		"犬 🐾 Zoë Łata שלום":         "犬 🐾 Zoë Łata שלום",
+		"a\nb\u2028c\u2029d\u0085e": "a b c d e",
+		"a\u202eb\u2066c\x1b[31md":  "a b c [31md",
+		strings.Repeat("x", 512):    strings.Repeat("x", 512),
+		strings.Repeat("x", 513):    strings.Repeat("x", 509) + "…",
+		strings.Repeat("日", 200):    strings.Repeat("日", 169) + "…",
+	} {
+		assert.Equal(t, want, safetext.Line(s))
+	}
+	assert.Equal(t, "a (2); done", safetext.Line("a (2); done", " (2)", "; done"), "each note stands there once")
+	assert.Equal(t, strings.Repeat("x", 506)+"…end", safetext.Line(strings.Repeat("x", 600), "end"))
+}
+
+func TestToken(t *testing.T) {
+	for code, want := range map[string]string{
+		"rate_limited": "rate_limited", "v1.2-b": "v1.2-b", "no such\ncode": `"no such\ncode"`, "é": `"é"`,
+		strings.Repeat("x", 64): strings.Repeat("x", 64), strings.Repeat("x", 65): `"` + strings.Repeat("x", 65) + `"`,
+	} {
+		assert.Equal(t, want, safetext.Token(code))
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for text, want := range map[string]string{
+		"": `""`, "\xff\n": `"\xff\n"`,
+		strings.Repeat("x", 318):    `"` + strings.Repeat("x", 318) + `"`,
+		strings.Repeat("x", 319):    `"` + strings.Repeat("x", 316) + "…",
+		strings.Repeat("日", 999):    `"` + strings.Repeat("日", 105) + "…",
+		strings.Repeat("\x00", 999): `"` + strings.Repeat(`\x00`, 79) + "…",
+	} {
+		assert.Equal(t, want, safetext.Quote(text))
+	}
+	assert.Equal(t, "日…", safetext.Shorten("日本国", 8))
+}
+
+func TestPrefix(t *testing.T) {
+	for _, operation := range []string{"", "getPet"} {
+		err := errors.New(safetext.Prefix(operation) + "not found")
+		assert.Equal(t, "not found", safetext.TrimPrefix(err, operation))
+	}
+	assert.Equal(t, "timed out", safetext.TrimPrefix(errors.New("timed out"), "getPet"), "of another package")
+	assert.Equal(t, "no response", safetext.TrimPrefix(nil, "getPet"))
+}
