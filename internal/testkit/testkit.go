@@ -11,8 +11,8 @@ import (
 )
 
 // AssertGolden compares a text with the file at a path, and reports the first line that differs.
-// UPDATE_GOLDEN=1 in the environment writes the file anew. It is no flag, because go test ./...
-// fails with a flag that only some of the packages have.
+// With UPDATE_GOLDEN=1 in the environment, it writes the file. A flag would make go test ./... fail,
+// because not all packages would have it.
 func AssertGolden(t testing.TB, path, got string) {
 	t.Helper()
 	if os.Getenv("UPDATE_GOLDEN") != "" {
@@ -27,14 +27,13 @@ func AssertGolden(t testing.TB, path, got string) {
 	want, is := strings.SplitAfter(string(text)+"\n", "\n"), strings.SplitAfter(got+"\n", "\n")
 	for i := range min(len(want), len(is)) {
 		if want[i] != is[i] {
-			t.Fatalf("%s: line %d should be\n%.400q and is\n%.400q; if that is right, set UPDATE_GOLDEN=1",
-				path, i+1, want[i], is[i])
+			t.Fatalf("%s: line %d is not\n%.400q but\n%.400q; UPDATE_GOLDEN=1 accepts it", path, i+1, want[i], is[i])
 		}
 	}
 }
 
-// Loopback returns the loopback address as it stands in a URL, of IPv4 or of IPv6. Without a
-// loopback interface, as in a sandbox without a network, it skips the test.
+// Loopback returns the loopback address for a URL, of IPv4 or of IPv6. It skips the test where there
+// is none, as in a sandbox without a network.
 func Loopback(t testing.TB) string {
 	t.Helper()
 	if loopback() == "" {
@@ -43,7 +42,7 @@ func Loopback(t testing.TB) string {
 	return loopback()
 }
 
-// Listen opens a port at [Loopback], which the caller closes.
+// Listen opens a port at [Loopback]. The caller closes it.
 func Listen(t testing.TB) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", Loopback(t)+":0")
@@ -53,16 +52,15 @@ func Listen(t testing.TB) net.Listener {
 	return l
 }
 
-// SkipExamples has go test skip the examples if there is no loopback interface, since an example
-// cannot skip itself. It must be called by TestMain.
+// SkipExamples makes go test skip the examples where there is no loopback interface, because an
+// example cannot skip itself. TestMain must call it.
 func SkipExamples() {
 	if skip := flag.Lookup("test.skip"); loopback() == "" && skip.Value.String() == "" {
 		_ = skip.Value.Set("^Example") // go test -v lists what has run
 	}
 }
 
-// loopback returns the first loopback address that it can connect to. It does not only listen,
-// because that works even if the interface is down.
+// loopback connects to the address, too, because a port can be opened even if the interface is down.
 var loopback = sync.OnceValue(func() string {
 	for _, host := range []string{"127.0.0.1", "[::1]"} {
 		if l, err := net.Listen("tcp", host+":0"); err == nil {
