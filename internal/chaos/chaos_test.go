@@ -1,25 +1,25 @@
-// Package chaos has only tests: calls of package petstore, drawn from a seed, meet every failure
-// that package fake can inject. The tests check that each call has the right outcome: no created
-// pet is lost, none is created twice, and no error claims more than its caller can know.
+// Package chaos has only tests: random calls of package petstore meet every failure that package
+// fake can inject. No created pet may be lost, none may be created twice, and no error may claim
+// more than its caller can know.
 //
-// A scenario is one run: a service with its plan, windows, clock and behaviour, an entry point to
-// it, and callers that share one limiter. All of it is drawn from the seed before the run: the
-// operation of each call, the failure of each of its requests, and when its caller gives up. Only
-// the order of the goroutines and the jitter of the client's backoff are random. After the run, the
-// checks compare the results of the calls with the pets and the journal of the service.
+// A scenario is a service with its plan, clock and behaviour, a way to it, and callers that share a
+// client. All of it is drawn from a seed before it runs; only the order of goroutines and the jitter
+// of the backoff differ between two runs. Afterwards the oracle compares the results of the calls
+// with the requests that were sent, and with the pets and the journal of the service.
 //
-//	go test ./internal/chaos                                  a few thousand calls
-//	PETSTORE_CHAOS=100000 go test -v ./internal/chaos         that many calls, with figures
-//	PETSTORE_SEED=7 go test -run Chaos -v ./internal/chaos    the scenarios of one seed again
+//	go test ./internal/chaos                              a few thousand calls
+//	PETSTORE_CHAOS=100000 go test -v ./internal/chaos     that many calls, with figures
+//	PETSTORE_SEED=7 go test -count=1 ./internal/chaos     scenarios from this seed on
 package chaos
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -31,168 +31,75 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/ratelimit"
+	"github.com/petstore/petstore-go/internal/link"
 )
 
 const (
 	callsOfScenario = 500
-	usualCalls      = 5 * callsOfScenario
+	usualCalls      = 2500
 
+	baseURL = "http://localhost/v1"
 	key     = "chaos-key-3f9b1c7e5d"
-	maxBody = 64 << 10 // longest body that the clients accept, in bytes
-	missing = 8        // getPet asks for ids up to 8, some of which no pet has at the beginning
 )
 
-// TestMain fails if a test leaves a goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// protocols has the ways to the service. "memory" is that of the fake's own clients, which dial for
+// each request. The others keep connections alive.
+var protocols = []string{"memory", "HTTP/1.1", "HTTP/2"}
 
 func TestChaosInMemory(t *testing.T) {
-	t.Parallel()
-	counts := map[string]int{}
-	for _, seed := range seeds(t) {
-		s := draw(seed, callsOfScenario)
-		t.Run(fmt.Sprintf("seed %d, %s", seed, s.protocol), func(t *testing.T) {
-			var r *report
-			synctest.Test(t, func(t *testing.T) { r = s.run(t) })
-			assert.Emptyf(t, r.findings[:min(len(r.findings), 10)],
-				"%d findings; once more: PETSTORE_SEED=%d go test -count=1 -run Chaos ./internal/chaos", len(r.findings), seed)
-			for name, n := range r.counts {
-				counts[name] += n
-			}
+	counts := map[string]int{} // of calls by operation and outcome, and of requests by fault
+	first := number(t, "PETSTORE_SEED", 0)
+	for seed := first; seed < first+number(t, "PETSTORE_CHAOS", usualCalls)/callsOfScenario; seed++ {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				found := run(t, seed, counts)
+				assert.Emptyf(t, found[:min(len(found), 10)],
+					"%d findings; again: PETSTORE_SEED=%d PETSTORE_CHAOS=500 go test -count=1 ./internal/chaos", len(found), seed)
+			})
 		})
 	}
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		t.Logf("%8d  %s", counts[name], name)
-	}
-	if counts["calls"] < usualCalls { // a run this short may lack any kind of call
+	t.Log(counts)
+	if counts["calls"] < usualCalls { // a short run may lack any kind of call
 		return
 	}
-	done := 0 // if no call succeeded, no rule about successes could be broken
-	for _, o := range fake.Operations() {
+	for _, o := range fake.Operations() { // without a success, no rule about successes can be broken
 		assert.Positive(t, counts[o.Name+" done"], "calls of %s that succeeded: see ask in call_test.go", o.Name)
-		done += counts[o.Name+" done"]
 	}
-	assert.GreaterOrEqual(t, 2*done, counts["calls"], "half of the calls succeed")
-	for _, k := range kinds {
-		assert.Positive(t, counts["met "+k.name], "requests that met %q", k.name)
+	assert.GreaterOrEqual(t, 2*counts[done], counts["calls"], "half of the calls succeed")
+	for i, f := range faults {
+		assert.Positive(t, counts[fmt.Sprint("fault ", i)], "requests that met %+v", f)
 	}
 }
 
-// seeds returns the seeds of the scenarios: PETSTORE_SEED, or as many as the number of calls in
-// PETSTORE_CHAOS needs.
-func seeds(t *testing.T) (all []uint64) {
+// number returns the value of a variable of the environment.
+func number(t *testing.T, name string, usual int) int {
 	t.Helper()
-	if s := os.Getenv("PETSTORE_SEED"); s != "" {
-		seed, err := strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err, "PETSTORE_SEED")
-		return []uint64{seed}
-	}
-	calls, err := strconv.Atoi(cmp.Or(os.Getenv("PETSTORE_CHAOS"), strconv.Itoa(usualCalls)))
-	require.NoError(t, err, "PETSTORE_CHAOS")
-	for seed := range uint64((calls + callsOfScenario - 1) / callsOfScenario) {
-		all = append(all, seed)
-	}
-	return all
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), strconv.Itoa(usual)))
+	require.NoError(t, err, name)
+	return n
 }
 
-func TestChaosDrawsTheSameFromTheSameSeed(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, draw(7, 500).callers, draw(7, 500).callers)
-	assert.NotEqual(t, draw(7, 500).callers, draw(8, 500).callers)
-}
-
-// scenario is a service, an entry point to it and its callers, all drawn from a seed.
-type scenario struct {
-	seed     uint64
-	protocol string // of its entry point
-	plan     fake.Plan
-	behavior fake.Behavior
-	ban      int // number of requests after a 429 for which the key is banned
-	skew     time.Duration
-	latency  time.Duration
-	clients  int // number of clients, all with one limiter
-	callers  [][]*call
-	changes  []change
-}
-
-// change is a new plan or a ban of the key during the run.
-type change struct {
-	after time.Duration // since the beginning
-	plan  fake.Plan     // the new plan, if ban is 0
-	ban   time.Duration // length of the ban
-}
-
-// draw draws a scenario with n calls.
-func draw(seed uint64, n int) *scenario {
-	r := rand.New(rand.NewPCG(seed, 0))
-	trouble, callers := .05+.35*r.Float64(), 4+r.IntN(45)
-	plan := func() fake.Plan {
-		return fake.Plan{PerMinute: pick(r, 60, 300, 1000, 1000, 0), PerDay: pick(r, 0, 0, 0, 1000)}
-	}
-	s := &scenario{seed: seed, clients: 1 + r.IntN(3), plan: plan()}
-	s.protocol = []string{"memory", "HTTP/1.1", "HTTP/2"}[seed%3]
-	s.behavior = fake.Behavior{
-		RetryAfter:    pick(r, "", fake.RetryAfterDate, fake.RetryAfterAbsent),
-		LimitBody:     pick(r, "", fake.BodyEmpty, fake.BodyHTML),
-		DefaultStatus: pick(r, "", petstore.PetStatusPending),
-		Order:         pick(r, "", fake.OrderDescending, fake.OrderShuffled),
-		Window:        pick(r, "", fake.WindowAligned, fake.WindowSliding),
-	}
-	s.skew = upTo(r, 40*time.Minute) - 20*time.Minute
-	s.latency = pick(r, 0, time.Millisecond, 80*time.Millisecond)
-	// When a plan gets smaller, all requests in flight may be refused, and each caller may have one.
-	for s.ban = 1 + r.IntN(3); chance(r, .3); s.ban = callers {
-		s.changes = append(s.changes, change{
-			after: upTo(r, 5*time.Minute), plan: plan(), ban: pick(r, 0, 0, 90*time.Second),
-		})
-	}
-	for i := range callers {
-		var calls []*call
-		for j := range (n + callers - 1 - i) / callers {
-			calls = append(calls, drawCall(r, trouble, fmt.Sprintf("pet %d of caller %d", j, i)))
-		}
-		s.callers = append(s.callers, calls)
-	}
-	return s
-}
-
-func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
-
-func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
-
-func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d) + 1)) }
-
-// run runs a scenario and the checks, in a bubble.
-func (s *scenario) run(t *testing.T) *report {
-	report := &report{scenario: s, counts: map[string]int{}}
-	srv := fake.NewServer(
-		fake.WithKey(key, s.plan), fake.WithBehavior(s.behavior), fake.WithBan(s.ban, time.Hour),
-		fake.WithClock(func() time.Time { return time.Now().Add(s.skew) }), fake.WithLatency(s.latency),
-		fake.WithSeed(s.seed), fake.WithJournal(1<<20),
-		fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}, petstore.NewPet{Name: "Ada", CategoryID: 2}),
-	)
-	injected := inject(srv)
-	base, hangUp := dial(srv, s.protocol)
-	clients := s.newClients(t, &recorder{base, report})
-	for _, ch := range s.changes {
-		defer time.AfterFunc(ch.after, func() {
-			if ch.ban > 0 {
-				srv.BanKey(key, ch.ban)
-			} else {
-				srv.SetPlan(key, ch.plan)
-			}
-		}).Stop()
-	}
+// run draws a scenario, runs it, and returns what the oracle found.
+func run(t *testing.T, seed int, counts map[string]int) []string {
+	r := rand.New(rand.NewPCG(uint64(seed), 0))
+	report := &report{counts: counts}
+	callers := drawCallers(r)
+	srv := newServer(r, report, len(callers))
+	inject(srv)
+	base, hangUp := dial(srv, protocols[seed%len(protocols)])
+	client, err := petstore.NewClient(baseURL, key,
+		petstore.WithHTTPClient(&http.Client{Transport: &recorder{base, report}}),
+		petstore.WithLogger(slog.New(slog.NewTextHandler(report, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+	require.NoError(t, err)
 	var all sync.WaitGroup
-	for i, calls := range s.callers {
+	for _, calls := range callers {
 		all.Go(func() {
 			for _, c := range calls {
 				time.Sleep(c.pause) // virtual, as all time in a bubble
-				c.run(t.Context(), clients[i%len(clients)])
+				c.run(t.Context(), client)
 				if limited, ok := errors.AsType[*petstore.RateLimitError](c.err); ok { // as a good caller does
 					time.Sleep(time.Until(limited.RetryAt))
 				}
@@ -202,28 +109,67 @@ func (s *scenario) run(t *testing.T) *report {
 	all.Wait()
 	hangUp()
 	srv.Close()
-	report.count(injected)
-	report.check(srv)
-	return report
+	report.check(srv, slices.Concat(callers...))
+	return report.findings
 }
 
-func (s *scenario) newClients(t *testing.T, through *recorder) (clients []*petstore.Client) {
-	limiter := ratelimit.New()
-	log := slog.New(slog.NewTextHandler(logCheck{through.report}, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	for range s.clients {
-		client, err := petstore.NewClient(baseURL, key,
-			petstore.WithHTTPClient(&http.Client{Transport: through}), petstore.WithLimiter(limiter),
-			petstore.WithMaxResponseBytes(maxBody), petstore.WithLogger(log))
-		require.NoError(t, err)
-		clients = append(clients, client)
+// drawCallers draws the calls of each caller, which it makes one after another.
+func drawCallers(r *rand.Rand) [][]*call {
+	trouble, callers := .05+.35*r.Float64(), make([][]*call, 4+r.IntN(45))
+	for i := range callsOfScenario {
+		mine := &callers[i%len(callers)]
+		*mine = append(*mine, drawCall(r, trouble, fmt.Sprintf("pet %d", i)))
 	}
-	return clients
+	return callers
 }
 
-// logCheck is the writer of a log; it looks for the key in each line.
-type logCheck struct{ report *report }
+// newServer draws a service, and how its plan changes or its key is banned during the run.
+func newServer(r *rand.Rand, report *report, callers int) *fake.Server {
+	plan := func() fake.Plan {
+		return fake.Plan{PerMinute: pick(r, 60, 300, 1000, 1000, 0), PerDay: pick(r, 0, 0, 0, 1000)}
+	}
+	var behaviors []fake.Option
+	for _, b := range fake.Variants() {
+		behaviors = append(behaviors, b)
+	}
+	report.changes = r.IntN(2) * r.IntN(3)
+	bannedAfter := 1 + r.IntN(3) // requests after a 429
+	if report.changes > 0 {
+		bannedAfter = callers // all requests in flight may be refused when a plan gets smaller
+	}
+	srv := fake.NewServer(
+		fake.WithKey(key, plan()), pick(r, behaviors...), fake.WithBan(bannedAfter, time.Hour),
+		fake.WithLatency(pick(r, 0, time.Millisecond, 80*time.Millisecond)), fake.WithJournal(1<<20),
+		fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}, petstore.NewPet{Name: "Ada", CategoryID: 2}))
+	srv.Advance(upTo(r, 40*time.Minute) - 20*time.Minute)
+	for range report.changes {
+		change, next := func() { srv.BanKey(key, 90*time.Second) }, plan()
+		if r.IntN(3) > 0 {
+			change = func() { srv.SetPlan(key, next) }
+		}
+		time.AfterFunc(upTo(r, 5*time.Minute), change)
+	}
+	return srv
+}
 
-func (e logCheck) Write(p []byte) (int, error) {
-	e.report.searchKey("the log", string(p))
-	return len(p), nil
+// dial returns a transport to the service in memory, and a function that closes it.
+func dial(srv *fake.Server, protocol string) (http.RoundTripper, func()) {
+	if protocol == "memory" {
+		return srv.HTTPClient().Transport, func() {}
+	}
+	var protocols http.Protocols
+	protocols.SetHTTP1(protocol == "HTTP/1.1")
+	protocols.SetUnencryptedHTTP2(protocol == "HTTP/2")
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	hs := &http.Server{Handler: srv, Protocols: &protocols, ErrorLog: quiet}
+	tr := &http.Transport{Protocols: &protocols, MaxIdleConnsPerHost: 16}
+	tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		made := link.New(func(*link.Link) {})
+		link.Serve(made.Server, hs)
+		return made.Client, nil
+	}
+	return tr, func() {
+		tr.CloseIdleConnections()
+		_ = hs.Close()
+	}
 }

@@ -1,0 +1,227 @@
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// report has the figures and findings of a scenario.
+type report struct {
+	changes   int            // number of new plans and bans during the run
+	repeated  int            // number of requests that net/http sent again
+	catalogue []petstore.Pet // of the service at the end
+	counts    map[string]int // of all scenarios
+
+	mu       sync.Mutex
+	findings []string // rules that were broken, and how
+}
+
+func (r *report) found(rule, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.findings = append(r.findings, rule+": "+fmt.Sprintf(format, args...))
+}
+
+// searchKey looks for the key in a text.
+func (r *report) searchKey(where, text string) {
+	if strings.Contains(text, key) {
+		r.found("key", "it is in %s", where)
+	}
+}
+
+// Write takes a line of the log.
+func (r *report) Write(line []byte) (int, error) {
+	r.searchKey("the log", string(line))
+	return len(line), nil
+}
+
+func (r *report) check(srv *fake.Server, calls []*call) {
+	r.catalogue = srv.Pets()
+	for _, c := range calls {
+		for _, name := range []string{"calls", c.outcome(), c.operation + " " + c.outcome()} {
+			r.counts[name]++
+		}
+		for _, q := range c.requests {
+			r.counts[fmt.Sprint("fault ", q.fault)]++
+			r.repeated += max(0, int(q.got.Load())-1)
+		}
+		if (c.err == nil) != (c.pets != nil) {
+			r.found("result", "a result and an error, or neither: %v", c)
+		}
+		r.checkRequests(c)
+		r.checkTime(c)
+		if c.err != nil {
+			r.checkError(c)
+		}
+		if c.writes() {
+			r.checkCreate(c)
+		} else {
+			r.checkRead(c)
+		}
+	}
+	r.checkConduct(srv)
+}
+
+// checkConduct looks for requests over the limit and during a lockout. net/http may repeat a read
+// whose connection was dead, and each such request may push another one over the limit. A request
+// that arrives at the very time of a 429 was sent before its client could know.
+func (r *report) checkConduct(srv *fake.Server) {
+	limited := srv.Usage(key).Limited
+	if limited > r.repeated && r.changes == 0 {
+		r.found("limit", "%d requests were over it, although the plan never changed", limited)
+	}
+	r.counts["over the limit"] += limited
+	arrived, refused := map[int]time.Time{}, map[time.Time]bool{} // by Seq; the times of 429s
+	for _, q := range srv.Requests() {
+		arrived[q.Seq] = q.Time
+		if q.StatusCode == http.StatusTooManyRequests {
+			refused[q.Time.Add(q.Duration)] = true
+		}
+	}
+	for _, v := range srv.Violations() {
+		early := v.Rule == fake.RuleEarlyRetry && (r.repeated > 0 || refused[arrived[v.Seq]])
+		if v.Rule != fake.RuleDeprecated && !early {
+			r.found(string(v.Rule), "%v", v)
+		}
+	}
+}
+
+// checkRequests checks the table of retries in the documentation of package petstore.
+func (r *report) checkRequests(c *call) {
+	n := len(c.requests)
+	if n > c.retry.MaxAttempts {
+		r.found("too many requests", "%d: %v", n, c)
+	}
+	sent := len(slices.DeleteFunc(slices.Clone(c.requests), (*request).unsent))
+	if c.attempts >= 0 && c.attempts != sent {
+		r.found("attempts", "%d, reported %d: %v", sent, c.attempts, c)
+	}
+	for i, q := range c.requests[:max(0, n-1)] {
+		if !q.mayBeFollowed(c.writes()) {
+			r.found("sent again", "after request %d: %v", i+1, c)
+		}
+		if c.requests[i+1].at.Sub(q.at) < q.retryAfter() {
+			r.found("sent too early", "request %d: %v", i+2, c)
+		}
+	}
+}
+
+// mayBeFollowed reports whether the table allows another request after q.
+func (q *request) mayBeFollowed(write bool) bool {
+	switch {
+	case q.unsent(), q.status == http.StatusTooManyRequests:
+		return true
+	case write:
+		return false
+	case q.err != nil:
+		return !strings.Contains(q.err.Error(), "malformed HTTP")
+	case q.status == http.StatusOK:
+		return faults[q.fault].Wire == fake.WireTruncate
+	}
+	return q.inDoubt()
+}
+
+// inDoubt reports whether the request may have been carried out, by its status.
+func (q *request) inDoubt() bool {
+	return q.status == http.StatusRequestTimeout || q.status >= 500 && q.status != http.StatusNotImplemented
+}
+
+// checkTime checks that the call ended in time.
+func (r *report) checkTime(c *call) {
+	const (
+		asked = 3 * time.Second // the longest Retry-After of a response
+		// WithMaxWait does not limit the wait for the response to a request that went first, of another
+		// caller. That attempt takes up to 30 s, and the next request follows up to 10 s later.
+		ahead = 40 * time.Second
+	)
+	most := c.maxWait + time.Duration(c.retry.MaxAttempts)*(c.attemptTimeout+c.retry.MaxDelay+asked+ahead)
+	most = min(most, cmp.Or(c.patience, most), cmp.Or(c.callTimeout, most))
+	if n := len(c.requests); c.took > most || n > 0 && c.requests[n-1].at.After(c.began.Add(most)) {
+		r.found("wait", "it may take %v: %v", most, c)
+	}
+}
+
+func (r *report) checkError(c *call) {
+	text := c.err.Error()
+	ended := errors.Is(c.err, context.Canceled) || errors.Is(c.err, context.DeadlineExceeded)
+	r.searchKey("an error of "+c.operation, fmt.Sprintf("%v %+[1]v %#[1]v", c.err))
+	switch {
+	case c.attempts < 0:
+		r.found("error", "a %T: %v", c.err, c)
+	case len(text) > 512 || strings.ContainsAny(text, "\r\n"):
+		r.found("error", "%d bytes, or several lines: %q", len(text), text)
+	case ended && !c.over && (c.callTimeout == 0 || c.took < c.callTimeout):
+		r.found("error", "it matches the end of the caller's context, which has not ended: %v", c)
+	case ended && c.over && !errors.Is(c.err, errImpatient):
+		r.found("error", "it does not match the cause: %v", c)
+	}
+}
+
+// checkRead compares the pets of a response with the catalogue, in which pets never change.
+func (r *report) checkRead(c *call) {
+	if n := len(c.pets); n > cmp.Or(c.limit, 20) {
+		r.found("read", "%d pets: %v", n, c)
+	}
+	for _, pet := range c.pets {
+		if !slices.Contains(r.catalogue, pet) {
+			r.found("read", "the catalogue does not have %+v: %v", pet, c)
+		}
+	}
+	if c.outcome() == unknown {
+		r.found("read", "its outcome is unknown: %v", c)
+	}
+}
+
+// checkCreate compares the result of a create with the catalogue and with its last request.
+func (r *report) checkCreate(c *call) {
+	stored := slices.Clone(r.catalogue)
+	stored = slices.DeleteFunc(stored, func(p petstore.Pet) bool { return p.Name != c.pet.Name })
+	switch outcome := c.outcome(); {
+	case len(stored) > 1:
+		r.found("duplicate", "the catalogue has %+v: %v", stored, c)
+	case outcome == notDone && len(stored) != 0:
+		r.found("not done", "the catalogue has %+v: %v", stored, c)
+	case outcome == done && !slices.Equal(c.pets, stored), len(stored) == 1 && !c.asked(stored[0]):
+		r.found("done", "%+v, the catalogue has %+v: %v", c.pets, stored, c)
+	}
+	if allowed := c.allowed(); !slices.Contains(allowed, c.outcome()) {
+		r.found("outcome", "it can be %v: %v", allowed, c)
+	}
+}
+
+// asked reports whether the pet is the one that the call asked for. A service may have a default for
+// its status.
+func (c *call) asked(pet petstore.Pet) bool {
+	return pet.CategoryID == c.pet.CategoryID && (c.pet.Status == "" || pet.Status == c.pet.Status)
+}
+
+// allowed returns the outcomes that a create may have after its last request.
+func (c *call) allowed() []string {
+	if len(c.requests) == 0 {
+		return []string{notDone}
+	}
+	q, patient := c.requests[len(c.requests)-1], c.patience == 0 && c.callTimeout == 0
+	f := faults[q.fault]
+	complete := f.Status == 0 && f.Wire == "" && f.Body == nil && f.Header.Get("Content-Type") == ""
+	switch {
+	case q.unsent():
+		return []string{notDone}
+	case q.err != nil && !patient: // the caller may have given up before anything was written
+		return []string{notDone, unknown}
+	case q.status == http.StatusCreated && complete:
+		return []string{done}
+	case q.err != nil, q.status/100 == 2, q.status/100 == 3, q.inDoubt():
+		return []string{unknown}
+	}
+	return []string{notDone}
+}
