@@ -5,23 +5,23 @@
 //	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithLimiter(limiter))
 //
 // Each process of the fleet does this; there is nothing else to set up. For each key there is a pot
-// of permits in Redis, a hash of a few numbers. When calls wait, their process sends one command
-// that asks for permits for all of them. It reports the outcomes of requests with the next such
-// command or, if none follows soon, with a command of its own. So there are at most two commands
-// for each request, and none while no call is made. No process holds permits in advance: after a
-// 429 this process sends nothing more, and the others stop as soon as Redis knows of the 429.
+// of permits in Redis, a hash of a few numbers. A process whose calls wait sends one command that
+// asks for permits for all of them, and gets permits, or what to wait for. Outcomes of requests go
+// with the next such command or, if none follows in 20 ms, with a command of their own. No process
+// holds permits in advance: after a 429 this process sends nothing more, and the others stop as soon
+// as Redis knows of the 429.
 //
-// [ratelimit.Limiter] decides what a response means, which call goes first, and what is reported to
-// an observer; pot.lua counts. A process that is killed cannot report: its permits count as spent
+// In the first second of a window no process gets more than its share of it, so that those that ask
+// a moment later find theirs. A process that is killed cannot report: its permits count as spent
 // until their window is over, a minute at most. All processes must have the same version of this
 // package.
 //
 // # Without Redis
 //
-// If Redis fails, or does not reply in time (see [WithTimeout]), a process goes on with its share:
-// it works like a [ratelimit.Limiter] that was told how many processes there are (see [WithShare]),
-// and begins with what Redis knew last. Once a second it tries Redis again, and the first reply
-// ends this. The beginning and the end are logged.
+// If Redis fails, or does not reply in time (see [WithTimeout]), a process goes on with a
+// [ratelimit.Limiter] that knows how many processes there are (see [WithShare]), and what Redis knew
+// last. Once a second it tries Redis again, and the first reply ends this. The log has a line for
+// the beginning and one for the end.
 //
 // A pot that is missing, unreadable or older than what a process knows begins anew with one
 // request. Therefore an operator may delete it at any time.

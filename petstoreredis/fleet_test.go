@@ -1,11 +1,13 @@
 package petstoreredis_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -28,29 +30,43 @@ type row struct {
 	name       string
 	processes  int // 8 by default
 	goroutines int // of each, 4 by default
+	first      int // those of the first process, if they are others
 	limit      int // of a minute, 300 by default
+	day        int // the limit of a day; 0 for none
+	windows    int // 2 by default
 	window     fake.Window
+	service    time.Duration // how long each request takes; 0: 20 to 200 ms
 	delay      time.Duration // of each command of Redis
 	drops      int           // so many of a hundred commands break their connection
 	foreign    time.Duration // the time between two calls of another program
 	during     func(f *fleet)
-	got429s    int  // at most, where processes send before they can know of others
-	short      bool // runs in virtual time with -short, too
-	onRedis    bool // runs on a real Redis without -table, too
+	got429s    int     // at most, where processes send before they can know of others
+	evals      float64 // commands for each request, at most; 0 if Redis fails
+	least      float64 // of the mean of the processes, in each window, at least
+	most       float64 // the same, at most
+	short      bool    // runs in virtual time with -short, too
+	onRedis    bool    // runs on a real Redis without -table, too
 }
 
 func rows() []row {
 	const slow = 600 * time.Millisecond
+	fast := 30 * time.Millisecond
 	return []row{
-		{name: "healthy", goroutines: 8, short: true, onRedis: true},
-		{name: "healthy", processes: 2, limit: 60, short: true},
-		{name: "healthy", processes: 64},
-		{name: "healthy", processes: 32, limit: 1000},
-		{name: "minutes of the clock", window: fake.WindowAligned},
-		{name: "windows that slide", window: fake.WindowSliding},
+		{name: "healthy", goroutines: 8, evals: 0.6, least: 0.7, windows: 5, short: true, onRedis: true},
+		{name: "a fast service", goroutines: 8, service: fast, evals: 0.6, least: 0.7, windows: 5},
+		{name: "a fast service", processes: 16, service: fast, evals: 2, least: 0.7, windows: 5},
+		{name: "a fast service", processes: 4, limit: 60, service: fast, evals: 2, least: 0.7, windows: 5, short: true},
+		{name: "a fast service", processes: 4, goroutines: 8, limit: 60, service: fast, evals: 2, least: 0.7, windows: 5},
+		{name: "the first has 64 goroutines", first: 64, service: fast, evals: 2, most: 1.5, windows: 5},
+		{name: "the first has 64 goroutines, a slow service", first: 64, service: 10 * fast, evals: 2, most: 4, windows: 5},
+		{name: "healthy", processes: 2, limit: 60, evals: 2, short: true},
+		{name: "healthy", processes: 64, evals: 2.2},
+		{name: "healthy", processes: 32, limit: 1000, evals: 2},
+		{name: "minutes of the clock", window: fake.WindowAligned, evals: 2},
+		{name: "windows that slide", window: fake.WindowSliding, evals: 2},
 		{name: "50 ms away, 1 % of commands break their connection", delay: 50 * time.Millisecond, drops: 1},
-		{name: "commands take 0.6 s", processes: 64, delay: slow},
-		{name: "commands take 0.6 s", processes: 16, goroutines: 1, limit: 60, delay: slow},
+		{name: "commands take 0.6 s", processes: 64, delay: slow, evals: 2.2},
+		{name: "commands take 0.6 s", processes: 16, goroutines: 1, limit: 60, delay: slow, evals: 2.2},
 		{name: "away with half of a window left, then empty", short: true, onRedis: true, during: func(f *fleet) {
 			f.cut(f.limit/2, broken, f.minute/6, "flushall")
 		}},
@@ -73,15 +89,16 @@ func rows() []row {
 type fleet struct {
 	*testing.T
 	row
-	windows int
 	minute  time.Duration
 	dial    func(*link) *redis.Client
-	service *fake.Server
+	server  *fake.Server
 	start   time.Time
 	workers []*worker // that are at work
 	gone    []*worker
 	done    atomic.Int64 // responses
 	elapsed atomic.Int64 // until all responses had come
+	falls   atomic.Int64 // how often a process began to go on without Redis
+	refused atomic.Int64 // calls
 }
 
 func TestFleets(t *testing.T) {
@@ -91,7 +108,7 @@ func TestFleets(t *testing.T) {
 				t.Skip("takes seconds")
 			}
 			bubble(t, func(t *testing.T, v *virtualRedis) {
-				f := &fleet{T: t, row: r, windows: 2, minute: time.Minute, dial: func(k *link) *redis.Client {
+				f := &fleet{T: t, row: r, minute: time.Minute, dial: func(k *link) *redis.Client {
 					k.before = v.before
 					k.latency.Add(int64(time.Millisecond))
 					return newClient(t, v.Addr(), k)
@@ -115,7 +132,7 @@ func TestOnRedisFleets(t *testing.T) {
 		if r.onRedis || *wholeTable {
 			run(t, r, func(t *testing.T, r row) {
 				address := startRedis(t)
-				f := &fleet{T: t, row: r, windows: 2, minute: time.Minute, dial: func(k *link) *redis.Client {
+				f := &fleet{T: t, row: r, minute: time.Minute, dial: func(k *link) *redis.Client {
 					return newClient(t, address, k)
 				}}
 				if *wholeTable {
@@ -133,6 +150,7 @@ func TestOnRedisFleets(t *testing.T) {
 func run(t *testing.T, r row, test func(t *testing.T, r row)) {
 	t.Helper()
 	r.processes, r.goroutines, r.limit = cmp.Or(r.processes, 8), cmp.Or(r.goroutines, 4), cmp.Or(r.limit, 300)
+	r.windows, r.first = cmp.Or(r.windows, 2), cmp.Or(r.first, r.goroutines)
 	t.Run(fmt.Sprintf("%s: %d × %d on %d", r.name, r.processes, r.goroutines, r.limit), func(t *testing.T) {
 		t.Parallel()
 		test(t, r)
@@ -144,7 +162,7 @@ func run(t *testing.T, r row, test func(t *testing.T, r row)) {
 // request.
 func (f *fleet) run(least float64) {
 	f.Helper()
-	f.service = fake.NewTestServer(f, fake.WithPlan(fake.Plan{PerMinute: f.limit}), fake.WithMinute(f.minute),
+	f.server = fake.NewTestServer(f, fake.WithPlan(fake.Plan{PerMinute: f.limit}), fake.WithMinute(f.minute),
 		fake.WithBan(5, time.Hour), fake.WithBehavior(fake.Behavior{Window: f.window}), fake.WithJournal(10_000))
 	if f.foreign > 0 {
 		w := &worker{pause: f.foreign}
@@ -162,18 +180,40 @@ func (f *fleet) run(least float64) {
 		f.end(false)
 	}
 	took := time.Duration(cmp.Or(f.elapsed.Load(), int64(time.Since(f.start))))
-	done, commands, falls := float64(f.done.Load()), 0, 0
+	done, evals := float64(f.done.Load()), int64(0)
 	share := min(done/float64(f.target()), 1) * f.bound().Seconds() / took.Seconds()
 	for _, w := range f.gone {
-		commands, falls = commands+w.limiter.Stats().RoundTrips, falls+w.limiter.Stats().Fallbacks
+		evals += w.toRedis.evals.Load()
 	}
-	perRequest, usage := float64(commands)/max(1, done), f.service.Usage(f.service.APIKey())
-	f.Logf("429s: %d, share: %.2f, commands for each request: %.1f", usage.Limited, share, perRequest)
+	perRequest, usage := float64(evals)/max(1, done), f.server.Usage(f.server.APIKey())
+	f.Logf("429s: %d, share: %.2f, commands for each request: %.2f", usage.Limited, share, perRequest)
 	assert.LessOrEqual(f, usage.Limited, f.got429s, "429s")
 	assert.GreaterOrEqual(f, share, least, "share of the bound")
-	if f.during == nil && f.drops == 0 {
-		assert.LessOrEqual(f, perRequest, 2.2, "commands")
-		assert.Zero(f, falls)
+	if f.evals > 0 {
+		assert.LessOrEqual(f, perRequest, f.evals, "commands")
+		assert.Zero(f, f.falls.Load(), "Redis was well")
+	}
+	f.shares()
+}
+
+// shares compares what each process got in each window with the mean of the processes.
+func (f *fleet) shares() {
+	f.Helper()
+	least, most, all := math.Inf(1), 0.0, []any{}
+	for window := range f.windows {
+		for _, w := range f.gone {
+			got := float64(w.got[window].Load()) * float64(f.processes) / float64(f.limit)
+			least, most = min(least, got), max(most, got)
+			all = append(all, w.got[window].Load())
+		}
+	}
+	f.Logf("of the mean: %.2f to %.2f %d; refused %d", least, most, all, f.refused.Load())
+	if f.least > 0 {
+		assert.GreaterOrEqual(f, least, f.least, "share of the mean")
+		assert.Zero(f, f.refused.Load())
+	}
+	if f.most > 0 {
+		assert.LessOrEqual(f, most, f.most, "share of the mean")
 	}
 }
 
@@ -184,6 +224,14 @@ func (f *fleet) bound() time.Duration {
 	callers := f.processes * f.goroutines
 	rounds := (f.limit/2 + callers - 1) / callers
 	return f.start.Truncate(time.Second).Sub(f.start) + time.Duration(f.windows)*f.minute + time.Duration(rounds)*meanLatency
+}
+
+// Write gets the lines of the log.
+func (f *fleet) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("redis is away")) {
+		f.falls.Add(1)
+	}
+	return f.Output().Write(line)
 }
 
 // await waits until that many responses have come, or no more can be hoped for.
@@ -204,15 +252,19 @@ type worker struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	group   sync.WaitGroup
+	got     [5]atomic.Int64 // responses in each window
 }
 
 const meanLatency = 110 * time.Millisecond
 
-// transport has a request take 20 to 200 ms.
-type transport struct{ http.RoundTripper }
+// transport has a request take so long; if that is 0, 20 to 200 ms.
+type transport struct {
+	http.RoundTripper
+	latency time.Duration
+}
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	half := 10*time.Millisecond + rand.N(90*time.Millisecond)
+	half := cmp.Or(t.latency/2, 10*time.Millisecond+rand.N(90*time.Millisecond))
 	time.Sleep(half)
 	defer time.Sleep(half)
 	return t.RoundTripper.RoundTrip(r)
@@ -220,8 +272,8 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // begin begins the calls of w with a limiter.
 func (f *fleet) begin(w *worker, limiter petstore.Limiter, goroutines int) {
-	w.client = f.service.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(time.Hour),
-		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return transport{base} }))
+	w.client = f.server.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(time.Hour),
+		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return transport{base, f.service} }))
 	w.ctx, w.stop = context.WithCancel(f.Context())
 	for range goroutines {
 		w.group.Go(func() { f.calls(w) })
@@ -236,10 +288,14 @@ func (f *fleet) hire(n int) {
 		w.toRedis.latency.Store(int64(f.delay))
 		w.redis = f.dial(&w.toRedis)
 		var err error
-		w.limiter, err = petstoreredis.NewLimiter(w.redis, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(f.Output(), nil))))
+		w.limiter, err = petstoreredis.NewLimiter(w.redis, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(f, nil))))
 		require.NoError(f, err)
 		f.workers = append(f.workers, w)
-		f.begin(w, w.limiter, f.goroutines)
+		goroutines := f.goroutines
+		if len(f.workers)+len(f.gone) == 1 {
+			goroutines = f.first
+		}
+		f.begin(w, w.limiter, goroutines)
 	}
 }
 
@@ -259,7 +315,12 @@ func (f *fleet) end(killed bool) {
 // calls makes one call after the other.
 func (f *fleet) calls(w *worker) {
 	for w.ctx.Err() == nil {
-		if _, err := w.client.ListPets(w.ctx, petstore.ListPetsParams{Limit: 1}); err != nil {
+		_, err := w.client.ListPets(w.ctx, petstore.ListPetsParams{Limit: 1})
+		if window := int(time.Since(f.start) / f.minute); err == nil && window < len(w.got) {
+			w.got[window].Add(1)
+		}
+		if err != nil && w.ctx.Err() == nil {
+			f.refused.Add(1)
 			wait(w.ctx, time.Second)
 		} else if int(f.done.Add(1)) == f.target() {
 			f.elapsed.Store(int64(time.Since(f.start)))
@@ -343,7 +404,7 @@ func rolling(f *fleet) {
 // second has all processes use up another key with another plan, too.
 func second(f *fleet) {
 	const key, limit = "second-key", 60
-	f.service.AddKey(key, fake.Plan{PerMinute: limit})
+	f.server.AddKey(key, fake.Plan{PerMinute: limit})
 	for _, w := range f.workers {
 		client, err := w.client.ForKey(key)
 		require.NoError(f, err)
@@ -354,6 +415,6 @@ func second(f *fleet) {
 		})
 	}
 	f.await(f.target())
-	assert.Zero(f, f.service.Usage(key).Limited, "429s of the second key")
-	assert.GreaterOrEqual(f, len(f.service.RequestsFor(key)), f.windows*limit+limit/2)
+	assert.Zero(f, f.server.Usage(key).Limited, "429s of the second key")
+	assert.GreaterOrEqual(f, len(f.server.RequestsFor(key)), f.windows*limit+limit/2)
 }

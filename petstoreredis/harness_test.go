@@ -1,6 +1,7 @@
 package petstoreredis_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -62,6 +63,7 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 // link is the way to a Redis, which may be long or broken.
 type link struct {
 	latency atomic.Int64 // of a command
+	evals   atomic.Int64 // commands that ran the script
 	drops   int          // so many of a hundred commands break their connection
 	broken  atomic.Bool  // connections are refused and break
 	silent  atomic.Bool  // nothing gets through
@@ -96,6 +98,9 @@ func (c linkConn) Write(b []byte) (int, error) {
 	}
 	if c.link.before != nil {
 		c.link.before()
+	}
+	if bytes.Contains(b, []byte("\r\neval")) {
+		c.link.evals.Add(1)
 	}
 	return c.Conn.Write(b)
 }

@@ -1,114 +1,94 @@
--- One pot of permits for all processes that share an API key. KEYS[1] is a hash with the fields of
--- pot. ARGV[1] is the order of one process (script.go): what it reports, and how many permits it
--- wants.
+-- The pot of permits of an API key: KEYS[1] is a hash with the numbers of `pot`. ARGV[1] is the order of a process:
+-- the outcomes of its requests, and how many permits it wants. Times are milliseconds by the clock of Redis.
 local order, clock = cjson.decode(ARGV[1]), redis.call('TIME')
-local now, minute, none = clock[1] * 1000 + math.floor(clock[2] / 1000), 60000, 1e9 -- milliseconds
+local now, minute, none = clock[1] * 1000 + math.floor(clock[2] / 1000), 60000, 1e9
 local pot = {
-  -- the time of the last run; the number of the last permit; that number when this window began
-  at = now, number = 0, epoch = 0,
-  -- X-RateLimit-Limit; X-RateLimit-Reset; whose limit it is: 0 the minute's, 1 the day's, 2 a ban's
-  limit = 0, reset = 0, scope = 0,
-  ends = 0, -- when the window ends, 0 if that is not known
-  -- when the last response about this window was reported; before the first, one request goes ahead
-  known = 0,
-  remaining = 0, out = 0, -- how many requests are left; how many permits have no reported outcome yet
-  -- the last permit when `remaining` was set; the least X-RateLimit-Remaining reported since then
-  mark = 0, newer = none,
-  probe = 0, -- when a second request may go ahead, if the first has no response by then
-  closed = 0, opened = 0, -- the end of the lockout after a 429, 0 after a success; when it was reopened
-  asked = 0, processes = 0, -- processes that asked in this window; processes that share the key
+  at = now, number = 0, epoch = 0, -- the last order; the last permit, and the last one before this window
+  limit = 0, remaining = 0, reset = 0, ends = 0, day = 0, -- the window: X-RateLimit-*, its end, 1 if it is a day
+  since = 0, told = 0, out = 0, -- its first and its last response; permits without an outcome
+  mark = 0, low = none, -- the last permit when `remaining` was set; the least Remaining of older permits since then
+  await = 0, -- until when others wait for the responses to the permits that are out
+  closed = 0, lock = 0, streak = 0, -- the end of the last lockout, its reason, and the lockouts since a success
+  asked = 0, processes = 0, -- processes that asked in this window; the same of the windows before
+  urgent = 0, -- the last order for a request that is not a background request
 }
--- 1. Read the pot. A new one replaces a pot that is missing, is junk, is from the future, is older
--- than what this process knows (as after a failover), or could not be reached by any process for a
--- second. If the process knew a pot before, no request goes ahead for 1.5 s, until the other
--- processes have come back, too.
+-- A pot that is missing, is junk, is an old copy, or was out of reach for a second is replaced by a new one.
 local found, kept, lost = redis.pcall('HGETALL', KEYS[1]), {}, false
 for i = 1, #found, 2 do kept[found[i]] = tonumber(found[i + 1]) end
 for name in pairs(pot) do
-  local value = kept[name] or -1
-  lost = lost or value < 0 or value > 1e14 or value ~= math.floor(value)
+  local n = kept[name] or -1
+  lost = lost or n < 0 or n > now + 400 * 1440 * minute or n ~= math.floor(n)
 end
-lost = lost or kept.number < order.number or kept.at > now + 1000 or order.alone and kept.at < now - 1000
-if lost or math.max(kept.ends, kept.closed) > now + 400 * 24 * 60 * minute then
+if lost or kept.number < order.Number or kept.at > now + 1000 or order.Alone and kept.at < now - 1000 then
   redis.call('DEL', KEYS[1])
-  pot.number, pot.processes = math.max(now, order.number + minute), order.processes
-  pot.epoch, pot.mark, pot.probe = pot.number, pot.number, order.number > 0 and now + 1500 or 0
-else
-  pot = kept
+  pot.number, pot.processes = math.max(now, order.Number + minute), order.Processes
+  pot.epoch, pot.mark, pot.await = pot.number, pot.number, order.Number > 0 and now + 1500 or 0
+else pot = kept end
+local function begin(remaining, since, ends) -- another window: the permits of the old one are forgotten
+  pot.processes, pot.asked = math.max(pot.asked, math.floor((pot.processes + pot.asked) / 2)), 0
+  pot.number, pot.out, pot.low, pot.await = pot.number + 1, 0, none, 0
+  pot.epoch, pot.mark, pot.remaining, pot.since, pot.ends = pot.number, pot.number, remaining, since, ends
 end
--- 2. When a window ends, its permits are forgotten, also those of processes that have died. As many
--- requests as the old window had left are allowed in the new one, too. If they are few, less than a
--- quarter of the limit, one request goes ahead instead, to learn what the new window allows.
-local left = pot.remaining - pot.out
-local function begin(remaining, known, ends)
-  pot.processes = math.max(pot.asked, math.floor((pot.processes + pot.asked) / 2))
-  pot.asked, pot.out, pot.probe, pot.number, pot.newer = 0, 0, 0, pot.number + 1, none
-  pot.epoch, pot.mark, pot.remaining, pot.known, pot.ends = pot.number, pot.number, remaining, known, ends
-end
-if pot.ends > 0 and now >= pot.ends then
+if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has room for it, too
+  local left = pot.remaining - pot.out
   if left > 0 and left * 4 >= pot.limit then begin(left, now, now + minute) else begin(0, 0, 0) end
 end
--- 3. Outcomes. A permit is done if its request was not sent, or if a response shows what is left
--- after it. A permit is spent if the service may have counted its request, but no response shows
--- it: then only the responses to later permits show what is left.
-if order.counted == pot.epoch and order.done + order.spent > 0 then
-  pot.out = math.max(0, pot.out - order.done - order.spent)
-  if order.spent > 0 then pot.mark, pot.newer = pot.number, none end
-  pot.remaining = math.max(0, pot.remaining - order.spent)
-  if not order.silent then pot.probe = 0 end
+for _, o in ipairs(order.Outcomes) do
+  local mine, newer, ahead = o.Number > pot.epoch, o.Number > pot.mark, o.Reset - pot.reset
+  if o.Epoch == pot.epoch then
+    pot.out = math.max(0, pot.out - 1)
+    if o.Spent then pot.mark, pot.low, pot.remaining = pot.number, none, math.max(0, pot.remaining - 1) end
+    if not o.Silent and (pot.since == 0 or pot.out == 0) then pot.await = 0 end
+  end
+  -- The response to a permit that was given later than `mark` shows what is left; of others, the lowest counts.
+  local first = pot.since == 0 and (mine or pot.reset == 0 and o.Remaining == 0)
+  if o.Limit > 0 and (first or pot.since > 0 and (o.Number > 0 or order.Alone) and (newer or ahead >= -30)) then
+    if first or math.abs(ahead) > 30 then newer, pot.since, pot.ends, pot.low, pot.day = true, now, 0, none, o.Day end
+    pot.low = math.min(pot.low, o.Remaining)
+    pot.remaining = newer and pot.low or math.min(pot.remaining, pot.low)
+    if newer then pot.mark, pot.low = pot.number, none end
+    local ends = now + math.max(1, pot.remaining > 0 and math.min(o.EndsIn, minute) or o.EndsIn)
+    if pot.ends == 0 or ahead ~= 0 or ends < pot.ends or ends > now + minute then pot.ends = ends end
+    pot.told, pot.limit, pot.reset = now, o.Limit, o.Reset
+    if mine and o.ClosedIn == 0 then pot.closed, pot.streak = 0, 0 end
+  end
+  if o.ClosedIn > 0 and (o.Number > 0 or pot.reset == 0) then -- a 429; a new pot also learns of older ones
+    pot.closed, pot.lock, pot.streak = math.max(pot.closed, now + o.ClosedIn), o.Lock, pot.streak + (mine and 1 or 0)
+    if mine or pot.since > 0 then begin(0, 0, 0) end
+  end
 end
--- 4. Responses: the order has the least Remaining of them, and the latest permit among them. That
--- Remaining includes all requests whose outcome was reported before the latest permit was given. So
--- if this permit is later than `mark`, the Remaining is what is left. If not, it may be from an
--- older request, and what is left can only become less. A pot that knows nothing yet also believes
--- a process that its window is used up.
-local mine, newer, ahead = order.latest > pot.epoch, order.latest > pot.mark, order.reset - pot.reset
-local first = pot.known == 0 and (mine or pot.reset == 0 and order.remaining == 0 and order.ends_in > 0)
-if order.limit > 0 and (first or pot.known > 0 and order.latest > 0 and (newer or ahead >= -30)) then
-  if first or math.abs(ahead) > 30 then pot.newer, newer, pot.ends = none, true, 0 end -- another window
-  pot.newer = math.min(pot.newer, order.remaining)
-  pot.remaining = newer and pot.newer or math.min(pot.remaining, order.remaining)
-  if newer then pot.mark, pot.newer = pot.number, none end
-  -- While requests are left, a window lasts a minute at most, so that the permits of processes that
-  -- died come back.
-  local ends = now + math.max(1, pot.remaining > 0 and math.min(order.ends_in, minute) or order.ends_in)
-  if pot.ends == 0 or ahead ~= 0 or ends < pot.ends or ends > now + minute then pot.ends = ends end
-  pot.known, pot.limit, pot.reset, pot.scope = now, order.limit, order.reset, order.scope
-  if mine then pot.closed = 0 end
-end
--- 5. After a 429 nothing is sent until the lockout ends; then one request goes ahead. A new pot
--- learns of a lockout from the processes that know of it.
-if order.closed_in > 0 and (order.rejected or pot.number == pot.epoch and order.opened >= pot.opened) then
-  pot.closed, pot.scope = math.max(pot.closed, now + order.closed_in), order.scope
-  begin(0, 0, 0)
-elseif order.reopen and (pot.closed > now or pot.remaining <= pot.out) then
-  pot.closed, pot.opened = 0, math.max(now, pot.opened + 1)
+if order.Reopen and (pot.closed > now or pot.since > 0 and pot.remaining <= pot.out) then
+  pot.closed, pot.reset = 0, math.max(1, pot.reset)
   begin(0, 0, 0)
 end
--- 6. Permits for requests that wait. A process gets at most twice its share of what is left, so
--- that the others find some. Background requests leave a tenth of the limit. Other programs may use
--- the key, too: the pot keeps back what they have probably sent since the last response, which is
--- 1.5 times what they sent on average in such a time before.
-if order.want + order.background > 0 and order.epoch ~= pot.epoch then pot.asked = pot.asked + 1 end
-local processes = math.max(1, pot.asked, pot.processes)
-local others = pot.limit - pot.remaining - (pot.number - pot.epoch)
-local sent = math.ceil(1.5 * others * (now - pot.known) / math.max(1, now - pot.ends + minute))
-left = pot.remaining - pot.out
+-- In the first second of a window a process gets no more than its share of it, later twice its share of what is left.
+-- Other programs may use the key: 1.5 times what they have probably sent since the last response is kept back.
+if order.Want + order.Background > 0 and order.Asked ~= pot.epoch then pot.asked = pot.asked + 1 end
+if order.Want > 0 then pot.urgent = now end
+local processes, given = math.max(1, pot.asked, pot.processes), pot.number - pot.epoch
+local left, others = pot.remaining - pot.out, pot.limit - pot.remaining - given
+local sent = math.ceil(1.5 * others * (now - pot.told) / math.max(1, now - pot.ends + minute))
 if others > 0 then left = left - math.max(1, math.min(sent, math.floor(left / 2))) end
-left = now >= pot.closed and math.max(0, left) or 0
-local granted = math.min(order.want, left, math.max(1, math.floor(2 * left / processes)))
-local background = math.max(0, math.min(order.background, left - granted - math.floor(pot.limit / 10)))
-if pot.known == 0 and now >= math.max(pot.closed, pot.probe) then
-  granted = math.min(1, order.want)
-  background = math.min(1 - granted, order.background)
-  if granted + background > 0 then pot.probe = now + (pot.closed > 0 and 10000 or 1000) end
+local most = math.max(1, math.floor(2 * left / processes))
+local reserve = now < pot.urgent + 2 * minute and math.floor(pot.limit / 10) or 0 -- for others than background requests
+if pot.since == 0 then left, most, reserve = now < pot.await and 0 or 1, 1, 0 -- one request goes ahead
+elseif now < pot.since + 1000 then
+  most = math.ceil((left + given) / processes) - (order.Asked == pot.epoch and order.Had or 0)
 end
-pot.number, pot.out, pot.at = pot.number + granted + background, pot.out + granted + background, now
--- 7. Write the pot, and reply. It expires ten minutes after its window and its lockout are over.
+if now < pot.closed then left = 0 end
+local granted = math.max(0, math.min(order.Want, left, most))
+local background = math.max(0, math.min(order.Background, left - granted - reserve, most - granted))
+given = granted + background
+if given > 0 then pot.await = now + (pot.since > 0 and 2000 or pot.closed > 0 and 10000 or 1000) end
+pot.number, pot.out, pot.at, left = pot.number + given, pot.out + given, now, left - given
 local fields = {}
-for name, value in pairs(pot) do fields[#fields + 1], fields[#fields + 2] = name, value end
+for name, n in pairs(pot) do fields[#fields + 1], fields[#fields + 2] = name, n end
 redis.call('HSET', KEYS[1], unpack(fields))
 redis.call('PEXPIRE', KEYS[1], math.max(0, pot.ends - now, pot.closed - now) + 10 * minute)
-pot.granted, pot.background, pot.left = granted, background, math.max(0, left - granted - background)
-pot.processes = processes
+-- The reply: also why requests got no permit (a lock, or 3 for a response), and how long that lasts if it is known.
+if order.Want > granted then reserve = 0 end
+pot.granted, pot.background, pot.left, pot.processes, pot.why, pot.wait = granted, background, left, processes, 3, 0
+if now < pot.closed then pot.why, pot.wait = pot.lock, pot.closed - now
+elseif pot.since > 0 and left > reserve then pot.wait = math.max(0, pot.since + 1000 - now)
+elseif pot.since > 0 and (pot.remaining <= reserve or now >= pot.await) then pot.why, pot.wait = pot.day, pot.ends - now end
 return cjson.encode(pot)

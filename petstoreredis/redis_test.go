@@ -119,8 +119,6 @@ func useUp(t *testing.T, rdb redis.UniversalClient) {
 	require.ErrorIs(t, err, petstore.ErrRateLimited)
 	client.ReopenLimit()
 	require.NoError(t, limiter.Flush(t.Context()))
-	assert.Zero(t, limiter.Stats().Fallbacks)
-	assert.False(t, limiter.Stats().Away)
 }
 
 // BenchmarkOnRedisAcquire measures how long a request waits for its permit when the window has
@@ -146,5 +144,4 @@ func BenchmarkOnRedisAcquire(b *testing.B) {
 		b.ReportMetric(float64(all[len(all)/2].Microseconds()), name+"-p50-µs")
 		b.ReportMetric(float64(all[len(all)*99/100].Microseconds()), name+"-p99-µs")
 	}
-	b.ReportMetric(float64(l.Stats().RoundTrips)/float64(b.N), "commands")
 }

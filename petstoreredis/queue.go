@@ -1,0 +1,295 @@
+package petstoreredis
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/petstore/petstore-go/ratelimit"
+)
+
+const (
+	reportAfter = 20 * time.Millisecond // how long an outcome waits for a question to go with
+	tryEvery    = time.Second           // the time between two commands while Redis is away
+	askAgain    = 8 * time.Second       // the time between two questions while the key is closed for long
+	longWait    = 70 * time.Second      // what is long for a window
+	longestPoll = 500 * time.Millisecond
+	// longestNap is when to look at the wall clock again: timers stand still while a machine is
+	// suspended.
+	longestNap = 30 * time.Second
+)
+
+// queue has the requests of this process that wait for permits of one key, and what the process
+// knows of the pot. It asks the pot when a request waits and is not known to wait in vain. One
+// command at a time is on its way. What there are two of is for background requests and for others:
+// see class.
+type queue struct {
+	l       *Limiter
+	key     string
+	waiters [2][]*waiter // in the order of their permits
+	holds   [2]hold      // what the waiters wait for
+	users   int          // requests that wait or are in flight
+	polls   int          // replies in a row without a permit
+	timer   *time.Timer  // calls step
+
+	pot        reply // the last reply
+	asked, had int64 // the last window in which a permit was wanted, and how many were given
+	window     ratelimit.Window
+	end, until time.Time          // of the window, and of the lockout
+	reason     ratelimit.Reason   // of the lockout
+	closed     *ratelimit.Lockout // the last that was reported; nil if the key has opened since
+	opensAt    time.Time          // a success of a permit of this time or later opens the key
+
+	outcomes []outcome // to be reported at reportAt
+	reportAt time.Time
+	reopen   bool          // to be reported, too
+	asking   chan struct{} // closed when the command on its way is over; nil if there is none
+	alone    *alone        // how the process goes on without Redis; nil while Redis replies
+}
+
+// hold is what requests wait for.
+type hold struct {
+	why   ratelimit.Reason // empty if the pot has to be asked
+	until time.Time        // when it is over; zero if a response decides
+	askAt time.Time        // when to ask the pot again
+}
+
+// closedFor holds requests until a time. If that is long, another process may reopen the key.
+func closedFor(reason ratelimit.Reason, now, until time.Time, long time.Duration) hold {
+	h := hold{reason, until, until}
+	if until.Sub(now) > long {
+		h.askAt = now.Add(askAgain)
+	}
+	return h
+}
+
+// limit returns the limit that requests wait for; empty if it is none.
+func (h hold) limit() ratelimit.Reason {
+	switch h.why {
+	case ratelimit.ReasonResponse, ratelimit.ReasonBackoff:
+		return ""
+	case ratelimit.ReasonBackground:
+		return ratelimit.ReasonMinute
+	}
+	return h.why
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// earlier returns the earlier of two times, of which zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// idle reports whether nothing would be lost without q.
+func (q *queue) idle(now time.Time) bool {
+	return q.users == 0 && len(q.outcomes) == 0 && q.asking == nil && now.After(later(q.end, q.until))
+}
+
+// forget drops what q knows about limits, so that it asks the pot.
+func (q *queue) forget(now time.Time) {
+	q.end, q.until, q.holds = time.Time{}, time.Time{}, [2]hold{}
+	if q.alone != nil {
+		q.alone.tryAt = now
+	}
+}
+
+// processes returns how many processes share the key.
+func (q *queue) processes() int {
+	const unknown = 64
+	switch {
+	case q.l.config.share > 0:
+		return q.l.config.share
+	case q.pot.Processes > 0:
+		return q.pot.Processes
+	}
+	return unknown
+}
+
+// step sends the next command if it is time, or sets the timer.
+func (q *queue) step(now time.Time) {
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+	at := q.nextCommand(now)
+	switch {
+	case q.asking != nil || at.IsZero():
+	case at.After(now):
+		q.timer = time.AfterFunc(min(at.Sub(now), longestNap), func() {
+			q.l.mu.Lock()
+			defer q.l.mu.Unlock()
+			q.step(q.l.clock())
+		})
+	default:
+		q.send(now)
+	}
+}
+
+// nextCommand returns when the next command must be sent; zero if none is needed.
+func (q *queue) nextCommand(now time.Time) (at time.Time) {
+	if q.alone != nil {
+		if q.users > 0 {
+			at = q.alone.tryAt
+		}
+		return at
+	}
+	at = q.reportAt
+	for class, waiters := range q.waiters {
+		if len(waiters) > 0 {
+			at = earlier(at, later(now, q.holds[class].askAt))
+		}
+	}
+	return at
+}
+
+// send sends a command: what to report, and how many permits are wanted. What the process knows of
+// a lockout and of a window goes with it, for a pot that knows nothing.
+func (q *queue) send(now time.Time) {
+	o := &order{
+		Number: q.pot.Number, Processes: q.pot.Processes, Alone: q.alone != nil, Reopen: q.reopen,
+		Want: len(q.waiters[0]), Background: len(q.waiters[1]), Asked: q.asked, Had: q.had, Outcomes: q.outcomes,
+	}
+	known := outcome{until: q.until, Lock: index(q.reason)}
+	if w := q.known(now); w.Limit > 0 {
+		known.Remaining = max(0, w.Remaining-q.processes()+1) // each of the others may have sent one more
+		known.Limit, known.Reset, known.end, known.Day = w.Limit, w.Reset.Unix(), q.end, q.pot.Day
+	}
+	o.Outcomes = append(o.Outcomes, known)
+	for i := range o.Outcomes {
+		x := &o.Outcomes[i]
+		x.EndsIn, x.ClosedIn = millisUntil(x.end, now), millisUntil(x.until, now)
+	}
+	q.outcomes, q.reportAt, q.reopen, q.asking = nil, time.Time{}, false, make(chan struct{})
+	q.l.send(q.key, o, func(r reply, err error) { q.ended(o, r, err, now) })
+}
+
+// millisUntil returns whole milliseconds, rounded up; 0 if the time is over.
+func millisUntil(at, now time.Time) int64 {
+	return max(0, (at.Sub(now) + time.Millisecond - 1).Milliseconds())
+}
+
+// ended takes over what came of a command.
+func (q *queue) ended(o *order, r reply, err error, sent time.Time) {
+	q.l.mu.Lock()
+	defer q.l.mu.Unlock()
+	now := q.l.clock()
+	close(q.asking)
+	if q.asking = nil; err == nil {
+		q.hear(o, r, sent, now)
+	} else {
+		q.fail(o, err, now)
+	}
+	q.step(now)
+	q.l.note(err, q.processes())
+}
+
+// hear takes over a reply: it hands out the permits, gives back those that nobody needs any more,
+// and records what the other requests wait for.
+func (q *queue) hear(o *order, r reply, sent, now time.Time) {
+	if q.alone != nil {
+		q.alone.end()
+		q.alone = nil
+	}
+	q.pot = r
+	if o.Want+o.Background > 0 {
+		if q.asked != r.Epoch {
+			q.asked, q.had = r.Epoch, 0
+		}
+		q.had += int64(r.Granted + r.Background)
+	}
+	if len(q.outcomes) == 0 && !q.reopen { // else this process knows more than the reply
+		q.end, q.until, q.reason = now.Add(r.in(r.Ends)), now.Add(r.in(r.Closed)), limits[r.Lock]
+		if q.window = (ratelimit.Window{}); r.Limit > 0 {
+			q.window = ratelimit.Window{Limit: r.Limit, Remaining: r.Remaining, Reset: time.Unix(r.Reset, 0).UTC()}
+		}
+	}
+	if q.polls++; r.Granted+r.Background > 0 {
+		q.polls = 0
+	}
+	blocked, closed := q.blocked(r, sent, now), q.until.After(now)
+	wanted := [2]int{o.Want, o.Background}
+	for class, granted := range [2]int{r.Granted, r.Background} {
+		q.give(class, granted, closed, now)
+		if q.holds[class] = (hold{}); wanted[class] > granted || closed {
+			q.holds[class] = blocked
+		}
+	}
+	q.signal()
+}
+
+// give hands out permits. Those that nobody needs any more, or that may not be used, go back.
+func (q *queue) give(class, granted int, closed bool, now time.Time) {
+	used := min(granted, len(q.waiters[class]))
+	if closed {
+		used = 0
+	}
+	for _, w := range q.waiters[class][:used] {
+		w.joined, w.permit = false, &permit{queue: q, number: q.pot.Number, epoch: q.pot.Epoch, given: now}
+		w.signal()
+	}
+	q.waiters[class] = q.waiters[class][used:]
+	for range granted - used {
+		q.outcomes, q.reportAt = append(q.outcomes, outcome{Number: q.pot.Number, Epoch: q.pot.Epoch}), now
+	}
+}
+
+// blocked returns what the requests wait for that got no permit.
+func (q *queue) blocked(r reply, sent, now time.Time) hold {
+	wait := time.Duration(r.Wait) * time.Millisecond
+	switch {
+	case q.until.After(now):
+		return closedFor(q.reason, now, q.until, askAgain)
+	case r.Why < len(limits):
+		h := closedFor(limits[r.Why], now, now.Add(wait), longWait)
+		h.askAt = earlier(h.askAt, sent.Add(wait+5*time.Millisecond))
+		return h
+	case wait == 0: // other processes are about to report responses
+		wait = max(30*time.Millisecond+time.Duration(r.Processes)*2*time.Millisecond, now.Sub(sent)/4)
+		wait = min(wait<<min(q.polls/4, 4), longestPoll)
+		wait = wait*3/4 + rand.N(wait/2)
+	}
+	return hold{ratelimit.ReasonResponse, time.Time{}, now.Add(wait)}
+}
+
+// signal has the requests look again that cannot wait for so long, or have not reported their wait.
+func (q *queue) signal() {
+	for class, waiters := range q.waiters {
+		for _, w := range waiters {
+			if h := q.holds[class]; h.until.After(w.latest) || h.why != "" && !w.started {
+				w.signal()
+			}
+		}
+	}
+}
+
+// known returns the window with what the pot had left in it; zero if it is over.
+func (q *queue) known(now time.Time) (w ratelimit.Window) {
+	if now.Before(q.end) {
+		w = q.window
+		w.Remaining = min(w.Remaining, q.pot.Left)
+	}
+	return w
+}
+
+// join puts w among the waiters: who asked first goes first.
+func (q *queue) join(w *waiter) {
+	if !w.joined {
+		w.joined = true
+		waiters := &q.waiters[w.class()]
+		i, _ := slices.BinarySearchFunc(*waiters, w, func(a, b *waiter) int {
+			if a.Asked.After(b.Asked) {
+				return 1
+			}
+			return -1
+		})
+		*waiters = slices.Insert(*waiters, i, w)
+	}
+}

@@ -1,0 +1,155 @@
+package petstoreredis
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/petstore/petstore-go/ratelimit"
+)
+
+// connects is how many times as long as the others the first command may take.
+const connects = 3
+
+//go:embed pot.lua
+var potScript string
+
+var potHash = redis.NewScript(potScript).Hash()
+
+// limits are the reasons for which a key can be closed, by their numbers in the script.
+var limits = []ratelimit.Reason{ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan}
+
+func index(r ratelimit.Reason) int { return max(0, slices.Index(limits, r)) }
+
+// order is what the script gets. Its times are milliseconds from now.
+type order struct {
+	Number           int64 // the last permit that this process knows of
+	Processes        int   // the same
+	Alone            bool  // the last command has failed
+	Reopen           bool
+	Want, Background int   // how many requests wait
+	Asked, Had       int64 // the last window in which the process wanted permits, and how many it got
+	Outcomes         []outcome
+}
+
+// outcome is what came of a permit. Without Number it is no permit's, but what the process knows.
+type outcome struct {
+	Number, Epoch         int64 // of the permit; without Epoch the permit must not be counted
+	Spent, Silent         bool  // the service may have counted it, and does not say so; it did not respond
+	Limit, Remaining, Day int   // the window; Day is 1 for that of a day
+	Reset, EndsIn         int64
+	ClosedIn              int64 // after a 429
+	Lock                  int   // the number of its reason
+
+	end, until time.Time // of the window, and of the lockout
+}
+
+// reply is what the script returns: the numbers of the pot, and what it gives.
+type reply struct {
+	At, Number, Epoch, Reset, Ends, Since, Closed, Wait       int64
+	Limit, Remaining, Left, Day, Lock, Streak, Processes, Why int
+	Granted, Background                                       int
+}
+
+// in returns how long a time of the pot was ahead when it replied.
+func (r *reply) in(at int64) time.Duration {
+	return time.Duration(max(0, at-r.At)) * time.Millisecond
+}
+
+// answers reports whether r can be the reply to o. Something else may have replied instead.
+func (r *reply) answers(o *order) bool {
+	return r.Number > 0 && r.Processes > 0 && 0 <= r.Lock && r.Lock < len(limits) &&
+		0 <= r.Granted && r.Granted <= o.Want && 0 <= r.Background && r.Background <= o.Background
+}
+
+// send sends an order to the pot of a key, and calls ended, once and without the lock.
+func (l *Limiter) send(key string, o *order, ended func(r reply, err error)) {
+	timeout, connected := l.config.timeout, l.connected
+	if !connected {
+		timeout *= connects
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	late := time.AfterFunc(timeout, func() { // the client of Redis may ignore ctx
+		cancel()
+		ended(reply{}, fmt.Errorf("no reply within %v", l.config.timeout))
+	})
+	go func() {
+		defer cancel()
+		r, err := l.run(ctx, connected, key, *o)
+		if err != nil && !refusedByRedis(err) && ctx.Err() == nil { // a connection broke
+			again := *o
+			again.Outcomes = uncounted(o.Outcomes)
+			r, err = l.run(ctx, connected, key, again)
+		}
+		if late.Stop() {
+			ended(r, err)
+		}
+	}()
+}
+
+// uncounted returns outcomes whose permits must not be counted again: Redis may have counted them.
+func uncounted(outcomes []outcome) []outcome {
+	outcomes = slices.Clone(outcomes)
+	for i := range outcomes {
+		outcomes[i].Epoch = 0
+	}
+	return outcomes
+}
+
+func refusedByRedis(err error) bool {
+	_, ok := errors.AsType[redis.Error](err)
+	return ok
+}
+
+// run runs the script.
+func (l *Limiter) run(ctx context.Context, connected bool, key string, o order) (r reply, err error) {
+	text, _ := json.Marshal(o) // numbers and booleans: it cannot fail
+	do := func(name, script string) (string, error) {
+		cmd := redis.NewCmd(ctx, name, script, 1, l.config.prefix+key, text)
+		_ = l.rdb.Process(ctx, once{cmd}) // cmd has the error
+		return cmd.Text()
+	}
+	replied := ""
+	if connected {
+		replied, err = do("evalsha", potHash)
+	}
+	if !connected || redis.HasErrorPrefix(err, "NOSCRIPT") {
+		replied, err = do("eval", potScript)
+	}
+	if err == nil && (json.Unmarshal([]byte(replied), &r) != nil || !r.answers(&o)) {
+		err = errors.New("the reply is not one of the script")
+	}
+	return r, err
+}
+
+// once is a command that go-redis must not send again by itself: it might be counted twice.
+type once struct{ *redis.Cmd }
+
+func (once) NoRetry() bool { return true }
+
+// note records how a command went, and logs when Redis goes away and when it is back.
+func (l *Limiter) note(err error, processes int) {
+	log := func(level slog.Level, text string, field slog.Attr) {
+		if l.config.logger != nil { // the handler may call the limiter
+			l.unlocked(func() {
+				l.config.logger.LogAttrs(context.Background(), level, text, field, slog.Int("processes", processes))
+			})
+		}
+	}
+	switch away := l.away; {
+	case err == nil && !away.IsZero():
+		l.away = time.Time{}
+		log(slog.LevelInfo, "petstoreredis: redis is back", slog.Duration("away", time.Since(away)))
+	case err != nil && away.IsZero():
+		l.away = time.Now()
+		log(slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share", slog.String("error", err.Error()))
+	}
+	l.connected = l.connected || err == nil
+}
