@@ -10,18 +10,13 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-const (
-	// patience is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
-	patience = time.Second
-	// longestMaxWait keeps times within what time.Duration can hold.
-	longestMaxWait = 10_000 * time.Hour
-)
+// patience is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
+const patience = time.Second
 
 // waiter is a request in Acquire. The lock of the limiter guards it.
 type waiter struct {
 	ratelimit.Request
 	queue   *queue
-	entered time.Time
 	latest  time.Time     // it is refused at once if a limit lasts longer,
 	last    time.Time     // and at this time in any case
 	news    chan struct{} // gets a value when there is something to look at
@@ -36,19 +31,26 @@ type waiter struct {
 func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w := l.newWaiter(ctx, r)
-	q := w.queue
+	entered, q := time.Now(), l.queue(r.Key)
+	if r.Asked.IsZero() {
+		r.Asked = entered
+	}
+	last := entered.Add(max(0, r.MaxWait))
+	w := &waiter{Request: r, queue: q, latest: last, last: last.Add(patience), news: make(chan struct{}, 1)}
+	if deadline, ok := ctx.Deadline(); ok {
+		w.latest = earlier(last, deadline)
+	}
 	q.users++
 	defer w.leave() // also if the observer panics
 	refused := w.await(ctx)
 	if w.started && r.Observer != nil {
-		w.wait.Duration = time.Since(w.entered)
+		w.wait.Duration = time.Since(entered)
 		w.wait.Window, w.wait.Sent, w.wait.Processes = q.window, int(q.had), q.processes()
 		l.unlocked(func() { r.Observer.WaitDone(w.wait) })
 	}
 	if refused != nil {
 		if refused.Reason != "" && refused.Err == nil {
-			closed := q.close(refused.Reason, l.clock(), refused.RetryAt)
+			closed := q.close(refused.Reason, l.now(), refused.RetryAt)
 			l.tell(r.Observer, nil, closed)
 		}
 		return nil, refused
@@ -59,38 +61,22 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	return p, nil
 }
 
-// unlocked calls a function of others without the lock.
-func (l *Limiter) unlocked(f func()) {
-	l.mu.Unlock()
-	defer l.mu.Lock()
-	f()
-}
-
-func (l *Limiter) newWaiter(ctx context.Context, r ratelimit.Request) *waiter {
-	now, most := time.Now(), min(max(0, r.MaxWait), longestMaxWait)
-	if r.Asked.IsZero() {
-		r.Asked = now
-	}
-	deadline, _ := ctx.Deadline()
-	return &waiter{
-		Request: r, queue: l.queue(r.Key), news: make(chan struct{}, 1),
-		entered: now, latest: earlier(now.Add(most), deadline), last: now.Add(most + patience),
-	}
-}
-
 // await waits until w has a permit, or returns why it gets none.
 func (w *waiter) await(ctx context.Context) *ratelimit.Error {
 	for q := w.queue; ; {
-		now, ended := q.l.clock(), contextError(ctx)
+		now, ended := q.l.now(), contextError(ctx)
 		h := w.hold(now)
 		switch {
 		case ended != nil, w.permit == nil && (time.Until(w.last) <= 0 || h.until.After(w.latest)):
-			return &ratelimit.Error{RetryAt: h.until, Window: q.window, Reason: h.limit(), Err: ended}
+			refused := &ratelimit.Error{RetryAt: h.until, Window: q.window, Err: ended}
+			if slices.Contains(limits, h.why) {
+				refused.Reason = h.why
+			}
+			return refused
 		case w.permit != nil:
 			return nil
 		case h.why != "" && !w.started:
-			waiting := len(q.waiters[0]) + len(q.waiters[1])
-			w.report(ratelimit.Wait{Reason: h.why, Until: h.until, Waiting: max(1, waiting)})
+			w.report(ratelimit.Wait{Reason: h.why, Until: h.until})
 		case w.NotBefore.After(now):
 			w.sleep(ctx, w.NotBefore)
 		case q.alone != nil:
@@ -108,11 +94,8 @@ func (w *waiter) await(ctx context.Context) *ratelimit.Error {
 
 // hold returns what w waits for; zero if that is not known.
 func (w *waiter) hold(now time.Time) (h hold) {
-	if h = w.queue.holds[w.class()]; !h.askAt.After(now) {
-		h = hold{}
-	}
-	if w.Background && h.why == ratelimit.ReasonMinute {
-		h.why = ratelimit.ReasonBackground
+	if known := w.queue.holds[w.class()]; known.holds(now) {
+		h = known
 	}
 	if w.NotBefore.After(now) {
 		if h.until.IsZero() {
@@ -123,7 +106,7 @@ func (w *waiter) hold(now time.Time) (h hold) {
 	return h
 }
 
-// class is the index of what is kept for background requests and for others.
+// class is the index of what a queue has for background requests and for others.
 func (w *waiter) class() int {
 	if w.Background {
 		return 1
@@ -136,6 +119,10 @@ func (w *waiter) report(wait ratelimit.Wait) {
 	if w.started {
 		return
 	}
+	if w.Background && wait.Reason == ratelimit.ReasonMinute {
+		wait.Reason = ratelimit.ReasonBackground
+	}
+	wait.Waiting = max(1, len(w.queue.waiters[0])+len(w.queue.waiters[1]))
 	if w.started, w.wait = true, wait; w.Observer != nil {
 		w.queue.l.unlocked(func() { w.Observer.WaitStart(wait) })
 	}
@@ -164,7 +151,7 @@ func (w *waiter) signal() {
 
 // leave ends the wait, and gives back a permit that the caller did not get.
 func (w *waiter) leave() {
-	q, now := w.queue, w.queue.l.clock()
+	q, now := w.queue, w.queue.l.now()
 	q.users--
 	if w.joined {
 		waiters := &q.waiters[w.class()]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
@@ -15,22 +14,13 @@ import (
 type alone struct {
 	limiter *ratelimit.Limiter
 	err     error           // of the last command
-	tryAt   time.Time       // when to try Redis again
 	ctx     context.Context // ends when Redis is back
 	end     context.CancelFunc
 }
 
-// fail makes the process go on alone, and keeps what it should have reported. Unless Redis has
-// refused the command, it may have counted the permits.
-func (q *queue) fail(o *order, err error, now time.Time) {
-	keep := o.Outcomes
-	if !refusedByRedis(err) {
-		keep = uncounted(keep)
-	}
-	keep = slices.DeleteFunc(keep, func(x outcome) bool {
-		return x.Number == 0 || x.Epoch == 0 && x.Limit == 0 && x.until.IsZero()
-	})
-	q.outcomes, q.reopen = append(keep, q.outcomes...), q.reopen || o.Reopen
+// fail makes the process go on alone, and tries Redis again in a second. Redis may have counted the
+// outcomes of the command that has failed: their permits count until their window is over.
+func (q *queue) fail(err error, now time.Time) {
 	if q.alone == nil {
 		q.alone = q.newAlone(now)
 		for class, waiters := range q.waiters {
@@ -41,7 +31,7 @@ func (q *queue) fail(o *order, err error, now time.Time) {
 			q.waiters[class], q.holds[class] = nil, hold{}
 		}
 	}
-	q.alone.err, q.alone.tryAt = err, now.Add(tryEvery)
+	q.alone.err, q.reportAt = err, now.Add(tryEvery)
 }
 
 // newAlone tells a new limiter what the process knows, by a response as the service would send it
@@ -58,30 +48,26 @@ func (q *queue) newAlone(now time.Time) *alone {
 	}
 	if o.Window.Limit > 0 || o.RetryAfter > 0 {
 		if p, err := a.limiter.Acquire(a.ctx, ratelimit.Request{Key: q.key}); err == nil {
-			q.settleAlone(p, o, false)
+			p.Release(q.shareOf(o))
 		}
 	}
 	return a
 }
 
-// settleAlone releases a permit of the limiter without Redis, with this process's share of the
-// window in place of the window.
-func (q *queue) settleAlone(p ratelimit.Permit, o ratelimit.Outcome, counted bool) {
-	if counted {
-		q.had++
-	}
+// shareOf returns an outcome with this process's share of the window in place of the window.
+func (q *queue) shareOf(o ratelimit.Outcome) ratelimit.Outcome {
 	if w := &o.Window; w.Limit > 0 {
 		w.Limit = max(1, w.Limit/q.processes())
 		w.Remaining = min(w.Remaining, max(0, w.Limit-int(q.had)))
 	}
-	p.Release(o)
+	return o
 }
 
 // acquireAlone waits for a permit without Redis, until Redis is back. It returns nil if w must look
-// again. The lock must be held.
+// again.
 func (w *waiter) acquireAlone(ctx context.Context, a *alone) (refused *ratelimit.Error) {
 	r, q := w.Request, w.queue
-	r.MaxWait, r.Observer = max(0, time.Until(w.last)-patience), aloneObserver{w}
+	r.MaxWait, r.Observer = max(0, time.Until(w.last)-patience), waitStart{w}
 	var p ratelimit.Permit
 	var err error
 	q.l.unlocked(func() {
@@ -91,7 +77,7 @@ func (w *waiter) acquireAlone(ctx context.Context, a *alone) (refused *ratelimit
 		p, err = a.limiter.Acquire(ctx, r)
 	})
 	if err == nil {
-		w.permit = &permit{queue: q, number: q.pot.Number, given: q.l.clock(), alone: p}
+		w.permit = &permit{queue: q, number: q.pot.Number, given: q.l.now(), alone: p}
 		return nil
 	}
 	refused, _ = errors.AsType[*ratelimit.Error](err)
@@ -102,15 +88,14 @@ func (w *waiter) acquireAlone(ctx context.Context, a *alone) (refused *ratelimit
 	return refused
 }
 
-// aloneObserver reports the beginning of a wait without Redis. Its other reports come from w and its
-// permit, as with Redis.
-type aloneObserver struct{ w *waiter }
+// waitStart reports the beginning of a wait without Redis. The rest is reported as with Redis.
+type waitStart struct{ w *waiter }
 
-func (o aloneObserver) WaitStart(wait ratelimit.Wait) {
+func (o waitStart) WaitStart(wait ratelimit.Wait) {
 	o.w.queue.l.mu.Lock()
 	defer o.w.queue.l.mu.Unlock()
 	o.w.report(wait)
 }
-func (aloneObserver) WaitDone(ratelimit.Wait)       {}
-func (aloneObserver) LimitClosed(ratelimit.Lockout) {}
-func (aloneObserver) LimitOpened(ratelimit.Lockout) {}
+func (waitStart) WaitDone(ratelimit.Wait)       {}
+func (waitStart) LimitClosed(ratelimit.Lockout) {}
+func (waitStart) LimitOpened(ratelimit.Lockout) {}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -11,11 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/ratelimit"
 )
-
-// manyKeys: once a limiter has this many keys, it drops those that are not in use.
-const manyKeys = 64
 
 // Limiter is a [petstore.Limiter] whose budgets are shared by all processes that use the same
 // Redis. [NewLimiter] returns one; pass it to all clients of this process with
@@ -23,16 +22,65 @@ const manyKeys = 64
 // no goroutine and no timer at rest, so that it need not be closed. A program that ends right after
 // its last call should call Flush before.
 type Limiter struct {
-	rdb       redis.UniversalClient
-	config    config
-	wallClock func() time.Time
+	rdb     redis.UniversalClient
+	logger  *slog.Logger
+	share   int
+	timeout time.Duration
+	prefix  string
+	// now returns the time of the wall clock: the monotonic clock stands still while a machine is
+	// suspended, and windows do not.
+	now func() time.Time
 
 	mu        sync.Mutex // guards the fields below, and all queues
 	queues    map[string]*queue
 	sweepAt   int       // the number of queues at which those are dropped that are not in use
-	latest    time.Time // that the wall clock has shown
-	connected bool      // Redis has replied
 	away      time.Time // when Redis began to fail; zero while it replies
+	connected bool      // Redis has replied
+}
+
+// Option configures a [Limiter] in [NewLimiter].
+type Option func(*Limiter)
+
+// WithLogger makes the Limiter log when it goes on without Redis, at level Warn with the error, and
+// when Redis is back, at level Info. A nil logger, the default, logs nothing.
+func WithLogger(logger *slog.Logger) Option { return func(l *Limiter) { l.logger = logger } }
+
+// WithShare sets the number of processes that share each key while Redis is away. The default, 0,
+// is the number that Redis knew last, or 64 for a key of which it has told nothing.
+func WithShare(processes int) Option { return func(l *Limiter) { l.share = processes } }
+
+// WithTimeout sets how long a command may take. After that, or if it fails, the process goes on
+// without Redis. The default is 2 s. The first command of a process may take three times as long,
+// because it connects.
+func WithTimeout(d time.Duration) Option { return func(l *Limiter) { l.timeout = d } }
+
+// WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It
+// must be the same in all processes.
+func WithKeyPrefix(prefix string) Option { return func(l *Limiter) { l.prefix = prefix } }
+
+// NewLimiter returns a limiter that keeps its state in rdb, in a hash for each API key, whose name
+// ends in its [petstore.Call].KeyID. It does no I/O. It returns a [petstore.ArgumentError] if rdb is
+// nil or an option is invalid.
+func NewLimiter(rdb redis.UniversalClient, opts ...Option) (*Limiter, error) {
+	l := &Limiter{
+		rdb: rdb, timeout: 2 * time.Second, prefix: "petstore:",
+		now: func() time.Time { return time.Now().Round(0) }, queues: map[string]*queue{},
+	}
+	for _, opt := range opts {
+		opt(l)
+	}
+	argument, reason := "", ""
+	switch {
+	case rdb == nil:
+		argument, reason = "rdb", "is nil"
+	case l.share < 0:
+		argument, reason = "WithShare", "is negative"
+	case l.timeout <= 0:
+		argument, reason = "WithTimeout", "is not positive"
+	default:
+		return l, nil
+	}
+	return nil, &petstore.ArgumentError{Operation: "NewLimiter", Argument: argument, Reason: reason}
 }
 
 // RateLimit implements [petstore.Limiter].
@@ -49,17 +97,16 @@ func (l *Limiter) RateLimit(key string) ratelimit.Window {
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, q := l.clock(), l.queue(key)
+	q, now := l.queue(key), l.now()
 	if q.alone != nil {
 		q.alone.limiter.Reopen(key)
 	}
-	q.forget(now)
-	q.opensAt, q.reopen, q.reportAt = now, true, now
+	q.until, q.holds, q.opensAt, q.reopen, q.reportAt = time.Time{}, [2]hold{}, now, true, now
 	q.step(now)
 }
 
 // Flush reports to Redis the outcomes that it does not know yet: those of the last 20 ms. Without
-// it, the permits of these requests count twice until the window is over. The error is that of
+// it, the permits of these requests count twice until their window is over. The error is that of
 // Redis, or of ctx.
 func (l *Limiter) Flush(ctx context.Context) (all error) {
 	l.mu.Lock()
@@ -72,40 +119,26 @@ func (l *Limiter) Flush(ctx context.Context) (all error) {
 
 // flush waits for the command on its way, and sends another one if there is more to report.
 func (q *queue) flush(ctx context.Context) error {
-	for range 2 {
-		if q.asking == nil && len(q.outcomes) > 0 {
-			q.send(q.l.clock())
+	for q.asking != nil || len(q.outcomes) > 0 {
+		if q.asking == nil {
+			q.send(q.l.now())
 		}
-		if asking := q.asking; asking != nil {
-			q.l.unlocked(func() {
-				select {
-				case <-asking:
-				case <-ctx.Done():
-				}
-			})
+		asking := q.asking
+		q.l.unlocked(func() {
+			select {
+			case <-asking:
+			case <-ctx.Done():
+			}
+		})
+		err := contextError(ctx)
+		if err == nil && q.alone != nil {
+			err = q.alone.err
 		}
-		if err := contextError(ctx); err != nil {
+		if err != nil {
 			return fmt.Errorf("petstoreredis: flush: %w", err)
 		}
 	}
-	if q.alone != nil && len(q.outcomes) > 0 {
-		return fmt.Errorf("petstoreredis: flush: %w", q.alone.err)
-	}
 	return nil
-}
-
-// clock returns the time. If the wall clock was set back, nothing that the process knows is valid
-// any more, and Redis must be asked.
-func (l *Limiter) clock() time.Time {
-	now := l.wallClock()
-	if l.latest.Sub(now) > time.Second {
-		for _, q := range l.queues {
-			q.forget(now)
-			q.outcomes, q.closed = nil, nil
-		}
-	}
-	l.latest = now
-	return now
 }
 
 // queue returns the queue of a key. Once there are many keys, it drops those that are not in use,
@@ -113,12 +146,21 @@ func (l *Limiter) clock() time.Time {
 func (l *Limiter) queue(key string) *queue {
 	q := l.queues[key]
 	if q == nil {
-		if now := l.clock(); len(l.queues) >= l.sweepAt {
-			maps.DeleteFunc(l.queues, func(_ string, q *queue) bool { return q.idle(now) })
-			l.sweepAt = max(manyKeys, 2*len(l.queues))
+		if now := l.now(); len(l.queues) >= max(64, l.sweepAt) {
+			maps.DeleteFunc(l.queues, func(_ string, q *queue) bool {
+				return q.users+len(q.outcomes) == 0 && q.asking == nil && now.After(later(q.end, q.until))
+			})
+			l.sweepAt = 2 * len(l.queues)
 		}
 		q = &queue{l: l, key: key}
 		l.queues[key] = q
 	}
 	return q
+}
+
+// unlocked calls a function of others, or waits, without the lock.
+func (l *Limiter) unlocked(f func()) {
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	f()
 }

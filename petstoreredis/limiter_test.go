@@ -43,7 +43,6 @@ func TestNewLimiter(t *testing.T) {
 		want string
 	}{
 		{rdb: nil, opt: share(1), want: "rdb: is nil"},
-		{rdb: rdb, opt: nil, want: "opts: has a nil option"},
 		{rdb: rdb, opt: share(-1), want: "WithShare: is negative"},
 		{rdb: rdb, opt: petstoreredis.WithTimeout(0), want: "WithTimeout: is not positive"},
 	} {

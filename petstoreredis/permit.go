@@ -24,7 +24,7 @@ func (p *permit) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
 	q := p.queue
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
-	now := q.l.clock()
+	now := q.l.now()
 	var opened, closed *ratelimit.Lockout
 	if !p.released {
 		p.released = true
@@ -71,22 +71,27 @@ func (q *queue) settle(p *permit, o ratelimit.Outcome, now time.Time) (opened, c
 			closed = q.close(ratelimit.ReasonDay, now, x.end)
 		}
 	}
-	if p.alone != nil {
-		q.settleAlone(p.alone, o, counted)
+	if p.alone != nil && counted {
+		q.had++
 	}
-	if p.alone == nil || q.alone == nil || rejected { // else the pot needs to know only the last window
+	if p.alone != nil {
+		p.alone.Release(q.shareOf(o))
+	}
+	if p.alone == nil || q.alone == nil { // else the pot needs only what the process knows
 		q.report(x, rejected, now)
 	}
 	return opened, closed
 }
 
-// report keeps an outcome for the next command.
+// report keeps an outcome for the next command, which goes at once if other processes wait for it.
 func (q *queue) report(x outcome, rejected bool, now time.Time) {
 	at := now.Add(reportAfter)
-	if rejected || q.pot.Since == 0 { // others wait for it
+	if rejected || q.pot.Since == 0 {
 		at = now
 	}
-	q.outcomes, q.reportAt = append(q.outcomes, x), earlier(q.reportAt, at)
+	if q.outcomes = append(q.outcomes, x); q.alone == nil {
+		q.reportAt = earlier(q.reportAt, at)
+	}
 }
 
 // learn takes the window from a response.

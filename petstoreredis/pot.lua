@@ -52,7 +52,7 @@ for _, o in ipairs(order.Outcomes) do
     pot.told, pot.limit, pot.reset = now, o.Limit, o.Reset
     if mine and o.ClosedIn == 0 then pot.closed, pot.streak = 0, 0 end
   end
-  if o.ClosedIn > 0 and (o.Number > 0 or pot.reset == 0) then -- a 429; a new pot also learns of older ones
+  if o.ClosedIn > 0 and (o.Number > 0 or pot.reset == 0 or order.Alone) then -- a 429, perhaps an older one
     pot.closed, pot.lock, pot.streak = math.max(pot.closed, now + o.ClosedIn), o.Lock, pot.streak + (mine and 1 or 0)
     if mine or pot.since > 0 then begin(0, 0, 0) end
   end
@@ -61,7 +61,7 @@ if order.Reopen and (pot.closed > now or pot.since > 0 and pot.remaining <= pot.
   pot.closed, pot.reset = 0, math.max(1, pot.reset)
   begin(0, 0, 0)
 end
--- In the first second of a window a process gets no more than its share of it, later twice its share of what is left.
+-- A process gets its share of a window in the first second, twice as much in two, later twice its share of what is left.
 -- Other programs may use the key: 1.5 times what they have probably sent since the last response is kept back.
 if order.Want + order.Background > 0 and order.Asked ~= pot.epoch then pot.asked = pot.asked + 1 end
 if order.Want > 0 then pot.urgent = now end
@@ -69,11 +69,11 @@ local processes, given = math.max(1, pot.asked, pot.processes), pot.number - pot
 local left, others = pot.remaining - pot.out, pot.limit - pot.remaining - given
 local sent = math.ceil(1.5 * others * (now - pot.told) / math.max(1, now - pot.ends + minute))
 if others > 0 then left = left - math.max(1, math.min(sent, math.floor(left / 2))) end
-local most = math.max(1, math.floor(2 * left / processes))
+local most, second = math.max(1, math.floor(2 * left / processes)), math.floor((now - pot.since) / 1000)
 local reserve = now < pot.urgent + 2 * minute and math.floor(pot.limit / 10) or 0 -- for others than background requests
 if pot.since == 0 then left, most, reserve = now < pot.await and 0 or 1, 1, 0 -- one request goes ahead
-elseif now < pot.since + 1000 then
-  most = math.ceil((left + given) / processes) - (order.Asked == pot.epoch and order.Had or 0)
+elseif second < 2 then
+  most = (second + 1) * math.ceil((left + given) / processes) - (order.Asked == pot.epoch and order.Had or 0)
 end
 if now < pot.closed then left = 0 end
 local granted = math.max(0, math.min(order.Want, left, most))
@@ -89,6 +89,8 @@ redis.call('PEXPIRE', KEYS[1], math.max(0, pot.ends - now, pot.closed - now) + 1
 if order.Want > granted then reserve = 0 end
 pot.granted, pot.background, pot.left, pot.processes, pot.why, pot.wait = granted, background, left, processes, 3, 0
 if now < pot.closed then pot.why, pot.wait = pot.lock, pot.closed - now
-elseif pot.since > 0 and left > reserve then pot.wait = math.max(0, pot.since + 1000 - now)
-elseif pot.since > 0 and (pot.remaining <= reserve or now >= pot.await) then pot.why, pot.wait = pot.day, pot.ends - now end
+elseif pot.since > 0 and left > reserve then pot.wait = second < 2 and pot.since + (second + 1) * 1000 - now or 0
+elseif pot.since > 0 and (pot.remaining <= reserve or now >= pot.await) then
+  pot.why, pot.wait = pot.day, pot.ends - now
+end
 return cjson.encode(pot)

@@ -1,6 +1,7 @@
 package petstoreredis
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -14,9 +15,7 @@ const (
 	askAgain    = 8 * time.Second       // the time between two questions while the key is closed for long
 	longWait    = 70 * time.Second      // what is long for a window
 	longestPoll = 500 * time.Millisecond
-	// longestNap is when to look at the wall clock again: timers stand still while a machine is
-	// suspended.
-	longestNap = 30 * time.Second
+	longestNap  = 30 * time.Second // timers stand still while a machine is suspended
 )
 
 // queue has the requests of this process that wait for permits of one key, and what the process
@@ -40,8 +39,8 @@ type queue struct {
 	closed     *ratelimit.Lockout // the last that was reported; nil if the key has opened since
 	opensAt    time.Time          // a success of a permit of this time or later opens the key
 
-	outcomes []outcome // to be reported at reportAt
-	reportAt time.Time
+	outcomes []outcome     // to be reported
+	reportAt time.Time     // when to do this or, without Redis, when to try it again
 	reopen   bool          // to be reported, too
 	asking   chan struct{} // closed when the command on its way is over; nil if there is none
 	alone    *alone        // how the process goes on without Redis; nil while Redis replies
@@ -54,6 +53,10 @@ type hold struct {
 	askAt time.Time        // when to ask the pot again
 }
 
+// holds reports whether the pot need not be asked yet. A later askAt is possible only if the clock
+// was set back.
+func (h hold) holds(now time.Time) bool { return h.askAt.After(now) && h.askAt.Sub(now) <= longWait }
+
 // closedFor holds requests until a time. If that is long, another process may reopen the key.
 func closedFor(reason ratelimit.Reason, now, until time.Time, long time.Duration) hold {
 	h := hold{reason, until, until}
@@ -61,17 +64,6 @@ func closedFor(reason ratelimit.Reason, now, until time.Time, long time.Duration
 		h.askAt = now.Add(askAgain)
 	}
 	return h
-}
-
-// limit returns the limit that requests wait for; empty if it is none.
-func (h hold) limit() ratelimit.Reason {
-	switch h.why {
-	case ratelimit.ReasonResponse, ratelimit.ReasonBackoff:
-		return ""
-	case ratelimit.ReasonBackground:
-		return ratelimit.ReasonMinute
-	}
-	return h.why
 }
 
 func later(a, b time.Time) time.Time {
@@ -89,65 +81,33 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// idle reports whether nothing would be lost without q.
-func (q *queue) idle(now time.Time) bool {
-	return q.users == 0 && len(q.outcomes) == 0 && q.asking == nil && now.After(later(q.end, q.until))
-}
-
-// forget drops what q knows about limits, so that it asks the pot.
-func (q *queue) forget(now time.Time) {
-	q.end, q.until, q.holds = time.Time{}, time.Time{}, [2]hold{}
-	if q.alone != nil {
-		q.alone.tryAt = now
-	}
-}
-
 // processes returns how many processes share the key.
-func (q *queue) processes() int {
-	const unknown = 64
-	switch {
-	case q.l.config.share > 0:
-		return q.l.config.share
-	case q.pot.Processes > 0:
-		return q.pot.Processes
-	}
-	return unknown
-}
+func (q *queue) processes() int { return cmp.Or(q.l.share, q.pot.Processes, 64) }
 
-// step sends the next command if it is time, or sets the timer.
+// step sends the next command if it is time, or sets the timer for it.
 func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
 	}
-	at := q.nextCommand(now)
+	at := q.reportAt
+	for class, waiters := range q.waiters {
+		if len(waiters) > 0 && q.holds[class].holds(now) {
+			at = earlier(at, q.holds[class].askAt)
+		} else if len(waiters) > 0 {
+			at = now
+		}
+	}
 	switch {
-	case q.asking != nil || at.IsZero():
-	case at.After(now):
+	case q.asking != nil || at.IsZero() || q.alone != nil && q.users == 0:
+	case at.After(now) && at.Sub(now) <= longWait: // unless the clock was set back
 		q.timer = time.AfterFunc(min(at.Sub(now), longestNap), func() {
 			q.l.mu.Lock()
 			defer q.l.mu.Unlock()
-			q.step(q.l.clock())
+			q.step(q.l.now())
 		})
 	default:
 		q.send(now)
 	}
-}
-
-// nextCommand returns when the next command must be sent; zero if none is needed.
-func (q *queue) nextCommand(now time.Time) (at time.Time) {
-	if q.alone != nil {
-		if q.users > 0 {
-			at = q.alone.tryAt
-		}
-		return at
-	}
-	at = q.reportAt
-	for class, waiters := range q.waiters {
-		if len(waiters) > 0 {
-			at = earlier(at, later(now, q.holds[class].askAt))
-		}
-	}
-	return at
 }
 
 // send sends a command: what to report, and how many permits are wanted. What the process knows of
@@ -168,7 +128,7 @@ func (q *queue) send(now time.Time) {
 		x.EndsIn, x.ClosedIn = millisUntil(x.end, now), millisUntil(x.until, now)
 	}
 	q.outcomes, q.reportAt, q.reopen, q.asking = nil, time.Time{}, false, make(chan struct{})
-	q.l.send(q.key, o, func(r reply, err error) { q.ended(o, r, err, now) })
+	q.l.exchange(q.key, o, func(r reply, err error) { q.ended(o, r, err, now) })
 }
 
 // millisUntil returns whole milliseconds, rounded up; 0 if the time is over.
@@ -180,12 +140,12 @@ func millisUntil(at, now time.Time) int64 {
 func (q *queue) ended(o *order, r reply, err error, sent time.Time) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
-	now := q.l.clock()
+	now := q.l.now()
 	close(q.asking)
 	if q.asking = nil; err == nil {
 		q.hear(o, r, sent, now)
 	} else {
-		q.fail(o, err, now)
+		q.fail(err, now)
 	}
 	q.step(now)
 	q.l.note(err, q.processes())
@@ -196,7 +156,7 @@ func (q *queue) ended(o *order, r reply, err error, sent time.Time) {
 func (q *queue) hear(o *order, r reply, sent, now time.Time) {
 	if q.alone != nil {
 		q.alone.end()
-		q.alone = nil
+		q.alone, q.reportAt = nil, now
 	}
 	q.pot = r
 	if o.Want+o.Background > 0 {

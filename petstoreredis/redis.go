@@ -15,9 +15,6 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// connects is how many times as long as the others the first command may take.
-const connects = 3
-
 //go:embed pot.lua
 var potScript string
 
@@ -26,12 +23,12 @@ var potHash = redis.NewScript(potScript).Hash()
 // limits are the reasons for which a key can be closed, by their numbers in the script.
 var limits = []ratelimit.Reason{ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan}
 
-func index(r ratelimit.Reason) int { return max(0, slices.Index(limits, r)) }
+func index(limit ratelimit.Reason) int { return max(0, slices.Index(limits, limit)) }
 
 // order is what the script gets. Its times are milliseconds from now.
 type order struct {
 	Number           int64 // the last permit that this process knows of
-	Processes        int   // the same
+	Processes        int   // the number of processes that it knows of
 	Alone            bool  // the last command has failed
 	Reopen           bool
 	Want, Background int   // how many requests wait
@@ -41,12 +38,12 @@ type order struct {
 
 // outcome is what came of a permit. Without Number it is no permit's, but what the process knows.
 type outcome struct {
-	Number, Epoch         int64 // of the permit; without Epoch the permit must not be counted
+	Number, Epoch         int64 // of the permit; Epoch is 0 if it was given without Redis
 	Spent, Silent         bool  // the service may have counted it, and does not say so; it did not respond
 	Limit, Remaining, Day int   // the window; Day is 1 for that of a day
 	Reset, EndsIn         int64
 	ClosedIn              int64 // after a 429
-	Lock                  int   // the number of its reason
+	Lock                  int   // the index of its reason
 
 	end, until time.Time // of the window, and of the lockout
 }
@@ -69,24 +66,23 @@ func (r *reply) answers(o *order) bool {
 		0 <= r.Granted && r.Granted <= o.Want && 0 <= r.Background && r.Background <= o.Background
 }
 
-// send sends an order to the pot of a key, and calls ended, once and without the lock.
-func (l *Limiter) send(key string, o *order, ended func(r reply, err error)) {
-	timeout, connected := l.config.timeout, l.connected
+// exchange sends an order to the pot of a key, and calls ended, once, with what came of it.
+func (l *Limiter) exchange(key string, o *order, ended func(r reply, err error)) {
+	text, _ := json.Marshal(o) // numbers and booleans: it cannot fail
+	timeout, connected := l.timeout, l.connected
 	if !connected {
-		timeout *= connects
+		timeout *= 3
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	late := time.AfterFunc(timeout, func() { // the client of Redis may ignore ctx
 		cancel()
-		ended(reply{}, fmt.Errorf("no reply within %v", l.config.timeout))
+		ended(reply{}, fmt.Errorf("no reply within %v", l.timeout))
 	})
 	go func() {
 		defer cancel()
-		r, err := l.run(ctx, connected, key, *o)
-		if err != nil && !refusedByRedis(err) && ctx.Err() == nil { // a connection broke
-			again := *o
-			again.Outcomes = uncounted(o.Outcomes)
-			r, err = l.run(ctx, connected, key, again)
+		r, err := l.run(ctx, connected, key, text)
+		if err == nil && !r.answers(o) {
+			err = errors.New("the reply is not one of the script")
 		}
 		if late.Stop() {
 			ended(r, err)
@@ -94,25 +90,10 @@ func (l *Limiter) send(key string, o *order, ended func(r reply, err error)) {
 	}()
 }
 
-// uncounted returns outcomes whose permits must not be counted again: Redis may have counted them.
-func uncounted(outcomes []outcome) []outcome {
-	outcomes = slices.Clone(outcomes)
-	for i := range outcomes {
-		outcomes[i].Epoch = 0
-	}
-	return outcomes
-}
-
-func refusedByRedis(err error) bool {
-	_, ok := errors.AsType[redis.Error](err)
-	return ok
-}
-
 // run runs the script.
-func (l *Limiter) run(ctx context.Context, connected bool, key string, o order) (r reply, err error) {
-	text, _ := json.Marshal(o) // numbers and booleans: it cannot fail
+func (l *Limiter) run(ctx context.Context, connected bool, key string, order []byte) (r reply, err error) {
 	do := func(name, script string) (string, error) {
-		cmd := redis.NewCmd(ctx, name, script, 1, l.config.prefix+key, text)
+		cmd := redis.NewCmd(ctx, name, script, 1, l.prefix+key, order)
 		_ = l.rdb.Process(ctx, once{cmd}) // cmd has the error
 		return cmd.Text()
 	}
@@ -123,8 +104,8 @@ func (l *Limiter) run(ctx context.Context, connected bool, key string, o order) 
 	if !connected || redis.HasErrorPrefix(err, "NOSCRIPT") {
 		replied, err = do("eval", potScript)
 	}
-	if err == nil && (json.Unmarshal([]byte(replied), &r) != nil || !r.answers(&o)) {
-		err = errors.New("the reply is not one of the script")
+	if err == nil {
+		_ = json.Unmarshal([]byte(replied), &r) // answers looks at r
 	}
 	return r, err
 }
@@ -136,20 +117,21 @@ func (once) NoRetry() bool { return true }
 
 // note records how a command went, and logs when Redis goes away and when it is back.
 func (l *Limiter) note(err error, processes int) {
-	log := func(level slog.Level, text string, field slog.Attr) {
-		if l.config.logger != nil { // the handler may call the limiter
-			l.unlocked(func() {
-				l.config.logger.LogAttrs(context.Background(), level, text, field, slog.Int("processes", processes))
-			})
-		}
-	}
-	switch away := l.away; {
-	case err == nil && !away.IsZero():
-		l.away = time.Time{}
-		log(slog.LevelInfo, "petstoreredis: redis is back", slog.Duration("away", time.Since(away)))
-	case err != nil && away.IsZero():
-		l.away = time.Now()
-		log(slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share", slog.String("error", err.Error()))
-	}
 	l.connected = l.connected || err == nil
+	level, text, field := slog.LevelInfo, "petstoreredis: redis is back", slog.Duration("away", time.Since(l.away))
+	switch away := !l.away.IsZero(); {
+	case away == (err != nil):
+		return
+	case away:
+		l.away = time.Time{}
+	default:
+		level, text = slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share"
+		field = slog.String("error", err.Error())
+		l.away = time.Now()
+	}
+	if l.logger != nil { // its handler may call the limiter
+		l.unlocked(func() {
+			l.logger.LogAttrs(context.Background(), level, text, field, slog.Int("processes", processes))
+		})
+	}
 }
