@@ -16,14 +16,13 @@ const patience = time.Second
 // waiter is a request in Acquire. The lock of the limiter guards it.
 type waiter struct {
 	ratelimit.Request
-	queue   *queue
-	latest  time.Time     // it is refused at once if a limit lasts longer,
-	last    time.Time     // and at this time in any case
-	news    chan struct{} // gets a value when there is something to look at
-	joined  bool          // it is among the waiters of its queue
-	started bool          // its wait was reported
-	wait    ratelimit.Wait
-	permit  *permit
+	queue  *queue
+	latest time.Time      // it is refused at once if a limit lasts longer,
+	last   time.Time      // and at this time in any case
+	news   chan struct{}  // gets a value when there is something to look at
+	joined bool           // it is among the waiters of its queue
+	wait   ratelimit.Wait // that was reported; zero if none was
+	permit *permit
 }
 
 // Acquire implements [petstore.Limiter]. A request that need not wait takes one command. The lock is
@@ -43,7 +42,7 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	q.users++
 	defer w.leave() // also if the observer panics
 	refused := w.await(ctx)
-	if w.started && r.Observer != nil {
+	if w.wait.Reason != "" && r.Observer != nil {
 		w.wait.Duration = time.Since(entered)
 		w.wait.Window, w.wait.Sent, w.wait.Processes = q.window, int(q.had), q.processes()
 		l.unlocked(func() { r.Observer.WaitDone(w.wait) })
@@ -75,7 +74,7 @@ func (w *waiter) await(ctx context.Context) *ratelimit.Error {
 			return refused
 		case w.permit != nil:
 			return nil
-		case h.why != "" && !w.started:
+		case h.why != "" && w.wait.Reason == "":
 			w.report(ratelimit.Wait{Reason: h.why, Until: h.until})
 		case w.NotBefore.After(now):
 			w.sleep(ctx, w.NotBefore)
@@ -116,14 +115,14 @@ func (w *waiter) class() int {
 
 // report reports the wait, once.
 func (w *waiter) report(wait ratelimit.Wait) {
-	if w.started {
+	if w.wait.Reason != "" {
 		return
 	}
 	if w.Background && wait.Reason == ratelimit.ReasonMinute {
 		wait.Reason = ratelimit.ReasonBackground
 	}
 	wait.Waiting = max(1, len(w.queue.waiters[0])+len(w.queue.waiters[1]))
-	if w.started, w.wait = true, wait; w.Observer != nil {
+	if w.wait = wait; w.Observer != nil {
 		w.queue.l.unlocked(func() { w.Observer.WaitStart(wait) })
 	}
 }

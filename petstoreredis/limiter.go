@@ -31,11 +31,11 @@ type Limiter struct {
 	// suspended, and windows do not.
 	now func() time.Time
 
-	mu        sync.Mutex // guards the fields below, and all queues
-	queues    map[string]*queue
-	sweepAt   int       // the number of queues at which those are dropped that are not in use
-	away      time.Time // when Redis began to fail; zero while it replies
-	connected bool      // Redis has replied
+	mu      sync.Mutex // guards the fields below, and all queues
+	queues  map[string]*queue
+	sweepAt int       // the number of queues at which those are dropped that are not in use
+	away    time.Time // when Redis began to fail; zero while it replies
+	replied bool      // Redis has replied at least once
 }
 
 // Option configures a [Limiter] in [NewLimiter].
@@ -50,8 +50,8 @@ func WithLogger(logger *slog.Logger) Option { return func(l *Limiter) { l.logger
 func WithShare(processes int) Option { return func(l *Limiter) { l.share = processes } }
 
 // WithTimeout sets how long a command may take. After that, or if it fails, the process goes on
-// without Redis. The default is 2 s. The first command of a process may take three times as long,
-// because it connects.
+// without Redis. The default is 2 s. The first command, which connects, may take three times as
+// long.
 func WithTimeout(d time.Duration) Option { return func(l *Limiter) { l.timeout = d } }
 
 // WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It

@@ -55,8 +55,9 @@ func (q *queue) settle(p *permit, o ratelimit.Outcome, now time.Time) (opened, c
 	counted := !o.Sent.IsZero() && o.StatusCode != http.StatusUnauthorized
 	answered := counted && !o.Received.IsZero()
 	rejected := answered && o.StatusCode == http.StatusTooManyRequests
+	limit := ratelimit.Reason("")
 	if answered && o.Window.Limit > 0 {
-		q.learn(&x, o, now)
+		limit = q.learn(&x, o, now)
 	} else if counted {
 		x.Spent, x.Silent = true, !answered && !o.Abandoned
 	}
@@ -67,7 +68,7 @@ func (q *queue) settle(p *permit, o ratelimit.Outcome, now time.Time) (opened, c
 		if q.closed != nil && !p.given.Before(q.opensAt) {
 			opened, q.closed = q.closed, nil
 		}
-		if x.Day == 1 && x.Remaining == 0 {
+		if limit == ratelimit.ReasonDay && x.Remaining == 0 {
 			closed = q.close(ratelimit.ReasonDay, now, x.end)
 		}
 	}
@@ -94,20 +95,18 @@ func (q *queue) report(x outcome, rejected bool, now time.Time) {
 	}
 }
 
-// learn takes the window from a response.
-func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
+// learn takes the window from a response, and returns the limit that it belongs to.
+func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) (limit ratelimit.Reason) {
 	const same = 30 * time.Second // two Resets that differ by less are of one window
 	usedUp := o
 	usedUp.StatusCode, usedUp.RetryAfter, usedUp.Window.Remaining = http.StatusTooManyRequests, 0, 0
 	over := lockoutAfter(usedUp)
-	if x.end = over.Until; over.Reason == ratelimit.ReasonDay {
-		x.Day = 1
-	}
+	x.end = over.Until
 	x.Limit, x.Remaining, x.Reset = o.Window.Limit, o.Window.Remaining, max(1, o.Window.Reset.Unix())
 	w, ahead := o.Window, o.Window.Reset.Sub(q.window.Reset)
 	switch open := now.Before(q.end); {
 	case open && ahead < -same: // a late response
-		return
+		return over.Reason
 	case open && ahead <= same && w.Limit == q.window.Limit:
 		w.Remaining = min(w.Remaining, q.window.Remaining)
 	default:
@@ -116,15 +115,13 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 		}
 	}
 	q.window, q.end = w, x.end
+	return over.Reason
 }
 
 // lockoutAfter returns the lockout that a 429 means. Package ratelimit decides that: a limiter that
 // knows nothing else is told of it.
 func lockoutAfter(o ratelimit.Outcome) ratelimit.Lockout {
-	p, err := ratelimit.New().Acquire(context.Background(), ratelimit.Request{})
-	if err != nil { // never: its first request is admitted at once
-		return ratelimit.Lockout{}
-	}
+	p, _ := ratelimit.New().Acquire(context.Background(), ratelimit.Request{}) // never refuses its first request
 	return p.Release(o)
 }
 

@@ -1,16 +1,15 @@
--- The pot of permits of an API key: KEYS[1] is a hash with the numbers of `pot`. ARGV[1] is the order of a process:
--- the outcomes of its requests, and how many permits it wants. Times are milliseconds by the clock of Redis.
+-- The pot of permits of an API key: KEYS[1] is a hash with the numbers of `pot`. ARGV[1] is the order of a process: the
+-- outcomes of its requests, and how many permits it wants. Times are milliseconds by the clock of Redis.
 local order, clock = cjson.decode(ARGV[1]), redis.call('TIME')
 local now, minute, none = clock[1] * 1000 + math.floor(clock[2] / 1000), 60000, 1e9
 local pot = {
   at = now, number = 0, epoch = 0, -- the last order; the last permit, and the last one before this window
-  limit = 0, remaining = 0, reset = 0, ends = 0, day = 0, -- the window: X-RateLimit-*, its end, 1 if it is a day
+  limit = 0, remaining = 0, reset = 0, ends = 0, day = 0, -- the window: X-RateLimit-*; its end; 1 if it is a day
   since = 0, told = 0, out = 0, -- its first and its last response; permits without an outcome
   mark = 0, low = none, -- the last permit when `remaining` was set; the least Remaining of older permits since then
   await = 0, -- until when others wait for the responses to the permits that are out
   closed = 0, lock = 0, streak = 0, -- the end of the last lockout, its reason, and the lockouts since a success
-  asked = 0, processes = 0, -- processes that asked in this window; the same of the windows before
-  urgent = 0, -- the last order for a request that is not a background request
+  asked = 0, processes = 0, urgent = 0, -- processes that asked, now and before; the last order that was no background's
 }
 -- A pot that is missing, is junk, is an old copy, or was out of reach for a second is replaced by a new one.
 local found, kept, lost = redis.pcall('HGETALL', KEYS[1]), {}, false
@@ -43,13 +42,13 @@ for _, o in ipairs(order.Outcomes) do
   -- The response to a permit that was given later than `mark` shows what is left; of others, the lowest counts.
   local first = pot.since == 0 and (mine or pot.reset == 0 and o.Remaining == 0)
   if o.Limit > 0 and (first or pot.since > 0 and (o.Number > 0 or order.Alone) and (newer or ahead >= -30)) then
-    if first or math.abs(ahead) > 30 then newer, pot.since, pot.ends, pot.low, pot.day = true, now, 0, none, o.Day end
+    if first or math.abs(ahead) > 30 then newer, pot.since, pot.ends, pot.low = true, now, 0, none end
     pot.low = math.min(pot.low, o.Remaining)
     pot.remaining = newer and pot.low or math.min(pot.remaining, pot.low)
     if newer then pot.mark, pot.low = pot.number, none end
     local ends = now + math.max(1, pot.remaining > 0 and math.min(o.EndsIn, minute) or o.EndsIn)
     if pot.ends == 0 or ahead ~= 0 or ends < pot.ends or ends > now + minute then pot.ends = ends end
-    pot.told, pot.limit, pot.reset = now, o.Limit, o.Reset
+    pot.told, pot.limit, pot.reset, pot.day = now, o.Limit, o.Reset, o.EndsIn > minute + 10000 and 1 or 0
     if mine and o.ClosedIn == 0 then pot.closed, pot.streak = 0, 0 end
   end
   if o.ClosedIn > 0 and (o.Number > 0 or pot.reset == 0 or order.Alone) then -- a 429, perhaps an older one
@@ -61,16 +60,16 @@ if order.Reopen and (pot.closed > now or pot.since > 0 and pot.remaining <= pot.
   pot.closed, pot.reset = 0, math.max(1, pot.reset)
   begin(0, 0, 0)
 end
--- A process gets its share of a window in the first second, twice as much in two, later twice its share of what is left.
+-- A process gets its share of a window in its first second, twice that in two, later twice its share of what is left.
 -- Other programs may use the key: 1.5 times what they have probably sent since the last response is kept back.
 if order.Want + order.Background > 0 and order.Asked ~= pot.epoch then pot.asked = pot.asked + 1 end
-if order.Want > 0 then pot.urgent = now end
+if order.Want > 0 then pot.urgent = now end -- background requests leave a tenth to others, if there are any
 local processes, given = math.max(1, pot.asked, pot.processes), pot.number - pot.epoch
 local left, others = pot.remaining - pot.out, pot.limit - pot.remaining - given
 local sent = math.ceil(1.5 * others * (now - pot.told) / math.max(1, now - pot.ends + minute))
 if others > 0 then left = left - math.max(1, math.min(sent, math.floor(left / 2))) end
 local most, second = math.max(1, math.floor(2 * left / processes)), math.floor((now - pot.since) / 1000)
-local reserve = now < pot.urgent + 2 * minute and math.floor(pot.limit / 10) or 0 -- for others than background requests
+local reserve = now < pot.urgent + 2 * minute and math.floor(pot.limit / 10) or 0
 if pot.since == 0 then left, most, reserve = now < pot.await and 0 or 1, 1, 0 -- one request goes ahead
 elseif second < 2 then
   most = (second + 1) * math.ceil((left + given) / processes) - (order.Asked == pot.epoch and order.Had or 0)
@@ -81,16 +80,16 @@ local background = math.max(0, math.min(order.Background, left - granted - reser
 given = granted + background
 if given > 0 then pot.await = now + (pot.since > 0 and 2000 or pot.closed > 0 and 10000 or 1000) end
 pot.number, pot.out, pot.at, left = pot.number + given, pot.out + given, now, left - given
-local fields = {}
+local fields, ends_in, closed_in = {}, math.max(0, pot.ends - now), math.max(0, pot.closed - now)
 for name, n in pairs(pot) do fields[#fields + 1], fields[#fields + 2] = name, n end
 redis.call('HSET', KEYS[1], unpack(fields))
-redis.call('PEXPIRE', KEYS[1], math.max(0, pot.ends - now, pot.closed - now) + 10 * minute)
+redis.call('PEXPIRE', KEYS[1], math.max(ends_in, closed_in) + 10 * minute)
 -- The reply: also why requests got no permit (a lock, or 3 for a response), and how long that lasts if it is known.
+local why, wait = 3, 0
 if order.Want > granted then reserve = 0 end
-pot.granted, pot.background, pot.left, pot.processes, pot.why, pot.wait = granted, background, left, processes, 3, 0
-if now < pot.closed then pot.why, pot.wait = pot.lock, pot.closed - now
-elseif pot.since > 0 and left > reserve then pot.wait = second < 2 and pot.since + (second + 1) * 1000 - now or 0
-elseif pot.since > 0 and (pot.remaining <= reserve or now >= pot.await) then
-  pot.why, pot.wait = pot.day, pot.ends - now
-end
+if closed_in > 0 then why, wait = pot.lock, closed_in
+elseif pot.since > 0 and left > reserve then wait = second < 2 and pot.since + (second + 1) * 1000 - now or 0
+elseif pot.since > 0 and (pot.remaining <= reserve or now >= pot.await) then why, wait = pot.day, ends_in end
+pot.granted, pot.background, pot.left, pot.processes = granted, background, left, processes
+pot.why, pot.wait, pot.endsin, pot.closedin = why, wait, ends_in, closed_in
 return cjson.encode(pot)

@@ -120,7 +120,7 @@ func (q *queue) send(now time.Time) {
 	known := outcome{until: q.until, Lock: index(q.reason)}
 	if w := q.known(now); w.Limit > 0 {
 		known.Remaining = max(0, w.Remaining-q.processes()+1) // each of the others may have sent one more
-		known.Limit, known.Reset, known.end, known.Day = w.Limit, w.Reset.Unix(), q.end, q.pot.Day
+		known.Limit, known.Reset, known.end = w.Limit, w.Reset.Unix(), q.end
 	}
 	o.Outcomes = append(o.Outcomes, known)
 	for i := range o.Outcomes {
@@ -135,6 +135,8 @@ func (q *queue) send(now time.Time) {
 func millisUntil(at, now time.Time) int64 {
 	return max(0, (at.Sub(now) + time.Millisecond - 1).Milliseconds())
 }
+
+func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // ended takes over what came of a command.
 func (q *queue) ended(o *order, r reply, err error, sent time.Time) {
@@ -160,19 +162,19 @@ func (q *queue) hear(o *order, r reply, sent, now time.Time) {
 	}
 	q.pot = r
 	if o.Want+o.Background > 0 {
+		if q.polls++; r.Granted+r.Background > 0 {
+			q.polls = 0
+		}
 		if q.asked != r.Epoch {
 			q.asked, q.had = r.Epoch, 0
 		}
 		q.had += int64(r.Granted + r.Background)
 	}
 	if len(q.outcomes) == 0 && !q.reopen { // else this process knows more than the reply
-		q.end, q.until, q.reason = now.Add(r.in(r.Ends)), now.Add(r.in(r.Closed)), limits[r.Lock]
+		q.end, q.until, q.reason = now.Add(millis(r.EndsIn)), now.Add(millis(r.ClosedIn)), limits[r.Lock]
 		if q.window = (ratelimit.Window{}); r.Limit > 0 {
 			q.window = ratelimit.Window{Limit: r.Limit, Remaining: r.Remaining, Reset: time.Unix(r.Reset, 0).UTC()}
 		}
-	}
-	if q.polls++; r.Granted+r.Background > 0 {
-		q.polls = 0
 	}
 	blocked, closed := q.blocked(r, sent, now), q.until.After(now)
 	wanted := [2]int{o.Want, o.Background}
@@ -203,7 +205,7 @@ func (q *queue) give(class, granted int, closed bool, now time.Time) {
 
 // blocked returns what the requests wait for that got no permit.
 func (q *queue) blocked(r reply, sent, now time.Time) hold {
-	wait := time.Duration(r.Wait) * time.Millisecond
+	wait := millis(r.Wait)
 	switch {
 	case q.until.After(now):
 		return closedFor(q.reason, now, q.until, askAgain)
@@ -223,7 +225,7 @@ func (q *queue) blocked(r reply, sent, now time.Time) hold {
 func (q *queue) signal() {
 	for class, waiters := range q.waiters {
 		for _, w := range waiters {
-			if h := q.holds[class]; h.until.After(w.latest) || h.why != "" && !w.started {
+			if h := q.holds[class]; h.until.After(w.latest) || h.why != "" && w.wait.Reason == "" {
 				w.signal()
 			}
 		}

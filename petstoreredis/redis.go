@@ -38,39 +38,27 @@ type order struct {
 
 // outcome is what came of a permit. Without Number it is no permit's, but what the process knows.
 type outcome struct {
-	Number, Epoch         int64 // of the permit; Epoch is 0 if it was given without Redis
-	Spent, Silent         bool  // the service may have counted it, and does not say so; it did not respond
-	Limit, Remaining, Day int   // the window; Day is 1 for that of a day
-	Reset, EndsIn         int64
-	ClosedIn              int64 // after a 429
-	Lock                  int   // the index of its reason
+	Number, Epoch           int64 // of the permit; Epoch is 0 if it was given without Redis
+	Spent, Silent           bool  // the service may have counted it, and does not say so; it did not respond
+	Limit, Remaining        int   // the window
+	Reset, EndsIn, ClosedIn int64 // ClosedIn is positive after a 429
+	Lock                    int   // the index of its reason
 
 	end, until time.Time // of the window, and of the lockout
 }
 
 // reply is what the script returns: the numbers of the pot, and what it gives.
 type reply struct {
-	At, Number, Epoch, Reset, Ends, Since, Closed, Wait       int64
-	Limit, Remaining, Left, Day, Lock, Streak, Processes, Why int
-	Granted, Background                                       int
-}
-
-// in returns how long a time of the pot was ahead when it replied.
-func (r *reply) in(at int64) time.Duration {
-	return time.Duration(max(0, at-r.At)) * time.Millisecond
-}
-
-// answers reports whether r can be the reply to o. Something else may have replied instead.
-func (r *reply) answers(o *order) bool {
-	return r.Number > 0 && r.Processes > 0 && 0 <= r.Lock && r.Lock < len(limits) &&
-		0 <= r.Granted && r.Granted <= o.Want && 0 <= r.Background && r.Background <= o.Background
+	Number, Epoch, Reset, EndsIn, Since, ClosedIn, Wait int64
+	Limit, Remaining, Left, Lock, Streak, Processes     int
+	Granted, Background, Why                            int
 }
 
 // exchange sends an order to the pot of a key, and calls ended, once, with what came of it.
 func (l *Limiter) exchange(key string, o *order, ended func(r reply, err error)) {
 	text, _ := json.Marshal(o) // numbers and booleans: it cannot fail
-	timeout, connected := l.timeout, l.connected
-	if !connected {
+	timeout := l.timeout
+	if !l.replied {
 		timeout *= 3
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -80,10 +68,7 @@ func (l *Limiter) exchange(key string, o *order, ended func(r reply, err error))
 	})
 	go func() {
 		defer cancel()
-		r, err := l.run(ctx, connected, key, text)
-		if err == nil && !r.answers(o) {
-			err = errors.New("the reply is not one of the script")
-		}
+		r, err := l.run(ctx, key, text)
 		if late.Stop() {
 			ended(r, err)
 		}
@@ -91,21 +76,18 @@ func (l *Limiter) exchange(key string, o *order, ended func(r reply, err error))
 }
 
 // run runs the script.
-func (l *Limiter) run(ctx context.Context, connected bool, key string, order []byte) (r reply, err error) {
+func (l *Limiter) run(ctx context.Context, key string, order []byte) (r reply, err error) {
 	do := func(name, script string) (string, error) {
 		cmd := redis.NewCmd(ctx, name, script, 1, l.prefix+key, order)
 		_ = l.rdb.Process(ctx, once{cmd}) // cmd has the error
 		return cmd.Text()
 	}
-	replied := ""
-	if connected {
-		replied, err = do("evalsha", potHash)
+	text, err := do("evalsha", potHash)
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		text, err = do("eval", potScript)
 	}
-	if !connected || redis.HasErrorPrefix(err, "NOSCRIPT") {
-		replied, err = do("eval", potScript)
-	}
-	if err == nil {
-		_ = json.Unmarshal([]byte(replied), &r) // answers looks at r
+	if err == nil && (json.Unmarshal([]byte(text), &r) != nil || r.Processes < 1 || r.Lock >= len(limits)) {
+		err = errors.New("the reply is not one of the script")
 	}
 	return r, err
 }
@@ -117,7 +99,7 @@ func (once) NoRetry() bool { return true }
 
 // note records how a command went, and logs when Redis goes away and when it is back.
 func (l *Limiter) note(err error, processes int) {
-	l.connected = l.connected || err == nil
+	l.replied = l.replied || err == nil
 	level, text, field := slog.LevelInfo, "petstoreredis: redis is back", slog.Duration("away", time.Since(l.away))
 	switch away := !l.away.IsZero(); {
 	case away == (err != nil):
