@@ -26,7 +26,7 @@ else pot = kept end
 local function begin(remaining, since, ends) -- another window: the permits of the old one are forgotten
   pot.processes, pot.asked = math.max(pot.asked, math.floor((pot.processes + pot.asked) / 2)), 0
   pot.number, pot.out, pot.low, pot.await = pot.number + 1, 0, none, 0
-  pot.epoch, pot.mark, pot.remaining, pot.since, pot.ends = pot.number, pot.number, remaining, since, ends
+  pot.epoch, pot.mark, pot.remaining, pot.since, pot.told, pot.ends = pot.number, pot.number, remaining, since, since, ends
 end
 if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has room for it, too
   local left = pot.remaining - pot.out
@@ -34,13 +34,14 @@ if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has
 end
 for _, o in ipairs(order.Outcomes) do
   local mine, newer, ahead = o.Number > pot.epoch, o.Number > pot.mark, o.Reset - pot.reset
+  local new = pot.reset == 0 -- such a pot also learns what a process knows of an older one
   if o.Epoch == pot.epoch then
     pot.out = math.max(0, pot.out - 1)
     if o.Spent then pot.mark, pot.low, pot.remaining = pot.number, none, math.max(0, pot.remaining - 1) end
     if not o.Silent and (pot.since == 0 or pot.out == 0) then pot.await = 0 end
   end
   -- The response to a permit that was given later than `mark` shows what is left; of others, the lowest counts.
-  local first = pot.since == 0 and (mine or pot.reset == 0 and o.Remaining == 0)
+  local first = pot.since == 0 and (mine or new and o.Remaining == 0)
   if o.Limit > 0 and (first or pot.since > 0 and (o.Number > 0 or order.Alone) and (newer or ahead >= -30)) then
     if first or math.abs(ahead) > 30 then newer, pot.since, pot.ends, pot.low = true, now, 0, none end
     pot.low = math.min(pot.low, o.Remaining)
@@ -51,7 +52,7 @@ for _, o in ipairs(order.Outcomes) do
     pot.told, pot.limit, pot.reset, pot.day = now, o.Limit, o.Reset, o.EndsIn > minute + 10000 and 1 or 0
     if mine and o.ClosedIn == 0 then pot.closed, pot.streak = 0, 0 end
   end
-  if o.ClosedIn > 0 and (o.Number > 0 or pot.reset == 0 or order.Alone) then -- a 429, perhaps an older one
+  if o.ClosedIn > 0 and (o.Number > 0 or new or order.Alone) then -- a 429
     pot.closed, pot.lock, pot.streak = math.max(pot.closed, now + o.ClosedIn), o.Lock, pot.streak + (mine and 1 or 0)
     if mine or pot.since > 0 then begin(0, 0, 0) end
   end
