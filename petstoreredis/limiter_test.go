@@ -3,6 +3,7 @@ package petstoreredis_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
@@ -36,14 +37,13 @@ func TestLimiterRules(t *testing.T) {
 func TestNewLimiter(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{})
 	defer rdb.Close()
-	share := petstoreredis.WithShare
 	for _, test := range []struct {
 		rdb  redis.UniversalClient
 		opt  petstoreredis.Option
 		want string
 	}{
-		{rdb: nil, opt: share(1), want: "rdb: is nil"},
-		{rdb: rdb, opt: share(-1), want: "WithShare: is negative"},
+		{rdb: nil, opt: petstoreredis.WithShare(1), want: "rdb: is nil"},
+		{rdb: rdb, opt: petstoreredis.WithShare(-1), want: "WithShare: is negative"},
 		{rdb: rdb, opt: petstoreredis.WithTimeout(0), want: "WithTimeout: is not positive"},
 	} {
 		_, err := petstoreredis.NewLimiter(test.rdb, test.opt)
@@ -60,16 +60,18 @@ func acquire(t *testing.T, l *petstoreredis.Limiter) ratelimit.Permit {
 	return p
 }
 
-// refused requires that a request is refused at once, and returns why.
-func refused(t *testing.T, l *petstoreredis.Limiter, r ratelimit.Request) *ratelimit.Error {
+// refused requires that a request without MaxWait is refused in time, and returns why.
+func refused(t *testing.T, l *petstoreredis.Limiter, within time.Duration) *ratelimit.Error {
 	t.Helper()
 	start := time.Now()
-	_, err := l.Acquire(t.Context(), r)
+	_, err := l.Acquire(t.Context(), ratelimit.Request{})
 	var limited *ratelimit.Error
 	require.ErrorAs(t, err, &limited)
-	assert.Less(t, time.Since(start), time.Second)
+	assert.LessOrEqual(t, time.Since(start), within)
 	return limited
 }
+
+const atOnce = 10 * time.Millisecond
 
 // outcome is the outcome of a request that was sent and answered just now, in a window of a minute.
 func outcome(status, limit, remaining int) ratelimit.Outcome {
@@ -82,10 +84,10 @@ func outcome(status, limit, remaining int) ratelimit.Outcome {
 
 func ok(limit, remaining int) ratelimit.Outcome { return outcome(http.StatusOK, limit, remaining) }
 
-// banned is the outcome of a request that got a 429 for an hour.
-func banned() ratelimit.Outcome {
-	o := outcome(http.StatusTooManyRequests, 60, 0)
-	o.RetryAfter = time.Hour
+// rejected is the outcome of a request that got a 429.
+func rejected(retryAfter time.Duration) ratelimit.Outcome {
+	o := outcome(http.StatusTooManyRequests, 60, 5)
+	o.RetryAfter = retryAfter
 	return o
 }
 
@@ -105,38 +107,41 @@ func TestPot(t *testing.T) {
 func TestLimiterLockout(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		a, b := r.process(t), r.process(t)
-		acquire(t, a).Release(banned())
+		acquire(t, a).Release(rejected(time.Hour))
 		synctest.Wait()
-		assert.Equal(t, ratelimit.ReasonBan, refused(t, b, ratelimit.Request{}).Reason)
+		assert.Equal(t, ratelimit.ReasonBan, refused(t, b, atOnce).Reason)
 		r.FlushAll()
 		time.Sleep(10 * time.Second)
-		refused(t, a, ratelimit.Request{})
+		refused(t, a, atOnce)
 		synctest.Wait()
-		refused(t, r.process(t), ratelimit.Request{})
+		refused(t, r.process(t), atOnce)
 	})
 }
 
+// All processes learn within ten seconds that a key was reopened, also those without waiting calls.
 func TestLimiterReopen(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		a, b, c := r.process(t), r.process(t), r.process(t)
-		acquire(t, a).Release(banned())
-		synctest.Wait()
-		refused(t, a, ratelimit.Request{})
-		refused(t, b, ratelimit.Request{})
-		permits := make(chan ratelimit.Permit)
-		go func() { permits <- acquire(t, b) }()
-		time.Sleep(time.Minute)
-		refused(t, c, ratelimit.Request{})
-		start := time.Now()
-		c.Reopen("")
-		(<-permits).Release(ok(60, 59))
-		assert.LessOrEqual(t, time.Since(start), 10*time.Second)
-		time.Sleep(10 * time.Second)
-		for _, l := range []*petstoreredis.Limiter{a, b, c} {
-			acquire(t, l).Release(ok(60, 50))
-		}
-		assert.LessOrEqual(t, time.Since(start), 21*time.Second, "the others know, too")
-	})
+	for _, lockout := range []time.Duration{time.Hour, 40 * time.Second} {
+		t.Run(lockout.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				a, b, c := r.process(t), r.process(t), r.process(t)
+				acquire(t, a).Release(rejected(lockout))
+				synctest.Wait()
+				for _, l := range []*petstoreredis.Limiter{a, b, c} {
+					refused(t, l, atOnce)
+				}
+				permits := make(chan ratelimit.Permit)
+				go func() { permits <- acquire(t, b) }()
+				time.Sleep(5 * time.Second)
+				start := time.Now()
+				c.Reopen("")
+				(<-permits).Release(ok(60, 59))
+				for _, l := range []*petstoreredis.Limiter{a, b, c} {
+					acquire(t, l).Release(ok(60, 50))
+				}
+				assert.LessOrEqual(t, time.Since(start), 10*time.Second)
+			})
+		})
+	}
 }
 
 // What comes to a process while it waits for Redis is one report, with the 429 in it.
@@ -156,10 +161,10 @@ func TestLimiterReports(t *testing.T) {
 		r.latency.Store(int64(100 * time.Millisecond))
 		permits[1].Release(ok(60, 57))
 		time.Sleep(50 * time.Millisecond)
-		permits[2].Release(banned())
+		permits[2].Release(rejected(time.Hour))
 		permits[3].Release(ok(60, 56))
 		time.Sleep(time.Second)
-		assert.Equal(t, ratelimit.ReasonBan, refused(t, other, ratelimit.Request{}).Reason)
+		assert.Equal(t, ratelimit.ReasonBan, refused(t, other, time.Second).Reason)
 	})
 }
 
@@ -167,9 +172,7 @@ func TestLimiterReports(t *testing.T) {
 func TestLimiterWaitsForAnotherProcess(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		a, b := r.process(t), r.process(t)
-		o := ok(60, 59)
-		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, time.Second
-		acquire(t, a).Release(o)
+		acquire(t, a).Release(rejected(time.Second))
 		first, start := acquire(t, a), time.Now()
 		time.AfterFunc(5*time.Second, func() { first.Release(ok(60, 58)) })
 		acquire(t, b).Release(ok(60, 57))
@@ -192,6 +195,142 @@ func TestLimiterKilled(t *testing.T) {
 		assert.WithinDuration(t, start.Add(time.Minute), time.Now(), 5*time.Second)
 		acquire(t, a) // the request that goes ahead gets no response either
 	})
+}
+
+// A call without MaxWait is refused in a second and a little, whatever it waits for.
+func TestLimiterMaxWait(t *testing.T) {
+	for name, stall := range map[string]func(t *testing.T, r *virtualRedis, l *petstoreredis.Limiter){
+		"Redis stalls at a cold start": func(_ *testing.T, r *virtualRedis, _ *petstoreredis.Limiter) { r.silent.Store(true) },
+		"Redis stalls later": func(t *testing.T, r *virtualRedis, l *petstoreredis.Limiter) {
+			acquire(t, l).Release(ok(60, 59))
+			r.silent.Store(true)
+		},
+		"the service stalls at a cold start":     func(t *testing.T, _ *virtualRedis, l *petstoreredis.Limiter) { acquire(t, l) },
+		"the service stalls for another process": func(t *testing.T, r *virtualRedis, _ *petstoreredis.Limiter) { acquire(t, r.process(t)) },
+		"the service stalls after a 429": func(t *testing.T, _ *virtualRedis, l *petstoreredis.Limiter) {
+			acquire(t, l).Release(rejected(time.Second))
+			acquire(t, l)
+		},
+		"the service stalls while Redis is away": func(t *testing.T, r *virtualRedis, l *petstoreredis.Limiter) {
+			r.broken.Store(true)
+			acquire(t, l)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				l := r.process(t)
+				stall(t, r, l)
+				var all sync.WaitGroup
+				for range 100 {
+					all.Go(func() {
+						start := time.Now()
+						if p, err := l.Acquire(t.Context(), ratelimit.Request{}); err == nil {
+							p.Release(ratelimit.Outcome{}) // one more request may go ahead after a second
+						}
+						assert.LessOrEqual(t, time.Since(start), 1100*time.Millisecond)
+					})
+				}
+				all.Wait()
+				r.silent.Store(false)
+				r.broken.Store(false)
+				time.Sleep(10 * time.Second)
+			})
+		})
+	}
+}
+
+// Without the headers of the limit one request is in flight at a time, and a 429 closes the key.
+func TestLimiterWithoutHeaders(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		a, b := r.process(t), r.process(t)
+		o := ok(0, 0)
+		o.Window = ratelimit.Window{}
+		for range 20 {
+			start := time.Now()
+			o.Sent, o.Received = start, start
+			acquire(t, a).Release(o)
+			acquire(t, b).Release(o)
+			assert.Less(t, time.Since(start), time.Second)
+		}
+		o.Received = time.Now()
+		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, 5*time.Second
+		assert.WithinDuration(t, time.Now().Add(5*time.Second), acquire(t, a).Release(o).Until, time.Millisecond)
+		start := time.Now()
+		acquire(t, b).Release(ok(0, 0))
+		assert.InDelta(t, 5, time.Since(start).Seconds(), 0.1)
+	})
+}
+
+// Each of thousands of keys has a pot of its own, and a limiter keeps only those in use.
+func TestLimiterKeys(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		key := func(i int) ratelimit.Request { return ratelimit.Request{Key: fmt.Sprint("key-", i)} }
+		for i := range 500 {
+			p, err := l.Acquire(t.Context(), key(i))
+			require.NoError(t, err)
+			p.Release(ok(60, i%60))
+		}
+		require.NoError(t, l.Flush(t.Context()))
+		assert.Len(t, r.Keys(), 500)
+		assert.Equal(t, 499%60, l.RateLimit("key-499").Remaining)
+		_, err := l.Acquire(t.Context(), key(60))
+		require.Error(t, err, "its window is used up")
+		time.Sleep(2 * time.Minute)
+		for i := range 1500 {
+			p, err := l.Acquire(t.Context(), key(-i))
+			require.NoError(t, err)
+			p.Release(ratelimit.Outcome{})
+		}
+		assert.Zero(t, l.RateLimit("key-499"), "it is forgotten")
+	})
+}
+
+// While a machine is suspended its timers stand still, and the wall clock does not. The wall clock
+// may also be set back. Neither makes a call wait for a window that is over.
+func TestLimiterSuspended(t *testing.T) {
+	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
+		t.Run(jump.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				var jumped time.Duration
+				l := r.process(t)
+				l.SetClock(func() time.Time { return time.Now().Round(0).Add(jumped) })
+				r.before = func() { r.SetTime(time.Now().Add(max(0, jumped))) }
+				acquire(t, l).Release(ok(60, 0))
+				synctest.Wait()
+				refused(t, l, atOnce)
+				permits := make(chan ratelimit.Permit)
+				go func() { permits <- acquire(t, l) }()
+				time.Sleep(10 * time.Second)
+				start := time.Now()
+				jumped = jump
+				p := <-permits
+				assert.LessOrEqual(t, time.Since(start), max(30*time.Second, 50*time.Second-jump*51/3600))
+				p.Release(ratelimit.Outcome{})
+			})
+		})
+	}
+}
+
+// The clock of Redis jumps, as at a failover: calls go on within a window.
+func TestLimiterClockOfRedis(t *testing.T) {
+	for _, jump := range []time.Duration{-time.Hour, -500 * time.Millisecond, 500 * time.Millisecond, time.Hour} {
+		t.Run(jump.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				service := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 20}), fake.WithBan(5, time.Hour))
+				var all sync.WaitGroup
+				for range 4 {
+					client := service.Client(petstore.WithLimiter(r.process(t)))
+					all.Go(func() { use(t, client, 4*time.Minute) })
+				}
+				time.Sleep(90 * time.Second)
+				r.before = func() { r.SetTime(time.Now().Add(jump)) }
+				all.Wait()
+				assert.LessOrEqual(t, service.Usage(service.APIKey()).Limited, 1)
+				assert.GreaterOrEqual(t, len(service.Requests()), 4*20)
+			})
+		})
+	}
 }
 
 // A pot that the script has not written, or that is older than what a process knows, is replaced by
@@ -234,7 +373,7 @@ func TestPotJunk(t *testing.T) {
 				require.NoError(t, l.Flush(t.Context()))
 				r.HSet(r.Keys()[0], "scope", "77")
 				time.Sleep(10 * time.Second)
-				assert.Equal(t, ratelimit.ReasonMinute, refused(t, l, ratelimit.Request{}).Reason)
+				assert.Equal(t, ratelimit.ReasonMinute, refused(t, l, atOnce).Reason)
 			})
 		})
 	}
@@ -255,27 +394,39 @@ func (r *virtualRedis) reply(text string) {
 	})
 }
 
+// A process that makes one call and ends reports its outcome with Flush. Without that, the permit
+// counts twice, and the fleet would get half of the window.
 func TestLimiterFlush(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
+		service := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 30}))
+		for range 30 {
+			way := &link{before: r.before}
+			l, err := petstoreredis.NewLimiter(newClient(t, r.Addr(), way))
+			require.NoError(t, err)
+			_, err = service.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0)).ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+			require.NoError(t, l.Flush(t.Context()))
+			way.broken.Store(true) // the process has ended
+		}
 		l := r.process(t)
-		require.NoError(t, l.Flush(t.Context()), "there is nothing to tell")
-		acquire(t, l).Release(ok(60, 59))
-		synctest.Wait()
-		acquire(t, l).Release(ok(60, 58))
-		r.reply("-READONLY You can't write against a read only replica.")
-		require.ErrorContains(t, l.Flush(t.Context()), "READONLY")
-		r.reply("")
-		require.NoError(t, l.Flush(t.Context()))
-		assert.Equal(t, "58", r.HGet(r.Keys()[0], "remaining"), "it is not lost")
-		assert.Equal(t, "0", r.HGet(r.Keys()[0], "out"))
+		require.NoError(t, l.Flush(t.Context()), "there is nothing to report")
+		time.Sleep(time.Minute)
+		for failure, want := range map[string]string{"-READONLY": "READONLY", "junk": "not one of the script"} {
+			time.Sleep(2 * time.Second)
+			acquire(t, l).Release(ok(60, 59))
+			synctest.Wait()
+			p := acquire(t, l)
+			r.reply(failure)
+			p.Release(ok(60, 58))
+			require.ErrorContains(t, l.Flush(t.Context()), want)
+			r.reply("")
+		}
 		acquire(t, l).Release(ok(60, 57))
 		r.silent.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(t, l.Flush(ctx), context.DeadlineExceeded)
-		require.ErrorContains(t, l.Flush(t.Context()), "no reply within 2s")
 		r.silent.Store(false)
-		time.Sleep(10 * time.Second)
 	})
 }
 
@@ -292,7 +443,7 @@ func use(t *testing.T, client *petstore.Client, d time.Duration) {
 // reports the reason in few lines.
 func TestLimiterAway(t *testing.T) {
 	for name, reply := range map[string]string{
-		"connection refused": "", "no reply within 2s": "", "OOM": "-OOM command not allowed when used memory > 'maxmemory'.",
+		"EOF": "", "no reply within 2s": "", "OOM": "-OOM command not allowed when used memory > 'maxmemory'.",
 		"NOPERM":                             "-NOPERM this user has no permissions to run the 'evalsha' command",
 		"the reply is not one of the script": `{"at":1,"number":1,"epoch":1,"processes":1,"granted":99}`,
 	} {
@@ -305,7 +456,7 @@ func TestLimiterAway(t *testing.T) {
 				use(t, service.Client(petstore.WithLimiter(other)), 3*time.Second)
 				use(t, client, 10*time.Second)
 				for range 6 {
-					r.broken.Store(name == "connection refused")
+					r.broken.Store(name == "EOF")
 					r.silent.Store(name == "no reply within 2s")
 					r.reply(reply)
 					use(t, client, 20*time.Second)
@@ -327,43 +478,55 @@ func TestLimiterAway(t *testing.T) {
 	}
 }
 
-// WithShare replaces the number of processes that Redis knows.
-func TestWithShare(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t, petstoreredis.WithShare(8))
-		acquire(t, l).Release(ok(60, 59))
-		require.NoError(t, l.Flush(t.Context()))
-		assert.Equal(t, 8, acquire(t, l).Release(banned()).Processes)
-	})
+// Without Redis a process keeps to its share: of the processes that Redis knew, of WithShare, or a
+// sixty-fourth. It knows what it used before.
+func TestLimiterShare(t *testing.T) {
+	for name, test := range map[string]struct {
+		before int // how many permits it gets from Redis
+		opts   []petstoreredis.Option
+		want   int
+	}{
+		"the processes that Redis knew":        {before: 10, want: 300/2 - 10},
+		"WithShare":                            {before: 1, opts: []petstoreredis.Option{petstoreredis.WithShare(10)}, want: 300/10 - 1},
+		"Redis has never replied":              {want: 300 / 64},
+		"the share was used up in this window": {before: 200, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				service, l := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro)), r.process(t, test.opts...)
+				client := service.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0))
+				if test.before > 0 {
+					use(t, service.Client(petstore.WithLimiter(r.process(t))), time.Second)
+				}
+				for range test.before {
+					_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+					require.NoError(t, err)
+					time.Sleep(20 * time.Millisecond)
+				}
+				r.broken.Store(true)
+				got, err := -1, error(nil)
+				for ; err == nil; got++ {
+					_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+				}
+				require.ErrorIs(t, err, petstore.ErrRateLimited)
+				assert.Equal(t, test.want, got)
+			})
+		})
+	}
 }
 
 // The first command connects, and may take three times as long as the others.
-func TestLimiterFirstCommand(t *testing.T) {
+func TestWithTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		l := r.process(t, petstoreredis.WithTimeout(time.Second))
-		for falls := range 2 {
+		for _, want := range []time.Duration{2500 * time.Millisecond, time.Second} {
 			r.silent.Store(true)
 			time.AfterFunc(2500*time.Millisecond, func() { r.silent.Store(false) })
-			acquire(t, l).Release(ok(60, 59-falls))
-			_ = l.Flush(t.Context()) // fails the second time
+			start := time.Now()
+			acquire(t, l).Release(ok(60, 59))
+			assert.InDelta(t, want.Seconds(), time.Since(start).Seconds(), 0.2)
 			time.Sleep(10 * time.Second)
 		}
-	})
-}
-
-// A command whose reply is lost may have been carried out. It is sent again, without the outcomes
-// that it may have counted.
-func TestLimiterReplyLost(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t)
-		acquire(t, l).Release(ok(60, 59))
-		require.NoError(t, l.Flush(t.Context()))
-		a, b := acquire(t, l), acquire(t, l)
-		r.lost.Store(true)
-		a.Release(ok(60, 58))
-		require.NoError(t, l.Flush(t.Context()))
-		assert.Equal(t, "1", r.HGet(r.Keys()[0], "out"))
-		b.Release(ok(60, 57))
 	})
 }
 

@@ -56,7 +56,6 @@ type reply struct {
 
 // exchange sends an order to the pot of a key, and calls ended, once, with what came of it.
 func (l *Limiter) exchange(key string, o *order, ended func(r reply, err error)) {
-	text, _ := json.Marshal(o) // numbers and booleans: it cannot fail
 	timeout := l.timeout
 	if !l.replied {
 		timeout *= 3
@@ -68,7 +67,7 @@ func (l *Limiter) exchange(key string, o *order, ended func(r reply, err error))
 	})
 	go func() {
 		defer cancel()
-		r, err := l.run(ctx, key, text)
+		r, err := l.run(ctx, key, o)
 		if late.Stop() {
 			ended(r, err)
 		}
@@ -76,7 +75,8 @@ func (l *Limiter) exchange(key string, o *order, ended func(r reply, err error))
 }
 
 // run runs the script.
-func (l *Limiter) run(ctx context.Context, key string, order []byte) (r reply, err error) {
+func (l *Limiter) run(ctx context.Context, key string, o *order) (r reply, err error) {
+	order, _ := json.Marshal(o) // numbers and booleans: it cannot fail
 	do := func(name, script string) (string, error) {
 		cmd := redis.NewCmd(ctx, name, script, 1, l.prefix+key, order)
 		_ = l.rdb.Process(ctx, once{cmd}) // cmd has the error
@@ -86,7 +86,11 @@ func (l *Limiter) run(ctx context.Context, key string, order []byte) (r reply, e
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		text, err = do("eval", potScript)
 	}
-	if err == nil && (json.Unmarshal([]byte(text), &r) != nil || r.Processes < 1 || r.Lock >= len(limits)) {
+	if err != nil {
+		return r, err
+	}
+	if json.Unmarshal([]byte(text), &r) != nil || r.Processes < 1 || r.Lock >= len(limits) ||
+		r.Granted > o.Want || r.Background > o.Background {
 		err = errors.New("the reply is not one of the script")
 	}
 	return r, err
