@@ -421,7 +421,10 @@ func TestLimiterFlush(t *testing.T) {
 			require.ErrorContains(t, l.Flush(t.Context()), want)
 			r.reply("")
 		}
+		time.Sleep(2 * time.Second)
 		acquire(t, l).Release(ok(60, 57))
+		synctest.Wait()
+		acquire(t, l).Release(ok(60, 56))
 		r.silent.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

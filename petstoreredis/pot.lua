@@ -1,46 +1,44 @@
 -- The pot of permits of an API key: KEYS[1] is a hash with the numbers of `pot`. ARGV[1] is the order of a process: the
 -- outcomes of its requests, and how many permits it wants. Times are milliseconds by the clock of Redis.
 local order, clock = cjson.decode(ARGV[1]), redis.call('TIME')
-local now, minute, none = clock[1] * 1000 + math.floor(clock[2] / 1000), 60000, 1e9
+local now, minute, none, lost = clock[1] * 1000 + math.floor(clock[2] / 1000), 60000, 1e9, false
 local pot = {
   at = now, number = 0, epoch = 0, -- the last order; the last permit, and the last one before this window
   limit = 0, remaining = 0, reset = 0, ends = 0, day = 0, -- the window: X-RateLimit-*; its end; 1 if it is a day
-  since = 0, told = 0, out = 0, -- its first and its last response; permits without an outcome
+  since = 0, told = 0, out = 0, await = 0, -- its first and last response; permits without one; until when to await them
   mark = 0, low = none, -- the last permit when `remaining` was set; the least Remaining of older permits since then
-  await = 0, -- until when others wait for the responses to the permits that are out
   closed = 0, lock = 0, streak = 0, -- the end of the last lockout, its reason, and the lockouts since a success
   asked = 0, processes = 0, urgent = 0, -- processes that asked, now and before; the last order that was no background's
 }
 -- A pot that is missing, is junk, is an old copy, or was out of reach for a second is replaced by a new one.
-local found, kept, lost = redis.pcall('HGETALL', KEYS[1]), {}, false
+local found, kept = redis.pcall('HGETALL', KEYS[1]), {}
 for i = 1, #found, 2 do kept[found[i]] = tonumber(found[i + 1]) end
 for name in pairs(pot) do
-  local n = kept[name] or -1
-  lost = lost or n < 0 or n > now + 400 * 1440 * minute or n ~= math.floor(n)
+  lost = lost or not kept[name] or kept[name] < 0 or kept[name] > now + 400 * 1440 * minute or kept[name] % 1 ~= 0
 end
 if lost or kept.number < order.Number or kept.at > now + 1000 or order.Alone and kept.at < now - 1000 then
   redis.call('DEL', KEYS[1])
   pot.number, pot.processes = math.max(now, order.Number + minute), order.Processes
   pot.epoch, pot.mark, pot.await = pot.number, pot.number, order.Number > 0 and now + 1500 or 0
 else pot = kept end
-local function begin(remaining, since, ends) -- another window: the permits of the old one are forgotten
+local function begin(left, since, ends) -- another window: the permits of the old one are forgotten
   pot.processes, pot.asked = math.max(pot.asked, math.floor((pot.processes + pot.asked) / 2)), 0
   pot.number, pot.out, pot.low, pot.await = pot.number + 1, 0, none, 0
-  pot.epoch, pot.mark, pot.remaining, pot.since, pot.told, pot.ends = pot.number, pot.number, remaining, since, since, ends
+  pot.epoch, pot.mark, pot.remaining, pot.since, pot.told, pot.ends = pot.number, pot.number, left, since, since, ends
 end
 if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has room for it, too
   local left = pot.remaining - pot.out
   if left > 0 and left * 4 >= pot.limit then begin(left, now, now + minute) else begin(0, 0, 0) end
 end
 for _, o in ipairs(order.Outcomes) do
-  local mine, newer, ahead = o.Number > pot.epoch, o.Number > pot.mark, o.Reset - pot.reset
-  local new = pot.reset == 0 -- such a pot also learns what a process knows of an older one
+  local mine, newer, ahead, new = o.Number > pot.epoch, o.Number > pot.mark, o.Reset - pot.reset, pot.reset == 0
   if o.Epoch == pot.epoch then
     pot.out = math.max(0, pot.out - 1)
     if o.Spent then pot.mark, pot.low, pot.remaining = pot.number, none, math.max(0, pot.remaining - 1) end
     if not o.Silent and (pot.since == 0 or pot.out == 0) then pot.await = 0 end
   end
-  -- The response to a permit that was given later than `mark` shows what is left; of others, the lowest counts.
+  -- The response to a permit that was given later than `mark` shows what is left; of others, the lowest counts. A new
+  -- pot also learns from what a process knows of an older one.
   local first = pot.since == 0 and (mine or new and o.Remaining == 0)
   if o.Limit > 0 and (first or pot.since > 0 and (o.Number > 0 or order.Alone) and (newer or ahead >= -30)) then
     if first or math.abs(ahead) > 30 then newer, pot.since, pot.ends, pot.low = true, now, 0, none end
@@ -58,23 +56,22 @@ for _, o in ipairs(order.Outcomes) do
   end
 end
 if order.Reopen and (pot.closed > now or pot.since > 0 and pot.remaining <= pot.out) then
-  pot.closed, pot.reset = 0, math.max(1, pot.reset)
+  pot.closed, pot.reset = 0, math.max(1, pot.reset) -- and no longer new
   begin(0, 0, 0)
 end
 -- A process gets its share of a window in its first second, twice that in two, later twice its share of what is left.
 -- Other programs may use the key: 1.5 times what they have probably sent since the last response is kept back.
 if order.Want + order.Background > 0 and order.Asked ~= pot.epoch then pot.asked = pot.asked + 1 end
 if order.Want > 0 then pot.urgent = now end -- background requests leave a tenth to others, if there are any
-local processes, given = math.max(1, pot.asked, pot.processes), pot.number - pot.epoch
-local left, others = pot.remaining - pot.out, pot.limit - pot.remaining - given
+local had, processes = order.Asked == pot.epoch and order.Had or 0, math.max(1, pot.asked, pot.processes)
+local given, left = pot.number - pot.epoch, pot.remaining - pot.out
+local others = pot.limit - pot.remaining - given
 local sent = math.ceil(1.5 * others * (now - pot.told) / math.max(1, now - pot.ends + minute))
 if others > 0 then left = left - math.max(1, math.min(sent, math.floor(left / 2))) end
 local most, second = math.max(1, math.floor(2 * left / processes)), math.floor((now - pot.since) / 1000)
 local reserve = now < pot.urgent + 2 * minute and math.floor(pot.limit / 10) or 0
 if pot.since == 0 then left, most, reserve = now < pot.await and 0 or 1, 1, 0 -- one request goes ahead
-elseif second < 2 then
-  most = (second + 1) * math.ceil((left + given) / processes) - (order.Asked == pot.epoch and order.Had or 0)
-end
+elseif second < 2 then most = (second + 1) * math.ceil((left + given) / processes) - had end
 if now < pot.closed then left = 0 end
 local granted = math.max(0, math.min(order.Want, left, most))
 local background = math.max(0, math.min(order.Background, left - granted - reserve, most - granted))
@@ -86,11 +83,10 @@ for name, n in pairs(pot) do fields[#fields + 1], fields[#fields + 2] = name, n 
 redis.call('HSET', KEYS[1], unpack(fields))
 redis.call('PEXPIRE', KEYS[1], math.max(ends_in, closed_in) + 10 * minute)
 -- The reply: also why requests got no permit (a lock, or 3 for a response), and how long that lasts if it is known.
-local why, wait = 3, 0
+pot.granted, pot.background, pot.left, pot.processes, pot.why, pot.wait = granted, background, left, processes, 3, 0
+pot.endsin, pot.closedin = ends_in, closed_in
 if order.Want > granted then reserve = 0 end
-if closed_in > 0 then why, wait = pot.lock, closed_in
-elseif pot.since > 0 and left > reserve then wait = second < 2 and pot.since + (second + 1) * 1000 - now or 0
-elseif pot.since > 0 and (pot.remaining <= reserve or now >= pot.await) then why, wait = pot.day, ends_in end
-pot.granted, pot.background, pot.left, pot.processes = granted, background, left, processes
-pot.why, pot.wait, pot.endsin, pot.closedin = why, wait, ends_in, closed_in
+if closed_in > 0 then pot.why, pot.wait = pot.lock, closed_in
+elseif pot.since > 0 and left > reserve then pot.wait = second < 2 and pot.since + (second + 1) * 1000 - now or 0
+elseif pot.since > 0 and (pot.remaining <= reserve or now >= pot.await) then pot.why, pot.wait = pot.day, ends_in end
 return cjson.encode(pot)
