@@ -32,7 +32,6 @@ type row struct {
 	goroutines int // of each, 4 by default
 	first      int // those of the first process, if they are others
 	limit      int // of a minute, 300 by default
-	day        int // the limit of a day; 0 for none
 	windows    int // 2 by default
 	window     fake.Window
 	service    time.Duration // how long each request takes; 0: 20 to 200 ms
@@ -420,6 +419,7 @@ func second(f *fleet) {
 		})
 	}
 	f.await(f.target())
+	wait(f.Context(), 5*time.Second) // the windows of the two keys do not begin together
 	assert.Zero(f, f.server.Usage(key).Limited, "429s of the second key")
 	assert.GreaterOrEqual(f, len(f.server.RequestsFor(key)), f.windows*limit+limit/2)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/petstoreredis"
-	"github.com/petstore/petstore-go/ratelimit"
 	"github.com/petstore/petstore-go/ratelimit/ratelimittest"
 )
 
@@ -119,29 +118,4 @@ func useUp(t *testing.T, rdb redis.UniversalClient) {
 	require.ErrorIs(t, err, petstore.ErrRateLimited)
 	client.ReopenLimit()
 	require.NoError(t, limiter.Flush(t.Context()))
-}
-
-// BenchmarkOnRedisAcquire measures how long a request waits for its permit when the window has
-// room, with a Redis over loopback, and how long a PING takes there.
-func BenchmarkOnRedisAcquire(b *testing.B) {
-	rdb := newClient(b, startRedis(b), &link{})
-	l, err := petstoreredis.NewLimiter(rdb)
-	require.NoError(b, err)
-	times := map[string][]time.Duration{}
-	for i := 0; b.Loop(); i++ {
-		start := time.Now()
-		p, err := l.Acquire(b.Context(), ratelimit.Request{})
-		require.NoError(b, err)
-		times["acquire"] = append(times["acquire"], time.Since(start))
-		p.Release(ok(1_000_000, 999_999-i))
-		time.Sleep(10 * time.Millisecond)
-		start = time.Now()
-		require.NoError(b, rdb.Ping(b.Context()).Err())
-		times["ping"] = append(times["ping"], time.Since(start))
-	}
-	for name, all := range times {
-		slices.Sort(all)
-		b.ReportMetric(float64(all[len(all)/2].Microseconds()), name+"-p50-µs")
-		b.ReportMetric(float64(all[len(all)*99/100].Microseconds()), name+"-p99-µs")
-	}
 }
