@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 type virtualRedis struct {
 	*miniredis.Miniredis
 	link
+	ahead atomic.Int64 // how far its clock is ahead
 }
 
 // bubble runs a test in virtual time with a Redis. While a goroutine waits for miniredis, the time
@@ -42,7 +43,7 @@ func bubble(t *testing.T, f func(t *testing.T, r *virtualRedis)) {
 	t.Helper()
 	r := &virtualRedis{Miniredis: miniredis.RunT(t)}
 	synctest.Test(t, func(t *testing.T) {
-		r.before = func() { r.SetTime(time.Now()) }
+		r.before = func() { r.SetTime(time.Now().Add(time.Duration(r.ahead.Load()))) }
 		f(t, r)
 	})
 }

@@ -105,7 +105,7 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) (limit rat
 	x.Limit, x.Remaining, x.Reset = o.Window.Limit, o.Window.Remaining, max(1, o.Window.Reset.Unix())
 	w, ahead := o.Window, o.Window.Reset.Sub(q.window.Reset)
 	switch open := now.Before(q.end); {
-	case open && ahead < -same: // a late response
+	case open && (ahead < -same || !x.end.After(now)): // a late response
 		return over.Reason
 	case open && ahead <= same && w.Limit == q.window.Limit:
 		w.Remaining = min(w.Remaining, q.window.Remaining)

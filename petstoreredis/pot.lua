@@ -46,8 +46,10 @@ for _, o in ipairs(order.Outcomes) do
     pot.remaining = newer and pot.low or math.min(pot.remaining, pot.low)
     if newer then pot.mark, pot.low = pot.number, none end
     local ends = now + math.max(1, pot.remaining > 0 and math.min(o.EndsIn, minute) or o.EndsIn)
-    if pot.ends == 0 or ahead ~= 0 or ends < pot.ends or ends > now + minute then pot.ends = ends end
-    pot.told, pot.limit, pot.reset, pot.day = now, o.Limit, o.Reset, o.EndsIn > minute + 10000 and 1 or 0
+    if newer or ahead >= 0 then
+      if pot.ends == 0 or ahead ~= 0 or ends < pot.ends or ends > now + minute then pot.ends = ends end
+      pot.told, pot.limit, pot.reset, pot.day = now, o.Limit, o.Reset, o.EndsIn > minute + 10000 and 1 or 0
+    end
     if mine and o.ClosedIn == 0 then pot.closed, pot.streak = 0, 0 end
   end
   if o.ClosedIn > 0 and (o.Number > 0 or new or order.Alone) then -- a 429
