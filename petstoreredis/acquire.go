@@ -17,6 +17,7 @@ const patience = time.Second
 type waiter struct {
 	ratelimit.Request
 	queue  *queue
+	class  int            // the index of what the queue has for such requests: 1 for background requests
 	latest time.Time      // it is refused at once if a limit lasts longer,
 	last   time.Time      // and at this time in any case
 	news   chan struct{}  // gets a value when there is something to look at
@@ -38,6 +39,9 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	w := &waiter{Request: r, queue: q, latest: last, last: last.Add(patience), news: make(chan struct{}, 1)}
 	if deadline, ok := ctx.Deadline(); ok {
 		w.latest = earlier(last, deadline)
+	}
+	if r.Background {
+		w.class = 1
 	}
 	q.users++
 	defer w.leave() // also if the observer panics
@@ -93,7 +97,7 @@ func (w *waiter) await(ctx context.Context) *ratelimit.Error {
 
 // hold returns what w waits for; zero if that is not known.
 func (w *waiter) hold(now time.Time) (h hold) {
-	if known := w.queue.holds[w.class()]; known.holds(now) {
+	if known := w.queue.holds[w.class]; known.holds(now) {
 		h = known
 	}
 	if w.NotBefore.After(now) {
@@ -103,14 +107,6 @@ func (w *waiter) hold(now time.Time) (h hold) {
 		h.until = later(h.until, w.NotBefore)
 	}
 	return h
-}
-
-// class is the index of what a queue has for background requests and for others.
-func (w *waiter) class() int {
-	if w.Background {
-		return 1
-	}
-	return 0
 }
 
 // report reports the wait, once.
@@ -153,7 +149,7 @@ func (w *waiter) leave() {
 	q, now := w.queue, w.queue.l.now()
 	q.users--
 	if w.joined {
-		waiters := &q.waiters[w.class()]
+		waiters := &q.waiters[w.class]
 		i := slices.Index(*waiters, w)
 		*waiters = slices.Delete(*waiters, i, i+1)
 	}

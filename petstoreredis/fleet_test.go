@@ -221,7 +221,8 @@ func (f *fleet) target() int { return f.limit*f.windows + f.limit/2 }
 func (f *fleet) bound() time.Duration {
 	callers := f.processes * f.goroutines
 	rounds := (f.limit/2 + callers - 1) / callers
-	return f.start.Truncate(time.Second).Sub(f.start) + time.Duration(f.windows)*f.minute + time.Duration(rounds)*meanLatency
+	end := f.start.Truncate(time.Second).Add(time.Duration(f.windows) * f.minute)
+	return end.Sub(f.start) + time.Duration(rounds)*meanLatency
 }
 
 // Write gets the lines of the log.

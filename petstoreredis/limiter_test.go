@@ -120,19 +120,23 @@ func TestLimiterReopen(t *testing.T) {
 
 // A call without MaxWait is refused in a second and a little, whatever it waits for.
 func TestLimiterMaxWait(t *testing.T) {
-	for name, stall := range map[string]func(t *testing.T, r *virtualRedis, l *petstoreredis.Limiter){
-		"Redis stalls at a cold start":           func(_ *testing.T, r *virtualRedis, _ *petstoreredis.Limiter) { r.silent.Store(true) },
-		"the service stalls at a cold start":     func(t *testing.T, _ *virtualRedis, l *petstoreredis.Limiter) { acquire(t, l) },
-		"the service stalls for another process": func(t *testing.T, r *virtualRedis, _ *petstoreredis.Limiter) { acquire(t, r.process(t)) },
-		"the service stalls while Redis is away": func(t *testing.T, r *virtualRedis, l *petstoreredis.Limiter) {
-			r.broken.Store(true)
-			acquire(t, l)
-		},
+	for name, test := range map[string]struct{ silent, broken, service, other bool }{
+		"Redis stalls":                           {silent: true},
+		"the service stalls":                     {service: true},
+		"the service stalls for another process": {service: true, other: true},
+		"the service stalls while Redis is away": {service: true, broken: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *virtualRedis) {
-				l := r.process(t)
-				stall(t, r, l)
+				l, stalled := r.process(t), r.process(t)
+				r.silent.Store(test.silent)
+				r.broken.Store(test.broken)
+				if !test.other {
+					stalled = l
+				}
+				if test.service {
+					acquire(t, stalled)
+				}
 				var all sync.WaitGroup
 				for range 100 {
 					all.Go(func() {
@@ -333,7 +337,8 @@ func TestLimiterFlush(t *testing.T) {
 			way := &link{before: r.before}
 			l, err := petstoreredis.NewLimiter(newClient(t, r.Addr(), way))
 			require.NoError(t, err)
-			_, err = service.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0)).ListPets(t.Context(), petstore.ListPetsParams{})
+			client := service.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0))
+			_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
 			require.NoError(t, l.Flush(t.Context()))
 			way.broken.Store(true) // the process has ended
@@ -402,18 +407,16 @@ func TestLimiterAway(t *testing.T) {
 // sixty-fourth. It knows what it used before.
 func TestLimiterShare(t *testing.T) {
 	for name, test := range map[string]struct {
-		before int // how many permits it gets from Redis
-		opts   []petstoreredis.Option
-		want   int
+		before, share, want int // permits that it gets from Redis, WithShare, and permits without Redis
 	}{
 		"the processes that Redis knew":        {before: 10, want: 300/2 - 10},
-		"WithShare":                            {before: 1, opts: []petstoreredis.Option{petstoreredis.WithShare(10)}, want: 300/10 - 1},
+		"WithShare":                            {before: 1, share: 10, want: 300/10 - 1},
 		"Redis has never replied":              {want: 300 / 64},
 		"the share was used up in this window": {before: 200, want: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *virtualRedis) {
-				service, l := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro)), r.process(t, test.opts...)
+				service, l := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro)), r.process(t, petstoreredis.WithShare(test.share))
 				client := service.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0))
 				if test.before > 0 {
 					use(t, service.Client(petstore.WithLimiter(r.process(t))), time.Second)

@@ -65,21 +65,30 @@ func (q *queue) settle(p *permit, o ratelimit.Outcome, now time.Time) (opened, c
 	case rejected:
 		closed = q.lockOut(p, &x, o, now)
 	case answered:
-		if q.closed != nil && !p.given.Before(q.opensAt) {
-			opened, q.closed = q.closed, nil
-		}
-		if limit == ratelimit.ReasonDay && x.Remaining == 0 {
-			closed = q.close(ratelimit.ReasonDay, now, x.end)
-		}
-	}
-	if p.alone != nil && counted {
-		q.had++
+		opened, closed = q.succeed(p, &x, limit, now)
 	}
 	if p.alone != nil {
+		if counted {
+			q.had++
+		}
 		p.alone.Release(q.shareOf(o))
 	}
 	if p.alone == nil || q.alone == nil { // else the pot needs only what the process knows
 		q.report(x, rejected, now)
+	}
+	return opened, closed
+}
+
+// succeed returns what to report after a response that is no 429: that the key is open again, or
+// that the day is used up.
+func (q *queue) succeed(
+	p *permit, x *outcome, limit ratelimit.Reason, now time.Time,
+) (opened, closed *ratelimit.Lockout) {
+	if q.closed != nil && !p.given.Before(q.opensAt) {
+		opened, q.closed = q.closed, nil
+	}
+	if limit == ratelimit.ReasonDay && x.Remaining == 0 {
+		closed = q.close(limit, now, x.end)
 	}
 	return opened, closed
 }

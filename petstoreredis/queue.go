@@ -20,8 +20,7 @@ const (
 
 // queue has the requests of this process that wait for permits of one key, and what the process
 // knows of the pot. It asks the pot when a request waits and is not known to wait in vain. One
-// command at a time is on its way. What there are two of is for background requests and for others:
-// see class.
+// command at a time is on its way. Of waiters and holds, the second is that of background requests.
 type queue struct {
 	l       *Limiter
 	key     string
@@ -245,7 +244,7 @@ func (q *queue) known(now time.Time) (w ratelimit.Window) {
 func (q *queue) join(w *waiter) {
 	if !w.joined {
 		w.joined = true
-		waiters := &q.waiters[w.class()]
+		waiters := &q.waiters[w.class]
 		i, _ := slices.BinarySearchFunc(*waiters, w, func(a, b *waiter) int {
 			if a.Asked.After(b.Asked) {
 				return 1

@@ -98,7 +98,9 @@ func TestOnRedisRights(t *testing.T) {
 
 	require.NoError(t, admin.Do(t.Context(), append(setUser, "+cluster|slots")...).Err())
 	require.NoError(t, admin.FlushAll(t.Context()).Err())
-	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{address}, Username: "petstore", Password: "secret"})
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{address}, Username: "petstore", Password: "secret",
+	})
 	t.Cleanup(func() { _ = cluster.Close() })
 	useUp(t, cluster)
 }
