@@ -11,17 +11,18 @@
 // holds permits in advance: after a 429 this process sends nothing more, and the others stop as soon
 // as Redis knows of the 429.
 //
-// In the first second of a window no process gets more than its share of it, so that those that ask
-// a moment later find theirs. A process that is killed cannot report: its permits count as spent
-// until their window is over, a minute at most. All processes must have the same version of this
-// package.
+// In the first second of a window a process gets no more than its share of it, and in two seconds
+// no more than twice its share, so that those that ask a moment later find theirs. After that, a
+// process may use what the others leave. A process that is killed cannot report: its permits count
+// as spent until their window is over, a minute at most. All processes must have the same version of
+// this package.
 //
 // # Without Redis
 //
-// If Redis fails, or does not reply in time (see [WithTimeout]), a process goes on with a
-// [ratelimit.Limiter] that knows how many processes there are (see [WithShare]), and what Redis knew
-// last. Once a second it tries Redis again, and the first reply ends this. The log has a line for
-// the beginning and one for the end.
+// If a command fails, or gets no reply in time (see [WithTimeout]), a process goes on with a
+// [ratelimit.Limiter] that knows what Redis knew last. It gets one share of the limit in each
+// window, at most (see [WithShare]). Once a second it tries Redis again, and the first reply ends
+// this. The log has a line for the beginning and one for the end.
 //
 // A pot that is missing, unreadable or older than what a process knows begins anew with one
 // request. Therefore an operator may delete it at any time.

@@ -271,7 +271,11 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // begin begins the calls of w with a limiter.
 func (f *fleet) begin(w *worker, limiter petstore.Limiter, goroutines int) {
-	w.client = f.server.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(time.Hour),
+	maxWait := time.Hour
+	if f.least > 0 { // no call may be refused by default
+		maxWait = 2 * time.Minute
+	}
+	w.client = f.server.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(maxWait),
 		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return transport{base, f.service} }))
 	w.ctx, w.stop = context.WithCancel(f.Context())
 	for range goroutines {
