@@ -106,8 +106,8 @@ func (l *Limiter) Reopen(key string) {
 }
 
 // Flush reports to Redis the outcomes that it does not know yet: those of the last 20 ms. Without
-// it, the permits of these requests count twice until their window is over. The error is that of
-// Redis, or of ctx.
+// it, these requests may count twice, and the fleet lacks as many permits until their window is
+// over. The error is that of Redis, or of ctx.
 func (l *Limiter) Flush(ctx context.Context) (all error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
