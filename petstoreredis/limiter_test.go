@@ -375,7 +375,7 @@ func use(t *testing.T, client *petstore.Client, d time.Duration) {
 // reports the reason in few lines.
 func TestLimiterAway(t *testing.T) {
 	for name, reply := range map[string]string{
-		"EOF": "", "no reply within 2s": "", "OOM": "-OOM command not allowed when used memory > 'maxmemory'.",
+		"connection refused": "", "no reply within 2s": "", "OOM": "-OOM command not allowed when used memory > 'maxmemory'.",
 		"NOPERM":                             "-NOPERM this user has no permissions to run the 'evalsha' command",
 		"the reply is not one of the script": `{"at":1,"number":1,"epoch":1,"processes":1,"granted":99}`,
 	} {
@@ -388,7 +388,7 @@ func TestLimiterAway(t *testing.T) {
 				use(t, service.Client(petstore.WithLimiter(other)), 3*time.Second)
 				use(t, client, 10*time.Second)
 				for range 6 {
-					r.broken.Store(name == "EOF")
+					r.broken.Store(name == "connection refused")
 					r.silent.Store(name == "no reply within 2s")
 					r.reply(reply)
 					use(t, client, 20*time.Second)
@@ -443,6 +443,22 @@ func TestLimiterShare(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A command whose reply is lost may have been carried out: it is sent again, without the permits
+// that it may have counted, and the process does not go on alone.
+func TestLimiterReplyLost(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		acquire(t, l).Release(ok(60, 59))
+		synctest.Wait()
+		a, b := acquire(t, l), acquire(t, l)
+		r.lost.Store(true)
+		a.Release(ok(60, 58))
+		require.NoError(t, l.Flush(t.Context()))
+		assert.Equal(t, "1", r.HGet(r.Keys()[0], "out"))
+		b.Release(ok(60, 57))
+	})
 }
 
 // The first command connects, and may take three times as long as the others.

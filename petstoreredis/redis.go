@@ -68,10 +68,23 @@ func (l *Limiter) exchange(key string, o *order, ended func(r reply, err error))
 	go func() {
 		defer cancel()
 		r, err := l.run(ctx, key, o)
+		if _, refused := errors.AsType[redis.Error](err); err != nil && !refused && ctx.Err() == nil {
+			r, err = l.run(ctx, key, o.uncounted()) // the connection broke
+		}
 		if late.Stop() {
 			ended(r, err)
 		}
 	}()
+}
+
+// uncounted returns an order that counts no permits: Redis may have counted those of o.
+func (o *order) uncounted() *order {
+	again := *o
+	again.Outcomes = slices.Clone(o.Outcomes)
+	for i := range again.Outcomes {
+		again.Outcomes[i].Epoch = 0
+	}
+	return &again
 }
 
 // run runs the script.
