@@ -1,363 +1,122 @@
 package ratelimit
 
 import (
-	"net/http"
+	"sort"
 	"time"
 )
 
 // budget decides what one key may send. It is a state machine without a lock, a clock or a timer:
 // admit asks for one request, and settle reports its outcome, in any order. The zero budget knows
-// nothing about the key. README.md has its rules.
+// nothing about the key. README.md has its rules, and learn.go what a response shows.
 //
 // Why the key stays within its limit (rules 1 and 2): of the requests of this window that have a
 // response, take the one that the server counted last. The Remaining of its response stays in low
 // until the response to a request that was sent later replaces it. All requests that this number
 // does not include are in flight or lost, and admit subtracts these.
-//
-// Each part has a file: window.go has the current window and what is left of it, offset.go the
-// server's clock, others.go the other processes, probe.go the requests that go first, lockout.go
-// what follows a 429, event.go what is reported, and tally.go counts.
 type budget struct {
-	// processes is the number of processes that use the key, including this one, each with its own
-	// budget. 0 means that the number is not known, so that the budget infers it (rule 6).
-	processes int
-	// pooled reports whether a pot knows of the other processes; see Shared.
-	pooled bool
-	// potLeft is what the pot's window has left, together with permits that may come back unused.
-	potLeft int
-	// alone reports whether the pot fails now: then this process uses no more than its share of a
-	// window.
-	alone bool
+	processes int       // that use the key, including this one; 0 if not told
+	now       time.Time // the latest time of a call
 
-	// now is the latest time that was observed, and era how often the clock was set back so far.
-	now time.Time
-	era int
+	// The window that the last responses described. The server shows that of the minute or that of
+	// the day, depending on which has fewer requests left.
+	epoch   int       // windows seen so far; 0 before the first
+	kind    Reason    // ReasonMinute or ReasonDay
+	limit   int       // requests that it allows
+	reset   time.Time // its end by the server's clock
+	resetBy int       // the number of the response that showed reset
+	start   time.Time // a local time at which it was open
+	end     time.Time // the local time at which it is certainly over
+	slides  bool      // its Reset moves
+	own     int       // requests of this process that it has counted
 
-	window
-	samples
-	offset offset
-	// margin is added to Reset after a window has turned out to end later than its Reset.
-	margin time.Duration
-	// minutes reports whether the windows are minutes of the wall clock.
-	minutes bool
-	others  others
-	probes  probes
-	// recent counts the requests in flight that are not late (rule 7).
-	recent  tally
-	lockout lockout
+	// low has the valid samples, increasing in both fields. In which order the server counted the
+	// requests is not known. Therefore the lowest Remaining stays valid until the response to a later
+	// request comes: one that was sent when the response with the lowest Remaining had arrived.
+	low []sample
+	// lost has an entry for each request whose effect on Remaining is not known: the time until
+	// which it may reach the server.
+	lost []time.Time
 
-	reported reported
-	// hours counts the requests of the last day.
-	hours tally
-	// counted counts the requests of the last minute while Reset is not usable.
-	counted tally
+	inFlight   []time.Time // when the requests without an outcome were admitted, the oldest first
+	responses  int         // outcomes so far of requests that were sent
+	heard      time.Time   // when the last response came
+	foreground time.Time   // when a request that is not in the background last asked
+	probes     int         // requests in flight for whose responses all others wait (rule 4)
+	probed     time.Time   // when the last one was admitted
 
-	// inFlight is how many admitted requests have no outcome yet.
-	inFlight int
-	// admitted is how many requests were ever admitted.
-	admitted int
-	// heard is when the last response came.
-	heard time.Time
+	// The lockout after a 429 (rule 5).
+	until    time.Time // nothing is sent before
+	reason   Reason    // the limit that the 429 seems to be for
+	streak   int       // lockouts since the last success
+	lockouts int       // lockouts so far
+
+	// Other processes (rules 6 and 10).
+	trust  int     // responses in a row without a foreign request; negative while others use the key
+	others int     // foreign requests in flight, estimated
+	past   []point // how often others send
 }
 
-// blindInFlight is how many requests may be in flight while no response has shown a limit. After
-// the first 429 it is one.
-const blindInFlight = 2
+// sample is the Remaining of one response. The number of the response tells which requests were
+// sent after it came.
+type sample struct{ response, remaining int }
 
-// lateAfter is the time after which a request in flight is late, to within a tick: five times the
-// longest usual latency. A late request no longer holds up others: a server that is slow at
-// times must not stop the whole program.
-const lateAfter = time.Second
-
-// backgroundPart: background requests leave 1/10 of each window to those that should not wait. So
-// a program with both kinds of calls keeps some requests for those that a person waits for.
-const backgroundPart = 10
+// point is how many foreign requests a window had counted at a time.
+type point struct {
+	at      time.Time
+	foreign int
+}
 
 // slot is the state of the budget when it admitted a request. settle compares it with the state
-// when the outcome comes: what has changed meanwhile may or may not include this request.
+// when the outcome comes: a change between the two may or may not include this request.
 type slot struct {
-	// These are the numbers that the budget had: see era, window.epoch, samples.responses and
-	// lockout.count.
-	era, epoch, responses, lockouts int
-
-	admitted time.Time
-
-	// base is what was left, plus all requests admitted so far, minus those in flight: by it, later
-	// requests of this process can be told from those of others.
-	base int
-	// heard is when the last response before this request came.
-	heard time.Time
-
-	// probe reports whether the others wait for the response to this request.
-	probe bool
-	// over reports whether the window was over, or might be: the request may be in the next one.
-	over bool
+	epoch, responses, lockouts int
+	admitted, heard            time.Time
+	base                       int // what was left, and the requests of this process until then
+	probe                      bool
 }
 
-// hold is what a request has to wait for. A queue reports the reason to its waiters, and refuses
-// those for which the time is too long.
+// hold is what a request has to wait for. The zero hold is nothing.
 type hold struct {
 	reason Reason
 	until  time.Time // zero if it depends on a response
-	// wake is when to ask again if no response comes earlier; zero for never.
-	wake time.Time
+	wake   time.Time // when to ask again if no response comes earlier; zero for never
 }
 
-// admit reserves one request, or returns what it has to wait for. A background request must leave a
-// larger reserve.
-func (b *budget) admit(now time.Time, background bool) (slot, hold, bool) {
-	now = b.observe(now)
-	if until := b.lockout.until; !passed(now, until) {
-		return slot{}, hold{b.lockout.scope, until, until}, false
-	}
-	reserve := b.reserve(background)
-	probe := b.needsProbe(now, reserve)
-	if probe {
-		if wake, ok := b.mayProbe(now); !ok {
-			return slot{}, hold{reason: ReasonResponse, wake: wake}, false
-		}
-		b.probes.inFlight++
-		b.probes.at = now
-	} else if h, ok := b.fits(reserve); !ok {
-		return slot{}, h, false
-	}
-	return b.take(now, probe), hold{}, true
-}
+const (
+	windowLength = time.Minute // of each window but that of the day
+	dayLength    = 24 * time.Hour
+	sameWindow   = 30 * time.Second // two Resets of one window differ by less
+	grain        = time.Second      // Reset and Date are whole seconds
 
-// take reserves one request. It does not ask whether there is room: its callers have done so.
-func (b *budget) take(now time.Time, probe bool) slot {
-	b.inFlight++
-	b.admitted++
-	b.recent.add(tickOf(lateAfter, now), 1)
-	return slot{
-		b.era, b.epoch, b.responses, b.lockout.count, now,
-		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || passed(now, b.end),
-	}
-}
+	// patience is five times the longest usual latency. A request in flight for longer no longer
+	// holds up others: a server that is slow at times must not stop the whole program. One without a
+	// response may arrive for that long. Another probe follows after it, but after a 429 only after
+	// rejectedPatience: another request may be the one for which the server bans the key.
+	patience         = time.Second
+	rejectedPatience = 10 * time.Second
 
-// observe records the time, and returns it. If the clock was set back, as between two synctest
-// bubbles, the budget forgets everything. After a small correction the time of the budget stands
-// still instead: to forget everything would open a key that is closed.
-func (b *budget) observe(now time.Time) time.Time {
-	const correction = time.Second
-	switch {
-	case !now.Before(b.now):
-		b.now = now
-	case b.now.Sub(now) > correction:
-		*b = budget{processes: b.processes, pooled: b.pooled, alone: b.alone, era: b.era + 1, now: now}
-	}
-	b.recent.advance(tickOf(lateAfter, b.now))
-	return b.now
-}
+	slidingLockout = 90 * time.Second // the least after a 429 in a sliding window that others use
+
+	blindInFlight  = 2  // requests in flight while no response has shown a limit; 1 after a 429
+	backgroundPart = 10 // background requests leave 1/10 of each window to the others
+
+	// While nothing is known about others, 1/16 of what is left may be in flight. Each two responses
+	// without a foreign request double that part, until the trust is 8. After a foreign request it is
+	// -4, and each new window halves it: 0 in the third.
+	unknownPart, fullTrust, lowTrust = 16, 8, -4
+	// fewAtOnce requests may be in flight on small plans, of which 1/16 is too little for a web page
+	// that makes six calls. But they are at most 1/fewPart of what would be left if others sent
+	// rushPart times as many requests as they have in flight.
+	fewAtOnce, fewPart, rushPart = 6, 4, 8
+	// newcomers requests of a window, but no more than 1/16, are left to processes that start when it
+	// is nearly used up, because nothing can hold back their first request.
+	newcomers   = 8
+	strangePart = 4  // see watch
+	mostPoints  = 32 // of the past: beyond it, the second oldest is dropped
+)
 
 // passed reports whether t is zero or has passed.
 func passed(now, t time.Time) bool { return !now.Before(t) }
-
-// reserve returns how many requests of the window must be left after this one.
-func (b *budget) reserve(background bool) int {
-	if b.alone && b.own+b.inFlight >= max(1, b.limit/max(1, b.processes)) {
-		return b.limit
-	}
-	n := b.leftToOthers()
-	if background {
-		n += b.limit / backgroundPart
-	}
-	return n
-}
-
-// fits reports whether enough is left for one more request (rule 1), and whether it may be in
-// flight at once with the others (rules 6 and 8). If not, it returns what to wait for: the end of
-// the window if that is used up, else a response.
-func (b *budget) fits(reserve int) (hold, bool) {
-	usedUp := b.epoch > 0 && b.left()-b.inFlight <= reserve
-	switch {
-	case usedUp && b.mayShow() <= reserve:
-		return hold{b.window.scope(), b.end, b.end}, false
-	case usedUp, int(b.recent.total) >= b.most():
-		return hold{reason: ReasonResponse, wake: b.nextLate()}, false
-	}
-	return hold{}, true
-}
-
-// nextLate returns when the oldest request in flight is late; zero if all are.
-func (b *budget) nextLate() time.Time {
-	if b.recent.total == 0 {
-		return time.Time{}
-	}
-	return beginOf(lateAfter, b.recent.oldest()+ticks)
-}
-
-// most returns how many requests that are not late may be in flight.
-func (b *budget) most() int {
-	switch {
-	case b.epoch > 0:
-		return b.share()
-	case b.lockout.count > 0:
-		return 1
-	}
-	return blindInFlight
-}
-
-// mayShow returns how many more requests the window may turn out to allow once the responses to
-// those in flight have come. The lowest Remaining may already include some of the requests in
-// flight; fits then subtracts these twice. It returns 0 if no response will show that soon.
-func (b *budget) mayShow() int {
-	if b.pooled {
-		return b.potLeft
-	}
-	if b.processes > 1 || b.isShared() || b.recent.total == 0 {
-		return 0
-	}
-	return min(b.left(), b.limit-b.others.opening-b.own-b.inFlight)
-}
-
-// left returns how many requests the window has left according to the responses. Requests in flight
-// are not subtracted.
-func (b *budget) left() int { return max(0, b.remaining()-len(b.lost)) }
-
-// settle reports the outcome of an admitted request, and returns what it changes for the key.
-func (b *budget) settle(s slot, o *Outcome, now time.Time) (e events) {
-	b.observe(now)
-	if s.era != b.era {
-		return e
-	}
-	b.inFlight--
-	b.recent.add(tickOf(lateAfter, s.admitted), -1)
-	if s.probe {
-		b.probes.inFlight--
-		if o.Sent.IsZero() {
-			// There will be no response to this probe, so the next one need not wait for it.
-			b.probes.at = time.Time{}
-		}
-	}
-	if o.Sent.IsZero() {
-		return e
-	}
-	b.responses++
-	switch {
-	// The headers of a 401 say nothing about the limit of the key.
-	case o.StatusCode == http.StatusUnauthorized:
-	case o.Received.IsZero() || o.Window.Limit <= 0:
-		b.lose(o)
-	default:
-		b.learn(s, o)
-	}
-	b.conclude(s, o, &e)
-	b.heard = later(b.heard, o.Received)
-	return e
-}
-
-// conclude records what the status of a response says about the key.
-func (b *budget) conclude(s slot, o *Outcome, e *events) {
-	switch {
-	case o.Received.IsZero(), o.StatusCode == http.StatusUnauthorized:
-		return
-	case o.StatusCode == http.StatusTooManyRequests:
-		b.lockOut(s, *o)
-		e.closed = b.close(b.closedNow(b.now))
-		return
-	case s.lockouts == b.lockout.count:
-		b.lockout.streak = 0
-	}
-	if b.day && o.Window.Remaining == 0 && o.Window.Limit > 0 && s.responses >= b.resetBy {
-		e.closed = b.close(b.lockoutOf(ReasonDay, b.end))
-	}
-	e.opened = b.opened(s)
-}
-
-// lose counts a request without a response, or without a limit in it. What such a request has used
-// is not known, so it counts as one request for as long as it may still arrive.
-func (b *budget) lose(o *Outcome) {
-	b.own++
-	b.hours.add(tickOf(longestWindow, b.now), 1)
-	// A request that was sent at this very time may have arrived before the lost one.
-	until := o.Received.Add(1)
-	if o.Received.IsZero() {
-		until = b.now.Add(stray)
-	}
-	// With as many lost requests as the limit, nothing is left: more would change nothing.
-	if len(b.lost) < b.limit {
-		b.lost = append(b.lost, until)
-	}
-}
-
-// learn updates the budget from the headers of a response. It first finds the window that the
-// response belongs to, which is the known one, a new one or an old one. Then it learns what is left
-// of that window, and what others have used of it.
-func (b *budget) learn(s slot, o *Outcome) {
-	b.offset.narrow(o)
-	end, usable := b.endOf(o, o.Received, resetGrain)
-	order := b.compare(s, o, usable)
-	if order < 0 {
-		return
-	}
-	if order > 0 {
-		b.open()
-		// If a window ends on a full minute, and had begun more than 2 s before our first response from
-		// it, our request did not begin it: then windows are minutes of the wall clock.
-		begun := usable && end.Sub(o.Received) < windowLength-2*time.Second
-		b.minutes = o.Window.Reset.Unix()%60 == 0 && (b.minutes || begun)
-	}
-	b.describe(s, o, usable)
-	b.push(s.responses, b.responses, o.Window.Remaining, o.Sent)
-	// A 429 may be about another window than the one that it shows.
-	if o.StatusCode != http.StatusTooManyRequests {
-		b.own++
-		b.hours.add(tickOf(longestWindow, b.now), 1)
-		b.inferOthers(s, o, order > 0)
-	}
-}
-
-// open begins a new window. Lost requests that may still reach the server stay lost, since the new
-// window may count them.
-func (b *budget) open() {
-	b.low = b.low[:0]
-	x := &b.others
-	x.unproved, x.past = 0, x.past[:0]
-	x.trust = max(x.trust, x.trust/2) // an old foreign request counts for less
-	b.window = window{epoch: b.epoch + 1, slides: b.slides}
-}
-
-// earliest returns a time before which a request certainly cannot be admitted, with that many
-// others before it. It returns now if no known limit stands in its way.
-func (b *budget) earliest(now time.Time, before int, background bool) time.Time {
-	at := later(now, b.lockout.until)
-	if b.epoch == 0 {
-		return at
-	}
-	reserve := b.reserve(background)
-	if b.needsProbe(at, reserve) {
-		// The response may show a window that is about to end, so one window is not counted.
-		return at.Add(time.Duration(max(0, before/b.limit-1)) * windowLength)
-	}
-	if free := max(b.left()-b.inFlight, b.mayShow()) - reserve; before >= free {
-		return later(at, b.end.Add(time.Duration((before-max(0, free))/b.limit)*windowLength))
-	}
-	return at
-}
-
-// scopeAt returns the limit that keeps a request from being admitted before at; empty if none does.
-func (b *budget) scopeAt(now, at time.Time) Reason {
-	switch {
-	case !passed(now, b.lockout.until):
-		return b.lockout.scope
-	case at.After(now):
-		return b.window.scope()
-	}
-	return ""
-}
-
-// known returns what is known about the window; zero if nothing is.
-func (b *budget) known() Window {
-	if b.epoch == 0 {
-		return Window{}
-	}
-	return Window{Limit: b.limit, Remaining: b.left(), Reset: b.shown}
-}
-
-// ends returns when both the window and the lockout are over, as far as known. After that, what the
-// budget knows is of little use.
-func (b *budget) ends() time.Time { return later(b.lockout.until, b.end) }
 
 // later returns the later of two times.
 func later(a, b time.Time) time.Time {
@@ -366,3 +125,206 @@ func later(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// admit reserves one request, unless it has to wait.
+func (b *budget) admit(now time.Time, background bool) (slot, hold) {
+	if b.now = later(b.now, now); !background {
+		b.foreground = b.now
+	}
+	reserve := b.reserve(background)
+	probe, why := b.needsProbe(b.now, reserve), hold{}
+	switch {
+	case !passed(b.now, b.until):
+		why = hold{b.reason, b.until, b.until}
+	case probe:
+		why = b.holdProbe()
+	default:
+		why = b.holdOthers(reserve)
+	}
+	if why.reason != "" {
+		return slot{}, why
+	}
+	b.inFlight = append(b.inFlight, b.now)
+	if probe {
+		b.probes, b.probed = b.probes+1, b.now
+	}
+	return slot{b.epoch, b.responses, b.lockouts, b.now, b.heard, b.left() + b.own, probe}, hold{}
+}
+
+// left returns how many requests the window has left according to the responses. Requests in flight
+// are not subtracted.
+func (b *budget) left() int {
+	if len(b.low) == 0 {
+		return 0
+	}
+	return max(0, b.low[0].remaining-len(b.lost))
+}
+
+// prompt returns the requests in flight that are not late (rule 7).
+func (b *budget) prompt() []time.Time {
+	late := b.now.Add(-patience)
+	return b.inFlight[sort.Search(len(b.inFlight), func(i int) bool { return b.inFlight[i].After(late) }):]
+}
+
+// needsProbe reports whether too little is known to admit requests at now, so that one has to be
+// a probe. When a window ends, requests that were left may still be sent: the next window has room
+// for them, and what others may have used of it meanwhile is in the reserve.
+func (b *budget) needsProbe(now time.Time, reserve int) bool {
+	switch {
+	case b.streak > 0:
+		return true
+	case b.epoch == 0:
+		return b.heard.IsZero() // a server without the headers would show nothing to a probe either
+	}
+	return passed(now, b.end) && b.left()-len(b.inFlight) <= reserve
+}
+
+// holdProbe returns what a probe has to wait for. If there is certainly room, another probe follows
+// for each second without a response; otherwise only one.
+func (b *budget) holdProbe() hold {
+	most, again := b.limit, b.probed.Add(patience)
+	if b.streak > 0 || b.epoch == 1 || b.slides {
+		most, again = min(2, b.limit), b.probed.Add(rejectedPatience)
+	}
+	switch {
+	case b.probes > 0 && b.epoch > 0 && b.probes >= most:
+		return hold{reason: ReasonResponse}
+	case b.probes > 0 && !passed(b.now, again):
+		return hold{reason: ReasonResponse, wake: again}
+	}
+	return hold{}
+}
+
+// holdOthers returns what a request that is no probe has to wait for. It need not wait if enough is
+// left (rule 1), and it may be in flight at once with the others (rules 6 and 8).
+func (b *budget) holdOthers(reserve int) hold {
+	prompt := b.prompt()
+	usedUp := b.epoch > 0 && b.left()-len(b.inFlight) <= reserve
+	switch {
+	case usedUp && b.mayShow() <= reserve:
+		return hold{b.kind, b.end, b.end}
+	case !usedUp && len(prompt) < b.share():
+		return hold{}
+	case len(prompt) > 0:
+		return hold{reason: ReasonResponse, wake: prompt[0].Add(patience)}
+	}
+	return hold{reason: ReasonResponse}
+}
+
+// mayShow returns how many more requests the window may turn out to allow once the responses to
+// those in flight have come. The lowest Remaining may already include some of the requests in
+// flight, which are then subtracted twice. It returns 0 if no response will show that soon.
+func (b *budget) mayShow() int {
+	if b.processes > 1 || b.trust < 0 || len(b.prompt()) == 0 {
+		return 0
+	}
+	most := b.limit - b.own - len(b.inFlight)
+	if n := len(b.past); n > 0 {
+		most -= b.past[n-1].foreign // such as requests of this process before its restart
+	}
+	return min(b.left(), most)
+}
+
+// share returns how many requests that are not late may be in flight here (rules 6 and 8). It is at
+// least 1: without a request in flight, nothing would be learned.
+func (b *budget) share() int {
+	left := b.left()
+	switch {
+	case b.epoch == 0:
+		return blindInFlight - min(1, b.lockouts)
+	case b.processes == 1:
+		return left
+	case b.processes > 1:
+		return max(1, left/(2*b.processes))
+	}
+	part := max(1, unknownPart>>(max(0, b.trust)/2))
+	// The foreign requests in flight may double while ours is in flight.
+	return max(1, (left-2*b.others)/part, min(fewAtOnce, (left-rushPart*b.others)/fewPart))
+}
+
+// reserve returns how many requests of the window must be left after this one. If others use the
+// key, these are the requests that they have in flight or, if these are more, those that they have
+// probably sent since the last response, and some for processes that start (rule 10). A background
+// request leaves more while there are others than those in the background.
+func (b *budget) reserve(background bool) (n int) {
+	if background && b.now.Sub(b.foreground) < 2*windowLength {
+		n = b.limit / backgroundPart
+	}
+	if b.processes <= 1 && b.trust >= 0 {
+		return n
+	}
+	sent := 1 + min(b.limit/unknownPart, newcomers)
+	if !b.slides {
+		sent += b.expect()
+	}
+	// Each of the other processes may have one request in flight.
+	return n + max(sent, b.others, b.processes-1)
+}
+
+// expect returns how many requests others have probably sent since the last response: as many as in
+// the same time before it, and half as many more, because processes that start send more.
+func (b *budget) expect() int {
+	i := len(b.past) - 1
+	if i < 0 {
+		return 0
+	}
+	last := b.past[i]
+	since := last.at.Add(last.at.Sub(b.now))
+	for i > 0 && b.past[i].at.After(since) {
+		i--
+	}
+	p, came := b.past[i], float64(last.foreign-b.past[i].foreign)
+	if i+1 < len(b.past) && since.After(p.at) { // they came evenly between two responses
+		next := b.past[i+1]
+		came -= float64(next.foreign-p.foreign) * since.Sub(p.at).Seconds() / next.at.Sub(p.at).Seconds()
+	}
+	return int(1.5 * came)
+}
+
+// reopen allows one probe although the key is closed (rule 9). It has no effect on an open key.
+func (b *budget) reopen(now time.Time) {
+	b.now = later(b.now, now)
+	usedUp := b.streak == 0 && !passed(b.now, b.end) && b.left() <= b.reserve(false)
+	if !passed(b.now, b.until) || usedUp {
+		b.until, b.streak = time.Time{}, max(1, b.streak)
+	}
+}
+
+// earliest returns a time before which a request certainly cannot be admitted, with that many
+// others before it, and the limit that is the reason. It returns now if no known limit stands in
+// its way.
+func (b *budget) earliest(now time.Time, before int, background bool) (at time.Time, reason Reason) {
+	if at = now; !passed(now, b.until) {
+		at, reason = b.until, b.reason
+	}
+	if b.epoch == 0 {
+		return at, reason
+	}
+	opens, windows, reserve := at, 0, b.reserve(background)
+	free := max(b.left()-len(b.inFlight), b.mayShow()) - reserve
+	if b.needsProbe(at, reserve) {
+		// The response may show a window that is about to end, so one window is not counted.
+		windows = max(0, before/b.limit-1)
+	} else if before >= free {
+		opens, windows = b.end, (before-max(0, free))/b.limit
+	}
+	if opens = opens.Add(time.Duration(windows) * windowLength); !opens.After(at) {
+		return at, reason
+	}
+	if reason == "" {
+		reason = b.kind
+	}
+	return opens, reason
+}
+
+// known returns what is known about the window; zero if nothing is.
+func (b *budget) known() Window {
+	if b.epoch == 0 {
+		return Window{}
+	}
+	return Window{Limit: b.limit, Remaining: b.left(), Reset: b.reset}
+}
+
+// ends returns when both the window and the lockout are over, as far as known. After that, what the
+// budget knows is of little use.
+func (b *budget) ends() time.Time { return later(b.until, b.end) }

@@ -15,16 +15,19 @@ type Process struct {
 	Workers  int             // workers; each of them makes one call at a time, or Batch calls
 	Batch    int             // calls that a worker makes together; 0 stands for 1
 	Every    time.Duration   // mean time from one call of a worker to its next; 0 is none
+	Calls    int             // that it makes in all; 0 is no limit
 	CatchUp  bool            // a worker that is late makes up for its delay
 	Heedless bool            // it sends whatever its budget says
 	Fails    bool            // some of its requests are not sent, get no response, or one without headers
 	Slow     float64         // part of its responses that come 25 s late
 	Done     int             // calls that succeeded
+	Finished time.Time       // when the last call succeeded
 	Rejected int             // 429s
 	Early    int             // requests that it should not have sent yet after a 429
 	Waits    []time.Duration // of the calls for a permit
 
 	queue []*worker
+	begun int // calls
 	wake  time.Time
 
 	closed, opens time.Time // when the last 429 came, and when the key opens after all 429s
@@ -89,8 +92,9 @@ func (p *Process) schedule(r *run, w *worker) {
 		w.next = w.next.Add(time.Duration((0.5 + r.random.Float64()) * float64(p.Every)))
 	}
 	w.calls++
-	if at := later(w.next, r.now); p.Stop.IsZero() || at.Before(p.Stop) {
-		r.at(at, func() {
+	stops := !p.Stop.IsZero() && !w.next.Before(p.Stop) || p.Calls > 0 && p.begun >= p.Calls
+	if p.begun++; !stops {
+		r.at(w.next, func() {
 			w.queued, w.open = r.now, max(1, p.Batch)
 			for range w.open {
 				p.queue = append(p.queue, w)
@@ -103,11 +107,8 @@ func (p *Process) schedule(r *run, w *worker) {
 // dispatch sends the requests that the budget admits.
 func (p *Process) dispatch(r *run) {
 	for len(p.queue) > 0 {
-		slot, wait, ok := p.budget.admit(r.now, false)
-		if !ok && p.Heedless {
-			slot, ok = p.budget.take(r.now, false), true
-		}
-		if !ok {
+		slot, wait := p.budget.admit(r.now, false)
+		if wait.reason != "" && !p.Heedless {
 			if !wait.wake.IsZero() && !wait.wake.Equal(p.wake) {
 				p.wake = wait.wake
 				r.at(wait.wake, func() { p.dispatch(r) })
@@ -174,7 +175,7 @@ func (p *Process) receive(r *run, w *worker, slot slot, sent time.Time, o *Outco
 		p.Rejected++
 		p.refused, p.closed, p.opens = true, r.now, later(p.opens, r.now.Add(o.RetryAfter))
 	default:
-		p.Done++
+		p.Done, p.Finished = p.Done+1, r.now
 		p.refused = p.refused && sent.Before(p.closed)
 	}
 	p.dispatch(r)

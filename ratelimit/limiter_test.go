@@ -2,7 +2,10 @@ package ratelimit
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,25 +40,14 @@ func test(t *testing.T, name string, f func(t *testing.T, l *limiter)) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			for _, q := range l.keys {
-				assert.Zero(t, q.budget.inFlight, "in flight")
-				assert.Zero(t, q.waiting, "waiting")
-				assert.Empty(t, q.waiters)
+				assert.Zero(t, len(q.budget.inFlight)+len(q.tickets)+q.apart, "requests")
 				assert.Nil(t, q.timer, "timer")
 			}
 		})
 	})
 }
 
-// ask calls Acquire, and returns its error as an *Error.
-func (l *limiter) ask(ctx context.Context, r Request) (Permit, *Error) {
-	p, err := l.Acquire(ctx, r)
-	if err != nil {
-		return nil, err.(*Error)
-	}
-	return p, nil
-}
-
-// permit waits for the permit of a call, which may take an hour.
+// permit waits for a permit for an hour at most.
 func (l *limiter) permit() Permit { return l.permitFor(Request{MaxWait: time.Hour}) }
 
 func (l *limiter) permitFor(r Request) Permit {
@@ -65,14 +57,12 @@ func (l *limiter) permitFor(r Request) Permit {
 	return p
 }
 
-// refused returns why a call gets no permit. It must be refused immediately.
+// refused returns why a request gets no permit.
 func (l *limiter) refused(r Request) *Error {
 	l.t.Helper()
-	start := time.Now()
-	_, refused := l.ask(l.t.Context(), r)
-	require.NotNil(l.t, refused)
-	assert.Equal(l.t, start, time.Now(), "no time has passed")
-	return refused
+	_, err := l.Acquire(l.t.Context(), r)
+	require.IsType(l.t, &Error{}, err)
+	return err.(*Error)
 }
 
 // one makes a request that must be admitted without a wait for a limit.
@@ -97,10 +87,6 @@ func tooMany(limit, remaining int, reset, retryAfter time.Duration) Outcome {
 	return o
 }
 
-func newService(perMinute int) *Service {
-	return &Service{Clock: time.Now, Window: Fixed, PerMinute: perMinute}
-}
-
 // carry simulates a request and its response. The service counts the request after half of the time.
 func carry(s *Service, took time.Duration) Outcome {
 	sent := time.Now()
@@ -111,65 +97,236 @@ func carry(s *Service, took time.Duration) Outcome {
 	return o
 }
 
-func TestLimiterKeys(t *testing.T) {
-	test(t, "budgets without useful knowledge are dropped", func(t *testing.T, l *limiter) {
-		for range 10 * manyKeys {
-			l.permitFor(Request{Key: time.Now().String()}).Release(ok(60, 59, time.Minute))
-			time.Sleep(2 * time.Minute)
+func TestLimiterMaxWait(t *testing.T) {
+	test(t, "is not exceeded by more than a second behind a stalled service", func(t *testing.T, l *limiter) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		refused := atomic.Int64{}
+		for range 100 {
+			all.Go(func() {
+				start := time.Now()
+				p, err := l.Acquire(ctx, Request{})
+				assert.LessOrEqual(t, time.Since(start), 1100*time.Millisecond)
+				if err != nil {
+					refused.Add(1)
+					return
+				}
+				<-ctx.Done() // there is no response
+				p.Release(Outcome{Sent: start, Abandoned: true})
+			})
 		}
-		assert.LessOrEqual(t, len(l.keys), manyKeys)
+		time.Sleep(time.Minute)
+		assert.GreaterOrEqual(t, refused.Load(), int64(98), "one goes at once, and one may follow")
+		cancel()
+		all.Wait()
 	})
-	test(t, "keys with useful knowledge are not", func(t *testing.T, l *limiter) {
-		for i := range manyKeys + 10 {
-			l.permitFor(Request{Key: string(rune(i))}).Release(tooMany(60, 0, time.Minute, 100*time.Hour))
+	test(t, "refuses all for whom the first window has no room", func(t *testing.T, l *limiter) {
+		p, refusals := l.permit(), atomic.Int64{}
+		for range 100 {
+			go func() {
+				if p, err := l.Acquire(t.Context(), Request{}); err == nil {
+					defer p.Release(Outcome{})
+					time.Sleep(time.Minute)
+					return
+				}
+				refusals.Add(1)
+			}()
 		}
+		synctest.Wait()
+		p.Release(ok(60, 59, time.Minute))
+		synctest.Wait()
+		assert.EqualValues(t, 41, refusals.Load())
+		time.Sleep(2 * time.Minute)
+	})
+	test(t, "refuses at once what the window has no room for after a restart", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 49, time.Minute)) // ten requests are of the process before it
+		var permits []Permit
+		for range 8 {
+			p := l.permitFor(Request{})
+			permits = append(permits, p)
+			p.Release(ok(60, 48-len(permits)+1, time.Minute))
+		}
+		for range 41 {
+			permits = append(permits, l.permitFor(Request{}))
+		}
+		start := time.Now()
+		l.refused(Request{})
+		assert.Equal(t, start, time.Now())
+		for _, p := range permits {
+			p.Release(Outcome{})
+		}
+	})
+	test(t, "counts the wait for NotBefore", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 59, time.Minute))
+		start := time.Now()
+		time.AfterFunc(20*time.Second, func() { l.one(tooMany(60, 5, time.Minute, 20*time.Second)) })
+		l.refused(Request{NotBefore: start.Add(30 * time.Second), MaxWait: 35 * time.Second})
+		assert.Equal(t, 30*time.Second, time.Since(start))
+	})
+	test(t, "counts the windows of the requests before", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 0, 40*time.Second))
+		start := time.Now()
+		leave, stop := context.WithCancel(t.Context())
+		for range 60 {
+			go func() { _, _ = l.Acquire(leave, Request{MaxWait: time.Hour}) }()
+		}
+		synctest.Wait()
+		for _, background := range []bool{false, true} {
+			refused := l.refused(Request{MaxWait: 99 * time.Second, Background: background})
+			assert.Equal(t, start.Add(101*time.Second), refused.RetryAt)
+			assert.Equal(t, start, time.Now())
+		}
+		stop()
+	})
+	early := &Error{Reason: ReasonDay, RetryAt: time.Date(2026, 11, 21, 12, 0, 0, 1, time.UTC)}
+	assert.EqualError(t, early, "rate limited (day) until 2026-11-21T12:00:01Z", "the text does not say too early a time")
+}
+
+func TestLimiterBackground(t *testing.T) {
+	for name, want := range map[string]int{"leaves a tenth while others call": 52, "gets all while no other calls": 58} {
+		test(t, name, func(t *testing.T, l *limiter) {
+			l.one(ok(60, 59, time.Minute))
+			if want == 58 {
+				time.Sleep(3 * time.Minute)
+			}
+			p, err := l.Acquire(t.Context(), Request{Background: true})
+			for left := 58; err == nil; left-- {
+				p.Release(ok(60, left, time.Minute))
+				p, err = l.Acquire(t.Context(), Request{Background: true})
+				want--
+			}
+			assert.Equal(t, -1, want)
+			if want = 0; name[0] == 'l' {
+				l.one(Outcome{})
+			}
+		})
+	}
+}
+
+func TestLimiterContext(t *testing.T) {
+	test(t, "ends the wait, although the permit comes at the same time", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 0, 9*time.Second))
+		for range 50 {
+			ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(11*time.Second))
+			_, err := l.Acquire(ctx, Request{MaxWait: time.Hour})
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+			l.one(ok(60, 0, 9*time.Second))
+		}
+	})
+	test(t, "leaks nothing, whenever it ends", func(t *testing.T, l *limiter) {
+		s := &Service{Clock: time.Now, Window: Fixed, PerMinute: 60}
+		var all sync.WaitGroup
+		for g := range 300 {
+			rng := rand.New(rand.NewPCG(4, uint64(g)))
+			within := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d))) }
+			all.Go(func() {
+				for range 5 {
+					ctx, cancel := context.WithTimeout(t.Context(), within(40*time.Second))
+					time.AfterFunc(within(40*time.Second), cancel)
+					if p, err := l.Acquire(ctx, Request{MaxWait: within(time.Minute)}); err == nil {
+						o := Outcome{} // one in ten finds no connection, and one has no response
+						if fate := rng.IntN(10); fate > 0 {
+							if o = carry(s, within(200*time.Millisecond)); fate == 1 {
+								o = Outcome{Sent: o.Sent}
+							}
+						}
+						p.Release(o)
+					}
+					cancel()
+				}
+			})
+		}
+		all.Wait()
+		assert.Zero(t, s.Rejected)
+	})
+}
+
+func TestLimiterKeys(t *testing.T) {
+	test(t, "that are of no use are dropped, and no others", func(t *testing.T, l *limiter) {
+		l.permitFor(Request{Key: "closed"}).Release(tooMany(60, 0, time.Minute, 100*time.Hour))
 		asked := l.permitFor(Request{Key: "in flight"})
 		for range 10 * manyKeys {
 			l.permitFor(Request{Key: time.Now().String()}).Release(ok(60, 59, time.Minute))
 			time.Sleep(2 * time.Minute)
 		}
+		assert.LessOrEqual(t, len(l.keys), manyKeys)
 		assert.Contains(t, l.keys, "in flight")
+		assert.Contains(t, l.keys, "closed")
 		asked.Release(Outcome{})
-		assert.Contains(t, l.keys, string(rune(1)))
-		assert.LessOrEqual(t, len(l.keys), 3*manyKeys)
-		assert.GreaterOrEqual(t, l.sweepAt, 2*manyKeys, "not each new key looks at all others")
 	})
 }
 
-func TestLimiterReopen(t *testing.T) {
-	test(t, "wakes a call that waits", func(t *testing.T, l *limiter) {
-		l.one(tooMany(60, 0, time.Minute, time.Hour))
-		start := time.Now()
-		time.AfterFunc(time.Second, func() { l.Reopen("") })
-		l.permit().Release(ok(60, 59, time.Minute))
-		assert.Equal(t, time.Second, time.Since(start))
-	})
+// While a machine is suspended its timers stand still, and the wall clock does not.
+func TestLimiterSuspended(t *testing.T) {
+	for name, notBefore := range map[string]time.Duration{"a window": 0, "NotBefore": 30 * time.Minute} {
+		test(t, "a wait for "+name+" ends soon after", func(t *testing.T, l *limiter) {
+			var slept atomic.Int64
+			l.now = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
+			begun := time.Now()
+			if notBefore == 0 {
+				l.one(ok(60, 0, 30*time.Minute))
+			}
+			time.AfterFunc(time.Minute, func() { slept.Store(int64(time.Hour)) })
+			l.permitFor(Request{NotBefore: begun.Add(notBefore), MaxWait: time.Hour}).Release(Outcome{})
+			// After the first minute, it looks again within a sixteenth of half an hour.
+			assert.LessOrEqual(t, time.Since(begun), 3*time.Minute)
+		})
+	}
 }
 
-func TestLimiterInSeveralBubbles(t *testing.T) {
+// In each bubble, the time begins in the year 2000 again.
+func TestLimiterClockSetBack(t *testing.T) {
 	l := &limiter{New(), t}
 	l.one(ok(60, 0, time.Minute))
-	for range 3 { // the time in each bubble begins in the year 2000
+	for range 3 {
 		synctest.Test(t, func(t *testing.T) {
 			l := &limiter{l.Limiter, t}
-			s := newService(60)
+			s := &Service{Clock: time.Now, Window: Fixed, PerMinute: 60}
 			for range 150 {
 				l.permit().Release(carry(s, 100*time.Millisecond))
 			}
 			assert.Zero(t, s.Rejected)
 			assert.Less(t, time.Since(s.Arrivals[0]), 3*time.Minute)
-			p := l.permit()
-			defer p.Release(Outcome{})
 		})
 	}
 	l.one(ok(60, 59, time.Minute))
 }
 
-func TestLimiterClock(t *testing.T) {
-	test(t, "a Received by another clock is not the time", func(t *testing.T, l *limiter) {
-		o := tooMany(60, 5, time.Minute, time.Minute)
-		o.Received = o.Received.Round(0).Add(time.Hour)
-		l.one(o)
-		l.refused(Request{})
+// BenchmarkLimiter measures what a permit costs: without a queue, and with 100,000 requests in it,
+// each of which gets a permit.
+func BenchmarkLimiter(b *testing.B) {
+	b.Run("uncontended", func(b *testing.B) {
+		l, o := New(), ok(1_000_000, 999_999, time.Hour)
+		b.ReportAllocs()
+		for b.Loop() {
+			p, _ := l.Acquire(b.Context(), Request{Key: "key", MaxWait: time.Minute})
+			p.Release(o)
+		}
+	})
+	b.Run("waiters=100000", func(b *testing.B) {
+		for b.Loop() {
+			l, start := New(Processes(1)), time.Now()
+			l.now = func() time.Time { return start } // after a second without a response, more would be admitted
+			first, _ := l.Acquire(b.Context(), Request{})
+			var all sync.WaitGroup
+			for range 100_000 {
+				all.Go(func() {
+					p, err := l.Acquire(b.Context(), Request{MaxWait: time.Hour})
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					p.Release(ok(1_000_000, 999_999, time.Hour))
+				})
+			}
+			for waiting := 0; waiting < 100_000; time.Sleep(time.Millisecond) {
+				l.mu.Lock()
+				waiting = len(l.keys[""].tickets)
+				l.mu.Unlock()
+			}
+			first.Release(ok(1_000_000, 999_999, time.Hour))
+			all.Wait()
+		}
 	})
 }

@@ -19,8 +19,8 @@ func TestLimiterBursts(t *testing.T) {
 		pause   time.Duration // after each
 		restart bool
 	}{
-		{}, {calls: 4, pause: second / 2}, {calls: 4, pause: second / 2, restart: true},
-		{calls: 2, pause: 10 * second}, {calls: 2, pause: 150 * second},
+		{}, {calls: 4, pause: time.Second / 2}, {calls: 4, pause: time.Second / 2, restart: true},
+		{calls: 2, pause: 10 * time.Second}, {calls: 2, pause: 150 * time.Second},
 	}
 	for _, b := range []struct {
 		perMinute, calls, goroutines int
@@ -36,7 +36,7 @@ func TestLimiterBursts(t *testing.T) {
 		for i := range 3 * len(histories) {
 			window, before := []windowKind{Fixed, Aligned, Sliding}[i%3], histories[i/3]
 			test(t, fmt.Sprintf("%+v, %s, before: %+v", b, window, before), func(t *testing.T, l *limiter) {
-				s := newService(b.perMinute)
+				s := &Service{Clock: time.Now, PerMinute: b.perMinute}
 				s.Window = window
 				for range before.calls {
 					l.permit().Release(carry(s, b.took))
@@ -55,7 +55,7 @@ func TestLimiterBursts(t *testing.T) {
 					})
 				}
 				all.Wait()
-				assert.LessOrEqual(t, time.Since(start), time.Duration(rounds+3)*b.took+second/10)
+				assert.LessOrEqual(t, time.Since(start), time.Duration(rounds+3)*b.took+time.Second/10)
 				assert.Zero(t, s.Rejected)
 			})
 		}
@@ -76,14 +76,14 @@ func TestLoads(t *testing.T) {
 		}
 		const workers = 8 // so that a slow response does not keep the others from being asked for
 		start := time.Unix(1_000_000_020, 0)
-		every := 2 * minute * time.Duration(workers*programs*batch) / time.Duration(perMinute)
+		every := 2 * time.Minute * time.Duration(workers*programs*batch) / time.Duration(perMinute)
 		var all []*Process
 		for range programs {
 			all = append(all, &Process{Start: start, Workers: workers, Batch: batch, Every: every, CatchUp: true, Slow: slow})
 		}
-		s := newService(perMinute)
+		s := &Service{PerMinute: perMinute}
 		s.Window = window
-		Run(s, rand.New(rand.NewPCG(9, 9)), all, start, start.Add(5*minute))
+		Run(s, rand.New(rand.NewPCG(9, 9)), all, start, start.Add(5*time.Minute))
 		var waits []time.Duration
 		for _, p := range all {
 			waits = append(waits, p.Waits...)
@@ -95,7 +95,7 @@ func TestLoads(t *testing.T) {
 			most = longest // the batches at the start are more than 1 % of all calls
 		}
 		if programs*batch > perMinute/4 {
-			most, longest = 3*second, 3*second // two batches together may use up what is safe
+			most, longest = 3*time.Second, 3*time.Second // two batches together may use up what is safe
 		}
 		assert.LessOrEqual(t, waits[len(waits)*99/100], most, "of 99 %%: %s", name)
 		assert.LessOrEqual(t, waits[len(waits)-1], longest, name)

@@ -6,182 +6,105 @@ import (
 	"time"
 )
 
-const (
-	// A background request that has waited for agedAfter gets a share of the permits although others
-	// wait. This is the length of a window: at least one has begun while the request waited.
-	agedAfter = time.Minute
-	// agedShare: aged background requests get one permit in 10 while others wait. That is as much of a
-	// window as background requests leave to the others.
-	agedShare = 10
-)
-
 // queue has the budget of one key and the requests that wait for it. It asks the budget to admit
 // the first request, then the next one, until the budget refuses (dispatch). It asks again when a
-// permit is released, and at the time that the budget named when it refused (setAlarm). The lock of
-// the limiter guards it.
-//
-// A request that finds nobody waiting asks the budget itself (Limiter.enter). Otherwise it becomes
-// a waiter. Its wait, which ends with a permit or a refusal, is in waiter.go.
+// permit is released, and at the time that the budget named when it refused. The lock of the
+// limiter guards it.
 type queue struct {
-	limiter *Limiter
-	key     string
-	budget  budget
-	// pot is nil if the budget is not shared.
-	pot *pot
-	// why is what the first waiter waits for; zero if there is no waiter.
-	why hold
-	// checked is what budget.ends was when the waiters were last checked for those that come too late.
-	checked time.Time
-
-	// waiters are the requests that can get a permit, in the order in which they will get one. waiting
-	// counts all requests that wait, including those that have not reported their wait yet and those
-	// that wait for their NotBefore.
-	waiters []*waiter
-	waiting int
-	// arrived is how many requests had to wait so far. It numbers the waiters.
-	arrived uint64
-	// passed is how many other requests were admitted since the last background request.
-	passed int
-
-	// since is when the first waiter began to wait for a limit; zero while it waits for a response, or
-	// while there is none. limited is the sum of the earlier waits for a limit. Only these waits count
-	// against MaxWait.
-	since   time.Time
-	limited time.Duration
-
-	timer *time.Timer
-	// alarm is the time for which timer is set; zero without a timer.
-	alarm time.Time
+	limiter  *Limiter
+	budget   *budget
+	tickets  []*ticket // requests that can be admitted, in the order in which they will be
+	apart    int       // requests that wait but are not in tickets yet
+	why      hold      // what the first ticket waits for; zero if there is none
+	checked  time.Time // the budget's ends when tickets that come too late were last refused
+	timer    *time.Timer
+	alarm    time.Time // for which timer is set; zero without a timer
+	reported Lockout   // what an observer was told last; zero once one was told of its end
 }
 
-// dispatch gives permits to the first waiters, as many as the budget admits. It is called whenever
-// there may be a permit: after a release, at the alarm, and when a request joins or leaves.
+// clock returns the time. If the clock was set back, as between two synctest bubbles, the queue
+// forgets everything. After a small correction the time of the budget stands still instead: to
+// forget everything would open a key that is closed.
+func (q *queue) clock() time.Time {
+	now := q.limiter.now()
+	if q.budget.now.Sub(now) > time.Second {
+		q.budget, q.reported = &budget{processes: q.limiter.processes}, Lockout{}
+	}
+	return now
+}
+
+// isIdle reports whether nothing is lost if the queue is dropped.
+func (q *queue) isIdle(now time.Time) bool {
+	return len(q.tickets)+q.apart+len(q.budget.inFlight) == 0 && passed(now, q.budget.ends())
+}
+
+// dispatch admits the first tickets, as many as the budget allows. It is called whenever one may be
+// admitted: after a release, at the alarm, and when a request joins or leaves.
 func (q *queue) dispatch(now time.Time) {
-	for len(q.waiters) > 0 {
-		w, asBackground := q.first(now)
-		p := q.admit(now, asBackground)
-		if p == nil {
+	for len(q.tickets) > 0 {
+		t := q.tickets[0]
+		if !q.admit(now, t) {
 			break
 		}
-		if w.Background {
-			q.passed = 0
-		}
-		p.observer, w.permit = w.Observer, p
-		q.leave(w)
+		q.remove(t)
+		close(t.ready)
 	}
-	if len(q.waiters) == 0 && q.why.reason != "" {
-		q.block(now, hold{})
+	if len(q.tickets) == 0 {
+		q.why = hold{}
 	}
-	wake := q.why.wake
-	if q.pot != nil {
-		wake = q.draw(now)
+	if !q.why.wake.Equal(q.alarm) {
+		q.setAlarm(now, q.why.wake)
 	}
-	q.setAlarm(now, wake)
 }
 
-// first returns the waiter that goes next, and whether it must leave the background reserve to
-// others. After nine other permits, that is a background request that has waited for long, if there
-// is one.
-func (q *queue) first(now time.Time) (w *waiter, asBackground bool) {
-	w = q.waiters[0]
-	if w.Background || q.passed < agedShare-1 {
-		return w, w.Background
+// admit asks the budget to admit a ticket, and reports whether it did. If it did not, admit records
+// what to wait for. When that becomes a limit, or its end moves, tickets that cannot wait for so
+// long are refused immediately. The end of a sliding window moves a little with each response: that
+// is no news.
+func (q *queue) admit(now time.Time, t *ticket) bool {
+	slot, why := q.budget.admit(now, t.Background)
+	if why.reason == "" {
+		t.slot, t.budget, t.state = slot, q.budget, admitted
+		return true
 	}
-	if i := q.foreground(); i < len(q.waiters) && now.Sub(q.waiters[i].entered) >= agedAfter {
-		return q.waiters[i], false
-	}
-	return w, false
-}
-
-// foreground returns how many of the waiters are not background requests. These come first.
-func (q *queue) foreground() int {
-	return sort.Search(len(q.waiters), func(i int) bool { return q.waiters[i].Background })
-}
-
-// admit asks the budget for one request. If the budget refuses, admit records what to wait for, and
-// returns nil.
-func (q *queue) admit(now time.Time, asBackground bool) *permit {
-	admit := q.budget.admit
-	if q.pooled() {
-		admit = q.take
-	}
-	slot, why, ok := admit(now, asBackground)
-	if !ok {
-		q.block(now, why)
-		return nil
-	}
-	if !asBackground {
-		q.passed++
-	}
-	p := &permit{queue: q, slot: slot}
-	if q.pot != nil {
-		q.pot.mark(p)
-	}
-	return p
-}
-
-// block records what the first waiter waits for. When that becomes a limit, or its end moves,
-// waiters that cannot wait for so long are refused immediately.
-func (q *queue) block(now time.Time, why hold) {
-	// The end of a sliding window moves a little with each response: that is no news.
-	const slide = time.Second
-	q.why = why
-	begins, ends := false, q.budget.ends()
-	switch {
-	case why.until.IsZero():
-		q.limited, q.since = q.clock(now), time.Time{}
-	case q.since.IsZero():
-		q.since, begins = now, true
-	}
-	if begins || ends.Sub(q.checked).Abs() > slide {
+	begins, ends := q.why.until.IsZero() && !why.until.IsZero(), q.budget.ends()
+	if q.why = why; begins || ends.Sub(q.checked).Abs() > time.Second {
 		q.checked = ends
 		before := 0
-		q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
-			if q.refuseLate(now, w, before) {
-				close(w.ready)
+		q.tickets = slices.DeleteFunc(q.tickets, func(t *ticket) bool {
+			if t.comesLate(now, before) {
+				close(t.ready)
 				return true
 			}
 			before++
 			return false
 		})
 	}
+	return false
 }
 
-// clock returns the total time in which the first waiter waited for limits. The difference between
-// two readings is the time that counts against the longest wait of a request.
-func (q *queue) clock(now time.Time) time.Duration {
-	if q.since.IsZero() {
-		return q.limited
+// place returns the number of tickets that go before t: background requests come after all others,
+// otherwise the request that asked first comes first.
+func (q *queue) place(t *ticket) int {
+	return sort.Search(len(q.tickets), func(i int) bool {
+		other := q.tickets[i]
+		if other.Background != t.Background {
+			return other.Background
+		}
+		return other.Asked.After(t.Asked)
+	})
+}
+
+// remove removes t from the tickets. There may be 100,000: when the first one leaves, as nearly
+// always, the others are not moved.
+func (q *queue) remove(t *ticket) {
+	switch i := slices.Index(q.tickets, t); {
+	case i == 0:
+		q.tickets[0] = nil
+		q.tickets = q.tickets[1:]
+	case i > 0:
+		q.tickets = slices.Delete(q.tickets, i, i+1)
 	}
-	return q.limited + now.Sub(q.since)
-}
-
-// place returns the number of waiters that go before w. Nearly always all of them do.
-func (q *queue) place(w *waiter) int {
-	if n := len(q.waiters); n == 0 || q.waiters[n-1].compare(w) < 0 {
-		return n
-	}
-	i, _ := slices.BinarySearchFunc(q.waiters, w, (*waiter).compare)
-	return i
-}
-
-// remove removes w, which must be one of the waiters. There may be 100,000: when the first one
-// leaves, as nearly always, the others are not moved.
-func (q *queue) remove(w *waiter) {
-	if q.waiters[0] == w {
-		q.waiters[0] = nil
-		q.waiters = q.waiters[1:]
-		return
-	}
-	i := q.place(w)
-	q.waiters = slices.Delete(q.waiters, i, i+1)
-}
-
-// leave removes w from the waiters, and ends its wait. w has its permit or a refusal then, or
-// nobody waits for it any more.
-func (q *queue) leave(w *waiter) {
-	q.remove(w)
-	close(w.ready)
 }
 
 // nap returns for how long a wait of d sleeps before it looks at the wall clock again: timers stand
@@ -193,23 +116,17 @@ func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16
 // setAlarm sets the timer that calls dispatch at a time, or earlier; the zero time stands for
 // never.
 func (q *queue) setAlarm(now, at time.Time) {
-	if at.Equal(q.alarm) {
-		return
-	}
 	if q.timer != nil {
-		q.timer.Stop() // if it has just fired, one more ring does no harm
-		q.timer = nil
+		q.timer.Stop() // if it has just fired, one more call of dispatch does no harm
 	}
-	if q.alarm = at; !at.IsZero() {
-		q.timer = time.AfterFunc(nap(at.Sub(now)), q.ring)
+	q.alarm, q.timer = at, nil
+	if !at.IsZero() {
+		q.timer = time.AfterFunc(nap(at.Sub(now)), func() {
+			q.limiter.mu.Lock()
+			defer q.limiter.mu.Unlock()
+			now := q.clock()
+			q.setAlarm(now, time.Time{})
+			q.dispatch(now)
+		})
 	}
-}
-
-// ring is called by the timer, on a goroutine of its own.
-func (q *queue) ring() {
-	q.limiter.mu.Lock()
-	defer q.limiter.mu.Unlock()
-	now := q.limiter.now()
-	q.setAlarm(now, time.Time{})
-	q.dispatch(now)
 }

@@ -67,13 +67,16 @@ func (q *counter) reset() time.Time {
 // PerMinute are required. It is safe for concurrent use, but for reading what it has counted.
 type Service struct {
 	Clock     func() time.Time
-	Window    windowKind    // how it counts
-	PerMinute int           // the plan
-	PerDay    int           // 0 means no limit
-	Skew      time.Duration // how far its clock is ahead of Clock
-	NoHeaders bool          // no X-RateLimit headers
-	NoDate    bool          // no Date header
-	BanAfter  int           // a ban of five minutes after that many further 429s in a row; 0 is never
+	Window    windowKind                           // how it counts
+	PerMinute int                                  // the plan
+	PerDay    int                                  // 0 means no limit
+	Skew      time.Duration                        // how far its clock is ahead of Clock
+	Reset     func(now, reset time.Time) time.Time // what it shows in place of its Reset; nil for that
+	NoDate    bool                                 // no Date header
+	Bare      int                                  // one response in so many has no X-RateLimit headers; 0 is none
+	NoRetry   bool                                 // no Retry-After
+	Doubles   time.Time                            // the plan doubles then; zero is never
+	BanAfter  int                                  // a ban of five minutes after that many further 429s in a row; 0 is never
 
 	Arrivals []time.Time // of all requests
 	Rejected int         // 429s
@@ -100,12 +103,18 @@ func (s *Service) Answer() Outcome {
 		s.minute.hits = append(s.minute.hits, now)
 		s.day.hits = append(s.day.hits, now)
 	}
-	if tight := s.tight(); !s.NoHeaders {
+	if tight := s.tight(); s.Bare == 0 || (len(s.Arrivals)+6)%s.Bare != 0 {
 		reset := tight.reset().Add(time.Second - 1).Truncate(time.Second)
+		if s.Reset != nil {
+			reset = s.Reset(now.Truncate(time.Second), reset)
+		}
 		o.Window = Window{Limit: tight.limit, Remaining: tight.left(), Reset: reset}
 		if now.Before(s.banned) {
 			o.Window.Remaining = 0
 		}
+	}
+	if s.NoRetry {
+		o.RetryAfter = 0
 	}
 	if !s.NoDate {
 		o.Date = now.Truncate(time.Second)
@@ -135,6 +144,9 @@ func (s *Service) roll() time.Time {
 		if s.PerDay == 0 {
 			s.day.limit = 1 << 30
 		}
+	}
+	if now := s.Clock(); !s.Doubles.IsZero() && !now.Before(s.Doubles) {
+		s.minute.limit = 2 * s.PerMinute
 	}
 	now := s.Clock().Add(s.Skew)
 	s.minute.roll(now)

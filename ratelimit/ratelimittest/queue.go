@@ -3,7 +3,6 @@ package ratelimittest
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
@@ -39,7 +38,6 @@ var queueRules = []rule{
 		background.refused()
 		c.request().now().release(o)
 	}},
-	{name: "background requests are not starved", long: true, check: notStarved},
 	{name: "no request goes before its NotBefore, and others do", check: func(c *client) {
 		c.start(50)
 		early := c.request()
@@ -87,29 +85,6 @@ var queueRules = []rule{
 		r.ctx = ctx
 		c.must(r.refused().Err == nil, "Err is set although the context has not ended")
 	}},
-}
-
-// notStarved lets a background request wait behind other requests that never end, and checks that
-// it is admitted among them.
-func notStarved(c *client) {
-	background := c.request()
-	background.Background = true
-	stop := time.Now().Add(5 * time.Minute)
-	var others sync.WaitGroup
-	c.start(0)
-	for range 3 {
-		others.Go(func() {
-			for time.Now().Before(stop) {
-				r := c.request().ask().wait(time.Time{})
-				time.Sleep(100 * time.Millisecond)
-				r.release(ok(1))
-			}
-		})
-	}
-	c.idle()
-	background.ask().wait(time.Time{}).release(ok(1))
-	c.must(background.admittedAt.Before(stop), "admitted only when no other waited")
-	others.Wait()
 }
 
 // inOrder checks that the requests are admitted one after the other, in this order and not before

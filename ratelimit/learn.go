@@ -1,0 +1,257 @@
+package ratelimit
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// settle reports the outcome of an admitted request.
+func (b *budget) settle(s slot, o *Outcome, now time.Time) {
+	b.now = later(b.now, now)
+	if i, ok := slices.BinarySearchFunc(b.inFlight, s.admitted, time.Time.Compare); ok {
+		copy(b.inFlight[1:i+1], b.inFlight[:i]) // few are older
+		b.inFlight = b.inFlight[1:]
+	}
+	if s.probe {
+		b.probes--
+	}
+	if o.Sent.IsZero() {
+		if s.probe { // there will be no response, so the next probe need not wait for it
+			b.probed = time.Time{}
+		}
+		return
+	}
+	b.responses++
+	b.heard = later(b.heard, o.Received)
+	if o.StatusCode == http.StatusUnauthorized {
+		return // its headers say nothing about the limit of the key
+	}
+	b.learn(s, o)
+	switch {
+	case o.Received.IsZero():
+	case o.StatusCode == http.StatusTooManyRequests:
+		b.lockOut(s, o)
+	case s.lockouts == b.lockouts:
+		b.streak = 0
+	}
+}
+
+// learn updates the budget from the headers of a response. It finds the window that the response
+// belongs to, which is the known one, a new one or an old one. Then it learns what is left of that
+// window, and what others have used of it.
+func (b *budget) learn(s slot, o *Outcome) {
+	if o.Received.IsZero() || o.Window.Limit == 0 {
+		b.lose(o)
+		return
+	}
+	b.mend(o)
+	// Resets are compared with each other: all are times of the server's clock, so that neither a
+	// wrong local clock nor the order of the responses matters.
+	apart := o.Window.Reset.Sub(b.reset)
+	if b.epoch > 0 && apart < -sameWindow && s.responses < b.resetBy {
+		return // a late response of an old window
+	}
+	// If Reset is earlier by more, the server shows the window of another limit now.
+	opened := b.epoch == 0 || apart.Abs() > sameWindow
+	if opened {
+		b.epoch++
+		b.own, b.kind = 0, ReasonMinute
+		// Lost requests that may still reach the server stay lost: the new window may count them.
+		b.low, b.past = b.low[:0], b.past[:0]
+		b.trust = max(b.trust, b.trust/2) // an old foreign request counts for less
+	}
+	if opened || apart >= 0 || s.responses >= b.resetBy {
+		b.describe(s, o, opened)
+	}
+	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return passed(o.Sent, until) })
+	b.low = slices.DeleteFunc(b.low, func(l sample) bool {
+		return l.response <= s.responses || l.remaining >= o.Window.Remaining
+	})
+	b.low = append(b.low, sample{b.responses, o.Window.Remaining})
+	// A 429 may be about another window than the one that it shows.
+	if o.StatusCode != http.StatusTooManyRequests {
+		b.own++
+		b.watch(s, o, opened)
+	}
+}
+
+// lose counts a request without a response, or without a window in it. What such a request has used
+// is not known, so it counts as one request for as long as it may still arrive.
+func (b *budget) lose(o *Outcome) {
+	b.own++
+	// A request that was sent at this very time may have arrived before the lost one.
+	until := o.Received.Add(1)
+	if o.Received.IsZero() {
+		until = b.now.Add(patience)
+	}
+	// With as many lost requests as the limit, nothing is left: more would change nothing.
+	if len(b.lost) < b.limit {
+		b.lost = append(b.lost, until)
+	}
+}
+
+// mend replaces a Reset that cannot be true, such as one in the past: the window then ends a minute
+// after its first response, by the local clock.
+func (b *budget) mend(o *Outcome) {
+	if _, usable := endOf(o, o.Received, grain); usable {
+		return
+	}
+	o.Date, o.Window.Reset = time.Time{}, b.reset
+	if passed(o.Received, b.end) {
+		o.Window.Reset = o.Received.Add(windowLength)
+	}
+}
+
+// describe updates the window from a response that belongs to it. If Reset moves although the
+// window is the same, the window slides: its Reset is the time at which its oldest request leaves
+// it.
+func (b *budget) describe(s slot, o *Outcome, opened bool) {
+	moved := !o.Window.Reset.Equal(b.reset)
+	if moved {
+		b.reset, b.resetBy = o.Window.Reset, b.responses
+	}
+	if moved || s.probe {
+		b.start = o.Received // its old start may no longer be in it
+	}
+	b.limit, b.slides = o.Window.Limit, b.slides || moved && !opened
+	if b.end, _ = endOf(o, b.start, grain); b.end.Sub(b.start) > windowLength {
+		b.kind = ReasonDay
+	}
+}
+
+// endOf returns the local time at which the window of a response is certainly over, and whether
+// its Reset is usable. start is a time at which the window was open, and grain is by how much Reset
+// may have been rounded down.
+//
+// The limit resets at Reset by the server's clock, which Date shows: so it does not matter if the
+// two clocks differ. A window of one minute that was open at start is over one minute later, even
+// if the clocks allow a later end.
+func endOf(o *Outcome, start time.Time, grain time.Duration) (end time.Time, usable bool) {
+	// A window that seems to be longer than a minute by up to slack is a minute.
+	const slack = 10 * time.Second
+	if o.Window.Reset.Unix()%60 == 0 {
+		grain = 0 // a minute of the wall clock ends exactly then
+	}
+	left := o.Window.Reset.Sub(o.Date)
+	usable = left > 0
+	if o.Date.IsZero() {
+		left = o.Window.Reset.Sub(o.Received)
+		// A clock that is wrong by minutes is more likely than a window of minutes.
+		usable = o.Window.Reset.Sub(o.Sent) > -grain && (left <= windowLength+slack || left >= time.Hour)
+	}
+	end = o.Received.Add(min(left+grain, dayLength))
+	if most := start.Add(windowLength); end.After(most) && end.Sub(most) <= slack {
+		end = most
+	}
+	return end, usable && left < dayLength+slack
+}
+
+// watch learns about others from the response to one of our requests. Each response shows how many
+// requests its window has counted. Those that cannot be ours are foreign. They show three things:
+// whether others use the key at all (trust), how many of their requests are in flight (others), and
+// how often they send (past). opened is whether it is the first response of its window.
+func (b *budget) watch(s slot, o *Outcome, opened bool) {
+	// Our requests in flight may have been counted, too, so they are subtracted.
+	ours := b.own + len(b.inFlight)
+	foreign := b.limit - o.Window.Remaining - ours
+	if opened && b.kind == ReasonMinute {
+		b.note(b.end.Add(-windowLength), 0)
+	}
+	b.note(o.Received, foreign)
+	// base has what was left when our request was admitted. What is missing since then, and is not
+	// ours, has come from others.
+	came, span := s.base-o.Window.Remaining-ours, o.Received.Sub(s.heard)
+	switch first := opened || s.epoch != b.epoch; {
+	case first && b.kind == ReasonDay:
+		return // most of what a day has counted is long over
+	case first:
+		if came, span = foreign, windowLength-b.end.Sub(o.Received); came > 0 {
+			b.trust = min(b.trust, 0)
+		}
+		// Fewer than a quarter may be our own requests before a restart. A sliding window begins long
+		// before our first request.
+		if came > b.limit/strangePart && !b.slides {
+			b.trust = min(b.trust, -1)
+		}
+	case came > 0:
+		b.trust = lowTrust
+	case b.trust >= 0:
+		b.trust = min(b.trust+1, fullTrust)
+	}
+	// As many are in flight as came while our request was, on the assumption that they came evenly
+	// in the span. The estimate falls slowly, by 1/8 with each response, so that one quick response
+	// does not make others seem gone.
+	took := o.Received.Sub(o.Sent)
+	span = max(span, took, 1)
+	b.others = max(int((time.Duration(came)*took+span-1)/span), b.others-(b.others+7)/8)
+}
+
+// note adds to the past how many requests of others the window had counted. Responses may come in
+// another order than that of their requests: a number lower than the last one is an older one, and
+// is not taken. While the number stays the same, only the time of the last point moves.
+func (b *budget) note(at time.Time, foreign int) {
+	n := len(b.past)
+	if n > 0 {
+		at, foreign = later(at, b.past[n-1].at), max(foreign, b.past[n-1].foreign)
+	}
+	if n > 1 && foreign == b.past[n-2].foreign {
+		b.past[n-1].at = at
+		return
+	}
+	if b.past = append(b.past, point{at, max(0, foreign)}); n >= mostPoints {
+		b.past = slices.Delete(b.past, 1, 2)
+	}
+}
+
+// lockOut begins a lockout after a 429, or makes it longer. Several 429s to requests that were in
+// flight together make one lockout. The second lockout in a row takes 1 s at least, and each further
+// one twice as long, up to a minute. If the 429 does not say how long, the first takes a window, and
+// it doubles up to 16.
+func (b *budget) lockOut(s slot, o *Outcome) {
+	if s.lockouts == b.lockouts { // else the request was sent before the lockout
+		b.lockouts++
+		b.streak++
+	}
+	if b.streak <= 1 && !s.probe && o.Window.Remaining == 0 && o.RetryAfter <= windowLength {
+		b.trust = lowTrust // another process used up the window
+	}
+	opens, reason := after429(o)
+	least := time.Duration(0)
+	switch {
+	case opens.IsZero():
+		least = windowLength << min(max(0, b.streak-1), 4)
+	case b.slides && b.trust < 0:
+		// All processes that share a sliding window wait for the same request to leave it. The process
+		// that got the 429 leaves the room that becomes free to the others.
+		least = slidingLockout
+	case b.streak > 1:
+		least = min(time.Second<<min(b.streak-2, 6), windowLength)
+	}
+	if until := later(opens, o.Received.Add(least)); until.After(b.until) {
+		b.until, b.reason = until, reason
+	}
+}
+
+// after429 returns when a 429 allows the next request, zero if it does not say, and which limit
+// it is of. The end of the window counts if that is used up, or if there is no Retry-After.
+func after429(o *Outcome) (opens time.Time, reason Reason) {
+	rounded := grain
+	if o.RetryAfter > 0 { // which is rounded up
+		opens, rounded = o.Received.Add(o.RetryAfter), 0
+	}
+	end, usable := endOf(o, o.Received, rounded)
+	if !usable {
+		end = o.Received.Add(windowLength)
+	} else if o.Window.Remaining == 0 || opens.IsZero() {
+		opens = later(opens, end)
+	}
+	const slack = 2 * time.Second // Retry-After and Reset are both rounded
+	switch {
+	case opens.Sub(end) > slack:
+		return opens, ReasonBan
+	case opens.Sub(o.Received) > windowLength+slack:
+		return opens, ReasonDay
+	}
+	return opens, ReasonMinute
+}

@@ -1,0 +1,208 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ticket is one request in a limiter, from Acquire to Release. It is admitted or refused at once, or
+// it waits. Once it is admitted, it is the permit. The lock of the limiter guards it.
+type ticket struct {
+	Request
+	queue   *queue
+	state   state
+	entered time.Time
+	latest  time.Time     // when the longest wait for a limit ends
+	ready   chan struct{} // closed when a ticket of the queue is admitted or refused
+
+	// When it is admitted: by which budget, since a clock that is set back makes a new one, and what
+	// that knew.
+	budget *budget
+	slot   slot
+
+	// When it is refused: the error of Acquire, and a lockout to be reported with it; nil for none.
+	refused *Error
+	closed  *Lockout
+}
+
+// state is where a ticket is.
+type state int
+
+const (
+	apart    state = iota // waits outside the queue: it is before NotBefore, or its wait is being reported
+	queued                // waits in the queue
+	admitted              // may be sent, and has no outcome yet
+	over                  // refused or released
+)
+
+// await waits until t is admitted or refused, and reports the wait. The lock must not be held. While
+// an observer is told that the wait begins, t is not in the queue: the observer may make a request
+// of its own, which would wait for the response to this one.
+func (t *ticket) await(ctx context.Context, w Wait) {
+	done := false
+	defer func() {
+		if !done { // the observer has panicked: nobody will use the permit
+			t.Release(Outcome{})
+		}
+	}()
+	if t.Observer != nil {
+		t.Observer.WaitStart(w)
+	}
+	for left := t.check(ctx, &w); left > 0; left = t.check(ctx, &w) {
+		timer := time.NewTimer(nap(left))
+		select {
+		case <-t.ready:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+	if t.Observer != nil {
+		t.Observer.WaitDone(w)
+	}
+	done = true
+}
+
+// check returns for how long t may sleep; 0 if its wait is over, which w then describes. Once
+// NotBefore has passed, t joins the queue.
+func (t *ticket) check(ctx context.Context, w *Wait) time.Duration {
+	q := t.queue
+	q.limiter.mu.Lock()
+	defer q.limiter.mu.Unlock()
+	now := q.clock()
+	ended, early := contextError(ctx, now), t.NotBefore.Sub(now)
+	if t.state == apart && ended == nil && early <= 0 {
+		t.join(now)
+	}
+	q.dispatch(now) // a permit may become free at the moment at which the wait ends
+	left := t.latest.Add(patience).Sub(now)
+	switch waits := t.state <= queued; {
+	case ended != nil || waits && left <= 0: // also if t was admitted at the same moment
+		t.leave(now)
+		t.refuse(now, 0, ended)
+	case t.state == apart:
+		return min(early, left)
+	case waits:
+		return left
+	}
+	w.Duration = now.Sub(t.entered)
+	w.Window, w.Sent, w.Processes = q.budget.known(), q.budget.own, q.budget.processes
+	return 0
+}
+
+// join puts t into the queue, unless it comes too late.
+func (t *ticket) join(now time.Time) {
+	q := t.queue
+	q.apart--
+	place := q.place(t)
+	if t.comesLate(now, place) {
+		return
+	}
+	t.state = queued
+	q.tickets = slices.Insert(q.tickets, place, t)
+}
+
+// leave ends the wait of t, or gives back its permit. Then another request may take its place.
+func (t *ticket) leave(now time.Time) {
+	switch t.state {
+	case apart:
+		t.queue.apart--
+	case queued:
+		t.queue.remove(t)
+	case admitted:
+		t.budget.settle(t.slot, &Outcome{}, now)
+	}
+	t.state = over
+	t.queue.dispatch(now)
+}
+
+// Release implements [Permit]. It reports without the lock: an observer may use the limiter.
+func (t *ticket) Release(o Outcome) Lockout {
+	q := t.queue
+	q.limiter.mu.Lock()
+	now := q.clock()
+	var closed, opened *Lockout
+	if t.state == admitted {
+		t.state = over
+		t.budget.settle(t.slot, &o, now)
+		closed, opened = q.changes(t.slot.admitted, &o, now)
+	}
+	t.leave(now)
+	lockout := q.lockedOut(now)
+	q.limiter.mu.Unlock()
+	if closed != nil && t.Observer != nil {
+		t.Observer.LimitClosed(*closed)
+	}
+	if opened != nil && t.Observer != nil {
+		t.Observer.LimitOpened(*opened)
+	}
+	return lockout
+}
+
+// comesLate refuses t if a known limit, or its NotBefore, lasts longer than it can wait, with that
+// many others before it, and reports whether it did. A wait for a response is no reason to refuse,
+// because nobody knows how long it will take.
+func (t *ticket) comesLate(now time.Time, before int) bool {
+	limit, _ := t.queue.budget.earliest(now, before, t.Background)
+	at := later(limit, t.NotBefore)
+	if !at.After(now) || !at.After(t.latest) {
+		return false
+	}
+	t.refuse(now, before, nil)
+	return true
+}
+
+// refuse refuses t because its context has ended or, if ended is nil, because its wait would be or
+// was too long. If a limit is the reason, it is reported that the key is closed.
+func (t *ticket) refuse(now time.Time, before int, ended error) {
+	b := t.queue.budget
+	limit, reason := b.earliest(now, before, t.Background)
+	t.state = over
+	t.refused = &Error{Window: b.known(), Reason: reason, Err: ended}
+	switch {
+	case reason != "":
+		t.refused.RetryAt = later(limit, t.NotBefore)
+		if ended == nil {
+			t.closed = t.queue.close(now, t.queue.lockout(reason, limit))
+		}
+	case ended != nil:
+		t.refused.Err = fmt.Errorf("before the request was sent: %w", ended)
+	case t.NotBefore.After(now):
+		t.refused.RetryAt = t.NotBefore
+	}
+}
+
+// describe returns the wait that t begins.
+func (t *ticket) describe(now time.Time) Wait {
+	q := t.queue
+	w := Wait{Reason: q.why.reason, Until: q.why.until, Waiting: len(q.tickets) + q.apart}
+	switch l := q.lockedOut(now); {
+	case t.NotBefore.After(now) && l.Reason != "":
+		w.Reason, w.Until = l.Reason, later(l.Until, t.NotBefore)
+	case t.NotBefore.After(now):
+		w.Reason, w.Until = ReasonBackoff, t.NotBefore
+	case t.Background && w.Reason == ReasonMinute:
+		w.Reason = ReasonBackground
+	}
+	return w
+}
+
+// contextError returns an error that matches the error and the cause of a context that has ended;
+// nil if it has not ended. It looks at the deadline, too, which may pass a moment before the
+// context's own timer fires.
+func contextError(ctx context.Context, now time.Time) error {
+	err := ctx.Err()
+	if deadline, ok := ctx.Deadline(); err == nil && ok && !now.Before(deadline) {
+		err = context.DeadlineExceeded
+	}
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}
