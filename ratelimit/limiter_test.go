@@ -207,7 +207,7 @@ func TestLimiterContext(t *testing.T) {
 	test(t, "ends the wait, although the permit comes at the same time", func(t *testing.T, l *limiter) {
 		l.one(ok(60, 0, 9*time.Second))
 		for range 50 {
-			ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(11*time.Second))
+			ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(10*time.Second))
 			_, err := l.Acquire(ctx, Request{MaxWait: time.Hour})
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			cancel()
