@@ -179,20 +179,17 @@ func (b *budget) needsProbe(now time.Time, reserve int) bool {
 	return passed(now, b.end) && b.left()-len(b.inFlight) <= reserve
 }
 
-// holdProbe returns what a probe has to wait for. If there is certainly room, another probe follows
-// for each second without a response; otherwise only one.
+// holdProbe returns what a probe has to wait for. Another one follows for each second without a
+// response, or after a 429 for each ten seconds.
 func (b *budget) holdProbe() hold {
-	most, again := b.limit, b.probed.Add(patience)
-	if b.streak > 0 || b.epoch == 1 || b.slides {
-		most, again = min(2, b.limit), b.probed.Add(rejectedPatience)
+	again := b.probed.Add(patience)
+	if b.streak > 0 {
+		again = b.probed.Add(rejectedPatience)
 	}
-	switch {
-	case b.probes > 0 && b.epoch > 0 && b.probes >= most:
-		return hold{reason: ReasonResponse}
-	case b.probes > 0 && !passed(b.now, again):
-		return hold{reason: ReasonResponse, wake: again}
+	if b.probes == 0 || passed(b.now, again) {
+		return hold{}
 	}
-	return hold{}
+	return hold{reason: ReasonResponse, wake: again}
 }
 
 // holdOthers returns what a request that is no probe has to wait for. It need not wait if enough is

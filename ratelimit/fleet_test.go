@@ -92,9 +92,10 @@ func (p *Process) schedule(r *run, w *worker) {
 		w.next = w.next.Add(time.Duration((0.5 + r.random.Float64()) * float64(p.Every)))
 	}
 	w.calls++
-	stops := !p.Stop.IsZero() && !w.next.Before(p.Stop) || p.Calls > 0 && p.begun >= p.Calls
+	at := later(w.next, r.now)
+	stops := !p.Stop.IsZero() && !at.Before(p.Stop) || p.Calls > 0 && p.begun >= p.Calls
 	if p.begun++; !stops {
-		r.at(w.next, func() {
+		r.at(at, func() {
 			w.queued, w.open = r.now, max(1, p.Batch)
 			for range w.open {
 				p.queue = append(p.queue, w)

@@ -45,7 +45,9 @@ func (b *budget) learn(s slot, o *Outcome) {
 		b.lose(o)
 		return
 	}
-	b.mend(o)
+	if _, usable := endOf(o, o.Received, grain); !usable {
+		b.mend(o)
+	}
 	// Resets are compared with each other: all are times of the server's clock, so that neither a
 	// wrong local clock nor the order of the responses matters.
 	apart := o.Window.Reset.Sub(b.reset)
@@ -94,9 +96,6 @@ func (b *budget) lose(o *Outcome) {
 // mend replaces a Reset that cannot be true, such as one in the past: the window then ends a minute
 // after its first response, by the local clock.
 func (b *budget) mend(o *Outcome) {
-	if _, usable := endOf(o, o.Received, grain); usable {
-		return
-	}
 	o.Date, o.Window.Reset = time.Time{}, b.reset
 	if passed(o.Received, b.end) {
 		o.Window.Reset = o.Received.Add(windowLength)
@@ -130,9 +129,6 @@ func (b *budget) describe(s slot, o *Outcome, opened bool) {
 func endOf(o *Outcome, start time.Time, grain time.Duration) (end time.Time, usable bool) {
 	// A window that seems to be longer than a minute by up to slack is a minute.
 	const slack = 10 * time.Second
-	if o.Window.Reset.Unix()%60 == 0 {
-		grain = 0 // a minute of the wall clock ends exactly then
-	}
 	left := o.Window.Reset.Sub(o.Date)
 	usable = left > 0
 	if o.Date.IsZero() {

@@ -95,6 +95,36 @@ type Permit interface {
 	Release(o Outcome) Lockout
 }
 
+// ticket is one request in a limiter, from Acquire to Release. It is admitted or refused at once, or
+// it waits. Once it is admitted, it is the permit. The lock of the limiter guards it.
+type ticket struct {
+	Request
+	queue   *queue
+	state   state
+	entered time.Time
+	latest  time.Time     // when the longest wait for a limit ends
+	ready   chan struct{} // closed when a ticket of the queue is admitted or refused
+
+	// When it is admitted: by which budget, since a clock that is set back makes a new one, and what
+	// that knew.
+	budget *budget
+	slot   slot
+
+	// When it is refused: the error of Acquire, and a lockout to be reported with it; nil for none.
+	refused *Error
+	closed  *Lockout
+}
+
+// state is where a ticket is.
+type state int
+
+const (
+	apart    state = iota // waits outside the queue: it is before NotBefore, or its wait is being reported
+	queued                // waits in the queue
+	admitted              // may be sent, and has no outcome yet
+	over                  // refused or released
+)
+
 // Acquire waits for a permit. It returns an [*Error] immediately if a known limit lasts longer than
 // r.MaxWait, or longer than the deadline of ctx allows. It also returns one if ctx ends during the
 // wait, or when the wait has taken r.MaxWait and one second more. With an error there is no permit.
@@ -139,6 +169,32 @@ func (l *Limiter) enter(ctx context.Context, r Request) (*ticket, Wait) {
 	t.ready = make(chan struct{})
 	q.apart++
 	return t, t.describe(now)
+}
+
+// Release implements [Permit]. It reports without the lock: an observer may use the limiter.
+func (t *ticket) Release(o Outcome) Lockout {
+	q := t.queue
+	q.limiter.mu.Lock()
+	now := q.clock()
+	var lockout Lockout
+	var closed, opened *Lockout
+	if t.state == admitted {
+		t.state = over
+		t.budget.settle(t.slot, &o, now)
+		closed, opened = q.changes(t.slot.admitted, &o, now)
+		q.dispatch(now)
+	}
+	if !passed(now, q.budget.until) {
+		lockout = q.lockout(q.budget.reason, q.budget.until)
+	}
+	q.limiter.mu.Unlock()
+	if closed != nil && t.Observer != nil {
+		t.Observer.LimitClosed(*closed)
+	}
+	if opened != nil && t.Observer != nil {
+		t.Observer.LimitOpened(*opened)
+	}
+	return lockout
 }
 
 // queue returns the queue of a key. For a new key it makes one, with a budget that knows nothing.

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"net/http"
 	"slices"
 	"sort"
 	"time"
@@ -129,4 +130,45 @@ func (q *queue) setAlarm(now, at time.Time) {
 			q.dispatch(now)
 		})
 	}
+}
+
+// lockout describes a lockout of the key. It has the numbers by which a user sees whether other
+// processes have used up the limit.
+func (q *queue) lockout(reason Reason, until time.Time) Lockout {
+	b := q.budget
+	return Lockout{Reason: reason, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
+}
+
+// changes returns the lockouts whose beginning or end the outcome of a request shows, if an observer
+// has to be told; nil for none.
+func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, opened *Lockout) {
+	b := q.budget
+	switch {
+	case o.Received.IsZero() || o.StatusCode == http.StatusUnauthorized:
+		return nil, nil
+	case o.StatusCode == http.StatusTooManyRequests:
+		return q.close(now, q.lockout(b.reason, b.until)), nil
+	case b.kind == ReasonDay && b.left() == 0:
+		closed = q.close(now, q.lockout(b.kind, b.end))
+	}
+	if q.reported.Reason != "" && passed(admitted, q.reported.Until) {
+		l := q.reported
+		opened, q.reported = &l, Lockout{}
+	}
+	return closed, opened
+}
+
+// close records that the key is closed, and returns what has to be reported: a new lockout, or one
+// that another limit has made longer, such as a ban after a minute that was used up.
+func (q *queue) close(now time.Time, l Lockout) *Lockout {
+	r := &q.reported
+	switch {
+	case passed(now, l.Until):
+	case r.Reason == "", l.Reason != r.Reason && l.Until.After(r.Until):
+		*r = l
+		return &l
+	case l.Reason == r.Reason:
+		r.Until = later(r.Until, l.Until)
+	}
+	return nil
 }

@@ -1,9 +1,6 @@
 package ratelimit
 
-import (
-	"net/http"
-	"time"
-)
+import "time"
 
 // Reason is what a request waits for, or what closes a key: one of the limits, or one of the other
 // reasons. The server does not report which of its limits refuses a request, so the limiter infers
@@ -104,52 +101,3 @@ func (e *Error) Error() string {
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
-
-// lockout describes a lockout of the key. It has the numbers by which a user sees whether other
-// processes have used up the limit.
-func (q *queue) lockout(reason Reason, until time.Time) Lockout {
-	b := q.budget
-	return Lockout{Reason: reason, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
-}
-
-// lockedOut returns the lockout after a 429 that is still in force; zero if there is none.
-func (q *queue) lockedOut(now time.Time) Lockout {
-	if passed(now, q.budget.until) {
-		return Lockout{}
-	}
-	return q.lockout(q.budget.reason, q.budget.until)
-}
-
-// changes returns the lockouts whose beginning or end the outcome of a request shows, if an observer
-// has to be told; nil for none.
-func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, opened *Lockout) {
-	b := q.budget
-	switch {
-	case o.Received.IsZero() || o.StatusCode == http.StatusUnauthorized:
-		return nil, nil
-	case o.StatusCode == http.StatusTooManyRequests:
-		return q.close(now, q.lockedOut(now)), nil
-	case b.kind == ReasonDay && b.left() == 0:
-		closed = q.close(now, q.lockout(b.kind, b.end))
-	}
-	if q.reported.Reason != "" && passed(admitted, q.reported.Until) {
-		l := q.reported
-		opened, q.reported = &l, Lockout{}
-	}
-	return closed, opened
-}
-
-// close records that the key is closed, and returns what has to be reported: a new lockout, or one
-// that another limit has made longer, such as a ban after a minute that was used up.
-func (q *queue) close(now time.Time, l Lockout) *Lockout {
-	r := &q.reported
-	switch {
-	case passed(now, l.Until):
-	case r.Reason == "", l.Reason != r.Reason && l.Until.After(r.Until):
-		*r = l
-		return &l
-	case l.Reason == r.Reason:
-		r.Until = later(r.Until, l.Until)
-	}
-	return nil
-}

@@ -8,7 +8,6 @@ package ratelimittest
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,52 +22,29 @@ type Limiter interface {
 	Reopen(key string)
 }
 
-// rule is something that each limiter must do, with the check of it.
-type rule struct {
-	name  string
-	check func(c *client)
-	long  bool // it takes minutes, so it runs only in virtual time
-}
-
-// rules returns the rules of all files.
-func rules() []rule { return slices.Concat(lockoutRules, permitRules, queueRules, reportRules) }
-
 // Run tests the limiters that newLimiter returns, with one subtest for each rule. Each subtest runs
 // in a testing/synctest bubble with a limiter of its own. newLimiter must return a limiter that
 // knows nothing yet; it is called in the bubble, with the subtest's t, and may register a cleanup.
 // Run must not be called in a bubble.
 func Run(t *testing.T, newLimiter func(t *testing.T) Limiter) {
 	t.Helper()
-	for _, r := range rules() {
+	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r.test(t, &client{Limiter: newLimiter(t), patience: time.Hour, idle: synctest.Wait})
+				r.check(&client{newLimiter(t), t, 50 * time.Millisecond})
 			})
 		})
 	}
 }
 
 // RunRealTime is like [Run], but its subtests run in parallel, in real time. That takes some
-// seconds. Rules that would take minutes are skipped: only Run tests them.
+// seconds.
 func RunRealTime(t *testing.T, newLimiter func(t *testing.T) Limiter) {
 	t.Helper()
-	for _, r := range rules() {
+	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
-			if r.long {
-				t.Skip("takes minutes")
-			}
-			idle := func() { time.Sleep(300 * time.Millisecond) } // more than enough for what needs no wait
-			r.test(t, &client{Limiter: newLimiter(t), patience: 20 * time.Second, idle: idle})
+			r.check(&client{newLimiter(t), t, 300 * time.Millisecond})
 		})
-	}
-}
-
-func (r rule) test(t *testing.T, c *client) {
-	t.Helper()
-	c.ctx = t.Context()
-	r.check(c)
-	for _, problem := range c.problems {
-		t.Error(problem)
 	}
 }

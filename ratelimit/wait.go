@@ -8,36 +8,6 @@ import (
 	"time"
 )
 
-// ticket is one request in a limiter, from Acquire to Release. It is admitted or refused at once, or
-// it waits. Once it is admitted, it is the permit. The lock of the limiter guards it.
-type ticket struct {
-	Request
-	queue   *queue
-	state   state
-	entered time.Time
-	latest  time.Time     // when the longest wait for a limit ends
-	ready   chan struct{} // closed when a ticket of the queue is admitted or refused
-
-	// When it is admitted: by which budget, since a clock that is set back makes a new one, and what
-	// that knew.
-	budget *budget
-	slot   slot
-
-	// When it is refused: the error of Acquire, and a lockout to be reported with it; nil for none.
-	refused *Error
-	closed  *Lockout
-}
-
-// state is where a ticket is.
-type state int
-
-const (
-	apart    state = iota // waits outside the queue: it is before NotBefore, or its wait is being reported
-	queued                // waits in the queue
-	admitted              // may be sent, and has no outcome yet
-	over                  // refused or released
-)
-
 // await waits until t is admitted or refused, and reports the wait. The lock must not be held. While
 // an observer is told that the wait begins, t is not in the queue: the observer may make a request
 // of its own, which would wait for the response to this one.
@@ -45,7 +15,9 @@ func (t *ticket) await(ctx context.Context, w Wait) {
 	done := false
 	defer func() {
 		if !done { // the observer has panicked: nobody will use the permit
-			t.Release(Outcome{})
+			t.queue.limiter.mu.Lock()
+			defer t.queue.limiter.mu.Unlock()
+			t.leave(t.queue.clock())
 		}
 	}()
 	if t.Observer != nil {
@@ -119,29 +91,6 @@ func (t *ticket) leave(now time.Time) {
 	t.queue.dispatch(now)
 }
 
-// Release implements [Permit]. It reports without the lock: an observer may use the limiter.
-func (t *ticket) Release(o Outcome) Lockout {
-	q := t.queue
-	q.limiter.mu.Lock()
-	now := q.clock()
-	var closed, opened *Lockout
-	if t.state == admitted {
-		t.state = over
-		t.budget.settle(t.slot, &o, now)
-		closed, opened = q.changes(t.slot.admitted, &o, now)
-	}
-	t.leave(now)
-	lockout := q.lockedOut(now)
-	q.limiter.mu.Unlock()
-	if closed != nil && t.Observer != nil {
-		t.Observer.LimitClosed(*closed)
-	}
-	if opened != nil && t.Observer != nil {
-		t.Observer.LimitOpened(*opened)
-	}
-	return lockout
-}
-
 // comesLate refuses t if a known limit, or its NotBefore, lasts longer than it can wait, with that
 // many others before it, and reports whether it did. A wait for a response is no reason to refuse,
 // because nobody knows how long it will take.
@@ -179,9 +128,9 @@ func (t *ticket) refuse(now time.Time, before int, ended error) {
 func (t *ticket) describe(now time.Time) Wait {
 	q := t.queue
 	w := Wait{Reason: q.why.reason, Until: q.why.until, Waiting: len(q.tickets) + q.apart}
-	switch l := q.lockedOut(now); {
-	case t.NotBefore.After(now) && l.Reason != "":
-		w.Reason, w.Until = l.Reason, later(l.Until, t.NotBefore)
+	switch b := q.budget; {
+	case t.NotBefore.After(now) && !passed(now, b.until):
+		w.Reason, w.Until = b.reason, later(b.until, t.NotBefore)
 	case t.NotBefore.After(now):
 		w.Reason, w.Until = ReasonBackoff, t.NotBefore
 	case t.Background && w.Reason == ReasonMinute:

@@ -1,0 +1,158 @@
+package ratelimittest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/petstore/petstore-go/ratelimit"
+)
+
+// rules has what each limiter must do, with the check of it.
+var rules = []struct {
+	name  string
+	check func(c *client)
+}{
+	{"one permit is one request, also without a response, until the window ends", func(c *client) {
+		end := c.start(2)
+		c.patient().now().release(ok(1))
+		c.patient().now().release(ratelimit.Outcome{Sent: time.Now()})
+		c.then(end)
+	}},
+	{"a permit that is released unsent is free again, once", func(c *client) {
+		end, r := c.start(1), c.patient().now()
+		r.release(ratelimit.Outcome{})
+		r.release(ratelimit.Outcome{})
+		c.patient().now()
+		c.then(end)
+	}},
+	{"a late response does not raise what a later request lowered", func(c *client) {
+		c.start(50)
+		late, old := c.patient().now(), ok(49)
+		time.Sleep(window + 2*time.Second)
+		end := c.start(0)
+		old.Received = time.Now()
+		late.release(old)
+		c.then(end)
+	}},
+	{"a request for which there is room goes at once, also with MaxWait 0", func(c *client) {
+		c.start(50)
+		c.request(0).now()
+	}},
+	{"after a 429 nothing goes before its time, whatever other responses say, and then one first", func(c *client) {
+		c.start(50)
+		a, b, sent := c.patient().now(), c.patient().now(), ok(49)
+		opens := a.reject(3 * time.Second)
+		b.release(sent)
+		first, second := c.patient().ask(), c.patient().ask()
+		first.opens(opens)
+		c.must(second.isWaiting(), "the second was admitted before the response to the first")
+		first.release(ok(50))
+		second.opens(opens)
+	}},
+	{"a request is refused at once if a known limit lasts longer than MaxWait", func(c *client) {
+		first, waiter := c.patient().now(), c.request(time.Minute).ask()
+		opens := first.reject(time.Hour)
+		c.must(!waiter.isWaiting() && waiter.err != nil, "one that waited before is not refused")
+		e := c.request(0).refused()
+		c.must(e.RetryAt.Sub(opens).Abs() < 5*time.Second, "RetryAt is %v, not %v", e.RetryAt, opens)
+		c.must(e.Reason == ratelimit.ReasonBan && e.Err == nil, "Reason %q and Err %v", e.Reason, e.Err)
+	}},
+	{"no request waits for longer than MaxWait and a second", func(c *client) {
+		c.patient().now() // which gets no response
+		r := c.request(0).ask()
+		<-r.over
+		c.must(r.took < time.Second+3*c.pause, "Acquire took %v", r.took)
+	}},
+	{"Reopen lets one request go, and its success opens the key", func(c *client) {
+		c.patient().now().reject(10 * time.Minute)
+		c.Reopen("")
+		first, second := c.patient().now(), c.patient().ask()
+		c.must(second.isWaiting(), "a second one was admitted before the response to the first")
+		first.release(ok(50))
+		c.must(first.told["LimitOpened"] == 1, "LimitOpened was not called once")
+		second.opens(time.Time{})
+	}},
+	{"keys never meet", func(c *client) {
+		c.patient().now().reject(time.Hour)
+		other := c.patient()
+		other.Key = "other"
+		other.now().release(ok(50))
+		c.Reopen("other")
+		c.request(0).refused()
+		left, none := c.RateLimit("other").Remaining, c.RateLimit("unknown")
+		c.must(left == 50 && none.IsZero(), "RateLimit returned %d and %v", left, none)
+	}},
+	{"first come, first served, and a request that is tried again keeps its place", func(c *client) {
+		again := c.patient()
+		again.Asked = time.Now()
+		time.Sleep(c.pause)
+		end, first, second := c.start(0), c.patient().ask(), c.patient().ask()
+		c.inOrder(end, again.ask(), first, second)
+	}},
+	{"background requests go last, and leave a reserve to others", func(c *client) {
+		o, background := ok(19), c.patient()
+		for ; o.Window.Remaining > 1; o.Window.Remaining-- {
+			c.patient().now().release(o)
+		}
+		background.Background = true
+		c.must(background.ask().isWaiting(), "one got the last permit of the window")
+		c.patient().now().release(o)
+		c.inOrder(c.start(0), c.patient().ask(), background)
+	}},
+	{"no request goes before its NotBefore, and others do", func(c *client) {
+		c.start(50)
+		early, at := c.patient(), time.Now().Add(time.Second)
+		early.NotBefore = at
+		early.ask()
+		c.patient().now().release(ok(49))
+		early.opens(at)
+	}},
+	{"a context that has ended gets no permit, and the next request goes", func(c *client) {
+		end, cause := c.start(0), errors.New("the cause")
+		r, next, late := c.patient().ask(), c.patient().ask(), c.patient()
+		r.cancel(cause)
+		c.must(!r.isWaiting() && errors.Is(r.err, cause), "the wait did not end with its context: %v", r.err)
+		late.cancel(cause)
+		c.must(errors.Is(late.refused(), cause), "the error %v has not the cause", late.err)
+		next.opens(end)
+	}},
+	{"each wait is reported, and its end", func(c *client) {
+		c.start(0)
+		r := c.then(time.Time{})
+		begun, done := r.told["WaitStart"], r.told["WaitDone"]
+		c.must(begun == done && r.waited > 0, "%d waits began, and %d of %v ended", begun, done, r.waited)
+	}},
+	{"a lockout is reported once, and its end", func(c *client) {
+		c.start(50)
+		a, b := c.patient().now(), c.patient().now()
+		opens := a.reject(2 * time.Second)
+		b.reject(2 * time.Second)
+		c.must(a.told["LimitClosed"] == 1 && b.told["LimitClosed"] == 0, "LimitClosed was not called once")
+		c.must(a.lockout.Reason == ratelimit.ReasonMinute && !a.lockout.Until.Before(opens), "LimitClosed(%+v)", a.lockout)
+		first, second := c.then(opens), c.then(opens)
+		c.must(first.told["LimitOpened"] == 1 && second.told["LimitOpened"] == 0, "LimitOpened was not called once")
+	}},
+	{"a panic of an observer loses no permit", func(c *client) {
+		for _, function := range []string{"WaitStart", "WaitDone"} {
+			end, r := c.start(0), c.patient()
+			r.panicsIn = function
+			r.ask()
+			<-r.over
+			c.then(end)
+		}
+	}},
+}
+
+// inOrder checks that the requests are admitted one after the other, and not before a time. It never
+// shows a window with more than one request left.
+func (c *client) inOrder(notBefore time.Time, requests ...*request) {
+	for i, r := range requests {
+		r.opens(notBefore)
+		for _, other := range requests[i+1:] {
+			c.must(other.isWaiting(), "a later one was admitted with, or before, number %d", i+1)
+		}
+		o := ok(1)
+		o.Window.Reset = o.Window.Reset.Add(time.Minute)
+		r.release(o)
+	}
+}
