@@ -16,18 +16,15 @@ const manyKeys = 64
 // Limiter is not usable: make one with [New].
 //
 // Most callers should use one Limiter in the whole process: Acquire before each request, and
-// Release as soon as the header of its response is there. It is safe for concurrent use, and starts
-// no goroutine.
+// Release as soon as the header of its response is there. It is safe for concurrent use.
 //
-// A request waits only in these cases: the window is used up; a 429 has closed the key; the first
-// request for the key, or the first after a 429, has no response yet; or other processes may use
-// the key, and as many requests are in flight as are safe then. Each response that shows no other
-// process raises that number, so that a burst of a process that is alone takes at most three round
-// trips longer. There are never more requests in flight than the server has room for by its latest
-// responses. After a 429 nothing is admitted before Retry-After has passed nor, if the 429 used up
-// its window, before Reset. Without the rate limit headers at most two requests are in flight, and
-// one after the first 429. Requests are admitted in the order of their arrival, background requests
-// last.
+// A request waits only in these cases: the window is used up; a 429 has closed the key, for its
+// Retry-After and, if it used up its window, until Reset; the first request for the key, or the
+// first after a 429, has no response yet; or others may use the key, and as many requests are in
+// flight as are safe then. Each response that shows no other process raises that number: a burst of
+// a process that is alone takes at most three round trips longer. Without the rate limit headers
+// two requests are in flight at most, and one after a 429. Requests are admitted in the order of
+// their arrival, background requests last.
 type Limiter struct {
 	mu        sync.Mutex
 	processes int
@@ -149,7 +146,7 @@ func (l *Limiter) enter(ctx context.Context, r Request) (*ticket, Wait) {
 	defer l.mu.Unlock()
 	q := l.queue(r.Key)
 	now := q.clock()
-	t := &ticket{Request: r, queue: q, entered: now}
+	t := &ticket{Request: r, queue: q, entered: now, latest: now.Add(max(0, r.MaxWait))}
 	first := len(q.tickets) == 0 || !r.Background && q.tickets[0].Background
 	if first && ctx.Err() == nil && !r.NotBefore.After(now) && q.admit(now, t) {
 		return t, Wait{}
@@ -157,17 +154,14 @@ func (l *Limiter) enter(ctx context.Context, r Request) (*ticket, Wait) {
 	if t.Asked.IsZero() {
 		t.Asked = now
 	}
-	t.latest = now.Add(max(0, r.MaxWait))
-	if ended := contextError(ctx, now); ended != nil {
-		t.refuse(now, 0, ended)
-	} else if deadline, ok := ctx.Deadline(); ok && deadline.Before(t.latest) {
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(t.latest) {
 		t.latest = deadline
 	}
-	if t.refused != nil || t.comesLate(now, q.place(t)) {
+	if t.isRefused(now, q.place(t), contextError(ctx)) {
 		return t, Wait{}
 	}
-	t.ready = make(chan struct{})
 	q.apart++
+	t.ready = make(chan struct{})
 	return t, t.describe(now)
 }
 
@@ -203,8 +197,8 @@ func (t *ticket) Release(o Outcome) Lockout {
 func (l *Limiter) queue(key string) *queue {
 	q := l.keys[key]
 	if q == nil {
-		if now := l.now(); len(l.keys) >= max(manyKeys, l.sweepAt) {
-			maps.DeleteFunc(l.keys, func(_ string, q *queue) bool { return q.isIdle(now) })
+		if len(l.keys) >= max(manyKeys, l.sweepAt) {
+			maps.DeleteFunc(l.keys, func(_ string, q *queue) bool { return q.isIdle(l.now()) })
 			l.sweepAt = 2 * len(l.keys)
 		}
 		q = &queue{limiter: l, budget: &budget{processes: l.processes}}

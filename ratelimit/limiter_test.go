@@ -204,16 +204,6 @@ func TestLimiterBackground(t *testing.T) {
 }
 
 func TestLimiterContext(t *testing.T) {
-	test(t, "ends the wait, although the permit comes at the same time", func(t *testing.T, l *limiter) {
-		l.one(ok(60, 0, 9*time.Second))
-		for range 50 {
-			ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(10*time.Second))
-			_, err := l.Acquire(ctx, Request{MaxWait: time.Hour})
-			assert.ErrorIs(t, err, context.DeadlineExceeded)
-			cancel()
-			l.one(ok(60, 0, 9*time.Second))
-		}
-	})
 	test(t, "leaks nothing, whenever it ends", func(t *testing.T, l *limiter) {
 		s := &Service{Clock: time.Now, Window: Fixed, PerMinute: 60}
 		var all sync.WaitGroup

@@ -73,7 +73,7 @@ func (q *queue) admit(now time.Time, t *ticket) bool {
 		q.checked = ends
 		before := 0
 		q.tickets = slices.DeleteFunc(q.tickets, func(t *ticket) bool {
-			if t.comesLate(now, before) {
+			if t.isRefused(now, before, nil) {
 				close(t.ready)
 				return true
 			}

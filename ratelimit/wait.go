@@ -45,7 +45,7 @@ func (t *ticket) check(ctx context.Context, w *Wait) time.Duration {
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	now := q.clock()
-	ended, early := contextError(ctx, now), t.NotBefore.Sub(now)
+	ended, early := contextError(ctx), t.NotBefore.Sub(now)
 	if t.state == apart && ended == nil && early <= 0 {
 		t.join(now)
 	}
@@ -54,7 +54,8 @@ func (t *ticket) check(ctx context.Context, w *Wait) time.Duration {
 	switch waits := t.state <= queued; {
 	case ended != nil || waits && left <= 0: // also if t was admitted at the same moment
 		t.leave(now)
-		t.refuse(now, 0, ended)
+		limit, reason := q.budget.earliest(now, 0, t.Background)
+		t.refuse(now, limit, reason, ended)
 	case t.state == apart:
 		return min(early, left)
 	case waits:
@@ -69,12 +70,10 @@ func (t *ticket) check(ctx context.Context, w *Wait) time.Duration {
 func (t *ticket) join(now time.Time) {
 	q := t.queue
 	q.apart--
-	place := q.place(t)
-	if t.comesLate(now, place) {
-		return
+	if place := q.place(t); !t.isRefused(now, place, nil) {
+		t.state = queued
+		q.tickets = slices.Insert(q.tickets, place, t)
 	}
-	t.state = queued
-	q.tickets = slices.Insert(q.tickets, place, t)
 }
 
 // leave ends the wait of t, or gives back its permit. Then another request may take its place.
@@ -91,26 +90,23 @@ func (t *ticket) leave(now time.Time) {
 	t.queue.dispatch(now)
 }
 
-// comesLate refuses t if a known limit, or its NotBefore, lasts longer than it can wait, with that
-// many others before it, and reports whether it did. A wait for a response is no reason to refuse,
-// because nobody knows how long it will take.
-func (t *ticket) comesLate(now time.Time, before int) bool {
-	limit, _ := t.queue.budget.earliest(now, before, t.Background)
-	at := later(limit, t.NotBefore)
-	if !at.After(now) || !at.After(t.latest) {
+// isRefused refuses t if its context has ended, or if a known limit or its NotBefore lasts longer than
+// it can wait, with that many others before it. It reports whether it did. A wait for a response is
+// no reason, because nobody knows how long it will take.
+func (t *ticket) isRefused(now time.Time, before int, ended error) bool {
+	limit, reason := t.queue.budget.earliest(now, before, t.Background)
+	if at := later(limit, t.NotBefore); ended == nil && !at.After(later(now, t.latest)) {
 		return false
 	}
-	t.refuse(now, before, nil)
+	t.refuse(now, limit, reason, ended)
 	return true
 }
 
 // refuse refuses t because its context has ended or, if ended is nil, because its wait would be or
 // was too long. If a limit is the reason, it is reported that the key is closed.
-func (t *ticket) refuse(now time.Time, before int, ended error) {
-	b := t.queue.budget
-	limit, reason := b.earliest(now, before, t.Background)
+func (t *ticket) refuse(now, limit time.Time, reason Reason, ended error) {
 	t.state = over
-	t.refused = &Error{Window: b.known(), Reason: reason, Err: ended}
+	t.refused = &Error{Window: t.queue.budget.known(), Reason: reason, Err: ended}
 	switch {
 	case reason != "":
 		t.refused.RetryAt = later(limit, t.NotBefore)
@@ -140,18 +136,11 @@ func (t *ticket) describe(now time.Time) Wait {
 }
 
 // contextError returns an error that matches the error and the cause of a context that has ended;
-// nil if it has not ended. It looks at the deadline, too, which may pass a moment before the
-// context's own timer fires.
-func contextError(ctx context.Context, now time.Time) error {
-	err := ctx.Err()
-	if deadline, ok := ctx.Deadline(); err == nil && ok && !now.Before(deadline) {
-		err = context.DeadlineExceeded
+// nil if it has not ended.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if err == nil || errors.Is(err, cause) {
+		return err
 	}
-	if err == nil {
-		return nil
-	}
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
-		return fmt.Errorf("%w: %w", err, cause)
-	}
-	return err
+	return fmt.Errorf("%w: %w", err, cause)
 }
