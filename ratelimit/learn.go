@@ -185,15 +185,11 @@ func (b *budget) watch(s slot, o *Outcome, opened bool) {
 
 // note adds to the past how many requests of others the window had counted. Responses may come in
 // another order than that of their requests: a number lower than the last one is an older one, and
-// is not taken. While the number stays the same, only the time of the last point moves.
+// is not taken.
 func (b *budget) note(at time.Time, foreign int) {
 	n := len(b.past)
 	if n > 0 {
 		at, foreign = later(at, b.past[n-1].at), max(foreign, b.past[n-1].foreign)
-	}
-	if n > 1 && foreign == b.past[n-2].foreign {
-		b.past[n-1].at = at
-		return
 	}
 	if b.past = append(b.past, point{at, max(0, foreign)}); n >= mostPoints {
 		b.past = slices.Delete(b.past, 1, 2)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -139,22 +140,15 @@ func TestLimiterMaxWait(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 	})
 	test(t, "refuses at once what the window has no room for after a restart", func(t *testing.T, l *limiter) {
-		l.one(ok(60, 49, time.Minute)) // ten requests are of the process before it
-		var permits []Permit
-		for range 8 {
-			p := l.permitFor(Request{})
-			permits = append(permits, p)
-			p.Release(ok(60, 48-len(permits)+1, time.Minute))
+		for left := 49; left >= 41; left-- { // ten requests are of the process before it
+			l.one(ok(60, left, time.Minute))
 		}
 		for range 41 {
-			permits = append(permits, l.permitFor(Request{}))
+			defer l.permitFor(Request{}).Release(Outcome{})
 		}
 		start := time.Now()
 		l.refused(Request{})
 		assert.Equal(t, start, time.Now())
-		for _, p := range permits {
-			p.Release(Outcome{})
-		}
 	})
 	test(t, "counts the wait for NotBefore", func(t *testing.T, l *limiter) {
 		l.one(ok(60, 59, time.Minute))
@@ -171,11 +165,8 @@ func TestLimiterMaxWait(t *testing.T) {
 			go func() { _, _ = l.Acquire(leave, Request{MaxWait: time.Hour}) }()
 		}
 		synctest.Wait()
-		for _, background := range []bool{false, true} {
-			refused := l.refused(Request{MaxWait: 99 * time.Second, Background: background})
-			assert.Equal(t, start.Add(101*time.Second), refused.RetryAt)
-			assert.Equal(t, start, time.Now())
-		}
+		assert.Equal(t, start.Add(101*time.Second), l.refused(Request{MaxWait: 99 * time.Second}).RetryAt)
+		assert.Equal(t, start, time.Now())
 		stop()
 	})
 	early := &Error{Reason: ReasonDay, RetryAt: time.Date(2026, 11, 21, 12, 0, 0, 1, time.UTC)}
@@ -183,22 +174,15 @@ func TestLimiterMaxWait(t *testing.T) {
 }
 
 func TestLimiterBackground(t *testing.T) {
-	for name, want := range map[string]int{"leaves a tenth while others call": 52, "gets all while no other calls": 58} {
-		test(t, name, func(t *testing.T, l *limiter) {
-			l.one(ok(60, 59, time.Minute))
-			if want == 58 {
-				time.Sleep(3 * time.Minute)
+	for pause, want := range map[time.Duration]int{0: 53, 3 * time.Minute: 59} { // a tenth is left to a call of the last minutes
+		test(t, "after "+pause.String(), func(t *testing.T, l *limiter) {
+			l.one(ok(60, 59, time.Hour))
+			time.Sleep(pause)
+			for range want {
+				p := l.permitFor(Request{Background: true})
+				p.Release(ok(60, l.RateLimit("").Remaining-1, time.Hour))
 			}
-			p, err := l.Acquire(t.Context(), Request{Background: true})
-			for left := 58; err == nil; left-- {
-				p.Release(ok(60, left, time.Minute))
-				p, err = l.Acquire(t.Context(), Request{Background: true})
-				want--
-			}
-			assert.Equal(t, -1, want)
-			if want = 0; name[0] == 'l' {
-				l.one(Outcome{})
-			}
+			l.refused(Request{Background: true})
 		})
 	}
 }
@@ -299,23 +283,20 @@ func BenchmarkLimiter(b *testing.B) {
 			l, start := New(Processes(1)), time.Now()
 			l.now = func() time.Time { return start } // after a second without a response, more would be admitted
 			first, _ := l.Acquire(b.Context(), Request{})
-			var all sync.WaitGroup
+			o, all := ok(1_000_000, 999_999, time.Hour), sync.WaitGroup{}
 			for range 100_000 {
 				all.Go(func() {
-					p, err := l.Acquire(b.Context(), Request{MaxWait: time.Hour})
-					if err != nil {
-						b.Error(err)
-						return
+					if p, err := l.Acquire(b.Context(), Request{MaxWait: time.Hour}); assert.NoError(b, err) {
+						p.Release(o)
 					}
-					p.Release(ok(1_000_000, 999_999, time.Hour))
 				})
 			}
-			for waiting := 0; waiting < 100_000; time.Sleep(time.Millisecond) {
+			for waiting := 0; waiting < 100_000; l.mu.Unlock() {
+				runtime.Gosched()
 				l.mu.Lock()
 				waiting = len(l.keys[""].tickets)
-				l.mu.Unlock()
 			}
-			first.Release(ok(1_000_000, 999_999, time.Hour))
+			first.Release(o)
 			all.Wait()
 		}
 	})
