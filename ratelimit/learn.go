@@ -9,9 +9,11 @@ import (
 // settle reports the outcome of an admitted request.
 func (b *budget) settle(s slot, o *Outcome, now time.Time) {
 	b.now = later(b.now, now)
-	if i, ok := slices.BinarySearchFunc(b.inFlight, s.admitted, time.Time.Compare); ok {
+	if i, ok := slices.BinarySearchFunc(b.inFlight, s.admitted, time.Time.Compare); ok && len(b.inFlight) > 1 {
 		copy(b.inFlight[1:i+1], b.inFlight[:i]) // few are older
 		b.inFlight = b.inFlight[1:]
+	} else if ok {
+		b.inFlight = b.inFlight[:0]
 	}
 	if s.probe {
 		b.probes--
@@ -185,11 +187,15 @@ func (b *budget) watch(s slot, o *Outcome, opened bool) {
 
 // note adds to the past how many requests of others the window had counted. Responses may come in
 // another order than that of their requests: a number lower than the last one is an older one, and
-// is not taken.
+// is not taken. While the number stays the same, only the time of the last point moves.
 func (b *budget) note(at time.Time, foreign int) {
 	n := len(b.past)
 	if n > 0 {
 		at, foreign = later(at, b.past[n-1].at), max(foreign, b.past[n-1].foreign)
+	}
+	if n > 1 && foreign == b.past[n-2].foreign {
+		b.past[n-1].at = at
+		return
 	}
 	if b.past = append(b.past, point{at, max(0, foreign)}); n >= mostPoints {
 		b.past = slices.Delete(b.past, 1, 2)

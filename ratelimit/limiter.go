@@ -126,7 +126,7 @@ const (
 // r.MaxWait, or longer than the deadline of ctx allows. It also returns one if ctx ends during the
 // wait, or when the wait has taken r.MaxWait and one second more. With an error there is no permit.
 func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
-	t, wait := l.enter(ctx, r)
+	t, wait := l.enter(ctx, &r)
 	if t.state == apart {
 		t.await(ctx, wait)
 	}
@@ -141,12 +141,12 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 
 // enter admits a request, or refuses it, or returns a ticket that waits, and the wait to report.
 // While other requests wait, it does not ask the budget, so that the request cannot overtake them.
-func (l *Limiter) enter(ctx context.Context, r Request) (*ticket, Wait) {
+func (l *Limiter) enter(ctx context.Context, r *Request) (*ticket, Wait) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q := l.queue(r.Key)
 	now := q.clock()
-	t := &ticket{Request: r, queue: q, entered: now, latest: now.Add(max(0, r.MaxWait))}
+	t := &ticket{Request: *r, queue: q, entered: now, latest: now.Add(max(0, r.MaxWait))}
 	first := len(q.tickets) == 0 || !r.Background && q.tickets[0].Background
 	if first && ctx.Err() == nil && !r.NotBefore.After(now) && q.admit(now, t) {
 		return t, Wait{}

@@ -173,6 +173,54 @@ func TestLimiterMaxWait(t *testing.T) {
 	assert.EqualError(t, early, "rate limited (day) until 2026-11-21T12:00:01Z", "the text does not say too early a time")
 }
 
+// What a 429 alone says about the end of a lockout, and about the limit that it is for.
+func TestLimiterLockout(t *testing.T) {
+	const second, minute, hour = time.Second, time.Minute, time.Hour
+	for name, c := range map[string]struct {
+		remaining                     int
+		date, reset, retryAfter, want time.Duration
+		reason                        Reason
+	}{
+		"used up, Reset is later":                  {0, 0, 50 * second, 20 * second, 50 * second, ReasonMinute},
+		"used up, Retry-After is later":            {0, 0, 50 * second, 51 * second, 51 * second, ReasonMinute},
+		"not used up":                              {5, 0, 50 * second, 20 * second, 20 * second, ReasonMinute},
+		"not used up, no Retry-After":              {5, 0, 50 * second, 0, 51 * second, ReasonMinute},
+		"the day is used up":                       {0, 0, 5 * hour, 5 * second, 5 * hour, ReasonDay},
+		"something short while the day has room":   {500, 0, 10 * hour, 5 * second, 5 * second, ReasonMinute},
+		"a ban":                                    {0, 0, 50 * second, 5 * minute, 5 * minute, ReasonBan},
+		"both are rounded":                         {0, 0, 20 * second, 22 * second, 22 * second, ReasonMinute},
+		"Reset by a clock that is ahead":           {0, hour, hour + 20*second, 0, 21 * second, ReasonMinute},
+		"Reset after more than a day":              {0, 0, 25 * hour, 0, minute, ReasonMinute},
+		"Reset is past":                            {0, 0, -hour, 0, minute, ReasonMinute},
+		"Reset is past, and Retry-After is usable": {0, 0, -hour, 70 * second, 70 * second, ReasonBan},
+	} {
+		test(t, name, func(t *testing.T, l *limiter) {
+			o := tooMany(1000, c.remaining, c.reset, c.retryAfter)
+			o.Date = o.Date.Add(c.date)
+			l.one(o)
+			refused := l.refused(Request{})
+			assert.Equal(t, c.want, time.Until(refused.RetryAt))
+			assert.Equal(t, c.reason, refused.Reason)
+			l.permit().Release(Outcome{})
+			assert.Equal(t, c.want, time.Since(o.Received))
+		})
+	}
+	test(t, "each in a row is longer", func(t *testing.T, l *limiter) {
+		for _, want := range []time.Duration{second / 100, second, 2 * second, 4 * second, 8 * second, 16 * second, 32 * second, minute, minute} {
+			l.permit().Release(tooMany(1000, 5, hour, second/100))
+			assert.Equal(t, want, time.Until(l.refused(Request{}).RetryAt))
+		}
+	})
+	test(t, "without a time each in a row is twice as long", func(t *testing.T, l *limiter) {
+		for _, want := range []time.Duration{minute, 2 * minute, 4 * minute, 8 * minute, 16 * minute, 16 * minute} {
+			o := tooMany(0, 0, 0, 0)
+			o.Window = Window{}
+			l.permit().Release(o)
+			assert.Equal(t, want, time.Until(l.refused(Request{}).RetryAt))
+		}
+	})
+}
+
 func TestLimiterBackground(t *testing.T) {
 	for pause, want := range map[time.Duration]int{0: 53, 3 * time.Minute: 59} { // a tenth is left to a call of the last minutes
 		test(t, "after "+pause.String(), func(t *testing.T, l *limiter) {

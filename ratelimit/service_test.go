@@ -14,7 +14,6 @@ const (
 	Fixed   windowKind = "fixed"   // begun by its first request, on a whole second
 	Aligned windowKind = "aligned" // the wall-clock minute and day
 	Sliding windowKind = "sliding" // it counts the last minute; Reset is when the oldest request leaves it
-	Drained windowKind = "drained" // the same, but Reset is when the newest request leaves it
 )
 
 // counter counts the requests of one window of the modelled service.
@@ -26,8 +25,6 @@ type counter struct {
 	hits   []time.Time // its requests
 }
 
-func (q *counter) slides() bool { return q.kind == Sliding || q.kind == Drained }
-
 // roll removes the requests that the window no longer counts at now.
 func (q *counter) roll(now time.Time) {
 	start := now.Truncate(time.Second)
@@ -35,7 +32,7 @@ func (q *counter) roll(now time.Time) {
 		start = now.Truncate(q.length)
 	}
 	switch {
-	case q.slides():
+	case q.kind == Sliding:
 		q.start = now // while it has counted nothing
 		for len(q.hits) > 0 && !now.Before(q.hits[0].Add(q.length)) {
 			q.hits = q.hits[1:]
@@ -47,20 +44,12 @@ func (q *counter) roll(now time.Time) {
 
 func (q *counter) left() int { return max(0, q.limit-len(q.hits)) }
 
-// free returns when a used-up window has room for the next request.
+// free returns when a used-up window has room for the next request, which is its Reset.
 func (q *counter) free() time.Time {
-	if q.slides() && len(q.hits) > 0 {
+	if q.kind == Sliding && len(q.hits) > 0 {
 		return q.hits[0].Add(q.length)
 	}
 	return q.start.Add(q.length)
-}
-
-// reset returns the Reset of a window that has counted a request.
-func (q *counter) reset() time.Time {
-	if q.kind == Drained && len(q.hits) > 0 {
-		return q.hits[len(q.hits)-1].Add(q.length)
-	}
-	return q.free()
 }
 
 // Service is the model. What configures it must be set before the first Answer; only Clock and
@@ -104,7 +93,7 @@ func (s *Service) Answer() Outcome {
 		s.day.hits = append(s.day.hits, now)
 	}
 	if tight := s.tight(); s.Bare == 0 || (len(s.Arrivals)+6)%s.Bare != 0 {
-		reset := tight.reset().Add(time.Second - 1).Truncate(time.Second)
+		reset := tight.free().Add(time.Second - 1).Truncate(time.Second)
 		if s.Reset != nil {
 			reset = s.Reset(now.Truncate(time.Second), reset)
 		}
