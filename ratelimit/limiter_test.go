@@ -201,7 +201,7 @@ func TestLimiterLockout(t *testing.T) {
 			refused := l.refused(Request{})
 			assert.Equal(t, c.want, time.Until(refused.RetryAt))
 			assert.Equal(t, c.reason, refused.Reason)
-			l.permit().Release(Outcome{})
+			l.permitFor(Request{MaxWait: 24 * hour}).Release(Outcome{})
 			assert.Equal(t, c.want, time.Since(o.Received))
 		})
 	}
@@ -213,9 +213,9 @@ func TestLimiterLockout(t *testing.T) {
 	})
 	test(t, "without a time each in a row is twice as long", func(t *testing.T, l *limiter) {
 		for _, want := range []time.Duration{minute, 2 * minute, 4 * minute, 8 * minute, 16 * minute, 16 * minute} {
-			o := tooMany(0, 0, 0, 0)
-			o.Window = Window{}
-			l.permit().Release(o)
+			p, o := l.permit(), tooMany(0, 0, 0, 0)
+			o.Window, o.Received = Window{}, time.Now()
+			p.Release(o)
 			assert.Equal(t, want, time.Until(l.refused(Request{}).RetryAt))
 		}
 	})

@@ -12,7 +12,7 @@ import (
 // an observer is told that the wait begins, t is not in the queue: the observer may make a request
 // of its own, which would wait for the response to this one.
 func (t *ticket) await(ctx context.Context, w Wait) {
-	done := false
+	decided, done := false, false
 	defer func() {
 		if !done { // the observer has panicked: nobody will use the permit
 			t.queue.limiter.mu.Lock()
@@ -21,6 +21,7 @@ func (t *ticket) await(ctx context.Context, w Wait) {
 		}
 	}()
 	if t.Observer != nil {
+		defer func() { t.Observer.WaitDone(w); done = decided }()
 		t.Observer.WaitStart(w)
 	}
 	for left := t.check(ctx, &w); left > 0; left = t.check(ctx, &w) {
@@ -32,10 +33,7 @@ func (t *ticket) await(ctx context.Context, w Wait) {
 		}
 		timer.Stop()
 	}
-	if t.Observer != nil {
-		t.Observer.WaitDone(w)
-	}
-	done = true
+	decided, done = true, t.Observer == nil
 }
 
 // check returns for how long t may sleep; 0 if its wait is over, which w then describes. Once
