@@ -8,6 +8,8 @@ package ratelimittest
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,4 +49,159 @@ func RunRealTime(t *testing.T, newLimiter func(t *testing.T) Limiter) {
 			r.check(&client{newLimiter(t), t, 300 * time.Millisecond})
 		})
 	}
+}
+
+// client uses a limiter as the clients of a server do, and reports what is wrong with it.
+type client struct {
+	Limiter
+	t     testing.TB
+	pause time.Duration // enough for what needs no wait
+}
+
+const (
+	window   = 2 * time.Second  // the length of the server's windows: short, since some tests run in real time
+	patience = 20 * time.Second // after which a request that waits is given up
+)
+
+// response returns the outcome of a request that was sent just now. Its window has counted no other
+// request, since others would make a limiter cautious.
+func response(status, remaining int) ratelimit.Outcome {
+	now := time.Now()
+	w := ratelimit.Window{Limit: remaining + 1, Remaining: remaining, Reset: now.Add(window).Truncate(time.Second)}
+	return ratelimit.Outcome{Sent: now, Received: now, StatusCode: status, Date: now.Truncate(time.Second), Window: w}
+}
+
+func ok(remaining int) ratelimit.Outcome { return response(http.StatusOK, remaining) }
+
+// request is a request for a permit, and its own observer.
+type request struct {
+	ratelimit.Request
+	*client
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	over    chan struct{} // closed when Acquire has returned
+	permit  ratelimit.Permit
+	err     error
+	took    time.Duration
+	ended   time.Time
+	told    map[string]int    // calls of each function of the observer
+	waited  time.Duration     // as the observer was told
+	lockout ratelimit.Lockout // the last that the observer was told
+}
+
+// request returns a request. Its context has no deadline, which would be a reason to refuse it.
+func (c *client) request(maxWait time.Duration) *request {
+	r := &request{client: c, over: make(chan struct{}), told: map[string]int{}}
+	r.MaxWait, r.Observer = maxWait, r
+	r.ctx, r.cancel = context.WithCancelCause(c.t.Context())
+	return r
+}
+
+// patient returns a request that waits for an hour.
+func (c *client) patient() *request { return c.request(time.Hour) }
+
+// note counts a call of the observer. It also calls the limiter, which an observer may do.
+func (r *request) note(name string) {
+	r.RateLimit(r.Key)
+	r.told[name]++
+}
+
+func (r *request) WaitStart(ratelimit.Wait)        { r.note("WaitStart") }
+func (r *request) WaitDone(w ratelimit.Wait)       { r.waited += w.Duration; r.note("WaitDone") }
+func (r *request) LimitClosed(l ratelimit.Lockout) { r.lockout = l; r.note("LimitClosed") }
+func (r *request) LimitOpened(l ratelimit.Lockout) { r.lockout = l; r.note("LimitOpened") }
+
+// must reports a problem unless ok.
+func (c *client) must(ok bool, format string, args ...any) {
+	if c.t.Helper(); !ok {
+		c.t.Errorf(format, args...)
+	}
+}
+
+// acquire calls Acquire.
+func (r *request) acquire() {
+	defer close(r.over)
+	defer time.AfterFunc(patience, func() { r.cancel(nil) }).Stop()
+	began := time.Now()
+	r.permit, r.err = r.Acquire(r.ctx, r.Request)
+	r.ended, r.took = time.Now(), time.Since(began)
+}
+
+// ask asks for the permit, and returns when the request has its permit or waits.
+func (r *request) ask() *request {
+	go r.acquire()
+	time.Sleep(r.pause)
+	return r
+}
+
+// isWaiting reports whether Acquire has not returned yet.
+func (r *request) isWaiting() bool {
+	time.Sleep(r.pause)
+	select {
+	case <-r.over:
+		return false
+	default:
+		return true
+	}
+}
+
+// opens waits until the request has its permit, which must not come before a time.
+func (r *request) opens(at time.Time) *request {
+	<-r.over
+	r.must(r.permit != nil && r.err == nil, "Acquire returned no permit: %v", r.err)
+	r.must(!r.ended.Before(at), "admitted %v too early", at.Sub(r.ended))
+	return r
+}
+
+// now gets the permit of the request, which must come at once.
+func (r *request) now() *request {
+	r.acquire()
+	r.must(r.took < 3*r.pause, "admitted after %v, not at once", r.took)
+	return r.opens(time.Time{})
+}
+
+// refused returns the error of Acquire, which must come at once.
+func (r *request) refused() (e ratelimit.Error) {
+	r.acquire()
+	r.release(ratelimit.Outcome{})
+	r.must(r.took < 3*r.pause, "refused after %v, not at once", r.took)
+	if refused, ok := errors.AsType[*ratelimit.Error](r.err); ok {
+		return *refused
+	}
+	r.t.Errorf("Acquire returned %v, not an Error of package ratelimit", r.err)
+	return e
+}
+
+// release releases the permit, if there is one.
+func (r *request) release(o ratelimit.Outcome) (l ratelimit.Lockout) {
+	if r.permit != nil {
+		l = r.permit.Release(o)
+	}
+	return l
+}
+
+// reject gives the request a 429, and returns when the key opens. If its window were used up, a
+// limiter could conclude that other processes use the key, and wait longer.
+func (r *request) reject(retryAfter time.Duration) time.Time {
+	o := response(http.StatusTooManyRequests, 1)
+	o.RetryAfter = retryAfter
+	opens := o.Received.Add(retryAfter)
+	l := r.release(o)
+	r.must(!l.Until.Before(opens), "Release returned a lockout until %v, not until %v", l.Until, opens)
+	return opens
+}
+
+// start makes a request whose response shows a window with that many requests left, and returns the
+// end of the window.
+func (c *client) start(remaining int) time.Time {
+	o := ok(remaining)
+	c.patient().now().release(o)
+	return o.Window.Reset
+}
+
+// then makes a request that must get its permit at a time or later, and succeeds.
+func (c *client) then(at time.Time) *request {
+	r := c.patient().ask().opens(at)
+	r.release(ok(50))
+	return r
 }
