@@ -53,7 +53,7 @@ func (b *budget) learn(s slot, o *Outcome) {
 	// Resets are compared with each other: all are times of the server's clock, so that neither a
 	// wrong local clock nor the order of the responses matters.
 	apart := o.Window.Reset.Sub(b.reset)
-	if b.epoch > 0 && apart < -sameWindow && s.responses < b.resetBy {
+	if apart < -sameWindow && s.epoch < b.epoch {
 		return // a late response of an old window
 	}
 	// If Reset is earlier by more, the server shows the window of another limit now.

@@ -198,7 +198,10 @@ func (l *Limiter) queue(key string) *queue {
 	q := l.keys[key]
 	if q == nil {
 		if len(l.keys) >= max(manyKeys, l.sweepAt) {
-			maps.DeleteFunc(l.keys, func(_ string, q *queue) bool { return q.isIdle(l.now()) })
+			maps.DeleteFunc(l.keys, func(_ string, q *queue) bool {
+				requests := len(q.tickets) + q.apart + len(q.budget.inFlight)
+				return requests == 0 && passed(l.now(), q.budget.ends())
+			})
 			l.sweepAt = 2 * len(l.keys)
 		}
 		q = &queue{limiter: l, budget: &budget{processes: l.processes}}

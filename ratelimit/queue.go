@@ -34,11 +34,6 @@ func (q *queue) clock() time.Time {
 	return now
 }
 
-// isIdle reports whether nothing is lost if the queue is dropped.
-func (q *queue) isIdle(now time.Time) bool {
-	return len(q.tickets)+q.apart+len(q.budget.inFlight) == 0 && passed(now, q.budget.ends())
-}
-
 // dispatch admits the first tickets, as many as the budget allows. It is called whenever one may be
 // admitted: after a release, at the alarm, and when a request joins or leaves.
 func (q *queue) dispatch(now time.Time) {

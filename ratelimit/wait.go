@@ -45,7 +45,11 @@ func (t *ticket) check(ctx context.Context, w *Wait) time.Duration {
 	now := q.clock()
 	ended, early := contextError(ctx), t.NotBefore.Sub(now)
 	if t.state == apart && ended == nil && early <= 0 {
-		t.join(now)
+		q.apart--
+		if place := q.place(t); !t.isRefused(now, place, nil) {
+			t.state = queued
+			q.tickets = slices.Insert(q.tickets, place, t)
+		}
 	}
 	q.dispatch(now) // a permit may become free at the moment at which the wait ends
 	left := t.latest.Add(patience).Sub(now)
@@ -62,16 +66,6 @@ func (t *ticket) check(ctx context.Context, w *Wait) time.Duration {
 	w.Duration = now.Sub(t.entered)
 	w.Window, w.Sent, w.Processes = q.budget.known(), q.budget.own, q.budget.processes
 	return 0
-}
-
-// join puts t into the queue, unless it comes too late.
-func (t *ticket) join(now time.Time) {
-	q := t.queue
-	q.apart--
-	if place := q.place(t); !t.isRefused(now, place, nil) {
-		t.state = queued
-		q.tickets = slices.Insert(q.tickets, place, t)
-	}
 }
 
 // leave ends the wait of t, or gives back its permit. Then another request may take its place.
