@@ -6,16 +6,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
-	"testing"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
-	"github.com/petstore/petstore-go/ratelimit/ratelimittest"
 )
-
-func TestRules(t *testing.T) {
-	ratelimittest.Run(t, func(*testing.T) ratelimittest.Limiter { return ratelimit.New() })
-}
 
 // transport keeps the requests of an http.Client within the limit of a server.
 type transport struct {

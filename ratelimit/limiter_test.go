@@ -66,6 +66,26 @@ func (l *limiter) refused(r Request) *Error {
 	return err.(*Error)
 }
 
+// herd makes n requests at once that cannot wait, and returns how many are refused.
+func (l *limiter) herd(n int, admitted func(p Permit)) int {
+	var all sync.WaitGroup
+	var refused atomic.Int64
+	for range n {
+		all.Go(func() {
+			start := time.Now()
+			p, err := l.Acquire(l.t.Context(), Request{})
+			assert.LessOrEqual(l.t, time.Since(start), 1100*time.Millisecond)
+			if err != nil {
+				refused.Add(1)
+				return
+			}
+			admitted(p)
+		})
+	}
+	all.Wait()
+	return int(refused.Load())
+}
+
 // one makes a request that must be admitted without a wait for a limit.
 func (l *limiter) one(o Outcome) {
 	l.t.Helper()
@@ -100,44 +120,18 @@ func carry(s *Service, took time.Duration) Outcome {
 
 func TestLimiterMaxWait(t *testing.T) {
 	test(t, "is not exceeded by more than a second behind a stalled service", func(t *testing.T, l *limiter) {
-		ctx, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		refused := atomic.Int64{}
-		for range 100 {
-			all.Go(func() {
-				start := time.Now()
-				p, err := l.Acquire(ctx, Request{})
-				assert.LessOrEqual(t, time.Since(start), 1100*time.Millisecond)
-				if err != nil {
-					refused.Add(1)
-					return
-				}
-				<-ctx.Done() // there is no response
-				p.Release(Outcome{Sent: start, Abandoned: true})
-			})
-		}
-		time.Sleep(time.Minute)
-		assert.GreaterOrEqual(t, refused.Load(), int64(98), "one goes at once, and one may follow")
-		cancel()
-		all.Wait()
+		refused := l.herd(100, func(p Permit) {
+			time.Sleep(time.Minute)
+			p.Release(Outcome{Sent: time.Now(), Abandoned: true})
+		})
+		assert.GreaterOrEqual(t, refused, 98, "one goes at once, and one may follow")
 	})
-	test(t, "refuses all for whom the first window has no room", func(t *testing.T, l *limiter) {
-		p, refusals := l.permit(), atomic.Int64{}
-		for range 100 {
-			go func() {
-				if p, err := l.Acquire(t.Context(), Request{}); err == nil {
-					defer p.Release(Outcome{})
-					time.Sleep(time.Minute)
-					return
-				}
-				refusals.Add(1)
-			}()
-		}
-		synctest.Wait()
-		p.Release(ok(60, 59, time.Minute))
-		synctest.Wait()
-		assert.EqualValues(t, 41, refusals.Load())
-		time.Sleep(2 * time.Minute)
+	test(t, "refuses at once all for whom the first window has no room", func(t *testing.T, l *limiter) {
+		p := l.permit()
+		time.AfterFunc(time.Second/2, func() { p.Release(ok(60, 59, time.Minute)) })
+		start := time.Now()
+		assert.Equal(t, 41, l.herd(100, func(p Permit) { p.Release(Outcome{}) }))
+		assert.Equal(t, time.Second/2, time.Since(start))
 	})
 	test(t, "refuses at once what the window has no room for after a restart", func(t *testing.T, l *limiter) {
 		for left := 49; left >= 41; left-- { // ten requests are of the process before it
