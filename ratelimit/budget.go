@@ -19,15 +19,14 @@ type budget struct {
 
 	// The window that the last responses described. The server shows that of the minute or that of
 	// the day, depending on which has fewer requests left.
-	epoch   int       // windows seen so far; 0 before the first
-	kind    Reason    // ReasonMinute or ReasonDay
-	limit   int       // requests that it allows
-	reset   time.Time // its end by the server's clock
-	resetBy int       // the number of the response that showed reset
-	start   time.Time // a local time at which it was open
-	end     time.Time // the local time at which it is certainly over
-	slides  bool      // its Reset moves
-	own     int       // requests of this process that it has counted
+	epoch  int       // windows seen so far; 0 before the first
+	kind   Reason    // ReasonMinute or ReasonDay
+	limit  int       // requests that it allows
+	reset  time.Time // its end by the server's clock
+	start  time.Time // a local time at which it was open
+	end    time.Time // the local time at which it is certainly over
+	slides bool      // its Reset moves
+	own    int       // requests of this process that it has counted
 
 	// low has the valid samples, increasing in both fields. In which order the server counted the
 	// requests is not known. Therefore the lowest Remaining stays valid until the response to a later

@@ -65,7 +65,7 @@ func (b *budget) learn(s slot, o *Outcome) {
 		b.low, b.past = b.low[:0], b.past[:0]
 		b.trust = max(b.trust, b.trust/2) // an old foreign request counts for less
 	}
-	if opened || apart >= 0 || s.responses >= b.resetBy {
+	if opened || apart >= 0 { // else the response to an earlier request
 		b.describe(s, o, opened)
 	}
 	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return passed(o.Sent, until) })
@@ -109,13 +109,10 @@ func (b *budget) mend(o *Outcome) {
 // it.
 func (b *budget) describe(s slot, o *Outcome, opened bool) {
 	moved := !o.Window.Reset.Equal(b.reset)
-	if moved {
-		b.reset, b.resetBy = o.Window.Reset, b.responses
-	}
 	if moved || s.probe {
 		b.start = o.Received // its old start may no longer be in it
 	}
-	b.limit, b.slides = o.Window.Limit, b.slides || moved && !opened
+	b.limit, b.reset, b.slides = o.Window.Limit, o.Window.Reset, b.slides || moved && !opened
 	if b.end, _ = endOf(o, b.start, grain); b.end.Sub(b.start) > windowLength {
 		b.kind = ReasonDay
 	}
