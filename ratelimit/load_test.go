@@ -106,6 +106,7 @@ type condition struct {
 	name  string
 	ratio float64 // the longest time that a job may take, as a part of the shortest; 0 is any
 	most  int     // 429s that it may earn
+	day   int     // windows after which the quota of the day is used up; 0 is never
 	set   func(s *Service, p *Process)
 }
 
@@ -130,6 +131,8 @@ func conditions() []condition {
 		{name: "no headers", most: 1 << 30, set: func(s *Service, p *Process) { s.Bare = 1 }},
 		{name: "twice the plan after 100 seconds", ratio: 1, most: 2, set: func(s *Service, p *Process) { s.Doubles = time.Unix(1_000_000_120, 0) }},
 		{name: "one response in fifty comes 25 s late", ratio: 1.5, set: func(s *Service, p *Process) { p.Slow = 0.02 }},
+		// When both windows are used up at once, the headers show that of the minute.
+		{name: "the day is used up after three windows", ratio: 1.01, most: 1, day: 3, set: func(*Service, *Process) {}},
 		{name: "some requests are not sent, or lost", ratio: 1.15, most: 2, set: func(s *Service, p *Process) { p.Fails = true }},
 	}
 }
@@ -150,14 +153,19 @@ func TestSaturated(t *testing.T) {
 			var s Service
 			var p Process
 			c.set(&s, &p)
-			s.Window, s.PerMinute, s.BanAfter = window, perMinute, 5
+			s.Window, s.PerMinute, s.PerDay, s.BanAfter = window, perMinute, c.day*perMinute, 5
 			p.Start, p.Workers, p.Calls = time.Unix(1_000_000_020, 300_000_000), workers, perMinute*9/2
-			Run(&s, rand.New(rand.NewPCG(1, uint64(i))), []*Process{&p}, p.Start, p.Start.Add(2*time.Hour))
+			Run(&s, rand.New(rand.NewPCG(1, uint64(i))), []*Process{&p}, p.Start, p.Start.Add(26*time.Hour))
 			grain := time.Second
 			if window == Aligned {
 				grain = time.Minute
 			}
 			opens := p.Start.Truncate(grain).Add(4 * time.Minute) // when the last calls have room
+			if c.day > 0 && window == Aligned {
+				opens = p.Start.Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute)
+			} else if c.day > 0 {
+				opens = opens.Add(24*time.Hour - 3*time.Minute)
+			}
 			ratio := p.Finished.Sub(p.Start).Seconds() / opens.Sub(p.Start).Seconds()
 			if window == Sliding && strings.Contains(c.name, "Reset") {
 				ratio /= 2 // a minute after the first response, only few requests have left the window
