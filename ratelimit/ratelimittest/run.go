@@ -136,11 +136,10 @@ func (r *request) ask() *request {
 
 // isWaiting reports whether Acquire has not returned yet.
 func (r *request) isWaiting() bool {
-	time.Sleep(r.pause)
 	select {
 	case <-r.over:
 		return false
-	default:
+	case <-time.After(r.pause):
 		return true
 	}
 }
