@@ -108,16 +108,6 @@ func tooMany(limit, remaining int, reset, retryAfter time.Duration) Outcome {
 	return o
 }
 
-// carry simulates a request and its response. The service counts the request after half of the time.
-func carry(s *Service, took time.Duration) Outcome {
-	sent := time.Now()
-	time.Sleep(took / 2)
-	o := s.Answer()
-	time.Sleep(took / 2)
-	o.Sent, o.Received = sent, time.Now()
-	return o
-}
-
 func TestLimiterMaxWait(t *testing.T) {
 	test(t, "is not exceeded by more than a second behind a stalled service", func(t *testing.T, l *limiter) {
 		refused := l.herd(100, func(p Permit) {
@@ -199,20 +189,22 @@ func TestLimiterLockout(t *testing.T) {
 			assert.Equal(t, c.want, time.Since(o.Received))
 		})
 	}
-	test(t, "each in a row is longer", func(t *testing.T, l *limiter) {
-		for _, want := range []time.Duration{second / 100, second, 2 * second, 4 * second, 8 * second, 16 * second, 32 * second, minute, minute} {
-			l.permit().Release(tooMany(1000, 5, hour, second/100))
-			assert.Equal(t, want, time.Until(l.refused(Request{}).RetryAt))
-		}
-	})
-	test(t, "without a time each in a row is twice as long", func(t *testing.T, l *limiter) {
-		for _, want := range []time.Duration{minute, 2 * minute, 4 * minute, 8 * minute, 16 * minute, 16 * minute} {
-			p, o := l.permit(), tooMany(0, 0, 0, 0)
-			o.Window, o.Received = Window{}, time.Now()
-			p.Release(o)
-			assert.Equal(t, want, time.Until(l.refused(Request{}).RetryAt))
-		}
-	})
+	for retryAfter, all := range map[time.Duration][]time.Duration{
+		second / 100: {second / 100, second, 2 * second, 4 * second, 8 * second, 16 * second, 32 * second, minute, minute},
+		0:            {minute, 2 * minute, 4 * minute, 8 * minute, 16 * minute, 16 * minute}, // without headers
+	} {
+		test(t, "each in a row is longer, Retry-After "+retryAfter.String(), func(t *testing.T, l *limiter) {
+			for _, want := range all {
+				p := l.permit()
+				o := tooMany(1000, 5, hour, retryAfter)
+				if retryAfter == 0 {
+					o.Window = Window{}
+				}
+				p.Release(o)
+				assert.Equal(t, want, time.Until(l.refused(Request{}).RetryAt))
+			}
+		})
+	}
 }
 
 func TestLimiterBackground(t *testing.T) {

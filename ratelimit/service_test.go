@@ -150,3 +150,13 @@ func (s *Service) tight() *counter {
 	}
 	return &s.minute
 }
+
+// carry simulates a request and its response. The service counts the request after half of the time.
+func carry(s *Service, took time.Duration) Outcome {
+	sent := time.Now()
+	time.Sleep(took / 2)
+	o := s.Answer()
+	time.Sleep(took / 2)
+	o.Sent, o.Received = sent, time.Now()
+	return o
+}
