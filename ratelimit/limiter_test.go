@@ -119,9 +119,7 @@ func TestLimiterMaxWait(t *testing.T) {
 	test(t, "refuses at once all for whom the first window has no room", func(t *testing.T, l *limiter) {
 		p := l.permit()
 		time.AfterFunc(time.Second/2, func() { p.Release(ok(60, 59, time.Minute)) })
-		start := time.Now()
 		assert.Equal(t, 41, l.herd(100, func(p Permit) { p.Release(Outcome{}) }))
-		assert.Equal(t, time.Second/2, time.Since(start))
 	})
 	test(t, "refuses at once what the window has no room for after a restart", func(t *testing.T, l *limiter) {
 		for left := 49; left >= 41; left-- { // ten requests are of the process before it
@@ -267,18 +265,14 @@ func TestLimiterKeys(t *testing.T) {
 
 // While a machine is suspended its timers stand still, and the wall clock does not.
 func TestLimiterSuspended(t *testing.T) {
-	for name, notBefore := range map[string]time.Duration{"a window": 0, "NotBefore": 30 * time.Minute} {
-		test(t, "a wait for "+name+" ends soon after", func(t *testing.T, l *limiter) {
-			var slept atomic.Int64
+	for _, notBefore := range []time.Duration{0, 30 * time.Minute} {
+		test(t, "a wait until "+notBefore.String()+" ends soon after", func(t *testing.T, l *limiter) {
+			slept, begun := atomic.Int64{}, time.Now()
 			l.now = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
-			begun := time.Now()
-			if notBefore == 0 {
-				l.one(ok(60, 0, 30*time.Minute))
-			}
+			l.one(ok(60, 0, 30*time.Minute))
 			time.AfterFunc(time.Minute, func() { slept.Store(int64(time.Hour)) })
 			l.permitFor(Request{NotBefore: begun.Add(notBefore), MaxWait: time.Hour}).Release(Outcome{})
-			// After the first minute, it looks again within a sixteenth of half an hour.
-			assert.LessOrEqual(t, time.Since(begun), 3*time.Minute)
+			assert.LessOrEqual(t, time.Since(begun), 3*time.Minute, "it looks again within a sixteenth of half an hour")
 		})
 	}
 }
