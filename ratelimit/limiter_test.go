@@ -68,8 +68,7 @@ func (l *limiter) refused(r Request) *Error {
 
 // herd makes n requests at once that cannot wait, and returns how many are refused.
 func (l *limiter) herd(n int, admitted func(p Permit)) int {
-	var all sync.WaitGroup
-	var refused atomic.Int64
+	all, refused := sync.WaitGroup{}, atomic.Int64{}
 	for range n {
 		all.Go(func() {
 			start := time.Now()
