@@ -420,7 +420,7 @@ func TestMisuse(t *testing.T) {
 		"BanKey: " + unknownKey:                                               func() { srv.BanKey("unknown-key", time.Hour) },
 		"SetPlan: " + unknownKey:                                              func() { srv.SetPlan("unknown-key", fake.PlanFree) },
 		"RevokeKey: " + unknownKey:                                            func() { srv.RevokeKey("unknown-key") },
-		"Client: petstore: NewClient: WithMaxResponseBytes: must be positive": func() { srv.Client(petstore.WithMaxResponseBytes(-1)) },
+		"Client: petstore: NewClient: WithMaxWait: is negative": func() { srv.Client(petstore.WithMaxWait(-1)) },
 		"ClientFor: " + unknownKey:                                            func() { srv.ClientFor("unknown-key") },
 		"RequestsFor: " + unknownKey:                                          func() { srv.RequestsFor("unknown-key") },
 		"RequestsOf: there is no operation \"ListPets\"; the operations are " + list(operations): func() {
