@@ -1,229 +1,209 @@
 package petstore
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/body"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/hashicorp/go-retryablehttp"
+
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// call is one API call with all its attempts. Only its goroutine changes it; other goroutines may
-// ask for its description through the context.
+// call is one call of a method, on one goroutine. It is the transport of its own retry loop: each
+// RoundTrip, the first one too, is one attempt (send.go), after which checkRetry decides whether
+// there is another one (retry.go).
 type call struct {
-	description
-
-	// ctx is the context of the requests: that of the caller, with the call in it.
-	ctx context.Context
-	// waits is the context of the waits. It is like ctx, but WithStop ends it, too.
-	waits context.Context
-	// cancel has the functions that free what the contexts hold, at the end of the call.
-	cancel []func()
-	// begun is when the call began. It is set only if there are traces, which get the duration.
-	begun time.Time
-	// timedOut is the cause of the contexts after WithCallTimeout; nil without the option.
-	timedOut *timeoutError
-	// ended is why the call must send nothing more; nil if it may.
-	ended error
-
-	// last is the outcome of the last attempt; nil before the first.
-	last *outcome
-	// sent is how many requests may have been written: the Attempts of results and errors.
-	sent int
-	// asked is when the call first asked for its key and a permit. A later attempt keeps its place in
-	// the queue by it.
-	asked time.Time
-
-	// first is the first attempt, and nearly always the only one. It saves an allocation.
-	first attempt
-}
-
-// description is what a context leads to. It is apart from the attempts, so that no dump of the
-// context, which traces get, shows the header with the key.
-type description struct {
 	request
+	client  *Client
+	config  config          // of the client, with the options of the call
+	ctx     context.Context // of the requests: that of the caller, as CallStart returned it
+	info    Call            // each attempt has a copy in its context
+	started time.Time
+	sent    int // requests that may have been written
 
-	client *Client
-	config *callConfig
-
-	mu   sync.Mutex // guards info, for describe
-	info Call       // its Attempt is the number of attempts that were admitted
+	last     *exchange      // of the last attempt
+	previous *exchange      // of the attempt before it
+	pause    ratelimit.Wait // before the attempt that is planned; without a Reason, none is
 }
 
-// request is what an operation asks for.
+// request is what a method asks for.
 type request struct {
-	operation *operation
-	// id takes the place of the parameter in the template, if that has one.
-	id int64
-	// path takes the place of the template for Do, below the base URL. It is unescaped; rawPath is as
-	// the caller of Do escaped it.
-	path, rawPath string
-	query         string
-	body          []byte // nil for none
+	*operation
+	path, query string // of the URL, below the base URL, escaped
+	body        []byte // nil for none
 }
 
-// url returns the URL of the request.
-func (r *request) url(base *url.URL) url.URL {
-	u := *base
-	u.RawQuery = r.query
-	if r.path != "" {
-		u.Path, u.RawPath = base.Path+r.path, base.EscapedPath()+r.rawPath
-		return u
-	}
-	before, _, hasID := strings.Cut(r.operation.template, "{")
-	path := append(append(make([]byte, 0, 64), base.Path...), before...)
-	if hasID {
-		path = strconv.AppendInt(path, r.id, 10)
-	}
-	u.Path = string(path)
-	return u
-}
-
-// errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
-var errPanicked = errors.New("petstore: the call panicked")
-
-// perform makes a call of c. If the response is the documented success, it returns the decoded
-// body, unless decode is nil. Any other end of the call is an error.
-func perform[T any](
-	ctx context.Context, c *Client, r request, opts []CallOption, decode func(*body.Buffer) (T, error),
-) (value T, response Response, err error) {
-	k, err := newCall(ctx, c, r, opts)
+// do makes a call. decode decodes the body of its success; nil if nobody wants it. Any other end of
+// the call is an error.
+func (c *Client) do(ctx context.Context, r request, opts []CallOption, decode func([]byte) error) (Response, error) {
+	k, err := c.newCall(ctx, r, opts)
 	if err != nil {
-		return value, response, err
+		return Response{}, err
 	}
-	err = errPanicked // the traces get it if the code below panics
-	defer func() { k.end(err) }()
-	k.begin(ctx)
-	if err = k.run(); err == nil {
-		value, response, err = decodeResponse(k, decode)
+	waits, end := k.begin(ctx)
+	defer end()
+	if err = k.run(waits); err == nil {
+		err = k.decode(decode)
 	}
-	c.shared.buffers.Put(k.last.body)
-	return value, response, err
+	k.callDone(err)
+	if err != nil {
+		return Response{}, err
+	}
+	return k.response(k.last), nil
 }
 
 // newCall returns a call that has not begun. A wrong argument or option is an error here, before
-// the traces are told of a call, because nothing is sent then.
-func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*call, error) {
+// CallStart, because nothing is sent then.
+func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*call, error) {
 	switch {
 	case ctx == nil:
-		return nil, argumentError(r.operation.name, "ctx", "is nil")
-	case c == nil || c.shared == nil:
-		return nil, argumentError(r.operation.name, "Client", "was not made by NewClient")
+		return nil, argumentError(r.name, "ctx", "is nil")
+	case !c.usable():
+		return nil, argumentError(r.name, "Client", "was not made by NewClient")
 	}
-	config := &c.config.call
-	if len(opts) > 0 {
-		changed := &clientConfig{call: *config}
-		if err := apply(changed, opts); err != nil {
-			return nil, withOperation(err, r.operation.name)
-		}
-		config = &changed.call
+	k := &call{request: r, client: c, config: *c.config, started: time.Now()}
+	if err := apply(&k.config, opts); err != nil {
+		return nil, withOperation(err, r.name)
 	}
-	if reason := reservedFor(r.operation, config.header); reason != "" {
-		return nil, argumentError(r.operation.name, "WithHeader", reason)
+	k.info = Call{
+		ID:      hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())),
+		BaseURL: c.base, Operation: r.name, Method: r.method, Template: c.baseURL.Path + r.template,
+		KeyID: c.KeyID(), Background: k.config.background,
 	}
-	return &call{description: description{request: r, client: c, config: config}}, nil
+	return k, nil
 }
 
-// begin calls the CallStart functions, starts the timeout of the call, and makes the contexts of
-// its requests and of its waits.
-func (k *call) begin(ctx context.Context) {
-	k.ctx = context.WithValue(ctx, callKey{}, &k.description)
-	if len(k.client.traces) > 0 {
-		k.begun = time.Now()
-		k.startTraces()
+// begin calls the CallStart functions, and returns the context of the waits and a function that
+// frees what the contexts hold. WithStop ends the waits.
+func (k *call) begin(ctx context.Context) (waits context.Context, end context.CancelFunc) {
+	k.ctx = ctx
+	k.callStart()
+	end = func() {}
+	if d := k.config.callTimeout; d > 0 {
+		k.ctx, end = context.WithTimeoutCause(k.ctx, d, k.timedOut("WithCallTimeout", d))
 	}
-	if timeout := k.config.callTimeout; timeout > 0 {
-		k.timedOut = &timeoutError{"WithCallTimeout of " + timeout.String()}
-		limited, cancel := context.WithTimeoutCause(k.ctx, timeout, k.timedOut)
-		k.ctx, k.cancel = limited, append(k.cancel, cancel)
+	if k.config.stop == nil {
+		return k.ctx, end
 	}
-	k.waits = k.ctx
-	if stop := k.client.config.stop; stop.Done() != nil {
-		waits, cancel := context.WithCancel(k.ctx)
-		forget := context.AfterFunc(stop, cancel)
-		k.waits, k.cancel = waits, append(k.cancel, cancel, func() { forget() })
+	waits, cancel := context.WithCancelCause(k.ctx)
+	endTimeout, forget := end, context.AfterFunc(k.config.stop, func() { cancel(k.stopped()) })
+	if k.config.stop.Err() != nil { // AfterFunc would take a moment
+		cancel(k.stopped())
 	}
+	return waits, func() { forget(); cancel(nil); endTimeout() }
 }
 
-// end calls the CallDone functions. It is called after a panic, too, so that each CallStart is
-// followed by a CallDone.
-func (k *call) end(err error) {
-	for _, cancel := range k.cancel {
-		defer cancel() // after the traces, which get the context
+// run makes attempts while there is to be another one, and returns the error of the call. What came
+// of the attempts is in k.last, and not in what the loop returns.
+func (k *call) run(waits context.Context) error {
+	loop := retryablehttp.Client{
+		HTTPClient: &http.Client{Transport: k, CheckRedirect: refuseRedirect},
+		CheckRetry: k.checkRetry, Backoff: k.backoff, RetryMax: math.MaxInt,
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	if !k.begun.IsZero() {
-		k.doneTraces(err)
+	req := http.Request{Method: k.method, URL: k.url(), Header: http.Header{}}
+	_, _ = loop.Do(&retryablehttp.Request{Request: req.WithContext(waits)})
+	if k.pause.Reason != "" { // the context ended before the attempt that was planned
+		k.endPause()
+		k.previous, k.last = k.last, &exchange{failure: refused, err: k.ended(waits)}
 	}
+	if !k.last.succeeded() {
+		return k.error(k.last)
+	}
+	k.client.tokens.earn()
+	return nil
 }
 
-// decodeResponse decodes the body of a success. A body that is empty, that is no JSON or that does
-// not follow the document gives a *ResponseError.
-func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
-	o := k.last
+// refuseRedirect is the CheckRedirect of each call: the key must not leave the base URL.
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// url returns the URL of the request.
+func (k *call) url() *url.URL {
+	u := *k.client.baseURL
+	if path, err := url.PathUnescape(k.path); err == nil { // Do has checked it
+		u.Path, u.RawPath = u.Path+path, u.EscapedPath()+k.path
+	}
+	u.RawQuery = k.query
+	return &u
+}
+
+// decode decodes the body of a success. A body that is empty, that is no JSON or that does not
+// follow the document gives a *ResponseError. A 204 has no body.
+func (k *call) decode(decode func([]byte) error) error {
+	x := k.last
+	mediaType, _, _ := strings.Cut(x.header.Get("Content-Type"), ";")
+	mediaType = strings.TrimSpace(mediaType)
 	switch {
-	case decode == nil, o.Status == http.StatusNoContent:
-		return value, k.response(o), nil
-	// For an empty body, the decoder would report no more than EOF.
-	case len(o.body.Bytes) == 0 && !k.operation.raw:
-		return value, response, k.responseError(o, "body is empty", nil)
+	case x.outcome.StatusCode == http.StatusNoContent, decode == nil && len(x.body) == 0:
+		return nil
+	case len(x.body) == 0: // the decoder would report no more than EOF
+		return k.responseError(x, "body is empty", nil)
+	case !strings.EqualFold(mediaType, "application/json"):
+		return k.responseError(x, "Content-Type is "+safetext.Quote(mediaType)+", not application/json", nil)
 	}
-	if o.mediaType != "" && !k.operation.raw {
-		return value, response, k.responseError(o, safetext.Redact(o.mediaType, o.key.Secret()), nil)
+	if decode == nil {
+		decode = checkJSON
 	}
-	if value, err = decode(o.body); err != nil {
-		// The error itself is not wrapped: the decoder quotes names from the body, which may be long and
-		// contain anything.
-		text := safetext.Line(safetext.Redact(err.Error(), o.key.Secret()))
-		return value, response, k.responseError(o, "body", errors.New(text))
+	if err := decode(x.body); err != nil {
+		// The error itself is not wrapped: the decoder quotes names from the body, which may contain
+		// anything.
+		text := safetext.Line(safetext.Redact(err.Error(), x.key.Secret()))
+		return k.responseError(x, "body", errors.New(text))
 	}
-	return value, k.response(o), nil
+	return nil
 }
 
-// describe returns the call as users see it.
-func (d *description) describe() Call {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.info.ID == "" { // most calls are never described
-		d.info.ID = hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64()))
-		d.info.BaseURL, d.info.Template = d.client.shared.base, d.client.shared.baseURL.Path+d.operation.template
-		d.info.Operation, d.info.Method = d.operation.name, d.operation.method
-		d.info.Background = d.config.background
+// checkJSON is the decoder of a body whose value nobody wants.
+func checkJSON(body []byte) error {
+	if !jsontext.Value(body).IsValid() {
+		return errors.New("is not JSON")
 	}
-	return d.info
+	return nil
 }
 
-// change changes what describe returns. Other goroutines may call describe at the same time.
-func (d *description) change(f func(c *Call)) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f(&d.info)
+// response returns what results and errors say about the last response of the call.
+func (k *call) response(x *exchange) Response {
+	return Response{x.outcome.StatusCode, x.header, x.outcome.Window, k.sent}
 }
 
-// endReason returns an error if the call must send nothing more, because its context or that of
-// WithStop has ended.
-func (k *call) endReason() error {
-	if k.ended == nil {
-		k.ended = k.contextError()
+// timedOut returns the cause of a context of the call that ends by a timeout.
+func (k *call) timedOut(option string, d time.Duration) error {
+	return &endError{&timeoutError{option, d}, k.info.ID}
+}
+
+// stopped returns the cause of a context of the call that ends by WithStop.
+func (k *call) stopped() error {
+	cause := foreign(context.Cause(k.config.stop), context.Canceled, context.DeadlineExceeded)
+	return &endError{fmt.Errorf("%w: %w", ErrStopped, cause), k.info.ID}
+}
+
+// ended returns why a context of the call has ended; nil if it has not. A timeout of another call
+// around this one is a cause like others.
+func (k *call) ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	own, ok := cause.(*endError)
+	switch {
+	case ok && own.callID == k.info.ID:
+		return own.error
+	case err == nil || errors.Is(err, cause):
+		return err
 	}
-	if stop := k.client.config.stop; k.ended == nil && stop.Err() != nil {
-		k.ended = fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop)))
-	}
-	return k.ended
+	return fmt.Errorf("%w: %w", err, foreign(cause))
 }
 
 // Do sends a request that the SDK has no method for, below the base URL, with the client's key,
@@ -232,75 +212,65 @@ func (k *call) endReason() error {
 // GET, POST, PUT, PATCH or DELETE. path must be escaped, as by [net/url.PathEscape], and may have a
 // query: "pets/7?full=true".
 //
-// in is sent as JSON, unless nil; a []byte or [encoding/json.RawMessage] as it is, with the
-// Content-Type of [WithHeader] if that is not JSON. The body of a 2xx is decoded as JSON into out,
-// unless nil; a *[]byte or *[encoding/json.RawMessage] gets it as it is, also if it is empty or of
-// another media type. A 204 leaves out unchanged.
+// in is sent as JSON, unless nil. The body of a 2xx must be JSON and is decoded into out, unless
+// nil. A [encoding/json.RawMessage] is JSON as it is; a []byte is refused, since it does not say
+// whether it is JSON. A 204 leaves out unchanged.
 //
 // The Operation of its errors is "do " and the method, and [Call].Template ends in /{path}, so that
 // logs and metrics have few different values.
 func (c *Client) Do(
 	ctx context.Context, method, path string, in, out any, opts ...CallOption,
 ) (*Response, error) {
-	path, query, _ := strings.Cut(path, "?")
-	below, problem := credential.PathBelow(path, query)
-	target := reflect.ValueOf(out)
-	name, known := "do", slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method)
-	if known {
+	name := "do"
+	if slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) {
 		name += " " + method
 	}
-	switch {
-	case !known:
-		return nil, argumentError(name, "method", "is not GET, POST, PUT, PATCH or DELETE")
-	case problem != "":
-		return nil, argumentError(name, "path", problem)
-	case out != nil && (target.Kind() != reflect.Pointer || target.IsNil()):
-		return nil, argumentError(name, "out", "is not a pointer")
-	case in != nil && method == http.MethodGet:
-		return nil, argumentError(name, "in", "is set, but a GET has no body")
+	op := &operation{name: name, method: method, template: "/{path}"}
+	if method != http.MethodGet {
+		op.doubt = operationOf(name).doubt
 	}
-	encoded, sendsRaw, err := encodeAny(in)
-	if err != nil { // the text of err is left out: it may contain a part of in
-		return nil, argumentError(name, "in", "cannot be encoded as JSON")
+	path, query, _ := strings.Cut(strings.TrimPrefix(path, "/"), "?")
+	r := request{operation: op, path: "/" + path, query: query}
+	if argument, problem := r.encode(in, out); problem != "" {
+		return nil, argumentError(name, argument, problem)
 	}
-	decode, raw := decodeInto(out)
-	op := &operation{
-		name: name, method: method, template: "/{path}", repeatable: method == http.MethodGet, sendsRaw: sendsRaw, raw: raw,
+	var decode func([]byte) error
+	if out != nil {
+		decode = func(body []byte) error { return json.Unmarshal(body, out) }
 	}
-	r := request{operation: op, path: below, rawPath: "/" + strings.TrimPrefix(path, "/"), query: query, body: encoded}
-	_, response, err := perform(ctx, c, r, opts, decode)
+	response, err := c.do(ctx, r, opts, decode)
 	if err != nil {
 		return nil, err
 	}
 	return &response, nil
 }
 
-// encodeAny returns the body for the argument in of Do, nil for none, and whether the caller gave
-// the body as bytes.
-func encodeAny(in any) (encoded []byte, raw bool, err error) {
-	switch in := in.(type) {
-	case nil:
-		return nil, false, nil
-	case []byte:
-		// The copy is never nil: even an empty body has a Content-Type.
-		return append([]byte{}, in...), true, nil
-	case json.RawMessage:
-		return encodeAny([]byte(in))
+// encode checks the arguments of Do, and encodes in. It returns what is wrong with which of them.
+func (r *request) encode(in, out any) (argument, problem string) {
+	const bytes = "is a []byte; use json.RawMessage for JSON as it is"
+	target := reflect.ValueOf(out)
+	_, path := credential.PathBelow(r.path, r.query)
+	_, fromBytes := in.([]byte)
+	_, toBytes := out.(*[]byte)
+	switch {
+	case r.name == "do":
+		return "method", "is not GET, POST, PUT, PATCH or DELETE"
+	case path != "":
+		return "path", path
+	case in != nil && r.method == http.MethodGet:
+		return "in", "is set, but a GET has no body"
+	case fromBytes:
+		return "in", bytes
+	case toBytes:
+		return "out", bytes
+	case out != nil && (target.Kind() != reflect.Pointer || target.IsNil()):
+		return "out", "is not a pointer"
+	case in == nil:
+		return "", ""
 	}
-	encoded, err = json.Marshal(in)
-	return encoded, false, err
-}
-
-// decodeInto returns a function that decodes a body into out, nil if out is nil, and whether out
-// gets the body as it is.
-func decodeInto(out any) (decode func(*body.Buffer) (struct{}, error), raw bool) {
-	switch out := out.(type) {
-	case nil:
-		return nil, false
-	case *[]byte:
-		return func(b *body.Buffer) (struct{}, error) { *out = bytes.Clone(b.Bytes); return struct{}{}, nil }, true
-	case *json.RawMessage:
-		return decodeInto((*[]byte)(out))
+	var err error
+	if r.body, err = json.Marshal(in); err != nil { // its text may contain a part of in
+		return "in", "cannot be encoded as JSON"
 	}
-	return func(b *body.Buffer) (struct{}, error) { return struct{}{}, json.Unmarshal(b.Bytes, out) }, false
+	return "", ""
 }

@@ -8,13 +8,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync/atomic"
-	"time"
 
-	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
@@ -25,62 +21,24 @@ const Version = "1.0.0"
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
 // The zero Client is not usable: each of its calls fails with an [*ArgumentError].
 type Client struct {
-	// shared has what clients of ForKey have in common; nil in a zero Client, which NewClient did not
-	// make.
-	shared *shared
-	config *clientConfig
-	// key is the API key, unless config has the function of WithAPIKeyFunc.
-	key       credential.Key
-	userAgent string // header of each request
-	traces    []*ClientTrace
+	base    string // the text of baseURL, without a trailing slash
+	baseURL *url.URL
+	// transport sends the attempts; nil in a zero Client. It is a function so that no dump can print
+	// the variables that it closes over: they lead to connections whose buffers contain the key.
+	transport func(*http.Request) (*http.Response, error)
+	closeIdle []func() // of the client's own transports
+	config    *config
+	traces    []*ClientTrace // those of config, and the log
 
+	// key is the API key, unless config has the function of WithAPIKeyFunc.
+	key credential.Key
 	// used is the Call.KeyID of the key that was used last; nil before the first.
 	used atomic.Pointer[string]
-	// retries are the retries that the client has left; see "Retries" in doc.go.
-	retries retry.Tokens
+	// tokens are the retries that the client has left; see "Retries" in doc.go.
+	tokens tokens
 	// lastLimit is the rate limit of the last response. It is kept only without a limiter, which would
 	// know it.
 	lastLimit atomic.Pointer[RateLimit]
-}
-
-// shared is what clients with different keys share; see ForKey.
-type shared struct {
-	// base is the text of the base URL, without a trailing slash.
-	base    string
-	baseURL *url.URL
-	// sends is what package wire knows about transport.
-	sends wire.Transport
-	// closeIdle has functions that close the idle connections of the client's own transports.
-	closeIdle []func()
-	buffers   body.Pool
-	// usual is the time that a response usually takes.
-	usual average
-
-	// transport sends the attempts. It is a function so that no dump can print the variables that
-	// it closes over: they lead to connections whose buffers contain the key.
-	transport func(*http.Request) (*http.Response, error)
-}
-
-// average is the average time that responses took lately. It is atomic, since the calls of all
-// goroutines change it.
-type average struct{ nanoseconds atomic.Int64 }
-
-// firstResponse is how long the first response is expected to take.
-const firstResponse = 100 * time.Millisecond
-
-// get returns the average.
-func (v *average) get() time.Duration {
-	return cmp.Or(time.Duration(v.nanoseconds.Load()), firstResponse)
-}
-
-// add adds the time of a response. It counts for one eighth, so that five further responses halve
-// its weight.
-func (v *average) add(d time.Duration) {
-	old := v.nanoseconds.Load()
-	if old == 0 {
-		old = int64(d)
-	}
-	v.nanoseconds.Store(old + (int64(d)-old)/8)
 }
 
 // NewClient returns a client of the service at baseURL. The URL must be absolute and end in the
@@ -91,16 +49,16 @@ func (v *average) add(d time.Duration) {
 // a fragment, if it is plain http to a host other than loopback (see [WithInsecureHTTP]), if the
 // key cannot be a bearer token, or if an option is invalid. No error repeats the URL or the key.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
-	config, err := newClientConfig(opts)
+	c, err := newConfig(opts)
 	if err != nil {
 		return nil, err
 	}
-	return newClient(baseURL, apiKey, config)
+	return newClient(baseURL, apiKey, c)
 }
 
 // newClient returns a client with the settings of config. NewClientFromEnv needs these before it
 // has the key, so both constructors end here.
-func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
+func newClient(baseURL, apiKey string, config *config) (*Client, error) {
 	base, reason := credential.ParseBaseURL(baseURL, config.insecureHTTP)
 	if reason != "" {
 		return nil, invalid("baseURL", reason)
@@ -111,40 +69,30 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	}
 	// A dump of the client could follow httpClient to connections, whose buffers contain the key.
 	config.httpClient = nil
-	return newClientOf(&shared{
-		base: base.String(), baseURL: base, closeIdle: closeIdle,
-		transport: transport.RoundTrip, sends: wire.NewTransport(transport),
-	}, apiKey, config)
-}
-
-// newClientOf returns a client with a key of its own.
-func newClientOf(s *shared, apiKey string, config *clientConfig) (*Client, error) {
-	c := &Client{
-		shared: s, config: config, traces: config.traces,
-		userAgent: strings.TrimPrefix(config.product+" petstore-go/"+Version, " "),
-	}
-	switch reason := credential.KeyProblem(apiKey); {
-	case config.keyFunc != nil && apiKey != "":
-		return nil, invalid("apiKey", "is set although WithAPIKeyFunc is used")
-	case config.keyFunc != nil:
-	case reason != "":
-		return nil, invalid("apiKey", reason)
-	default:
-		c.key = credential.New(apiKey)
-		c.used.Store(c.key.ID)
-	}
-	// A client of ForKey has the log of the first client: an outage of all keys is one outage.
-	if config.log != nil {
-		c.traces = append(slices.Clip(c.traces), config.log)
+	c := &Client{base: base.String(), baseURL: base, transport: transport.RoundTrip, closeIdle: closeIdle}
+	if err := c.configure(config, apiKey); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
 
+// configure sets what clients with different keys do not share.
+func (c *Client) configure(config *config, apiKey string) error {
+	c.config, c.traces = config, slices.Clip(config.traces)
+	if config.log != nil {
+		c.traces = append(c.traces, config.log)
+	}
+	if config.keyFunc != nil {
+		return invalid("apiKey", when(apiKey != "", "is set although WithAPIKeyFunc is used"))
+	}
+	c.key = credential.New(apiKey)
+	c.used.Store(c.key.ID)
+	return invalid("apiKey", credential.KeyProblem(apiKey))
+}
+
 // newTransport returns the transport for the attempts, and functions that close the idle
 // connections of the transports that do not belong to the caller.
-func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
-	var transport http.RoundTripper
-	var closeIdle []func()
+func (c *config) newTransport() (transport http.RoundTripper, closeIdle []func(), err error) {
 	if hc := c.httpClient; hc == nil {
 		own := wire.DefaultTransport()
 		transport, closeIdle = own, append(closeIdle, own.CloseIdleConnections)
@@ -167,71 +115,77 @@ func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 // the options of c and then opts. A program with many tenants has such a client for each of them,
 // and what happens to one tenant, such as a ban, does not affect the others. An option in opts
 // replaces that of c, except that the functions of WithTrace are called after those of c.
-// [WithHTTPClient], [WithTransport], [WithInsecureHTTP] and [WithAPIKeyFunc] are errors here. A
-// client without a WithLogger of its own uses the log of c, so that an outage is logged only once.
+// [WithHTTPClient], [WithTransport], [WithInsecureHTTP] and [WithAPIKeyFunc] are errors here.
 func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
-	if c == nil || c.shared == nil {
+	if !c.usable() {
 		return nil, argumentError("ForKey", "Client", "was not made by NewClient")
 	}
 	config := *c.config
 	config.forKey, config.keyFunc, config.limiterOption = true, nil, ""
 	config.traces = slices.Clip(config.traces)
-	if err := config.apply(opts); err != nil {
+	client := &Client{base: c.base, baseURL: c.baseURL, transport: c.transport, closeIdle: c.closeIdle}
+	err := apply(&config, opts)
+	if err == nil {
+		err = client.configure(&config, apiKey)
+	}
+	if err != nil {
 		return nil, withOperation(err, "ForKey")
 	}
-	client, err := newClientOf(c.shared, apiKey, &config)
-	return client, withOperation(err, "ForKey")
+	return client, nil
 }
+
+// usable reports whether NewClient or ForKey has made c.
+func (c *Client) usable() bool { return c != nil && c.transport != nil }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares
 // with the clients of [Client.ForKey], and of the clones of it that [WithTransport] returned. It
 // does not close those of a transport that came with [WithHTTPClient]. The client remains usable.
 func (c *Client) CloseIdleConnections() {
-	if c == nil || c.shared == nil {
+	if c == nil {
 		return
 	}
-	for _, closeIdle := range c.shared.closeIdle {
+	for _, closeIdle := range c.closeIdle {
 		closeIdle()
 	}
+}
+
+// KeyID returns the [Call].KeyID of the key of NewClient or ForKey. It is empty for a client with
+// [WithAPIKeyFunc], whose key may change.
+func (c *Client) KeyID() string {
+	if !c.usable() || c.key.ID == nil {
+		return ""
+	}
+	return *c.key.ID
 }
 
 // RateLimit returns the most recent rate limit known for the client's key; if the key rotates, for
 // the key that it used last. Responses to other clients that share its [Limiter] count, too. It
 // returns the zero RateLimit before the first response.
 func (c *Client) RateLimit() RateLimit {
-	id := c.keyID()
 	switch {
-	case id == "":
+	case c == nil || c.used.Load() == nil:
 		return RateLimit{}
 	case c.config.limiter != nil:
-		return c.config.limiter.RateLimit(id)
+		return c.config.limiter.RateLimit(*c.used.Load())
 	}
 	return *cmp.Or(c.lastLimit.Load(), new(RateLimit))
-}
-
-// keyID returns the Call.KeyID of the key that the client used last; empty before the first key.
-func (c *Client) keyID() string {
-	if c == nil || c.shared == nil || c.used.Load() == nil {
-		return ""
-	}
-	return *c.used.Load()
 }
 
 // ReopenLimit lets the next call send one request although the limiter has closed the client's key,
 // for instance after a ban was lifted or a higher plan was bought. It sends nothing by itself, and
 // has no effect on an open key or without a limiter.
 func (c *Client) ReopenLimit() {
-	if id := c.keyID(); id != "" && c.config.limiter != nil {
-		c.config.limiter.Reopen(id)
+	if c != nil && c.used.Load() != nil && c.config.limiter != nil {
+		c.config.limiter.Reopen(*c.used.Load())
 	}
 }
 
 // String returns the base URL as petstore.Client(https://host/v1), for logs.
 func (c *Client) String() string {
-	if c == nil || c.shared == nil {
+	if c == nil {
 		return "petstore.Client()"
 	}
-	return "petstore.Client(" + c.shared.base + ")"
+	return "petstore.Client(" + c.base + ")"
 }
 
 // Format writes String for each verb, so that %#v and %d show no more than %v.

@@ -32,7 +32,7 @@ const (
 // PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for tests: the key is then sent
 // unencrypted.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	config, err := newClientConfig(append([]Option{clientOption(applyEnv)}, opts...))
+	config, err := newConfig(append([]Option{option(applyEnv)}, opts...))
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 }
 
 // applyEnv is an option that applies the variables that have the effect of options.
-func applyEnv(c *clientConfig) error {
+func applyEnv(c *config) error {
 	if text := os.Getenv(envProcesses); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
@@ -64,7 +64,7 @@ func applyEnv(c *clientConfig) error {
 }
 
 // apiKeyFromEnv returns the key. For a key file, it sets the function of config instead.
-func apiKeyFromEnv(config *clientConfig) (string, error) {
+func apiKeyFromEnv(config *config) (string, error) {
 	key, file := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile)
 	name := envAPIKey
 	if file != "" {
@@ -107,16 +107,17 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return credential.ReadFile(path) }
 }
 
-// WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the
-// API key of one identity whose key rotates. It is not for tenants: these have clients of
-// [Client.ForKey]. The apiKey of NewClient must then be "". f gets a context with the values and
-// the timeout of an attempt, and must be safe for concurrent use. If f fails, or returns a string
-// that cannot be a bearer token, the call fails with a [*TransportError] and nothing is sent. That
-// error matches f's error but does not repeat its text, which may contain a key.
+// WithAPIKeyFunc calls f before each attempt to get the API key of one identity whose key rotates,
+// and once more if the attempt has waited, so that the key is never as old as the wait. It is not
+// for tenants: these have clients of [Client.ForKey]. The apiKey of NewClient must then be "". f
+// gets a context with the values and the timeout of an attempt, and must be safe for concurrent
+// use. If f fails, or returns a string that cannot be a bearer token, the call fails with a
+// [*TransportError] and nothing is sent. That error matches f's error but does not repeat its text,
+// which may contain a key.
 //
-// If the service answers 401, the client calls f once more within the call, with [Call].KeyRefused
-// in its context. If f then returns another key, the client sends the request again with that key.
-// It repeats a create, too, because the service has not carried it out.
+// If the service answers 401, the client calls f once more within the call. If f then returns
+// another key, the client sends the request again with that key. It repeats a create, too, because
+// the service has not carried it out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return forAllKeys("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *clientConfig) { c.keyFunc = f })
+	return setShared("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
 }

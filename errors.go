@@ -3,13 +3,16 @@ package petstore
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // The sentinels that the errors of calls match with [errors.Is]. One error may match several.
@@ -46,11 +49,21 @@ var (
 	ErrTimeout = errors.New("petstore: timeout")
 )
 
-// timeoutError is the [net.Error] of an attempt or a call that exceeded its timeout. It says which
-// option set the timeout.
-type timeoutError struct{ text string }
+// endError is the cause of a context of a call that a timeout or WithStop has ended.
+type endError struct {
+	error
+	callID string
+}
 
-func (e *timeoutError) Error() string        { return e.text }
+func (e *endError) Unwrap() error { return e.error }
+
+// timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
+type timeoutError struct {
+	option string
+	limit  time.Duration
+}
+
+func (e *timeoutError) Error() string        { return e.option + ": timed out after " + e.limit.String() }
 func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
 func (e *timeoutError) Timeout() bool        { return true }
 func (e *timeoutError) Temporary() bool      { return true }
@@ -85,9 +98,6 @@ type APIError struct {
 	// OutcomeUnknown reports whether the request was a write, and the response does not say whether
 	// it was carried out.
 	OutcomeUnknown bool
-	// NotRetried says why the call was not retried again, if its status is retried and its policy
-	// allowed a further attempt; empty otherwise.
-	NotRetried string
 
 	received time.Time // when the response came
 }
@@ -99,12 +109,11 @@ func (e *APIError) Error() string {
 		code = safetext.Token(e.Code)
 	}
 	redirect := e.StatusCode/100 == 3 && e.StatusCode != http.StatusNotModified
-	note := cmp.Or(when(redirect, "redirects are not followed"), when(e.NotRetried != "", "not retried: "+e.NotRetried))
 	return errorLine(safetext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
 		when(code != "", " "+code)+
 		when(e.RetryAfter > 0, ", Retry-After "+e.RetryAfter.String())+
 		when(e.Message != "", ": "+safetext.Quote(e.Message))+
-		when(note != "", ": "+note), e.Operation, e.Attempts, e.OutcomeUnknown)
+		when(redirect, ": redirects are not followed"), e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
 // Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown].
@@ -184,7 +193,7 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 // ended.
 //
 // It matches [context.Canceled] or [context.DeadlineExceeded] only if the caller's own context
-// ended; it then also matches the [context.Cause].
+// ended; it then also matches the [context.Cause], unless that is the error of another call.
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
@@ -195,9 +204,6 @@ type TransportError struct {
 	// OutcomeUnknown reports whether the service may have carried out the last request, which is a
 	// write.
 	OutcomeUnknown bool
-	// NotRetried says why the call was not retried again, if such a failure is retried and its policy
-	// allowed a further attempt; empty otherwise.
-	NotRetried string
 	// Err is the cause.
 	Err error
 
@@ -206,8 +212,7 @@ type TransportError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
-	text := safetext.Prefix(e.Operation) + safetext.TrimPrefix(e.Err, e.Operation) +
-		when(e.NotRetried != "", ": not retried: "+e.NotRetried)
+	text := safetext.Prefix(e.Operation) + safetext.TrimPrefix(e.Err, e.Operation)
 	// If some attempts sent nothing, the text has the number of all of them, too.
 	tries := when(e.tries > max(e.Attempts, 1), " ("+strconv.Itoa(e.tries)+" tries)")
 	return errorLine(text, e.Operation, e.Attempts, e.OutcomeUnknown, tries)
@@ -222,13 +227,132 @@ func (e *TransportError) Is(target error) bool {
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// callError is implemented by the five types of errors of a call. Its method Is answers for that
-// call alone. errors.Is would also search the wrapped errors, which may belong to another call: one
-// that ended the context, or that the function of WithAPIKeyFunc made.
-type callError interface {
-	error
-	slog.LogValuer
-	Is(target error) bool
+// error returns the error of a call that ends with x; doc.go lists the types. It is the only place
+// that chooses one, but for the success that cannot be decoded.
+func (k *call) error(x *exchange) error {
+	switch code := x.outcome.StatusCode; {
+	case x.failure == refused:
+		return k.refusal(x)
+	case x.failure == ended && code >= http.StatusMultipleChoices:
+		return k.transportError(x, after(x.err, k.apiError(x)))
+	case x.failure == ended:
+		return k.transportError(x, x.err)
+	case x.failure == notHTTP:
+		return k.responseError(x, "not HTTP", x.err)
+	case code == 0:
+		return k.transportError(x, x.err)
+	case x.success && x.failure == tooLarge:
+		return k.responseError(x, "body is larger than 10 MiB", nil)
+	case x.success:
+		return k.responseError(x, "body is cut off", x.err)
+	case code/100 == 2:
+		return k.responseError(x, "status is not the documented one", nil)
+	case code == http.StatusTooManyRequests:
+		return k.rateLimitError(x.retryAt, x.outcome.Window, x.reason, k.apiError(x))
+	}
+	return k.apiError(x)
+}
+
+// refusal returns the error of a call whose last attempt sent nothing. It wraps the error of the
+// attempt before, if there was one.
+func (k *call) refusal(x *exchange) error {
+	var last error
+	if k.previous != nil {
+		last = k.error(k.previous)
+	}
+	limited, ok := x.err.(*ratelimit.Error)
+	switch {
+	case x.err == errSameKey:
+		return last
+	case !ok:
+		return k.transportError(x, after(x.err, last))
+	}
+	if got429, ok := last.(*RateLimitError); ok {
+		last = got429.Err
+	}
+	return k.rateLimitError(limited.RetryAt, limited.Window, limited.Reason, after(limited.Err, last))
+}
+
+// after returns err together with the error of the attempt before; either may be nil.
+func after(err, last error) error {
+	if err == nil || last == nil {
+		return cmp.Or(err, last)
+	}
+	return fmt.Errorf("%w; last attempt: %w", err, last)
+}
+
+// apiError returns the error for a response that is not the success of the operation. The key is
+// taken out of all that it has from the response.
+func (k *call) apiError(x *exchange) *APIError {
+	code, message := decodeError(x.body)
+	key := x.key.Secret()
+	return &APIError{
+		Operation: k.name, CallID: k.info.ID, Code: safetext.Redact(code, key), Message: safetext.Redact(message, key),
+		RetryAfter: x.outcome.RetryAfter, Body: x.bodyStart(), Response: k.response(x),
+		OutcomeUnknown: k.isWrite() && x.mayBeDone(), received: x.outcome.Received,
+	}
+}
+
+func (k *call) responseError(x *exchange, reason string, err error) *ResponseError {
+	return &ResponseError{
+		Operation: k.name, CallID: k.info.ID, Reason: reason, Body: x.bodyStart(), Response: k.response(x),
+		OutcomeUnknown: k.isWrite() && x.mayBeDone(), Err: err,
+	}
+}
+
+func (k *call) transportError(x *exchange, err error) *TransportError {
+	tries := k.info.Attempt
+	if x.failure == refused {
+		tries--
+	}
+	return &TransportError{
+		Operation: k.name, CallID: k.info.ID, Attempts: k.sent, Err: err,
+		OutcomeUnknown: k.isWrite() && x.mayBeDone(), tries: tries,
+	}
+}
+
+func (k *call) rateLimitError(retryAt time.Time, w RateLimit, reason ratelimit.Reason, err error) *RateLimitError {
+	// retryAt may have passed already, for instance while a slow body was read.
+	if now := time.Now(); !retryAt.IsZero() && now.After(retryAt) {
+		retryAt = now
+	}
+	return &RateLimitError{
+		Operation: k.name, CallID: k.info.ID, RetryAt: retryAt, RateLimit: w, Reason: reason, Attempts: k.sent, Err: err,
+	}
+}
+
+// bodyStart returns the part of the body that an error keeps.
+func (x *exchange) bodyStart() []byte {
+	return safetext.Head(x.body, x.key.Secret(), maxErrorBody, x.failure != none)
+}
+
+// foreign returns err, which comes from outside the call: from a function, a transport or a limiter
+// of the user, or as the cause of a context. An error of this package is about another call: an
+// errgroup, for instance, makes the error of one call the cause of the others. Then, and if it
+// matches one in also, only the text is kept.
+func foreign(err error, also ...error) error {
+	isOurs := func(target error) bool { return errors.Is(err, target) }
+	if err != nil && (slices.ContainsFunc(sentinels[:], isOurs) || slices.ContainsFunc(also, isOurs) || isCallError(err)) {
+		return errors.New(err.Error())
+	}
+	return err
+}
+
+// sentinels are the errors of this package that an error of a call may match. ErrNotSent is not
+// among them, because a transport may return it.
+var sentinels = [...]error{
+	ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrRateLimited, ErrOutcomeUnknown, ErrAPIKey, ErrInvalidResponse,
+	ErrInvalidArgument, ErrStopped, ErrTimeout,
+}
+
+// isCallError reports whether err is or wraps one of the five types of errors.
+func isCallError(err error) bool {
+	_, ok := errors.AsType[interface {
+		error
+		slog.LogValuer
+		Is(target error) bool
+	}](err)
+	return ok
 }
 
 // errorLine returns text with notes behind it: the number of requests and, if the outcome of a
@@ -239,13 +363,4 @@ func errorLine(text, operation string, sent int, unknown bool, notes ...string) 
 		notes = append(notes, "; "+operationOf(operation).doubt)
 	}
 	return safetext.Line(text, notes...)
-}
-
-// when returns text if applies is true, else the empty string. It saves an if for each part of a
-// text.
-func when(applies bool, text string) string {
-	if applies {
-		return text
-	}
-	return ""
 }

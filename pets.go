@@ -5,17 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
+	"net/url"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/petstore/petstore-go/internal/body"
+	"github.com/go-json-experiment/json"
 )
 
-// operation is an operation of the service (section 4), or a request of Do.
+// operation is an operation of the service (section 4), or a request of Do. All that differs
+// between operations is in its values, so that no other code asks which operation it has.
 type operation struct {
 	// name is the operationId of the document or, for Do, "do " and the method.
 	name     string
@@ -23,18 +21,12 @@ type operation struct {
 	template string // path template below the base URL
 	// success is the documented status of a success; 0 for any 2xx.
 	success int
-	// repeatable reports whether the request may be sent again, because that has no further effect.
-	repeatable bool
-	// doubt is what an error says may have happened if the outcome is unknown.
+	// doubt is what an error says may have happened if the outcome is unknown; empty for a read, which
+	// may be sent again, because that has no further effect.
 	doubt string
 	// removal is the date from which the service no longer has the operation; empty if it stays.
 	// instead is the operation to use in its place.
-	removal string
-	instead string
-	// sendsRaw reports whether the caller of Do gave the body as bytes, and raw whether the caller
-	// gets the body of a success as bytes.
-	sendsRaw bool
-	raw      bool
+	removal, instead string
 }
 
 // The operations of the service (section 4), as the Operation fields of errors and of [Call] name
@@ -45,22 +37,34 @@ const (
 	OpGetPet    = "getPet"
 )
 
-// All that differs between operations is in these values, so that no other code asks which
-// operation it has.
 var (
 	listPets = &operation{
-		name: OpListPets, method: http.MethodGet, template: "/pets", success: http.StatusOK, repeatable: true,
+		name: OpListPets, method: http.MethodGet, template: "/pets", success: http.StatusOK,
 	}
 	createPet = &operation{
 		name: OpCreatePet, method: http.MethodPost, template: "/pets", success: http.StatusCreated,
 		doubt: "the pet may have been created",
 	}
 	getPet = &operation{
-		name: OpGetPet, method: http.MethodGet, template: "/pets/{petId}", success: http.StatusOK, repeatable: true,
+		name: OpGetPet, method: http.MethodGet, template: "/pets/{petId}", success: http.StatusOK,
 		removal: "2030-12-05", instead: OpListPets,
 	}
 	operations = []*operation{listPets, createPet, getPet}
 )
+
+// operationOf returns the operation with that name. For a name that is not in the service document,
+// such as those of Do, it returns an operation that has only a name and a doubt.
+func operationOf(name string) *operation {
+	for _, o := range operations {
+		if o.name == name {
+			return o
+		}
+	}
+	return &operation{name: name, doubt: "the request may have been carried out"}
+}
+
+// isWrite reports whether a request may change something, so that it must not be repeated.
+func (o *operation) isWrite() bool { return o.doubt != "" }
 
 // succeeds reports whether code is the documented status of a success.
 func (o *operation) succeeds(code int) bool {
@@ -78,11 +82,10 @@ const (
 	PetStatusSold      PetStatus = "sold"
 )
 
-// statuses are those that the service document declares.
-var statuses = [...]PetStatus{PetStatusAvailable, PetStatusPending, PetStatusSold}
-
 // Valid reports whether s is one of the statuses of the service document. The empty status is not.
-func (s PetStatus) Valid() bool { return slices.Contains(statuses[:], s) }
+func (s PetStatus) Valid() bool {
+	return s == PetStatusAvailable || s == PetStatusPending || s == PetStatusSold
+}
 
 // NewPet is a pet to be added (section 2).
 type NewPet struct {
@@ -91,7 +94,7 @@ type NewPet struct {
 	// CategoryID is required and always sent; 0 is a valid category.
 	CategoryID int64 `json:"categoryId"`
 	// Status is optional. The empty status is not sent; the document does not say which status the
-	// pet then gets.
+	// pet then gets. It may be one that is not Valid, which a later version of the service may have.
 	Status PetStatus `json:"status,omitempty"`
 }
 
@@ -143,30 +146,60 @@ type GetPetResult struct {
 // ListPets lists pets (section 4.1). The service offers no way to get the pets beyond the limit.
 // The package documentation has the types of errors of all methods.
 func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...CallOption) (*ListPetsResult, error) {
-	if err := params.validate(); err != nil {
-		return nil, err
+	if params.Limit < 0 || params.Limit > MaxListLimit {
+		return nil, argumentError(OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default")
 	}
-	r := request{operation: listPets, query: params.query()}
-	pets, response, err := perform(ctx, c, r, opts, decodePets)
+	result := &ListPetsResult{}
+	r := request{operation: listPets, path: listPets.template, query: params.query()}
+	response, err := c.do(ctx, r, opts, func(body []byte) (err error) {
+		result.Pets, err = decodePets(body)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &ListPetsResult{pets, response}, nil
+	result.Response = response
+	return result, nil
+}
+
+// query returns the query of the URL; empty if no parameter is set.
+func (p ListPetsParams) query() string {
+	switch limit, status := "limit="+strconv.Itoa(p.Limit), "status="+url.QueryEscape(string(p.Status)); {
+	case p.Limit == 0 && p.Status == "":
+		return ""
+	case p.Status == "":
+		return limit
+	case p.Limit == 0:
+		return status
+	default:
+		return limit + "&" + status
+	}
 }
 
 // CreatePet adds a pet (section 4.2). It is not idempotent, and the service has no idempotency key:
 // therefore the client never repeats a request that the service may have carried out; the error
 // then matches [ErrOutcomeUnknown]. After any other error the pet was not created.
 func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) (*CreatePetResult, error) {
-	if err := pet.validate(); err != nil {
-		return nil, err
+	switch {
+	case pet.Name == "":
+		return nil, argumentError(OpCreatePet, "Name", "is empty")
+	case !utf8.ValidString(pet.Name):
+		return nil, argumentError(OpCreatePet, "Name", "is not valid UTF-8")
 	}
-	r := request{operation: createPet, body: pet.encode()}
-	created, response, err := perform(ctx, c, r, opts, decodePet)
+	body, err := json.Marshal(pet)
+	if err != nil { // the name is valid
+		return nil, argumentError(OpCreatePet, "Status", "is not valid UTF-8")
+	}
+	result := &CreatePetResult{}
+	r := request{operation: createPet, path: createPet.template, body: body}
+	result.Response, err = c.do(ctx, r, opts, func(body []byte) (err error) {
+		result.Pet, err = decodePet(body)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &CreatePetResult{created, response}, nil
+	return result, nil
 }
 
 // GetPet fetches one pet (section 4.3). The error matches [ErrNotFound] if there is no such pet.
@@ -174,160 +207,81 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
-	r := request{operation: getPet, id: id}
-	decode := func(b *body.Buffer) (Pet, error) {
-		pet, err := decodePet(b)
-		if err == nil && pet.ID != id {
-			err = fmt.Errorf("id is %d instead of %d", pet.ID, id)
+	result := &GetPetResult{}
+	r := request{operation: getPet, path: "/pets/" + strconv.FormatInt(id, 10)}
+	response, err := c.do(ctx, r, opts, func(body []byte) (err error) {
+		if result.Pet, err = decodePet(body); err == nil && result.Pet.ID != id {
+			err = fmt.Errorf("id is %d instead of %d", result.Pet.ID, id)
 		}
-		return pet, err
-	}
-	pet, response, err := perform(ctx, c, r, opts, decode)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &GetPetResult{pet, response}, nil
+	result.Response = response
+	return result, nil
 }
 
-// validate refuses what the document rules out (section 4.1), before it costs a request.
-func (p ListPetsParams) validate() error {
-	if p.Limit < 0 || p.Limit > MaxListLimit {
-		return argumentError(OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default")
-	}
-	return validateStatus(OpListPets, p.Status)
+// petJSON is a Pet in a response. The pointers show whether a required field is there (section 2).
+// Unknown fields are ignored, so that the service may add some. The codec refuses names that are
+// given twice and invalid UTF-8, because parsers of JSON treat these differently.
+type petJSON struct {
+	ID         *int64    `json:"id"`
+	Name       *string   `json:"name"`
+	CategoryID *int64    `json:"categoryId"`
+	Status     PetStatus `json:"status"`
 }
 
-// query returns the query of the URL; empty if no parameter is set.
-func (p ListPetsParams) query() string {
-	query := ""
-	if p.Limit != 0 {
-		query = "&limit=" + strconv.Itoa(p.Limit)
-	}
-	if p.Status != "" {
-		// The method validate allows three statuses, and none of them needs escaping.
-		query += "&status=" + string(p.Status)
-	}
-	return strings.TrimPrefix(query, "&")
-}
-
-// validate refuses what the document rules out (section 2), before it costs a request.
-func (p NewPet) validate() error {
+// pet returns the Pet, or an error if a required field is missing or null.
+func (p *petJSON) pet() (Pet, error) {
 	switch {
-	case p.Name == "":
-		return argumentError(OpCreatePet, "Name", "is empty")
-	case !utf8.ValidString(p.Name):
-		return argumentError(OpCreatePet, "Name", "is not valid UTF-8")
+	case p.ID == nil:
+		return Pet{}, errors.New("id is missing")
+	case p.Name == nil:
+		return Pet{}, errors.New("name is missing")
+	case p.CategoryID == nil:
+		return Pet{}, errors.New("categoryId is missing")
 	}
-	return validateStatus(OpCreatePet, p.Status)
-}
-
-// encode returns the body of createPet for a valid pet.
-func (p NewPet) encode() []byte {
-	b := make([]byte, 0, len(`{"name":"","categoryId":-9223372036854775808,"status":"available"}`)+len(p.Name))
-	// AppendQuote could fail only for invalid UTF-8, which validate has refused. Unlike encoding/json,
-	// it does not escape what is special only in HTML.
-	b, _ = jsontext.AppendQuote(append(b, `{"name":`...), p.Name)
-	b = strconv.AppendInt(append(b, `,"categoryId":`...), p.CategoryID, 10)
-	if p.Status != "" {
-		b = append(append(append(b, `,"status":"`...), p.Status...), '"')
-	}
-	return append(b, '}')
-}
-
-// validateStatus refuses a status that the document does not declare. The empty one is allowed: it
-// is not sent.
-func validateStatus(operation string, s PetStatus) error {
-	if s != "" && !s.Valid() {
-		return argumentError(operation, "Status", "is none of available, pending, sold")
-	}
-	return nil
-}
-
-// decodePets decodes the body of listPets: an array of Pet, never nil.
-func decodePets(b *body.Buffer) ([]Pet, error) {
-	// A short Pet and its name have about this many bytes: they tell how much memory to take.
-	const petBytes, nameBytes = 48, 8
-	pets := make([]Pet, 0, min(len(b.Bytes)/petBytes+1, MaxListLimit))
-	var names strings.Builder
-	names.Grow(cap(pets) * nameBytes)
-	d := b.Open()
-	err := body.Delimiter(d, '[')
-	for err == nil && d.PeekKind() != ']' {
-		pets = append(pets, Pet{})
-		err = readPet(d, &pets[len(pets)-1], &names)
-	}
-	if err == nil {
-		err = body.Delimiter(d, ']')
-	}
-	return pets, body.Finish(d, err)
+	return Pet{*p.ID, *p.Name, *p.CategoryID, p.Status}, nil
 }
 
 // decodePet decodes a body that is a Pet.
-func decodePet(b *body.Buffer) (Pet, error) {
-	var pet Pet
-	d := b.Open()
-	err := readPet(d, &pet, new(strings.Builder))
-	return pet, body.Finish(d, err)
-}
-
-// readPet reads a Pet. It refuses a required field that is missing or null, and skips unknown
-// fields, so that the service may add some. Field names are case-sensitive. The decoder itself
-// refuses duplicate field names and invalid UTF-8, because parsers of JSON treat these differently.
-// The bytes of short pet names are appended to names, so that one allocation serves many pets.
-func readPet(d *jsontext.Decoder, pet *Pet, names *strings.Builder) error {
-	var id, name, category bool // the required fields (section 2)
-	err := body.Object(d, func(field []byte) (known bool, err error) {
-		switch string(field) {
-		case "id":
-			id = true
-			pet.ID, err = body.Int(d)
-		case "name":
-			name = true
-			field, err = body.Text(d)
-			pet.Name = nameOf(field, names)
-		case "categoryId":
-			category = true
-			pet.CategoryID, err = body.Int(d)
-		case "status":
-			pet.Status, err = readStatus(d)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
-	switch {
-	case err != nil:
-		return err
-	case !id:
-		return errors.New("id is missing")
-	case !name:
-		return errors.New("name is missing")
-	case !category:
-		return errors.New("categoryId is missing")
+func decodePet(body []byte) (Pet, error) {
+	var decoded petJSON
+	if err := json.Unmarshal(body, &decoded); err != nil {
+		return Pet{}, err
 	}
-	return nil
+	return decoded.pet()
 }
 
-// nameOf returns a name as a string. Short names of a list share one piece of memory, so a program
-// that keeps one pet keeps the names of all. Therefore long names get memory of their own.
-func nameOf(text []byte, names *strings.Builder) string {
-	// The limit is in bytes: the shorter names of 100 pets take less than two pages of memory.
-	if len(text) > 64 {
-		return string(text)
+// decodePets decodes the body of listPets: an array of Pet, never nil.
+func decodePets(body []byte) ([]Pet, error) {
+	var decoded []petJSON
+	if err := json.Unmarshal(body, &decoded); err != nil {
+		return nil, err
 	}
-	start := names.Len()
-	names.Write(text)
-	return names.String()[start:]
-}
-
-// readStatus reads a status. If it is one of the document, it returns the constant, which saves an
-// allocation for each Pet.
-func readStatus(d *jsontext.Decoder) (PetStatus, error) {
-	name, err := body.OptionalText(d)
-	for _, known := range statuses {
-		if string(name) == string(known) {
-			return known, nil
+	if decoded == nil {
+		return nil, errors.New("is null instead of an array")
+	}
+	pets := make([]Pet, len(decoded))
+	for i := range decoded {
+		var err error
+		if pets[i], err = decoded[i].pet(); err != nil {
+			return nil, err
 		}
 	}
-	return PetStatus(name), err
+	return pets, nil
+}
+
+// decodeError returns the code and the message of a body that is an Error object; both are empty
+// for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
+func decodeError(body []byte) (code, message string) {
+	var decoded struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(body, &decoded) != nil {
+		return "", ""
+	}
+	return decoded.Code, decoded.Message
 }

@@ -138,40 +138,39 @@ func opensAfter(o *ratelimit.Outcome) (opens time.Time) {
 // serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After
 // of its own 429.
 func WithLimiter(l Limiter) Option {
-	return forLimiter("WithLimiter", "", func() Limiter { return l })
+	return setLimiter("WithLimiter", "", func() Limiter { return l })
 }
 
 // WithProcesses says how many processes use the API key, this one included, each with a limiter of
 // its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
 // with [WithLimiter]: give the number to that limiter.
 func WithProcesses(n int) Option {
-	return forLimiter("WithProcesses", when(n < 1, "must be positive"), func() Limiter {
+	return setLimiter("WithProcesses", when(n < 1, "must be positive"), func() Limiter {
 		return ratelimit.New(ratelimit.Processes(n))
 	})
 }
 
-// forLimiter returns an option that replaces the limiter.
-func forLimiter(name, problem string, limiter func() Limiter) Option {
-	return clientOption(func(c *clientConfig) error {
+// setLimiter returns an option that replaces the limiter.
+func setLimiter(name, problem string, limiter func() Limiter) option {
+	return func(c *config) error {
 		if c.limiterOption != "" && c.limiterOption != name {
 			return invalid("WithProcesses", "cannot be combined with WithLimiter; give the number to the limiter")
 		}
-		c.limiter, c.limiterOption = limiter(), name
-		return invalid(name, problem)
-	})
+		return set(name, problem, func(c *config) { c.limiter, c.limiterOption = limiter(), name })(c)
+	}
 }
 
-// WithMaxWait limits the total time that a call waits for new windows and for the end of lockouts.
-// The default is 2 minutes and 2 seconds, which is enough for two windows; with 0, a call does not
-// wait for them. A call that would have to wait longer fails immediately with a [*RateLimitError].
-// The limit also applies to the Retry-After of each 503. It does not apply to the wait for the
-// responses to requests in flight; see [ratelimit.Limiter].
+// WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
+// seconds, which is enough for two windows; with 0, a call does not wait for them. A call fails
+// immediately with a [*RateLimitError] if it is known that it would have to wait longer, and at the
+// latest when it has waited for d and one second, whatever for. The limit also applies to the
+// Retry-After of each 503.
 func WithMaxWait(d time.Duration) CallOption {
-	return forCall("WithMaxWait", when(d < 0, "is negative"), func(c *callConfig) { c.maxWait = d })
+	return callOption{set("WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d })}
 }
 
-// WithBackground marks a call as background work: it queues behind all other calls and leaves them
-// a tenth of each window of the rate limit.
+// WithBackground marks a call as background work: it queues behind all other calls. A tenth of each
+// window of the rate limit is left to these while there are any.
 func WithBackground() CallOption {
-	return forCall("", "", func(c *callConfig) { c.background = true })
+	return callOption{set("", "", func(c *config) { c.background = true })}
 }

@@ -6,133 +6,146 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/go-retryablehttp"
-
-	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// run makes attempts while there is to be another one, and returns the error of the call.
-func (k *call) run() error {
-	k.last = k.attempt()
-	if k.isRetried() {
-		k.retry()
+// mayBeDone reports whether the service may have carried out the request. A write for which it does
+// is never sent again, and its error matches ErrOutcomeUnknown. A request can fail in four places:
+//
+//	never sent                no key, no permit, no connection            no
+//	refused by the protocol   GOAWAY, REFUSED_STREAM, our certificate     no
+//	sent, no whole response   reset, timed out, not HTTP                  yes
+//	a response                4xx other than 408, 501                     no
+//	                          any other: a gateway may send a 408 or 5xx  yes
+//	                          although the service has carried it out
+func (x *exchange) mayBeDone() bool {
+	code := x.outcome.StatusCode
+	switch {
+	case !x.sent: // package wire knows the second place
+		return false
+	case code == http.StatusRequestTimeout:
+		return true
 	}
-	switch o := k.last; {
-	case o.plan.Again: // the context ended before the attempt that was planned
-		k.last = &outcome{previous: o, refused: k.endReason()}
-	case o.succeeded():
-		k.client.retries.Succeeded()
-		return nil
-	}
-	return k.failure(k.last)
+	return code/100 != 4 && code != http.StatusNotImplemented
 }
 
-// isRetried reports whether there is another attempt after the last one.
-func (k *call) isRetried() bool { return k.last.plan.Again && k.endReason() == nil }
-
-// plan asks internal/retry what follows an attempt.
-func (k *call) plan(o *outcome) retry.Plan {
-	if o.refused != nil || o.ended || o.succeeded() {
-		return retry.Plan{}
+// mayChange reports whether the same request, sent again, may have another result.
+func (x *exchange) mayChange() bool {
+	code := x.outcome.StatusCode
+	switch {
+	case x.failure == refused, x.failure == ended:
+		return false
+	case code == 0, x.success:
+		return x.failure == connection
+	case code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
+		return true
 	}
-	facts := k.facts(o)
-	plan := retry.Decide(&facts)
-	if plan.Again && plan.Costs && k.endReason() == nil && !k.client.retries.Take() {
-		return retry.Plan{NotRetried: "too many retries lately"}
-	}
-	return plan
+	return code >= 500 && code != http.StatusNotImplemented
 }
 
-// retry makes further attempts in the loop of go-retryablehttp. The first attempt was made before:
-// nearly all calls need no other, and so no loop.
-func (k *call) retry() {
-	var endPause func() // reports the end of the pause before the next attempt; nil without a pause
-	next := roundTripper(func(outer *http.Request) (*http.Response, error) {
-		if end := endPause; end != nil { // in its first round, the loop has made no pause
-			endPause = nil
-			end()
-			k.last = k.attempt()
-		}
-		// The outcome is in k.last. The loop gets an empty response, also after a failure, so that it has
-		// nothing to read and no redirect to follow.
-		return &http.Response{StatusCode: http.StatusOK, Header: outer.Header, Body: http.NoBody, Request: outer}, nil
-	})
-	loop := retryablehttp.Client{
-		HTTPClient: &http.Client{Transport: next},
-		RetryMax:   math.MaxInt, // no limit here: internal/retry counts the attempts
-		CheckRetry: func(context.Context, *http.Response, error) (bool, error) { return k.isRetried(), nil },
-		Backoff:    func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return k.backoff(&endPause) },
+// checkRetry is the CheckRetry of the loop. If it allows another attempt, it sets the pause before
+// it. There is no other attempt if the pause would exceed the deadline or, if the service asked for
+// the pause, WithMaxWait.
+func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
+	x := k.last
+	if ctx.Err() != nil || k.info.Attempt >= k.config.retry.MaxAttempts {
+		return false, nil
 	}
-	defer func() {
-		if endPause != nil { // the loop also leaves a pause when the context ends
-			endPause()
-		}
-	}()
-	outer := http.Request{Method: k.operation.method, URL: k.client.shared.baseURL, Header: make(http.Header)}
-	_, _ = loop.Do(&retryablehttp.Request{Request: outer.WithContext(k.waits)})
+	if x.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized) && k.config.keyFunc != nil {
+		return k.plan(ctx, 0, false), nil // there may be another key; admit ends the call if there is not
+	}
+	if !x.mayChange() || k.isWrite() && x.mayBeDone() {
+		return false, nil
+	}
+	pause, asked := k.config.retry.backoff(k.info.Attempt), false
+	switch {
+	case x.was(http.StatusTooManyRequests) && !x.loopWaits:
+		return k.plan(ctx, 0, false), nil // the limiter waits, or refuses at once
+	case x.was(http.StatusTooManyRequests):
+		// Jitter, so that calls that got their 429 together do not retry together.
+		jitter := time.Duration(rand.Int64N(int64(k.config.retry.BaseDelay)))
+		pause, asked = max(pause, time.Until(x.retryAt))+jitter, true
+	case x.was(http.StatusServiceUnavailable) && x.outcome.RetryAfter > 0:
+		pause, asked = pause+min(x.outcome.RetryAfter, math.MaxInt64-pause), true
+	}
+	if !k.plan(ctx, pause, asked) {
+		return false, nil
+	}
+	// A request that was not sent is no load for the service, and the rate limit delays one after a 429.
+	if x.sent && !x.was(http.StatusTooManyRequests) && !k.client.tokens.take() {
+		k.pause = ratelimit.Wait{}
+		return false, nil
+	}
+	return true, nil
 }
 
-// roundTripper is a transport without CloseIdleConnections: go-retryablehttp would call that when a
-// context ends, and close the connections of all calls.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements [http.RoundTripper].
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// facts returns all that decides whether there is another attempt after o.
-func (k *call) facts(o *outcome) retry.Facts {
-	return retry.Facts{
-		Result:     o.Result,
-		Repeatable: k.operation.repeatable,
-		// There may be a new key. If it is still the same, admit ends the call.
-		NewKey:     k.client.config.keyFunc != nil && !o.askedAgain,
-		Stale:      o.stale && (o.previous == nil || !o.previous.stale),
-		Number:     k.info.Attempt,
-		Policy:     k.config.retry,
-		RetryAfter: o.limits.RetryAfter,
-		OpensAt:    o.opens,
-		Unlimited:  o.unlimited,
-		Now:        time.Now(),
-		Deadline:   k.latest(),
-		MaxWait:    k.config.maxWait - k.info.Waited,
-		Random:     rand.Int64N,
+// plan sets the pause before the next attempt, unless there is too little time for it. asked says
+// that the service asked for it.
+func (k *call) plan(ctx context.Context, pause time.Duration, asked bool) bool {
+	deadline, ok := ctx.Deadline()
+	if ok && time.Until(deadline) <= pause || asked && pause > k.config.maxWait {
+		return false
 	}
+	k.pause = ratelimit.Wait{
+		Reason: ratelimit.ReasonBackoff, Until: time.Now().Add(pause), Waiting: 1, Duration: pause,
+	}
+	return true
 }
 
-// latest returns the time until which the call may send a request; zero if it has no deadline. A
-// write must leave as much time as responses usually take: if it were sent later, the deadline
-// would make its outcome unknown.
-func (k *call) latest() time.Time {
-	deadline, ok := k.ctx.Deadline()
-	if !ok || k.operation.repeatable {
-		return deadline
+// backoff is the Backoff of the loop: it returns the pause that checkRetry has set, and reports its
+// beginning.
+func (k *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
+	pause := k.pause.Duration
+	if pause > 0 {
+		w := k.pause
+		w.Duration = 0
+		k.WaitStart(w)
 	}
-	return deadline.Add(-k.client.shared.usual.get())
-}
-
-// backoff returns the pause before the next attempt, and reports its beginning. It sets end to what
-// reports its end, first, since a trace may panic. With a limiter there is no pause after a 429,
-// because the next attempt waits in the limiter's queue.
-func (k *call) backoff(end *func()) time.Duration {
-	pause := k.last.plan.Pause
-	if pause <= 0 {
-		*end = func() {}
-		return 0
-	}
-	begun, limited := time.Now(), k.last.Status == http.StatusTooManyRequests
-	w := ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: begun.Add(pause), Waiting: 1}
-	*end = func() {
-		w.Duration = time.Since(begun)
-		if limited { // WithMaxWait counts only the pauses after a 429
-			k.change(func(c *Call) { c.Waited += w.Duration })
-		}
-		k.WaitDone(w)
-	}
-	k.WaitStart(w)
 	return pause
+}
+
+// endPause reports the end of the pause before an attempt, if there was one. WithMaxWait counts only
+// those after a 429.
+func (k *call) endPause() {
+	w := k.pause
+	if k.pause = (ratelimit.Wait{}); w.Duration == 0 {
+		return
+	}
+	w.Duration -= time.Until(w.Until)
+	if k.last.was(http.StatusTooManyRequests) {
+		k.config.maxWait -= w.Duration
+	}
+	k.WaitDone(w)
+}
+
+// tokens limits the retries of a client, so that they do not multiply the load during an outage. It
+// counts the successes that are needed until all tokens are there again. The zero value has all.
+type tokens struct{ spent atomic.Int64 }
+
+const (
+	// mostTokens lets 33 calls use all their 3 default retries at the beginning of an outage.
+	mostTokens = 100
+	// successesPerToken: in the long run, retries add at most a tenth to the load.
+	successesPerToken = 10
+)
+
+// take takes a token and reports whether there was one.
+func (t *tokens) take() bool {
+	if t.spent.Add(successesPerToken) <= mostTokens*successesPerToken {
+		return true
+	}
+	t.spent.Add(-successesPerToken)
+	return false
+}
+
+// earn notes the success of a call.
+func (t *tokens) earn() {
+	if t.spent.Add(-1) < 0 {
+		t.spent.Add(1) // undoes the subtraction, since all tokens were there
+	}
 }
 
 // RetryPolicy sets how often a call is retried and with which backoff; the package documentation
@@ -149,49 +162,22 @@ type RetryPolicy struct {
 	MaxDelay time.Duration
 }
 
-// WithRetryPolicy replaces the whole retry policy. A field that is zero in p gets its default, even
-// if the client's own policy has another value there.
-func WithRetryPolicy(p RetryPolicy) CallOption {
-	problem := cmp.Or(
-		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
-		when(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
-	return forCall("WithRetryPolicy", problem, func(c *callConfig) { c.retry = retry.Policy(p).WithDefaults() })
+// withDefaults returns p with the defaults of its zero fields.
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	const attempts, base, longest = 4, 500 * time.Millisecond, 30 * time.Second
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, attempts)
+	p.BaseDelay = cmp.Or(p.BaseDelay, min(base, cmp.Or(p.MaxDelay, base)))
+	p.MaxDelay = cmp.Or(p.MaxDelay, max(longest, p.BaseDelay))
+	return p
 }
 
-// WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
-// body, without the waits between attempts. The default is 30 seconds; 0 means that only the
-// context limits it. The error of an attempt that takes longer matches [ErrTimeout].
-func WithAttemptTimeout(d time.Duration) CallOption {
-	return forCall("WithAttemptTimeout", when(d < 0, "is negative"), func(c *callConfig) { c.attemptTimeout = d })
-}
-
-// WithCallTimeout limits each call with all its attempts and waits, as if its context had that
-// deadline. If a wait for the rate limit would exceed it, the call fails immediately with a
-// [*RateLimitError]. A call that is not done in time fails with an error that matches [ErrTimeout]
-// and [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
-func WithCallTimeout(d time.Duration) CallOption {
-	return forCall("WithCallTimeout", when(d < 0, "is negative"), func(c *callConfig) { c.callTimeout = d })
-}
-
-// limit returns a context that ends with the attempt's timeout. It also ends when ctx does.
-func (k *call) limit(ctx context.Context, from time.Time) (context.Context, context.CancelFunc) {
-	if timeout := k.timeout(); timeout > 0 {
-		return context.WithDeadline(ctx, from.Add(timeout))
+// backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
+// that calls that failed together do not retry together; the other half ensures that none retries
+// at once.
+func (p RetryPolicy) backoff(n int) time.Duration {
+	d := p.BaseDelay
+	for i := 1; i < n && d < p.MaxDelay; i++ {
+		d += min(d, p.MaxDelay-d) // d doubles, without an overflow
 	}
-	return context.WithCancel(ctx)
-}
-
-// timeout returns the timeout of each attempt: the shorter of WithAttemptTimeout and the Timeout of
-// the http.Client; 0 for none.
-func (k *call) timeout() time.Duration {
-	own, longest := k.config.attemptTimeout, k.client.config.longestAttempt
-	if longest > 0 && (own == 0 || longest < own) {
-		return longest
-	}
-	return own
-}
-
-// attemptTimedOut returns the error of an attempt that exceeded its timeout.
-func (k *call) attemptTimedOut() error {
-	return &timeoutError{"attempt timed out after " + k.timeout().String()}
+	return d/2 + rand.N(d/2+1)
 }

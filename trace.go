@@ -1,7 +1,17 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
@@ -13,17 +23,13 @@ import (
 // them. [CallFromContext] returns the call from their context. Their arguments contain nothing
 // secret; the functions may keep them.
 //
-// A panic in a function ends the call, and reaches its caller. The functions of other traces for
-// the same event, and the functions for its end, are still called.
-//
 // WaitDone and AttemptStart are called while the call has its permit. They must not make a call
 // with the same limiter, since that call might wait for the response to this one.
 type ClientTrace struct {
 	// CallStart is called first in each call. It returns the context for the call and its requests,
-	// which is ctx or one with more values; nil means ctx. The call ends with the context of the
-	// caller, whatever CallStart returns.
+	// which must be derived from ctx; nil means ctx.
 	CallStart func(ctx context.Context, c Call) context.Context
-	// CallDone is called at the end of the call, also if it panicked. ctx is that of the call.
+	// CallDone is called at the end of the call. ctx is that of the call.
 	CallDone func(ctx context.Context, info CallDoneInfo)
 	// WaitStart is called when the call begins to wait before a request.
 	WaitStart func(ctx context.Context, c Call, w ratelimit.Wait)
@@ -86,16 +92,12 @@ type Call struct {
 	// Template is the path of the request with names of parameters instead of values:
 	// /v1/pets/{petId}.
 	Template string
-	// Attempt is the number of the attempt within the call, starting at 1; 0 before the first.
+	// Attempt is the number of the attempt within the call, starting at 1; 0 before the first. An
+	// attempt begins when the client asks for its key and its permit.
 	Attempt int
-	// Waited is the time that the call has waited for the rate limit so far.
-	Waited time.Duration
 	// KeyID identifies the API key: a one-way hash of it, the same in all processes, so that they can
-	// share its budget. It is empty before the key is known.
+	// share its budget. With [WithAPIKeyFunc], it is empty before the first key is known.
 	KeyID string
-	// KeyRefused reports whether the service answered the call's last request with 401, for the
-	// function of [WithAPIKeyFunc].
-	KeyRefused bool
 	// Background reports whether the call is background work; see [WithBackground].
 	Background bool
 }
@@ -104,158 +106,186 @@ type Call struct {
 // that a transport, a [Limiter], the function of [WithAPIKeyFunc] or a [ClientTrace] gets, or one
 // derived from it. CallFromContext is safe for concurrent use, also after the end of the call.
 func CallFromContext(ctx context.Context) (Call, bool) {
-	switch found := ctx.Value(callKey{}).(type) {
-	case *description:
-		return found.describe(), true
-	case *Call:
-		return *found, true
-	}
-	return Call{}, false
+	c, ok := ctx.Value(callKey{}).(Call)
+	return c, ok
 }
 
-// callKey is the context's key for the *description of a call. In the context of the function of
-// WithAPIKeyFunc, it is the key for a *Call that describes the attempt to come.
+// callKey is the context's key for the Call.
 type callKey struct{}
 
-// each calls f for each trace, in the order of the options. If f panics for one trace, it is still
-// called for the later ones: a trace that was told of the start of something is also told of its
-// end.
-func each(traces []*ClientTrace, f func(t *ClientTrace)) {
-	if len(traces) == 0 {
-		return
-	}
-	defer each(traces[1:], f)
-	f(traces[0])
+// describe returns a context with the call as it is now.
+func (k *call) describe(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, k.info)
 }
 
-// startTraces calls the CallStart functions.
-func (k *call) startTraces() {
-	c, own := k.describe(), k.ctx
-	each(k.client.traces, func(t *ClientTrace) {
-		if t.CallStart == nil {
-			return
+// WithTrace makes the Client call the functions of a copy of t during each call. With several
+// WithTrace options, the functions are called in the order of the options.
+func WithTrace(t *ClientTrace) Option {
+	return set("WithTrace", when(t == nil, "is nil"), func(c *config) {
+		trace := *t
+		c.traces = append(c.traces, &trace)
+	})
+}
+
+// callStart calls the CallStart functions. Each one gets the context of the one before it.
+func (k *call) callStart() {
+	for _, t := range k.client.traces {
+		if t.CallStart != nil {
+			k.ctx = cmp.Or(t.CallStart(k.describe(k.ctx), k.info), k.ctx)
 		}
-		if changed := t.CallStart(k.ctx, c); changed != nil {
-			if changed.Done() != own.Done() || changed.Value(callKey{}) != any(&k.description) {
-				changed = &valuesContext{own, context.WithoutCancel(changed)}
-			}
-			k.ctx = changed
+	}
+}
+
+// callDone calls the CallDone functions.
+func (k *call) callDone(err error) {
+	k.observe(func(ctx context.Context, t *ClientTrace) {
+		if t.CallDone != nil {
+			t.CallDone(ctx, CallDoneInfo{k.info, time.Since(k.started), err})
 		}
 	})
 }
 
-// valuesContext ends when the context of the caller does. Its values are those of the context that a
-// CallStart returned and, where that has none, those of the caller's context.
-type valuesContext struct {
-	context.Context
-	values context.Context
+// attemptStart calls the AttemptStart functions.
+func (k *call) attemptStart() {
+	k.observe(func(ctx context.Context, t *ClientTrace) {
+		if t.AttemptStart != nil {
+			t.AttemptStart(ctx, k.info)
+		}
+	})
 }
 
-// Value looks in the context that CallStart returned, then in that of the caller. The call itself
-// is always taken from that of the caller, since a CallStart may return the context of another
-// call.
-func (c *valuesContext) Value(key any) any {
-	if _, ok := key.(callKey); ok {
-		return c.Context.Value(key)
-	}
-	if v := c.values.Value(key); v != nil {
-		return v
-	}
-	return c.Context.Value(key)
-}
-
-// doneTraces calls the CallDone functions.
-func (k *call) doneTraces(err error) {
-	info := CallDoneInfo{k.describe(), time.Since(k.begun), err}
-	each(k.client.traces, func(t *ClientTrace) {
-		if t.CallDone != nil {
-			t.CallDone(k.ctx, info)
+// attemptDone calls the AttemptDone functions.
+func (k *call) attemptDone(x *exchange, begun time.Time) {
+	k.observe(func(ctx context.Context, t *ClientTrace) {
+		if t.AttemptDone != nil {
+			t.AttemptDone(ctx, AttemptDoneInfo{
+				k.info, time.Since(begun), x.outcome.StatusCode, x.outcome.Window, x.outcome.RetryAfter, x.sent, x.err,
+			})
 		}
 	})
 }
 
 // WaitStart implements [ratelimit.Observer].
 func (k *call) WaitStart(w ratelimit.Wait) {
-	k.observe(func(t *ClientTrace, c Call) {
+	k.observe(func(ctx context.Context, t *ClientTrace) {
 		if t.WaitStart != nil {
-			t.WaitStart(k.ctx, c, w)
+			t.WaitStart(ctx, k.info, w)
 		}
 	})
 }
 
 // WaitDone implements [ratelimit.Observer].
 func (k *call) WaitDone(w ratelimit.Wait) {
-	k.observe(func(t *ClientTrace, c Call) {
+	k.observe(func(ctx context.Context, t *ClientTrace) {
 		if t.WaitDone != nil {
-			t.WaitDone(k.ctx, c, w)
+			t.WaitDone(ctx, k.info, w)
 		}
 	})
 }
 
 // LimitClosed implements [ratelimit.Observer].
 func (k *call) LimitClosed(l ratelimit.Lockout) {
-	k.observe(func(t *ClientTrace, c Call) {
+	k.observe(func(ctx context.Context, t *ClientTrace) {
 		if t.LimitClosed != nil {
-			t.LimitClosed(k.ctx, c, l)
+			t.LimitClosed(ctx, k.info, l)
 		}
 	})
 }
 
 // LimitOpened implements [ratelimit.Observer].
 func (k *call) LimitOpened(l ratelimit.Lockout) {
-	k.observe(func(t *ClientTrace, c Call) {
+	k.observe(func(ctx context.Context, t *ClientTrace) {
 		if t.LimitOpened != nil {
-			t.LimitOpened(k.ctx, c, l)
+			t.LimitOpened(ctx, k.info, l)
 		}
 	})
 }
 
 // observe calls f for each trace.
-func (k *call) observe(f func(t *ClientTrace, c Call)) {
-	if len(k.client.traces) > 0 {
-		c := k.describe()
-		each(k.client.traces, func(t *ClientTrace) { f(t, c) })
-	}
-}
-
-// attemptStart calls the AttemptStart functions.
-func (k *call) attemptStart() {
-	k.observe(func(t *ClientTrace, c Call) {
-		if t.AttemptStart != nil {
-			t.AttemptStart(k.ctx, c)
-		}
-	})
-}
-
-// attemptDone calls the AttemptDone functions.
-func (a *attempt) attemptDone() {
-	if len(a.call.client.traces) == 0 {
+func (k *call) observe(f func(ctx context.Context, t *ClientTrace)) {
+	if len(k.client.traces) == 0 {
 		return
 	}
-	info := AttemptDoneInfo{
-		Call:       a.call.describe(),
-		Duration:   time.Since(a.ready),
-		StatusCode: a.Status,
-		RateLimit:  a.limits.Window,
-		RetryAfter: a.limits.RetryAfter,
-		Sent:       a.Sent,
-		Err:        a.err,
+	ctx := k.describe(k.ctx)
+	for _, t := range k.client.traces {
+		f(ctx, t)
 	}
-	each(a.call.client.traces, func(t *ClientTrace) {
-		if t.AttemptDone != nil {
-			t.AttemptDone(a.call.ctx, info)
-		}
-	})
 }
 
-// WithTrace makes the Client call the functions of a copy of t during each call. With several
-// WithTrace options, the functions are called in the order of the options.
-func WithTrace(t *ClientTrace) Option {
-	var trace ClientTrace
-	if t != nil {
-		trace = *t
+// ErrorType returns the class of Err, which the log has as error_type; empty for a success. It is
+// the status code of a response, else one of canceled (the caller's context was cancelled), stopped
+// (by [WithStop]), timeout, rate_limited (given up without a 429), invalid_response,
+// invalid_argument, connection_refused, connection_reset, connection_closed, name_resolution or
+// certificate. For any other error it is the Go type of the cause, or _OTHER if that type says
+// nothing.
+func (i CallDoneInfo) ErrorType() string { return errorType(i.Err) }
+
+// ErrorType returns the class of the failure as [CallDoneInfo].ErrorType does: the status code of a
+// response of 400 or above, else the class of Err.
+func (i AttemptDoneInfo) ErrorType() string {
+	if i.StatusCode >= http.StatusBadRequest {
+		return strconv.Itoa(i.StatusCode)
 	}
-	return forClient("WithTrace", when(t == nil, "is nil"), func(c *clientConfig) {
-		c.traces = append(c.traces, &trace)
-	})
+	return errorType(i.Err)
+}
+
+// errorTypes are the classes of errors. An error may match several of them: the first row that
+// matches is what ended the call.
+var errorTypes = []struct {
+	class  string
+	target error // nil for the status of an APIError
+}{
+	{"invalid_argument", ErrInvalidArgument},
+	{"stopped", ErrStopped},
+	{"canceled", context.Canceled},
+	{"timeout", context.DeadlineExceeded},
+	{"timeout", ErrTimeout},
+	{"status", nil},
+	{"rate_limited", ErrRateLimited},
+	{"invalid_response", ErrInvalidResponse},
+	{"connection_refused", syscall.ECONNREFUSED},
+	// On Windows, the error of the system has another number than the constant.
+	{"connection_refused", syscall.Errno(10061)},
+	{"connection_reset", syscall.ECONNRESET},
+	{"connection_reset", syscall.Errno(10054)}, // on Windows
+	{"connection_closed", io.EOF},
+	{"connection_closed", io.ErrUnexpectedEOF},
+}
+
+// errorType returns the class of an error: by errorTypes, else by the types of package net and
+// crypto/tls, else the name of the type itself. It never returns a part of the text, which would
+// make a new class of each error.
+func errorType(err error) string {
+	if err == nil {
+		return ""
+	}
+	response, hasStatus := errors.AsType[*APIError](err)
+	for _, row := range errorTypes {
+		switch {
+		case errors.Is(err, row.target):
+			return row.class
+		case row.target == nil && hasStatus:
+			return strconv.Itoa(response.StatusCode)
+		}
+	}
+	network, ok := errors.AsType[net.Error](err)
+	_, dns := errors.AsType[*net.DNSError](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case ok && network.Timeout():
+		return "timeout"
+	case dns:
+		return "name_resolution"
+	case certificate:
+		return "certificate"
+	}
+	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
+		err = cause
+	}
+	// The types of errors.New, errors.Join and fmt.Errorf say nothing.
+	name := fmt.Sprintf("%T", err)
+	if strings.HasPrefix(name, "*errors.") || strings.HasPrefix(name, "*fmt.") {
+		return "_OTHER"
+	}
+	return name
 }

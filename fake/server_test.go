@@ -416,13 +416,13 @@ func TestMisuse(t *testing.T) {
 		"WithBehavior: default-status is \"lost\"; it must be one of none, available, pending, sold": func() {
 			fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"})
 		},
-		"BanKey: -1h0m0s is a negative duration; 0 lifts a ban":               func() { srv.BanKey(srv.APIKey(), -time.Hour) },
-		"BanKey: " + unknownKey:                                               func() { srv.BanKey("unknown-key", time.Hour) },
-		"SetPlan: " + unknownKey:                                              func() { srv.SetPlan("unknown-key", fake.PlanFree) },
-		"RevokeKey: " + unknownKey:                                            func() { srv.RevokeKey("unknown-key") },
+		"BanKey: -1h0m0s is a negative duration; 0 lifts a ban": func() { srv.BanKey(srv.APIKey(), -time.Hour) },
+		"BanKey: " + unknownKey:                                 func() { srv.BanKey("unknown-key", time.Hour) },
+		"SetPlan: " + unknownKey:                                func() { srv.SetPlan("unknown-key", fake.PlanFree) },
+		"RevokeKey: " + unknownKey:                              func() { srv.RevokeKey("unknown-key") },
 		"Client: petstore: NewClient: WithMaxWait: is negative": func() { srv.Client(petstore.WithMaxWait(-1)) },
-		"ClientFor: " + unknownKey:                                            func() { srv.ClientFor("unknown-key") },
-		"RequestsFor: " + unknownKey:                                          func() { srv.RequestsFor("unknown-key") },
+		"ClientFor: " + unknownKey:                              func() { srv.ClientFor("unknown-key") },
+		"RequestsFor: " + unknownKey:                            func() { srv.RequestsFor("unknown-key") },
 		"RequestsOf: there is no operation \"ListPets\"; the operations are " + list(operations): func() {
 			srv.RequestsOf("ListPets")
 		},

@@ -1,60 +1,46 @@
+// Package wire has the client's own transport, and says what the errors of net/http mean for the
+// request that got them.
 package wire
 
 import (
+	"context"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/go-cleanhttp"
 )
 
-// idleConnections is the number of idle connections that the default transport keeps. It talks to
-// one host only. With the usual two or three idle connections for a host, 64 goroutines would dial
-// for most of their requests.
-const idleConnections = 64
-
-// maxHeaderBytes is the size of the longest header that the client accepts; a usual one has less
-// than 1 KiB. The default of net/http is ten times as much, and each call in flight could need that
-// much memory.
-const maxHeaderBytes = 1 << 20
-
-// silence limits three things of an HTTP/2 connection: how long it may be silent until a ping asks
-// whether it is alive, how long the response to the ping may take, and how long a write may make no
-// progress. Without it, a connection that a firewall has dropped would fail calls for a quarter of
-// an hour.
-const silence = 15 * time.Second
-
 // DefaultTransport returns the client's own transport.
 func DefaultTransport() *http.Transport {
 	t := cleanhttp.DefaultPooledTransport()
-	t.MaxResponseHeaderBytes = maxHeaderBytes
-	t.MaxIdleConns = idleConnections
-	t.MaxIdleConnsPerHost = idleConnections
-	t.OnProxyConnectResponse = CheckConnect
+	// It talks to one host only. With the usual two or three idle connections for a host, 64
+	// goroutines would dial for most of their requests.
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 64, 64
+	// A usual header has less than 1 KiB. The default is ten times this bound, and each call in
+	// flight could need that much memory.
+	t.MaxResponseHeaderBytes = 1 << 20
+	t.OnProxyConnectResponse = checkConnect
+	// How long a connection of HTTP/2 may be silent until a ping asks whether it is alive, and how
+	// long that ping and a write may take. Without it, a connection that a firewall has dropped
+	// would fail calls for a quarter of an hour.
+	const silence = 15 * time.Second
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence, WriteByteTimeout: silence}
 	return t
 }
 
-// Transport has what is known about a transport and matters for sending a request.
-type Transport struct {
-	plain     bool // it is an http.Transport
-	traceable bool // it sends through an http.Transport only
-	h2c       bool // it may speak HTTP/2 without TLS
+// proxyError reports that a proxy refused to connect to the service. net/http alone reports only
+// the words of the status, such as Forbidden, as if the service had responded.
+type proxyError struct{ statusCode int }
+
+func (e *proxyError) Error() string {
+	return "the proxy responded " + strconv.Itoa(e.statusCode) + " " + http.StatusText(e.statusCode) + " to CONNECT"
 }
 
-// NewTransport returns what is known about t. It follows the method Unwrap that WithTransport
-// describes.
-func NewTransport(t http.RoundTripper) Transport {
-	_, plain := t.(*http.Transport)
-	for range 9 { // not for ever: a transport may return itself
-		wrapper, ok := t.(interface{ Unwrap() http.RoundTripper })
-		if !ok {
-			break
-		}
-		t = wrapper.Unwrap()
+func checkConnect(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		return nil
 	}
-	sends, traceable := t.(*http.Transport)
-	return Transport{
-		plain: plain, traceable: traceable,
-		h2c: traceable && sends.Protocols != nil && sends.Protocols.UnencryptedHTTP2(),
-	}
+	return &proxyError{resp.StatusCode}
 }

@@ -1,89 +1,165 @@
-package wire
+package wire_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
-	"net/http/httptrace"
+	"net/http/httptest"
 	"net/textproto"
+	"net/url"
+	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/wire"
 )
 
-// Over HTTP/2, net/http calls the hooks of one request from two goroutines.
-func TestRepetition(t *testing.T) {
-	seenThrough, wrapper := &Transport{traceable: true}, new(Transport)
-	for _, c := range []struct {
-		name string
-		// hooks are the calls of hooks: c for a connection (C for one of TCP, S for one of TLS), w for a
-		// header that is written, r for the first byte of a response, i for an interim response.
-		hooks     string
-		transport *Transport
-		repeated  bool
-	}{
-		{"sees a second request without a response to the first", "cwc", wrapper, true},
-		{"allows a request of a transport after a response", "cwrcwr", wrapper, false},
-		{"allows one after a response that came before the hook of the header", "crwcrwcwr", wrapper, false},
-		{"sees a repetition after such a response", "crwcwc", wrapper, true},
-		{"sees a repetition after interim responses", "cwriic", wrapper, true},
-		{"sees one over what may be HTTP/2 without TLS", "CwriC", wrapper, true},
-		{"allows a request after an interim response over HTTP/1", "SwriS", wrapper, false},
-		{"allows a connection in place of one on which nothing was written", "ccwr", wrapper, false},
-		{"allows one over HTTP/1 without TLS", "CwriC", seenThrough, false},
+// kinds says what this package reports about an error.
+func kinds(err error) string {
+	var all []string
+	for name, is := range map[string]func(error) bool{
+		"dial": wire.IsDial, "unprocessed": wire.IsUnprocessed, "permanent": wire.IsPermanent, "not HTTP": wire.IsNotHTTP,
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			var w Record
-			ctx, cancel := context.WithCancel(t.Context())
-			hooks := httptrace.ContextClientTrace(w.Watch(ctx, cancel, c.transport))
-			for _, hook := range c.hooks {
-				map[rune]func(){
-					'c': func() { hooks.GotConn(httptrace.GotConnInfo{}) },
-					'C': func() { hooks.GotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)}) },
-					'S': func() { hooks.GotConn(httptrace.GotConnInfo{Conn: tls.Client(nil, new(tls.Config))}) },
-					'w': hooks.WroteHeaders, 'r': hooks.GotFirstResponseByte,
-					'i': func() { require.NoError(t, hooks.Got1xxResponse(http.StatusEarlyHints, nil)) },
-				}[hook]()
-			}
-			assert.Equal(t, c.repeated, w.Repeated())
-			assert.Equal(t, c.repeated, ctx.Err() != nil)
-			cancel()
-		})
+		if is(err) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func TestErrors(t *testing.T) {
+	failed := func(op string, err error) error { return &net.OpError{Op: op, Err: err} }
+	h2 := func(reason string) error {
+		return fmt.Errorf("http2: Transport: cannot retry err [%s] after Request.Body was written", reason)
+	}
+	for want, errs := range map[string][]error{
+		"": {
+			io.EOF, errors.New("anything else"), failed("read", syscall.ECONNRESET), &net.DNSError{IsTimeout: true},
+			errors.Join(failed("dial", io.EOF), io.EOF), errors.New("Forbidden"), failed("remote error", io.EOF),
+			h2("stream error: stream ID 1; PROTOCOL_ERROR; received from peer"),
+			errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1"),
+		},
+		"dial": {
+			failed("dial", syscall.ECONNREFUSED), failed("proxyconnect", io.EOF),
+			fmt.Errorf("wrapped: %w", failed("socks connect", io.EOF)),
+		},
+		"dial, permanent": {
+			failed("dial", &net.DNSError{IsNotFound: true}),
+			failed("socks connect", errors.New("username/password authentication failed")),
+		},
+		"unprocessed": {
+			h2("stream error: stream ID 3; REFUSED_STREAM; received from peer"),
+			h2("http2: Transport received Server's graceful shutdown GOAWAY"),
+			errors.New("net/http: cannot rewind body after connection loss"),
+		},
+		"permanent": {
+			errors.New(`unsupported protocol scheme ""`), errors.New("http: server gave HTTP response to HTTPS client"),
+			tls.RecordHeaderError{},
+			fmt.Errorf("wrapped: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}),
+		},
+		"not HTTP": {
+			textproto.ProtocolError("x"), errors.New(`malformed HTTP response "hello"`),
+			errors.New("malformed MIME header line: x"), errors.New(`bad Content-Length "x"`),
+			errors.New("http: message cannot contain multiple Content-Length headers"),
+			errors.New(`unsupported transfer encoding: "x"`), errors.New("connection error: PROTOCOL_ERROR"),
+			errors.New("net/http: server response headers exceeded 1048576 bytes"),
+		},
+	} {
+		for _, err := range errs {
+			assert.Equal(t, want, kinds(err), "%v", err)
+		}
 	}
 }
 
-// When there is a hook for interim responses, net/http itself does not limit their size. A server may
-// send one every second to say that it is at work.
-func TestInterimResponses(t *testing.T) {
-	var w Record
-	hooks := httptrace.ContextClientTrace(w.Watch(t.Context(), func() {}, new(Transport)))
-	for range 1000 {
-		require.NoError(t, hooks.Got1xxResponse(http.StatusProcessing, nil))
+// The type of an alert of crypto/tls is not exported, so these errors come from a real handshake in
+// which the server refuses the certificate, or the lack of it.
+func TestCertificateRefused(t *testing.T) {
+	for version, want := range map[uint16]string{tls.VersionTLS12: "", tls.VersionTLS13: "permanent, unprocessed"} {
+		server := httptest.NewUnstartedServer(http.NotFoundHandler())
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
+		server.StartTLS()
+		_, err := server.Client().Post(server.URL, "", strings.NewReader("x"))
+		require.ErrorContains(t, err, "remote error: tls")
+		assert.Equal(t, want, kinds(err), "%v", err)
+		server.Close()
 	}
-	long := textproto.MIMEHeader{"X-Flood": {strings.Repeat("x", maxHeaderBytes/2)}}
-	require.NoError(t, hooks.Got1xxResponse(http.StatusEarlyHints, long))
-	require.Error(t, hooks.Got1xxResponse(http.StatusEarlyHints, long))
 }
 
-// Over HTTP/1, net/http writes to the connection that it got, even if the context has ended.
-func TestRepetitionOverHTTP1IsNotWritten(t *testing.T) {
-	for _, http2 := range []bool{false, true} {
-		var w Record
-		ctx, cancel := context.WithCancel(t.Context())
-		hooks := httptrace.ContextClientTrace(w.Watch(ctx, cancel, &Transport{h2c: http2}))
-		conn, other := net.Pipe()
-		go func() { _, _ = io.Copy(io.Discard, other) }()
-		hooks.GotConn(httptrace.GotConnInfo{Conn: conn})
-		hooks.WroteHeaders()
-		_, err := conn.Write([]byte("first"))
+// A server may have closed an idle connection before the client writes to it.
+func TestNothingWritten(t *testing.T) {
+	first, service := net.Pipe()
+	broken := &breaks{Conn: first}
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return broken, nil }}
+	go func() {
+		_, _ = http.ReadRequest(bufio.NewReader(service))
+		_, _ = io.WriteString(service, "HTTP/1.1 204 No Content\r\n\r\n")
+	}()
+	post := func() error {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://service.test", strings.NewReader("x"))
 		require.NoError(t, err)
-		hooks.GotConn(httptrace.GotConnInfo{Conn: conn})
-		_, err = conn.Write([]byte("again"))
-		require.Equal(t, http2, err == nil, "a connection of HTTP/2 has other requests")
-		_ = conn.Close()
+		req.GetBody = nil
+		resp, err := transport.RoundTrip(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return err
+	}
+	require.NoError(t, post())
+	broken.now.Store(true)
+	err := post()
+	require.ErrorIs(t, err, syscall.EPIPE)
+	assert.Equal(t, "unprocessed", kinds(err))
+}
+
+// breaks is a connection that can be written to until now is set.
+type breaks struct {
+	net.Conn
+	now atomic.Bool
+}
+
+func (c *breaks) Write(b []byte) (int, error) {
+	if c.now.Load() {
+		return 0, syscall.EPIPE
+	}
+	return c.Conn.Write(b)
+}
+
+// The address of the service does not matter: the proxies of this test do not connect.
+func TestProxyRefuses(t *testing.T) {
+	for reply, want := range map[string]string{
+		"HTTP/1.1 407 No": "permanent", "HTTP/1.1 502 No": "", "SSH-2.0-server": "not HTTP",
+	} {
+		transport := wire.DefaultTransport()
+		transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.test", User: url.UserPassword("team", "proxy-secret")})
+		transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			conn, proxy := net.Pipe()
+			go func() {
+				_, _ = http.ReadRequest(bufio.NewReader(proxy))
+				_, _ = io.WriteString(proxy, reply+"\r\n\r\n")
+				_ = proxy.Close()
+			}()
+			return conn, nil
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://service.test", nil)
+		require.NoError(t, err)
+		_, err = transport.RoundTrip(req)
+		require.Error(t, err)
+		assert.Equal(t, want, kinds(err), "%v", err)
+		assert.NotContains(t, err.Error(), "proxy-secret")
+		assert.True(t, want == "not HTTP" || strings.Contains(err.Error(), "the proxy responded "+reply[9:12]), "%v", err)
 	}
 }
