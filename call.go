@@ -48,76 +48,74 @@ type request struct {
 	body        []byte // nil for none
 }
 
-// do makes a call. decode decodes the body of its success; nil if nobody wants it. Any other end of
-// the call is an error.
-func (c *Client) do(ctx context.Context, r request, opts []CallOption, decode func([]byte) error) (Response, error) {
-	k, err := c.newCall(ctx, r, opts)
-	if err != nil {
-		return Response{}, err
-	}
-	waits, end := k.begin(ctx)
-	defer end()
-	if err = k.run(waits); err == nil {
-		err = k.decode(decode)
-	}
-	k.callDone(err)
-	if err != nil {
-		return Response{}, err
-	}
-	return k.response(k.last), nil
-}
-
-// newCall returns a call that has not begun. A wrong argument or option is an error here, before
-// CallStart, because nothing is sent then.
-func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*call, error) {
+// do makes a call. After a success, it sets response, and decodes the body unless decode is nil. Any
+// other end of the call is an error.
+func (c *Client) do(ctx context.Context, r request, opts []CallOption, response *Response, decode func([]byte) error) error {
 	switch {
 	case ctx == nil:
-		return nil, argumentError(r.name, "ctx", "is nil")
-	case !c.usable():
-		return nil, argumentError(r.name, "Client", "was not made by NewClient")
+		return &ArgumentError{r.name, "ctx", "is nil"}
+	case c.transport == nil:
+		return &ArgumentError{r.name, "Client", "was not made by NewClient"}
 	}
 	k := &call{request: r, client: c, config: *c.config, started: time.Now()}
-	if err := apply(&k.config, opts); err != nil {
-		return nil, withOperation(err, r.name)
+	if err := apply(r.name, &k.config, opts); err != nil {
+		return err
 	}
 	k.info = Call{
 		ID:      hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())),
 		BaseURL: c.base, Operation: r.name, Method: r.method, Template: c.baseURL.Path + r.template,
 		KeyID: c.KeyID(), Background: k.config.background,
 	}
-	return k, nil
+	waits, end := k.begin(ctx)
+	defer end()
+	err := k.run(waits)
+	if err == nil {
+		err = k.decode(decode)
+		*response = k.response(k.last)
+	}
+	report(k, CallDoneInfo{k.info, time.Since(k.started), err}, func(t *ClientTrace) func(context.Context, CallDoneInfo) {
+		return t.CallDone
+	})
+	return err
 }
 
 // begin calls the CallStart functions, and returns the context of the waits and a function that
 // frees what the contexts hold. WithStop ends the waits.
-func (k *call) begin(ctx context.Context) (waits context.Context, end context.CancelFunc) {
+func (k *call) begin(ctx context.Context) (waits context.Context, end func()) {
 	k.ctx = ctx
 	k.callStart()
 	end = func() {}
 	if d := k.config.callTimeout; d > 0 {
 		k.ctx, end = context.WithTimeoutCause(k.ctx, d, k.timedOut("WithCallTimeout", d))
 	}
-	if k.config.stop == nil {
+	stop := k.config.stop
+	if stop == nil {
 		return k.ctx, end
 	}
 	waits, cancel := context.WithCancelCause(k.ctx)
-	endTimeout, forget := end, context.AfterFunc(k.config.stop, func() { cancel(k.stopped()) })
-	if k.config.stop.Err() != nil { // AfterFunc would take a moment
-		cancel(k.stopped())
+	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop))), k.info.ID}) }
+	if stop.Err() != nil {
+		stopped() // AfterFunc would take a moment
 	}
+	endTimeout, forget := end, context.AfterFunc(stop, stopped)
 	return waits, func() { forget(); cancel(nil); endTimeout() }
 }
 
 // run makes attempts while there is to be another one, and returns the error of the call. What came
 // of the attempts is in k.last, and not in what the loop returns.
 func (k *call) run(waits context.Context) error {
+	u := *k.client.baseURL
+	if path, err := url.PathUnescape(k.path); err == nil { // Do has checked it
+		u.Path, u.RawPath = u.Path+path, u.EscapedPath()+k.path
+	}
+	u.RawQuery = k.query
 	loop := retryablehttp.Client{
 		HTTPClient: &http.Client{Transport: k, CheckRedirect: refuseRedirect},
 		CheckRetry: k.checkRetry, Backoff: k.backoff, RetryMax: math.MaxInt,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	req := http.Request{Method: k.method, URL: k.url(), Header: http.Header{}}
-	_, _ = loop.Do(&retryablehttp.Request{Request: req.WithContext(waits)})
+	r := http.Request{Method: k.method, URL: &u, Header: http.Header{}}
+	_, _ = loop.Do(&retryablehttp.Request{Request: r.WithContext(waits)})
 	if k.pause.Reason != "" { // the context ended before the attempt that was planned
 		k.endPause()
 		k.previous, k.last = k.last, &exchange{failure: refused, err: k.ended(waits)}
@@ -132,48 +130,31 @@ func (k *call) run(waits context.Context) error {
 // refuseRedirect is the CheckRedirect of each call: the key must not leave the base URL.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// url returns the URL of the request.
-func (k *call) url() *url.URL {
-	u := *k.client.baseURL
-	if path, err := url.PathUnescape(k.path); err == nil { // Do has checked it
-		u.Path, u.RawPath = u.Path+path, u.EscapedPath()+k.path
-	}
-	u.RawQuery = k.query
-	return &u
-}
-
 // decode decodes the body of a success. A body that is empty, that is no JSON or that does not
 // follow the document gives a *ResponseError. A 204 has no body.
 func (k *call) decode(decode func([]byte) error) error {
 	x := k.last
 	mediaType, _, _ := strings.Cut(x.header.Get("Content-Type"), ";")
 	mediaType = strings.TrimSpace(mediaType)
+	var err error
 	switch {
-	case x.outcome.StatusCode == http.StatusNoContent, decode == nil && len(x.body) == 0:
+	case x.was(http.StatusNoContent), decode == nil && len(x.body) == 0:
 		return nil
 	case len(x.body) == 0: // the decoder would report no more than EOF
 		return k.responseError(x, "body is empty", nil)
 	case !strings.EqualFold(mediaType, "application/json"):
 		return k.responseError(x, "Content-Type is "+safetext.Quote(mediaType)+", not application/json", nil)
+	case decode != nil:
+		err = decode(x.body)
+	case !jsontext.Value(x.body).IsValid():
+		err = errors.New("is not JSON")
 	}
-	if decode == nil {
-		decode = checkJSON
+	if err == nil {
+		return nil
 	}
-	if err := decode(x.body); err != nil {
-		// The error itself is not wrapped: the decoder quotes names from the body, which may contain
-		// anything.
-		text := safetext.Line(safetext.Redact(err.Error(), x.key.Secret()))
-		return k.responseError(x, "body", errors.New(text))
-	}
-	return nil
-}
-
-// checkJSON is the decoder of a body whose value nobody wants.
-func checkJSON(body []byte) error {
-	if !jsontext.Value(body).IsValid() {
-		return errors.New("is not JSON")
-	}
-	return nil
+	// The error itself is not wrapped: the decoder quotes names from the body, which may contain
+	// anything.
+	return k.responseError(x, "body", errors.New(safetext.Line(safetext.Redact(err.Error(), x.key.Secret()))))
 }
 
 // response returns what results and errors say about the last response of the call.
@@ -186,12 +167,6 @@ func (k *call) timedOut(option string, d time.Duration) error {
 	return &endError{&timeoutError{option, d}, k.info.ID}
 }
 
-// stopped returns the cause of a context of the call that ends by WithStop.
-func (k *call) stopped() error {
-	cause := foreign(context.Cause(k.config.stop), context.Canceled, context.DeadlineExceeded)
-	return &endError{fmt.Errorf("%w: %w", ErrStopped, cause), k.info.ID}
-}
-
 // ended returns why a context of the call has ended; nil if it has not. A timeout of another call
 // around this one is a cause like others.
 func (k *call) ended(ctx context.Context) error {
@@ -202,8 +177,10 @@ func (k *call) ended(ctx context.Context) error {
 		return own.error
 	case err == nil || errors.Is(err, cause):
 		return err
+	case isOfCall(cause):
+		return fmt.Errorf("%w: %v", err, cause)
 	}
-	return fmt.Errorf("%w: %w", err, foreign(cause))
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // Do sends a request that the SDK has no method for, below the base URL, with the client's key,
@@ -221,39 +198,40 @@ func (k *call) ended(ctx context.Context) error {
 func (c *Client) Do(
 	ctx context.Context, method, path string, in, out any, opts ...CallOption,
 ) (*Response, error) {
-	name := "do"
-	if slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) {
-		name += " " + method
-	}
-	op := &operation{name: name, method: method, template: "/{path}"}
+	op := &operation{name: "do " + method, method: method, template: "/{path}"}
 	if method != http.MethodGet {
-		op.doubt = operationOf(name).doubt
+		op.doubt = anyDoubt
 	}
 	path, query, _ := strings.Cut(strings.TrimPrefix(path, "/"), "?")
 	r := request{operation: op, path: "/" + path, query: query}
-	if argument, problem := r.encode(in, out); problem != "" {
-		return nil, argumentError(name, argument, problem)
+	if argument, problem := r.problem(in, out); problem != "" {
+		return nil, &ArgumentError{op.name, argument, problem}
 	}
 	var decode func([]byte) error
 	if out != nil {
 		decode = func(body []byte) error { return json.Unmarshal(body, out) }
 	}
-	response, err := c.do(ctx, r, opts, decode)
-	if err != nil {
+	if in != nil {
+		var err error
+		if r.body, err = json.Marshal(in); err != nil { // its text may contain a part of in
+			return nil, &ArgumentError{op.name, "in", "cannot be encoded as JSON"}
+		}
+	}
+	response := &Response{}
+	if err := c.do(ctx, r, opts, response, decode); err != nil {
 		return nil, err
 	}
-	return &response, nil
+	return response, nil
 }
 
-// encode checks the arguments of Do, and encodes in. It returns what is wrong with which of them.
-func (r *request) encode(in, out any) (argument, problem string) {
+// problem returns which of the arguments of Do is wrong, and why.
+func (r *request) problem(in, out any) (argument, problem string) {
 	const bytes = "is a []byte; use json.RawMessage for JSON as it is"
-	target := reflect.ValueOf(out)
 	_, path := credential.PathBelow(r.path, r.query)
 	_, fromBytes := in.([]byte)
 	_, toBytes := out.(*[]byte)
-	switch {
-	case r.name == "do":
+	switch target := reflect.ValueOf(out); {
+	case !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, r.method):
 		return "method", "is not GET, POST, PUT, PATCH or DELETE"
 	case path != "":
 		return "path", path
@@ -265,12 +243,6 @@ func (r *request) encode(in, out any) (argument, problem string) {
 		return "out", bytes
 	case out != nil && (target.Kind() != reflect.Pointer || target.IsNil()):
 		return "out", "is not a pointer"
-	case in == nil:
-		return "", ""
-	}
-	var err error
-	if r.body, err = json.Marshal(in); err != nil { // its text may contain a part of in
-		return "in", "cannot be encoded as JSON"
 	}
 	return "", ""
 }

@@ -61,7 +61,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 func newClient(baseURL, apiKey string, config *config) (*Client, error) {
 	base, reason := credential.ParseBaseURL(baseURL, config.insecureHTTP)
 	if reason != "" {
-		return nil, invalid("baseURL", reason)
+		return nil, &ArgumentError{"NewClient", "baseURL", reason}
 	}
 	transport, closeIdle, err := config.newTransport()
 	if err != nil {
@@ -70,24 +70,26 @@ func newClient(baseURL, apiKey string, config *config) (*Client, error) {
 	// A dump of the client could follow httpClient to connections, whose buffers contain the key.
 	config.httpClient = nil
 	c := &Client{base: base.String(), baseURL: base, transport: transport.RoundTrip, closeIdle: closeIdle}
-	if err := c.configure(config, apiKey); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c.configured("NewClient", config, apiKey)
 }
 
-// configure sets what clients with different keys do not share.
-func (c *Client) configure(config *config, apiKey string) error {
+// configured returns c with what clients of different keys do not share.
+func (c *Client) configured(operation string, config *config, apiKey string) (*Client, error) {
 	c.config, c.traces = config, slices.Clip(config.traces)
 	if config.log != nil {
 		c.traces = append(c.traces, config.log)
 	}
+	problem := credential.KeyProblem(apiKey)
 	if config.keyFunc != nil {
-		return invalid("apiKey", when(apiKey != "", "is set although WithAPIKeyFunc is used"))
+		problem = when(apiKey != "", "is set although WithAPIKeyFunc is used")
+	} else {
+		c.key = credential.New(apiKey)
+		c.used.Store(c.key.ID)
 	}
-	c.key = credential.New(apiKey)
-	c.used.Store(c.key.ID)
-	return invalid("apiKey", credential.KeyProblem(apiKey))
+	if problem != "" {
+		return nil, &ArgumentError{operation, "apiKey", problem}
+	}
+	return c, nil
 }
 
 // newTransport returns the transport for the attempts, and functions that close the idle
@@ -102,7 +104,7 @@ func (c *config) newTransport() (transport http.RoundTripper, closeIdle []func()
 	for _, wrap := range c.wraps {
 		inner := transport
 		if transport = wrap(inner); transport == nil {
-			return nil, nil, invalid("WithTransport", "returned nil")
+			return nil, nil, &ArgumentError{"NewClient", "WithTransport", "returned nil"}
 		}
 		if clone, ok := transport.(*http.Transport); ok && transport != inner {
 			closeIdle = append(closeIdle, clone.CloseIdleConnections)
@@ -117,25 +119,17 @@ func (c *config) newTransport() (transport http.RoundTripper, closeIdle []func()
 // replaces that of c, except that the functions of WithTrace are called after those of c.
 // [WithHTTPClient], [WithTransport], [WithInsecureHTTP] and [WithAPIKeyFunc] are errors here.
 func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
-	if !c.usable() {
-		return nil, argumentError("ForKey", "Client", "was not made by NewClient")
+	if c == nil || c.transport == nil {
+		return nil, &ArgumentError{"ForKey", "Client", "was not made by NewClient"}
 	}
 	config := *c.config
-	config.forKey, config.keyFunc, config.limiterOption = true, nil, ""
-	config.traces = slices.Clip(config.traces)
+	config.keyFunc, config.limiterBy, config.traces = nil, "", slices.Clip(config.traces)
+	if err := apply("ForKey", &config, opts); err != nil {
+		return nil, err
+	}
 	client := &Client{base: c.base, baseURL: c.baseURL, transport: c.transport, closeIdle: c.closeIdle}
-	err := apply(&config, opts)
-	if err == nil {
-		err = client.configure(&config, apiKey)
-	}
-	if err != nil {
-		return nil, withOperation(err, "ForKey")
-	}
-	return client, nil
+	return client.configured("ForKey", &config, apiKey)
 }
-
-// usable reports whether NewClient or ForKey has made c.
-func (c *Client) usable() bool { return c != nil && c.transport != nil }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares
 // with the clients of [Client.ForKey], and of the clones of it that [WithTransport] returned. It
@@ -152,7 +146,7 @@ func (c *Client) CloseIdleConnections() {
 // KeyID returns the [Call].KeyID of the key of NewClient or ForKey. It is empty for a client with
 // [WithAPIKeyFunc], whose key may change.
 func (c *Client) KeyID() string {
-	if !c.usable() || c.key.ID == nil {
+	if c == nil || c.key.ID == nil {
 		return ""
 	}
 	return *c.key.ID

@@ -3,9 +3,10 @@ package petstore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/ratelimit"
@@ -32,70 +33,74 @@ const (
 // PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for tests: the key is then sent
 // unencrypted.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	config, err := newConfig(append([]Option{option(applyEnv)}, opts...))
+	c, err := newConfig(append(optionsFromEnv(), opts...))
 	if err != nil {
 		return nil, err
 	}
 	baseURL := os.Getenv(envBaseURL)
-	_, problem := credential.ParseBaseURL(baseURL, config.insecureHTTP)
-	if problem != "" {
-		return nil, invalid(envBaseURL, cmp.Or(when(baseURL == "", "is not set"), problem))
+	problem := "is not set"
+	if baseURL != "" {
+		_, problem = credential.ParseBaseURL(baseURL, c.insecureHTTP)
 	}
-	apiKey, err := apiKeyFromEnv(config)
+	if problem != "" {
+		return nil, &ArgumentError{"NewClient", envBaseURL, problem}
+	}
+	apiKey, err := apiKeyFromEnv(c)
 	if err != nil {
 		return nil, err
 	}
-	return newClient(baseURL, apiKey, config)
+	return newClient(baseURL, apiKey, c)
 }
 
-// applyEnv is an option that applies the variables that have the effect of options.
-func applyEnv(c *config) error {
-	if text := os.Getenv(envProcesses); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return invalid(envProcesses, "is not a number of processes")
-		}
-		c.limiter = ratelimit.New(ratelimit.Processes(n))
+// optionsFromEnv returns the options for the variables that have the effect of options.
+func optionsFromEnv() []Option {
+	processes, insecure := os.Getenv(envProcesses), os.Getenv(envInsecure)
+	n, err := strconv.Atoi(processes)
+	return []Option{
+		option{envProcesses, when(processes != "" && (err != nil || n < 1), "is not a number of processes"), func(c *config) {
+			c.limiter = ratelimit.New(ratelimit.Processes(n)) // 0 is for unknown
+		}},
+		option{envInsecure, when(!slices.Contains([]string{"", "0", "1"}, insecure), "is neither 0 nor 1"), func(c *config) {
+			c.insecureHTTP = insecure == "1"
+		}},
 	}
-	insecure := os.Getenv(envInsecure)
-	c.insecureHTTP = insecure == "1"
-	wrong := insecure != "" && insecure != "0" && insecure != "1"
-	return invalid(envInsecure, when(wrong, "is neither 0 nor 1"))
 }
 
-// apiKeyFromEnv returns the key. For a key file, it sets the function of config instead.
-func apiKeyFromEnv(config *config) (string, error) {
-	key, file := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile)
-	name := envAPIKey
+// apiKeyFromEnv returns the key. For a key file, it sets the function of c instead, and reads the
+// file once, so that a wrong one is reported early.
+func apiKeyFromEnv(c *config) (string, error) {
+	key, file, name := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile), envAPIKey
+	var fileErr error
 	if file != "" {
 		name = envAPIKeyFile
 	}
 	problem := cmp.Or(
 		when(key != "" && file != "", "is set although "+envAPIKey+" is set"),
-		when(key+file != "" && config.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
-		when(key+file == "" && config.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
-	switch {
-	case problem != "" || config.keyFunc != nil:
-		return "", invalid(name, problem)
-	case file == "":
-		return key, invalid(name, credential.KeyProblem(key))
+		when(key+file != "" && c.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
+		when(key+file == "" && c.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
+	if problem == "" && file != "" {
+		c.keyFunc = APIKeyFile(file)
+		if key, fileErr = credential.ReadFile(file); fileErr != nil {
+			problem = strings.TrimPrefix(fileErr.Error(), "API key file: ")
+		}
 	}
-	config.keyFunc = APIKeyFile(file)
-	// The file is read now, too, so that a wrong one is reported early.
-	fromFile, err := config.keyFunc(context.Background())
-	if wrong, ok := errors.AsType[*credential.FileError](err); ok {
-		return "", &keyFileError{invalid(name, wrong.Err.Error()), wrong.Err}
+	if problem == "" && key != "" {
+		problem = credential.KeyProblem(key)
 	}
-	return "", invalid(name, credential.KeyProblem(fromFile))
+	if problem != "" {
+		return "", &envError{&ArgumentError{"NewClient", name, problem}, fileErr}
+	}
+	return os.Getenv(envAPIKey), nil
 }
 
-// keyFileError is an ArgumentError that also matches the reason why the file cannot be read.
-type keyFileError struct {
-	error
+// envError is an ArgumentError that also matches the reason why a key file cannot be read; that is
+// nil for another error.
+type envError struct {
+	*ArgumentError
 	reason error
 }
 
-func (e *keyFileError) Unwrap() []error { return []error{e.error, e.reason} }
+func (e *envError) Unwrap() []error { return []error{e.ArgumentError, e.reason} }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc]. Each time it is called, it reads the key from
 // the file, which must be a regular file of at most 64 KiB or a link to one. White space around the
@@ -119,5 +124,5 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 // another key, the client sends the request again with that key. It repeats a create, too, because
 // the service has not carried it out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return setShared("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
+	return sharedOption{option{"WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f }}}
 }

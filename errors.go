@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -73,10 +74,6 @@ type keyError struct{ error }
 
 func (e *keyError) Is(target error) bool { return target == ErrAPIKey }
 func (e *keyError) Unwrap() error        { return e.error }
-
-// maxErrorBody is how many bytes of a response's body an error keeps: enough for an Error object,
-// and to recognise the HTML page of a gateway.
-const maxErrorBody = 4 << 10
 
 // APIError reports a response other than the operation's success: an Error object of the service
 // (sections 2 and 7), a redirect, or the response of a proxy or gateway. [errors.AsType] finds it
@@ -206,16 +203,12 @@ type TransportError struct {
 	OutcomeUnknown bool
 	// Err is the cause.
 	Err error
-
-	tries int // attempts, also those that sent nothing
 }
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
 	text := safetext.Prefix(e.Operation) + safetext.TrimPrefix(e.Err, e.Operation)
-	// If some attempts sent nothing, the text has the number of all of them, too.
-	tries := when(e.tries > max(e.Attempts, 1), " ("+strconv.Itoa(e.tries)+" tries)")
-	return errorLine(text, e.Operation, e.Attempts, e.OutcomeUnknown, tries)
+	return errorLine(text, e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
 // Is reports whether target is [ErrNotSent] while nothing was sent, or is [ErrOutcomeUnknown] while
@@ -227,6 +220,18 @@ func (e *TransportError) Is(target error) bool {
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error { return e.Err }
 
+// errorLine returns text with notes behind it: the number of requests and, if the outcome of a
+// write is unknown, what may have happened.
+func errorLine(text, operation string, sent int, unknown bool) string {
+	notes := []string{when(sent > 1, " ("+strconv.Itoa(sent)+" attempts)")}
+	if op := operations[operation]; unknown && op != nil {
+		notes = append(notes, "; "+op.doubt)
+	} else if unknown {
+		notes = append(notes, "; "+anyDoubt)
+	}
+	return safetext.Line(text, notes...)
+}
+
 // error returns the error of a call that ends with x; doc.go lists the types. It is the only place
 // that chooses one, but for the success that cannot be decoded.
 func (k *call) error(x *exchange) error {
@@ -235,11 +240,9 @@ func (k *call) error(x *exchange) error {
 		return k.refusal(x)
 	case x.failure == ended && code >= http.StatusMultipleChoices:
 		return k.transportError(x, after(x.err, k.apiError(x)))
-	case x.failure == ended:
-		return k.transportError(x, x.err)
 	case x.failure == notHTTP:
 		return k.responseError(x, "not HTTP", x.err)
-	case code == 0:
+	case x.failure == ended, code == 0:
 		return k.transportError(x, x.err)
 	case x.success && x.failure == tooLarge:
 		return k.responseError(x, "body is larger than 10 MiB", nil)
@@ -248,7 +251,7 @@ func (k *call) error(x *exchange) error {
 	case code/100 == 2:
 		return k.responseError(x, "status is not the documented one", nil)
 	case code == http.StatusTooManyRequests:
-		return k.rateLimitError(x.retryAt, x.outcome.Window, x.reason, k.apiError(x))
+		return k.rateLimitError(&ratelimit.Error{RetryAt: x.retryAt, Window: x.outcome.Window, Reason: x.reason}, k.apiError(x))
 	}
 	return k.apiError(x)
 }
@@ -270,7 +273,7 @@ func (k *call) refusal(x *exchange) error {
 	if got429, ok := last.(*RateLimitError); ok {
 		last = got429.Err
 	}
-	return k.rateLimitError(limited.RetryAt, limited.Window, limited.Reason, after(limited.Err, last))
+	return k.rateLimitError(limited, after(limited.Err, last))
 }
 
 // after returns err together with the error of the attempt before; either may be nil.
@@ -294,73 +297,45 @@ func (k *call) apiError(x *exchange) *APIError {
 }
 
 func (k *call) responseError(x *exchange, reason string, err error) *ResponseError {
-	return &ResponseError{
-		Operation: k.name, CallID: k.info.ID, Reason: reason, Body: x.bodyStart(), Response: k.response(x),
-		OutcomeUnknown: k.isWrite() && x.mayBeDone(), Err: err,
-	}
+	unknown := k.isWrite() && x.mayBeDone()
+	return &ResponseError{k.name, k.info.ID, reason, x.bodyStart(), k.response(x), unknown, err}
 }
 
 func (k *call) transportError(x *exchange, err error) *TransportError {
-	tries := k.info.Attempt
-	if x.failure == refused {
-		tries--
-	}
-	return &TransportError{
-		Operation: k.name, CallID: k.info.ID, Attempts: k.sent, Err: err,
-		OutcomeUnknown: k.isWrite() && x.mayBeDone(), tries: tries,
-	}
+	return &TransportError{k.name, k.info.ID, k.sent, k.isWrite() && x.mayBeDone(), err}
 }
 
-func (k *call) rateLimitError(retryAt time.Time, w RateLimit, reason ratelimit.Reason, err error) *RateLimitError {
-	// retryAt may have passed already, for instance while a slow body was read.
-	if now := time.Now(); !retryAt.IsZero() && now.After(retryAt) {
-		retryAt = now
-	}
-	return &RateLimitError{
-		Operation: k.name, CallID: k.info.ID, RetryAt: retryAt, RateLimit: w, Reason: reason, Attempts: k.sent, Err: err,
-	}
+func (k *call) rateLimitError(e *ratelimit.Error, err error) *RateLimitError {
+	return &RateLimitError{k.name, k.info.ID, e.RetryAt, e.Window, e.Reason, k.sent, err}
 }
 
-// bodyStart returns the part of the body that an error keeps.
+// bodyStart returns the part of the body that an error keeps: enough for an Error object, and to
+// recognise the HTML page of a gateway.
 func (x *exchange) bodyStart() []byte {
-	return safetext.Head(x.body, x.key.Secret(), maxErrorBody, x.failure != none)
+	return safetext.Head(x.body, x.key.Secret(), 4<<10, x.failure != none)
 }
 
-// foreign returns err, which comes from outside the call: from a function, a transport or a limiter
-// of the user, or as the cause of a context. An error of this package is about another call: an
-// errgroup, for instance, makes the error of one call the cause of the others. Then, and if it
-// matches one in also, only the text is kept.
-func foreign(err error, also ...error) error {
-	isOurs := func(target error) bool { return errors.Is(err, target) }
-	if err != nil && (slices.ContainsFunc(sentinels[:], isOurs) || slices.ContainsFunc(also, isOurs) || isCallError(err)) {
+// foreign returns an error of a function, a transport or a limiter of the user, as an error of the
+// call may wrap it. If it is about another call, or about a context that is not that of the call,
+// only its text is kept.
+func foreign(err error) error {
+	if err != nil && (isOfCall(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return errors.New(err.Error())
 	}
 	return err
 }
 
-// sentinels are the errors of this package that an error of a call may match. ErrNotSent is not
-// among them, because a transport may return it.
-var sentinels = [...]error{
-	ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrRateLimited, ErrOutcomeUnknown, ErrAPIKey, ErrInvalidResponse,
-	ErrInvalidArgument, ErrStopped, ErrTimeout,
-}
-
-// isCallError reports whether err is or wraps one of the five types of errors.
-func isCallError(err error) bool {
+// isOfCall reports whether err is an error of this package. As the cause of a context it is about
+// another call: an errgroup, for instance, makes the error of one call the cause of the others.
+// ErrNotSent alone is an error of transports.
+func isOfCall(err error) bool {
 	_, ok := errors.AsType[interface {
 		error
 		slog.LogValuer
 		Is(target error) bool
 	}](err)
-	return ok
-}
-
-// errorLine returns text with notes behind it: the number of requests and, if the outcome of a
-// write is unknown, what may have happened.
-func errorLine(text, operation string, sent int, unknown bool, notes ...string) string {
-	notes = append(notes, when(sent > 1, " ("+strconv.Itoa(sent)+" attempts)"))
-	if unknown {
-		notes = append(notes, "; "+operationOf(operation).doubt)
-	}
-	return safetext.Line(text, notes...)
+	return ok || slices.ContainsFunc([]error{
+		ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrRateLimited, ErrOutcomeUnknown, ErrAPIKey, ErrInvalidResponse,
+		ErrInvalidArgument, ErrStopped, ErrTimeout,
+	}, func(sentinel error) bool { return errors.Is(err, sentinel) })
 }

@@ -2,12 +2,19 @@ package petstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
@@ -32,11 +39,11 @@ import (
 // An attribute that is not known is left out. The API key and bodies are never logged. A nil logger,
 // the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return set("", "", func(c *config) {
+	return option{set: func(c *config) {
 		if c.log = nil; l != nil {
 			c.log = logTrace(l)
 		}
-	})
+	}}
 }
 
 // logTrace returns the trace that writes a log.
@@ -111,7 +118,7 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 		l.write(ctx, info.Call, slog.LevelWarn, "petstore: outcome unknown",
 			slog.Duration("duration", info.Duration), lineAttr("error", errorText(info.Err)))
 	}
-	if op := operationOf(info.Call.Operation); op.removal != "" {
+	if op := operations[info.Call.Operation]; op != nil && op.removal != "" {
 		l.deprecated.Do(func() {
 			l.write(ctx, info.Call, slog.LevelWarn, "petstore: deprecated operation",
 				slog.String("removal", op.removal), slog.String("instead", op.instead))
@@ -206,3 +213,81 @@ func known(attrs ...slog.Attr) []slog.Attr {
 // lineAttr returns an attribute with a text that may come from the server or from code of the user.
 // It is put on one line, so that it cannot forge a line of the log.
 func lineAttr(key, text string) slog.Attr { return slog.String(key, safetext.Line(text)) }
+
+// ErrorType returns the class of Err, which the log has as error_type; empty for a success. It is
+// the status code of a response, else one of canceled (the caller's context was cancelled), stopped
+// (by [WithStop]), timeout, rate_limited (given up without a 429), invalid_response,
+// invalid_argument, connection_refused, connection_reset, connection_closed, name_resolution or
+// certificate. For any other error it is the Go type of the cause, or _OTHER if that type says
+// nothing.
+func (i CallDoneInfo) ErrorType() string { return errorType(i.Err) }
+
+// ErrorType returns the class of the failure as [CallDoneInfo].ErrorType does: the status code of a
+// response of 400 or above, else the class of Err.
+func (i AttemptDoneInfo) ErrorType() string {
+	if i.StatusCode >= http.StatusBadRequest {
+		return strconv.Itoa(i.StatusCode)
+	}
+	return errorType(i.Err)
+}
+
+// errorTypes are the classes of errors. An error may match several of them: the first row that
+// matches is what ended the call.
+var errorTypes = []struct {
+	class  string
+	target error // nil for the status of an APIError
+}{
+	{"invalid_argument", ErrInvalidArgument},
+	{"stopped", ErrStopped},
+	{"canceled", context.Canceled},
+	{"timeout", context.DeadlineExceeded},
+	{"timeout", ErrTimeout},
+	{"status", nil},
+	{"rate_limited", ErrRateLimited},
+	{"invalid_response", ErrInvalidResponse},
+	{"connection_refused", syscall.ECONNREFUSED},
+	// On Windows, the error of the system has another number than the constant.
+	{"connection_refused", syscall.Errno(10061)},
+	{"connection_reset", syscall.ECONNRESET},
+	{"connection_reset", syscall.Errno(10054)}, // on Windows
+	{"connection_closed", io.EOF},
+	{"connection_closed", io.ErrUnexpectedEOF},
+}
+
+// errorType returns the class of an error: by errorTypes, else by the types of package net and
+// crypto/tls, else the name of the type itself. It never returns a part of the text, which would
+// make a new class of each error.
+func errorType(err error) string {
+	if err == nil {
+		return ""
+	}
+	response, hasStatus := errors.AsType[*APIError](err)
+	for _, row := range errorTypes {
+		switch {
+		case errors.Is(err, row.target):
+			return row.class
+		case row.target == nil && hasStatus:
+			return strconv.Itoa(response.StatusCode)
+		}
+	}
+	network, ok := errors.AsType[net.Error](err)
+	_, dns := errors.AsType[*net.DNSError](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case ok && network.Timeout():
+		return "timeout"
+	case dns:
+		return "name_resolution"
+	case certificate:
+		return "certificate"
+	}
+	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
+		err = cause
+	}
+	// The types of errors.New, errors.Join and fmt.Errorf say nothing.
+	name := fmt.Sprintf("%T", err)
+	if strings.HasPrefix(name, "*errors.") || strings.HasPrefix(name, "*fmt.") {
+		return "_OTHER"
+	}
+	return name
+}

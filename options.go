@@ -3,7 +3,6 @@ package petstore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -17,7 +16,8 @@ import (
 
 // Option configures a [Client] in [NewClient].
 type Option interface {
-	apply(c *config) error
+	// apply changes c, or returns an *ArgumentError about the option of that operation.
+	apply(operation string, c *config) error
 }
 
 // CallOption configures a [Client] in [NewClient], or a single call. An option of the call
@@ -27,12 +27,32 @@ type CallOption interface {
 	ofCall()
 }
 
-// option makes an Option of a function.
-type option func(c *config) error
+// option is an Option: set changes the config, unless there is a problem with the argument.
+type option struct {
+	name, problem string
+	set           func(c *config)
+}
 
-func (o option) apply(c *config) error { return o(c) }
+func (o option) apply(operation string, c *config) error {
+	if o.problem != "" {
+		return &ArgumentError{operation, o.name, o.problem}
+	}
+	o.set(c)
+	return nil
+}
 
-// callOption makes a CallOption of a function that changes only what may differ between calls.
+// sharedOption is an option that ForKey does not take, because clients with different keys share
+// what it sets.
+type sharedOption struct{ option }
+
+func (o sharedOption) apply(operation string, c *config) error {
+	if operation == "ForKey" {
+		o.problem = "cannot differ between keys"
+	}
+	return o.option.apply(operation, c)
+}
+
+// callOption is an option that changes only what may differ between calls.
 type callOption struct{ option }
 
 func (callOption) ofCall() {}
@@ -40,9 +60,6 @@ func (callOption) ofCall() {}
 // config has the result of the options. Each call has a copy of that of its client. So what the
 // fields point to is never changed in place.
 type config struct {
-	// forKey is set while ForKey applies its options: some of them are errors then.
-	forKey bool
-
 	// What clients of different keys share:
 	httpClient *http.Client
 	// longestAttempt is the Timeout of httpClient; 0 for none.
@@ -54,10 +71,10 @@ type config struct {
 	keyFunc func(context.Context) (string, error)
 	stop    context.Context // of WithStop; nil for none
 	limiter Limiter
-	// limiterOption is the name of the option that set limiter; empty for none.
-	limiterOption string
-	log           *ClientTrace // of WithLogger; nil for none
-	traces        []*ClientTrace
+	// limiterBy is the name of the option that set limiter; empty for none.
+	limiterBy string
+	log       *ClientTrace // of WithLogger; nil for none
+	traces    []*ClientTrace
 
 	// What may differ between calls:
 	retry          RetryPolicy
@@ -80,7 +97,7 @@ func newConfig(opts []Option) (*config, error) {
 		attemptTimeout: 30 * time.Second,
 		header:         http.Header{"Accept": {"application/json"}, "User-Agent": {sdk}},
 	}
-	return c, apply(c, opts)
+	return c, apply("NewClient", c, opts)
 }
 
 // sdk is the client's own name in the User-Agent header.
@@ -88,35 +105,16 @@ const sdk = "petstore-go/" + Version
 
 // apply applies options in their order, and returns the error of the first one that is nil or
 // invalid.
-func apply[O Option](c *config, opts []O) error {
+func apply[O Option](operation string, c *config, opts []O) error {
 	for i, opt := range opts {
 		if any(opt) == nil {
-			return invalid(fmt.Sprintf("option %d", i+1), "is nil")
+			return &ArgumentError{operation, fmt.Sprintf("option %d", i+1), "is nil"}
 		}
-		if err := opt.apply(c); err != nil {
+		if err := opt.apply(operation, c); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// set returns an option that calls f, unless there is a problem with its argument.
-func set(name, problem string, f func(c *config)) option {
-	return func(c *config) error {
-		if problem != "" {
-			return invalid(name, problem)
-		}
-		f(c)
-		return nil
-	}
-}
-
-// setShared is set for an option that ForKey does not take, because clients with different keys
-// share what it sets.
-func setShared(name, problem string, f func(c *config)) option {
-	return func(c *config) error {
-		return set(name, cmp.Or(when(c.forKey, "cannot differ between keys"), problem), f)(c)
-	}
 }
 
 // WithHTTPClient makes the Client send through hc's Transport, for which the rules of
@@ -126,7 +124,7 @@ func setShared(name, problem string, f func(c *config)) option {
 func WithHTTPClient(hc *http.Client) Option {
 	problem := cmp.Or(
 		when(hc == nil, "is nil"), when(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
-	return setShared("WithHTTPClient", problem, func(c *config) { c.httpClient, c.longestAttempt = hc, hc.Timeout })
+	return sharedOption{option{"WithHTTPClient", problem, func(c *config) { c.httpClient, c.longestAttempt = hc, hc.Timeout }}}
 }
 
 // WithTransport wraps the transport that sends the attempts. The function wrap gets the client's
@@ -142,15 +140,15 @@ func WithHTTPClient(hc *http.Client) Option {
 // that of an open circuit breaker should: the call then ends with it. docs/scaling.md has the rules
 // for a transport that sends further requests, such as one that hedges.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return setShared("WithTransport", when(wrap == nil, "is nil"), func(c *config) {
+	return sharedOption{option{"WithTransport", when(wrap == nil, "is nil"), func(c *config) {
 		c.wraps = append(c.wraps, wrap)
-	})
+	}}}
 }
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
 // is then sent unencrypted.
 func WithInsecureHTTP() Option {
-	return setShared("WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true })
+	return sharedOption{option{"WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true }}}
 }
 
 // WithStop lets a program stop without losing anything. When ctx ends, calls that wait or begin end
@@ -160,7 +158,7 @@ func WithInsecureHTTP() Option {
 // nor [context.DeadlineExceeded]: these are always about the call's own context. So do not also use
 // ctx as the context of calls. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
-	return set("WithStop", when(ctx == nil, "is nil"), func(c *config) { c.stop = ctx })
+	return option{"WithStop", when(ctx == nil, "is nil"), func(c *config) { c.stop = ctx }}
 }
 
 // WithRetryPolicy replaces the whole retry policy. A field that is zero in p gets its default, even
@@ -169,14 +167,14 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 	problem := cmp.Or(
 		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
 		when(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
-	return callOption{set("WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() })}
+	return callOption{option{"WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() }}}
 }
 
 // WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
 // body, without the waits between attempts. The default is 30 seconds; 0 means that only the
 // context limits it. The error of an attempt that takes longer matches [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
-	return callOption{set("WithAttemptTimeout", when(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d })}
+	return callOption{option{"WithAttemptTimeout", when(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d }}}
 }
 
 // WithCallTimeout limits each call with all its attempts and waits. If a wait for the rate limit
@@ -184,7 +182,7 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 // time fails with an error that matches [ErrTimeout], but not [context.DeadlineExceeded], which is
 // about the caller's own deadline. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
-	return callOption{set("WithCallTimeout", when(d < 0, "is negative"), func(c *config) { c.callTimeout = d })}
+	return callOption{option{"WithCallTimeout", when(d < 0, "is negative"), func(c *config) { c.callTimeout = d }}}
 }
 
 // WithHeader sets a header of the requests, such as an id by which the service's support finds a
@@ -204,10 +202,10 @@ func WithHeader(key, value string) CallOption {
 	if name == "User-Agent" {
 		value += " " + sdk
 	}
-	return callOption{set("WithHeader", problem, func(c *config) {
+	return callOption{option{"WithHeader", problem, func(c *config) {
 		c.header = maps.Clone(c.header)
 		c.header.Set(name, value)
-	})}
+	}}}
 }
 
 // reservedHeaders are those that the client itself sets, or relies on.
@@ -224,27 +222,4 @@ func when(applies bool, text string) string {
 		return text
 	}
 	return ""
-}
-
-// invalid returns an error about an option or argument of NewClient; nil if reason is empty. For
-// another operation, withOperation changes it.
-func invalid(argument, reason string) error {
-	if reason == "" {
-		return nil
-	}
-	return argumentError("NewClient", argument, reason)
-}
-
-// argumentError returns an error about an argument. The reason must not repeat the argument, which
-// may contain a secret.
-func argumentError(operation, argument, reason string) error {
-	return &ArgumentError{operation, argument, reason}
-}
-
-// withOperation changes the operation of the ArgumentError in err, if there is one.
-func withOperation(err error, operation string) error {
-	if e, ok := errors.AsType[*ArgumentError](err); ok {
-		e.Operation = operation
-	}
-	return err
 }

@@ -1,12 +1,13 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -38,9 +39,7 @@ const (
 )
 
 var (
-	listPets = &operation{
-		name: OpListPets, method: http.MethodGet, template: "/pets", success: http.StatusOK,
-	}
+	listPets  = &operation{name: OpListPets, method: http.MethodGet, template: "/pets", success: http.StatusOK}
 	createPet = &operation{
 		name: OpCreatePet, method: http.MethodPost, template: "/pets", success: http.StatusCreated,
 		doubt: "the pet may have been created",
@@ -49,19 +48,11 @@ var (
 		name: OpGetPet, method: http.MethodGet, template: "/pets/{petId}", success: http.StatusOK,
 		removal: "2030-12-05", instead: OpListPets,
 	}
-	operations = []*operation{listPets, createPet, getPet}
+	operations = map[string]*operation{OpListPets: listPets, OpCreatePet: createPet, OpGetPet: getPet}
 )
 
-// operationOf returns the operation with that name. For a name that is not in the service document,
-// such as those of Do, it returns an operation that has only a name and a doubt.
-func operationOf(name string) *operation {
-	for _, o := range operations {
-		if o.name == name {
-			return o
-		}
-	}
-	return &operation{name: name, doubt: "the request may have been carried out"}
-}
+// anyDoubt is the doubt of a write of Do.
+const anyDoubt = "the request may have been carried out"
 
 // isWrite reports whether a request may change something, so that it must not be repeated.
 func (o *operation) isWrite() bool { return o.doubt != "" }
@@ -147,56 +138,37 @@ type GetPetResult struct {
 // The package documentation has the types of errors of all methods.
 func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...CallOption) (*ListPetsResult, error) {
 	if params.Limit < 0 || params.Limit > MaxListLimit {
-		return nil, argumentError(OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default")
+		return nil, &ArgumentError{OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default"}
 	}
-	result := &ListPetsResult{}
-	r := request{operation: listPets, path: listPets.template, query: params.query()}
-	response, err := c.do(ctx, r, opts, func(body []byte) (err error) {
-		result.Pets, err = decodePets(body)
-		return err
-	})
-	if err != nil {
+	query := ""
+	if params.Limit != 0 {
+		query = "&limit=" + strconv.Itoa(params.Limit)
+	}
+	if params.Status != "" {
+		query += "&status=" + url.QueryEscape(string(params.Status))
+	}
+	r, result := request{operation: listPets, path: listPets.template, query: strings.TrimPrefix(query, "&")}, &ListPetsResult{}
+	if err := c.do(ctx, r, opts, &result.Response, result.decode); err != nil {
 		return nil, err
 	}
-	result.Response = response
 	return result, nil
-}
-
-// query returns the query of the URL; empty if no parameter is set.
-func (p ListPetsParams) query() string {
-	switch limit, status := "limit="+strconv.Itoa(p.Limit), "status="+url.QueryEscape(string(p.Status)); {
-	case p.Limit == 0 && p.Status == "":
-		return ""
-	case p.Status == "":
-		return limit
-	case p.Limit == 0:
-		return status
-	default:
-		return limit + "&" + status
-	}
 }
 
 // CreatePet adds a pet (section 4.2). It is not idempotent, and the service has no idempotency key:
 // therefore the client never repeats a request that the service may have carried out; the error
 // then matches [ErrOutcomeUnknown]. After any other error the pet was not created.
 func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) (*CreatePetResult, error) {
+	body, err := json.Marshal(pet)
 	switch {
 	case pet.Name == "":
-		return nil, argumentError(OpCreatePet, "Name", "is empty")
+		return nil, &ArgumentError{OpCreatePet, "Name", "is empty"}
 	case !utf8.ValidString(pet.Name):
-		return nil, argumentError(OpCreatePet, "Name", "is not valid UTF-8")
+		return nil, &ArgumentError{OpCreatePet, "Name", "is not valid UTF-8"}
+	case err != nil:
+		return nil, &ArgumentError{OpCreatePet, "Status", "is not valid UTF-8"}
 	}
-	body, err := json.Marshal(pet)
-	if err != nil { // the name is valid
-		return nil, argumentError(OpCreatePet, "Status", "is not valid UTF-8")
-	}
-	result := &CreatePetResult{}
-	r := request{operation: createPet, path: createPet.template, body: body}
-	result.Response, err = c.do(ctx, r, opts, func(body []byte) (err error) {
-		result.Pet, err = decodePet(body)
-		return err
-	})
-	if err != nil {
+	r, result := request{operation: createPet, path: createPet.template, body: body}, &CreatePetResult{}
+	if err := c.do(ctx, r, opts, &result.Response, result.Pet.decode); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -207,18 +179,10 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
-	result := &GetPetResult{}
-	r := request{operation: getPet, path: "/pets/" + strconv.FormatInt(id, 10)}
-	response, err := c.do(ctx, r, opts, func(body []byte) (err error) {
-		if result.Pet, err = decodePet(body); err == nil && result.Pet.ID != id {
-			err = fmt.Errorf("id is %d instead of %d", result.Pet.ID, id)
-		}
-		return err
-	})
-	if err != nil {
+	r, result := request{operation: getPet, path: "/pets/" + strconv.FormatInt(id, 10)}, &GetPetResult{}
+	if err := c.do(ctx, r, opts, &result.Response, result.Pet.decode); err != nil {
 		return nil, err
 	}
-	result.Response = response
 	return result, nil
 }
 
@@ -232,45 +196,38 @@ type petJSON struct {
 	Status     PetStatus `json:"status"`
 }
 
-// pet returns the Pet, or an error if a required field is missing or null.
-func (p *petJSON) pet() (Pet, error) {
+// set sets p, or returns an error if a required field is missing or null.
+func (p *Pet) set(decoded *petJSON) error {
 	switch {
-	case p.ID == nil:
-		return Pet{}, errors.New("id is missing")
-	case p.Name == nil:
-		return Pet{}, errors.New("name is missing")
-	case p.CategoryID == nil:
-		return Pet{}, errors.New("categoryId is missing")
+	case decoded.ID == nil:
+		return errors.New("id is missing")
+	case decoded.Name == nil:
+		return errors.New("name is missing")
+	case decoded.CategoryID == nil:
+		return errors.New("categoryId is missing")
 	}
-	return Pet{*p.ID, *p.Name, *p.CategoryID, p.Status}, nil
+	*p = Pet{*decoded.ID, *decoded.Name, *decoded.CategoryID, decoded.Status}
+	return nil
 }
 
-// decodePet decodes a body that is a Pet.
-func decodePet(body []byte) (Pet, error) {
+// decode decodes a body that is a Pet.
+func (p *Pet) decode(body []byte) error {
 	var decoded petJSON
-	if err := json.Unmarshal(body, &decoded); err != nil {
-		return Pet{}, err
-	}
-	return decoded.pet()
+	return cmp.Or(json.Unmarshal(body, &decoded), p.set(&decoded))
 }
 
-// decodePets decodes the body of listPets: an array of Pet, never nil.
-func decodePets(body []byte) ([]Pet, error) {
-	var decoded []petJSON
-	if err := json.Unmarshal(body, &decoded); err != nil {
-		return nil, err
-	}
+// decode decodes a body that is an array of Pet.
+func (r *ListPetsResult) decode(body []byte) error {
+	decoded := make([]petJSON, 0, 20) // the default limit
+	err := json.Unmarshal(body, &decoded)
 	if decoded == nil {
-		return nil, errors.New("is null instead of an array")
+		return errors.New("is null instead of an array")
 	}
-	pets := make([]Pet, len(decoded))
+	r.Pets = make([]Pet, len(decoded))
 	for i := range decoded {
-		var err error
-		if pets[i], err = decoded[i].pet(); err != nil {
-			return nil, err
-		}
+		err = cmp.Or(err, r.Pets[i].set(&decoded[i]))
 	}
-	return pets, nil
+	return err
 }
 
 // decodeError returns the code and the message of a body that is an Error object; both are empty

@@ -120,17 +120,18 @@ type Limiter interface {
 
 // opensAfter returns when a 429 allows the next request; zero if it does not say. It is for calls
 // without a limiter, which would know this time itself.
-func opensAfter(o *ratelimit.Outcome) (opens time.Time) {
-	if o.RetryAfter > 0 {
-		opens = o.Received.Add(o.RetryAfter)
-	}
-	if left := o.Window.Reset.Sub(o.Date) + time.Second; !o.Date.IsZero() && left > 0 && left < 25*time.Hour &&
-		(o.Window.Remaining == 0 || opens.IsZero()) {
-		if reset := o.Received.Add(left); reset.After(opens) {
-			return reset
+func opensAfter(o *ratelimit.Outcome) time.Time {
+	wait := o.RetryAfter
+	if w := o.Window; !w.IsZero() && !o.Date.IsZero() && (w.Remaining == 0 || wait == 0) {
+		left := w.Reset.Sub(o.Date) + time.Second // Date has whole seconds
+		if left < 25*time.Hour {
+			wait = max(wait, left)
 		}
 	}
-	return opens
+	if wait <= 0 {
+		return time.Time{}
+	}
+	return o.Received.Add(wait)
 }
 
 // WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter
@@ -138,26 +139,27 @@ func opensAfter(o *ratelimit.Outcome) (opens time.Time) {
 // serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After
 // of its own 429.
 func WithLimiter(l Limiter) Option {
-	return setLimiter("WithLimiter", "", func() Limiter { return l })
+	return limiterOption{option{"WithLimiter", "", func(c *config) { c.limiter = l }}}
 }
 
 // WithProcesses says how many processes use the API key, this one included, each with a limiter of
 // its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
 // with [WithLimiter]: give the number to that limiter.
 func WithProcesses(n int) Option {
-	return setLimiter("WithProcesses", when(n < 1, "must be positive"), func() Limiter {
-		return ratelimit.New(ratelimit.Processes(n))
-	})
+	return limiterOption{option{"WithProcesses", when(n < 1, "must be positive"), func(c *config) {
+		c.limiter = ratelimit.New(ratelimit.Processes(n))
+	}}}
 }
 
-// setLimiter returns an option that replaces the limiter.
-func setLimiter(name, problem string, limiter func() Limiter) option {
-	return func(c *config) error {
-		if c.limiterOption != "" && c.limiterOption != name {
-			return invalid("WithProcesses", "cannot be combined with WithLimiter; give the number to the limiter")
-		}
-		return set(name, problem, func(c *config) { c.limiter, c.limiterOption = limiter(), name })(c)
+// limiterOption is an option that replaces the limiter.
+type limiterOption struct{ option }
+
+func (o limiterOption) apply(operation string, c *config) error {
+	if c.limiterBy != "" && c.limiterBy != o.name {
+		return &ArgumentError{operation, "WithProcesses", "cannot be combined with WithLimiter; give the number to the limiter"}
 	}
+	c.limiterBy = o.name
+	return o.option.apply(operation, c)
 }
 
 // WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
@@ -166,11 +168,11 @@ func setLimiter(name, problem string, limiter func() Limiter) option {
 // latest when it has waited for d and one second, whatever for. The limit also applies to the
 // Retry-After of each 503.
 func WithMaxWait(d time.Duration) CallOption {
-	return callOption{set("WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d })}
+	return callOption{option{"WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d }}}
 }
 
 // WithBackground marks a call as background work: it queues behind all other calls. A tenth of each
 // window of the rate limit is left to these while there are any.
 func WithBackground() CallOption {
-	return callOption{set("", "", func(c *config) { c.background = true })}
+	return callOption{option{set: func(c *config) { c.background = true }}}
 }

@@ -51,60 +51,44 @@ func (x *exchange) mayChange() bool {
 // the pause, WithMaxWait.
 func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	x := k.last
-	if ctx.Err() != nil || k.info.Attempt >= k.config.retry.MaxAttempts {
+	// After a 401 there may be another key; admit ends the call if there is not.
+	newKey := x.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized) && k.config.keyFunc != nil
+	if ctx.Err() != nil || k.info.Attempt >= k.config.retry.MaxAttempts ||
+		!newKey && (!x.mayChange() || k.isWrite() && x.mayBeDone()) {
 		return false, nil
 	}
-	if x.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized) && k.config.keyFunc != nil {
-		return k.plan(ctx, 0, false), nil // there may be another key; admit ends the call if there is not
-	}
-	if !x.mayChange() || k.isWrite() && x.mayBeDone() {
-		return false, nil
-	}
-	pause, asked := k.config.retry.backoff(k.info.Attempt), false
+	pause, asked, is429 := k.config.retry.backoff(k.info.Attempt), false, x.was(http.StatusTooManyRequests)
 	switch {
-	case x.was(http.StatusTooManyRequests) && !x.loopWaits:
-		return k.plan(ctx, 0, false), nil // the limiter waits, or refuses at once
-	case x.was(http.StatusTooManyRequests):
+	case newKey, is429 && !x.loopWaits: // the limiter waits, or refuses at once
+		pause = 0
+	case is429:
 		// Jitter, so that calls that got their 429 together do not retry together.
-		jitter := time.Duration(rand.Int64N(int64(k.config.retry.BaseDelay)))
-		pause, asked = max(pause, time.Until(x.retryAt))+jitter, true
+		pause, asked = max(pause, time.Until(x.retryAt))+rand.N(k.config.retry.BaseDelay), true
 	case x.was(http.StatusServiceUnavailable) && x.outcome.RetryAfter > 0:
 		pause, asked = pause+min(x.outcome.RetryAfter, math.MaxInt64-pause), true
 	}
-	if !k.plan(ctx, pause, asked) {
+	deadline, ok := ctx.Deadline()
+	if ok && time.Until(deadline) <= pause || asked && pause > k.config.maxWait {
 		return false, nil
 	}
 	// A request that was not sent is no load for the service, and the rate limit delays one after a 429.
-	if x.sent && !x.was(http.StatusTooManyRequests) && !k.client.tokens.take() {
-		k.pause = ratelimit.Wait{}
+	if x.sent && !is429 && !newKey && !k.client.tokens.take() {
 		return false, nil
-	}
-	return true, nil
-}
-
-// plan sets the pause before the next attempt, unless there is too little time for it. asked says
-// that the service asked for it.
-func (k *call) plan(ctx context.Context, pause time.Duration, asked bool) bool {
-	deadline, ok := ctx.Deadline()
-	if ok && time.Until(deadline) <= pause || asked && pause > k.config.maxWait {
-		return false
 	}
 	k.pause = ratelimit.Wait{
 		Reason: ratelimit.ReasonBackoff, Until: time.Now().Add(pause), Waiting: 1, Duration: pause,
 	}
-	return true
+	return true, nil
 }
 
 // backoff is the Backoff of the loop: it returns the pause that checkRetry has set, and reports its
 // beginning.
 func (k *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
-	pause := k.pause.Duration
-	if pause > 0 {
-		w := k.pause
-		w.Duration = 0
+	w := k.pause
+	if w.Duration = 0; k.pause.Duration > 0 {
 		k.WaitStart(w)
 	}
-	return pause
+	return k.pause.Duration
 }
 
 // endPause reports the end of the pause before an attempt, if there was one. WithMaxWait counts only

@@ -3,15 +3,6 @@ package petstore
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"errors"
-	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
@@ -121,10 +112,10 @@ func (k *call) describe(ctx context.Context) context.Context {
 // WithTrace makes the Client call the functions of a copy of t during each call. With several
 // WithTrace options, the functions are called in the order of the options.
 func WithTrace(t *ClientTrace) Option {
-	return set("WithTrace", when(t == nil, "is nil"), func(c *config) {
+	return option{"WithTrace", when(t == nil, "is nil"), func(c *config) {
 		trace := *t
 		c.traces = append(c.traces, &trace)
-	})
+	}}
 }
 
 // callStart calls the CallStart functions. Each one gets the context of the one before it.
@@ -136,156 +127,44 @@ func (k *call) callStart() {
 	}
 }
 
-// callDone calls the CallDone functions.
-func (k *call) callDone(err error) {
-	k.observe(func(ctx context.Context, t *ClientTrace) {
-		if t.CallDone != nil {
-			t.CallDone(ctx, CallDoneInfo{k.info, time.Since(k.started), err})
-		}
-	})
-}
-
-// attemptStart calls the AttemptStart functions.
-func (k *call) attemptStart() {
-	k.observe(func(ctx context.Context, t *ClientTrace) {
-		if t.AttemptStart != nil {
-			t.AttemptStart(ctx, k.info)
-		}
-	})
-}
-
-// attemptDone calls the AttemptDone functions.
-func (k *call) attemptDone(x *exchange, begun time.Time) {
-	k.observe(func(ctx context.Context, t *ClientTrace) {
-		if t.AttemptDone != nil {
-			t.AttemptDone(ctx, AttemptDoneInfo{
-				k.info, time.Since(begun), x.outcome.StatusCode, x.outcome.Window, x.outcome.RetryAfter, x.sent, x.err,
-			})
-		}
-	})
-}
-
-// WaitStart implements [ratelimit.Observer].
-func (k *call) WaitStart(w ratelimit.Wait) {
-	k.observe(func(ctx context.Context, t *ClientTrace) {
-		if t.WaitStart != nil {
-			t.WaitStart(ctx, k.info, w)
-		}
-	})
-}
-
-// WaitDone implements [ratelimit.Observer].
-func (k *call) WaitDone(w ratelimit.Wait) {
-	k.observe(func(ctx context.Context, t *ClientTrace) {
-		if t.WaitDone != nil {
-			t.WaitDone(ctx, k.info, w)
-		}
-	})
-}
-
-// LimitClosed implements [ratelimit.Observer].
-func (k *call) LimitClosed(l ratelimit.Lockout) {
-	k.observe(func(ctx context.Context, t *ClientTrace) {
-		if t.LimitClosed != nil {
-			t.LimitClosed(ctx, k.info, l)
-		}
-	})
-}
-
-// LimitOpened implements [ratelimit.Observer].
-func (k *call) LimitOpened(l ratelimit.Lockout) {
-	k.observe(func(ctx context.Context, t *ClientTrace) {
-		if t.LimitOpened != nil {
-			t.LimitOpened(ctx, k.info, l)
-		}
-	})
-}
-
-// observe calls f for each trace.
-func (k *call) observe(f func(ctx context.Context, t *ClientTrace)) {
+// report calls one function of each trace with info: that which of returns, unless it is nil.
+func report[T any](k *call, info T, of func(t *ClientTrace) func(context.Context, T)) {
 	if len(k.client.traces) == 0 {
 		return
 	}
 	ctx := k.describe(k.ctx)
 	for _, t := range k.client.traces {
-		f(ctx, t)
-	}
-}
-
-// ErrorType returns the class of Err, which the log has as error_type; empty for a success. It is
-// the status code of a response, else one of canceled (the caller's context was cancelled), stopped
-// (by [WithStop]), timeout, rate_limited (given up without a 429), invalid_response,
-// invalid_argument, connection_refused, connection_reset, connection_closed, name_resolution or
-// certificate. For any other error it is the Go type of the cause, or _OTHER if that type says
-// nothing.
-func (i CallDoneInfo) ErrorType() string { return errorType(i.Err) }
-
-// ErrorType returns the class of the failure as [CallDoneInfo].ErrorType does: the status code of a
-// response of 400 or above, else the class of Err.
-func (i AttemptDoneInfo) ErrorType() string {
-	if i.StatusCode >= http.StatusBadRequest {
-		return strconv.Itoa(i.StatusCode)
-	}
-	return errorType(i.Err)
-}
-
-// errorTypes are the classes of errors. An error may match several of them: the first row that
-// matches is what ended the call.
-var errorTypes = []struct {
-	class  string
-	target error // nil for the status of an APIError
-}{
-	{"invalid_argument", ErrInvalidArgument},
-	{"stopped", ErrStopped},
-	{"canceled", context.Canceled},
-	{"timeout", context.DeadlineExceeded},
-	{"timeout", ErrTimeout},
-	{"status", nil},
-	{"rate_limited", ErrRateLimited},
-	{"invalid_response", ErrInvalidResponse},
-	{"connection_refused", syscall.ECONNREFUSED},
-	// On Windows, the error of the system has another number than the constant.
-	{"connection_refused", syscall.Errno(10061)},
-	{"connection_reset", syscall.ECONNRESET},
-	{"connection_reset", syscall.Errno(10054)}, // on Windows
-	{"connection_closed", io.EOF},
-	{"connection_closed", io.ErrUnexpectedEOF},
-}
-
-// errorType returns the class of an error: by errorTypes, else by the types of package net and
-// crypto/tls, else the name of the type itself. It never returns a part of the text, which would
-// make a new class of each error.
-func errorType(err error) string {
-	if err == nil {
-		return ""
-	}
-	response, hasStatus := errors.AsType[*APIError](err)
-	for _, row := range errorTypes {
-		switch {
-		case errors.Is(err, row.target):
-			return row.class
-		case row.target == nil && hasStatus:
-			return strconv.Itoa(response.StatusCode)
+		if f := of(t); f != nil {
+			f(ctx, info)
 		}
 	}
-	network, ok := errors.AsType[net.Error](err)
-	_, dns := errors.AsType[*net.DNSError](err)
-	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
-	switch {
-	case ok && network.Timeout():
-		return "timeout"
-	case dns:
-		return "name_resolution"
-	case certificate:
-		return "certificate"
-	}
-	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
-		err = cause
-	}
-	// The types of errors.New, errors.Join and fmt.Errorf say nothing.
-	name := fmt.Sprintf("%T", err)
-	if strings.HasPrefix(name, "*errors.") || strings.HasPrefix(name, "*fmt.") {
-		return "_OTHER"
-	}
-	return name
+}
+
+// observe is report for an event of the limiter.
+func observe[T any](k *call, event T, of func(t *ClientTrace) func(context.Context, Call, T)) {
+	report(k, event, func(t *ClientTrace) func(context.Context, T) {
+		f := of(t)
+		if f == nil {
+			return nil
+		}
+		return func(ctx context.Context, event T) { f(ctx, k.info, event) }
+	})
+}
+
+// A call is the [ratelimit.Observer] of its requests.
+
+func (k *call) WaitStart(w ratelimit.Wait) {
+	observe(k, w, func(t *ClientTrace) func(context.Context, Call, ratelimit.Wait) { return t.WaitStart })
+}
+
+func (k *call) WaitDone(w ratelimit.Wait) {
+	observe(k, w, func(t *ClientTrace) func(context.Context, Call, ratelimit.Wait) { return t.WaitDone })
+}
+
+func (k *call) LimitClosed(l ratelimit.Lockout) {
+	observe(k, l, func(t *ClientTrace) func(context.Context, Call, ratelimit.Lockout) { return t.LimitClosed })
+}
+
+func (k *call) LimitOpened(l ratelimit.Lockout) {
+	observe(k, l, func(t *ClientTrace) func(context.Context, Call, ratelimit.Lockout) { return t.LimitOpened })
 }
