@@ -46,22 +46,19 @@
 //	a 2xx that is not the documented one      once                  once; ErrOutcomeUnknown
 //	reset, cut off, attempt timed out         backs off, again      once; ErrOutcomeUnknown
 //	nothing was written, as a refused dial    backs off, again      backs off, again
-//	unknown host, TLS certificate             once                  once
+//	unknown host, TLS certificate of either   once                  once
 //	a response that is not HTTP               once                  once; ErrOutcomeUnknown
 //
 // The backoff is exponential with jitter. The wait is never shorter than the Retry-After of a 429
-// or 503. After a 429 with nothing left in its window, it does not end before X-RateLimit-Reset. If
-// a wait would exceed the context's deadline or WithMaxWait, the call fails immediately.
-//
-// A write that has waited is sent only if enough time is left: as much as responses took lately, or
-// 100 ms if there was none yet. Otherwise the wait would make its outcome unknown. The call then
-// fails with an error that matches [ErrNotSent], unless it has sent a request before.
-//
+// or 503. If a wait would exceed the context's deadline or WithMaxWait, the call fails immediately.
 // Retries do not multiply the load during an outage: a client has 100 retries for each key, and
 // every ten successes add one, up to 100. A retry after a 429, or after a request that was never
 // written, costs nothing.
 //
-// An attempt sends one request: the client prevents net/http from repeating any, a read or a write.
+// A request was not written if there was no connection, if the server refused our certificate, or
+// if it says that it has not processed the request: by a GOAWAY before the stream, or by
+// REFUSED_STREAM. net/http itself may send a read again on a connection that the server had closed,
+// but never a write.
 //
 // # Errors
 //

@@ -2,21 +2,16 @@ package petstore
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -245,18 +240,9 @@ var errorTypes = []struct {
 	{"status", nil},
 	{"rate_limited", ErrRateLimited},
 	{"invalid_response", ErrInvalidResponse},
-	{"connection_refused", syscall.ECONNREFUSED},
-	// On Windows, the error of the system has another number than the constant.
-	{"connection_refused", syscall.Errno(10061)},
-	{"connection_reset", syscall.ECONNRESET},
-	{"connection_reset", syscall.Errno(10054)}, // on Windows
-	{"connection_closed", io.EOF},
-	{"connection_closed", io.ErrUnexpectedEOF},
 }
 
-// errorType returns the class of an error: by errorTypes, else by the types of package net and
-// crypto/tls, else the name of the type itself. It never returns a part of the text, which would
-// make a new class of each error.
+// errorType returns the class of an error; empty for none.
 func errorType(err error) string {
 	if err == nil {
 		return ""
@@ -270,24 +256,5 @@ func errorType(err error) string {
 			return strconv.Itoa(response.StatusCode)
 		}
 	}
-	network, ok := errors.AsType[net.Error](err)
-	_, dns := errors.AsType[*net.DNSError](err)
-	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
-	switch {
-	case ok && network.Timeout():
-		return "timeout"
-	case dns:
-		return "name_resolution"
-	case certificate:
-		return "certificate"
-	}
-	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
-		err = cause
-	}
-	// The types of errors.New, errors.Join and fmt.Errorf say nothing.
-	name := fmt.Sprintf("%T", err)
-	if strings.HasPrefix(name, "*errors.") || strings.HasPrefix(name, "*fmt.") {
-		return "_OTHER"
-	}
-	return name
+	return wire.Class(err)
 }

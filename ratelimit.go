@@ -118,22 +118,6 @@ type Limiter interface {
 	Reopen(key string)
 }
 
-// opensAfter returns when a 429 allows the next request; zero if it does not say. It is for calls
-// without a limiter, which would know this time itself.
-func opensAfter(o *ratelimit.Outcome) time.Time {
-	wait := o.RetryAfter
-	if w := o.Window; !w.IsZero() && !o.Date.IsZero() && (w.Remaining == 0 || wait == 0) {
-		left := w.Reset.Sub(o.Date) + time.Second // Date has whole seconds
-		if left < 25*time.Hour {
-			wait = max(wait, left)
-		}
-	}
-	if wait <= 0 {
-		return time.Time{}
-	}
-	return o.Received.Add(wait)
-}
-
 // WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter
 // to all clients with the same API key, so that they share the budget of that key; one limiter may
 // serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After

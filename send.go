@@ -267,7 +267,10 @@ func (k *call) release(permit ratelimit.Permit, x *exchange) {
 		k.client.lastLimit.Store(&window)
 	}
 	if x.was(http.StatusTooManyRequests) && !x.retryAt.After(x.outcome.Received) {
-		x.retryAt, x.loopWaits = opensAfter(&x.outcome), true
+		x.retryAt, x.loopWaits = time.Time{}, true
+		if x.outcome.RetryAfter > 0 {
+			x.retryAt = x.outcome.Received.Add(x.outcome.RetryAfter)
+		}
 	}
 }
 

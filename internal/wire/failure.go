@@ -4,12 +4,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/textproto"
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // IsDial reports whether err says that there was no connection to write to. It does not look into
@@ -80,4 +82,35 @@ func IsNotHTTP(err error) bool {
 
 func containsAny(text string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+}
+
+// Class returns a word for the error of a request that got no response; else the Go type of its
+// cause, or _OTHER if that says nothing. It never returns a part of the text, which would make a
+// new class of each error.
+func Class(err error) string {
+	network, ok := errors.AsType[net.Error](err)
+	_, dns := errors.AsType[*net.DNSError](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.Errno(10061)): // its number on Windows
+		return "connection_refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.Errno(10054)):
+		return "connection_reset"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection_closed"
+	case ok && network.Timeout():
+		return "timeout"
+	case dns:
+		return "name_resolution"
+	case certificate:
+		return "certificate"
+	}
+	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
+		err = cause
+	}
+	// The types of errors.New, errors.Join and fmt.Errorf say nothing.
+	if name := fmt.Sprintf("%T", err); !strings.HasPrefix(name, "*errors.") && !strings.HasPrefix(name, "*fmt.") {
+		return name
+	}
+	return "_OTHER"
 }
