@@ -46,15 +46,12 @@ func TestNewClient(t *testing.T) {
 			opt      petstore.Option
 		}{
 			{"option 1", nil},
-			{"option 1", petstore.Options(nil)},
 			{"WithHTTPClient", petstore.WithHTTPClient(nil)},
 			{"WithHTTPClient", petstore.WithHTTPClient(&http.Client{Jar: new(cookiejar.Jar)})},
-			{"WithUserAgent", petstore.WithUserAgent("x\r\ny")},
 			{"WithAPIKeyFunc", petstore.WithAPIKeyFunc(nil)},
 			{"apiKey", petstore.WithAPIKeyFunc(key)}, // and there is a key, too
-			{"WithMaxResponseBytes", petstore.WithMaxResponseBytes(0)},
 			{"WithMaxWait", petstore.WithMaxWait(-1)},
-			{"WithMaxWait", petstore.Options(petstore.WithMaxWait(-1))},
+			{"WithProcesses", petstore.WithProcesses(0)},
 			{"WithAttemptTimeout", petstore.WithAttemptTimeout(-1)},
 			{"WithCallTimeout", petstore.WithCallTimeout(-1)},
 			{"WithRetryPolicy", petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: -1})},
@@ -77,11 +74,14 @@ func TestNewClient(t *testing.T) {
 func TestWithHeader(t *testing.T) {
 	for _, name := range []string{
 		"Authorization", "Accept-Encoding", "Content-Encoding", "Content-Length", "Transfer-Encoding", "Trailer", "TE",
-		"Host", "User-Agent", "Connection", "Keep-Alive", "Upgrade", "Expect", "Proxy-Authorization", "Proxy-Connection",
-		"Idempotency-Key", "X-Idempotency-Key",
+		"Host", "Accept", "Content-Type", "Connection", "Keep-Alive", "Upgrade", "Expect", "Proxy-Authorization", "Proxy-Connection",
 	} {
 		_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHeader(strings.ToLower(name), "x"))
 		require.ErrorContains(t, err, " is set by the client", name)
+	}
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHeader(name, "x"))
+		require.ErrorContains(t, err, name+" is refused: with it, net/http would repeat a create")
 	}
 	client, service := scripted(t, []responder{status(200, `[]`)}, petstore.WithHeader("X-Team", "core"))
 	require.NoError(t, list(client, petstore.WithHeader("x-team", "edge")))
@@ -99,7 +99,6 @@ func TestClientFormat(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%d", "%x"} {
 		assert.Equal(t, "petstore.Client(https://service.test/v1)", fmt.Sprintf(verb, client))
 	}
-	assert.Equal(t, "petstore.Client()", (*petstore.Client)(nil).String())
 	assert.Equal(t, "petstore.Client()", fmt.Sprint(new(petstore.Client)))
 	text, err := json.Marshal(client) //lint:ignore SA9005 an encoded client is empty
 	require.NoError(t, err)
@@ -117,11 +116,30 @@ func TestClientRateLimit(t *testing.T) {
 		require.NoError(t, list(client))
 	}
 	assert.Equal(t, 41, client.RateLimit().Remaining, "a response without headers changes nothing")
-	assert.True(t, (*petstore.Client)(nil).RateLimit().IsZero())
+	assert.True(t, new(petstore.Client).RateLimit().IsZero())
 	rotates, _ := rotating(t, func(context.Context) (string, error) { return testKey, nil },
 		[]responder{status(200, `[]`, quota(60, 40, time.Minute)...)}, petstore.WithLimiter(ratelimit.New()))
 	require.NoError(t, list(rotates))
 	assert.Equal(t, 40, rotates.RateLimit().Remaining, "of the key that was used last")
+}
+
+func TestClientKeyID(t *testing.T) {
+	client, service := scripted(t, []responder{status(200, "[]")}, petstore.WithTrace(&petstore.ClientTrace{
+		CallStart: func(_ context.Context, c petstore.Call) context.Context {
+			assert.NotEmpty(t, c.KeyID, "it is known before the first request")
+			return nil
+		},
+	}))
+	tenant, err := client.ForKey("key-of-a-tenant")
+	require.NoError(t, err)
+	require.NoError(t, list(tenant))
+	assert.Len(t, service.sent(), 1)
+	assert.NotEqual(t, client.KeyID(), tenant.KeyID())
+	same, err := tenant.ForKey(testKey)
+	require.NoError(t, err)
+	assert.Equal(t, client.KeyID(), same.KeyID())
+	rotates, _ := rotating(t, petstore.APIKeyFile("key"), nil)
+	assert.Empty(t, rotates.KeyID()+new(petstore.Client).KeyID())
 }
 
 func TestClientForKey(t *testing.T) {
@@ -133,7 +151,7 @@ func TestClientForKey(t *testing.T) {
 			GotConn: func(info httptrace.GotConnInfo) { reused = append(reused, info.Reused) },
 		})
 		clone := func(own http.RoundTripper) http.RoundTripper { return own.(*http.Transport).Clone() }
-		for _, opt := range []petstore.Option{petstore.Options(), petstore.WithTransport(clone)} {
+		for _, opt := range []petstore.Option{petstore.WithBackground(), petstore.WithTransport(clone)} {
 			client, err := petstore.NewClient(server.URL(), server.APIKey(), opt)
 			require.NoError(t, err)
 			other, err := client.ForKey(server.APIKey())
@@ -157,7 +175,7 @@ func TestClientForKey(t *testing.T) {
 	t.Run("takes the options of the client, and its own instead", func(t *testing.T) {
 		client, service := scripted(t, []responder{status(200, "[]")}, petstore.WithHeader("X-Team", "core"))
 		stop, end := context.WithCancel(t.Context())
-		tenant, err := client.ForKey("key-of-a-tenant", petstore.WithUserAgent("tenant/1"), petstore.WithStop(stop))
+		tenant, err := client.ForKey("key-of-a-tenant", petstore.WithHeader("User-Agent", "tenant/1"), petstore.WithStop(stop))
 		require.NoError(t, err)
 		require.NoError(t, list(tenant))
 		sent := service.sent()[0].header
@@ -188,18 +206,16 @@ func TestClientForKey(t *testing.T) {
 			"WithInsecureHTTP": petstore.WithInsecureHTTP(),
 			"WithTransport":    petstore.WithTransport(func(t http.RoundTripper) http.RoundTripper { return t }),
 			"WithAPIKeyFunc":   petstore.WithAPIKeyFunc(petstore.APIKeyFile("key")),
-			"WithProcesses":    petstore.Options(petstore.WithProcesses(2), petstore.WithLimiter(nil)),
 		} {
 			_, err := client.ForKey("key-of-a-tenant", opt)
 			assert.Equal(t, name, as[*petstore.ArgumentError](t, err).Argument)
 		}
 		_, err := client.ForKey("two words")
 		assert.Equal(t, "apiKey", as[*petstore.ArgumentError](t, err).Argument)
-		for _, none := range []*petstore.Client{nil, {}} {
-			_, err = none.ForKey("key")
-			assert.Equal(t, "Client", as[*petstore.ArgumentError](t, err).Argument)
-			none.CloseIdleConnections()
-		}
+		_, err = client.ForKey("key-of-a-tenant", petstore.WithProcesses(2), petstore.WithLimiter(nil))
+		assert.Equal(t, "WithProcesses", as[*petstore.ArgumentError](t, err).Argument)
+		_, err = new(petstore.Client).ForKey("key")
+		assert.Equal(t, "Client", as[*petstore.ArgumentError](t, err).Argument)
 	})
 }
 

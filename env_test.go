@@ -3,15 +3,15 @@ package petstore_test
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"net/http"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"io/fs"
+	"path/filepath"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"

@@ -64,7 +64,7 @@ type timeoutError struct {
 	limit  time.Duration
 }
 
-func (e *timeoutError) Error() string        { return e.option + ": timed out after " + e.limit.String() }
+func (e *timeoutError) Error() string        { return e.option + " of " + e.limit.String() + " exceeded" }
 func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
 func (e *timeoutError) Timeout() bool        { return true }
 func (e *timeoutError) Temporary() bool      { return true }
@@ -83,8 +83,8 @@ type APIError struct {
 	Operation string
 	// CallID is the call_id of the call's lines in the log.
 	CallID string
-	// Code and Message come from the Error object. Both are empty if the body is no Error object,
-	// or is longer than 1 MiB. The document lists no codes: decide by status, or with errors.Is.
+	// Code and Message come from the Error object. Both are empty if the body is no Error object.
+	// The document lists no codes: decide by status, or with errors.Is.
 	Code    string
 	Message string
 	// RetryAfter is the time from Retry-After, counted from the response; 0 without a valid one.

@@ -2,13 +2,16 @@ package petstore_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -50,7 +53,7 @@ func Example() {
 
 func ExampleNewClient() {
 	client, err := petstore.NewClient("https://petstore.example.com/v1", "my-api-key",
-		petstore.WithUserAgent("myapp/1.2"),
+		petstore.WithHeader("User-Agent", "myapp/1.2"),
 		petstore.WithMaxWait(30*time.Second))
 	if err != nil {
 		log.Fatal(err)
@@ -131,6 +134,7 @@ func ExampleWithLogger() {
 	// Output:
 	// level=DEBUG msg="petstore: attempt" operation=listPets attempt=1 status=502
 	// level=DEBUG msg="petstore: waiting" operation=listPets reason=backoff waiting=1
+	// level=DEBUG msg="petstore: retried" operation=listPets attempt=2
 	// level=DEBUG msg="petstore: attempt" operation=listPets attempt=2 status=200
 }
 
@@ -160,7 +164,7 @@ func ExampleWithTrace() {
 	// 2 of 2
 }
 
-// Do sends what the client has no method for: Go values as JSON, and bytes as they are.
+// Do sends what the client has no method for: Go values as JSON, and JSON as it is.
 func ExampleClient_Do() {
 	server := fake.NewServer(fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))
 	defer server.Close()
@@ -170,11 +174,143 @@ func ExampleClient_Do() {
 	if _, err := client.Do(ctx, http.MethodGet, "pets?limit=10", nil, &pets); err != nil {
 		log.Fatal(err)
 	}
-	var raw []byte
-	response, err := client.Do(ctx, http.MethodPost, "pets", []byte(`{"name":"Ada","categoryId":2}`), &raw)
+	var raw json.RawMessage
+	response, err := client.Do(ctx, http.MethodPost, "pets", json.RawMessage(`{"name":"Ada","categoryId":2}`), &raw)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(pets[0].Name, response.StatusCode, string(raw))
 	// Output: Rex 201 {"id":2,"name":"Ada","categoryId":2}
+}
+
+// After an error of CreatePet there are three cases: the pet may have been created, nothing was
+// sent, or the service refused the request.
+func ExampleClient_CreatePet_errors() {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client(petstore.WithMaxWait(0))
+	server.Inject(fake.Fault{AfterCommit: true, Wire: fake.WireReset}) // the response is lost
+	server.Inject(fake.Fault{Status: http.StatusBadRequest})
+	server.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: "90"})
+
+	for range 4 {
+		_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+		after, _ := petstore.RetryAfter(err)
+		switch {
+		case errors.Is(err, petstore.ErrOutcomeUnknown):
+			fmt.Println("look whether there is a pet before you send it again")
+		case errors.Is(err, petstore.ErrNotSent):
+			fmt.Println("not sent: try again in", after.Round(time.Second))
+		case err != nil:
+			fmt.Println("refused: try again in", after.Round(time.Second))
+		}
+	}
+	// Output:
+	// look whether there is a pet before you send it again
+	// refused: try again in 0s
+	// refused: try again in 1m30s
+	// not sent: try again in 1m30s
+}
+
+// A handler does not let its own clients wait for the rate limit: it responds when to try again.
+func ExampleRetryAfterHeader() {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client(petstore.WithMaxWait(0))
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		result, err := client.ListPets(r.Context(), petstore.ListPetsParams{})
+		if seconds, ok := petstore.RetryAfterHeader(err); ok {
+			w.Header().Set("Retry-After", seconds)
+			http.Error(w, "try again later", http.StatusServiceUnavailable)
+			return
+		}
+		if err != nil {
+			http.Error(w, "no pets today", http.StatusBadGateway)
+			return
+		}
+		fmt.Fprintln(w, len(result.Pets), "pets")
+	}
+
+	server.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: "90"})
+	w := httptest.NewRecorder()
+	handler(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	fmt.Println(w.Code, "Retry-After:", w.Header().Get("Retry-After"))
+	// Output: 503 Retry-After: 90
+}
+
+// middleware is a transport that counts requests, and gives each an id for the service's support.
+type middleware struct {
+	next     http.RoundTripper
+	requests *atomic.Int64
+}
+
+func (m middleware) RoundTrip(r *http.Request) (*http.Response, error) {
+	m.requests.Add(1)
+	call, _ := petstore.CallFromContext(r.Context())
+	r.Header.Set("X-Request-ID", fmt.Sprintf("%s-%d", call.ID, call.Attempt)) // the header is of this request alone
+	return m.next.RoundTrip(r)
+}
+
+// Middleware around the transport of the client.
+func ExampleWithTransport() {
+	server := fake.NewServer()
+	defer server.Close()
+	var requests atomic.Int64
+	client := server.Client(petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper { return middleware{next, &requests} }))
+	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+		log.Fatal(err)
+	}
+	id := server.Requests()[0].Header.Get("X-Request-ID")
+	fmt.Println(requests.Load(), "request with an id of", len(id), "characters")
+	// Output: 1 request with an id of 18 characters
+}
+
+// catalogue is what a program uses of a *petstore.Client, so that a test can have a mock in its
+// place.
+type catalogue interface {
+	ListPets(context.Context, petstore.ListPetsParams, ...petstore.CallOption) (*petstore.ListPetsResult, error)
+}
+
+var _ catalogue = (*petstore.Client)(nil)
+
+type mock struct{ err error }
+
+func (m mock) ListPets(context.Context, petstore.ListPetsParams, ...petstore.CallOption) (*petstore.ListPetsResult, error) {
+	return &petstore.ListPetsResult{Pets: []petstore.Pet{{ID: 1, Name: "Rex"}}}, m.err
+}
+
+// A mock returns results and errors that are built by hand. A fake of the service tests more: see
+// package fake.
+func Example_mock() {
+	count := func(c catalogue) string { // the code under test
+		result, err := c.ListPets(context.Background(), petstore.ListPetsParams{})
+		if errors.Is(err, petstore.ErrRateLimited) {
+			return "busy"
+		}
+		return fmt.Sprint(len(result.Pets))
+	}
+	fmt.Println(count(mock{}), count(mock{&petstore.RateLimitError{}}))
+	// Output: 1 busy
+}
+
+// Four processes share one key, and each is told how many they are. With NewClientFromEnv, set
+// PETSTORE_PROCESSES=4 instead.
+func ExampleWithProcesses() {
+	server := fake.NewServer(fake.WithPlan(fake.PlanFree)) // 60 requests a minute
+	defer server.Close()
+
+	var processes []*petstore.Client
+	for range 4 {
+		processes = append(processes, server.Client(petstore.WithProcesses(4)))
+	}
+	for range 6 {
+		for _, client := range processes {
+			if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+				fmt.Println(err)
+			}
+		}
+	}
+	usage := server.Usage(server.APIKey())
+	fmt.Println(usage.Minute, "requests,", usage.Limited, "429s")
+	// Output: 24 requests, 0 429s
 }

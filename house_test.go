@@ -2,9 +2,7 @@ package petstore_test
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"io/fs"
+	"path"
 )
 
 // refused has the imports that source files of the root module must not have. Each of its patterns

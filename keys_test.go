@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,8 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/faketest"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // TestTenants compares a program with fifty tenants with fifty programs that have one tenant each.
@@ -102,36 +106,29 @@ func TestWithAPIKeyFunc(t *testing.T) {
 		call      callFunc
 		keys      []string
 		responses []responder
-		refused   []bool // Call.KeyRefused in each call of the function
+		fails     bool // with the 401
 	}{
-		"a 401, and another key":     {create, []string{first, second}, []responder{refused, created}, []bool{false, true}},
-		"a 401, and the same key":    {create, []string{first, first}, []responder{refused}, []bool{false, true}},
-		"a 401 for another key, too": {create, []string{first, second}, []responder{refused, refused}, []bool{false, true}},
-		"a key for each attempt":     {list, []string{first, second}, []responder{busy, listed}, []bool{false, false}},
-		"a 401 after another attempt": {
-			list, []string{first, first, second}, []responder{busy, refused, listed}, []bool{false, false, true},
-		},
-		"a 401 before the last response": {
-			list, []string{first, second, second}, []responder{refused, busy, listed}, []bool{false, true, false},
-		},
+		"a 401, and another key":      {create, []string{first, second}, []responder{refused, created}, false},
+		"a 401, and the same key":     {create, []string{first, first}, []responder{refused}, true},
+		"a 401 for another key, too":  {create, []string{first, second}, []responder{refused, refused}, true},
+		"a key for each attempt":      {list, []string{first, second}, []responder{busy, listed}, false},
+		"a 401 after another attempt": {list, []string{first, first, second}, []responder{busy, refused, listed}, false},
 	} {
 		virtual(t, name, func(t *testing.T) {
-			var told []bool
+			asked := 0
 			client, service := rotating(t, func(ctx context.Context) (string, error) {
 				call, _ := petstore.CallFromContext(ctx)
-				told = append(told, call.KeyRefused)
-				assert.Equal(t, len(told), call.Attempt, "the one that the key is for")
-				return c.keys[min(len(told), len(c.keys))-1], nil
+				asked++
+				assert.Equal(t, asked, call.Attempt, "the one that the key is for")
+				return c.keys[min(asked, len(c.keys))-1], nil
 			}, c.responses)
 			err := c.call(client)
 			require.Len(t, service.sent(), len(c.responses))
 			for n, r := range service.sent() {
 				assert.Equal(t, "Bearer "+c.keys[n], r.header.Get("Authorization"))
 			}
-			assert.Equal(t, c.refused, told)
-			fails := name == "a 401, and the same key" || name == "a 401 for another key, too"
-			assert.Equal(t, fails, errors.Is(err, petstore.ErrUnauthorized))
-			assert.Equal(t, fails, err != nil)
+			assert.Equal(t, c.fails, errors.Is(err, petstore.ErrUnauthorized))
+			assert.Equal(t, c.fails, err != nil)
 		})
 	}
 	virtual(t, "a key that takes longer than an attempt may", func(t *testing.T) {
@@ -159,4 +156,72 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	client, service := scripted(t, []responder{refused})
 	require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
 	assert.Len(t, service.sent(), 1, "a fixed key is not tried again")
+}
+
+// TestKeyThatRotates has forty callers of a key that a vault renews each 37 seconds. The old key works
+// for another second. A call that has waited for the limit must not send the key from before its wait.
+func TestKeyThatRotates(t *testing.T) {
+	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+		var current atomic.Pointer[string]
+		renew := func(n int) {
+			key, old := fmt.Sprint("key-number-", n), current.Load()
+			server.AddKey(key, fake.PlanPro)
+			current.Store(&key)
+			time.Sleep(time.Second)
+			if old != nil {
+				server.RevokeKey(*old)
+			}
+		}
+		renew(0)
+		client, err := petstore.NewClient("http://localhost/v1", "", petstore.WithHTTPClient(server.HTTPClient()),
+			petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return *current.Load(), nil }))
+		require.NoError(t, err)
+		var all sync.WaitGroup
+		for range 40 {
+			all.Go(func() {
+				for range 30 {
+					assert.NoError(t, list(client))
+					time.Sleep(time.Second)
+				}
+			})
+		}
+		go func() {
+			for n := range 8 {
+				time.Sleep(36 * time.Second)
+				renew(n + 1)
+			}
+		}()
+		all.Wait()
+		for _, r := range server.Requests() {
+			assert.Equal(t, http.StatusOK, r.StatusCode)
+		}
+		time.Sleep(8 * 37 * time.Second) // until the vault has ended
+	})
+}
+
+// A call for whose key the limiter made it wait gives the permit back if there is another key by then.
+func TestKeyThatChangesDuringAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		permit := new(permits)
+		keys := []string{"old-key", "new-key", "new-key"}
+		client, service := rotating(t, func(context.Context) (string, error) {
+			key := keys[0]
+			keys = keys[1:]
+			return key, nil
+		}, []responder{status(201, onePet)}, petstore.WithLimiter(
+			limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
+				c, _ := petstore.CallFromContext(ctx)
+				assert.Equal(t, r.Key, c.KeyID)
+				asked = append(asked, r.Key)
+				<-time.After(time.Second)
+				return permit.Acquire(ctx, r)
+			})))
+		require.NoError(t, create(client))
+		assert.Equal(t, "Bearer new-key", service.sent()[0].header.Get("Authorization"))
+		require.Len(t, asked, 2)
+		assert.NotEqual(t, asked[0], asked[1])
+		assert.Equal(t, ratelimit.Outcome{}, permit.released[0], "nothing was sent with it")
+		assert.Equal(t, 201, permit.released[1].StatusCode)
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -62,23 +61,14 @@ func TestLimiterOfTheUser(t *testing.T) {
 			}
 		})
 	}
-	t.Run("its refusal is the error of the call, and a permit beside it is released", func(t *testing.T) {
-		permit, at := new(permits), time.Now().Add(time.Hour)
-		client, service := scripted(t, nil, petstore.WithLimiter(returns(permit, &ratelimit.Error{RetryAt: at})))
+	t.Run("its refusal is the error of the call", func(t *testing.T) {
+		at := time.Now().Add(time.Hour)
+		client, service := scripted(t, nil, petstore.WithLimiter(returns(nil, &ratelimit.Error{RetryAt: at})))
 		limited := as[*petstore.RateLimitError](t, list(client))
 		assert.Equal(t, "listPets", limited.Operation)
 		assert.Equal(t, at, limited.RetryAt)
 		require.ErrorIs(t, limited, petstore.ErrNotSent)
 		assert.Empty(t, service.sent())
-		assert.Len(t, permit.released, 1)
-	})
-	t.Run("may return a nil pointer as its error", func(t *testing.T) {
-		for _, err := range []error{(*ratelimit.Error)(nil), (*net.OpError)(nil)} {
-			permit := new(permits)
-			client, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithLimiter(returns(permit, err)))
-			require.NoError(t, list(client))
-			assert.Len(t, permit.released, 1)
-		}
 	})
 	virtual(t, "may be slow: the attempt's timeout begins after it", func(t *testing.T) {
 		var left time.Duration
@@ -145,19 +135,5 @@ func TestLimiterOfTheUser(t *testing.T) {
 		require.NoError(t, list(client))
 		assert.Zero(t, notBefore[0])
 		assert.GreaterOrEqual(t, notBefore[1].Sub(start), 30*time.Second)
-	})
-	virtual(t, "may end a context of its own, which is not the caller's", func(t *testing.T) {
-		ending := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
-			ctx, cancel := context.WithCancel(ctx)
-			cancel()
-			return ratelimit.New().Acquire(ctx, r)
-		})
-		start := time.Now()
-		client, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithLimiter(ending))
-		err := list(client)
-		require.ErrorIs(t, err, petstore.ErrNotSent)
-		require.NotErrorIs(t, err, context.Canceled)
-		require.ErrorContains(t, err, "before the request was sent: context canceled")
-		assert.Zero(t, time.Since(start))
 	})
 }

@@ -40,18 +40,16 @@ type read struct {
 	cut      bool // the body is cut off
 }
 
-const responseBound = 64 << 10 // limit for the bodies of this test, in bytes
-
 func readByNetHTTP(t *testing.T, method string, response []byte) read {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "https://service.test/v1/pets", nil)
 	require.NoError(t, err)
 	resp, err := replaying(func() io.Reader { return bytes.NewReader(response) }).RoundTrip(req)
-	if err != nil {
+	if err != nil || resp.StatusCode == 0 {
 		return read{}
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, responseBound+1))
+	body, err := io.ReadAll(resp.Body)
 	return read{resp, body, err != nil}
 }
 
@@ -72,7 +70,7 @@ func FuzzResponse(f *testing.F) {
 		response := slices.Concat(first, second)
 		current := response
 		client := newClient(t, replaying(func() io.Reader { return bytes.NewReader(current) }), testKey,
-			petstore.WithMaxResponseBytes(responseBound), once)
+			once)
 		listed, errList := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		created, errCreate := client.CreatePet(t.Context(), newPet())
 		current = []byte(head + "\r\n" + strings.Repeat(" ", len(response))) // overwrites the buffer that the results must not use
@@ -98,8 +96,13 @@ func quotedLines(t testing.TB, file string) (all []string) {
 // acceptable reports whether a response is the documented success, apart from the contents of its
 // body.
 func (r read) acceptable(code int) bool {
-	return r.response != nil && r.response.StatusCode == code && !r.cut && len(r.body) <= responseBound &&
+	return r.response != nil && r.response.StatusCode == code && !r.cut &&
 		isJSON(r.response.Header)
+}
+
+func isJSON(h http.Header) bool {
+	mediaType, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(mediaType), "application/json")
 }
 
 // wirePet is a Pet of section 2 for json/v2. Its pointers show whether a required field is present.
@@ -189,18 +192,6 @@ func checkKept(t *testing.T, r petstore.Response, body []byte) {
 }
 
 func TestErrorBody(t *testing.T) {
-	start := "key: " + testKey[:8]
-	for want, respond := range map[string]responder{
-		start:             status(400, start), // a complete text: this is no key that was cut off
-		"key: [redacted]": status(400, "key: "+testKey),
-		"cut [redacted]": func(r *http.Request) (*http.Response, error) {
-			body := io.MultiReader(strings.NewReader("cut "+testKey[:8]), failingReader{func() error { return errReset }})
-			return response(r, 400, body), nil
-		},
-	} {
-		client, _ := scripted(t, []responder{respond}, petstore.WithMaxResponseBytes(int64(len(start))))
-		assert.Equal(t, want, string(as[*petstore.APIError](t, create(client)).Body), "without a part of the key")
-	}
 	client, _ := scripted(t, []responder{status(404, `{"code":"c","message":"m"}`, "Content-Type: ", "Content-Type: text/html")})
 	e := as[*petstore.APIError](t, list(client))
 	assert.Equal(t, []string{"c", "m"}, []string{e.Code, e.Message}, "whatever the media type")

@@ -47,38 +47,46 @@ func (x *exchange) mayChange() bool {
 }
 
 // checkRetry is the CheckRetry of the loop. If it allows another attempt, it sets the pause before
-// it. There is no other attempt if the pause would exceed the deadline or, if the service asked for
-// the pause, WithMaxWait.
+// it. If the context has ended meanwhile, that attempt says so.
 func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	x := k.last
 	// After a 401 there may be another key; admit ends the call if there is not.
 	newKey := x.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized) && k.config.keyFunc != nil
-	if ctx.Err() != nil || k.info.Attempt >= k.config.retry.MaxAttempts ||
-		!newKey && (!x.mayChange() || k.isWrite() && x.mayBeDone()) {
+	if k.info.Attempt >= k.config.retry.MaxAttempts || !newKey && (!x.mayChange() || k.isWrite() && x.mayBeDone()) {
 		return false, nil
 	}
+	pause := time.Duration(0)
+	if !newKey && ctx.Err() == nil {
+		var ok bool
+		if pause, ok = k.pauseAfter(ctx, x); !ok {
+			return false, nil
+		}
+	}
+	k.pause = ratelimit.Wait{
+		Reason: ratelimit.ReasonBackoff, Until: time.Now().Add(pause), Waiting: 1, Duration: pause,
+	}
+	return true, nil
+}
+
+// pauseAfter returns the pause after an attempt; false if it would exceed the deadline or, if the
+// service asked for it, WithMaxWait, and if there is no token for another attempt.
+func (k *call) pauseAfter(ctx context.Context, x *exchange) (pause time.Duration, ok bool) {
 	pause, asked, is429 := k.config.retry.backoff(k.info.Attempt), false, x.was(http.StatusTooManyRequests)
 	switch {
-	case newKey, is429 && !x.loopWaits: // the limiter waits, or refuses at once
-		pause = 0
+	case is429 && !x.loopWaits:
+		return 0, true // the limiter waits, or refuses at once
 	case is429:
 		// Jitter, so that calls that got their 429 together do not retry together.
 		pause, asked = max(pause, time.Until(x.retryAt))+rand.N(k.config.retry.BaseDelay), true
 	case x.was(http.StatusServiceUnavailable) && x.outcome.RetryAfter > 0:
 		pause, asked = pause+min(x.outcome.RetryAfter, math.MaxInt64-pause), true
 	}
-	deadline, ok := ctx.Deadline()
-	if ok && time.Until(deadline) <= pause || asked && pause > k.config.maxWait {
-		return false, nil
+	deadline, hasDeadline := ctx.Deadline()
+	if hasDeadline && time.Until(deadline) <= pause || asked && pause > k.config.maxWait {
+		return 0, false
 	}
 	// A request that was not sent is no load for the service, and the rate limit delays one after a 429.
-	if x.sent && !is429 && !newKey && !k.client.tokens.take() {
-		return false, nil
-	}
-	k.pause = ratelimit.Wait{
-		Reason: ratelimit.ReasonBackoff, Until: time.Now().Add(pause), Waiting: 1, Duration: pause,
-	}
-	return true, nil
+	return pause, !x.sent || is429 || k.client.tokens.take()
 }
 
 // backoff is the Backoff of the loop: it returns the pause that checkRetry has set, and reports its

@@ -1,8 +1,8 @@
 package petstore_test
 
 import (
-	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +12,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -22,7 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 var (
@@ -37,8 +35,8 @@ func remove(c *petstore.Client, opts ...petstore.CallOption) error {
 	return err
 }
 
-// TestRetryByResponse has one example of each rule. All statuses are tested in internal/retry, and
-// all errors in internal/wire.
+// TestRetryByResponse has one example of each rule. TestRetryTable has all statuses, and the tests of
+// internal/wire have the errors.
 func TestRetryByResponse(t *testing.T) {
 	open := fmt.Errorf("circuit open: %w", petstore.ErrNotSent)
 	type row struct {
@@ -60,12 +58,6 @@ func TestRetryByResponse(t *testing.T) {
 			time.Sleep(31 * time.Second)
 			return nil, errNotHTTP
 		}, reads: 1, writes: 1, unknown: true, invalid: true},
-		"neither a response nor an error": {respond: func(*http.Request) (*http.Response, error) {
-			return nil, nil
-		}, reads: 1, writes: 1, unknown: true},
-		"a response without a header": {respond: func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: http.StatusNotFound}, nil
-		}, reads: 1, writes: 1},
 	}
 	for operation, sample := range withRemove() {
 		rows := maps.Clone(rows)
@@ -91,7 +83,6 @@ func TestRetryByResponse(t *testing.T) {
 				assert.Equal(t, row.unknown && sample.writes, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
 				assert.Equal(t, row.invalid, errors.Is(err, petstore.ErrInvalidResponse), "%v", err)
 				assert.Equal(t, row.notSent, errors.Is(err, petstore.ErrNotSent), "%v", err)
-				assert.Equal(t, row.notSent && want == 4, strings.Contains(err.Error(), "(4 tries)"), "%v", err)
 				assert.NotErrorIs(t, err, context.DeadlineExceeded)
 				assert.NotContains(t, err.Error(), "giving up")
 				if row.notSent {
@@ -123,98 +114,6 @@ func attempts(t *testing.T, err error) int {
 	return as[*petstore.TransportError](t, err).Attempts
 }
 
-// staleDialer dials a service that closes each connection when it has read its second request. So many
-// connections are open before the first response.
-func staleDialer(atFirst int64, read *atomic.Int64) func(context.Context, string, string) (net.Conn, error) {
-	var open sync.WaitGroup
-	open.Add(int(atFirst))
-	return func(context.Context, string, string) (net.Conn, error) {
-		conn, service := net.Pipe()
-		go func() {
-			defer service.Close()
-			for reader, n := bufio.NewReader(service), 1; ; n++ {
-				if _, err := http.ReadRequest(reader); err != nil {
-					return
-				}
-				if read.Add(1) <= atFirst {
-					open.Done()
-					open.Wait()
-				}
-				if n == 2 {
-					return
-				}
-				_, _ = io.WriteString(service, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]")
-			}
-		}()
-		return conn, nil
-	}
-}
-
-func TestRetryOfAStaleConnection(t *testing.T) {
-	virtual(t, "dials, if the transport is the client's own", func(t *testing.T) {
-		const dead = 20
-		var read atomic.Int64
-		client, err := petstore.NewClient("http://service.test/v1", testKey, petstore.WithInsecureHTTP(),
-			petstore.WithLimiter(nil), petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
-				clone := own.(*http.Transport).Clone()
-				clone.DialContext = staleDialer(dead, &read)
-				return clone
-			}))
-		require.NoError(t, err)
-		defer client.CloseIdleConnections()
-		for range dead {
-			go func() { _ = list(client, once) }()
-		}
-		synctest.Wait()
-		start := time.Now()
-		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.Equal(t, 2, result.Attempts)
-		assert.Zero(t, time.Since(start))
-	})
-	virtual(t, "is immediate the first time, and has a permit like any other", func(t *testing.T) {
-		var read, acquired atomic.Int64
-		// Three connections are open at first: net/http closes one when it is kept from repeating a
-		// request on it.
-		transport := &http.Transport{MaxIdleConnsPerHost: 3, DialContext: staleDialer(3, &read)}
-		defer transport.CloseIdleConnections()
-		limiter := limiterFunc(func(context.Context, ratelimit.Request) (ratelimit.Permit, error) {
-			acquired.Add(1)
-			return new(permits), nil
-		})
-		client, err := petstore.NewClient("http://service.test/v1", testKey, petstore.WithInsecureHTTP(),
-			petstore.WithHTTPClient(&http.Client{Transport: transport}), petstore.WithLimiter(limiter),
-			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 3, BaseDelay: time.Hour}))
-		require.NoError(t, err)
-		for range 2 {
-			go func() { _ = list(client, once) }()
-			synctest.Wait()
-		}
-		require.NoError(t, list(client))
-		synctest.Wait()
-		start := time.Now()
-		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.Equal(t, 3, result.Attempts)
-		assert.GreaterOrEqual(t, time.Since(start), 30*time.Minute, "the next connection was stale, too")
-		assert.Less(t, time.Since(start), time.Hour, "one backoff")
-		err = list(client, once)
-		require.NotErrorIs(t, err, petstore.ErrNotSent, "the service has read it")
-		assert.EqualValues(t, 3+3+1, read.Load())
-		assert.EqualValues(t, 3+3+1, acquired.Load())
-	})
-}
-
-func TestRetryAfterAWindowThatIsUsedUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		usedUp := append(quota(10, 0, time.Minute), "Retry-After: 1", "Date: "+start.UTC().Format(http.TimeFormat))
-		client, _ := scripted(t, []responder{status(429, "", usedUp...), status(200, "[]")})
-		require.NoError(t, list(client), "without a limiter, too")
-		assert.GreaterOrEqual(t, time.Since(start), time.Minute)
-	})
-}
-
 func TestRetrySendsTheBodyAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, service := scripted(t, []responder{status(429, ``), fails(errRefused), status(201, onePet)})
@@ -238,7 +137,8 @@ func TestRetryBudget(t *testing.T) {
 		}
 		group.Wait()
 		assert.Len(t, service.sent(), 1100, "each call once, and 100 retries between them")
-		require.ErrorContains(t, list(client), "503 Service Unavailable: not retried: too many retries lately")
+		require.ErrorContains(t, list(client), "503 Service Unavailable")
+		assert.Len(t, service.sent(), 1101, "and then none")
 		other, err := client.ForKey("key-of-another")
 		require.NoError(t, err)
 		require.Error(t, list(other))
@@ -267,4 +167,64 @@ func TestRetryBudget(t *testing.T) {
 		require.Error(t, list(client))
 		assert.Len(t, service.sent(), before+10+2, "ten successes pay for a retry")
 	})
+}
+
+// cutOffSuccess cuts off the documented success.
+func cutOffSuccess(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost {
+		return cutOff(201, errReset)(r)
+	}
+	return cutOff(200, errReset)(r)
+}
+
+// TestRetryTable compares what the client does with the table in its documentation. It must have each
+// row of that table, and each status must be in one of the rows.
+func TestRetryTable(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(doc), "//\tresponse or failure ")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n//\n")
+	statuses := func(in func(code int) bool) (all []responder) {
+		for code := 200; code < 600; code++ {
+			if in(code) && code != 200 && code != 201 {
+				all = append(all, status(code, ""))
+			}
+		}
+		return all
+	}
+	again := func(code int) bool { return code == 408 || code >= 500 && code != 501 }
+	rows := map[string][]responder{
+		"429":                                    {status(429, "")},
+		"408, 5xx other than 501":                statuses(again),
+		"3xx, never followed":                    statuses(func(code int) bool { return code/100 == 3 }),
+		"other 4xx, 501":                         statuses(func(code int) bool { return code >= 400 && code != 429 && !again(code) }),
+		"a 2xx that is not the documented one":   statuses(func(code int) bool { return code/100 == 2 }),
+		"reset, cut off, attempt timed out":      {fails(errReset), cutOffSuccess, hangs},
+		"nothing was written, as a refused dial": {fails(errRefused)},
+		"unknown host, TLS certificate of either": {
+			fails(&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}),
+			fails(&net.OpError{Op: "dial", Err: &tls.CertificateVerificationError{Err: io.EOF}}),
+		},
+		"a response that is not HTTP": {fails(errNotHTTP)},
+	}
+	for _, row := range strings.Split(table, "\n//\t")[1:] {
+		name := strings.TrimSpace(row[:42])
+		require.NotEmpty(t, rows[name], "%q is not in this test", name)
+		for _, respond := range rows[name] {
+			for call, says := range map[string]string{"listPets": row[42:64], "createPet": row[64:]} {
+				synctest.Test(t, func(t *testing.T) {
+					client, service := scripted(t, []responder{respond})
+					err := samples[call].call(client)
+					if err == nil { // the documented success of the other operation
+						return
+					}
+					assert.Equal(t, strings.Contains(says, "again"), len(service.sent()) > 1, "%s of %s: %v", name, call, err)
+					assert.Equal(t, strings.Contains(says, "ErrOutcomeUnknown"), errors.Is(err, petstore.ErrOutcomeUnknown), "%s: %v", name, err)
+				})
+			}
+		}
+		delete(rows, name)
+	}
+	assert.Empty(t, rows, "the table lacks rows")
 }

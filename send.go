@@ -99,10 +99,12 @@ func (k *call) admit(ctx context.Context, x *exchange) (ratelimit.Permit, error)
 		permit, refusal := k.acquire(ctx)
 		waited := time.Since(begun)
 		k.config.maxWait -= waited
-		if refusal != nil || waited < noWait {
-			return permit, refusal
+		if refusal != nil {
+			return nil, refusal
 		}
-		key, err = k.key(ctx) // also checks whether the call has ended during the wait
+		if err = k.ended(ctx); waited >= noWait {
+			key, err = k.key(ctx)
+		}
 		if err == nil && *key.ID == *x.key.ID {
 			return permit, nil
 		}
@@ -301,11 +303,11 @@ func (k *call) fail(caller, ctx context.Context, x *exchange, err error) {
 	switch {
 	case caller.Err() != nil:
 		x.failure, x.err = ended, k.ended(caller)
-	case !isHTTP && x.sent && !x.success:
+	case !isHTTP && x.sent && x.outcome.StatusCode == 0:
 		x.failure = notHTTP
 	case ctx.Err() != nil:
 		x.err = k.ended(ctx)
-	case !isHTTP, wire.IsPermanent(err), !x.sent && errors.Is(err, ErrNotSent):
+	case !isHTTP && !x.sent, wire.IsPermanent(err), !x.sent && errors.Is(err, ErrNotSent):
 		x.failure = permanent
 	}
 }
