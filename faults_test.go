@@ -1,0 +1,306 @@
+package petstore_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/link"
+	"github.com/petstore/petstore-go/internal/testkit"
+)
+
+// http2Conn is the server's end of a connection of HTTP/2. It takes each HEADERS frame for a request
+// that adds a pet, and does not decode it. The frames are those of RFC 9113, section 6.
+type http2Conn struct {
+	net.Conn
+	number, streams int // of the connection, and of requests on it
+}
+
+const frameHeaders, frameReset, frameSettings, frameGoAway = 1, 3, 4, 7
+
+func (c *http2Conn) write(kind, flags byte, stream uint32, payload ...byte) {
+	n := len(payload)
+	frame := binary.BigEndian.AppendUint32([]byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags}, stream)
+	_, _ = c.Write(append(frame, payload...))
+}
+
+func (c *http2Conn) goAway(last uint32) {
+	c.write(frameGoAway, 0, 0, 0, 0, 0, byte(last), 0, 0, 0, 0)
+}
+
+func (c *http2Conn) reset(stream uint32, code byte) { c.write(frameReset, 0, stream, 0, 0, 0, code) }
+
+// respond sends a 201 in JSON; the header is encoded as in RFC 7541.
+func (c *http2Conn) respond(stream uint32) {
+	c.write(frameHeaders, 4, stream, []byte("\x08\x03201\x0f\x10\x10application/json")...)
+	c.write(0, 1, stream, []byte(onePet)...)
+}
+
+// serve calls request for each request.
+func (c *http2Conn) serve(request func(c *http2Conn, stream uint32)) {
+	defer c.Close()
+	r := bufio.NewReader(c)
+	_, _ = r.Discard(len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+	c.write(frameSettings, 0, 0)
+	for {
+		var head [9]byte
+		if _, err := io.ReadFull(r, head[:]); err != nil {
+			return
+		}
+		_, _ = r.Discard(int(binary.BigEndian.Uint32(append([]byte{0}, head[:3]...))))
+		switch kind, stream := head[3], binary.BigEndian.Uint32(head[5:]); {
+		case kind == frameSettings && head[4] == 0:
+			c.write(frameSettings, 1, 0)
+		case kind == frameHeaders:
+			c.streams++
+			request(c, stream)
+		}
+	}
+}
+
+// http2Client returns a client of a server of HTTP/2.
+func http2Client(t *testing.T, request func(c *http2Conn, stream uint32), opts ...petstore.Option) *petstore.Client {
+	t.Helper()
+	var connections atomic.Int64
+	return dialing(t, func(context.Context, string, string) (net.Conn, error) {
+		l := link.New(func(*link.Link) {})
+		go (&http2Conn{Conn: l.Server, number: int(connections.Add(1))}).serve(request)
+		return l.Client, nil
+	}, opts...)
+}
+
+// dialing returns a client with its own transport, which dials by a function.
+func dialing(
+	t *testing.T, dial func(context.Context, string, string) (net.Conn, error), opts ...petstore.Option,
+) *petstore.Client {
+	t.Helper()
+	http2 := strings.HasPrefix(t.Name(), "TestHTTP2")
+	client, err := petstore.NewClient("http://service.test/v1", testKey, append(opts, petstore.WithInsecureHTTP(),
+		petstore.WithLimiter(nil), petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
+			clone := own.(*http.Transport).Clone()
+			clone.DialContext, clone.Protocols = dial, new(http.Protocols)
+			clone.Protocols.SetHTTP1(!http2)
+			clone.Protocols.SetUnencryptedHTTP2(http2)
+			return clone
+		}))...)
+	require.NoError(t, err)
+	return client
+}
+
+// TestHTTP2Unprocessed has a server that does something else with the first request. Where the
+// protocol says that it was not processed, the client sends a write again; else only a read.
+func TestHTTP2Unprocessed(t *testing.T) {
+	for name, row := range map[string]struct {
+		first       func(c *http2Conn, stream uint32, done func())
+		unprocessed bool
+	}{
+		"GOAWAY before the stream":                {func(c *http2Conn, _ uint32, _ func()) { c.goAway(0) }, true},
+		"GOAWAY before the stream, and closed":    {func(c *http2Conn, _ uint32, _ func()) { c.goAway(0); _ = c.Close() }, true},
+		"REFUSED_STREAM":                          {func(c *http2Conn, s uint32, _ func()) { c.reset(s, 7) }, true},
+		"PROTOCOL_ERROR, and the pet is there":    {func(c *http2Conn, s uint32, done func()) { done(); c.reset(s, 1) }, false},
+		"INTERNAL_ERROR, and the pet is there":    {func(c *http2Conn, s uint32, done func()) { done(); c.reset(s, 2) }, false},
+		"GOAWAY after the stream, and it is lost": {func(c *http2Conn, s uint32, done func()) { done(); c.goAway(s); _ = c.Close() }, false},
+		"the connection is lost":                  {func(c *http2Conn, _ uint32, done func()) { done(); _ = c.Close() }, false},
+	} {
+		for _, call := range []callFunc{create, remove, func(c *petstore.Client, opts ...petstore.CallOption) error {
+			_, err := c.Do(context.Background(), http.MethodPost, "pets/7", nil, nil, opts...)
+			return err
+		}} {
+			virtual(t, name, func(t *testing.T) {
+				var done atomic.Int64
+				client := http2Client(t, func(c *http2Conn, stream uint32) {
+					if c.number == 1 && c.streams == 1 {
+						row.first(c, stream, func() { done.Add(1) })
+						return
+					}
+					done.Add(1)
+					c.respond(stream)
+				})
+				defer client.CloseIdleConnections()
+				err := call(client)
+				assert.Equal(t, row.unprocessed, err == nil, "%v", err)
+				assert.Equal(t, !row.unprocessed, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+				assert.EqualValues(t, 1, done.Load())
+			})
+		}
+	}
+}
+
+// TestHTTP2Recycled has a balancer that ends each connection after a hundred requests, as nginx does: it
+// sends GOAWAY with the last response, and ignores the streams that come later.
+func TestHTTP2Recycled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var created atomic.Int64
+		client := http2Client(t, func(c *http2Conn, stream uint32) {
+			if c.streams > 100 {
+				return
+			}
+			if created.Add(1); c.streams == 100 {
+				c.goAway(stream)
+				time.AfterFunc(100*time.Millisecond, func() { _ = c.Close() })
+			}
+			c.respond(stream)
+		})
+		defer client.CloseIdleConnections()
+		var all sync.WaitGroup
+		for range 16 {
+			all.Go(func() {
+				for range 3000 / 16 {
+					assert.NoError(t, create(client))
+				}
+			})
+		}
+		all.Wait()
+		assert.EqualValues(t, 3000/16*16, created.Load())
+	})
+}
+
+// TestHTTP2Dead has a connection that has gone silent, as a firewall leaves it behind.
+func TestHTTP2Dead(t *testing.T) {
+	for name, call := range map[string]callFunc{"a read": list, "a write": create} {
+		virtual(t, name, func(t *testing.T) {
+			var dead atomic.Bool
+			client := http2Client(t, func(c *http2Conn, stream uint32) {
+				if c.number > 1 || !dead.Load() {
+					c.respond(stream)
+				}
+			}, petstore.WithAttemptTimeout(2*time.Second), once)
+			defer client.CloseIdleConnections()
+			require.NoError(t, create(client))
+			dead.Store(true)
+			require.ErrorIs(t, call(client), petstore.ErrTimeout)
+			synctest.Wait()
+			client.CloseIdleConnections() // as the next attempt does
+			require.NotErrorIs(t, call(client), petstore.ErrTimeout)
+		})
+	}
+}
+
+// TestDeadConnections has sixteen idle connections that have gone silent. Only the first call finds that
+// out by its timeout: then the client closes the others.
+func TestDeadConnections(t *testing.T) {
+	for name, call := range map[string]callFunc{"reads": list, "writes": create} {
+		virtual(t, name, func(t *testing.T) {
+			var dead atomic.Bool
+			var open sync.WaitGroup
+			open.Add(16)
+			serve := func(conn net.Conn) {
+				defer conn.Close()
+				old, r := !dead.Load(), bufio.NewReader(conn)
+				for n := 1; ; n++ {
+					req, err := http.ReadRequest(r)
+					if err != nil {
+						return
+					}
+					_, _ = io.Copy(io.Discard, req.Body)
+					if old && n == 1 { // so that there are sixteen connections
+						open.Done()
+						open.Wait()
+					}
+					if !old || !dead.Load() {
+						resp := response(req, map[string]int{"GET": 200, "POST": 201}[req.Method], bytes.NewReader(nil))
+						body := map[string]string{"GET": "[]", "POST": onePet}[req.Method]
+						resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader([]byte(body))), int64(len(body))
+						_ = resp.Write(conn)
+					}
+				}
+			}
+			client := dialing(t, func(context.Context, string, string) (net.Conn, error) {
+				conn, service := net.Pipe()
+				go serve(service)
+				return conn, nil
+			})
+			defer client.CloseIdleConnections()
+			for range 16 {
+				go func() { assert.NoError(t, create(client)) }()
+			}
+			synctest.Wait()
+			dead.Store(true)
+			failed := 0
+			for range 20 {
+				if err := call(client); err != nil {
+					require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+					failed++
+				}
+			}
+			assert.Equal(t, map[string]int{"reads": 0, "writes": 1}[name], failed)
+		})
+	}
+}
+
+// With TLS 1.3, a client learns only after its request that the server refuses its certificate.
+func TestClientCertificateRefused(t *testing.T) {
+	testkit.Loopback(t)
+	server := fake.NewTestServer(t)
+	for _, http2 := range []bool{false, true} {
+		ts := httptest.NewUnstartedServer(server)
+		ts.EnableHTTP2, ts.Config.ErrorLog = http2, log.New(io.Discard, "", 0)
+		ts.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+		ts.StartTLS()
+		attempts := 0
+		client, err := petstore.NewClient(ts.URL+"/v1", server.APIKey(), petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
+			clone := rt.(*http.Transport).Clone()
+			clone.TLSClientConfig = ts.Client().Transport.(*http.Transport).TLSClientConfig
+			return clone
+		}), petstore.WithTrace(&petstore.ClientTrace{AttemptStart: func(context.Context, petstore.Call) { attempts++ }}))
+		require.NoError(t, err)
+		for _, call := range []callFunc{create, list} {
+			err := call(client)
+			require.ErrorContains(t, err, "certificate required")
+			require.ErrorIs(t, err, petstore.ErrNotSent)
+			require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		}
+		assert.Equal(t, 2, attempts)
+		ts.Close()
+	}
+}
+
+// A transport may read, sign or dump a request: that a connection was refused stays known.
+func TestTransportThatReadsTheBody(t *testing.T) {
+	for name, reads := range map[string]func(*http.Request){
+		"DumpRequestOut":                  func(r *http.Request) { _, _ = httputil.DumpRequestOut(r, true) },
+		"DumpRequestOut without the body": func(r *http.Request) { _, _ = httputil.DumpRequestOut(r, false) },
+		"DumpRequest":                     func(r *http.Request) { _, _ = httputil.DumpRequest(r, true) },
+		"signs the body": func(r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(b))
+		},
+	} {
+		virtual(t, name, func(t *testing.T) {
+			server := fake.NewTestServer(t)
+			client := server.Client(petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
+				return responder(func(r *http.Request) (*http.Response, error) {
+					reads(r)
+					return next.RoundTrip(r)
+				})
+			}))
+			server.Inject(fake.Fault{Wire: fake.WireRefuse, Times: 3})
+			require.NoError(t, create(client))
+			assert.Len(t, server.Pets(), 1)
+			server.Inject(fake.Fault{Wire: fake.WireRefuse, Times: 4})
+			require.ErrorIs(t, create(client), petstore.ErrNotSent)
+			server.Inject(fake.Fault{Wire: fake.WireReset})
+			require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
+		})
+	}
+}
