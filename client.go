@@ -34,6 +34,9 @@ type Client struct {
 	key credential.Key
 	// used is the Call.KeyID of the key that was used last; nil before the first.
 	used atomic.Pointer[string]
+	// silent says that nothing came back on a connection that had been used before. The others may be
+	// dead, too: the next attempt closes them, and dials.
+	silent atomic.Bool
 	// tokens are the retries that the client has left; see "Retries" in doc.go.
 	tokens tokens
 	// lastLimit is the rate limit of the last response. It is kept only without a limiter, which would

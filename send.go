@@ -64,14 +64,15 @@ func (k *call) RoundTrip(loop *http.Request) (*http.Response, error) {
 	k.endPause()
 	x := &exchange{}
 	k.previous, k.last = k.last, x
-	if k.previous != nil && k.previous.connection.isDead() {
-		k.client.CloseIdleConnections() // once more: a stream of HTTP/2 ends a moment after its request
-	}
 	k.info.Attempt++
 	permit, err := k.admit(loop.Context(), x)
 	if err != nil {
 		x.failure, x.err = refused, err
 		return nil, err
+	}
+	if k.client.silent.Swap(false) {
+		time.Sleep(time.Millisecond) // a stream of HTTP/2 ends a moment after its request
+		k.client.CloseIdleConnections()
 	}
 	ctx := loop.Context()
 	if k.isWrite() {
@@ -195,7 +196,7 @@ func (k *call) send(caller context.Context, u *url.URL, permit ratelimit.Permit,
 	if err != nil {
 		k.fail(caller, ctx, x, err)
 		if x.connection.isDead() && !errors.Is(x.err, context.Canceled) {
-			k.client.CloseIdleConnections() // the others may be dead, too; the next attempt dials
+			k.client.silent.Store(true)
 		}
 	}
 	release()
