@@ -265,34 +265,6 @@ func ExampleWithTransport() {
 	// Output: 1 request with an id of 18 characters
 }
 
-// catalogue is what a program uses of a *petstore.Client, so that a test can have a mock in its
-// place.
-type catalogue interface {
-	ListPets(context.Context, petstore.ListPetsParams, ...petstore.CallOption) (*petstore.ListPetsResult, error)
-}
-
-var _ catalogue = (*petstore.Client)(nil)
-
-type mock struct{ err error }
-
-func (m mock) ListPets(context.Context, petstore.ListPetsParams, ...petstore.CallOption) (*petstore.ListPetsResult, error) {
-	return &petstore.ListPetsResult{Pets: []petstore.Pet{{ID: 1, Name: "Rex"}}}, m.err
-}
-
-// A mock returns results and errors that are built by hand. A fake of the service tests more: see
-// package fake.
-func Example_mock() {
-	count := func(c catalogue) string { // the code under test
-		result, err := c.ListPets(context.Background(), petstore.ListPetsParams{})
-		if errors.Is(err, petstore.ErrRateLimited) {
-			return "busy"
-		}
-		return fmt.Sprint(len(result.Pets))
-	}
-	fmt.Println(count(mock{}), count(mock{&petstore.RateLimitError{}}))
-	// Output: 1 busy
-}
-
 // Four processes share one key, and each is told how many they are. With NewClientFromEnv, set
 // PETSTORE_PROCESSES=4 instead.
 func ExampleWithProcesses() {

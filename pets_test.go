@@ -252,3 +252,42 @@ func TestMediaType(t *testing.T) {
 		assert.Equal(t, valid, list(client) == nil, value)
 	}
 }
+
+// TestDecoding has bodies of a success that follow the document, and others that nearly do (section 2).
+func TestDecoding(t *testing.T) {
+	client := func(body string) *petstore.Client {
+		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPost {
+				return status(201, body)(r)
+			}
+			return status(200, "["+body+"]")(r)
+		}})
+		return client
+	}
+	for body, problem := range map[string]string{
+		onePet: "", ` {"id":-1,"name":"","categoryId":0} `: "", `{"id":1,"name":"\u00e9","categoryId":1,"status":null,"tag":{}}`: "",
+		`{"name":"x","categoryId":1}`: "id is missing", `{"id":null,"name":"x","categoryId":1}`: "id is missing",
+		`{"id":1,"categoryId":1}`: "name is missing", `{"id":1,"name":"x"}`: "categoryId is missing", "null": "id is missing",
+		`{"ID":1,"name":"x","categoryId":1}`: "id is missing", `{"id":1.5,"name":"x","categoryId":1}`: "cannot unmarshal",
+		`{"id":9223372036854775808,"name":"x","categoryId":1}`: "cannot unmarshal", `{"id":"1","name":"x","categoryId":1}`: "cannot unmarshal",
+		`{"id":1,"id":2,"name":"x","categoryId":1}`: "duplicate", "{\"id\":1,\"name\":\"\xff\",\"categoryId\":1}": "invalid UTF-8",
+		`{"id":1,"name":"x","categoryId":1}]`: "invalid", `{"id":1,"name":"x","categoryId":1`: "", "[": "",
+	} {
+		for _, call := range []callFunc{create, list} {
+			err := call(client(body))
+			valid := problem == "" && strings.HasSuffix(strings.TrimSpace(body), "}")
+			require.Equal(t, valid, err == nil, "%s: %v", body, err)
+			if err != nil {
+				require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+				assert.ErrorContains(t, err, problem)
+			}
+		}
+	}
+	for _, body := range []string{"null", "{}", `"x"`} {
+		none, _ := scripted(t, []responder{status(200, body)})
+		require.ErrorIs(t, list(none), petstore.ErrInvalidResponse)
+	}
+	empty, err := client("").ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	assert.NotNil(t, empty.Pets)
+}
