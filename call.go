@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -181,6 +182,31 @@ func (k *call) ended(ctx context.Context) error {
 		return fmt.Errorf("%w: %v", err, cause)
 	}
 	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// foreign returns an error of a function, a transport or a limiter of the user, as an error of the
+// call may wrap it. If it is about another call, or about a context that is not that of the call,
+// only its text is kept.
+func foreign(err error) error {
+	if err != nil && (isOfCall(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return errors.New(err.Error())
+	}
+	return err
+}
+
+// isOfCall reports whether err is an error of this package. As the cause of a context it is about
+// another call: an errgroup, for instance, makes the error of one call the cause of the others.
+// ErrNotSent alone is an error of transports.
+func isOfCall(err error) bool {
+	_, ok := errors.AsType[interface {
+		error
+		slog.LogValuer
+		Is(target error) bool
+	}](err)
+	return ok || slices.ContainsFunc([]error{
+		ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrRateLimited, ErrOutcomeUnknown, ErrAPIKey, ErrInvalidResponse,
+		ErrInvalidArgument, ErrStopped, ErrTimeout,
+	}, func(sentinel error) bool { return errors.Is(err, sentinel) })
 }
 
 // Do sends a request that the SDK has no method for, below the base URL, with the client's key,

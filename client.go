@@ -126,7 +126,7 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 		return nil, &ArgumentError{"ForKey", "Client", "was not made by NewClient"}
 	}
 	config := *c.config
-	config.keyFunc, config.limiterBy, config.traces = nil, "", slices.Clip(config.traces)
+	config.keyFunc, config.limiterSet, config.traces = nil, false, slices.Clip(config.traces)
 	if err := apply("ForKey", &config, opts); err != nil {
 		return nil, err
 	}

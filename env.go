@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -55,14 +54,13 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 // optionsFromEnv returns the options for the variables that have the effect of options.
 func optionsFromEnv() []Option {
 	processes, insecure := os.Getenv(envProcesses), os.Getenv(envInsecure)
-	n, err := strconv.Atoi(processes)
+	n, err := strconv.Atoi(cmp.Or(processes, "1"))
+	wrong := insecure != "" && insecure != "0" && insecure != "1"
 	return []Option{
-		option{envProcesses, when(processes != "" && (err != nil || n < 1), "is not a number of processes"), func(c *config) {
-			c.limiter = ratelimit.New(ratelimit.Processes(n)) // 0 is for unknown
-		}},
-		option{envInsecure, when(!slices.Contains([]string{"", "0", "1"}, insecure), "is neither 0 nor 1"), func(c *config) {
-			c.insecureHTTP = insecure == "1"
-		}},
+		option{envProcesses, when(err != nil || n < 1, "is not a number of processes"), func(c *config) {
+			c.limiter = ratelimit.New(ratelimit.Processes(n * min(1, len(processes)))) // 0 if the variable is not set
+		}, false},
+		option{envInsecure, when(wrong, "is neither 0 nor 1"), func(c *config) { c.insecureHTTP = insecure == "1" }, false},
 	}
 }
 
@@ -70,27 +68,30 @@ func optionsFromEnv() []Option {
 // file once, so that a wrong one is reported early.
 func apiKeyFromEnv(c *config) (string, error) {
 	key, file, name := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile), envAPIKey
-	var fileErr error
 	if file != "" {
 		name = envAPIKeyFile
 	}
+	var wrong error
 	problem := cmp.Or(
 		when(key != "" && file != "", "is set although "+envAPIKey+" is set"),
 		when(key+file != "" && c.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
 		when(key+file == "" && c.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
-	if problem == "" && file != "" {
+	switch {
+	case problem != "" || c.keyFunc != nil:
+	case file == "":
+		problem = credential.KeyProblem(key)
+	default:
 		c.keyFunc = APIKeyFile(file)
-		if key, fileErr = credential.ReadFile(file); fileErr != nil {
-			problem = strings.TrimPrefix(fileErr.Error(), "API key file: ")
+		if text, err := credential.ReadFile(file); err == nil {
+			problem = credential.KeyProblem(text)
+		} else {
+			problem, wrong = strings.TrimPrefix(err.Error(), "API key file: "), err
 		}
 	}
-	if problem == "" && key != "" {
-		problem = credential.KeyProblem(key)
-	}
 	if problem != "" {
-		return "", &envError{&ArgumentError{"NewClient", name, problem}, fileErr}
+		return "", &envError{&ArgumentError{"NewClient", name, problem}, wrong}
 	}
-	return os.Getenv(envAPIKey), nil
+	return key, nil
 }
 
 // envError is an ArgumentError that also matches the reason why a key file cannot be read; that is
@@ -124,5 +125,5 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 // another key, the client sends the request again with that key. It repeats a create, too, because
 // the service has not carried it out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return sharedOption{option{"WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f }}}
+	return option{"WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f }, true}
 }

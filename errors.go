@@ -2,12 +2,9 @@ package petstore
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,8 +52,6 @@ type endError struct {
 	error
 	callID string
 }
-
-func (e *endError) Unwrap() error { return e.error }
 
 // timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
 type timeoutError struct {
@@ -313,29 +308,4 @@ func (k *call) rateLimitError(e *ratelimit.Error, err error) *RateLimitError {
 // recognise the HTML page of a gateway.
 func (x *exchange) bodyStart() []byte {
 	return safetext.Head(x.body, x.key.Secret(), 4<<10, x.failure != none)
-}
-
-// foreign returns an error of a function, a transport or a limiter of the user, as an error of the
-// call may wrap it. If it is about another call, or about a context that is not that of the call,
-// only its text is kept.
-func foreign(err error) error {
-	if err != nil && (isOfCall(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		return errors.New(err.Error())
-	}
-	return err
-}
-
-// isOfCall reports whether err is an error of this package. As the cause of a context it is about
-// another call: an errgroup, for instance, makes the error of one call the cause of the others.
-// ErrNotSent alone is an error of transports.
-func isOfCall(err error) bool {
-	_, ok := errors.AsType[interface {
-		error
-		slog.LogValuer
-		Is(target error) bool
-	}](err)
-	return ok || slices.ContainsFunc([]error{
-		ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrRateLimited, ErrOutcomeUnknown, ErrAPIKey, ErrInvalidResponse,
-		ErrInvalidArgument, ErrStopped, ErrTimeout,
-	}, func(sentinel error) bool { return errors.Is(err, sentinel) })
 }

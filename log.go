@@ -171,8 +171,7 @@ func (e *ResponseError) LogValue() slog.Value {
 
 // LogValue returns the error as a group of attributes.
 func (e *TransportError) LogValue() slog.Value {
-	r := Response{Attempts: e.Attempts}
-	return errorValue(e, "transport", e.Operation, e.CallID, r)
+	return errorValue(e, "transport", e.Operation, e.CallID, Response{Attempts: e.Attempts})
 }
 
 // LogValue returns the error as a group of attributes.
@@ -180,23 +179,14 @@ func (e *ArgumentError) LogValue() slog.Value {
 	return errorValue(e, "argument", e.Operation, "", Response{}, lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
 }
 
-// errorValue returns the attributes that all errors have, followed by those in more that are not
-// zero.
+// errorValue returns the attributes that all errors have, and more.
 func errorValue(err error, kind, operation, callID string, r Response, more ...slog.Attr) slog.Value {
-	attrs := []slog.Attr{
-		slog.String("operation", operation),
-		slog.String("kind", kind),
-		slog.String("error", err.Error()),
-		slog.String("error_type", errorType(err)),
-		slog.Int("attempts", r.Attempts),
-	}
-	attrs = append(attrs, known(
-		slog.String("call_id", callID),
-		slog.Int("status", r.StatusCode),
-		slog.Any("rate_limit", r.RateLimit),
-		slog.Bool("not_sent", errors.Is(err, ErrNotSent)),
-		slog.Bool("outcome_unknown", errors.Is(err, ErrOutcomeUnknown)))...)
-	return slog.GroupValue(append(attrs, known(more...)...)...)
+	return slog.GroupValue(known(append([]slog.Attr{
+		slog.String("operation", operation), slog.String("kind", kind), slog.String("error", err.Error()),
+		slog.String("error_type", errorType(err)), slog.Int("attempts", r.Attempts), slog.String("call_id", callID),
+		slog.Int("status", r.StatusCode), slog.Any("rate_limit", r.RateLimit),
+		slog.Bool("not_sent", errors.Is(err, ErrNotSent)), slog.Bool("outcome_unknown", errors.Is(err, ErrOutcomeUnknown)),
+	}, more...)...)...)
 }
 
 // known returns the attributes that are not zero. An attribute that is zero says nothing, and would

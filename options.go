@@ -31,25 +31,18 @@ type CallOption interface {
 type option struct {
 	name, problem string
 	set           func(c *config)
+	// forAllKeys is for an option that ForKey does not take, because clients with different keys share
+	// what it sets.
+	forAllKeys bool
 }
 
 func (o option) apply(operation string, c *config) error {
-	if o.problem != "" {
-		return &ArgumentError{operation, o.name, o.problem}
+	problem := cmp.Or(when(o.forAllKeys && operation == "ForKey", "cannot differ between keys"), o.problem)
+	if problem != "" {
+		return &ArgumentError{operation, o.name, problem}
 	}
 	o.set(c)
 	return nil
-}
-
-// sharedOption is an option that ForKey does not take, because clients with different keys share
-// what it sets.
-type sharedOption struct{ option }
-
-func (o sharedOption) apply(operation string, c *config) error {
-	if operation == "ForKey" {
-		o.problem = "cannot differ between keys"
-	}
-	return o.option.apply(operation, c)
 }
 
 // callOption is an option that changes only what may differ between calls.
@@ -71,10 +64,11 @@ type config struct {
 	keyFunc func(context.Context) (string, error)
 	stop    context.Context // of WithStop; nil for none
 	limiter Limiter
-	// limiterBy is the name of the option that set limiter; empty for none.
-	limiterBy string
-	log       *ClientTrace // of WithLogger; nil for none
-	traces    []*ClientTrace
+	// limiterSet says that limiter is that of WithLimiter.
+	limiterSet bool
+	processes  int          // of WithProcesses; 0 for none
+	log        *ClientTrace // of WithLogger; nil for none
+	traces     []*ClientTrace
 
 	// What may differ between calls:
 	retry          RetryPolicy
@@ -114,6 +108,11 @@ func apply[O Option](operation string, c *config, opts []O) error {
 			return err
 		}
 	}
+	if c.processes > 0 && c.limiterSet {
+		return &ArgumentError{operation, "WithProcesses", "cannot be combined with WithLimiter; give the number to the limiter"}
+	} else if c.processes > 0 {
+		c.limiter, c.processes = ratelimit.New(ratelimit.Processes(c.processes)), 0
+	}
 	return nil
 }
 
@@ -124,7 +123,7 @@ func apply[O Option](operation string, c *config, opts []O) error {
 func WithHTTPClient(hc *http.Client) Option {
 	problem := cmp.Or(
 		when(hc == nil, "is nil"), when(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
-	return sharedOption{option{"WithHTTPClient", problem, func(c *config) { c.httpClient, c.longestAttempt = hc, hc.Timeout }}}
+	return option{"WithHTTPClient", problem, func(c *config) { c.httpClient, c.longestAttempt = hc, hc.Timeout }, true}
 }
 
 // WithTransport wraps the transport that sends the attempts. The function wrap gets the client's
@@ -140,15 +139,13 @@ func WithHTTPClient(hc *http.Client) Option {
 // that of an open circuit breaker should: the call then ends with it. docs/scaling.md has the rules
 // for a transport that sends further requests, such as one that hedges.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return sharedOption{option{"WithTransport", when(wrap == nil, "is nil"), func(c *config) {
-		c.wraps = append(c.wraps, wrap)
-	}}}
+	return option{"WithTransport", when(wrap == nil, "is nil"), func(c *config) { c.wraps = append(c.wraps, wrap) }, true}
 }
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
 // is then sent unencrypted.
 func WithInsecureHTTP() Option {
-	return sharedOption{option{"WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true }}}
+	return option{"WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true }, true}
 }
 
 // WithStop lets a program stop without losing anything. When ctx ends, calls that wait or begin end
@@ -158,7 +155,7 @@ func WithInsecureHTTP() Option {
 // nor [context.DeadlineExceeded]: these are always about the call's own context. So do not also use
 // ctx as the context of calls. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
-	return option{"WithStop", when(ctx == nil, "is nil"), func(c *config) { c.stop = ctx }}
+	return option{"WithStop", when(ctx == nil, "is nil"), func(c *config) { c.stop = ctx }, false}
 }
 
 // WithRetryPolicy replaces the whole retry policy. A field that is zero in p gets its default, even
@@ -167,14 +164,14 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 	problem := cmp.Or(
 		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
 		when(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
-	return callOption{option{"WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() }}}
+	return callOption{option{"WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() }, false}}
 }
 
 // WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
 // body, without the waits between attempts. The default is 30 seconds; 0 means that only the
 // context limits it. The error of an attempt that takes longer matches [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
-	return callOption{option{"WithAttemptTimeout", when(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d }}}
+	return callOption{option{"WithAttemptTimeout", when(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d }, false}}
 }
 
 // WithCallTimeout limits each call with all its attempts and waits. If a wait for the rate limit
@@ -182,7 +179,7 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 // time fails with an error that matches [ErrTimeout], but not [context.DeadlineExceeded], which is
 // about the caller's own deadline. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
-	return callOption{option{"WithCallTimeout", when(d < 0, "is negative"), func(c *config) { c.callTimeout = d }}}
+	return callOption{option{"WithCallTimeout", when(d < 0, "is negative"), func(c *config) { c.callTimeout = d }, false}}
 }
 
 // WithHeader sets a header of the requests, such as an id by which the service's support finds a
@@ -205,7 +202,7 @@ func WithHeader(key, value string) CallOption {
 	return callOption{option{"WithHeader", problem, func(c *config) {
 		c.header = maps.Clone(c.header)
 		c.header.Set(name, value)
-	}}}
+	}, false}}
 }
 
 // reservedHeaders are those that the client itself sets, or relies on.

@@ -123,27 +123,14 @@ type Limiter interface {
 // serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After
 // of its own 429.
 func WithLimiter(l Limiter) Option {
-	return limiterOption{option{"WithLimiter", "", func(c *config) { c.limiter = l }}}
+	return option{set: func(c *config) { c.limiter, c.limiterSet = l, true }}
 }
 
 // WithProcesses says how many processes use the API key, this one included, each with a limiter of
 // its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
 // with [WithLimiter]: give the number to that limiter.
 func WithProcesses(n int) Option {
-	return limiterOption{option{"WithProcesses", when(n < 1, "must be positive"), func(c *config) {
-		c.limiter = ratelimit.New(ratelimit.Processes(n))
-	}}}
-}
-
-// limiterOption is an option that replaces the limiter.
-type limiterOption struct{ option }
-
-func (o limiterOption) apply(operation string, c *config) error {
-	if c.limiterBy != "" && c.limiterBy != o.name {
-		return &ArgumentError{operation, "WithProcesses", "cannot be combined with WithLimiter; give the number to the limiter"}
-	}
-	c.limiterBy = o.name
-	return o.option.apply(operation, c)
+	return option{"WithProcesses", when(n < 1, "must be positive"), func(c *config) { c.processes = n }, false}
 }
 
 // WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
@@ -152,7 +139,7 @@ func (o limiterOption) apply(operation string, c *config) error {
 // latest when it has waited for d and one second, whatever for. The limit also applies to the
 // Retry-After of each 503.
 func WithMaxWait(d time.Duration) CallOption {
-	return callOption{option{"WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d }}}
+	return callOption{option{"WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d }, false}}
 }
 
 // WithBackground marks a call as background work: it queues behind all other calls. A tenth of each

@@ -115,7 +115,7 @@ func WithTrace(t *ClientTrace) Option {
 	return option{"WithTrace", when(t == nil, "is nil"), func(c *config) {
 		trace := *t
 		c.traces = append(c.traces, &trace)
-	}}
+	}, false}
 }
 
 // callStart calls the CallStart functions. Each one gets the context of the one before it.

@@ -42,7 +42,8 @@ func IsUnprocessed(err error) bool {
 		}
 	}
 	text := err.Error()
-	return isCertificateRefused(err) || strings.Contains(text, "cannot rewind body after connection loss") ||
+	return isCertificateRefused(err) || containsAny(text, "cannot rewind body after connection loss",
+		"http2: client conn could not be established") ||
 		strings.Contains(text, "cannot retry err [") && containsAny(text, "REFUSED_STREAM", "GOAWAY")
 }
 

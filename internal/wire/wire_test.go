@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,10 +18,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"net/textproto"
 
-	"github.com/petstore/petstore-go/internal/wire"
+	"github.com/petstore/petstore-go/internal/link"
 )
 
 // kinds says what this package reports about an error.
@@ -64,6 +64,7 @@ func TestErrors(t *testing.T) {
 			h2("stream error: stream ID 3; REFUSED_STREAM; received from peer"),
 			h2("http2: Transport received Server's graceful shutdown GOAWAY"),
 			errors.New("net/http: cannot rewind body after connection loss"),
+			errors.New("http2: client conn could not be established"),
 		},
 		"permanent": {
 			errors.New(`unsupported protocol scheme ""`), errors.New("http: server gave HTTP response to HTTPS client"),
@@ -84,18 +85,22 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The type of an alert of crypto/tls is not exported, so these errors come from a real handshake in
-// which the server refuses the certificate, or the lack of it.
+// The type of an alert of crypto/tls is not exported, so this error comes from a handshake in which the
+// server misses a certificate.
 func TestCertificateRefused(t *testing.T) {
+	server := httptest.NewUnstartedServer(nil)
+	server.StartTLS()
+	defer server.Close()
 	for version, want := range map[uint16]string{tls.VersionTLS12: "", tls.VersionTLS13: "permanent, unprocessed"} {
-		server := httptest.NewUnstartedServer(http.NotFoundHandler())
-		server.Config.ErrorLog = log.New(io.Discard, "", 0)
-		server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
-		server.StartTLS()
-		_, err := server.Client().Post(server.URL, "", strings.NewReader("x"))
+		l := link.New(func(*link.Link) {})
+		go func() {
+			config := &tls.Config{Certificates: server.TLS.Certificates, ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
+			_ = tls.Server(l.Server, config).HandshakeContext(t.Context())
+		}()
+		conn := tls.Client(l.Client, &tls.Config{InsecureSkipVerify: true}) // its certificate does not matter
+		_, err := conn.Read(make([]byte, 1))
 		require.ErrorContains(t, err, "remote error: tls")
 		assert.Equal(t, want, kinds(err), "%v", err)
-		server.Close()
 	}
 }
 
