@@ -264,25 +264,3 @@ func ExampleWithTransport() {
 	fmt.Println(requests.Load(), "request with an id of", len(id), "characters")
 	// Output: 1 request with an id of 18 characters
 }
-
-// Four processes share one key, and each is told how many they are. With NewClientFromEnv, set
-// PETSTORE_PROCESSES=4 instead.
-func ExampleWithProcesses() {
-	server := fake.NewServer(fake.WithPlan(fake.PlanFree)) // 60 requests a minute
-	defer server.Close()
-
-	var processes []*petstore.Client
-	for range 4 {
-		processes = append(processes, server.Client(petstore.WithProcesses(4)))
-	}
-	for range 6 {
-		for _, client := range processes {
-			if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
-				fmt.Println(err)
-			}
-		}
-	}
-	usage := server.Usage(server.APIKey())
-	fmt.Println(usage.Minute, "requests,", usage.Limited, "429s")
-	// Output: 24 requests, 0 429s
-}

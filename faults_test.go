@@ -257,6 +257,44 @@ func TestDeadConnections(t *testing.T) {
 	}
 }
 
+// TestWriteIsSentOnce has a service that closes each connection when it has read the second request on it:
+// net/http repeats a read then, and would repeat a write without a body.
+func TestWriteIsSentOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		method   string
+		in       any
+		requests int64 // with that on the first connection, and the repetition
+	}{
+		"POST": {"POST", 1, 2}, "POST without a body": {"POST", nil, 2}, "DELETE": {"DELETE", nil, 2}, "GET": {"GET", nil, 3},
+	} {
+		virtual(t, name, func(t *testing.T) {
+			var requests atomic.Int64
+			client := dialing(t, func(context.Context, string, string) (net.Conn, error) {
+				conn, service := net.Pipe()
+				go func() {
+					defer service.Close()
+					for r, n := bufio.NewReader(service), 1; n <= 2; n++ {
+						req, err := http.ReadRequest(r)
+						if err != nil {
+							return
+						}
+						_, _ = io.Copy(io.Discard, req.Body)
+						if requests.Add(1); n == 1 {
+							_, _ = io.WriteString(service, "HTTP/1.1 204 No Content\r\n\r\n")
+						}
+					}
+				}()
+				return conn, nil
+			})
+			defer client.CloseIdleConnections()
+			require.NoError(t, remove(client))
+			_, err := client.Do(t.Context(), c.method, "pets/7", c.in, nil)
+			assert.Equal(t, c.method != "GET", errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+			assert.Equal(t, c.requests, requests.Load())
+		})
+	}
+}
+
 // deaf is a connection that loses what is written after the other end has closed it. So the client
 // reads why that was; over a network, that depends on which is faster.
 type deaf struct{ net.Conn }

@@ -36,8 +36,6 @@ func TestKeyIsInNoOutput(t *testing.T) {
 	require.NoError(t, err)
 	created, err := client.CreatePet(t.Context(), newPet())
 	require.NoError(t, err)
-	got, err := client.GetPet(t.Context(), created.Pet.ID)
-	require.NoError(t, err)
 	rotates := newClient(t, nil, "", keyFunc)
 	buffered := newClient(t, keeps{text: secretKey}, secretKey)
 	// No goroutine of net/http uses these contexts, so that they can be dumped.
@@ -48,10 +46,8 @@ func TestKeyIsInNoOutput(t *testing.T) {
 	require.NoError(t, list(traced))
 	for name, v := range map[string]any{
 		"a used client": client, "a client by value": reflect.ValueOf(client).Elem().Interface(),
-		"its limiter": limiter, "a rotating client": rotates, "a used connection": buffered,
-		"WithAPIKeyFunc": keyFunc, "clients in a list": []any{client, rotates}, "clients in a map": map[string]any{"c": client},
-		"a struct around a client": struct{ client *petstore.Client }{client},
-		"a list":                   listed, "a creation": created, "a pet": got, "a list by value": *listed,
+		"its limiter": limiter, "a rotating client": rotates, "a used connection": buffered, "WithAPIKeyFunc": keyFunc,
+		"a struct around a client": struct{ client *petstore.Client }{client}, "a list": *listed, "a creation": created,
 	} {
 		assertKeyNotIn(t, name, v)
 	}
@@ -91,19 +87,9 @@ func repeating(t *testing.T, f fake.Fault, opts ...petstore.Option) *petstore.Cl
 func failures() map[string]func(*testing.T) error {
 	inVault := &url.Error{Op: "Get", URL: "https://vault.test/" + secretKey, Err: errors.New(secretKey)}
 	all := map[string]func(*testing.T) error{
-		"an argument": func(_ *testing.T) error {
-			_, err := petstore.NewClient("https://user:"+secretKey+"@service.test/v1?"+secretKey, secretKey)
-			return err
-		},
-		"a limit that is used up": func(t *testing.T) error {
-			return list(keyed(t, nil, petstore.WithLimiter(refuses)))
-		},
 		"a function that fails": func(t *testing.T) error { return withKeyFunc(t, "", vaultError{inVault}) },
 		"a function that fails with its key": func(t *testing.T) error {
 			return withKeyFunc(t, secretKey, vaultError{inVault})
-		},
-		"a function that returns an invalid key": func(t *testing.T) error {
-			return withKeyFunc(t, secretKey+"\r\n", nil)
 		},
 		"a transport that repeats the key": func(t *testing.T) error {
 			return create(keyed(t, fails(errors.New("cannot send Bearer "+secretKey))))
@@ -162,35 +148,14 @@ func withKeyFunc(t *testing.T, key string, err error) error {
 // secretKey has each kind of character that a key may have and that some format escapes.
 const secretKey = "Zx9+secret/key~4711.of_the-house=="
 
-// secretForms are the forms in which secretKey, or a part of it, could be in a text. A hex dump
-// has parts of 16 bytes.
-var secretForms = append(parts(secretKey, 16), url.QueryEscape(secretKey), url.PathEscape(secretKey),
-	strings.ReplaceAll(secretKey, "/", `\/`), strings.ReplaceAll(secretKey, "+", `\u002b`), fmt.Sprintf("%x", secretKey),
-	fmt.Sprintf("%X", secretKey), strings.Trim(fmt.Sprint([]byte(secretKey)), "[]"))
-
-// parts returns all parts of text that have n bytes.
-func parts(text string, n int) (all []string) {
-	for i := range len(text) - n + 1 {
-		all = append(all, text[i:i+n])
-	}
-	return all
+// secretForms are the forms in which secretKey, or a part of it, could be in a text.
+var secretForms = []string{
+	secretKey[:16], secretKey[len(secretKey)-16:], fmt.Sprintf("%x", secretKey), fmt.Sprintf("%X", secretKey),
+	strings.Trim(fmt.Sprint([]byte(secretKey)), "[]"),
 }
 
 func hasKey(text string) bool {
 	return slices.ContainsFunc(secretForms, func(form string) bool { return strings.Contains(text, form) })
-}
-
-func TestKeySearch(t *testing.T) {
-	type box struct{ inner any }
-	for name, v := range map[string]any{
-		"bytes": box{&box{[]byte("xx" + secretKey)}}, "a pointer": &box{&box{secretKey}}, "a map": map[int]box{1: {secretKey}},
-		"a request": box{&http.Request{Header: http.Header{"Authorization": {"Bearer " + secretKey}}}},
-	} {
-		assert.True(t, hasKey(dump(v)), name)
-	}
-	for text := range strings.Lines(textsOf(secretKey)) {
-		assert.True(t, hasKey(text), text)
-	}
 }
 
 // failure has the text of a test that failed.
