@@ -59,8 +59,10 @@ func (c *Client) do(ctx context.Context, r request, opts []CallOption, response 
 		return &ArgumentError{r.name, "Client", "was not made by NewClient"}
 	}
 	k := &call{request: r, client: c, config: *c.config, started: time.Now()}
-	if err := apply(r.name, &k.config, opts); err != nil {
-		return err
+	if len(opts) > 0 {
+		if err := apply(r.name, &k.config, opts); err != nil {
+			return err
+		}
 	}
 	k.info = Call{
 		ID:      hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())),
@@ -87,7 +89,7 @@ func (k *call) begin(ctx context.Context) (waits context.Context, end func()) {
 	k.callStart()
 	end = func() {}
 	if d := k.config.callTimeout; d > 0 {
-		k.ctx, end = context.WithTimeoutCause(k.ctx, d, k.timedOut("WithCallTimeout", d))
+		k.ctx, end = context.WithTimeoutCause(k.ctx, d, k.timedOut("call", d))
 	}
 	stop := k.config.stop
 	if stop == nil {
@@ -164,8 +166,8 @@ func (k *call) response(x *exchange) Response {
 }
 
 // timedOut returns the cause of a context of the call that ends by a timeout.
-func (k *call) timedOut(option string, d time.Duration) error {
-	return &endError{&timeoutError{option, d}, k.info.ID}
+func (k *call) timedOut(what string, d time.Duration) error {
+	return &endError{&timeoutError{what, d}, k.info.ID}
 }
 
 // ended returns why a context of the call has ended; nil if it has not. A timeout of another call

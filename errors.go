@@ -55,11 +55,11 @@ type endError struct {
 
 // timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
 type timeoutError struct {
-	option string
-	limit  time.Duration
+	what  string // attempt or call
+	limit time.Duration
 }
 
-func (e *timeoutError) Error() string        { return e.option + " of " + e.limit.String() + " exceeded" }
+func (e *timeoutError) Error() string        { return e.what + " timed out after " + e.limit.String() }
 func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
 func (e *timeoutError) Timeout() bool        { return true }
 func (e *timeoutError) Temporary() bool      { return true }

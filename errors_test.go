@@ -362,8 +362,8 @@ func TestErrTimeoutOfAnotherCall(t *testing.T) {
 
 func TestErrTimeout(t *testing.T) {
 	for text, opt := range map[string]petstore.Option{
-		"WithAttemptTimeout of 3s exceeded": petstore.WithAttemptTimeout(3 * time.Second),
-		"WithCallTimeout of 3s exceeded":    petstore.WithCallTimeout(3 * time.Second),
+		"attempt timed out after 3s": petstore.WithAttemptTimeout(3 * time.Second),
+		"call timed out after 3s":    petstore.WithCallTimeout(3 * time.Second),
 	} {
 		virtual(t, text, func(t *testing.T) {
 			client, service := scripted(t, []responder{hangs}, opt)

@@ -168,7 +168,7 @@ func (k *call) limit(ctx context.Context) (context.Context, context.CancelFunc) 
 	if d == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, k.timedOut("WithAttemptTimeout", d))
+	return context.WithTimeoutCause(ctx, d, k.timedOut("attempt", d))
 }
 
 // send sends the request and reads the response into x. It releases the permit as soon as it has
