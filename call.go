@@ -227,9 +227,6 @@ func (c *Client) Do(
 	ctx context.Context, method, path string, in, out any, opts ...CallOption,
 ) (*Response, error) {
 	op := &operation{name: "do " + method, method: method, template: "/{path}"}
-	if method != http.MethodGet {
-		op.doubt = anyDoubt
-	}
 	path, query, _ := strings.Cut(strings.TrimPrefix(path, "/"), "?")
 	r := request{operation: op, path: "/" + path, query: query}
 	if argument, problem := r.problem(in, out); problem != "" {

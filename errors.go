@@ -218,13 +218,11 @@ func (e *TransportError) Unwrap() error { return e.Err }
 // errorLine returns text with notes behind it: the number of requests and, if the outcome of a
 // write is unknown, what may have happened.
 func errorLine(text, operation string, sent int, unknown bool) string {
-	notes := []string{when(sent > 1, " ("+strconv.Itoa(sent)+" attempts)")}
-	if op := operations[operation]; unknown && op != nil {
-		notes = append(notes, "; "+op.doubt)
-	} else if unknown {
-		notes = append(notes, "; "+anyDoubt)
+	doubt := "; the request may have been carried out" // for Do
+	if op := operations[operation]; op != nil {
+		doubt = "; " + op.doubt
 	}
-	return safetext.Line(text, notes...)
+	return safetext.Line(text, when(sent > 1, " ("+strconv.Itoa(sent)+" attempts)"), when(unknown, doubt))
 }
 
 // error returns the error of a call that ends with x; doc.go lists the types. It is the only place

@@ -22,8 +22,7 @@ type operation struct {
 	template string // path template below the base URL
 	// success is the documented status of a success; 0 for any 2xx.
 	success int
-	// doubt is what an error says may have happened if the outcome is unknown; empty for a read, which
-	// may be sent again, because that has no further effect.
+	// doubt is what an error says may have happened if the outcome of a write is unknown.
 	doubt string
 	// removal is the date from which the service no longer has the operation; empty if it stays.
 	// instead is the operation to use in its place.
@@ -51,11 +50,8 @@ var (
 	operations = map[string]*operation{OpListPets: listPets, OpCreatePet: createPet, OpGetPet: getPet}
 )
 
-// anyDoubt is the doubt of a write of Do.
-const anyDoubt = "the request may have been carried out"
-
 // isWrite reports whether a request may change something, so that it must not be repeated.
-func (o *operation) isWrite() bool { return o.doubt != "" }
+func (o *operation) isWrite() bool { return o.method != http.MethodGet }
 
 // succeeds reports whether code is the documented status of a success.
 func (o *operation) succeeds(code int) bool {
