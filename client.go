@@ -37,6 +37,8 @@ type Client struct {
 	// silent says that nothing came back on a connection that had been used before. The others may be
 	// dead, too: the next attempt closes them, and dials.
 	silent atomic.Bool
+	// http1 says that the last connection was one of HTTP/1.
+	http1 atomic.Bool
 	// tokens are the retries that the client has left; see "Retries" in doc.go.
 	tokens tokens
 	// lastLimit is the rate limit of the last response. It is kept only without a limiter, which would

@@ -57,8 +57,8 @@
 //
 // A request was not written if there was no connection, if the server refused our certificate, or
 // if it says that it has not processed the request: by a GOAWAY before the stream, or by
-// REFUSED_STREAM. net/http itself may send a read again on a connection that the server had closed,
-// but never a write.
+// REFUSED_STREAM. net/http itself repeats no write, and a read only over HTTP/2, after such a refusal
+// or a PROTOCOL_ERROR.
 //
 // # Errors
 //

@@ -257,8 +257,9 @@ func TestDeadConnections(t *testing.T) {
 	}
 }
 
-// TestWriteIsSentOnce has a service that closes each connection when it has read the second request on it:
-// net/http repeats a read then, and would repeat a write without a body.
+// TestWriteIsSentOnce has a service that closes each connection when it has read the second request on it.
+// net/http would repeat a read without a body then, on each idle connection. The client itself does, as a
+// second attempt.
 func TestWriteIsSentOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		method   string

@@ -75,6 +75,8 @@ func (k *call) pauseAfter(ctx context.Context, x *exchange) (pause time.Duration
 	switch {
 	case is429 && !x.loopWaits:
 		return 0, true // the limiter waits, or refuses at once
+	case x.connection.isDead() && (k.previous == nil || !k.previous.connection.isDead()):
+		return 0, true // the service may just have closed an idle connection
 	case is429:
 		// Jitter, so that calls that got their 429 together do not retry together.
 		pause, asked = max(pause, time.Until(x.retryAt))+rand.N(k.config.retry.BaseDelay), true

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
@@ -181,7 +182,7 @@ func (k *call) send(caller context.Context, u *url.URL, permit ratelimit.Permit,
 	defer release() // if a function of the user panics
 	report(k, k.info, func(t *ClientTrace) func(context.Context, Call) { return t.AttemptStart })
 	x.outcome.Sent = begun
-	resp, err := k.client.transport(k.newRequest(httptrace.WithClientTrace(ctx, x.connection.hooks()), u, x.key))
+	resp, err := k.client.transport(k.newRequest(httptrace.WithClientTrace(ctx, x.connection.hooks(k.client)), u, x.key))
 	if err == nil {
 		x.sent = true
 		x.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
@@ -220,10 +221,11 @@ func (k *call) newRequest(ctx context.Context, u *url.URL, key credential.Key) *
 	if k.body != nil {
 		r.Header["Content-Type"] = []string{"application/json"}
 	}
-	if k.isWrite() {
+	if k.isWrite() || k.client.http1.Load() {
 		// Without GetBody, and with a body that is not nil even if it is empty, net/http never repeats a
-		// write. Otherwise it would repeat one after a PROTOCOL_ERROR, too, which a server may send after
-		// it has carried out the request.
+		// request. Otherwise it would repeat a write after a PROTOCOL_ERROR, which a server may send after
+		// it has carried out the request, and a read over HTTP/1 on one idle connection after the other,
+		// without a permit. Over HTTP/1, a GET or DELETE with an empty body looks as if it had none.
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(k.body)), int64(len(k.body))
 	}
 	return r
@@ -232,7 +234,7 @@ func (k *call) newRequest(ctx context.Context, u *url.URL, key credential.Key) *
 // connectionState is what net/http reports about the connection of a request.
 type connectionState struct{ asked, got, reused, answered atomic.Bool }
 
-func (s *connectionState) hooks() *httptrace.ClientTrace {
+func (s *connectionState) hooks(c *Client) *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GetConn: func(string) { s.asked.Store(true) },
 		GotConn: func(info httptrace.GotConnInfo) {
@@ -241,6 +243,8 @@ func (s *connectionState) hooks() *httptrace.ClientTrace {
 			s.asked.Store(real)
 			s.got.Store(real || s.got.Load())
 			s.reused.Store(info.Reused)
+			secure, ok := info.Conn.(*tls.Conn)
+			c.http1.Store(!ok || secure.ConnectionState().NegotiatedProtocol != "h2")
 		},
 		GotFirstResponseByte: func() { s.answered.Store(true) },
 	}
