@@ -108,6 +108,10 @@ func dialing(
 			return clone
 		}))...)
 	require.NoError(t, err)
+	t.Cleanup(func() {
+		time.Sleep(time.Second) // streams and connections end a moment after their calls
+		client.CloseIdleConnections()
+	})
 	return client
 }
 
@@ -140,8 +144,7 @@ func TestHTTP2Unprocessed(t *testing.T) {
 					done.Add(1)
 					c.respond(stream)
 				})
-				defer client.CloseIdleConnections()
-				err := call(client)
+					err := call(client)
 				assert.Equal(t, row.unprocessed, err == nil, "%v", err)
 				assert.Equal(t, !row.unprocessed, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
 				assert.EqualValues(t, 1, done.Load())
@@ -165,7 +168,6 @@ func TestHTTP2Recycled(t *testing.T) {
 			}
 			c.respond(stream)
 		})
-		defer client.CloseIdleConnections()
 		var all sync.WaitGroup
 		for range 16 {
 			all.Go(func() {
@@ -190,7 +192,6 @@ func TestHTTP2Dead(t *testing.T) {
 					c.respond(stream)
 				}
 			}, petstore.WithAttemptTimeout(2*time.Second))
-			defer client.CloseIdleConnections()
 			require.NoError(t, create(client))
 			dead.Store(true)
 			start, failed := time.Now(), 0
@@ -239,7 +240,6 @@ func TestDeadConnections(t *testing.T) {
 				go serve(service)
 				return conn, nil
 			})
-			defer client.CloseIdleConnections()
 			for range 16 {
 				go func() { assert.NoError(t, create(client)) }()
 			}
@@ -287,7 +287,6 @@ func TestWriteIsSentOnce(t *testing.T) {
 				}()
 				return conn, nil
 			})
-			defer client.CloseIdleConnections()
 			require.NoError(t, remove(client))
 			_, err := client.Do(t.Context(), c.method, "pets/7", c.in, nil)
 			assert.Equal(t, c.method != "GET", errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)

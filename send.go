@@ -66,14 +66,14 @@ func (k *call) RoundTrip(loop *http.Request) (*http.Response, error) {
 	x := &exchange{}
 	k.previous, k.last = k.last, x
 	k.info.Attempt++
+	if k.client.silent.Swap(false) {
+		time.Sleep(time.Millisecond) // a stream of HTTP/2 ends a moment after its request
+		k.client.CloseIdleConnections()
+	}
 	permit, err := k.admit(loop.Context(), x)
 	if err != nil {
 		x.failure, x.err = refused, err
 		return nil, err
-	}
-	if k.client.silent.Swap(false) {
-		time.Sleep(time.Millisecond) // a stream of HTTP/2 ends a moment after its request
-		k.client.CloseIdleConnections()
 	}
 	ctx := loop.Context()
 	if k.isWrite() {
