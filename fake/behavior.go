@@ -82,7 +82,7 @@ const (
 
 // BanReset is a choice of X-RateLimit-Reset for a 429 to a banned key. The document does not say
 // what the header is during a ban, but it decides whether a client can recognise the ban:
-// petstore.ScopeBan is inferred from a Retry-After that reaches beyond the Reset of the same
+// ratelimit.ReasonBan is inferred from a Retry-After that reaches beyond the Reset of the same
 // response. The default is the end of the window, as without a ban.
 type BanReset string
 
