@@ -144,7 +144,7 @@ func TestHTTP2Unprocessed(t *testing.T) {
 					done.Add(1)
 					c.respond(stream)
 				})
-					err := call(client)
+				err := call(client)
 				assert.Equal(t, row.unprocessed, err == nil, "%v", err)
 				assert.Equal(t, !row.unprocessed, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
 				assert.EqualValues(t, 1, done.Load())

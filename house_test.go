@@ -84,7 +84,7 @@ func anchors(text string) []string {
 }
 
 // TestDocsNames checks that all Go code in documents is also in a file that is compiled, that the
-// tests that they name exist, and that they have all options, lines of the log and alerts.
+// tests that they name exist, and that README has all options.
 func TestDocsNames(t *testing.T) {
 	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	documents, code := texts(t, ".md"), ""
@@ -99,16 +99,37 @@ func TestDocsNames(t *testing.T) {
 			assert.True(t, strings.Contains(code, "func "+name), "%s names %s", file, name)
 		}
 	}
-	runbook, alerts := documents["docs/operations.md"], texts(t, "alerts.yml")["examples/observability/alerts.yml"]
-	for _, row := range append(found(`slog\.Level(?:Warn|Info), "(petstore[^"]+)"`, code), found(`- alert: (\w+)`, alerts)...) {
-		assert.Contains(t, runbook, "| `"+row+"` | ")
-	}
-	linked := found(`runbook_url: .*/docs/operations\.md#(\S+)`, alerts)
-	assert.Len(t, linked, strings.Count(alerts, "- alert: "))
-	assert.Subset(t, anchors(runbook), linked)
 	for file, text := range texts(t, ".go", "_test.go") {
 		for _, option := range found(`\nfunc (With\w+)\(`, text) {
 			assert.True(t, path.Dir(file) != "." || strings.Contains(documents["README.md"], "`"+option+"("), "README.md lacks %s", option)
+		}
+	}
+}
+
+// TestCommentNames checks that the exported names in comments exist: [Name] in the package itself, and
+// petstore.Name in that package.
+func TestCommentNames(t *testing.T) {
+	files := texts(t, ".go", "_test.go")
+	names := map[string]map[string]bool{} // by folder
+	for file, text := range files {
+		dir := path.Dir(file)
+		if names[dir] == nil {
+			names[dir] = map[string]bool{}
+		}
+		for _, name := range found(`(?m)^(?:func (?:\([^)]*\) )?|type |var |const |\t)([A-Z]\w*)`, text) {
+			names[dir][name] = true
+		}
+	}
+	folders := map[string]string{"petstore": ".", "fake": "fake", "ratelimit": "ratelimit", "faketest": "fake/faketest"}
+	for file, text := range files {
+		comments := strings.Join(found(`(?m)^\s*// (.*)$`, text), "\n")
+		for _, name := range found(`\[\*?([A-Z]\w*)[\].]`, comments) {
+			assert.True(t, names[path.Dir(file)][name], "%s names %s", file, name)
+		}
+		for pkg, dir := range folders {
+			for _, name := range found(`(?:^|[^\w./-])`+pkg+`\.([A-Z]\w*)`, comments) {
+				assert.True(t, names[dir][name], "%s names %s.%s", file, pkg, name)
+			}
 		}
 	}
 }
