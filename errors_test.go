@@ -244,6 +244,7 @@ func TestErrNotSent(t *testing.T) {
 		"the dial fails after a reset":            {[]responder{fails(errReset), fails(errRefused)}, petstore.WithBackground(), false},
 		"the limiter refuses after a failed dial": {[]responder{fails(errRefused)}, refuses(&ratelimit.Error{}), true},
 		"the limiter refuses after a reset":       {[]responder{fails(errReset)}, refuses(&ratelimit.Error{}), false},
+		"the transport refuses":                   {[]responder{fails(fmt.Errorf("open: %w", petstore.ErrNotSent))}, petstore.WithBackground(), true},
 		"the limiter breaks after a 429":          {[]responder{status(429, "", "Retry-After: 1")}, refuses(errors.New("broken")), false},
 	} {
 		virtual(t, name, func(t *testing.T) {

@@ -80,21 +80,6 @@ func TestLimiterOfTheUser(t *testing.T) {
 		require.NoError(t, list(client))
 		assert.Equal(t, 3*time.Second, left)
 	})
-	virtual(t, "may be too slow: the permit is released", func(t *testing.T) {
-		permit := new(permits)
-		client, service := scripted(t, nil, petstore.WithLimiter(slow(permit, 2*time.Second)), petstore.WithCallTimeout(time.Second))
-		err := list(client)
-		require.ErrorIs(t, err, petstore.ErrTimeout)
-		require.ErrorIs(t, err, petstore.ErrNotSent)
-		assert.Empty(t, service.sent())
-		assert.Equal(t, []ratelimit.Outcome{{}}, permit.released)
-	})
-	virtual(t, "counts as waiting for WithMaxWait, all of it", func(t *testing.T) {
-		client, service := scripted(t, []responder{status(429, "", "Retry-After: 5")},
-			petstore.WithLimiter(slow(ratelimit.New(), 2*time.Second)), petstore.WithMaxWait(6*time.Second))
-		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-		assert.Len(t, service.sent(), 1)
-	})
 	virtual(t, "learns when a call asked first, and may report waits", func(t *testing.T) {
 		inner, start := ratelimit.New(), time.Now()
 		var requests []ratelimit.Request

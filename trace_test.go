@@ -130,16 +130,6 @@ func TestClientTrace(t *testing.T) {
 		assert.Equal(t, ratelimit.ReasonMinute, waits[0].Reason)
 		assert.Equal(t, ratelimit.ReasonBackoff, waits[1].Reason)
 	})
-	virtual(t, "says why a call waits", func(t *testing.T) {
-		var reasons []ratelimit.Reason
-		client, _ := scripted(t, []responder{
-			status(503, ""), status(503, "", "Retry-After: 1"), status(429, "", "Retry-After: 1"), status(200, "[]"),
-		}, petstore.WithTrace(&petstore.ClientTrace{
-			WaitStart: func(_ context.Context, _ petstore.Call, w ratelimit.Wait) { reasons = append(reasons, w.Reason) },
-		}))
-		require.NoError(t, list(client))
-		assert.Equal(t, []ratelimit.Reason{"backoff", "backoff", "backoff"}, reasons)
-	})
 	t.Run("gets the error of each call", func(t *testing.T) {
 		var done []petstore.CallDoneInfo
 		client, _ := scripted(t, []responder{status(200, "no JSON")}, petstore.WithTrace(&petstore.ClientTrace{
