@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,8 +47,9 @@ const (
 )
 
 // protocols has the ways to the service. "memory" is that of the fake's own clients, which dial for
-// each request. The others keep connections alive.
-var protocols = []string{"memory", "HTTP/1.1", "HTTP/2"}
+// each request. The others keep connections alive; behind a balancer that recycles them, each serves a
+// few requests.
+var protocols = []string{"memory", "HTTP/1.1", "HTTP/2", "HTTP/2, recycled"}
 
 func TestChaosInMemory(t *testing.T) {
 	counts := map[string]int{} // of calls by operation and outcome, and of requests by fault
@@ -85,12 +87,12 @@ func number(t *testing.T, name string, usual int) int {
 // run draws a scenario, runs it, and returns what the oracle found.
 func run(t *testing.T, seed int, counts map[string]int) []string {
 	r := rand.New(rand.NewPCG(uint64(seed), 0))
-	report := &report{counts: counts}
+	report := &report{counts: counts, keys: pick(r, []string{key}, []string{"chaos-key-7d21", "chaos-key-90be"})}
 	callers := drawCallers(r)
 	srv := newServer(r, report, len(callers))
 	inject(srv)
 	base, hangUp := dial(srv, protocols[seed%len(protocols)])
-	client, err := petstore.NewClient(baseURL, key,
+	client, err := petstore.NewClient(baseURL, "", petstore.WithAPIKeyFunc(report.key),
 		petstore.WithHTTPClient(&http.Client{Transport: &recorder{base, report}}),
 		petstore.WithLogger(slog.New(slog.NewTextHandler(report, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	require.NoError(t, err)
@@ -138,14 +140,18 @@ func newServer(r *rand.Rand, report *report, callers int) *fake.Server {
 		bannedAfter = callers // all requests in flight may be refused when a plan gets smaller
 	}
 	srv := fake.NewServer(
-		fake.WithKey(key, plan()), pick(r, behaviors...), fake.WithBan(bannedAfter, time.Hour),
+		pick(r, behaviors...), fake.WithBan(bannedAfter, time.Hour),
 		fake.WithLatency(pick(r, 0, time.Millisecond, 80*time.Millisecond)), fake.WithJournal(1<<20),
 		fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}, petstore.NewPet{Name: "Ada", CategoryID: 2}))
+	for _, k := range report.keys {
+		srv.AddKey(k, plan())
+	}
 	srv.Advance(upTo(r, 40*time.Minute) - 20*time.Minute)
 	for range report.changes {
-		change, next := func() { srv.BanKey(key, 90*time.Second) }, plan()
+		changed, next := pick(r, report.keys...), plan()
+		change := func() { srv.BanKey(changed, 90*time.Second) }
 		if r.IntN(3) > 0 {
-			change = func() { srv.SetPlan(key, next) }
+			change = func() { srv.SetPlan(changed, next) }
 		}
 		time.AfterFunc(upTo(r, 5*time.Minute), change)
 	}
@@ -159,9 +165,16 @@ func dial(srv *fake.Server, protocol string) (http.RoundTripper, func()) {
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(protocol == "HTTP/1.1")
-	protocols.SetUnencryptedHTTP2(protocol == "HTTP/2")
+	protocols.SetUnencryptedHTTP2(protocol != "HTTP/1.1")
 	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	hs := &http.Server{Handler: srv, Protocols: &protocols, ErrorLog: quiet}
+	served := new(atomic.Int64)
+	hs := &http.Server{Protocols: &protocols, ErrorLog: quiet}
+	hs.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if protocol == "HTTP/2, recycled" && served.Add(1)%5 == 0 {
+			w.Header().Set("Connection", "close") // sends GOAWAY
+		}
+		srv.ServeHTTP(w, r)
+	})
 	tr := &http.Transport{Protocols: &protocols, MaxIdleConnsPerHost: 16}
 	tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		made := link.New(func(*link.Link) {})

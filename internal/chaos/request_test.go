@@ -129,11 +129,12 @@ func (w *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// checkKey checks that the key goes to the base URL's origin only, and in no other header.
+// checkKey checks that the current key goes to the base URL's origin only, and in no other header.
 func (w *recorder) checkKey(r *http.Request) {
+	current, _ := w.report.key(r.Context())
 	header := r.Header.Clone()
-	if !slices.Equal(header["Authorization"], []string{"Bearer " + key}) {
-		w.report.found("key", "it is not in Authorization")
+	if !slices.Equal(header["Authorization"], []string{"Bearer " + current}) {
+		w.report.found("key", "the current one is not in Authorization")
 	}
 	delete(header, "Authorization")
 	w.report.searchKey("a request", fmt.Sprint(r.URL, header))
