@@ -147,13 +147,9 @@ func (q *request) inDoubt() bool {
 
 // checkTime checks that the call ended in time.
 func (r *report) checkTime(c *call) {
-	const (
-		asked = 3 * time.Second // the longest Retry-After of a response
-		// WithMaxWait does not limit the wait for the response to a request that went first, of another
-		// caller. That attempt takes up to 30 s, and the next request follows up to 10 s later.
-		ahead = 40 * time.Second
-	)
-	most := c.maxWait + time.Duration(c.retry.MaxAttempts)*(c.attemptTimeout+c.retry.MaxDelay+asked+ahead)
+	const asked = 3 * time.Second // the longest Retry-After of a response
+	// In each attempt, the limiter may refuse a call a second after its MaxWait.
+	most := c.maxWait + time.Duration(c.retry.MaxAttempts)*(time.Second+c.attemptTimeout+c.retry.MaxDelay+asked)
 	most = min(most, cmp.Or(c.patience, most), cmp.Or(c.callTimeout, most))
 	if n := len(c.requests); c.took > most || n > 0 && c.requests[n-1].at.After(c.began.Add(most)) {
 		r.found("wait", "it may take %v: %v", most, c)
