@@ -1,12 +1,13 @@
-// Package petstoreotel records the calls of a [petstore.Client] as OpenTelemetry traces and
-// metrics.
+// Package petstoreotel records the calls of a [petstore.Client] as OpenTelemetry traces and metrics,
+// by the HTTP semantic conventions, version 1.43.0. alerts.yml and dashboard.json beside it are for
+// Prometheus and Grafana.
 //
 //	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New())
 //
-// It follows the HTTP semantic conventions, version 1.43.0. It changes nothing that the client
-// sends or returns, except that each request carries the context of its span, as the propagators
-// write it. If propagation.Baggage is among them, the Pet Store Service gets all baggage in the
-// caller's context; WithPropagators(propagation.TraceContext{}) prevents that.
+// It changes nothing that the client sends or returns, except that each request carries the context
+// of its span, as the propagators write it. If propagation.Baggage is among them, the Pet Store
+// Service gets all baggage in the caller's context; WithPropagators(propagation.TraceContext{})
+// prevents that.
 //
 // # Traces
 //
@@ -18,35 +19,27 @@
 //	├─ petstore.wait, reason minute     event       1.8 s
 //	└─ POST /v1/pets                    client      0.2 s   201, resent once
 //
-// Beside the attributes of the conventions, all spans have petstore.operation. A call also has
-// petstore.call.id, which is the call_id of the log, petstore.attempts and, if it applies,
-// petstore.outcome_unknown. A wait has the petstore.wait.reason of a [ratelimit.Wait],
-// petstore.wait.duration in seconds and petstore.wait.waiting_calls. server.address and server.port
-// are those of the base URL.
-//
-// No span or metric has a header, a body, a query, the text of an error, or the path that was given
-// to [petstore.Client.Do]. So none has the API key.
+// All spans have petstore.operation. A call also has petstore.call.id, which is the call_id of the
+// log, petstore.attempts and, if it applies, petstore.outcome_unknown. A wait has the
+// petstore.wait.reason of a [ratelimit.Wait], petstore.wait.duration in seconds and
+// petstore.wait.waiting_calls. error.type, of metrics too, has the words of error_type in the log.
+// server.address and server.port are those of the base URL; url.full is that with the template of
+// the path. No span or metric has a header, a body, a query, the text of an error, or the path that
+// was given to [petstore.Client.Do]. So none has the API key.
 //
 // # Metrics
 //
 //	http.client.request.duration                 histogram        s          a request, as long as its span
 //	petstore.client.call.duration                histogram        s          a call, also one that sent nothing
-//	petstore.client.rate_limit.wait_time         histogram        s          wait of a request for the rate limit
+//	petstore.client.rate_limit.wait_time         histogram        s          a wait for the rate limit
 //	petstore.client.rate_limit.waiting_calls     up-down counter  {call}     calls that wait for it now
-//	petstore.client.rate_limit.waits_given_up    counter          {wait}     waits that ended with their call
 //	petstore.client.rate_limit.limit             gauge            {request}  requests that the window allows
 //	petstore.client.rate_limit.remaining         gauge            {request}  requests left in the window
 //	petstore.client.rate_limit.closed_until      gauge            s          when a closed limit opens, Unix time
-//	petstore.client.rate_limit.processes         gauge            {process}  as the limiter was told; 0 if not
 //
-// The duration of calls has petstore.operation, error.type and petstore.outcome_unknown; the
-// metrics of waits have petstore.wait.reason; limit, remaining and closed_until have a
-// petstore.rate_limit.scope. A closed_until in the past means that the limit is open. closed_until
-// and processes are recorded when a limit closes. In a program with several keys, [WithAttributes]
-// adds the tenant; without it, limit and remaining show one key.
-//
-// # Errors
-//
-// error.type is what the ErrorType of [petstore.CallDoneInfo] and [petstore.AttemptDoneInfo]
-// returns; the log has the same words as error_type.
+// The duration of calls has petstore.operation, error.type and petstore.outcome_unknown; wait_time
+// has petstore.wait.reason; limit, remaining and closed_until have a petstore.rate_limit.scope. A
+// closed_until in the past means that the limit is open. In a program with several keys,
+// [WithAttributes] adds the tenant; without it, limit and remaining are those of the last response
+// to any of them.
 package petstoreotel

@@ -1,23 +1,28 @@
 package petstoreotel_test
 
 import (
-	"cmp"
-	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
-	"slices"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -27,186 +32,197 @@ import (
 const scope = "petstore.rate_limit.scope="
 
 func TestDurations(t *testing.T) {
-	recorded(t, func(t *testing.T, s *harness) {
-		s.list(s.client, nil)
-		s.list(s.client, nil)
-		s.server.Inject(fake.Fault{Wire: fake.WireReset})
-		s.create(petstore.ErrOutcomeUnknown)
-		s.ban(time.Hour)
-		for range 10 {
-			_, err := s.client.GetPet(t.Context(), 12)
-			require.ErrorIs(t, err, petstore.ErrRateLimited)
-		}
-		assert.Equal(t, map[string]float64{
-			"http.request.method=GET,http.response.status_code=200,@,url.template=/v1/pets":                        2,
-			"error.type=connection_reset,http.request.method=POST,@,url.template=/v1/pets":                         1,
-			"error.type=429,http.request.method=GET,http.response.status_code=429,@,url.template=/v1/pets/{petId}": 1,
-		}, s.of("http.client.request.duration"))
-		assert.Equal(t, map[string]float64{
-			"petstore.operation=listPets,@": 2,
-			"error.type=connection_reset,petstore.operation=createPet,petstore.outcome_unknown=true,@": 1,
-			"error.type=429,petstore.operation=getPet,@":                                               1,
-			"error.type=rate_limited,petstore.operation=getPet,@":                                      9,
-		}, s.of("call.duration"))
-		assert.InDelta(t, 2*0.2, s.of("call.duration+")["petstore.operation=listPets,@"], 1e-9)
-		sums := slices.Sorted(maps.Values(s.of("http.client.request.duration+")))
-		assert.InDeltaSlice(t, []float64{0.2, 0.2, 0.4}, sums, 1e-9)
+	recorded(t, func(h *harness) {
+		client := h.client(h.option())
+		require.NoError(h, list(h.Context(), client))
+		h.server.Inject(fake.Fault{Wire: fake.WireReset})
+		require.ErrorIs(h, create(h.Context(), client), petstore.ErrOutcomeUnknown)
+		h.ban(time.Hour)
+		require.ErrorIs(h, list(h.Context(), client), petstore.ErrRateLimited)
+		require.ErrorIs(h, list(h.Context(), client), petstore.ErrRateLimited)
+		assert.Equal(h, durations(0.2, "http.request.method=GET,http.response.status_code=200,@,url.template=/v1/pets",
+			"error.type=connection_reset,http.request.method=POST,@,url.template=/v1/pets",
+			"error.type=429,http.request.method=GET,http.response.status_code=429,@,url.template=/v1/pets",
+		), h.values("http.client.request.duration"))
+		want := durations(0.2, "petstore.operation=listPets,@", "error.type=429,petstore.operation=listPets,@",
+			"error.type=connection_reset,petstore.operation=createPet,petstore.outcome_unknown=true,@")
+		maps.Copy(want, durations(0, "error.type=rate_limited,petstore.operation=listPets,@"))
+		assert.Equal(h, want, h.values("call.duration"))
 	}, fake.WithLatency(200*time.Millisecond))
 }
 
-func TestWaitTimeIsThatOfTheLimitOnly(t *testing.T) {
-	recorded(t, func(t *testing.T, s *harness) {
-		s.server.Inject(fake.Fault{Status: 503, Header: http.Header{"X-RateLimit-Remaining": {"0"}}})
-		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
-		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
-			petstore.RetryPolicy{BaseDelay: 8 * time.Second, MaxDelay: 8 * time.Second}))
-		require.NoError(t, err)
-		assert.Regexp(t, `reason=backoff.*reason=minute.*reason=minute`, s.ended()[3])
-		assert.Equal(t, map[string]float64{"@": 1, "petstore.wait.reason=minute,@": 2}, s.of("rate_limit.wait_time"),
-			"the first request went at once")
-		sums := s.of("rate_limit.wait_time+")
-		assert.InDelta(t, 55+30, sums["petstore.wait.reason=minute,@"], 5, "the rest of the minute, and after the 429")
-		assert.Zero(t, sums["@"])
-	})
-}
-
-func TestWaitsGivenUp(t *testing.T) {
-	limited, failing := []fake.Fault{{Status: 429, RetryAfter: "30"}}, []fake.Fault{{Status: 503}}
-	for name, c := range map[string]struct {
-		faults         []fake.Fault
-		maxWait        time.Duration // an hour by default
-		ended, stopped time.Duration // how long after its start the caller's context ends, or that of WithStop
-		want           string        // empty for none
-	}{
-		"not begun":      {faults: limited, maxWait: time.Second, want: "error.type=429,petstore.wait.reason=minute,@"},
-		"ended":          {faults: limited, ended: time.Second, want: "error.type=canceled,petstore.wait.reason=minute,@"},
-		"stopped":        {faults: limited, stopped: time.Second, want: "error.type=stopped,petstore.wait.reason=minute,@"},
-		"of the backoff": {faults: failing, ended: time.Millisecond, want: "error.type=canceled,petstore.wait.reason=backoff,@"},
-		"it failed":      {faults: []fake.Fault{{Status: 400}}},
-		"on the wire":    {faults: append(failing, fake.Fault{Wire: fake.WireStall}), ended: 5 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			recorded(t, func(t *testing.T, s *harness) {
-				for _, fault := range c.faults {
-					s.server.Inject(fault)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(cmp.Or(c.ended, time.Hour), cancel)
-				stop, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(cmp.Or(c.stopped, time.Hour), cancel)
-				_, err := s.newClient(petstore.WithStop(stop)).ListPets(ctx, petstore.ListPetsParams{},
-					petstore.WithMaxWait(cmp.Or(c.maxWait, time.Hour)),
-					petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 100 * time.Millisecond}))
-				require.Error(t, err)
-				want := map[string]float64{}
-				if c.want != "" {
-					want[c.want] = 1
-				}
-				assert.Equal(t, want, s.of("rate_limit.waits_given_up"))
-			})
-		})
+// durations has one value of a histogram with each of some attributes.
+func durations(seconds float64, attributes ...string) map[string]float64 {
+	all := make(map[string]float64)
+	for _, at := range attributes {
+		all[at], all["+"+at] = 1, seconds
 	}
+	return all
 }
 
-func TestWaitingCalls(t *testing.T) {
-	recorded(t, func(t *testing.T, s *harness) {
-		for range 12 {
-			go func() { _ = listOnce(t.Context(), s.client) }()
-		}
-		synctest.Wait()
-		time.Sleep(time.Second)
-		assert.Equal(t, map[string]float64{"@": 2}, s.of("rate_limit.waiting_calls"))
-		time.Sleep(2 * time.Minute)
-		assert.Equal(t, map[string]float64{"@": 0}, s.of("rate_limit.waiting_calls"))
-	}, fake.WithPlan(fake.Plan{PerMinute: 10}))
+// ban has the service ban the key for d, in a response that shows a window with room.
+func (h *harness) ban(d time.Duration) {
+	h.server.Inject(fake.Fault{Status: 429, RetryAfter: strconv.Itoa(int(d.Seconds())), Header: http.Header{
+		"X-RateLimit-Limit": {"1000"}, "X-RateLimit-Remaining": {"1000"},
+		"X-RateLimit-Reset": {strconv.FormatInt(time.Now().Add(time.Minute).Unix(), 10)},
+	}})
+}
+
+func TestWaits(t *testing.T) {
+	recorded(t, func(h *harness) {
+		h.server.Inject(fake.Fault{Status: 503})
+		h.server.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
+		go func() { _ = list(h.Context(), h.client(h.option())) }()
+		time.Sleep(20 * time.Second)
+		assert.Equal(h, map[string]float64{"@": 1}, h.values("rate_limit.waiting_calls"))
+		time.Sleep(20 * time.Second)
+		assert.Equal(h, map[string]float64{"@": 0}, h.values("rate_limit.waiting_calls"))
+		assert.Equal(h, map[string]float64{"petstore.wait.reason=minute,@": 1, "+petstore.wait.reason=minute,@": 30},
+			h.values("rate_limit.wait_time"), "a backoff is not for the limit")
+	})
 }
 
 func TestLimit(t *testing.T) {
-	recorded(t, func(t *testing.T, s *harness) {
-		option := petstoreotel.New(s.opts...)
-		mine, other := s.bareClient(s.server.APIKey(), option), s.bareClient("another-key", option)
-		s.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
-		s.list(mine, nil)
-		assert.Empty(t, s.of("rate_limit.limit"), "nothing is known")
-		for range 3 {
-			s.list(mine, nil)
-			s.list(other, nil)
-			assert.Equal(t, map[string]float64{scope + "minute,@": 10}, s.of("rate_limit.limit"),
-				"of two keys with the same attributes it shows one")
+	recorded(t, func(h *harness) {
+		client := h.client(h.option())
+		h.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
+		require.NoError(h, list(h.Context(), client))
+		assert.Empty(h, h.values("rate_limit.limit"), "nothing is known")
+		require.NoError(h, list(h.Context(), client))
+		h.server.Inject(fake.Fault{Status: 401, Header: http.Header{"X-RateLimit-Limit": {"60"}}})
+		require.ErrorIs(h, list(h.Context(), client), petstore.ErrUnauthorized)
+		assert.Equal(h, map[string]float64{scope + "minute,@": 10}, h.values("rate_limit.limit"), "a 401 says nothing about the key")
+		assert.Equal(h, map[string]float64{scope + "minute,@": 8}, h.values("rate_limit.remaining"))
+		for range 11 {
+			require.NoError(h, list(h.Context(), client))
 		}
-		assert.Equal(t, map[string]float64{scope + "minute,@": 6}, s.of("rate_limit.remaining"))
-		s.server.Inject(fake.Fault{Status: 401, Header: http.Header{"X-RateLimit-Limit": {"60"}}})
-		s.list(mine, petstore.ErrUnauthorized)
-		assert.Equal(t, map[string]float64{scope + "minute,@": 10}, s.of("rate_limit.limit"), "a 401 says nothing about the key")
-		time.Sleep(59 * time.Second)
-		s.list(other, nil)
-		assert.Equal(t, map[string]float64{scope + "minute,@": 10}, s.of("rate_limit.limit"), "for a minute")
-		time.Sleep(time.Second)
-		for range 7 {
-			s.list(mine, nil)
-		}
-		assert.Equal(t, map[string]float64{scope + "minute,@": 10, scope + "day,@": 13}, s.of("rate_limit.limit"))
-		time.Sleep(time.Minute)
-		s.list(other, nil)
-		assert.InDelta(t, 60, s.of("rate_limit.limit")[scope+"minute,@"], 0, "the other one, after a minute")
-	}, fake.WithPlan(fake.Plan{PerMinute: 10, PerDay: 13}), fake.WithKey("another-key", fake.PlanFree))
+		assert.Equal(h, map[string]float64{scope + "minute,@": 10, scope + "day,@": 13}, h.values("rate_limit.limit"))
+	}, fake.WithPlan(fake.Plan{PerMinute: 10, PerDay: 13}))
 }
 
 func TestClosedUntil(t *testing.T) {
-	recorded(t, func(t *testing.T, s *harness) {
-		client := s.newClient(petstore.WithProcesses(3))
-		s.list(client, nil)
-		assert.Empty(t, s.of("rate_limit.closed_until"))
-		s.ban(10 * time.Hour)
-		s.list(client, petstore.ErrRateLimited)
-		s.list(client, petstore.ErrRateLimited)
-		assert.InDelta(t, time.Now().Add(10*time.Hour).Unix(), s.of("rate_limit.closed_until")[scope+"ban,@"], 1)
-		assert.Equal(t, map[string]float64{"@": 3}, s.of("rate_limit.processes"))
+	recorded(t, func(h *harness) {
+		client := h.client(h.option())
+		h.ban(10 * time.Hour)
+		require.ErrorIs(h, list(h.Context(), client), petstore.ErrRateLimited)
+		assert.InDelta(h, time.Now().Add(10*time.Hour).Unix(), h.values("rate_limit.closed_until")[scope+"ban,@"], 1)
 		client.ReopenLimit()
-		s.list(client, nil)
-		assert.Equal(t, map[string]float64{scope + "ban,@": 0}, s.of("rate_limit.closed_until"), "it was opened early")
+		require.NoError(h, list(h.Context(), client))
+		assert.Equal(h, map[string]float64{scope + "ban,@": 0}, h.values("rate_limit.closed_until"), "it was opened early")
 	})
 }
 
-func TestWithAttributesKeepsTenantsApart(t *testing.T) {
-	recorded(t, func(t *testing.T, s *harness) {
-		tenants := make(map[string]string) // by Call.KeyID
-		option := petstoreotel.New(append(s.opts, petstoreotel.WithAttributes(func(c petstore.Call) []attribute.KeyValue {
+// TestWithAttributes has two tenants. Every span and every metric has the name of its tenant, from
+// the first call on.
+func TestWithAttributes(t *testing.T) {
+	recorded(t, func(h *harness) {
+		tenants := make(map[string]string) // by Client.KeyID
+		a := h.client(h.option(petstoreotel.WithAttributes(func(c petstore.Call) []attribute.KeyValue {
 			return []attribute.KeyValue{attribute.String("tenant", tenants[c.KeyID]), semconv.ServerAddress("not this")}
-		}))...)
-		learn := petstore.WithTrace(&petstore.ClientTrace{AttemptStart: func(_ context.Context, c petstore.Call) {
-			tenants[c.KeyID] = cmp.Or(tenants[c.KeyID], []string{"a", "b", ""}[len(tenants)])
-		}})
-		a, b := s.bareClient(s.server.APIKey(), learn, option), s.bareClient("another-key", learn, option)
-		s.list(a, nil)
-		s.list(b, nil)
-		assert.Equal(t, map[string]float64{scope + "minute,@,tenant=a": 1000, scope + "minute,@,tenant=b": 60}, s.of("rate_limit.limit"))
-		s.ban(time.Hour)
-		s.list(a, petstore.ErrRateLimited)
-		s.list(b, nil)
-		assert.Equal(t, []string{scope + "ban,@,tenant=a"}, slices.Collect(maps.Keys(s.of("rate_limit.closed_until"))))
-		assert.Contains(t, s.ended()[len(s.ended())-2], ",tenant=b,")
+		})))
+		b, err := a.ForKey("another-key")
+		require.NoError(h, err)
+		tenants[a.KeyID()], tenants[b.KeyID()] = "a", "b"
+		assert.Len(h, tenants, 2)
+		h.ban(time.Hour)
+		require.ErrorIs(h, list(h.Context(), a), petstore.ErrRateLimited)
+		assert.NotContains(h, strings.Join(h.ended(), "\n"), "tenant=b")
+		h.server.Inject(fake.Fault{Status: 429, RetryAfter: "1"})
+		require.NoError(h, list(h.Context(), b))
+		for _, span := range h.spans.Started() {
+			assert.Regexp(h, `,tenant=[ab],|,tenant=[ab]$`, text(span.Attributes()), span.Name())
+			assert.NotContains(h, text(span.Attributes()), "not this")
+		}
+		for _, m := range h.collect().Metrics {
+			for point := range h.values(strings.TrimPrefix(m.Name, "petstore.client.")) {
+				assert.Regexp(h, `@,tenant=[ab]`, point, m.Name)
+			}
+		}
+		assert.InDelta(h, 1000, h.values("rate_limit.limit")[scope+"minute,@,tenant=a"], 0)
+		assert.InDelta(h, 60, h.values("rate_limit.limit")[scope+"minute,@,tenant=b"], 0)
 	}, fake.WithKey("another-key", fake.PlanFree))
 }
 
-func TestNewReportsAnInstrumentThatIsRefused(t *testing.T) {
-	recorded(t, func(t *testing.T, s *harness) {
-		var reported []error
-		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported = append(reported, err) }))
-		client := s.bareClient(s.server.APIKey(), petstoreotel.New(petstoreotel.WithMeterProvider(refusing{})))
-		require.Len(t, reported, 1)
-		assert.ErrorContains(t, reported[0], "no gauges")
-		s.list(client, nil)
+// TestNew_oneTenant records only the client of ForKey that has the option.
+func TestNew_oneTenant(t *testing.T) {
+	recorded(t, func(h *harness) {
+		first := h.client()
+		tenant, err := first.ForKey("another-key", h.option())
+		require.NoError(h, err)
+		require.NoError(h, list(h.Context(), first))
+		require.NoError(h, list(h.Context(), tenant))
+		assert.Len(h, h.ended(), 2)
+		assert.NotEmpty(h, h.server.Requests()[1].Header.Get("Traceparent"))
+	}, fake.WithKey("another-key", fake.PlanFree))
+}
+
+func TestNew_globalProviders(t *testing.T) {
+	recorded(t, func(h *harness) {
+		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(h.spans)))
+		otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(h.reader)))
+		otel.SetTextMapPropagator(propagation.TraceContext{})
+		h.Cleanup(func() {
+			otel.SetTracerProvider(tracenoop.NewTracerProvider())
+			otel.SetMeterProvider(metricnoop.NewMeterProvider())
+			otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator())
+		})
+		require.NoError(h, list(h.Context(), h.client(petstoreotel.New())))
+		assert.Len(h, h.ended(), 2)
+		assert.Len(h, h.values("http.client.request.duration"), 2)
+		assert.NotEmpty(h, h.server.Requests()[0].Header.Get("Traceparent"))
 	})
 }
 
-// refusing is a meter provider that refuses gauges.
-type refusing struct{ metricnoop.MeterProvider }
+// TestAlertsAndDashboard checks that they use only metrics that are recorded; promtool runs the tests
+// of the alerts.
+func TestAlertsAndDashboard(t *testing.T) {
+	recorded(t, func(h *harness) {
+		h.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
+		require.NoError(h, list(h.Context(), h.client(h.option())))
+		recorded := ""
+		for _, m := range h.collect().Metrics {
+			recorded += strings.ReplaceAll(m.Name, ".", "_") + map[string]string{"s": "_seconds"}[m.Unit] + " "
+		}
+		for _, file := range []string{"alerts.yml", "dashboard.json"} {
+			text, err := os.ReadFile(file)
+			require.NoError(h, err)
+			used := regexp.MustCompile(`(petstore|http)_client_\w+`).FindAllString(string(text), -1)
+			assert.Greater(h, len(used), 10)
+			for _, name := range used {
+				name, _, _ = strings.Cut(name, "_seconds_")
+				assert.Contains(h, recorded, name, file)
+			}
+		}
+	})
+}
 
-func (refusing) Meter(string, ...metric.MeterOption) metric.Meter { return refusingMeter{} }
+// TestSecrets makes calls that have secrets in every place that there is.
+func TestSecrets(t *testing.T) {
+	recorded(t, func(h *harness) {
+		ctx, key := h.Context(), h.server.APIKey()
+		client := h.client(h.option())
+		require.NoError(h, list(ctx, client, petstore.WithHeader("X-Tenant", "tenant-header")))
+		h.server.Inject(fake.Fault{Status: 400, Code: key, Message: "the key " + key, Header: http.Header{
+			"X-Echo": {key}, "X-Request-Id": {key}, "Location": {"https://service.test/?key=" + key},
+		}})
+		require.Error(h, create(ctx, client))
+		_, err := client.Do(ctx, http.MethodGet, "/keys/"+key+"?key="+key, nil, nil)
+		require.Error(h, err)
+		h.server.Inject(fake.Fault{Status: 429, RetryAfter: "9000"})
+		require.ErrorIs(h, create(ctx, client), petstore.ErrRateLimited)
+		leaking := petstore.WithHTTPClient(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("GET https://service.test/v1/pets?limit=73 with Bearer " + key)
+		})})
+		require.Error(h, list(ctx, h.client(h.option(petstoreotel.WithMeterProvider(metricnoop.NewMeterProvider())), leaking)))
 
-type refusingMeter struct{ metricnoop.Meter }
-
-func (refusingMeter) Float64Gauge(string, ...metric.Float64GaugeOption) (metric.Float64Gauge, error) {
-	return nil, errors.New("no gauges")
+		spans, err := json.Marshal(tracetest.SpanStubsFromReadOnlySpans(h.spans.Ended()))
+		require.NoError(h, err)
+		metrics, err := json.Marshal(h.collect())
+		require.NoError(h, err)
+		assert.Greater(h, strings.Count(string(spans), "error.type"), 4)
+		assert.Contains(h, string(metrics), "closed_until")
+		for _, secret := range []string{fake.DefaultAPIKey, "Rex", "tenant-header", "Bearer", "key=", "limit="} {
+			assert.NotContains(h, string(spans)+string(metrics), secret)
+		}
+	})
 }

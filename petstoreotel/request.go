@@ -3,8 +3,7 @@ package petstoreotel
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -14,74 +13,66 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// transport starts the span of each request, and sends its context along. The span ends with
-// attemptDone, when the client has read the response.
-type transport struct {
-	*instrumentation
-	base http.RoundTripper
-}
-
-// RoundTrip sends a request of a call within a span. Other requests, which a transport of the user
-// may send with the context of a call, are sent as they are. If that transport sends a request of
-// the call twice, the span of the first one ends here.
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	k, known := t.callOf(req.Context())
-	c, _ := petstore.CallFromContext(req.Context())
-	fixed, _, parameter := strings.Cut(c.Template, "{") // the parameter is at the end
-	same := req.URL.Path == fixed || parameter && strings.HasPrefix(req.URL.Path, fixed)
-	if !known || req.Method != c.Method || !same {
-		return t.base.RoundTrip(req)
+// attemptStart starts the span of a request, and adds its context to the header. The URL of the span
+// has names of parameters instead of values, since the path of Do may be secret.
+func (r *recorder) attemptStart(ctx context.Context, c petstore.Call, header http.Header) context.Context {
+	k := r.of(ctx)
+	own := []attribute.KeyValue{
+		operation.String(c.Operation), semconv.HTTPRequestMethodKey.String(c.Method),
+		semconv.URLTemplate(c.Template), semconv.URLFull(k.base.Scheme + "://" + k.base.Host + c.Template),
 	}
-	ctx, span := t.tracer.Start(req.Context(), c.Method+" "+c.Template, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(t.attributes(c, operation.String(c.Operation), semconv.HTTPRequestMethodKey.String(c.Method),
-			semconv.URLTemplate(c.Template), semconv.URLFull(fullURL(req.URL, c.Template)))...))
 	if c.Attempt > 1 {
-		span.SetAttributes(semconv.HTTPRequestResendCount(c.Attempt - 1))
+		own = append(own, semconv.HTTPRequestResendCount(c.Attempt-1))
 	}
-	if last := k.request.Swap(&span); last != nil {
-		(*last).End()
-	}
-	sent := req.WithContext(ctx)
-	sent.Header = req.Header.Clone() // a RoundTripper must not change that of its caller
-	t.propagators.Inject(ctx, propagation.HeaderCarrier(sent.Header))
-	return t.base.RoundTrip(sent)
+	ctx, k.request = r.tracer.Start(ctx, c.Method+" "+c.Template,
+		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(r.attributes(k, c, own...)...))
+	r.propagators.Inject(ctx, propagation.HeaderCarrier(header))
+	return ctx
 }
 
 // attemptDone ends the span of a request, and records how long the request took.
-func (i *instrumentation) attemptDone(ctx context.Context, info petstore.AttemptDoneInfo) {
-	k, _ := i.callOf(ctx)
-	k.statusCode = info.StatusCode
-	class := info.ErrorType()
-	attrs := i.attributes(info.Call, semconv.HTTPRequestMethodKey.String(info.Call.Method), semconv.URLTemplate(info.Call.Template))
+func (r *recorder) attemptDone(ctx context.Context, info petstore.AttemptDoneInfo) {
+	k, c := r.of(ctx), info.Call
+	own := r.attributes(k, c, semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template))
 	if info.StatusCode != 0 {
-		attrs = append(attrs, semconv.HTTPResponseStatusCode(info.StatusCode))
+		own = append(own, semconv.HTTPResponseStatusCode(info.StatusCode))
 	}
-	if class != "" {
-		attrs = append(attrs, semconv.ErrorTypeKey.String(class))
+	if failed := info.ErrorType(); failed != "" {
+		own = append(own, semconv.ErrorTypeKey.String(failed))
+		k.request.SetStatus(codes.Error, "")
 	}
-	if span := k.request.Swap(nil); span != nil {
-		ctx = trace.ContextWithSpan(ctx, *span) // for the exemplars of the duration
-		(*span).SetAttributes(attrs...)
-		if class != "" {
-			(*span).SetStatus(codes.Error, "")
-		}
-		(*span).End()
-	}
-	i.metrics.requestDuration.Record(ctx, info.Duration.Seconds(), metric.WithAttributeSet(attribute.NewSet(attrs...)))
-	i.showLimit(ctx, info)
+	k.request.SetAttributes(own...)
+	k.request.End()
+	r.metrics.requestDuration.Inst().Record(ctx, info.Duration.Seconds(), metric.WithAttributeSet(attribute.NewSet(own...)))
+	r.showLimit(ctx, info)
 }
 
-// fullURL returns u with the id of a pet, but without a query and without the path of Do, which may
-// be secret.
-func fullURL(u *url.URL, template string) string {
-	fixed, parameter, _ := strings.Cut(template, "{")
-	if id := strings.TrimPrefix(u.Path, fixed); parameter == "petId}" && strings.Trim(id, "-0123456789") == "" {
-		template = fixed + id
+// showLimit shows the rate limit of a response, but not that of a 401, which is not the key's. The
+// windows of the minute and of the day, which the service shows in turn, are two gauges.
+func (r *recorder) showLimit(ctx context.Context, info petstore.AttemptDoneInfo) {
+	limit := info.RateLimit
+	if limit.IsZero() || info.StatusCode == http.StatusUnauthorized {
+		return
 	}
-	return u.Scheme + "://" + u.Host + template
+	scope := ratelimit.ReasonMinute
+	if time.Until(limit.Reset) > 90*time.Second { // Reset is rounded, and clocks differ
+		scope = ratelimit.ReasonDay
+	}
+	at := r.with(r.of(ctx), info.Call, limitScope.String(string(scope)))
+	r.metrics.limit.Record(ctx, float64(limit.Limit), at)
+	r.metrics.remaining.Record(ctx, float64(limit.Remaining), at)
 }
 
-// Unwrap returns base.
-func (t *transport) Unwrap() http.RoundTripper { return t.base }
+// limitClosed shows until when the rate limit is closed for the key of a call.
+func (r *recorder) limitClosed(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
+	r.metrics.closedUntil.Record(ctx, float64(l.Until.UnixMilli())/1000,
+		r.with(r.of(ctx), c, limitScope.String(string(l.Reason))))
+}
+
+func (r *recorder) limitOpened(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
+	l.Until = time.Unix(0, 0)
+	r.limitClosed(ctx, c, l)
+}
