@@ -18,7 +18,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"log/slog"
 	"os"
@@ -36,10 +35,10 @@ type tenant struct {
 	stop   context.CancelFunc              // ends all waits, but lets requests in flight finish
 }
 
-func newTenant(parent *petstore.Client, logger *slog.Logger, name, key string) (*tenant, error) {
+func newTenant(parent *petstore.Client, name, key string) (*tenant, error) {
 	stopped, stop := context.WithCancel(context.Background())
-	client, err := parent.ForKey(key,
-		petstore.WithLogger(logger.With("tenant", name)), petstore.WithStop(stopped))
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("tenant", name)
+	client, err := parent.ForKey(key, petstore.WithLogger(logger), petstore.WithStop(stopped))
 	t := &tenant{name: name, stop: stop}
 	t.client.Store(client)
 	return t, err
@@ -54,46 +53,42 @@ func (t *tenant) setKey(key string) error {
 	return err
 }
 
-// list says how many pets the tenant sees.
-func (t *tenant) list(ctx context.Context) string {
-	result, err := t.client.Load().ListPets(ctx, petstore.ListPetsParams{})
+// list prints how many pets the tenant sees.
+func (t *tenant) list() {
+	result, err := t.client.Load().ListPets(context.Background(), petstore.ListPetsParams{})
 	switch {
 	case errors.Is(err, petstore.ErrStopped):
-		return t.name + ": stopped"
+		fmt.Println(t.name + ": stopped")
 	case errors.Is(err, petstore.ErrRateLimited):
-		return t.name + ": rate limited"
+		fmt.Println(t.name + ": rate limited")
 	case err != nil:
-		return t.name + ": " + err.Error()
+		fmt.Println(t.name+":", err)
+	default:
+		fmt.Printf("%s: %d pets\n", t.name, len(result.Pets))
 	}
-	return fmt.Sprintf("%s: %d pets", t.name, len(result.Pets))
 }
 
 func main() {
-	if err := run(context.Background(), fake.NewServer(),
-		slog.New(slog.NewTextHandler(os.Stderr, nil)), os.Stdout); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func run(ctx context.Context, server *fake.Server, logger *slog.Logger, w io.Writer) error {
+	server := fake.NewServer()
 	defer server.Close()
 	parent, tenants := server.Client(), make([]*tenant, 3)
 	for i, name := range []string{"zoo", "farm", "pond"} {
 		server.AddKey("key-of-the-"+name, fake.PlanFree)
 		var err error
-		if tenants[i], err = newTenant(parent, logger, name, "key-of-the-"+name); err != nil {
-			return err
+		if tenants[i], err = newTenant(parent, name, "key-of-the-"+name); err != nil {
+			log.Fatal(err)
 		}
-		fmt.Fprintln(w, tenants[i].list(ctx))
+		tenants[i].list()
 	}
-	fmt.Fprintln(w, "The zoo gets another key, the farm is banned, the pond is stopped.")
+	fmt.Println("The zoo gets another key, the farm is banned, the pond is stopped.")
 	server.AddKey("new-key-of-the-zoo", fake.PlanFree)
-	err := tenants[0].setKey("new-key-of-the-zoo")
+	if err := tenants[0].setKey("new-key-of-the-zoo"); err != nil {
+		log.Fatal(err)
+	}
 	server.RevokeKey("key-of-the-zoo")
 	server.BanKey("key-of-the-farm", time.Hour)
 	tenants[2].stop()
 	for _, t := range tenants {
-		fmt.Fprintln(w, t.list(ctx))
+		t.list()
 	}
-	return err
 }
