@@ -12,7 +12,6 @@ require (
 	go.opentelemetry.io/otel v1.36.0
 	go.opentelemetry.io/otel/metric v1.36.0
 	go.opentelemetry.io/otel/trace v1.36.0
-	go.uber.org/goleak v1.3.0
 )
 
 require (
