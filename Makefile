@@ -29,8 +29,9 @@ bench:
 		bin/bench.test -test.run - -test.bench . -test.benchtime 20ms -test.cpu 1; done >bin/bench.txt
 	cd bench && go tool benchstat -col /client ../bin/bench.txt
 
-# Each fuzz target for FUZZTIME, one after another.
+# Each fuzz target for FUZZTIME, one after another: inputs that nobody thought of.
 FUZZTIME ?= 10m
 
 fuzz:
-	FUZZTIME=$(FUZZTIME) .ci/run fuzz
+	grep -r --include='*_test.go' -o '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func | |' | while read -r folder target; do \
+		go -C $$folder test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) . </dev/null || exit; done
