@@ -25,8 +25,7 @@ const (
 	limitScope = attribute.Key("petstore.rate_limit.scope")
 )
 
-// recorder records the calls of the clients that have the same option. Its address is the context's
-// key for a *call.
+// recorder records calls. Its address is the context's key for a *call.
 type recorder struct {
 	tracers     trace.TracerProvider
 	meters      metric.MeterProvider
@@ -56,7 +55,7 @@ func (r *recorder) attributes(k *call, c petstore.Call, own ...attribute.KeyValu
 	return append(append(all, semconv.ServerAddress(k.base.Hostname()), semconv.ServerPort(port)), own...)
 }
 
-// with is attributes for a metric.
+// with returns attributes for a metric.
 func (r *recorder) with(k *call, c petstore.Call, own ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(r.attributes(k, c, own...)...))
 }

@@ -22,7 +22,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
-	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -85,9 +84,7 @@ func TestWaits(t *testing.T) {
 func TestLimit(t *testing.T) {
 	recorded(t, func(h *harness) {
 		client := h.client(h.option())
-		h.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
 		require.NoError(h, list(h.Context(), client))
-		assert.Empty(h, h.values("rate_limit.limit"), "nothing is known")
 		require.NoError(h, list(h.Context(), client))
 		h.server.Inject(fake.Fault{Status: 401, Header: http.Header{"X-RateLimit-Limit": {"60"}}})
 		require.ErrorIs(h, list(h.Context(), client), petstore.ErrUnauthorized)
@@ -120,7 +117,7 @@ func TestWithAttributes(t *testing.T) {
 		a := h.client(h.option(petstoreotel.WithAttributes(func(c petstore.Call) []attribute.KeyValue {
 			return []attribute.KeyValue{attribute.String("tenant", tenants[c.KeyID]), semconv.ServerAddress("not this")}
 		})))
-		b, err := a.ForKey("another-key")
+		b, err := a.ForKey("another-key") // it has the option of a
 		require.NoError(h, err)
 		tenants[a.KeyID()], tenants[b.KeyID()] = "a", "b"
 		assert.Len(h, tenants, 2)
@@ -143,8 +140,8 @@ func TestWithAttributes(t *testing.T) {
 	}, fake.WithKey("another-key", fake.PlanFree))
 }
 
-// TestNew_oneTenant records only the client of ForKey that has the option.
-func TestNew_oneTenant(t *testing.T) {
+// TestNew_forOneKey records only the client of ForKey that has the option.
+func TestNew_forOneKey(t *testing.T) {
 	recorded(t, func(h *harness) {
 		first := h.client()
 		tenant, err := first.ForKey("another-key", h.option())
@@ -152,7 +149,6 @@ func TestNew_oneTenant(t *testing.T) {
 		require.NoError(h, list(h.Context(), first))
 		require.NoError(h, list(h.Context(), tenant))
 		assert.Len(h, h.ended(), 2)
-		assert.NotEmpty(h, h.server.Requests()[1].Header.Get("Traceparent"))
 	}, fake.WithKey("another-key", fake.PlanFree))
 }
 
@@ -161,11 +157,6 @@ func TestNew_globalProviders(t *testing.T) {
 		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(h.spans)))
 		otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(h.reader)))
 		otel.SetTextMapPropagator(propagation.TraceContext{})
-		h.Cleanup(func() {
-			otel.SetTracerProvider(tracenoop.NewTracerProvider())
-			otel.SetMeterProvider(metricnoop.NewMeterProvider())
-			otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator())
-		})
 		require.NoError(h, list(h.Context(), h.client(petstoreotel.New())))
 		assert.Len(h, h.ended(), 2)
 		assert.Len(h, h.values("http.client.request.duration"), 2)
