@@ -26,13 +26,17 @@ func WithMeterProvider(p metric.MeterProvider) Option { return func(r *recorder)
 
 // WithPropagators sets what writes the context of a request's span into its header; the
 // default is the global one. An empty propagation.NewCompositeTextMapPropagator sends nothing.
-func WithPropagators(p propagation.TextMapPropagator) Option { return func(r *recorder) { r.propagators = p } }
+func WithPropagators(p propagation.TextMapPropagator) Option {
+	return func(r *recorder) { r.propagators = p }
+}
 
 // WithAttributes adds the attributes that f returns to all spans and metrics, such as the name of
 // the tenant to whom [petstore.Call].KeyID belongs; see [petstore.Client.KeyID]. f is called several
 // times in a call. It must be quick and safe for concurrent use, and its attributes must have few
 // values. They do not replace attributes that this package sets.
-func WithAttributes(f func(petstore.Call) []attribute.KeyValue) Option { return func(r *recorder) { r.more = f } }
+func WithAttributes(f func(petstore.Call) []attribute.KeyValue) Option {
+	return func(r *recorder) { r.more = f }
+}
 
 // New returns an option that records the calls of a client, their waits and their requests. It may
 // stand before or after any other option. Give the same one to all clients of a program. The
