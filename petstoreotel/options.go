@@ -24,8 +24,8 @@ func WithTracerProvider(p trace.TracerProvider) Option { return func(r *recorder
 // WithMeterProvider sets the provider of the meter; the default is the global one.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(r *recorder) { r.meters = p } }
 
-// WithPropagators sets what writes the context of a request's span into its header; the
-// default is the global one. An empty propagation.NewCompositeTextMapPropagator sends nothing.
+// WithPropagators sets what writes the context of a request's span into its header; the default is
+// the global one. An empty propagation.NewCompositeTextMapPropagator sends nothing.
 func WithPropagators(p propagation.TextMapPropagator) Option {
 	return func(r *recorder) { r.propagators = p }
 }

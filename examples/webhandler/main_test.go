@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -112,37 +111,4 @@ func TestVisitors_disconnect(t *testing.T) {
 		assert.Len(t, server.Pets(), 1, "the create goes on")
 		assert.Empty(t, log.String())
 	})
-}
-
-// TestServe ends the server while a visitor waits for the response.
-func TestServe(t *testing.T) {
-	listener := testkit.Listen(t)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- serve(ctx, listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			stop()
-			for refused := error(nil); refused == nil; { // until the server takes no new connection
-				var c net.Conn
-				if c, refused = net.Dial("tcp", listener.Addr().String()); refused == nil {
-					_ = c.Close()
-				}
-			}
-			w.WriteHeader(http.StatusCreated)
-		}))
-	}()
-	defer http.DefaultClient.CloseIdleConnections()
-	for _, visit := range []struct {
-		origin string // of the page that sends the request; empty for none
-		status int
-	}{{"https://another.example.com", http.StatusForbidden}, {"", http.StatusCreated}} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+listener.Addr().String(), http.NoBody)
-		require.NoError(t, err)
-		req.Header.Set("Origin", visit.origin)
-		resp, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
-		require.NoError(t, resp.Body.Close())
-		assert.Equal(t, visit.status, resp.StatusCode)
-	}
-	require.NoError(t, <-ended)
 }
