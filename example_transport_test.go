@@ -36,7 +36,7 @@ func ExampleWithTransport_signing() {
 			if r.Body != nil {
 				_, _ = body.ReadFrom(r.Body) // from memory
 			}
-			mac := hmac.New(sha256.New, []byte("secret"))
+			mac := hmac.New(sha256.New, []byte("a secret of the gateway"))
 			mac.Write(body.Bytes())
 			signed := r.Clone(r.Context())
 			signed.Body = io.NopCloser(body)
@@ -46,7 +46,7 @@ func ExampleWithTransport_signing() {
 	}))
 	_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1})
 	fmt.Println(server.Requests()[0].Header.Get("X-Signature")[:8], err)
-	// Output: bb01d13e <nil>
+	// Output: c66a89a7 <nil>
 }
 
 // A dump shows each request as it is sent, but not the key.
