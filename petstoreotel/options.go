@@ -11,9 +11,6 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// scopeName is the instrumentation scope of all spans and metrics.
-const scopeName = "github.com/petstore/petstore-go/petstoreotel"
-
 // Option configures what [New] records, and where.
 type Option func(*recorder)
 
@@ -49,9 +46,10 @@ func New(opts ...Option) petstore.Option {
 	for _, opt := range opts {
 		opt(r)
 	}
-	r.tracer = r.tracers.Tracer(scopeName,
+	const scope = "github.com/petstore/petstore-go/petstoreotel" // of all spans and metrics
+	r.tracer = r.tracers.Tracer(scope,
 		trace.WithInstrumentationVersion(petstore.Version), trace.WithSchemaURL(semconv.SchemaURL))
-	r.metrics = newMetrics(r.meters.Meter(scopeName,
+	r.metrics = newMetrics(r.meters.Meter(scope,
 		metric.WithInstrumentationVersion(petstore.Version), metric.WithSchemaURL(semconv.SchemaURL)))
 	return petstore.WithTrace(&petstore.ClientTrace{
 		CallStart: r.callStart, CallDone: r.callDone, WaitStart: r.waitStart, WaitDone: r.waitDone,

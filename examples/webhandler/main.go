@@ -44,13 +44,11 @@ func run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	visited := make(chan error, 1)
-	go func() {
-		defer stop()
-		visited <- visit("http://"+listener.Addr().String()+"/pets", out)
-	}()
-	err = serve(ctx, listener, visitors(service.Client(), slog.New(slog.NewTextHandler(os.Stderr, nil))))
-	return errors.Join(err, <-visited)
+	served, handler := make(chan error, 1), visitors(service.Client(), slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	go func() { served <- serve(ctx, listener, handler) }()
+	err = visit("http://"+listener.Addr().String()+"/pets", out)
+	stop()
+	return errors.Join(err, <-served)
 }
 
 func visit(url string, out io.Writer) error {
