@@ -181,8 +181,10 @@ func (k *call) send(caller context.Context, u *url.URL, permit ratelimit.Permit,
 	release := sync.OnceFunc(func() { k.release(permit, x) })
 	defer release() // if a function of the user panics
 	report(k, k.info, func(t *ClientTrace) func(context.Context, Call) { return t.AttemptStart })
+	ctx, header := k.attemptContext(ctx)
 	x.outcome.Sent = begun
-	resp, err := k.client.transport(k.newRequest(httptrace.WithClientTrace(ctx, x.connection.hooks(k.client)), u, x.key))
+	hooked := httptrace.WithClientTrace(ctx, x.connection.hooks(k.client))
+	resp, err := k.client.transport(k.newRequest(hooked, u, header, x.key))
 	if err == nil {
 		x.sent = true
 		x.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
@@ -211,11 +213,11 @@ func (k *call) send(caller context.Context, u *url.URL, permit ratelimit.Permit,
 }
 
 // newRequest returns the request of an attempt.
-func (k *call) newRequest(ctx context.Context, u *url.URL, key credential.Key) *http.Request {
+func (k *call) newRequest(ctx context.Context, u *url.URL, header http.Header, key credential.Key) *http.Request {
 	own := *u // a transport may change it
 	r := (&http.Request{
 		Method: k.method, URL: &own, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: k.config.header.Clone(),
+		Header: header,
 	}).WithContext(ctx)
 	r.Header["Authorization"] = []string{key.Header()}
 	if k.body != nil {

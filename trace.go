@@ -3,6 +3,8 @@ package petstore
 import (
 	"cmp"
 	"context"
+	"net/http"
+	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
@@ -28,6 +30,10 @@ type ClientTrace struct {
 	WaitDone func(ctx context.Context, c Call, w ratelimit.Wait)
 	// AttemptStart is called before a request is passed to the transport.
 	AttemptStart func(ctx context.Context, c Call)
+	// AttemptContext is called after AttemptStart. It returns the context for the request, which must be
+	// derived from ctx; nil means ctx. It may add headers for the request to header, such as the ID of
+	// a span; header does not show those of the client, which it cannot replace.
+	AttemptContext func(ctx context.Context, c Call, header http.Header) context.Context
 	// AttemptDone is called when the response has been read, or the request has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
 	// LimitClosed is called once for each lockout of a key: after a 429, when the day is used up, or
@@ -125,6 +131,23 @@ func (k *call) callStart() {
 			k.ctx = cmp.Or(t.CallStart(k.describe(k.ctx), k.info), k.ctx)
 		}
 	}
+}
+
+// attemptContext calls the AttemptContext functions. Each one gets the context of the one before it.
+// It returns the last context, and the header of the request: that of the client, and what they add.
+func (k *call) attemptContext(ctx context.Context) (context.Context, http.Header) {
+	added, header := http.Header{}, k.config.header.Clone()
+	for _, t := range k.client.traces {
+		if t.AttemptContext != nil {
+			ctx = cmp.Or(t.AttemptContext(ctx, k.info, added), ctx)
+		}
+	}
+	for name, values := range added {
+		if header[name] == nil && !slices.Contains(reservedHeaders, name) {
+			header[name] = values
+		}
+	}
+	return ctx, header
 }
 
 // report calls one function of each trace with info: that which of returns, unless it is nil.

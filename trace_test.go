@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -153,6 +154,25 @@ func TestClientTrace(t *testing.T) {
 		client, _ := scripted(t, []responder{status(200, "[]")}, nth(1), petstore.WithTrace(&petstore.ClientTrace{}), nth(2))
 		require.NoError(t, list(client))
 		assert.Equal(t, []int{1, 2}, order)
+	})
+	t.Run("gives the request a context, and headers that are not the client's", func(t *testing.T) {
+		var passed context.Context
+		client, service := scripted(t, []responder{status(200, "[]")},
+			petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
+				return responder(func(r *http.Request) (*http.Response, error) { passed = r.Context(); return next.RoundTrip(r) })
+			}), petstore.WithTrace(&petstore.ClientTrace{
+				AttemptContext: func(ctx context.Context, c petstore.Call, header http.Header) context.Context {
+					header.Set("Traceparent", "span of attempt "+strconv.Itoa(c.Attempt))
+					header.Set("Authorization", "Bearer forged")
+					header.Set("Host", "forged")
+					return context.WithValue(ctx, t, "span")
+				},
+			}))
+		require.NoError(t, list(client))
+		assert.Equal(t, "span", passed.Value(t))
+		sent := service.sent()[0].header
+		assert.Equal(t, []string{"span of attempt 1", "Bearer " + testKey, ""},
+			[]string{sent.Get("Traceparent"), sent.Get("Authorization"), sent.Get("Host")})
 	})
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// attemptStart starts the span of a request, and adds its context to the header. The URL of the span
+// attemptContext starts the span of a request, and adds its context to the header. The URL of the span
 // has names of parameters instead of values, since the path of Do may be secret.
-func (r *recorder) attemptStart(ctx context.Context, c petstore.Call, header http.Header) context.Context {
+func (r *recorder) attemptContext(ctx context.Context, c petstore.Call, header http.Header) context.Context {
 	k := r.of(ctx)
 	own := []attribute.KeyValue{
 		operation.String(c.Operation), semconv.HTTPRequestMethodKey.String(c.Method),
