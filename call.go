@@ -89,7 +89,7 @@ func (k *call) begin(ctx context.Context) (waits context.Context, end func()) {
 	k.callStart()
 	end = func() {}
 	if d := k.config.callTimeout; d > 0 {
-		k.ctx, end = context.WithTimeoutCause(k.ctx, d, k.timedOut("call", d))
+		k.ctx, end = context.WithTimeoutCause(k.ctx, d, &endError{&timeoutError{"call", d}, k.info.ID})
 	}
 	stop := k.config.stop
 	if stop == nil {
@@ -109,7 +109,10 @@ func (k *call) begin(ctx context.Context) (waits context.Context, end func()) {
 func (k *call) run(waits context.Context) error {
 	u := *k.client.baseURL
 	if path, err := url.PathUnescape(k.path); err == nil { // Do has checked it
-		u.Path, u.RawPath = u.Path+path, u.EscapedPath()+k.path
+		if path != k.path {
+			u.RawPath = u.EscapedPath() + k.path
+		}
+		u.Path += path
 	}
 	u.RawQuery = k.query
 	loop := retryablehttp.Client{
@@ -163,11 +166,6 @@ func (k *call) decode(decode func([]byte) error) error {
 // response returns what results and errors say about the last response of the call.
 func (k *call) response(x *exchange) Response {
 	return Response{x.outcome.StatusCode, x.header, x.outcome.Window, k.sent}
-}
-
-// timedOut returns the cause of a context of the call that ends by a timeout.
-func (k *call) timedOut(what string, d time.Duration) error {
-	return &endError{&timeoutError{what, d}, k.info.ID}
 }
 
 // ended returns why a context of the call has ended; nil if it has not. A timeout of another call

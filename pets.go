@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // operation is an operation of the service (section 4), or a request of Do. All that differs
@@ -182,48 +182,90 @@ func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*Get
 	return result, nil
 }
 
-// petJSON is a Pet in a response. The pointers show whether a required field is there (section 2).
-// Unknown fields are ignored, so that the service may add some. The codec refuses names that are
-// given twice and invalid UTF-8, because parsers of JSON treat these differently.
-type petJSON struct {
-	ID         *int64    `json:"id"`
-	Name       *string   `json:"name"`
-	CategoryID *int64    `json:"categoryId"`
-	Status     PetStatus `json:"status"`
-}
-
-// set sets p, or returns an error if a required field is missing or null.
-func (p *Pet) set(decoded *petJSON) error {
-	switch {
-	case decoded.ID == nil:
-		return errors.New("id is missing")
-	case decoded.Name == nil:
-		return errors.New("name is missing")
-	case decoded.CategoryID == nil:
-		return errors.New("categoryId is missing")
-	}
-	*p = Pet{*decoded.ID, *decoded.Name, *decoded.CategoryID, decoded.Status}
-	return nil
-}
-
 // decode decodes a body that is a Pet.
-func (p *Pet) decode(body []byte) error {
-	var decoded petJSON
-	return cmp.Or(json.Unmarshal(body, &decoded), p.set(&decoded))
-}
+func (p *Pet) decode(body []byte) error { return json.Unmarshal(body, p, withReadPet) }
 
 // decode decodes a body that is an array of Pet.
 func (r *ListPetsResult) decode(body []byte) error {
-	decoded := make([]petJSON, 0, 20) // the default limit
-	err := json.Unmarshal(body, &decoded)
-	if decoded == nil {
+	r.Pets = make([]Pet, 0, 20) // the default limit
+	err := json.Unmarshal(body, &r.Pets, withReadPet)
+	if r.Pets == nil {
 		return errors.New("is null instead of an array")
 	}
-	r.Pets = make([]Pet, len(decoded))
-	for i := range decoded {
-		err = cmp.Or(err, r.Pets[i].set(&decoded[i]))
+	return err
+}
+
+// withReadPet has Unmarshal read each Pet by readPet: Unmarshal itself does not see that a field is
+// missing.
+var withReadPet = json.WithUnmarshalers(json.UnmarshalFromFunc(readPet))
+
+// fields are the fields of a Pet (section 2). Only the last one may be missing or null.
+var fields = [...]string{"id", "name", "categoryId", "status"}
+
+// readPet reads a Pet. It skips unknown fields, so that the service may add some. The decoder refuses
+// names that are given twice and invalid UTF-8, because parsers of JSON treat these differently.
+func readPet(d *jsontext.Decoder, pet *Pet) error {
+	if d.PeekKind() != '{' {
+		return errors.New("a pet is not an object")
+	}
+	_, err := d.ReadToken()
+	valid := [len(fields)]bool{3: true}
+	for err == nil && d.PeekKind() != '}' {
+		err = readField(d, pet, &valid)
+	}
+	if err == nil {
+		_, err = d.ReadToken()
+	}
+	for i, name := range fields {
+		if err == nil && !valid[i] {
+			err = errors.New(name + " is missing or of a wrong type")
+		}
 	}
 	return err
+}
+
+// readField reads one field of a Pet.
+func readField(d *jsontext.Decoder, pet *Pet, valid *[len(fields)]bool) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	switch token.String() {
+	case fields[0]:
+		pet.ID, valid[0], err = readInt(d)
+	case fields[1]:
+		pet.Name, valid[1], err = readText(d)
+	case fields[2]:
+		pet.CategoryID, valid[2], err = readInt(d)
+	case fields[3]:
+		isNull, text := d.PeekKind() == 'n', ""
+		text, valid[3], err = readText(d)
+		pet.Status, valid[3] = PetStatus(text), valid[3] || isNull
+	default:
+		err = d.SkipValue()
+	}
+	return err
+}
+
+// readInt reads an int64; ok is false if the value is no number.
+func readInt(d *jsontext.Decoder) (n int64, ok bool, err error) {
+	if d.PeekKind() != '0' {
+		return 0, false, d.SkipValue()
+	}
+	token, err := d.ReadToken()
+	if err == nil {
+		n, err = token.Int()
+	}
+	return n, true, err
+}
+
+// readText reads a string; ok is false if the value is none.
+func readText(d *jsontext.Decoder) (text string, ok bool, err error) {
+	if d.PeekKind() != '"' {
+		return "", false, d.SkipValue()
+	}
+	token, err := d.ReadToken()
+	return token.String(), true, err
 }
 
 // decodeError returns the code and the message of a body that is an Error object; both are empty

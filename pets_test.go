@@ -260,10 +260,12 @@ func TestDecoding(t *testing.T) {
 	for body, problem := range map[string]string{
 		onePet: "", ` {"id":-1,"name":"","categoryId":0} `: "", `{"id":1,"name":"\u00e9","categoryId":1,"status":null,"tag":{}}`: "",
 		`{"name":"x","categoryId":1}`: "id is missing", `{"id":null,"name":"x","categoryId":1}`: "id is missing",
-		`{"id":1,"categoryId":1}`: "name is missing", `{"id":1,"name":"x"}`: "categoryId is missing", "null": "id is missing",
-		`{"ID":1,"name":"x","categoryId":1}`: "id is missing", `{"id":1.5,"name":"x","categoryId":1}`: "unmarshal JSON",
-		`{"id":9223372036854775808,"name":"x","categoryId":1}`: "unmarshal JSON", `{"id":"1","name":"x","categoryId":1}`: "unmarshal JSON",
-		`{"id":1,"id":2,"name":"x","categoryId":1}`: "duplicate", "{\"id\":1,\"name\":\"\xff\",\"categoryId\":1}": "invalid UTF-8",
+		`{"id":1,"categoryId":1}`: "name is missing", `{"id":1,"name":["x"],"categoryId":1}`: "name is missing",
+		`{"id":1,"name":"x"}`: "categoryId is missing", "null": "a pet is not an object", `{"id":"1","name":"x","categoryId":1}`: "id is missing",
+		`{"ID":1,"name":"x","categoryId":1}`: "id is missing", `{"id":1.5,"name":"x","categoryId":1}`: "invalid syntax",
+		`{"id":9223372036854775808,"name":"x","categoryId":1}`: "value out of range",
+		`{"id":1,"name":"x","categoryId":1,"status":1}`:        "status is missing or of a wrong type",
+		`{"id":1,"id":2,"name":"x","categoryId":1}`:            "duplicate", "{\"id\":1,\"name\":\"\xff\",\"categoryId\":1}": "invalid UTF-8",
 		`{"id":1,"name":"x","categoryId":1}]`: "invalid", `{"id":1,"name":"x","categoryId":1`: "", "[": "",
 	} {
 		for _, call := range []callFunc{create, list} {

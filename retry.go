@@ -57,8 +57,8 @@ func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool,
 	}
 	pause := time.Duration(0)
 	if !newKey && ctx.Err() == nil {
-		var ok bool
-		if pause, ok = k.pauseAfter(ctx, x); !ok {
+		var asked bool
+		if pause, asked = k.pauseAfter(x); !k.fits(ctx, x, pause, asked) {
 			return false, nil
 		}
 	}
@@ -68,27 +68,32 @@ func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool,
 	return true, nil
 }
 
-// pauseAfter returns the pause after an attempt; false if it would exceed the deadline or, if the
-// service asked for it, WithMaxWait, and if there is no token for another attempt.
-func (k *call) pauseAfter(ctx context.Context, x *exchange) (pause time.Duration, ok bool) {
-	pause, asked, is429 := k.config.retry.backoff(k.info.Attempt), false, x.was(http.StatusTooManyRequests)
-	switch {
-	case is429 && !x.loopWaits:
-		return 0, true // the limiter waits, or refuses at once
-	case x.connection.isDead() && (k.previous == nil || !k.previous.connection.isDead()):
-		return 0, true // the service may just have closed an idle connection
-	case is429:
+// pauseAfter returns the pause after an attempt, and whether the service asked for it.
+func (k *call) pauseAfter(x *exchange) (pause time.Duration, asked bool) {
+	pause = k.config.retry.backoff(k.info.Attempt)
+	switch retryAfter := x.outcome.RetryAfter; {
+	case x.was(http.StatusTooManyRequests) && !x.loopWaits:
+		return 0, false // the limiter waits, or refuses at once
+	case x.was(http.StatusTooManyRequests):
 		// Jitter, so that calls that got their 429 together do not retry together.
-		pause, asked = max(pause, time.Until(x.retryAt))+rand.N(k.config.retry.BaseDelay), true
-	case x.was(http.StatusServiceUnavailable) && x.outcome.RetryAfter > 0:
-		pause, asked = pause+min(x.outcome.RetryAfter, math.MaxInt64-pause), true
+		return max(pause, time.Until(x.retryAt)) + rand.N(k.config.retry.BaseDelay), true
+	case x.was(http.StatusServiceUnavailable) && retryAfter > 0:
+		return pause + min(retryAfter, math.MaxInt64-pause), true
+	case x.connection.isDead() && k.previous == nil:
+		return 0, false // the service may just have closed an idle connection
 	}
-	deadline, hasDeadline := ctx.Deadline()
-	if hasDeadline && time.Until(deadline) <= pause || asked && pause > k.config.maxWait {
-		return 0, false
+	return pause, false
+}
+
+// fits reports whether a pause is within the deadline and, if the service asked for it, WithMaxWait,
+// and whether there is a token for the attempt after it. A request that was not sent needs none, since
+// it is no load for the service; neither does one after a 429, which the rate limit delays.
+func (k *call) fits(ctx context.Context, x *exchange, pause time.Duration, asked bool) bool {
+	deadline, ok := ctx.Deadline()
+	if ok && time.Until(deadline) <= pause || asked && pause > k.config.maxWait {
+		return false
 	}
-	// A request that was not sent is no load for the service, and the rate limit delays one after a 429.
-	return pause, !x.sent || is429 || k.client.tokens.take()
+	return !x.sent || x.was(http.StatusTooManyRequests) || k.client.tokens.take()
 }
 
 // backoff is the Backoff of the loop: it returns the pause that checkRetry has set, and reports its

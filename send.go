@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -67,7 +66,10 @@ func (k *call) RoundTrip(loop *http.Request) (*http.Response, error) {
 	k.previous, k.last = k.last, x
 	k.info.Attempt++
 	if k.client.silent.Swap(false) {
-		time.Sleep(time.Millisecond) // a stream of HTTP/2 ends a moment after its request
+		select { // a stream of HTTP/2 ends a moment after its request
+		case <-time.After(time.Millisecond):
+		case <-loop.Context().Done():
+		}
 		k.client.CloseIdleConnections()
 	}
 	permit, err := k.admit(loop.Context(), x)
@@ -126,10 +128,13 @@ func (k *call) key(ctx context.Context) (credential.Key, error) {
 	limited, cancel := k.limit(ctx)
 	defer cancel()
 	key, err := credential.From(k.describe(limited), k.config.keyFunc)
-	if err != nil {
-		err = cmp.Or(k.ended(ctx), error(&keyError{cmp.Or(k.ended(limited), foreign(err))}))
+	if err == nil {
+		return key, nil
 	}
-	return key, err
+	if err = foreign(err); limited.Err() != nil {
+		err = &timeoutError{"attempt", k.timeout()}
+	}
+	return key, cmp.Or(k.ended(ctx), error(&keyError{err}))
 }
 
 // acquire gets a permit from the limiter, if there is one.
@@ -159,17 +164,21 @@ func (k *call) acquire(ctx context.Context) (ratelimit.Permit, error) {
 	return nil, cmp.Or(ended, foreign(err))
 }
 
-// limit returns a context that ends with the attempt's timeout: the shorter of WithAttemptTimeout
-// and the Timeout of the http.Client.
+// limit returns a context that ends with the timeout of an attempt.
 func (k *call) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d := k.timeout(); d > 0 {
+		return context.WithTimeout(ctx, d)
+	}
+	return context.WithCancel(ctx)
+}
+
+// timeout returns the shorter of WithAttemptTimeout and the Timeout of the http.Client; 0 for none.
+func (k *call) timeout() time.Duration {
 	d, longest := k.config.attemptTimeout, k.config.longestAttempt
 	if d == 0 || longest > 0 && longest < d {
-		d = longest
+		return longest
 	}
-	if d == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeoutCause(ctx, d, k.timedOut("attempt", d))
+	return d
 }
 
 // send sends the request and reads the response into x. It releases the permit as soon as it has
@@ -178,8 +187,11 @@ func (k *call) send(caller context.Context, u *url.URL, permit ratelimit.Permit,
 	begun := time.Now()
 	ctx, cancel := k.limit(k.describe(caller))
 	defer cancel()
-	release := sync.OnceFunc(func() { k.release(permit, x) })
-	defer release() // if a function of the user panics
+	defer func() {
+		if permit != nil { // a function of the user panicked
+			permit.Release(x.outcome)
+		}
+	}()
 	report(k, k.info, func(t *ClientTrace) func(context.Context, Call) { return t.AttemptStart })
 	ctx, header := k.attemptContext(ctx)
 	x.outcome.Sent = begun
@@ -189,7 +201,7 @@ func (k *call) send(caller context.Context, u *url.URL, permit ratelimit.Permit,
 		x.sent = true
 		x.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
 		x.header, x.success = safetext.Header(resp.Header, x.key.Secret()), k.succeeds(resp.StatusCode)
-		release()
+		permit = k.release(permit, x)
 		err = x.read(resp)
 	} else if x.sent = x.connection.maySend(err); x.sent {
 		x.outcome.Abandoned = caller.Err() != nil
@@ -202,7 +214,7 @@ func (k *call) send(caller context.Context, u *url.URL, permit ratelimit.Permit,
 			k.client.silent.Store(true)
 		}
 	}
-	release()
+	permit = k.release(permit, x)
 	if x.sent {
 		k.sent++
 	}
@@ -267,8 +279,9 @@ func (s *connectionState) maySend(err error) bool {
 // isDead reports whether nothing came back on a connection that had been used before.
 func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
 
-// release releases the permit, and keeps what the limiter says about a 429.
-func (k *call) release(permit ratelimit.Permit, x *exchange) {
+// release releases the permit, unless it is nil, and keeps what the limiter says about a 429. It
+// returns nil.
+func (k *call) release(permit ratelimit.Permit, x *exchange) ratelimit.Permit {
 	if permit != nil {
 		lockout := permit.Release(x.outcome)
 		x.retryAt, x.reason = lockout.Until, lockout.Reason
@@ -281,6 +294,7 @@ func (k *call) release(permit ratelimit.Permit, x *exchange) {
 			x.retryAt = x.outcome.Received.Add(x.outcome.RetryAfter)
 		}
 	}
+	return nil
 }
 
 // read reads the body of a response, at most maxBody bytes of it.
@@ -313,7 +327,7 @@ func (k *call) fail(caller, ctx context.Context, x *exchange, err error) {
 	case !isHTTP && x.sent && x.outcome.StatusCode == 0:
 		x.failure = notHTTP
 	case ctx.Err() != nil:
-		x.err = k.ended(ctx)
+		x.err = &timeoutError{"attempt", k.timeout()}
 	case !isHTTP && !x.sent, wire.IsPermanent(err), !x.sent && errors.Is(err, ErrNotSent):
 		x.failure = permanent
 	}
