@@ -43,7 +43,7 @@ func WithLogger(l *slog.Logger) Option {
 
 // logTrace returns the trace that writes a log.
 func logTrace(logger *slog.Logger) *ClientTrace {
-	l := &clientLog{logger: logger, refused: make(map[string]bool)}
+	l := &clientLog{logger: logger}
 	return &ClientTrace{
 		AttemptStart: l.attemptStart, AttemptDone: l.attemptDone, CallDone: l.callDone, WaitStart: l.waitStart,
 		LimitClosed: func(ctx context.Context, c Call, lockout ratelimit.Lockout) {
@@ -59,9 +59,7 @@ func logTrace(logger *slog.Logger) *ClientTrace {
 type clientLog struct {
 	logger     *slog.Logger
 	deprecated sync.Once // the line about the deprecated operation
-
-	mu      sync.Mutex
-	refused map[string]bool // by Call.KeyID: the service answers 401
+	refused    sync.Map  // the Call.KeyID of each key that the service answers with 401
 }
 
 // write writes a line with the attributes that all lines have.
@@ -85,27 +83,13 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 			slog.Duration("retry_after", info.RetryAfter), slog.String("error_type", info.ErrorType()),
 			lineAttr("error", errorText(info.Err)))...)...)
 	}
-	if l.isNewlyRefused(info.Call.KeyID, info.StatusCode) {
-		l.write(ctx, info.Call, slog.LevelWarn, "petstore: key refused", slog.Int("status", info.StatusCode))
-	}
-}
-
-// isNewlyRefused notes the status of a response to a key, and reports whether it is the first 401
-// since the key worked.
-func (l *clientLog) isNewlyRefused(keyID string, status int) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case status == http.StatusUnauthorized && !l.refused[keyID]:
-		if len(l.refused) >= 1000 { // keys that rotate must not fill the memory
-			clear(l.refused)
+	if info.StatusCode/100 == 2 {
+		l.refused.Delete(info.Call.KeyID)
+	} else if info.StatusCode == http.StatusUnauthorized {
+		if _, known := l.refused.LoadOrStore(info.Call.KeyID, true); !known {
+			l.write(ctx, info.Call, slog.LevelWarn, "petstore: key refused", slog.Int("status", info.StatusCode))
 		}
-		l.refused[keyID] = true
-		return true
-	case status/100 == 2:
-		delete(l.refused, keyID)
 	}
-	return false
 }
 
 func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
@@ -222,13 +206,8 @@ var errorTypes = []struct {
 	class  string
 	target error // nil for the status of an APIError
 }{
-	{"invalid_argument", ErrInvalidArgument},
-	{"stopped", ErrStopped},
-	{"canceled", context.Canceled},
-	{"timeout", context.DeadlineExceeded},
-	{"timeout", ErrTimeout},
-	{"status", nil},
-	{"rate_limited", ErrRateLimited},
+	{"invalid_argument", ErrInvalidArgument}, {"stopped", ErrStopped}, {"canceled", context.Canceled},
+	{"timeout", context.DeadlineExceeded}, {"timeout", ErrTimeout}, {"status", nil}, {"rate_limited", ErrRateLimited},
 	{"invalid_response", ErrInvalidResponse},
 }
 

@@ -3,7 +3,6 @@ package petstore_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -285,18 +284,4 @@ func TestLogOfAKey(t *testing.T) {
 			}, fake.WithPlan(fake.PlanFree))
 		})
 	}
-}
-
-// A key that rotates for ever must not fill the memory.
-func TestLogForgetsKeys(t *testing.T) {
-	var text bytes.Buffer
-	n := 0
-	client, _ := rotating(t, func(context.Context) (string, error) { n++; return fmt.Sprint("key-", n), nil },
-		[]responder{status(401, "")}, once, petstore.WithLogger(logTo(&text, slog.LevelInfo)))
-	for range 1001 {
-		require.Error(t, list(client))
-	}
-	n = 0 // the first key again: that it had a line is forgotten
-	require.Error(t, list(client))
-	assert.Equal(t, 1002, strings.Count(text.String(), "key refused"))
 }
