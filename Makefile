@@ -20,7 +20,7 @@ golden: # writes the golden files anew, also where other tests fail: read the di
 ci: # all checks of CI
 	.ci/run
 
-# The cost of a call, compared with other clients, in rounds; see docs/benchmarks.md.
+# The cost of a call, compared with other clients, in rounds; docs/design.md has the table.
 ROUNDS ?= 60
 
 bench:

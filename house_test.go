@@ -2,7 +2,9 @@ package petstore_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"io/fs"
-	"path"
 )
 
 // refused has the imports that source files of the root module must not have. Each of its patterns
@@ -25,7 +25,7 @@ var refused = []struct{ imports, except, reason string }{
 	{`^internal/\S+ \S+petstore-go(/fake.*)?$`, `^$`, "internal packages are below the client"},
 }
 
-const nested = `^(bench|examples/observability|petstoreotel|petstoreredis|tools)/` // modules of their own
+const nested = `^(bench|petstoreotel|petstoreredis|tools)/` // modules of their own
 
 func TestHouseImports(t *testing.T) {
 	for file, text := range texts(t, ".go", "_test.go") {
@@ -84,7 +84,7 @@ func anchors(text string) []string {
 }
 
 // TestDocsNames checks that all Go code in documents is also in a file that is compiled, that the
-// tests that they name exist, and that README has all options.
+// tests that they name exist, and that docs/operations.md has all alerts and all lines of the log.
 func TestDocsNames(t *testing.T) {
 	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	documents, code := texts(t, ".md"), ""
@@ -99,40 +99,57 @@ func TestDocsNames(t *testing.T) {
 			assert.True(t, strings.Contains(code, "func "+name), "%s names %s", file, name)
 		}
 	}
-	for file, text := range texts(t, ".go", "_test.go") {
-		for _, option := range found(`\nfunc (With\w+)\(`, text) {
-			assert.True(t, path.Dir(file) != "." || strings.Contains(documents["README.md"], "`"+option+"("), "README.md lacks %s", option)
+	runbook, alerts := documents["docs/operations.md"], texts(t, "alerts.yml")["petstoreotel/alerts.yml"]
+	printed := found(`slog\.Level(?:Warn|Info), "(petstore[^"]+)"`, code)
+	for _, row := range slices.Concat(printed, found(`- alert: (\w+)`, alerts)) {
+		assert.Contains(t, runbook, "| `"+row+"` | ")
+	}
+}
+
+// TestHouseNames checks that the Go names in documents and comments exist: petstore.NewPet,
+// fake.Server.Inject and, in a comment of the package itself, [Client.ListPets].
+func TestHouseNames(t *testing.T) {
+	declared, sources := map[string]map[string]bool{}, texts(t, ".go", "_test.go")
+	for file, text := range sources {
+		if strings.HasPrefix(file, "examples/") { // nobody imports them
+			continue
+		}
+		names := declared[packageOf(text)]
+		if names == nil {
+			names = map[string]bool{}
+			declared[packageOf(text)] = names
+		}
+		// Functions, methods, types, and what is indented: fields, and constants in a group.
+		for _, name := range found(`(?m)^(?:func (?:\(.*?\) )?|type |const |var |\t(?:\w+, )*)([A-Z]\w*)`, text) {
+			names[name] = true
+		}
+	}
+	delete(declared, "main")
+	const name = `[A-Z]\w*(?:\.[A-Z]\w*)?`
+	qualified := regexp.MustCompile(`\b([a-z]+)\.(` + name + `)`)
+	check := func(file, in, names string) {
+		for name := range strings.SplitSeq(names, ".") {
+			assert.True(t, declared[in] == nil || declared[in][name], "%s: %s.%s does not exist", file, in, names)
+		}
+	}
+	for file, text := range texts(t, ".md") {
+		for _, match := range qualified.FindAllStringSubmatch(text, -1) {
+			check(file, match[1], match[2])
+		}
+	}
+	for file, text := range sources {
+		comments := strings.Join(found(`(?m)(?:^|\s)// (.*)`, text), "\n")
+		for _, match := range qualified.FindAllStringSubmatch(comments, -1) {
+			check(file, match[1], match[2])
+		}
+		for _, link := range found(`\[\*?(`+name+`)\]`, comments) {
+			check(file, packageOf(text), link)
 		}
 	}
 }
 
-// TestCommentNames checks that the exported names in comments exist: [Name] in the package itself, and
-// petstore.Name in that package.
-func TestCommentNames(t *testing.T) {
-	files := texts(t, ".go", "_test.go")
-	names := map[string]map[string]bool{} // by folder
-	for file, text := range files {
-		dir := path.Dir(file)
-		if names[dir] == nil {
-			names[dir] = map[string]bool{}
-		}
-		for _, name := range found(`(?m)^(?:func (?:\([^)]*\) )?|type |var |const |\t)([A-Z]\w*)`, text) {
-			names[dir][name] = true
-		}
-	}
-	folders := map[string]string{"petstore": ".", "fake": "fake", "ratelimit": "ratelimit", "faketest": "fake/faketest"}
-	for file, text := range files {
-		comments := strings.Join(found(`(?m)^\s*// (.*)$`, text), "\n")
-		for _, name := range found(`\[\*?([A-Z]\w*)[\].]`, comments) {
-			assert.True(t, names[path.Dir(file)][name], "%s names %s", file, name)
-		}
-		for pkg, dir := range folders {
-			for _, name := range found(`(?:^|[^\w./-])`+pkg+`\.([A-Z]\w*)`, comments) {
-				assert.True(t, names[dir][name], "%s names %s.%s", file, pkg, name)
-			}
-		}
-	}
-}
+// packageOf returns the name of the package of a source file.
+func packageOf(text string) string { return found(`(?m)^package (\w+)`, text)[0] }
 
 // found returns all that the group of a pattern matches in a text.
 func found(pattern, text string) (all []string) {

@@ -1,4 +1,4 @@
-// Package bench compares what a call costs with different clients; see ../docs/benchmarks.md.
+// Package bench compares what a call costs with different clients; docs/design.md has the table.
 package bench
 
 import (
