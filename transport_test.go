@@ -190,7 +190,7 @@ func TestResponseMemory(t *testing.T) {
 			if api, ok := errors.AsType[*petstore.APIError](err); ok {
 				assert.LessOrEqual(t, len(api.Body), 4096)
 			}
-			assert.Less(t, allocated, 7*floodBound, "the buffer doubles, and the decoder copies")
+			assert.Less(t, allocated, 13*floodBound, "the buffer doubles, the decoder copies, and the race detector does, too")
 		})
 	}
 }

@@ -36,14 +36,12 @@ func IsDial(err error) bool {
 //
 // It compares texts, because net/http has no exported errors for the first two.
 func IsUnprocessed(err error) bool {
-	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
-		if fmt.Sprintf("%T", inner) == "http.nothingWrittenError" {
-			return true
-		}
-	}
 	text := err.Error()
-	return isCertificateRefused(err) || containsAny(text, "cannot rewind body after connection loss",
-		"http2: client conn could not be established") ||
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		text += fmt.Sprintf(" %T", inner)
+	}
+	return isCertificateRefused(err) || containsAny(text, "http.nothingWrittenError",
+		"cannot rewind body after connection loss", "http2: client conn could not be established") ||
 		strings.Contains(text, "cannot retry err [") && containsAny(text, "REFUSED_STREAM", "GOAWAY")
 }
 
@@ -86,18 +84,17 @@ func containsAny(text string, parts ...string) bool {
 }
 
 // Class returns a word for the error of a request that got no response; else the Go type of its
-// cause, or _OTHER if that says nothing. It never returns a part of the text, which would make a
-// new class of each error.
+// cause, or _OTHER if that says nothing. It returns no text, which would make a class of each error.
 func Class(err error) string {
 	network, ok := errors.AsType[net.Error](err)
 	_, dns := errors.AsType[*net.DNSError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.Errno(10061)): // its number on Windows
+	switch is := func(target error) bool { return errors.Is(err, target) }; {
+	case is(syscall.ECONNREFUSED), is(syscall.Errno(10061)): // its number on Windows
 		return "connection_refused"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.Errno(10054)):
+	case is(syscall.ECONNRESET), is(syscall.Errno(10054)):
 		return "connection_reset"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case is(io.EOF), is(io.ErrUnexpectedEOF):
 		return "connection_closed"
 	case ok && network.Timeout():
 		return "timeout"
@@ -106,11 +103,10 @@ func Class(err error) string {
 	case certificate:
 		return "certificate"
 	}
-	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
-		err = cause
+	for errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err)
 	}
-	// The types of errors.New, errors.Join and fmt.Errorf say nothing.
-	if name := fmt.Sprintf("%T", err); !strings.HasPrefix(name, "*errors.") && !strings.HasPrefix(name, "*fmt.") {
+	if name := fmt.Sprintf("%T", err); !containsAny(name, "*errors.", "*fmt.") {
 		return name
 	}
 	return "_OTHER"

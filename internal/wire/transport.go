@@ -15,16 +15,13 @@ import (
 // DefaultTransport returns the client's own transport.
 func DefaultTransport() *http.Transport {
 	t := cleanhttp.DefaultPooledTransport()
-	// It talks to one host only. With the usual two or three idle connections for a host, 64
-	// goroutines would dial for most of their requests.
+	// With the usual two or three idle connections for a host, 64 goroutines would dial for most of
+	// their requests.
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 64, 64
-	// A usual header has less than 1 KiB. The default is ten times this bound, and each call in
-	// flight could need that much memory.
-	t.MaxResponseHeaderBytes = 1 << 20
+	t.MaxResponseHeaderBytes = 1 << 20 // a usual header has less than 1 KiB
 	t.OnProxyConnectResponse = checkConnect
 	// How long a connection of HTTP/2 may be silent until a ping asks whether it is alive, and how
-	// long that ping and a write may take. Without it, a connection that a firewall has dropped
-	// would fail calls for a quarter of an hour.
+	// long that ping and a write may take; else a dead one would fail calls for a quarter of an hour.
 	const silence = 15 * time.Second
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence, WriteByteTimeout: silence}
 	return t
