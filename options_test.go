@@ -140,6 +140,31 @@ func TestEndOfWaits(t *testing.T) {
 	}
 }
 
+// WithStop ends a read on its way at once, and lets a write finish.
+func TestWithStopDuringARequest(t *testing.T) {
+	for operation, sample := range samples {
+		virtual(t, operation, func(t *testing.T) {
+			ctx, stop := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, stop)
+			client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+				select {
+				case <-r.Context().Done():
+					return nil, r.Context().Err()
+				case <-time.After(5 * time.Second):
+					return status(sample.code, sample.body)(r)
+				}
+			}}, petstore.WithStop(ctx))
+			start := time.Now()
+			err := sample.call(client)
+			assert.Equal(t, sample.writes, err == nil, "%v", err)
+			assert.Equal(t, !sample.writes, errors.Is(err, petstore.ErrStopped), "%v", err)
+			assert.Equal(t, map[bool]time.Duration{true: 5 * time.Second, false: time.Second}[sample.writes], time.Since(start))
+			require.ErrorIs(t, sample.call(client), petstore.ErrNotSent)
+			assert.Len(t, service.sent(), 1)
+		})
+	}
+}
+
 // funcs is a context that counts the functions that are to be called at its end.
 type funcs struct {
 	context.Context
