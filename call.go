@@ -51,7 +51,9 @@ type request struct {
 
 // do makes a call. After a success, it sets response, and decodes the body unless decode is nil. Any
 // other end of the call is an error.
-func (c *Client) do(ctx context.Context, r request, opts []CallOption, response *Response, decode func([]byte) error) error {
+func (c *Client) do(
+	ctx context.Context, r request, opts []CallOption, response *Response, decode func([]byte) error,
+) error {
 	switch {
 	case ctx == nil:
 		return &ArgumentError{r.name, "ctx", "is nil"}

@@ -72,16 +72,12 @@ func TestNewClient(t *testing.T) {
 }
 
 func TestWithHeader(t *testing.T) {
-	for _, name := range []string{
-		"Authorization", "Accept-Encoding", "Content-Encoding", "Content-Length", "Transfer-Encoding", "Trailer", "TE",
-		"Host", "Accept", "Content-Type", "Connection", "Keep-Alive", "Upgrade", "Expect", "Proxy-Authorization", "Proxy-Connection",
+	for name, problem := range map[string]string{
+		"authorization": "Authorization is set by the client", "content-type": "is set by the client", "TE": "is set by the client",
+		"Idempotency-Key": "Idempotency-Key is refused: with it, net/http would repeat a create", "X-Idempotency-Key": "is refused",
 	} {
-		_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHeader(strings.ToLower(name), "x"))
-		require.ErrorContains(t, err, " is set by the client", name)
-	}
-	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
 		_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHeader(name, "x"))
-		require.ErrorContains(t, err, name+" is refused: with it, net/http would repeat a create")
+		require.ErrorContains(t, err, problem)
 	}
 	client, service := scripted(t, []responder{status(200, `[]`)}, petstore.WithHeader("X-Team", "core"))
 	require.NoError(t, list(client, petstore.WithHeader("x-team", "edge")))

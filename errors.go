@@ -244,7 +244,8 @@ func (k *call) error(x *exchange) error {
 	case code/100 == 2:
 		return k.responseError(x, "status is not the documented one", nil)
 	case code == http.StatusTooManyRequests:
-		return k.rateLimitError(&ratelimit.Error{RetryAt: x.retryAt, Window: x.outcome.Window, Reason: x.reason}, k.apiError(x))
+		limited := ratelimit.Error{RetryAt: x.retryAt, Window: x.outcome.Window, Reason: x.reason}
+		return k.rateLimitError(&limited, k.apiError(x))
 	}
 	return k.apiError(x)
 }

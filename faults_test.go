@@ -126,7 +126,6 @@ func TestHTTP2Unprocessed(t *testing.T) {
 		"GOAWAY before the stream, and closed":    {func(c *http2Conn, _ uint32, _ func()) { c.goAway(0); _ = c.Close() }, true},
 		"REFUSED_STREAM":                          {func(c *http2Conn, s uint32, _ func()) { c.reset(s, 7) }, true},
 		"PROTOCOL_ERROR, and the pet is there":    {func(c *http2Conn, s uint32, done func()) { done(); c.reset(s, 1) }, false},
-		"INTERNAL_ERROR, and the pet is there":    {func(c *http2Conn, s uint32, done func()) { done(); c.reset(s, 2) }, false},
 		"GOAWAY after the stream, and it is lost": {func(c *http2Conn, s uint32, done func()) { done(); c.goAway(s); _ = c.Close() }, false},
 		"the connection is lost":                  {func(c *http2Conn, _ uint32, done func()) { done(); _ = c.Close() }, false},
 	} {

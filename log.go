@@ -135,8 +135,8 @@ func errorText(err error) string {
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {
-	return errorValue(e, "api", e.Operation, e.CallID, e.Response, lineAttr("code", e.Code), lineAttr("message", e.Message),
-		slog.Duration("retry_after", e.RetryAfter))
+	return errorValue(e, "api", e.Operation, e.CallID, e.Response,
+		lineAttr("code", e.Code), lineAttr("message", e.Message), slog.Duration("retry_after", e.RetryAfter))
 }
 
 // LogValue returns the error as a group of attributes.
@@ -145,7 +145,8 @@ func (e *RateLimitError) LogValue() slog.Value {
 	if last, ok := errors.AsType[*APIError](e.Err); ok {
 		r.StatusCode = last.StatusCode
 	}
-	return errorValue(e, "rate_limit", e.Operation, e.CallID, r, slog.String("scope", string(e.Reason)), slog.Time("retry_at", e.RetryAt))
+	return errorValue(e, "rate_limit", e.Operation, e.CallID, r,
+		slog.String("scope", string(e.Reason)), slog.Time("retry_at", e.RetryAt))
 }
 
 // LogValue returns the error as a group of attributes, without header and body.
@@ -160,7 +161,8 @@ func (e *TransportError) LogValue() slog.Value {
 
 // LogValue returns the error as a group of attributes.
 func (e *ArgumentError) LogValue() slog.Value {
-	return errorValue(e, "argument", e.Operation, "", Response{}, lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
+	return errorValue(e, "argument", e.Operation, "", Response{},
+		lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
 }
 
 // errorValue returns the attributes that all errors have, and more.

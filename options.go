@@ -50,6 +50,10 @@ type callOption struct{ option }
 
 func (callOption) ofCall() {}
 
+func perCall(name, problem string, set func(c *config)) CallOption {
+	return callOption{option{name: name, problem: problem, set: set}}
+}
+
 // config has the result of the options. Each call has a copy of that of its client. So what the
 // fields point to is never changed in place.
 type config struct {
@@ -109,7 +113,8 @@ func apply[O Option](operation string, c *config, opts []O) error {
 		}
 	}
 	if c.processes > 0 && c.limiterSet {
-		return &ArgumentError{operation, "WithProcesses", "cannot be combined with WithLimiter; give the number to the limiter"}
+		const problem = "cannot be combined with WithLimiter; give the number to the limiter"
+		return &ArgumentError{operation, "WithProcesses", problem}
 	} else if c.processes > 0 {
 		c.limiter, c.processes = ratelimit.New(ratelimit.Processes(c.processes)), 0
 	}
@@ -164,14 +169,14 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 	problem := cmp.Or(
 		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
 		when(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
-	return callOption{option{"WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() }, false}}
+	return perCall("WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() })
 }
 
 // WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
 // body, without the waits between attempts. The default is 30 seconds; 0 means that only the
 // context limits it. The error of an attempt that takes longer matches [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
-	return callOption{option{"WithAttemptTimeout", when(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d }, false}}
+	return perCall("WithAttemptTimeout", when(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d })
 }
 
 // WithCallTimeout limits each call with all its attempts and waits. If a wait for the rate limit
@@ -179,7 +184,7 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 // time fails with an error that matches [ErrTimeout], but not [context.DeadlineExceeded], which is
 // about the caller's own deadline. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
-	return callOption{option{"WithCallTimeout", when(d < 0, "is negative"), func(c *config) { c.callTimeout = d }, false}}
+	return perCall("WithCallTimeout", when(d < 0, "is negative"), func(c *config) { c.callTimeout = d })
 }
 
 // WithHeader sets a header of the requests, such as an id by which the service's support finds a
@@ -199,10 +204,10 @@ func WithHeader(key, value string) CallOption {
 	if name == "User-Agent" {
 		value += " " + sdk
 	}
-	return callOption{option{"WithHeader", problem, func(c *config) {
+	return perCall("WithHeader", problem, func(c *config) {
 		c.header = maps.Clone(c.header)
 		c.header.Set(name, value)
-	}, false}}
+	})
 }
 
 // reservedHeaders are those that the client itself sets, or relies on.

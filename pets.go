@@ -143,7 +143,8 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	if params.Status != "" {
 		query += "&status=" + url.QueryEscape(string(params.Status))
 	}
-	r, result := request{operation: listPets, path: listPets.template, query: strings.TrimPrefix(query, "&")}, &ListPetsResult{}
+	r := request{operation: listPets, path: listPets.template, query: strings.TrimPrefix(query, "&")}
+	result := &ListPetsResult{}
 	if err := c.do(ctx, r, opts, &result.Response, result.decode); err != nil {
 		return nil, err
 	}

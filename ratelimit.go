@@ -139,11 +139,11 @@ func WithProcesses(n int) Option {
 // latest when it has waited for d and one second, whatever for. The limit also applies to the
 // Retry-After of each 503.
 func WithMaxWait(d time.Duration) CallOption {
-	return callOption{option{"WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d }, false}}
+	return perCall("WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d })
 }
 
 // WithBackground marks a call as background work: it queues behind all other calls. A tenth of each
 // window of the rate limit is left to these while there are any.
 func WithBackground() CallOption {
-	return callOption{option{set: func(c *config) { c.background = true }}}
+	return perCall("", "", func(c *config) { c.background = true })
 }
