@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -139,4 +142,46 @@ func TestRetryTable(t *testing.T) {
 		delete(rows, name)
 	}
 	assert.Empty(t, rows, "the table lacks rows")
+}
+
+func TestRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := func(d time.Duration) error { return &petstore.RateLimitError{RetryAt: time.Now().Add(d)} }
+		busy := &petstore.APIError{RetryAfter: 1500 * time.Millisecond, Response: petstore.Response{StatusCode: 503}}
+		for name, row := range map[string]struct {
+			err    error
+			after  time.Duration
+			header string // in whole seconds; empty if the time is not known
+		}{
+			"a refusal":             {err: refused(1001 * time.Millisecond), after: 1001 * time.Millisecond, header: "2"},
+			"its time has passed":   {err: refused(-time.Hour), header: "1"},
+			"its time is not known": {err: &petstore.RateLimitError{}},
+			"the longest time":      {err: refused(math.MaxInt64), after: math.MaxInt64, header: "9223372037"},
+			"a 503":                 {err: busy, after: 1500 * time.Millisecond, header: "2"},
+			"wrapped":               {err: fmt.Errorf("import: %w", busy), after: 1500 * time.Millisecond, header: "2"},
+			"a 429 within":          {err: &petstore.RateLimitError{Err: busy}, after: 1500 * time.Millisecond, header: "2"},
+			"a 503 without":         {err: &petstore.APIError{}},
+			"another error":         {err: errReset},
+			"none":                  {},
+		} {
+			after, known := petstore.RetryAfter(row.err)
+			header, ok := petstore.RetryAfterHeader(row.err)
+			assert.Equal(t, row.header != "", known, name)
+			assert.Equal(t, row.header != "", ok, name)
+			assert.Equal(t, row.after, after, name)
+			assert.Equal(t, row.header, header, name)
+		}
+	})
+	virtual(t, "counts down, and knows nothing of what may have been carried out", func(t *testing.T) {
+		client, _ := scripted(t, []responder{status(503, "", "Retry-After: 30")}, petstore.WithMaxWait(0))
+		err := list(client)
+		for _, want := range []time.Duration{30 * time.Second, 10 * time.Second, 0} {
+			left, ok := petstore.RetryAfter(err)
+			assert.True(t, ok)
+			assert.Equal(t, want, left)
+			time.Sleep(20 * time.Second)
+		}
+		_, ok := petstore.RetryAfter(create(client))
+		assert.False(t, ok)
+	})
 }

@@ -63,8 +63,7 @@ var errSameKey = errors.New("petstore: after a 401 there is no other key")
 func (k *call) RoundTrip(loop *http.Request) (*http.Response, error) {
 	k.endPause()
 	x := &exchange{}
-	k.previous, k.last = k.last, x
-	k.info.Attempt++
+	k.previous, k.last, k.info.Attempt = k.last, x, k.info.Attempt+1
 	if k.client.silent.Swap(false) {
 		select { // a stream of HTTP/2 ends a moment after its request
 		case <-time.After(time.Millisecond):
@@ -264,8 +263,8 @@ func (s *connectionState) hooks(c *Client) *httptrace.ClientTrace {
 	}
 }
 
-// maySend reports whether the request may have been written although the transport returned err: it
-// got a connection, or never asked for one because it is none of net/http's.
+// maySend reports whether the request may have been written although the transport returned err: it got
+// a connection, or never asked for one because it is none of net/http's.
 func (s *connectionState) maySend(err error) bool {
 	switch {
 	case wire.IsUnprocessed(err):
@@ -279,8 +278,7 @@ func (s *connectionState) maySend(err error) bool {
 // isDead reports whether nothing came back on a connection that had been used before.
 func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
 
-// release releases the permit, unless it is nil, and keeps what the limiter says about a 429. It
-// returns nil.
+// release releases the permit, if any, and keeps what the limiter says about a 429. It returns nil.
 func (k *call) release(permit ratelimit.Permit, x *exchange) ratelimit.Permit {
 	if permit != nil {
 		lockout := permit.Release(x.outcome)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/http/httputil"
 	"runtime"
 	"strings"
 	"testing"
@@ -215,4 +216,34 @@ func TestErrorBody(t *testing.T) {
 	invalid := as[*petstore.ResponseError](t, create(client))
 	assert.Equal(t, `{"id":1}`, string(invalid.Body))
 	assert.ErrorContains(t, invalid, "name is missing")
+}
+
+// A transport may read, sign or dump a request: that a connection was refused stays known.
+func TestTransportThatReadsTheBody(t *testing.T) {
+	for name, reads := range map[string]func(*http.Request){
+		"DumpRequestOut":                  func(r *http.Request) { _, _ = httputil.DumpRequestOut(r, true) },
+		"DumpRequestOut without the body": func(r *http.Request) { _, _ = httputil.DumpRequestOut(r, false) },
+		"DumpRequest":                     func(r *http.Request) { _, _ = httputil.DumpRequest(r, true) },
+		"signs the body": func(r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(b))
+		},
+	} {
+		virtual(t, name, func(t *testing.T) {
+			server := fake.NewTestServer(t)
+			client := server.Client(petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
+				return responder(func(r *http.Request) (*http.Response, error) {
+					reads(r)
+					return next.RoundTrip(r)
+				})
+			}))
+			server.Inject(fake.Fault{Wire: fake.WireRefuse, Times: 3})
+			require.NoError(t, create(client))
+			assert.Len(t, server.Pets(), 1)
+			server.Inject(fake.Fault{Wire: fake.WireRefuse, Times: 4})
+			require.ErrorIs(t, create(client), petstore.ErrNotSent)
+			server.Inject(fake.Fault{Wire: fake.WireReset})
+			require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
+		})
+	}
 }
