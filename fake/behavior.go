@@ -14,20 +14,25 @@ import (
 // deployments may differ. The zero value is the default behaviour, and so is an empty field.
 // [Variants] yields enough behaviours that every pair of choices occurs in one of them.
 type Behavior struct {
-	RetryAfter RetryAfterForm // of a 429 (section 8.3)
-	LimitBody  BodyForm       // of a 429 (section 7)
+	RetryAfter RetryAfterForm `json:"retryAfter,omitzero"` // of a 429 (section 8.3)
+	LimitBody  BodyForm       `json:"limitBody,omitzero"`  // of a 429 (section 7)
 	// DefaultStatus is the status of a pet that was added without one (section 3). If it is empty,
 	// such a pet has no status, and responses leave the field out.
-	DefaultStatus petstore.PetStatus
-	Order         Order        // of listPets (section 4.1)
-	InvalidLimit  InvalidParam // a limit of listPets that is out of range or no number
-	InvalidStatus InvalidParam // an unknown status of listPets; InvalidClamp ignores it, too
-	Window        Window       // how the windows of the rate limits run (section 8.1)
-	BanReset      BanReset     // X-RateLimit-Reset of a banned key (section 8.3)
-	Removal       bool         // getPet returns 404 from 5 December 2030 on, by the server's clock
+	DefaultStatus petstore.PetStatus `json:"defaultStatus,omitzero"`
+	Order         Order              `json:"order,omitzero"` // of listPets (section 4.1)
+	// a limit of listPets that is out of range or no number
+	InvalidLimit InvalidParam `json:"invalidLimit,omitzero"`
+	// an unknown status of listPets; InvalidClamp ignores it, too
+	InvalidStatus InvalidParam `json:"invalidStatus,omitzero"`
+	// how the windows of the rate limits run (section 8.1)
+	Window Window `json:"window,omitzero"`
+	// X-RateLimit-Reset of a banned key (section 8.3)
+	BanReset BanReset `json:"banReset,omitzero"`
+	// getPet returns 404 from 5 December 2030 on, by the server's clock
+	Removal bool `json:"removal,omitzero"`
 	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to the responses
 	// of getPet.
-	DeprecationHeaders bool
+	DeprecationHeaders bool `json:"deprecationHeaders,omitzero"`
 }
 
 // RetryAfterForm is a way to write the Retry-After header, whose unit and format section 8.4 leaves

@@ -29,38 +29,42 @@ const Forever = -1
 // One fault applies to a request: the first matching one that is not used up. Only a fault with a
 // [WireRefuse] comes before it, because that applies before anything has reached the server.
 type Fault struct {
-	Operation string // such as [petstore.OpCreatePet]; empty: any request
-	APIKey    string // only requests that present this key; empty: any
+	Operation string `json:"operation,omitzero"` // such as [petstore.OpCreatePet]; empty: any request
+	APIKey    string `json:"apiKey,omitzero"`    // only requests that present this key; empty: any
 	// Match selects only requests for which it returns true. It is called on the goroutine that
 	// serves the request, with a copy of the request, whose body it may read. It may call the
 	// server. Nil: any.
-	Match func(*http.Request) bool
-	Skip  int // let this many matching requests pass first
+	Match func(*http.Request) bool `json:"-"`
+	Skip  int                      `json:"skip,omitzero"` // let this many matching requests pass first
 	// Times is the number of requests to which it applies. 0 means one request or, with For, all
 	// requests in that time; [Forever] means all.
-	Times  int
-	For    time.Duration // how long after its injection it ends, by the server's clock; 0: never
-	Chance float64       // the probability for each matching request, by [WithSeed]; 0 is always
+	Times int `json:"times,omitzero"`
+	// how long after its injection it ends, by the server's clock; 0: never
+	For time.Duration `json:"for,omitzero"`
+	// the probability for each matching request, by [WithSeed]; 0 is always
+	Chance float64 `json:"chance,omitzero"`
 
 	// Delay is how long the response, or the failure in its place, is held back. It passes in real
 	// time or, in a synctest bubble, in virtual time; [Server.Advance] does not shorten it. The
 	// request is carried out after it, or before it with AfterCommit.
-	Delay time.Duration
+	Delay time.Duration `json:"delay,omitzero"`
 	// AfterCommit carries the request out first, counted and stored as usual, and only then fails.
-	AfterCommit bool
-	Status      int // of the response; 0 leaves it to the service
+	AfterCommit bool `json:"afterCommit,omitzero"`
+	Status      int  `json:"status,omitzero"` // of the response; 0 leaves it to the service
 	// Code and Message go into the Error object that a response of 400 and above has for a body;
 	// there are defaults for both.
-	Code, Message string
-	RetryAfter    string // the value of the Retry-After header, sent as it is
+	Code    string `json:"code,omitzero"`
+	Message string `json:"message,omitzero"`
+	// the value of the Retry-After header, sent as it is
+	RetryAfter string `json:"retryAfter,omitzero"`
 	// Header is added to the response in place of headers of the same name; a name with no values
 	// removes the header.
-	Header http.Header
-	Body   []byte // sent instead of the usual body; nil keeps that
+	Header http.Header `json:"header,omitzero"`
+	Body   []byte      `json:"body,omitzero"` // sent instead of the usual body; nil keeps that
 	// Drip is how long the body takes: it comes in up to 100 pieces, the last one at the end of this
 	// time. As with Delay, [Server.Advance] does not shorten it.
-	Drip time.Duration
-	Wire Wire // what happens on the way
+	Drip time.Duration `json:"drip,omitzero"`
+	Wire Wire          `json:"wire,omitzero"` // what happens on the way
 }
 
 // Validate returns an error if the fault makes no sense: if it names an operation that does not

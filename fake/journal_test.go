@@ -296,3 +296,23 @@ func TestRepeat(t *testing.T) {
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 	})
 }
+
+func TestRequestsAfter(t *testing.T) {
+	srv, d := open(t, fake.WithJournal(5))
+	for range 8 {
+		d.list(t)
+	}
+	for _, c := range []struct {
+		after, n int
+		want     []int
+	}{
+		{0, 100, []int{4, 5, 6, 7, 8}}, {0, 2, []int{4, 5}}, {3, 1, []int{4}}, {5, 2, []int{6, 7}},
+		{7, 9, []int{8}}, {8, 9, []int{}}, {99, 9, []int{}}, {-1, 1, []int{4}}, {5, 0, []int{}}, {5, -1, []int{}},
+	} {
+		got := []int{}
+		for _, r := range srv.RequestsAfter(c.after, c.n) {
+			got = append(got, r.Seq)
+		}
+		assert.Equal(t, c.want, got, "after %d, %d", c.after, c.n)
+	}
+}

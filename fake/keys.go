@@ -188,13 +188,15 @@ func (s *Server) SetUsage(key string, minute, day int) {
 
 // Usage is how much of its limits an API key has used.
 type Usage struct {
-	Plan        Plan
-	Revoked     bool // requests with the key get 401
-	Minute, Day int  // requests counted in the current windows
+	Plan    Plan `json:"plan"`
+	Revoked bool `json:"revoked"` // requests with the key get 401
+	Minute  int  `json:"minute"`  // requests counted in the current minute
+	Day     int  `json:"day"`     // and in the current day
 	// MinuteReset and DayReset are when the windows end, by the server's clock.
-	MinuteReset, DayReset time.Time
-	BannedUntil           time.Time // zero if it is not banned
-	Limited               int       // 429 responses so far, faults not included
+	MinuteReset time.Time `json:"minuteReset,omitzero"`
+	DayReset    time.Time `json:"dayReset,omitzero"`
+	BannedUntil time.Time `json:"bannedUntil,omitzero"` // zero if it is not banned
+	Limited     int       `json:"limited"`              // 429 responses so far, faults not included
 }
 
 // Usage returns how much of its limits a key has used, the zero Usage for a key that the server

@@ -7,7 +7,10 @@ import (
 
 // Plan is what an API key may send (section 8.1): numbers of requests, of which 0 is unlimited. An
 // Enterprise plan is a literal, such as Plan{PerMinute: 2_000}.
-type Plan struct{ PerMinute, PerDay int }
+type Plan struct {
+	PerMinute int `json:"perMinute"`
+	PerDay    int `json:"perDay"`
+}
 
 // The plans of section 8.1 that have a name of their own.
 var (
@@ -47,8 +50,12 @@ func (p *Plan) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// mustBePlan panics on a plan with a negative limit, which would be taken for no limit.
-func mustBePlan(where string, p Plan) {
-	must(p.PerMinute >= 0 && p.PerDay >= 0, where,
-		"the plan allows %d requests per minute and %d per day; no limit is written 0", p.PerMinute, p.PerDay)
+// problem returns an error for a negative limit, which would be taken for no limit.
+func (p Plan) problem() error {
+	if p.PerMinute < 0 || p.PerDay < 0 {
+		return fmt.Errorf("the plan allows %d requests per minute and %d per day; no limit is written 0", p.PerMinute, p.PerDay)
+	}
+	return nil
 }
+
+func mustBePlan(where string, p Plan) { check(where, p.problem()) }

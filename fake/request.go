@@ -45,6 +45,17 @@ func (s *Server) Requests() []Request {
 	return s.read(func(j *journal) []*Request { return j.entries })
 }
 
+// RequestsAfter returns at most n requests of the journal that come after the one with that Seq,
+// oldest first. A page that shows the journal asks for those after the last one whose response it
+// has: the cost depends on n, not on the length of the journal. [Server.Reset] begins with Seq 1
+// again.
+func (s *Server) RequestsAfter(seq, n int) []Request {
+	return s.read(func(j *journal) []*Request {
+		from := min(max(seq-(j.seq-len(j.entries)), 0), len(j.entries)) // the entries are the last ones, without gaps
+		return j.entries[from:min(from+max(n, 0), len(j.entries))]
+	})
+}
+
 // read returns entries of the journal, without keys.
 func (s *Server) read(pick func(*journal) []*Request) []Request {
 	keys := s.keys.known()

@@ -1,0 +1,97 @@
+package fake_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestJSON(t *testing.T) {
+	full := fake.Fault{
+		Operation: petstore.OpListPets, APIKey: "key-1", Skip: 1, Times: fake.Forever, For: 90 * time.Second, Chance: 0.5,
+		Delay: time.Millisecond, AfterCommit: true, Status: 503, Code: "busy", Message: "later", RetryAfter: "30",
+		Header: http.Header{"X-A": {"1"}, "X-B": {}}, Body: []byte("<p>"), Drip: time.Minute, Wire: fake.WireTruncate,
+	}
+	for text, value := range map[string]any{
+		`{}`:                                    fake.Fault{},
+		`{"times":3,"for":"5m0s","status":503}`: fake.Fault{Status: 503, Times: 3, For: 5 * time.Minute},
+		`{"operation":"listPets","apiKey":"key-1","skip":1,"times":-1,"for":"1m30s","chance":0.5,"delay":"1ms",` +
+			`"afterCommit":true,"status":503,"code":"busy","message":"later","retryAfter":"30",` +
+			`"header":{"X-A":["1"],"X-B":[]},"body":"\u003cp\u003e","drip":"1m0s","wire":"truncate"}`: full,
+		`{"perMinute":60,"perDay":1000}`: fake.PlanFree,
+		`{"plan":{"perMinute":2,"perDay":0},"revoked":false,"minute":1,"day":3,"minuteReset":"2026-01-02T03:04:05Z","limited":4}`: fake.Usage{
+			Plan: fake.Plan{PerMinute: 2}, Minute: 1, Day: 3, Limited: 4, MinuteReset: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		},
+		`{"retryAfter":"date","removal":true}`: fake.Behavior{RetryAfter: fake.RetryAfterDate, Removal: true},
+	} {
+		written, err := json.Marshal(value)
+		require.NoError(t, err)
+		assert.Equal(t, text, string(written))
+		assert.Equal(t, value, read(t, value, text))
+	}
+	withMatch, err := json.Marshal(fake.Fault{Status: 500, Match: func(*http.Request) bool { return true }})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"status":500}`, string(withMatch), "a function is no data")
+	assert.Equal(t, fake.PlanPro, read(t, fake.Plan{}, `"pro"`))
+	assert.Equal(t, fake.Behavior{}, read(t, fake.Behavior{}, `{"window":"fixed"}`), "the default by its name")
+}
+
+// read returns the value of the type of a value that a text of JSON stands for.
+func read(t *testing.T, value any, text string) any {
+	t.Helper()
+	read, err := unmarshal(value, text)
+	require.NoError(t, err, text)
+	return read
+}
+
+func unmarshal(value any, text string) (any, error) {
+	switch value.(type) {
+	case fake.Fault:
+		var f fake.Fault
+		err := json.Unmarshal([]byte(text), &f)
+		return f, err
+	case fake.Plan:
+		var p fake.Plan
+		err := json.Unmarshal([]byte(text), &p)
+		return p, err
+	case fake.Usage:
+		var u fake.Usage
+		err := json.Unmarshal([]byte(text), &u)
+		return u, err
+	}
+	var b fake.Behavior
+	err := json.Unmarshal([]byte(text), &b)
+	return b, err
+}
+
+func TestJSONErrors(t *testing.T) {
+	for _, c := range []struct {
+		value      any
+		text, want string
+	}{
+		{fake.Fault{}, `{"status":503,"statsu":1}`, `there is no field "statsu"`},
+		{fake.Fault{}, `{"match":"x"}`, `there is no field "match"`},
+		{fake.Fault{}, `{"for":"5 minutes"}`, `the field "for": time: unknown unit " minutes" in duration "5 minutes"`},
+		{fake.Fault{}, `{"for":5}`, `into Go string within "/for"`},
+		{fake.Fault{}, `{"status":"503"}`, `"/status"`},
+		{fake.Fault{}, `{"status":7}`, "Status does not lie between 200 and 999"},
+		{fake.Fault{}, `{"wire":"burn"}`, `there is no wire "burn"; the wires are reset, close,`},
+		{fake.Plan{}, `{"perHour":1}`, `there is no field "perHour"`},
+		{fake.Plan{}, `{"perDay":-1}`, "no limit is written 0"},
+		{fake.Plan{}, `"gold"`, `there is no plan "gold"; the plans are business, free, pro`},
+		{fake.Usage{}, `{"minutes":1}`, `there is no field "minutes"`},
+		{fake.Usage{}, `{"plan":{"perHour":1}}`, `there is no field "perHour"`},
+		{fake.Behavior{}, `{"order":"odd"}`, `order is "odd"; it must be one of ascending, descending, shuffled`},
+		{fake.Behavior{}, `{"orders":"odd"}`, `there is no field "orders"`},
+	} {
+		_, err := unmarshal(c.value, c.text)
+		assert.ErrorContains(t, err, c.want, c.text)
+	}
+}
