@@ -2,9 +2,7 @@ package fake
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	petstore "github.com/petstore/petstore-go"
@@ -87,7 +85,7 @@ const (
 
 // BanReset is a choice of X-RateLimit-Reset for a 429 to a banned key. The document does not say
 // what the header is during a ban, but it decides whether a client can recognise the ban:
-// ratelimit.ReasonBan is inferred from a Retry-After that reaches beyond the Reset of the same
+// a lockout of ratelimit.ReasonBan is inferred from a Retry-After that reaches beyond the Reset of the same
 // response. The default is the end of the window, as without a ban.
 type BanReset string
 
@@ -97,103 +95,37 @@ const (
 	BanResetAbsent BanReset = "absent" // no X-RateLimit-Reset at all, against section 8.2
 )
 
-// axis is one field of a Behavior as text: its name and its choices, the default first.
-type axis struct {
-	name    string
-	choices []string
-	get     func() string
-	set     func(choice string)
-}
+// The choices of each field, the default first.
+var (
+	defaultStatuses = []petstore.PetStatus{"", petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold}
+	retryAfterForms = []RetryAfterForm{"", RetryAfterDate, RetryAfterAbsent}
+	bodyForms       = []BodyForm{"", BodyEmpty, BodyHTML}
+	orders          = []Order{"", OrderDescending, OrderShuffled}
+	invalidParams   = []InvalidParam{"", InvalidIgnore, InvalidClamp}
+	windows         = []Window{"", WindowAligned, WindowSliding}
+	banResets       = []BanReset{"", BanResetBan, BanResetAbsent}
+	switches        = []bool{false, true}
+)
 
-// axesOf returns the fields of b in the order in which String writes them.
-func axesOf(b *Behavior) []axis {
-	return []axis{
-		newAxis("default-status", &b.DefaultStatus, "none", "available", "pending", "sold"),
-		newAxis("retry-after", &b.RetryAfter, "seconds", "date", "absent"),
-		newAxis("limit-body", &b.LimitBody, "error", "empty", "html"),
-		newAxis("order", &b.Order, "ascending", "descending", "shuffled"),
-		newAxis("invalid-limit", &b.InvalidLimit, "reject", "ignore", "clamp"),
-		newAxis("invalid-status", &b.InvalidStatus, "reject", "ignore", "clamp"),
-		newAxis("window", &b.Window, "fixed", "aligned", "sliding"),
-		newAxis("ban-reset", &b.BanReset, "window", "ban", "absent"),
-		newSwitch("removal", &b.Removal),
-		newSwitch("deprecation-headers", &b.DeprecationHeaders),
-	}
-}
-
-// newAxis returns the axis of a field whose default, the first choice, is stored as empty.
-func newAxis[T ~string](name string, field *T, choices ...string) axis {
-	get := func() string { return cmp.Or(string(*field), choices[0]) }
-	return axis{name, choices, get, func(choice string) {
-		*field = ""
-		if choice != choices[0] {
-			*field = T(choice)
-		}
-	}}
-}
-
-func newSwitch(name string, field *bool) axis {
-	get := func() string { return map[bool]string{false: "off", true: "on"}[*field] }
-	return axis{name, []string{"off", "on"}, get, func(choice string) { *field = choice == "on" }}
-}
-
-// choose sets the field, and returns an error if the axis has no such choice.
-func (a axis) choose(choice string) error {
-	if !slices.Contains(a.choices, choice) {
-		return fmt.Errorf("%s is %s; it must be one of %s",
-			a.name, quote(choice), strings.Join(a.choices, ", "))
-	}
-	a.set(choice)
-	return nil
+// problem returns an error if a field has no valid choice.
+func (b Behavior) problem() error {
+	return cmp.Or(
+		oneOf("defaultStatus", b.DefaultStatus, defaultStatuses),
+		oneOf("retryAfter", b.RetryAfter, retryAfterForms),
+		oneOf("limitBody", b.LimitBody, bodyForms),
+		oneOf("order", b.Order, orders),
+		oneOf("invalidLimit", b.InvalidLimit, invalidParams),
+		oneOf("invalidStatus", b.InvalidStatus, invalidParams),
+		oneOf("window", b.Window, windows),
+		oneOf("banReset", b.BanReset, banResets),
+	)
 }
 
 // String returns the choices that differ from the default, such as
-// "retry-after=date,window=sliding", or "default".
+// "retryAfter=date,window=sliding", or "default".
 func (b Behavior) String() string {
-	var words []string
-	for _, a := range axesOf(&b) {
-		if choice := a.get(); choice != a.choices[0] {
-			words = append(words, a.name+"="+choice)
-		}
-	}
-	return cmp.Or(strings.Join(words, ","), "default")
-}
-
-// normalize empties each field that has its default, and returns an error if one has no valid
-// choice.
-func (b *Behavior) normalize() error {
-	for _, a := range axesOf(b) {
-		if err := a.choose(a.get()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// UnmarshalText reads what String writes, and so the names that [Variants] yields. A field that the
-// text does not name gets its default.
-func (b *Behavior) UnmarshalText(text []byte) error {
-	*b = Behavior{}
-	if string(text) == "default" {
-		return nil
-	}
-	axes := axesOf(b)
-	for word := range strings.SplitSeq(string(text), ",") {
-		name, choice, _ := strings.Cut(strings.TrimSpace(word), "=")
-		i := slices.IndexFunc(axes, func(a axis) bool { return a.name == name })
-		if i < 0 {
-			var names []string
-			for _, a := range axes {
-				names = append(names, a.name)
-			}
-			return noSuch("behaviour", name, names)
-		}
-		if err := axes[i].choose(choice); err != nil {
-			return err
-		}
-		axes = slices.Delete(axes, i, i+1) // a second choice for the same field is an error
-	}
-	return nil
+	text, _ := encode(b) // no value of a Behavior has an error
+	return cmp.Or(strings.NewReplacer("{", "", "}", "", `"`, "", ":", "=").Replace(string(text)), "default")
 }
 
 // Variants yields behaviours, with a name for each, that together cover every pair of choices which
@@ -205,12 +137,12 @@ func (b *Behavior) UnmarshalText(text []byte) error {
 //			...
 //
 // The first is the default behaviour, named "default". The others are named after the choices in
-// which they differ from it, such as "retry-after=date,window=sliding". Names and order are the
+// which they differ from it, such as "retryAfter=date,window=sliding". Names and order are the
 // same in every run.
 func Variants() iter.Seq2[string, Option] {
-	// A pairwise covering array of the axes: each pair of choices is in at least one row, which a test
-	// checks. It has 19 rows; no array has fewer than 12, since one axis has four choices and another
-	// has three. Each column is an axis in the order of axesOf, each digit the index of a choice.
+	// A pairwise covering array: each pair of choices is in at least one row, which a test checks. It has
+	// 19 rows; no array has fewer than 12, since one field has four choices and another has three. Each
+	// column is a field, each digit the index of a choice.
 	rows := []string{
 		"0000000000", "0111111111", "0222202210", "1012012001", "1100210211",
 		"1201101000", "2021011200", "2102102100", "2210200101", "3000100110",
@@ -219,9 +151,11 @@ func Variants() iter.Seq2[string, Option] {
 	}
 	return func(yield func(string, Option) bool) {
 		for _, row := range rows {
-			var b Behavior
-			for column, a := range axesOf(&b) {
-				a.set(a.choices[row[column]-'0'])
+			at := func(column int) int { return int(row[column] - '0') }
+			b := Behavior{
+				DefaultStatus: defaultStatuses[at(0)], RetryAfter: retryAfterForms[at(1)], LimitBody: bodyForms[at(2)],
+				Order: orders[at(3)], InvalidLimit: invalidParams[at(4)], InvalidStatus: invalidParams[at(5)],
+				Window: windows[at(6)], BanReset: banResets[at(7)], Removal: switches[at(8)], DeprecationHeaders: switches[at(9)],
 			}
 			if !yield(b.String(), WithBehavior(b)) {
 				return

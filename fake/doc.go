@@ -46,8 +46,7 @@
 // another. Each bubble begins in the year 2000: when the clock goes back, the windows of all keys
 // begin anew, while a ban keeps the time it had left. If no time passes in a bubble, the next
 // bubble goes on with its windows; [Server.Reset] separates them. Outside a bubble,
-// [Server.Advance] and [Server.SetTime] move the server's clock, and no other: a client waits by
-// its own clock.
+// [Server.Advance] moves the server's clock, and no other: a client waits by its own clock.
 //
 // # Misuse
 //

@@ -1,13 +1,13 @@
 package fake
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
@@ -67,22 +67,16 @@ type Fault struct {
 	Wire Wire          `json:"wire,omitzero"` // what happens on the way
 }
 
-// Validate returns an error if the fault makes no sense: if it names an operation that does not
-// exist, if it can never apply, or if its response cannot be sent. [Server.Inject] panics on such a
-// fault. The error does not repeat a key.
-func (f Fault) Validate() error {
-	if err := f.problem(); err != nil {
-		return fmt.Errorf("fake: Fault: %w", err)
-	}
-	return nil
-}
-
+// problem returns an error if the fault makes no sense: if it can never apply, or if its response
+// cannot be sent. It does not repeat a key.
 func (f *Fault) problem() error {
 	if err := checkOperation(f.Operation); err != nil {
 		return err
 	}
-	if f.Wire != "" && !slices.Contains(f.Wire.Values(), f.Wire) {
-		return noSuch("wire", f.Wire, f.Wire.Values())
+	if f.Wire != "" {
+		if err := oneOf("wire", f.Wire, f.Wire.Values()); err != nil {
+			return err
+		}
 	}
 	for _, c := range []struct {
 		wrong bool
@@ -130,43 +124,77 @@ func headerProblem(h http.Header) error {
 	return nil
 }
 
-// String describes the fault in a few words, without its key.
+// noFault stands for a request to which no fault applies.
+var noFault = new(Fault)
+
+// String describes in a few words what the fault does to which requests, without its key.
 func (f Fault) String() string {
-	var w words
-	w.add(f.Operation != "", " on %s", f.Operation)
-	w.add(f.Delay > 0, " after %v", f.Delay)
-	w.add(f.Status != 0, " with status %d", f.Status)
-	w.add(f.Drip > 0, " dripping for %v", f.Drip)
-	w.add(f.Wire != "", " by %s", f.Wire)
-	w.add(f.AfterCommit, " after commit")
-	return "fault" + strings.Join(w, "")
-}
-
-// effect describes in words what the fault does to a request, such as "delayed by 2s, status 503,
-// Retry-After 5". It does not say to which requests the fault applies, nor how often.
-func (f *Fault) effect() string {
-	var w words
-	w.add(f.AfterCommit, "carried out")
-	w.add(f.Delay > 0, "delayed by %v", f.Delay)
-	w.add(f.Status != 0, "status %d", f.Status)
-	w.add(f.Code != "", "code %s", f.Code)
-	w.add(f.Message != "", "message %s", quote(f.Message))
-	w.add(f.RetryAfter != "", "Retry-After %s", f.RetryAfter)
-	for _, name := range slices.Sorted(maps.Keys(f.Header)) {
-		values := f.Header[name]
-		w.add(len(values) == 0, "no header %s", name)
-		w.add(len(values) > 0, "header %s: %s", name, strings.Join(values, ", "))
+	text := "fault"
+	add := func(applies bool, format string, args ...any) {
+		if applies {
+			text += fmt.Sprintf(format, args...)
+		}
 	}
-	w.add(f.Body != nil, "another body of %d bytes", len(f.Body))
-	w.add(f.Drip > 0, "the body takes %v", f.Drip)
-	w.add(f.Wire != "", "%s", f.Wire.row().effect)
-	return cmp.Or(strings.Join(w, ", "), "no change")
+	add(f.Operation != "", " on %s", f.Operation)
+	add(f.Delay > 0, " after %v", f.Delay)
+	add(f.Status != 0, " with status %d", f.Status)
+	add(f.Drip > 0, " dripping for %v", f.Drip)
+	add(f.Wire != "", " by %s", f.Wire)
+	add(f.AfterCommit, " after commit")
+	return text
 }
 
-type words []string
+// Wire is something that happens on the way between client and service, as part of a [Fault]. The
+// empty Wire changes nothing. What a client observes is the same through every entry point, with
+// the exceptions named below.
+type Wire string
 
-func (w *words) add(applies bool, format string, args ...any) {
-	if applies {
-		*w = append(*w, fmt.Sprintf(format, args...))
+// The values of Wire. net/http silently repeats a GET if a connection that it used before breaks
+// without a response. Therefore the server sends an interim response, 100 Continue, before it
+// resets or closes a socket: a client that keeps its connections then sees the failure, too.
+const (
+	// WireReset resets the connection instead of answering; errors match syscall.ECONNRESET.
+	WireReset Wire = "reset"
+	// WireClose closes the connection instead of answering; errors match io.EOF, on a socket
+	// io.ErrUnexpectedEOF.
+	WireClose Wire = "close"
+	// WireTruncate sends half of the body and closes the connection; errors match io.ErrUnexpectedEOF.
+	WireTruncate Wire = "truncate"
+	// WireGarbage sends bytes that are not HTTP.
+	WireGarbage Wire = "garbage"
+	// WireStall sends nothing until the client gives up.
+	WireStall Wire = "stall"
+	// WireLoginPage sends a page of HTML in place of the response, as a proxy does for those who have
+	// not logged in: with the status 200, or that of the fault, and with a Location if that is 3xx.
+	// The service does not see the request, so the page has no rate limit headers.
+	WireLoginPage Wire = "login-page"
+	// WireRefuse refuses the connection, so that nothing reaches the server: no count, no entry in
+	// the journal; errors match syscall.ECONNREFUSED. Match sees the request without its body.
+	// Through URL and ServeHTTP the connection exists already, so that it is reset in place of a
+	// response, as by WireReset.
+	WireRefuse Wire = "refuse"
+)
+
+// Values returns all values of Wire but the empty one.
+func (Wire) Values() []Wire {
+	return []Wire{WireReset, WireClose, WireTruncate, WireGarbage, WireStall, WireLoginPage, WireRefuse}
+}
+
+// shows reports whether the client gets to see the response, or a part of it.
+func (w Wire) shows() bool { return w == "" || w == WireTruncate || w == WireLoginPage }
+
+// errBroken is why there is no response if a Wire breaks the connection.
+var errBroken = errors.New("a fault breaks the connection")
+
+type closedError struct{}
+
+func (closedError) Error() string { return "fake: the server is closed" }
+
+// Unwrap makes the error match net.ErrClosed; syscall.ECONNREFUSED, as after any dial to a port
+// without a server; and a net.DNSError of a host that does not exist, since no client tries such a
+// host again.
+func (closedError) Unwrap() []error {
+	return []error{
+		net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,10 +25,11 @@ type Injection struct {
 
 // faultList holds the faults in the order of their injection, but not those that were removed.
 type faultList struct {
-	mu   sync.Mutex
-	list []*Injection
-	last int // id
-	rng  *rand.Rand
+	mu      sync.Mutex
+	list    []*Injection
+	last    int         // id
+	refuses atomic.Bool // a fault with a WireRefuse was injected
+	rng     *rand.Rand
 }
 
 func (l *faultList) reset(seed uint64) {
@@ -37,14 +39,16 @@ func (l *faultList) reset(seed uint64) {
 		i.removed = true
 	}
 	l.list, l.last = nil, 0
+	l.refuses.Store(false)
 	l.rng = rand.New(rand.NewPCG(seed, 2))
 }
 
 // maxEnded is how many used-up faults are kept.
 const maxEnded = 1_000
 
-// Inject makes a fault apply to the requests that follow. It panics where [Fault.Validate] returns
-// an error. The server keeps a copy: changing f later changes nothing.
+// Inject makes a fault apply to the requests that follow. It panics on a fault that makes no sense:
+// one that names an operation that does not exist, that can never apply, or whose response cannot
+// be sent. The server keeps a copy: changing f later changes nothing.
 func (s *Server) Inject(f Fault) *Injection {
 	check("Inject", f.problem())
 	i := &Injection{srv: s, fault: f.clone()}
@@ -56,6 +60,9 @@ func (s *Server) Inject(f Fault) *Injection {
 	defer l.mu.Unlock()
 	if n := slices.IndexFunc(l.list, (*Injection).usedUp); n >= 0 && len(l.list) > maxEnded {
 		l.list = slices.Delete(l.list, n, n+1)
+	}
+	if f.Wire == WireRefuse {
+		l.refuses.Store(true)
 	}
 	l.last++
 	i.id = l.last
@@ -87,10 +94,6 @@ func (i *Injection) ID() int { return i.id }
 
 // Fault returns a copy of the fault.
 func (i *Injection) Fault() Fault { return i.fault.clone() }
-
-// Until is when the time of [Fault.For] ends, by the server's clock; the zero time for a fault
-// without one.
-func (i *Injection) Until() time.Time { return i.until }
 
 // Active reports whether the fault may still strike: it was not removed, it has struck less often
 // than [Fault.Times] says, and its time has not passed.
@@ -128,35 +131,21 @@ func (i *Injection) active() bool {
 	return !i.removed && !i.usedUp() && (i.until.IsZero() || i.srv.Now().Before(i.until))
 }
 
-// active returns the faults that may still strike: only those with a WireRefuse if refusals is
-// true, and only the others if not.
-func (l *faultList) active(refusals bool) (list []*Injection) {
+// pick returns the first fault that applies to a request, noFault if none does. It looks only at
+// faults with a WireRefuse if refusals is true, and only at the others if not. No lock is held while
+// it calls Match, which may do anything.
+func (l *faultList) pick(operation, token string, refusals bool, request func() *http.Request) *Fault {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, i := range l.list {
-		if (i.fault.Wire == WireRefuse) == refusals && i.active() {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
-// pick returns the first of some faults that applies to a request, nil if none does.
-func (x *exchange) pick(list []*Injection) *Fault {
+	list := slices.Clone(l.list)
+	l.mu.Unlock()
 	for _, i := range list {
-		if i.fits(x) && i.strike() {
-			return &i.fault
+		f := &i.fault
+		if (f.Wire == WireRefuse) == refusals && (f.Operation == "" || f.Operation == operation) &&
+			(f.APIKey == "" || f.APIKey == token) && i.Active() && (f.Match == nil || f.Match(request())) && i.strike() {
+			return f
 		}
 	}
-	return nil
-}
-
-// fits reports whether the fault is meant for a request. No lock is held, since Match may do
-// anything.
-func (i *Injection) fits(x *exchange) bool {
-	f := &i.fault
-	return (f.Operation == "" || f.Operation == x.route.operation) && (f.APIKey == "" || f.APIKey == x.token) &&
-		(f.Match == nil || f.Match(x.copyRequest()))
+	return noFault
 }
 
 func (i *Injection) strike() bool {

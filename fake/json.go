@@ -86,7 +86,7 @@ func (p *Plan) UnmarshalJSON(data []byte) error {
 		}
 		names = append(names, name)
 	}
-	return noSuch("plan", strings.Trim(string(data), `"`), slices.Sorted(slices.Values(names)))
+	return oneOf("plan", strings.Trim(string(data), `"`), slices.Sorted(slices.Values(names)))
 }
 
 // UnmarshalJSON reads {"minute":60,"day":1000} and the other fields of Usage, in lowerCamel.
@@ -102,5 +102,5 @@ func (b *Behavior) UnmarshalJSON(data []byte) error {
 	if err := decode(data, (*fields)(b)); err != nil {
 		return err
 	}
-	return b.normalize()
+	return b.problem()
 }

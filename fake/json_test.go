@@ -40,7 +40,6 @@ func TestJSON(t *testing.T) {
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"status":500}`, string(withMatch), "a function is no data")
 	assert.Equal(t, fake.PlanPro, read(t, fake.Plan{}, `"pro"`))
-	assert.Equal(t, fake.Behavior{}, read(t, fake.Behavior{}, `{"window":"fixed"}`), "the default by its name")
 }
 
 // read returns the value of the type of a value that a text of JSON stands for.
@@ -82,13 +81,13 @@ func TestJSONErrors(t *testing.T) {
 		{fake.Fault{}, `{"for":5}`, `into Go string within "/for"`},
 		{fake.Fault{}, `{"status":"503"}`, `"/status"`},
 		{fake.Fault{}, `{"status":7}`, "Status does not lie between 200 and 999"},
-		{fake.Fault{}, `{"wire":"burn"}`, `there is no wire "burn"; the wires are reset, close,`},
+		{fake.Fault{}, `{"wire":"burn"}`, `there is no wire "burn"; there are reset, close,`},
 		{fake.Plan{}, `{"perHour":1}`, `there is no field "perHour"`},
 		{fake.Plan{}, `{"perDay":-1}`, "no limit is written 0"},
-		{fake.Plan{}, `"gold"`, `there is no plan "gold"; the plans are business, free, pro`},
+		{fake.Plan{}, `"gold"`, `there is no plan "gold"; there are business, free, pro`},
 		{fake.Usage{}, `{"minutes":1}`, `there is no field "minutes"`},
 		{fake.Usage{}, `{"plan":{"perHour":1}}`, `there is no field "perHour"`},
-		{fake.Behavior{}, `{"order":"odd"}`, `order is "odd"; it must be one of ascending, descending, shuffled`},
+		{fake.Behavior{}, `{"order":"odd"}`, `there is no order "odd"; there are descending, shuffled`},
 		{fake.Behavior{}, `{"orders":"odd"}`, `there is no field "orders"`},
 	} {
 		_, err := unmarshal(c.value, c.text)

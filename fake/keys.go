@@ -3,6 +3,7 @@ package fake
 import (
 	"cmp"
 	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,15 +11,45 @@ import (
 	"sync/atomic"
 	"time"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/credential"
 )
 
+// Plan is what an API key may send (section 8.1): numbers of requests, of which 0 is unlimited. An
+// Enterprise plan is a literal, such as Plan{PerMinute: 2_000}.
+type Plan struct {
+	PerMinute int `json:"perMinute"`
+	PerDay    int `json:"perDay"`
+}
+
+// The plans of section 8.1 that have a name of their own.
+var (
+	PlanFree     = Plan{60, 1_000}
+	PlanPro      = Plan{300, 10_000}
+	PlanBusiness = Plan{1_000, 100_000}
+)
+
+// planNames are the names of the plans with fixed limits.
+var planNames = map[Plan]string{PlanFree: "free", PlanPro: "pro", PlanBusiness: "business"}
+
+// String returns the name of the plan, such as "free" or "enterprise:2000,0".
+func (p Plan) String() string {
+	return cmp.Or(planNames[p], fmt.Sprintf("enterprise:%d,%d", p.PerMinute, p.PerDay))
+}
+
+// problem returns an error for a negative limit, which would be taken for no limit.
+func (p Plan) problem() error {
+	if p.PerMinute < 0 || p.PerDay < 0 {
+		return fmt.Errorf("the plan allows %d requests per minute and %d per day; no limit is written 0", p.PerMinute, p.PerDay)
+	}
+	return nil
+}
+
 type keyring struct {
-	srv    *Server
-	unused use // each key begins with a copy
-	mu     sync.RWMutex
-	keys   map[string]*apiKey // revoked ones stay, for the journal to redact
-	texts  []string           // the keys in the order of their numbers; replaced, never changed
+	srv   *Server
+	mu    sync.RWMutex
+	keys  map[string]*apiKey
+	texts []string // the keys in the order of their numbers; replaced, never changed
 }
 
 type apiKey struct {
@@ -26,23 +57,15 @@ type apiKey struct {
 	number  int // from 1; it never changes
 	revoked atomic.Bool
 
-	mu   sync.Mutex
-	plan Plan
-	use
-}
-
-// use is what was sent with a key, and what that led to.
-type use struct {
+	mu          sync.Mutex
+	plan        Plan
 	minute, day window
 	lastNow     time.Time // when the clock was last read
 	bannedUntil time.Time
 	banReason   string
-	streak      int       // 429 responses since the last request that was admitted
-	got429      bool      // a client got one of them, not only a repeat by an operator
-	limited     int       // 429 responses so far
-	retryAt     time.Time // until when a 429 asked the client to wait
-	// unknown are the creates of unknown outcome, by the digest of their bodies, with their Seq.
-	unknown map[[sha256.Size]byte]int
+	streak      int // 429 responses since the last request that was admitted
+	limited     int // 429 responses so far
+	conduct
 }
 
 // put puts the key on a plan with unused windows, and brings a revoked key back. The caller holds
@@ -51,7 +74,8 @@ func (r *keyring) put(key string, plan Plan) {
 	if r.keys[key] == nil {
 		r.texts = append(slices.Clip(r.texts), key)
 	}
-	k := &apiKey{srv: r.srv, number: slices.Index(r.texts, key) + 1, plan: plan, use: r.unused}
+	k := &apiKey{srv: r.srv, number: slices.Index(r.texts, key) + 1, plan: plan}
+	k.restart()
 	k.unknown = make(map[[sha256.Size]byte]int)
 	r.keys[key] = k
 }
@@ -66,25 +90,11 @@ func (r *keyring) reset(keys []keyPlan) {
 	}
 }
 
-// lookup returns a key, nil if there is no such key. It may be revoked.
-func (r *keyring) lookup(key string) *apiKey {
+// find returns a key that the server knows, revoked or not, nil if there is none.
+func (r *keyring) find(key string) *apiKey {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.keys[key]
-}
-
-// known returns every key that the server knows, by their numbers.
-func (r *keyring) known() []string {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.texts
-}
-
-func (x *exchange) authenticate() {
-	x.token, x.problem = readToken(x.req.Header)
-	if k := x.srv.keys.lookup(x.token); k != nil && !k.revoked.Load() {
-		x.key = k
-	}
 }
 
 // readToken returns the bearer token of a request (section 5), or why it has none. Nothing of the
@@ -109,7 +119,7 @@ func readToken(h http.Header) (token, problem string) {
 	return token, ""
 }
 
-func unauthorized(x *exchange) response {
+func (x *exchange) unauthorized() response {
 	problem := cmp.Or(x.problem, "the API key is not known to the server, or was revoked")
 	a := refusal(http.StatusUnauthorized, "%s; every operation requires a valid key as a bearer token (section 5)", problem)
 	a.header.Set("Www-Authenticate", "Bearer")
@@ -127,13 +137,17 @@ func (s *Server) APIKey() string { return s.config.keys[0].key }
 
 // Keys returns the API keys that the server knows, revoked ones included. The first has the number
 // 1 in [Request.Key]. A key that is revoked, or added again, keeps its number.
-func (s *Server) Keys() []string { return slices.Clone(s.keys.known()) }
+func (s *Server) Keys() []string {
+	s.keys.mu.RLock()
+	defer s.keys.mu.RUnlock()
+	return slices.Clone(s.keys.texts)
+}
 
 // AddKey makes the server accept an API key on a plan. A key that it knows already begins anew,
 // even if it was revoked.
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeKey("AddKey", key)
-	mustBePlan("AddKey", plan)
+	check("AddKey", plan.problem())
 	s.keys.mu.Lock()
 	defer s.keys.mu.Unlock()
 	s.keys.put(key, plan)
@@ -141,7 +155,7 @@ func (s *Server) AddKey(key string, plan Plan) {
 
 // mustFind returns a key that the server knows, revoked or not, and panics if there is none.
 func (s *Server) mustFind(where, key string) *apiKey {
-	k := s.keys.lookup(key)
+	k := s.keys.find(key)
 	must(k != nil, where, "the server does not know this key; WithKey and AddKey add keys")
 	return k
 }
@@ -149,7 +163,7 @@ func (s *Server) mustFind(where, key string) *apiKey {
 // SetPlan puts a key on another plan. Requests that were counted stay counted; a wait that a 429
 // asked for ends.
 func (s *Server) SetPlan(key string, plan Plan) {
-	mustBePlan("SetPlan", plan)
+	check("SetPlan", plan.problem())
 	k := s.mustFind("SetPlan", key)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -202,7 +216,7 @@ type Usage struct {
 // Usage returns how much of its limits a key has used, the zero Usage for a key that the server
 // does not know.
 func (s *Server) Usage(key string) Usage {
-	k := s.keys.lookup(key)
+	k := s.keys.find(key)
 	if k == nil {
 		return Usage{}
 	}
@@ -216,5 +230,79 @@ func (s *Server) Usage(key string) Usage {
 		DayReset:    time.Unix(k.day.reset(k.plan.PerDay, sec), 0).UTC(),
 		BannedUntil: k.bannedUntil,
 		Limited:     k.limited,
+	}
+}
+
+// conduct is what the rules for clients need to know about a key. The lock of the key guards it.
+type conduct struct {
+	got429   bool      // a client got a 429 since the last request that was admitted
+	retryAt  time.Time // until when a 429 asked the client to wait
+	toldAt   time.Time // when the client was told so first, and the Server.order of that response
+	told     int64
+	answered int64 // Server.order of the last response
+	shared   bool  // requests overlapped: several goroutines use the key
+	peer     string
+	// unknown are the creates of unknown outcome, by the digest of their bodies, with their Seq.
+	unknown map[[sha256.Size]byte]int
+}
+
+// onItsWay is how long requests of other goroutines may have been on their way when a 429 was sent.
+const onItsWay = time.Second
+
+// knew reports whether the client must have known of the last 429 when it sent a request: the
+// request began after that response and, if other goroutines use the key, too, not at the same time.
+func (k *apiKey) knew(x *exchange, now time.Time) bool {
+	return x.began > k.told && (!k.shared || now.Sub(k.toldAt) >= onItsWay)
+}
+
+// noteRequest looks for a rule that a request breaks when it arrives.
+func (k *apiKey) noteRequest(x *exchange) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.update() // which ends the wait if the clock went back
+	k.shared = k.shared || k.peer != "" && k.peer != x.req.RemoteAddr
+	k.peer = x.req.RemoteAddr
+	if early := k.retryAt.Sub(now); early > 0 && k.knew(x, now) {
+		x.note(RuleEarlyRetry, "8.3", "the key came back "+roughly(early)+" before its Retry-After had passed")
+	}
+	if x.method == http.MethodGet {
+		clear(k.unknown) // with a look at the catalogue a client learns the outcome
+	}
+	if len(k.unknown) > 0 {
+		if seq := k.unknown[sha256.Sum256(x.body)]; seq != 0 {
+			x.note(RuleRepeatedCreate, "4.2", fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
+		}
+	}
+}
+
+// noteResponse notes until when a 429 asks its client to wait, and whether the client cannot know
+// if a create was carried out. The Retry-After of a 503 concerns only the call that got it.
+func (k *apiKey) noteResponse(x *exchange, a *response, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.shared = k.shared || x.began < k.answered
+	k.answered = k.srv.order.Add(1)
+	reached := a.lost == nil && x.req.Context().Err() == nil
+	if a.status == http.StatusTooManyRequests && reached {
+		k.got429 = true
+		if !now.Before(k.retryAt) {
+			k.toldAt, k.told = now, k.answered
+		}
+		// Seconds count from the whole second, as the server counts them.
+		if until := retryAfter(a.header.Get("Retry-After"), now.Truncate(time.Second)); until.After(k.retryAt) {
+			k.retryAt = until
+		}
+	}
+	if x.route.operation == petstore.OpCreatePet && x.outcomeUnknown(a, reached) && len(k.unknown) < maxUnknown {
+		k.unknown[sha256.Sum256(x.body)] = x.entry.Seq
+	}
+}
+
+// delivered forgets a create of unknown outcome: its client gets the last byte of the response.
+func (k *apiKey) delivered(x *exchange) {
+	if k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.unknown, sha256.Sum256(x.body))
 	}
 }

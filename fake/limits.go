@@ -2,36 +2,37 @@ package fake
 
 import (
 	"fmt"
+	"math"
 	"net/http"
-	"strings"
 	"time"
 )
+
+// Now returns the server's time: that of the machine or the bubble, moved by [Server.Advance].
+func (s *Server) Now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
+
+// Advance moves the server's clock ahead: windows pass, bans end, and the Date header follows. A
+// negative d moves it back: all windows start again if that is more than a second, and a ban keeps
+// the time it had left. It wakes no client: clients wait by their own clock, and so does a
+// [Fault.Delay]. Inside a testing/synctest bubble time.Sleep moves both clocks together. The
+// server's time must stay between 1970 and 2292.
+func (s *Server) Advance(d time.Duration) {
+	// Clients read no X-RateLimit-Reset before 1970; after 2292, the difference from the clock of a
+	// bubble, which begins in 2000, overflows a time.Duration.
+	t := s.Now().Add(d).UTC()
+	must(t.Unix() >= 0 && t.Year() < 2292, "Advance", "%s is not between 1970 and 2292", t.Format(time.RFC3339))
+	s.offset.Add(int64(d))
+}
+
+// ceilUnix returns the first whole second that is not before t, as Unix time. Rounding up makes
+// it safe for a client to come back at the time that it was given.
+func ceilUnix(t time.Time) int64 {
+	return t.Add(time.Second - 1).Unix()
+}
 
 // backwards is how far the clock may go back before the windows begin anew.
 const backwards = time.Second
 
-// serveOperation keeps to the order of the document: authentication before anything else on a path
-// that exists, then the limits, then the operation.
-func (x *exchange) serveOperation() response {
-	if x.route.serve == nil {
-		return refusal(http.StatusNotFound, "the service has no path %s; it has %s (section 4)",
-			quote(x.req.URL.Path), strings.Join(operationPaths(), " and "))
-	}
-	if x.key == nil {
-		return unauthorized(x)
-	}
-	q, limited := x.key.take(x)
-	if limited != nil {
-		return *limited
-	}
-	a := x.route.serve(x)
-	a.quota = q
-	return a
-}
-
-// take admits a request and counts it, or returns the 429 that refuses it and counts that. A repeat
-// by an operator leads to no ban; and if it is admitted, it does not end the series of 429s that
-// leads the client to one.
+// take admits a request and counts it, or returns the 429 that refuses it and counts that.
 func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -40,16 +41,14 @@ func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 	if k.quota(sec).remaining > 0 { // a ban leaves none
 		k.minute.add(sec)
 		k.day.add(sec)
-		if x.repeat == nil {
-			k.streak, k.got429 = 0, false
-		}
+		k.streak, k.got429 = 0, false
 		return k.quota(sec), nil
 	}
 	provoked := false
-	if !k.banned() && x.repeat == nil {
+	if !k.banned() {
 		k.streak++
 		if after := k.srv.config.banAfter; after > 0 && k.streak > after {
-			provoked = k.got429
+			provoked = k.got429 && k.knew(x, now)
 			k.ban(now, k.srv.config.banFor, fmt.Sprintf("for %d requests after a 429", k.streak-1))
 		}
 	}
@@ -73,6 +72,14 @@ func (x *exchange) quota(now time.Time) quota {
 	return k.quota(k.update().Unix())
 }
 
+// restart begins the windows anew.
+func (k *apiKey) restart() {
+	kind := k.srv.config.behavior.Window
+	k.minute = window{kind: kind, span: k.srv.config.minute}
+	k.day = window{kind: kind, span: day}
+	k.retryAt = time.Time{}
+}
+
 // update brings the key to the present time, and returns that time. If the clock went back, as it
 // does from one synctest bubble to the next, the windows begin anew and a ban keeps the time it had
 // left. The clock is read here, under the lock: a goroutine that read it before and then had to
@@ -85,8 +92,7 @@ func (k *apiKey) update() time.Time {
 	case back >= -backwards:
 		now = k.lastNow
 	default:
-		k.minute, k.day = k.srv.keys.unused.minute, k.srv.keys.unused.day
-		k.retryAt = time.Time{}
+		k.restart()
 		if k.banned() {
 			k.bannedUntil = k.bannedUntil.Add(back)
 		}
@@ -108,13 +114,17 @@ func (k *apiKey) ban(now time.Time, d time.Duration, reason string) {
 	k.banReason, k.streak = reason, 0
 }
 
-// quota returns the quota for the headers: that of the window with fewer requests left. During a
-// ban, no request is left, and the reset is the end of the minute, since a ban usually lasts
-// longer.
+// quota returns the quota for the headers: that of the window with fewer requests left, and of two
+// with the same number that of the one which ends later, because a client has to wait for that.
+// During a ban, no request is left, and the reset is the end of the minute, since a ban usually
+// lasts longer.
 func (k *apiKey) quota(sec int64) quota {
-	minute := k.minute.quota(k.plan.PerMinute, sec)
-	q := scarcer(minute, k.day.quota(k.plan.PerDay, sec))
-	if !k.banned() {
+	minute, day := k.minute.quota(k.plan.PerMinute, sec), k.day.quota(k.plan.PerDay, sec)
+	q := day
+	if minute.remaining < day.remaining || minute.remaining == day.remaining && minute.reset > day.reset {
+		q = minute
+	}
+	if k.bannedUntil.IsZero() {
 		return q
 	}
 	q.remaining = 0
@@ -162,4 +172,94 @@ func (k *apiKey) refuse(now time.Time) *response {
 		a.header.Set("Retry-After", fmt.Sprint(end.Unix()-now.Unix()))
 	}
 	return &a
+}
+
+// The spans of the two windows, in seconds.
+const (
+	minute = 60
+	day    = 24 * 60 * 60
+)
+
+// unlimited is what the headers show for a key without a limit, since every response has the
+// headers.
+const unlimited = math.MaxInt32
+
+// window counts requests over a minute or a day. No timer ends it: the next request, or the next
+// reader, finds that its time is over. All times are Unix seconds.
+type window struct {
+	kind  Window
+	span  int64
+	count int    // requests in the window
+	ticks []tick // the requests of count by their time; a fixed or aligned window has one, its beginning
+}
+
+// tick is a second, and how many requests count from then on, for the span of the window.
+type tick struct {
+	sec int64
+	n   int
+}
+
+// roll drops the requests that no longer count at sec. sec never goes back between two calls.
+func (w *window) roll(sec int64) {
+	for len(w.ticks) > 0 && w.ticks[0].sec+w.span <= sec {
+		w.count -= w.ticks[0].n
+		w.ticks = w.ticks[1:]
+	}
+}
+
+// begin returns the second from which on a request at sec counts. It is called after roll.
+func (w *window) begin(sec int64) int64 {
+	switch {
+	case w.kind == WindowAligned:
+		return sec - sec%w.span
+	case w.kind != WindowSliding && len(w.ticks) > 0:
+		return w.ticks[0].sec
+	}
+	return sec
+}
+
+// add counts one request at sec. It is called after roll.
+func (w *window) add(sec int64) {
+	sec = w.begin(sec)
+	w.count++
+	if n := len(w.ticks); n > 0 && w.ticks[n-1].sec == sec {
+		w.ticks[n-1].n++
+		return
+	}
+	w.ticks = append(w.ticks, tick{sec, 1})
+}
+
+// set makes the window count n requests, as if they came at sec. It is called after roll.
+func (w *window) set(n int, sec int64) { w.count, w.ticks = n, []tick{{w.begin(sec), n}} }
+
+// reset returns when the window allows another request: when its oldest requests drop out, or, if
+// the limit was lowered, when enough have dropped out. An unused window ends a span after its
+// beginning. It is called after roll.
+func (w *window) reset(limit int, sec int64) int64 {
+	sec = w.begin(sec)
+	left := w.count
+	for _, t := range w.ticks {
+		sec = t.sec
+		if left -= t.n; left < limit {
+			break
+		}
+	}
+	return sec + w.span
+}
+
+// quota is the content of the three headers of a response (section 8.2).
+type quota struct {
+	limit, remaining int
+	reset            int64 // Unix time, or noReset
+}
+
+// noReset stands for a response without X-RateLimit-Reset.
+const noReset = -1
+
+// quota returns what is left of limit. It is called after roll.
+func (w *window) quota(limit int, sec int64) quota {
+	if limit <= 0 {
+		return quota{unlimited, unlimited, w.reset(limit, sec)}
+	}
+	return quota{limit, max(limit-w.count, 0), w.reset(limit, sec)}
 }

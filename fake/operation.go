@@ -1,10 +1,15 @@
 package fake
 
 import (
+	"errors"
+	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	petstore "github.com/petstore/petstore-go"
 )
@@ -36,30 +41,23 @@ func Operations() []Operation { return slices.Clone(operations) }
 // version is the path of the base address (section 9).
 const version = "/v1"
 
-// operationPaths returns each path of the service once.
-func operationPaths() (paths []string) {
-	for _, o := range operations {
-		paths = append(paths, version+o.Path)
-	}
-	return slices.Compact(slices.Sorted(slices.Values(paths)))
-}
-
 // checkOperation returns an error if there is no such operation; empty stands for any.
 func checkOperation(operation string) error {
 	var names []string
 	for _, o := range operations {
 		names = append(names, o.Name)
 	}
-	if operation == "" || slices.Contains(names, operation) {
+	if operation == "" {
 		return nil
 	}
-	return noSuch("operation", operation, names)
+	return oneOf("operation", operation, names)
 }
 
 // route is what a method and a path mean (section 4).
 type route struct {
 	operation string                   // empty if they fit none
-	serve     func(*exchange) response // nil without such a path
+	serve     func(*exchange) response // nil without such a path, and with a handler
+	handler   http.Handler             // of WithHandler
 	parameter string                   // of the path
 	allow     string                   // the methods of a path, if the method is none of them
 }
@@ -78,13 +76,21 @@ func (s *Server) findRoute(method string, r *http.Request) route {
 			allow = append(allow, o.Method)
 		}
 	}
-	switch {
-	case len(s.config.handlers) > 0 && s.handled(r):
-		return route{serve: (*exchange).serveHandler}
-	case allow != nil:
+	if len(s.config.handlers) > 0 {
+		// For a path that is not clean, the mux has a handler of its own, which redirects.
+		if h, _ := s.mux.Handler(r); isAdded(h) {
+			return route{handler: h}
+		}
+	}
+	if allow != nil {
 		return route{serve: (*exchange).refuseMethod, allow: strings.Join(allow, ", ")}
 	}
 	return route{}
+}
+
+func isAdded(h http.Handler) bool {
+	_, added := h.(handler)
+	return added
 }
 
 // match reports whether the segments of an escaped path fit the path of the operation, and returns
@@ -96,12 +102,9 @@ func (o *Operation) match(segments []string) (parameter string, fits bool) {
 		}
 		got, _ := url.PathUnescape(segments[0]) // no error: net/url has refused paths with invalid escapes
 		switch {
-		case !strings.HasPrefix(want, "{"):
-			fits = got == want
-		default:
-			parameter, fits = got, got != ""
-		}
-		if !fits {
+		case strings.HasPrefix(want, "{") && got != "":
+			parameter = got
+		case got != want:
 			return "", false
 		}
 		segments = segments[1:]
@@ -115,4 +118,141 @@ func (x *exchange) refuseMethod() response {
 		quote(x.method), x.route.allow)
 	a.header.Set("Allow", x.route.allow)
 	return a
+}
+
+// The bounds of limit (sections 4.1 and 8.4).
+const (
+	minLimit     = 1
+	maxLimit     = 100
+	defaultLimit = 20
+)
+
+// listPets serves GET /pets (section 4.1).
+func (x *exchange) listPets() response {
+	q, err := x.readQuery()
+	if err != nil {
+		return refusal(http.StatusBadRequest, "listPets: %v (section 4.1)", err)
+	}
+	pets := x.srv.catalogue.list(q)
+	body := append(make([]byte, 0, petSize*len(pets)+2), '[')
+	for i, p := range pets {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = appendPet(body, p)
+	}
+	return newResponse(http.StatusOK, append(body, ']'))
+}
+
+func (x *exchange) readQuery() (query, error) {
+	b := x.srv.config.behavior
+	q := query{limit: defaultLimit, order: b.Order}
+	values, err := url.ParseQuery(x.req.URL.RawQuery)
+	if err != nil {
+		return q, errors.New("the query is malformed")
+	}
+	for _, name := range []string{"limit", "status"} {
+		if len(values[name]) > 1 {
+			return q, fmt.Errorf("%s is given twice", name)
+		}
+	}
+	if values.Has("limit") {
+		if q.limit, err = b.readLimit(values.Get("limit")); err != nil {
+			return q, err
+		}
+	}
+	if values.Has("status") {
+		status := petstore.PetStatus(values.Get("status"))
+		if err = checkStatus(status); err == nil {
+			q.status = status
+		} else if b.InvalidStatus == "" { // there is nothing to clamp a status to
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+func (b Behavior) readLimit(value string) (int, error) {
+	n, err := parseInteger(value)
+	switch {
+	case err == nil && n >= minLimit && n <= maxLimit:
+		return int(n), nil
+	case b.InvalidLimit == InvalidClamp && (err == nil || errors.Is(err, strconv.ErrRange)):
+		return int(min(max(n, minLimit), maxLimit)), nil
+	case b.InvalidLimit != "":
+		return defaultLimit, nil
+	}
+	return 0, fmt.Errorf("limit is %s; it must be an integer from %d to %d", quote(value), minLimit, maxLimit)
+}
+
+// parseInteger reads an int64 as JSON spells it: without a plus sign or leading zeros. For a number
+// out of range it returns the nearest int64, and an error that matches strconv.ErrRange.
+func parseInteger(s string) (int64, error) {
+	digits := strings.TrimPrefix(s, "-")
+	if len(digits) > 1 && digits[0] == '0' || strings.HasPrefix(digits, "+") {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseInt(s, 10, 64)
+}
+
+// createPet serves POST /pets (section 4.2).
+func (x *exchange) createPet() response {
+	p, err := x.readNewPet()
+	if err != nil {
+		return refusal(http.StatusBadRequest, "createPet: %v (section 4.2)", err)
+	}
+	return newResponse(http.StatusCreated, appendPet(make([]byte, 0, petSize), x.srv.AddPet(p)))
+}
+
+// readNewPet reads the body, whose headers must say that it is JSON, and not compressed.
+func (x *exchange) readNewPet() (p petstore.NewPet, err error) {
+	content, encoding := x.req.Header.Get("Content-Type"), x.req.Header.Get("Content-Encoding")
+	media, _, err := mime.ParseMediaType(content)
+	switch {
+	case content == "":
+		return p, errors.New("the Content-Type header is missing; it must be application/json")
+	case err != nil || media != mediaJSON:
+		return p, fmt.Errorf("the Content-Type is %s; it must be application/json", quote(content))
+	case encoding != "" && encoding != "identity":
+		return p, fmt.Errorf("the Content-Encoding is %s; the server takes none", quote(encoding))
+	case x.bodyErr != nil:
+		return p, x.bodyErr
+	case len(x.body) == 0:
+		return p, errors.New("the request body is missing; it must be a NewPet object")
+	}
+	return parseNewPet(x.body)
+}
+
+// removal returns the announced date of the removal of getPet (sections 4.3 and 9).
+func removal() time.Time { return time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC) }
+
+// getPet serves GET /pets/{petId} (section 4.3), which is deprecated.
+func (x *exchange) getPet() response {
+	x.note(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
+	a := x.findPet()
+	if x.srv.config.behavior.DeprecationHeaders {
+		// The document does not say since when getPet is deprecated. This is 1 January 1999, in the
+		// past by any clock: that of a bubble begins in 2000.
+		a.header.Set("Deprecation", "@915148800")
+		a.header.Set("Sunset", removal().Format(http.TimeFormat))
+		a.header.Set("Link", `</v1/pets>; rel="successor-version"`)
+	}
+	return a
+}
+
+func (x *exchange) findPet() response {
+	if x.srv.config.behavior.Removal && !x.srv.Now().Before(removal()) {
+		return refusal(http.StatusNotFound, "getPet was removed on 5 December 2030; use listPets (section 9)")
+	}
+	id, err := parseInteger(x.route.parameter)
+	if err != nil {
+		return refusal(http.StatusNotFound,
+			"getPet: petId is %s, which is not an int64 in decimal digits, so there is no"+
+				" such animal (section 4.3)", quote(x.route.parameter))
+	}
+	pet, ok := x.srv.Pet(id)
+	if !ok {
+		return refusal(http.StatusNotFound, "getPet: there is no animal %d (section 4.3)", id)
+	}
+	return newResponse(http.StatusOK, appendPet(make([]byte, 0, petSize), pet))
 }

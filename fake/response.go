@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/link"
 )
 
 const mediaJSON = "application/json"
@@ -21,13 +24,13 @@ const (
 
 // response is the server's decision about a request.
 type response struct {
-	status int         // 0: none is sent
-	header http.Header // a name without values is not sent
-	body   []byte
-	hint   string // why the request was refused
-	quota  quota
-	fault  *Fault // that changes it; nil: none
-	lost   error  // why there is no response
+	status    int         // 0: none is sent
+	header    http.Header // a name without values is not sent
+	body      []byte
+	hint      string // why the request was refused
+	quota     quota
+	lost      error // why there is no response
+	delivered bool  // a handler has written it to the client
 }
 
 // newResponse returns a response with a body of JSON.
@@ -64,18 +67,14 @@ func codeOf(status int) string {
 		return "internal_error"
 	}
 	text := strings.ToLower(http.StatusText(status))
-	if text == "" {
-		return "injected"
-	}
-	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text)
+	return cmp.Or(strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text), "injected")
 }
 
-// noFault changes nothing.
-var noFault = new(Fault)
-
-// apply changes the response, which may be the zero one, as a fault says.
-func (a *response) apply(f *Fault) {
-	a.fault = f
+// change changes the response, which may be the zero one, as a fault says.
+func (a *response) change(f *Fault) {
+	if f == noFault {
+		return
+	}
 	if a.header == nil {
 		a.header = make(http.Header)
 	}
@@ -87,8 +86,7 @@ func (a *response) apply(f *Fault) {
 		a.becomeLoginPage(f.Status)
 	case f.Status >= http.StatusBadRequest:
 		a.header.Set("Content-Type", mediaJSON)
-		a.body = errorBody(f.Status, cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint))
-		fallthrough
+		a.status, a.body = f.Status, errorBody(f.Status, cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint))
 	case f.Status != 0:
 		a.status = f.Status
 	}
@@ -100,6 +98,9 @@ func (a *response) apply(f *Fault) {
 	}
 	if f.RetryAfter != "" {
 		a.header.Set("Retry-After", f.RetryAfter)
+	}
+	if !f.Wire.shows() {
+		a.lost = cmp.Or(a.lost, errBroken)
 	}
 }
 
@@ -115,52 +116,46 @@ func (a *response) becomeLoginPage(status int) {
 	}
 }
 
-// send completes the response to a request and sends it. The journal gets it first, so that a
-// client that has its response finds it there.
-func (x *exchange) send(w http.ResponseWriter, a *response) {
+// complete adds the headers that every response has and those of the fault, and cuts off the part
+// of the body that is not sent.
+func (x *exchange) complete(a *response) {
+	if a.lost != nil {
+		a.status, a.header, a.body = 0, nil, nil
+		return
+	}
 	now := x.srv.Now()
 	if a.quota == (quota{}) {
 		a.quota = x.quota(now)
 	}
-	a.fault = cmp.Or(a.fault, noFault)
-	a.complete(now, x.method == http.MethodHead)
-	x.record(a, now)
-	a.deliver(w, x)
-}
-
-// complete adds the headers that every response has, and cuts off the part of the body that is not
-// sent.
-func (a *response) complete(now time.Time, head bool) {
-	if !a.sent() {
-		a.status, a.header, a.body = 0, nil, nil
-		return
-	}
-	values := make([]string, 0, 5) // of all headers, since one allocation costs less than five
-	add := func(name, value string) {
-		if _, has := a.header[name]; !has {
-			values = append(values, value)
-			a.header[name] = values[len(values)-1 : len(values) : len(values)]
-		}
-	}
 	length := len(a.body)
-	if a.fault.Wire == WireTruncate {
+	if x.fault.Wire == WireTruncate {
 		length = max(length, 1) // so that an empty body counts as cut off, too
 		a.body = a.body[:len(a.body)/2]
 	}
-	add("Content-Length", strconv.Itoa(length))
-	add("Date", now.UTC().Format(http.TimeFormat))
-	add(headerLimit, strconv.Itoa(a.quota.limit))
-	add(headerRemaining, strconv.Itoa(a.quota.remaining))
-	if a.quota.reset != noReset {
-		add(headerReset, strconv.FormatInt(a.quota.reset, 10))
-	}
-	maps.Copy(a.header, a.fault.Header) // a nil value stays: it keeps net/http from adding its own
+	a.header["Content-Length"] = []string{strconv.Itoa(length)}
+	a.quota.addTo(a.header, now)
+	maps.Copy(a.header, x.fault.Header) // a nil value stays: it keeps net/http from adding its own
 	if bodiless(a.status) {
 		delete(a.header, "Content-Length")
 		delete(a.header, "Content-Type")
 	}
-	if head || bodiless(a.status) {
+	if x.method == http.MethodHead || bodiless(a.status) {
 		a.body = nil
+	}
+}
+
+// addTo adds the rate limit headers, and the server's date, unless they are there.
+func (q quota) addTo(h http.Header, now time.Time) {
+	add := func(name, value string) {
+		if _, has := h[name]; !has {
+			h[name] = []string{value}
+		}
+	}
+	add("Date", now.UTC().Format(http.TimeFormat))
+	add(headerLimit, strconv.Itoa(q.limit))
+	add(headerRemaining, strconv.Itoa(q.remaining))
+	if q.reset != noReset {
+		add(headerReset, strconv.FormatInt(q.reset, 10))
 	}
 }
 
@@ -169,47 +164,92 @@ func bodiless(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusNotModified
 }
 
-// sent reports whether anything of a response is sent.
-func (a *response) sent() bool { return a.lost == nil && a.fault.Wire.shows() }
-
 // deliver sends the response, or the part of it that a fault lets through. A fault may also have it
 // break the connection.
-func (a *response) deliver(w http.ResponseWriter, x *exchange) {
-	if a.lost != nil {
-		panic(http.ErrAbortHandler)
-	}
-	if !a.fault.Wire.shows() {
-		a.fault.Wire.row().breakOff(w)
+func (x *exchange) deliver(w http.ResponseWriter, a *response) {
+	f := x.fault
+	switch {
+	case a.lost == errBroken:
+		x.breakOff(w)
 		return
+	case a.lost != nil:
+		panic(http.ErrAbortHandler)
 	}
 	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.status)
-	if a.fault.Drip > 0 {
-		a.drip(w, x)
+	if f.Drip > 0 {
+		x.drip(w, a)
 	} else {
 		_, _ = w.Write(a.body) // the client may be gone
 	}
-	if a.fault.Wire == WireTruncate {
+	if f.Wire == WireTruncate {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
 }
 
 // drip sends the body in pieces, with the same pause before each.
-func (a *response) drip(w http.ResponseWriter, x *exchange) {
-	const most = 100
-	pieces := min(len(a.body), most)
-	pause := a.fault.Drip / time.Duration(max(pieces, 1))
-	rest := a.fault.Drip % time.Duration(max(pieces, 1)) // passes before the first piece
+func (x *exchange) drip(w http.ResponseWriter, a *response) {
+	pieces := max(min(len(a.body), 100), 1)
+	pause := x.fault.Drip / time.Duration(pieces)
+	rest := x.fault.Drip % time.Duration(pieces) // passes before the first piece
 	for i := range pieces {
 		_ = http.NewResponseController(w).Flush()
-		if x.pause(pause+rest) != nil {
+		if x.srv.pause(x.req.Context(), pause+rest) != nil {
 			panic(http.ErrAbortHandler)
 		}
 		rest = 0
-		if i == pieces-1 && a.fault.Wire != WireTruncate {
-			x.delivered()
+		if i == pieces-1 && x.fault.Wire != WireTruncate {
+			x.key.delivered(x)
 		}
 		_, _ = w.Write(a.body[len(a.body)*i/pieces : len(a.body)*(i+1)/pieces])
 	}
+}
+
+// breakOff does what the Wire of the fault says in place of a response.
+func (x *exchange) breakOff(w http.ResponseWriter) {
+	switch x.fault.Wire {
+	case WireGarbage:
+		c := hijack(w)
+		_, _ = c.Write([]byte("\x16\x03\x00these-bytes-are-no-HTTP-response\r\n\r\n")) // the client may be gone
+		_ = c.Close()
+	case WireClose:
+		_ = passOver(hijack(w)).Close()
+	case WireStall:
+		_ = x.srv.pause(x.req.Context(), -1)
+		fallthrough
+	default:
+		reset(w)
+	}
+}
+
+func reset(w http.ResponseWriter) { abort(passOver(hijack(w))) }
+
+// abort closes a connection so that what is on its way is lost.
+func abort(c net.Conn) {
+	if l, ok := c.(interface{ SetLinger(sec int) error }); ok {
+		_ = l.SetLinger(0) // so that Close resets
+	}
+	_ = c.Close()
+}
+
+func hijack(w http.ResponseWriter) net.Conn {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return conn
+}
+
+// passOver sends an interim response if the connection is a socket, so that the client does not
+// repeat the request, and returns the connection. Clients of net/http read it and ignore it.
+func passOver(c net.Conn) net.Conn {
+	if _, inMemory := c.(*link.Conn); !inMemory {
+		_, _ = c.Write([]byte("HTTP/1.1 100 Continue\r\n\r\n")) // the client may be gone
+	}
+	return c
+}
+
+func notConnected(reason error) error {
+	return &net.OpError{Op: "dial", Net: "fake", Addr: link.ServerAddress, Err: reason}
 }

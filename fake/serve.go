@@ -1,21 +1,27 @@
 package fake
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 )
 
-// exchange is one request in the server. CONTRIBUTING.md has its way through the files.
+// exchange is one request in the server.
 type exchange struct {
 	srv     *Server
 	req     *http.Request
 	method  string
+	began   int64 // Server.order when the client sent it, or later
 	arrived time.Time
 	route   route
 	token   string  // of its Authorization header
@@ -23,92 +29,43 @@ type exchange struct {
 	key     *apiKey // nil without a valid key
 	body    []byte
 	bodyErr error
-	entry   *Request // nil until it has arrived whole
-	repeat  *repeat  // nil for a request of a client
+	entry   *Request // in the journal
+	fault   *Fault   // that applies to it; noFault if none does
+	ended   bool     // the journal has its response, or that there is none
 }
 
-// ServeHTTP serves a request to a path below /v1, for a server of the caller's own. A fault that
-// breaks the connection takes it over if w can be hijacked (see [http.ResponseController]), and
-// otherwise panics with [http.ErrAbortHandler], as handlers do.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.refuseDial(r) != nil {
-		reset(w)
-		return
+// serve serves a request, step by step. CONTRIBUTING.md has the steps in a sentence, which a test
+// compares with this function.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
+	x := s.newExchange(r, began)
+	if !s.inflight.enter(x, part{busy: true}) {
+		panic(http.ErrAbortHandler)
 	}
-	s.serve(w, r, nil)
+	defer x.end()
+	x.arrive()
+	x.fault = s.faults.pick(x.route.operation, x.token, false, x.copyRequest)
+	a := x.carryOut(w)
+	if !a.delivered {
+		a.change(x.fault)
+		x.complete(&a)
+		x.finish(&a)
+		x.deliver(w, &a)
+	}
 }
 
-// serve serves a request that no WireRefuse keeps away.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, rep *repeat) {
-	x := s.newExchange(r, rep)
-	var a response
-	p := &part{busy: true, request: r, leak: "a request was still in progress"}
-	if rep != nil {
-		p.leak = "" // no client waits for it
-	}
-	if s.inflight.enter(x, p) {
-		defer s.inflight.leave(x)
-		a = x.respond()
-	} else {
-		a = refusal(http.StatusServiceUnavailable, "%v", closedError{})
-	}
-	x.send(w, &a)
-}
-
-// newExchange reads the parts of a request that come before its body.
-func (s *Server) newExchange(r *http.Request, rep *repeat) *exchange {
-	x := &exchange{srv: s, req: r, repeat: rep, arrived: s.Now()}
+// newExchange reads the route, the key and the body of a request.
+func (s *Server) newExchange(r *http.Request, began int64) *exchange {
+	x := &exchange{srv: s, req: r, began: began, arrived: s.Now(), fault: noFault}
 	x.method = cmp.Or(r.Method, http.MethodGet) // an empty method is a GET, as in clients of net/http
 	x.route = s.findRoute(x.method, r)
-	x.authenticate()
+	x.token, x.problem = readToken(r.Header)
+	if k := s.keys.find(x.token); k != nil && !k.revoked.Load() {
+		x.key = k
+	}
+	if r.Body != nil && r.Body != http.NoBody {
+		x.readBody()
+	}
 	return x
-}
-
-// respond returns the response to a request. A panic in Match or in a handler becomes a response
-// too, so that a test fails instead of ending its process.
-func (x *exchange) respond() (a response) {
-	defer func() {
-		if p := recover(); p != nil {
-			a = refusal(http.StatusInternalServerError, "%s", x.srv.panicMessage(p))
-		}
-	}()
-	x.readBody()
-	x.arrive()
-	return x.meetFaults()
-}
-
-// meetFaults returns the response of the service, of the fault that applies to the request, or of
-// both.
-func (x *exchange) meetFaults() (a response) {
-	if err := x.pause(time.Duration(x.srv.latency.Load())); err != nil {
-		return response{lost: err, hint: "the client gave up before there was a response"}
-	}
-	f := x.pick(x.srv.faults.active(false))
-	if f == nil {
-		return x.serveOperation()
-	}
-	if f.AfterCommit {
-		a = x.serveOperation()
-	}
-	if err := x.pause(f.Delay); err != nil {
-		return response{fault: f, lost: err, hint: "the client gave up during an injected delay"}
-	}
-	if !f.AfterCommit && f.changes() {
-		a = x.serveOperation()
-	}
-	a.apply(f)
-	if f.Wire == WireStall {
-		a.lost = x.pause(-1)
-	}
-	return a
-}
-
-// panicMessage keeps a panic for the test, and returns the message for the client.
-func (s *Server) panicMessage(p any) string {
-	s.inflight.mu.Lock()
-	defer s.inflight.mu.Unlock()
-	s.inflight.panics = append(s.inflight.panics, fmt.Sprintf("%v\n%s", p, debug.Stack()))
-	return "the fake server panicked: " + clip(fmt.Sprint(p))
 }
 
 const maxBody = 1 << 20
@@ -117,9 +74,6 @@ const maxBody = 1 << 20
 // times as much and drops the rest, since most clients look for a response only after they have
 // sent all of their request.
 func (x *exchange) readBody() {
-	if x.req.Body == nil || x.req.Body == http.NoBody {
-		return
-	}
 	body, err := io.ReadAll(io.LimitReader(x.req.Body, maxBody+1))
 	if err != nil {
 		x.bodyErr = fmt.Errorf("the request body cannot be read: %w", err)
@@ -141,4 +95,180 @@ func (x *exchange) copyRequest() *http.Request {
 	r.URL = &url.URL{Path: x.req.URL.Path, RawPath: x.req.URL.RawPath, RawQuery: x.req.URL.RawQuery}
 	r.GetBody = nil
 	return r
+}
+
+// carryOut waits as long as the latency and the fault say, and carries the request out before or
+// after that, or not at all if the fault takes the place of the service.
+func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
+	f := x.fault
+	if f.AfterCommit {
+		a = x.operate(w)
+	}
+	if err := x.srv.pause(x.req.Context(), time.Duration(x.srv.latency.Load())+f.Delay); err != nil {
+		return response{lost: err, hint: "the client gave up before there was a response"}
+	}
+	if !f.AfterCommit && f.changes() {
+		a = x.operate(w)
+	}
+	return a
+}
+
+// operate keeps to the order of the document: authentication before anything else on a path that
+// exists, then the limits, then the operation.
+func (x *exchange) operate(w http.ResponseWriter) response {
+	if x.route.serve == nil && x.route.handler == nil {
+		return refusal(http.StatusNotFound, "the service has no path %s; it has %s (section 4)",
+			quote(x.req.URL.Path), strings.Join(x.srv.paths(), ", "))
+	}
+	if x.key == nil {
+		return x.unauthorized()
+	}
+	q, limited := x.key.take(x)
+	if limited != nil {
+		return *limited
+	}
+	var a response
+	if x.route.handler != nil {
+		a = x.handle(w, q)
+	} else {
+		a = x.route.serve(x)
+	}
+	a.quota = q
+	return a
+}
+
+// end ends the exchange, also if Match or a handler panicked. Then it breaks the connection, as
+// net/http does; a panic that is not http.ErrAbortHandler fails the test.
+func (x *exchange) end() {
+	defer x.srv.inflight.leave(x)
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p != http.ErrAbortHandler {
+		x.srv.inflight.notePanic(fmt.Sprintf("%v\n%s", p, debug.Stack()))
+	}
+	if !x.ended {
+		x.finish(&response{lost: http.ErrAbortHandler, hint: "the handler aborted the response"})
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// handler is one of WithHandler.
+type handler struct {
+	http.Handler
+	pattern, path string
+}
+
+// newMux returns a mux with the operations of the document, so that it refuses patterns that
+// conflict with them. It does not serve these operations.
+func newMux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, o := range operations {
+		mux.Handle(o.Method+" "+version+o.Path, http.NotFoundHandler())
+	}
+	return mux
+}
+
+// handle adds a handler to a mux. It turns a panic of the mux, about a wrong pattern, into one of
+// WithHandler.
+func handle(mux *http.ServeMux, pattern string, h handler) {
+	defer func() {
+		p := recover()
+		must(p == nil, "WithHandler", "%v", p)
+	}()
+	mux.Handle(pattern, h)
+}
+
+// paths returns each path of the service once, with those of WithHandler.
+func (s *Server) paths() (paths []string) {
+	for _, o := range operations {
+		paths = append(paths, version+o.Path)
+	}
+	for _, h := range s.config.handlers {
+		paths = append(paths, h.path)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(paths)))
+}
+
+// handle calls a handler of WithHandler. If a fault changes the response, the handler's is only
+// kept; otherwise the handler writes it to the client.
+func (x *exchange) handle(w http.ResponseWriter, q quota) response {
+	if x.bodyErr != nil {
+		return refusal(http.StatusBadRequest, "%v", x.bodyErr)
+	}
+	t := &tee{x: x, response: response{header: make(http.Header)}}
+	if x.fault == noFault {
+		t.w, t.header, t.delivered = w, w.Header(), true
+		q.addTo(t.header, x.srv.Now())
+	}
+	x.srv.mux.ServeHTTP(t, x.copyRequest())
+	if t.status == 0 {
+		t.WriteHeader(http.StatusOK)
+	}
+	return t.response
+}
+
+// tee is the http.ResponseWriter of a handler: it keeps the response for the journal, and writes it
+// to the client's if there is one.
+type tee struct {
+	x *exchange
+	w http.ResponseWriter // nil: the response is only kept
+	response
+}
+
+func (t *tee) Header() http.Header         { return t.header }
+func (t *tee) Unwrap() http.ResponseWriter { return t.w }
+
+func (t *tee) WriteHeader(status int) {
+	if final := status >= 200 || status == http.StatusSwitchingProtocols; final && t.status == 0 {
+		t.status = status
+		t.note()
+	}
+	if t.w != nil {
+		t.w.WriteHeader(status)
+	}
+}
+
+func (t *tee) Write(b []byte) (int, error) {
+	if t.status == 0 {
+		t.WriteHeader(http.StatusOK)
+	}
+	if !bodiless(t.status) && t.x.method != http.MethodHead {
+		t.body = append(t.body, b...)
+		t.note()
+	}
+	if t.w == nil {
+		return len(b), nil
+	}
+	return t.w.Write(b)
+}
+
+// note tells the journal what the client is about to get.
+func (t *tee) note() {
+	if t.w != nil {
+		a := t.response
+		a.header = t.header.Clone()
+		t.x.finish(&a)
+	}
+}
+
+// Flush sends what was written so far.
+func (t *tee) Flush() {
+	if t.status == 0 {
+		t.WriteHeader(http.StatusOK)
+	}
+	if t.w != nil {
+		_ = http.NewResponseController(t.w).Flush() // as Flush of net/http, it has no error
+	}
+}
+
+// Hijack gives the connection to the handler.
+func (t *tee) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	if t.w == nil {
+		return nil, nil, errors.ErrUnsupported
+	}
+	t.status = http.StatusSwitchingProtocols
+	t.note()
+	return http.NewResponseController(t.w).Hijack()
 }

@@ -1,12 +1,17 @@
 package fake
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	petstore "github.com/petstore/petstore-go"
 )
 
 // DefaultAPIKey is the key that a [Server] accepts from the start unless [WithAPIKey] replaces it,
@@ -23,17 +28,14 @@ const DefaultAPIKey = "fake-api-key"
 // [NewServer] and [NewTestServer] make one. Its methods are safe for concurrent use.
 type Server struct {
 	config    config
-	tb        TB           // nil unless NewTestServer made the server
-	offset    atomic.Int64 // of the server's time from that of config.clock
+	offset    atomic.Int64 // of the server's time from that of the machine
 	latency   atomic.Int64
+	order     atomic.Int64 // counts dials and responses: which came first, also if no time passes
 	keys      keyring
 	catalogue catalogue
 	faults    faultList
 	journal   journal
 	inflight  inflight
-	repeats   atomic.Int64
-	onRequest atomic.Pointer[func(seq int)]
-	closed    atomic.Bool    // Close has ended
 	mux       *http.ServeMux // of WithHandler
 	loopback  func() string  // opens the port at its first call, and returns its URL
 }
@@ -41,25 +43,19 @@ type Server struct {
 // NewServer returns a server. Nothing runs and no port is open before the first request. The caller
 // closes it with [Server.Close]; in a test, [NewTestServer] is the better choice.
 func NewServer(opts ...Option) *Server {
-	s := &Server{config: config{
-		keys: []keyPlan{{DefaultAPIKey, PlanBusiness}}, minute: minute,
-		clock: time.Now, journal: defaultJournal,
-	}}
+	s := &Server{config: config{keys: []keyPlan{{DefaultAPIKey, PlanBusiness}}, minute: minute, journal: defaultJournal}}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&s.config)
 		}
 	}
 	s.keys.srv = s
-	kind := s.config.behavior.Window
-	s.keys.unused.minute = window{kind: kind, span: s.config.minute}
-	s.keys.unused.day = window{kind: kind, span: day}
 	s.journal.arrival = sync.NewCond(&s.journal.mu)
-	s.inflight.parts = make(map[any]*part)
+	s.inflight.parts = make(map[any]part)
 	s.loopback = sync.OnceValue(s.listen)
 	s.mux = newMux()
 	for _, h := range s.config.handlers {
-		handle(s.mux, h.pattern, h.handler)
+		handle(s.mux, h.pattern, h)
 	}
 	s.Reset()
 	return s
@@ -96,3 +92,148 @@ func (s *Server) String() string { return "fake.Server" }
 // Format writes String for every verb, since %#v and %d would show the keys, and race with
 // requests.
 func (s *Server) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// Option configures a [Server] when it is made. An option whose argument makes no sense panics when
+// it is called: see "Misuse" in the documentation of the package.
+type Option func(*config)
+
+type config struct {
+	keys     []keyPlan // the default key first
+	minute   int64     // seconds
+	pets     []petstore.NewPet
+	faults   []Fault
+	handlers []handler
+	seed     uint64
+	banAfter int // further requests after a first 429; 0 is never
+	banFor   time.Duration
+	strict   bool
+	allowed  []Rule
+	behavior Behavior
+	journal  int
+	latency  time.Duration
+}
+
+type keyPlan struct {
+	key  string
+	plan Plan
+}
+
+// WithAPIKey makes key the default key, in place of [DefaultAPIKey], which the server then does not
+// know.
+func WithAPIKey(key string) Option {
+	mustBeKey("WithAPIKey", key)
+	return func(c *config) { c.keys[0].key = key }
+}
+
+// WithKey makes the server accept one more API key, on a plan.
+func WithKey(key string, plan Plan) Option {
+	mustBeKey("WithKey", key)
+	check("WithKey", plan.problem())
+	return func(c *config) { c.keys = append(c.keys, keyPlan{key, plan}) }
+}
+
+// WithPlan puts the default key on a plan.
+func WithPlan(plan Plan) Option {
+	check("WithPlan", plan.problem())
+	return func(c *config) { c.keys[0].plan = plan }
+}
+
+// WithPets adds pets to the catalogue, also after [Server.Reset]; their ids count up from 1.
+func WithPets(pets ...petstore.NewPet) Option {
+	pets = slices.Clone(pets)
+	return func(c *config) { c.pets = append(c.pets, pets...) }
+}
+
+// WithFaults injects faults, also after [Server.Reset].
+func WithFaults(faults ...Fault) Option {
+	for _, f := range faults {
+		check("WithFaults", f.problem())
+	}
+	faults = slices.Clone(faults)
+	return func(c *config) { c.faults = append(c.faults, faults...) }
+}
+
+// WithSeed seeds all random choices: [Fault.Chance] and [OrderShuffled]. Servers of one seed that
+// get the same requests in the same order behave alike; the default seed is 0.
+func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
+
+// WithMinute makes the minute of the rate limits last for d, rounded up to a whole second, for
+// programs that show a limit in real time.
+func WithMinute(d time.Duration) Option {
+	must(d > 0, "WithMinute", "%v is not a positive duration", d)
+	return func(c *config) { c.minute = ceilUnix(time.Unix(0, 0).Add(d)) }
+}
+
+// WithBan bans a key for d once it has sent that many further requests after a first 429, without
+// one that was admitted in between (section 8.3); 0, the default, bans none. See also
+// [Server.BanKey].
+func WithBan(after int, d time.Duration) Option {
+	must(after >= 0, "WithBan", "%d is a negative number of requests", after)
+	must(after == 0 || d > 0, "WithBan", "%v is not a positive duration", d)
+	return func(c *config) { c.banAfter, c.banFor = after, d }
+}
+
+// WithLatency holds every response back for d. [Server.SetLatency] changes it.
+func WithLatency(d time.Duration) Option {
+	must(d >= 0, "WithLatency", "%v is a negative duration", d)
+	return func(c *config) { c.latency = d }
+}
+
+// WithStrict makes the test of [NewTestServer] fail for each [Violation], except those of the
+// allowed rules, such as [RuleDeprecated] for a program that still calls getPet.
+func WithStrict(allowed ...Rule) Option {
+	for _, r := range allowed {
+		check("WithStrict", oneOf("rule", r, r.Values()))
+	}
+	allowed = slices.Clone(allowed)
+	return func(c *config) { c.strict, c.allowed = true, append(c.allowed, allowed...) }
+}
+
+// WithBehavior chooses what the server does where the service document is silent.
+func WithBehavior(b Behavior) Option {
+	check("WithBehavior", b.problem())
+	return func(c *config) { c.behavior = b }
+}
+
+// WithJournal makes the journal keep the last n requests instead of the last 10,000; with 0 it
+// keeps none.
+func WithJournal(n int) Option {
+	must(n >= 0, "WithJournal", "%d is a negative number of requests", n)
+	return func(c *config) { c.journal = n }
+}
+
+// WithHandler adds an operation that the service has and this fake does not. The pattern is one of
+// [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}"; paths are matched as they
+// are, without a redirect to a cleaner one. A request for h is authenticated, counts against the
+// limits, may meet a fault, and is in the journal, with an empty Operation. h writes to the
+// connection, as in any server of net/http; the rate limit headers are set already. A fault that
+// changes the response holds it back until h returns. A pattern must not conflict with another one,
+// nor with an operation of the document.
+func WithHandler(pattern string, h http.Handler) Option {
+	_, path, _ := strings.Cut(pattern, " ")
+	path = cmp.Or(strings.TrimSpace(path), pattern)
+	must(h != nil, "WithHandler", "the handler is nil")
+	must(strings.HasPrefix(path, version+"/"), "WithHandler", "the path of the pattern %s is not below /v1/", quote(pattern))
+	added := handler{h, pattern, path}
+	handle(newMux(), pattern, added)
+	return func(c *config) { c.handlers = append(c.handlers, added) }
+}
+
+// must panics unless ok. It is for mistakes of the program that uses the fake, not of its clients.
+// No message repeats a key.
+func must(ok bool, where, format string, args ...any) {
+	if !ok {
+		panic("fake: " + where + ": " + fmt.Sprintf(format, args...))
+	}
+}
+
+func check(where string, err error) { must(err == nil, where, "%v", err) }
+
+// oneOf returns an error about a name that is none of the names there are.
+func oneOf[T ~string](kind string, name T, names []T) error {
+	if slices.Contains(names, name) {
+		return nil
+	}
+	list := strings.Trim(fmt.Sprint(names), "[ ]") // no name has a space, and the empty one is not shown
+	return fmt.Errorf("there is no %s %s; there are %s", kind, quote(string(name)), strings.ReplaceAll(list, " ", ", "))
+}

@@ -256,26 +256,23 @@ func TestGolden(t *testing.T) {
 			question, _, ok := strings.Cut(string(text), answerMark)
 			require.True(t, ok)
 			header, body, _ := strings.Cut(question, "\n\n")
-			conn := dialRaw(t, goldenServer(t).URL())
-			_, err = io.WriteString(conn, strings.ReplaceAll(header, "\n", "\r\n")+"\r\n\r\n"+strings.TrimSuffix(body, "\n"))
-			require.NoError(t, err)
-			answer, err := io.ReadAll(conn)
-			require.NoError(t, err)
+			var answer []byte
+			synctest.Test(t, func(t *testing.T) {
+				conn, err := goldenServer(t).HTTPClient().Transport.(*http.Transport).DialContext(t.Context(), "", "")
+				require.NoError(t, err)
+				_, err = io.WriteString(conn, strings.ReplaceAll(header, "\n", "\r\n")+"\r\n\r\n"+strings.TrimSuffix(body, "\n"))
+				require.NoError(t, err)
+				answer, err = io.ReadAll(conn)
+				require.NoError(t, err)
+				require.NoError(t, conn.Close())
+			})
 			testkit.AssertGolden(t, file, question+answerMark+strings.ReplaceAll(string(answer), "\r\n", "\n")+"\n")
 		})
 	}
-	t.Run("in memory as on a socket", func(t *testing.T) {
-		for _, q := range []request{{path: "/pets"}, create("Rex"), {path: "/pets/1"}, {path: "/none", auth: "-"}} {
-			memory := viaMemory(t, goldenServer(t)).send(t, q)
-			assert.Equal(t, viaURL(t, goldenServer(t)).send(t, q), memory)
-		}
-	})
 }
 
 func goldenServer(t *testing.T) *fake.Server {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
 	srv := fake.NewTestServer(t,
-		fake.WithClock(func() time.Time { return now }),
 		fake.WithPlan(fake.PlanFree),
 		fake.WithKey("used-up-key", fake.Plan{PerMinute: 1}),
 		fake.WithPets(
@@ -283,61 +280,9 @@ func goldenServer(t *testing.T) *fake.Server {
 			petstore.NewPet{Name: "Tom", CategoryID: 2},
 			petstore.NewPet{Name: "Leo", CategoryID: 1, Status: petstore.PetStatusAvailable},
 		))
+	srv.Advance(time.Until(time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)))
 	viaMemory(t, srv).send(t, request{path: "/pets", auth: "Bearer used-up-key"})
 	return srv
-}
-
-func TestWithHandler(t *testing.T) {
-	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		w.Header()["X-Seen"] = []string{"a", "b"}
-		w.WriteHeader(http.StatusAccepted)
-		w.WriteHeader(http.StatusTeapot) // net/http ignores a second one, too
-		fmt.Fprintf(w, "%s %s %s", r.Method, r.PathValue("id"), body)
-	})
-	opts := with(fake.WithPlan(fake.PlanFree), fake.WithPets(catalogue(1)...),
-		fake.WithHandler("PUT /v1/orders/{id}", echo), fake.WithHandler("NOSUCH /v1/pets/{petId}", echo))
-	throughEveryEntryPoint(t, "is served like an operation", opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		put := request{method: "PUT", path: "/orders/7?a=b", body: "one"}
-		r := d.send(t, put)
-		assert.Equal(t, 202, r.status)
-		assert.Equal(t, "PUT 7 one", r.body)
-		assert.Equal(t, []string{"a", "b"}, r.header["X-Seen"])
-		assert.Equal(t, "59", r.header.Get("X-RateLimit-Remaining"))
-		last := lastRequest(t, srv)
-		assert.Empty(t, last.Operation)
-		assert.Equal(t, "PUT 7 one", string(last.ResponseBody))
-
-		assert.Equal(t, 401, d.send(t, request{method: "PUT", path: "/orders/7", auth: "-"}).status)
-		srv.Inject(fake.Fault{Status: 503})
-		assert.Equal(t, 503, d.send(t, put).status)
-		large := request{method: "PUT", path: "/orders/7", body: strings.Repeat("x", 1<<20+1)}
-		assert.Equal(t, 400, d.send(t, large).status)
-		for status, q := range map[int]request{ // what the handlers do not take works as before
-			202: {method: "NOSUCH", path: "/pets/1"}, 200: {path: "/pets/1"}, 201: create("Mia"),
-			405: {method: "HEAD", path: "/pets"}, 404: {path: "/orders"},
-		} {
-			assert.Equal(t, status, d.send(t, q).status)
-		}
-		srv.BanKey(srv.APIKey(), time.Hour)
-		assert.Equal(t, 429, d.send(t, put).status)
-	})
-	t.Run("refuses what would never be called", func(t *testing.T) {
-		for pattern, message := range map[string]string{
-			"GET /v1/pets":       "conflicts with pattern",
-			"POST /v1/pets":      "conflicts with pattern",
-			"GET /v1/pets/{id}":  "conflicts with pattern",
-			"GET /orders":        `fake: WithHandler: the path of the pattern "GET /orders" is not below /v1/`,
-			"GET host.test/v1/a": "is not below /v1/",
-			"GET /v1/{":          "WithHandler: parsing",
-			"":                   "is not below /v1/",
-		} {
-			assert.Contains(t, panicOf(func() { fake.WithHandler(pattern, echo) }), message, pattern)
-		}
-		assert.Equal(t, "fake: WithHandler: the handler is nil", panicOf(func() { fake.WithHandler("GET /v1/orders", nil) }))
-		twice := fake.WithHandler("GET /v1/orders", echo)
-		assert.Contains(t, panicOf(func() { fake.NewServer(twice, twice) }), "conflicts with pattern")
-	})
 }
 
 func TestReset(t *testing.T) {
@@ -390,44 +335,40 @@ func TestMisuse(t *testing.T) {
 		badPlan    = `the plan allows -1 requests per minute and 0 per day; no limit is written 0`
 	)
 	for message, misuse := range map[string]func(){
-		"WithKey: " + badKey:                               func() { fake.WithKey("two words", fake.PlanFree) },
-		"AddKey: " + badKey:                                func() { srv.AddKey("schlüssel", fake.PlanFree) },
-		"WithAPIKey: " + badKey:                            func() { fake.WithAPIKey(" ") },
-		"WithPlan: " + badPlan:                             func() { fake.WithPlan(lost) },
-		"WithKey: " + badPlan:                              func() { fake.WithKey("another-key", lost) },
-		"AddKey: " + badPlan:                               func() { srv.AddKey("another-key", lost) },
-		"SetPlan: " + badPlan:                              func() { srv.SetPlan(srv.APIKey(), lost) },
-		"WithFaults: Skip is negative":                     func() { fake.WithFaults(fake.Fault{Skip: -1}) },
-		"WithClock: the clock is nil":                      func() { fake.WithClock(nil) },
-		"WithMinute: 0s is not a positive duration":        func() { fake.WithMinute(0) },
-		"WithBan: -1 is a negative number of requests":     func() { fake.WithBan(-1, time.Hour) },
-		"WithBan: 0s is not a positive duration":           func() { fake.WithBan(5, 0) },
-		"WithLatency: -1s is a negative duration":          func() { fake.WithLatency(-time.Second) },
-		"SetLatency: -1s is a negative duration":           func() { srv.SetLatency(-time.Second) },
-		"WithJournal: -1 is a negative number of requests": func() { fake.WithJournal(-1) },
-		"SetTime: 1969-07-20T20:17:40Z is not between 1970 and 2292": func() {
-			srv.SetTime(time.Unix(-14182940, 0))
-		},
+		"WithKey: " + badKey:                                         func() { fake.WithKey("two words", fake.PlanFree) },
+		"AddKey: " + badKey:                                          func() { srv.AddKey("schlüssel", fake.PlanFree) },
+		"WithAPIKey: " + badKey:                                      func() { fake.WithAPIKey(" ") },
+		"WithPlan: " + badPlan:                                       func() { fake.WithPlan(lost) },
+		"WithKey: " + badPlan:                                        func() { fake.WithKey("another-key", lost) },
+		"AddKey: " + badPlan:                                         func() { srv.AddKey("another-key", lost) },
+		"SetPlan: " + badPlan:                                        func() { srv.SetPlan(srv.APIKey(), lost) },
+		"WithFaults: Skip is negative":                               func() { fake.WithFaults(fake.Fault{Skip: -1}) },
+		"WithMinute: 0s is not a positive duration":                  func() { fake.WithMinute(0) },
+		"WithBan: -1 is a negative number of requests":               func() { fake.WithBan(-1, time.Hour) },
+		"WithBan: 0s is not a positive duration":                     func() { fake.WithBan(5, 0) },
+		"WithLatency: -1s is a negative duration":                    func() { fake.WithLatency(-time.Second) },
+		"SetLatency: -1s is a negative duration":                     func() { srv.SetLatency(-time.Second) },
+		"WithJournal: -1 is a negative number of requests":           func() { fake.WithJournal(-1) },
 		"SetUsage: -1 and 0: there is a negative number of requests": func() { srv.SetUsage(srv.APIKey(), -1, 0) },
 		"SetUsage: " + unknownKey:                                    func() { srv.SetUsage("unknown-key", 1, 1) },
-		"WithStrict: there is no rule \"deprecated\"; the rules are " + list(fake.Rule("").Values()): func() {
+		"WithStrict: there is no rule \"deprecated\"; there are " + list(fake.Rule("").Values()): func() {
 			fake.WithStrict("deprecated")
 		},
-		"WithBehavior: default-status is \"lost\"; it must be one of none, available, pending, sold": func() {
+		"WithBehavior: there is no defaultStatus \"lost\"; there are available, pending, sold": func() {
 			fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"})
 		},
-		"BanKey: -1h0m0s is a negative duration; 0 lifts a ban": func() { srv.BanKey(srv.APIKey(), -time.Hour) },
-		"BanKey: " + unknownKey:                                 func() { srv.BanKey("unknown-key", time.Hour) },
-		"SetPlan: " + unknownKey:                                func() { srv.SetPlan("unknown-key", fake.PlanFree) },
-		"RevokeKey: " + unknownKey:                              func() { srv.RevokeKey("unknown-key") },
-		"Client: petstore: NewClient: WithMaxWait: is negative": func() { srv.Client(petstore.WithMaxWait(-1)) },
-		"ClientFor: " + unknownKey:                              func() { srv.ClientFor("unknown-key") },
-		"RequestsFor: " + unknownKey:                            func() { srv.RequestsFor("unknown-key") },
-		"RequestsOf: there is no operation \"ListPets\"; the operations are " + list(operations): func() {
+		"BanKey: -1h0m0s is a negative duration; 0 lifts a ban":               func() { srv.BanKey(srv.APIKey(), -time.Hour) },
+		"BanKey: " + unknownKey:                                               func() { srv.BanKey("unknown-key", time.Hour) },
+		"SetPlan: " + unknownKey:                                              func() { srv.SetPlan("unknown-key", fake.PlanFree) },
+		"RevokeKey: " + unknownKey:                                            func() { srv.RevokeKey("unknown-key") },
+		"Client: petstore: NewClient: WithMaxResponseBytes: must be positive": func() { srv.Client(petstore.WithMaxResponseBytes(-1)) },
+		"ClientFor: " + unknownKey:                                            func() { srv.ClientFor("unknown-key") },
+		"RequestsFor: " + unknownKey:                                          func() { srv.RequestsFor("unknown-key") },
+		"RequestsOf: there is no operation \"ListPets\"; there are " + list(operations): func() {
 			srv.RequestsOf("ListPets")
 		},
 		"WaitForRequests: -1 is a negative number of requests": func() { _ = srv.WaitForRequests(t.Context(), -1) },
-		"Inject: there is no wire \"cut\"; the wires are " + list(fake.Wire("").Values()): func() {
+		"Inject: there is no wire \"cut\"; there are " + list(fake.Wire("").Values()): func() {
 			srv.Inject(fake.Fault{Wire: "cut"})
 		},
 	} {

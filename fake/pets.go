@@ -1,11 +1,16 @@
 package fake
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	petstore "github.com/petstore/petstore-go"
@@ -114,3 +119,69 @@ func appendString(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s) // an error only means that a part was not UTF-8
 	return b
 }
+
+// parseNewPet reads a NewPet object (section 2). Fields that a NewPet does not have are ignored.
+func parseNewPet(text []byte) (pet petstore.NewPet, err error) {
+	var fields map[string]jsontext.Value
+	err = json.Unmarshal(text, &fields)
+	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if errors.Is(bad, jsontext.ErrDuplicateName) {
+			return pet, fmt.Errorf("the field %s is given twice", quote(bad.JSONPointer.LastToken()))
+		}
+		return pet, fmt.Errorf("the request body is not JSON: %v, at byte %d", bad.Err, bad.ByteOffset)
+	}
+	if k := jsontext.Value(text).Kind(); k != '{' {
+		return pet, fmt.Errorf("the request body is %s; it must be an object", kinds[k])
+	}
+	err = cmp.Or(readField(fields, "name", '"', &pet.Name), readField(fields, "categoryId", '0', &pet.CategoryID))
+	if fields["status"] != nil {
+		err = cmp.Or(err, readField(fields, "status", '"', &pet.Status), checkStatus(pet.Status))
+	}
+	if err == nil && pet.Name == "" {
+		err = errors.New("name is empty; it must be a non-empty string")
+	}
+	return pet, err
+}
+
+// readField reads a required field, a string or an integer.
+func readField(fields map[string]jsontext.Value, name string, want jsontext.Kind, into any) error {
+	value, found := fields[name]
+	must := map[jsontext.Kind]string{'"': "a string", '0': "an integer"}[want]
+	if !found {
+		return fmt.Errorf("the required field %s is missing", name)
+	}
+	if k := value.Kind(); k != want {
+		return fmt.Errorf("%s is %s; it must be %s", name, kinds[k], must)
+	}
+	err := json.Unmarshal(value, into)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%s is %s; an int64 lies between %d and %d",
+			name, clip(string(value)), int64(math.MinInt64), int64(math.MaxInt64))
+	case err != nil:
+		return fmt.Errorf("%s is %s; it must be %s without fraction or exponent", name, clip(string(value)), must)
+	}
+	return nil
+}
+
+// checkStatus returns an error if a status is none of the document (section 2).
+func checkStatus(s petstore.PetStatus) error {
+	if s == "available" || s == "pending" || s == "sold" {
+		return nil
+	}
+	return fmt.Errorf("status is %s; it must be available, pending or sold", quote(string(s)))
+}
+
+var kinds = map[jsontext.Kind]string{
+	'{': "an object", '[': "an array", '"': "a string", '0': "a number", 't': "a boolean", 'f': "a boolean", 'n': "null",
+}
+
+// clip shortens a part of a request for a message.
+func clip(s string) string {
+	if len(s) > 64 {
+		return strings.ToValidUTF8(s[:64], "") + "…"
+	}
+	return s
+}
+
+func quote(s string) string { return strconv.Quote(clip(s)) }

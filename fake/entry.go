@@ -1,0 +1,309 @@
+package fake
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/link"
+)
+
+// baseURL is the address of the entry points in memory. They serve any host; this one is loopback,
+// which a client may call by plain http.
+const baseURL = "http://localhost" + version
+
+// Client returns a new client of the service that reaches the server in memory, with the default
+// key. Make one for each test: two of them do not know of each other's requests. Options override
+// the client's key and http.Client: [petstore.WithAPIKeyFunc] gives it another key.
+func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
+	return s.client("Client", s.APIKey(), opts)
+}
+
+// ClientFor is like [Server.Client], for another key that the server knows.
+func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client {
+	s.mustFind("ClientFor", key)
+	return s.client("ClientFor", key, opts)
+}
+
+func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Client {
+	all := append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient())}, opts...)
+	c, err := petstore.NewClient(baseURL, key, all...)
+	if err != nil { // the options may have a WithAPIKeyFunc, which rules out a fixed key
+		c, err = petstore.NewClient(baseURL, "", all...)
+	}
+	check(where, err)
+	return c
+}
+
+// HTTPClient returns a new client whose requests reach the server in memory, for any host and for
+// http and https alike. Its Transport is an [http.Transport] that dials into memory, and the other
+// end is an [http.Server], so that headers, bodies, timeouts and failures are those of a
+// deployment. The Transport may be changed and cloned, as long as its Proxy and its dial functions
+// stay.
+//
+// Every request has a connection of its own, which is gone when its response body is closed. So
+// several synctest bubbles can use one client, and every fault is seen: net/http silently repeats a
+// GET when a connection that it used before breaks. For connections that are kept, use
+// [Server.URL]. As with any server, a response body that is never closed keeps its goroutines until
+// the context of its request ends. Until then, a bubble cannot end.
+func (s *Server) HTTPClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		Proxy:             s.beforeDial,
+		DialContext:       s.dial,
+		DialTLSContext:    s.dial, // https is sent as plain text: nobody can listen in memory
+		DisableKeepAlives: true,
+	}}
+}
+
+// beforeDial is the Transport's Proxy function, because no other function sees a request before it
+// has a connection. A fault that refuses connections makes it fail in place of the dial.
+func (s *Server) beforeDial(r *http.Request) (*url.URL, error) {
+	f := s.refusal(r)
+	if f == noFault {
+		return nil, nil
+	}
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GetConn != nil {
+		trace.GetConn(r.URL.Host)
+	}
+	if err := s.pause(r.Context(), f.Delay); err != nil {
+		return nil, notConnected(err)
+	}
+	return nil, notConnected(os.NewSyscallError("connect", syscall.ECONNREFUSED))
+}
+
+// refusal returns the fault that refuses the connection of a request, noFault if none does.
+func (s *Server) refusal(r *http.Request) *Fault {
+	if !s.faults.refuses.Load() {
+		return noFault
+	}
+	token, _ := readToken(r.Header)
+	bodiless := func() *http.Request {
+		x := exchange{req: r, method: cmp.Or(r.Method, http.MethodGet)}
+		return x.copyRequest()
+	}
+	return s.faults.pick(s.findRoute(cmp.Or(r.Method, http.MethodGet), r).operation, token, true, bodiless)
+}
+
+// dial makes a connection in memory with a net/http server at its other end.
+func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
+	if s.inflight.isClosed() {
+		return nil, notConnected(closedError{})
+	}
+	began := s.order.Add(1)
+	l := link.New(func(*link.Link) {})
+	link.Serve(l.Server, s.newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if began == 0 { // the connection is kept, and so is its address, as on a socket
+			r.RemoteAddr = fmt.Sprintf("fake-client %p", l)
+		}
+		s.serve(w, r, cmp.Or(began, s.order.Add(1)))
+		began = 0
+	})))
+	return l.Client, nil
+}
+
+// ServeHTTP serves a request to a path below /v1, for a server of the caller's own. A fault that
+// breaks the connection takes it over if w can be hijacked (see [http.ResponseController]), and
+// otherwise panics with [http.ErrAbortHandler], as handlers do; and so does a closed server.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if f := s.refusal(r); f != noFault {
+		_ = s.pause(r.Context(), f.Delay) // the connection breaks in any case
+		reset(w)
+		return
+	}
+	s.serve(w, r, s.order.Add(1))
+}
+
+// URL returns the address of the server on a loopback port, ending in /v1, for clients that cannot
+// be given an http.Client. The port is opened at the first call and not before. URL panics if no
+// port is free, or if the server was closed before the first call.
+//
+// URL also panics inside a testing/synctest bubble, whose time does not pass while a goroutine
+// reads from a socket. [Server.Client] and [Server.HTTPClient] work there.
+func (s *Server) URL() string {
+	must(!inBubble(), "URL", "a goroutine that reads from a socket stops the time of a testing/synctest"+
+		" bubble; use Client or HTTPClient in a bubble")
+	return s.loopback()
+}
+
+// inBubble reports whether the calling goroutine belongs to a synctest bubble. Without linking the
+// testing package, only the header of a stack trace shows it: "goroutine 7 [running, synctest
+// bubble 1]:". Should that text change, URL works as it does outside a bubble.
+func inBubble() bool {
+	trace := make([]byte, 64) // longer than the header
+	header, _, _ := bytes.Cut(trace[:runtime.Stack(trace, false)], []byte("]"))
+	return bytes.Contains(header, []byte("synctest bubble"))
+}
+
+// listen opens the port, and returns its URL.
+func (s *Server) listen() string {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "localhost:0")
+	must(err == nil, "URL", "no loopback port: %v", err)
+	if !s.inflight.enter(l, part{breakOff: func() { _ = l.Close() }}) {
+		_ = l.Close()
+		must(false, "URL", "the server is closed")
+	}
+	go func() {
+		_ = s.newHTTPServer(s).Serve(l) // it ends when Close closes the port
+		s.inflight.leave(l)
+	}()
+	return "http://" + l.Addr().String() + version
+}
+
+func (s *Server) newHTTPServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:   h,
+		ConnState: s.inflight.connState,
+		// The bounds of what any process can hold open through the loopback port.
+		ReadHeaderTimeout: 10 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		// It writes nothing to stderr: faults abort connections on purpose.
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		// Otherwise net/http serves OPTIONS * itself, without the headers of the service.
+		DisableGeneralOptionsHandler: true,
+	}
+}
+
+// grace is how long Close waits for requests to end by themselves, and then again for those that it
+// broke off. Both waits together take less than a second.
+const grace = 400 * time.Millisecond
+
+// inflight holds everything that must have ended when Close returns.
+type inflight struct {
+	mu     sync.Mutex
+	closed bool
+	parts  map[any]part // requests, waits, connections and the port
+	panics []string
+}
+
+// part is something that has not ended.
+type part struct {
+	busy     bool   // Close waits for it before it breaks it off
+	breakOff func() // may be called more than once; nil: it ends by itself
+}
+
+// enter adds a part, or changes it. If the server is closed, it reports false and adds nothing.
+func (f *inflight) enter(key any, p part) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, here := f.parts[key]; !f.closed || here {
+		f.parts[key] = p
+		return true
+	}
+	return false
+}
+
+func (f *inflight) leave(key any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.parts, key)
+}
+
+// notePanic keeps a panic for the test.
+func (f *inflight) notePanic(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.panics = append(f.panics, text)
+}
+
+func (f *inflight) panicked() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.panics) // a handler that hangs may still panic
+}
+
+func (f *inflight) isClosed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed
+}
+
+// connState follows the connections.
+func (f *inflight) connState(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew, http.StateActive, http.StateIdle:
+		if !f.enter(c, part{busy: state == http.StateActive, breakOff: func() { abort(c) }}) {
+			_ = c.Close()
+		}
+	case http.StateClosed, http.StateHijacked:
+		f.leave(c)
+	}
+}
+
+// Close ends the server: it closes the port, cuts connections and ends stalled requests. When it
+// returns, the goroutines of the server are gone. Requests in progress get a moment to finish; a
+// handler that hangs is cut off within a second. Close may be called more than once.
+func (s *Server) Close() {
+	f := &s.inflight
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	s.journal.close()
+	f.wait(false)
+	for _, p := range f.left(true) {
+		if p.breakOff != nil {
+			p.breakOff()
+		}
+	}
+	f.wait(true)
+}
+
+// left returns the parts that have not ended: all of them, or those that are busy.
+func (f *inflight) left(all bool) (list []part) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.parts {
+		if all || p.busy {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// wait waits until no part is left, but no longer than the grace. It polls, as http.Server.Shutdown
+// does: a channel or a WaitGroup that could wake it would belong to one synctest bubble, and the
+// parts may live in another bubble or outside of all.
+func (f *inflight) wait(all bool) {
+	limit := grace
+	for pause := 50 * time.Microsecond; limit > 0 && f.left(all) != nil; pause = min(2*pause, 10*time.Millisecond) {
+		<-time.After(pause)
+		limit -= pause
+	}
+}
+
+// pause waits for d, or for ever if d is negative. If the client gives up or the server closes, it
+// ends early, and returns an error that says so. The channel is made here and not with the server:
+// while a bubble waits on a channel from outside, its time does not pass.
+func (s *Server) pause(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	quit, stop := context.WithCancelCause(ctx)
+	if !s.inflight.enter(quit, part{breakOff: func() { stop(closedError{}) }}) {
+		return closedError{}
+	}
+	defer s.inflight.leave(quit)
+	defer stop(nil)
+	if d < 0 {
+		<-quit.Done()
+		return context.Cause(quit)
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-quit.Done():
+		return context.Cause(quit)
+	}
+}

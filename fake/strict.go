@@ -1,0 +1,171 @@
+package fake
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// TB is the part of testing.TB that [NewTestServer] needs. It keeps the testing package, and its
+// flags, out of programs that use package fake without being tests. The methods are those of
+// testing.TB.
+type TB interface {
+	Helper()
+	Name() string
+	Cleanup(func())
+	Failed() bool
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// NewTestServer returns a server for a test, a benchmark or a synctest bubble. It closes itself at
+// the end of the test. The test fails if an injected fault never struck, if [Fault.Match] or a
+// handler panicked and, with [WithStrict], if a client misbehaved. A test that failed gets the last
+// 100 requests of the journal in its log.
+func NewTestServer(tb TB, opts ...Option) *Server {
+	tb.Helper()
+	s := NewServer(opts...)
+	tb.Cleanup(func() {
+		tb.Helper()
+		s.Close()
+		s.report(tb)
+	})
+	return s
+}
+
+// report fails the test if something happened that must not.
+func (s *Server) report(tb TB) {
+	tb.Helper()
+	for _, f := range s.faults.unfired() {
+		tb.Errorf("fake: an injected fault never struck: %s", f)
+	}
+	for _, p := range s.inflight.panicked() {
+		tb.Errorf("fake: the handling of a request panicked: %s", p)
+	}
+	for _, v := range s.Violations() {
+		if s.config.strict && !slices.Contains(s.config.allowed, v.Rule) {
+			tb.Errorf("fake: %v", v)
+		}
+	}
+	if tb.Failed() {
+		tb.Logf("%s", transcript(tb.Name(), s.Requests()))
+	}
+}
+
+// transcript writes the end of the journal, a line for each request, with the time since the first.
+func transcript(test string, all []Request) string {
+	const most = 100
+	text := fmt.Sprintf("fake: the server of %s served %d requests", test, len(all))
+	if len(all) > most {
+		text += fmt.Sprintf(", the last %d of them", most)
+	}
+	for _, r := range all[max(len(all)-most, 0):] {
+		text += fmt.Sprintf("\n\t+%v %v", r.Time.Sub(all[0].Time).Round(time.Millisecond), r)
+	}
+	return text
+}
+
+// Rule is a rule for clients, which [Server.Violations] reports if it is broken.
+type Rule string
+
+// The rules.
+const (
+	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
+	// named (section 8.3). A request that was on its way when the 429 was sent breaks no rule: if
+	// several goroutines use a key, that is each one in the first second.
+	RuleEarlyRetry Rule = "early-retry"
+	// RuleBanProvoked is broken by the request for which [WithBan] bans its key (section 8.3), if
+	// the client got a 429 before it.
+	RuleBanProvoked Rule = "ban-provoked"
+	// RuleRepeatedCreate is broken by a key that sends the same createPet again after a response
+	// that leaves open whether the pet was added, without having looked at the catalogue in between
+	// (section 4.2).
+	RuleRepeatedCreate Rule = "repeated-create"
+	// RuleDeprecated is broken by a call of getPet (section 4.3).
+	RuleDeprecated Rule = "deprecated-operation"
+)
+
+// Values returns all rules.
+func (Rule) Values() []Rule {
+	return []Rule{RuleEarlyRetry, RuleBanProvoked, RuleRepeatedCreate, RuleDeprecated}
+}
+
+const (
+	maxViolations = 10_000 // in memory
+	maxUnknown    = 1_000  // creates of unknown outcome, of one key
+)
+
+// Violation is something that a well-behaved client does not do. The server serves the
+// request all the same.
+type Violation struct {
+	Rule    Rule
+	Section string // of the service document, where the rule comes from
+	Detail  string // what happened
+	Seq     int    // that of the [Request]
+}
+
+// String returns the violation as one line.
+func (v Violation) String() string {
+	return fmt.Sprintf("%s (section %s): %s, request #%d", v.Rule, v.Section, v.Detail, v.Seq)
+}
+
+// Violations returns the first 10,000 violations, in the order in which they were noticed. The
+// result is the caller's own.
+func (s *Server) Violations() []Violation {
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
+	return slices.Clone(s.journal.violations)
+}
+
+// note adds a violation.
+func (x *exchange) note(rule Rule, section, detail string) {
+	j := &x.srv.journal
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.violations) < maxViolations {
+		j.violations = append(j.violations, Violation{rule, section, detail, x.entry.Seq})
+	}
+}
+
+// outcomeUnknown reports whether the client of a create cannot know if the pet was added. The
+// client of a body that drips knows it at the end of the body: see delivered.
+func (x *exchange) outcomeUnknown(a *response, reached bool) bool {
+	switch {
+	case !reached:
+		return true
+	case a.status == http.StatusCreated:
+		return x.fault.Wire != "" || x.fault.Drip > 0
+	case a.status < 400, a.status == http.StatusRequestTimeout: // 303 is what follows a create
+		return true
+	}
+	return a.status >= http.StatusInternalServerError && a.status != http.StatusNotImplemented
+}
+
+// retryAfter returns the time until which a Retry-After header asks its client to wait: a date, or a
+// number of seconds from now. It is the zero time if the value asks for no wait.
+func retryAfter(value string, now time.Time) time.Time {
+	const longest = 1 << 32 // seconds, within a time.Duration
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
+		return now.Add(time.Duration(min(seconds, longest) * float64(time.Second)))
+	}
+	date, _ := http.ParseTime(value)
+	return date
+}
+
+// roughly writes a duration as a person would: 59 s.
+func roughly(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		is   time.Duration
+	}{{"days", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}} {
+		if d >= 2*unit.is {
+			return fmt.Sprintf("%.0f %s", d.Round(unit.is).Seconds()/unit.is.Seconds(), unit.name)
+		}
+	}
+	if d >= 10*time.Second {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.2g s", d.Seconds())
+}
