@@ -16,33 +16,19 @@ func TestCreatePet(t *testing.T) {
 		srv, d := open(t)
 		long := strings.Repeat("x", 100)
 		for body, reason := range map[string]string{
-			``:                                 "the request body is missing",
-			` `:                                "is not JSON: unexpected EOF, at byte 1",
-			`{"name":"Rex","categoryId":1} {}`: "is not JSON",
-			"{\"name\":\"R\xffx\"}":            "is not JSON: invalid UTF-8",
-			`{"name":"\ud800\n"}`:              "invalid surrogate pair",
-			`null`:                             "the request body is null",
-			`[]`:                               "the request body is an array",
-			`"Rex"`:                            "the request body is a string",
-			`17`:                               "the request body is a number",
-			`true`:                             "the request body is a boolean",
-			`{}`:                               "the required field name is missing",
-			`{"Name":"Rex","categoryId":1}`:    "the required field name is missing",
-			`{"name":"Rex"}`:                   "the required field categoryId is missing",
-			`{"name":null,"categoryId":1}`:     "name is null",
-			`{"name":7,"categoryId":1,"status":"sold"}`:             "name is a number",
-			`{"name":"Rex","categoryId":1.5,"status":"sold"}`:       "categoryId is 1.5",
-			`{"name":"Rex","categoryId":null}`:                      "categoryId is null",
-			`{"name":"Rex","categoryId":1,"status":null}`:           "status is null",
-			`{"name":"","categoryId":1}`:                            "name is empty",
-			`{"name":{},"categoryId":1}`:                            "name is an object",
-			`{"name":"Rex","categoryId":"1"}`:                       "categoryId is a string",
-			`{"name":"Rex","categoryId":1.0}`:                       "categoryId is 1.0; it must be an integer",
-			`{"name":"Rex","categoryId":-9223372036854775809}`:      "an int64 lies between",
+			``: "the request body is missing", ` `: "is not JSON", `{"name":"Rex","categoryId":1} {}`: "is not JSON",
+			"{\"name\":\"R\xffx\"}": "is not JSON: jsontext: invalid UTF-8", `{"name":"\ud800\n"}`: "invalid surrogate pair",
+			`{"name":"Rex","n\u0061me":"Max","categoryId":1}`: `duplicate object member name`,
+			`[]`: "is not an object", `"Rex"`: "is not an object", `17`: "is not an object", `true`: "is not an object",
+			`null`: "field name is missing", `{}`: "field name is missing", `{"name":"","categoryId":1}`: "field name is missing or empty",
+			`{"Name":"Rex","categoryId":1}`: "field name is missing", `{"name":null,"categoryId":1}`: "field name is missing",
+			`{"name":"Rex"}`: "field categoryId is missing", `{"name":"Rex","categoryId":null}`: "field categoryId is missing",
+			`{"name":7,"categoryId":1}`: "name must be a string", `{"name":{},"categoryId":1}`: "name must be a string",
+			`{"name":"Rex","categoryId":1.0}`: "categoryId must be an integer of 64 bits", `{"name":"Rex","categoryId":"1"}`: "must be an integer",
+			`{"name":"Rex","categoryId":-9223372036854775809}`: "must be an integer", `{"name":"Rex","categoryId":1e3}`: "must be an integer",
+			`{"name":"Rex","categoryId":1,"status":1}`: "status must be a string", `{"name":"Rex","categoryId":1,"status":null}`: `status is \"\"`,
 			`{"name":"Rex","categoryId":1,"status":"Sold"}`:         `status is \"Sold\"; it must be available, pending or sold`,
-			`{"name":"Rex","categoryId":1,"status":1}`:              "status is a number",
 			`{"name":"Rex","categoryId":1,"status":"` + long + `"}`: `status is \"` + long[:64] + `…\"; it must be`,
-			`{"name":"Rex","n\u0061me":"Max","categoryId":1}`:       `the field \"name\" is given twice`,
 		} {
 			r := d.send(t, request{method: http.MethodPost, path: "/pets", body: body})
 			assert.Equal(t, http.StatusBadRequest, r.status, body)
@@ -76,7 +62,7 @@ func TestCreatePet(t *testing.T) {
 				r := d.send(t, create(strings.Repeat("x", name)))
 				assert.Equal(t, http.StatusBadRequest, r.status)
 				assert.Contains(t, r.body, "the request body is larger than 1 MiB")
-				assert.Len(t, lastRequest(t, srv).Body, 1<<20)
+				assert.Len(t, lastRequest(t, srv).Body, 64<<10)
 			}
 		})
 	t.Run("a pet without a status gets that of the Behavior", func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"os"
 	"runtime"
@@ -75,13 +74,7 @@ func (s *Server) beforeDial(r *http.Request) (*url.URL, error) {
 	if f == noFault {
 		return nil, nil
 	}
-	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GetConn != nil {
-		trace.GetConn(r.URL.Host)
-	}
-	if err := s.pause(r.Context(), f.Delay); err != nil {
-		return nil, notConnected(err)
-	}
-	return nil, notConnected(os.NewSyscallError("connect", syscall.ECONNREFUSED))
+	return nil, notConnected(cmp.Or(s.pause(r.Context(), f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
 }
 
 // refusal returns the fault that refuses the connection of a request, noFault if none does.
@@ -291,17 +284,17 @@ func (s *Server) pause(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 	quit, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	if !s.inflight.enter(quit, part{breakOff: func() { stop(closedError{}) }}) {
 		return closedError{}
 	}
 	defer s.inflight.leave(quit)
-	defer stop(nil)
-	if d < 0 {
-		<-quit.Done()
-		return context.Cause(quit)
+	var timeout <-chan time.Time
+	if d > 0 {
+		timeout = time.After(d)
 	}
 	select {
-	case <-time.After(d):
+	case <-timeout:
 		return nil
 	case <-quit.Done():
 		return context.Cause(quit)

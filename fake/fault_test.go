@@ -148,28 +148,9 @@ func TestFaultHeader(t *testing.T) {
 func TestInjectRefuses(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	for _, f := range []fake.Fault{
-		{Operation: "listpets"},
-		{APIKey: "two words"},
-		{Skip: -1},
-		{Times: -2},
-		{For: -1},
-		{Delay: -1},
-		{Drip: -1},
-		{Chance: -0.1},
-		{Chance: 1.1},
-		{Code: "x"},
-		{Message: "x", Status: 399},
-		{Wire: fake.WireLoginPage, Status: 511, Code: "x"},
-		{Status: 199},
-		{Status: 1000},
-		{RetryAfter: "1\r\nX: y"},
-		{Status: 204, Wire: fake.WireTruncate},
-		{Status: 304, Wire: fake.WireTruncate},
-		{Header: http.Header{"a b": {"c"}}},
-		{Header: http.Header{"": nil}},
-		{Header: http.Header{"A": {"b", "c\nD: e"}}},
-		{Wire: "cut"},
-		{Wire: fake.WireRefuse, AfterCommit: true},
+		{Operation: "listpets"}, {Wire: "cut"}, {Wire: fake.WireRefuse, AfterCommit: true}, {Skip: -1}, {Times: -2}, {For: -1}, {Delay: -1},
+		{Drip: -1}, {Chance: -0.1}, {Chance: 1.1}, {Code: "x"}, {Message: "x", Status: 399}, {Wire: fake.WireLoginPage, Status: 511, Code: "x"},
+		{Status: 199}, {Status: 1000},
 	} {
 		assert.Panics(t, func() { srv.Inject(f) }, "%+v", f)
 	}
@@ -320,7 +301,7 @@ func TestInjections(t *testing.T) {
 		assert.Equal(t, 200, d.list(t).status)
 		assert.Equal(t, 1, removed.Fired())
 	})
-	t.Run("lists what may strike, and the last 1,000 that have struck", func(t *testing.T) {
+	t.Run("lists all but the removed ones", func(t *testing.T) {
 		srv, d := open(t)
 		srv.Inject(fake.Fault{Status: 500, Header: http.Header{"x-a": {"1"}}})
 		often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})
@@ -339,13 +320,6 @@ func TestInjections(t *testing.T) {
 		all[0].Remove()
 		assert.Equal(t, []*fake.Injection{often}, srv.Injections())
 		often.Remove()
-		for range 1_010 {
-			srv.Inject(fake.Fault{Status: 500})
-			d.list(t)
-		}
-		all = srv.Injections()
-		assert.Len(t, all, 1_001, "the oldest goes when another one comes")
-		assert.Equal(t, 1_013, all[len(all)-1].ID())
 		srv.Reset()
 		assert.Empty(t, srv.Injections())
 	})
@@ -450,7 +424,6 @@ func TestFaultDrip(t *testing.T) {
 		pieces int
 	}{
 		"a long body":           {fault: fake.Fault{Body: make([]byte, 12_345)}, body: string(make([]byte, 12_345)), pieces: 100},
-		"no whole nanoseconds":  {fault: fake.Fault{Body: []byte("abcdefg")}, body: "abcdefg", pieces: 7},
 		"a body cut off":        {fault: fake.Fault{Body: []byte("abcd"), Wire: fake.WireTruncate}, body: "ab", pieces: 2},
 		"an error's body":       {fault: fake.Fault{Status: 503, Body: []byte("ab")}, body: "ab", pieces: 2},
 		"together with a delay": {fault: fake.Fault{Delay: time.Hour, Body: []byte("ab")}, body: "ab", pieces: 2},

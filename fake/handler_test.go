@@ -2,7 +2,6 @@ package fake_test
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -10,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -213,22 +211,5 @@ func TestWithHandler(t *testing.T) {
 		assert.Equal(t, "fake: WithHandler: the handler is nil", panicOf(func() { fake.WithHandler("GET /v1/orders", nil) }))
 		twice := fake.WithHandler("GET /v1/orders", echo)
 		assert.Contains(t, panicOf(func() { fake.NewServer(twice, twice) }), "conflicts with pattern")
-	})
-}
-
-// A request that is held back by a fault keeps what a handler does away from the connection.
-func TestWithHandlerUnderAFault(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for name, h := range handlers {
-			if strings.HasPrefix(name, "aborted") {
-				continue
-			}
-			srv, d := open(t, fake.WithHandler("GET /v1/x", h), fake.WithFaults(fake.Fault{Delay: time.Second, Body: []byte("other")}))
-			r, err := d.try(t, request{path: "/x"})
-			if !errors.Is(err, io.ErrUnexpectedEOF) && r.status != http.StatusNoContent {
-				assert.Equal(t, "other", r.body, name)
-			}
-			assert.Equal(t, r.status, lastRequest(t, srv).StatusCode, name)
-		}
 	})
 }

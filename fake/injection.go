@@ -43,9 +43,6 @@ func (l *faultList) reset(seed uint64) {
 	l.rng = rand.New(rand.NewPCG(seed, 2))
 }
 
-// maxEnded is how many used-up faults are kept.
-const maxEnded = 1_000
-
 // Inject makes a fault apply to the requests that follow. It panics on a fault that makes no sense:
 // one that names an operation that does not exist, that can never apply, or whose response cannot
 // be sent. The server keeps a copy: changing f later changes nothing.
@@ -58,9 +55,6 @@ func (s *Server) Inject(f Fault) *Injection {
 	l := &s.faults
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := slices.IndexFunc(l.list, (*Injection).usedUp); n >= 0 && len(l.list) > maxEnded {
-		l.list = slices.Delete(l.list, n, n+1)
-	}
 	if f.Wire == WireRefuse {
 		l.refuses.Store(true)
 	}
@@ -70,8 +64,8 @@ func (s *Server) Inject(f Fault) *Injection {
 	return i
 }
 
-// Injections returns the injections in their order: those that may still strike, and the last 1,000
-// that are used up (see [Fault.Times]). Removed ones are not among them.
+// Injections returns the injections in their order, those that are used up included (see
+// [Fault.Times]), but not those that were removed.
 func (s *Server) Injections() []*Injection {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -119,16 +113,11 @@ func (i *Injection) Remove() {
 	l.list = slices.DeleteFunc(l.list, func(o *Injection) bool { return o == i })
 }
 
-// usedUp reports whether the fault has struck as often as [Fault.Times] says. The caller holds mu.
-func (i *Injection) usedUp() bool {
-	f := &i.fault
-	always := f.Times == Forever || f.Times == 0 && f.For > 0
-	return !always && i.fired >= max(f.Times, 1)
-}
-
 // active is Active for a caller that holds mu.
 func (i *Injection) active() bool {
-	return !i.removed && !i.usedUp() && (i.until.IsZero() || i.srv.Now().Before(i.until))
+	f := &i.fault
+	always := f.Times == Forever || f.Times == 0 && f.For > 0
+	return !i.removed && (always || i.fired < max(f.Times, 1)) && (i.until.IsZero() || i.srv.Now().Before(i.until))
 }
 
 // pick returns the first fault that applies to a request, noFault if none does. It looks only at
@@ -163,13 +152,12 @@ func (i *Injection) strike() bool {
 	return true
 }
 
-// unfired describes the injections that never struck. One with a Chance counts as struck as soon as
-// a request came for which it is meant.
+// unfired describes the injections that never struck, except those with a Chance.
 func (l *faultList) unfired() (list []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, i := range l.list {
-		if i.fired == 0 && (i.fault.Chance == 0 || i.fitting <= i.fault.Skip) {
+		if i.fired == 0 && i.fault.Chance == 0 {
 			list = append(list, fmt.Sprintf("%s; %d fitting requests came, Skip is %d", i.fault, i.fitting, i.fault.Skip))
 		}
 	}

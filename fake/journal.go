@@ -21,11 +21,11 @@ type Request struct {
 	Method    string
 	Path      string // with the query
 	Header    http.Header
-	Body      []byte // as far as the server read it, at most 1 MiB
+	Body      []byte // at most 64 KiB
 
 	StatusCode     int         // of the response; 0 if there was none, or none yet
 	ResponseHeader http.Header // without what net/http adds; nil if there is no response
-	ResponseBody   []byte
+	ResponseBody   []byte      // at most 64 KiB
 
 	// Time is when the request arrived, and Duration how long it took until the response began,
 	// both by the server's clock.
@@ -36,9 +36,8 @@ type Request struct {
 	Hint        string // why the request was refused, with the section of the document; or empty
 }
 
-// Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]), or as
-// many of them as 64 MiB hold with their headers, bodies and responses. A request is in the journal
-// once it has arrived completely. Its response is there before the client gets the first byte.
+// Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]). A request
+// is in the journal once it has arrived completely. Its response is there before the client gets the first byte.
 // Requests that a [WireRefuse] kept away never arrived. The result is the caller's own.
 func (s *Server) Requests() []Request { return s.RequestsAfter(0, s.config.journal) }
 
@@ -49,7 +48,8 @@ func (s *Server) Requests() []Request { return s.RequestsAfter(0, s.config.journ
 func (s *Server) RequestsAfter(seq, n int) []Request {
 	j := &s.journal
 	j.mu.Lock()
-	from := min(max(seq-j.dropped(), 0), len(j.entries))
+	dropped := j.seq - len(j.entries)
+	from := min(max(seq-dropped, 0), len(j.entries))
 	requests := make([]Request, min(len(j.entries)-from, max(n, 0)))
 	for i := range requests {
 		requests[i] = *j.entries[from+i]
@@ -83,7 +83,6 @@ func (s *Server) RequestsFor(key string) []Request {
 // the cause, if ctx ends before. A request has arrived when it is in the journal; its response may
 // be still to come.
 func (s *Server) WaitForRequests(ctx context.Context, n int) error {
-	must(n >= 0, "WaitForRequests", "%d is a negative number of requests", n)
 	j := &s.journal
 	stop := context.AfterFunc(ctx, func() {
 		j.mu.Lock() // so that no waiter has looked at ctx and does not wait yet
@@ -122,18 +121,20 @@ func (r Request) String() string {
 	return line
 }
 
-// The bounds of the journal: requests, and the bytes that they take.
+// The bounds of the journal: requests, and bytes of each of their bodies.
 const (
-	defaultJournal  = 10_000
-	maxJournalBytes = 64 << 20
+	defaultJournal = 10_000
+	maxKept        = 64 << 10
 )
+
+// kept returns the part of a body that the journal keeps.
+func kept(body []byte) []byte { return body[:min(len(body), maxKept):min(len(body), maxKept)] }
 
 // journal keeps the last requests and the violations.
 type journal struct {
 	mu         sync.Mutex
 	limit      int
 	seq        int
-	bytes      int
 	entries    []*Request // the last ones, without gaps
 	violations []Violation
 	closed     error      // why no request arrives any more
@@ -143,17 +144,14 @@ type journal struct {
 func (j *journal) reset(limit int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.limit, j.seq, j.bytes, j.entries, j.violations = limit, 0, 0, nil, nil
+	j.limit, j.seq, j.entries, j.violations = limit, 0, nil, nil
 }
-
-// dropped returns the number of requests that are not in the journal any more. The caller holds mu.
-func (j *journal) dropped() int { return j.seq - len(j.entries) }
 
 // arrive adds a request to the journal once it has arrived completely, and notes its violations.
 func (x *exchange) arrive() {
 	e := &Request{
 		Operation: x.route.operation, Method: x.method, Path: x.req.URL.RequestURI(),
-		Header: x.req.Header.Clone(), Body: x.body, Time: x.arrived.Round(0),
+		Header: x.req.Header.Clone(), Body: kept(x.body), Time: x.arrived.Round(0),
 	}
 	for i, v := range e.Header["Authorization"] {
 		// The scheme stays, which tests look at, unless there may be a key in its place.
@@ -173,7 +171,10 @@ func (x *exchange) arrive() {
 	e.Seq = j.seq
 	j.arrival.Broadcast()
 	j.entries = append(j.entries, e)
-	j.grow(e.size())
+	if len(j.entries) > j.limit {
+		j.entries[0] = nil
+		j.entries = j.entries[1:]
+	}
 	j.mu.Unlock()
 	if x.key != nil {
 		x.key.noteRequest(x)
@@ -190,30 +191,12 @@ func (x *exchange) finish(a *response) {
 	j, e := &x.srv.journal, x.entry
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	before := e.size()
-	e.Duration, e.StatusCode, e.ResponseHeader, e.ResponseBody = now.Sub(x.arrived), a.status, a.header, a.body
+	e.Duration, e.StatusCode, e.ResponseHeader, e.ResponseBody = now.Sub(x.arrived), a.status, a.header, kept(a.body)
 	e.Hint = a.hint
 	if x.fault != noFault {
 		e.FaultEffect = x.fault.String()
 	}
-	if i := e.Seq - j.dropped() - 1; i >= 0 && i < len(j.entries) && j.entries[i] == e { // it was not dropped meanwhile
-		j.grow(e.size() - before)
-	}
 }
-
-// grow notes that an entry takes n more bytes, and drops the oldest entries beyond the bounds.
-func (j *journal) grow(n int) {
-	j.bytes += n
-	for len(j.entries) > 0 && (len(j.entries) > j.limit || j.bytes > maxJournalBytes) {
-		j.bytes -= j.entries[0].size()
-		j.entries[0] = nil
-		j.entries = j.entries[1:]
-	}
-}
-
-// size returns roughly how many bytes of memory a request takes, without its headers, of which
-// net/http accepts 64 KiB.
-func (r *Request) size() int { return 4096 + len(r.Path) + len(r.Body) + len(r.ResponseBody) }
 
 // close ends the waits for requests.
 func (j *journal) close() {

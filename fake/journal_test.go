@@ -3,7 +3,6 @@ package fake_test
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -13,15 +12,6 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
-
-func TestJournalBytes(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	srv.Inject(fake.Fault{Status: http.StatusOK, Body: make([]byte, 8<<20), Times: fake.Forever})
-	for range 10 {
-		srv.ServeHTTP(httptest.NewRecorder(), request{path: "/pets"}.build(t, "http://service.test/v1"))
-	}
-	assert.Len(t, srv.Requests(), 7, "at most 64 MiB are kept")
-}
 
 func TestJournal(t *testing.T) {
 	throughEveryEntryPoint(t, "holds copies of the request and the response",

@@ -26,12 +26,8 @@ func decode(data []byte, v any) error {
 		fromText(time.ParseDuration),
 		fromText(func(s string) ([]byte, error) { return []byte(s), nil }),
 	)))
-	wrong, ok := errors.AsType[*json.SemanticError](err)
-	switch {
-	case ok && wrong.Err == json.ErrUnknownName:
+	if wrong, ok := errors.AsType[*json.SemanticError](err); ok && wrong.Err == json.ErrUnknownName {
 		return fmt.Errorf("there is no field %s", quote(wrong.JSONPointer.LastToken()))
-	case ok && wrong.JSONPointer != "" && wrong.Err != nil:
-		return fmt.Errorf("the field %s: %w", quote(wrong.JSONPointer.LastToken()), wrong.Err)
 	}
 	return err
 }

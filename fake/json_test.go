@@ -77,7 +77,7 @@ func TestJSONErrors(t *testing.T) {
 	}{
 		{fake.Fault{}, `{"status":503,"statsu":1}`, `there is no field "statsu"`},
 		{fake.Fault{}, `{"match":"x"}`, `there is no field "match"`},
-		{fake.Fault{}, `{"for":"5 minutes"}`, `the field "for": time: unknown unit " minutes" in duration "5 minutes"`},
+		{fake.Fault{}, `{"for":"5 minutes"}`, `"/for": time: unknown unit " minutes" in duration "5 minutes"`},
 		{fake.Fault{}, `{"for":5}`, `into Go string within "/for"`},
 		{fake.Fault{}, `{"status":"503"}`, `"/status"`},
 		{fake.Fault{}, `{"status":7}`, "Status does not lie between 200 and 999"},

@@ -11,26 +11,14 @@ import (
 func (s *Server) Now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
 
 // Advance moves the server's clock ahead: windows pass, bans end, and the Date header follows. A
-// negative d moves it back: all windows start again if that is more than a second, and a ban keeps
-// the time it had left. It wakes no client: clients wait by their own clock, and so does a
-// [Fault.Delay]. Inside a testing/synctest bubble time.Sleep moves both clocks together. The
-// server's time must stay between 1970 and 2292.
-func (s *Server) Advance(d time.Duration) {
-	// Clients read no X-RateLimit-Reset before 1970; after 2292, the difference from the clock of a
-	// bubble, which begins in 2000, overflows a time.Duration.
-	t := s.Now().Add(d).UTC()
-	must(t.Unix() >= 0 && t.Year() < 2292, "Advance", "%s is not between 1970 and 2292", t.Format(time.RFC3339))
-	s.offset.Add(int64(d))
-}
+// negative d moves it back: all windows start again, and a ban keeps the time it had left. It wakes no
+// client: clients wait by their own clock, and so does a [Fault.Delay]. Inside a testing/synctest
+// bubble time.Sleep moves both clocks together.
+func (s *Server) Advance(d time.Duration) { s.offset.Add(int64(d)) }
 
 // ceilUnix returns the first whole second that is not before t, as Unix time. Rounding up makes
 // it safe for a client to come back at the time that it was given.
-func ceilUnix(t time.Time) int64 {
-	return t.Add(time.Second - 1).Unix()
-}
-
-// backwards is how far the clock may go back before the windows begin anew.
-const backwards = time.Second
+func ceilUnix(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
 
 // take admits a request and counts it, or returns the 429 that refuses it and counts that.
 func (k *apiKey) take(x *exchange) (q quota, limited *response) {
@@ -49,7 +37,7 @@ func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 		k.streak++
 		if after := k.srv.config.banAfter; after > 0 && k.streak > after {
 			provoked = k.got429 && k.knew(x, now)
-			k.ban(now, k.srv.config.banFor, fmt.Sprintf("for %d requests after a 429", k.streak-1))
+			k.ban(now, k.srv.config.banFor)
 		}
 	}
 	k.limited++
@@ -86,12 +74,7 @@ func (k *apiKey) restart() {
 // wait would come with an older time, as if the clock had gone back.
 func (k *apiKey) update() time.Time {
 	now := k.srv.Now()
-	back := now.Sub(k.lastNow)
-	switch {
-	case k.lastNow.IsZero() || back > 0:
-	case back >= -backwards:
-		now = k.lastNow
-	default:
+	if back := now.Sub(k.lastNow); back < 0 {
 		k.restart()
 		if k.banned() {
 			k.bannedUntil = k.bannedUntil.Add(back)
@@ -109,9 +92,9 @@ func (k *apiKey) update() time.Time {
 func (k *apiKey) banned() bool { return !k.bannedUntil.IsZero() }
 
 // ban bans the key until a whole second, so that the headers can say when it ends.
-func (k *apiKey) ban(now time.Time, d time.Duration, reason string) {
+func (k *apiKey) ban(now time.Time, d time.Duration) {
 	k.bannedUntil = time.Unix(ceilUnix(now.Add(d)), 0)
-	k.banReason, k.streak = reason, 0
+	k.streak = 0
 }
 
 // quota returns the quota for the headers: that of the window with fewer requests left, and of two
@@ -124,7 +107,7 @@ func (k *apiKey) quota(sec int64) quota {
 	if minute.remaining < day.remaining || minute.remaining == day.remaining && minute.reset > day.reset {
 		q = minute
 	}
-	if k.bannedUntil.IsZero() {
+	if !k.banned() {
 		return q
 	}
 	q.remaining = 0
@@ -150,8 +133,7 @@ func (k *apiKey) refuse(now time.Time) *response {
 		k.plan, q.limit, span, end.Format(time.RFC3339))
 	if k.banned() {
 		end = k.bannedUntil.UTC()
-		reason = fmt.Sprintf("the API key is banned until %s, %s (section 8.3)",
-			end.Format(time.RFC3339), k.banReason)
+		reason = fmt.Sprintf("the API key is banned until %s (section 8.3)", end.Format(time.RFC3339))
 	}
 	a := refusal(http.StatusTooManyRequests, "%s", reason)
 	a.quota = q

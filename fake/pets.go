@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -122,46 +121,32 @@ func appendString(b []byte, s string) []byte {
 
 // parseNewPet reads a NewPet object (section 2). Fields that a NewPet does not have are ignored.
 func parseNewPet(text []byte) (pet petstore.NewPet, err error) {
-	var fields map[string]jsontext.Value
+	const none = "\x00" // no status; null becomes the empty one
+	fields := struct {
+		Name       string             `json:"name"`
+		CategoryID *int64             `json:"categoryId"`
+		Status     petstore.PetStatus `json:"status"`
+	}{Status: none}
 	err = json.Unmarshal(text, &fields)
-	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		if errors.Is(bad, jsontext.ErrDuplicateName) {
-			return pet, fmt.Errorf("the field %s is given twice", quote(bad.JSONPointer.LastToken()))
-		}
-		return pet, fmt.Errorf("the request body is not JSON: %v, at byte %d", bad.Err, bad.ByteOffset)
-	}
-	if k := jsontext.Value(text).Kind(); k != '{' {
-		return pet, fmt.Errorf("the request body is %s; it must be an object", kinds[k])
-	}
-	err = cmp.Or(readField(fields, "name", '"', &pet.Name), readField(fields, "categoryId", '0', &pet.CategoryID))
-	if fields["status"] != nil {
-		err = cmp.Or(err, readField(fields, "status", '"', &pet.Status), checkStatus(pet.Status))
-	}
-	if err == nil && pet.Name == "" {
-		err = errors.New("name is empty; it must be a non-empty string")
-	}
-	return pet, err
-}
-
-// readField reads a required field, a string or an integer.
-func readField(fields map[string]jsontext.Value, name string, want jsontext.Kind, into any) error {
-	value, found := fields[name]
-	must := map[jsontext.Kind]string{'"': "a string", '0': "an integer"}[want]
-	if !found {
-		return fmt.Errorf("the required field %s is missing", name)
-	}
-	if k := value.Kind(); k != want {
-		return fmt.Errorf("%s is %s; it must be %s", name, kinds[k], must)
-	}
-	err := json.Unmarshal(value, into)
+	wrong, ok := errors.AsType[*json.SemanticError](err)
 	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return fmt.Errorf("%s is %s; an int64 lies between %d and %d",
-			name, clip(string(value)), int64(math.MinInt64), int64(math.MaxInt64))
+	case ok && wrong.JSONPointer != "":
+		field := wrong.JSONPointer.LastToken()
+		must := map[string]string{"name": "a string", "categoryId": "an integer of 64 bits", "status": "a string"}[field]
+		return pet, fmt.Errorf("%s must be %s", field, must)
+	case ok:
+		return pet, errors.New("the request body is not an object")
 	case err != nil:
-		return fmt.Errorf("%s is %s; it must be %s without fraction or exponent", name, clip(string(value)), must)
+		return pet, fmt.Errorf("the request body is not JSON: %w", err)
+	case fields.Name == "":
+		return pet, errors.New("the required field name is missing or empty")
+	case fields.CategoryID == nil:
+		return pet, errors.New("the required field categoryId is missing")
+	case fields.Status != none:
+		pet.Status, err = fields.Status, checkStatus(fields.Status)
 	}
-	return nil
+	pet.Name, pet.CategoryID = fields.Name, *fields.CategoryID
+	return pet, err
 }
 
 // checkStatus returns an error if a status is none of the document (section 2).
@@ -170,10 +155,6 @@ func checkStatus(s petstore.PetStatus) error {
 		return nil
 	}
 	return fmt.Errorf("status is %s; it must be available, pending or sold", quote(string(s)))
-}
-
-var kinds = map[jsontext.Kind]string{
-	'{': "an object", '[': "an array", '"': "a string", '0': "a number", 't': "a boolean", 'f': "a boolean", 'n': "null",
 }
 
 // clip shortens a part of a request for a message.

@@ -191,16 +191,10 @@ func (x *exchange) deliver(w http.ResponseWriter, a *response) {
 // drip sends the body in pieces, with the same pause before each.
 func (x *exchange) drip(w http.ResponseWriter, a *response) {
 	pieces := max(min(len(a.body), 100), 1)
-	pause := x.fault.Drip / time.Duration(pieces)
-	rest := x.fault.Drip % time.Duration(pieces) // passes before the first piece
 	for i := range pieces {
 		_ = http.NewResponseController(w).Flush()
-		if x.srv.pause(x.req.Context(), pause+rest) != nil {
+		if x.srv.pause(x.req.Context(), x.fault.Drip/time.Duration(pieces)) != nil {
 			panic(http.ErrAbortHandler)
-		}
-		rest = 0
-		if i == pieces-1 && x.fault.Wire != WireTruncate {
-			x.key.delivered(x)
 		}
 		_, _ = w.Write(a.body[len(a.body)*i/pieces : len(a.body)*(i+1)/pieces])
 	}

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"runtime/debug"
 	"slices"
@@ -191,84 +191,65 @@ func (s *Server) paths() (paths []string) {
 	return slices.Compact(slices.Sorted(slices.Values(paths)))
 }
 
-// handle calls a handler of WithHandler. If a fault changes the response, the handler's is only
-// kept; otherwise the handler writes it to the client.
+// handle calls a handler of WithHandler, which writes to the client. If a fault applies, the response
+// is recorded, so that the fault can change it.
 func (x *exchange) handle(w http.ResponseWriter, q quota) response {
 	if x.bodyErr != nil {
 		return refusal(http.StatusBadRequest, "%v", x.bodyErr)
 	}
-	t := &tee{x: x, response: response{header: make(http.Header)}}
-	if x.fault == noFault {
-		t.w, t.header, t.delivered = w, w.Header(), true
-		q.addTo(t.header, x.srv.Now())
+	if x.fault != noFault {
+		rec := httptest.NewRecorder()
+		x.srv.mux.ServeHTTP(rec, x.copyRequest())
+		return response{status: rec.Code, header: rec.Header(), body: rec.Body.Bytes()}
 	}
+	q.addTo(w.Header(), x.srv.Now())
+	t := &tee{ResponseWriter: w, x: x}
 	x.srv.mux.ServeHTTP(t, x.copyRequest())
-	if t.status == 0 {
-		t.WriteHeader(http.StatusOK)
-	}
-	return t.response
+	t.begin(http.StatusOK)
+	return response{delivered: true}
 }
 
-// tee is the http.ResponseWriter of a handler: it keeps the response for the journal, and writes it
-// to the client's if there is one.
+// tee is the http.ResponseWriter of a handler: it writes to the client's, and tells the journal
+// before what the client is about to get.
 type tee struct {
+	http.ResponseWriter
 	x *exchange
-	w http.ResponseWriter // nil: the response is only kept
-	response
+	a response
 }
 
-func (t *tee) Header() http.Header         { return t.header }
-func (t *tee) Unwrap() http.ResponseWriter { return t.w }
+// Unwrap returns the client's ResponseWriter, for [http.ResponseController].
+func (t *tee) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// begin notes the status of the response, unless it has one.
+func (t *tee) begin(status int) {
+	if final := status >= 200 || status == http.StatusSwitchingProtocols; final && t.a.status == 0 {
+		t.a.status, t.a.header = status, t.Header().Clone()
+		t.x.finish(&t.a)
+	}
+}
 
 func (t *tee) WriteHeader(status int) {
-	if final := status >= 200 || status == http.StatusSwitchingProtocols; final && t.status == 0 {
-		t.status = status
-		t.note()
-	}
-	if t.w != nil {
-		t.w.WriteHeader(status)
-	}
+	t.begin(status)
+	t.ResponseWriter.WriteHeader(status)
 }
 
 func (t *tee) Write(b []byte) (int, error) {
-	if t.status == 0 {
-		t.WriteHeader(http.StatusOK)
+	t.begin(http.StatusOK)
+	if !bodiless(t.a.status) && t.x.method != http.MethodHead {
+		t.a.body = append(t.a.body, b[:min(len(b), maxKept)]...)
+		t.x.finish(&t.a)
 	}
-	if !bodiless(t.status) && t.x.method != http.MethodHead {
-		t.body = append(t.body, b...)
-		t.note()
-	}
-	if t.w == nil {
-		return len(b), nil
-	}
-	return t.w.Write(b)
-}
-
-// note tells the journal what the client is about to get.
-func (t *tee) note() {
-	if t.w != nil {
-		a := t.response
-		a.header = t.header.Clone()
-		t.x.finish(&a)
-	}
+	return t.ResponseWriter.Write(b)
 }
 
 // Flush sends what was written so far.
 func (t *tee) Flush() {
-	if t.status == 0 {
-		t.WriteHeader(http.StatusOK)
-	}
-	if t.w != nil {
-		_ = http.NewResponseController(t.w).Flush() // as Flush of net/http, it has no error
-	}
+	t.begin(http.StatusOK)
+	_ = http.NewResponseController(t.ResponseWriter).Flush() // as Flush of net/http, it has no error
 }
 
 // Hijack gives the connection to the handler.
 func (t *tee) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	if t.w == nil {
-		return nil, nil, errors.ErrUnsupported
-	}
-	t.status = http.StatusSwitchingProtocols
-	t.note()
-	return http.NewResponseController(t.w).Hijack()
+	t.begin(http.StatusSwitchingProtocols)
+	return http.NewResponseController(t.ResponseWriter).Hijack()
 }

@@ -3,7 +3,6 @@ package fake
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -82,16 +81,8 @@ func (s *Server) Reset() {
 
 // SetLatency holds every response back for d from now on, as [WithLatency] does.
 func (s *Server) SetLatency(d time.Duration) {
-	must(d >= 0, "SetLatency", "%v is a negative duration", d)
 	s.latency.Store(int64(d))
 }
-
-// String names the server without its keys.
-func (s *Server) String() string { return "fake.Server" }
-
-// Format writes String for every verb, since %#v and %d would show the keys, and race with
-// requests.
-func (s *Server) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // Option configures a [Server] when it is made. An option whose argument makes no sense panics when
 // it is called: see "Misuse" in the documentation of the package.
@@ -168,14 +159,11 @@ func WithMinute(d time.Duration) Option {
 // one that was admitted in between (section 8.3); 0, the default, bans none. See also
 // [Server.BanKey].
 func WithBan(after int, d time.Duration) Option {
-	must(after >= 0, "WithBan", "%d is a negative number of requests", after)
-	must(after == 0 || d > 0, "WithBan", "%v is not a positive duration", d)
 	return func(c *config) { c.banAfter, c.banFor = after, d }
 }
 
 // WithLatency holds every response back for d. [Server.SetLatency] changes it.
 func WithLatency(d time.Duration) Option {
-	must(d >= 0, "WithLatency", "%v is a negative duration", d)
 	return func(c *config) { c.latency = d }
 }
 
@@ -198,7 +186,6 @@ func WithBehavior(b Behavior) Option {
 // WithJournal makes the journal keep the last n requests instead of the last 10,000; with 0 it
 // keeps none.
 func WithJournal(n int) Option {
-	must(n >= 0, "WithJournal", "%d is a negative number of requests", n)
 	return func(c *config) { c.journal = n }
 }
 

@@ -2,8 +2,6 @@ package fake_test
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -152,95 +150,6 @@ func TestBubble(t *testing.T) {
 	})
 }
 
-// wrapper is a user's transport that sends through another one.
-type wrapper struct {
-	base http.RoundTripper
-	send func(base http.RoundTripper, r *http.Request) (*http.Response, error)
-}
-
-func (w wrapper) RoundTrip(r *http.Request) (*http.Response, error) { return w.send(w.base, r) }
-func (w wrapper) Unwrap() http.RoundTripper                         { return w.base }
-
-// opaque is a wrapper that does not say what is below it.
-type opaque struct{ wrapper wrapper }
-
-func (o opaque) RoundTrip(r *http.Request) (*http.Response, error) { return o.wrapper.RoundTrip(r) }
-
-// A change that a program makes to the client's transport has the same effect in memory and on a
-// socket.
-func TestRecipes(t *testing.T) {
-	testkit.Loopback(t)
-	errMine := errors.New("mine")
-	type recipe struct {
-		change func(*http.Transport)                                                 // of a clone
-		send   func(base http.RoundTripper, r *http.Request) (*http.Response, error) // of a wrapper
-		hidden bool                                                                  // the wrapper has no Unwrap
-	}
-	wrap := func(c recipe) func(http.RoundTripper) http.RoundTripper {
-		return func(base http.RoundTripper) http.RoundTripper {
-			switch {
-			case c.hidden:
-				return opaque{wrapper{base, c.send}}
-			case c.send != nil:
-				return wrapper{base, c.send}
-			}
-			clone := base.(*http.Transport).Clone()
-			c.change(clone)
-			return clone
-		}
-	}
-	outcome := func(srv *fake.Server, client *petstore.Client) string {
-		_, read := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		_, write := client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
-		is := func(err error) [3]bool {
-			return [3]bool{err == nil, errors.Is(err, petstore.ErrNotSent), errors.Is(err, petstore.ErrOutcomeUnknown)}
-		}
-		return fmt.Sprint(is(read), is(write), len(srv.Requests()), len(srv.Pets()))
-	}
-	for name, c := range map[string]recipe{
-		"a clone with a certificate": {change: func(tr *http.Transport) {
-			tr.TLSClientConfig = &tls.Config{Certificates: []tls.Certificate{{}}}
-		}},
-		"a clone with small bounds": {change: func(tr *http.Transport) { tr.MaxResponseHeaderBytes = 64 }},
-		"a dial that fails": {change: func(tr *http.Transport) {
-			tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
-				return nil, &net.OpError{Op: "dial", Err: errMine}
-			}
-		}},
-		"a wrapper that sends": {send: http.RoundTripper.RoundTrip},
-		"a wrapper that fails before": {send: func(http.RoundTripper, *http.Request) (*http.Response, error) {
-			return nil, errMine
-		}},
-		"a wrapper that fails within": {send: func(_ http.RoundTripper, r *http.Request) (*http.Response, error) {
-			if r.Body != nil {
-				_, _ = io.CopyN(io.Discard, r.Body, 1)
-				_ = r.Body.Close()
-			}
-			return nil, errMine
-		}},
-		"a wrapper that fails after": {send: func(base http.RoundTripper, r *http.Request) (*http.Response, error) {
-			resp, err := base.RoundTrip(r)
-			if err == nil {
-				_ = resp.Body.Close()
-			}
-			return nil, errors.Join(errMine, err)
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, c.hidden = range []bool{false, c.send != nil} {
-				opts := []petstore.Option{
-					petstore.WithTransport(wrap(c)), petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}),
-				}
-				inMemory, outside := fake.NewTestServer(t), fake.NewTestServer(t)
-				client, err := petstore.NewClient(outside.URL(), outside.APIKey(), opts...)
-				require.NoError(t, err)
-				assert.Equal(t, outcome(outside, client), outcome(inMemory, inMemory.Client(opts...)))
-				client.CloseIdleConnections()
-			}
-		})
-	}
-}
-
 const answerMark = "=== answer ===\n"
 
 // Each file in testdata/exchanges holds a request and its response as they are on the wire, but for
@@ -335,42 +244,27 @@ func TestMisuse(t *testing.T) {
 		badPlan    = `the plan allows -1 requests per minute and 0 per day; no limit is written 0`
 	)
 	for message, misuse := range map[string]func(){
-		"WithKey: " + badKey:                                         func() { fake.WithKey("two words", fake.PlanFree) },
-		"AddKey: " + badKey:                                          func() { srv.AddKey("schlüssel", fake.PlanFree) },
-		"WithAPIKey: " + badKey:                                      func() { fake.WithAPIKey(" ") },
-		"WithPlan: " + badPlan:                                       func() { fake.WithPlan(lost) },
-		"WithKey: " + badPlan:                                        func() { fake.WithKey("another-key", lost) },
-		"AddKey: " + badPlan:                                         func() { srv.AddKey("another-key", lost) },
-		"SetPlan: " + badPlan:                                        func() { srv.SetPlan(srv.APIKey(), lost) },
-		"WithFaults: Skip is negative":                               func() { fake.WithFaults(fake.Fault{Skip: -1}) },
-		"WithMinute: 0s is not a positive duration":                  func() { fake.WithMinute(0) },
-		"WithBan: -1 is a negative number of requests":               func() { fake.WithBan(-1, time.Hour) },
-		"WithBan: 0s is not a positive duration":                     func() { fake.WithBan(5, 0) },
-		"WithLatency: -1s is a negative duration":                    func() { fake.WithLatency(-time.Second) },
-		"SetLatency: -1s is a negative duration":                     func() { srv.SetLatency(-time.Second) },
-		"WithJournal: -1 is a negative number of requests":           func() { fake.WithJournal(-1) },
-		"SetUsage: -1 and 0: there is a negative number of requests": func() { srv.SetUsage(srv.APIKey(), -1, 0) },
-		"SetUsage: " + unknownKey:                                    func() { srv.SetUsage("unknown-key", 1, 1) },
-		"WithStrict: there is no rule \"deprecated\"; there are " + list(fake.Rule("").Values()): func() {
-			fake.WithStrict("deprecated")
-		},
+		"WithKey: " + badKey:                            func() { fake.WithKey("two words", fake.PlanFree) },
+		"AddKey: " + badKey:                             func() { srv.AddKey("schlüssel", fake.PlanFree) },
+		"WithAPIKey: " + badKey:                         func() { fake.WithAPIKey(" ") },
+		"WithPlan: " + badPlan:                          func() { fake.WithPlan(lost) },
+		"WithKey: " + badPlan:                           func() { fake.WithKey("another-key", lost) },
+		"AddKey: " + badPlan:                            func() { srv.AddKey("another-key", lost) },
+		"SetPlan: " + badPlan:                           func() { srv.SetPlan(srv.APIKey(), lost) },
+		"SetUsage: " + unknownKey:                       func() { srv.SetUsage("unknown-key", 1, 1) },
+		"BanKey: " + unknownKey:                         func() { srv.BanKey("unknown-key", time.Hour) },
+		"SetPlan: " + unknownKey:                        func() { srv.SetPlan("unknown-key", fake.PlanFree) },
+		"RevokeKey: " + unknownKey:                      func() { srv.RevokeKey("unknown-key") },
+		"ClientFor: " + unknownKey:                      func() { srv.ClientFor("unknown-key") },
+		"RequestsFor: " + unknownKey:                    func() { srv.RequestsFor("unknown-key") },
+		"WithMinute: 0s is not a positive duration":     func() { fake.WithMinute(0) },
+		"WithFaults: Times is negative and not Forever": func() { fake.WithFaults(fake.Fault{Times: -2}) },
+		"WithStrict: there is no rule \"deprecated\"; there are " + list(fake.Rule("").Values()): func() { fake.WithStrict("deprecated") },
 		"WithBehavior: there is no defaultStatus \"lost\"; there are available, pending, sold": func() {
 			fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"})
 		},
-		"BanKey: -1h0m0s is a negative duration; 0 lifts a ban":               func() { srv.BanKey(srv.APIKey(), -time.Hour) },
-		"BanKey: " + unknownKey:                                               func() { srv.BanKey("unknown-key", time.Hour) },
-		"SetPlan: " + unknownKey:                                              func() { srv.SetPlan("unknown-key", fake.PlanFree) },
-		"RevokeKey: " + unknownKey:                                            func() { srv.RevokeKey("unknown-key") },
-		"Client: petstore: NewClient: WithMaxResponseBytes: must be positive": func() { srv.Client(petstore.WithMaxResponseBytes(-1)) },
-		"ClientFor: " + unknownKey:                                            func() { srv.ClientFor("unknown-key") },
-		"RequestsFor: " + unknownKey:                                          func() { srv.RequestsFor("unknown-key") },
-		"RequestsOf: there is no operation \"ListPets\"; there are " + list(operations): func() {
-			srv.RequestsOf("ListPets")
-		},
-		"WaitForRequests: -1 is a negative number of requests": func() { _ = srv.WaitForRequests(t.Context(), -1) },
-		"Inject: there is no wire \"cut\"; there are " + list(fake.Wire("").Values()): func() {
-			srv.Inject(fake.Fault{Wire: "cut"})
-		},
+		"RequestsOf: there is no operation \"ListPets\"; there are " + list(operations): func() { srv.RequestsOf("ListPets") },
+		"Inject: there is no wire \"cut\"; there are " + list(fake.Wire("").Values()):   func() { srv.Inject(fake.Fault{Wire: "cut"}) },
 	} {
 		assert.PanicsWithValue(t, "fake: "+message, misuse)
 	}

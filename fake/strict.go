@@ -129,14 +129,13 @@ func (x *exchange) note(rule Rule, section, detail string) {
 	}
 }
 
-// outcomeUnknown reports whether the client of a create cannot know if the pet was added. The
-// client of a body that drips knows it at the end of the body: see delivered.
+// outcomeUnknown reports whether the client of a create cannot know if the pet was added.
 func (x *exchange) outcomeUnknown(a *response, reached bool) bool {
 	switch {
 	case !reached:
 		return true
 	case a.status == http.StatusCreated:
-		return x.fault.Wire != "" || x.fault.Drip > 0
+		return x.fault.Wire != ""
 	case a.status < 400, a.status == http.StatusRequestTimeout: // 303 is what follows a create
 		return true
 	}
