@@ -61,7 +61,7 @@ func TestCreatePet(t *testing.T) {
 			for _, name := range []int{whole + 1, 2 * whole} {
 				r := d.send(t, create(strings.Repeat("x", name)))
 				assert.Equal(t, http.StatusBadRequest, r.status)
-				assert.Contains(t, r.body, "the request body is larger than 1 MiB")
+				assert.Contains(t, r.body, "request body too large; it may have 1 MiB")
 				assert.Len(t, lastRequest(t, srv).Body, 64<<10)
 			}
 		})

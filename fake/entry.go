@@ -70,6 +70,9 @@ func (s *Server) HTTPClient() *http.Client {
 // beforeDial is the Transport's Proxy function, because no other function sees a request before it
 // has a connection. A fault that refuses connections makes it fail in place of the dial.
 func (s *Server) beforeDial(r *http.Request) (*url.URL, error) {
+	if !s.faults.refuses.Load() {
+		return nil, nil
+	}
 	f := s.refusal(r)
 	if f == noFault {
 		return nil, nil
@@ -79,15 +82,9 @@ func (s *Server) beforeDial(r *http.Request) (*url.URL, error) {
 
 // refusal returns the fault that refuses the connection of a request, noFault if none does.
 func (s *Server) refusal(r *http.Request) *Fault {
-	if !s.faults.refuses.Load() {
-		return noFault
-	}
 	token, _ := readToken(r.Header)
-	bodiless := func() *http.Request {
-		x := exchange{req: r, method: cmp.Or(r.Method, http.MethodGet)}
-		return x.copyRequest()
-	}
-	return s.faults.pick(s.findRoute(cmp.Or(r.Method, http.MethodGet), r).operation, token, true, bodiless)
+	withoutBody := (&exchange{req: r}).copyRequest
+	return s.faults.pick(s.findRoute(r).operation, token, true, withoutBody)
 }
 
 // dial makes a connection in memory with a net/http server at its other end.
@@ -111,10 +108,12 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 // breaks the connection takes it over if w can be hijacked (see [http.ResponseController]), and
 // otherwise panics with [http.ErrAbortHandler], as handlers do; and so does a closed server.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if f := s.refusal(r); f != noFault {
-		_ = s.pause(r.Context(), f.Delay) // the connection breaks in any case
-		reset(w)
-		return
+	if s.faults.refuses.Load() {
+		if f := s.refusal(r); f != noFault {
+			_ = s.pause(r.Context(), f.Delay) // the connection breaks in any case
+			reset(w)
+			return
+		}
 	}
 	s.serve(w, r, s.order.Add(1))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"syscall"
 	"time"
@@ -119,17 +118,6 @@ func ExampleServer_Violations() {
 	// ban-provoked by request 3 against section 8.3
 }
 
-func ExampleWithBehavior() {
-	srv := fake.NewServer(fake.WithBehavior(fake.Behavior{
-		DefaultStatus: petstore.PetStatusPending,
-		InvalidLimit:  fake.InvalidClamp,
-	}))
-	defer srv.Close()
-	srv.AddPet(petstore.NewPet{Name: "Rex"})
-	fmt.Println(srv.Pets()[0].Status, get(srv, "/pets?limit=1000"))
-	// Output: pending 200
-}
-
 func ExampleServer_URL() {
 	srv := fake.NewServer()
 	defer srv.Close()
@@ -147,18 +135,6 @@ func ExampleServer_URL() {
 	// Output: 200
 }
 
-func ExampleServer_ServeHTTP() {
-	srv := fake.NewServer()
-	defer srv.Close()
-	mux := http.NewServeMux()
-	mux.Handle("/v1/", srv)
-
-	rec := httptest.NewRecorder()
-	mux.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
-	fmt.Println(rec.Code, rec.Header().Get("WWW-Authenticate"))
-	// Output: 401 Bearer
-}
-
 // The service got an operation that the fake does not have yet.
 func ExampleWithHandler() {
 	srv := fake.NewServer(fake.WithHandler("PUT /v1/orders/{id}", http.HandlerFunc(
@@ -173,33 +149,6 @@ func ExampleWithHandler() {
 	// Output:
 	// change 7
 	// <nil> 1
-}
-
-// A server in memory, a client of it, a failure on demand, and the journal.
-func Example() {
-	srv := fake.NewServer(fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))
-	defer srv.Close()
-	client, ctx := srv.Client(), context.Background()
-
-	list, err := client.ListPets(ctx, petstore.ListPetsParams{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(list.Pets[0].Name, "and", list.RateLimit.Remaining, "more requests in this minute")
-
-	srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: http.StatusInternalServerError})
-	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Mia", CategoryID: 1})
-	fmt.Println("outcome unknown:", errors.Is(err, petstore.ErrOutcomeUnknown))
-
-	for _, r := range srv.Requests() {
-		fmt.Println(r)
-	}
-	// Output:
-	// Rex and 999 more requests in this minute
-	// outcome unknown: true
-	// #1 GET /v1/pets → 200
-	// #2 POST /v1/pets "{\"name\":\"Mia\",\"categoryId\":1}" → 500, by a fault: injected fault on createPet with status 500
 }
 
 // A strict test fails for what a well-behaved client does not do.

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -66,13 +67,8 @@ type Fault struct {
 // problem returns an error if the fault makes no sense: if it can never apply, or if its response
 // cannot be sent. It does not repeat a key.
 func (f *Fault) problem() error {
-	if err := checkOperation(f.Operation); err != nil {
+	if err := cmp.Or(checkOperation(f.Operation), oneOf("wire", f.Wire, append(f.Wire.Values(), ""))); err != nil {
 		return err
-	}
-	if f.Wire != "" {
-		if err := oneOf("wire", f.Wire, f.Wire.Values()); err != nil {
-			return err
-		}
 	}
 	for what, wrong := range map[string]bool{
 		"Skip, For, Delay or Drip is negative":       min(int64(f.Skip), int64(f.For), int64(f.Delay), int64(f.Drip)) < 0,

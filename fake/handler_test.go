@@ -203,7 +203,7 @@ func TestWithHandler(t *testing.T) {
 			"GET /v1/pets/{id}":  "conflicts with pattern",
 			"GET /orders":        `fake: WithHandler: the path of the pattern "GET /orders" is not below /v1/`,
 			"GET host.test/v1/a": "is not below /v1/",
-			"GET /v1/{":          "WithHandler: parsing",
+			"GET /v1/{":          "parsing",
 			"":                   "is not below /v1/",
 		} {
 			assert.Contains(t, panicOf(func() { fake.WithHandler(pattern, echo) }), message, pattern)

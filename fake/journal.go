@@ -127,9 +127,6 @@ const (
 	maxKept        = 64 << 10
 )
 
-// kept returns the part of a body that the journal keeps.
-func kept(body []byte) []byte { return body[:min(len(body), maxKept):min(len(body), maxKept)] }
-
 // journal keeps the last requests and the violations.
 type journal struct {
 	mu         sync.Mutex
@@ -150,8 +147,8 @@ func (j *journal) reset(limit int) {
 // arrive adds a request to the journal once it has arrived completely, and notes its violations.
 func (x *exchange) arrive() {
 	e := &Request{
-		Operation: x.route.operation, Method: x.method, Path: x.req.URL.RequestURI(),
-		Header: x.req.Header.Clone(), Body: kept(x.body), Time: x.arrived.Round(0),
+		Operation: x.route.operation, Method: x.req.Method, Path: x.req.URL.RequestURI(),
+		Header: x.req.Header.Clone(), Body: x.body[:min(len(x.body), maxKept)], Time: x.arrived.Round(0),
 	}
 	for i, v := range e.Header["Authorization"] {
 		// The scheme stays, which tests look at, unless there may be a key in its place.
@@ -191,7 +188,7 @@ func (x *exchange) finish(a *response) {
 	j, e := &x.srv.journal, x.entry
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e.Duration, e.StatusCode, e.ResponseHeader, e.ResponseBody = now.Sub(x.arrived), a.status, a.header, kept(a.body)
+	e.Duration, e.StatusCode, e.ResponseHeader, e.ResponseBody = now.Sub(x.arrived), a.status, a.header, a.body[:min(len(a.body), maxKept)]
 	e.Hint = a.hint
 	if x.fault != noFault {
 		e.FaultEffect = x.fault.String()

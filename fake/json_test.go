@@ -3,6 +3,7 @@ package fake_test
 import (
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"testing"
 	"time"
 
@@ -34,40 +35,23 @@ func TestJSON(t *testing.T) {
 		written, err := json.Marshal(value)
 		require.NoError(t, err)
 		assert.Equal(t, text, string(written))
-		assert.Equal(t, value, read(t, value, text))
+		got, err := read(value, text)
+		require.NoError(t, err, text)
+		assert.Equal(t, value, got)
 	}
 	withMatch, err := json.Marshal(fake.Fault{Status: 500, Match: func(*http.Request) bool { return true }})
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"status":500}`, string(withMatch), "a function is no data")
-	assert.Equal(t, fake.PlanPro, read(t, fake.Plan{}, `"pro"`))
+	pro, err := read(fake.Plan{}, `"pro"`)
+	require.NoError(t, err)
+	assert.Equal(t, fake.PlanPro, pro)
 }
 
 // read returns the value of the type of a value that a text of JSON stands for.
-func read(t *testing.T, value any, text string) any {
-	t.Helper()
-	read, err := unmarshal(value, text)
-	require.NoError(t, err, text)
-	return read
-}
-
-func unmarshal(value any, text string) (any, error) {
-	switch value.(type) {
-	case fake.Fault:
-		var f fake.Fault
-		err := json.Unmarshal([]byte(text), &f)
-		return f, err
-	case fake.Plan:
-		var p fake.Plan
-		err := json.Unmarshal([]byte(text), &p)
-		return p, err
-	case fake.Usage:
-		var u fake.Usage
-		err := json.Unmarshal([]byte(text), &u)
-		return u, err
-	}
-	var b fake.Behavior
-	err := json.Unmarshal([]byte(text), &b)
-	return b, err
+func read(value any, text string) (any, error) {
+	into := reflect.New(reflect.TypeOf(value))
+	err := json.Unmarshal([]byte(text), into.Interface())
+	return into.Elem().Interface(), err
 }
 
 func TestJSONErrors(t *testing.T) {
@@ -90,7 +74,7 @@ func TestJSONErrors(t *testing.T) {
 		{fake.Behavior{}, `{"order":"odd"}`, `there is no order "odd"; there are descending, shuffled`},
 		{fake.Behavior{}, `{"orders":"odd"}`, `there is no field "orders"`},
 	} {
-		_, err := unmarshal(c.value, c.text)
+		_, err := read(c.value, c.text)
 		assert.ErrorContains(t, err, c.want, c.text)
 	}
 }

@@ -262,7 +262,7 @@ func (k *apiKey) noteRequest(x *exchange) {
 	if early := k.retryAt.Sub(now); early > 0 && k.knew(x, now) {
 		x.note(RuleEarlyRetry, "8.3", "the key came back "+roughly(early)+" before its Retry-After had passed")
 	}
-	if x.method == http.MethodGet {
+	if x.req.Method == http.MethodGet {
 		clear(k.unknown) // with a look at the catalogue a client learns the outcome
 	}
 	if len(k.unknown) > 0 {

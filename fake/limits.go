@@ -107,7 +107,7 @@ func (k *apiKey) quota(sec int64) quota {
 	if minute.remaining < day.remaining || minute.remaining == day.remaining && minute.reset > day.reset {
 		q = minute
 	}
-	if !k.banned() {
+	if k.bannedUntil.IsZero() {
 		return q
 	}
 	q.remaining = 0

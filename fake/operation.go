@@ -43,12 +43,9 @@ const version = "/v1"
 
 // checkOperation returns an error if there is no such operation; empty stands for any.
 func checkOperation(operation string) error {
-	var names []string
+	names := []string{""}
 	for _, o := range operations {
 		names = append(names, o.Name)
-	}
-	if operation == "" {
-		return nil
 	}
 	return oneOf("operation", operation, names)
 }
@@ -63,14 +60,14 @@ type route struct {
 }
 
 // findRoute reads a path, segment by segment: an escaped slash separates nothing.
-func (s *Server) findRoute(method string, r *http.Request) route {
+func (s *Server) findRoute(r *http.Request) route {
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	var allow []string
 	for _, o := range operations {
 		parameter, fits := o.match(segments)
 		switch {
 		case !fits:
-		case o.Method == method:
+		case o.Method == r.Method:
 			return route{operation: o.Name, serve: o.serve, parameter: parameter}
 		default:
 			allow = append(allow, o.Method)
@@ -78,7 +75,8 @@ func (s *Server) findRoute(method string, r *http.Request) route {
 	}
 	if len(s.config.handlers) > 0 {
 		// For a path that is not clean, the mux has a handler of its own, which redirects.
-		if h, _ := s.mux.Handler(r); isAdded(h) {
+		h, _ := s.mux.Handler(r)
+		if h, added := h.(handler); added {
 			return route{handler: h}
 		}
 	}
@@ -86,11 +84,6 @@ func (s *Server) findRoute(method string, r *http.Request) route {
 		return route{serve: (*exchange).refuseMethod, allow: strings.Join(allow, ", ")}
 	}
 	return route{}
-}
-
-func isAdded(h http.Handler) bool {
-	_, added := h.(handler)
-	return added
 }
 
 // match reports whether the segments of an escaped path fit the path of the operation, and returns
@@ -115,7 +108,7 @@ func (o *Operation) match(segments []string) (parameter string, fits bool) {
 // refuseMethod serves the requests to a path of the service that fit no operation.
 func (x *exchange) refuseMethod() response {
 	a := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
-		quote(x.method), x.route.allow)
+		quote(x.req.Method), x.route.allow)
 	a.header.Set("Allow", x.route.allow)
 	return a
 }

@@ -72,9 +72,6 @@ func codeOf(status int) string {
 
 // change changes the response, which may be the zero one, as a fault says.
 func (a *response) change(f *Fault) {
-	if f == noFault {
-		return
-	}
 	if a.header == nil {
 		a.header = make(http.Header)
 	}
@@ -139,7 +136,7 @@ func (x *exchange) complete(a *response) {
 		delete(a.header, "Content-Length")
 		delete(a.header, "Content-Type")
 	}
-	if x.method == http.MethodHead || bodiless(a.status) {
+	if x.req.Method == http.MethodHead || bodiless(a.status) {
 		a.body = nil
 	}
 }

@@ -3,13 +3,11 @@ package fake
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -20,7 +18,6 @@ import (
 type exchange struct {
 	srv     *Server
 	req     *http.Request
-	method  string
 	began   int64 // Server.order when the client sent it, or later
 	arrived time.Time
 	route   route
@@ -45,19 +42,21 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 	x.arrive()
 	x.fault = s.faults.pick(x.route.operation, x.token, false, x.copyRequest)
 	a := x.carryOut(w)
-	if !a.delivered {
-		a.change(x.fault)
-		x.complete(&a)
-		x.finish(&a)
-		x.deliver(w, &a)
+	if a.delivered { // by a handler
+		return
 	}
+	if x.fault != noFault {
+		a.change(x.fault)
+	}
+	x.complete(&a)
+	x.finish(&a)
+	x.deliver(w, &a)
 }
 
 // newExchange reads the route, the key and the body of a request.
 func (s *Server) newExchange(r *http.Request, began int64) *exchange {
 	x := &exchange{srv: s, req: r, began: began, arrived: s.Now(), fault: noFault}
-	x.method = cmp.Or(r.Method, http.MethodGet) // an empty method is a GET, as in clients of net/http
-	x.route = s.findRoute(x.method, r)
+	x.route = s.findRoute(r)
 	x.token, x.problem = readToken(r.Header)
 	if k := s.keys.find(x.token); k != nil && !k.revoked.Load() {
 		x.key = k
@@ -70,30 +69,21 @@ func (s *Server) newExchange(r *http.Request, began int64) *exchange {
 
 const maxBody = 1 << 20
 
-// readBody reads the request's body up to the size that the server takes. It reads up to eight
-// times as much and drops the rest, since most clients look for a response only after they have
-// sent all of their request.
+// readBody reads the request's body up to the size that the server takes. It reads more and drops it,
+// since most clients look for a response only after they have sent all of their request.
 func (x *exchange) readBody() {
-	body, err := io.ReadAll(io.LimitReader(x.req.Body, maxBody+1))
+	body, err := io.ReadAll(http.MaxBytesReader(nil, x.req.Body, maxBody))
 	if err != nil {
-		x.bodyErr = fmt.Errorf("the request body cannot be read: %w", err)
-	} else if len(body) > maxBody {
-		body = body[:maxBody]
-		x.bodyErr = fmt.Errorf("the request body is larger than %d MiB", maxBody>>20)
+		x.bodyErr = fmt.Errorf("the request body cannot be read: %w; it may have %d MiB", err, maxBody>>20)
 		_, _ = io.CopyN(io.Discard, x.req.Body, 8*maxBody)
 	}
-	x.body = bytes.Clone(body) // without the room to grow, since the journal keeps it
+	x.body = body
 }
 
-// copyRequest returns the request as Match and handlers get it, the same through every entry point.
+// copyRequest returns the request as Match and handlers get it.
 func (x *exchange) copyRequest() *http.Request {
 	r := x.req.Clone(x.req.Context())
 	r.Body = io.NopCloser(bytes.NewReader(x.body))
-	r.Method = x.method
-	r.ContentLength = int64(len(x.body))
-	r.RequestURI = x.req.URL.RequestURI()
-	r.URL = &url.URL{Path: x.req.URL.Path, RawPath: x.req.URL.RawPath, RawQuery: x.req.URL.RawQuery}
-	r.GetBody = nil
 	return r
 }
 
@@ -104,10 +94,12 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 	if f.AfterCommit {
 		a = x.operate(w)
 	}
-	if err := x.srv.pause(x.req.Context(), time.Duration(x.srv.latency.Load())+f.Delay); err != nil {
-		return response{lost: err, hint: "the client gave up before there was a response"}
+	if wait := time.Duration(x.srv.latency.Load()) + f.Delay; wait > 0 {
+		if err := x.srv.pause(x.req.Context(), wait); err != nil {
+			return response{lost: err, hint: "the client gave up before there was a response"}
+		}
 	}
-	if !f.AfterCommit && f.changes() {
+	if f == noFault || !f.AfterCommit && f.changes() {
 		a = x.operate(w)
 	}
 	return a
@@ -160,24 +152,17 @@ type handler struct {
 	pattern, path string
 }
 
-// newMux returns a mux with the operations of the document, so that it refuses patterns that
+// newMux returns a mux with the operations of the document, so that it panics on patterns that
 // conflict with them. It does not serve these operations.
-func newMux() *http.ServeMux {
+func newMux(handlers ...handler) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, o := range operations {
 		mux.Handle(o.Method+" "+version+o.Path, http.NotFoundHandler())
 	}
+	for _, h := range handlers {
+		mux.Handle(h.pattern, h)
+	}
 	return mux
-}
-
-// handle adds a handler to a mux. It turns a panic of the mux, about a wrong pattern, into one of
-// WithHandler.
-func handle(mux *http.ServeMux, pattern string, h handler) {
-	defer func() {
-		p := recover()
-		must(p == nil, "WithHandler", "%v", p)
-	}()
-	mux.Handle(pattern, h)
 }
 
 // paths returns each path of the service once, with those of WithHandler.
@@ -235,7 +220,7 @@ func (t *tee) WriteHeader(status int) {
 
 func (t *tee) Write(b []byte) (int, error) {
 	t.begin(http.StatusOK)
-	if !bodiless(t.a.status) && t.x.method != http.MethodHead {
+	if !bodiless(t.a.status) && t.x.req.Method != http.MethodHead {
 		t.a.body = append(t.a.body, b[:min(len(b), maxKept)]...)
 		t.x.finish(&t.a)
 	}

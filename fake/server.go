@@ -52,10 +52,7 @@ func NewServer(opts ...Option) *Server {
 	s.journal.arrival = sync.NewCond(&s.journal.mu)
 	s.inflight.parts = make(map[any]part)
 	s.loopback = sync.OnceValue(s.listen)
-	s.mux = newMux()
-	for _, h := range s.config.handlers {
-		handle(s.mux, h.pattern, h)
-	}
+	s.mux = newMux(s.config.handlers...)
 	s.Reset()
 	return s
 }
@@ -202,7 +199,7 @@ func WithHandler(pattern string, h http.Handler) Option {
 	must(h != nil, "WithHandler", "the handler is nil")
 	must(strings.HasPrefix(path, version+"/"), "WithHandler", "the path of the pattern %s is not below /v1/", quote(pattern))
 	added := handler{h, pattern, path}
-	handle(newMux(), pattern, added)
+	newMux(added) // which panics on a conflict
 	return func(c *config) { c.handlers = append(c.handlers, added) }
 }
 
