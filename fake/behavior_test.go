@@ -1,6 +1,9 @@
 package fake_test
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,4 +38,40 @@ func TestVariants(t *testing.T) {
 	for range fake.Variants() {
 		break // leaving the loop early must not panic
 	}
+}
+
+func TestVariantsCoverEveryPairOfChoices(t *testing.T) {
+	fields, values, pairs := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for range 2 { // the first time, the fields and their values are collected
+		for name := range fake.Variants() {
+			var choices []string // all fields, in their order
+			set := map[string]string{}
+			for choice := range strings.SplitSeq(name, ",") {
+				field, value, _ := strings.Cut(choice, "=")
+				set[field] = value
+				fields[field] = field != "default"
+			}
+			for _, field := range slices.Sorted(maps.Keys(fields)) {
+				if fields[field] {
+					choices = append(choices, field+"="+set[field])
+					values[field+"="+set[field]] = true
+				}
+			}
+			for i, one := range choices {
+				for _, two := range choices[i+1:] {
+					pairs[one+" "+two] = true
+				}
+			}
+		}
+	}
+	assert.Len(t, values, 4+3*4+2*3, "of three switches, four fields with three choices, and one with four")
+	want := 0
+	for one := range values {
+		for two := range values {
+			if field, _, _ := strings.Cut(one, "="); one < two && !strings.HasPrefix(two, field+"=") {
+				want++
+			}
+		}
+	}
+	assert.Len(t, pairs, want)
 }

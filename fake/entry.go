@@ -11,8 +11,8 @@ import (
 	"net/url"
 	"os"
 	"runtime"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -89,7 +89,7 @@ func (s *Server) refusal(r *http.Request) *Fault {
 
 // dial makes a connection in memory with a net/http server at its other end.
 func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
-	if s.inflight.isClosed() {
+	if s.inflight.closed.Load() {
 		return nil, notConnected(closedError{})
 	}
 	began := s.order.Add(1)
@@ -174,10 +174,9 @@ const grace = 400 * time.Millisecond
 
 // inflight holds everything that must have ended when Close returns.
 type inflight struct {
+	closed atomic.Bool
 	mu     sync.Mutex
-	closed bool
 	parts  map[any]part // requests, waits, connections and the port
-	panics []string
 }
 
 // part is something that has not ended.
@@ -190,7 +189,7 @@ type part struct {
 func (f *inflight) enter(key any, p part) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, here := f.parts[key]; !f.closed || here {
+	if _, here := f.parts[key]; !f.closed.Load() || here {
 		f.parts[key] = p
 		return true
 	}
@@ -201,25 +200,6 @@ func (f *inflight) leave(key any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.parts, key)
-}
-
-// notePanic keeps a panic for the test.
-func (f *inflight) notePanic(text string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.panics = append(f.panics, text)
-}
-
-func (f *inflight) panicked() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.panics) // a handler that hangs may still panic
-}
-
-func (f *inflight) isClosed() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.closed
 }
 
 // connState follows the connections.
@@ -239,9 +219,7 @@ func (f *inflight) connState(c net.Conn, state http.ConnState) {
 // handler that hangs is cut off within a second. Close may be called more than once.
 func (s *Server) Close() {
 	f := &s.inflight
-	f.mu.Lock()
-	f.closed = true
-	f.mu.Unlock()
+	f.closed.Store(true)
 	s.journal.close()
 	f.wait(false)
 	for _, p := range f.left(true) {

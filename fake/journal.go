@@ -134,6 +134,7 @@ type journal struct {
 	seq        int
 	entries    []*Request // the last ones, without gaps
 	violations []Violation
+	panics     []string   // of Match and of handlers
 	closed     error      // why no request arrives any more
 	arrival    *sync.Cond // of a request; unlike a channel, it may wake goroutines of several bubbles
 }
@@ -193,6 +194,13 @@ func (x *exchange) finish(a *response) {
 	if x.fault != noFault {
 		e.FaultEffect = x.fault.String()
 	}
+}
+
+// notePanic keeps a panic for the test.
+func (j *journal) notePanic(text string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.panics = append(j.panics, text)
 }
 
 // close ends the waits for requests.

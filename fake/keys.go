@@ -172,8 +172,8 @@ func (s *Server) SetPlan(key string, plan Plan) {
 // RevokeKey makes a key invalid: requests with it get 401 from now on.
 func (s *Server) RevokeKey(key string) { s.mustFind("RevokeKey", key).revoked.Store(true) }
 
-// BanKey bans a key for d from now (section 8.3); 0 ends a ban. [Behavior.BanReset] decides what
-// the headers of a banned key say.
+// BanKey bans a key for d from now (section 8.3); 0 ends a ban. Its X-RateLimit-Reset
+// is that of the minute: a client recognises a ban by a Retry-After that reaches beyond it.
 func (s *Server) BanKey(key string, d time.Duration) {
 	k := s.mustFind("BanKey", key)
 	k.mu.Lock()

@@ -110,16 +110,7 @@ func (k *apiKey) quota(sec int64) quota {
 	if k.bannedUntil.IsZero() {
 		return q
 	}
-	q.remaining = 0
-	switch k.srv.config.behavior.BanReset {
-	case BanResetBan:
-		q.reset = k.bannedUntil.Unix()
-	case BanResetAbsent:
-		q.reset = noReset
-	default:
-		q.reset = minute.reset
-	}
-	return q
+	return quota{q.limit, 0, minute.reset}
 }
 
 // refuse returns the 429 to a request over the limit or from a banned key (section 8.3).
@@ -232,11 +223,8 @@ func (w *window) reset(limit int, sec int64) int64 {
 // quota is the content of the three headers of a response (section 8.2).
 type quota struct {
 	limit, remaining int
-	reset            int64 // Unix time, or noReset
+	reset            int64 // Unix time
 }
-
-// noReset stands for a response without X-RateLimit-Reset.
-const noReset = -1
 
 // quota returns what is left of limit. It is called after roll.
 func (w *window) quota(limit int, sec int64) quota {

@@ -144,48 +144,32 @@ func (x *exchange) readQuery() (query, error) {
 	if err != nil {
 		return q, errors.New("the query is malformed")
 	}
-	for _, name := range []string{"limit", "status"} {
-		if len(values[name]) > 1 {
-			return q, fmt.Errorf("%s is given twice", name)
+	if len(values["limit"]) > 1 || len(values["status"]) > 1 {
+		return q, errors.New("limit or status is given twice")
+	}
+	if value := values.Get("limit"); values.Has("limit") {
+		n, ok := parseInteger(value)
+		if ok && n >= minLimit && n <= maxLimit {
+			q.limit = int(n)
+		} else if !b.IgnoreInvalid {
+			return q, fmt.Errorf("limit is %s; it must be an integer from %d to %d", quote(value), minLimit, maxLimit)
 		}
 	}
-	if values.Has("limit") {
-		if q.limit, err = b.readLimit(values.Get("limit")); err != nil {
-			return q, err
-		}
-	}
-	if values.Has("status") {
-		status := petstore.PetStatus(values.Get("status"))
-		if err = checkStatus(status); err == nil {
+	if status := petstore.PetStatus(values.Get("status")); values.Has("status") {
+		err = checkStatus(status)
+		if err == nil {
 			q.status = status
-		} else if b.InvalidStatus == "" { // there is nothing to clamp a status to
+		} else if !b.IgnoreInvalid {
 			return q, err
 		}
 	}
 	return q, nil
 }
 
-func (b Behavior) readLimit(value string) (int, error) {
-	n, err := parseInteger(value)
-	switch {
-	case err == nil && n >= minLimit && n <= maxLimit:
-		return int(n), nil
-	case b.InvalidLimit == InvalidClamp && (err == nil || errors.Is(err, strconv.ErrRange)):
-		return int(min(max(n, minLimit), maxLimit)), nil
-	case b.InvalidLimit != "":
-		return defaultLimit, nil
-	}
-	return 0, fmt.Errorf("limit is %s; it must be an integer from %d to %d", quote(value), minLimit, maxLimit)
-}
-
-// parseInteger reads an int64 as JSON spells it: without a plus sign or leading zeros. For a number
-// out of range it returns the nearest int64, and an error that matches strconv.ErrRange.
-func parseInteger(s string) (int64, error) {
-	digits := strings.TrimPrefix(s, "-")
-	if len(digits) > 1 && digits[0] == '0' || strings.HasPrefix(digits, "+") {
-		return 0, strconv.ErrSyntax
-	}
-	return strconv.ParseInt(s, 10, 64)
+// parseInteger reads an int64 as JSON spells it: without a plus sign or leading zeros.
+func parseInteger(s string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == s
 }
 
 // createPet serves POST /pets (section 4.2).
@@ -237,8 +221,8 @@ func (x *exchange) findPet() response {
 	if x.srv.config.behavior.Removal && !x.srv.Now().Before(removal()) {
 		return refusal(http.StatusNotFound, "getPet was removed on 5 December 2030; use listPets (section 9)")
 	}
-	id, err := parseInteger(x.route.parameter)
-	if err != nil {
+	id, ok := parseInteger(x.route.parameter)
+	if !ok {
 		return refusal(http.StatusNotFound,
 			"getPet: petId is %s, which is not an int64 in decimal digits, so there is no"+
 				" such animal (section 4.3)", quote(x.route.parameter))

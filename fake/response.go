@@ -151,9 +151,7 @@ func (q quota) addTo(h http.Header, now time.Time) {
 	add("Date", now.UTC().Format(http.TimeFormat))
 	add(headerLimit, strconv.Itoa(q.limit))
 	add(headerRemaining, strconv.Itoa(q.remaining))
-	if q.reset != noReset {
-		add(headerReset, strconv.FormatInt(q.reset, 10))
-	}
+	add(headerReset, strconv.FormatInt(q.reset, 10))
 }
 
 // bodiless reports whether responses of this status have no body.

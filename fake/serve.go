@@ -138,7 +138,7 @@ func (x *exchange) end() {
 		return
 	}
 	if p != http.ErrAbortHandler {
-		x.srv.inflight.notePanic(fmt.Sprintf("%v\n%s", p, debug.Stack()))
+		x.srv.journal.notePanic(fmt.Sprintf("%v\n%s", p, debug.Stack()))
 	}
 	if !x.ended {
 		x.finish(&response{lost: http.ErrAbortHandler, hint: "the handler aborted the response"})

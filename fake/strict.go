@@ -41,7 +41,10 @@ func (s *Server) report(tb TB) {
 	for _, f := range s.faults.unfired() {
 		tb.Errorf("fake: an injected fault never struck: %s", f)
 	}
-	for _, p := range s.inflight.panicked() {
+	s.journal.mu.Lock() // a handler that hangs may still panic
+	panics := slices.Clone(s.journal.panics)
+	s.journal.mu.Unlock()
+	for _, p := range panics {
 		tb.Errorf("fake: the handling of a request panicked: %s", p)
 	}
 	for _, v := range s.Violations() {
