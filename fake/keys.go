@@ -100,20 +100,13 @@ func (r *keyring) find(key string) *apiKey {
 // header goes into the problem, since it may hold a real key.
 func readToken(h http.Header) (token, problem string) {
 	values := h["Authorization"]
-	switch len(values) {
-	case 0:
-		return "", "the Authorization header is missing"
-	case 1:
-	default:
-		return "", "there is more than one Authorization header"
+	if len(values) != 1 {
+		return "", fmt.Sprintf("there are %d Authorization headers", len(values))
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return "", "the Authorization header is not of the Bearer scheme"
-	}
 	token = strings.Trim(token, " ")
-	if token == "" {
-		return "", "the Authorization header has no key after Bearer"
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", "the Authorization header is not Bearer and a key"
 	}
 	return token, ""
 }

@@ -26,16 +26,14 @@ func TestAuth(t *testing.T) {
 				auth   []string
 				reason string
 			}{
-				{nil, "the Authorization header is missing"},
-				{[]string{"Basic " + key}, "not of the Bearer scheme"},
-				{[]string{key}, "not of the Bearer scheme"},
-				{[]string{"Bearer "}, "has no key after Bearer"},
-				{[]string{"Bearer"}, "has no key after Bearer"},
+				{nil, "there are 0 Authorization headers"},
+				{[]string{"Basic " + key}, "is not Bearer and a key"}, {[]string{key}, "is not Bearer and a key"},
+				{[]string{"Bearer "}, "is not Bearer and a key"}, {[]string{"Bearer"}, "is not Bearer and a key"},
 				{[]string{"Bearer wrong-key"}, "not known to the server"},
 				{[]string{"Bearer " + key[:5]}, "not known to the server"},
 				{[]string{"Bearer " + key + " x"}, "not known to the server"},
 				{[]string{"Bearer FAKE-API-KEY"}, "not known to the server"},
-				{[]string{"Bearer " + key, "Bearer " + key}, "more than one Authorization header"},
+				{[]string{"Bearer " + key, "Bearer " + key}, "there are 2 Authorization headers"},
 			} {
 				r := d.send(t, request{method: "NOSUCH", path: "/pets", auth: "-", header: http.Header{"Authorization": c.auth}})
 				assert.Equal(t, http.StatusUnauthorized, r.status, c.auth)

@@ -58,16 +58,9 @@ func refusal(status int, format string, args ...any) response {
 // codeOf returns the code of the Error objects of a status. The document names none (section 7):
 // these are the fake's own, and no promise of the service.
 func codeOf(status int) string {
-	switch status {
-	case http.StatusBadRequest:
-		return "invalid_request"
-	case http.StatusTooManyRequests:
-		return "rate_limited"
-	case http.StatusInternalServerError:
-		return "internal_error"
-	}
-	text := strings.ToLower(http.StatusText(status))
-	return cmp.Or(strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text), "injected")
+	known := map[int]string{http.StatusBadRequest: "invalid_request", http.StatusTooManyRequests: "rate_limited"}
+	text := strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(http.StatusText(status))
+	return cmp.Or(known[status], strings.ToLower(text), "injected")
 }
 
 // change changes the response, which may be the zero one, as a fault says.
@@ -132,13 +125,6 @@ func (x *exchange) complete(a *response) {
 	a.header["Content-Length"] = []string{strconv.Itoa(length)}
 	a.quota.addTo(a.header, now)
 	maps.Copy(a.header, x.fault.Header) // a nil value stays: it keeps net/http from adding its own
-	if bodiless(a.status) {
-		delete(a.header, "Content-Length")
-		delete(a.header, "Content-Type")
-	}
-	if x.req.Method == http.MethodHead || bodiless(a.status) {
-		a.body = nil
-	}
 }
 
 // addTo adds the rate limit headers, and the server's date, unless they are there.
@@ -152,11 +138,6 @@ func (q quota) addTo(h http.Header, now time.Time) {
 	add(headerLimit, strconv.Itoa(q.limit))
 	add(headerRemaining, strconv.Itoa(q.remaining))
 	add(headerReset, strconv.FormatInt(q.reset, 10))
-}
-
-// bodiless reports whether responses of this status have no body.
-func bodiless(status int) bool {
-	return status == http.StatusNoContent || status == http.StatusNotModified
 }
 
 // deliver sends the response, or the part of it that a fault lets through. A fault may also have it

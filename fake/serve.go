@@ -220,10 +220,8 @@ func (t *tee) WriteHeader(status int) {
 
 func (t *tee) Write(b []byte) (int, error) {
 	t.begin(http.StatusOK)
-	if !bodiless(t.a.status) && t.x.req.Method != http.MethodHead {
-		t.a.body = append(t.a.body, b[:min(len(b), maxKept)]...)
-		t.x.finish(&t.a)
-	}
+	t.a.body = append(t.a.body, b[:min(len(b), maxKept)]...)
+	t.x.finish(&t.a)
 	return t.ResponseWriter.Write(b)
 }
 
