@@ -71,7 +71,7 @@ const (
 
 // The choices of each field, the default first.
 var (
-	defaultStatuses = []petstore.PetStatus{"", petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold}
+	defaultStatuses = []petstore.PetStatus{"", "available", "pending", "sold"}
 	retryAfterForms = []RetryAfterForm{"", RetryAfterDate, RetryAfterAbsent}
 	bodyForms       = []BodyForm{"", BodyEmpty, BodyHTML}
 	orders          = []Order{"", OrderDescending, OrderShuffled}

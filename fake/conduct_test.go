@@ -254,4 +254,11 @@ func TestServeIsWhatContributingSays(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(steps), at, "serve.go has not the steps %v in this order, but %v", steps, calls("serve"))
+	_, operate, _ := strings.Cut(string(code), ") operate(")
+	last := 0
+	for _, step := range []string{"StatusNotFound", "unauthorized()", "take(x)", "route.serve(x)"} {
+		at := strings.Index(operate, step)
+		assert.Greater(t, at, last, "404, 401, 429, the operation")
+		last = at
+	}
 }

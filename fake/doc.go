@@ -48,6 +48,12 @@
 // bubble goes on with its windows; [Server.Reset] separates them. Outside a bubble,
 // [Server.Advance] moves the server's clock, and no other: a client waits by its own clock.
 //
+// # Outside of Go
+//
+// [Fault], [Plan], [Usage] and [Behavior] are read and written as JSON, with the names of their
+// fields in lowerCamel and durations as strings: {"status":503,"times":3,"for":"5m"}. A field that
+// does not exist is an error that names it.
+//
 // # Misuse
 //
 // Options and methods panic if an operation, rule, key, plan, time, fault or behaviour does not

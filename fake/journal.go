@@ -189,8 +189,8 @@ func (x *exchange) finish(a *response) {
 	j, e := &x.srv.journal, x.entry
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e.Duration, e.StatusCode, e.ResponseHeader, e.ResponseBody = now.Sub(x.arrived), a.status, a.header, a.body[:min(len(a.body), maxKept)]
-	e.Hint = a.hint
+	e.StatusCode, e.ResponseHeader, e.ResponseBody = a.status, a.header, a.body[:min(len(a.body), maxKept)]
+	e.Duration, e.Hint = now.Sub(x.arrived), a.hint
 	if x.fault != noFault {
 		e.FaultEffect = x.fault.String()
 	}

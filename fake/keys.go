@@ -40,7 +40,8 @@ func (p Plan) String() string {
 // problem returns an error for a negative limit, which would be taken for no limit.
 func (p Plan) problem() error {
 	if p.PerMinute < 0 || p.PerDay < 0 {
-		return fmt.Errorf("the plan allows %d requests per minute and %d per day; no limit is written 0", p.PerMinute, p.PerDay)
+		return fmt.Errorf("the plan allows %d requests per minute and %d per day; no limit is written 0",
+			p.PerMinute, p.PerDay)
 	}
 	return nil
 }
@@ -113,7 +114,8 @@ func readToken(h http.Header) (token, problem string) {
 
 func (x *exchange) unauthorized() response {
 	problem := cmp.Or(x.problem, "the API key is not known to the server, or was revoked")
-	a := refusal(http.StatusUnauthorized, "%s; every operation requires a valid key as a bearer token (section 5)", problem)
+	a := refusal(http.StatusUnauthorized,
+		"%s; every operation requires a valid key as a bearer token (section 5)", problem)
 	a.header.Set("Www-Authenticate", "Bearer")
 	return a
 }
@@ -260,7 +262,8 @@ func (k *apiKey) noteRequest(x *exchange) {
 	}
 	if len(k.unknown) > 0 {
 		if seq := k.unknown[sha256.Sum256(x.body)]; seq != 0 {
-			x.note(RuleRepeatedCreate, "4.2", fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
+			x.note(RuleRepeatedCreate, "4.2",
+				fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
 		}
 	}
 }

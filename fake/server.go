@@ -197,7 +197,8 @@ func WithHandler(pattern string, h http.Handler) Option {
 	_, path, _ := strings.Cut(pattern, " ")
 	path = cmp.Or(strings.TrimSpace(path), pattern)
 	must(h != nil, "WithHandler", "the handler is nil")
-	must(strings.HasPrefix(path, version+"/"), "WithHandler", "the path of the pattern %s is not below /v1/", quote(pattern))
+	must(strings.HasPrefix(path, version+"/"), "WithHandler",
+		"the path of the pattern %s is not below /v1/", quote(pattern))
 	added := handler{h, pattern, path}
 	newMux(added) // which panics on a conflict
 	return func(c *config) { c.handlers = append(c.handlers, added) }
