@@ -60,6 +60,7 @@ func FuzzConnection(f *testing.F) {
 			conn, err := srv.HTTPClient().Transport.(*http.Transport).DialContext(t.Context(), "", "")
 			require.NoError(t, err)
 			_, _ = conn.Write(sent)
+			synctest.Wait() // until the server has read it
 			var wg sync.WaitGroup
 			wg.Go(srv.Close) // after which no request comes any more
 			received, _ := io.ReadAll(conn)
