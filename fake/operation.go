@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,50 +60,35 @@ type route struct {
 	allow     string                   // the methods of a path, if the method is none of them
 }
 
-// findRoute reads a path, segment by segment: an escaped slash separates nothing.
+// findRoute finds the route of a request in the mux.
 func (s *Server) findRoute(r *http.Request) route {
-	segments := strings.Split(r.URL.EscapedPath(), "/")
+	h := s.handlerOf(r)
+	if h.Handler != nil {
+		return route{handler: h}
+	}
+	if o := h.operation; o != nil && o.Method == r.Method { // the mux has GET serve HEAD, too
+		parameter, _ := url.PathUnescape(path.Base(r.URL.EscapedPath())) // net/url has refused other paths
+		return route{operation: o.Name, serve: o.serve, parameter: parameter}
+	}
 	var allow []string
-	for _, o := range operations {
-		parameter, fits := o.match(segments)
-		switch {
-		case !fits:
-		case o.Method == r.Method:
-			return route{operation: o.Name, serve: o.serve, parameter: parameter}
-		default:
+	for i, o := range operations {
+		probe := &http.Request{Method: o.Method, URL: r.URL}
+		if s.handlerOf(probe).operation == &operations[i] {
 			allow = append(allow, o.Method)
 		}
 	}
-	if len(s.config.handlers) > 0 {
-		// For a path that is not clean, the mux has a handler of its own, which redirects.
-		h, _ := s.mux.Handler(r)
-		if h, added := h.(handler); added {
-			return route{handler: h}
-		}
+	if allow == nil {
+		return route{}
 	}
-	if allow != nil {
-		return route{serve: (*exchange).refuseMethod, allow: strings.Join(allow, ", ")}
-	}
-	return route{}
+	return route{serve: (*exchange).refuseMethod, allow: strings.Join(allow, ", ")}
 }
 
-// match reports whether the segments of an escaped path fit the path of the operation, and returns
-// the parameter among them.
-func (o *Operation) match(segments []string) (parameter string, fits bool) {
-	for want := range strings.SplitSeq(version+o.Path, "/") {
-		if len(segments) == 0 {
-			return "", false
-		}
-		got, _ := url.PathUnescape(segments[0]) // no error: net/url has refused paths with invalid escapes
-		switch {
-		case strings.HasPrefix(want, "{") && got != "":
-			parameter = got
-		case got != want:
-			return "", false
-		}
-		segments = segments[1:]
-	}
-	return parameter, len(segments) == 0
+// handlerOf returns what serves a request by the mux, zero if nothing does. For a path that is not
+// clean, the mux has a handler of its own, which redirects; this server has none.
+func (s *Server) handlerOf(r *http.Request) handler {
+	found, _ := s.mux.Handler(r)
+	h, _ := found.(handler)
+	return h
 }
 
 // refuseMethod serves the requests to a path of the service that fit no operation.
@@ -127,14 +113,11 @@ func (x *exchange) listPets() response {
 		return refusal(http.StatusBadRequest, "listPets: %v (section 4.1)", err)
 	}
 	pets := x.srv.catalogue.list(q)
-	body := append(make([]byte, 0, petSize*len(pets)+2), '[')
+	body := make([]wirePet, len(pets))
 	for i, p := range pets {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = appendPet(body, p)
+		body[i] = wirePet(p)
 	}
-	return newResponse(http.StatusOK, append(body, ']'))
+	return newResponse(http.StatusOK, body)
 }
 
 func (x *exchange) readQuery() (query, error) {
@@ -178,7 +161,7 @@ func (x *exchange) createPet() response {
 	if err != nil {
 		return refusal(http.StatusBadRequest, "createPet: %v (section 4.2)", err)
 	}
-	return newResponse(http.StatusCreated, appendPet(make([]byte, 0, petSize), x.srv.AddPet(p)))
+	return newResponse(http.StatusCreated, wirePet(x.srv.AddPet(p)))
 }
 
 // readNewPet reads the body, whose headers must say that it is JSON, and not compressed.
@@ -231,5 +214,5 @@ func (x *exchange) findPet() response {
 	if !ok {
 		return refusal(http.StatusNotFound, "getPet: there is no animal %d (section 4.3)", id)
 	}
-	return newResponse(http.StatusOK, appendPet(make([]byte, 0, petSize), pet))
+	return newResponse(http.StatusOK, wirePet(pet))
 }

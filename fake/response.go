@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/petstore/petstore-go/internal/link"
 )
 
@@ -33,24 +36,25 @@ type response struct {
 	delivered bool  // a handler has written it to the client
 }
 
-// newResponse returns a response with a body of JSON.
-func newResponse(status int, body []byte) response {
+// newResponse returns a response with a body of JSON, which has U+FFFD for what is not UTF-8.
+func newResponse(status int, body any) response {
 	h := make(http.Header, 8)
 	h["Content-Type"] = []string{mediaJSON}
-	return response{status: status, header: h, body: body}
+	text, _ := json.Marshal(body, jsontext.AllowInvalidUTF8(true)) // the objects of the document have no other error
+	return response{status: status, header: h, body: text}
 }
 
-// errorBody returns an Error object (section 7).
-func errorBody(status int, code, message string) []byte {
-	b := appendString([]byte(`{"code":`), code)
-	b = appendString(append(b, `,"message":`...), message)
-	return fmt.Appendf(b, `,"status":%d}`, status)
+// wireError is an Error object (section 7).
+type wireError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
 }
 
 // refusal returns a response with an Error object.
 func refusal(status int, format string, args ...any) response {
 	message := fmt.Sprintf(format, args...)
-	a := newResponse(status, errorBody(status, codeOf(status), message))
+	a := newResponse(status, wireError{codeOf(status), message, status})
 	a.hint = message
 	return a
 }
@@ -75,8 +79,10 @@ func (a *response) change(f *Fault) {
 	case f.Wire == WireLoginPage:
 		a.becomeLoginPage(f.Status)
 	case f.Status >= http.StatusBadRequest:
+		e := wireError{cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint), f.Status}
+		r := newResponse(f.Status, e)
+		a.status, a.body = r.status, r.body
 		a.header.Set("Content-Type", mediaJSON)
-		a.status, a.body = f.Status, errorBody(f.Status, cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint))
 	case f.Status != 0:
 		a.status = f.Status
 	}

@@ -146,18 +146,18 @@ func (x *exchange) end() {
 	panic(http.ErrAbortHandler)
 }
 
-// handler is one of WithHandler.
+// handler is one of WithHandler, or an operation of the document, which has no Handler.
 type handler struct {
 	http.Handler
+	operation     *Operation
 	pattern, path string
 }
 
-// newMux returns a mux with the operations of the document, so that it panics on patterns that
-// conflict with them. It does not serve these operations.
+// newMux returns a mux with the operations and handlers. It panics on patterns that conflict.
 func newMux(handlers ...handler) *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, o := range operations {
-		mux.Handle(o.Method+" "+version+o.Path, http.NotFoundHandler())
+	for i, o := range operations {
+		mux.Handle(o.Method+" "+version+o.Path, handler{operation: &operations[i]})
 	}
 	for _, h := range handlers {
 		mux.Handle(h.pattern, h)

@@ -35,7 +35,7 @@ type Server struct {
 	faults    faultList
 	journal   journal
 	inflight  inflight
-	mux       *http.ServeMux // of WithHandler
+	mux       *http.ServeMux // of handler values
 	loopback  func() string  // opens the port at its first call, and returns its URL
 }
 
@@ -199,7 +199,7 @@ func WithHandler(pattern string, h http.Handler) Option {
 	must(h != nil, "WithHandler", "the handler is nil")
 	must(strings.HasPrefix(path, version+"/"), "WithHandler",
 		"the path of the pattern %s is not below /v1/", quote(pattern))
-	added := handler{h, pattern, path}
+	added := handler{Handler: h, pattern: pattern, path: path}
 	newMux(added) // which panics on a conflict
 	return func(c *config) { c.handlers = append(c.handlers, added) }
 }
