@@ -176,7 +176,7 @@ const grace = 400 * time.Millisecond
 type inflight struct {
 	closed atomic.Bool
 	mu     sync.Mutex
-	parts  map[any]part // requests, waits, connections and the port
+	parts  map[any]part // waits, connections and the port
 }
 
 // part is something that has not ended.

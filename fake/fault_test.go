@@ -358,6 +358,7 @@ func TestFaultWire(t *testing.T) {
 			err := d.giveUpOn(t, srv, fake.Fault{Wire: fake.WireStall}, create("Rex"))
 			require.ErrorIs(t, err, context.Canceled)
 			assert.Empty(t, srv.Pets())
+			assert.Eventually(t, func() bool { return srv.Requests()[0].Hint != "" }, time.Minute, time.Millisecond)
 			assert.Zero(t, srv.Requests()[0].StatusCode)
 		})
 	throughEveryEntryPoint(t, "nothing reaches the server if the connection is refused",

@@ -1,10 +1,10 @@
 package fake
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +13,7 @@ import (
 )
 
 // Request is a request that arrived, with its response. The credentials of its Authorization header
-// are redacted.
+// are redacted. Its headers and bodies are those of the journal, not copies: do not change them.
 type Request struct {
 	Seq       int    // counts requests from 1, in the order in which they arrived completely
 	Operation string // its name (section 4), empty if the request fits none
@@ -23,8 +23,8 @@ type Request struct {
 	Header    http.Header
 	Body      []byte // at most 64 KiB
 
-	StatusCode     int         // of the response; 0 if there was none, or none yet
-	ResponseHeader http.Header // without what net/http adds; nil if there is no response
+	StatusCode     int         // of the response; 0 with a Hint: there was none; 0 without: none yet
+	ResponseHeader http.Header // without what net/http adds; a name without values was not sent
 	ResponseBody   []byte      // at most 64 KiB
 
 	// Time is when the request arrived, and Duration how long it took until the response began,
@@ -33,12 +33,12 @@ type Request struct {
 	Duration time.Duration
 
 	FaultEffect string // what an injected fault did; empty without one
-	Hint        string // why the request was refused, with the section of the document; or empty
+	Hint        string // why the request was refused, or why it has no response; or empty
 }
 
 // Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]). A request
 // is in the journal once it has arrived completely. Its response is there before the client gets the first byte.
-// Requests that a [WireRefuse] kept away never arrived. The result is the caller's own.
+// Requests that a [WireRefuse] kept away never arrived.
 func (s *Server) Requests() []Request { return s.RequestsAfter(0, s.config.journal) }
 
 // RequestsAfter returns at most n requests of the journal that come after the one with that Seq,
@@ -48,18 +48,12 @@ func (s *Server) Requests() []Request { return s.RequestsAfter(0, s.config.journ
 func (s *Server) RequestsAfter(seq, n int) []Request {
 	j := &s.journal
 	j.mu.Lock()
+	defer j.mu.Unlock()
 	dropped := j.seq - len(j.entries)
 	from := min(max(seq-dropped, 0), len(j.entries))
 	requests := make([]Request, min(len(j.entries)-from, max(n, 0)))
 	for i := range requests {
 		requests[i] = *j.entries[from+i]
-	}
-	j.mu.Unlock()
-	for i := range requests {
-		r := &requests[i]
-		r.Header, r.ResponseHeader = r.Header.Clone(), r.ResponseHeader.Clone()
-		maps.DeleteFunc(r.ResponseHeader, func(_ string, values []string) bool { return len(values) == 0 })
-		r.Body, r.ResponseBody = slices.Clone(r.Body), slices.Clone(r.ResponseBody)
 	}
 	return requests
 }
@@ -107,11 +101,14 @@ func (r Request) String() string {
 	if len(r.Body) > 0 {
 		line += " " + quote(string(r.Body))
 	}
-	status := "no response"
-	if r.StatusCode != 0 {
-		status = fmt.Sprint(r.StatusCode)
+	switch {
+	case r.StatusCode != 0:
+		line += fmt.Sprintf(" → %d", r.StatusCode)
+	case r.Hint != "":
+		line += " → no response"
+	default:
+		line += " → no response yet"
 	}
-	line += " → " + status
 	if r.FaultEffect != "" {
 		line += ", by a fault"
 	}
@@ -149,7 +146,7 @@ func (j *journal) reset(limit int) {
 func (x *exchange) arrive() {
 	e := &Request{
 		Operation: x.route.operation, Method: x.req.Method, Path: x.req.URL.RequestURI(),
-		Header: x.req.Header.Clone(), Body: x.body[:min(len(x.body), maxKept)], Time: x.arrived.Round(0),
+		Header: x.req.Header.Clone(), Body: kept(x.body), Time: x.arrived.Round(0),
 	}
 	for i, v := range e.Header["Authorization"] {
 		// The scheme stays, which tests look at, unless there may be a key in its place.
@@ -189,11 +186,19 @@ func (x *exchange) finish(a *response) {
 	j, e := &x.srv.journal, x.entry
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e.StatusCode, e.ResponseHeader, e.ResponseBody = a.status, a.header, a.body[:min(len(a.body), maxKept)]
+	e.StatusCode, e.ResponseHeader, e.ResponseBody = a.status, a.header, kept(a.body)
 	e.Duration, e.Hint = now.Sub(x.arrived), a.hint
 	if x.fault != noFault {
 		e.FaultEffect = x.fault.String()
 	}
+}
+
+// kept returns the part of a body that the journal keeps, without the memory of the rest.
+func kept(body []byte) []byte {
+	if len(body) > maxKept {
+		return bytes.Clone(body[:maxKept])
+	}
+	return body
 }
 
 // notePanic keeps a panic for the test.

@@ -14,37 +14,29 @@ import (
 )
 
 func TestJournal(t *testing.T) {
-	throughEveryEntryPoint(t, "holds copies of the request and the response",
+	throughEveryEntryPoint(t, "holds the request and the response",
 		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.Inject(fake.Fault{Header: http.Header{
-				"X-Trace": {"a", "b"}, "X-Ratelimit-Reset": nil,
-			}})
+			srv.Inject(fake.Fault{Header: http.Header{"X-Trace": {"a", "b"}, "X-Ratelimit-Reset": nil}})
 			q := create("Rex")
 			q.path += "?dry=1"
 			q.header = http.Header{"X-Trace": {"a", "b"}}
 			before := time.Now()
 			answer := d.send(t, q)
-			for range 2 { // a change of the first result must not show in the second
-				r := lastRequest(t, srv)
-				assert.Equal(t, []string{"a", "b"}, r.Header.Values("X-Trace"))
-				assert.Equal(t, "Bearer [redacted]", r.Header.Get("Authorization"))
-				assert.WithinDuration(t, before, r.Time, 10*time.Second)
-				assert.Equal(t, fake.Request{
-					Seq: 1, Operation: petstore.OpCreatePet, Key: 1, Method: http.MethodPost, Path: "/v1/pets?dry=1",
-					Header: r.Header, Body: []byte(`{"name":"Rex","categoryId":1}`),
-					StatusCode: answer.status, ResponseHeader: r.ResponseHeader, ResponseBody: []byte(answer.body),
-					Time: r.Time, Duration: r.Duration,
-					FaultEffect: "fault",
-				}, r)
-				for name := range answer.header {
-					if name != "Connection" { // which net/http adds
-						assert.Equal(t, answer.header[name], r.ResponseHeader[name])
-					}
-				}
-				assert.NotContains(t, r.ResponseHeader, "X-Ratelimit-Reset")
-				r.Body[2], r.ResponseBody[2], r.ResponseHeader["X-Trace"][0] = 'X', 'X', "changed"
-				r.Header.Set("Authorization", "gone")
+			r := lastRequest(t, srv)
+			assert.Equal(t, []string{"a", "b"}, r.Header.Values("X-Trace"))
+			assert.Equal(t, "Bearer [redacted]", r.Header.Get("Authorization"))
+			assert.WithinDuration(t, before, r.Time, 10*time.Second)
+			assert.Equal(t, fake.Request{
+				Seq: 1, Operation: petstore.OpCreatePet, Key: 1, Method: http.MethodPost, Path: "/v1/pets?dry=1",
+				Header: r.Header, Body: []byte(`{"name":"Rex","categoryId":1}`),
+				StatusCode: answer.status, ResponseHeader: r.ResponseHeader, ResponseBody: []byte(answer.body),
+				Time: r.Time, Duration: r.Duration, FaultEffect: "fault",
+			}, r)
+			answer.header.Del("Connection") // which net/http adds
+			for name := range answer.header {
+				assert.Equal(t, answer.header[name], r.ResponseHeader[name])
 			}
+			assert.Empty(t, r.ResponseHeader["X-Ratelimit-Reset"])
 		})
 	t.Run("keeps nothing if WithJournal says so, and counts on", func(t *testing.T) {
 		srv, d := open(t, fake.WithJournal(0))
@@ -63,7 +55,7 @@ func TestJournal(t *testing.T) {
 	})
 	inBubble(t, "has a request while it is held back", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.SetLatency(time.Second)
-		time.AfterFunc(time.Second-1, func() { assert.Zero(t, lastRequest(t, srv).StatusCode) })
+		time.AfterFunc(time.Second-1, func() { assert.Equal(t, "#1 GET /v1/pets → no response yet", lastRequest(t, srv).String()) })
 		d.list(t)
 		assert.Equal(t, http.StatusOK, lastRequest(t, srv).StatusCode)
 		assert.Equal(t, time.Second, lastRequest(t, srv).Duration)

@@ -255,7 +255,7 @@ func (k *apiKey) noteRequest(x *exchange) {
 	k.shared = k.shared || k.peer != "" && k.peer != x.req.RemoteAddr
 	k.peer = x.req.RemoteAddr
 	if early := k.retryAt.Sub(now); early > 0 && k.knew(x, now) {
-		x.note(RuleEarlyRetry, "8.3", "the key came back "+roughly(early)+" before its Retry-After had passed")
+		x.note(RuleEarlyRetry, "8.3", fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Second/10)))
 	}
 	if x.req.Method == http.MethodGet {
 		clear(k.unknown) // with a look at the catalogue a client learns the outcome

@@ -191,9 +191,6 @@ func (x *exchange) breakOff(w http.ResponseWriter) {
 		_ = c.Close()
 	case WireClose:
 		_ = passOver(hijack(w)).Close()
-	case WireStall:
-		_ = x.srv.pause(x.req.Context(), -1)
-		fallthrough
 	default:
 		reset(w)
 	}

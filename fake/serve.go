@@ -35,7 +35,7 @@ type exchange struct {
 // compares with this function.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 	x := s.newExchange(r, began)
-	if !s.inflight.enter(x, part{busy: true}) {
+	if s.inflight.closed.Load() {
 		panic(http.ErrAbortHandler)
 	}
 	defer x.end()
@@ -67,15 +67,12 @@ func (s *Server) newExchange(r *http.Request, began int64) *exchange {
 	return x
 }
 
-const maxBody = 1 << 20
-
-// readBody reads the request's body up to the size that the server takes. It reads more and drops it,
-// since most clients look for a response only after they have sent all of their request.
+// readBody reads the request's body up to the size that the server takes.
 func (x *exchange) readBody() {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, x.req.Body, maxBody))
+	const most = 1 << 20
+	body, err := io.ReadAll(http.MaxBytesReader(nil, x.req.Body, most))
 	if err != nil {
-		x.bodyErr = fmt.Errorf("the request body cannot be read: %w; it may have %d MiB", err, maxBody>>20)
-		_, _ = io.CopyN(io.Discard, x.req.Body, 8*maxBody)
+		x.bodyErr = fmt.Errorf("the request body cannot be read: %w; it may have %d MiB", err, most>>20)
 	}
 	x.body = body
 }
@@ -94,10 +91,12 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 	if f.AfterCommit {
 		a = x.operate(w)
 	}
-	if wait := time.Duration(x.srv.latency.Load()) + f.Delay; wait > 0 {
-		if err := x.srv.pause(x.req.Context(), wait); err != nil {
-			return response{lost: err, hint: "the client gave up before there was a response"}
-		}
+	wait := time.Duration(x.srv.latency.Load()) + f.Delay
+	if f.Wire == WireStall {
+		wait = -1
+	}
+	if err := x.srv.pause(x.req.Context(), wait); err != nil {
+		return response{lost: err, hint: "the client gave up before there was a response"}
 	}
 	if f == noFault || !f.AfterCommit && f.changes() {
 		a = x.operate(w)
@@ -132,7 +131,6 @@ func (x *exchange) operate(w http.ResponseWriter) response {
 // end ends the exchange, also if Match or a handler panicked. Then it breaks the connection, as
 // net/http does; a panic that is not http.ErrAbortHandler fails the test.
 func (x *exchange) end() {
-	defer x.srv.inflight.leave(x)
 	p := recover()
 	if p == nil {
 		return
@@ -220,7 +218,7 @@ func (t *tee) WriteHeader(status int) {
 
 func (t *tee) Write(b []byte) (int, error) {
 	t.begin(http.StatusOK)
-	t.a.body = append(t.a.body, b[:min(len(b), maxKept)]...)
+	t.a.body = append(t.a.body, b[:min(len(b), maxKept-len(t.a.body))]...)
 	t.x.finish(&t.a)
 	return t.ResponseWriter.Write(b)
 }

@@ -155,19 +155,3 @@ func retryAfter(value string, now time.Time) time.Time {
 	date, _ := http.ParseTime(value)
 	return date
 }
-
-// roughly writes a duration as a person would: 59 s.
-func roughly(d time.Duration) string {
-	for _, unit := range []struct {
-		name string
-		is   time.Duration
-	}{{"days", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}} {
-		if d >= 2*unit.is {
-			return fmt.Sprintf("%.0f %s", d.Round(unit.is).Seconds()/unit.is.Seconds(), unit.name)
-		}
-	}
-	if d >= 10*time.Second {
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	}
-	return fmt.Sprintf("%.2g s", d.Seconds())
-}
