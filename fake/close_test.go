@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -57,6 +58,7 @@ func TestClose(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
+			assert.Equal(t, !c.leak, strings.HasSuffix(lastRequest(t, srv).String(), "no response yet"))
 			start := time.Now()
 			srv.Close()
 			assert.LessOrEqual(t, time.Since(start), time.Second)

@@ -60,31 +60,23 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 // the context of its request ends. Until then, a bubble cannot end.
 func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
-		Proxy:             s.beforeDial,
+		// No other function sees a request before it has a connection.
+		Proxy:             func(r *http.Request) (*url.URL, error) { return nil, s.refuse(r) },
 		DialContext:       s.dial,
 		DialTLSContext:    s.dial, // https is sent as plain text: nobody can listen in memory
 		DisableKeepAlives: true,
 	}}
 }
 
-// beforeDial is the Transport's Proxy function, because no other function sees a request before it
-// has a connection. A fault that refuses connections makes it fail in place of the dial.
-func (s *Server) beforeDial(r *http.Request) (*url.URL, error) {
-	if !s.faults.refuses.Load() {
-		return nil, nil
-	}
-	f := s.refusal(r)
-	if f == noFault {
-		return nil, nil
-	}
-	return nil, notConnected(cmp.Or(s.pause(r.Context(), f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
-}
-
-// refusal returns the fault that refuses the connection of a request, noFault if none does.
-func (s *Server) refusal(r *http.Request) *Fault {
+// refuse returns the error of a refused connection if a fault refuses that of a request.
+func (s *Server) refuse(r *http.Request) error {
 	token, _ := readToken(r.Header)
 	withoutBody := (&exchange{req: r}).copyRequest
-	return s.faults.pick(s.findRoute(r).operation, token, true, withoutBody)
+	f := s.faults.pick(s.findRoute(r).operation, token, true, withoutBody)
+	if f == noFault {
+		return nil
+	}
+	return notConnected(cmp.Or(s.pause(r.Context(), f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
 }
 
 // dial makes a connection in memory with a net/http server at its other end.
@@ -108,12 +100,9 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 // breaks the connection takes it over if w can be hijacked (see [http.ResponseController]), and
 // otherwise panics with [http.ErrAbortHandler], as handlers do; and so does a closed server.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.faults.refuses.Load() {
-		if f := s.refusal(r); f != noFault {
-			_ = s.pause(r.Context(), f.Delay) // the connection breaks in any case
-			reset(w)
-			return
-		}
+	if s.refuse(r) != nil { // the connection breaks also if the client has given up
+		reset(w)
+		return
 	}
 	s.serve(w, r, s.order.Add(1))
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -25,11 +24,10 @@ type Injection struct {
 
 // faultList holds the faults in the order of their injection, but not those that were removed.
 type faultList struct {
-	mu      sync.Mutex
-	list    []*Injection
-	last    int         // id
-	refuses atomic.Bool // a fault with a WireRefuse was injected
-	rng     *rand.Rand
+	mu   sync.Mutex
+	list []*Injection
+	last int // id
+	rng  *rand.Rand
 }
 
 func (l *faultList) reset(seed uint64) {
@@ -39,7 +37,6 @@ func (l *faultList) reset(seed uint64) {
 		i.removed = true
 	}
 	l.list, l.last = nil, 0
-	l.refuses.Store(false)
 	l.rng = rand.New(rand.NewPCG(seed, 2))
 }
 
@@ -55,9 +52,6 @@ func (s *Server) Inject(f Fault) *Injection {
 	l := &s.faults
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.Wire == WireRefuse {
-		l.refuses.Store(true)
-	}
 	l.last++
 	i.id = l.last
 	l.list = append(l.list, i)
