@@ -104,37 +104,6 @@ func ExampleServer_Advance() {
 	// 200
 }
 
-func ExampleServer_Violations() {
-	srv := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBan(1, time.Hour))
-	defer srv.Close()
-	for range 3 {
-		get(srv, "/pets")
-	}
-	for _, v := range srv.Violations() {
-		fmt.Println(v.Rule, "by request", v.Seq, "against section", v.Section)
-	}
-	// Output:
-	// early-retry by request 3 against section 8.3
-	// ban-provoked by request 3 against section 8.3
-}
-
-func ExampleServer_URL() {
-	srv := fake.NewServer()
-	defer srv.Close()
-	client, err := petstore.NewClient(srv.URL(), srv.APIKey())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	result, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(result.StatusCode)
-	// Output: 200
-}
-
 // The service got an operation that the fake does not have yet.
 func ExampleWithHandler() {
 	srv := fake.NewServer(fake.WithHandler("PUT /v1/orders/{id}", http.HandlerFunc(

@@ -23,35 +23,6 @@ import (
 	"github.com/petstore/petstore-go/internal/testkit"
 )
 
-type closeRecorder struct {
-	io.Reader
-	closed bool
-}
-
-func (c *closeRecorder) Close() error {
-	c.closed = true
-	return nil
-}
-
-func TestHTTPClient(t *testing.T) {
-	synctest.Test(t, func(*testing.T) { // which panics if a goroutine is left
-		fake.NewServer().HTTPClient()
-	})
-	t.Run("closes the body of a request that is not sent", func(t *testing.T) {
-		srv, d := open(t)
-		srv.Inject(fake.Fault{Wire: fake.WireRefuse})
-		for _, what := range []string{"refused", "closed"} {
-			body := &closeRecorder{Reader: strings.NewReader("{}")}
-			req := create("Rex").build(t, d.base)
-			req.Body, req.GetBody = body, nil
-			_, err := d.do(req)
-			assert.ErrorIs(t, err, syscall.ECONNREFUSED, what)
-			assert.True(t, body.closed, what)
-			srv.Close()
-		}
-	})
-}
-
 func TestURL(t *testing.T) {
 	t.Run("opens the port at its first call, and Close closes it", func(t *testing.T) {
 		testkit.Loopback(t)
