@@ -84,14 +84,14 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 	if s.inflight.closed.Load() {
 		return nil, notConnected(closedError{})
 	}
-	began := s.order.Add(1)
+	began, kept := s.order.Add(1), false // a client sends its first request as soon as it is connected
 	l := link.New(func(*link.Link) {})
 	link.Serve(l.Server, s.newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if began == 0 { // the connection is kept, and so is its address, as on a socket
-			r.RemoteAddr = fmt.Sprintf("fake-client %p", l)
+		if kept { // so a later request began only now, and came from an address that is known already
+			began, r.RemoteAddr = s.order.Add(1), fmt.Sprintf("fake-client %p", l)
 		}
-		s.serve(w, r, cmp.Or(began, s.order.Add(1)))
-		began = 0
+		kept = true
+		s.serve(w, r, began)
 	})))
 	return l.Client, nil
 }
@@ -205,7 +205,8 @@ func (f *inflight) connState(c net.Conn, state http.ConnState) {
 
 // Close ends the server: it closes the port, cuts connections and ends stalled requests. When it
 // returns, the goroutines of the server are gone. Requests in progress get a moment to finish; a
-// handler that hangs is cut off within a second. Close may be called more than once.
+// handler that hangs is cut off within a second. Requests of [Server.ServeHTTP] are not waited for:
+// they run in another server. Close may be called more than once.
 func (s *Server) Close() {
 	f := &s.inflight
 	f.closed.Store(true)

@@ -18,7 +18,7 @@ import (
 type exchange struct {
 	srv     *Server
 	req     *http.Request
-	began   int64 // Server.order when the client sent it, or later
+	began   int64 // number in Server.order, not before the client sent it
 	arrived time.Time
 	route   route
 	token   string  // of its Authorization header
@@ -67,12 +67,14 @@ func (s *Server) newExchange(r *http.Request, began int64) *exchange {
 	return x
 }
 
-// readBody reads the request's body up to the size that the server takes.
+// readBody reads the request's body up to the size that the server takes. It drops the rest, since
+// most clients look for a response only after they have sent all of their request.
 func (x *exchange) readBody() {
 	const most = 1 << 20
 	body, err := io.ReadAll(http.MaxBytesReader(nil, x.req.Body, most))
 	if err != nil {
 		x.bodyErr = fmt.Errorf("the request body cannot be read: %w; it may have %d MiB", err, most>>20)
+		_, _ = io.CopyN(io.Discard, x.req.Body, 8*most)
 	}
 	x.body = body
 }

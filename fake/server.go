@@ -29,7 +29,7 @@ type Server struct {
 	config    config
 	offset    atomic.Int64 // of the server's time from that of the machine
 	latency   atomic.Int64
-	order     atomic.Int64 // counts dials and responses: which came first, also if no time passes
+	order     atomic.Int64 // numbers dials and responses, so that rules can tell which came first
 	keys      keyring
 	catalogue catalogue
 	faults    faultList
