@@ -112,6 +112,16 @@ func TestViolations(t *testing.T) {
 		d.list(t)
 		assert.Empty(t, rules(srv))
 	})
+	inBubble(t, "none by a request that began before the 429", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		conn, err := d.client.Transport.(*http.Transport).DialContext(t.Context(), "", "")
+		require.NoError(t, err)
+		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
+		d.list(t)
+		require.NoError(t, list.build(t, d.base).Write(conn))
+		require.NoError(t, srv.WaitForRequests(t.Context(), 2))
+		require.NoError(t, conn.Close())
+		assert.Empty(t, rules(srv))
+	})
 	inBubble(t, "and their words", ban, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		d.play(t, srv, script{list, list, list, 2 * time.Hour, fake.Fault{Status: 500}, rex, rex})
 		srv.SetPlan(srv.APIKey(), fake.Plan{})

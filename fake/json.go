@@ -1,10 +1,9 @@
 package fake
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -58,31 +57,23 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 // that names it, and so is a fault for which [Server.Inject] would panic.
 func (f *Fault) UnmarshalJSON(data []byte) error {
 	type fields Fault
-	if err := decode(data, (*fields)(f)); err != nil {
-		return err
-	}
-	return f.problem()
+	return cmp.Or(decode(data, (*fields)(f)), f.problem())
 }
 
 // UnmarshalJSON reads {"perMinute":60,"perDay":1000}, or the name of a plan: "free", "pro" or
 // "business".
 func (p *Plan) UnmarshalJSON(data []byte) error {
 	type fields Plan
-	if !strings.HasPrefix(string(data), `"`) {
-		if err := decode(data, (*fields)(p)); err != nil {
-			return err
-		}
-		return p.problem()
+	var name string
+	if json.Unmarshal(data, &name) != nil {
+		return cmp.Or(decode(data, (*fields)(p)), p.problem())
 	}
-	names := make([]string, 0, len(planNames))
-	for plan, name := range planNames {
-		if string(data) == `"`+name+`"` {
+	for plan, known := range planNames {
+		if name == known {
 			*p = plan
-			return nil
 		}
-		names = append(names, name)
 	}
-	return oneOf("plan", strings.Trim(string(data), `"`), slices.Sorted(slices.Values(names)))
+	return oneOf("plan", name, []string{"free", "pro", "business"})
 }
 
 // UnmarshalJSON reads {"minute":60,"day":1000} and the other fields of Usage, in lowerCamel.
@@ -95,8 +86,5 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 // fields of Behavior in lowerCamel. A choice that does not exist is an error.
 func (b *Behavior) UnmarshalJSON(data []byte) error {
 	type fields Behavior
-	if err := decode(data, (*fields)(b)); err != nil {
-		return err
-	}
-	return b.problem()
+	return cmp.Or(decode(data, (*fields)(b)), b.problem())
 }
