@@ -62,6 +62,9 @@ func TestViolations(t *testing.T) {
 		"over the limit once":         {opts: one, script: script{list, list}},
 		"a second before Retry-After": {opts: one, script: script{list, list, 59 * time.Second, list}, broken: []fake.Rule{early}},
 		"after Retry-After":           {opts: one, script: script{list, list, time.Minute, list}},
+		"after Retry-After, from a whole second on": {
+			opts: one, script: script{600 * time.Millisecond, list, list, 59_400 * time.Millisecond, list},
+		},
 		"early after a fault's header": {
 			script: script{fake.Fault{Status: 429, Header: http.Header{"retry-after": {"30"}}}, list, list}, broken: []fake.Rule{early},
 		},

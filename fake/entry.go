@@ -152,8 +152,6 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 		MaxHeaderBytes:    64 << 10,
 		// It writes nothing to stderr: faults abort connections on purpose.
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
-		// Otherwise net/http serves OPTIONS * itself, without the headers of the service.
-		DisableGeneralOptionsHandler: true,
 	}
 }
 

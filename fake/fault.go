@@ -85,9 +85,9 @@ func (f *Fault) problem() error {
 	return nil
 }
 
-// changes reports whether the service handles the request as usual, and the fault only changes the
+// onlyChanges reports whether the service handles the request as usual, and the fault only changes the
 // response.
-func (f *Fault) changes() bool { return f.Status == 0 && f.Wire.shows() && f.Wire != WireLoginPage }
+func (f *Fault) onlyChanges() bool { return f.Status == 0 && f.Wire.shows() && f.Wire != WireLoginPage }
 
 // noFault stands for a request to which no fault applies.
 var noFault = new(Fault)
@@ -147,9 +147,6 @@ func (Wire) Values() []Wire {
 
 // shows reports whether the client gets to see the response, or a part of it.
 func (w Wire) shows() bool { return w == "" || w == WireTruncate || w == WireLoginPage }
-
-// errBroken is why there is no response if a Wire breaks the connection.
-var errBroken = errors.New("a fault breaks the connection")
 
 type closedError struct{}
 

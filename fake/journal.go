@@ -269,7 +269,7 @@ func (k *apiKey) noteResponse(x *exchange, a *response, now time.Time) {
 	defer k.mu.Unlock()
 	k.shared = k.shared || x.began < k.answered
 	k.answered = k.srv.order.Add(1)
-	reached := a.lost == nil && x.req.Context().Err() == nil
+	reached := !a.lost && x.req.Context().Err() == nil
 	if a.status == http.StatusTooManyRequests && reached {
 		k.got429 = true
 		if !now.Before(k.retryAt) {

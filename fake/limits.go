@@ -48,9 +48,9 @@ func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 	return q, limited
 }
 
-// quota returns the quota for the headers without counting the request: without a valid key, that
+// uncountedQuota returns the quota for the headers without counting the request: without a valid key, that
 // of an unused Free plan.
-func (x *exchange) quota(now time.Time) quota {
+func (x *exchange) uncountedQuota(now time.Time) quota {
 	k := x.key
 	if k == nil {
 		return quota{PlanFree.PerMinute, PlanFree.PerMinute, now.Unix() + minute}

@@ -32,8 +32,8 @@ type response struct {
 	body      []byte
 	hint      string // why the request was refused
 	quota     quota
-	lost      error // why there is no response
-	delivered bool  // a handler has written it to the client
+	lost      bool // there is none: the connection breaks
+	delivered bool // a handler has written it to the client
 }
 
 // newResponse returns a response with a body of JSON, which has U+FFFD for what is not UTF-8.
@@ -72,7 +72,7 @@ func (a *response) change(f *Fault) {
 	if a.header == nil {
 		a.header = make(http.Header)
 	}
-	if !f.changes() {
+	if !f.onlyChanges() {
 		a.hint = "injected " + f.String()
 	}
 	switch {
@@ -96,7 +96,7 @@ func (a *response) change(f *Fault) {
 		a.header.Set("Retry-After", f.RetryAfter)
 	}
 	if !f.Wire.shows() {
-		a.lost = cmp.Or(a.lost, errBroken)
+		a.lost = true
 	}
 }
 
@@ -115,13 +115,13 @@ func (a *response) becomeLoginPage(status int) {
 // complete adds the headers that every response has and those of the fault, and cuts off the part
 // of the body that is not sent.
 func (x *exchange) complete(a *response) {
-	if a.lost != nil {
+	if a.lost {
 		a.status, a.header, a.body = 0, nil, nil
 		return
 	}
 	now := x.srv.Now()
 	if a.quota == (quota{}) {
-		a.quota = x.quota(now)
+		a.quota = x.uncountedQuota(now)
 	}
 	length := len(a.body)
 	if x.fault.Wire == WireTruncate {
@@ -150,12 +150,9 @@ func (q quota) addTo(h http.Header, now time.Time) {
 // break the connection.
 func (x *exchange) deliver(w http.ResponseWriter, a *response) {
 	f := x.fault
-	switch {
-	case a.lost == errBroken:
+	if a.lost {
 		x.breakOff(w)
 		return
-	case a.lost != nil:
-		panic(http.ErrAbortHandler)
 	}
 	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.status)
@@ -182,7 +179,7 @@ func (x *exchange) drip(w http.ResponseWriter, a *response) {
 	}
 }
 
-// breakOff does what the Wire of the fault says in place of a response.
+// breakOff breaks the connection in place of a response, as the Wire of the fault says.
 func (x *exchange) breakOff(w http.ResponseWriter) {
 	switch x.fault.Wire {
 	case WireGarbage:

@@ -98,9 +98,9 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 		wait = -1
 	}
 	if err := x.srv.pause(x.req.Context(), wait); err != nil {
-		return response{lost: err, hint: "the client gave up before there was a response"}
+		return response{lost: true, hint: "the client gave up before there was a response"}
 	}
-	if f == noFault || !f.AfterCommit && f.changes() {
+	if f == noFault || !f.AfterCommit && f.onlyChanges() {
 		a = x.operate(w)
 	}
 	return a
@@ -141,7 +141,7 @@ func (x *exchange) end() {
 		x.srv.journal.notePanic(fmt.Sprintf("%v\n%s", p, debug.Stack()))
 	}
 	if !x.ended {
-		x.finish(&response{lost: http.ErrAbortHandler, hint: "the handler aborted the response"})
+		x.finish(&response{lost: true, hint: "the handler aborted the response"})
 	}
 	panic(http.ErrAbortHandler)
 }
