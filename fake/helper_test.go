@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -230,19 +229,6 @@ func (d entryPoint) admitted(t *testing.T) (n int, r reply) {
 		r = d.list(t)
 	}
 	return n - 1, r
-}
-
-// dialRaw connects to a port without net/http.
-func dialRaw(t *testing.T, base string) net.Conn {
-	t.Helper()
-	testkit.Loopback(t)
-	u, err := url.Parse(base)
-	require.NoError(t, err)
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", u.Host)
-	require.NoError(t, err)
-	t.Cleanup(func() { conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	return conn
 }
 
 // rules returns the rules that were broken so far, in order.

@@ -19,7 +19,6 @@ type Injection struct {
 	// Under faultList.mu:
 	fitting int // requests for which the fault is meant
 	fired   int
-	removed bool
 }
 
 // faultList holds the faults in the order of their injection, but not those that were removed.
@@ -33,9 +32,6 @@ type faultList struct {
 func (l *faultList) reset(seed uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, i := range l.list {
-		i.removed = true
-	}
 	l.list, l.last = nil, 0
 	l.rng = rand.New(rand.NewPCG(seed, 2))
 }
@@ -103,7 +99,6 @@ func (i *Injection) Remove() {
 	l := &i.srv.faults
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i.removed = true
 	l.list = slices.DeleteFunc(l.list, func(o *Injection) bool { return o == i })
 }
 
@@ -111,7 +106,8 @@ func (i *Injection) Remove() {
 func (i *Injection) active() bool {
 	f := &i.fault
 	always := f.Times == Forever || f.Times == 0 && f.For > 0
-	return !i.removed && (always || i.fired < max(f.Times, 1)) && (i.until.IsZero() || i.srv.Now().Before(i.until))
+	return (always || i.fired < max(f.Times, 1)) && (i.until.IsZero() || i.srv.Now().Before(i.until)) &&
+		slices.Contains(i.srv.faults.list, i)
 }
 
 // pick returns the first fault that applies to a request, noFault if none does. It looks only at

@@ -196,7 +196,6 @@ func WithJournal(n int) Option {
 func WithHandler(pattern string, h http.Handler) Option {
 	_, path, _ := strings.Cut(pattern, " ")
 	path = cmp.Or(strings.TrimSpace(path), pattern)
-	must(h != nil, "WithHandler", "the handler is nil")
 	must(strings.HasPrefix(path, version+"/"), "WithHandler",
 		"the path of the pattern %s is not below /v1/", quote(pattern))
 	added := handler{Handler: h, pattern: pattern, path: path}
