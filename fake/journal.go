@@ -151,14 +151,7 @@ func (x *exchange) arrive() {
 		Operation: x.route.operation, Method: x.req.Method, Path: x.req.URL.RequestURI(),
 		Header: x.req.Header.Clone(), Body: kept(x.body), Time: x.arrived.Round(0),
 	}
-	for i, v := range e.Header["Authorization"] {
-		// The scheme stays, which tests look at, unless there may be a key in its place.
-		scheme, _, ok := strings.Cut(v, " ")
-		if !ok || !strings.EqualFold(scheme, "Bearer") {
-			scheme = ""
-		}
-		e.Header["Authorization"][i] = strings.TrimSpace(scheme + " [redacted]")
-	}
+	redact(e.Header["Authorization"])
 	if x.key != nil {
 		e.Key = x.key.number
 	}
@@ -176,6 +169,18 @@ func (x *exchange) arrive() {
 	j.mu.Unlock()
 	if x.key != nil {
 		x.key.noteRequest(x)
+	}
+}
+
+// redact takes the credentials out of Authorization headers. The scheme Bearer stays, which tests
+// look at; in place of another scheme there may be a key.
+func redact(values []string) {
+	for i, v := range values {
+		scheme, _, _ := strings.Cut(v, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			scheme = ""
+		}
+		values[i] = strings.TrimSpace(scheme + " [redacted]")
 	}
 }
 

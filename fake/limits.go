@@ -117,7 +117,7 @@ func (k *apiKey) quota(sec int64) quota {
 func (k *apiKey) refuse(now time.Time) *response {
 	q := k.quota(now.Unix())
 	end, span := time.Unix(q.reset, 0).UTC(), "minute"
-	if d := k.day.quota(k.plan.PerDay, now.Unix()); d.remaining == 0 && d.reset >= q.reset {
+	if q == k.day.quota(k.plan.PerDay, now.Unix()) {
 		span = "day"
 	}
 	reason := fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
