@@ -16,7 +16,8 @@ import (
 )
 
 // Request is a request that arrived, with its response. The credentials of its Authorization header
-// are redacted. Its headers and bodies are those of the journal, not copies: do not change them.
+// are redacted. Headers and bodies are those of the journal, not copies: do not change them. A
+// request that is still open has neither a StatusCode nor a Hint.
 type Request struct {
 	Seq       int    // counts requests from 1, in the order in which they arrived completely
 	Operation string // its name (section 4), empty if the request fits none
@@ -26,7 +27,7 @@ type Request struct {
 	Header    http.Header
 	Body      []byte // at most 64 KiB
 
-	StatusCode     int         // of the response; 0 with a Hint: there was none; 0 without: none yet
+	StatusCode     int         // of the response; 0 if there is none
 	ResponseHeader http.Header // without what net/http adds; a name without values was not sent
 	ResponseBody   []byte      // at most 64 KiB
 
@@ -39,9 +40,9 @@ type Request struct {
 	Hint        string // why the request was refused, or why it has no response; or empty
 }
 
-// Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]). A request
-// is in the journal once it has arrived completely. Its response is there before the client gets the first byte.
-// Requests that a [WireRefuse] kept away never arrived.
+// Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]). A
+// request is in the journal once it has arrived completely, and its response before the client gets
+// the first byte of it. Requests that a [WireRefuse] kept away never arrived.
 func (s *Server) Requests() []Request { return s.RequestsAfter(0, s.config.journal) }
 
 // RequestsAfter returns at most n requests of the journal that come after the one with that Seq,
@@ -254,7 +255,8 @@ func (k *apiKey) noteRequest(x *exchange) {
 	k.shared = k.shared || k.peer != "" && k.peer != x.req.RemoteAddr
 	k.peer = x.req.RemoteAddr
 	if early := k.retryAt.Sub(now); early > 0 && k.knew(x, now) {
-		x.note(RuleEarlyRetry, "8.3", fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Second/10)))
+		x.note(RuleEarlyRetry, "8.3",
+			fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Second/10)))
 	}
 	if x.req.Method == http.MethodGet {
 		clear(k.unknown) // with a look at the catalogue a client learns the outcome
