@@ -48,7 +48,7 @@ func TestHouseOperations(t *testing.T) {
 	require.GreaterOrEqual(t, len(operations), 6)
 	for file, form := range map[string]string{
 		"pets.go": `"%s"`, "doc.go": `(?:reads|writes) are [^;:]*\b%s\b`, "service_test.go": `"%s":`,
-		"fake/operation.go": `petstore\.Op%s,`, "fake/*.go": `\(x \*exchange\) %s\(`,
+		"fake/operation.go":              `petstore\.Op%[1]s,(?s:.*)\(x \*exchange\) %[1]s\(`,
 		"fake/conformance/clauses.go":    `"5", "%s `,
 		"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`, "internal/chaos/call_test.go": `petstore\.Op%s,`,
 		"README.md": `\b%s\b`, "docs/conformance.md": `\b%s\b`,

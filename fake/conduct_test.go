@@ -125,6 +125,12 @@ func TestViolations(t *testing.T) {
 		require.NoError(t, conn.Close())
 		assert.Empty(t, rules(srv))
 	})
+	inBubble(t, "early on a kept connection", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		d.client.Transport.(*http.Transport).DisableKeepAlives = false
+		d.play(t, srv, script{fake.Fault{Status: 429, RetryAfter: "30"}, list, 2 * time.Second, list})
+		d.client.CloseIdleConnections()
+		assert.Equal(t, []fake.Rule{early}, rules(srv))
+	})
 	inBubble(t, "and their words", ban, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		d.play(t, srv, script{list, list, list, 2 * time.Hour, fake.Fault{Status: 500}, rex, rex})
 		srv.SetPlan(srv.APIKey(), fake.Plan{})
