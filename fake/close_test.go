@@ -82,6 +82,11 @@ func TestClose(t *testing.T) {
 			}
 		})
 	}
+	inBubble(t, "waits for a request that ends soon", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		srv.SetLatency(300 * time.Millisecond)
+		time.AfterFunc(time.Millisecond, srv.Close)
+		assert.Equal(t, http.StatusOK, d.list(t).status)
+	})
 	t.Run("ends WaitForRequests", func(t *testing.T) {
 		srv := fake.NewServer()
 		time.AfterFunc(0, srv.Close)

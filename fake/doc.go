@@ -67,8 +67,8 @@
 //   - In memory, every request has a connection of its own. On a socket, [WireRefuse] comes too
 //     late to refuse a connection, and resets it.
 //   - There is no latency unless a test asks for it.
-//   - A request that net/http does not accept gets the response of net/http, without the rate limit
-//     headers. A request body is read up to 1 MiB.
+//   - A request that net/http does not accept, and OPTIONS *, gets the response of net/http, without
+//     the rate limit headers and without an entry in the journal. A request body may have 1 MiB.
 //
 // # Where the document is silent
 //

@@ -223,6 +223,12 @@ func testFaultFor(t *testing.T) {
 		assert.False(t, injected.Active())
 		assert.Equal(t, 2, injected.Fired())
 	}
+	srv.Inject(fake.Fault{Status: 503, For: time.Minute, Match: func(*http.Request) bool {
+		srv.Advance(time.Hour)
+		return true
+	}})
+	assert.Equal(t, 200, status(), "time that passes in Match ends it")
+	srv.Reset() // or the test fails for a fault that never struck
 }
 
 func TestFaultMatch(t *testing.T) {

@@ -183,6 +183,7 @@ func TestWindow(t *testing.T) {
 			{pause: 86_339 * time.Second, waits: []int{1}},
 			{pause: time.Second, admitted: 2, waits: []int{60}},
 		}},
+		"a day that ends after the minute, both used up": {per(1, 1, ""), []step{{admitted: 1, waits: []int{86_400}}}},
 		"a day that ends before the minute, both used up": {per(1, 2, ""), []step{
 			{admitted: 1},
 			{pause: 24*time.Hour - 30*time.Second, admitted: 1, waits: []int{60}},
