@@ -84,8 +84,10 @@ func TestClose(t *testing.T) {
 	}
 	inBubble(t, "waits for a request that ends soon", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.SetLatency(300 * time.Millisecond)
-		time.AfterFunc(time.Millisecond, srv.Close)
-		assert.Equal(t, http.StatusOK, d.list(t).status)
+		go func() { assert.Equal(t, http.StatusOK, d.list(t).status) }()
+		synctest.Wait()
+		srv.Close()
+		synctest.Wait()
 	})
 	t.Run("ends WaitForRequests", func(t *testing.T) {
 		srv := fake.NewServer()

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -73,7 +75,7 @@ func (p *Plan) UnmarshalJSON(data []byte) error {
 			*p = plan
 		}
 	}
-	return oneOf("plan", name, []string{"free", "pro", "business"})
+	return oneOf("plan", name, slices.Sorted(maps.Values(planNames)))
 }
 
 // UnmarshalJSON reads {"minute":60,"day":1000} and the other fields of Usage, in lowerCamel.

@@ -68,7 +68,7 @@ func TestJSONErrors(t *testing.T) {
 		{fake.Fault{}, `{"wire":"burn"}`, `there is no wire "burn"; there are reset, close,`},
 		{fake.Plan{}, `{"perHour":1}`, `there is no field "perHour"`},
 		{fake.Plan{}, `{"perDay":-1}`, "no limit is written 0"},
-		{fake.Plan{}, `"gold"`, `there is no plan "gold"; there are free, pro, business`},
+		{fake.Plan{}, `"gold"`, `there is no plan "gold"; there are business, free, pro`},
 		{fake.Usage{}, `{"minutes":1}`, `there is no field "minutes"`},
 		{fake.Usage{}, `{"plan":{"perHour":1}}`, `there is no field "perHour"`},
 		{fake.Behavior{}, `{"order":"odd"}`, `there is no order "odd"; there are descending, shuffled`},
