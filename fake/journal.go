@@ -210,13 +210,6 @@ func kept(body []byte) []byte {
 	return body
 }
 
-// notePanic keeps a panic for the test.
-func (j *journal) notePanic(text string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.panics = append(j.panics, text)
-}
-
 // close ends the waits for requests.
 func (j *journal) close() {
 	j.mu.Lock()

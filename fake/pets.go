@@ -140,12 +140,10 @@ func checkStatus(s petstore.PetStatus) error {
 	return fmt.Errorf("status is %s; it must be available, pending or sold", quote(string(s)))
 }
 
-// clip shortens a part of a request for a message.
-func clip(s string) string {
+// quote quotes a part of a request for a message, and shortens it.
+func quote(s string) string {
 	if len(s) > 64 {
-		return strings.ToValidUTF8(s[:64], "") + "…"
+		s = strings.ToValidUTF8(s[:64], "") + "…"
 	}
-	return s
+	return strconv.Quote(s)
 }
-
-func quote(s string) string { return strconv.Quote(clip(s)) }

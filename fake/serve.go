@@ -138,7 +138,10 @@ func (x *exchange) end() {
 		return
 	}
 	if p != http.ErrAbortHandler {
-		x.srv.journal.notePanic(fmt.Sprintf("%v\n%s", p, debug.Stack()))
+		j := &x.srv.journal
+		j.mu.Lock()
+		j.panics = append(j.panics, fmt.Sprintf("%v\n%s", p, debug.Stack()))
+		j.mu.Unlock()
 	}
 	if !x.ended {
 		x.finish(&response{lost: true, hint: "the handler aborted the response"})
