@@ -9,36 +9,17 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// alone is how a queue goes on while Redis is away: with a limiter to which the service seems to
-// have, for this process alone, a limit that is one share of the real one.
+// alone takes the place of the pot while Redis is away. Its limiter sees a service whose limit is
+// one share of the real one, for this process alone.
 type alone struct {
 	limiter *ratelimit.Limiter
-	err     error           // of the last command
-	ctx     context.Context // ends when Redis is back
-	end     context.CancelFunc
-}
-
-// fail makes the process go on alone, and tries Redis again in a second. Redis may have counted the
-// outcomes of the command that has failed: their permits count until their window is over.
-func (q *queue) fail(err error, now time.Time) {
-	if q.alone == nil {
-		q.alone = q.newAlone(now)
-		for class, waiters := range q.waiters {
-			for _, w := range waiters {
-				w.joined = false
-				w.signal()
-			}
-			q.waiters[class], q.holds[class] = nil, hold{}
-		}
-	}
-	q.alone.err, q.reportAt = err, now.Add(tryEvery)
+	asking  bool // it is asked for a permit now
 }
 
 // newAlone tells a new limiter what the process knows, by a response as the service would send it
 // now.
 func (q *queue) newAlone(now time.Time) *alone {
 	a := &alone{limiter: ratelimit.New()}
-	a.ctx, a.end = context.WithCancel(context.Background())
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: q.known(now)}
 	if o.Window.Limit > 0 {
 		o.Date = o.Window.Reset.Add(time.Second - q.end.Sub(now)).Truncate(time.Second)
@@ -47,7 +28,7 @@ func (q *queue) newAlone(now time.Time) *alone {
 		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, q.until.Sub(now)
 	}
 	if o.Window.Limit > 0 || o.RetryAfter > 0 {
-		if p, err := a.limiter.Acquire(a.ctx, ratelimit.Request{Key: q.key}); err == nil {
+		if p, err := a.limiter.Acquire(context.Background(), ratelimit.Request{Key: q.key}); err == nil {
 			p.Release(q.shareOf(o))
 		}
 	}
@@ -63,39 +44,28 @@ func (q *queue) shareOf(o ratelimit.Outcome) ratelimit.Outcome {
 	return o
 }
 
-// acquireAlone waits for a permit without Redis, until Redis is back. It returns nil if w must look
-// again.
-func (w *waiter) acquireAlone(ctx context.Context, a *alone) (refused *ratelimit.Error) {
-	r, q := w.Request, w.queue
-	r.MaxWait, r.Observer = max(0, time.Until(w.last)-patience), waitStart{w}
-	var p ratelimit.Permit
-	var err error
-	q.l.unlocked(func() {
-		ctx, cancel := context.WithDeadline(ctx, w.last)
-		defer cancel()
-		defer context.AfterFunc(a.ctx, cancel)()
-		p, err = a.limiter.Acquire(ctx, r)
-	})
-	if err == nil {
-		w.permit = &permit{queue: q, number: q.pot.Number, given: q.l.now(), alone: p}
-		return nil
-	}
-	refused, _ = errors.AsType[*ratelimit.Error](err)
-	if a.ctx.Err() != nil || ctx.Err() != nil {
-		return nil
-	}
-	refused.Window, refused.Err = q.window, nil
-	return refused
+// askAlone asks for the permit of the first request of a class. The limiter refuses it at once if a
+// limit is used up, and otherwise after a second at most.
+func (q *queue) askAlone(class int) {
+	a := q.alone
+	a.asking = true
+	go func() {
+		p, err := a.limiter.Acquire(context.Background(), ratelimit.Request{Key: q.key, Background: class == 1})
+		q.l.mu.Lock()
+		defer q.l.mu.Unlock()
+		now := q.l.now()
+		a.asking = false
+		switch refused, _ := errors.AsType[*ratelimit.Error](err); {
+		case err == nil && q.alone == a && len(q.waiters[class]) > 0:
+			q.admit(class, 0, p, now)
+		case err == nil:
+			p.Release(ratelimit.Outcome{})
+		case q.alone == a && refused.Reason == "":
+			q.holds[class] = hold{ratelimit.ReasonResponse, time.Time{}, now.Add(reportAfter)}
+		case q.alone == a:
+			q.holds[class] = closedFor(refused.Reason, now, refused.RetryAt, longWait)
+		}
+		q.signal()
+		q.step(now)
+	}()
 }
-
-// waitStart reports the beginning of a wait without Redis. The rest is reported as with Redis.
-type waitStart struct{ w *waiter }
-
-func (o waitStart) WaitStart(wait ratelimit.Wait) {
-	o.w.queue.l.mu.Lock()
-	defer o.w.queue.l.mu.Unlock()
-	o.w.report(wait)
-}
-func (waitStart) WaitDone(ratelimit.Wait)       {}
-func (waitStart) LimitClosed(ratelimit.Lockout) {}
-func (waitStart) LimitOpened(ratelimit.Lockout) {}

@@ -1,8 +1,8 @@
 package petstoreredis
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -101,41 +101,34 @@ func (l *Limiter) Reopen(key string) {
 	if q.alone != nil {
 		q.alone.limiter.Reopen(key)
 	}
-	q.until, q.holds, q.opensAt, q.reopen, q.reportAt = time.Time{}, [2]hold{}, now, true, now
+	if q.closed != nil {
+		q.closed = &ratelimit.Lockout{Reason: q.closed.Reason, Until: now, Window: q.window} // its next success opens it
+	}
+	q.until, q.holds, q.reopen, q.reportAt = time.Time{}, [2]hold{}, true, now
 	q.step(now)
 }
 
 // Flush reports to Redis the outcomes that it does not know yet: those of the last 20 ms. Without
 // it, these requests may count twice, and the fleet lacks as many permits until their window is
-// over. The error is that of Redis, or of ctx.
-func (l *Limiter) Flush(ctx context.Context) (all error) {
+// over. It ends with the first error, of Redis or of ctx.
+func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, q := range slices.Collect(maps.Values(l.queues)) {
-		all = errors.Join(all, q.flush(ctx))
-	}
-	return all
-}
-
-// flush waits for the command on its way, and sends another one if there is more to report.
-func (q *queue) flush(ctx context.Context) error {
-	for q.asking != nil || len(q.outcomes) > 0 {
-		if q.asking == nil {
-			q.send(q.l.now())
-		}
-		asking := q.asking
-		q.l.unlocked(func() {
-			select {
-			case <-asking:
-			case <-ctx.Done():
+		for q.asking != nil || len(q.outcomes) > 0 {
+			if q.asking == nil {
+				q.send(l.now())
 			}
-		})
-		err := contextError(ctx)
-		if err == nil && q.alone != nil {
-			err = q.alone.err
-		}
-		if err != nil {
-			return fmt.Errorf("petstoreredis: flush: %w", err)
+			asking := q.asking
+			l.unlocked(func() {
+				select {
+				case <-asking:
+				case <-ctx.Done():
+				}
+			})
+			if err := cmp.Or(contextError(ctx), q.err); err != nil {
+				return fmt.Errorf("petstoreredis: flush: %w", err)
+			}
 		}
 	}
 	return nil

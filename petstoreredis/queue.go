@@ -24,7 +24,7 @@ const (
 type queue struct {
 	l       *Limiter
 	key     string
-	waiters [2][]*waiter // in the order of their permits
+	waiters [2][]*ticket // in the order of their permits
 	holds   [2]hold      // what the waiters wait for
 	users   int          // requests that wait or are in flight
 	polls   int          // replies in a row without a permit
@@ -36,12 +36,12 @@ type queue struct {
 	end, until time.Time          // of the window, and of the lockout
 	reason     ratelimit.Reason   // of the lockout
 	closed     *ratelimit.Lockout // the last that was reported; nil if the key has opened since
-	opensAt    time.Time          // a success of a permit of this time or later opens the key
 
 	outcomes []outcome     // to be reported
 	reportAt time.Time     // when to do this or, without Redis, when to try it again
 	reopen   bool          // to be reported, too
 	asking   chan struct{} // closed when the command on its way is over; nil if there is none
+	err      error         // of the last command
 	alone    *alone        // how the process goes on without Redis; nil while Redis replies
 }
 
@@ -52,9 +52,14 @@ type hold struct {
 	askAt time.Time        // when to ask the pot again
 }
 
-// holds reports whether the pot need not be asked yet. A later askAt is possible only if the clock
-// was set back.
-func (h hold) holds(now time.Time) bool { return h.askAt.After(now) && h.askAt.Sub(now) <= longWait }
+// holds reports whether the requests need not ask yet.
+func (h hold) holds(now time.Time) bool { return !h.askAt.IsZero() && !isDue(h.askAt, now) }
+
+// isDue reports whether a time has come. Zero never comes. A time that is further away than any
+// wait has come, too: the clock was set back.
+func isDue(at, now time.Time) bool {
+	return !at.IsZero() && (!at.After(now) || at.Sub(now) > longWait)
+}
 
 // closedFor holds requests until a time. If that is long, another process may reopen the key.
 func closedFor(reason ratelimit.Reason, now, until time.Time, long time.Duration) hold {
@@ -83,30 +88,51 @@ func earlier(a, b time.Time) time.Time {
 // processes returns how many processes share the key.
 func (q *queue) processes() int { return cmp.Or(q.l.share, q.pot.Processes, 64) }
 
-// step sends the next command if it is time, or sets the timer for it.
+// step sends the next command and asks without Redis if it is time, or sets the timer for it.
 func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
 	}
-	at := q.reportAt
-	for class, waiters := range q.waiters {
-		if len(waiters) > 0 && q.holds[class].holds(now) {
-			at = earlier(at, q.holds[class].askAt)
-		} else if len(waiters) > 0 {
-			at = now
-		}
+	askAt, class := q.askAt(now)
+	sendAt, aloneAt := earlier(q.reportAt, askAt), time.Time{}
+	if q.alone != nil {
+		sendAt, aloneAt = q.reportAt, askAt
 	}
-	switch {
-	case q.asking != nil || at.IsZero() || q.alone != nil && q.users == 0:
-	case at.After(now) && at.Sub(now) <= longWait: // unless the clock was set back
+	if q.alone != nil && q.alone.asking {
+		aloneAt = time.Time{}
+	}
+	if q.asking != nil || q.alone != nil && q.users == 0 {
+		sendAt = time.Time{}
+	}
+	if isDue(sendAt, now) {
+		sendAt = time.Time{}
+		q.send(now)
+	}
+	if isDue(aloneAt, now) {
+		aloneAt = time.Time{}
+		q.askAlone(class)
+	}
+	if at := earlier(sendAt, aloneAt); !at.IsZero() {
 		q.timer = time.AfterFunc(min(at.Sub(now), longestNap), func() {
 			q.l.mu.Lock()
 			defer q.l.mu.Unlock()
 			q.step(q.l.now())
 		})
-	default:
-		q.send(now)
 	}
+}
+
+// askAt returns when to ask for permits, and for which class first; zero if no request waits.
+func (q *queue) askAt(now time.Time) (at time.Time, class int) {
+	for c, waiters := range q.waiters {
+		t := now
+		if q.holds[c].holds(now) {
+			t = q.holds[c].askAt
+		}
+		if len(waiters) > 0 && (at.IsZero() || t.Before(at)) {
+			at, class = t, c
+		}
+	}
+	return at, class
 }
 
 // send sends a command: what to report, and how many permits are wanted. What the process knows of
@@ -114,7 +140,10 @@ func (q *queue) step(now time.Time) {
 func (q *queue) send(now time.Time) {
 	o := &order{
 		Number: q.pot.Number, Processes: q.pot.Processes, Alone: q.alone != nil, Reopen: q.reopen,
-		Want: len(q.waiters[0]), Background: len(q.waiters[1]), Asked: q.asked, Had: q.had, Outcomes: q.outcomes,
+		Asked: q.asked, Had: q.had, Outcomes: q.outcomes,
+	}
+	if q.alone == nil { // else the reply may be too late
+		o.Want, o.Background = len(q.waiters[0]), len(q.waiters[1])
 	}
 	known := outcome{until: q.until, Lock: index(q.reason)}
 	if w := q.known(now); w.Limit > 0 {
@@ -137,16 +166,21 @@ func millisUntil(at, now time.Time) int64 {
 
 func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// ended takes over what came of a command.
+// ended takes over what came of a command. Redis may have counted the outcomes of one that has
+// failed: their permits count until their window is over.
 func (q *queue) ended(o *order, r reply, err error, sent time.Time) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
 	now := q.l.now()
 	close(q.asking)
-	if q.asking = nil; err == nil {
+	q.asking, q.err = nil, err
+	switch {
+	case err == nil:
 		q.hear(o, r, sent, now)
-	} else {
-		q.fail(err, now)
+	case q.alone == nil:
+		q.alone, q.holds, q.reportAt = q.newAlone(now), [2]hold{}, now.Add(tryEvery)
+	default:
+		q.reportAt = now.Add(tryEvery)
 	}
 	q.step(now)
 	q.l.note(err, q.processes())
@@ -156,7 +190,6 @@ func (q *queue) ended(o *order, r reply, err error, sent time.Time) {
 // and records what the other requests wait for.
 func (q *queue) hear(o *order, r reply, sent, now time.Time) {
 	if q.alone != nil {
-		q.alone.end()
 		q.alone, q.reportAt = nil, now
 	}
 	q.pot = r
@@ -192,14 +225,21 @@ func (q *queue) give(class, granted int, closed bool, now time.Time) {
 	if closed {
 		used = 0
 	}
-	for _, w := range q.waiters[class][:used] {
-		w.joined, w.permit = false, &permit{queue: q, number: q.pot.Number, epoch: q.pot.Epoch, given: now}
-		w.signal()
+	for range used {
+		q.admit(class, q.pot.Epoch, nil, now)
 	}
-	q.waiters[class] = q.waiters[class][used:]
 	for range granted - used {
 		q.outcomes, q.reportAt = append(q.outcomes, outcome{Number: q.pot.Number, Epoch: q.pot.Epoch}), now
 	}
+}
+
+// admit admits the first request of a class.
+func (q *queue) admit(class int, epoch int64, alone ratelimit.Permit, now time.Time) {
+	t := q.waiters[class][0]
+	q.waiters[class] = q.waiters[class][1:]
+	t.queued, t.admitted, t.given = false, true, now
+	t.number, t.epoch, t.alone = q.pot.Number, epoch, alone
+	t.signal()
 }
 
 // blocked returns what the requests wait for that got no permit.
@@ -223,9 +263,9 @@ func (q *queue) blocked(r reply, sent, now time.Time) hold {
 // signal has the requests look again that cannot wait for so long, or have not reported their wait.
 func (q *queue) signal() {
 	for class, waiters := range q.waiters {
-		for _, w := range waiters {
-			if h := q.holds[class]; h.until.After(w.latest) || h.why != "" && w.wait.Reason == "" {
-				w.signal()
+		for _, t := range waiters {
+			if h := q.holds[class]; h.until.After(t.latest) || h.why != "" && t.wait.Reason == "" {
+				t.signal()
 			}
 		}
 	}
@@ -240,17 +280,16 @@ func (q *queue) known(now time.Time) (w ratelimit.Window) {
 	return w
 }
 
-// join puts w among the waiters: who asked first goes first.
-func (q *queue) join(w *waiter) {
-	if !w.joined {
-		w.joined = true
-		waiters := &q.waiters[w.class]
-		i, _ := slices.BinarySearchFunc(*waiters, w, func(a, b *waiter) int {
-			if a.Asked.After(b.Asked) {
-				return 1
-			}
-			return -1
-		})
-		*waiters = slices.Insert(*waiters, i, w)
+// join puts t among the waiters: who asked first goes first.
+func (q *queue) join(t *ticket) {
+	if t.queued {
+		return
 	}
+	t.queued = true
+	waiters := &q.waiters[t.class]
+	i := len(*waiters)
+	for i > 0 && (*waiters)[i-1].Asked.After(t.Asked) {
+		i--
+	}
+	*waiters = slices.Insert(*waiters, i, t)
 }

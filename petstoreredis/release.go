@@ -8,34 +8,22 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// permit allows one request. number and epoch are those of the pot's reply; epoch is 0 without
-// Redis.
-type permit struct {
-	queue         *queue
-	observer      ratelimit.Observer
-	number, epoch int64
-	given         time.Time
-	alone         ratelimit.Permit // of a request without Redis; nil for others
-	released      bool
-}
-
 // Release implements [ratelimit.Permit].
-func (p *permit) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
-	q := p.queue
+func (t *ticket) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
+	q := t.queue
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
 	now := q.l.now()
 	var opened, closed *ratelimit.Lockout
-	if !p.released {
-		p.released = true
+	if t.admitted {
 		q.users--
-		opened, closed = q.settle(p, o, now)
+		opened, closed = q.settle(t, o, now)
 		q.step(now)
 	}
 	if q.until.After(now) {
 		lockout = q.lockout(q.reason, q.until)
 	}
-	q.l.tell(p.observer, opened, closed)
+	q.l.tell(t.Observer, opened, closed)
 	return lockout
 }
 
@@ -49,46 +37,37 @@ func (l *Limiter) tell(o ratelimit.Observer, opened, closed *ratelimit.Lockout) 
 	}
 }
 
-// settle learns from an outcome, and keeps it for the pot. It returns what to report.
-func (q *queue) settle(p *permit, o ratelimit.Outcome, now time.Time) (opened, closed *ratelimit.Lockout) {
-	x := outcome{Number: p.number, Epoch: p.epoch}
+// settle learns from the outcome of a permit, and keeps it for the pot. It returns what to report.
+func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (opened, closed *ratelimit.Lockout) {
+	t.admitted = false
+	x := outcome{Number: t.number, Epoch: t.epoch}
 	counted := !o.Sent.IsZero() && o.StatusCode != http.StatusUnauthorized
 	answered := counted && !o.Received.IsZero()
 	rejected := answered && o.StatusCode == http.StatusTooManyRequests
-	limit := ratelimit.Reason("")
 	if answered && o.Window.Limit > 0 {
-		limit = q.learn(&x, o, now)
+		q.learn(&x, o, now)
 	} else if counted {
 		x.Spent, x.Silent = true, !answered && !o.Abandoned
 	}
 	switch {
 	case rejected:
-		closed = q.lockOut(p, &x, o, now)
+		closed = q.lockOut(&x, o, now)
 	case answered:
-		opened, closed = q.succeed(p, &x, limit, now)
+		if last := q.closed; last != nil && !t.given.Before(last.Until) {
+			opened, q.closed = last, nil
+		}
+		if limits[x.Lock] == ratelimit.ReasonDay && x.Remaining == 0 {
+			closed = q.close(ratelimit.ReasonDay, now, x.end)
+		}
 	}
-	if p.alone != nil {
+	if t.alone != nil {
 		if counted {
 			q.had++
 		}
-		p.alone.Release(q.shareOf(o))
+		t.alone.Release(q.shareOf(o))
 	}
-	if p.alone == nil || q.alone == nil { // else the pot needs only what the process knows
+	if t.alone == nil || q.alone == nil { // else the pot needs only what the process knows
 		q.report(x, rejected, now)
-	}
-	return opened, closed
-}
-
-// succeed returns what to report after a response that is no 429: that the key is open again, or
-// that the day is used up.
-func (q *queue) succeed(
-	p *permit, x *outcome, limit ratelimit.Reason, now time.Time,
-) (opened, closed *ratelimit.Lockout) {
-	if q.closed != nil && !p.given.Before(q.opensAt) {
-		opened, q.closed = q.closed, nil
-	}
-	if limit == ratelimit.ReasonDay && x.Remaining == 0 {
-		closed = q.close(limit, now, x.end)
 	}
 	return opened, closed
 }
@@ -104,19 +83,18 @@ func (q *queue) report(x outcome, rejected bool, now time.Time) {
 	}
 }
 
-// learn takes the window from a response, and returns the limit that it belongs to.
-func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) (limit ratelimit.Reason) {
+// learn takes the window from a response, unless a later one is known.
+func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	const same = 30 * time.Second // two Resets that differ by less are of one window
 	usedUp := o
 	usedUp.StatusCode, usedUp.RetryAfter, usedUp.Window.Remaining = http.StatusTooManyRequests, 0, 0
-	over := lockoutAfter(usedUp)
-	x.end = over.Until
-	x.Limit, x.Remaining, x.Reset = o.Window.Limit, o.Window.Remaining, max(1, o.Window.Reset.Unix())
-	w, ahead := o.Window, o.Window.Reset.Sub(q.window.Reset)
-	switch open := now.Before(q.end); {
-	case open && (ahead < -same || !x.end.After(now)): // a late response
-		return over.Reason
-	case open && ahead <= same && w.Limit == q.window.Limit:
+	over, w := lockoutAfter(usedUp), o.Window
+	x.end, x.Lock = over.Until, index(over.Reason)
+	x.Limit, x.Remaining, x.Reset = w.Limit, w.Remaining, max(1, w.Reset.Unix())
+	switch ahead := w.Reset.Sub(q.window.Reset); {
+	case now.Before(q.end) && ahead < 0:
+		return
+	case now.Before(q.end) && ahead <= same:
 		w.Remaining = min(w.Remaining, q.window.Remaining)
 	default:
 		if q.pot.Left = w.Remaining; q.alone != nil {
@@ -124,7 +102,6 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) (limit rat
 		}
 	}
 	q.window, q.end = w, x.end
-	return over.Reason
 }
 
 // lockoutAfter returns the lockout that a 429 means. Package ratelimit decides that: a limiter that
@@ -136,13 +113,10 @@ func lockoutAfter(o ratelimit.Outcome) ratelimit.Lockout {
 
 // lockOut begins a lockout after a 429, or makes it longer. The second 429 in a row, and further
 // ones, close the key for 1 s, 2 s, 4 s, up to a minute, at least.
-func (q *queue) lockOut(p *permit, x *outcome, o ratelimit.Outcome, now time.Time) *ratelimit.Lockout {
-	l, streak := lockoutAfter(o), q.pot.Streak
-	if p.epoch == q.pot.Epoch {
-		streak++
-	}
-	if streak > 1 {
-		l.Until = later(l.Until, o.Received.Add(min(time.Second<<min(streak-2, 6), time.Minute)))
+func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) *ratelimit.Lockout {
+	l := lockoutAfter(o)
+	if streak := q.pot.Streak; streak > 0 {
+		l.Until = later(l.Until, o.Received.Add(min(time.Second<<min(streak-1, 6), time.Minute)))
 	}
 	if l.Until.After(q.until) {
 		q.until, q.reason = l.Until, l.Reason
@@ -162,7 +136,7 @@ func (q *queue) close(reason ratelimit.Reason, now, until time.Time) *ratelimit.
 		return nil
 	}
 	l := q.lockout(reason, until)
-	q.closed, q.opensAt = &l, until
+	q.closed = &l
 	if last != nil && last.Reason == reason {
 		return nil
 	}

@@ -1,0 +1,165 @@
+package petstoreredis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/petstore/petstore-go/ratelimit"
+)
+
+// patience is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
+const patience = time.Second
+
+// ticket is one request in a limiter, from Acquire to Release: it waits in its queue and, once it is
+// admitted, is the permit. The lock of the limiter guards it.
+type ticket struct {
+	ratelimit.Request
+	queue  *queue
+	class  int            // the index of its waiters and their hold: 1 for background requests, else 0
+	latest time.Time      // it is refused at once if a limit lasts longer,
+	last   time.Time      // and at this time in any case
+	news   chan struct{}  // gets a value when await must look again
+	queued bool           // it is among the waiters
+	wait   ratelimit.Wait // as it was reported; zero if it was not
+
+	admitted      bool // and not released
+	number, epoch int64
+	given         time.Time        // when it was admitted; number and epoch are those of the pot then
+	alone         ratelimit.Permit // of a request without Redis, whose epoch is 0; nil for others
+}
+
+// Acquire implements [petstore.Limiter]. A request that need not wait takes one command. The lock is
+// held except while the request sleeps, and while functions of others are called.
+func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q, entered := l.queue(r.Key), l.now()
+	if r.Asked.IsZero() {
+		r.Asked = entered
+	}
+	latest := entered.Add(max(0, r.MaxWait))
+	t := &ticket{Request: r, queue: q, latest: latest, last: latest.Add(patience), news: make(chan struct{}, 1)}
+	if deadline, ok := ctx.Deadline(); ok {
+		t.latest = earlier(latest, deadline)
+	}
+	if r.Background {
+		t.class = 1
+	}
+	q.users++
+	refused := t.await(ctx)
+	if refused != nil {
+		t.withdraw()
+	}
+	if t.wait.Reason != "" && r.Observer != nil {
+		t.wait.Duration = l.now().Sub(entered)
+		t.wait.Window, t.wait.Sent, t.wait.Processes = q.window, int(q.had), q.processes()
+		l.unlocked(func() { r.Observer.WaitDone(t.wait) })
+	}
+	if refused == nil {
+		return t, nil
+	}
+	if refused.Reason != "" && refused.Err == nil {
+		l.tell(r.Observer, nil, q.close(refused.Reason, l.now(), refused.RetryAt))
+	}
+	return nil, refused
+}
+
+// await waits until t is admitted, or returns why it is refused.
+func (t *ticket) await(ctx context.Context) *ratelimit.Error {
+	for q := t.queue; ; {
+		now, ended := q.l.now(), contextError(ctx)
+		h := t.hold(now)
+		switch {
+		case ended != nil, !t.admitted && (!t.last.After(now) || h.until.After(t.latest)):
+			refused := &ratelimit.Error{RetryAt: h.until, Window: q.window, Err: ended}
+			if slices.Contains(limits, h.why) {
+				refused.Reason = h.why
+			}
+			return refused
+		case t.admitted:
+			return nil
+		case h.why != "" && t.wait.Reason == "":
+			t.report(h)
+		case t.NotBefore.After(now):
+			t.sleep(ctx, t.NotBefore.Sub(now))
+		default:
+			q.join(t)
+			q.step(now)
+			t.sleep(ctx, t.last.Sub(now))
+		}
+	}
+}
+
+// hold returns what t waits for; zero if that is not known.
+func (t *ticket) hold(now time.Time) (h hold) {
+	if known := t.queue.holds[t.class]; known.holds(now) {
+		h = known
+	}
+	if t.NotBefore.After(now) {
+		if h.until.IsZero() {
+			h.why = ratelimit.ReasonBackoff
+		}
+		h.until = later(h.until, t.NotBefore)
+	}
+	return h
+}
+
+// report reports that t waits.
+func (t *ticket) report(h hold) {
+	if t.Background && h.why == ratelimit.ReasonMinute {
+		h.why = ratelimit.ReasonBackground
+	}
+	waiting := len(t.queue.waiters[0]) + len(t.queue.waiters[1])
+	t.wait = ratelimit.Wait{Reason: h.why, Until: h.until, Waiting: max(1, waiting)}
+	if t.Observer != nil {
+		t.queue.l.unlocked(func() { t.Observer.WaitStart(t.wait) })
+	}
+}
+
+// sleep waits for d at most, or until there is news.
+func (t *ticket) sleep(ctx context.Context, d time.Duration) {
+	t.queue.l.unlocked(func() {
+		timer := time.NewTimer(min(d, longestNap))
+		defer timer.Stop()
+		select {
+		case <-t.news:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// signal makes await look again.
+func (t *ticket) signal() {
+	select {
+	case t.news <- struct{}{}:
+	default:
+	}
+}
+
+// withdraw ends the wait of a request that is refused. It may have been admitted meanwhile.
+func (t *ticket) withdraw() {
+	q, now := t.queue, t.queue.l.now()
+	q.users--
+	if t.queued {
+		waiters := &q.waiters[t.class]
+		i := slices.Index(*waiters, t)
+		*waiters = slices.Delete(*waiters, i, i+1)
+	}
+	if t.admitted {
+		q.settle(t, ratelimit.Outcome{}, now)
+	}
+	q.step(now)
+}
+
+// contextError returns an error that matches the error and the cause of a context that has ended.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if err == nil || errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
