@@ -19,20 +19,16 @@ type alone struct {
 // newAlone tells a new limiter what the process knows, by a response as the service would send it
 // now.
 func (q *queue) newAlone(now time.Time) *alone {
-	a := &alone{limiter: ratelimit.New()}
-	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: q.known(now)}
-	if o.Window.Limit > 0 {
-		o.Date = o.Window.Reset.Add(time.Second - q.end.Sub(now)).Truncate(time.Second)
-	}
+	w := q.known(now)
+	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: w}
+	o.Date = w.Reset.Add(time.Second - q.end.Sub(now)).Truncate(time.Second)
 	if q.until.After(now) {
 		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, q.until.Sub(now)
+	} else if w.Limit == 0 {
+		return &alone{limiter: ratelimit.New()}
 	}
-	if o.Window.Limit > 0 || o.RetryAfter > 0 {
-		if p, err := a.limiter.Acquire(context.Background(), ratelimit.Request{Key: q.key}); err == nil {
-			p.Release(q.shareOf(o))
-		}
-	}
-	return a
+	limiter, _ := told(q.key, q.shareOf(o))
+	return &alone{limiter: limiter}
 }
 
 // shareOf returns an outcome with this process's share of the window in place of the window.
@@ -63,7 +59,7 @@ func (q *queue) askAlone(class int) {
 		case q.alone == a && refused.Reason == "":
 			q.holds[class] = hold{ratelimit.ReasonResponse, time.Time{}, now.Add(reportAfter)}
 		case q.alone == a:
-			q.holds[class] = closedFor(refused.Reason, now, refused.RetryAt, longWait)
+			q.holds[class] = closedFor(refused.Reason, now, refused.RetryAt)
 		}
 		q.signal()
 		q.step(now)

@@ -78,7 +78,6 @@ func rows() []row {
 		{name: "killed and started cold, twice in a window", during: twice},
 		{name: "killed and started cold, twice in a window", processes: 64, during: twice, got429s: 1},
 		{name: "rolling restart in mid-window", goroutines: 1, short: true, onRedis: true, during: rolling},
-		{name: "two plans: a second key on the same limiters", during: second},
 		{name: "a process beside that was not told takes a third", foreign: 450 * time.Millisecond, got429s: 2},
 	}
 }
@@ -407,23 +406,4 @@ func rolling(f *fleet) {
 		f.hire(1)
 		f.end(i%2 > 0)
 	}
-}
-
-// second has all processes use up another key with another plan, too.
-func second(f *fleet) {
-	const key, limit = "second-key", 60
-	f.server.AddKey(key, fake.Plan{PerMinute: limit})
-	for _, w := range f.workers {
-		client, err := w.client.ForKey(key)
-		require.NoError(f, err)
-		w.group.Go(func() {
-			for w.ctx.Err() == nil {
-				_, _ = client.ListPets(w.ctx, petstore.ListPetsParams{Limit: 1})
-			}
-		})
-	}
-	f.await(f.target())
-	wait(f.Context(), 5*time.Second) // the windows of the two keys do not begin together
-	assert.Zero(f, f.server.Usage(key).Limited, "429s of the second key")
-	assert.GreaterOrEqual(f, len(f.server.RequestsFor(key)), f.windows*limit+limit/2)
 }

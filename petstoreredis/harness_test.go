@@ -10,7 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -126,11 +126,10 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// startRedis starts a Redis on loopback with arguments beyond those that all have, and returns its
-// address. It is for the tests named OnRedis, which take real time. They look for redis-server on
-// the path. PETSTORE_REDIS_SERVER may name another one, or a Valkey; if it is set, a test that
-// cannot run fails.
-func startRedis(t testing.TB, args ...string) string {
+// startRedis starts a Redis and returns its address, a socket. It is for the tests named OnRedis,
+// which take real time. They look for redis-server on the path. PETSTORE_REDIS_SERVER may name
+// another one, or a Valkey; if it is set, a test that cannot run fails.
+func startRedis(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("takes seconds of real time")
@@ -139,34 +138,19 @@ func startRedis(t testing.TB, args ...string) string {
 	if err != nil && os.Getenv("PETSTORE_REDIS_SERVER") == "" {
 		t.Skip("there is no redis-server on the path: this test needs one")
 	}
-	port := freePort(t)
-	cmd := exec.Command(program, append([]string{
-		"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir(),
-	}, args...)...)
+	dir, err2 := os.MkdirTemp("", "redis") // shorter than t.TempDir: the path of a socket may have 107 bytes
+	require.NoError(t, err2)
+	address := filepath.Join(dir, "socket")
+	cmd := exec.Command(program, "--port", "0", "--unixsocket", address, "--save", "", "--appendonly", "no", "--dir", dir)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+		_ = os.RemoveAll(dir)
 	})
-	address := "127.0.0.1:" + port
 	rdb := newClient(t, address, &link{})
 	require.Eventually(t, func() bool { return rdb.Ping(t.Context()).Err() == nil }, time.Minute, 20*time.Millisecond)
 	return address
-}
-
-// freePort returns a port that nobody uses now. It is below the ports that systems give to
-// connections, of which other tests make many while the Redis starts.
-func freePort(t testing.TB) string {
-	t.Helper()
-	for range 100 {
-		port := strconv.Itoa(10_000 + rand.IntN(20_000))
-		if listener, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
-			require.NoError(t, listener.Close())
-			return port
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
 }
 
 // newClient returns a client of a Redis, over a link.

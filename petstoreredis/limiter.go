@@ -33,7 +33,6 @@ type Limiter struct {
 
 	mu      sync.Mutex // guards the fields below, and all queues
 	queues  map[string]*queue
-	sweepAt int       // the number of queues at which those are dropped that are not in use
 	away    time.Time // when Redis began to fail; zero while it replies
 	replied bool      // Redis has replied at least once
 }
@@ -87,13 +86,11 @@ func NewLimiter(rdb redis.UniversalClient, opts ...Option) (*Limiter, error) {
 func (l *Limiter) RateLimit(key string) ratelimit.Window {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if q := l.queues[key]; q != nil {
-		return q.window
-	}
-	return ratelimit.Window{}
+	return l.queue(key).window
 }
 
-// Reopen implements [petstore.Limiter]. The other processes learn of it within ten seconds.
+// Reopen implements [petstore.Limiter]. The other processes learn of it within ten seconds
+// if the key is closed for longer than 70 s, and else when it opens.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,12 +107,13 @@ func (l *Limiter) Reopen(key string) {
 
 // Flush reports to Redis the outcomes that it does not know yet: those of the last 20 ms. Without
 // it, these requests may count twice, and the fleet lacks as many permits until their window is
-// over. It ends with the first error, of Redis or of ctx.
+// over. The error is that of ctx, or of the last command.
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, q := range slices.Collect(maps.Values(l.queues)) {
-		for q.asking != nil || len(q.outcomes) > 0 {
+		var err error
+		for err == nil && (q.asking != nil || len(q.outcomes) > 0 && q.err == nil) {
 			if q.asking == nil {
 				q.send(l.now())
 			}
@@ -126,25 +124,19 @@ func (l *Limiter) Flush(ctx context.Context) error {
 				case <-ctx.Done():
 				}
 			})
-			if err := cmp.Or(contextError(ctx), q.err); err != nil {
-				return fmt.Errorf("petstoreredis: flush: %w", err)
-			}
+			err = contextError(ctx)
+		}
+		if err = cmp.Or(err, q.err); err != nil {
+			return fmt.Errorf("petstoreredis: flush: %w", err)
 		}
 	}
 	return nil
 }
 
-// queue returns the queue of a key. Once there are many keys, it drops those that are not in use,
-// and looks again when there are twice as many as were left: then a new key costs little.
+// queue returns the queue of a key.
 func (l *Limiter) queue(key string) *queue {
 	q := l.queues[key]
 	if q == nil {
-		if now := l.now(); len(l.queues) >= max(64, l.sweepAt) {
-			maps.DeleteFunc(l.queues, func(_ string, q *queue) bool {
-				return q.users+len(q.outcomes) == 0 && q.asking == nil && now.After(later(q.end, q.until))
-			})
-			l.sweepAt = 2 * len(l.queues)
-		}
 		q = &queue{l: l, key: key}
 		l.queues[key] = q
 	}

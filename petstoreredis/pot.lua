@@ -10,12 +10,10 @@ local pot = {
   closed = 0, lock = 0, streak = 0, -- the end of the last lockout, its reason, and the lockouts since a success
   asked = 0, processes = 0, urgent = 0, -- processes that asked, now and before; the last order that was no background's
 }
--- A pot that is missing, is junk, is an old copy, or was out of reach for a second is replaced by a new one.
-local found, kept = redis.pcall('HGETALL', KEYS[1]), {}
+-- A pot that is missing, has lost a field, is an old copy, or was out of reach for a second is replaced by a new one.
+local found, kept = redis.call('HGETALL', KEYS[1]), {}
 for i = 1, #found, 2 do kept[found[i]] = tonumber(found[i + 1]) end
-for name in pairs(pot) do
-  lost = lost or not kept[name] or kept[name] < 0 or kept[name] > now + 400 * 1440 * minute or kept[name] % 1 ~= 0
-end
+for name in pairs(pot) do lost = lost or not kept[name] end
 if lost or kept.number < order.Number or kept.at > now + 1000 or order.Alone and kept.at < now - 1000 then
   redis.call('DEL', KEYS[1])
   pot.number, pot.processes = math.max(now, order.Number + minute), order.Processes
@@ -63,8 +61,8 @@ if order.Reopen and (pot.closed > now or pot.since > 0 and pot.remaining <= pot.
 end
 -- A process gets its share of a window in its first second, twice that in two, later twice its share of what is left.
 -- Other programs may use the key: 1.5 times what they have probably sent since the last response is kept back.
-if order.Want + order.Background > 0 and order.Asked ~= pot.epoch then pot.asked = pot.asked + 1 end
-if order.Want > 0 then pot.urgent = now end -- background requests leave a tenth to others, if there are any
+if order.Want[1] + order.Want[2] > 0 and order.Asked ~= pot.epoch then pot.asked = pot.asked + 1 end
+if order.Want[1] > 0 then pot.urgent = now end -- background requests leave a tenth to others, if there are any
 local had, processes = order.Asked == pot.epoch and order.Had or 0, math.max(1, pot.asked, pot.processes)
 local given, left = pot.number - pot.epoch, pot.remaining - pot.out
 local others = pot.limit - pot.remaining - given
@@ -72,11 +70,11 @@ local sent = math.ceil(1.5 * others * (now - pot.told) / math.max(1, now - pot.e
 if others > 0 then left = left - math.max(1, math.min(sent, math.floor(left / 2))) end
 local most, second = math.max(1, math.floor(2 * left / processes)), math.floor((now - pot.since) / 1000)
 local reserve = now < pot.urgent + 2 * minute and math.floor(pot.limit / 10) or 0
-if pot.since == 0 then left, most, reserve = now < pot.await and 0 or 1, 1, 0 -- one request goes ahead
+if now < pot.closed then left = 0
+elseif pot.since == 0 then left, most, reserve = now < pot.await and 0 or 1, 1, 0 -- one request goes ahead
 elseif second < 2 then most = (second + 1) * math.ceil((left + given) / processes) - had end
-if now < pot.closed then left = 0 end
-local granted = math.max(0, math.min(order.Want, left, most))
-local background = math.max(0, math.min(order.Background, left - granted - reserve, most - granted))
+local granted = math.max(0, math.min(order.Want[1], left, most))
+local background = math.max(0, math.min(order.Want[2], left - granted - reserve, most - granted))
 given = granted + background
 if given > 0 then pot.await = now + (pot.since > 0 and 2000 or pot.closed > 0 and 10000 or 1000) end
 pot.number, pot.out, pot.at, left = pot.number + given, pot.out + given, now, left - given
@@ -85,9 +83,8 @@ for name, n in pairs(pot) do fields[#fields + 1], fields[#fields + 2] = name, n 
 redis.call('HSET', KEYS[1], unpack(fields))
 redis.call('PEXPIRE', KEYS[1], math.max(ends_in, closed_in) + 10 * minute)
 -- The reply: also why requests got no permit (a lock, or 3 for a response), and how long that lasts if it is known.
-pot.granted, pot.background, pot.left, pot.processes, pot.why, pot.wait = granted, background, left, processes, 3, 0
-pot.endsin, pot.closedin = ends_in, closed_in
-if order.Want > granted then reserve = 0 end
+pot.granted, pot.left, pot.processes, pot.why, pot.wait = { granted, background }, left, processes, 3, 0
+if order.Want[1] > granted then reserve = 0 end
 if closed_in > 0 then pot.why, pot.wait = pot.lock, closed_in
 elseif pot.since > 0 and left > reserve then pot.wait = second < 2 and pot.since + (second + 1) * 1000 - now or 0
 elseif pot.since > 0 and (pot.remaining <= reserve or now >= pot.await) then pot.why, pot.wait = pot.day, ends_in end

@@ -62,9 +62,9 @@ func isDue(at, now time.Time) bool {
 }
 
 // closedFor holds requests until a time. If that is long, another process may reopen the key.
-func closedFor(reason ratelimit.Reason, now, until time.Time, long time.Duration) hold {
+func closedFor(reason ratelimit.Reason, now, until time.Time) hold {
 	h := hold{reason, until, until}
-	if until.Sub(now) > long {
+	if until.Sub(now) > longWait {
 		h.askAt = now.Add(askAgain)
 	}
 	return h
@@ -143,7 +143,7 @@ func (q *queue) send(now time.Time) {
 		Asked: q.asked, Had: q.had, Outcomes: q.outcomes,
 	}
 	if q.alone == nil { // else the reply may be too late
-		o.Want, o.Background = len(q.waiters[0]), len(q.waiters[1])
+		o.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
 	known := outcome{until: q.until, Lock: index(q.reason)}
 	if w := q.known(now); w.Limit > 0 {
@@ -193,26 +193,27 @@ func (q *queue) hear(o *order, r reply, sent, now time.Time) {
 		q.alone, q.reportAt = nil, now
 	}
 	q.pot = r
-	if o.Want+o.Background > 0 {
-		if q.polls++; r.Granted+r.Background > 0 {
+	if o.Want != [2]int{} {
+		granted := r.Granted[0] + r.Granted[1]
+		if q.polls++; granted > 0 {
 			q.polls = 0
 		}
 		if q.asked != r.Epoch {
 			q.asked, q.had = r.Epoch, 0
 		}
-		q.had += int64(r.Granted + r.Background)
+		q.had += int64(granted)
 	}
 	if len(q.outcomes) == 0 && !q.reopen { // else this process knows more than the reply
-		q.end, q.until, q.reason = now.Add(millis(r.EndsIn)), now.Add(millis(r.ClosedIn)), limits[r.Lock]
+		q.end, q.until = now.Add(millis(r.Ends-r.At)), now.Add(millis(r.Closed-r.At))
+		q.reason = limits[min(r.Lock, len(limits)-1)]
 		if q.window = (ratelimit.Window{}); r.Limit > 0 {
 			q.window = ratelimit.Window{Limit: r.Limit, Remaining: r.Remaining, Reset: time.Unix(r.Reset, 0).UTC()}
 		}
 	}
 	blocked, closed := q.blocked(r, sent, now), q.until.After(now)
-	wanted := [2]int{o.Want, o.Background}
-	for class, granted := range [2]int{r.Granted, r.Background} {
+	for class, granted := range r.Granted {
 		q.give(class, granted, closed, now)
-		if q.holds[class] = (hold{}); wanted[class] > granted || closed {
+		if q.holds[class] = (hold{}); o.Want[class] > granted || closed {
 			q.holds[class] = blocked
 		}
 	}
@@ -247,9 +248,9 @@ func (q *queue) blocked(r reply, sent, now time.Time) hold {
 	wait := millis(r.Wait)
 	switch {
 	case q.until.After(now):
-		return closedFor(q.reason, now, q.until, askAgain)
+		return closedFor(q.reason, now, q.until)
 	case r.Why < len(limits):
-		h := closedFor(limits[r.Why], now, now.Add(wait), longWait)
+		h := closedFor(limits[r.Why], now, now.Add(wait))
 		h.askAt = earlier(h.askAt, sent.Add(wait+5*time.Millisecond))
 		return h
 	case wait == 0: // other processes are about to report responses

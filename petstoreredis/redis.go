@@ -27,13 +27,13 @@ func index(limit ratelimit.Reason) int { return max(0, slices.Index(limits, limi
 
 // order is what the script gets. Its times are milliseconds from now.
 type order struct {
-	Number           int64 // the last permit that this process knows of
-	Processes        int   // the number of processes that it knows of
-	Alone            bool  // the last command has failed
-	Reopen           bool
-	Want, Background int   // how many requests wait
-	Asked, Had       int64 // the last window in which the process wanted permits, and how many it got
-	Outcomes         []outcome
+	Number     int64 // the last permit that this process knows of
+	Processes  int   // the number of processes that it knows of
+	Alone      bool  // the last command has failed
+	Reopen     bool
+	Want       [2]int // how many requests wait; the second number is of background requests
+	Asked, Had int64  // the last window in which the process wanted permits, and how many it got
+	Outcomes   []outcome
 }
 
 // outcome is what came of a permit. Without Number it is no permit's, but what the process knows.
@@ -49,9 +49,9 @@ type outcome struct {
 
 // reply is what the script returns: the numbers of the pot, and what it gives.
 type reply struct {
-	Number, Epoch, Reset, EndsIn, Since, ClosedIn, Wait int64
-	Limit, Remaining, Left, Lock, Streak, Processes     int
-	Granted, Background, Why                            int
+	At, Number, Epoch, Reset, Ends, Since, Closed, Wait  int64
+	Limit, Remaining, Left, Lock, Streak, Processes, Why int
+	Granted                                              [2]int // as Want
 }
 
 // exchange sends an order to the pot of a key, and calls ended, once, with what came of it.
@@ -69,22 +69,14 @@ func (l *Limiter) exchange(key string, o *order, ended func(r reply, err error))
 		defer cancel()
 		r, err := l.run(ctx, key, o)
 		if _, refused := errors.AsType[redis.Error](err); err != nil && !refused && ctx.Err() == nil {
-			r, err = l.run(ctx, key, o.uncounted()) // the connection broke
+			// The connection broke. Redis may have counted the outcomes; the last one is of no permit.
+			o.Outcomes = o.Outcomes[len(o.Outcomes)-1:]
+			r, err = l.run(ctx, key, o)
 		}
 		if late.Stop() {
 			ended(r, err)
 		}
 	}()
-}
-
-// uncounted returns an order that counts no permits: Redis may have counted those of o.
-func (o *order) uncounted() *order {
-	again := *o
-	again.Outcomes = slices.Clone(o.Outcomes)
-	for i := range again.Outcomes {
-		again.Outcomes[i].Epoch = 0
-	}
-	return &again
 }
 
 // run runs the script.
@@ -102,11 +94,7 @@ func (l *Limiter) run(ctx context.Context, key string, o *order) (r reply, err e
 	if err != nil {
 		return r, err
 	}
-	if json.Unmarshal([]byte(text), &r) != nil || r.Processes < 1 || r.Lock >= len(limits) ||
-		r.Granted > o.Want || r.Background > o.Background {
-		err = errors.New("the reply is not one of the script")
-	}
-	return r, err
+	return r, json.Unmarshal([]byte(text), &r)
 }
 
 // once is a command that go-redis must not send again by itself: it might be counted twice.
@@ -116,21 +104,22 @@ func (once) NoRetry() bool { return true }
 
 // note records how a command went, and logs when Redis goes away and when it is back.
 func (l *Limiter) note(err error, processes int) {
-	l.replied = l.replied || err == nil
-	level, text, field := slog.LevelInfo, "petstoreredis: redis is back", slog.Duration("away", time.Since(l.away))
-	switch away := !l.away.IsZero(); {
-	case away == (err != nil):
-		return
-	case away:
-		l.away = time.Time{}
-	default:
-		level, text = slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share"
-		field = slog.String("error", err.Error())
+	switch since := l.away; {
+	case err != nil && since.IsZero():
 		l.away = time.Now()
+		l.log(slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share",
+			slog.String("error", err.Error()), slog.Int("processes", processes))
+	case err == nil && !since.IsZero():
+		l.away = time.Time{}
+		l.log(slog.LevelInfo, "petstoreredis: redis is back",
+			slog.Duration("away", time.Since(since)), slog.Int("processes", processes))
 	}
-	if l.logger != nil { // its handler may call the limiter
-		l.unlocked(func() {
-			l.logger.LogAttrs(context.Background(), level, text, field, slog.Int("processes", processes))
-		})
+	l.replied = l.replied || err == nil
+}
+
+// log logs without the lock: the handler may call the limiter.
+func (l *Limiter) log(level slog.Level, text string, attrs ...slog.Attr) {
+	if l.logger != nil {
+		l.unlocked(func() { l.logger.LogAttrs(context.Background(), level, text, attrs...) })
 	}
 }

@@ -88,7 +88,8 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	const same = 30 * time.Second // two Resets that differ by less are of one window
 	usedUp := o
 	usedUp.StatusCode, usedUp.RetryAfter, usedUp.Window.Remaining = http.StatusTooManyRequests, 0, 0
-	over, w := lockoutAfter(usedUp), o.Window
+	_, over := told(q.key, usedUp)
+	w := o.Window
 	x.end, x.Lock = over.Until, index(over.Reason)
 	x.Limit, x.Remaining, x.Reset = w.Limit, w.Remaining, max(1, w.Reset.Unix())
 	switch ahead := w.Reset.Sub(q.window.Reset); {
@@ -104,17 +105,18 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	q.window, q.end = w, x.end
 }
 
-// lockoutAfter returns the lockout that a 429 means. Package ratelimit decides that: a limiter that
-// knows nothing else is told of it.
-func lockoutAfter(o ratelimit.Outcome) ratelimit.Lockout {
-	p, _ := ratelimit.New().Acquire(context.Background(), ratelimit.Request{}) // never refuses its first request
-	return p.Release(o)
+// told returns a limiter that knows nothing but a response, and the lockout that the response
+// means: package ratelimit decides that.
+func told(key string, o ratelimit.Outcome) (*ratelimit.Limiter, ratelimit.Lockout) {
+	l := ratelimit.New()
+	p, _ := l.Acquire(context.Background(), ratelimit.Request{Key: key}) // never refuses its first request
+	return l, p.Release(o)
 }
 
 // lockOut begins a lockout after a 429, or makes it longer. The second 429 in a row, and further
 // ones, close the key for 1 s, 2 s, 4 s, up to a minute, at least.
 func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) *ratelimit.Lockout {
-	l := lockoutAfter(o)
+	_, l := told(q.key, o)
 	if streak := q.pot.Streak; streak > 0 {
 		l.Until = later(l.Until, o.Received.Add(min(time.Second<<min(streak-1, 6), time.Minute)))
 	}
@@ -122,7 +124,7 @@ func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) *ratelim
 		q.until, q.reason = l.Until, l.Reason
 	}
 	x.until, x.Lock = q.until, index(q.reason)
-	q.holds[0] = closedFor(q.reason, now, q.until, askAgain)
+	q.holds[0] = closedFor(q.reason, now, q.until)
 	q.holds[1] = q.holds[0]
 	q.signal()
 	return q.close(q.reason, now, q.until)

@@ -41,19 +41,19 @@ func (s *scripted) send(after time.Duration, o order) reply {
 // ask returns how many of n permits a process gets that has asked before.
 func (s *scripted) ask(after time.Duration, n int) int {
 	s.t.Helper()
-	r := s.send(after, order{Want: n, Asked: s.asked, Had: s.had})
+	r := s.send(after, order{Want: [2]int{n}, Asked: s.asked, Had: s.had})
 	if s.asked != r.Epoch {
 		s.asked, s.had = r.Epoch, 0
 	}
-	s.had += int64(r.Granted)
-	return r.Granted
+	s.had += int64(r.Granted[0])
+	return r.Granted[0]
 }
 
 // others lets n processes ask that have not asked in this window.
 func (s *scripted) others(n, want int) (granted []int) {
 	s.t.Helper()
 	for range n {
-		granted = append(granted, s.send(0, order{Want: want}).Granted)
+		granted = append(granted, s.send(0, order{Want: [2]int{want}}).Granted[0])
 	}
 	return granted
 }
@@ -146,14 +146,14 @@ func TestScript(t *testing.T) {
 		"background requests leave a tenth, if others were there": {func(s *scripted) any {
 			s.open(100, 99)
 			return []int{
-				s.send(3*second, order{Background: 100}).Background,
-				s.send(0, order{Background: 100, Number: s.last.Number}).Background,
+				s.send(3*second, order{Want: [2]int{0, 100}}).Granted[1],
+				s.send(0, order{Want: [2]int{0, 100}, Number: s.last.Number}).Granted[1],
 			}
 		}, []int{89, 0}},
 		"background requests that are alone leave nothing": {func(s *scripted) any {
-			s.send(0, order{Background: 1})
+			s.send(0, order{Want: [2]int{0, 1}})
 			s.respond(s.outcome(100, 99))
-			return s.send(3*second, order{Background: 100}).Background
+			return s.send(3*second, order{Want: [2]int{0, 100}}).Granted[1]
 		}, 99},
 		"a window of a day that is used up lasts to its end": {func(s *scripted) any {
 			s.ask(0, 1)
@@ -193,7 +193,7 @@ func TestScript(t *testing.T) {
 			known.Number, known.Epoch, known.ClosedIn, known.Lock = 0, 0, 3_600_000, 2
 			s.respond(known)
 			s.ask(minute, 1)
-			return []int64{int64(s.last.Granted), int64(s.last.Why), s.last.Wait}
+			return []int64{int64(s.last.Granted[0]), int64(s.last.Why), s.last.Wait}
 		}, []int64{0, 2, 3_540_000}},
 	} {
 		t.Run(name, func(t *testing.T) {
