@@ -19,7 +19,8 @@ import (
 // Limiter is a [petstore.Limiter] whose budgets are shared by all processes that use the same
 // Redis. [NewLimiter] returns one; pass it to all clients of this process with
 // [petstore.WithLimiter]. Each key has a budget of its own. It is safe for concurrent use, and has
-// no goroutine and no timer at rest, so that it need not be closed. A program that ends right after
+// no goroutine and no timer at rest, so that it need not be closed. It remembers each key, in less
+// than a kilobyte. A program that ends right after
 // its last call should call Flush before.
 type Limiter struct {
 	rdb     redis.UniversalClient
@@ -89,8 +90,8 @@ func (l *Limiter) RateLimit(key string) ratelimit.Window {
 	return l.queue(key).window
 }
 
-// Reopen implements [petstore.Limiter]. The other processes learn of it within ten seconds
-// if the key is closed for longer than 70 s, and else when it opens.
+// Reopen implements [petstore.Limiter]. The other processes learn of it within ten seconds,
+// or when the key opens if that is less than 70 s away.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +100,7 @@ func (l *Limiter) Reopen(key string) {
 		q.alone.limiter.Reopen(key)
 	}
 	if q.closed != nil {
-		q.closed = &ratelimit.Lockout{Reason: q.closed.Reason, Until: now, Window: q.window} // its next success opens it
+		q.closed.Until = now // a request that is admitted from now on may open it
 	}
 	q.until, q.holds, q.reopen, q.reportAt = time.Time{}, [2]hold{}, true, now
 	q.step(now)

@@ -93,12 +93,12 @@ func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
 	}
-	askAt, class := q.askAt(now)
-	sendAt, aloneAt := earlier(q.reportAt, askAt), time.Time{}
-	if q.alone != nil {
-		sendAt, aloneAt = q.reportAt, askAt
-	}
-	if q.alone != nil && q.alone.asking {
+	sendAt := q.reportAt
+	aloneAt, class := q.askAt(now)
+	switch {
+	case q.alone == nil:
+		sendAt, aloneAt = earlier(sendAt, aloneAt), time.Time{}
+	case q.alone.asking:
 		aloneAt = time.Time{}
 	}
 	if q.asking != nil || q.alone != nil && q.users == 0 {

@@ -142,7 +142,8 @@ func (q *queue) close(reason ratelimit.Reason, now, until time.Time) *ratelimit.
 	if last != nil && last.Reason == reason {
 		return nil
 	}
-	return &l
+	reported := l // Reopen changes l
+	return &reported
 }
 
 // lockout describes a lockout.
