@@ -144,6 +144,62 @@ func TestLimiterMaxWait(t *testing.T) {
 	}
 }
 
+// The first response of a window opens it for all processes at once.
+func TestLimiterFirstResponse(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		a, b := r.process(t), r.process(t)
+		acquire(t, a).Release(ok(60, 59))
+		synctest.Wait()
+		start := time.Now()
+		acquire(t, b).Release(ok(60, 58))
+		assert.LessOrEqual(t, time.Since(start), atOnce)
+	})
+}
+
+// Each further 429 in a row without Retry-After closes the key for longer.
+func TestLimiterBackoff(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		for _, least := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second} {
+			p, now := acquire(t, l), time.Now()
+			o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusTooManyRequests}
+			assert.GreaterOrEqual(t, p.Release(o).Until.Sub(now), least)
+		}
+	})
+}
+
+// Permits that come after their requests have given up go back to the pot.
+func TestLimiterGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		acquire(t, l).Release(ok(60, 59))
+		time.Sleep(3 * time.Second)
+		r.latency.Store(int64(100 * time.Millisecond))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Millisecond, cancel)
+		_, err := l.Acquire(ctx, ratelimit.Request{})
+		require.ErrorIs(t, err, context.Canceled)
+		time.Sleep(time.Second)
+		assert.Equal(t, "0", r.HGet(r.Keys()[0], "out"))
+	})
+}
+
+// While the service stalls, the processes ask less and less often.
+func TestLimiterPolls(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() { _, _ = l.Acquire(ctx, ratelimit.Request{MaxWait: time.Hour}) })
+		}
+		time.Sleep(10 * time.Second)
+		assert.Less(t, r.evals.Load(), int64(200))
+		cancel()
+		all.Wait()
+	})
+}
+
 // Without the headers of the limit one request is in flight at a time, and a 429 closes the key.
 func TestLimiterWithoutHeaders(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
