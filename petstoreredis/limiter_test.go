@@ -156,15 +156,29 @@ func TestLimiterFirstResponse(t *testing.T) {
 	})
 }
 
-// Each further 429 in a row without Retry-After closes the key for longer.
+// Each further 429 in a row closes the key for longer than its Retry-After.
 func TestLimiterBackoff(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		l := r.process(t)
 		for _, least := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second} {
 			p, now := acquire(t, l), time.Now()
-			o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusTooManyRequests}
+			o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusTooManyRequests, RetryAfter: 500 * time.Millisecond}
 			assert.GreaterOrEqual(t, p.Release(o).Until.Sub(now), least)
 		}
+	})
+}
+
+// A request whose context ends before the window does is refused at once.
+func TestLimiterDeadline(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		acquire(t, l).Release(ok(60, 0))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := l.Acquire(ctx, ratelimit.Request{MaxWait: time.Hour})
+		require.Error(t, err)
+		assert.LessOrEqual(t, time.Since(start), atOnce)
 	})
 }
 

@@ -35,8 +35,7 @@ for _, o in ipairs(order.Outcomes) do
     if o.Spent then pot.mark, pot.low, pot.remaining = pot.number, none, math.max(0, pot.remaining - 1) end
     if not o.Silent and (pot.since == 0 or pot.out == 0) then pot.await = 0 end
   end
-  -- The response to a permit that was given later than `mark` shows what is left; of others, the lowest counts. A new
-  -- pot also learns from what a process knows of an older one.
+  -- What is left: as a permit after `mark` shows, or the lowest of others. A new pot also learns from older responses.
   local first = pot.since == 0 and (mine or new and o.Remaining == 0)
   if o.Limit > 0 and (first or pot.since > 0 and (o.Number > 0 or order.Alone) and (newer or ahead >= -30)) then
     if first or math.abs(ahead) > 30 then newer, pot.since, pot.ends, pot.low = true, now, 0, none end
