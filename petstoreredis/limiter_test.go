@@ -162,7 +162,7 @@ func TestLimiterBackoff(t *testing.T) {
 		l := r.process(t)
 		for _, least := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second} {
 			p, now := acquire(t, l), time.Now()
-			o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusTooManyRequests, RetryAfter: 500 * time.Millisecond}
+			o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusTooManyRequests, RetryAfter: time.Second / 2}
 			assert.GreaterOrEqual(t, p.Release(o).Until.Sub(now), least)
 		}
 	})

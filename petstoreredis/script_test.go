@@ -172,6 +172,18 @@ func TestScript(t *testing.T) {
 			s.ask(0, 400)
 			return s.respond().Left + s.send(minute, order{}).Left
 		}, 100 - 1 + 1}, // one is kept back for other programs; one request goes ahead
+		"a pot that nobody reached for a second is replaced by a process that was alone": {func(s *scripted) any {
+			s.open(60, 59)
+			return s.send(1001*ms, order{Number: s.last.Number, Alone: true}).Since
+		}, int64(0)},
+		"responses are awaited for two seconds, and then the end of the window": {func(s *scripted) any {
+			s.open(4, 3)
+			s.ask(3*second, 3)
+			s.ask(1999*ms, 1)
+			why := s.last.Why
+			s.ask(ms, 1)
+			return []int{why, s.last.Why}
+		}, []int{3, 0}},
 		"a pot of the future is replaced": {func(s *scripted) any {
 			s.open(60, 59)
 			return s.send(-1001*ms, order{}).Since
