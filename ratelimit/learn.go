@@ -7,7 +7,7 @@ import (
 )
 
 // settle reports the outcome of an admitted request.
-func (b *budget) settle(s slot, o *Outcome, now time.Time) {
+func (b *budget) settle(s *slot, o *Outcome, now time.Time) {
 	b.now = later(b.now, now)
 	if i, ok := slices.BinarySearchFunc(b.inFlight, s.admitted, time.Time.Compare); ok && len(b.inFlight) > 1 {
 		copy(b.inFlight[1:i+1], b.inFlight[:i]) // few are older
@@ -42,7 +42,7 @@ func (b *budget) settle(s slot, o *Outcome, now time.Time) {
 // learn updates the budget from the headers of a response. It finds the window that the response
 // belongs to, which is the known one, a new one or an old one. Then it learns what is left of that
 // window, and what others have used of it.
-func (b *budget) learn(s slot, o *Outcome) {
+func (b *budget) learn(s *slot, o *Outcome) {
 	if o.Received.IsZero() || o.Window.Limit == 0 {
 		b.lose(o)
 		return
@@ -107,7 +107,7 @@ func (b *budget) mend(o *Outcome) {
 // describe updates the window from a response that belongs to it. If Reset moves although the
 // window is the same, the window slides: its Reset is the time at which its oldest request leaves
 // it.
-func (b *budget) describe(s slot, o *Outcome, opened bool) {
+func (b *budget) describe(s *slot, o *Outcome, opened bool) {
 	moved := !o.Window.Reset.Equal(b.reset)
 	if moved || s.probe {
 		b.start = o.Received // its old start may no longer be in it
@@ -146,7 +146,7 @@ func endOf(o *Outcome, start time.Time, grain time.Duration) (end time.Time, usa
 // requests its window has counted. Those that cannot be ours are foreign. They show three things:
 // whether others use the key at all (trust), how many of their requests are in flight (others), and
 // how often they send (past). opened is whether it is the first response of its window.
-func (b *budget) watch(s slot, o *Outcome, opened bool) {
+func (b *budget) watch(s *slot, o *Outcome, opened bool) {
 	// Our requests in flight may have been counted, too, so they are subtracted.
 	ours := b.own + len(b.inFlight)
 	foreign := b.limit - o.Window.Remaining - ours
@@ -203,7 +203,7 @@ func (b *budget) note(at time.Time, foreign int) {
 // flight together make one lockout. The second lockout in a row takes 1 s at least, and each further
 // one twice as long, up to a minute. If the 429 does not say how long, the first takes a window, and
 // it doubles up to 16.
-func (b *budget) lockOut(s slot, o *Outcome) {
+func (b *budget) lockOut(s *slot, o *Outcome) {
 	if s.lockouts == b.lockouts { // else the request was sent before the lockout
 		b.lockouts++
 		b.streak++

@@ -92,103 +92,88 @@ type Permit interface {
 	Release(o Outcome) Lockout
 }
 
-// ticket is one request in a limiter, from Acquire to Release. It is admitted or refused at once, or
-// it waits. Once it is admitted, it is the permit. The lock of the limiter guards it.
-type ticket struct {
-	Request
-	queue   *queue
-	state   state
-	entered time.Time
-	latest  time.Time     // when the longest wait for a limit ends
-	ready   chan struct{} // closed when a ticket of the queue is admitted or refused
-
-	// When it is admitted: by which budget, since a clock that is set back makes a new one, and what
-	// that knew.
-	budget *budget
-	slot   slot
-
-	// When it is refused: the error of Acquire, and a lockout to be reported with it; nil for none.
-	refused *Error
-	closed  *Lockout
+// permit is the [Permit] of one request. The lock of the limiter guards it.
+type permit struct {
+	queue    *queue
+	observer Observer
+	budget   *budget // that admitted the request: after the clock is set back, the queue has another one
+	slot     slot
+	released bool
 }
-
-// state is where a ticket is.
-type state int
-
-const (
-	apart    state = iota // waits outside the queue: it is before NotBefore, or its wait is being reported
-	queued                // waits in the queue
-	admitted              // may be sent, and has no outcome yet
-	over                  // refused or released
-)
 
 // Acquire waits for a permit. It returns an [*Error] immediately if a known limit lasts longer than
 // r.MaxWait, or longer than the deadline of ctx allows. It also returns one if ctx ends during the
 // wait, or when the wait has taken r.MaxWait and one second more. With an error there is no permit.
 func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
-	t, wait := l.enter(ctx, &r)
-	if t.state == apart {
-		t.await(ctx, wait)
+	p, w := l.admit(ctx, &r)
+	if p != nil {
+		return p, nil
 	}
-	if t.refused == nil {
-		return t, nil
+	if w.refused == nil {
+		w.await(ctx)
 	}
-	if t.closed != nil && t.Observer != nil {
-		t.Observer.LimitClosed(*t.closed)
+	if w.refused == nil {
+		return w.permit, nil
 	}
-	return nil, t.refused
+	if w.closed != nil && w.Observer != nil {
+		w.Observer.LimitClosed(*w.closed)
+	}
+	return nil, w.refused
 }
 
-// enter admits a request, or refuses it, or returns a ticket that waits, and the wait to report.
-// While other requests wait, it does not ask the budget, so that the request cannot overtake them.
-func (l *Limiter) enter(ctx context.Context, r *Request) (*ticket, Wait) {
+// admit returns a permit, or else a waiter, which may be refused already. While other requests wait,
+// it does not ask the budget, so that the request cannot overtake them.
+func (l *Limiter) admit(ctx context.Context, r *Request) (*permit, *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q := l.queue(r.Key)
 	now := q.clock()
-	t := &ticket{Request: *r, queue: q, entered: now, latest: now.Add(max(0, r.MaxWait))}
-	first := len(q.tickets) == 0 || !r.Background && q.tickets[0].Background
-	if first && ctx.Err() == nil && !r.NotBefore.After(now) && q.admit(now, t) {
-		return t, Wait{}
+	ended := ctx.Err() != nil
+	first := len(q.waiters) == 0 || !r.Background && q.waiters[0].Background
+	if first && !ended && !r.NotBefore.After(now) {
+		if p := q.admit(now, r); p != nil {
+			return p, nil
+		}
 	}
-	if t.Asked.IsZero() {
-		t.Asked = now
+	w := q.newWaiter(ctx, now, r)
+	if ended {
+		w.refuse(now, 0, contextError(ctx))
+	} else if !w.refuseLate(now, q.place(w)) {
+		q.waiting++
+		w.wait = w.describe(now)
 	}
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(t.latest) {
-		t.latest = deadline
-	}
-	if t.isRefused(now, q.place(t), contextError(ctx)) {
-		return t, Wait{}
-	}
-	q.apart++
-	t.ready = make(chan struct{})
-	return t, t.describe(now)
+	return nil, w
 }
 
 // Release implements [Permit]. It reports without the lock: an observer may use the limiter.
-func (t *ticket) Release(o Outcome) Lockout {
-	q := t.queue
+func (p *permit) Release(o Outcome) Lockout {
+	lockout, closed, opened := p.release(&o)
+	if closed != nil && p.observer != nil {
+		p.observer.LimitClosed(*closed)
+	}
+	if opened != nil && p.observer != nil {
+		p.observer.LimitOpened(*opened)
+	}
+	return lockout
+}
+
+// release passes the outcome to the budget, and admits waiters. It returns the lockout of the key,
+// and those to be reported.
+func (p *permit) release(o *Outcome) (lockout Lockout, closed, opened *Lockout) {
+	q := p.queue
 	q.limiter.mu.Lock()
+	defer q.limiter.mu.Unlock()
 	now := q.clock()
-	var lockout Lockout
-	var closed, opened *Lockout
-	if t.state == admitted {
-		t.state = over
-		t.budget.settle(t.slot, &o, now)
-		closed, opened = q.changes(t.slot.admitted, &o, now)
+	if !p.released {
+		p.released = true
+		p.budget.settle(&p.slot, o, now)
+		closed, opened = q.changes(p.slot.admitted, o, now)
 		q.dispatch(now)
 	}
 	if !passed(now, q.budget.until) {
 		lockout = q.lockout(q.budget.reason, q.budget.until)
 	}
-	q.limiter.mu.Unlock()
-	if closed != nil && t.Observer != nil {
-		t.Observer.LimitClosed(*closed)
-	}
-	if opened != nil && t.Observer != nil {
-		t.Observer.LimitOpened(*opened)
-	}
-	return lockout
+	return lockout, closed, opened
 }
 
 // queue returns the queue of a key. For a new key it makes one, with a budget that knows nothing.
@@ -199,7 +184,7 @@ func (l *Limiter) queue(key string) *queue {
 	if q == nil {
 		if len(l.keys) >= max(manyKeys, l.sweepAt) {
 			maps.DeleteFunc(l.keys, func(_ string, q *queue) bool {
-				requests := len(q.tickets) + q.apart + len(q.budget.inFlight)
+				requests := q.waiting + len(q.budget.inFlight)
 				return requests == 0 && passed(l.now(), q.budget.ends())
 			})
 			l.sweepAt = 2 * len(l.keys)

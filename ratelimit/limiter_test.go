@@ -41,7 +41,7 @@ func test(t *testing.T, name string, f func(t *testing.T, l *limiter)) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			for _, q := range l.keys {
-				assert.Zero(t, len(q.budget.inFlight)+len(q.tickets)+q.apart, "requests")
+				assert.Zero(t, len(q.budget.inFlight)+len(q.waiters)+q.waiting, "requests")
 				assert.Nil(t, q.timer, "timer")
 			}
 		})
@@ -321,7 +321,7 @@ func BenchmarkLimiter(b *testing.B) {
 			for waiting := 0; waiting < 100_000; l.mu.Unlock() {
 				runtime.Gosched()
 				l.mu.Lock()
-				waiting = len(l.keys[""].tickets)
+				waiting = len(l.keys[""].waiters)
 			}
 			first.Release(o)
 			all.Wait()

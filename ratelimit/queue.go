@@ -4,26 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"sort"
 	"time"
 )
 
 // queue has the budget of one key and the requests that wait for it. It asks the budget to admit
-// the first request, then the next one, until the budget refuses (dispatch). It asks again when a
+// the first waiter, then the next one, until the budget refuses (dispatch). It asks again when a
 // permit is released, and at the time that the budget named when it refused. The lock of the
 // limiter guards it.
 type queue struct {
 	limiter  *Limiter
 	budget   *budget
-	tickets  []*ticket // requests that can be admitted, in the order in which they will be
-	apart    int       // requests that wait but are not in tickets yet
-	why      hold      // what the first ticket waits for; zero if there is none
-	checked  time.Time // the budget's ends when tickets that come too late were last refused
+	waiters  []*waiter // in the order in which they will be admitted
+	waiting  int       // requests that wait, also those that are not in waiters yet
+	why      hold      // what the first waiter waits for; zero if there is none
+	checked  time.Time // the budget's ends when late waiters were last refused
 	timer    *time.Timer
 	alarm    time.Time // for which timer is set; zero without a timer
 	reported Lockout   // what an observer was told last; zero once one was told of its end
+}
+
+// waiter is a request that has to wait, until it is admitted or refused. It joins the queue once its
+// NotBefore has passed and an observer has been told of the wait: that one may make a request of its
+// own, which would otherwise wait for the response to this one. The lock of the limiter guards it.
+type waiter struct {
+	Request
+	queue   *queue
+	entered time.Time
+	latest  time.Time     // when the longest wait for a limit ends
+	wait    Wait          // what the observer is told
+	joined  bool          // it has joined the queue
+	decided chan struct{} // closed when a waiter in the queue is admitted or refused
+	permit  *permit       // nil until it is admitted
+	refused *Error        // nil until it is refused
+	closed  *Lockout      // the lockout to be reported with refused; nil for none
 }
 
 // clock returns the time. If the clock was set back, as between two synctest bubbles, the queue
@@ -37,18 +52,19 @@ func (q *queue) clock() time.Time {
 	return now
 }
 
-// dispatch admits the first tickets, as many as the budget allows. It is called whenever one may be
-// admitted: after a release, at the alarm, and when a request joins or leaves.
+// dispatch admits the first waiters, as many as the budget allows. It is called whenever one may be
+// admitted: after a release, at the alarm, and when a waiter joins or leaves.
 func (q *queue) dispatch(now time.Time) {
-	for len(q.tickets) > 0 {
-		t := q.tickets[0]
-		if !q.admit(now, t) {
+	for len(q.waiters) > 0 {
+		w := q.waiters[0]
+		w.permit = q.admit(now, &w.Request)
+		if w.permit == nil {
 			break
 		}
-		q.remove(t)
-		close(t.ready)
+		q.remove(w)
+		close(w.decided)
 	}
-	if len(q.tickets) == 0 {
+	if len(q.waiters) == 0 {
 		q.why = hold{}
 	}
 	if !q.why.wake.Equal(q.alarm) {
@@ -56,53 +72,59 @@ func (q *queue) dispatch(now time.Time) {
 	}
 }
 
-// admit asks the budget to admit a ticket, and reports whether it did. If it did not, admit records
-// what to wait for. When that becomes a limit, or its end moves, tickets that cannot wait for so
-// long are refused immediately. The end of a sliding window moves a little with each response: that
-// is no news.
-func (q *queue) admit(now time.Time, t *ticket) bool {
-	slot, why := q.budget.admit(now, t.Background)
+// admit returns a permit if the budget admits the request; nil otherwise. Then it records what to
+// wait for. When that becomes a limit, or its end moves, it refuses late waiters. The end of a
+// sliding window moves a little with each response: that is no news.
+func (q *queue) admit(now time.Time, r *Request) *permit {
+	slot, why := q.budget.admit(now, r.Background)
 	if why.reason == "" {
-		t.slot, t.budget, t.state = slot, q.budget, admitted
-		return true
+		return &permit{queue: q, observer: r.Observer, budget: q.budget, slot: slot}
 	}
-	begins, ends := q.why.until.IsZero() && !why.until.IsZero(), q.budget.ends()
-	if q.why = why; begins || ends.Sub(q.checked).Abs() > time.Second {
-		q.checked = ends
-		before := 0
-		q.tickets = slices.DeleteFunc(q.tickets, func(t *ticket) bool {
-			if t.isRefused(now, before, nil) {
-				close(t.ready)
-				return true
-			}
-			before++
-			return false
-		})
+	begins := q.why.until.IsZero() && !why.until.IsZero()
+	moved := q.budget.ends().Sub(q.checked).Abs()
+	q.why = why
+	if begins || moved > time.Second {
+		q.refuseLate(now)
 	}
-	return false
+	return nil
 }
 
-// place returns the number of tickets that go before t: background requests come after all others,
+// refuseLate refuses the waiters that cannot wait until they are admitted.
+func (q *queue) refuseLate(now time.Time) {
+	q.checked = q.budget.ends()
+	kept := q.waiters[:0]
+	for _, w := range q.waiters {
+		if w.refuseLate(now, len(kept)) {
+			close(w.decided)
+		} else {
+			kept = append(kept, w)
+		}
+	}
+	clear(q.waiters[len(kept):])
+	q.waiters = kept
+}
+
+// place returns the number of waiters that go before w: background requests come after all others,
 // otherwise the request that asked first comes first.
-func (q *queue) place(t *ticket) int {
-	return sort.Search(len(q.tickets), func(i int) bool {
-		other := q.tickets[i]
-		if other.Background != t.Background {
+func (q *queue) place(w *waiter) int {
+	return sort.Search(len(q.waiters), func(i int) bool {
+		other := q.waiters[i]
+		if other.Background != w.Background {
 			return other.Background
 		}
-		return other.Asked.After(t.Asked)
+		return other.Asked.After(w.Asked)
 	})
 }
 
-// remove removes t from the tickets. There may be 100,000: when the first one leaves, as nearly
-// always, the others are not moved.
-func (q *queue) remove(t *ticket) {
-	switch i := slices.Index(q.tickets, t); {
+// remove removes w from the waiters, if it is one. There may be 100,000: when the first one leaves,
+// as nearly always, the others are not moved.
+func (q *queue) remove(w *waiter) {
+	switch i := slices.Index(q.waiters, w); {
 	case i == 0:
-		q.tickets[0] = nil
-		q.tickets = q.tickets[1:]
+		q.waiters[0] = nil
+		q.waiters = q.waiters[1:]
 	case i > 0:
-		q.tickets = slices.Delete(q.tickets, i, i+1)
+		q.waiters = slices.Delete(q.waiters, i, i+1)
 	}
 }
 
@@ -130,123 +152,111 @@ func (q *queue) setAlarm(now, at time.Time) {
 	}
 }
 
-// await waits until t is admitted or refused, and reports the wait. The lock must not be held. While
-// an observer is told that the wait begins, t is not in the queue: the observer may make a request
-// of its own, which would wait for the response to this one.
-func (t *ticket) await(ctx context.Context, w Wait) {
-	decided, done := false, false
-	defer func() {
-		if !done { // the observer has panicked: nobody will use the permit
-			t.queue.limiter.mu.Lock()
-			defer t.queue.limiter.mu.Unlock()
-			t.leave(t.queue.clock())
-		}
-	}()
-	if t.Observer != nil {
-		defer func() { t.Observer.WaitDone(w); done = decided }()
-		t.Observer.WaitStart(w)
+// newWaiter returns the waiter of a request that was not admitted at once.
+func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) *waiter {
+	w := &waiter{Request: *r, queue: q, entered: now, decided: make(chan struct{})}
+	w.latest = now.Add(max(0, r.MaxWait))
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(w.latest) {
+		w.latest = deadline
 	}
-	for left := t.check(ctx, &w); left > 0; left = t.check(ctx, &w) {
+	if w.Asked.IsZero() {
+		w.Asked = now
+	}
+	return w
+}
+
+// await waits until w is admitted or refused, and reports the wait. The lock must not be held.
+func (w *waiter) await(ctx context.Context) {
+	if w.Observer != nil {
+		w.Observer.WaitStart(w.wait)
+		defer func() { w.Observer.WaitDone(w.wait) }()
+	}
+	for left := w.check(ctx); left > 0; left = w.check(ctx) {
 		timer := time.NewTimer(nap(left))
 		select {
-		case <-t.ready:
+		case <-w.decided:
 		case <-timer.C:
 		case <-ctx.Done():
 		}
 		timer.Stop()
 	}
-	decided, done = true, t.Observer == nil
 }
 
-// check returns for how long t may sleep; 0 if its wait is over, which w then describes. Once
-// NotBefore has passed, t joins the queue.
-func (t *ticket) check(ctx context.Context, w *Wait) time.Duration {
-	q := t.queue
+// check lets w join the queue once its NotBefore has passed, and refuses it once its context has
+// ended or its wait was too long. It returns for how long w may sleep; 0 if its wait is over.
+func (w *waiter) check(ctx context.Context) time.Duration {
+	q := w.queue
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	now := q.clock()
-	ended, early := contextError(ctx), t.NotBefore.Sub(now)
-	if t.state == apart && ended == nil && early <= 0 {
-		q.apart--
-		if place := q.place(t); !t.isRefused(now, place, nil) {
-			t.state = queued
-			q.tickets = slices.Insert(q.tickets, place, t)
-		}
+	ended, early := contextError(ctx), w.NotBefore.Sub(now)
+	if !w.joined && ended == nil && early <= 0 {
+		w.join(now)
 	}
 	q.dispatch(now) // a permit may become free at the moment at which the wait ends
-	left := t.latest.Add(patience).Sub(now)
-	switch waits := t.state <= queued; {
-	case ended != nil || waits && left <= 0: // also if t was admitted at the same moment
-		t.leave(now)
-		limit, reason := q.budget.earliest(now, 0, t.Background)
-		t.refuse(now, limit, reason, ended)
-	case t.state == apart:
-		return min(early, left)
-	case waits:
+	left := w.latest.Add(patience).Sub(now)
+	switch waits := w.permit == nil && w.refused == nil; {
+	case ended != nil || waits && left <= 0: // also if w was admitted at the same moment
+		w.leave(now)
+		w.refuse(now, 0, ended)
+	case waits && w.joined:
 		return left
+	case waits:
+		return min(early, left)
 	}
-	w.Duration = now.Sub(t.entered)
-	w.Window, w.Sent, w.Processes = q.budget.known(), q.budget.own, q.budget.processes
+	q.waiting--
+	w.wait.Duration = now.Sub(w.entered)
+	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
 	return 0
 }
 
-// leave ends the wait of t, or gives back its permit. Then another request may take its place.
-func (t *ticket) leave(now time.Time) {
-	switch t.state {
-	case apart:
-		t.queue.apart--
-	case queued:
-		t.queue.remove(t)
-	case admitted:
-		t.budget.settle(t.slot, &Outcome{}, now)
+// join puts w into the queue, unless it is refused.
+func (w *waiter) join(now time.Time) {
+	w.joined = true
+	place := w.queue.place(w)
+	if !w.refuseLate(now, place) {
+		w.queue.waiters = slices.Insert(w.queue.waiters, place, w)
 	}
-	t.state = over
-	t.queue.dispatch(now)
 }
 
-// isRefused refuses t if its context has ended, or if a known limit or its NotBefore lasts longer than
-// it can wait, with that many others before it. It reports whether it did. A wait for a response is
-// no reason, because nobody knows how long it will take.
-func (t *ticket) isRefused(now time.Time, before int, ended error) bool {
-	limit, reason := t.queue.budget.earliest(now, before, t.Background)
-	if at := later(limit, t.NotBefore); ended == nil && !at.After(later(now, t.latest)) {
+// leave takes w out of the queue, or gives back its permit. Then another request may take its place.
+func (w *waiter) leave(now time.Time) {
+	if w.permit != nil {
+		w.permit.budget.settle(&w.permit.slot, &Outcome{}, now)
+		w.permit = nil
+	}
+	w.queue.remove(w)
+	w.queue.dispatch(now)
+}
+
+// refuseLate refuses w if a known limit or its NotBefore lasts longer than it can wait, with that many
+// others before it, and reports whether it did. A wait for a response is no reason, because nobody
+// knows how long it will take.
+func (w *waiter) refuseLate(now time.Time, before int) bool {
+	limit, _ := w.queue.budget.earliest(now, before, w.Background)
+	if !later(limit, w.NotBefore).After(later(now, w.latest)) {
 		return false
 	}
-	t.refuse(now, limit, reason, ended)
+	w.refuse(now, before, nil)
 	return true
 }
 
-// refuse refuses t because its context has ended or, if ended is nil, because its wait would be or
+// refuse refuses w because its context has ended or, if ended is nil, because its wait would be or
 // was too long. If a limit is the reason, it is reported that the key is closed.
-func (t *ticket) refuse(now, limit time.Time, reason Reason, ended error) {
-	t.state = over
-	t.refused = &Error{Window: t.queue.budget.known(), Reason: reason, Err: ended}
+func (w *waiter) refuse(now time.Time, before int, ended error) {
+	limit, reason := w.queue.budget.earliest(now, before, w.Background)
+	w.refused = &Error{Window: w.queue.budget.known(), Reason: reason, Err: ended}
 	switch {
 	case reason != "":
-		t.refused.RetryAt = later(limit, t.NotBefore)
+		w.refused.RetryAt = later(limit, w.NotBefore)
 		if ended == nil {
-			t.closed = t.queue.close(now, t.queue.lockout(reason, limit))
+			w.closed = w.queue.close(now, w.queue.lockout(reason, limit))
 		}
 	case ended != nil:
-		t.refused.Err = fmt.Errorf("before the request was sent: %w", ended)
-	case t.NotBefore.After(now):
-		t.refused.RetryAt = t.NotBefore
+		w.refused.Err = fmt.Errorf("before the request was sent: %w", ended)
+	case w.NotBefore.After(now):
+		w.refused.RetryAt = w.NotBefore
 	}
-}
-
-// describe returns the wait that t begins.
-func (t *ticket) describe(now time.Time) Wait {
-	q := t.queue
-	w := Wait{Reason: q.why.reason, Until: q.why.until, Waiting: len(q.tickets) + q.apart}
-	switch b := q.budget; {
-	case t.NotBefore.After(now) && !passed(now, b.until):
-		w.Reason, w.Until = b.reason, later(b.until, t.NotBefore)
-	case t.NotBefore.After(now):
-		w.Reason, w.Until = ReasonBackoff, t.NotBefore
-	case t.Background && w.Reason == ReasonMinute:
-		w.Reason = ReasonBackground
-	}
-	return w
 }
 
 // contextError returns an error that matches the error and the cause of a context that has ended;
@@ -257,45 +267,4 @@ func contextError(ctx context.Context) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, cause)
-}
-
-// lockout describes a lockout of the key. It has the numbers by which a user sees whether other
-// processes have used up the limit.
-func (q *queue) lockout(reason Reason, until time.Time) Lockout {
-	b := q.budget
-	return Lockout{Reason: reason, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
-}
-
-// changes returns the lockouts whose beginning or end the outcome of a request shows, if an observer
-// has to be told; nil for none.
-func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, opened *Lockout) {
-	b := q.budget
-	switch {
-	case o.Received.IsZero() || o.StatusCode == http.StatusUnauthorized:
-		return nil, nil
-	case o.StatusCode == http.StatusTooManyRequests:
-		return q.close(now, q.lockout(b.reason, b.until)), nil
-	case b.kind == ReasonDay && b.left() == 0:
-		closed = q.close(now, q.lockout(b.kind, b.end))
-	}
-	if q.reported.Reason != "" && passed(admitted, q.reported.Until) {
-		l := q.reported
-		opened, q.reported = &l, Lockout{}
-	}
-	return closed, opened
-}
-
-// close records that the key is closed, and returns what has to be reported: a new lockout, or one
-// that another limit has made longer, such as a ban after a minute that was used up.
-func (q *queue) close(now time.Time, l Lockout) *Lockout {
-	r := &q.reported
-	switch {
-	case passed(now, l.Until):
-	case r.Reason == "", l.Reason != r.Reason && l.Until.After(r.Until):
-		*r = l
-		return &l
-	case l.Reason == r.Reason:
-		r.Until = later(r.Until, l.Until)
-	}
-	return nil
 }

@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Reason is what a request waits for, or what closes a key: one of the limits, or one of the other
 // reasons. The server does not report which of its limits refuses a request, so the limiter infers
@@ -101,3 +104,59 @@ func (e *Error) Error() string {
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
+
+// describe returns the wait that w begins.
+func (w *waiter) describe(now time.Time) Wait {
+	b, why := w.queue.budget, w.queue.why
+	wait := Wait{Reason: why.reason, Until: why.until, Waiting: w.queue.waiting}
+	switch {
+	case w.NotBefore.After(now) && !passed(now, b.until):
+		wait.Reason, wait.Until = b.reason, later(b.until, w.NotBefore)
+	case w.NotBefore.After(now):
+		wait.Reason, wait.Until = ReasonBackoff, w.NotBefore
+	case w.Background && wait.Reason == ReasonMinute:
+		wait.Reason = ReasonBackground
+	}
+	return wait
+}
+
+// lockout describes a lockout of the key. It has the numbers by which a user sees whether other
+// processes have used up the limit.
+func (q *queue) lockout(reason Reason, until time.Time) Lockout {
+	b := q.budget
+	return Lockout{Reason: reason, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
+}
+
+// changes returns the lockouts whose beginning or end the outcome of a request shows, if an observer
+// has to be told; nil for none.
+func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, opened *Lockout) {
+	b := q.budget
+	switch {
+	case o.Received.IsZero() || o.StatusCode == http.StatusUnauthorized:
+		return nil, nil
+	case o.StatusCode == http.StatusTooManyRequests:
+		return q.close(now, q.lockout(b.reason, b.until)), nil
+	case b.kind == ReasonDay && b.left() == 0:
+		closed = q.close(now, q.lockout(b.kind, b.end))
+	}
+	if q.reported.Reason != "" && passed(admitted, q.reported.Until) {
+		l := q.reported
+		opened, q.reported = &l, Lockout{}
+	}
+	return closed, opened
+}
+
+// close records that the key is closed, and returns what has to be reported: a new lockout, or one
+// that another limit has made longer, such as a ban after a minute that was used up.
+func (q *queue) close(now time.Time, l Lockout) *Lockout {
+	r := &q.reported
+	switch {
+	case passed(now, l.Until):
+	case r.Reason == "", l.Reason != r.Reason && l.Until.After(r.Until):
+		*r = l
+		return &l
+	case l.Reason == r.Reason:
+		r.Until = later(r.Until, l.Until)
+	}
+	return nil
+}
