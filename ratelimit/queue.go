@@ -168,8 +168,8 @@ func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) *waite
 // await waits until w is admitted or refused, and reports the wait. The lock must not be held.
 func (w *waiter) await(ctx context.Context) {
 	if w.Observer != nil {
-		w.Observer.WaitStart(w.wait)
 		defer func() { w.Observer.WaitDone(w.wait) }()
+		w.Observer.WaitStart(w.wait)
 	}
 	for left := w.check(ctx); left > 0; left = w.check(ctx) {
 		timer := time.NewTimer(nap(left))
