@@ -50,9 +50,9 @@ type budget struct {
 	lockouts int       // lockouts so far
 
 	// Other processes (rules 6 and 10).
-	trust  int     // responses in a row without a foreign request; negative while others use the key
-	others int     // foreign requests in flight, estimated
-	past   []point // how often others send
+	trust          int     // responses in a row without a foreign request; negative while others use the key
+	othersInFlight int     // foreign requests in flight, estimated
+	past           []point // how often others send
 }
 
 // sample is the Remaining of one response. The number of the response tells which requests were
@@ -70,7 +70,7 @@ type point struct {
 type slot struct {
 	epoch, responses, lockouts int
 	admitted, heard            time.Time
-	base                       int // what was left, and the requests of this process until then
+	leftAndOwn                 int // what was left, plus the requests of this process until then
 	probe                      bool
 }
 
@@ -86,6 +86,7 @@ const (
 	dayLength    = 24 * time.Hour
 	sameWindow   = 30 * time.Second // two Resets of one window differ by less
 	grain        = time.Second      // Reset and Date are whole seconds
+	slack        = 10 * time.Second // a window that seems to be longer by up to this is not
 
 	// patience is five times the longest usual latency. A request in flight for longer no longer
 	// holds up others: a server that is slow at times must not stop the whole program. One without a
@@ -110,7 +111,7 @@ const (
 	// newcomers requests of a window, but no more than 1/16, are left to processes that start when it
 	// is nearly used up, because nothing can hold back their first request.
 	newcomers   = 8
-	strangePart = 4  // see watch
+	strangePart = 4  // see learnOthers
 	mostPoints  = 32 // of the past: beyond it, the second oldest is dropped
 )
 
@@ -127,18 +128,20 @@ func later(a, b time.Time) time.Time {
 
 // admit reserves one request, unless it has to wait.
 func (b *budget) admit(now time.Time, background bool) (slot, hold) {
-	if b.now = later(b.now, now); !background {
+	b.now = later(b.now, now)
+	if !background {
 		b.foreground = b.now
 	}
 	reserve := b.reserve(background)
-	probe, why := b.needsProbe(b.now, reserve), hold{}
+	probe := b.needsProbe(b.now, reserve)
+	var why hold
 	switch {
 	case !passed(b.now, b.until):
 		why = hold{b.reason, b.until, b.until}
 	case probe:
 		why = b.holdProbe()
 	default:
-		why = b.holdOthers(reserve)
+		why = b.holdRequest(reserve)
 	}
 	if why.reason != "" {
 		return slot{}, why
@@ -191,9 +194,9 @@ func (b *budget) holdProbe() hold {
 	return hold{reason: ReasonResponse, wake: again}
 }
 
-// holdOthers returns what a request that is no probe has to wait for. It need not wait if enough is
+// holdRequest returns what a request that is no probe has to wait for. It need not wait if enough is
 // left (rule 1), and it may be in flight at once with the others (rules 6 and 8).
-func (b *budget) holdOthers(reserve int) hold {
+func (b *budget) holdRequest(reserve int) hold {
 	prompt := b.prompt()
 	usedUp := b.epoch > 0 && b.left()-len(b.inFlight) <= reserve
 	switch {
@@ -235,7 +238,7 @@ func (b *budget) share() int {
 	}
 	part := max(1, unknownPart>>(max(0, b.trust)/2))
 	// The foreign requests in flight may double while ours is in flight.
-	return max(1, (left-2*b.others)/part, min(fewAtOnce, (left-rushPart*b.others)/fewPart))
+	return max(1, (left-2*b.othersInFlight)/part, min(fewAtOnce, (left-rushPart*b.othersInFlight)/fewPart))
 }
 
 // reserve returns how many requests of the window must be left after this one. If others use the
@@ -251,15 +254,15 @@ func (b *budget) reserve(background bool) (n int) {
 	}
 	sent := 1 + min(b.limit/unknownPart, newcomers)
 	if !b.slides {
-		sent += b.expect()
+		sent += b.sentByOthers()
 	}
 	// Each of the other processes may have one request in flight.
-	return n + max(sent, b.others, b.processes-1)
+	return n + max(sent, b.othersInFlight, b.processes-1)
 }
 
-// expect returns how many requests others have probably sent since the last response: as many as in
+// sentByOthers returns how many requests others have probably sent since the last response: as many as in
 // the same time before it, and half as many more, because processes that start send more.
-func (b *budget) expect() int {
+func (b *budget) sentByOthers() int {
 	i := len(b.past) - 1
 	if i < 0 {
 		return 0
@@ -290,7 +293,8 @@ func (b *budget) reopen(now time.Time) {
 // others before it, and the limit that is the reason. It returns now if no known limit stands in
 // its way.
 func (b *budget) earliest(now time.Time, before int, background bool) (at time.Time, reason Reason) {
-	if at = now; !passed(now, b.until) {
+	at = now
+	if !passed(now, b.until) {
 		at, reason = b.until, b.reason
 	}
 	if b.epoch == 0 {
@@ -304,13 +308,11 @@ func (b *budget) earliest(now time.Time, before int, background bool) (at time.T
 	} else if before >= free {
 		opens, windows = b.end, (before-max(0, free))/b.limit
 	}
-	if opens = opens.Add(time.Duration(windows) * windowLength); !opens.After(at) {
-		return at, reason
-	}
-	if reason == "" {
+	opens = opens.Add(time.Duration(windows) * windowLength)
+	if opens.After(at) && reason == "" {
 		reason = b.kind
 	}
-	return opens, reason
+	return later(at, opens), reason
 }
 
 // known returns what is known about the window; zero if nothing is.

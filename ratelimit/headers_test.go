@@ -1,9 +1,7 @@
 package ratelimit
 
 import (
-	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -49,31 +47,27 @@ func TestRetryAfter(t *testing.T) {
 	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	received := date.Add(-7 * time.Minute) // by a clock of our own that is wrong
 	for value, want := range map[string]time.Duration{
-		"1":                                  time.Second,
-		"120":                                2 * time.Minute,
-		"0.25":                               250 * time.Millisecond,
-		"0.00000000000001":                   1, // never less than was asked for
-		"31622400":                           year,
-		"31622401":                           0,
-		"Sat, 21 Nov 2026 12:01:30 GMT":      90 * time.Second,
-		"Saturday, 21-Nov-26 12:01:30 GMT":   90 * time.Second,
-		"Sat Nov 21 12:01:30 2026":           90 * time.Second,
-		"Mon, 22 Nov 2027 12:00:00 GMT":      year,
-		"Mon, 22 Nov 2027 12:00:01 GMT":      0,
-		"Sat, 21 Nov 2026 11:59:59 GMT":      0,
-		"Fri, 31 Dec 9999 23:59:59 GMT":      0,
-		"1795262490":                         90 * time.Second,
-		"1795262489.5":                       90 * time.Second,
-		"1795262399":                         0,
-		"1826884801":                         0,
-		"5, 9":                               9 * time.Second,
-		"Sat, 21 Nov 2026 12:01:30 GMT, 120": 2 * time.Minute,
-		"120, Sat, 21 Nov 2026 12:03:30 GMT": 210 * time.Second,
-		"Sat Nov 21 12:01:30 2026, 7":        90 * time.Second,
-		"9223372037":                         0,
-		"9223372036854775808":                0,
-		"99999999999999999999999999":         0,
-		"":                                   0, "0": 0, "0.0": 0, "-0": 0, "-1": 0, "+5": 0, "NaN": 0, "Inf": 0, "1e9": 0, "0x10": 0,
+		"1":                                time.Second,
+		"120":                              2 * time.Minute,
+		"0.25":                             250 * time.Millisecond,
+		"0.00000000000001":                 1, // never less than was asked for
+		"31622400":                         year,
+		"31622401":                         0,
+		"Sat, 21 Nov 2026 12:01:30 GMT":    90 * time.Second,
+		"Saturday, 21-Nov-26 12:01:30 GMT": 90 * time.Second,
+		"Sat Nov 21 12:01:30 2026":         90 * time.Second,
+		"Mon, 22 Nov 2027 12:00:00 GMT":    year,
+		"Mon, 22 Nov 2027 12:00:01 GMT":    0,
+		"Sat, 21 Nov 2026 11:59:59 GMT":    0,
+		"Fri, 31 Dec 9999 23:59:59 GMT":    0,
+		"1795262490":                       90 * time.Second,
+		"1795262489.5":                     90 * time.Second,
+		"1795262399":                       0,
+		"1826884801":                       0,
+		"9223372037":                       0,
+		"9223372036854775808":              0,
+		"99999999999999999999999999":       0,
+		"":                                 0, "0": 0, "0.0": 0, "-0": 0, "-1": 0, "+5": 0, "NaN": 0, "Inf": 0, "1e9": 0, "0x10": 0,
 		"soon": 0, "1.2.3": 0, ".": 0, "5s": 0, "5 seconds": 0, "\x00": 0, "1_0": 0,
 	} {
 		h := http.Header{"Date": {date.Format(http.TimeFormat)}, "Retry-After": {value}}
@@ -83,34 +77,4 @@ func TestRetryAfter(t *testing.T) {
 	}
 	h := http.Header{"Retry-After": {"Sat, 21 Nov 2026 12:01:30 GMT"}}
 	assert.Equal(t, 510*time.Second, read(h, received).RetryAfter, "without a Date")
-}
-
-// A header of more than a kilobyte says nothing: to read a million commas would take half a second.
-func TestLongHeaders(t *testing.T) {
-	now := time.Unix(1_000_000_000, 0)
-	for _, long := range []string{strings.Repeat(",", 1<<20), strings.Repeat("0", maxHeader) + "5", strings.Repeat("9,", 600)} {
-		h := http.Header{"Retry-After": {"9" + long}, "Date": {now.Format(http.TimeFormat) + long}}
-		for _, name := range []string{"Limit", "Remaining", "Reset"} {
-			h.Set("X-RateLimit-"+name, long+"1")
-		}
-		assert.Equal(t, Outcome{Sent: now, Received: now}, read(h, now))
-	}
-}
-
-// FuzzRetryAfter checks that the longest value counts, whatever the order, and that a value above a
-// year does not.
-func FuzzRetryAfter(f *testing.F) {
-	f.Add("1795262490.5", "Sat, 21 Nov 2026 12:01:30 GMT, 120", "Sat, 21 Nov 2026 12:00:00 GMT")
-	f.Add("99999999999999999999999999", "-1", "")
-	f.Fuzz(func(t *testing.T, first, second, date string) {
-		parse := func(values ...string) time.Duration {
-			d := read(http.Header{"Retry-After": values, "Date": {date}}, time.Unix(1795262000, 0)).RetryAfter
-			assert.True(t, d >= 0 && d <= maxRetryAfter, "%q: %v", values, d)
-			return d
-		}
-		if len(first+second) < maxHeader {
-			longest := max(parse(first), parse(second))
-			assert.Equal(t, fmt.Sprint(longest, longest), fmt.Sprint(parse(first, second), parse(second, first)))
-		}
-	})
 }

@@ -9,12 +9,7 @@ import (
 // settle reports the outcome of an admitted request.
 func (b *budget) settle(s *slot, o *Outcome, now time.Time) {
 	b.now = later(b.now, now)
-	if i, ok := slices.BinarySearchFunc(b.inFlight, s.admitted, time.Time.Compare); ok && len(b.inFlight) > 1 {
-		copy(b.inFlight[1:i+1], b.inFlight[:i]) // few are older
-		b.inFlight = b.inFlight[1:]
-	} else if ok {
-		b.inFlight = b.inFlight[:0]
-	}
+	b.land(s.admitted)
 	if s.probe {
 		b.probes--
 	}
@@ -33,10 +28,21 @@ func (b *budget) settle(s *slot, o *Outcome, now time.Time) {
 	switch {
 	case o.Received.IsZero():
 	case o.StatusCode == http.StatusTooManyRequests:
-		b.lockOut(s, o)
+		b.startLockout(s, o)
 	case s.lockouts == b.lockouts:
 		b.streak = 0
 	}
+}
+
+// land removes a request from those in flight. Few of the others are older, so these move.
+func (b *budget) land(admitted time.Time) {
+	if len(b.inFlight) == 1 {
+		b.inFlight = b.inFlight[:0] // its memory can be used again
+		return
+	}
+	i, _ := slices.BinarySearchFunc(b.inFlight, admitted, time.Time.Compare)
+	copy(b.inFlight[1:i+1], b.inFlight[:i])
+	b.inFlight = b.inFlight[1:]
 }
 
 // learn updates the budget from the headers of a response. It finds the window that the response
@@ -47,8 +53,8 @@ func (b *budget) learn(s *slot, o *Outcome) {
 		b.lose(o)
 		return
 	}
-	if _, usable := endOf(o, o.Received, grain); !usable {
-		b.mend(o)
+	if _, usable := untilReset(o); !usable {
+		b.replaceReset(o)
 	}
 	// Resets are compared with each other: all are times of the server's clock, so that neither a
 	// wrong local clock nor the order of the responses matters.
@@ -66,7 +72,7 @@ func (b *budget) learn(s *slot, o *Outcome) {
 		b.trust = max(b.trust, b.trust/2) // an old foreign request counts for less
 	}
 	if opened || apart >= 0 { // else the response to an earlier request
-		b.describe(s, o, opened)
+		b.setWindow(s, o, opened)
 	}
 	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return passed(o.Sent, until) })
 	b.low = slices.DeleteFunc(b.low, func(l sample) bool {
@@ -76,7 +82,7 @@ func (b *budget) learn(s *slot, o *Outcome) {
 	// A 429 may be about another window than the one that it shows.
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.own++
-		b.watch(s, o, opened)
+		b.learnOthers(s, o, opened)
 	}
 }
 
@@ -95,69 +101,72 @@ func (b *budget) lose(o *Outcome) {
 	}
 }
 
-// mend replaces a Reset that cannot be true, such as one in the past: the window then ends a minute
+// replaceReset replaces a Reset that cannot be true, such as one in the past: the window then ends a minute
 // after its first response, by the local clock.
-func (b *budget) mend(o *Outcome) {
+func (b *budget) replaceReset(o *Outcome) {
 	o.Date, o.Window.Reset = time.Time{}, b.reset
 	if passed(o.Received, b.end) {
 		o.Window.Reset = o.Received.Add(windowLength)
 	}
 }
 
-// describe updates the window from a response that belongs to it. If Reset moves although the
+// setWindow updates the window from a response that belongs to it. If Reset moves although the
 // window is the same, the window slides: its Reset is the time at which its oldest request leaves
 // it.
-func (b *budget) describe(s *slot, o *Outcome, opened bool) {
+func (b *budget) setWindow(s *slot, o *Outcome, opened bool) {
 	moved := !o.Window.Reset.Equal(b.reset)
 	if moved || s.probe {
 		b.start = o.Received // its old start may no longer be in it
 	}
 	b.limit, b.reset, b.slides = o.Window.Limit, o.Window.Reset, b.slides || moved && !opened
-	if b.end, _ = endOf(o, b.start, grain); b.end.Sub(b.start) > windowLength {
+	b.end = endOf(o, b.start, grain)
+	if b.end.Sub(b.start) > windowLength {
 		b.kind = ReasonDay
 	}
 }
 
-// endOf returns the local time at which the window of a response is certainly over, and whether
-// its Reset is usable. start is a time at which the window was open, and grain is by how much Reset
-// may have been rounded down.
-//
-// The limit resets at Reset by the server's clock, which Date shows: so it does not matter if the
-// two clocks differ. A window of one minute that was open at start is over one minute later, even
-// if the clocks allow a later end.
-func endOf(o *Outcome, start time.Time, grain time.Duration) (end time.Time, usable bool) {
-	// A window that seems to be longer than a minute by up to slack is a minute.
-	const slack = 10 * time.Second
-	left := o.Window.Reset.Sub(o.Date)
+// untilReset returns the time from a response to its Reset, and whether that can be true. Reset is a
+// time of the server's clock, which Date shows: so it does not matter if the two clocks differ.
+func untilReset(o *Outcome) (left time.Duration, usable bool) {
+	left = o.Window.Reset.Sub(o.Date)
 	usable = left > 0
 	if o.Date.IsZero() {
 		left = o.Window.Reset.Sub(o.Received)
 		// A clock that is wrong by minutes is more likely than a window of minutes.
 		usable = o.Window.Reset.Sub(o.Sent) > -grain && (left <= windowLength+slack || left >= time.Hour)
 	}
-	end = o.Received.Add(min(left+grain, dayLength))
-	if most := start.Add(windowLength); end.After(most) && end.Sub(most) <= slack {
-		end = most
-	}
-	return end, usable && left < dayLength+slack
+	return left, usable && left < dayLength+slack
 }
 
-// watch learns about others from the response to one of our requests. Each response shows how many
+// endOf returns the local time at which the window of a response is certainly over. start is a time
+// at which the window was open, and rounded is by how much Reset may have been rounded down. A
+// window of one minute that was open at start is over one minute later, even if the clocks allow a
+// later end.
+func endOf(o *Outcome, start time.Time, rounded time.Duration) time.Time {
+	left, _ := untilReset(o)
+	end, most := o.Received.Add(min(left+rounded, dayLength)), start.Add(windowLength)
+	if end.After(most) && end.Sub(most) <= slack {
+		return most
+	}
+	return end
+}
+
+// learnOthers learns about others from the response to one of our requests. Each response shows how many
 // requests its window has counted. Those that cannot be ours are foreign. They show three things:
-// whether others use the key at all (trust), how many of their requests are in flight (others), and
+// whether others use the key at all (trust), how many of their requests are in flight, and
 // how often they send (past). opened is whether it is the first response of its window.
-func (b *budget) watch(s *slot, o *Outcome, opened bool) {
+func (b *budget) learnOthers(s *slot, o *Outcome, opened bool) {
 	// Our requests in flight may have been counted, too, so they are subtracted.
 	ours := b.own + len(b.inFlight)
 	foreign := b.limit - o.Window.Remaining - ours
 	if opened && b.kind == ReasonMinute {
-		b.note(b.end.Add(-windowLength), 0)
+		b.addPoint(b.end.Add(-windowLength), 0)
 	}
-	b.note(o.Received, foreign)
-	// base has what was left when our request was admitted. What is missing since then, and is not
-	// ours, has come from others.
-	came, span := s.base-o.Window.Remaining-ours, o.Received.Sub(s.heard)
-	switch first := opened || s.epoch != b.epoch; {
+	b.addPoint(o.Received, foreign)
+	// What is missing since our request was admitted, and is not ours, has come from others.
+	came, span := s.leftAndOwn-o.Window.Remaining-ours, o.Received.Sub(s.heard)
+	first := opened || s.epoch != b.epoch
+	switch {
 	case first && b.kind == ReasonDay:
 		return // most of what a day has counted is long over
 	case first:
@@ -179,13 +188,14 @@ func (b *budget) watch(s *slot, o *Outcome, opened bool) {
 	// does not make others seem gone.
 	took := o.Received.Sub(o.Sent)
 	span = max(span, took, 1)
-	b.others = max(int((time.Duration(came)*took+span-1)/span), b.others-(b.others+7)/8)
+	inFlight := int((time.Duration(came)*took + span - 1) / span)
+	b.othersInFlight = max(inFlight, b.othersInFlight-(b.othersInFlight+7)/8)
 }
 
-// note adds to the past how many requests of others the window had counted. Responses may come in
+// addPoint adds to the past how many requests of others the window had counted. Responses may come in
 // another order than that of their requests: a number lower than the last one is an older one, and
 // is not taken. While the number stays the same, only the time of the last point moves.
-func (b *budget) note(at time.Time, foreign int) {
+func (b *budget) addPoint(at time.Time, foreign int) {
 	n := len(b.past)
 	if n > 0 {
 		at, foreign = later(at, b.past[n-1].at), max(foreign, b.past[n-1].foreign)
@@ -194,16 +204,17 @@ func (b *budget) note(at time.Time, foreign int) {
 		b.past[n-1].at = at
 		return
 	}
-	if b.past = append(b.past, point{at, max(0, foreign)}); n >= mostPoints {
+	b.past = append(b.past, point{at, max(0, foreign)})
+	if len(b.past) > mostPoints {
 		b.past = slices.Delete(b.past, 1, 2)
 	}
 }
 
-// lockOut begins a lockout after a 429, or makes it longer. Several 429s to requests that were in
+// startLockout begins a lockout after a 429, or makes it longer. Several 429s to requests that were in
 // flight together make one lockout. The second lockout in a row takes 1 s at least, and each further
 // one twice as long, up to a minute. If the 429 does not say how long, the first takes a window, and
 // it doubles up to 16.
-func (b *budget) lockOut(s *slot, o *Outcome) {
+func (b *budget) startLockout(s *slot, o *Outcome) {
 	if s.lockouts == b.lockouts { // else the request was sent before the lockout
 		b.lockouts++
 		b.streak++
@@ -235,17 +246,16 @@ func after429(o *Outcome) (opens time.Time, reason Reason) {
 	if o.RetryAfter > 0 { // which is rounded up
 		opens, rounded = o.Received.Add(o.RetryAfter), 0
 	}
-	end, usable := endOf(o, o.Received, rounded)
-	if !usable {
+	end := endOf(o, o.Received, rounded)
+	if _, usable := untilReset(o); !usable {
 		end = o.Received.Add(windowLength)
 	} else if o.Window.Remaining == 0 || opens.IsZero() {
 		opens = later(opens, end)
 	}
-	const slack = 2 * time.Second // Retry-After and Reset are both rounded
-	switch {
-	case opens.Sub(end) > slack:
+	switch { // Retry-After and Reset are both rounded
+	case opens.Sub(end) > 2*grain:
 		return opens, ReasonBan
-	case opens.Sub(o.Received) > windowLength+slack:
+	case opens.Sub(o.Received) > windowLength+2*grain:
 		return opens, ReasonDay
 	}
 	return opens, ReasonMinute

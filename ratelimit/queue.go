@@ -250,7 +250,7 @@ func (w *waiter) refuse(now time.Time, before int, ended error) {
 	case reason != "":
 		w.refused.RetryAt = later(limit, w.NotBefore)
 		if ended == nil {
-			w.closed = w.queue.close(now, w.queue.lockout(reason, limit))
+			w.closed = w.queue.newlyClosed(now, w.queue.lockout(reason, limit))
 		}
 	case ended != nil:
 		w.refused.Err = fmt.Errorf("before the request was sent: %w", ended)

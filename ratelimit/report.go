@@ -135,9 +135,9 @@ func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, 
 	case o.Received.IsZero() || o.StatusCode == http.StatusUnauthorized:
 		return nil, nil
 	case o.StatusCode == http.StatusTooManyRequests:
-		return q.close(now, q.lockout(b.reason, b.until)), nil
+		return q.newlyClosed(now, q.lockout(b.reason, b.until)), nil
 	case b.kind == ReasonDay && b.left() == 0:
-		closed = q.close(now, q.lockout(b.kind, b.end))
+		closed = q.newlyClosed(now, q.lockout(b.kind, b.end))
 	}
 	if q.reported.Reason != "" && passed(admitted, q.reported.Until) {
 		l := q.reported
@@ -146,9 +146,9 @@ func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, 
 	return closed, opened
 }
 
-// close records that the key is closed, and returns what has to be reported: a new lockout, or one
+// newlyClosed records that the key is closed, and returns what has to be reported: a new lockout, or one
 // that another limit has made longer, such as a ban after a minute that was used up.
-func (q *queue) close(now time.Time, l Lockout) *Lockout {
+func (q *queue) newlyClosed(now time.Time, l Lockout) *Lockout {
 	r := &q.reported
 	switch {
 	case passed(now, l.Until):
