@@ -7,18 +7,14 @@ import (
 
 // budget decides what one key may send. It is a state machine without a lock, a clock or a timer:
 // admit asks for one request, and settle reports its outcome, in any order. The zero budget knows
-// nothing about the key. README.md has its rules, and learn.go what a response shows.
-//
-// Why the key stays within its limit (rules 1 and 2): of the requests of this window that have a
-// response, take the one that the server counted last. The Remaining of its response stays in low
-// until the response to a request that was sent later replaces it. All requests that this number
-// does not include are in flight or lost, and admit subtracts these.
+// nothing about the key. README.md has its rules, and says why the key stays within its limit;
+// learn.go has what a response shows.
 type budget struct {
 	processes int       // that use the key, including this one; 0 if not told
 	now       time.Time // the latest time of a call
 
-	// The window that the last responses described. The server shows that of the minute or that of
-	// the day, depending on which has fewer requests left.
+	// The window that the last responses described: of the minute or the day, whichever has fewer
+	// requests left.
 	epoch  int       // windows seen so far; 0 before the first
 	kind   Reason    // ReasonMinute or ReasonDay
 	limit  int       // requests that it allows
@@ -28,9 +24,8 @@ type budget struct {
 	slides bool      // its Reset moves
 	own    int       // requests of this process that it has counted
 
-	// low has the valid samples, increasing in both fields. In which order the server counted the
-	// requests is not known. Therefore the lowest Remaining stays valid until the response to a later
-	// request comes: one that was sent when the response with the lowest Remaining had arrived.
+	// low has the valid samples, increasing in both fields. A sample stays valid until the response
+	// to a request comes that was sent after it: in which order the server counted others is not known.
 	low []sample
 	// lost has an entry for each request whose effect on Remaining is not known: the time until
 	// which it may reach the server.
@@ -55,8 +50,8 @@ type budget struct {
 	past           []point // how often others send
 }
 
-// sample is the Remaining of one response. The number of the response tells which requests were
-// sent after it came.
+// sample is the Remaining of one response, which has a number: so it is known which requests were sent
+// after it came.
 type sample struct{ response, remaining int }
 
 // point is how many foreign requests a window had counted at a time.
@@ -89,9 +84,8 @@ const (
 	slack        = 10 * time.Second // a window that seems to be longer by up to this is not
 
 	// patience is five times the longest usual latency. A request in flight for longer no longer
-	// holds up others: a server that is slow at times must not stop the whole program. One without a
-	// response may arrive for that long. Another probe follows after it, but after a 429 only after
-	// rejectedPatience: another request may be the one for which the server bans the key.
+	// holds up others, one without a response may arrive for that long, and another probe follows
+	// after it. After a 429 that is rejectedPatience: the next request may be the one for a ban.
 	patience         = time.Second
 	rejectedPatience = 10 * time.Second
 
@@ -100,17 +94,15 @@ const (
 	blindInFlight  = 2  // requests in flight while no response has shown a limit; 1 after a 429
 	backgroundPart = 10 // background requests leave 1/10 of each window to the others
 
-	// While nothing is known about others, 1/16 of what is left may be in flight. Each two responses
-	// without a foreign request double that part, until the trust is 8. After a foreign request it is
-	// -4, and each new window halves it: 0 in the third.
+	// While nothing is known about others, 1/16 of what is left may be in flight (rule 6). After a
+	// foreign request, trust is -4, and each new window halves it: 0 in the third.
 	unknownPart, fullTrust, lowTrust = 16, 8, -4
-	// fewAtOnce requests may be in flight on small plans, of which 1/16 is too little for a web page
-	// that makes six calls. But they are at most 1/fewPart of what would be left if others sent
-	// rushPart times as many requests as they have in flight.
+	// fewAtOnce requests may be in flight on small plans, for a web page that makes six calls. But they
+	// are at most 1/fewPart of what would be left if others sent rushPart times as many requests as
+	// they have in flight.
 	fewAtOnce, fewPart, rushPart = 6, 4, 8
-	// newcomers requests of a window, but no more than 1/16, are left to processes that start when it
-	// is nearly used up, because nothing can hold back their first request.
-	newcomers   = 8
+
+	newcomers   = 8  // requests left to processes that start, whose first request nothing holds back
 	strangePart = 4  // see learnOthers
 	mostPoints  = 32 // of the past: beyond it, the second oldest is dropped
 )
@@ -169,8 +161,7 @@ func (b *budget) prompt() []time.Time {
 }
 
 // needsProbe reports whether too little is known to admit requests at now, so that one has to be
-// a probe. When a window ends, requests that were left may still be sent: the next window has room
-// for them, and what others may have used of it meanwhile is in the reserve.
+// a probe (rules 3 and 4). What others may have used of a new window is in the reserve.
 func (b *budget) needsProbe(now time.Time, reserve int) bool {
 	switch {
 	case b.streak > 0:
@@ -181,8 +172,7 @@ func (b *budget) needsProbe(now time.Time, reserve int) bool {
 	return passed(now, b.end) && b.left()-len(b.inFlight) <= reserve
 }
 
-// holdProbe returns what a probe has to wait for. Another one follows for each second without a
-// response, or after a 429 for each ten seconds.
+// holdProbe returns what a probe has to wait for (rule 4).
 func (b *budget) holdProbe() hold {
 	again := b.probed.Add(patience)
 	if b.streak > 0 {
@@ -210,9 +200,9 @@ func (b *budget) holdRequest(reserve int) hold {
 	return hold{reason: ReasonResponse}
 }
 
-// mayShow returns how many more requests the window may turn out to allow once the responses to
-// those in flight have come. The lowest Remaining may already include some of the requests in
-// flight, which are then subtracted twice. It returns 0 if no response will show that soon.
+// mayShow returns how many more requests the window may turn out to allow once those in flight have
+// their responses: the lowest Remaining may include some of these, which are then subtracted twice.
+// It returns 0 if no response will show that soon.
 func (b *budget) mayShow() int {
 	if b.processes > 1 || b.trust < 0 || len(b.prompt()) == 0 {
 		return 0
@@ -244,7 +234,7 @@ func (b *budget) share() int {
 // reserve returns how many requests of the window must be left after this one. If others use the
 // key, these are the requests that they have in flight or, if these are more, those that they have
 // probably sent since the last response, and some for processes that start (rule 10). A background
-// request leaves more while there are others than those in the background.
+// request leaves more (rule 11).
 func (b *budget) reserve(background bool) (n int) {
 	if background && b.now.Sub(b.foreground) < 2*windowLength {
 		n = b.limit / backgroundPart
@@ -290,8 +280,7 @@ func (b *budget) reopen(now time.Time) {
 }
 
 // earliest returns a time before which a request certainly cannot be admitted, with that many
-// others before it, and the limit that is the reason. It returns now if no known limit stands in
-// its way.
+// others before it, and the limit that is the reason; now and none if no known limit holds it.
 func (b *budget) earliest(now time.Time, before int, background bool) (at time.Time, reason Reason) {
 	at = now
 	if !passed(now, b.until) {

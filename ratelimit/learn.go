@@ -25,11 +25,9 @@ func (b *budget) settle(s *slot, o *Outcome, now time.Time) {
 		return // its headers say nothing about the limit of the key
 	}
 	b.learn(s, o)
-	switch {
-	case o.Received.IsZero():
-	case o.StatusCode == http.StatusTooManyRequests:
+	if o.StatusCode == http.StatusTooManyRequests {
 		b.startLockout(s, o)
-	case s.lockouts == b.lockouts:
+	} else if !o.Received.IsZero() && s.lockouts == b.lockouts {
 		b.streak = 0
 	}
 }
@@ -45,9 +43,8 @@ func (b *budget) land(admitted time.Time) {
 	b.inFlight = b.inFlight[1:]
 }
 
-// learn updates the budget from the headers of a response. It finds the window that the response
-// belongs to, which is the known one, a new one or an old one. Then it learns what is left of that
-// window, and what others have used of it.
+// learn updates the budget from the headers of a response: the window that it belongs to, which is
+// the known one, a new one or an old one, what is left of that window, and what others have used.
 func (b *budget) learn(s *slot, o *Outcome) {
 	if o.Received.IsZero() || o.Window.Limit == 0 {
 		b.lose(o)
@@ -56,20 +53,16 @@ func (b *budget) learn(s *slot, o *Outcome) {
 	if _, usable := untilReset(o); !usable {
 		b.replaceReset(o)
 	}
-	// Resets are compared with each other: all are times of the server's clock, so that neither a
-	// wrong local clock nor the order of the responses matters.
-	apart := o.Window.Reset.Sub(b.reset)
+	apart := o.Window.Reset.Sub(b.reset) // both are times of the server's clock
 	if apart < -sameWindow && s.epoch < b.epoch {
 		return // a late response of an old window
 	}
-	// If Reset is earlier by more, the server shows the window of another limit now.
-	opened := b.epoch == 0 || apart.Abs() > sameWindow
+	opened := b.epoch == 0 || apart.Abs() > sameWindow // earlier, too: the window of another limit
 	if opened {
 		b.epoch++
 		b.own, b.kind = 0, ReasonMinute
-		// Lost requests that may still reach the server stay lost: the new window may count them.
-		b.low, b.past = b.low[:0], b.past[:0]
-		b.trust = max(b.trust, b.trust/2) // an old foreign request counts for less
+		b.low, b.past = b.low[:0], b.past[:0] // lost stays: the new window may count these requests
+		b.trust = max(b.trust, b.trust/2)     // an old foreign request counts for less
 	}
 	if opened || apart >= 0 { // else the response to an earlier request
 		b.setWindow(s, o, opened)
@@ -86,16 +79,14 @@ func (b *budget) learn(s *slot, o *Outcome) {
 	}
 }
 
-// lose counts a request without a response, or without a window in it. What such a request has used
-// is not known, so it counts as one request for as long as it may still arrive.
+// lose counts a request without a response, or without a window in it, as lost: it counts as one
+// request for as long as it may still arrive. More lost requests than the limit change nothing.
 func (b *budget) lose(o *Outcome) {
 	b.own++
-	// A request that was sent at this very time may have arrived before the lost one.
-	until := o.Received.Add(1)
+	until := o.Received.Add(1) // a request that is sent at this very time may arrive before
 	if o.Received.IsZero() {
 		until = b.now.Add(patience)
 	}
-	// With as many lost requests as the limit, nothing is left: more would change nothing.
 	if len(b.lost) < b.limit {
 		b.lost = append(b.lost, until)
 	}
@@ -110,9 +101,8 @@ func (b *budget) replaceReset(o *Outcome) {
 	}
 }
 
-// setWindow updates the window from a response that belongs to it. If Reset moves although the
-// window is the same, the window slides: its Reset is the time at which its oldest request leaves
-// it.
+// setWindow updates the window from a response that belongs to it. If Reset moves within a window, it
+// slides: its Reset is the time at which its oldest request leaves it.
 func (b *budget) setWindow(s *slot, o *Outcome, opened bool) {
 	moved := !o.Window.Reset.Equal(b.reset)
 	if moved || s.probe {
@@ -151,10 +141,10 @@ func endOf(o *Outcome, start time.Time, rounded time.Duration) time.Time {
 	return end
 }
 
-// learnOthers learns about others from the response to one of our requests. Each response shows how many
-// requests its window has counted. Those that cannot be ours are foreign. They show three things:
-// whether others use the key at all (trust), how many of their requests are in flight, and
-// how often they send (past). opened is whether it is the first response of its window.
+// learnOthers learns about others from the response to one of our requests. Of the requests that its
+// window has counted, those that cannot be ours are foreign. They show whether others use the key
+// (trust), how many of their requests are in flight, and how often they send (past). opened is
+// whether it is the first response of its window.
 func (b *budget) learnOthers(s *slot, o *Outcome, opened bool) {
 	// Our requests in flight may have been counted, too, so they are subtracted.
 	ours := b.own + len(b.inFlight)
@@ -173,8 +163,7 @@ func (b *budget) learnOthers(s *slot, o *Outcome, opened bool) {
 		if came, span = foreign, windowLength-b.end.Sub(o.Received); came > 0 {
 			b.trust = min(b.trust, 0)
 		}
-		// Fewer than a quarter may be our own requests before a restart. A sliding window begins long
-		// before our first request.
+		// A quarter may be our own before a restart; a sliding window begins long before our first.
 		if came > b.limit/strangePart && !b.slides {
 			b.trust = min(b.trust, -1)
 		}
@@ -183,18 +172,17 @@ func (b *budget) learnOthers(s *slot, o *Outcome, opened bool) {
 	case b.trust >= 0:
 		b.trust = min(b.trust+1, fullTrust)
 	}
-	// As many are in flight as came while our request was, on the assumption that they came evenly
-	// in the span. The estimate falls slowly, by 1/8 with each response, so that one quick response
-	// does not make others seem gone.
+	// As many are in flight as came while our request was, if they came evenly in the span. The
+	// estimate falls by 1/8 with each response: after one quick response, others are not gone.
 	took := o.Received.Sub(o.Sent)
 	span = max(span, took, 1)
 	inFlight := int((time.Duration(came)*took + span - 1) / span)
 	b.othersInFlight = max(inFlight, b.othersInFlight-(b.othersInFlight+7)/8)
 }
 
-// addPoint adds to the past how many requests of others the window had counted. Responses may come in
-// another order than that of their requests: a number lower than the last one is an older one, and
-// is not taken. While the number stays the same, only the time of the last point moves.
+// addPoint adds to the past how many requests of others the window had counted. A number lower than
+// the last one is older, since responses come in any order. While the number stays the same, only
+// the time of the last point moves.
 func (b *budget) addPoint(at time.Time, foreign int) {
 	n := len(b.past)
 	if n > 0 {
@@ -210,10 +198,9 @@ func (b *budget) addPoint(at time.Time, foreign int) {
 	}
 }
 
-// startLockout begins a lockout after a 429, or makes it longer. Several 429s to requests that were in
-// flight together make one lockout. The second lockout in a row takes 1 s at least, and each further
-// one twice as long, up to a minute. If the 429 does not say how long, the first takes a window, and
-// it doubles up to 16.
+// startLockout begins a lockout after a 429, or makes it longer (rule 5). Several 429s to requests that
+// were in flight together make one lockout. If a 429 does not say how long, the first lockout in a
+// row takes a window, and each further one twice as long, up to 16.
 func (b *budget) startLockout(s *slot, o *Outcome) {
 	if s.lockouts == b.lockouts { // else the request was sent before the lockout
 		b.lockouts++
@@ -228,9 +215,7 @@ func (b *budget) startLockout(s *slot, o *Outcome) {
 	case opens.IsZero():
 		least = windowLength << min(max(0, b.streak-1), 4)
 	case b.slides && b.trust < 0:
-		// All processes that share a sliding window wait for the same request to leave it. The process
-		// that got the 429 leaves the room that becomes free to the others.
-		least = slidingLockout
+		least = slidingLockout // the others get the room that becomes free
 	case b.streak > 1:
 		least = min(time.Second<<min(b.streak-2, 6), windowLength)
 	}
@@ -239,8 +224,8 @@ func (b *budget) startLockout(s *slot, o *Outcome) {
 	}
 }
 
-// after429 returns when a 429 allows the next request, zero if it does not say, and which limit
-// it is of. The end of the window counts if that is used up, or if there is no Retry-After.
+// after429 returns when a 429 allows the next request, zero if it does not say, and which limit it
+// is of. The end of the window counts if that is used up, or if there is no Retry-After.
 func after429(o *Outcome) (opens time.Time, reason Reason) {
 	rounded := grain
 	if o.RetryAfter > 0 { // which is rounded up

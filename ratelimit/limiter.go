@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// manyKeys: once a limiter has this many keys, it drops those of which it knows nothing useful.
-// Otherwise a key that rotates each hour would fill the memory over years.
+// manyKeys is the number of keys from which on a limiter drops those of which it knows nothing useful:
+// a key that rotates each hour would fill the memory over years.
 const manyKeys = 64
 
 // Limiter keeps the requests of one process within the limits of its API keys. It has a budget for
@@ -18,13 +18,10 @@ const manyKeys = 64
 // Most callers should use one Limiter in the whole process: Acquire before each request, and
 // Release as soon as the header of its response is there. It is safe for concurrent use.
 //
-// A request waits only in these cases: the window is used up; a 429 has closed the key, for its
-// Retry-After and, if it used up its window, until Reset; the first request for the key, or the
-// first after a 429, has no response yet; or others may use the key, and as many requests are in
-// flight as are safe then. Each response that shows no other process raises that number: a burst of
-// a process that is alone takes at most three round trips longer. Without the rate limit headers
-// two requests are in flight at most, and one after a 429. Requests are admitted in the order of
-// their arrival, background requests last.
+// A request waits while the window is used up, while the key is closed after a 429, and while another
+// request must get its response first: the first for the key or after a 429, or as many as may be in
+// flight while others may use the key. Requests are admitted in the order of their arrival, those in
+// the background last.
 type Limiter struct {
 	mu        sync.Mutex
 	processes int
@@ -37,9 +34,8 @@ type Limiter struct {
 type Option func(*Limiter)
 
 // Processes sets the number of processes that use each key, including this one, each with its own
-// limiter. The limiter then has fewer requests in flight, and leaves the last requests of a window
-// to the others. By default, and if n is not positive, it infers from the responses whether others
-// use the key; if eight processes start together, some of them learn that too late.
+// limiter. By default, and if n is not positive, the limiter infers from the responses whether
+// others use the key; if eight processes start together, some of them learn that too late.
 func Processes(n int) Option {
 	return func(l *Limiter) { l.processes = max(0, n) }
 }
@@ -73,8 +69,7 @@ type Request struct {
 	// Asked is when the caller asked first, so that a request that is tried again keeps its place
 	// in the queue; zero stands for now.
 	Asked time.Time
-	// NotBefore is the earliest time of the request, such as the end of a backoff; zero stands for
-	// now.
+	// NotBefore is the earliest time of the request, such as the end of a backoff; zero is now.
 	NotBefore time.Time
 	// Observer is told what the limiter decides; nil for none.
 	Observer Observer
@@ -87,8 +82,8 @@ type Permit interface {
 	// arrived; a second call has no effect.
 	//
 	// A permit that is never released counts as a request in flight for ever: each window then has
-	// room for one request less. If it was that of the first request for the key, or of the first after
-	// a 429, the others wait for it: for a second, or after a 429 for ten.
+	// room for one request less. If it was the first for the key, others wait for it for a second; if
+	// it was the first after a 429, for ten.
 	Release(o Outcome) Lockout
 }
 
@@ -176,22 +171,21 @@ func (p *permit) release(o *Outcome) (lockout Lockout, closed, opened *Lockout) 
 	return lockout, closed, opened
 }
 
-// queue returns the queue of a key. For a new key it makes one, with a budget that knows nothing.
-// Once there are many keys, it drops those without useful knowledge. It looks again when there are
-// twice as many keys as it kept: then a new key costs little, however many there are.
+// queue returns the queue of a key, a new one for a new key. Once there are many keys, it drops those
+// without useful knowledge, and again when there are twice as many as it kept: then a new key costs
+// little, however many there are.
 func (l *Limiter) queue(key string) *queue {
-	q := l.keys[key]
-	if q == nil {
-		if len(l.keys) >= max(manyKeys, l.sweepAt) {
-			maps.DeleteFunc(l.keys, func(_ string, q *queue) bool {
-				requests := q.waiting + len(q.budget.inFlight)
-				return requests == 0 && passed(l.now(), q.budget.ends())
-			})
-			l.sweepAt = 2 * len(l.keys)
-		}
-		q = &queue{limiter: l, budget: &budget{processes: l.processes}}
-		l.keys[key] = q
+	if q := l.keys[key]; q != nil {
+		return q
 	}
+	if len(l.keys) >= max(manyKeys, l.sweepAt) {
+		maps.DeleteFunc(l.keys, func(_ string, q *queue) bool {
+			return q.waiting+len(q.budget.inFlight) == 0 && passed(l.now(), q.budget.ends())
+		})
+		l.sweepAt = 2 * len(l.keys)
+	}
+	q := &queue{limiter: l, budget: &budget{processes: l.processes}}
+	l.keys[key] = q
 	return q
 }
 

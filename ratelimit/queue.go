@@ -61,7 +61,8 @@ func (q *queue) dispatch(now time.Time) {
 		if w.permit == nil {
 			break
 		}
-		q.remove(w)
+		q.waiters[0] = nil
+		q.waiters = q.waiters[1:]
 		close(w.decided)
 	}
 	if len(q.waiters) == 0 {
@@ -92,16 +93,15 @@ func (q *queue) admit(now time.Time, r *Request) *permit {
 // refuseLate refuses the waiters that cannot wait until they are admitted.
 func (q *queue) refuseLate(now time.Time) {
 	q.checked = q.budget.ends()
-	kept := q.waiters[:0]
-	for _, w := range q.waiters {
-		if w.refuseLate(now, len(kept)) {
+	kept := 0
+	q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
+		if w.refuseLate(now, kept) {
 			close(w.decided)
-		} else {
-			kept = append(kept, w)
+			return true
 		}
-	}
-	clear(q.waiters[len(kept):])
-	q.waiters = kept
+		kept++
+		return false
+	})
 }
 
 // place returns the number of waiters that go before w: background requests come after all others,
@@ -109,29 +109,13 @@ func (q *queue) refuseLate(now time.Time) {
 func (q *queue) place(w *waiter) int {
 	return sort.Search(len(q.waiters), func(i int) bool {
 		other := q.waiters[i]
-		if other.Background != w.Background {
-			return other.Background
-		}
-		return other.Asked.After(w.Asked)
+		return other.Background && !w.Background || other.Background == w.Background && other.Asked.After(w.Asked)
 	})
 }
 
-// remove removes w from the waiters, if it is one. There may be 100,000: when the first one leaves,
-// as nearly always, the others are not moved.
-func (q *queue) remove(w *waiter) {
-	switch i := slices.Index(q.waiters, w); {
-	case i == 0:
-		q.waiters[0] = nil
-		q.waiters = q.waiters[1:]
-	case i > 0:
-		q.waiters = slices.Delete(q.waiters, i, i+1)
-	}
-}
-
 // nap returns for how long a wait of d sleeps before it looks at the wall clock again: timers stand
-// still while the machine is suspended, and the wall clock can be set. It sleeps for a sixteenth of
-// what is left, and at least 30 seconds: then a wait of a day looks at the clock about a hundred
-// times, and ends late by little.
+// still while the machine is suspended, and the wall clock can be set. With a sixteenth of d, and 30
+// seconds at least, a wait of a day looks about a hundred times, and ends late by little.
 func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16)) }
 
 // setAlarm sets the timer that calls dispatch at a time, or earlier; the zero time stands for
@@ -225,7 +209,9 @@ func (w *waiter) leave(now time.Time) {
 		w.permit.budget.settle(&w.permit.slot, &Outcome{}, now)
 		w.permit = nil
 	}
-	w.queue.remove(w)
+	if i := slices.Index(w.queue.waiters, w); i >= 0 {
+		w.queue.waiters = slices.Delete(w.queue.waiters, i, i+1)
+	}
 	w.queue.dispatch(now)
 }
 

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Reason is what a request waits for, or what closes a key: one of the limits, or one of the other
-// reasons. The server does not report which of its limits refuses a request, so the limiter infers
-// it. The zero Reason means that none is known. A limiter may have reasons of its own.
+// Reason is what a request waits for, or what closes a key. The server does not report which of its
+// limits refuses a request, so the limiter infers it. The zero Reason means that none is known. A
+// limiter may have reasons of its own.
 type Reason string
 
 const (
@@ -68,8 +68,7 @@ type Observer interface {
 	// or when a request is refused because its wait would be too long. It is called again if
 	// another limit closes the key for longer meanwhile, such as a ban.
 	LimitClosed(l Lockout)
-	// LimitOpened is called after LimitClosed, when the server has accepted a request again. It
-	// gets the last Lockout.
+	// LimitOpened is called with the last Lockout when the server has accepted a request again.
 	LimitOpened(l Lockout)
 }
 
@@ -92,8 +91,7 @@ func (e *Error) Error() string {
 	if e.Reason != "" {
 		text += " (" + string(e.Reason) + ")"
 	}
-	if !e.RetryAt.IsZero() {
-		// The format cuts off a part of a second: so it rounds up.
+	if !e.RetryAt.IsZero() { // rounded up, since the format cuts off a part of a second
 		text += " until " + e.RetryAt.Add(time.Second-1).UTC().Format(time.RFC3339)
 	}
 	if e.Err != nil {
@@ -120,8 +118,7 @@ func (w *waiter) describe(now time.Time) Wait {
 	return wait
 }
 
-// lockout describes a lockout of the key. It has the numbers by which a user sees whether other
-// processes have used up the limit.
+// lockout describes a lockout of the key.
 func (q *queue) lockout(reason Reason, until time.Time) Lockout {
 	b := q.budget
 	return Lockout{Reason: reason, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
@@ -139,9 +136,9 @@ func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, 
 	case b.kind == ReasonDay && b.left() == 0:
 		closed = q.newlyClosed(now, q.lockout(b.kind, b.end))
 	}
-	if q.reported.Reason != "" && passed(admitted, q.reported.Until) {
-		l := q.reported
-		opened, q.reported = &l, Lockout{}
+	last := q.reported
+	if last.Reason != "" && passed(admitted, last.Until) {
+		opened, q.reported = &last, Lockout{}
 	}
 	return closed, opened
 }
