@@ -11,12 +11,9 @@ import (
 // a key that rotates each hour would fill the memory over years.
 const manyKeys = 64
 
-// Limiter keeps the requests of one process within the limits of its API keys. It has a budget for
-// each key, and learns the limits from the responses, so that it need not know the plan. The zero
-// Limiter is not usable: make one with [New].
-//
-// Most callers should use one Limiter in the whole process: Acquire before each request, and
-// Release as soon as the header of its response is there. It is safe for concurrent use.
+// Limiter keeps the requests of one process within the limits of its API keys, which it learns from
+// the responses. Most callers should use one Limiter in the whole process. The zero Limiter is not
+// usable: make one with [New]. It is safe for concurrent use.
 //
 // A request waits while the window is used up, while the key is closed after a 429, and while another
 // request must get its response first: the first for the key or after a 429, or as many as may be in
@@ -44,9 +41,7 @@ func Processes(n int) Option {
 func New(opts ...Option) *Limiter {
 	l := &Limiter{keys: make(map[string]*queue), now: wallClock}
 	for _, opt := range opts {
-		if opt != nil {
-			opt(l)
-		}
+		opt(l)
 	}
 	return l
 }
@@ -97,8 +92,8 @@ type permit struct {
 }
 
 // Acquire waits for a permit. It returns an [*Error] immediately if a known limit lasts longer than
-// r.MaxWait, or longer than the deadline of ctx allows. It also returns one if ctx ends during the
-// wait, or when the wait has taken r.MaxWait and one second more. With an error there is no permit.
+// r.MaxWait or the deadline of ctx allow. It also returns one if ctx ends during the wait, or when
+// the wait has taken r.MaxWait and one second more. With an error there is no permit.
 func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 	p, w := l.admit(ctx, &r)
 	if p != nil {
@@ -204,10 +199,12 @@ func (l *Limiter) RateLimit(key string) Window {
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if q := l.keys[key]; q != nil {
-		now := q.clock()
-		q.budget.reopen(now)
-		q.reported.Until = now
-		q.dispatch(now)
+	q := l.keys[key]
+	if q == nil {
+		return
 	}
+	now := q.clock()
+	q.budget.reopen(now)
+	q.reported.Until = now
+	q.dispatch(now)
 }

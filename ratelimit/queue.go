@@ -179,7 +179,8 @@ func (w *waiter) check(ctx context.Context) time.Duration {
 	}
 	q.dispatch(now) // a permit may become free at the moment at which the wait ends
 	left := w.latest.Add(patience).Sub(now)
-	switch waits := w.permit == nil && w.refused == nil; {
+	waits := w.permit == nil && w.refused == nil
+	switch {
 	case ended != nil || waits && left <= 0: // also if w was admitted at the same moment
 		w.leave(now)
 		w.refuse(now, 0, ended)
@@ -220,11 +221,11 @@ func (w *waiter) leave(now time.Time) {
 // knows how long it will take.
 func (w *waiter) refuseLate(now time.Time, before int) bool {
 	limit, _ := w.queue.budget.earliest(now, before, w.Background)
-	if !later(limit, w.NotBefore).After(later(now, w.latest)) {
-		return false
+	late := later(limit, w.NotBefore).After(later(now, w.latest))
+	if late {
+		w.refuse(now, before, nil)
 	}
-	w.refuse(now, before, nil)
-	return true
+	return late
 }
 
 // refuse refuses w because its context has ended or, if ended is nil, because its wait would be or
@@ -232,16 +233,14 @@ func (w *waiter) refuseLate(now time.Time, before int) bool {
 func (w *waiter) refuse(now time.Time, before int, ended error) {
 	limit, reason := w.queue.budget.earliest(now, before, w.Background)
 	w.refused = &Error{Window: w.queue.budget.known(), Reason: reason, Err: ended}
-	switch {
-	case reason != "":
+	if reason != "" || ended == nil && w.NotBefore.After(now) {
 		w.refused.RetryAt = later(limit, w.NotBefore)
-		if ended == nil {
-			w.closed = w.queue.newlyClosed(now, w.queue.lockout(reason, limit))
-		}
-	case ended != nil:
+	}
+	if reason != "" && ended == nil {
+		w.closed = w.queue.newlyClosed(now, w.queue.lockout(reason, limit))
+	}
+	if reason == "" && ended != nil {
 		w.refused.Err = fmt.Errorf("before the request was sent: %w", ended)
-	case w.NotBefore.After(now):
-		w.refused.RetryAt = w.NotBefore
 	}
 }
 
