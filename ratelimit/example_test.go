@@ -1,6 +1,7 @@
 package ratelimit_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,27 +12,20 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// transport keeps the requests of an http.Client within the limit of a server.
-type transport struct {
-	next    http.RoundTripper
-	limiter *ratelimit.Limiter
-	maxWait time.Duration
-}
-
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	permit, err := t.limiter.Acquire(req.Context(), ratelimit.Request{MaxWait: t.maxWait})
+// get sends a request as soon as the limiter allows it.
+func get(limiter *ratelimit.Limiter, url string) error {
+	permit, err := limiter.Acquire(context.Background(), ratelimit.Request{MaxWait: 10 * time.Second})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o := ratelimit.Outcome{Sent: time.Now()}
-	defer func() { permit.Release(o) }() // also if the next transport panics
-	resp, err := t.next.RoundTrip(req)
+	defer func() { permit.Release(o) }()
+	resp, err := http.Get(url)
 	if err != nil {
-		o.Abandoned = req.Context().Err() != nil
-		return nil, err
+		return err
 	}
 	o = outcome(resp, o.Sent, time.Now())
-	return resp, nil
+	return resp.Body.Close()
 }
 
 // outcome reads the headers of a server that counts the seconds until the reset. For those of the
@@ -58,25 +52,12 @@ func Example() {
 		w.Header().Set("RateLimit-Reset", "30")
 	}))
 	defer server.Close()
-
-	client := &http.Client{Transport: &transport{
-		next: http.DefaultTransport, limiter: ratelimit.New(), maxWait: 10 * time.Second,
-	}}
-	for range 3 {
-		resp, err := client.Get(server.URL)
-		if limited, ok := errors.AsType[*ratelimit.Error](err); ok {
-			fmt.Println("limit of the", limited.Reason, "in", time.Until(limited.RetryAt).Round(10*time.Second))
-			continue
-		}
-		if err != nil {
-			fmt.Println(err)
-			continue
-		}
-		_ = resp.Body.Close()
-		fmt.Println(resp.Status)
+	limiter := ratelimit.New()
+	fmt.Println(get(limiter, server.URL), get(limiter, server.URL))
+	if limited, ok := errors.AsType[*ratelimit.Error](get(limiter, server.URL)); ok {
+		fmt.Println("limit of the", limited.Reason, "in", time.Until(limited.RetryAt).Round(10*time.Second))
 	}
 	// Output:
-	// 200 OK
-	// 200 OK
+	// <nil> <nil>
 	// limit of the minute in 30s
 }

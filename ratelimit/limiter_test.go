@@ -51,6 +51,7 @@ func test(t *testing.T, name string, f func(t *testing.T, l *limiter)) {
 // permit waits for a permit for an hour at most.
 func (l *limiter) permit() Permit { return l.permitFor(Request{MaxWait: time.Hour}) }
 
+// permitFor waits for the permit of a request.
 func (l *limiter) permitFor(r Request) Permit {
 	l.t.Helper()
 	p, err := l.Acquire(l.t.Context(), r)
@@ -67,22 +68,23 @@ func (l *limiter) refused(r Request) *Error {
 }
 
 // herd makes n requests at once that cannot wait, and returns how many are refused.
-func (l *limiter) herd(n int, admitted func(p Permit)) int {
-	all, refused := sync.WaitGroup{}, atomic.Int64{}
+func (l *limiter) herd(n int, admitted func(p Permit)) (refused int) {
+	var all sync.WaitGroup
+	errs := make(chan error, n)
 	for range n {
 		all.Go(func() {
 			start := time.Now()
 			p, err := l.Acquire(l.t.Context(), Request{})
 			assert.LessOrEqual(l.t, time.Since(start), 1100*time.Millisecond)
 			if err != nil {
-				refused.Add(1)
+				errs <- err
 				return
 			}
 			admitted(p)
 		})
 	}
 	all.Wait()
-	return int(refused.Load())
+	return len(errs)
 }
 
 // one makes a request that must be admitted without a wait for a limit.
@@ -147,7 +149,6 @@ func TestLimiterMaxWait(t *testing.T) {
 		}
 		synctest.Wait()
 		assert.Equal(t, start.Add(101*time.Second), l.refused(Request{MaxWait: 99 * time.Second}).RetryAt)
-		assert.Equal(t, start, time.Now())
 		stop()
 	})
 	early := &Error{Reason: ReasonDay, RetryAt: time.Date(2026, 11, 21, 12, 0, 0, 1, time.UTC)}
@@ -163,7 +164,6 @@ func TestLimiterLockout(t *testing.T) {
 		reason                        Reason
 	}{
 		"used up, Reset is later":                  {0, 0, 50 * second, 20 * second, 50 * second, ReasonMinute},
-		"used up, Retry-After is later":            {0, 0, 50 * second, 51 * second, 51 * second, ReasonMinute},
 		"not used up":                              {5, 0, 50 * second, 20 * second, 20 * second, ReasonMinute},
 		"not used up, no Retry-After":              {5, 0, 50 * second, 0, 51 * second, ReasonMinute},
 		"the day is used up":                       {0, 0, 5 * hour, 5 * second, 5 * hour, ReasonDay},
@@ -172,7 +172,6 @@ func TestLimiterLockout(t *testing.T) {
 		"both are rounded":                         {0, 0, 20 * second, 22 * second, 22 * second, ReasonMinute},
 		"Reset by a clock that is ahead":           {0, hour, hour + 20*second, 0, 21 * second, ReasonMinute},
 		"Reset after more than a day":              {0, 0, 25 * hour, 0, minute, ReasonMinute},
-		"Reset is past":                            {0, 0, -hour, 0, minute, ReasonMinute},
 		"Reset is past, and Retry-After is usable": {0, 0, -hour, 70 * second, 70 * second, ReasonBan},
 	} {
 		test(t, name, func(t *testing.T, l *limiter) {
@@ -205,41 +204,40 @@ func TestLimiterLockout(t *testing.T) {
 }
 
 func TestLimiterBackground(t *testing.T) {
-	for pause, want := range map[time.Duration]int{0: 53, 3 * time.Minute: 59} { // a tenth is left to a call of the last minutes
-		test(t, "after "+pause.String(), func(t *testing.T, l *limiter) {
+	for pause, want := range map[time.Duration]int{0: 53, 3 * time.Minute: 59} {
+		test(t, "leaves a tenth unless the last other call was before "+pause.String(), func(t *testing.T, l *limiter) {
 			l.one(ok(60, 59, time.Hour))
 			time.Sleep(pause)
-			for range want {
-				p := l.permitFor(Request{Background: true})
-				p.Release(ok(60, l.RateLimit("").Remaining-1, time.Hour))
+			for left := range want {
+				l.permitFor(Request{Background: true}).Release(ok(60, 58-left, time.Hour))
 			}
 			l.refused(Request{Background: true})
 		})
 	}
 }
 
+// TestLimiterContext lets contexts end at random times. Nothing is left in the limiter.
 func TestLimiterContext(t *testing.T) {
-	test(t, "leaks nothing, whenever it ends", func(t *testing.T, l *limiter) {
+	test(t, "ends at any time", func(t *testing.T, l *limiter) {
 		s := &Service{Clock: time.Now, Window: Fixed, PerMinute: 60}
+		within := func(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d))) }
 		var all sync.WaitGroup
-		for g := range 300 {
-			rng := rand.New(rand.NewPCG(4, uint64(g)))
-			within := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d))) }
+		for range 1_500 {
 			all.Go(func() {
-				for range 5 {
-					ctx, cancel := context.WithTimeout(t.Context(), within(40*time.Second))
-					time.AfterFunc(within(40*time.Second), cancel)
-					if p, err := l.Acquire(ctx, Request{MaxWait: within(time.Minute)}); err == nil {
-						o := Outcome{} // one in ten finds no connection, and one has no response
-						if fate := rng.IntN(10); fate > 0 {
-							if o = carry(s, within(200*time.Millisecond)); fate == 1 {
-								o = Outcome{Sent: o.Sent}
-							}
-						}
-						p.Release(o)
-					}
-					cancel()
+				time.Sleep(within(2 * time.Minute))
+				ctx, cancel := context.WithTimeout(t.Context(), within(40*time.Second))
+				defer cancel()
+				p, err := l.Acquire(ctx, Request{MaxWait: within(time.Minute)})
+				if err != nil {
+					return
 				}
+				var o Outcome // one in ten finds no connection, and one has no response
+				if fate := rand.IntN(10); fate > 0 {
+					if o = carry(s, within(200*time.Millisecond)); fate == 1 {
+						o = Outcome{Sent: o.Sent}
+					}
+				}
+				p.Release(o)
 			})
 		}
 		all.Wait()
@@ -294,11 +292,11 @@ func TestLimiterClockSetBack(t *testing.T) {
 	l.one(ok(60, 59, time.Minute))
 }
 
-// BenchmarkLimiter measures what a permit costs: without a queue, and with 100,000 requests in it,
-// each of which gets a permit.
+// BenchmarkLimiter measures what a permit costs, without a queue and with 100,000 requests in it.
 func BenchmarkLimiter(b *testing.B) {
+	o := ok(1_000_000, 999_999, time.Hour)
 	b.Run("uncontended", func(b *testing.B) {
-		l, o := New(), ok(1_000_000, 999_999, time.Hour)
+		l := New()
 		b.ReportAllocs()
 		for b.Loop() {
 			p, _ := l.Acquire(b.Context(), Request{Key: "key", MaxWait: time.Minute})
@@ -310,7 +308,7 @@ func BenchmarkLimiter(b *testing.B) {
 			l, start := New(Processes(1)), time.Now()
 			l.now = func() time.Time { return start } // after a second without a response, more would be admitted
 			first, _ := l.Acquire(b.Context(), Request{})
-			o, all := ok(1_000_000, 999_999, time.Hour), sync.WaitGroup{}
+			var all sync.WaitGroup
 			for range 100_000 {
 				all.Go(func() {
 					if p, err := l.Acquire(b.Context(), Request{MaxWait: time.Hour}); assert.NoError(b, err) {
