@@ -26,10 +26,9 @@ type Process struct {
 	Early    int             // requests that it should not have sent yet after a 429
 	Waits    []time.Duration // of the calls for a permit
 
-	queue []*worker
-	begun int // calls
-	wake  time.Time
-
+	queue         []*worker
+	begun         int // calls
+	wake          time.Time
 	closed, opens time.Time // when the last 429 came, and when the key opens after all 429s
 	refused       bool      // no request that was sent after a 429 has succeeded yet
 	probed        time.Time // when a request was sent while that is so
@@ -51,7 +50,6 @@ type run struct {
 	events  []event // by their times; those of the same time in the order in which they were added
 }
 
-// event is something that happens at a time.
 type event struct {
 	at time.Time
 	do func()
@@ -77,8 +75,7 @@ func Run(s *Service, random *rand.Rand, processes []*Process, start, end time.Ti
 	}
 	for len(r.events) > 0 && !r.events[0].at.After(end) {
 		e := r.events[0]
-		r.events = r.events[1:]
-		r.now = e.at
+		r.events, r.now = r.events[1:], e.at
 		e.do()
 	}
 }
@@ -92,17 +89,16 @@ func (p *Process) schedule(r *run, w *worker) {
 		w.next = w.next.Add(time.Duration((0.5 + r.random.Float64()) * float64(p.Every)))
 	}
 	w.calls++
+	p.begun++
 	at := later(w.next, r.now)
-	stops := !p.Stop.IsZero() && !at.Before(p.Stop) || p.Calls > 0 && p.begun >= p.Calls
-	if p.begun++; !stops {
-		r.at(at, func() {
-			w.queued, w.open = r.now, max(1, p.Batch)
-			for range w.open {
-				p.queue = append(p.queue, w)
-			}
-			p.dispatch(r)
-		})
+	if !p.Stop.IsZero() && !at.Before(p.Stop) || p.Calls > 0 && p.begun > p.Calls {
+		return
 	}
+	r.at(at, func() {
+		w.queued, w.open = r.now, max(1, p.Batch)
+		p.queue = append(p.queue, slices.Repeat([]*worker{w}, w.open)...)
+		p.dispatch(r)
+	})
 }
 
 // dispatch sends the requests that the budget admits.
@@ -119,12 +115,12 @@ func (p *Process) dispatch(r *run) {
 		w := p.queue[0]
 		p.queue = p.queue[1:]
 		p.Waits = append(p.Waits, r.now.Sub(w.queued))
-		p.send(r, w, slot)
+		p.send(r, w, &slot)
 	}
 }
 
 // send sends a request.
-func (p *Process) send(r *run, w *worker, slot slot) {
+func (p *Process) send(r *run, w *worker, slot *slot) {
 	sent := r.now
 	if sent.Before(p.opens) || p.refused && sent.Sub(p.probed) < 10*time.Second {
 		p.Early++
@@ -145,10 +141,9 @@ func (p *Process) send(r *run, w *worker, slot slot) {
 			o = r.service.Answer()
 			o.Sent, o.Received = sent, sent.Add(took)
 		}
-		switch {
-		case fate == 2:
+		if fate == 2 {
 			o.Received = time.Time{}
-		case fate == 3 && o.StatusCode == http.StatusOK:
+		} else if fate == 3 && o.StatusCode == http.StatusOK {
 			o = Outcome{Sent: o.Sent, Received: o.Received, StatusCode: http.StatusBadGateway}
 		}
 		r.at(sent.Add(took), func() { p.receive(r, w, slot, sent, &o) })
@@ -156,28 +151,24 @@ func (p *Process) send(r *run, w *worker, slot slot) {
 }
 
 // receive gets the response to a request.
-func (p *Process) receive(r *run, w *worker, slot slot, sent time.Time, o *Outcome) {
+func (p *Process) receive(r *run, w *worker, slot *slot, sent time.Time, o *Outcome) {
 	if !p.Heedless {
-		p.budget.settle(&slot, o, r.now)
+		p.budget.settle(slot, o, r.now)
 	}
 	if sent.Equal(p.probed) {
 		p.probed = time.Time{}
 	}
-	lost := o.Received.IsZero()
-	switch {
-	case o.Sent.IsZero() || !lost && o.StatusCode == http.StatusTooManyRequests && !p.Heedless:
+	responded := !o.Received.IsZero()
+	rejected := responded && o.StatusCode == http.StatusTooManyRequests
+	if o.Sent.IsZero() || rejected && !p.Heedless {
 		p.queue = slices.Insert(p.queue, 0, w) // a retried call keeps its place
-	default:
-		if w.open--; w.open == 0 {
-			p.schedule(r, w)
-		}
+	} else if w.open--; w.open == 0 {
+		p.schedule(r, w)
 	}
-	switch {
-	case lost:
-	case o.StatusCode == http.StatusTooManyRequests:
+	if rejected {
 		p.Rejected++
 		p.refused, p.closed, p.opens = true, r.now, later(p.opens, r.now.Add(o.RetryAfter))
-	default:
+	} else if responded {
 		p.Done, p.Finished = p.Done+1, r.now
 		p.refused = p.refused && sent.Before(p.closed)
 	}
