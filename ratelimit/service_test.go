@@ -55,17 +55,17 @@ func (q *counter) free() time.Time {
 // Service is the model. What configures it must be set before the first Answer; only Clock and
 // PerMinute are required. It is safe for concurrent use, but for reading what it has counted.
 type Service struct {
-	Clock     func() time.Time
-	Window    windowKind                           // how it counts
-	PerMinute int                                  // the plan
-	PerDay    int                                  // 0 means no limit
-	Skew      time.Duration                        // how far its clock is ahead of Clock
-	Reset     func(now, reset time.Time) time.Time // what it shows in place of its Reset; nil for that
-	NoDate    bool                                 // no Date header
-	Bare      int                                  // one response in so many has no X-RateLimit headers; 0 is none
-	NoRetry   bool                                 // no Retry-After
-	Doubles   time.Time                            // the plan doubles then; zero is never
-	BanAfter  int                                  // a ban of five minutes after that many further 429s in a row; 0 is never
+	Clock      func() time.Time
+	Window     windowKind    // how it counts
+	PerMinute  int           // the plan
+	PerDay     int           // 0 means no limit
+	Skew       time.Duration // how far its clock is ahead of Clock
+	ResetAfter time.Duration // its Reset is always that long after now; 0 is the true one
+	NoDate     bool          // no Date header
+	Bare       int           // one response in so many has no X-RateLimit headers; 0 is none
+	NoRetry    bool          // no Retry-After
+	Doubles    time.Time     // the plan doubles then; zero is never
+	BanAfter   int           // a ban of five minutes after that many further 429s in a row; 0 is never
 
 	Arrivals []time.Time // of all requests
 	Rejected int         // 429s
@@ -94,8 +94,8 @@ func (s *Service) Answer() Outcome {
 	}
 	if tight := s.tight(); s.Bare == 0 || (len(s.Arrivals)+6)%s.Bare != 0 {
 		reset := tight.free().Add(time.Second - 1).Truncate(time.Second)
-		if s.Reset != nil {
-			reset = s.Reset(now.Truncate(time.Second), reset)
+		if s.ResetAfter != 0 {
+			reset = now.Truncate(time.Second).Add(s.ResetAfter)
 		}
 		o.Window = Window{Limit: tight.limit, Remaining: tight.left(), Reset: reset}
 		if now.Before(s.banned) {
