@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,15 +47,18 @@ func test(t *testing.T, name string, f func(t *testing.T, l *limiter)) {
 	})
 }
 
-// permit waits for a permit for an hour at most.
-func (l *limiter) permit() Permit { return l.permitFor(Request{MaxWait: time.Hour}) }
-
-// permitFor waits for the permit of a request.
-func (l *limiter) permitFor(r Request) Permit {
+// permit waits for the permit of a request.
+func (l *limiter) permit(r Request) Permit {
 	l.t.Helper()
 	p, err := l.Acquire(l.t.Context(), r)
 	require.NoError(l.t, err)
 	return p
+}
+
+// one makes a request that must be admitted without a wait for a limit.
+func (l *limiter) one(o Outcome) {
+	l.t.Helper()
+	l.permit(Request{}).Release(o)
 }
 
 // refused returns why a request gets no permit.
@@ -68,7 +70,7 @@ func (l *limiter) refused(r Request) *Error {
 }
 
 // herd makes n requests at once that cannot wait, and returns how many are refused.
-func (l *limiter) herd(n int, admitted func(p Permit)) (refused int) {
+func (l *limiter) herd(n int, admitted func(p Permit)) int {
 	var all sync.WaitGroup
 	errs := make(chan error, n)
 	for range n {
@@ -78,19 +80,13 @@ func (l *limiter) herd(n int, admitted func(p Permit)) (refused int) {
 			assert.LessOrEqual(l.t, time.Since(start), 1100*time.Millisecond)
 			if err != nil {
 				errs <- err
-				return
+			} else {
+				admitted(p)
 			}
-			admitted(p)
 		})
 	}
 	all.Wait()
 	return len(errs)
-}
-
-// one makes a request that must be admitted without a wait for a limit.
-func (l *limiter) one(o Outcome) {
-	l.t.Helper()
-	l.permitFor(Request{}).Release(o)
 }
 
 // ok is a 200 that took no time.
@@ -118,7 +114,7 @@ func TestLimiterMaxWait(t *testing.T) {
 		assert.GreaterOrEqual(t, refused, 98, "one goes at once, and one may follow")
 	})
 	test(t, "refuses at once all for whom the first window has no room", func(t *testing.T, l *limiter) {
-		p := l.permit()
+		p := l.permit(Request{MaxWait: time.Hour})
 		time.AfterFunc(time.Second/2, func() { p.Release(ok(60, 59, time.Minute)) })
 		assert.Equal(t, 41, l.herd(100, func(p Permit) { p.Release(Outcome{}) }))
 	})
@@ -127,7 +123,7 @@ func TestLimiterMaxWait(t *testing.T) {
 			l.one(ok(60, left, time.Minute))
 		}
 		for range 41 {
-			defer l.permitFor(Request{}).Release(Outcome{})
+			defer l.permit(Request{}).Release(Outcome{})
 		}
 		start := time.Now()
 		l.refused(Request{})
@@ -181,26 +177,24 @@ func TestLimiterLockout(t *testing.T) {
 			refused := l.refused(Request{})
 			assert.Equal(t, c.want, time.Until(refused.RetryAt))
 			assert.Equal(t, c.reason, refused.Reason)
-			l.permitFor(Request{MaxWait: 24 * hour}).Release(Outcome{})
+			l.permit(Request{MaxWait: 24 * hour}).Release(Outcome{})
 			assert.Equal(t, c.want, time.Since(o.Received))
 		})
 	}
-	for retryAfter, all := range map[time.Duration][]time.Duration{
-		second / 100: {second / 100, second, 2 * second, 4 * second, 8 * second, 16 * second, 32 * second, minute, minute},
-		0:            {minute, 2 * minute, 4 * minute, 8 * minute, 16 * minute, 16 * minute}, // without headers
-	} {
-		test(t, "each in a row is longer, Retry-After "+retryAfter.String(), func(t *testing.T, l *limiter) {
-			for _, want := range all {
-				p := l.permit()
-				o := tooMany(1000, 5, hour, retryAfter)
-				if retryAfter == 0 {
-					o.Window = Window{}
-				}
-				p.Release(o)
-				assert.Equal(t, want, time.Until(l.refused(Request{}).RetryAt))
-			}
-		})
-	}
+	test(t, "each in a row is twice as long", func(t *testing.T, l *limiter) {
+		for _, want := range []time.Duration{1, 100, 200, 400, 800, 1600, 3200, 6000, 6000} {
+			p := l.permit(Request{MaxWait: hour})
+			p.Release(tooMany(1000, 5, hour, second/100))
+			assert.Equal(t, want*second/100, time.Until(l.refused(Request{}).RetryAt))
+		}
+	})
+	test(t, "each without headers is twice as long", func(t *testing.T, l *limiter) {
+		for _, want := range []time.Duration{1, 2, 4, 8, 16, 16} {
+			p, now := l.permit(Request{MaxWait: hour}), time.Now()
+			p.Release(Outcome{Sent: now, Received: now, StatusCode: http.StatusTooManyRequests})
+			assert.Equal(t, want*minute, time.Until(l.refused(Request{}).RetryAt))
+		}
+	})
 }
 
 func TestLimiterBackground(t *testing.T) {
@@ -209,7 +203,7 @@ func TestLimiterBackground(t *testing.T) {
 			l.one(ok(60, 59, time.Hour))
 			time.Sleep(pause)
 			for left := range want {
-				l.permitFor(Request{Background: true}).Release(ok(60, 58-left, time.Hour))
+				l.permit(Request{Background: true}).Release(ok(60, 58-left, time.Hour))
 			}
 			l.refused(Request{Background: true})
 		})
@@ -247,10 +241,10 @@ func TestLimiterContext(t *testing.T) {
 
 func TestLimiterKeys(t *testing.T) {
 	test(t, "that are of no use are dropped, and no others", func(t *testing.T, l *limiter) {
-		l.permitFor(Request{Key: "closed"}).Release(tooMany(60, 0, time.Minute, 100*time.Hour))
-		asked := l.permitFor(Request{Key: "in flight"})
+		l.permit(Request{Key: "closed"}).Release(tooMany(60, 0, time.Minute, 100*time.Hour))
+		asked := l.permit(Request{Key: "in flight"})
 		for range 10 * manyKeys {
-			l.permitFor(Request{Key: time.Now().String()}).Release(ok(60, 59, time.Minute))
+			l.permit(Request{Key: time.Now().String()}).Release(ok(60, 59, time.Minute))
 			time.Sleep(2 * time.Minute)
 		}
 		assert.LessOrEqual(t, len(l.keys), manyKeys)
@@ -264,32 +258,29 @@ func TestLimiterKeys(t *testing.T) {
 func TestLimiterSuspended(t *testing.T) {
 	for _, notBefore := range []time.Duration{0, 30 * time.Minute} {
 		test(t, "a wait until "+notBefore.String()+" ends soon after", func(t *testing.T, l *limiter) {
-			slept, begun := atomic.Int64{}, time.Now()
-			l.now = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
+			begun, wakes := time.Now(), time.Now().Add(time.Minute)
+			l.now = func() time.Time {
+				if now := time.Now(); now.Before(wakes) {
+					return now
+				}
+				return time.Now().Add(time.Hour)
+			}
 			l.one(ok(60, 0, 30*time.Minute))
-			time.AfterFunc(time.Minute, func() { slept.Store(int64(time.Hour)) })
-			l.permitFor(Request{NotBefore: begun.Add(notBefore), MaxWait: time.Hour}).Release(Outcome{})
+			l.permit(Request{NotBefore: begun.Add(notBefore), MaxWait: time.Hour}).Release(Outcome{})
 			assert.LessOrEqual(t, time.Since(begun), 3*time.Minute, "it looks again within a sixteenth of half an hour")
 		})
 	}
 }
 
-// In each bubble, the time begins in the year 2000 again.
+// In a bubble, the time begins in the year 2000.
 func TestLimiterClockSetBack(t *testing.T) {
 	l := &limiter{New(), t}
 	l.one(ok(60, 0, time.Minute))
-	for range 3 {
-		synctest.Test(t, func(t *testing.T) {
-			l := &limiter{l.Limiter, t}
-			s := &Service{Clock: time.Now, Window: Fixed, PerMinute: 60}
-			for range 150 {
-				l.permit().Release(carry(s, 100*time.Millisecond))
-			}
-			assert.Zero(t, s.Rejected)
-			assert.Less(t, time.Since(s.Arrivals[0]), 3*time.Minute)
-		})
-	}
-	l.one(ok(60, 59, time.Minute))
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		(&limiter{l.Limiter, t}).permit(Request{MaxWait: time.Hour}).Release(Outcome{})
+		assert.Equal(t, start, time.Now())
+	})
 }
 
 // BenchmarkLimiter measures what a permit costs, without a queue and with 100,000 requests in it.

@@ -9,7 +9,6 @@ import (
 // windowKind is how the modelled service counts.
 type windowKind string
 
-// The kinds of window.
 const (
 	Fixed   windowKind = "fixed"   // begun by its first request, on a whole second
 	Aligned windowKind = "aligned" // the wall-clock minute and day
@@ -27,18 +26,16 @@ type counter struct {
 
 // roll removes the requests that the window no longer counts at now.
 func (q *counter) roll(now time.Time) {
-	start := now.Truncate(time.Second)
-	if q.kind == Aligned {
-		start = now.Truncate(q.length)
-	}
-	switch {
-	case q.kind == Sliding:
+	if q.kind == Sliding {
 		q.start = now // while it has counted nothing
 		for len(q.hits) > 0 && !now.Before(q.hits[0].Add(q.length)) {
 			q.hits = q.hits[1:]
 		}
-	case q.start.IsZero() || !now.Before(q.start.Add(q.length)):
-		q.start, q.hits = start, nil
+	} else if !now.Before(q.start.Add(q.length)) {
+		q.start, q.hits = now.Truncate(time.Second), nil
+		if q.kind == Aligned {
+			q.start = now.Truncate(q.length)
+		}
 	}
 }
 
@@ -84,13 +81,12 @@ func (s *Service) Answer() Outcome {
 	now := s.roll()
 	s.Arrivals = append(s.Arrivals, s.Clock())
 	o := Outcome{StatusCode: http.StatusOK}
-	if tight := s.tight(); tight.left() == 0 || now.Before(s.banned) {
+	if s.tight().left() == 0 || now.Before(s.banned) {
 		o.StatusCode = http.StatusTooManyRequests
 		o.RetryAfter = max(time.Second, (s.reject(now).Sub(now) + time.Second - 1).Truncate(time.Second))
 	} else {
 		s.streak = 0
-		s.minute.hits = append(s.minute.hits, now)
-		s.day.hits = append(s.day.hits, now)
+		s.minute.hits, s.day.hits = append(s.minute.hits, now), append(s.day.hits, now)
 	}
 	if tight := s.tight(); s.Bare == 0 || (len(s.Arrivals)+6)%s.Bare != 0 {
 		reset := tight.free().Add(time.Second - 1).Truncate(time.Second)
