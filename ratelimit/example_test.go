@@ -24,32 +24,18 @@ func get(limiter *ratelimit.Limiter, url string) error {
 	if err != nil {
 		return err
 	}
-	o = outcome(resp, o.Sent, time.Now())
+	o = ratelimit.OutcomeOf(resp, o.Sent, time.Now())
 	return resp.Body.Close()
-}
-
-// outcome reads the headers of a server that counts the seconds until the reset. For those of the
-// package comment, ratelimit.OutcomeOf is enough.
-func outcome(resp *http.Response, sent, received time.Time) ratelimit.Outcome {
-	o := ratelimit.OutcomeOf(resp, sent, received)
-	limit, err1 := strconv.Atoi(resp.Header.Get("RateLimit-Limit"))
-	remaining, err2 := strconv.Atoi(resp.Header.Get("RateLimit-Remaining"))
-	seconds, err3 := strconv.Atoi(resp.Header.Get("RateLimit-Reset"))
-	if errors.Join(err1, err2, err3) == nil {
-		reset := o.Date.Add(time.Duration(seconds) * time.Second) // by the clock of the server
-		o.Window = ratelimit.Window{Limit: limit, Remaining: remaining, Reset: reset}
-	}
-	return o
 }
 
 // The server allows two requests in 30 seconds. The third is not sent.
 func Example() {
-	remaining := 2
+	remaining, reset := 2, time.Now().Add(30*time.Second).Unix()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		remaining--
-		w.Header().Set("RateLimit-Limit", "2")
-		w.Header().Set("RateLimit-Remaining", strconv.Itoa(remaining))
-		w.Header().Set("RateLimit-Reset", "30")
+		w.Header().Set("X-RateLimit-Limit", "2")
+		w.Header().Set("X-RateLimit-Remaining", strconv.Itoa(remaining))
+		w.Header().Set("X-RateLimit-Reset", strconv.FormatInt(reset, 10))
 	}))
 	defer server.Close()
 	limiter := ratelimit.New()
