@@ -14,9 +14,6 @@ func (b *budget) settle(s *slot, o *Outcome, now time.Time) {
 		b.probes--
 	}
 	if o.Sent.IsZero() {
-		if s.probe { // there will be no response, so the next probe need not wait for it
-			b.probed = time.Time{}
-		}
 		return
 	}
 	b.responses++

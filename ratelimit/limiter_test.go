@@ -115,6 +115,14 @@ func TestLimiterMaxWait(t *testing.T) {
 		assert.Equal(t, start.Add(101*time.Second), l.refused(Request{MaxWait: 99 * time.Second}).RetryAt)
 		stop()
 	})
+	test(t, "is exceeded by a second if no limit is known", func(t *testing.T, l *limiter) {
+		defer l.takes(0).Release(Outcome{})
+		go func() { l.takes(time.Second).Release(Outcome{}) }() // a further probe
+		synctest.Wait()
+		start := time.Now()
+		l.refused(Request{})
+		assert.Equal(t, time.Second, time.Since(start))
+	})
 	early := &Error{Reason: ReasonDay, RetryAt: time.Date(2026, 11, 21, 12, 0, 0, 1, time.UTC)}
 	assert.EqualError(t, early, "rate limited (day) until 2026-11-21T12:00:01Z", "the text does not say too early a time")
 }
@@ -158,10 +166,102 @@ func TestLimiterLockout(t *testing.T) {
 	})
 	test(t, "each without headers is twice as long", func(t *testing.T, l *limiter) {
 		for _, want := range []time.Duration{1, 2, 4, 8, 16, 16} {
-			p, now := l.permit(Request{MaxWait: hour}), time.Now()
-			p.Release(Outcome{Sent: now, Received: now, StatusCode: http.StatusTooManyRequests})
+			p := l.permit(Request{MaxWait: hour})
+			p.Release(bare(http.StatusTooManyRequests))
 			assert.Equal(t, want*minute, time.Until(l.refused(Request{}).RetryAt))
 		}
+	})
+}
+
+// takes checks how long a request waits for its permit.
+func (l *limiter) takes(want time.Duration) Permit {
+	l.t.Helper()
+	start := time.Now()
+	p := l.permit(Request{MaxWait: time.Hour})
+	assert.Equal(l.t, want, time.Since(start))
+	return p
+}
+
+// bare is a response without headers.
+func bare(status int) Outcome {
+	return Outcome{Sent: time.Now(), Received: time.Now(), StatusCode: status}
+}
+
+func TestLimiterInFlight(t *testing.T) {
+	test(t, "six, until they are late", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 59, time.Minute))
+		for range 6 {
+			defer l.takes(0).Release(Outcome{})
+		}
+		l.takes(time.Second).Release(Outcome{})
+	})
+	test(t, "one without headers after a 429", func(t *testing.T, l *limiter) {
+		l.one(bare(http.StatusTooManyRequests))
+		l.takes(time.Minute).Release(bare(http.StatusOK))
+		defer l.takes(0).Release(Outcome{})
+		l.takes(time.Second).Release(Outcome{})
+	})
+	test(t, "one after a 429, for ten seconds", func(t *testing.T, l *limiter) {
+		o := bare(http.StatusTooManyRequests)
+		o.RetryAfter = time.Second / 100
+		l.one(bare(http.StatusOK))
+		first, second := l.takes(0), l.takes(0)
+		first.Release(o)
+		second.Release(o)
+		probe := l.takes(time.Second / 100)
+		another := l.takes(10 * time.Second)
+		probe.Release(Outcome{})
+		o.Received = time.Now()
+		another.Release(o)
+		l.takes(time.Second).Release(bare(http.StatusOK)) // the second lockout in a row, not the third
+		o.Received = time.Now()
+		l.one(o)
+		l.takes(time.Second / 100).Release(Outcome{})
+	})
+	test(t, "a 401 says nothing", func(t *testing.T, l *limiter) {
+		o := ok(60, 0, time.Minute)
+		o.StatusCode = http.StatusUnauthorized
+		l.one(o)
+		assert.Zero(t, l.RateLimit(""))
+	})
+}
+
+// told records what an observer is told.
+type told []string
+
+func (a *told) WaitStart(w Wait)      { *a = append(*a, "wait "+string(w.Reason)) }
+func (a *told) WaitDone(Wait)         { *a = append(*a, "done") }
+func (a *told) LimitClosed(l Lockout) { *a = append(*a, "closed "+string(l.Reason)) }
+func (a *told) LimitOpened(l Lockout) { *a = append(*a, "opened "+string(l.Reason)) }
+
+func TestLimiterObserver(t *testing.T) {
+	test(t, "is told of each lockout once", func(t *testing.T, l *limiter) {
+		var a told
+		r := Request{MaxWait: 24 * time.Hour, Observer: &a}
+		l.one(ok(60, 59, time.Minute))
+		early, first, longer, ban := l.permit(r), l.permit(r), l.permit(r), l.permit(r)
+		first.Release(tooMany(60, 50, time.Minute, 10*time.Second))
+		longer.Release(tooMany(60, 50, time.Minute, 20*time.Second))
+		ban.Release(tooMany(60, 50, time.Minute, 5*time.Minute))
+		time.Sleep(5 * time.Minute)
+		early.Release(ok(60, 59, time.Minute))
+		assert.Equal(t, told{"closed minute", "closed ban"}, a)
+		l.permit(r).Release(ok(60, 59, time.Minute))
+		l.permit(r).Release(ok(60, 0, 5*time.Hour))
+		l.permit(r).Release(ok(60, 59, time.Minute))
+		assert.Equal(t, told{"opened ban", "closed day", "wait day", "done", "opened day"}, a[2:])
+	})
+	test(t, "is told of the reserve, and of no wait beside it", func(t *testing.T, l *limiter) {
+		var a, b told
+		l.one(ok(60, 6, time.Minute))
+		go func() {
+			l.permit(Request{Background: true, MaxWait: time.Hour, Observer: &a}).Release(Outcome{})
+		}()
+		synctest.Wait()
+		l.permit(Request{Observer: &b}).Release(ok(60, 5, time.Minute))
+		assert.Equal(t, told{"wait background"}, a)
+		assert.Empty(t, b)
+		time.Sleep(2 * time.Minute)
 	})
 }
 
@@ -180,6 +280,19 @@ func TestLimiterBackground(t *testing.T) {
 
 // TestLimiterContext lets contexts end at random times. Nothing is left in the limiter.
 func TestLimiterContext(t *testing.T) {
+	test(t, "ends with the window, while the machine is suspended", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 0, 40*time.Second))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Second, cancel)
+		l.now = func() time.Time {
+			if ctx.Err() != nil {
+				return time.Now().Add(time.Minute)
+			}
+			return time.Now()
+		}
+		_, err := l.Acquire(ctx, Request{MaxWait: time.Hour})
+		assert.ErrorIs(t, err, context.Canceled)
+	})
 	test(t, "ends at any time", func(t *testing.T, l *limiter) {
 		s := &Service{Clock: time.Now, Window: Fixed, PerMinute: 60}
 		within := func(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d))) }
