@@ -115,6 +115,25 @@ func TestLimiterMaxWait(t *testing.T) {
 		assert.Equal(t, start.Add(101*time.Second), l.refused(Request{MaxWait: 99 * time.Second}).RetryAt)
 		stop()
 	})
+	test(t, "refuses at once those for whom the first window has no room", func(t *testing.T, l *limiter) {
+		first, refused := l.permit(Request{}), make(chan error, 3)
+		for range 3 {
+			go func() {
+				p, err := l.Acquire(t.Context(), Request{})
+				if refused <- err; err == nil {
+					time.Sleep(2 * time.Second)
+					p.Release(Outcome{})
+				}
+			}()
+		}
+		synctest.Wait()
+		first.Release(ok(60, 2, time.Minute))
+		synctest.Wait()
+		assert.NoError(t, <-refused)
+		assert.Error(t, <-refused)
+		assert.Empty(t, refused, "the other one waits for a response")
+		time.Sleep(3 * time.Second)
+	})
 	test(t, "is exceeded by a second if no limit is known", func(t *testing.T, l *limiter) {
 		defer l.takes(0).Release(Outcome{})
 		go func() { l.takes(time.Second).Release(Outcome{}) }() // a further probe
