@@ -127,11 +127,10 @@ func TestLimiterMaxWait(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		first.Release(ok(60, 2, time.Minute))
+		first.Release(ok(3, 2, time.Minute))
 		synctest.Wait()
-		assert.NoError(t, <-refused)
-		assert.Error(t, <-refused)
-		assert.Empty(t, refused, "the other one waits for a response")
+		require.Len(t, refused, 2)
+		assert.NotEqual(t, <-refused == nil, <-refused == nil)
 		time.Sleep(3 * time.Second)
 	})
 	test(t, "is exceeded by a second if no limit is known", func(t *testing.T, l *limiter) {
