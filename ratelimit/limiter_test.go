@@ -272,14 +272,15 @@ func TestLimiterObserver(t *testing.T) {
 	test(t, "is told of the reserve, and of no wait beside it", func(t *testing.T, l *limiter) {
 		var a, b told
 		l.one(ok(60, 6, time.Minute))
-		go func() {
+		var all sync.WaitGroup
+		all.Go(func() {
 			l.permit(Request{Background: true, MaxWait: time.Hour, Observer: &a}).Release(Outcome{})
-		}()
+		})
 		synctest.Wait()
 		l.permit(Request{Observer: &b}).Release(ok(60, 5, time.Minute))
-		assert.Equal(t, told{"wait background"}, a)
+		all.Wait()
+		assert.Equal(t, told{"wait background", "done"}, a)
 		assert.Empty(t, b)
-		time.Sleep(2 * time.Minute)
 	})
 }
 
