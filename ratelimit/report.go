@@ -136,8 +136,8 @@ func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, 
 	case b.kind == ReasonDay && b.left() == 0:
 		closed = q.newlyClosed(now, q.lockout(b.kind, b.end))
 	}
-	last := q.reported
-	if last.Reason != "" && passed(admitted, last.Until) {
+	if q.reported.Reason != "" && passed(admitted, q.reported.Until) {
+		last := q.reported // only here: it is an allocation
 		opened, q.reported = &last, Lockout{}
 	}
 	return closed, opened
