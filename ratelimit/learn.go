@@ -229,7 +229,7 @@ func after429(o *Outcome) (opens time.Time, reason Reason) {
 		opens, rounded = o.Received.Add(o.RetryAfter), 0
 	}
 	end := endOf(o, o.Received, rounded)
-	if _, usable := untilReset(o); !usable {
+	if _, usable := untilReset(o); !usable || !end.After(o.Received) {
 		end = o.Received.Add(windowLength)
 	} else if o.Window.Remaining == 0 || opens.IsZero() {
 		opens = later(opens, end)
