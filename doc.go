@@ -18,8 +18,8 @@
 // it. Set [WithRetryPolicy] and [WithMaxWait] instead, or wait for as long as [RetryAfter] says of
 // the error.
 //
-// Section numbers refer to the service document, "Pet Store Service Interface". README.md has a
-// table of all options. In a bubble of [testing/synctest], the waits of a client take no time; see
+// Section numbers refer to the service document, "Pet Store Service Interface". [Option] and
+// [CallOption] list the options. In a bubble of [testing/synctest], the waits of a client take no time; see
 // package [github.com/petstore/petstore-go/fake].
 //
 // # Rate limit
