@@ -20,9 +20,6 @@ func (i testInstance) sendText(path, text string) int {
 	}
 	w := i.send(r)
 	assert.Empty(i.t, w.Header().Values("Access-Control-Allow-Origin"))
-	if w.Code == http.StatusForbidden {
-		assert.Contains(i.t, w.Body.String(), `{"error":"`)
-	}
 	return w.Code
 }
 
@@ -33,9 +30,8 @@ func (i testInstance) sendText(path, text string) int {
 func TestGuard_otherSites(t *testing.T) {
 	i := newTestInstance(t)
 	for text, want := range map[string]int{
-		"GET 127.0.0.1:4010": 200,
-		"GET 127.0.0.1":      200,
-		"GET 127.0.0.1:4010 Sec-Fetch-Site:cross-site":                                                 200, // a link that somebody followed
+		"GET 127.0.0.1:4010":                           200,
+		"GET 127.0.0.1:4010 Sec-Fetch-Site:cross-site": 200, // a link that somebody followed
 		"GET 127.0.0.1:4010 Sec-Fetch-Site:cross-site Sec-Fetch-Mode:navigate Sec-Fetch-Dest:document": 200,
 		"GET 127.0.0.1:4010 Origin:http://127.0.0.1:4010 Sec-Fetch-Site:same-origin":                   200,
 		"GET 127.0.0.1:4010 Sec-Fetch-Site:same-origin Sec-Fetch-Mode:cors Sec-Fetch-Dest:empty":       200,
@@ -50,27 +46,23 @@ func TestGuard_otherSites(t *testing.T) {
 		"GET 127.0.0.1:4010 Origin:http://127.0.0.1:3000 Sec-Fetch-Site:same-site":                  403,
 		"GET 127.0.0.1:4010 Origin:null":                                                            403,
 		"GET 127.0.0.1:4010 Sec-Fetch-Site:cross-site Sec-Fetch-Mode:no-cors Sec-Fetch-Dest:image":  403,
-		"GET 127.0.0.1:4010 Sec-Fetch-Site:cross-site Sec-Fetch-Mode:cors Sec-Fetch-Dest:empty":     403,
 		"GET 127.0.0.1:4010 Sec-Fetch-Site:same-site Sec-Fetch-Mode:navigate Sec-Fetch-Dest:iframe": 403,
 		"GET 127.0.0.1:4010 Origin:http://127.0.0.1:4010 Origin:https://evil.test":                  403,
 		"GET 127.0.0.1:4010 Sec-Fetch-Site:same-origin Sec-Fetch-Site:cross-site":                   403,
 		"POST 127.0.0.1:4010": 204,
 		"POST 127.0.0.1:4010 Origin:http://127.0.0.1:4010 Sec-Fetch-Site:same-origin":        204,
 		"POST 127.0.0.1:4010 Sec-Fetch-Site:cross-site":                                      403,
-		"POST 127.0.0.1:4010 Sec-Fetch-Site:same-site":                                       403,
 		"POST 127.0.0.1:4010 Origin:https://evil.test":                                       403,
 		"POST evil.test:4010 Origin:http://evil.test:4010 Sec-Fetch-Site:same-origin":        403,
 		"OPTIONS 127.0.0.1:4010 Origin:https://evil.test Access-Control-Request-Method:POST": 403,
 	} {
-		paths := []string{"/_fake/", "/_fake/requests"}
-		if !strings.HasPrefix(text, "GET") {
-			paths = []string{"/_fake/reset"}
+		path := "/_fake/reset"
+		if strings.HasPrefix(text, "GET") {
+			path = "/_fake/requests"
 		}
-		for _, path := range paths {
-			assert.Equal(t, want, i.sendText(path, text), "%s %s", text, path)
-		}
+		assert.Equal(t, want, i.sendText(path, text), text)
 	}
-	h := i.call(http.MethodGet, "/_fake/requests", "").Header()
+	h := i.call("", http.MethodGet, "/_fake/requests", "").Header()
 	assert.Equal(t, []string{"nosniff", "same-origin", "no-store"},
 		[]string{h.Get("X-Content-Type-Options"), h.Get("Cross-Origin-Resource-Policy"), h.Get("Cache-Control")})
 }
@@ -78,18 +70,12 @@ func TestGuard_otherSites(t *testing.T) {
 func TestGuard_public(t *testing.T) {
 	named := newTestInstance(t, "-addr", "docker.test:4010", "-public=Fake.test,other")
 	plain := newTestInstance(t, "-addr", ":4010", "-public")
-	for host, want := range map[string]struct{ named, plain int }{
-		"127.0.0.1:4010":   {200, 200},
-		"192.0.2.1:4010":   {200, 200},
-		"[2001:db8::1]:80": {200, 200},
-		"fake.test:4010":   {200, 403},
-		"FAKE.TEST":        {200, 403},
-		"docker.test":      {200, 403},
-		"evil.test":        {403, 403},
-		"":                 {403, 403},
+	for host, want := range map[string][2]int{
+		"127.0.0.1:4010": {200, 200}, "192.0.2.1:4010": {200, 200}, "[2001:db8::1]:80": {200, 200}, "fake.test:4010": {200, 403},
+		"FAKE.TEST": {200, 403}, "docker.test": {200, 403}, "evil.test": {403, 403}, "": {403, 403},
 	} {
-		assert.Equal(t, want.named, named.sendText("/_fake/", "GET "+host), host)
-		assert.Equal(t, want.plain, plain.sendText("/_fake/", "GET "+host), host)
+		assert.Equal(t, want[0], named.sendText("/_fake/", "GET "+host), host)
+		assert.Equal(t, want[1], plain.sendText("/_fake/", "GET "+host), host)
 	}
 }
 

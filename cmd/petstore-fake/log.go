@@ -4,33 +4,77 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/page"
 	"github.com/petstore/petstore-go/fake"
 )
 
-// newLogger returns the log of requests in a format, nil for none.
-func newLogger(w io.Writer, format string) *slog.Logger {
-	switch format {
-	case "text":
-		return slog.New(slog.NewTextHandler(w, nil))
-	case "json":
-		return slog.New(slog.NewJSONHandler(w, nil))
-	}
-	return nil
+// requestLog writes a line for each request of the service that has its response, or gets none.
+type requestLog struct {
+	srv    *fake.Server
+	logger *slog.Logger
+
+	mu   sync.Mutex
+	seen int   // seq of the last request that was read from the journal
+	open []int // those without a response so far
 }
 
-// logRequest writes a line for a request that has its response, or gets none. It leaves out each
-// query, and the path of a request without a valid key, since a key of another service may be in
-// them.
-func logRequest(logger *slog.Logger, r fake.Request) {
+func newRequestLog(srv *fake.Server, w io.Writer, format string) *requestLog {
+	var handler slog.Handler = slog.DiscardHandler
+	switch format {
+	case "text":
+		handler = slog.NewTextHandler(w, nil)
+	case "json":
+		handler = slog.NewJSONHandler(w, nil)
+	}
+	return &requestLog{srv: srv, logger: slog.New(handler)}
+}
+
+// write writes the requests that have ended. It must be called whenever one has.
+func (l *requestLog) write() {
+	if !l.logger.Enabled(context.Background(), slog.LevelInfo) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.srv.RequestsAfter(l.seen, math.MaxInt32) {
+		l.seen, l.open = r.Seq, append(l.open, r.Seq)
+	}
+	l.open = slices.DeleteFunc(l.open, func(seq int) bool {
+		found := l.srv.RequestsAfter(seq-1, 1)
+		if len(found) == 0 || found[0].Seq != seq { // the journal has dropped it
+			return true
+		}
+		if page.Pending(found[0]) {
+			return false
+		}
+		l.writeOne(found[0])
+		return true
+	})
+}
+
+// writeOne writes a line for a request. It leaves out each query, and the path of a request without a
+// valid key, since a key of another service may be in them.
+func (l *requestLog) writeOne(r fake.Request) {
 	path, _, _ := strings.Cut(r.Path, "?")
 	if r.Key == 0 {
 		path = ""
 	}
-	logger.LogAttrs(context.Background(), slog.LevelInfo, "request",
+	l.logger.LogAttrs(context.Background(), slog.LevelInfo, "request",
 		slog.Int("seq", r.Seq), slog.String("operation", r.Operation), slog.String("path", path),
 		slog.Int("status", r.StatusCode), slog.Float64("duration_ms", float64(r.Duration)/float64(time.Millisecond)),
 		slog.Int("key", r.Key))
+}
+
+// restart calls a function that resets the fake, after which the numbers begin with 1.
+func (l *requestLog) restart(reset func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	reset()
+	l.seen, l.open = 0, nil
 }

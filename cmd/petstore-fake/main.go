@@ -23,7 +23,7 @@ import (
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admin"
 )
 
 const program = "petstore-fake"
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 func checkHealth(host string) error {
 	// Not through a proxy. The image's health check allows 3 s.
 	c := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := c.Get("http://" + host + adminapi.Health)
+	resp, err := c.Get("http://" + host + admin.Health)
 	if err != nil {
 		return fmt.Errorf("no response from %s: %w", host, err)
 	}

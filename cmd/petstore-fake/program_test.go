@@ -44,7 +44,7 @@ func start(t *testing.T, args ...string) running {
 	ctx, cancel := context.WithCancel(t.Context())
 	stdout, stderr := newOutput(), newOutput()
 	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, args, noEnv, stdout, stderr) }()
+	go func() { ended <- run(ctx, args, envOf(nil), stdout, stderr) }()
 	r := running{output: stderr, stop: sync.OnceValue(func() int {
 		cancel()
 		return <-ended
@@ -99,16 +99,16 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("exits with 2 and one clear line", func(t *testing.T) {
 		for want, args := range map[string][]string{
-			"flag provided but not defined: -nope":         {"-nope"},
-			"flag needs an argument: -addr":                {"-addr"},
-			`unexpected argument "pets.json"`:              {"pets.json"},
-			`unexpected argument "json"`:                   {"-log", "text", "json"},
-			`-plan: there is no plan "no-such-plan"`:       {"-plan", "no-such-plan"},
-			"give it by -addr":                             {"-healthcheck", "-addr", "127.0.0.1:0"},
-			"add -public if that is meant":                 {"-healthcheck", "-addr", "192.0.2.1:1"},
-			`PETSTORE_FAKE_LOG: "xml" is not text or json`: nil,
+			"flag provided but not defined: -nope":   {"-nope"},
+			"flag needs an argument: -addr":          {"-addr"},
+			`unexpected argument "pets.json"`:        {"pets.json"},
+			`unexpected argument "json"`:             {"-log", "text", "json"},
+			`-plan: there is no plan "no-such-plan"`: {"-plan", "no-such-plan"},
+			"give it by -addr":                       {"-healthcheck", "-addr", "127.0.0.1:0"},
+			"add -public if that is meant":           {"-healthcheck", "-addr", "192.0.2.1:1"},
+			`PETSTORE_FAKE_MINUTE: `:                 nil,
 		} {
-			status, stdout, stderr := runOnce(t, map[string]string{"PETSTORE_FAKE_LOG": "xml"}, args...)
+			status, stdout, stderr := runOnce(t, map[string]string{"PETSTORE_FAKE_MINUTE": "soon"}, args...)
 			assert.Equal(t, exitUsage, status, "%q", args)
 			assert.Empty(t, stdout)
 			lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
@@ -143,7 +143,7 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("prints only the port if it is 0, and is healthy whatever the service does", func(t *testing.T) {
-		r := start(t, "-fault", "status=500,operation=getPet,times=forever", "-fault", "delay=1h,operation=createPet")
+		r := start(t, "-fault", "status=500,operation=getPet,times=-1", "-fault", "delay=1h,operation=createPet")
 		assert.Regexp(t, `^\d+\n$`, r.stdout)
 		assert.Contains(t, r.stderr, "http://"+r.host+"/v1\n")
 		status, body, err := call(t, r.host, "GET", "/v1/pets", "")
@@ -207,12 +207,13 @@ func TestServe_stopped(t *testing.T) {
 
 func TestStrict(t *testing.T) {
 	r := start(t, "-strict")
-	_, _, err := call(t, r.host, "POST", "/v1/pets", `{"name":"Rex","categoryId":0,"colour":"red"}`)
+	_, _, err := call(t, r.host, "POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
+	require.NoError(t, err)
+	_, _, err = call(t, r.host, "GET", "/v1/pets/1", "")
 	require.NoError(t, err)
 	assert.Equal(t, exitFailed, r.stop())
-	assert.Contains(t, r.output.String(), "violation of unknown-name by request 1 (section 2): ")
-	assert.Contains(t, r.output.String(), "violation of zero-category by request 1 ")
-	assert.Contains(t, r.output.String(), "-strict: violations by the clients: 2")
+	assert.Contains(t, r.output.String(), "violation of deprecated-operation by request 2 (section 4.3): ")
+	assert.Contains(t, r.output.String(), "-strict: violations by the clients: 1")
 }
 
 // raw sends bytes on a connection of its own and returns the status line of the response.
@@ -232,14 +233,14 @@ func raw(t *testing.T, host, text string) string {
 func TestServer(t *testing.T) {
 	host := start(t).host
 	for text, want := range map[string]string{
-		"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                                         "HTTP/1.1 200 OK",
-		"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                         "HTTP/1.1 403 Forbidden",
-		"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test\r\n\r\n":                                                          "HTTP/1.1 403 Forbidden",
-		"GET /_fake/ HTTP/1.0\r\n\r\n":                                                                               "HTTP/1.0 403 Forbidden",
-		"OPTIONS * HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                                           "HTTP/1.1 404 Not Found",
-		"GET / HTTP/2.0\r\n\r\n":                                                                                     "HTTP/1.1 505 HTTP Version Not Supported: unsupported protocol version",
-		fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\nX: %s\r\n\r\n", host, strings.Repeat("x", 128<<10)):               "HTTP/1.1 431 Request Header Fields Too Large",
-		"POST /_fake/clock HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n1s\r\n0\r\n\r\n": "HTTP/1.1 200 OK",
+		"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                                                 "HTTP/1.1 200 OK",
+		"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                                 "HTTP/1.1 403 Forbidden",
+		"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test\r\n\r\n":                                                                  "HTTP/1.1 403 Forbidden",
+		"GET /_fake/ HTTP/1.0\r\n\r\n":                                                                                       "HTTP/1.0 403 Forbidden",
+		"OPTIONS * HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                                                   "HTTP/1.1 404 Not Found",
+		"GET / HTTP/2.0\r\n\r\n":                                                                                             "HTTP/1.1 505 HTTP Version Not Supported: unsupported protocol version",
+		fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\nX: %s\r\n\r\n", host, strings.Repeat("x", 128<<10)):                       "HTTP/1.1 431 Request Header Fields Too Large",
+		"POST /_fake/clock HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: chunked\r\n\r\na\r\nadvance=1s\r\n0\r\n\r\n": "HTTP/1.1 200 OK",
 	} {
 		assert.Equal(t, want, raw(t, host, text), "%.80q", text)
 	}
@@ -248,7 +249,7 @@ func TestServer(t *testing.T) {
 }
 
 func TestAnnounce(t *testing.T) {
-	s, err := readSettings([]string{"-key", "a-key==", "-plan", "enterprise:5,100"}, noEnv)
+	s, err := readSettings([]string{"-key", "key=a-key==", "-plan", "perMinute=5,perDay=100"}, envOf(nil))
 	require.NoError(t, err)
 	var stdout, stderr strings.Builder
 	announce(s, &net.TCPAddr{IP: net.IPv4zero, Port: 4010}, &stdout, &stderr)

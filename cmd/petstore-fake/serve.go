@@ -15,9 +15,8 @@ import (
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admin"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/page"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -50,52 +49,36 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 // instance is the fake with its admin routes and its log: the program without a port.
 type instance struct {
 	srv   *fake.Server
-	admin *adminapi.API
+	admin *admin.API
+	log   *requestLog
 }
 
 // newInstance returns an instance with some settings.
 func newInstance(s settings, stderr io.Writer) *instance {
-	srv := fake.NewServer(s.fakeOptions()...)
-	i := &instance{srv, adminapi.New(srv, s.public, s.names)}
-	logger := newLogger(stderr, s.log)
-	srv.OnRequest(func(seq int) {
-		i.admin.Page().Changed()
-		if logger == nil {
-			return
-		}
-		if r, ok := srv.Request(seq); ok && !journal.Pending(r) {
-			logRequest(logger, r)
-		}
-	})
+	i := &instance{srv: fake.NewServer(s.fakeOptions()...)}
+	var ahead time.Duration
+	if !s.clock.IsZero() {
+		ahead = time.Until(s.clock)
+	}
+	i.srv.Advance(ahead)
+	i.log = newRequestLog(i.srv, stderr, s.log)
+	reset := func() { i.srv.Reset(); i.srv.Advance(ahead) }
+	i.admin = admin.New(i.srv, func() { i.log.restart(reset) }, s.public, s.names)
 	return i
-}
-
-// fakeOptions returns the settings as options of the fake. All of them are options, so that a
-// restart of the fake puts everything back.
-func (s *settings) fakeOptions() []fake.Option {
-	opts := append(s.fake, fake.WithAPIKey(s.keys[0].Key), fake.WithPlan(*s.keys[0].Plan))
-	for _, k := range s.keys[1:] {
-		opts = append(opts, fake.WithKey(k.Key, *k.Plan))
-	}
-	if s.strict {
-		opts = append(opts, fake.WithStrict())
-	}
-	return opts
 }
 
 // ServeHTTP sends a request to the service or to the admin routes. It uses no http.ServeMux, which
 // would redirect paths that the service must refuse.
 func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if isAdmin(r.URL.Path) {
+	if strings.HasPrefix(r.URL.Path+"/", admin.Path) {
 		i.admin.ServeHTTP(w, r)
 		return
 	}
+	defer func() { // also after a fault that breaks the connection by a panic
+		i.admin.Changed()
+		i.log.write()
+	}()
 	i.srv.ServeHTTP(w, r)
-}
-
-// isAdmin reports whether a path is below that of the admin routes.
-func isAdmin(path string) bool {
-	return strings.HasPrefix(path, adminapi.Path) || path == strings.TrimSuffix(adminapi.Path, "/")
 }
 
 // listen opens the port. Without -public it refuses a name that does not resolve to loopback.
@@ -164,9 +147,20 @@ func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
 		fmt.Fprintln(stdout, addr.Port)
 		w = stderr
 	}
+	var keys strings.Builder
+	for _, k := range s.keys {
+		fmt.Fprintf(&keys, "  key       %s (plan %s)\n", k.Key, *k.Plan)
+	}
 	// In one write, which keeps the lines together in a log. The program also serves if stdout is
 	// closed.
-	_, _ = io.WriteString(w, banner(s, "http://"+localHost(addr.IP.String(), addr.Port)))
+	_, _ = fmt.Fprintf(w, `%s %s: the Pet Store Service in memory
+
+  base URL  http://%s/v1
+%s  page      http://%[3]s%[5]s in a browser; curl gets the list of admin routes
+
+  curl -H %[6]s http://%[3]s/v1/pets
+`, program, petstore.Version, localHost(addr.IP.String(), addr.Port), &keys, admin.Path,
+		page.ShellQuote("Authorization: Bearer "+s.keys[0].Key))
 }
 
 // localHost returns the host and port of a listener as programs on the same machine call it.
@@ -175,18 +169,4 @@ func localHost(host string, port int) string {
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, strconv.Itoa(port))
-}
-
-func banner(s settings, origin string) string {
-	var keys strings.Builder
-	for _, k := range s.keys {
-		fmt.Fprintf(&keys, "  key       %s (plan %s)\n", k.Key, k.Plan)
-	}
-	return fmt.Sprintf(`%s %s: the Pet Store Service in memory
-
-  base URL  %s/v1
-%s  page      %[3]s%[5]s in a browser; curl gets the list of admin routes
-
-  curl -H %[6]s %[3]s/v1/pets
-`, program, petstore.Version, origin, &keys, adminapi.Path, requestpage.ShellQuote("Authorization: Bearer "+s.keys[0].Key))
 }

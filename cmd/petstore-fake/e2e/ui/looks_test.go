@@ -43,9 +43,9 @@ var allLooks = []look{
 	}},
 	{"nothing", "?text=status:4x+nowhere&request=999", func(_ *program, b *tab) { b.text("#shown", "Show all") }},
 	{"forms", "", func(_ *program, b *tab) {
-		b.run(`for (const e of document.querySelectorAll("details")) e.open = true; fault.value = "status=1000"; byId("keys-help").showPopover()`)
+		b.run(`for (const e of document.querySelectorAll("details")) e.open = true; byId("fault").value = "status=1000"; byId("keys-help").showPopover()`)
 		b.run(`byId("fault-form").requestSubmit()`)
-		b.text("#fault-error", "between 200 and 999")
+		b.text("#fault-error", "Status does not lie")
 	}},
 	{"lost", "", func(p *program, b *tab) { // the program does not come back, so this look is the last
 		p.signal(syscall.SIGSTOP)
@@ -97,7 +97,7 @@ const faint = `(() => {
 		const [a, b] = [light(getComputedStyle(e, pseudo)[property]), light(ground(property === "fill" ? e.closest("section") : e))].sort((a, b) => b - a);
 		return [(a + .05) / (b + .05), selector + (pseudo ?? "")];
 	}).filter(([ratio]) => ratio < least).map(([ratio, what]) => what + " " + ratio.toFixed(2));
-	return [...check("#chart rect, .gauge rect:not(.track)", null, "fill", 3), ...check("#counts button, .live", "::before", "backgroundColor", 3),
+	return [...check("#chart rect, .gauge rect:not(.track)", null, "fill", 3), ...check("#counts button", "::before", "backgroundColor", 3),
 		...check("input:not([type=checkbox]), select", null, "borderTopColor", 3), ...check("input", "::placeholder", "color", 4.5)];
 })()`
 
@@ -146,12 +146,12 @@ func (p *program) unwieldy() {
 	p.t.Helper()
 	long := strings.Repeat("unbroken", 40)
 	for path, body := range map[string]string{
-		"POST /_fake/keys":             `` + long + `=free`,
+		"POST /_fake/keys":             long,
 		"POST /_fake/pets":             `{"name":"` + long + `","categoryId":9223372036854775807}`,
 		"POST /v1/pets?" + long + "=1": `{"` + long + `":1,"name":"Rex","categoryId":0}`,
 		"GET /v1/" + long:              "",
-		"POST /_fake/faults":           "status=503,operation=createPet,retry-after=" + long,
-		"PUT /_fake/keys/1/ban":        `10m`,
+		"POST /_fake/faults":           "status=503,operation=createPet,retryAfter=" + long,
+		"PATCH /_fake/keys/1":          "ban=10m",
 	} {
 		method, target, _ := strings.Cut(path, " ")
 		p.send(method, target, body)

@@ -35,7 +35,7 @@ func TestPage_storm(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("PETSTORE_STORM")); err == nil {
 		requests = n
 	}
-	p, b := openPage(t, "-plan", "enterprise:0,0")
+	p, b := openPage(t, "-plan", "{}")
 	p.burst(200, 900)
 	b.rows(100)
 	nodes, heap := b.footprint()

@@ -143,13 +143,13 @@ func (p *program) morning() {
 		for range 1 + (i*7)%5 + i%3*2 {
 			p.send(http.MethodGet, list, "")
 		}
-		p.admin(http.MethodPost, "clock", `5s`)
+		p.admin(http.MethodPost, "clock", `advance=5s`)
 	}
-	p.admin(http.MethodPost, "clock", `61s`)
+	p.admin(http.MethodPost, "clock", `advance=61s`)
 	p.list(6)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
 	p.send(http.MethodGet, "/v1/pets/3", "")
-	p.admin(http.MethodPost, "faults", "wire=truncate; status=503,retry-after=2,after-commit,operation=createPet")
+	p.admin(http.MethodPost, "faults", `[{"wire":"truncate"},{"status":503,"retryAfter":"2","afterCommit":true,"operation":"createPet"}]`)
 	p.send(http.MethodGet, list, "")
 	p.send(http.MethodGet, list, "")
 	for range 2 {
@@ -157,10 +157,10 @@ func (p *program) morning() {
 		<-time.After(30 * time.Millisecond)
 	}
 	p.send(http.MethodGet, "/v1/pets?limit=500", "")
-	p.admin(http.MethodPut, "keys/1/plan", `enterprise:22,1000`)
+	p.admin(http.MethodPatch, "keys/1", `plan={"perMinute":22,"perDay":1000}`)
 	for range 3 {
 		p.send(http.MethodGet, list, "")
 		<-time.After(400 * time.Millisecond)
 	}
-	p.admin(http.MethodPost, "faults", "status=429,retry-after=5,operation=createPet; status=503,chance=0.1,times=forever,for=10m")
+	p.admin(http.MethodPost, "faults", `[{"status":429,"retryAfter":"5","operation":"createPet"},{"status":503,"chance":0.1,"times":-1,"for":"10m"}]`)
 }

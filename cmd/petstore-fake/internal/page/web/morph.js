@@ -1,7 +1,7 @@
 "use strict";
-// The script of the request page: these files one after another. All that changes comes from the
-// program as HTML, in which the program's templates have escaped what a request contains. The
-// page's policy runs no other script, and takes no other text for markup.
+// The script of the page: these files one after another. All that changes comes from the program as
+// HTML, in which the program's templates have escaped what a request contains. The page's policy
+// runs no other script, and takes no other text for markup.
 
 const byId = (id) => document.getElementById(id);
 const on = (e, type, f) => e.addEventListener(type, f);
@@ -23,7 +23,9 @@ const own = ["aria-current", "open", "tabindex"];
 // focus, scrolling and selection. Elements with an id are the same part if their ids are equal,
 // others if their places are.
 function morph(to, from) {
-	for (const name of to.getAttributeNames()) if (!from.hasAttribute(name) && !own.includes(name)) to.removeAttribute(name);
+	for (const name of to.getAttributeNames()) {
+		if (!from.hasAttribute(name) && !own.includes(name)) to.removeAttribute(name);
+	}
 	for (const { name, value } of from.attributes) if (to.getAttribute(name) !== value) to.setAttribute(name, value);
 	let at = to.firstChild;
 	const here = new Map([...to.children].filter((e) => e.id).map((e) => [e.id, e]));

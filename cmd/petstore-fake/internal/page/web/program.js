@@ -18,12 +18,11 @@ async function ask(method, path, body) {
 		response = await fetch("/_fake/" + path, { method, body, signal: AbortSignal.timeout(3000) });
 		text = await response.text();
 	} catch (e) {
-		throw new Error(e.name === "TimeoutError" ? "No response from the program within 3 s." : "The program cannot be reached.");
+		const late = e.name === "TimeoutError";
+		throw new Error(late ? "No response from the program within 3 s." : "The program cannot be reached.");
 	}
 	if (response.ok) return text;
-	let reason = "The program responded with status " + response.status + ".";
-	try { reason = JSON.parse(text).error; } catch { /* it is no JSON */ }
-	throw new Error(reason);
+	throw new Error(JSON.parse(text).error);
 }
 
 // act sends the requests that the attributes of an element describe: a method and one or more
@@ -35,10 +34,7 @@ async function act(e, body) {
 	if (e.dataset.confirm && !confirm(e.dataset.confirm.replace("{name}", chosen?.text))) return;
 	let error = "";
 	try {
-		for (const path of paths) {
-			const text = await ask(method, path, body);
-			if (e.id === "repeat") go(to("request", JSON.parse(text).seq));
-		}
+		for (const path of paths) await ask(method, path, body);
 		say(e.dataset.done);
 		refresh();
 		for (const field of e.querySelectorAll(".once")) field.value = "";
@@ -64,31 +60,22 @@ on(document, "click", ({ target }) => {
 	const b = target.closest("button");
 	if (b?.dataset.act) act(b, b.dataset.body);
 	else if (b?.dataset.copy) copy(byId(b.dataset.copy));
+	else if (b?.dataset.fault) {
+		byId("fault").value = b.dataset.fault;
+		byId("fault-form").requestSubmit();
+	}
 });
 
-// A form sends its fields with = between them. For a pet it writes JSON by hand, because a number
-// of JavaScript cannot hold every category, a 64-bit integer.
+// member writes a field as JSON has it. A number is sent as it was written, because a number of
+// JavaScript cannot hold every category, a 64-bit integer.
+function member({ name, value, type, inputMode, dataset }) {
+	if (type === "datetime-local") value = new Date(value + "Z").toISOString();
+	const isJSON = inputMode === "numeric" || value.startsWith("{");
+	return JSON.stringify(name) + ":" + (isJSON ? value : JSON.stringify(value + (dataset.unit ?? "")));
+}
+
 on(document, "submit", (e) => {
 	e.preventDefault();
 	const fields = [...e.target.elements].filter((f) => f.name && f.value);
-	const pet = fields.map((f) => JSON.stringify(f.name) + ":" + (f.name === "categoryId" ? f.value : JSON.stringify(f.value)));
-	act(e.target, e.target.id === "add-pet" ? "{" + pet + "}" : fields.map((f) => f.value + (f.dataset.unit ?? "")).join("="));
-});
-
-// ---- Faults: what is written is what is injected; the boxes write, too
-
-const fault = byId("fault"), boxes = [...document.querySelectorAll("[data-field]")];
-
-// put gives the fault another value of a field; "" takes the field away.
-function put(field, value) {
-	const others = fault.value.split(",").filter((word) => word.trim() && !word.trim().startsWith(field + "="));
-	fault.value = others.concat(value ? field + "=" + value : []).join();
-}
-
-for (const box of boxes) on(box, "change", () => put(box.dataset.field, box.value));
-on(byId("presets"), "click", ({ target: { dataset } }) => {
-	if (!dataset.fault) return;
-	fault.value = dataset.fault;
-	for (const { dataset: { field }, value } of boxes) if (value && !dataset.fault.includes(field + "=")) put(field, value);
-	byId("fault-form").requestSubmit();
+	act(e.target, e.target.id === "fault-form" ? byId("fault").value : "{" + fields.map(member) + "}");
 });

@@ -1,3 +1,4 @@
+
 // ---- The page follows the program: it asks four times a second for what has changed
 
 let pause = 250; // milliseconds between two questions: more if the page is slow to show what has come
@@ -11,12 +12,9 @@ const state = () => byId("strip").dataset;
 function live(word, text = word) {
 	byId("live").dataset.state = word;
 	setText(byId("live"), text);
-	const lost = word === "lost", gone = byId("gone");
-	document.documentElement.classList.toggle("lost", lost);
-	if (lost === !gone.hidden) return;
-	gone.hidden = !lost;
-	setText(gone, lost ? "No response from the program since " + new Date(heard + clockOffset).toISOString().slice(11, 19) +
-		" UTC. The page shows the state at that time, and goes on by itself when the program is back." : "");
+	document.documentElement.classList.toggle("lost", word === "lost");
+	byId("gone").hidden = word !== "lost";
+	setText(byId("since"), new Date(heard + clockOffset).toISOString().slice(11, 19));
 }
 
 // refresh asks for what has changed, and goes on asking. The program leaves out the rows of a list
@@ -26,7 +24,9 @@ async function refresh() {
 	const mine = ++turn, address = location.search, query = new URLSearchParams(address);
 	if (document.hidden) return live("paused");
 	query.set("top", topRow());
-	if (address === shown && (topRow() || list.dataset.version === state().version)) query.set("version", state().version);
+	query.set("journal", list.dataset.journal);
+	const same = address === shown && (topRow() || list.dataset.version === state().version);
+	if (same) query.set("version", state().version);
 	if (Date.now() - taken > beat) query.set("beat", "");
 	let text;
 	try {
@@ -50,15 +50,16 @@ function take(parts, address) {
 	document.querySelector("main").toggleAttribute("data-open", param("request") !== "");
 	announce(before);
 	tick();
-	requestAnimationFrame(() => setTimeout(() => { pause = Math.min(1000, Math.max(250, 10 * (performance.now() - begun))); }));
+	requestAnimationFrame(() => setTimeout(() => { // the page has been drawn
+		pause = Math.min(1000, Math.max(250, 10 * (performance.now() - begun)));
+	}));
 }
 
 // span writes a duration as a clock does, such as 9:05.
 function span(ms) {
-	const s = Math.max(0, Math.ceil(ms / 1000));
-	const two = (n) => String(n).padStart(2, "0");
-	const minutes = s < 3600 ? Math.floor(s / 60) : Math.floor(s / 3600) + ":" + two(Math.floor(s / 60) % 60);
-	return minutes + ":" + two(s % 60);
+	const s = Math.max(0, Math.ceil(ms / 1000)), two = (n) => String(n).padStart(2, "0");
+	const hours = s < 3600 ? "" : Math.floor(s / 3600) + ":", minutes = Math.floor(s / 60) % 60;
+	return hours + (hours ? two(minutes) : minutes) + ":" + two(s % 60);
 }
 
 function tick() {

@@ -15,6 +15,7 @@ function to(name, value) {
 	const query = new URLSearchParams(location.search);
 	query.set(name, value);
 	if (!value) query.delete(name);
+	if (name === "text") query.delete("before");
 	return "?" + query;
 }
 
@@ -34,10 +35,14 @@ on(window, "popstate", arrive);
 
 // still reports whether the list stands still: while it is scrolled, has the focus or is paused,
 // and for 3 s after a pointer has moved over it.
-const still = () => paused || scroller.scrollTop > 0 || list.contains(document.activeElement) || Date.now() - moved < 3000;
+const still = () =>
+	paused || scroller.scrollTop > 0 || list.contains(document.activeElement) || Date.now() - moved < 3000;
 
 // topRow returns the seq of the first row, or 0 if the list does not stand still.
-const topRow = () => links()[0] && param("text") === param("text", shown) && still() ? seqOf(links()[0]) : 0;
+function topRow() {
+	const same = param("text") === param("text", shown) && param("before") === param("before", shown);
+	return same && links()[0] && still() ? seqOf(links()[0]) : 0;
+}
 
 // mark marks the open request, and makes one row the stop of the tab key: the newest, or the one
 // with the focus.
@@ -51,27 +56,30 @@ function mark() {
 
 // announce reports the result of a step to readers who cannot see it.
 function announce(before) {
-	if (param("text") !== param("text", before)) setText(byId("said"), byId("fit").textContent + " requests");
-	if (param("request") && param("request") !== param("request", before)) {
-		setText(byId("said"), byId("detail-title").textContent + ": " + (document.querySelector("#detail .what, #detail > p")?.textContent ?? ""));
-	}
+	const changed = (name) => param(name) && param(name) !== param(name, before);
+	if (changed("text")) setText(byId("said"), byId("fit").textContent + " requests");
+	const what = document.querySelector("#detail .what, #detail > p")?.textContent;
+	if (changed("request")) setText(byId("said"), byId("detail-title").textContent + ": " + what);
 }
 
 function close(focus) {
 	const a = byId("r" + param("request"))?.querySelector("a");
 	go(to("request", ""));
-	if (focus) a?.focus({ preventScroll: true }); // the newest rows may be far from it
+	if (focus) a?.focus({ preventScroll: true });
 }
 
-// step moves the focus by so many rows, from the row that has it or is open. If a request is open,
-// the one of the new row is opened instead.
+// step moves the focus to the older (1) or the newer (-1) row. If a request is open, it opens the
+// neighbour, which the program names if the list does not have it.
 function step(by) {
-	const all = links(), at = all.findIndex((a) => a === document.activeElement || a.ariaCurrent);
-	const a = at < 0 ? all[0] : all[at + by];
-	if (!a) return say("There is no " + (by > 0 ? "older" : "newer") + " request in the list.");
-	a.focus();
+	const all = links(), open = Number(param("request")), known = byId("detail").dataset;
+	const at = all.findIndex((a) => open ? seqOf(a) === open : a === document.activeElement);
+	const next = at >= 0 ? all[at + by] : !open && all[0];
+	if (open && !next && Number(known.seq) !== open) return; // the program has not named them yet
+	const seq = next ? seqOf(next) : open && Number(by > 0 ? known.older : known.newer);
+	if (!seq) return say("There is no " + (by > 0 ? "older" : "newer") + " request in the list.");
+	byId("r" + seq)?.querySelector("a").focus();
 	mark();
-	if (param("request")) go(to("request", seqOf(a)));
+	if (open) go(to("request", seq));
 }
 
 for (const kind of ["pointermove", "pointerdown"]) on(list, kind, () => { moved = Date.now(); });
@@ -111,14 +119,12 @@ letters.checked = localStorage.getItem("letters") !== "off";
 on(letters, "change", () => localStorage.setItem("letters", letters.checked ? "on" : "off"));
 
 on(document, "keydown", (e) => {
-	const inList = e.target.closest("#list");
 	if (e.key === "Escape" && param("request") && !document.querySelector(":popover-open")) return close(true);
-	if (e.target.closest("input, select, pre") || e.ctrlKey || e.metaKey || e.altKey || e.key.length === 1 && !letters.checked) return;
+	if (e.target.closest("input, select, pre") || e.ctrlKey || e.metaKey || e.altKey) return;
+	if (e.key.length === 1 && !letters.checked) return;
 	const act = {
 		"/": () => find.focus(), "?": () => byId("keys-help").togglePopover(), j: () => step(1), k: () => step(-1),
-		...inList && {
-			ArrowDown: () => step(1), ArrowUp: () => step(-1), Home: () => links()[0].focus(), End: () => links().at(-1).focus(),
-		},
+		...e.target.closest("#list") && { ArrowDown: () => step(1), ArrowUp: () => step(-1) },
 	}[e.key];
 	if (!act) return;
 	e.preventDefault();

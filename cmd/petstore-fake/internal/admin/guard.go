@@ -1,4 +1,4 @@
-package adminapi
+package admin
 
 import (
 	"net/http"
@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/petstore/petstore-go/internal/credential"
 )
 
 // guard keeps pages of other sites away from the admin routes. A browser sends the requests of such
@@ -34,18 +32,16 @@ func (g guard) check(r *http.Request) error {
 // address, so that a public program may be called by any of its addresses.
 func (g guard) knows(hostPort string) bool {
 	host := strings.ToLower((&url.URL{Host: hostPort}).Hostname())
-	if IsLoopback(host) {
-		return true
-	}
 	_, err := netip.ParseAddr(host)
-	return g.public && (err == nil || slices.Contains(g.names, host))
+	return IsLoopback(host) || g.public && (err == nil || slices.Contains(g.names, host))
 }
 
 // IsLoopback reports whether a host is a loopback address, or a name that RFC 6761 reserves for
 // such addresses, which no other host can have.
 func IsLoopback(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	return strings.HasSuffix(host, ".localhost") || credential.IsLoopback(host)
+	ip, _ := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip.Unmap().IsLoopback()
 }
 
 // sameOrigin reports whether a request comes from a page of this program, from no page, or from a
@@ -58,8 +54,8 @@ func sameOrigin(r *http.Request) bool {
 		}
 	}
 	// A link that is followed opens a whole page, not a part of another one.
-	mode, dest := r.Header.Get("Sec-Fetch-Mode"), r.Header.Get("Sec-Fetch-Dest")
-	if isSafe(r.Method) && r.Header.Get("Origin") == "" && (mode == "" || mode == "navigate") && (dest == "" || dest == "document") {
+	origin, mode, dest := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Mode"), r.Header.Get("Sec-Fetch-Dest")
+	if isSafe(r.Method) && origin == "" && (mode == "" || mode == "navigate") && (dest == "" || dest == "document") {
 		return true
 	}
 	strict := r.Clone(r.Context())

@@ -1,0 +1,177 @@
+// Package admin serves the routes below /_fake/, which steer a fake and show its state and journal.
+// It also reads the values that the routes and the flags of the program take.
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/page"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// Path is the path of the admin routes.
+const Path = "/_fake/"
+
+// Health is the path of the route for health checks. Requests to it may name any Host, as those of
+// orchestrators do.
+const Health = Path + "health"
+
+// maxBody bounds the body of an admin request, in bytes: 1 MiB, as for requests of the service.
+const maxBody = 1 << 20
+
+// API serves the routes that steer the fake and show its state. It is safe for concurrent use.
+type API struct {
+	srv   *fake.Server
+	reset func()
+	guard guard
+	page  *page.Page
+	mux   *http.ServeMux
+
+	mu sync.Mutex // held for changes that depend on the state
+}
+
+// New returns the admin routes of a fake, which reset puts back to its start. With public, requests
+// may also have any IP address as their Host, or one of names. The caller closes the fake.
+func New(srv *fake.Server, reset func(), public bool, names []string) *API {
+	a := &API{srv: srv, reset: reset, guard: guard{public, names}, page: page.New(srv), mux: http.NewServeMux()}
+	a.mux.Handle(Path, handler(func(_ http.ResponseWriter, r *http.Request) error {
+		return refuse(http.StatusNotFound, "there is no admin route %.64s %.64s; GET %s lists them", r.Method, r.URL.Path, Path)
+	}))
+	for _, r := range a.routes() {
+		pattern := r.Method + " " + r.Path
+		if r.Path == Path {
+			pattern += "{$}" // this path, and none below it
+		}
+		a.mux.Handle(pattern, r.handler)
+	}
+	return a
+}
+
+// Changed must be called when a request of the service has ended.
+func (a *API) Changed() { a.page.Changed() }
+
+// ServeHTTP serves an admin request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+	if err := a.guard.check(r); err != nil {
+		writeError(w, err)
+		return
+	}
+	if !isSafe(r.Method) {
+		defer a.page.Changed()
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	a.mux.ServeHTTP(w, r)
+}
+
+// front handles GET /_fake/: a browser gets the page, and a program the list of routes.
+func (a *API) front(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Vary", "Accept")
+	// A program sends */*, which does not ask for a page.
+	if strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html") {
+		return a.page.Show(w, r)
+	}
+	return writeJSON(w, http.StatusOK, object{
+		"program": "petstore-fake", "version": petstore.Version, "baseUrl": "http://" + r.Host + "/v1",
+		"send":   `JSON, or name=value with commas between them: status=503,times=3 is {"status":503,"times":3}`,
+		"routes": a.routes(),
+	})
+}
+
+// route is an admin route, as the list of routes shows it.
+type route struct {
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	About  string `json:"about"`
+	Send   any    `json:"send,omitempty"` // the fields of its body
+	handler
+}
+
+// handler is a route that writes its own response. If it returns an error, it must not have written
+// anything.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// ServeHTTP calls h and writes its error.
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h(w, r); err != nil {
+		writeError(w, err)
+	}
+}
+
+// gives returns a route without a body whose response is a value in JSON, or nothing for nil.
+func gives(method, path, about string, f func(r *http.Request) (any, error)) route {
+	return route{method, path, about, nil, func(w http.ResponseWriter, r *http.Request) error {
+		value, err := f(r)
+		return respond(w, value, err)
+	}}
+}
+
+// takes returns a route that reads a value from its body, with Read or ReadList.
+func takes[T any](
+	method, path, about string, read func(string) (T, error), f func(r *http.Request, value T) (any, error),
+) route {
+	return route{method, path, about, fieldsOf(reflect.TypeFor[T]()), func(w http.ResponseWriter, r *http.Request) error {
+		body, err := io.ReadAll(r.Body)
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return refuse(http.StatusRequestEntityTooLarge, "the request body is larger than %d bytes", maxBody)
+		}
+		value, err := read(string(body))
+		if err != nil {
+			return err
+		}
+		result, err := f(r, value)
+		return respond(w, result, err)
+	}}
+}
+
+func respond(w http.ResponseWriter, value any, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case value == nil:
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return writeJSON(w, http.StatusOK, value)
+}
+
+type object = map[string]any
+
+// writeJSON returns nil: the values of the routes can be encoded, and a client may be gone.
+func writeJSON(w http.ResponseWriter, status int, value any) error {
+	text, _ := json.Marshal(value)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n'))
+	return nil
+}
+
+// refusal is an error with the status of its response.
+type refusal struct {
+	status int
+	error
+}
+
+func refuse(status int, format string, args ...any) error {
+	return refusal{status, fmt.Errorf(format, args...)}
+}
+
+// writeError writes {"error": ...}. An error without a status is about the request and has status
+// 400.
+func writeError(w http.ResponseWriter, err error) {
+	status := http.StatusBadRequest
+	if e, ok := errors.AsType[refusal](err); ok {
+		status = e.status
+	}
+	_ = writeJSON(w, status, object{"error": err.Error()})
+}

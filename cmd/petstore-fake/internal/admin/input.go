@@ -1,0 +1,135 @@
+package admin
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Read reads a value from JSON or from its short form (see shortForm). Its errors name the field
+// and what is wrong with it.
+func Read[T any](text string) (value T, err error) {
+	if text = strings.TrimSpace(text); !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		text = shortForm[T](text)
+	}
+	return value, explain(decode(text, &value), text)
+}
+
+// ReadList reads a JSON array of values, or one value as Read does.
+func ReadList[T any](text string) ([]T, error) {
+	if text = strings.TrimSpace(text); strings.HasPrefix(text, "[") {
+		return Read[[]T](text)
+	}
+	value, err := Read[T](text)
+	return []T{value}, err
+}
+
+// assignment matches a field at the beginning of a part of a short form.
+var assignment = regexp.MustCompile(`(?s)^\s*([a-zA-Z]+)\s*=\s*(.*)$`)
+
+// shortForm returns the JSON of a text such as status=503,times=3, which is {"status":503,"times":3}.
+// A comma belongs to the value before it, unless a name and = come after it. A text without a name is
+// a single value. A value that is not JSON is a string, and so is one whose field is a string.
+func shortForm[T any](text string) string {
+	var names, values []string
+	for part := range strings.SplitSeq(text, ",") {
+		found := assignment.FindStringSubmatch(part)
+		if found == nil && names == nil {
+			return jsonValue[T]("", text, "")
+		}
+		if found != nil {
+			names, values = append(names, strconv.Quote(found[1])+":"), append(values, found[2])
+		} else {
+			values[len(values)-1] += "," + part
+		}
+	}
+	for i, value := range values {
+		values[i] = names[i] + jsonValue[T]("{"+names[i], value, "}")
+	}
+	return "{" + strings.Join(values, ",") + "}"
+}
+
+// jsonValue returns a text as JSON: as it is if that fits into a T between two other texts, or as a
+// string.
+func jsonValue[T any](before, text, after string) string {
+	wrong, _ := errors.AsType[*json.SemanticError](decode(before+text+after, new(T)))
+	if jsontext.Value(text).IsValid() && (wrong == nil || wrong.Err != nil || wrong.GoType.Kind() != reflect.String) {
+		return text
+	}
+	quoted, _ := jsontext.AppendQuote(nil, text) // an error says that bytes which are not UTF-8 were replaced
+	return string(quoted)
+}
+
+// decode reads a value from JSON. A duration is a string such as "1m30s". A field that the value does
+// not have is an error.
+func decode(text string, value any) error {
+	duration := json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *time.Duration) error {
+		var text string
+		err := json.UnmarshalDecode(d, &text)
+		if err == nil {
+			*value, err = time.ParseDuration(text)
+		}
+		return err
+	})
+	return json.Unmarshal([]byte(text), value, json.RejectUnknownMembers(true), json.WithUnmarshalers(duration))
+}
+
+// explain returns an error of decode in words for people who do not know Go.
+func explain(err error, text string) error {
+	wrong, ok := errors.AsType[*json.SemanticError](err)
+	if !ok {
+		if err != nil {
+			err = errors.New("it is not JSON: " + strings.TrimPrefix(err.Error(), "jsontext: "))
+		}
+		return err
+	}
+	field := strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", ".")
+	switch {
+	case wrong.Err == json.ErrUnknownName:
+		return fmt.Errorf("there is no field %.64q", field)
+	case wrong.Err == nil:
+		value, _ := jsontext.NewDecoder(strings.NewReader(text[min(int(wrong.ByteOffset), len(text)):])).ReadValue()
+		wrong.Err = fmt.Errorf("%.64s is not of the type %s", value, wrong.GoType.Kind())
+	case wrong.JSONValue != nil:
+		wrong.Err = fmt.Errorf("%.64s: %w", wrong.JSONValue, wrong.Err)
+	}
+	if field == "" {
+		return wrong.Err
+	}
+	return fmt.Errorf("%s: %w", field, wrong.Err)
+}
+
+// fieldsOf describes what JSON a type is read from, for the list of routes: the names of the fields
+// with their types, or with their values if the type lists them.
+func fieldsOf(t reflect.Type) any {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
+		t = t.Elem()
+	}
+	if values := reflect.Zero(t).MethodByName("Values"); values.IsValid() && values.Type().NumIn() == 0 {
+		return values.Call(nil)[0].Interface()
+	}
+	fields := make(map[string]any)
+	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
+			fields[name] = fieldsOf(t.Field(i).Type)
+		}
+	}
+	if len(fields) == 0 {
+		return cmp.Or(typeNames[t.String()], t.Kind().String())
+	}
+	return fields
+}
+
+// typeNames are the names of types that JSON has in another form.
+var typeNames = map[string]string{
+	"[]uint8": "string", "time.Duration": "duration such as 1m30s", "time.Time": "time such as 2030-12-05T00:00:00Z",
+	"http.Header": `object such as {"Name":["value"]}`,
+}

@@ -1,0 +1,298 @@
+package admin
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/page"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/credential"
+)
+
+func (a *API) routes() []route {
+	const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+	return []route{
+		{get, Path, "the request page for a browser, these routes for others", nil, a.front},
+		gives(get, Health, "status 200 as soon as the program serves", a.health),
+		gives(post, "/_fake/reset", "puts everything back to the start of the program", a.resetAll),
+		{get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet", nil, a.listRequests},
+		gives(get, "/_fake/requests/{seq}", "a request, with a command for curl", a.getRequest),
+		gives(del, "/_fake/requests", "clears the list of requests", done(a.page.Clear)),
+		{get, "/_fake/page", "what changes on the request page, as HTML", nil, a.page.Parts},
+		gives(get, "/_fake/violations", "what a well-behaved client does not do", a.violations),
+		gives(get, "/_fake/pets", "the catalogue", a.listPets),
+		takes(post, "/_fake/pets", "adds a pet, or an array of them", ReadList[Pet], a.addPets),
+		gives(get, "/_fake/keys", "the keys, with their plans and usage", a.listKeys),
+		takes(post, "/_fake/keys", "adds a key, or an array of them; a text is a key, too", ReadList[Key], a.addKeys),
+		takes(patch, "/_fake/keys/{id}", "sets a key's plan (or free, pro, business), usage, ban (0s lifts it), or revokes it", Read[keyChange], a.changeKey),
+		gives(get, "/_fake/faults", "the faults, with how often each has struck", a.listFaults),
+		takes(post, "/_fake/faults", "injects a fault, or an array of them; times -1 is for ever", ReadList[fake.Fault], a.inject),
+		gives(del, "/_fake/faults", "removes all faults", a.removeFaults),
+		gives(del, "/_fake/faults/{id}", "removes a fault", a.removeFaults),
+		gives(get, "/_fake/clock", "the service's time", a.clock),
+		takes(post, "/_fake/clock", "moves it, back with a minus, or sets it", Read[clockChange], a.setClock),
+	}
+}
+
+func done(f func()) func(*http.Request) (any, error) {
+	return func(*http.Request) (any, error) { f(); return nil, nil }
+}
+
+func (a *API) health(*http.Request) (any, error) {
+	return object{"status": "ok", "version": petstore.Version}, nil
+}
+
+func (a *API) resetAll(*http.Request) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.page.Restart(a.reset)
+	return nil, nil
+}
+
+// showRequest returns what the routes show of a request. A body that is not UTF-8, which JSON cannot
+// carry, is in Base64, as its encoding says.
+func showRequest(r *page.Request) object {
+	body, bodyEncoding := showBody(r.Body)
+	response, responseEncoding := showBody(r.ResponseBody)
+	return object{
+		"seq": r.Seq, "operation": r.Operation, "keyId": r.Key, "key": r.Sender, "method": r.Method, "path": r.Path,
+		"header": r.Header, "body": body, "bodyEncoding": bodyEncoding, "status": r.StatusCode,
+		"responseHeader": r.ResponseHeader, "response": response, "responseEncoding": responseEncoding,
+		"time": r.Time.UTC(), "durationMs": float64(r.Duration) / float64(time.Millisecond),
+		"fault": r.FaultEffect, "hint": r.Hint,
+	}
+}
+
+func showBody(b []byte) (text, encoding string) {
+	if utf8.Valid(b) {
+		return string(b), ""
+	}
+	return base64.StdEncoding.EncodeToString(b), "base64"
+}
+
+// listRequests handles GET /_fake/requests. It writes the requests one by one: all of them together
+// may be many times as large as the journal.
+func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	for name, given := range query {
+		if name != "text" && name != "limit" || len(given) > 1 {
+			return fmt.Errorf("the query may have text and limit, each once, but not %.64q", name)
+		}
+	}
+	limit, err := strconv.Atoi(cmp.Or(query.Get("limit"), "100"))
+	if err != nil || limit < 1 {
+		return errors.New("limit must be a number of at least 1")
+	}
+	filter, problem := page.NewFilter(query.Get("text"))
+	if problem != "" {
+		return errors.New(problem)
+	}
+	list := filter.Of(a.page.Journal())
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"total":%d,"requests":[`, len(list))
+	separator := ""
+	for _, one := range list[max(len(list)-limit, 0):] {
+		text, _ := json.Marshal(showRequest(one)) // it can be encoded
+		if _, err := fmt.Fprintf(w, "%s%s", separator, text); err != nil {
+			return nil // the client is gone
+		}
+		separator = ",\n"
+	}
+	fmt.Fprintln(w, "]}")
+	return nil
+}
+
+func (a *API) getRequest(r *http.Request) (any, error) {
+	for _, one := range a.page.Journal() {
+		if strconv.Itoa(one.Seq) == r.PathValue("seq") {
+			shown := showRequest(one)
+			shown["curl"], shown["curlNote"] = page.Curl("http://"+r.Host, one)
+			return shown, nil
+		}
+	}
+	return nil, refuse(http.StatusNotFound, "there is no request %.64q in the journal", r.PathValue("seq"))
+}
+
+func (a *API) violations(*http.Request) (any, error) {
+	list := make([]object, 0)
+	for _, v := range a.srv.Violations() {
+		list = append(list, object{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq})
+	}
+	return object{"violations": list}, nil
+}
+
+// Pet is a pet to be added: a [petstore.NewPet] of which name and categoryId must be given.
+type Pet petstore.NewPet
+
+// UnmarshalJSON reads a NewPet object.
+func (p *Pet) UnmarshalJSON(data []byte) error {
+	var is struct {
+		Name       *string            `json:"name"`
+		CategoryID *int64             `json:"categoryId"`
+		Status     petstore.PetStatus `json:"status"`
+	}
+	if err := decode(string(data), &is); err != nil {
+		return err
+	}
+	if is.Name == nil || is.CategoryID == nil {
+		return errors.New("a pet needs name and categoryId")
+	}
+	*p = Pet{*is.Name, *is.CategoryID, is.Status}
+	return nil
+}
+
+func (a *API) listPets(*http.Request) (any, error) {
+	pets := a.srv.Pets()
+	return object{"total": len(pets), "pets": pets}, nil
+}
+
+func (a *API) addPets(_ *http.Request, pets []Pet) (any, error) {
+	added := make([]petstore.Pet, 0, len(pets))
+	for _, p := range pets {
+		added = append(added, a.srv.AddPet(petstore.NewPet(p)))
+	}
+	return object{"pets": added}, nil
+}
+
+// Key is an API key with its plan, which is nil if none was given.
+type Key struct {
+	Key  string     `json:"key"`
+	Plan *fake.Plan `json:"plan"`
+}
+
+// UnmarshalJSON reads {"key":"my-key","plan":"free"}, or only "my-key". A key that no client can send
+// is an error.
+func (k *Key) UnmarshalJSON(data []byte) error {
+	type fields Key
+	to := any((*fields)(k))
+	if data[0] == '"' {
+		to = &k.Key
+	}
+	if err := decode(string(data), to); err != nil {
+		return err
+	}
+	if problem := credential.KeyProblem(k.Key); problem != "" {
+		return errors.New("the key " + problem)
+	}
+	return nil
+}
+
+func (a *API) showKey(i int, key string) object {
+	return object{"id": i + 1, "key": key, "usage": a.srv.Usage(key)}
+}
+
+func (a *API) listKeys(*http.Request) (any, error) {
+	list := make([]object, 0)
+	for i, key := range a.srv.Keys() {
+		list = append(list, a.showKey(i, key))
+	}
+	return object{"keys": list}, nil
+}
+
+// addKeys adds keys, on the business plan unless they say otherwise.
+func (a *API) addKeys(r *http.Request, keys []Key) (any, error) {
+	for _, k := range keys {
+		a.srv.AddKey(k.Key, *cmp.Or(k.Plan, &fake.PlanBusiness))
+	}
+	return a.listKeys(r)
+}
+
+// keyChange changes a key. What is not given stays as it is.
+type keyChange struct {
+	Plan    *fake.Plan     `json:"plan"`
+	Minute  *int           `json:"minute"` // requests counted in the current minute
+	Day     *int           `json:"day"`
+	Ban     *time.Duration `json:"ban"`
+	Revoked bool           `json:"revoked"`
+}
+
+func (a *API) changeKey(r *http.Request, c keyChange) (any, error) {
+	a.mu.Lock() // a reset in between would remove the key, and the fake would panic
+	defer a.mu.Unlock()
+	id, _ := strconv.Atoi(r.PathValue("id")) // 0, for what is not a number, is not the number of a key
+	keys := a.srv.Keys()
+	if id < 1 || id > len(keys) {
+		return nil, refuse(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
+	}
+	key, none := keys[id-1], new(int)
+	if *cmp.Or(c.Minute, none) < 0 || *cmp.Or(c.Day, none) < 0 || c.Ban != nil && *c.Ban < 0 {
+		return nil, errors.New("minute, day and ban must be at least 0")
+	}
+	if c.Plan != nil {
+		a.srv.SetPlan(key, *c.Plan)
+	}
+	if c.Minute != nil || c.Day != nil {
+		is := a.srv.Usage(key)
+		a.srv.SetUsage(key, *cmp.Or(c.Minute, &is.Minute), *cmp.Or(c.Day, &is.Day))
+	}
+	if c.Ban != nil {
+		a.srv.BanKey(key, *c.Ban)
+	}
+	if c.Revoked {
+		a.srv.RevokeKey(key)
+	}
+	return a.showKey(id-1, key), nil
+}
+
+func showFault(i *fake.Injection) object {
+	return object{"id": i.ID(), "fault": i.Fault(), "fired": i.Fired(), "active": i.Active()}
+}
+
+func (a *API) listFaults(*http.Request) (any, error) {
+	list := make([]object, 0)
+	for _, i := range a.srv.Injections() {
+		list = append(list, showFault(i))
+	}
+	return object{"faults": list}, nil
+}
+
+func (a *API) inject(_ *http.Request, faults []fake.Fault) (any, error) {
+	list := make([]object, 0)
+	for _, f := range faults {
+		list = append(list, showFault(a.srv.Inject(f)))
+	}
+	return object{"faults": list}, nil
+}
+
+// removeFaults removes all faults, or only that whose id is in the path.
+func (a *API) removeFaults(r *http.Request) (any, error) {
+	id := r.PathValue("id")
+	for _, i := range a.srv.Injections() {
+		if id == "" || id == strconv.Itoa(i.ID()) {
+			i.Remove()
+		}
+	}
+	return nil, nil
+}
+
+func (a *API) clock(*http.Request) (any, error) {
+	return object{"now": a.srv.Now().UTC().Round(0)}, nil
+}
+
+// clockChange moves the clock, or sets it.
+type clockChange struct {
+	Advance time.Duration `json:"advance"`
+	Now     time.Time     `json:"now"`
+}
+
+func (a *API) setClock(r *http.Request, c clockChange) (any, error) {
+	a.mu.Lock() // no other step may come between the check and this step
+	defer a.mu.Unlock()
+	step := c.Advance
+	if !c.Now.IsZero() {
+		step = c.Now.Sub(a.srv.Now())
+	}
+	if year := a.srv.Now().Add(step).UTC().Year(); year < 1970 || year > 2291 {
+		return nil, errors.New("the clock cannot go there; it goes from 1970 to 2291")
+	}
+	a.srv.Advance(step)
+	return a.clock(r)
+}

@@ -1,0 +1,147 @@
+package page
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// maxDetail bounds what the page shows of a body, in bytes.
+const maxDetail = 16 << 10
+
+// detail is a request as the page shows it alone.
+type detail struct {
+	*Request
+	Reset          string // what the number in X-RateLimit-Reset means
+	Bodies         [2]body
+	Curl, CurlNote string
+	Partial        bool // a body is not shown whole
+}
+
+func newDetail(origin string, r *Request) *detail {
+	d := &detail{
+		Request: r, Bodies: [2]body{newBody("Request", r.Body), newBody("Response", r.ResponseBody)},
+		Partial: max(len(r.Body), len(r.ResponseBody)) > maxDetail,
+	}
+	d.Curl, d.CurlNote = Curl(origin, r)
+	if reset, err := strconv.ParseInt(r.ResponseHeader.Get("X-Ratelimit-Reset"), 10, 64); err == nil {
+		end := time.Unix(reset, 0)
+		d.Reset = when(end, r.Time) + ", " + words(end.Sub(r.Ended())) + " after this response"
+	}
+	if r.StatusCode == 0 {
+		d.Bodies[1].About = "no response"
+	}
+	return d
+}
+
+// FullPath returns the path as far as it is shown.
+func (d *detail) FullPath() string { return shorten(d.Path) }
+
+// body is a body, or the beginning of one.
+type body struct{ Title, ID, About, Text string }
+
+// newBody lays a body out for reading: a JSON text over several lines, its numbers as they are, and
+// bytes that are no text as base64.
+func newBody(of string, all []byte) body {
+	part := all[:min(len(all), maxDetail)]
+	if utf8.Valid(all) {
+		part = bytes.ToValidUTF8(part, nil) // without half of a character at the end
+	}
+	b := body{of + " body", strings.ToLower(of) + "-body", many(len(all), "byte"), string(part)}
+	var laidOut bytes.Buffer
+	switch {
+	case !utf8.Valid(part):
+		b.About, b.Text = b.About+", as base64", base64.StdEncoding.EncodeToString(part)
+	case json.Indent(&laidOut, part, "", "  ") == nil:
+		b.Text = laidOut.String()
+	}
+	if len(part) < len(all) {
+		b.About += "; these are the first " + count(len(part))
+	}
+	return b
+}
+
+// when writes a time, with its day unless that is today.
+func when(t, now time.Time) string {
+	if t, now = t.UTC(), now.UTC(); t.Truncate(24 * time.Hour).Equal(now.Truncate(24 * time.Hour)) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
+// words writes a duration to three digits: 59.6s, 10m0s. What is below a millisecond is noise.
+func words(d time.Duration) string {
+	if d.Abs() < time.Millisecond {
+		return "<1ms"
+	}
+	digit := 10 * time.Microsecond
+	for digit < time.Second && d.Abs() >= 1000*digit {
+		digit *= 10
+	}
+	return d.Round(digit).String()
+}
+
+// count writes a number with a comma between its thousands.
+func count(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// many writes a number with its noun.
+func many(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return count(n) + " " + noun
+}
+
+// The chart has a slot for every 5 seconds of the last 5 minutes, by the service's clock.
+const slotCount, slotSeconds = 60, 5
+
+// chart is a picture that is 300 wide, one for each second, and 1,000 high. Its scale is
+// logarithmic, since otherwise the rest could not be seen beside a storm of requests.
+type chart struct {
+	Peak int // the most responses of a slot
+	Bars []bar
+}
+
+type bar struct {
+	Class   string
+	X, Y, H int
+}
+
+// newChart draws the responses of requests up to now.
+func newChart(requests []*Request, now time.Time) (c chart) {
+	begin := (now.Unix()/slotSeconds + 1 - slotCount) * slotSeconds
+	var slots [slotCount]map[string]int // by class
+	var sums [slotCount]int
+	for _, r := range requests {
+		if at := r.Ended().Unix() - begin; at >= 0 && at < slotCount*slotSeconds && !r.Pending() {
+			if sums[at/slotSeconds]++; slots[at/slotSeconds] == nil {
+				slots[at/slotSeconds] = make(map[string]int)
+			}
+			slots[at/slotSeconds][r.Class()]++
+		}
+	}
+	c.Peak = slices.Max(sums[:])
+	height := func(n int) int { return int(math.Round(1000 * math.Log1p(float64(n)) / math.Log1p(float64(c.Peak)))) }
+	for i, slot := range slots {
+		n := 0
+		for _, kind := range slices.Backward(kinds[:]) { // the worst at the bottom, where even a few can be seen
+			if of := slot[kind.Class]; of > 0 {
+				c.Bars = append(c.Bars, bar{kind.Class, i * slotSeconds, 1000 - height(n+of), height(n+of) - height(n)})
+				n += of
+			}
+		}
+	}
+	return c
+}

@@ -1,0 +1,151 @@
+package page
+
+import (
+	"bytes"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/safetext"
+)
+
+// Request is a request of the journal, with what other requests say about it.
+type Request struct {
+	fake.Request
+
+	// Sender is the key that the request came with, none, or unknown for a key that is not valid.
+	Sender string
+	// Violations are the violations by this request.
+	Violations []fake.Violation
+	// Since is the time since the last request of the same key, negative if there is none.
+	Since time.Duration
+}
+
+// Journal returns the requests since the journal was cleared, oldest first.
+func (p *Page) Journal() []*Request {
+	requests, keys := p.srv.RequestsAfter(int(p.cleared.Load()), math.MaxInt32), p.srv.Keys()
+	broken, last := make(map[int][]fake.Violation), make(map[int]time.Time)
+	for _, v := range p.srv.Violations() {
+		broken[v.Seq] = append(broken[v.Seq], v)
+	}
+	list := make([]*Request, len(requests))
+	for i, one := range requests {
+		r := &Request{one, "unknown", broken[one.Seq], -1}
+		if before, known := last[one.Key]; known && one.Key > 0 {
+			r.Since = one.Time.Sub(before)
+		}
+		if one.Key > 0 && one.Key <= len(keys) { // a reset may have removed the key
+			r.Sender = keys[one.Key-1]
+		} else if one.Header.Get("Authorization") == "" {
+			r.Sender = "none"
+		}
+		last[one.Key], list[i] = one.Time, r
+	}
+	return list
+}
+
+// Pending reports whether there is no response yet, but may be one.
+func Pending(r fake.Request) bool {
+	return r.StatusCode == 0 && r.Duration == 0 && r.Hint == "" && r.FaultEffect == ""
+}
+
+// Pending reports whether there is no response yet, but may be one.
+func (r *Request) Pending() bool { return Pending(r.Request) }
+
+// Ended returns when the response came.
+func (r *Request) Ended() time.Time { return r.Time.Add(r.Duration) }
+
+// Status returns the status in one word.
+func (r *Request) Status() string {
+	if r.StatusCode == 0 {
+		return r.Class() // pending or none
+	}
+	return strconv.Itoa(r.StatusCode)
+}
+
+// kinds are the kinds of responses, from the best to the worst, each with the words that find it.
+var kinds = [...]struct{ Class, Text, Find string }{
+	{"fine", "2xx", "status:2xx"}, {"refused", "4xx", "status:4xx -status:429"}, {"limited", "429", "status:429"},
+	{"failed", "5xx", "status:5xx"}, {"none", "no response", "status:none"},
+}
+
+// Class returns the class that gives the status its colour and its shape.
+func (r *Request) Class() string {
+	switch status := r.StatusCode; {
+	case r.Pending():
+		return "pending"
+	case status == 0:
+		return "none"
+	case status == http.StatusTooManyRequests:
+		return "limited"
+	case status >= 500:
+		return "failed"
+	case status >= 400:
+		return "refused"
+	}
+	return "fine"
+}
+
+// Day returns the day of the request.
+func (r *Request) Day() string { return r.Time.UTC().Format(time.DateOnly) }
+
+// Target returns the path without the prefix of the version, and the start of the body.
+func (r *Request) Target() string {
+	const maxStart = 60 // bytes
+	body := strings.ToValidUTF8(string(r.Body[:min(len(r.Body), 2*maxStart)]), "")
+	start := safetext.Shorten(strings.Join(strings.Fields(body), " "), maxStart)
+	return strings.TrimSpace(shorten(strings.TrimPrefix(r.Path, "/v1")) + " " + start)
+}
+
+// Why says what a fault did, and why the service refused the request.
+func (r *Request) Why() string {
+	if r.FaultEffect == "" {
+		return shorten(r.Hint)
+	}
+	if r.Hint == "" || strings.HasPrefix(r.Hint, "injected ") { // the effect says the same
+		return shorten(r.FaultEffect)
+	}
+	return shorten(r.FaultEffect + "; " + r.Hint)
+}
+
+// shorten bounds a text of which the page has many, in bytes.
+func shorten(s string) string { return safetext.Shorten(s, 512) }
+
+// searchText returns what Find looks through besides the bodies.
+func (r *Request) searchText() []byte {
+	text := make([]byte, 0, 1024)
+	for _, word := range []string{r.Operation, r.Method, r.Path, r.Sender, r.Hint, r.FaultEffect} {
+		text = append(append(text, word...), '\n')
+	}
+	for _, v := range r.Violations {
+		text = append(append(text, "violation "+string(v.Rule)+" "+v.Detail...), '\n')
+	}
+	for _, h := range []http.Header{r.Header, r.ResponseHeader} {
+		for name, values := range h {
+			for _, value := range values {
+				text = append(append(append(append(text, name...), ": "...), value...), '\n')
+			}
+		}
+	}
+	return text
+}
+
+// contains reports whether a text has a word in it, in upper or lower case. The word is in lower case.
+func contains(text []byte, word string) bool {
+	first := []rune(word)[:1]
+	either := string(append(first, unicode.ToUpper(first[0])))
+	for {
+		at := bytes.IndexAny(text, either)
+		if at < 0 || len(text)-at < len(word) {
+			return false
+		}
+		if text = text[at:]; bytes.EqualFold(text[:len(word)], []byte(word)) {
+			return true
+		}
+		text = text[1:]
+	}
+}

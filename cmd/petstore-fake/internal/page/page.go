@@ -1,0 +1,111 @@
+// Package page shows the journal of a fake in a browser, with controls for the fake. The page asks
+// for its changing parts, as HTML, four times a second.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// webFiles are the parts of the page. They go out as one document.
+//
+//go:embed web
+var webFiles embed.FS
+
+// Page is the request page of a fake. It is safe for concurrent use.
+type Page struct {
+	srv      *fake.Server
+	template *template.Template
+	policy   string
+	changes  atomic.Int64
+	journals atomic.Int64 // how often the journal began anew
+	cleared  atomic.Int64 // seq of the last request that was cleared
+}
+
+// New returns the page of a fake. Its script and its style are inline, and its policy names them by
+// their digests, so that nothing else can run or be loaded, whatever a request has put on the page.
+func New(srv *fake.Server) *Page {
+	read := func(names ...string) (all string) {
+		for _, name := range names {
+			text, _ := webFiles.ReadFile("web/" + name) // it is embedded
+			all += string(text)
+		}
+		return all
+	}
+	style, script := read("page.css"), read("morph.js", "program.js", "list.js", "refresh.js")
+	p := &Page{srv: srv, policy: strings.Join([]string{
+		"default-src 'none'", "script-src " + digest(script), "style-src " + digest(style),
+		"connect-src 'self'", "img-src data:", "form-action 'none'", "base-uri 'none'",
+		"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types page",
+	}, "; ")}
+	p.template = template.Must(template.New("page").Funcs(template.FuncMap{
+		"count": count, "many": many, "words": words, "milli": time.Time.UnixMilli, "when": when,
+		"style": func() template.CSS { return template.CSS(style) }, "script": func() template.JS { return template.JS(script) },
+	}).Parse(read("page.html", "parts.html")))
+	p.changes.Store(time.Now().UnixNano()) // so that a page notices that this is another program
+	return p
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// Changed notes that a request has ended, or that the state of the fake has changed.
+func (p *Page) Changed() { p.changes.Add(1) }
+
+// Clear takes the requests that have arrived off the page and out of [Page.Journal]. Their numbers
+// are not used again.
+func (p *Page) Clear() {
+	if list := p.Journal(); len(list) > 0 {
+		p.cleared.Store(int64(list[len(list)-1].Seq))
+	}
+	p.journals.Add(1)
+}
+
+// Restart calls a function that resets the fake, after which the numbers begin with 1.
+func (p *Page) Restart(reset func()) {
+	reset()
+	p.cleared.Store(0)
+	p.journals.Add(1)
+}
+
+// Show handles GET /_fake/ of a browser.
+func (p *Page) Show(w http.ResponseWriter, r *http.Request) error { return p.write(w, r, "page") }
+
+// Parts handles GET /_fake/page: it sends the parts of the page that change, for the query of the
+// page's address. The page names the version that it shows. While there is no newer one it gets
+// nothing, unless it asks for a beat (see refresh.js).
+func (p *Page) Parts(w http.ResponseWriter, r *http.Request) error {
+	var changes int64
+	var seq int
+	query := r.URL.Query()
+	_, _ = fmt.Sscanf(query.Get("version"), "%d.%d", &changes, &seq) // zeros for a page without a version
+	if changes == p.changes.Load() && len(p.srv.RequestsAfter(seq, 1)) == 0 && !query.Has("beat") {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return p.write(w, r, "parts")
+}
+
+func (p *Page) write(w http.ResponseWriter, r *http.Request, name string) error {
+	var text bytes.Buffer
+	if err := p.template.ExecuteTemplate(&text, name, p.view(r)); err != nil {
+		return err // of the template
+	}
+	w.Header().Set("Content-Security-Policy", p.policy)
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(text.Bytes()) // an error says that the client is gone
+	return nil
+}
