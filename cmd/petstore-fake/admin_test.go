@@ -67,18 +67,18 @@ func TestAdminRoutes(t *testing.T) {
 			POST /_fake/pets name=Rex,categoryId=9223372036854775807 => 200 "id":1
 			GET /v1/pets => 200 9223372036854775807
 			POST /_fake/pets [{"name":"<img>","categoryId":1},{"name":"Coco","categoryId":2,"status":"sold"}] => 200 ^{"pets":\[{"id":2,.*{"id":3,.*"status":"sold"}\]}
-			POST /_fake/pets [{"name":"a","categoryId":1},{"name":""}] => 400 categoryId
+			POST /_fake/pets [{"name":"a","categoryId":1},{"name":5}] => 400 1.name: 5 is not
 			POST /_fake/pets {"name":"Rex","categoryId":1,"colour":"red"} => 400 colour
 			GET /_fake/pets => 200 ^{"pets":\[{"id":1,.*"name":"\\u003cimg\\u003e",.*"Coco".*\],"total":3}`,
 		},
 		"the journal shows request and response": {nil, `
 			POST /v1/pets {"name":"Zoë Zoë","categoryId":1} => 201
 			GET /v1/nothing => 404
-			GET /_fake/requests/1 => 200 ^{"body":"{\\"name\\":\\"Zoë Zoë\\",\\"categoryId\\":1}","bodyEncoding":"","curl":"curl .*http://127.0.0.1:4010/v1
+			GET /_fake/requests/1 => 200 ^{"body":"{\\"name\\":\\"Zoë Zoë\\",\\"categoryId\\":1}","curl":"curl .*http://127.0.0.1:4010/v1
 			GET /_fake/requests/1 => 200 "Authorization":\["Bearer \[redacted\]"\].*"key":"fake-api-key","keyId":1,"method":"POST","operation":"createPet"
 			GET /_fake/requests/1 => 200 "response":"{\\"id\\":1,.*}",.*"X-Ratelimit-Remaining":\["999"\].*},"seq":1,"status":201,"time":"2
 			GET /_fake/requests/3 => 404 no request
-			GET /_fake/requests => 200 (?s)^{"total":2,"requests":\[{.*"seq":1,.*"hint":".*section 4.*"seq":2,.*\]}
+			GET /_fake/requests => 200 ^{"total":2,.*"seq":1,.*"hint":".*section 4.*"seq":2,.*\]}
 			GET /_fake/requests?text=status:4xx+-key:none&limit=1 => 200 ^{"total":1,.*"seq":2,
 			GET /_fake/requests?text=status:4y => 400 status:4y must be
 			GET /_fake/requests?limit=0 => 400 limit
@@ -141,8 +141,6 @@ func TestAdminRoutes(t *testing.T) {
 func TestAdminRoutes_large(t *testing.T) {
 	i := newTestInstance(t)
 	assert.Equal(t, http.StatusRequestEntityTooLarge, i.call("", "POST", "/_fake/clock", strings.Repeat(" ", 1<<20)+"advance=1m").Code)
-	i.call("", "POST", "/v1/pets", "\xff\xfe") // bytes that are not text
-	assert.Contains(t, i.call("", "GET", "/_fake/requests/1", "").Body.String(), `"body":"//4=","bodyEncoding":"base64"`)
 }
 
 func TestReset(t *testing.T) {

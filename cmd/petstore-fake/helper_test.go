@@ -82,7 +82,7 @@ func (i testInstance) script(lines string) {
 		}
 		w := i.call(key, found[2], path, found[4])
 		assert.Equal(i.t, found[5], strconv.Itoa(w.Code), "%s: %s", line, w.Body)
-		assert.Regexp(i.t, found[6], w.Body.String(), line)
+		assert.Regexp(i.t, "(?s)"+found[6], w.Body.String(), line)
 		if strings.HasPrefix(path, "/_fake/") && w.Code >= 400 {
 			assert.Contains(i.t, w.Body.String(), `{"error":"`, line)
 		}

@@ -50,7 +50,7 @@ func (l *requestLog) write() {
 		if len(found) == 0 || found[0].Seq != seq { // the journal has dropped it
 			return true
 		}
-		if page.Pending(found[0]) {
+		if (&page.Request{Request: found[0]}).Pending() {
 			return false
 		}
 		l.writeOne(found[0])

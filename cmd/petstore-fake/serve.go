@@ -63,7 +63,7 @@ func newInstance(s settings, stderr io.Writer) *instance {
 	i.srv.Advance(ahead)
 	i.log = newRequestLog(i.srv, stderr, s.log)
 	reset := func() { i.srv.Reset(); i.srv.Advance(ahead) }
-	i.admin = admin.New(i.srv, func() { i.log.restart(reset) }, s.public, s.names)
+	i.admin = admin.New(i.srv, func() { i.log.restart(reset) }, s.public, append(s.names, strings.ToLower(s.host)))
 	return i
 }
 
@@ -149,7 +149,7 @@ func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
 	}
 	var keys strings.Builder
 	for _, k := range s.keys {
-		fmt.Fprintf(&keys, "  key       %s (plan %s)\n", k.Key, *k.Plan)
+		fmt.Fprintf(&keys, "  key       %s (plan %s)\n", k.Key, s.planOf(k))
 	}
 	// In one write, which keeps the lines together in a log. The program also serves if stdout is
 	// closed.

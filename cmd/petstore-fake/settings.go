@@ -31,7 +31,7 @@ type settings struct {
 	minute   time.Duration
 	ban      ban
 	clock    time.Time // of the service at the start; zero for the machine's
-	pets     []admin.Pet
+	pets     []petstore.NewPet
 	faults   []fake.Fault
 	behavior fake.Behavior
 	random   uint64
@@ -58,57 +58,42 @@ type option struct {
 
 // options returns all options; their values are written to s.
 func (s *settings) options() []option {
-	seed := func(file string) error { return list(&s.pets)("@" + strings.TrimPrefix(file, "@")) }
 	return []option{
 		{"addr", s.setAddr, false},
 		{"public", s.setPublic, true},
-		{"key", list(&s.keys), false},
-		{"plan", value(&s.plan), false},
-		{"minute", value(&s.minute), false},
-		{"ban", value(&s.ban), false},
-		{"clock", value(&s.clock), false},
-		{"seed", seed, false},
-		{"fault", list(&s.faults), false},
-		{"variant", value(&s.behavior), false},
-		{"random-seed", value(&s.random), false},
-		{"strict", value(&s.strict), true},
-		{"log", value(&s.log), false},
-		{"healthcheck", value(&s.health), true},
-		{"version", value(&s.version), true},
+		{"key", into(appending(&s.keys), admin.ReadList), false},
+		{"plan", into(setting(&s.plan), admin.Read), false},
+		{"minute", into(setting(&s.minute), admin.Read), false},
+		{"ban", into(setting(&s.ban), admin.Read), false},
+		{"clock", into(setting(&s.clock), admin.Read), false},
+		{"seed", func(file string) error { return into(appending(&s.pets), admin.ReadList)("@" + file) }, false},
+		{"fault", into(appending(&s.faults), admin.ReadList), false},
+		{"variant", into(setting(&s.behavior), admin.Read), false},
+		{"random-seed", into(setting(&s.random), admin.Read), false},
+		{"strict", into(setting(&s.strict), admin.Read), true},
+		{"log", into(setting(&s.log), admin.Read), false},
+		{"healthcheck", into(setting(&s.health), admin.Read), true},
+		{"version", into(setting(&s.version), admin.Read), true},
 	}
 }
 
-// value returns the setter of an option that has one value.
-func value[T any](to *T) func(string) error {
-	return func(text string) (err error) {
-		if text, err = content(text); err == nil {
-			*to, err = admin.Read[T](text)
-		}
-		return err
-	}
-}
+func setting[T any](to *T) func(T)       { return func(value T) { *to = value } }
+func appending[T any](to *[]T) func([]T) { return func(more []T) { *to = append(*to, more...) } }
 
-// list returns the setter of an option that may be given several times.
-func list[T any](to *[]T) func(string) error {
+// into returns the setter of an option that reads a value from a text, or from the file of @FILE.
+func into[T any](use func(T), read func(string) (T, error)) func(string) error {
 	return func(text string) error {
-		text, err := content(text)
-		if err != nil {
-			return err
+		if name, isFile := strings.CutPrefix(text, "@"); isFile {
+			content, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			text = string(content)
 		}
-		more, err := admin.ReadList[T](text)
-		*to = append(*to, more...)
+		value, err := read(text)
+		use(value) // after an error it is not used
 		return err
 	}
-}
-
-// content returns the content of a file for @FILE, and any other text as it is.
-func content(text string) (string, error) {
-	name, isFile := strings.CutPrefix(text, "@")
-	if !isFile {
-		return text, nil
-	}
-	all, err := os.ReadFile(name)
-	return string(all), err
 }
 
 func (o option) env() string {
@@ -150,11 +135,13 @@ func readSettings(args []string, getenv func(string) string) (s settings, err er
 			set(o, o.env(), text)
 		}
 	}
+	if len(s.keys) == 0 {
+		s.keys = []admin.Key{{Key: fake.DefaultAPIKey}}
+	}
 	return s, cmp.Or(err, s.check())
 }
 
-// check returns an error for a value that has the right form and makes no sense. It fills in what
-// depends on several options.
+// check returns an error for a value that has the right form and makes no sense.
 func (s *settings) check() error {
 	year := s.clock.UTC().Year()
 	switch {
@@ -172,15 +159,6 @@ func (s *settings) check() error {
 	case s.health && s.port == 0:
 		return errors.New("-healthcheck needs the port that the program serves on: give it by -addr")
 	}
-	if s.host != "" {
-		s.names = append(s.names, strings.ToLower(s.host))
-	}
-	if len(s.keys) == 0 {
-		s.keys = []admin.Key{{Key: fake.DefaultAPIKey}}
-	}
-	for i := range s.keys {
-		s.keys[i].Plan = cmp.Or(s.keys[i].Plan, &s.plan)
-	}
 	return nil
 }
 
@@ -188,21 +166,23 @@ func (s *settings) check() error {
 // reset of the fake puts them back.
 func (s *settings) fakeOptions() []fake.Option {
 	opts := []fake.Option{
-		fake.WithAPIKey(s.keys[0].Key), fake.WithPlan(*s.keys[0].Plan), fake.WithMinute(s.minute),
-		fake.WithBan(s.ban.After, s.ban.For), fake.WithFaults(s.faults...), fake.WithBehavior(s.behavior),
-		fake.WithSeed(s.random),
+		fake.WithMinute(s.minute), fake.WithBan(s.ban.After, s.ban.For), fake.WithPets(s.pets...),
+		fake.WithFaults(s.faults...), fake.WithBehavior(s.behavior), fake.WithSeed(s.random),
 	}
-	for _, p := range s.pets {
-		opts = append(opts, fake.WithPets(petstore.NewPet(p)))
-	}
-	for _, k := range s.keys[1:] {
-		opts = append(opts, fake.WithKey(k.Key, *k.Plan))
+	for i, k := range s.keys {
+		if i == 0 {
+			opts = append(opts, fake.WithAPIKey(k.Key), fake.WithPlan(s.planOf(k)))
+		} else {
+			opts = append(opts, fake.WithKey(k.Key, s.planOf(k)))
+		}
 	}
 	if s.strict {
 		opts = append(opts, fake.WithStrict())
 	}
 	return opts
 }
+
+func (s *settings) planOf(k admin.Key) fake.Plan { return *cmp.Or(k.Plan, &s.plan) }
 
 var hostName = regexp.MustCompile(`^[\w.-]+$`)
 

@@ -21,7 +21,7 @@ func writeFile(t *testing.T, text string) string {
 func shown(s settings) string {
 	keys := ""
 	for _, k := range s.keys {
-		keys += fmt.Sprint(k.Key, " ", *k.Plan, ",")
+		keys += fmt.Sprint(k.Key, " ", s.planOf(k), ",")
 	}
 	return keys + fmt.Sprintf("host:%s port:%d plan:%v minute:%v ban:%+v clock:%v pets:%+v faults:%v behavior:%v random:%d strict:%v log:%s"+
 		" public:%v names:%v health:%v version:%v", s.host, s.port, s.plan, s.minute, s.ban, s.clock, s.pets, s.faults, s.behavior,
@@ -51,8 +51,8 @@ func TestReadSettings(t *testing.T) {
 		{"ban", "after=5,for=10m", "ban:{After:5 For:10m0s}"},
 		{"variant", "order=shuffled", "behavior:order=shuffled"},
 		{"log", "text", "log:text"},
-		{"public", "true", "public:true names:[127"},
-		{"public", "Fake.test,other", "public:true names:[fake.test other 127"},
+		{"public", "true", "public:true names:[]"},
+		{"public", "Fake.test,other", "public:true names:[fake.test other]"},
 		{"version", "true", "version:true"},
 	} {
 		tested[c.option] = true
@@ -93,7 +93,7 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"plan", "no-such-plan", "the plans are business, free, pro"},
 		{"seed", "no-such-file.json", "no-such-file.json"},
 		{"seed", writeFile(t, "[\n  {\"name\": oops}\n]"), "it is not JSON"},
-		{"seed", writeFile(t, `[{"name":"a"}]`), "categoryId"},
+		{"seed", writeFile(t, `[{"name":"a","category":1}]`), "category"},
 		{"fault", "status=x", `status: "x" is not of the type int`},
 		{"fault", `status=503,colour=red`, `there is no field "colour"`},
 		{"fault", "@no-such-file", "no-such-file"},

@@ -33,7 +33,7 @@ func (g guard) check(r *http.Request) error {
 func (g guard) knows(hostPort string) bool {
 	host := strings.ToLower((&url.URL{Host: hostPort}).Hostname())
 	_, err := netip.ParseAddr(host)
-	return IsLoopback(host) || g.public && (err == nil || slices.Contains(g.names, host))
+	return IsLoopback(host) || g.public && (err == nil || host != "" && slices.Contains(g.names, host))
 }
 
 // IsLoopback reports whether a host is a loopback address, or a name that RFC 6761 reserves for

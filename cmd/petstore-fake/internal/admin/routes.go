@@ -2,14 +2,12 @@ package admin
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/page"
@@ -22,14 +20,14 @@ func (a *API) routes() []route {
 	return []route{
 		{get, Path, "the request page for a browser, these routes for others", nil, a.front},
 		gives(get, Health, "status 200 as soon as the program serves", a.health),
-		gives(post, "/_fake/reset", "puts everything back to the start of the program", a.resetAll),
+		gives(post, "/_fake/reset", "puts everything back to the start of the program", done(a.resetAll)),
 		{get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet", nil, a.listRequests},
 		gives(get, "/_fake/requests/{seq}", "a request, with a command for curl", a.getRequest),
 		gives(del, "/_fake/requests", "clears the list of requests", done(a.page.Clear)),
 		{get, "/_fake/page", "what changes on the request page, as HTML", nil, a.page.Parts},
 		gives(get, "/_fake/violations", "what a well-behaved client does not do", a.violations),
 		gives(get, "/_fake/pets", "the catalogue", a.listPets),
-		takes(post, "/_fake/pets", "adds a pet, or an array of them", ReadList[Pet], a.addPets),
+		takes(post, "/_fake/pets", "adds a pet, or an array of them", ReadList[petstore.NewPet], a.addPets),
 		gives(get, "/_fake/keys", "the keys, with their plans and usage", a.listKeys),
 		takes(post, "/_fake/keys", "adds a key, or an array of them; a text is a key, too", ReadList[Key], a.addKeys),
 		takes(patch, "/_fake/keys/{id}", "sets a key's plan (or free, pro, business), usage, ban (0s lifts it), or revokes it", Read[keyChange], a.changeKey),
@@ -42,6 +40,15 @@ func (a *API) routes() []route {
 	}
 }
 
+// shown returns what is shown of each element of a list. It is not nil, which JSON shows as null.
+func shown[T, S any](list []T, show func(i int, one T) S) []S {
+	all := make([]S, len(list))
+	for i, one := range list {
+		all[i] = show(i, one)
+	}
+	return all
+}
+
 func done(f func()) func(*http.Request) (any, error) {
 	return func(*http.Request) (any, error) { f(); return nil, nil }
 }
@@ -50,32 +57,20 @@ func (a *API) health(*http.Request) (any, error) {
 	return object{"status": "ok", "version": petstore.Version}, nil
 }
 
-func (a *API) resetAll(*http.Request) (any, error) {
+func (a *API) resetAll() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.page.Restart(a.reset)
-	return nil, nil
 }
 
-// showRequest returns what the routes show of a request. A body that is not UTF-8, which JSON cannot
-// carry, is in Base64, as its encoding says.
+// showRequest returns what the routes show of a request.
 func showRequest(r *page.Request) object {
-	body, bodyEncoding := showBody(r.Body)
-	response, responseEncoding := showBody(r.ResponseBody)
 	return object{
 		"seq": r.Seq, "operation": r.Operation, "keyId": r.Key, "key": r.Sender, "method": r.Method, "path": r.Path,
-		"header": r.Header, "body": body, "bodyEncoding": bodyEncoding, "status": r.StatusCode,
-		"responseHeader": r.ResponseHeader, "response": response, "responseEncoding": responseEncoding,
-		"time": r.Time.UTC(), "durationMs": float64(r.Duration) / float64(time.Millisecond),
+		"header": r.Header, "body": string(r.Body), "status": r.StatusCode, "responseHeader": r.ResponseHeader,
+		"response": string(r.ResponseBody), "time": r.Time.UTC(), "durationMs": float64(r.Duration) / float64(time.Millisecond),
 		"fault": r.FaultEffect, "hint": r.Hint,
 	}
-}
-
-func showBody(b []byte) (text, encoding string) {
-	if utf8.Valid(b) {
-		return string(b), ""
-	}
-	return base64.StdEncoding.EncodeToString(b), "base64"
 }
 
 // listRequests handles GET /_fake/requests. It writes the requests one by one: all of them together
@@ -98,13 +93,11 @@ func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
 	list := filter.Of(a.page.Journal())
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"total":%d,"requests":[`, len(list))
-	separator := ""
-	for _, one := range list[max(len(list)-limit, 0):] {
+	for i, one := range list[max(len(list)-limit, 0):] {
 		text, _ := json.Marshal(showRequest(one)) // it can be encoded
-		if _, err := fmt.Fprintf(w, "%s%s", separator, text); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\n%s", ","[:min(i, 1)], text); err != nil {
 			return nil // the client is gone
 		}
-		separator = ",\n"
 	}
 	fmt.Fprintln(w, "]}")
 	return nil
@@ -113,40 +106,18 @@ func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
 func (a *API) getRequest(r *http.Request) (any, error) {
 	for _, one := range a.page.Journal() {
 		if strconv.Itoa(one.Seq) == r.PathValue("seq") {
-			shown := showRequest(one)
-			shown["curl"], shown["curlNote"] = page.Curl("http://"+r.Host, one)
-			return shown, nil
+			all := showRequest(one)
+			all["curl"], all["curlNote"] = page.Curl("http://"+r.Host, one)
+			return all, nil
 		}
 	}
 	return nil, refuse(http.StatusNotFound, "there is no request %.64q in the journal", r.PathValue("seq"))
 }
 
 func (a *API) violations(*http.Request) (any, error) {
-	list := make([]object, 0)
-	for _, v := range a.srv.Violations() {
-		list = append(list, object{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq})
-	}
-	return object{"violations": list}, nil
-}
-
-// Pet is a pet to be added: a [petstore.NewPet] of which name and categoryId must be given.
-type Pet petstore.NewPet
-
-// UnmarshalJSON reads a NewPet object.
-func (p *Pet) UnmarshalJSON(data []byte) error {
-	var is struct {
-		Name       *string            `json:"name"`
-		CategoryID *int64             `json:"categoryId"`
-		Status     petstore.PetStatus `json:"status"`
-	}
-	if err := decode(string(data), &is); err != nil {
-		return err
-	}
-	if is.Name == nil || is.CategoryID == nil {
-		return errors.New("a pet needs name and categoryId")
-	}
-	*p = Pet{*is.Name, *is.CategoryID, is.Status}
-	return nil
+	return object{"violations": shown(a.srv.Violations(), func(_ int, v fake.Violation) object {
+		return object{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq}
+	})}, nil
 }
 
 func (a *API) listPets(*http.Request) (any, error) {
@@ -154,12 +125,8 @@ func (a *API) listPets(*http.Request) (any, error) {
 	return object{"total": len(pets), "pets": pets}, nil
 }
 
-func (a *API) addPets(_ *http.Request, pets []Pet) (any, error) {
-	added := make([]petstore.Pet, 0, len(pets))
-	for _, p := range pets {
-		added = append(added, a.srv.AddPet(petstore.NewPet(p)))
-	}
-	return object{"pets": added}, nil
+func (a *API) addPets(_ *http.Request, pets []petstore.NewPet) (any, error) {
+	return object{"pets": shown(pets, func(_ int, p petstore.NewPet) petstore.Pet { return a.srv.AddPet(p) })}, nil
 }
 
 // Key is an API key with its plan, which is nil if none was given.
@@ -190,11 +157,7 @@ func (a *API) showKey(i int, key string) object {
 }
 
 func (a *API) listKeys(*http.Request) (any, error) {
-	list := make([]object, 0)
-	for i, key := range a.srv.Keys() {
-		list = append(list, a.showKey(i, key))
-	}
-	return object{"keys": list}, nil
+	return object{"keys": shown(a.srv.Keys(), a.showKey)}, nil
 }
 
 // addKeys adds keys, on the business plan unless they say otherwise.
@@ -242,24 +205,16 @@ func (a *API) changeKey(r *http.Request, c keyChange) (any, error) {
 	return a.showKey(id-1, key), nil
 }
 
-func showFault(i *fake.Injection) object {
+func showFault(_ int, i *fake.Injection) object {
 	return object{"id": i.ID(), "fault": i.Fault(), "fired": i.Fired(), "active": i.Active()}
 }
 
 func (a *API) listFaults(*http.Request) (any, error) {
-	list := make([]object, 0)
-	for _, i := range a.srv.Injections() {
-		list = append(list, showFault(i))
-	}
-	return object{"faults": list}, nil
+	return object{"faults": shown(a.srv.Injections(), showFault)}, nil
 }
 
 func (a *API) inject(_ *http.Request, faults []fake.Fault) (any, error) {
-	list := make([]object, 0)
-	for _, f := range faults {
-		list = append(list, showFault(a.srv.Inject(f)))
-	}
-	return object{"faults": list}, nil
+	return object{"faults": shown(faults, func(n int, f fake.Fault) object { return showFault(n, a.srv.Inject(f)) })}, nil
 }
 
 // removeFaults removes all faults, or only that whose id is in the path.

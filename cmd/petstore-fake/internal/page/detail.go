@@ -2,14 +2,12 @@ package page
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // maxDetail bounds what the page shows of a body, in bytes.
@@ -46,19 +44,12 @@ func (d *detail) FullPath() string { return shorten(d.Path) }
 // body is a body, or the beginning of one.
 type body struct{ Title, ID, About, Text string }
 
-// newBody lays a body out for reading: a JSON text over several lines, its numbers as they are, and
-// bytes that are no text as base64.
+// newBody lays a body out for reading: a JSON text over several lines, its numbers as they are.
 func newBody(of string, all []byte) body {
 	part := all[:min(len(all), maxDetail)]
-	if utf8.Valid(all) {
-		part = bytes.ToValidUTF8(part, nil) // without half of a character at the end
-	}
-	b := body{of + " body", strings.ToLower(of) + "-body", many(len(all), "byte"), string(part)}
+	b := body{of + " body", strings.ToLower(of) + "-body", many(len(all), "byte"), strings.ToValidUTF8(string(part), "�")}
 	var laidOut bytes.Buffer
-	switch {
-	case !utf8.Valid(part):
-		b.About, b.Text = b.About+", as base64", base64.StdEncoding.EncodeToString(part)
-	case json.Indent(&laidOut, part, "", "  ") == nil:
+	if json.Indent(&laidOut, part, "", "  ") == nil {
 		b.Text = laidOut.String()
 	}
 	if len(part) < len(all) {

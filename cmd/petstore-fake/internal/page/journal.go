@@ -49,12 +49,9 @@ func (p *Page) Journal() []*Request {
 }
 
 // Pending reports whether there is no response yet, but may be one.
-func Pending(r fake.Request) bool {
+func (r *Request) Pending() bool {
 	return r.StatusCode == 0 && r.Duration == 0 && r.Hint == "" && r.FaultEffect == ""
 }
-
-// Pending reports whether there is no response yet, but may be one.
-func (r *Request) Pending() bool { return Pending(r.Request) }
 
 // Ended returns when the response came.
 func (r *Request) Ended() time.Time { return r.Time.Add(r.Duration) }
@@ -103,13 +100,10 @@ func (r *Request) Target() string {
 
 // Why says what a fault did, and why the service refused the request.
 func (r *Request) Why() string {
-	if r.FaultEffect == "" {
-		return shorten(r.Hint)
-	}
-	if r.Hint == "" || strings.HasPrefix(r.Hint, "injected ") { // the effect says the same
+	if r.FaultEffect != "" && strings.HasPrefix(r.Hint, "injected ") { // which says the same
 		return shorten(r.FaultEffect)
 	}
-	return shorten(r.FaultEffect + "; " + r.Hint)
+	return shorten(strings.Trim(r.FaultEffect+"; "+r.Hint, "; "))
 }
 
 // shorten bounds a text of which the page has many, in bytes.
@@ -118,16 +112,14 @@ func shorten(s string) string { return safetext.Shorten(s, 512) }
 // searchText returns what Find looks through besides the bodies.
 func (r *Request) searchText() []byte {
 	text := make([]byte, 0, 1024)
-	for _, word := range []string{r.Operation, r.Method, r.Path, r.Sender, r.Hint, r.FaultEffect} {
-		text = append(append(text, word...), '\n')
-	}
+	text = append(text, strings.Join([]string{r.Operation, r.Method, r.Path, r.Sender, r.Hint, r.FaultEffect}, "\n")...)
 	for _, v := range r.Violations {
-		text = append(append(text, "violation "+string(v.Rule)+" "+v.Detail...), '\n')
+		text = append(text, "\nviolation "+string(v.Rule)+" "+v.Detail...)
 	}
 	for _, h := range []http.Header{r.Header, r.ResponseHeader} {
 		for name, values := range h {
 			for _, value := range values {
-				text = append(append(append(append(text, name...), ": "...), value...), '\n')
+				text = append(append(append(append(text, '\n'), name...), ": "...), value...)
 			}
 		}
 	}

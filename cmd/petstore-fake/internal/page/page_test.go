@@ -151,7 +151,7 @@ func TestDetail(t *testing.T) {
 		for i, c := range []struct{ body, want string }{
 			{`{"name":"\u00e9","categoryId":9223372036854775807,"a":1}`, "{\n  \"name\": \"\\u00e9\",\n  \"categoryId\": 9223372036854775807,\n  \"a\": 1\n}"},
 			{`{"name":`, `>{"name":</pre>`},
-			{"\xff\x00", "2 bytes, as base64"},
+			{"\xff\x00", "2 bytes"},
 			{strings.Repeat("x", maxDetail+1), "16,385 bytes; these are the first 16,384"},
 			{strings.Repeat("é", maxDetail/2+1), "The whole request as JSON"},
 			{"", "0 bytes"},
