@@ -26,24 +26,14 @@ func TestLog(t *testing.T) {
 		}
 		assert.Regexp(t, "^"+want+"$", i.stderr.String())
 	})
-	t.Run("hides keys everywhere", func(t *testing.T) {
-		i := newTestInstance(t, "-key", "operator-secret", "-log", "text")
-		i.call("", "POST", "/_fake/keys", "operator-secret-2")
-		for _, key := range []string{"operator-secret", "operator-secret-2", "somebody-elses"} {
-			for _, path := range []string{"/v1/pets?key=" + key, "/v1/pets/" + key, "/v1/pets?" + key + "=1", "/" + key + "/v1", "/v1/pets?a=%20;" + key} {
-				r := request(t, http.MethodGet, path, "")
-				r.Header.Set("X-Api-Key", key)
-				i.send(r)
-				r.Header.Set("Authorization", "Bearer "+key)
-				i.send(r)
-			}
+	t.Run("hides keys that the fake does not know", func(t *testing.T) {
+		i := newTestInstance(t, "-log", "text")
+		for _, path := range []string{"/v1/pets?key=other-key", "/v1/pets/other-key", "/v1/pets?other-key=1", "/other-key/v1"} {
+			i.call("other-key", http.MethodGet, path, "")
 		}
-		i.call("operator-secret", "operator-secret", "/v1/pets", "")
-		log := i.stderr.String()
-		assert.Equal(t, 3*5*2+1, strings.Count(log, "\n"))
-		for _, key := range []string{"operator-secret", "]-2", "somebody-elses", fake.DefaultAPIKey} {
-			assert.NotContains(t, log, key)
-		}
+		i.call(fake.DefaultAPIKey, http.MethodGet, "/v1/pets?key=other-key", "")
+		assert.Equal(t, 5, strings.Count(i.stderr.String(), "\n"))
+		assert.NotContains(t, i.stderr.String(), "other-key")
 	})
 	t.Run("shows what a fault did to the connection", func(t *testing.T) {
 		for wire, status := range map[string]string{"reset": "0", "close": "0", "garbage": "0", "truncate": "200", "login-page": "200"} {

@@ -90,7 +90,7 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"clock", "2300-01-01T00:00:00Z", "1970 to 2291"},
 		{"random-seed", "-1", "-1"},
 		{"strict", "very", `"very" is not of the type bool`},
-		{"plan", "no-such-plan", "the plans are business, free, pro"},
+		{"plan", "no-such-plan", "business, free, pro"},
 		{"seed", "no-such-file.json", "no-such-file.json"},
 		{"seed", writeFile(t, "[\n  {\"name\": oops}\n]"), "it is not JSON"},
 		{"seed", writeFile(t, `[{"name":"a","category":1}]`), "category"},
