@@ -45,7 +45,7 @@ var allLooks = []look{
 	{"forms", "", func(_ *program, b *tab) {
 		b.run(`for (const e of document.querySelectorAll("details")) e.open = true; byId("fault").value = "status=1000"; byId("keys-help").showPopover()`)
 		b.run(`byId("fault-form").requestSubmit()`)
-		b.text("#fault-error", "Status does not lie")
+		b.text("#fault-form .error", "Status does not lie")
 	}},
 	{"lost", "", func(p *program, b *tab) { // the program does not come back, so this look is the last
 		p.signal(syscall.SIGSTOP)
@@ -122,7 +122,7 @@ func (b *tab) judge(name, axe string) {
 			assert.Less(b.t, value[float64](b, `byId("list").getBoundingClientRect().top`), 250.0, "the list begins")
 		}
 		assert.Empty(b.t, value[[]float64](b, `links().map((a) => a.getBoundingClientRect().height).filter((h) => h < 24)`), "%s %d", name, width)
-		if name == "busy" && width > 720 {
+		if name == "busy" && width > 992 {
 			bottom := value[float64](b, `byId("presets").getBoundingClientRect().bottom`)
 			assert.Less(b.t, bottom, 800.0, "%d: the list has its own scroller", width)
 		}

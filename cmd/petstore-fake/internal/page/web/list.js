@@ -30,7 +30,6 @@ function arrive() {
 	if (!param("request") !== !param("request", shown)) byId("faults-fold").open = !param("request");
 	refresh();
 }
-
 on(window, "popstate", arrive);
 
 // still reports whether the list stands still: while it is scrolled, has the focus or is paused,

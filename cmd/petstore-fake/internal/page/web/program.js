@@ -21,29 +21,25 @@ async function ask(method, path, body) {
 		const late = e.name === "TimeoutError";
 		throw new Error(late ? "No response from the program within 3 s." : "The program cannot be reached.");
 	}
-	if (response.ok) return text;
-	throw new Error(JSON.parse(text).error);
+	if (!response.ok) throw new Error(JSON.parse(text).error);
+	return text;
 }
 
-// act sends the requests that the attributes of an element describe: a method and one or more
-// paths. It may ask a question before, and shows a message after. The error of a form is shown
-// beside its field.
+// act sends the request that the attributes of an element describe: a method and a path. It may ask a
+// question before, and shows a message after. The error of a form is shown beside its field.
 async function act(e, body) {
-	const chosen = byId("key").selectedOptions[0], beside = e.querySelector(".error");
-	const [method, ...paths] = e.dataset.act.replace("{key}", chosen?.value).split(" ");
-	if (e.dataset.confirm && !confirm(e.dataset.confirm.replace("{name}", chosen?.text))) return;
+	const [method, path] = e.dataset.act.replace("{key}", byId("key").value).split(" ");
+	if (e.dataset.confirm && !confirm(e.dataset.confirm)) return;
 	let error = "";
 	try {
-		for (const path of paths) await ask(method, path, body);
+		await ask(method, path, body);
 		say(e.dataset.done);
 		refresh();
-		for (const field of e.querySelectorAll(".once")) field.value = "";
 	} catch ({ message }) { error = message; }
-	if (!beside) return error && say(error, true);
-	setText(beside, error);
-	const wrong = error && ([...e.elements].find((f) => f.name && error.includes(f.name)) ?? e.elements[0]);
-	for (const field of e.elements) field.ariaInvalid = field === wrong ? "true" : null;
-	if (wrong) wrong.focus();
+	if (!e.elements) return error && say(error, true);
+	setText(e.querySelector(".error"), error);
+	e.elements[0].ariaInvalid = error ? "true" : null;
+	if (error) e.elements[0].focus();
 }
 
 async function copy(from) {
@@ -66,16 +62,7 @@ on(document, "click", ({ target }) => {
 	}
 });
 
-// member writes a field as JSON has it. A number is sent as it was written, because a number of
-// JavaScript cannot hold every category, a 64-bit integer.
-function member({ name, value, type, inputMode, dataset }) {
-	if (type === "datetime-local") value = new Date(value + "Z").toISOString();
-	const isJSON = inputMode === "numeric" || value.startsWith("{");
-	return JSON.stringify(name) + ":" + (isJSON ? value : JSON.stringify(value + (dataset.unit ?? "")));
-}
-
 on(document, "submit", (e) => {
 	e.preventDefault();
-	const fields = [...e.target.elements].filter((f) => f.name && f.value);
-	act(e.target, e.target.id === "fault-form" ? byId("fault").value : "{" + fields.map(member) + "}");
+	act(e.target, e.target.elements[0].value); // JSON, or its short form
 });
