@@ -50,25 +50,23 @@ func (l *requestLog) write() {
 		if len(found) == 0 || found[0].Seq != seq { // the journal has dropped it
 			return true
 		}
-		if (&page.Request{Request: found[0]}).Pending() {
-			return false
+		r := page.Request{Request: found[0]}
+		if !r.Pending() {
+			l.writeOne(r)
 		}
-		l.writeOne(found[0])
-		return true
+		return !r.Pending()
 	})
 }
 
 // writeOne writes a line for a request. It leaves out each query, and the path of a request without a
 // valid key, since a key of another service may be in them.
-func (l *requestLog) writeOne(r fake.Request) {
+func (l *requestLog) writeOne(r page.Request) {
 	path, _, _ := strings.Cut(r.Path, "?")
 	if r.Key == 0 {
 		path = ""
 	}
-	l.logger.LogAttrs(context.Background(), slog.LevelInfo, "request",
-		slog.Int("seq", r.Seq), slog.String("operation", r.Operation), slog.String("path", path),
-		slog.Int("status", r.StatusCode), slog.Float64("duration_ms", float64(r.Duration)/float64(time.Millisecond)),
-		slog.Int("key", r.Key))
+	l.logger.Info("request", "seq", r.Seq, "operation", r.Operation, "path", path, "status", r.StatusCode,
+		"duration_ms", float64(r.Duration)/float64(time.Millisecond), "key", r.Key)
 }
 
 // restart calls a function that resets the fake, after which the numbers begin with 1.

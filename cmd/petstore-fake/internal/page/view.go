@@ -105,10 +105,7 @@ func (v *view) addRows(before int) {
 			v.addRow(r, before)
 		}
 	}
-	for i, kind := range kinds {
-		v.Chips[i] = v.chip(kind.Find)
-		v.Chips[i].Class, v.Chips[i].Text, v.Chips[i].N = kind.Class, kind.Text, counts[kind.Class]
-	}
+	v.addChips(counts)
 }
 
 func (v *view) addRow(r *Request, before int) {
@@ -149,23 +146,20 @@ type chip struct {
 	Pressed     bool
 }
 
-// chip returns the chip whose words are those of the text to find that filter by status, or become
-// them. If they are already, it is pressed, and takes them away.
-func (v *view) chip(words string) (c chip) {
+// addChips adds the chips. The words of a chip take the place of those in the text to find that filter
+// by status. If they are already there, it is pressed, and takes them away.
+func (v *view) addChips(counts map[string]int) {
 	isStatus := func(word string) bool { return strings.HasPrefix(strings.TrimPrefix(word, "-"), "status:") }
-	status, others := []string{}, []string{}
-	for word := range strings.FieldsSeq(v.Text) {
-		if isStatus(word) {
-			status = append(status, word)
-		} else {
-			others = append(others, word)
+	isOther := func(word string) bool { return !isStatus(word) }
+	others := slices.DeleteFunc(strings.Fields(v.Text), isStatus)
+	status := strings.Join(slices.DeleteFunc(strings.Fields(v.Text), isOther), " ")
+	for i, kind := range kinds {
+		words := strings.Join(append(slices.Clip(others), kind.Find), " ")
+		if status == kind.Find {
+			words = strings.Join(others, " ")
 		}
+		v.Chips[i] = chip{kind.Class, kind.Text, counts[kind.Class], v.To("text", words), status == kind.Find}
 	}
-	if c.Pressed = strings.Join(status, " ") == words; !c.Pressed {
-		others = append(others, words)
-	}
-	c.To = v.To("text", strings.Join(others, " "))
-	return c
 }
 
 // shownFault is a fault as the page lists it, with its JSON.
