@@ -56,7 +56,7 @@ type Fault struct {
 	RetryAfter string `json:"retryAfter,omitzero"`
 	// Header is added to the response in place of headers of the same name; a name with no values
 	// removes the header.
-	Header http.Header `json:"header,omitzero"`
+	Header http.Header `json:"header,omitempty"`
 	Body   []byte      `json:"body,omitzero"` // sent instead of the usual body; nil keeps that
 	// Drip is how long the body takes: it comes in up to 100 pieces, the last one at the end of this
 	// time. As with Delay, [Server.Advance] does not shorten it.
