@@ -359,18 +359,7 @@ func TestLost(t *testing.T) {
 	b.text("#live", "live")
 }
 
-// A page that was just opened has everything, and so its next request gets nothing.
-func TestFollow_first(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	p.list(3)
-	b := newTab(t)
-	b.open(p, "")
-	b.rows(3)
-	assert.Equal(t, 204.0, value[float64](b, `performance.getEntriesByType("resource").find((e) => e.name.includes("/page")).responseStatus`))
-}
-
-// Tests of internal/requestpage show that no script gets into the page's markup. If one did, the
+// Tests of internal/page show that no script gets into the page's markup. If one did, the
 // policy would not let it run.
 func TestPage_policy(t *testing.T) {
 	t.Parallel()

@@ -42,15 +42,19 @@ type API struct {
 // may also have any IP address as their Host, or one of names. The caller closes the fake.
 func New(srv *fake.Server, reset func(), public bool, names []string) *API {
 	a := &API{srv: srv, reset: reset, guard: guard{public, names}, page: page.New(srv), mux: http.NewServeMux()}
-	a.mux.Handle(Path, handler(func(_ http.ResponseWriter, r *http.Request) error {
+	unknown := func(_ http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusNotFound, "there is no admin route %.64s %.64s; GET %s lists them", r.Method, r.URL.Path, Path)
-	}))
-	for _, r := range a.routes() {
-		pattern := r.Method + " " + r.Path
-		if r.Path == Path {
+	}
+	for _, r := range append(a.routes(), route{Path: Path, handle: unknown}) {
+		pattern := strings.TrimSpace(r.Method + " " + r.Path)
+		if r.Path == Path && r.Method != "" {
 			pattern += "{$}" // this path, and none below it
 		}
-		a.mux.Handle(pattern, r.handler)
+		a.mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
+			if err := r.handle(w, req); err != nil {
+				writeError(w, err)
+			}
+		})
 	}
 	return a
 }
@@ -94,18 +98,9 @@ type route struct {
 	Path   string `json:"path"`
 	About  string `json:"about"`
 	Send   any    `json:"send,omitempty"` // the fields of its body
-	handler
-}
 
-// handler is a route that writes its own response. If it returns an error, it must not have written
-// anything.
-type handler func(w http.ResponseWriter, r *http.Request) error
-
-// ServeHTTP calls h and writes its error.
-func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := h(w, r); err != nil {
-		writeError(w, err)
-	}
+	// handle writes the response. If it returns an error, it must not have written anything.
+	handle func(w http.ResponseWriter, r *http.Request) error
 }
 
 // gives returns a route without a body whose response is a value in JSON, or nothing for nil.

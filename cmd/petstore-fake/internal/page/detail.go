@@ -10,23 +10,16 @@ import (
 	"time"
 )
 
-// maxDetail bounds what the page shows of a body, in bytes.
-const maxDetail = 16 << 10
-
 // detail is a request as the page shows it alone.
 type detail struct {
 	*Request
 	Reset          string // what the number in X-RateLimit-Reset means
 	Bodies         [2]body
 	Curl, CurlNote string
-	Partial        bool // a body is not shown whole
 }
 
 func newDetail(origin string, r *Request) *detail {
-	d := &detail{
-		Request: r, Bodies: [2]body{newBody("Request", r.Body), newBody("Response", r.ResponseBody)},
-		Partial: max(len(r.Body), len(r.ResponseBody)) > maxDetail,
-	}
+	d := &detail{Request: r, Bodies: [2]body{newBody("Request", r.Body), newBody("Response", r.ResponseBody)}}
 	d.Curl, d.CurlNote = Curl(origin, r)
 	if reset, err := strconv.ParseInt(r.ResponseHeader.Get("X-Ratelimit-Reset"), 10, 64); err == nil {
 		end := time.Unix(reset, 0)
@@ -38,24 +31,17 @@ func newDetail(origin string, r *Request) *detail {
 	return d
 }
 
-// FullPath returns the path as far as it is shown.
-func (d *detail) FullPath() string { return shorten(d.Path) }
-
-// body is a body, or the beginning of one.
+// body is a body as far as the journal keeps it.
 type body struct{ Title, ID, About, Text string }
 
 // newBody lays a body out for reading: a JSON text over several lines, its numbers as they are.
-func newBody(of string, all []byte) body {
-	part := all[:min(len(all), maxDetail)]
-	b := body{of + " body", strings.ToLower(of) + "-body", many(len(all), "byte"), strings.ToValidUTF8(string(part), "�")}
+func newBody(of string, text []byte) body {
 	var laidOut bytes.Buffer
-	if json.Indent(&laidOut, part, "", "  ") == nil {
-		b.Text = laidOut.String()
+	size := many(len(text), "byte")
+	if json.Indent(&laidOut, text, "", "  ") == nil {
+		text = laidOut.Bytes()
 	}
-	if len(part) < len(all) {
-		b.About += "; these are the first " + count(len(part))
-	}
-	return b
+	return body{of + " body", strings.ToLower(of) + "-body", size, strings.ToValidUTF8(string(text), "�")}
 }
 
 // when writes a time, with its day unless that is today.

@@ -16,8 +16,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// The bounds of what the page lists: requests, and keys, faults and pets, each.
-const maxRows, maxListed = 100, 100
+// The bounds of what the page lists.
+const maxRows, maxPets = 100, 100
 
 // view is what the page shows for the query of its address.
 type view struct {
@@ -76,7 +76,7 @@ func (p *Page) view(r *http.Request) *view {
 	v.addKeys(p.srv, number("key"))
 	v.addFaults(p.srv)
 	slices.Reverse(v.Pets)
-	v.PetsBefore = max(len(v.Pets)-maxListed, 0)
+	v.PetsBefore = max(len(v.Pets)-maxPets, 0)
 	v.Pets = v.Pets[:len(v.Pets)-v.PetsBefore]
 	v.Chart = newChart(v.List, now)
 	return v
@@ -174,10 +174,8 @@ func (v *view) addFaults(srv *fake.Server) {
 		if i.Active() {
 			v.Active++
 		}
-		if len(v.Faults) < maxListed {
-			text, _ := json.Marshal(i.Fault()) // it can be encoded
-			v.Faults = append(v.Faults, shownFault{i, string(text)})
-		}
+		text, _ := json.Marshal(i.Fault()) // it can be encoded
+		v.Faults = append(v.Faults, shownFault{i, string(text)})
 	}
 }
 
@@ -210,8 +208,6 @@ func (v *view) addKeys(srv *fake.Server, chosen int) {
 		if k.ID == chosen || k.ID == 1 {
 			v.Key = k
 		}
-		if len(v.Keys) < maxListed {
-			v.Keys = append(v.Keys, k)
-		}
+		v.Keys = append(v.Keys, k)
 	}
 }
