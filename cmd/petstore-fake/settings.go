@@ -100,6 +100,10 @@ func (o option) env() string {
 	return "PETSTORE_FAKE_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
 }
 
+// forHealth are the options that a health check reads from the environment. It runs every few seconds,
+// and must not read the file of -seed.
+var forHealth = []string{"addr", "public"}
+
 // readSettings reads the flags and, for the options whose flags are not given, the environment
 // variables.
 func readSettings(args []string, getenv func(string) string) (s settings, err error) {
@@ -107,8 +111,8 @@ func readSettings(args []string, getenv func(string) string) (s settings, err er
 	flags, options := flag.NewFlagSet(program, flag.ContinueOnError), s.options()
 	flags.SetOutput(io.Discard)
 	set := func(o option, source, text string) {
-		if wrong := o.set(text); wrong != nil && err == nil {
-			err = fmt.Errorf("%s: %w", source, wrong)
+		if wrong := o.set(text); wrong != nil {
+			err = cmp.Or(err, fmt.Errorf("%s: %w", source, wrong))
 		}
 	}
 	given := make(map[string]bool)
@@ -130,8 +134,7 @@ func readSettings(args []string, getenv func(string) string) (s settings, err er
 		return s, fmt.Errorf("unexpected argument %q: there are only flags", flags.Arg(0))
 	}
 	for _, o := range options {
-		// A health check runs every few seconds, and must not read the file of -seed.
-		if text := getenv(o.env()); text != "" && !given[o.name] && (!s.health || o.name == "addr" || o.name == "public") {
+		if text := getenv(o.env()); text != "" && !given[o.name] && (!s.health || slices.Contains(forHealth, o.name)) {
 			set(o, o.env(), text)
 		}
 	}
@@ -153,6 +156,12 @@ func (s *settings) check() error {
 		return errors.New("-clock must be a time from 1970 to 2291, such as 2030-12-04T23:59:00Z")
 	case s.log != "" && s.log != "text" && s.log != "json":
 		return errors.New("-log must be text or json")
+	}
+	return s.checkAddr()
+}
+
+func (s *settings) checkAddr() error {
+	switch {
 	case !s.public && !admin.IsLoopback(s.host):
 		return fmt.Errorf("%s is not a loopback address: everybody who reaches it can use the fake and"+
 			" its admin routes; add -public if that is meant", s.addr())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/safetext"
@@ -127,17 +128,26 @@ func (r *Request) searchText() []byte {
 }
 
 // contains reports whether a text has a word in it, in upper or lower case. The word is in lower case.
+// It looks for the word's first byte, which is fast, unless that is a part of a letter.
 func contains(text []byte, word string) bool {
-	first := []rune(word)[:1]
-	either := string(append(first, unicode.ToUpper(first[0])))
+	first := word[0]
+	if first >= utf8.RuneSelf {
+		return bytes.Contains(bytes.ToLower(text), []byte(word))
+	}
 	for {
-		at := bytes.IndexAny(text, either)
-		if at < 0 || len(text)-at < len(word) {
+		at := bytes.IndexByte(text, first)
+		if at < 0 {
+			at = len(text)
+		}
+		if upper := bytes.IndexByte(text[:at], byte(unicode.ToUpper(rune(first)))); upper >= 0 {
+			at = upper
+		}
+		if at+len(word) > len(text) {
 			return false
 		}
-		if text = text[at:]; bytes.EqualFold(text[:len(word)], []byte(word)) {
+		if bytes.EqualFold(text[at:at+len(word)], []byte(word)) {
 			return true
 		}
-		text = text[1:]
+		text = text[at+1:]
 	}
 }

@@ -1,7 +1,7 @@
 
 // ---- The page follows the program: it asks four times a second for what has changed
 
-const pause = 250; // milliseconds between two questions
+let pause = 250; // milliseconds between two questions: more if the page is slow to show what has come
 const beat = 2000; // milliseconds after which it asks without a change: a window or a ban may have ended
 let timer, turn = 0;
 let heard = Date.now(), taken = heard, clockOffset = 0; // heard, taken: by the browser's clock
@@ -41,7 +41,7 @@ async function refresh() {
 
 // take shows the parts of the page as they are now.
 function take(parts, address) {
-	const before = shown;
+	const begun = performance.now(), before = shown;
 	shown = address;
 	taken = Date.now();
 	for (const part of [...parts.children]) morph(byId(part.id), part);
@@ -50,6 +50,9 @@ function take(parts, address) {
 	document.querySelector("main").toggleAttribute("data-open", param("request") !== "");
 	announce(before);
 	tick();
+	requestAnimationFrame(() => setTimeout(() => { // the page has been drawn
+		pause = Math.min(1000, Math.max(250, 10 * (performance.now() - begun)));
+	}));
 }
 
 // span writes a duration as a clock does, such as 9:05.
