@@ -154,7 +154,7 @@ func (s *settings) check() error {
 		return errors.New("-ban needs a number of requests and a duration, both above 0: after=5,for=10m")
 	case !s.clock.IsZero() && (year < 1970 || year > 2291):
 		return errors.New("-clock must be a time from 1970 to 2291, such as 2030-12-04T23:59:00Z")
-	case s.log != "" && s.log != "text" && s.log != "json":
+	case !slices.Contains([]string{"", "text", "json"}, s.log):
 		return errors.New("-log must be text or json")
 	}
 	return s.checkAddr()
