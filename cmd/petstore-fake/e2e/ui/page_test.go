@@ -376,6 +376,20 @@ func TestPage_policy(t *testing.T) {
 			page.headers.get("content-security-policy") === parts.headers.get("content-security-policy"))`), "both have the policy")
 }
 
+// A page of another site, here one whose name leads to this machine, neither sees nor steers the fake.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	p, b := start(t), newTab(t)
+	p.admin(http.MethodPost, "pets", "name=Rex,categoryId=1")
+	do(b, chromedp.Navigate(strings.Replace(p.origin, "127.0.0.1", "evil.test", 1)+"/_fake/"))
+	b.text("body", "the Host of an admin request must be a loopback name or address")
+	for _, origin := range []string{p.origin, ""} {
+		b.run(`window.done = fetch("` + origin + `/_fake/reset", { method: "POST", mode: "no-cors" }).catch(() => {})`)
+		b.until(`done.then(() => true)`)
+	}
+	assert.Contains(t, p.admin(http.MethodGet, "pets", ""), "Rex", "nothing was reset")
+}
+
 // j and k open the neighbours of a request that the list shows no more.
 func TestKeyboard_neighbours(t *testing.T) {
 	t.Parallel()
