@@ -30,6 +30,7 @@ type view struct {
 
 	Text, Problem string     // of the field Find; what is wrong with it
 	List, Rows    []*Request // all requests, those that are shown
+	Before        int        // only requests before this one are shown
 	Top           int        // the first row of a list that stands still, 0 for another list
 	New           int        // requests above it
 	Fit, Below    int        // requests that fit, and those of them that come after the last row
@@ -60,7 +61,7 @@ func (p *Page) view(r *http.Request) *view {
 		query: query, Program: petstore.Version, Origin: "http://" + r.Host, Text: query.Get("text"),
 		Now: now, Ahead: time.Until(now).Round(time.Second), // since the two clocks are not read at once
 		Journal: fmt.Sprint(p.journals.Load()), List: p.Journal(), Violations: len(p.srv.Violations()),
-		Open: number("request"), Pets: p.srv.Pets(),
+		Open: number("request"), Before: cmp.Or(number("before"), math.MaxInt), Pets: p.srv.Pets(),
 	}
 	last := int(p.cleared.Load())
 	if len(v.List) > 0 {
@@ -72,7 +73,7 @@ func (p *Page) view(r *http.Request) *view {
 	if query.Get("journal") == v.Journal { // rows of another journal must go, even from a list that stands still
 		v.Top = number("top")
 	}
-	v.addRows(cmp.Or(number("before"), math.MaxInt))
+	v.addRows()
 	v.addKeys(p.srv, number("key"))
 	v.addFaults(p.srv)
 	slices.Reverse(v.Pets)
@@ -84,7 +85,7 @@ func (p *Page) view(r *http.Request) *view {
 
 // addRows adds the newest requests that fit, and counts all. A list that stands still keeps the rows
 // that it has.
-func (v *view) addRows(before int) {
+func (v *view) addRows() {
 	var filter Filter
 	filter, v.Problem = NewFilter(v.Text)
 	counts := make(map[string]int) // of the requests that fit with any status
@@ -102,23 +103,27 @@ func (v *view) addRows(before int) {
 			v.Older = cmp.Or(v.Older, r.Seq)
 		}
 		if fits {
-			v.addRow(r, before)
+			v.addRow(r)
 		}
 	}
 	v.addChips(counts)
 }
 
-func (v *view) addRow(r *Request, before int) {
+func (v *view) addRow(r *Request) {
 	v.Fit++
 	switch {
+	case r.Seq >= v.Before: // the list has older ones
 	case v.Top > 0 && r.Seq > v.Top:
 		v.New++
-	case r.Seq < before && len(v.Rows) < maxRows:
+	case len(v.Rows) < maxRows:
 		v.Rows = append(v.Rows, r)
-	case r.Seq < before:
+	default:
 		v.Below++
 	}
 }
+
+// IsOlder reports whether the list has no new requests, but older ones.
+func (v *view) IsOlder() bool { return v.query.Has("before") }
 
 // Last returns the seq of the last row.
 func (v *view) Last() int { return v.Rows[len(v.Rows)-1].Seq }
