@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -49,11 +50,17 @@ func New(srv *fake.Server) *Page {
 		"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types page",
 	}, "; ")}
 	p.template = template.Must(template.New("page").Funcs(template.FuncMap{
-		"count": count, "many": many, "words": words, "milli": time.Time.UnixMilli, "when": when,
+		"count": count, "many": many, "words": words, "milli": time.Time.UnixMilli, "when": when, "json": toJSON,
 		"style": func() template.CSS { return template.CSS(style) }, "script": func() template.JS { return template.JS(script) },
 	}).Parse(read("page.html", "parts.html")))
 	p.changes.Store(time.Now().UnixNano()) // so that a page notices that this is another program
 	return p
+}
+
+// toJSON returns the JSON of a value that can be encoded.
+func toJSON(value any) string {
+	text, _ := json.Marshal(value)
+	return string(text)
 }
 
 func digest(text string) string {

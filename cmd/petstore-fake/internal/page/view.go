@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -46,10 +45,10 @@ type view struct {
 	Banned     int
 	Key        key // the chosen one
 	Chart      chart
-	Faults     []shownFault
-	Active     int            // faults
-	Pets       []petstore.Pet // the newest first
-	PetsBefore int            // pets that are not shown
+	Faults     []*fake.Injection // the latest first
+	Active     int               // faults
+	Pets       []petstore.Pet    // the newest first
+	PetsBefore int               // pets that are not shown
 }
 
 // view returns what the page shows for a request. What is wrong with its query is left out, so that
@@ -62,6 +61,7 @@ func (p *Page) view(r *http.Request) *view {
 		Now: now, Ahead: time.Until(now).Round(time.Second), // since the two clocks are not read at once
 		Journal: fmt.Sprint(p.journals.Load()), List: p.Journal(), Violations: len(p.srv.Violations()),
 		Open: number("request"), Before: cmp.Or(number("before"), math.MaxInt), Pets: p.srv.Pets(),
+		Faults: p.srv.Injections(),
 	}
 	last := int(p.cleared.Load())
 	if len(v.List) > 0 {
@@ -75,7 +75,12 @@ func (p *Page) view(r *http.Request) *view {
 	}
 	v.addRows()
 	v.addKeys(p.srv, number("key"))
-	v.addFaults(p.srv)
+	for _, i := range v.Faults {
+		if i.Active() {
+			v.Active++
+		}
+	}
+	slices.Reverse(v.Faults)
 	slices.Reverse(v.Pets)
 	v.PetsBefore = max(len(v.Pets)-maxPets, 0)
 	v.Pets = v.Pets[:len(v.Pets)-v.PetsBefore]
@@ -164,23 +169,6 @@ func (v *view) addChips(counts map[string]int) {
 			words = strings.Join(others, " ")
 		}
 		v.Chips[i] = chip{kind.Class, kind.Text, counts[kind.Class], v.To("text", words), status == kind.Find}
-	}
-}
-
-// shownFault is a fault as the page lists it, with its JSON.
-type shownFault struct {
-	*fake.Injection
-	JSON string
-}
-
-// addFaults adds the faults, the latest first.
-func (v *view) addFaults(srv *fake.Server) {
-	for _, i := range slices.Backward(srv.Injections()) {
-		if i.Active() {
-			v.Active++
-		}
-		text, _ := json.Marshal(i.Fault()) // it can be encoded
-		v.Faults = append(v.Faults, shownFault{i, string(text)})
 	}
 }
 
