@@ -25,9 +25,8 @@ func (f Filter) Of(list []*Request) []*Request {
 	return slices.DeleteFunc(list, func(r *Request) bool { fits, _ := f.Fits(r); return !fits })
 }
 
-// NewFilter reads words, of which some may be status:429, status:4xx, operation:createPet or key:none.
-// A request must pass all of them; it passes -word if it does not pass word. A status that makes no
-// sense is left out, and reported as a problem.
+// NewFilter reads words, of which some may be status:429, operation:createPet or key:none. All must
+// fit, and -word must not. A status that makes no sense is left out and reported as a problem.
 func NewFilter(text string) (f Filter, problem string) {
 	for word := range strings.FieldsSeq(strings.ToLower(text)) {
 		plain, not := strings.CutPrefix(word, "-")
