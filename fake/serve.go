@@ -103,6 +103,9 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 	if f == noFault || !f.AfterCommit && f.onlyChanges() {
 		a = x.operate(w)
 	}
+	if f.Wire == WireStall { // the journal shows the request as open until the client gives up
+		_ = x.srv.pause(x.req.Context(), -1)
+	}
 	return a
 }
 
