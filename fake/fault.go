@@ -71,12 +71,12 @@ func (f *Fault) problem() error {
 		return err
 	}
 	for what, wrong := range map[string]bool{
-		"Skip, For, Delay or Drip is negative":       min(int64(f.Skip), int64(f.For), int64(f.Delay), int64(f.Drip)) < 0,
-		"Times is negative and not Forever":          f.Times < Forever,
-		"Chance is not between 0 and 1":              !(f.Chance >= 0 && f.Chance <= 1),
-		"Status does not lie between 200 and 999":    f.Status != 0 && (f.Status < 200 || f.Status > 999),
-		"a refused connection carries out nothing":   f.Wire == WireRefuse && f.AfterCommit,
-		"Code and Message need a Status from 400 on": f.Code+f.Message != "" && (f.Status < 400 || f.Wire == WireLoginPage),
+		"Skip, For, Delay or Drip is negative":                              min(int64(f.Skip), int64(f.For), int64(f.Delay), int64(f.Drip)) < 0,
+		"Times is negative and not Forever":                                 f.Times < Forever,
+		"Chance is not between 0 and 1":                                     !(f.Chance >= 0 && f.Chance <= 1),
+		fmt.Sprintf("Status %d does not lie between 200 and 999", f.Status): f.Status != 0 && (f.Status < 200 || f.Status > 999),
+		"a refused connection carries out nothing":                          f.Wire == WireRefuse && f.AfterCommit,
+		"Code and Message need a Status from 400 on":                        f.Code+f.Message != "" && (f.Status < 400 || f.Wire == WireLoginPage),
 	} {
 		if wrong {
 			return errors.New(what)

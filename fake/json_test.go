@@ -64,7 +64,7 @@ func TestJSONErrors(t *testing.T) {
 		{fake.Fault{}, `{"for":"5 minutes"}`, `"/for": time: unknown unit " minutes" in duration "5 minutes"`},
 		{fake.Fault{}, `{"for":5}`, `into Go string within "/for"`},
 		{fake.Fault{}, `{"status":"503"}`, `"/status"`},
-		{fake.Fault{}, `{"status":7}`, "Status does not lie between 200 and 999"},
+		{fake.Fault{}, `{"status":7}`, "Status 7 does not lie between 200 and 999"},
 		{fake.Fault{}, `{"wire":"burn"}`, `there is no wire "burn"; there are reset, close,`},
 		{fake.Plan{}, `{"perHour":1}`, `there is no field "perHour"`},
 		{fake.Plan{}, `{"perDay":-1}`, "no limit is written 0"},
