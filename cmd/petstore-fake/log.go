@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"math"
@@ -17,7 +16,7 @@ import (
 // requestLog writes a line for each request of the service that has its response, or gets none.
 type requestLog struct {
 	srv    *fake.Server
-	logger *slog.Logger
+	logger *slog.Logger // nil for no log
 
 	mu   sync.Mutex
 	seen int   // seq of the last request that was read from the journal
@@ -25,19 +24,19 @@ type requestLog struct {
 }
 
 func newRequestLog(srv *fake.Server, w io.Writer, format string) *requestLog {
-	var handler slog.Handler = slog.DiscardHandler
+	l := &requestLog{srv: srv}
 	switch format {
 	case "text":
-		handler = slog.NewTextHandler(w, nil)
+		l.logger = slog.New(slog.NewTextHandler(w, nil))
 	case "json":
-		handler = slog.NewJSONHandler(w, nil)
+		l.logger = slog.New(slog.NewJSONHandler(w, nil))
 	}
-	return &requestLog{srv: srv, logger: slog.New(handler)}
+	return l
 }
 
 // write writes the requests that have ended. It must be called whenever one has.
 func (l *requestLog) write() {
-	if !l.logger.Enabled(context.Background(), slog.LevelInfo) {
+	if l.logger == nil {
 		return
 	}
 	l.mu.Lock()
@@ -69,10 +68,9 @@ func (l *requestLog) writeOne(r page.Request) {
 		"duration_ms", float64(r.Duration)/float64(time.Millisecond), "key", r.Key)
 }
 
-// restart calls a function that resets the fake, after which the numbers begin with 1.
-func (l *requestLog) restart(reset func()) {
+// restart begins anew, after a reset of the fake, with request 1.
+func (l *requestLog) restart() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	reset()
 	l.seen, l.open = 0, nil
 }

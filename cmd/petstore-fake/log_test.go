@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/petstore/petstore-go/fake"
 )
 
 func TestLog(t *testing.T) {
 	t.Run("has a line for each request of the service", func(t *testing.T) {
 		i := newTestInstance(t, "-log", "json")
-		i.call(fake.DefaultAPIKey, "POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
+		i.call(theKey, "POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
 		i.call("unheard-of", "GET", "/v1/pets/1", "")
-		i.call(fake.DefaultAPIKey, "GET", "/pets?limit=1", "")
+		i.call(theKey, "GET", "/pets?limit=1", "")
 		var want string
 		for seq, rest := range []string{
 			`"createPet","path":"/v1/pets","status":201,"duration_ms":[\d.e-]+,"key":1`,
@@ -31,7 +29,7 @@ func TestLog(t *testing.T) {
 		for _, path := range []string{"/v1/pets?key=other-key", "/v1/pets/other-key", "/v1/pets?other-key=1", "/other-key/v1"} {
 			i.call("other-key", http.MethodGet, path, "")
 		}
-		i.call(fake.DefaultAPIKey, http.MethodGet, "/v1/pets?key=other-key", "")
+		i.call(theKey, http.MethodGet, "/v1/pets?key=other-key", "")
 		assert.Equal(t, 5, strings.Count(i.stderr.String(), "\n"))
 		assert.NotContains(t, i.stderr.String(), "other-key")
 	})

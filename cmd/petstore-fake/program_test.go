@@ -110,15 +110,18 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("exits with 2 and one clear line", func(t *testing.T) {
 		for want, args := range map[string][]string{
-			"flag provided but not defined: -nope":   {"-nope"},
-			"flag needs an argument: -addr":          {"-addr"},
-			`unexpected argument "json"`:             {"-log", "text", "json"},
-			`-plan: there is no plan "no-such-plan"`: {"-plan", "no-such-plan"},
-			"give it by -addr":                       {"-healthcheck", "-addr", "127.0.0.1:0"},
-			"add -public if that is meant":           {"-healthcheck", "-addr", "192.0.2.1:1"},
-			`PETSTORE_FAKE_MINUTE: `:                 nil,
+			"flag provided but not defined: -nope": {"-nope"},
+			`unexpected argument "json"`:           {"-log", "text", "json"},
+			`-plan: there is no plan "gold"`:       {"-plan", "gold"},
+			"give it by -addr":                     {"-healthcheck", "-addr", "127.0.0.1:0"},
+			"add -public if that is meant":         {"-healthcheck", "-addr", "192.0.2.1:1"},
+			"for PETSTORE_FAKE_MINUTE":             nil,
 		} {
-			status, stdout, stderr := runOnce(t, map[string]string{"PETSTORE_FAKE_MINUTE": "soon"}, args...)
+			env := map[string]string{}
+			if args == nil {
+				env["PETSTORE_FAKE_MINUTE"] = "soon"
+			}
+			status, stdout, stderr := runOnce(t, env, args...)
 			assert.Equal(t, exitUsage, status, "%q", args)
 			assert.Empty(t, stdout)
 			assert.Regexp(t, "^petstore-fake: .*\npetstore-fake -help lists the flags.\n$", stderr)
@@ -147,9 +150,7 @@ func TestRun(t *testing.T) {
 		r := start(t, "-fault", "status=500,times=-1")
 		assert.Regexp(t, `^\d+\n$`, r.stdout)
 		assert.Contains(t, r.stderr, "http://"+r.host+"/v1\n")
-		status, stdout, stderr := runOnce(t, map[string]string{
-			"PETSTORE_FAKE_ADDR": r.host, "PETSTORE_FAKE_SEED": "no-such-file.json", // a health check must not read it
-		}, "-healthcheck")
+		status, stdout, stderr := runOnce(t, map[string]string{"PETSTORE_FAKE_ADDR": r.host}, "-healthcheck")
 		assert.Equal(t, exitOK, status)
 		assert.Empty(t, stdout+stderr)
 		assert.Equal(t, exitOK, r.stop())
@@ -253,5 +254,5 @@ func TestAnnounce(t *testing.T) {
 	} {
 		assert.Contains(t, stdout.String(), part)
 	}
-	assert.Equal(t, "[::1]:99", localHost("::1", 99))
+	assert.Equal(t, "[::1]:99", localHost("::1", "99"))
 }

@@ -16,7 +16,6 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admin"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/page"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -49,22 +48,27 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 // instance is the fake with its admin routes and its log: the program without a port.
 type instance struct {
 	srv   *fake.Server
+	clock time.Time // of the service at the start; zero for the machine's
 	admin *admin.API
 	log   *requestLog
 }
 
 // newInstance returns an instance with some settings.
 func newInstance(s settings, stderr io.Writer) *instance {
-	i := &instance{srv: fake.NewServer(s.fakeOptions()...)}
-	var ahead time.Duration
-	if !s.clock.IsZero() {
-		ahead = time.Until(s.clock)
-	}
-	i.srv.Advance(ahead)
+	i := &instance{srv: fake.NewServer(s.fakeOptions()...), clock: s.clock}
 	i.log = newRequestLog(i.srv, stderr, s.log)
-	reset := func() { i.srv.Reset(); i.srv.Advance(ahead) }
-	i.admin = admin.New(i.srv, func() { i.log.restart(reset) }, s.public, append(s.names, strings.ToLower(s.host)))
+	i.admin = admin.New(i.srv, i.reset, s.public, append(s.names, strings.ToLower(s.host)))
+	i.reset()
 	return i
+}
+
+// reset puts the instance back to its start.
+func (i *instance) reset() {
+	i.srv.Reset()
+	if !i.clock.IsZero() {
+		i.srv.Advance(i.clock.Sub(i.srv.Now()))
+	}
+	i.log.restart()
 }
 
 // ServeHTTP sends a request to the service or to the admin routes. It uses no http.ServeMux, which
@@ -142,31 +146,28 @@ func (i *instance) serve(ctx context.Context, l net.Listener, hs *http.Server) e
 // announce writes the banner to stdout. With port 0 stdout is for scripts: it gets only the port,
 // and stderr gets the banner.
 func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
-	w := stdout
-	if s.port == 0 {
+	if s.port == "0" {
 		fmt.Fprintln(stdout, addr.Port)
-		w = stderr
+		stdout = stderr
 	}
-	var keys strings.Builder
+	host, keys := localHost(addr.IP.String(), strconv.Itoa(addr.Port)), ""
 	for _, k := range s.keys {
-		fmt.Fprintf(&keys, "  key       %s (plan %s)\n", k.Key, s.planOf(k))
+		keys += fmt.Sprintf("  key       %s (plan %s)\n", k.Key, s.planOf(k))
 	}
-	// In one write, which keeps the lines together in a log. The program also serves if stdout is
-	// closed.
-	_, _ = fmt.Fprintf(w, `%s %s: the Pet Store Service in memory
+	// In one write, which keeps the lines together in a log.
+	fmt.Fprintf(stdout, `%s %s: the Pet Store Service in memory
 
   base URL  http://%s/v1
 %s  page      http://%[3]s%[5]s in a browser; curl gets the list of admin routes
 
-  curl -H %[6]s http://%[3]s/v1/pets
-`, program, petstore.Version, localHost(addr.IP.String(), addr.Port), &keys, admin.Path,
-		page.ShellQuote("Authorization: Bearer "+s.keys[0].Key))
+  curl -H 'Authorization: Bearer %[6]s' http://%[3]s/v1/pets
+`, program, petstore.Version, host, keys, admin.Path, s.keys[0].Key)
 }
 
 // localHost returns the host and port of a listener as programs on the same machine call it.
-func localHost(host string, port int) string {
+func localHost(host, port string) string {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return net.JoinHostPort(host, strconv.Itoa(port))
+	return net.JoinHostPort(host, port)
 }

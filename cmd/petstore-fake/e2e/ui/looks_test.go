@@ -45,7 +45,7 @@ var allLooks = []look{
 	{"forms", "", func(_ *program, b *tab) {
 		b.run(`for (const e of document.querySelectorAll("details")) e.open = true; byId("fault").value = "status=1000"; byId("keys-help").showPopover()`)
 		b.run(`byId("fault-form").requestSubmit()`)
-		b.text("#fault-form .error", "Status does not lie")
+		b.text("#fault-form .error", "Status 1000 does not lie")
 	}},
 	{"lost", "", func(p *program, b *tab) { // the program does not come back, so this look is the last
 		p.signal(syscall.SIGSTOP)

@@ -42,20 +42,16 @@ type API struct {
 // may also have any IP address as their Host, or one of names. The caller closes the fake.
 func New(srv *fake.Server, reset func(), public bool, names []string) *API {
 	a := &API{srv: srv, reset: reset, guard: guard{public, names}, page: page.New(srv), mux: http.NewServeMux()}
-	unknown := func(_ http.ResponseWriter, r *http.Request) error {
-		return refuse(http.StatusNotFound, "there is no admin route %.64s %.64s; GET %s lists them", r.Method, r.URL.Path, Path)
-	}
-	for _, r := range append(a.routes(), route{Path: Path, handle: unknown}) {
-		pattern := strings.TrimSpace(r.Method + " " + r.Path)
-		if r.Path == Path && r.Method != "" {
+	for _, r := range a.routes() {
+		pattern := r.Method + " " + r.Path
+		if r.Path == Path {
 			pattern += "{$}" // this path, and none below it
 		}
-		a.mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
-			if err := r.handle(w, req); err != nil {
-				writeError(w, err)
-			}
-		})
+		a.mux.HandleFunc(pattern, r.handle)
 	}
+	a.mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, refuse(http.StatusNotFound, "there is no admin route %.64s %.64s; GET %s lists them", r.Method, r.URL.Path, Path))
+	})
 	return a
 }
 
@@ -71,7 +67,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, err)
 		return
 	}
-	if !isSafe(r.Method) {
+	if r.Method != http.MethodGet {
 		defer a.page.Changed()
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -79,13 +75,14 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // front handles GET /_fake/: a browser gets the page, and a program the list of routes.
-func (a *API) front(w http.ResponseWriter, r *http.Request) error {
+func (a *API) front(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Vary", "Accept")
 	// A program sends */*, which does not ask for a page.
-	if strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html") {
-		return a.page.Show(w, r)
+	if strings.Contains(strings.ToLower(r.Header.Get("Accept")), "text/html") {
+		a.page.Show(w, r)
+		return
 	}
-	return writeJSON(w, http.StatusOK, object{
+	writeJSON(w, http.StatusOK, object{
 		"program": "petstore-fake", "version": petstore.Version, "baseUrl": "http://" + r.Host + "/v1",
 		"send":   `JSON, or name=value with commas between them: status=503,times=3 is {"status":503,"times":3}`,
 		"routes": a.routes(),
@@ -99,56 +96,50 @@ type route struct {
 	About  string `json:"about"`
 	Send   any    `json:"send,omitempty"` // the fields of its body
 
-	// handle writes the response. If it returns an error, it must not have written anything.
-	handle func(w http.ResponseWriter, r *http.Request) error
+	handle http.HandlerFunc
 }
 
 // gives returns a route without a body whose response is a value in JSON, or nothing for nil.
 func gives(method, path, about string, f func(r *http.Request) (any, error)) route {
-	return route{method, path, about, nil, func(w http.ResponseWriter, r *http.Request) error {
+	return route{method, path, about, nil, func(w http.ResponseWriter, r *http.Request) {
 		value, err := f(r)
-		return respond(w, value, err)
+		switch {
+		case err != nil:
+			writeError(w, err)
+		case value == nil:
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			writeJSON(w, http.StatusOK, value)
+		}
 	}}
 }
 
-// takes returns a route that reads a value from its body, with Read or ReadList.
+// takes is like gives, for a route that reads a value from its body.
 func takes[T any](
 	method, path, about string, read func(string) (T, error), f func(r *http.Request, value T) (any, error),
 ) route {
-	return route{method, path, about, fieldsOf(reflect.TypeFor[T]()), func(w http.ResponseWriter, r *http.Request) error {
+	r := gives(method, path, about, func(r *http.Request) (any, error) {
 		body, err := io.ReadAll(r.Body)
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return refuse(http.StatusRequestEntityTooLarge, "the request body is larger than %d bytes", maxBody)
+		if err != nil {
+			return nil, err
 		}
 		value, err := read(string(body))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		result, err := f(r, value)
-		return respond(w, result, err)
-	}}
-}
-
-func respond(w http.ResponseWriter, value any, err error) error {
-	switch {
-	case err != nil:
-		return err
-	case value == nil:
-		w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-	return writeJSON(w, http.StatusOK, value)
+		return f(r, value)
+	})
+	r.Send = fieldsOf(reflect.TypeFor[T]())
+	return r
 }
 
 type object = map[string]any
 
-// writeJSON returns nil: the values of the routes can be encoded, and a client may be gone.
-func writeJSON(w http.ResponseWriter, status int, value any) error {
-	text, _ := json.Marshal(value)
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	text, _ := json.Marshal(value) // the values of the routes can be encoded
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n'))
-	return nil
+	_, _ = w.Write(append(text, '\n')) // the client may be gone
 }
 
 // refusal is an error with the status of its response.
@@ -168,5 +159,5 @@ func writeError(w http.ResponseWriter, err error) {
 	if e, ok := errors.AsType[refusal](err); ok {
 		status = e.status
 	}
-	_ = writeJSON(w, status, object{"error": err.Error()})
+	writeJSON(w, status, object{"error": err.Error()})
 }

@@ -17,11 +17,12 @@ type guard struct {
 }
 
 func (g guard) check(r *http.Request) error {
-	switch {
-	case !g.knows(r.Host) && r.URL.Path != Health:
+	if !g.knows(r.Host) && r.URL.Path != Health {
 		return refuse(http.StatusForbidden, "the Host of an admin request must be a loopback"+
 			" name or address, or with -public an IP address or a host that -addr or -public names")
-	case !sameOrigin(r):
+	}
+	// It lets every GET pass: such a request changes nothing, and no other page can read its response.
+	if http.NewCrossOriginProtection().Check(r) != nil {
 		return refuse(http.StatusForbidden,
 			"the request comes from a page of another origin; no such page may steer the fake")
 	}
@@ -43,24 +44,3 @@ func IsLoopback(host string) bool {
 	ip, _ := netip.ParseAddr(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip.Unmap().IsLoopback()
 }
-
-// sameOrigin reports whether a request comes from a page of this program, from no page, or from a
-// link that a user followed. It goes by the Origin and Sec-Fetch headers, each of which may be
-// given once. An image or a frame of another site's page is refused.
-func sameOrigin(r *http.Request) bool {
-	for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest"} {
-		if len(r.Header.Values(name)) > 1 {
-			return false
-		}
-	}
-	// A link that is followed opens a whole page, not a part of another one.
-	origin, mode, dest := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Mode"), r.Header.Get("Sec-Fetch-Dest")
-	if isSafe(r.Method) && origin == "" && (mode == "" || mode == "navigate") && (dest == "" || dest == "document") {
-		return true
-	}
-	strict := r.Clone(r.Context())
-	strict.Method = http.MethodPost // CrossOriginProtection lets every GET pass
-	return http.NewCrossOriginProtection().Check(strict) == nil
-}
-
-func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }

@@ -69,7 +69,7 @@ func jsonValue[T any](before, text, after string) string {
 }
 
 // decode reads a value from JSON. A duration is a string such as "1m30s". A field that the value does
-// not have is an error.
+// not have is an error, and so is null.
 func decode(text string, value any) error {
 	duration := json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *time.Duration) error {
 		var text string
@@ -79,7 +79,14 @@ func decode(text string, value any) error {
 		}
 		return err
 	})
-	return json.Unmarshal([]byte(text), value, json.RejectUnknownMembers(true), json.WithUnmarshalers(duration))
+	null := json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ any) error {
+		if d.PeekKind() == 'n' {
+			return errors.New("null is no value")
+		}
+		return errors.ErrUnsupported // the others read it
+	})
+	return json.Unmarshal([]byte(text), value, json.RejectUnknownMembers(true),
+		json.WithUnmarshalers(json.JoinUnmarshalers(null, duration)))
 }
 
 // explain returns an error of decode in words for people who do not know Go.

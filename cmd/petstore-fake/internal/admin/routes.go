@@ -2,11 +2,11 @@ package admin
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
@@ -19,17 +19,16 @@ func (a *API) routes() []route {
 	const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
 	return []route{
 		{get, Path, "the request page for a browser, these routes for others", nil, a.front},
-		gives(get, Health, "status 200 as soon as the program serves", a.health),
-		gives(post, "/_fake/reset", "puts everything back to the start of the program", done(a.resetAll)),
-		{get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet", nil, a.listRequests},
-		gives(get, "/_fake/requests/{seq}", "a request, with a command for curl", a.getRequest),
-		gives(del, "/_fake/requests", "clears the list of requests", done(a.page.Clear)),
 		{get, "/_fake/page", "what changes on the request page, as HTML", nil, a.page.Parts},
+		gives(get, Health, "status 200 as soon as the program serves", a.health),
+		gives(post, "/_fake/reset", "puts everything back to the start of the program", a.resetAll),
+		gives(get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet", a.listRequests),
+		gives(del, "/_fake/requests", "clears the list of requests", a.clear),
 		gives(get, "/_fake/violations", "what a well-behaved client does not do", a.violations),
 		gives(get, "/_fake/pets", "the catalogue", a.listPets),
-		takes(post, "/_fake/pets", "adds a pet, or an array of them", ReadList[petstore.NewPet], a.addPets),
+		takes(post, "/_fake/pets", "adds a pet, or an array of them", ReadPets, a.addPets),
 		gives(get, "/_fake/keys", "the keys, with their plans and usage", a.listKeys),
-		takes(post, "/_fake/keys", "adds a key, or an array of them; a text is a key, too", ReadList[Key], a.addKeys),
+		takes(post, "/_fake/keys", "adds a key, or an array of them; a key alone will do", ReadKeys, a.addKeys),
 		takes(patch, "/_fake/keys/{id}", "changes a key; a plan is free, pro, business or its limits", Read[keyChange], a.changeKey),
 		gives(get, "/_fake/faults", "the faults, with how often each has struck", a.listFaults),
 		takes(post, "/_fake/faults", "injects a fault, or an array; times -1 is for ever", ReadList[fake.Fault], a.inject),
@@ -49,69 +48,44 @@ func shown[T, S any](list []T, show func(i int, one T) S) []S {
 	return all
 }
 
-func done(f func()) func(*http.Request) (any, error) {
-	return func(*http.Request) (any, error) { f(); return nil, nil }
-}
-
 func (a *API) health(*http.Request) (any, error) {
 	return object{"status": "ok", "version": petstore.Version}, nil
 }
 
-func (a *API) resetAll() {
+func (a *API) resetAll(r *http.Request) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.page.Restart(a.reset)
+	a.reset()
+	return a.clear(r)
 }
 
-// showRequest returns what the routes show of a request.
-func showRequest(r *page.Request) object {
+func (a *API) clear(*http.Request) (any, error) {
+	a.page.Clear()
+	return nil, nil
+}
+
+// listRequests handles GET /_fake/requests.
+func (a *API) listRequests(r *http.Request) (any, error) {
+	query := r.URL.Query()
+	limit, err := strconv.Atoi(cmp.Or(query.Get("limit"), "100"))
+	if err != nil || limit < 1 {
+		return nil, errors.New("limit must be a number of at least 1")
+	}
+	filter, problem := page.NewFilter(query.Get("text"))
+	if problem != "" {
+		return nil, errors.New(problem)
+	}
+	list := slices.DeleteFunc(a.page.Journal(), func(r *page.Request) bool { return !filter.Fits(r) })
+	return object{"total": len(list), "requests": shown(list[max(len(list)-limit, 0):], showRequest)}, nil
+}
+
+func showRequest(_ int, r *page.Request) object {
 	return object{
 		"seq": r.Seq, "operation": r.Operation, "keyId": r.Key, "key": r.Sender, "method": r.Method, "path": r.Path,
 		"header": r.Header, "body": string(r.Body), "status": r.StatusCode, "responseHeader": r.ResponseHeader,
 		"response": string(r.ResponseBody), "time": r.Time.UTC(), "durationMs": float64(r.Duration) / float64(time.Millisecond),
 		"fault": r.FaultEffect, "hint": r.Hint,
 	}
-}
-
-// listRequests handles GET /_fake/requests. It writes the requests one by one: all of them together
-// may be many times as large as the journal.
-func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
-	query := r.URL.Query()
-	for name, given := range query {
-		if name != "text" && name != "limit" || len(given) > 1 {
-			return fmt.Errorf("the query may have text and limit, each once, but not %.64q", name)
-		}
-	}
-	limit, err := strconv.Atoi(cmp.Or(query.Get("limit"), "100"))
-	if err != nil || limit < 1 {
-		return errors.New("limit must be a number of at least 1")
-	}
-	filter, problem := page.NewFilter(query.Get("text"))
-	if problem != "" {
-		return errors.New(problem)
-	}
-	list := filter.Of(a.page.Journal())
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"total":%d,"requests":[`, len(list))
-	for i, one := range list[max(len(list)-limit, 0):] {
-		text, _ := json.Marshal(showRequest(one)) // it can be encoded
-		if _, err := fmt.Fprintf(w, "%s\n%s", ","[:min(i, 1)], text); err != nil {
-			return nil // the client is gone
-		}
-	}
-	fmt.Fprintln(w, "]}")
-	return nil
-}
-
-func (a *API) getRequest(r *http.Request) (any, error) {
-	for _, one := range a.page.Journal() {
-		if strconv.Itoa(one.Seq) == r.PathValue("seq") {
-			all := showRequest(one)
-			all["curl"], all["curlNote"] = page.Curl("http://"+r.Host, one)
-			return all, nil
-		}
-	}
-	return nil, refuse(http.StatusNotFound, "there is no request %.64q in the journal", r.PathValue("seq"))
 }
 
 func (a *API) violations(*http.Request) (any, error) {
@@ -129,27 +103,40 @@ func (a *API) addPets(_ *http.Request, pets []petstore.NewPet) (any, error) {
 	return object{"pets": shown(pets, func(_ int, p petstore.NewPet) petstore.Pet { return a.srv.AddPet(p) })}, nil
 }
 
+// ReadPets reads pets. Their names and categories are required, as in createPet.
+func ReadPets(text string) (pets []petstore.NewPet, err error) {
+	given, err := ReadList[struct {
+		petstore.NewPet
+		CategoryID *int64 `json:"categoryId"` // in place of that of NewPet, to which a missing one is 0
+	}](text)
+	for _, pet := range given {
+		if err == nil && (pet.Name == "" || pet.CategoryID == nil) {
+			err = errors.New("a pet needs a name and a categoryId")
+		}
+		pets = append(pets, petstore.NewPet{Name: pet.Name, CategoryID: *cmp.Or(pet.CategoryID, new(int64)), Status: pet.Status})
+	}
+	return pets, err
+}
+
 // Key is an API key with its plan, which is nil if none was given.
 type Key struct {
 	Key  string     `json:"key"`
 	Plan *fake.Plan `json:"plan"`
 }
 
-// UnmarshalJSON reads {"key":"my-key","plan":"free"}, or only "my-key". A key that no client can send
-// is an error.
-func (k *Key) UnmarshalJSON(data []byte) error {
-	type fields Key
-	to := any((*fields)(k))
-	if data[0] == '"' {
-		to = &k.Key
+// ReadKeys reads a key as it is, or keys with their plans in JSON. A key that no client can send is an
+// error.
+func ReadKeys(text string) ([]Key, error) {
+	if !strings.ContainsAny(strings.TrimRight(text, "="), "={[") { // base64 may end with =
+		text = "key=" + text
 	}
-	if err := decode(string(data), to); err != nil {
-		return err
+	keys, err := ReadList[Key](text)
+	for _, k := range keys {
+		if problem := credential.KeyProblem(k.Key); problem != "" && err == nil {
+			err = errors.New("the key " + problem)
+		}
 	}
-	if problem := credential.KeyProblem(k.Key); problem != "" {
-		return errors.New("the key " + problem)
-	}
-	return nil
+	return keys, err
 }
 
 func (a *API) showKey(i int, key string) object {
@@ -245,9 +232,17 @@ func (a *API) setClock(r *http.Request, c clockChange) (any, error) {
 	if !c.Now.IsZero() {
 		step = c.Now.Sub(a.srv.Now())
 	}
-	if year := a.srv.Now().Add(step).UTC().Year(); year < 1970 || year > 2291 {
-		return nil, errors.New("the clock cannot go there; it goes from 1970 to 2291")
+	if err := CheckTime(a.srv.Now().Add(step)); err != nil {
+		return nil, err
 	}
 	a.srv.Advance(step)
 	return a.clock(r)
+}
+
+// CheckTime returns an error for a time that the fake's clock cannot have.
+func CheckTime(t time.Time) error {
+	if year := t.UTC().Year(); year < 1970 || year > 2291 {
+		return errors.New("the service's clock goes from 1970 to 2291")
+	}
+	return nil
 }

@@ -58,5 +58,5 @@ func TestCurl(t *testing.T) {
 	}
 	command, why := Curl("http://h", &Request{Request: fake.Request{Method: "POST", Path: "/", Body: make([]byte, maxCurl+1)}})
 	assert.Empty(t, command)
-	assert.Contains(t, why, "4,096 bytes")
+	assert.Contains(t, why, "4096 bytes")
 }

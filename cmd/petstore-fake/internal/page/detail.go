@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -64,21 +65,12 @@ func words(d time.Duration) string {
 	return d.Round(digit).String()
 }
 
-// count writes a number with a comma between its thousands.
-func count(n int) string {
-	text := strconv.Itoa(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
-}
-
 // many writes a number with its noun.
 func many(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
-	return count(n) + " " + noun
+	return fmt.Sprint(n, " ", noun)
 }
 
 // The chart has a slot for every 5 seconds of the last 5 minutes, by the service's clock.

@@ -1,14 +1,11 @@
 package page
 
 import (
-	"bytes"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/safetext"
@@ -51,7 +48,7 @@ func (p *Page) Journal() []*Request {
 
 // Pending reports whether there is no response yet, but may be one.
 func (r *Request) Pending() bool {
-	return r.StatusCode == 0 && r.Duration == 0 && r.Hint == "" && r.FaultEffect == ""
+	return r.StatusCode == 0 && r.Hint == ""
 }
 
 // Ended returns when the response came.
@@ -110,44 +107,19 @@ func (r *Request) Why() string {
 // shorten bounds a text of which the page has many, in bytes.
 func shorten(s string) string { return safetext.Shorten(s, 512) }
 
-// searchText returns what Find looks through besides the bodies.
-func (r *Request) searchText() []byte {
-	text := make([]byte, 0, 1024)
-	text = append(text, strings.Join([]string{r.Operation, r.Method, r.Path, r.Sender, r.Hint, r.FaultEffect}, "\n")...)
+// searchText returns what Find looks through, in lower case.
+func (r *Request) searchText() string {
+	var b strings.Builder
+	b.Grow(1024)
+	for _, text := range []string{r.Operation, r.Method, r.Path, r.Sender, r.Hint, r.FaultEffect} {
+		b.WriteString(text + "\n")
+	}
 	for _, v := range r.Violations {
-		text = append(text, "\nviolation "+string(v.Rule)+" "+v.Detail...)
+		b.WriteString("violation " + string(v.Rule) + " " + v.Detail + "\n")
 	}
-	for _, h := range []http.Header{r.Header, r.ResponseHeader} {
-		for name, values := range h {
-			for _, value := range values {
-				text = append(append(append(append(text, '\n'), name...), ": "...), value...)
-			}
-		}
-	}
-	return text
-}
-
-// contains reports whether a text has a word in it, in upper or lower case. The word is in lower case.
-// It looks for the word's first byte, which is fast, unless that is a part of a letter.
-func contains(text []byte, word string) bool {
-	first := word[0]
-	if first >= utf8.RuneSelf {
-		return bytes.Contains(bytes.ToLower(text), []byte(word))
-	}
-	for {
-		at := bytes.IndexByte(text, first)
-		if at < 0 {
-			at = len(text)
-		}
-		if upper := bytes.IndexByte(text[:at], byte(unicode.ToUpper(rune(first)))); upper >= 0 {
-			at = upper
-		}
-		if at+len(word) > len(text) {
-			return false
-		}
-		if bytes.EqualFold(text[at:at+len(word)], []byte(word)) {
-			return true
-		}
-		text = text[at+1:]
-	}
+	_ = r.Header.Write(&b) // a strings.Builder has no errors
+	_ = r.ResponseHeader.Write(&b)
+	b.Write(r.Body)
+	b.Write(r.ResponseBody)
+	return strings.ToLower(b.String())
 }

@@ -3,14 +3,15 @@
 package page
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -29,7 +30,6 @@ type Page struct {
 	template *template.Template
 	policy   string
 	changes  atomic.Int64
-	journals atomic.Int64 // how often the journal began anew
 	cleared  atomic.Int64 // seq of the last request that was cleared
 }
 
@@ -50,7 +50,7 @@ func New(srv *fake.Server) *Page {
 		"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types page",
 	}, "; ")}
 	p.template = template.Must(template.New("page").Funcs(template.FuncMap{
-		"count": count, "many": many, "words": words, "milli": time.Time.UnixMilli, "when": when, "json": toJSON,
+		"many": many, "words": words, "milli": time.Time.UnixMilli, "when": when, "json": toJSON,
 		"style": func() template.CSS { return template.CSS(style) }, "script": func() template.JS { return template.JS(script) },
 	}).Parse(read("page.html", "parts.html")))
 	p.changes.Store(time.Now().UnixNano()) // so that a page notices that this is another program
@@ -72,47 +72,40 @@ func digest(text string) string {
 func (p *Page) Changed() { p.changes.Add(1) }
 
 // Clear takes the requests that have arrived off the page and out of [Page.Journal]. Their numbers
-// are not used again.
+// are not used again. It must also be called after a reset of the fake, whose numbers begin with 1.
 func (p *Page) Clear() {
-	if list := p.Journal(); len(list) > 0 {
-		p.cleared.Store(int64(list[len(list)-1].Seq))
+	last := 0
+	for _, r := range p.srv.Requests() {
+		last = r.Seq
 	}
-	p.journals.Add(1)
-}
-
-// Restart calls a function that resets the fake, after which the numbers begin with 1.
-func (p *Page) Restart(reset func()) {
-	reset()
-	p.cleared.Store(0)
-	p.journals.Add(1)
+	p.cleared.Store(int64(last))
 }
 
 // Show handles GET /_fake/ of a browser.
-func (p *Page) Show(w http.ResponseWriter, r *http.Request) error { return p.write(w, r, "page") }
+func (p *Page) Show(w http.ResponseWriter, r *http.Request) { p.write(w, r, "page") }
 
 // Parts handles GET /_fake/page: it sends the parts of the page that change, for the query of the
-// page's address. The page names the version that it shows. While there is no newer one it gets
-// nothing, unless it asks for a beat (see refresh.js).
-func (p *Page) Parts(w http.ResponseWriter, r *http.Request) error {
-	var changes int64
-	var seq int
-	query := r.URL.Query()
-	_, _ = fmt.Sscanf(query.Get("version"), "%d.%d", &changes, &seq) // zeros for a page without a version
-	if changes == p.changes.Load() && len(p.srv.RequestsAfter(seq, 1)) == 0 && !query.Has("beat") {
+// page's address. The page names the version that it shows, and gets nothing while there is no newer
+// one.
+func (p *Page) Parts(w http.ResponseWriter, r *http.Request) {
+	if query := r.URL.Query(); query.Get("version") == p.version(query) {
 		w.WriteHeader(http.StatusNoContent)
-		return nil
+		return
 	}
-	return p.write(w, r, "parts")
+	p.write(w, r, "parts")
 }
 
-func (p *Page) write(w http.ResponseWriter, r *http.Request, name string) error {
-	var text bytes.Buffer
-	if err := p.template.ExecuteTemplate(&text, name, p.view(r)); err != nil {
-		return err // of the template
-	}
+// version names what the page shows for a query. It is another one after a change, and after a
+// second, since a request may have arrived, or a window or a ban may have ended.
+func (p *Page) version(query url.Values) string {
+	query = maps.Clone(query)
+	query.Del("version")
+	return fmt.Sprint(p.changes.Load(), ".", time.Now().Unix(), "?", query.Encode())
+}
+
+func (p *Page) write(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Content-Security-Policy", p.policy)
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(text.Bytes()) // an error says that the client is gone
-	return nil
+	_ = p.template.ExecuteTemplate(w, name, p.view(r)) // an error says that the client is gone
 }

@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,19 +19,16 @@ const maxRows, maxPets = 100, 100
 
 // view is what the page shows for the query of its address.
 type view struct {
-	query            url.Values
-	Program, Origin  string
-	Now              time.Time
-	Ahead            time.Duration // how far the service's clock is ahead of the machine's
-	Version, Journal string        // of what is shown
-	Same             bool          // whether the page shows it already
+	query                    url.Values
+	Program, Origin, Version string
+	Now                      time.Time     // of the service
+	Ahead                    time.Duration // how far the service's clock is ahead of the machine's
 
 	Text, Problem string     // of the field Find; what is wrong with it
-	List, Rows    []*Request // all requests, those that are shown
-	Before        int        // only requests before this one are shown
+	List, Rows    []*Request // all requests, oldest first; the newest that fit, newest first
+	Fit           int        // requests that fit
 	Top           int        // the first row of a list that stands still, 0 for another list
-	New           int        // requests above it
-	Fit, Below    int        // requests that fit, and those of them that come after the last row
+	New           int        // requests above it that fit
 	Dropped       int        // requests that the journal has dropped for newer ones
 	Chips         [len(kinds)]chip
 	Violations    int
@@ -54,26 +50,16 @@ type view struct {
 // view returns what the page shows for a request. What is wrong with its query is left out, so that
 // a reader always has a page.
 func (p *Page) view(r *http.Request) *view {
-	query, now, changes := r.URL.Query(), p.srv.Now(), p.changes.Load()
+	query, now := r.URL.Query(), p.srv.Now()
 	number := func(name string) int { n, _ := strconv.Atoi(query.Get(name)); return n }
 	v := &view{
-		query: query, Program: petstore.Version, Origin: "http://" + r.Host, Text: query.Get("text"),
+		query: query, Program: petstore.Version, Origin: "http://" + r.Host, Version: p.version(query),
 		Now: now, Ahead: time.Until(now).Round(time.Second), // since the two clocks are not read at once
-		Journal: fmt.Sprint(p.journals.Load()), List: p.Journal(), Violations: len(p.srv.Violations()),
-		Open: number("request"), Before: cmp.Or(number("before"), math.MaxInt), Pets: p.srv.Pets(),
-		Faults: p.srv.Injections(),
+		Text: query.Get("text"), Open: number("request"), Top: number("top"),
+		List: p.Journal(), Violations: len(p.srv.Violations()), Faults: p.srv.Injections(), Pets: p.srv.Pets(),
 	}
-	last := int(p.cleared.Load())
-	if len(v.List) > 0 {
-		v.Dropped = v.List[0].Seq - 1 - last
-		last = v.List[len(v.List)-1].Seq
-	}
-	v.Version = fmt.Sprintf("%d.%d", changes, last)
-	v.Same = query.Get("version") == v.Version
-	if query.Get("journal") == v.Journal { // rows of another journal must go, even from a list that stands still
-		v.Top = number("top")
-	}
-	v.addRows()
+	v.Chart = newChart(v.List, now)
+	v.addRows(int(p.cleared.Load()))
 	v.addKeys(p.srv, number("key"))
 	for _, i := range v.Faults {
 		if i.Active() {
@@ -84,21 +70,21 @@ func (p *Page) view(r *http.Request) *view {
 	slices.Reverse(v.Pets)
 	v.PetsBefore = max(len(v.Pets)-maxPets, 0)
 	v.Pets = v.Pets[:len(v.Pets)-v.PetsBefore]
-	v.Chart = newChart(v.List, now)
 	return v
 }
 
-// addRows adds the newest requests that fit, and counts all. A list that stands still keeps the rows
-// that it has.
-func (v *view) addRows() {
+// addRows adds the requests after one that was cleared. A list that stands still keeps the rows that
+// it has, unless they are gone.
+func (v *view) addRows(cleared int) {
+	if len(v.List) > 0 {
+		v.Dropped = v.List[0].Seq - 1 - cleared
+	}
 	var filter Filter
 	filter, v.Problem = NewFilter(v.Text)
-	counts := make(map[string]int) // of the requests that fit with any status
+	counts, top := make(map[string]int), 0
 	for _, r := range slices.Backward(v.List) {
-		fits, withAnyStatus := filter.Fits(r)
-		if withAnyStatus {
-			counts[r.Class()]++
-		}
+		counts[r.Class()]++
+		fits := filter.Fits(r)
 		switch {
 		case r.Seq == v.Open:
 			v.Detail = newDetail(v.Origin, r)
@@ -107,41 +93,27 @@ func (v *view) addRows() {
 		case fits:
 			v.Older = cmp.Or(v.Older, r.Seq)
 		}
+		if r.Seq == v.Top {
+			v.New, top = v.Fit, v.Top
+		}
 		if fits {
-			v.addRow(r)
+			v.Fit++
+			v.Rows = append(v.Rows, r)
 		}
 	}
+	v.Top, v.Rows = top, v.Rows[:min(v.Fit, maxRows)]
 	v.addChips(counts)
 }
-
-func (v *view) addRow(r *Request) {
-	v.Fit++
-	switch {
-	case r.Seq >= v.Before: // the list has older ones
-	case v.Top > 0 && r.Seq > v.Top:
-		v.New++
-	case len(v.Rows) < maxRows:
-		v.Rows = append(v.Rows, r)
-	default:
-		v.Below++
-	}
-}
-
-// IsOlder reports whether the list has no new requests, but older ones.
-func (v *view) IsOlder() bool { return v.query.Has("before") }
-
-// Last returns the seq of the last row.
-func (v *view) Last() int { return v.Rows[len(v.Rows)-1].Seq }
 
 // To returns the page's address with another value of a parameter; "" takes the parameter out.
 func (v *view) To(name string, value any) string {
 	query := url.Values{}
-	for _, one := range []string{"text", "before", "request", "key"} {
+	for _, one := range []string{"text", "request", "key"} {
 		is := v.query.Get(one)
 		if one == name {
 			is = fmt.Sprint(value)
 		}
-		if is != "" && (one != "before" || name != "text") {
+		if is != "" {
 			query.Set(one, is)
 		}
 	}
@@ -151,24 +123,28 @@ func (v *view) To(name string, value any) string {
 // chip is a button that finds the requests of a kind.
 type chip struct {
 	Class, Text string
-	N           int // how many requests of this kind fit
+	N           int // requests of this kind in the journal
 	To          string
 	Pressed     bool
 }
 
-// addChips adds the chips. The words of a chip take the place of those in the text to find that filter
-// by status. If they are already there, it is pressed, and takes them away.
+// addChips adds the chips. A chip puts its words into the text to find, in place of those that find by
+// status. If these are its own, it is pressed, and takes them out.
 func (v *view) addChips(counts map[string]int) {
-	isStatus := func(word string) bool { return strings.HasPrefix(strings.TrimPrefix(word, "-"), "status:") }
-	isOther := func(word string) bool { return !isStatus(word) }
-	others := slices.DeleteFunc(strings.Fields(v.Text), isStatus)
-	status := strings.Join(slices.DeleteFunc(strings.Fields(v.Text), isOther), " ")
-	for i, kind := range kinds {
-		words := strings.Join(append(slices.Clip(others), kind.Find), " ")
-		if status == kind.Find {
-			words = strings.Join(others, " ")
+	var status, others []string
+	for _, word := range strings.Fields(v.Text) {
+		if strings.HasPrefix(strings.TrimPrefix(word, "-"), "status:") {
+			status = append(status, word)
+		} else {
+			others = append(others, word)
 		}
-		v.Chips[i] = chip{kind.Class, kind.Text, counts[kind.Class], v.To("text", words), status == kind.Find}
+	}
+	for i, kind := range kinds {
+		pressed, words := strings.Join(status, " ") == kind.Find, slices.Clip(others)
+		if !pressed {
+			words = append(words, kind.Find)
+		}
+		v.Chips[i] = chip{kind.Class, kind.Text, counts[kind.Class], v.To("text", strings.Join(words, " ")), pressed}
 	}
 }
 

@@ -15,7 +15,6 @@ function to(name, value) {
 	const query = new URLSearchParams(location.search);
 	query.set(name, value);
 	if (!value) query.delete(name);
-	if (name === "text") query.delete("before");
 	return "?" + query;
 }
 
@@ -39,8 +38,7 @@ const still = () =>
 
 // topRow returns the seq of the first row, or 0 if the list does not stand still.
 function topRow() {
-	const same = param("text") === param("text", shown) && param("before") === param("before", shown);
-	return same && links()[0] && still() ? seqOf(links()[0]) : 0;
+	return param("text") === param("text", shown) && links()[0] && still() ? seqOf(links()[0]) : 0;
 }
 
 // mark marks the open request, and makes one row the stop of the tab key: the newest, or the one

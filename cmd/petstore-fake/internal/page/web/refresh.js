@@ -2,9 +2,8 @@
 // ---- The page follows the program: it asks four times a second for what has changed
 
 let pause = 250; // milliseconds between two questions: more if the page is slow to show what has come
-const beat = 2000; // milliseconds after which it asks without a change: a window or a ban may have ended
 let timer, turn = 0;
-let heard = Date.now(), taken = heard, clockOffset = 0; // heard, taken: by the browser's clock
+let heard = Date.now(), clockOffset = 0; // heard: when the program responded last
 
 const now = () => Date.now() + clockOffset;
 const state = () => byId("strip").dataset;
@@ -17,17 +16,14 @@ function live(word, text = word) {
 	setText(byId("since"), new Date(heard + clockOffset).toISOString().slice(11, 19));
 }
 
-// refresh asks for what has changed, and goes on asking. The program leaves out the rows of a list
-// that stands still or has not changed.
+// refresh asks for what has changed since the version that is shown, and goes on asking. The program
+// leaves out the rows of a list that stands still.
 async function refresh() {
 	clearTimeout(timer);
 	const mine = ++turn, address = location.search, query = new URLSearchParams(address);
 	if (document.hidden) return live("paused");
-	query.set("top", topRow());
-	query.set("journal", list.dataset.journal);
-	const same = address === shown && (topRow() || list.dataset.version === state().version);
-	if (same) query.set("version", state().version);
-	if (Date.now() - taken > beat) query.set("beat", "");
+	if (topRow()) query.set("top", topRow());
+	query.set("version", state().version);
 	let text;
 	try {
 		text = await ask("GET", "page?" + query);
@@ -43,9 +39,8 @@ async function refresh() {
 function take(parts, address) {
 	const begun = performance.now(), before = shown;
 	shown = address;
-	taken = Date.now();
 	for (const part of [...parts.children]) morph(byId(part.id), part);
-	clockOffset = state().now - taken;
+	clockOffset = state().now - Date.now();
 	mark();
 	document.querySelector("main").toggleAttribute("data-open", param("request") !== "");
 	announce(before);
