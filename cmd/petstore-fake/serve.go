@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -47,28 +48,26 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 
 // instance is the fake with its admin routes and its log: the program without a port.
 type instance struct {
-	srv   *fake.Server
-	clock time.Time // of the service at the start; zero for the machine's
-	admin *admin.API
-	log   *requestLog
+	srv    *fake.Server
+	clock  time.Time // of the service at the start; zero for the machine's
+	admin  *admin.API
+	logger *slog.Logger // nil for no log
 }
 
 // newInstance returns an instance with some settings.
 func newInstance(s settings, stderr io.Writer) *instance {
-	i := &instance{srv: fake.NewServer(s.fakeOptions()...), clock: s.clock}
-	i.log = newRequestLog(i.srv, stderr, s.log)
+	i := &instance{srv: fake.NewServer(s.fakeOptions()...), clock: s.clock, logger: newLogger(stderr, s.log)}
 	i.admin = admin.New(i.srv, i.reset, s.public, append(s.names, strings.ToLower(s.host)))
 	i.reset()
 	return i
 }
 
-// reset puts the instance back to its start.
+// reset puts the fake back to its start.
 func (i *instance) reset() {
 	i.srv.Reset()
 	if !i.clock.IsZero() {
 		i.srv.Advance(i.clock.Sub(i.srv.Now()))
 	}
-	i.log.restart()
 }
 
 // ServeHTTP sends a request to the service or to the admin routes. It uses no http.ServeMux, which
@@ -78,11 +77,12 @@ func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i.admin.ServeHTTP(w, r)
 		return
 	}
-	defer func() { // also after a fault that breaks the connection by a panic
-		i.admin.Changed()
-		i.log.write()
-	}()
-	i.srv.ServeHTTP(w, r)
+	defer i.admin.Changed()
+	if i.logger == nil {
+		i.srv.ServeHTTP(w, r)
+	} else {
+		logged(i.logger, i.srv, w, r)
+	}
 }
 
 // listen opens the port. Without -public it refuses a name that does not resolve to loopback.

@@ -23,24 +23,21 @@ func Curl(origin string, r *Request) (command, note string) {
 	if len(r.Body) > maxCurl {
 		return "", fmt.Sprintf("There is no command: its body would be longer than %s.", many(maxCurl, "byte"))
 	}
-	words := []string{"curl", "--request", ShellQuote(r.Method)}
+	words := []string{"curl", "--request", quote(r.Method)}
 	if r.Method == http.MethodHead {
 		words = []string{"curl", "--head"}
 	}
-	// curl would change such a path, and "*" is not a path.
-	if strings.ContainsAny(r.Path, "[]{}#") || strings.Contains(r.Path, "/.") || !strings.HasPrefix(r.Path, "/") {
-		words = append(words, "--request-target", ShellQuote(r.Path), ShellQuote(origin))
-	} else {
-		words = append(words, ShellQuote(origin+r.Path))
+	if strings.ContainsAny(r.Path, "[]{}") || strings.Contains(r.Path, "/.") { // curl would change it
+		words = append(words, "--globoff", "--path-as-is")
 	}
 	headers, note := headerWords(r)
-	words = append(words, headers...)
+	words = append(append(words, quote(origin+r.Path)), headers...)
 	if len(r.Body) > 0 && r.Header.Get("Content-Type") == "" {
 		words = append(words, "--header", "Content-Type:") // otherwise curl declares a form
 	}
 	switch {
 	case isPlain(string(r.Body)) && len(r.Body) > 0:
-		words = append(words, "--data-raw", ShellQuote(string(r.Body)))
+		words = append(words, "--data-raw", quote(string(r.Body)))
 	case len(r.Body) > 0:
 		words = append([]string{"printf", format(string(r.Body)), "|"}, append(words, "--data-binary", "@-")...)
 	}
@@ -51,17 +48,17 @@ func Curl(origin string, r *Request) (command, note string) {
 func headerWords(r *Request) (words []string, note string) {
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		for _, value := range r.Header[name] {
-			word := ShellQuote(name + ": " + value)
+			word := quote(name + ": " + value)
 			switch {
 			case slices.Contains(own, name):
 				continue
 			case name == "Authorization" && r.Key > 0:
-				word = ShellQuote("Authorization: Bearer " + r.Sender)
+				word = quote("Authorization: Bearer " + r.Sender)
 			case name == "Authorization":
 				word = `"Authorization: Bearer $PETSTORE_API_KEY"`
 				note = "The journal has no key that the fake does not know: the command sends $PETSTORE_API_KEY."
 			case value == "":
-				word = ShellQuote(name + ";")
+				word = quote(name + ";")
 			}
 			words = append(words, "--header", word)
 		}
@@ -69,8 +66,8 @@ func headerWords(r *Request) (words []string, note string) {
 	return words, note
 }
 
-// ShellQuote returns a word for a POSIX shell.
-func ShellQuote(word string) string {
+// quote returns a word for a POSIX shell.
+func quote(word string) string {
 	if !isPlain(word) {
 		return `"$(printf ` + format(word) + `)"`
 	}

@@ -1,8 +1,8 @@
 package page
 
 import (
+	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -11,52 +11,60 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
-// runCurl gives a command to a shell and returns the words that curl would get, and its input.
-func runCurl(t *testing.T, command string) []string {
-	t.Helper()
-	shell, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("there is no POSIX shell")
-	}
-	cmd := exec.CommandContext(t.Context(), shell, "-c", `curl() { printf '%s\0' "$@"; case "$*" in *@-) cat ;; esac; }`+"\n"+command)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), `PETSTORE_API_KEY=$(touch pwned) "quoted" 'key'`)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	left, err := os.ReadDir(cmd.Dir)
-	require.NoError(t, err)
-	require.Empty(t, left, "the command did something else")
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-}
-
+// A shell gets the command of a request, and sends the same request again.
 func TestCurl(t *testing.T) {
+	testkit.Loopback(t)
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("there is no curl")
+	}
 	const nasty = "it's $HOME \\ \"x\" `id` $(touch pwned); & | < > * ~ # ! %s %d \\n"
-	bearer := http.Header{"Authorization": {"Bearer [redacted]"}}
+	p := newTestPage(t)
+	p.srv.AddKey("team-key-000001", fake.Plan{})
 	for _, c := range []struct {
-		request fake.Request
-		want    []string
+		method, path, key, body string
+		header                  http.Header
 	}{
-		{fake.Request{Method: "GET", Path: "/v1/pets?limit=5&status=sold", Header: bearer},
-			[]string{"--request", "GET", "http://h/v1/pets?limit=5&status=sold", "--header", `Authorization: Bearer $(touch pwned) "quoted" 'key'`}},
-		{fake.Request{Method: "GET", Path: "/", Key: 1, Header: bearer}, []string{"--request", "GET", "http://h/", "--header", "Authorization: Bearer a-key'"}},
-		{fake.Request{Method: "POST", Path: "/v1/pets", Body: []byte(nasty + "\n"), Header: http.Header{
-			"Content-Type": {"application/json"}, "X-Nasty": {nasty}, "X-Empty": {""}, "X-Tab": {"a\tb"}, "Content-Length": {"9"}, "Connection": {"close"},
-		}}, []string{"--request", "POST", "http://h/v1/pets", "--header", "Content-Type: application/json",
-			"--header", "X-Empty;", "--header", "X-Nasty: " + nasty, "--header", "X-Tab: a\tb", "--data-raw", nasty + "\n"}},
-		{fake.Request{Method: "DELETE", Path: "/v1/../[a-z]{1,2}'"}, []string{"--request", "DELETE", "--request-target", "/v1/../[a-z]{1,2}'", "http://h"}},
-		{fake.Request{Method: "HEAD", Path: "/v1/pets"}, []string{"--head", "http://h/v1/pets"}},
-		{fake.Request{Method: "$x'&", Path: "*", Body: []byte("@/etc/passwd")},
-			[]string{"--request", "$x'&", "--request-target", "*", "http://h", "--header", "Content-Type:", "--data-raw", "@/etc/passwd"}},
-		{fake.Request{Method: "PUT", Path: "/", Body: []byte("-\t" + nasty + "\r\n\x1b[201~;\xff")},
-			[]string{"--request", "PUT", "http://h/", "--header", "Content-Type:", "--data-binary", "@-", "-\t" + nasty + "\r\n\x1b[201~;\xff"}},
+		{"GET", "/v1/pets?limit=5&status=sold", "team-key-000001", "", nil},
+		{"GET", "/v1/../[a-z]{1,2}'", theKey, "", nil},
+		{"HEAD", "/v1/pets", "of-another-service", "", nil},
+		{"POST", "/v1/pets", theKey, nasty + "\n", http.Header{
+			"Content-Type": {"application/json"}, "X-Nasty": {nasty}, "X-Empty": {""}, "X-Tab": {"a\tb"}, "X-Two": {"1", "2"},
+		}},
+		{"PATCH", "/v1/pets/1", theKey, "@/etc/passwd", nil},
+		{"PUT", "/", theKey, "-\t" + nasty + "\r\n\x1b[201~;\xff", nil},
 	} {
-		command, _ := Curl("http://h", &Request{Request: c.request, Sender: "a-key'"})
-		assert.Equal(t, c.want, runCurl(t, command))
+		r, err := http.NewRequestWithContext(t.Context(), c.method, p.srv.URL()+"/", strings.NewReader(c.body))
+		require.NoError(t, err)
+		r.URL.Opaque, r.Header = c.path, http.Header{"User-Agent": {"x"}, "Accept": {"*/*"}, "Authorization": {"Bearer " + c.key}}
+		for name, values := range c.header {
+			r.Header[name] = values
+		}
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, resp.Body)
+		require.NoError(t, resp.Body.Close())
+		sent := p.last()
+		command, _ := Curl(strings.TrimSuffix(p.srv.URL(), "/v1"), sent)
 		assert.True(t, isPlain(command), "nothing in it ends a paste")
+		shell := exec.CommandContext(t.Context(), "sh", "-c", command)
+		shell.Env = []string{"PETSTORE_API_KEY=of-another-service", "no_proxy=*", "PATH=/usr/bin:/bin"}
+		out, err := shell.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		again := p.last()
+		sent.Header.Del("Accept-Encoding")
+		assert.Equal(t, []any{sent.Seq + 1, sent.Method, sent.Path, sent.Sender, string(sent.Body), sent.Header},
+			[]any{again.Seq, again.Method, again.Path, again.Sender, string(again.Body), again.Header}, command)
 	}
 	command, why := Curl("http://h", &Request{Request: fake.Request{Method: "POST", Path: "/", Body: make([]byte, maxCurl+1)}})
 	assert.Empty(t, command)
 	assert.Contains(t, why, "4096 bytes")
+}
+
+// last returns the newest request of the journal.
+func (p testPage) last() *Request {
+	all := p.Journal()
+	return all[len(all)-1]
 }
