@@ -1,12 +1,7 @@
 // Petstore-fake is the Pet Store Service in memory as a program: the package
 // github.com/petstore/petstore-go/fake for teams whose tests are not in Go.
 //
-//	petstore-fake                      # http://127.0.0.1:4010/v1, the key is fake-api-key
-//	petstore-fake -plan free -minute 2s -seed pets.json -log text
-//
-// petstore-fake -help explains the flags, whose values are JSON. The documentation of package
-// fake lists what it does where the service document leaves a choice. docs/petstore-fake.md has the
-// admin routes, each with a command for curl, and how to run the program in containers and CI.
+// petstore-fake -help explains the flags, and docs/petstore-fake.md has the rest.
 package main
 
 import (

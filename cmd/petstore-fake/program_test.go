@@ -136,7 +136,7 @@ func TestRun(t *testing.T) {
 		t.Cleanup(func() { assert.NoError(t, hs.Close()) })
 		for want, args := range map[string][]string{
 			other.Addr().String():                        {"-addr", other.Addr().String()},
-			"cannot listen on 192.0.2.1:4010":            {"-addr", "192.0.2.1:4010", "-public"},
+			"listen tcp 192.0.2.1:4010":                  {"-addr", "192.0.2.1:4010", "-public"},
 			"no response from " + nobody.Addr().String(): {"-healthcheck", "-addr", nobody.Addr().String()},
 			"responds with status 404":                   {"-healthcheck", "-addr", other.Addr().String()},
 		} {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -12,7 +11,6 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
@@ -26,9 +24,10 @@ const grace = 5 * time.Second
 
 // serve listens and serves until ctx ends. With -strict, violations are an error.
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
-	l, err := listen(ctx, s)
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", s.addr())
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; -addr takes another address, such as 127.0.0.1:0 for any free port", err)
 	}
 	i := newInstance(s, stderr)
 	defer i.srv.Close()
@@ -85,29 +84,9 @@ func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// listen opens the port. Without -public it refuses a name that does not resolve to loopback.
-func listen(ctx context.Context, s settings) (net.Listener, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", s.addr())
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("the address %s is in use; choose another one with -addr, such as"+
-			" -addr 127.0.0.1:0 for any free port", s.addr())
-	case err != nil:
-		return nil, fmt.Errorf("cannot listen on %s: %w", s.addr(), err)
-	}
-	// The machine may resolve localhost to any address.
-	if !s.public && !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		_ = l.Close()
-		return nil, fmt.Errorf("%s resolves to %s, which is not loopback; add -public if that is meant",
-			s.addr(), l.Addr())
-	}
-	return l, nil
-}
-
 // newServer returns a server with generous bounds for clients that are slow or gone.
 func newServer(handler http.Handler, stderr io.Writer) *http.Server {
-	hs := &http.Server{
+	return &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -115,10 +94,7 @@ func newServer(handler http.Handler, stderr io.Writer) *http.Server {
 		ErrorLog:          log.New(stderr, program+": ", 0),
 		// The service handles OPTIONS * as well.
 		DisableGeneralOptionsHandler: true,
-		Protocols:                    new(http.Protocols),
 	}
-	hs.Protocols.SetHTTP1(true)
-	return hs
 }
 
 // serve serves until ctx ends, and then lets open requests end within grace.

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -194,11 +193,10 @@ func (b *tab) click(selector string) {
 	do(b, chromedp.Click(chromedp.CSS(selector)))
 }
 
-// choose chooses an option as a reader does.
-func (b *tab) choose(selector, option string) {
+// send fills in a form and sends it.
+func (b *tab) send(form, text string) {
 	b.t.Helper()
-	b.run(fmt.Sprintf(`const e = document.querySelector(%s); e.value = %s; e.dispatchEvent(new Event("change", {bubbles: true}))`,
-		quote(selector), quote(option)))
+	b.run(fmt.Sprintf(`byId(%q).elements[0].value = %s; byId(%[1]q).requestSubmit()`, form, quote(text)))
 }
 
 // find writes into the field Find.
@@ -221,16 +219,11 @@ func (b *tab) press(keys ...string) {
 	}
 }
 
-// mouse returns a function that moves, presses or releases the mouse at the place where the middle
-// of an element is now.
-func (b *tab) mouse(element string) func(input.DispatchMouseEventType) {
+// move moves the mouse to the middle of an element.
+func (b *tab) move(element string) {
 	b.t.Helper()
 	at := value[[]float64](b, fmt.Sprintf(`(() => { const r = %s.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, element))
-	return func(kind input.DispatchMouseEventType) {
-		b.t.Helper()
-		params := input.DispatchMouseEventParams{Type: kind, X: at[0], Y: at[1], Button: input.MouseButtonLeft, ClickCount: 1}
-		call(b, input.DispatchMouseEvent, params)
-	}
+	call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: at[0], Y: at[1]})
 }
 
 // rows waits until so many requests are listed.
@@ -247,9 +240,6 @@ func (b *tab) newest(seq int) {
 
 // quote writes a text as JavaScript has it.
 func quote(text string) string {
-	encoded, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // never: every text can be encoded
-	}
-	return strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`).Replace(string(encoded))
+	encoded, _ := json.Marshal(text) // every text can be encoded
+	return string(encoded)
 }

@@ -2,20 +2,15 @@ package ui
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 
-	cdpbrowser "github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestFind(t *testing.T) {
@@ -31,59 +26,40 @@ func TestFind(t *testing.T) {
 	p.sendAs(t.Context(), "team-key-000001", http.MethodPost, "/v1/pets", `{"name":"Rex"}`)
 	p.sendAs(t.Context(), "", http.MethodGet, "/v1/nothing", "")
 	b := newTab(t)
-
-	t.Run("a bad word is named and left out, and the page goes on", func(t *testing.T) {
-		b.open(p, "?text=status:4x+createpet&colour=red&request=x&key=x")
-		b.text("#problems", "status:4x must be a number")
-		b.rows(1)
-		p.admin(http.MethodPost, "faults", "status=503,operation=getPet")
-		b.text("#strip", "1 fault active")
-		b.find("rex status:nope")
-		b.text("#problems", "status:nope must be")
-		b.text("#said", "1 of 254 requests")
-	})
-	t.Run("words add up, and a minus takes away", func(t *testing.T) {
-		for text, want := range map[string]string{"": "254", "KEY:team-KEY-000001 post": "1 of 254", "-key:team-key-000001": "3 of 254", "status:2XX status:4xx": "0 of 254"} {
-			b.find(text)
-			b.until(`byId("fit").textContent === ` + quote(want))
-			b.until(`byId("problems").textContent === ""`)
-		}
-	})
-	t.Run("chips are pressed or not", func(t *testing.T) {
-		b.find("")
-		b.text("#shown", "The newest 100 of 254.")
-		b.click("#shown button")
-		b.newest(154)
-		b.find("team")
-		b.newest(253)
-		b.open(p, "")
-		for chip, rows := range map[string]int{".fine": 100, ".refused": 2, ".limited": 1} {
-			chip = "#counts " + chip
-			b.click(chip)
-			b.rows(rows)
-			b.until(`document.querySelector("` + chip + `").ariaPressed === "true"`)
-			b.click(chip)
-			b.until(`location.search === "" && document.querySelector("` + chip + `").ariaPressed === "false"`)
-		}
-		b.find("nothing has this")
-		b.click("#shown a")
-		b.until(`location.search === "" && find.value === ""`)
-	})
-	t.Run("closing a request keeps what is found", func(t *testing.T) {
-		b.open(p, "")
-		b.find("key:none")
-		b.rows(1)
-		b.click("#list tbody")
-		b.text("#detail", "no operation")
-		b.click("#close")
-		b.until(`byId("detail").hidden && location.search === "?text=key%3Anone"`)
-		b.rows(1)
-		b.run("history.back()")
-		b.text("#detail-title", "Request 254")
-		b.open(p, "?request=999&text=key:none")
-		b.text("#detail", "Request 999 is not in the journal")
-		b.rows(1)
-	})
+	b.open(p, "?text=status:4x+createpet&colour=red&request=x&key=x")
+	b.text("#problems", "status:4x must be a number") // it is left out
+	b.rows(1)
+	b.find("rex status:nope")
+	b.text("#problems", "status:nope must be")
+	b.text("#said", "1 of 254 requests")
+	for text, want := range map[string]string{"": "254", "KEY:team-KEY-000001 post": "1 of 254", "status:2XX status:4xx": "0 of 254"} {
+		b.find(text)
+		b.until(`byId("fit").textContent === ` + quote(want) + ` && byId("problems").textContent === ""`)
+	}
+	b.find("")
+	b.text("#shown", "The newest 100 of 254.")
+	b.find("team")
+	b.newest(253)
+	for chip, rows := range map[string]int{".fine": 100, ".refused": 1} {
+		chip = "#counts " + chip
+		b.click(chip)
+		b.rows(rows)
+		b.until(`document.querySelector("` + chip + `").ariaPressed === "true"`)
+		b.click(chip)
+		b.until(`location.search === "?text=team" && document.querySelector("` + chip + `").ariaPressed === "false"`)
+	}
+	b.find("nothing has this")
+	b.click("#shown a")
+	b.until(`location.search === "" && find.value === ""`)
+	b.find("key:none")
+	b.rows(1)
+	b.click("#list tbody")
+	b.text("#detail", "no operation")
+	b.click("#close")
+	b.until(`byId("detail").hidden && location.search === "?text=key%3Anone"`)
+	b.rows(1)
+	b.run("history.back()")
+	b.text("#detail-title", "Request 254")
 }
 
 func TestList_standsStill(t *testing.T) {
@@ -102,38 +78,27 @@ func TestList_standsStill(t *testing.T) {
 	stands("scrolled", "links()[50]", 400)
 	b.click("#release")
 	b.newest(605)
-	b.until(`scroller.scrollTop === 0`)
 	b.run("links()[3].focus()")
 	stands("focus", "document.activeElement", 3)
 	b.press(kb.ArrowDown)
 	assert.Equal(t, "601", value[string](b, `String(seqOf(document.activeElement))`), "the focus is where it was")
 	b.run("document.activeElement.blur()")
 	b.newest(608)
-	b.mouse("links()[5]")(input.DispatchMouseEventTypeMouseMoved)
-	stands("a pointer", "links()[5]", 2)
-	b.run(`const now = Date.now; Date.now = () => now() + 3000`)
-	b.newest(610) // once the mouse has rested for 3 s
 	b.click("#pause")
-	b.mouse("find")(input.DispatchMouseEventTypeMouseMoved)
 	stands("paused", "links()[0]", 4)
 	b.click("#pause")
-	b.newest(614)
-
-	mouse := b.mouse("links()[2]") // no new row may push the row away from under the mouse
-	mouse(input.DispatchMouseEventTypeMouseMoved)
-	mouse(input.DispatchMouseEventTypeMousePressed)
-	p.burst(24, 60)
-	b.text("#release", "24 new")
-	mouse(input.DispatchMouseEventTypeMouseReleased)
-	b.text("#detail-title", "Request 612")
+	b.newest(612)
+	b.move("links()[2]")
+	stands("a pointer", "links()[2]", 24) // no new row may push the row away from under the mouse
+	b.click("#r610")
+	b.text("#detail-title", "Request 610")
+	b.run(`const now = Date.now; Date.now = () => now() + 3000; document.activeElement.blur()`)
+	b.newest(636) // once the mouse has rested for 3 s
 }
 
 func TestDetail(t *testing.T) {
-	p := start(t, "-plan", `{"perMinute":2}`)
+	p := start(t)
 	p.send(http.MethodPost, "/v1/pets?dry=1", `{"name":"it's Rex","categoryId":9223372036854775807}`)
-	for range 3 {
-		p.send(http.MethodGet, "/v1/pets", "") // 200, 429, 429
-	}
 	b := newTab(t)
 	b.open(p, "?text=pets")
 	b.click("#r1 .status")
@@ -148,17 +113,10 @@ func TestDetail(t *testing.T) {
 	assert.Empty(t, value[[]string](b, `["#request-body", "#response-body"].filter((s) => {
 		const r = document.querySelector(s).getBoundingClientRect(), box = document.querySelector("#detail .scroll").getBoundingClientRect();
 		return r.height < 40 || r.bottom > box.bottom; })`), "at 1280 × 800 both bodies are seen without scrolling")
-	assert.Empty(t, value[[]string](b, `links().filter((a) => a.scrollWidth > a.clientWidth && !a.title.includes("POST")).map((a) => a.title)`), "paths are whole")
-	for _, name := range []string{"clipboard-read", "clipboard-write"} {
-		_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
-			Permission: &cdpbrowser.PermissionDescriptor{Name: name}, Setting: cdpbrowser.PermissionSettingGranted,
-			Origin: p.origin, BrowserContextID: chromedp.FromContext(b.ctx).BrowserContextID,
-		})
-		require.NoError(t, err)
-	}
+	b.run(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`)
 	b.click(`[data-copy="curl"]`)
 	b.text("#message", "Copied")
-	assert.Equal(t, value[string](b, `byId("curl").textContent`), value[string](b, "navigator.clipboard.readText()"))
+	b.until(`copied === byId("curl").textContent`)
 	b.size(640)
 	b.until(`document.getElementById("detail-title").getBoundingClientRect().top < innerHeight / 2`)
 	p.admin(http.MethodPost, "reset", "")
@@ -176,55 +134,36 @@ func TestKeys(t *testing.T) {
 	p.admin(http.MethodPatch, "keys/1", "ban=10m")
 	b.text("#plan", "banned until ")
 	b.text("#strip", "1 key banned")
-	assert.Equal(t, "0", value[string](b, `document.querySelector("#gauge-minute svg").ariaValueNow`), "a banned key has nothing left")
-	status, _ := p.send(http.MethodGet, "/v1/pets", "")
-	assert.Equal(t, http.StatusTooManyRequests, status)
-	b.text("#list .hint", "the API key is banned until ")
 	b.click("#ban-lift")
 	b.until(`!byId("ban-lift") && !byId("strip").innerText.includes("banned")`)
-
-	change := func(form, text string) {
-		b.run(fmt.Sprintf(`byId(%q).elements[0].value = %s`, form, quote(text)))
-		b.click("#" + form + " button")
-	}
-	change("new-key", "key=team-key-000001,plan=gold")
+	b.send("new-key", "key=team-key-000001,plan=gold")
 	b.text("#new-key .error", "there is no plan")
 	assert.Equal(t, "New key true", value[string](b, `document.activeElement.ariaLabel + " " + document.activeElement.ariaInvalid`))
-	change("new-key", "key=team-key-000001,plan={}")
+	b.send("new-key", "key=team-key-000001,plan={}")
 	b.until(`byId("key").options.length === 2 && byId("new-key").querySelector(".error").innerText === ""`)
-	b.choose("#key", "2")
+	b.run(`byId("key").value = 2; byId("key").dispatchEvent(new Event("change"))`)
 	b.text("#gauge-minute", "a minute: no limit")
-	assert.False(t, value[bool](b, `Boolean(document.querySelector("#gauge-minute svg"))`), "no limit has no bar")
-	change("key-form", "plan=free")
+	b.send("key-form", "plan=free")
 	b.text("#gauge-minute", "of 60 a minute")
-	change("key-form", "ban=1s")
+	b.send("key-form", "ban=1s")
 	b.text("#strip", "1 key banned")
 	b.until(`!byId("strip").innerText.includes("banned")`) // by itself
-	change("key-form", "revoked=true")
+	b.send("key-form", "revoked=true")
 	b.until(`byId("key").innerText.includes("(revoked)")`)
 }
 
 func TestClockPetsReset(t *testing.T) {
 	t.Parallel()
 	p, b := openPage(t)
-	b.click("[popovertarget=set-clock]")
-	b.run(`byId("clock-new").value = "now=2031-01-01T00:00:00Z"`)
-	b.run(`byId("set-clock").requestSubmit()`)
+	b.send("set-clock", "now=2031-01-01T00:00:00Z")
 	b.text("#clock", "2031-01-01 00:00:")
 	b.click(`[data-body="advance=1m"]`)
 	b.text("#clock", "2031-01-01 00:01:")
 	b.text("#strip", "The clock is ")
-	b.run(`byId("add-pet").elements[0].value = 'name=Zoë "Z",categoryId=9223372036854775807'`)
-	b.click("#add-pet button")
+	b.send("add-pet", `name=Zoë "Z",categoryId=9223372036854775807`)
 	b.text("#pets", "9223372036854775807")
-	assert.False(t, value[bool](b, `[...document.querySelectorAll("#pets th")].some((th) => th.offsetHeight > 30)`), "a heading is one line")
 	p.list(1)
 	b.until(`document.querySelector("#chart rect.fine")`)
-	for _, pixels := range value[[]float64](b, `[...document.querySelectorAll(".axis span")].map((e, i) => {
-		const chart = byId("chart").getBoundingClientRect();
-		return Math.abs(e.getBoundingClientRect().left - (chart.left + i * chart.width / 5)); })`) {
-		assert.Less(t, pixels, 2.0, "a label begins at its line")
-	}
 	b.run(`window.confirm = () => true`)
 	b.click("#reset")
 	b.until(`!document.querySelector("#pets tr, #list tbody, #strip li")`)
@@ -234,31 +173,24 @@ func TestClockPetsReset(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	p, b := openPage(t)
-	b.run(`byId("fault").value = 'status=503,message=a, b'`)
-	b.click("#fault-form button")
+	b.send("fault-form", "status=503,message=a, b")
 	b.text("#faults", `"message":"a, b"`)
 	b.click("#faults-clear")
 	b.until(`document.querySelectorAll("#faults li, #strip li").length === 0`)
-	presets := value[[]string](b, `[...document.querySelectorAll("[data-fault]")].map((e) => e.dataset.fault)`)
-	for n, preset := range presets {
+	for n, preset := range value[[]string](b, `[...document.querySelectorAll("[data-fault]")].map((e) => e.dataset.fault)`) {
 		b.click(`[data-fault="` + preset + `"]`)
 		b.until(fmt.Sprintf(`document.querySelectorAll("#faults li").length === %d`, n+1))
-		assert.Equal(t, preset, value[string](b, `byId("fault").value`))
 	}
 	p.admin(http.MethodDelete, "faults", "")
-	b.run(`byId("fault").value = "status=503,times=some"`)
-	b.click("#fault-form button")
+	b.send("fault-form", "status=503,times=some")
 	b.text("#fault-form .error", `times: "some" is not of the type int`)
-	assert.Equal(t, "fault true", value[string](b, `document.activeElement.id + " " + byId("fault").ariaInvalid`))
-
 	b.click(`[data-fault="status=503"]`)
-	b.text("#strip", "1 fault active")
 	for range 2 {
+		b.text("#strip", "1 fault active")
 		status, _ := p.send(http.MethodGet, "/v1/pets", "")
 		assert.Equal(t, http.StatusServiceUnavailable, status)
 		b.text("#faults", "over, struck 1 ×")
 		b.click(`#faults button`) // again
-		b.text("#strip", "1 fault active")
 	}
 }
 
@@ -266,6 +198,7 @@ func TestKeyboard(t *testing.T) {
 	p, b := openPage(t)
 	p.list(4)
 	b.rows(4)
+	assert.Equal(t, "listPets GET /pets, 200", value[string](b, `links()[0].textContent`), "to a reader who hears the link alone")
 	b.press(kb.Tab)
 	assert.Equal(t, "skip", value[string](b, "document.activeElement.className"))
 	b.press(kb.Enter, kb.Tab)
@@ -305,38 +238,26 @@ func TestFollow(t *testing.T) {
 	t.Parallel()
 	p, b := openPage(t)
 	b.run(`window.asked = []; const before = window.fetch;
-		window.fetch = (...a) => { asked.push({ path: a[0], at: performance.now() }); return before(...a); }`)
-	p.list(1)
-	b.rows(1)
-	b.until(`asked.at(-1).path.includes("version=")`) // it does not ask for the rows that it has
-	b.run(`asked.length = 0`)
+		window.fetch = (...a) => { asked.push(performance.now()); return before(...a); }`)
 	p.burst(96, 60)
 	b.until(`asked.length > 5`)
-	assert.Empty(t, value[[]float64](b, `asked.slice(1).map((a, i) => a.at - asked[i].at).filter((gap) => gap < 245)`),
-		"at most four times a second")
+	assert.Empty(t, value[[]float64](b, `asked.slice(1).map((at, i) => at - asked[i]).filter((gap) => gap < 245)`), "at most four times a second")
 
-	p.admin(http.MethodPost, "faults", "delay=1h")
+	p.admin(http.MethodPost, "faults", "wire=stall")
 	ctx, giveUp := context.WithCancel(t.Context())
-	defer giveUp()
 	go p.sendAs(ctx, "fake-api-key", http.MethodGet, "/v1/pets/7", "")
 	b.text("#list", "pending")
 	b.click("#pause")
 	giveUp()
-	b.until(`list.dataset.version !== state().version`)
+	b.text("#faults", "struck 1 ×")
 	b.text("#list", "pending")
 	b.click("#pause")
 	b.until(`!list.innerText.includes("pending")`) // the row is up to date, although nothing has changed since
 
-	hide := func(hidden string) {
-		b.run(`Object.defineProperty(document, "hidden", {value: ` + hidden + `, configurable: true});
-			document.dispatchEvent(new Event("visibilitychange"))`)
-	}
-	hide("true")
+	b.run(`Object.defineProperty(document, "hidden", { value: true }); document.dispatchEvent(new Event("visibilitychange"))`)
 	b.text("#live", "paused")
 	assert.Zero(t, value[float64](b, `new Promise((done) => { asked.length = 0; setTimeout(() => done(asked.length), 600); })`),
 		"a page that nobody looks at asks for nothing")
-	hide("false")
-	b.text("#live", "live")
 }
 
 func TestLost(t *testing.T) {
@@ -364,16 +285,9 @@ func TestLost(t *testing.T) {
 func TestPage_policy(t *testing.T) {
 	t.Parallel()
 	_, b := openPage(t)
-	b.run(`try { document.body.innerHTML += '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>' }
-		catch { window.refused = true }`)
-	assert.True(t, value[bool](b, "window.refused === true"))
-	assert.False(t, value[bool](b, `"pwned" in window`))
-	for _, text := range b.consoleErrors() {
-		assert.Contains(t, text, "TrustedHTML")
-	}
-	assert.True(t, value[bool](b, `Promise.all([location.href, "/_fake/page"].map((url) => fetch(url, { headers: { Accept: "text/html" } })))
-		.then(([page, parts]) => page.headers.get("content-security-policy").includes("default-src 'none'") &&
-			page.headers.get("content-security-policy") === parts.headers.get("content-security-policy"))`), "both have the policy")
+	b.run(`try { document.body.innerHTML += '<img src=x onerror="window.pwned=1">' } catch { window.refused = true }`)
+	assert.True(t, value[bool](b, `window.refused && !("pwned" in window)`))
+	b.consoleErrors()
 }
 
 // A page of another site, here one whose name leads to this machine, neither sees nor steers the fake.
@@ -412,16 +326,6 @@ func TestKeyboard_neighbours(t *testing.T) {
 	b.text("#detail-title", "Request 2")
 }
 
-// A row says its status to a reader who hears only its link.
-func TestRow_name(t *testing.T) {
-	t.Parallel()
-	p, b := openPage(t)
-	p.list(1)
-	p.send(http.MethodGet, "/v1/nothing", "")
-	b.rows(2)
-	assert.Equal(t, []string{"no operation GET /nothing, 404", "listPets GET /pets, 200"}, value[[]string](b, `links().map((a) => a.textContent)`))
-}
-
 // No row that was cleared stays, even in a list that stands still.
 func TestClear(t *testing.T) {
 	t.Parallel()
@@ -434,39 +338,6 @@ func TestClear(t *testing.T) {
 		b.rows(0)
 		b.click("#pause")
 		b.text("#fit", "0")
-	}
-}
-
-// A shell sends what the page shows as a command, and the fake gets the same request again.
-func TestCurl(t *testing.T) {
-	t.Parallel()
-	p := start(t, "-plan", "{}")
-	p.admin(http.MethodPost, "keys", "key=team-key-000001")
-	b := newTab(t)
-	for i, body := range []string{"{\"name\":\t\"it's 100% \\\\ Rex\"}\r\n", "-\x1b[201~\xff\xfe\n", `{"name":"Zoë"}`, strings.Repeat("x", 5000)} {
-		seq := 2*i + 1
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.origin+"/v1/pets?a=%20'", strings.NewReader(body))
-		require.NoError(t, err)
-		r.Header = http.Header{"Authorization": {"Bearer team-key-000001"}, "X-Empty": {""}, "X-Tab": {"a\tb"}, "Content-Type": {"a/b"}, "User-Agent": {"x"}, "Accept": {"*/*"}}
-		resp, err := http.DefaultClient.Do(r)
-		require.NoError(t, err)
-		require.NoError(t, resp.Body.Close())
-		b.open(p, fmt.Sprint("?request=", seq))
-		if len(body) == 5000 {
-			b.text("#curl-note", "There is no command: its body would be longer than 4,096 bytes.")
-			continue
-		}
-		out, err := exec.CommandContext(t.Context(), "sh", "-c", value[string](b, `byId("curl").textContent`)).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		type request struct {
-			Path, Body, Key string
-			Header          http.Header
-		}
-		var sent, again request
-		require.NoError(t, json.Unmarshal([]byte(p.admin(http.MethodGet, fmt.Sprint("requests/", seq), "")), &sent))
-		require.NoError(t, json.Unmarshal([]byte(p.admin(http.MethodGet, fmt.Sprint("requests/", seq+1), "")), &again))
-		sent.Header.Del("Accept-Encoding")
-		assert.Equal(t, sent, again)
 	}
 }
 
