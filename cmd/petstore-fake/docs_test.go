@@ -56,19 +56,8 @@ func TestDocuments(t *testing.T) {
 			curl -fsS -H 'Authorization: Bearer fake-api-key' "$base_url/pets"`)
 		assert.Equal(t, "[]", strings.TrimSpace(out))
 	})
-	t.Run("admin routes, each of them", func(t *testing.T) {
-		i, host := newTestInstance(t), start(t).host
-		commands := block(t, "fake/health")
-		shell(t, `curl() { command curl -sS -H 'Authorization: Bearer fake-api-key' http://`+host+`/v1/pets; command curl -fsS "$@"; }
-			`+strings.ReplaceAll(commands, "127.0.0.1:4010", host))
-		routes := i.call("", "GET", "/_fake/", "").Body.String()
-		for _, r := range regexp.MustCompile(`"method":"(\w+)","path":"/_fake(.*?)"`).FindAllStringSubmatch(routes, -1) {
-			how := map[string]string{"GET": "curl ", "POST": "curl (-X POST|-d '?[^ ].*) "}[r[1]]
-			if how == "" {
-				how = "curl -X " + r[1] + " .*"
-			}
-			assert.Regexp(t, `(?m)^`+how+`"?\$fake`+regexp.MustCompile(`{\w+}`).ReplaceAllString(r[2], `\d`)+`([? ]|$)`, commands)
-		}
+	t.Run("admin routes", func(t *testing.T) {
+		shell(t, strings.ReplaceAll("curl() { command curl -fsS \"$@\"; }\n"+block(t, "fake/requests"), "127.0.0.1:4010", start(t).host))
 	})
 	t.Run("a day of incidents", func(t *testing.T) {
 		host := start(t, "-plan", "free").host

@@ -227,17 +227,15 @@ func TestServe_end(t *testing.T) {
 func TestServer(t *testing.T) {
 	host := start(t).host
 	for text, want := range map[string]string{
-		"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n": "HTTP/1.1 403 Forbidden",
-		"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test\r\n\r\n":                  "HTTP/1.1 403 Forbidden",
-		"GET /_fake/ HTTP/1.0\r\n\r\n":                                       "HTTP/1.0 403 Forbidden",
-		"OPTIONS * HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                   "HTTP/1.1 404 Not Found",
+		"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host: "HTTP/1.1 403 Forbidden\r\n",
+		"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test":             "HTTP/1.1 403 Forbidden\r\n",
+		"OPTIONS * HTTP/1.1\r\nHost: " + host:                   "HTTP/1.1 404 Not Found\r\n",
 	} {
 		conn, err := net.Dial("tcp", host)
 		require.NoError(t, err)
-		_, _ = io.WriteString(conn, text)
-		line, err := bufio.NewReader(conn).ReadString('\n')
-		require.NoError(t, err)
-		assert.Equal(t, want, strings.TrimSpace(line), "%.80q", text)
+		_, _ = io.WriteString(conn, text+"\r\n\r\n")
+		line, _ := bufio.NewReader(conn).ReadString('\n')
+		assert.Equal(t, want, line, text)
 		require.NoError(t, conn.Close())
 	}
 }

@@ -176,7 +176,7 @@ func (b *tab) until(expression string) {
 	deadline := time.Now().Add(patience)
 	for !value[bool](b, "Boolean("+expression+")") {
 		if time.Now().After(deadline) {
-			b.t.Fatalf("it never came to: %s\n%s", expression, value[string](b, "document.body.innerText"))
+			b.t.Fatalf("it never came to: %s\n%.3000s", expression, value[string](b, "document.body.innerText"))
 		}
 		<-time.After(10 * time.Millisecond)
 	}

@@ -29,6 +29,7 @@ func TestFind(t *testing.T) {
 	b.open(p, "?text=status:4x+createpet&colour=red&request=x&key=x")
 	b.text("#problems", "status:4x must be a number") // it is left out
 	b.rows(1)
+	b.open(p, "")
 	b.find("rex status:nope")
 	b.text("#problems", "status:nope must be")
 	b.text("#said", "1 of 254 requests")
