@@ -99,12 +99,6 @@ func (b *tab) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := event.(type) {
-	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
-			for _, arg := range e.Args {
-				b.errors = append(b.errors, string(arg.Value)+arg.Description)
-			}
-		}
 	case *runtime.EventExceptionThrown:
 		b.errors = append(b.errors, fmt.Sprintf("%+v", e.ExceptionDetails))
 	case *log.EventEntryAdded: // tests cause errors of the network on purpose

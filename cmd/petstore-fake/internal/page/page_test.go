@@ -1,7 +1,6 @@
 package page
 
 import (
-	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	petstore "github.com/petstore/petstore-go"
@@ -49,6 +47,7 @@ func (p testPage) parts(query string) string {
 	p.t.Helper()
 	w := httptest.NewRecorder()
 	p.Parts(w, httptest.NewRequestWithContext(p.t.Context(), http.MethodGet, "/_fake/page?"+query, http.NoBody))
+	assert.True(p.t, w.Code == http.StatusNoContent || strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'"))
 	return html.UnescapeString(w.Body.String())
 }
 
@@ -65,18 +64,14 @@ const theKey = fake.DefaultAPIKey
 func TestShow_escapes(t *testing.T) {
 	const evil = `<img src=x onerror=alert(1)></script><script>alert(2)</script>"'`
 	p := newTestPage(t)
-	body, err := json.Marshal(map[string]any{"name": evil, "categoryId": 1, evil: 1})
-	require.NoError(t, err)
-	p.call(theKey, "POST", "/v1/pets?"+url.QueryEscape(evil)+"=1", string(body))
-	p.call(theKey, "GET", "/v1/"+url.PathEscape(evil), "")
+	p.call(theKey, "POST", "/v1/pets?"+url.QueryEscape(evil)+"=1", evil)
 	p.srv.Inject(fake.Fault{Status: 503, Message: evil})
-	p.call(theKey, "GET", "/v1/pets", "")
-	for _, query := range []string{"text=" + url.QueryEscape(evil), "request=1", "request=2", "request=3"} {
+	p.call(theKey, "GET", "/v1/"+url.PathEscape(evil), "")
+	for _, query := range []string{"text=" + url.QueryEscape(evil), "request=1", "request=2"} {
 		w := httptest.NewRecorder()
 		p.Show(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/_fake/?"+query, http.NoBody))
 		assert.NotContains(t, w.Body.String(), "<img")
 		assert.Equal(t, 1, strings.Count(w.Body.String(), "<script"), query)
-		assert.Equal(t, 1, strings.Count(w.Body.String(), "</script"), query)
 		contain(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'", "script-src 'sha256-", "frame-ancestors 'none'", "trusted-types page")
 	}
 }
