@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,7 +19,7 @@ func envOf(variables map[string]string) func(string) string {
 type testInstance struct {
 	t *testing.T
 	*instance
-	stderr *output
+	stderr output
 }
 
 // newTestInstance returns the instance of a command line.
@@ -82,30 +80,20 @@ func (i testInstance) list(keys ...string) (statuses []int) {
 	return statuses
 }
 
-// output is where a running program writes. wrote receives the whole text after each of the first
-// writes.
-type output struct {
-	mu    sync.Mutex
-	text  bytes.Buffer
-	wrote chan string
+// output receives each text that a program writes.
+type output chan string
+
+func newOutput() output { return make(output, 1000) }
+
+func (o output) Write(p []byte) (int, error) {
+	o <- string(p)
+	return len(p), nil
 }
 
-func newOutput() *output { return &output{wrote: make(chan string, 100)} }
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n, err := o.text.Write(p)
-	select {
-	case o.wrote <- o.text.String():
-	default: // no test reads that many
+// rest returns what was written and not received.
+func (o output) rest() (all string) {
+	for len(o) > 0 {
+		all += <-o
 	}
-	return n, err
-}
-
-// String returns what was written so far.
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
+	return all
 }

@@ -57,8 +57,8 @@ func runOnce(t *testing.T, env map[string]string, args ...string) (status int, s
 // running is a program that runs inside the test.
 type running struct {
 	host           string
-	stdout, stderr string  // when it had announced itself
-	output         *output // stderr
+	stdout, stderr string // when it had announced itself
+	output         output // stderr after that
 	stop           func() int
 }
 
@@ -76,12 +76,12 @@ func start(t *testing.T, args ...string) running {
 	})}
 	t.Cleanup(func() { r.stop() })
 	select {
-	case r.stdout = <-stdout.wrote:
+	case r.stdout = <-stdout:
 	case status := <-ended:
 		ended <- status
-		require.FailNow(t, "it has ended", "%d: %s", status, stderr)
+		require.FailNow(t, "it has ended", "%d: %s", status, stderr.rest())
 	}
-	r.host, r.stderr = testkit.Loopback(t)+":"+strings.TrimSpace(r.stdout), <-stderr.wrote
+	r.host, r.stderr = testkit.Loopback(t)+":"+strings.TrimSpace(r.stdout), <-stderr
 	return r
 }
 
@@ -195,8 +195,9 @@ func TestServe_end(t *testing.T) {
 		_, _, err := call(t, r.host, "GET", "/v1/pets/1", "")
 		require.NoError(t, err)
 		assert.Equal(t, exitFailed, r.stop())
-		assert.Contains(t, r.output.String(), "violation of deprecated-operation by request 1 (section 4.3): ")
-		assert.Contains(t, r.output.String(), "-strict: violations by the clients: 1")
+		all := r.output.rest()
+		assert.Contains(t, all, "violation of deprecated-operation by request 1 (section 4.3): ")
+		assert.Contains(t, all, "-strict: violations by the clients: 1")
 	})
 	t.Run("at once at a second signal", func(t *testing.T) {
 		if runtime.GOOS == "windows" {

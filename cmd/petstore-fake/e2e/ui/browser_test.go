@@ -130,9 +130,7 @@ func do[T any](b *tab, step chromedp.Action[T]) T {
 // call sends a command of the DevTools protocol.
 func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	result, err := chromedp.Call(ctx, command, params)
+	result, err := chromedp.Call(b.ctx, command, params)
 	require.NoError(b.t, err)
 	return result
 }

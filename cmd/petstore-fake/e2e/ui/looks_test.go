@@ -48,7 +48,7 @@ var allLooks = []look{
 		b.text("#fault-form .error", "Status 1000 does not lie")
 	}},
 	{"lost", "", func(p *program, b *tab) { // the program does not come back, so this look is the last
-		p.signal(syscall.SIGSTOP)
+		assert.NoError(p.t, p.process.Signal(syscall.SIGSTOP))
 		b.text("#gone", "No response from the program since")
 	}},
 }

@@ -33,10 +33,6 @@ func TestFind(t *testing.T) {
 	b.find("rex status:nope")
 	b.text("#problems", "status:nope must be")
 	b.text("#said", "1 of 254 requests")
-	for text, want := range map[string]string{"": "254", "KEY:team-KEY-000001 post": "1 of 254", "status:2XX status:4xx": "0 of 254"} {
-		b.find(text)
-		b.until(`byId("fit").textContent === ` + quote(want) + ` && byId("problems").textContent === ""`)
-	}
 	b.find("")
 	b.text("#shown", "The newest 100 of 254.")
 	b.find("team")
@@ -199,7 +195,7 @@ func TestKeyboard(t *testing.T) {
 	p, b := openPage(t)
 	p.list(4)
 	b.rows(4)
-	assert.Equal(t, "listPets GET /pets, 200", value[string](b, `links()[0].textContent`), "to a reader who hears the link alone")
+	assert.Equal(t, "listPets GET /pets?status=available&limit=50, 200", value[string](b, `links()[0].textContent`), "to a reader who hears the link alone")
 	b.press(kb.Tab)
 	assert.Equal(t, "skip", value[string](b, "document.activeElement.className"))
 	b.press(kb.Enter, kb.Tab)
@@ -216,7 +212,7 @@ func TestKeyboard(t *testing.T) {
 	b.text("#message", "There is no newer request in the list.")
 	b.press(kb.Enter)
 	b.text("#detail-title", "Request 4")
-	b.text("#said", "Request 4: 200 GET /v1/pets")
+	b.text("#said", "Request 4: 200 GET /v1/pets?")
 	b.press("j")
 	b.text("#detail-title", "Request 3")
 	b.until(`document.querySelector("#list [aria-current]").closest("tbody").id === "r3"`)
@@ -264,10 +260,10 @@ func TestFollow(t *testing.T) {
 func TestLost(t *testing.T) {
 	t.Parallel()
 	p, b := openPage(t)
-	p.signal(syscall.SIGSTOP) // the connections stay open, so that no error shows that it is stopped
+	assert.NoError(t, p.process.Signal(syscall.SIGSTOP)) // the connections stay open, so that no error shows that it is stopped
 	b.text("#live", "no response")
 	b.text("#gone", "goes on by itself when the program is back.")
-	p.signal(syscall.SIGCONT)
+	assert.NoError(t, p.process.Signal(syscall.SIGCONT))
 	b.text("#live", "live")
 	b.until(`byId("gone").hidden`)
 
