@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -150,6 +151,23 @@ func TestReset(t *testing.T) {
 	i.admin("POST reset", "", 204)
 	assert.Equal(t, start, state(), "everything is as it was at the start")
 	assert.Equal(t, []int{401}, i.list("second-key"))
+}
+
+// The page hears of a request, and of a change, before a second has passed.
+func TestChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newTestInstance(t)
+		version := func() string {
+			return regexp.MustCompile(`data-version="[^"]+"`).FindString(i.call("", "GET", "/_fake/page", "").Body.String())
+		}
+		first := version()
+		i.list(theKey)
+		second := version()
+		i.admin("POST pets", "name=Rex,categoryId=1", 200)
+		assert.NotEqual(t, first, second)
+		assert.NotEqual(t, second, version())
+		assert.Equal(t, version(), version())
+	})
 }
 
 func TestFront(t *testing.T) {
