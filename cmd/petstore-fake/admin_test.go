@@ -53,7 +53,7 @@ func TestFaults(t *testing.T) {
 	i.admin("GET faults", "", 200, `{"faults":[]}`)
 	for body, problem := range map[string]string{
 		`{"statu":503}`:            `there is no field \"statu\"`,
-		"status=none":              `status: \"none\" is not of the type int`,
+		"status=none":              `status: \"none\" is not of the type integer`,
 		"status=1000":              "Status 1000 does not lie between 200 and 999",
 		`[{},{"delay":"soon"}]`:    `1.delay: time: invalid duration \"soon\"`,
 		"wire=login":               `login`,
@@ -196,5 +196,5 @@ func TestFront(t *testing.T) {
 	}
 	assert.Equal(t, "duration such as 1m30s", send["POST/_fake/faults"]["for"])
 	assert.Contains(t, send["POST/_fake/faults"]["wire"], "login-page")
-	assert.Equal(t, map[string]any{"name": "string", "categoryId": "int64", "status": "string"}, send["POST/_fake/pets"])
+	assert.Equal(t, map[string]any{"name": "string", "categoryId": "integer", "status": "string"}, send["POST/_fake/pets"])
 }

@@ -94,7 +94,7 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"seed", "no-such-file.json", "no-such-file.json"},
 		{"seed", writeFile(t, "[\n  {\"name\": oops}\n]"), "it is not JSON"},
 		{"seed", writeFile(t, `[{"name":"a","category":1}]`), "category"},
-		{"fault", "status=x", `status: "x" is not of the type int`},
+		{"fault", "status=x", `status: "x" is not of the type integer`},
 		{"fault", `status=503,colour=red`, `there is no field "colour"`},
 		{"fault", "@no-such-file", "no-such-file"},
 		{"ban", "5", "not of the type"},

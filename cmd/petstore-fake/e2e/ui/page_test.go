@@ -180,7 +180,7 @@ func TestFaults(t *testing.T) {
 	}
 	p.admin(http.MethodDelete, "faults", "")
 	b.send("fault-form", "status=503,times=some")
-	b.text("#fault-form .error", `times: "some" is not of the type int`)
+	b.text("#fault-form .error", `times: "some" is not of the type integer`)
 	b.click(`[data-fault="status=503"]`)
 	for range 2 {
 		b.text("#strip", "1 fault active")

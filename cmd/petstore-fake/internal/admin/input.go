@@ -104,7 +104,7 @@ func explain(err error, text string) error {
 		return fmt.Errorf("there is no field %.64q", field)
 	case wrong.Err == nil:
 		value, _ := jsontext.NewDecoder(strings.NewReader(text[min(int(wrong.ByteOffset), len(text)):])).ReadValue()
-		wrong.Err = fmt.Errorf("%.64s is not of the type %s", value, wrong.GoType.Kind())
+		wrong.Err = fmt.Errorf("%.64s is not of the type %s", value, typeName(wrong.GoType))
 	case wrong.JSONValue != nil:
 		wrong.Err = fmt.Errorf("%.64s: %w", wrong.JSONValue, wrong.Err)
 	}
@@ -130,13 +130,18 @@ func fieldsOf(t reflect.Type) any {
 		}
 	}
 	if len(fields) == 0 {
-		return cmp.Or(typeNames[t.String()], t.Kind().String())
+		return typeName(t)
 	}
 	return fields
 }
 
-// typeNames are the names of types that JSON has in another form.
+func typeName(t reflect.Type) string {
+	return cmp.Or(typeNames[t.String()], typeNames[t.Kind().String()], t.Kind().String())
+}
+
+// typeNames are the names of types and kinds that JSON has in another form.
 var typeNames = map[string]string{
+	"struct": "object", "slice": "array", "bool": "boolean", "int": "integer", "int64": "integer", "uint64": "integer", "float64": "number",
 	"[]uint8": "string", "time.Duration": "duration such as 1m30s", "time.Time": "time such as 2030-12-05T00:00:00Z",
 	"http.Header": `object such as {"Name":["value"]}`,
 }
