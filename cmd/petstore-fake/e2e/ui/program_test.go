@@ -144,7 +144,7 @@ func (p *program) morning() {
 		p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
 	}
 	p.send(http.MethodGet, "/v1/pets?limit=500", "")
-	p.admin(http.MethodPatch, "keys/1", `plan={"perMinute":22,"perDay":1000}`)
+	p.admin(http.MethodPatch, "keys/1", `plan={"perMinute":14,"perDay":1000}`)
 	p.list(3)
 	p.admin(http.MethodPost, "faults", `[{"status":429,"retryAfter":"5","operation":"createPet"},{"status":503,"chance":0.1,"times":-1,"for":"10m"}]`)
 }
