@@ -24,7 +24,7 @@ const defaultAddr = "127.0.0.1:4010"
 
 // settings are the values of all flags.
 type settings struct {
-	host, port string      // where to listen; the host "" is every address of the machine, the port 0 any free one
+	host, port string      // where to listen: "" is every address of the machine, 0 any free port
 	keys       []admin.Key // the first is the default key
 	plan       fake.Plan   // of the keys that have none
 	minute     time.Duration

@@ -50,7 +50,8 @@ func New(srv *fake.Server, reset func(), public bool, names []string) *API {
 		a.mux.HandleFunc(pattern, r.handle)
 	}
 	a.mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, refuse(http.StatusNotFound, "there is no admin route %.64s %.64s; GET %s lists them", r.Method, r.URL.Path, Path))
+		writeError(w, refuse(http.StatusNotFound, "there is no admin route %.64s %.64s; GET %s lists them",
+			r.Method, r.URL.Path, Path))
 	})
 	return a
 }

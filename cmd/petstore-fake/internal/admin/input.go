@@ -141,7 +141,8 @@ func typeName(t reflect.Type) string {
 
 // typeNames are the names of types and kinds that JSON has in another form.
 var typeNames = map[string]string{
-	"struct": "object", "slice": "array", "bool": "boolean", "int": "integer", "int64": "integer", "uint64": "integer", "float64": "number",
+	"struct": "object", "slice": "array", "bool": "boolean",
+	"int": "integer", "int64": "integer", "uint64": "integer", "float64": "number",
 	"[]uint8": "string", "time.Duration": "duration such as 1m30s", "time.Time": "time such as 2030-12-05T00:00:00Z",
 	"http.Header": `object such as {"Name":["value"]}`,
 }

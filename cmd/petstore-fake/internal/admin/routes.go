@@ -29,7 +29,7 @@ func (a *API) routes() []route {
 		takes(post, "/_fake/pets", "adds a pet, or an array of them", ReadPets, a.addPets),
 		gives(get, "/_fake/keys", "the keys, with their plans and usage", a.listKeys),
 		takes(post, "/_fake/keys", "adds a key, or an array of them; a key alone will do", ReadKeys, a.addKeys),
-		takes(patch, "/_fake/keys/{id}", "changes a key; a plan is free, pro, business or its limits", Read[keyChange], a.changeKey),
+		takes(patch, "/_fake/keys/{id}", "changes a key; plan is a name or its limits", Read[keyChange], a.changeKey),
 		gives(get, "/_fake/faults", "the faults, with how often each has struck", a.listFaults),
 		takes(post, "/_fake/faults", "injects a fault, or an array; times -1 is for ever", ReadList[fake.Fault], a.inject),
 		gives(del, "/_fake/faults", "removes all faults", a.removeFaults),
