@@ -31,11 +31,12 @@ import (
 type call struct {
 	request
 	client  *Client
-	config  config          // of the client, with the options of the call
+	config  *config         // of the client, with the options of the call; only read
 	ctx     context.Context // of the requests: that of the caller, as CallStart returned it
 	info    Call            // each attempt has a copy in its context
 	started time.Time
-	sent    int // requests that may have been written
+	maxWait time.Duration // that is left of WithMaxWait
+	sent    int           // requests that may have been written
 
 	last     *exchange      // of the last attempt
 	previous *exchange      // of the attempt before it
@@ -60,16 +61,19 @@ func (c *Client) do(
 	case c.transport == nil:
 		return &ArgumentError{r.name, "Client", "was not made by NewClient"}
 	}
-	k := &call{request: r, client: c, config: *c.config, started: time.Now()}
+	config := c.config
 	if len(opts) > 0 {
-		if err := apply(r.name, &k.config, opts); err != nil {
+		own := *config
+		config = &own
+		if err := apply(r.name, config, opts); err != nil {
 			return err
 		}
 	}
+	k := &call{request: r, client: c, config: config, started: time.Now(), maxWait: config.maxWait}
 	k.info = Call{
 		ID:      hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())),
 		BaseURL: c.base, Operation: r.name, Method: r.method, Template: c.baseURL.Path + r.template,
-		KeyID: c.KeyID(), Background: k.config.background,
+		KeyID: c.KeyID(), Background: config.background,
 	}
 	waits, end := k.begin(ctx)
 	defer end()
@@ -78,9 +82,7 @@ func (c *Client) do(
 		err = k.decode(decode)
 		*response = k.response(k.last)
 	}
-	report(k, CallDoneInfo{k.info, time.Since(k.started), err}, func(t *ClientTrace) func(context.Context, CallDoneInfo) {
-		return t.CallDone
-	})
+	k.callDone(err)
 	return err
 }
 
@@ -122,7 +124,9 @@ func (k *call) run(waits context.Context) error {
 		CheckRetry: k.checkRetry, Backoff: k.backoff, RetryMax: math.MaxInt,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	r := http.Request{Method: k.method, URL: &u, Header: http.Header{}}
+	r := http.Request{
+		Method: k.method, URL: &u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
+	}
 	_, _ = loop.Do(&retryablehttp.Request{Request: r.WithContext(waits)})
 	if k.pause.Reason != "" { // the context ended before the attempt that was planned
 		k.endPause()

@@ -37,7 +37,8 @@ type Client struct {
 	// silent says that nothing came back on a connection that had been used before. The others may be
 	// dead, too: the next attempt closes them, and dials.
 	silent atomic.Bool
-	// http1 says that the last connection was one of HTTP/1.
+	// http1 says that the last response came over HTTP/1, so that the next read may need a body; see
+	// newRequest.
 	http1 atomic.Bool
 	// tokens are the retries that the client has left; see "Retries" in doc.go.
 	tokens tokens

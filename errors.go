@@ -100,12 +100,11 @@ func (e *APIError) Error() string {
 	if e.Code != "" {
 		code = safetext.Token(e.Code)
 	}
-	redirect := e.StatusCode/100 == 3 && e.StatusCode != http.StatusNotModified
 	return errorLine(safetext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
 		when(code != "", " "+code)+
 		when(e.RetryAfter > 0, ", Retry-After "+e.RetryAfter.String())+
 		when(e.Message != "", ": "+safetext.Quote(e.Message))+
-		when(redirect, ": redirects are not followed"), e.Operation, e.Attempts, e.OutcomeUnknown)
+		when(e.StatusCode/100 == 3, ": redirects are not followed"), e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
 // Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown].

@@ -54,8 +54,8 @@ func perCall(name, problem string, set func(c *config)) CallOption {
 	return callOption{option{name: name, problem: problem, set: set}}
 }
 
-// config has the result of the options. Each call has a copy of that of its client. So what the
-// fields point to is never changed in place.
+// config has the result of the options. A call with options has a copy of that of its client: what
+// the fields point to is never changed in place.
 type config struct {
 	// What clients of different keys share:
 	httpClient *http.Client
@@ -76,7 +76,7 @@ type config struct {
 
 	// What may differ between calls:
 	retry          RetryPolicy
-	maxWait        time.Duration // a call subtracts the time that it has waited
+	maxWait        time.Duration
 	attemptTimeout time.Duration // 0 for none
 	callTimeout    time.Duration // 0 for none
 	background     bool

@@ -90,7 +90,7 @@ func (k *call) pauseAfter(x *exchange) (pause time.Duration, asked bool) {
 // it is no load for the service; neither does one after a 429, which the rate limit delays.
 func (k *call) fits(ctx context.Context, x *exchange, pause time.Duration, asked bool) bool {
 	deadline, ok := ctx.Deadline()
-	if ok && time.Until(deadline) <= pause || asked && pause > k.config.maxWait {
+	if ok && time.Until(deadline) <= pause || asked && pause > k.maxWait {
 		return false
 	}
 	return !x.sent || x.was(http.StatusTooManyRequests) || k.client.tokens.take()
@@ -115,7 +115,7 @@ func (k *call) endPause() {
 	}
 	w.Duration -= time.Until(w.Until)
 	if k.last.was(http.StatusTooManyRequests) {
-		k.config.maxWait -= w.Duration
+		k.maxWait -= w.Duration
 	}
 	k.WaitDone(w)
 }

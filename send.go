@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +21,7 @@ import (
 // attempt, and the result or the error of the call, depend on nothing else.
 type exchange struct {
 	key        credential.Key
+	permit     ratelimit.Permit // until it is released; nil without a limiter
 	connection connectionState
 	sent       bool              // the request may have been written
 	outcome    ratelimit.Outcome // of the request, for the limiter: the status and the times, for example
@@ -71,8 +70,7 @@ func (k *call) RoundTrip(loop *http.Request) (*http.Response, error) {
 		}
 		k.client.CloseIdleConnections()
 	}
-	permit, err := k.admit(loop.Context(), x)
-	if err != nil {
+	if err := k.admit(loop.Context(), x); err != nil {
 		x.failure, x.err = refused, err
 		return nil, err
 	}
@@ -80,7 +78,7 @@ func (k *call) RoundTrip(loop *http.Request) (*http.Response, error) {
 	if k.isWrite() {
 		ctx = k.ctx // WithStop lets writes finish
 	}
-	k.send(ctx, loop.URL, permit, x)
+	k.send(ctx, loop, x)
 	if x.err != nil {
 		return nil, x.err
 	}
@@ -89,33 +87,31 @@ func (k *call) RoundTrip(loop *http.Request) (*http.Response, error) {
 
 // admit gets the key and a permit for it, which is nil without a limiter. If that took a while, it
 // asks for the key again; another key needs a permit of its own.
-func (k *call) admit(ctx context.Context, x *exchange) (ratelimit.Permit, error) {
+func (k *call) admit(ctx context.Context, x *exchange) error {
 	const noWait = 10 * time.Millisecond // enough, even on a busy machine, for a permit that is there at once
 	key, err := k.key(ctx)
 	for err == nil {
 		if k.previous.was(http.StatusUnauthorized) && *k.previous.key.ID == *key.ID {
-			return nil, errSameKey
+			return errSameKey
 		}
 		x.key, k.info.KeyID = key, *key.ID
 		k.client.used.Store(key.ID)
 		begun := time.Now()
-		permit, refusal := k.acquire(ctx)
+		x.permit, err = k.acquire(ctx)
 		waited := time.Since(begun)
-		k.config.maxWait -= waited
-		if refusal != nil {
-			return nil, refusal
+		k.maxWait -= waited
+		if err != nil {
+			return err
 		}
 		if err = k.ended(ctx); waited >= noWait {
 			key, err = k.key(ctx)
 		}
 		if err == nil && *key.ID == *x.key.ID {
-			return permit, nil
+			return nil
 		}
-		if permit != nil {
-			permit.Release(ratelimit.Outcome{})
-		}
+		k.release(x)
 	}
-	return nil, err
+	return err
 }
 
 // key returns the key for the next request, or why there must not be one. The function of
@@ -142,7 +138,7 @@ func (k *call) acquire(ctx context.Context) (ratelimit.Permit, error) {
 		return nil, nil
 	}
 	r := ratelimit.Request{
-		Key: k.info.KeyID, Background: k.config.background, MaxWait: max(0, k.config.maxWait), Asked: k.started,
+		Key: k.info.KeyID, Background: k.config.background, MaxWait: max(0, k.maxWait), Asked: k.started,
 	}
 	if k.previous != nil {
 		r.NotBefore = k.previous.retryAt
@@ -180,32 +176,19 @@ func (k *call) timeout() time.Duration {
 	return d
 }
 
-// send sends the request and reads the response into x. It releases the permit as soon as it has
-// the header of the response, so that the next request need not wait for the body.
-func (k *call) send(caller context.Context, u *url.URL, permit ratelimit.Permit, x *exchange) {
+// send sends the request and reads the response into x. caller is the context of the call.
+func (k *call) send(caller context.Context, loop *http.Request, x *exchange) {
 	begun := time.Now()
 	ctx, cancel := k.limit(k.describe(caller))
 	defer cancel()
-	defer func() {
-		if permit != nil { // a function of the user panicked
-			permit.Release(x.outcome)
-		}
-	}()
-	report(k, k.info, func(t *ClientTrace) func(context.Context, Call) { return t.AttemptStart })
+	defer k.release(x) // in case that a function of the user panics
+	k.attemptStart()
 	ctx, header := k.attemptContext(ctx)
-	x.outcome.Sent = begun
-	hooked := httptrace.WithClientTrace(ctx, x.connection.hooks(k.client))
-	resp, err := k.client.transport(k.newRequest(hooked, u, header, x.key))
+	resp, err := k.client.transport(k.newRequest(ctx, loop, header, x))
 	if err == nil {
-		x.sent = true
-		x.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
-		x.header, x.success = safetext.Header(resp.Header, x.key.Secret()), k.succeeds(resp.StatusCode)
-		permit = k.release(permit, x)
-		err = x.read(resp)
-	} else if x.sent = x.connection.maySend(err); x.sent {
-		x.outcome.Abandoned = caller.Err() != nil
-	} else {
-		x.outcome = ratelimit.Outcome{}
+		err = k.receive(resp, begun, x)
+	} else if x.connection.maySend(err) {
+		x.sent, x.outcome = true, ratelimit.Outcome{Sent: begun, Abandoned: caller.Err() != nil}
 	}
 	if err != nil {
 		k.fail(caller, ctx, x, err)
@@ -213,26 +196,32 @@ func (k *call) send(caller context.Context, u *url.URL, permit ratelimit.Permit,
 			k.client.silent.Store(true)
 		}
 	}
-	permit = k.release(permit, x)
+	k.release(x)
 	if x.sent {
 		k.sent++
 	}
-	info := AttemptDoneInfo{
-		k.info, time.Since(begun), x.outcome.StatusCode, x.outcome.Window, x.outcome.RetryAfter, x.sent, x.err,
-	}
-	report(k, info, func(t *ClientTrace) func(context.Context, AttemptDoneInfo) { return t.AttemptDone })
+	k.attemptDone(begun, x)
 }
 
-// newRequest returns the request of an attempt.
-func (k *call) newRequest(ctx context.Context, u *url.URL, header http.Header, key credential.Key) *http.Request {
-	own := *u // a transport may change it
-	r := (&http.Request{
-		Method: k.method, URL: &own, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header,
-	}).WithContext(ctx)
-	r.Header["Authorization"] = []string{key.Header()}
+// receive reads a response into x. It releases the permit before it reads the body, so that the next
+// request need not wait for that.
+func (k *call) receive(resp *http.Response, begun time.Time, x *exchange) error {
+	x.sent, x.success = true, k.succeeds(resp.StatusCode)
+	x.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
+	x.header = safetext.Header(resp.Header, x.key.Secret())
+	k.client.http1.Store(resp.ProtoMajor == 1)
+	k.release(x)
+	return x.read(resp)
+}
+
+// newRequest returns the request of an attempt, made from that of the loop.
+func (k *call) newRequest(ctx context.Context, loop *http.Request, header http.Header, x *exchange) *http.Request {
+	r := loop.WithContext(httptrace.WithClientTrace(ctx, x.connection.hooks()))
+	own := *loop.URL // the transport may change it
+	r.URL, r.Header = &own, header
+	header["Authorization"] = []string{x.key.Header()}
 	if k.body != nil {
-		r.Header["Content-Type"] = []string{"application/json"}
+		header["Content-Type"] = []string{"application/json"}
 	}
 	if k.isWrite() || k.client.http1.Load() {
 		// Without GetBody, and with a body that is not nil even if it is empty, net/http never repeats a
@@ -247,7 +236,7 @@ func (k *call) newRequest(ctx context.Context, u *url.URL, header http.Header, k
 // connectionState is what net/http reports about the connection of a request.
 type connectionState struct{ asked, got, reused, answered atomic.Bool }
 
-func (s *connectionState) hooks(c *Client) *httptrace.ClientTrace {
+func (s *connectionState) hooks() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GetConn: func(string) { s.asked.Store(true) },
 		GotConn: func(info httptrace.GotConnInfo) {
@@ -256,8 +245,6 @@ func (s *connectionState) hooks(c *Client) *httptrace.ClientTrace {
 			s.asked.Store(real)
 			s.got.Store(real || s.got.Load())
 			s.reused.Store(info.Reused)
-			secure, ok := info.Conn.(*tls.Conn)
-			c.http1.Store(!ok || secure.ConnectionState().NegotiatedProtocol != "h2")
 		},
 		GotFirstResponseByte: func() { s.answered.Store(true) },
 	}
@@ -278,12 +265,15 @@ func (s *connectionState) maySend(err error) bool {
 // isDead reports whether nothing came back on a connection that had been used before.
 func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
 
-// release releases the permit, if any, and keeps what the limiter says about a 429. It returns nil.
-func (k *call) release(permit ratelimit.Permit, x *exchange) ratelimit.Permit {
-	if permit != nil {
-		lockout := permit.Release(x.outcome)
-		x.retryAt, x.reason = lockout.Until, lockout.Reason
-	} else if window := x.outcome.Window; !window.IsZero() {
+// release releases the permit, unless that has been done, and keeps what the limiter says about a 429.
+// Without a limiter, the client keeps the rate limit itself.
+func (k *call) release(x *exchange) {
+	if x.permit != nil {
+		lockout := x.permit.Release(x.outcome)
+		x.permit, x.retryAt, x.reason = nil, lockout.Until, lockout.Reason
+	}
+	if k.config.limiter == nil && !x.outcome.Window.IsZero() {
+		window := x.outcome.Window
 		k.client.lastLimit.Store(&window)
 	}
 	if x.was(http.StatusTooManyRequests) && !x.retryAt.After(x.outcome.Received) {
@@ -292,7 +282,6 @@ func (k *call) release(permit ratelimit.Permit, x *exchange) ratelimit.Permit {
 			x.retryAt = x.outcome.Received.Add(x.outcome.RetryAfter)
 		}
 	}
-	return nil
 }
 
 // read reads the body of a response, at most maxBody bytes of it.
@@ -318,15 +307,14 @@ func (k *call) fail(caller, ctx context.Context, x *exchange, err error) {
 		<-ctx.Done() // a dialer may report the deadline a moment before the context ends
 	}
 	x.failure, x.err = connection, foreign(safetext.Error(err, x.key.Secret()))
-	isHTTP := !wire.IsNotHTTP(err)
 	switch {
 	case caller.Err() != nil:
 		x.failure, x.err = ended, k.ended(caller)
-	case !isHTTP && x.sent && x.outcome.StatusCode == 0:
+	case wire.IsNotHTTP(err) && x.sent && x.outcome.StatusCode == 0:
 		x.failure = notHTTP
 	case ctx.Err() != nil:
 		x.err = &timeoutError{"attempt", k.timeout()}
-	case !isHTTP && !x.sent, wire.IsPermanent(err), !x.sent && errors.Is(err, ErrNotSent):
+	case wire.IsPermanent(err), !x.sent && errors.Is(err, ErrNotSent):
 		x.failure = permanent
 	}
 }

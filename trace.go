@@ -136,58 +136,88 @@ func (k *call) callStart() {
 // attemptContext calls the AttemptContext functions. Each one gets the context of the one before it.
 // It returns the last context, and the header of the request: that of the client, and what they add.
 func (k *call) attemptContext(ctx context.Context) (context.Context, http.Header) {
-	added, header := http.Header{}, k.config.header.Clone()
+	header := k.config.header.Clone()
 	for _, t := range k.client.traces {
-		if t.AttemptContext != nil {
-			ctx = cmp.Or(t.AttemptContext(ctx, k.info, added), ctx)
+		if t.AttemptContext == nil {
+			continue
 		}
-	}
-	for name, values := range added {
-		if header[name] == nil && !slices.Contains(reservedHeaders, name) {
-			header[name] = values
+		added := http.Header{}
+		ctx = cmp.Or(t.AttemptContext(ctx, k.info, added), ctx)
+		for name, values := range added {
+			if header[name] == nil && !slices.Contains(reservedHeaders, name) {
+				header[name] = values
+			}
 		}
 	}
 	return ctx, header
 }
 
-// report calls one function of each trace with info: that which of returns, unless it is nil.
-func report[T any](k *call, info T, of func(t *ClientTrace) func(context.Context, T)) {
+// eachTrace calls f with each trace and the context of the call.
+func (k *call) eachTrace(f func(ctx context.Context, t *ClientTrace)) {
 	if len(k.client.traces) == 0 {
 		return
 	}
 	ctx := k.describe(k.ctx)
 	for _, t := range k.client.traces {
-		if f := of(t); f != nil {
-			f(ctx, info)
-		}
+		f(ctx, t)
 	}
 }
 
-// observe is report for an event of the limiter.
-func observe[T any](k *call, event T, of func(t *ClientTrace) func(context.Context, Call, T)) {
-	report(k, event, func(t *ClientTrace) func(context.Context, T) {
-		f := of(t)
-		if f == nil {
-			return nil
+func (k *call) callDone(err error) {
+	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
+		if t.CallDone != nil {
+			t.CallDone(ctx, CallDoneInfo{k.info, time.Since(k.started), err})
 		}
-		return func(ctx context.Context, event T) { f(ctx, k.info, event) }
+	})
+}
+
+func (k *call) attemptStart() {
+	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
+		if t.AttemptStart != nil {
+			t.AttemptStart(ctx, k.info)
+		}
+	})
+}
+
+func (k *call) attemptDone(begun time.Time, x *exchange) {
+	o := &x.outcome
+	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
+		if t.AttemptDone != nil {
+			t.AttemptDone(ctx, AttemptDoneInfo{k.info, time.Since(begun), o.StatusCode, o.Window, o.RetryAfter, x.sent, x.err})
+		}
 	})
 }
 
 // A call is the [ratelimit.Observer] of its requests.
 
 func (k *call) WaitStart(w ratelimit.Wait) {
-	observe(k, w, func(t *ClientTrace) func(context.Context, Call, ratelimit.Wait) { return t.WaitStart })
+	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
+		if t.WaitStart != nil {
+			t.WaitStart(ctx, k.info, w)
+		}
+	})
 }
 
 func (k *call) WaitDone(w ratelimit.Wait) {
-	observe(k, w, func(t *ClientTrace) func(context.Context, Call, ratelimit.Wait) { return t.WaitDone })
+	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
+		if t.WaitDone != nil {
+			t.WaitDone(ctx, k.info, w)
+		}
+	})
 }
 
 func (k *call) LimitClosed(l ratelimit.Lockout) {
-	observe(k, l, func(t *ClientTrace) func(context.Context, Call, ratelimit.Lockout) { return t.LimitClosed })
+	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
+		if t.LimitClosed != nil {
+			t.LimitClosed(ctx, k.info, l)
+		}
+	})
 }
 
 func (k *call) LimitOpened(l ratelimit.Lockout) {
-	observe(k, l, func(t *ClientTrace) func(context.Context, Call, ratelimit.Lockout) { return t.LimitOpened })
+	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
+		if t.LimitOpened != nil {
+			t.LimitOpened(ctx, k.info, l)
+		}
+	})
 }

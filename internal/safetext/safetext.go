@@ -38,12 +38,15 @@ func Error(err error, key string) error {
 	return err
 }
 
-// Header returns a copy of h whose values do not contain the keys.
+// Header returns h, or a copy without the keys if a value of h contains one.
 func Header(h http.Header, keys ...string) http.Header {
-	clean := h.Clone()
-	for _, values := range clean {
+	clean := h
+	for name, values := range h {
 		for i, value := range values {
-			values[i] = Redact(value, keys...)
+			if without := Redact(value, keys...); without != value {
+				clean = clean.Clone()
+				clean[name][i] = without
+			}
 		}
 	}
 	return clean
