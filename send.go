@@ -184,11 +184,14 @@ func (k *call) send(caller context.Context, loop *http.Request, x *exchange) {
 	defer k.release(x) // in case that a function of the user panics
 	k.attemptStart()
 	ctx, header := k.attemptContext(ctx)
+	x.outcome.Sent = begun // also if the transport panics
 	resp, err := k.client.transport(k.newRequest(ctx, loop, header, x))
 	if err == nil {
 		err = k.receive(resp, begun, x)
-	} else if x.connection.maySend(err) {
-		x.sent, x.outcome = true, ratelimit.Outcome{Sent: begun, Abandoned: caller.Err() != nil}
+	} else if x.sent = x.connection.maySend(err); x.sent {
+		x.outcome.Abandoned = caller.Err() != nil
+	} else {
+		x.outcome = ratelimit.Outcome{}
 	}
 	if err != nil {
 		k.fail(caller, ctx, x, err)
