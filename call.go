@@ -200,19 +200,17 @@ func foreign(err error) error {
 	return err
 }
 
-// isOfCall reports whether err is an error of this package. As the cause of a context it is about
-// another call: an errgroup, for instance, makes the error of one call the cause of the others.
-// ErrNotSent alone is an error of transports.
+// isOfCall reports whether err is one of the five errors of a call, or the end of one. As the cause of
+// a context it is about another call: an errgroup, for instance, makes the error of one call the cause
+// of the others.
 func isOfCall(err error) bool {
-	_, ok := errors.AsType[interface {
+	_, failed := errors.AsType[interface {
 		error
 		slog.LogValuer
 		Is(target error) bool
 	}](err)
-	return ok || slices.ContainsFunc([]error{
-		ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrRateLimited, ErrOutcomeUnknown, ErrAPIKey, ErrInvalidResponse,
-		ErrInvalidArgument, ErrStopped, ErrTimeout,
-	}, func(sentinel error) bool { return errors.Is(err, sentinel) })
+	_, ended := errors.AsType[*endError](err)
+	return failed || ended
 }
 
 // Do sends a request that the SDK has no method for, below the base URL, with the client's key,

@@ -51,17 +51,20 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	return newClient(baseURL, apiKey, c)
 }
 
-// optionsFromEnv returns the options for the variables that have the effect of options.
-func optionsFromEnv() []Option {
-	processes, insecure := os.Getenv(envProcesses), os.Getenv(envInsecure)
-	n, err := strconv.Atoi(cmp.Or(processes, "1"))
-	wrong := insecure != "" && insecure != "0" && insecure != "1"
-	return []Option{
-		option{envProcesses, when(err != nil || n < 1, "is not a number of processes"), func(c *config) {
-			c.limiter = ratelimit.New(ratelimit.Processes(n * min(1, len(processes)))) // 0 if the variable is not set
-		}, false},
-		option{envInsecure, when(wrong, "is neither 0 nor 1"), func(c *config) { c.insecureHTTP = insecure == "1" }, false},
+// optionsFromEnv returns the options for the variables that have the effect of options and are set.
+func optionsFromEnv() (opts []Option) {
+	if text := os.Getenv(envProcesses); text != "" {
+		n, err := strconv.Atoi(text)
+		problem := when(err != nil || n < 1, "is not a number of processes")
+		opts = append(opts, option{name: envProcesses, problem: problem, set: func(c *config) {
+			c.limiter = ratelimit.New(ratelimit.Processes(n))
+		}})
 	}
+	if text := os.Getenv(envInsecure); text != "" {
+		problem := when(text != "0" && text != "1", "is neither 0 nor 1")
+		opts = append(opts, option{name: envInsecure, problem: problem, set: func(c *config) { c.insecureHTTP = text == "1" }})
+	}
+	return opts
 }
 
 // apiKeyFromEnv returns the key. For a key file, it sets the function of c instead, and reads the
@@ -71,37 +74,26 @@ func apiKeyFromEnv(c *config) (string, error) {
 	if file != "" {
 		name = envAPIKeyFile
 	}
-	var wrong error
 	problem := cmp.Or(
 		when(key != "" && file != "", "is set although "+envAPIKey+" is set"),
 		when(key+file != "" && c.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
 		when(key+file == "" && c.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
-	switch {
-	case problem != "" || c.keyFunc != nil:
-	case file == "":
-		problem = credential.KeyProblem(key)
-	default:
+	if problem == "" && file != "" {
 		c.keyFunc = APIKeyFile(file)
-		if text, err := credential.ReadFile(file); err == nil {
-			problem = credential.KeyProblem(text)
+		text, err := credential.ReadFile(file)
+		if err != nil {
+			problem = strings.TrimPrefix(err.Error(), "API key file: ")
 		} else {
-			problem, wrong = strings.TrimPrefix(err.Error(), "API key file: "), err
+			problem = credential.KeyProblem(text)
 		}
+	} else if problem == "" && c.keyFunc == nil {
+		problem = credential.KeyProblem(key)
 	}
 	if problem != "" {
-		return "", &envError{&ArgumentError{"NewClient", name, problem}, wrong}
+		return "", &ArgumentError{"NewClient", name, problem}
 	}
 	return key, nil
 }
-
-// envError is an ArgumentError that also matches the reason why a key file cannot be read; that is
-// nil for another error.
-type envError struct {
-	*ArgumentError
-	reason error
-}
-
-func (e *envError) Unwrap() []error { return []error{e.ArgumentError, e.reason} }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc]. Each time it is called, it reads the key from
 // the file, which must be a regular file of at most 64 KiB or a link to one. White space around the
