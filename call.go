@@ -86,8 +86,8 @@ func (c *Client) do(
 	return err
 }
 
-// begin calls the CallStart functions, and returns the context of the waits and a function that
-// frees what the contexts hold. WithStop ends the waits.
+// begin calls the CallStart functions, and sets the context of the call. It returns another one, which
+// WithStop ends, too: that of the waits and the reads; and a function that frees both.
 func (k *call) begin(ctx context.Context) (waits context.Context, end func()) {
 	k.ctx = ctx
 	k.callStart()
@@ -130,7 +130,7 @@ func (k *call) run(waits context.Context) error {
 	_, _ = loop.Do(&retryablehttp.Request{Request: r.WithContext(waits)})
 	if k.pause.Reason != "" { // the context ended before the attempt that was planned
 		k.endPause()
-		k.previous, k.last = k.last, &exchange{failure: refused, err: k.ended(waits)}
+		k.previous, k.last = k.last, &exchange{failure: refused, err: k.endReason(waits)}
 	}
 	if !k.last.succeeded() {
 		return k.error(k.last)
@@ -174,9 +174,9 @@ func (k *call) response(x *exchange) Response {
 	return Response{x.outcome.StatusCode, x.header, x.outcome.Window, k.sent}
 }
 
-// ended returns why a context of the call has ended; nil if it has not. A timeout of another call
+// endReason returns why a context of the call has ended; nil if it has not. A timeout of another call
 // around this one is a cause like others.
-func (k *call) ended(ctx context.Context) error {
+func (k *call) endReason(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	own, ok := cause.(*endError)
 	switch {
@@ -209,8 +209,8 @@ func isOfCall(err error) bool {
 		slog.LogValuer
 		Is(target error) bool
 	}](err)
-	_, ended := errors.AsType[*endError](err)
-	return failed || ended
+	_, isEnd := errors.AsType[*endError](err)
+	return failed || isEnd
 }
 
 // Do sends a request that the SDK has no method for, below the base URL, with the client's key,

@@ -240,7 +240,7 @@ func TestForeignErrors(t *testing.T) {
 	mine := vaultError{errors.New("mine")}
 	for name, err := range map[string]error{
 		"unknown": another(fails(errReset)), "refused": another(status(400, "")), "mine": mine,
-		"limited": another(status(429, ""), petstore.WithMaxWait(0)),
+		"limited":   another(status(429, ""), petstore.WithMaxWait(0)),
 		"a failure": fmt.Errorf("wrapped: %w", another(status(500, ""))),
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())

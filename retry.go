@@ -39,7 +39,7 @@ func (x *exchange) mayChange() bool {
 	case x.failure == refused, x.failure == ended:
 		return false
 	case code == 0, x.success:
-		return x.failure == connection
+		return x.failure == broken
 	case code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
 		return true
 	}

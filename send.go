@@ -17,8 +17,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// exchange is what came of one attempt. RoundTrip fills it; nothing changes it afterwards. The next
-// attempt, and the result or the error of the call, depend on nothing else.
+// exchange is what came of one attempt. RoundTrip fills it; nothing changes it afterwards. The
+// decision about the next attempt, and the result or the error of the call, need nothing else.
 type exchange struct {
 	key        credential.Key
 	permit     ratelimit.Permit // until it is released; nil without a limiter
@@ -40,13 +40,13 @@ type exchange struct {
 type failure uint8
 
 const (
-	none       failure = iota
-	refused            // nothing was passed to the transport: no key, no permit, or the context had ended
-	ended              // the context of the call has ended
-	connection         // another attempt may succeed
-	permanent          // another attempt would fail in the same way
-	notHTTP            // the response is not HTTP
-	tooLarge           // the body is larger than maxBody
+	none      failure = iota
+	refused           // nothing was passed to the transport: no key, no permit, or the context had ended
+	ended             // the context of the call has ended
+	broken            // no connection, or it failed: another attempt may succeed
+	permanent         // another attempt would fail in the same way
+	notHTTP           // the response is not HTTP
+	tooLarge          // the body is larger than maxBody
 )
 
 // succeeded reports whether there is a whole response with the documented status.
@@ -103,7 +103,7 @@ func (k *call) admit(ctx context.Context, x *exchange) error {
 		if err != nil {
 			return err
 		}
-		if err = k.ended(ctx); waited >= noWait {
+		if err = k.endReason(ctx); waited >= noWait {
 			key, err = k.key(ctx)
 		}
 		if err == nil && *key.ID == *x.key.ID {
@@ -117,10 +117,10 @@ func (k *call) admit(ctx context.Context, x *exchange) error {
 // key returns the key for the next request, or why there must not be one. The function of
 // WithAPIKeyFunc has as much time as an attempt.
 func (k *call) key(ctx context.Context) (credential.Key, error) {
-	if err := k.ended(ctx); err != nil || k.config.keyFunc == nil {
+	if err := k.endReason(ctx); err != nil || k.config.keyFunc == nil {
 		return k.client.key, err
 	}
-	limited, cancel := k.limit(ctx)
+	limited, cancel := k.withTimeout(ctx)
 	defer cancel()
 	key, err := credential.From(k.describe(limited), k.config.keyFunc)
 	if err == nil {
@@ -129,7 +129,7 @@ func (k *call) key(ctx context.Context) (credential.Key, error) {
 	if err = foreign(err); limited.Err() != nil {
 		err = &timeoutError{"attempt", k.timeout()}
 	}
-	return key, cmp.Or(k.ended(ctx), error(&keyError{err}))
+	return key, cmp.Or(k.endReason(ctx), error(&keyError{err}))
 }
 
 // acquire gets a permit from the limiter, if there is one.
@@ -150,17 +150,17 @@ func (k *call) acquire(ctx context.Context) (ratelimit.Permit, error) {
 	if err == nil {
 		return permit, nil
 	}
-	ended := k.ended(ctx)
-	if refusal, ok := errors.AsType[*ratelimit.Error](err); ok && !errors.Is(ended, ErrStopped) {
-		e := *refusal
-		e.Err = cmp.Or(ended, foreign(e.Err))
-		return nil, &e
+	reason := k.endReason(ctx)
+	if refusal, ok := errors.AsType[*ratelimit.Error](err); ok && !errors.Is(reason, ErrStopped) {
+		own := *refusal
+		own.Err = cmp.Or(reason, foreign(own.Err))
+		return nil, &own
 	}
-	return nil, cmp.Or(ended, foreign(err))
+	return nil, cmp.Or(reason, foreign(err))
 }
 
-// limit returns a context that ends with the timeout of an attempt.
-func (k *call) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout returns a context that ends with the timeout of an attempt.
+func (k *call) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d := k.timeout(); d > 0 {
 		return context.WithTimeout(ctx, d)
 	}
@@ -179,7 +179,7 @@ func (k *call) timeout() time.Duration {
 // send sends the request and reads the response into x. caller is the context of the call.
 func (k *call) send(caller context.Context, loop *http.Request, x *exchange) {
 	begun := time.Now()
-	ctx, cancel := k.limit(k.describe(caller))
+	ctx, cancel := k.withTimeout(k.describe(caller))
 	defer cancel()
 	defer k.release(x) // in case that a function of the user panics
 	k.attemptStart()
@@ -309,10 +309,10 @@ func (k *call) fail(caller, ctx context.Context, x *exchange, err error) {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // a dialer may report the deadline a moment before the context ends
 	}
-	x.failure, x.err = connection, foreign(safetext.Error(err, x.key.Secret()))
+	x.failure, x.err = broken, foreign(safetext.Error(err, x.key.Secret()))
 	switch {
 	case caller.Err() != nil:
-		x.failure, x.err = ended, k.ended(caller)
+		x.failure, x.err = ended, k.endReason(caller)
 	case wire.IsNotHTTP(err) && x.sent && x.outcome.StatusCode == 0:
 		x.failure = notHTTP
 	case ctx.Err() != nil:
