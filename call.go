@@ -200,17 +200,15 @@ func foreign(err error) error {
 	return err
 }
 
-// isOfCall reports whether err is one of the five errors of a call, or the end of one. As the cause of
-// a context it is about another call: an errgroup, for instance, makes the error of one call the cause
-// of the others.
+// isOfCall reports whether err is one of the five errors of a call. As the cause of a context it is
+// about another call: an errgroup, for instance, makes the error of one call the cause of the others.
 func isOfCall(err error) bool {
-	_, failed := errors.AsType[interface {
+	_, ok := errors.AsType[interface {
 		error
 		slog.LogValuer
 		Is(target error) bool
 	}](err)
-	_, isEnd := errors.AsType[*endError](err)
-	return failed || isEnd
+	return ok
 }
 
 // Do sends a request that the SDK has no method for, below the base URL, with the client's key,

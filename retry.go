@@ -52,13 +52,20 @@ func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool,
 	x := k.last
 	// After a 401 there may be another key; admit ends the call if there is not.
 	newKey := x.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized) && k.config.keyFunc != nil
-	if k.info.Attempt >= k.config.retry.MaxAttempts || !newKey && (!x.mayChange() || k.isWrite() && x.mayBeDone()) {
+	mayRepeat := newKey || x.mayChange() && !(k.isWrite() && x.mayBeDone())
+	if !mayRepeat || k.info.Attempt >= k.config.retry.MaxAttempts {
 		return false, nil
 	}
 	pause := time.Duration(0)
 	if !newKey && ctx.Err() == nil {
 		var asked bool
-		if pause, asked = k.pauseAfter(x); !k.fits(ctx, x, pause, asked) {
+		pause, asked = k.pauseAfter(x)
+		if !k.hasTime(ctx, pause, asked) {
+			return false, nil
+		}
+		// What was not sent is no load for the service, and after a 429 the rate limit delays the attempt.
+		isFree := !x.sent || x.was(http.StatusTooManyRequests)
+		if !isFree && !k.client.tokens.take() {
 			return false, nil
 		}
 	}
@@ -85,15 +92,11 @@ func (k *call) pauseAfter(x *exchange) (pause time.Duration, asked bool) {
 	return pause, false
 }
 
-// fits reports whether a pause is within the deadline and, if the service asked for it, WithMaxWait,
-// and whether there is a token for the attempt after it. A request that was not sent needs none, since
-// it is no load for the service; neither does one after a 429, which the rate limit delays.
-func (k *call) fits(ctx context.Context, x *exchange, pause time.Duration, asked bool) bool {
+// hasTime reports whether a pause is within the deadline and, if the service asked for it, within what
+// is left of WithMaxWait.
+func (k *call) hasTime(ctx context.Context, pause time.Duration, asked bool) bool {
 	deadline, ok := ctx.Deadline()
-	if ok && time.Until(deadline) <= pause || asked && pause > k.maxWait {
-		return false
-	}
-	return !x.sent || x.was(http.StatusTooManyRequests) || k.client.tokens.take()
+	return (!ok || time.Until(deadline) > pause) && (!asked || pause <= k.maxWait)
 }
 
 // backoff is the Backoff of the loop: it returns the pause that checkRetry has set, and reports its
