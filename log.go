@@ -35,7 +35,8 @@ import (
 // the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return option{set: func(c *config) {
-		if c.log = nil; l != nil {
+		c.log = nil
+		if l != nil {
 			c.log = logTrace(l)
 		}
 	}}

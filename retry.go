@@ -102,9 +102,10 @@ func (k *call) hasTime(ctx context.Context, pause time.Duration, asked bool) boo
 // backoff is the Backoff of the loop: it returns the pause that checkRetry has set, and reports its
 // beginning.
 func (k *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
-	w := k.pause
-	if w.Duration = 0; k.pause.Duration > 0 {
-		k.WaitStart(w)
+	if k.pause.Duration > 0 {
+		begun := k.pause
+		begun.Duration = 0 // the time that has passed
+		k.WaitStart(begun)
 	}
 	return k.pause.Duration
 }
@@ -113,7 +114,8 @@ func (k *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duratio
 // those after a 429.
 func (k *call) endPause() {
 	w := k.pause
-	if k.pause = (ratelimit.Wait{}); w.Duration == 0 {
+	k.pause = ratelimit.Wait{}
+	if w.Duration == 0 {
 		return
 	}
 	w.Duration -= time.Until(w.Until)

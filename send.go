@@ -103,7 +103,8 @@ func (k *call) admit(ctx context.Context, x *exchange) error {
 		if err != nil {
 			return err
 		}
-		if err = k.endReason(ctx); waited >= noWait {
+		err = k.endReason(ctx)
+		if waited >= noWait {
 			key, err = k.key(ctx)
 		}
 		if err == nil && *key.ID == *x.key.ID {
@@ -126,7 +127,8 @@ func (k *call) key(ctx context.Context) (credential.Key, error) {
 	if err == nil {
 		return key, nil
 	}
-	if err = foreign(err); limited.Err() != nil {
+	err = foreign(err)
+	if limited.Err() != nil {
 		err = &timeoutError{"attempt", k.timeout()}
 	}
 	return key, cmp.Or(k.endReason(ctx), error(&keyError{err}))
@@ -186,11 +188,13 @@ func (k *call) send(caller context.Context, loop *http.Request, x *exchange) {
 	ctx, header := k.attemptContext(ctx)
 	x.outcome.Sent = begun // also if the transport panics
 	resp, err := k.client.transport(k.newRequest(ctx, loop, header, x))
-	if err == nil {
+	x.sent = err == nil || x.connection.maySend(err)
+	switch {
+	case err == nil:
 		err = k.receive(resp, begun, x)
-	} else if x.sent = x.connection.maySend(err); x.sent {
+	case x.sent:
 		x.outcome.Abandoned = caller.Err() != nil
-	} else {
+	default:
 		x.outcome = ratelimit.Outcome{}
 	}
 	if err != nil {
@@ -209,7 +213,7 @@ func (k *call) send(caller context.Context, loop *http.Request, x *exchange) {
 // receive reads a response into x. It releases the permit before it reads the body, so that the next
 // request need not wait for that.
 func (k *call) receive(resp *http.Response, begun time.Time, x *exchange) error {
-	x.sent, x.success = true, k.succeeds(resp.StatusCode)
+	x.success = k.succeeds(resp.StatusCode)
 	x.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
 	x.header = safetext.Header(resp.Header, x.key.Secret())
 	k.client.http1.Store(resp.ProtoMajor == 1)
@@ -297,7 +301,8 @@ func (x *exchange) read(resp *http.Response) error {
 	}
 	body := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	n, err := body.ReadFrom(io.LimitReader(resp.Body, maxBody+1))
-	if x.body = body.Bytes(); n > maxBody {
+	x.body = body.Bytes()
+	if n > maxBody {
 		x.failure = tooLarge
 	}
 	return err
