@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -144,7 +145,8 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 		query += "&status=" + url.QueryEscape(string(params.Status))
 	}
 	r := request{operation: listPets, path: listPets.template, query: strings.TrimPrefix(query, "&")}
-	result := &ListPetsResult{}
+	const defaultLimit = 20
+	result := &ListPetsResult{Pets: make([]Pet, 0, cmp.Or(params.Limit, defaultLimit))}
 	if err := c.do(ctx, r, opts, &result.Response, result.decode); err != nil {
 		return nil, err
 	}
@@ -188,7 +190,6 @@ func (p *Pet) decode(body []byte) error { return json.Unmarshal(body, p, withRea
 
 // decode decodes a body that is an array of Pet.
 func (r *ListPetsResult) decode(body []byte) error {
-	r.Pets = make([]Pet, 0, 20) // the default limit
 	err := json.Unmarshal(body, &r.Pets, withReadPet)
 	if r.Pets == nil {
 		return errors.New("is null instead of an array")
@@ -200,73 +201,66 @@ func (r *ListPetsResult) decode(body []byte) error {
 // missing.
 var withReadPet = json.WithUnmarshalers(json.UnmarshalFromFunc(readPet))
 
-// fields are the fields of a Pet (section 2). Only the last one may be missing or null.
-var fields = [...]string{"id", "name", "categoryId", "status"}
-
-// readPet reads a Pet. It skips unknown fields, so that the service may add some. The decoder refuses
-// names that are given twice and invalid UTF-8, because parsers of JSON treat these differently.
+// readPet reads a Pet (section 2). It skips unknown fields, so that the service may add some. The decoder
+// refuses names that are given twice and invalid UTF-8, because parsers of JSON treat these differently.
 func readPet(d *jsontext.Decoder, pet *Pet) error {
 	if d.PeekKind() != '{' {
 		return errors.New("a pet is not an object")
 	}
-	_, err := d.ReadToken()
-	valid := [len(fields)]bool{3: true}
+	var id, name, category bool // whether there is a valid value
+	status := true              // it may be missing, or null
+	token, err := d.ReadToken()
 	for err == nil && d.PeekKind() != '}' {
-		err = readField(d, pet, &valid)
-	}
-	if err == nil {
-		_, err = d.ReadToken()
-	}
-	for i, name := range fields {
-		if err == nil && !valid[i] {
-			err = errors.New(name + " is missing or of a wrong type")
+		token, err = d.ReadToken()
+		if err != nil {
+			break
+		}
+		switch token.String() {
+		case "id":
+			id, err = readInt(d, &pet.ID)
+		case "name":
+			name, err = readText(d, &pet.Name)
+		case "categoryId":
+			category, err = readInt(d, &pet.CategoryID)
+		case "status":
+			isNull := d.PeekKind() == 'n'
+			status, err = readText(d, (*string)(&pet.Status))
+			status = status || isNull
+		default:
+			err = d.SkipValue()
 		}
 	}
-	return err
-}
-
-// readField reads one field of a Pet.
-func readField(d *jsontext.Decoder, pet *Pet, valid *[len(fields)]bool) error {
-	token, err := d.ReadToken()
 	if err != nil {
 		return err
 	}
-	switch token.String() {
-	case fields[0]:
-		pet.ID, valid[0], err = readInt(d)
-	case fields[1]:
-		pet.Name, valid[1], err = readText(d)
-	case fields[2]:
-		pet.CategoryID, valid[2], err = readInt(d)
-	case fields[3]:
-		isNull, text := d.PeekKind() == 'n', ""
-		text, valid[3], err = readText(d)
-		pet.Status, valid[3] = PetStatus(text), valid[3] || isNull
-	default:
-		err = d.SkipValue()
+	wrong := cmp.Or(when(!id, "id"), when(!name, "name"), when(!category, "categoryId"), when(!status, "status"))
+	if wrong != "" {
+		return errors.New(wrong + " is missing or of a wrong type")
 	}
+	_, err = d.ReadToken() // the closing brace
 	return err
 }
 
 // readInt reads an int64; ok is false if the value is no number.
-func readInt(d *jsontext.Decoder) (n int64, ok bool, err error) {
+func readInt(d *jsontext.Decoder, n *int64) (ok bool, err error) {
 	if d.PeekKind() != '0' {
-		return 0, false, d.SkipValue()
+		return false, d.SkipValue()
 	}
 	token, err := d.ReadToken()
 	if err == nil {
-		n, err = token.Int()
+		*n, err = token.Int()
 	}
-	return n, true, err
+	return true, err
 }
 
 // readText reads a string; ok is false if the value is none.
-func readText(d *jsontext.Decoder) (text string, ok bool, err error) {
+func readText(d *jsontext.Decoder, text *string) (ok bool, err error) {
 	if d.PeekKind() != '"' {
-		return "", false, d.SkipValue()
+		return false, d.SkipValue()
 	}
 	token, err := d.ReadToken()
-	return token.String(), true, err
+	*text = token.String()
+	return true, err
 }
 
 // decodeError returns the code and the message of a body that is an Error object; both are empty
