@@ -271,3 +271,12 @@ func (r *request) problem(in, out any) (argument, problem string) {
 	}
 	return "", ""
 }
+
+// when returns text if applies is true, else the empty string. It saves an if for each part of a
+// text.
+func when(applies bool, text string) string {
+	if applies {
+		return text
+	}
+	return ""
+}

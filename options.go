@@ -218,12 +218,3 @@ var reservedHeaders = []string{
 	"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding",
 	"Upgrade", "Expect",
 }
-
-// when returns text if applies is true, else the empty string. It saves an if for each part of a
-// text.
-func when(applies bool, text string) string {
-	if applies {
-		return text
-	}
-	return ""
-}
