@@ -209,13 +209,13 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 	}
 	var id, name, category bool // whether there is a valid value
 	status := true              // it may be missing, or null
-	token, err := d.ReadToken()
+	_, err := d.ReadToken() // the opening brace
 	for err == nil && d.PeekKind() != '}' {
-		token, err = d.ReadToken()
-		if err != nil {
-			break
+		field, invalid := d.ReadToken()
+		if invalid != nil {
+			return invalid
 		}
-		switch token.String() {
+		switch field.String() {
 		case "id":
 			id, err = readInt(d, &pet.ID)
 		case "name":
