@@ -209,7 +209,7 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 	}
 	var id, name, category bool // whether there is a valid value
 	status := true              // it may be missing, or null
-	_, err := d.ReadToken() // the opening brace
+	_, err := d.ReadToken()     // the opening brace
 	for err == nil && d.PeekKind() != '}' {
 		field, invalid := d.ReadToken()
 		if invalid != nil {
