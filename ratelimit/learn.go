@@ -9,7 +9,9 @@ import (
 // settle reports the outcome of an admitted request.
 func (b *budget) settle(s *slot, o *Outcome, now time.Time) {
 	b.now = later(b.now, now)
-	b.land(s.admitted)
+	if i, ok := slices.BinarySearchFunc(b.inFlight, s.admitted, time.Time.Compare); ok {
+		b.inFlight = slices.Delete(b.inFlight, i, i+1)
+	}
 	if s.probe {
 		b.probes--
 	}
@@ -27,17 +29,6 @@ func (b *budget) settle(s *slot, o *Outcome, now time.Time) {
 	} else if !o.Received.IsZero() && s.lockouts == b.lockouts {
 		b.streak = 0
 	}
-}
-
-// land removes a request from those in flight. Few of the others are older, so these move.
-func (b *budget) land(admitted time.Time) {
-	if len(b.inFlight) == 1 {
-		b.inFlight = b.inFlight[:0] // its memory can be used again
-		return
-	}
-	i, _ := slices.BinarySearchFunc(b.inFlight, admitted, time.Time.Compare)
-	copy(b.inFlight[1:i+1], b.inFlight[:i])
-	b.inFlight = b.inFlight[1:]
 }
 
 // learn updates the budget from the headers of a response: the window that it belongs to, which is

@@ -136,8 +136,21 @@ func (l *Limiter) admit(ctx context.Context, r *Request) (*permit, *waiter) {
 }
 
 // Release implements [Permit]. It reports without the lock: an observer may use the limiter.
-func (p *permit) Release(o Outcome) Lockout {
-	lockout, closed, opened := p.release(&o)
+func (p *permit) Release(o Outcome) (lockout Lockout) {
+	var closed, opened *Lockout
+	q := p.queue
+	q.limiter.mu.Lock()
+	now := q.clock()
+	if !p.released {
+		p.released = true
+		p.budget.settle(&p.slot, &o, now)
+		closed, opened = q.changes(p.slot.admitted, &o, now)
+		q.dispatch(now)
+	}
+	if !passed(now, q.budget.until) {
+		lockout = q.lockout(q.budget.reason, q.budget.until)
+	}
+	q.limiter.mu.Unlock()
 	if closed != nil && p.observer != nil {
 		p.observer.LimitClosed(*closed)
 	}
@@ -145,25 +158,6 @@ func (p *permit) Release(o Outcome) Lockout {
 		p.observer.LimitOpened(*opened)
 	}
 	return lockout
-}
-
-// release passes the outcome to the budget, and admits waiters. It returns the lockout of the key,
-// and those to be reported.
-func (p *permit) release(o *Outcome) (lockout Lockout, closed, opened *Lockout) {
-	q := p.queue
-	q.limiter.mu.Lock()
-	defer q.limiter.mu.Unlock()
-	now := q.clock()
-	if !p.released {
-		p.released = true
-		p.budget.settle(&p.slot, o, now)
-		closed, opened = q.changes(p.slot.admitted, o, now)
-		q.dispatch(now)
-	}
-	if !passed(now, q.budget.until) {
-		lockout = q.lockout(q.budget.reason, q.budget.until)
-	}
-	return lockout, closed, opened
 }
 
 // queue returns the queue of a key, a new one for a new key. Once there are many keys, it drops those

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sort"
 	"time"
@@ -102,6 +103,40 @@ func (q *queue) refuseLate(now time.Time) {
 		kept++
 		return false
 	})
+}
+
+// changes returns the lockouts whose beginning or end the outcome of a request shows, if an observer
+// has to be told; nil for none.
+func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, opened *Lockout) {
+	b := q.budget
+	switch {
+	case o.Received.IsZero() || o.StatusCode == http.StatusUnauthorized:
+		return nil, nil
+	case o.StatusCode == http.StatusTooManyRequests:
+		return q.newlyClosed(now, q.lockout(b.reason, b.until)), nil
+	case b.kind == ReasonDay && b.left() == 0:
+		closed = q.newlyClosed(now, q.lockout(b.kind, b.end))
+	}
+	if q.reported.Reason != "" && passed(admitted, q.reported.Until) {
+		last := q.reported // only here: it is an allocation
+		opened, q.reported = &last, Lockout{}
+	}
+	return closed, opened
+}
+
+// newlyClosed records that the key is closed, and returns what has to be reported: a new lockout, or one
+// that another limit has made longer, such as a ban after a minute that was used up.
+func (q *queue) newlyClosed(now time.Time, l Lockout) *Lockout {
+	r := &q.reported
+	switch {
+	case passed(now, l.Until):
+	case r.Reason == "", l.Reason != r.Reason && l.Until.After(r.Until):
+		*r = l
+		return &l
+	case l.Reason == r.Reason:
+		r.Until = later(r.Until, l.Until)
+	}
+	return nil
 }
 
 // place returns the number of waiters that go before w: background requests come after all others,
