@@ -3,6 +3,7 @@ package petstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,30 +18,29 @@ import (
 
 func TestWithMaxWait(t *testing.T) {
 	limited, busy := status(429, ``, "Retry-After: 60"), status(503, ``, "Retry-After: 60")
+	const enough, less = time.Hour, 59 * time.Second
 	for name, c := range map[string]struct {
-		respond           responder
-		maxWait, deadline time.Duration
-		callTimeout       time.Duration
-		limited           bool
+		respond                        responder
+		maxWait, deadline, callTimeout time.Duration
 	}{
-		"max wait":         {limited, 59 * time.Second, time.Hour, 0, true},
-		"never wait":       {limited, 0, time.Hour, 0, true},
-		"deadline":         {limited, time.Hour, 59 * time.Second, 0, true},
-		"call timeout":     {limited, time.Hour, time.Hour, 59 * time.Second, true},
-		"503 and max wait": {busy, 59 * time.Second, time.Hour, 0, false},
+		"never wait":       {limited, 0, enough, enough},
+		"max wait":         {limited, less, enough, enough},
+		"deadline":         {limited, enough, less, enough},
+		"call timeout":     {limited, enough, enough, less},
+		"503 and max wait": {busy, less, enough, enough},
 	} {
 		virtual(t, "fails a call immediately if its wait would be too long: "+name, func(t *testing.T) {
-			client, service := scripted(t, []responder{c.respond})
+			client, service := scripted(t, []responder{c.respond}, petstore.WithCallTimeout(c.callTimeout))
 			ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
 			defer cancel()
 			start := time.Now()
-			_, err := client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithMaxWait(c.maxWait), petstore.WithCallTimeout(c.callTimeout))
-			assert.Zero(t, time.Since(start), "virtual time passed")
+			_, err := client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithMaxWait(c.maxWait))
+			assert.Zero(t, time.Since(start))
 			assert.Len(t, service.sent(), 1)
-			as[*petstore.APIError](t, err)
+			limited := as[*petstore.APIError](t, err).StatusCode == http.StatusTooManyRequests
+			assert.Equal(t, limited, errors.Is(err, petstore.ErrRateLimited))
 			assert.NotErrorIs(t, err, context.DeadlineExceeded)
 			assert.NotErrorIs(t, err, petstore.ErrNotSent)
-			assert.Equal(t, c.limited, errors.Is(err, petstore.ErrRateLimited))
 			after, _ := petstore.RetryAfter(err)
 			assert.Equal(t, time.Minute, after)
 		})
@@ -55,62 +55,64 @@ func TestWithMaxWait(t *testing.T) {
 // TestEndOfWaits ends a call while it waits, by its context or by WithStop.
 func TestEndOfWaits(t *testing.T) {
 	cause := errors.New("the user\nleft")
-	vault := func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+	untilEnd := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	waits := limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
+		return nil, untilEnd(ctx)
 	})
-	usedUp := []string{"X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 946684830"} // 30 s after the start of a bubble
-	longBackoff := func() petstore.Option {
-		return petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 20 * time.Second})
+	vault := petstore.WithAPIKeyFunc(func(ctx context.Context) (string, error) { return "", untilEnd(ctx) })
+	longBackoff := petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 20 * time.Second})
+	usedUp := []string{ // 30 s after the start of a bubble
+		"X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 946684830",
 	}
-	limiter := func() petstore.Option { return petstore.WithLimiter(ratelimit.New()) }
 	for name, c := range map[string]struct {
 		respond responder
-		option  func() petstore.Option
-		limited bool // for the rate limit
-		code    int  // of the response before the wait; 0 for none
+		option  petstore.Option // nil for a limiter, which must be made in the bubble
+		limited bool            // for the rate limit
+		code    int             // of the response before the wait; 0 for none
 	}{
-		"Retry-After of a 429":    {status(429, "", "Retry-After: 60"), longBackoff, true, 429},
-		"Retry-After of a 503":    {status(503, "", "Retry-After: 60"), longBackoff, false, 503},
-		"backoff":                 {status(502, ""), longBackoff, false, 502},
-		"backoff of a dial":       {fails(errRefused), longBackoff, false, 0},
-		"while the key is closed": {status(429, ""), limiter, true, 429},
-		"while nothing is left":   {status(503, "", usedUp...), limiter, true, 503},
-		"failing attempt": {func(r *http.Request) (*http.Response, error) {
-			time.Sleep(5*time.Second + 1)
-			return status(502, "")(r)
-		}, longBackoff, false, 502},
-		"limiter": {nil, func() petstore.Option { return petstore.WithLimiter(waits) }, false, 0},
-		"key":     {nil, func() petstore.Option { return petstore.WithAPIKeyFunc(vault) }, false, 0},
+		"Retry-After of a 429":  {status(429, "", "Retry-After: 60"), longBackoff, true, 429},
+		"Retry-After of a 503":  {status(503, "", "Retry-After: 60"), longBackoff, false, 503},
+		"backoff":               {status(502, ""), longBackoff, false, 502},
+		"backoff of a dial":     {fails(errRefused), longBackoff, false, 0},
+		"the key is closed":     {status(429, ""), nil, true, 429},
+		"the window is used up": {status(503, "", usedUp...), nil, true, 503},
+		"limiter":               {nil, petstore.WithLimiter(waits), false, 0},
+		"key":                   {nil, vault, false, 0},
 	} {
 		for way, stops := range map[string]bool{"WithStop": true, "its context": false} {
 			virtual(t, name+", by "+way, func(t *testing.T) {
 				ending, cancel := context.WithCancelCause(context.Background())
 				time.AfterFunc(5*time.Second, func() { cancel(cause) })
-				waits := 0
-				ctx, opts, key := ending, []petstore.Option{
-					c.option(), petstore.WithAttemptTimeout(0), petstore.WithStop(t.Context()), petstore.WithTrace(&petstore.ClientTrace{
-						WaitStart: func(context.Context, petstore.Call, ratelimit.Wait) { waits++ },
-						WaitDone:  func(context.Context, petstore.Call, ratelimit.Wait) { waits-- },
+				open := 0
+				opts := []petstore.Option{
+					petstore.WithAttemptTimeout(0), petstore.WithStop(t.Context()), petstore.WithTrace(&petstore.ClientTrace{
+						WaitStart: func(context.Context, petstore.Call, ratelimit.Wait) { open++ },
+						WaitDone:  func(context.Context, petstore.Call, ratelimit.Wait) { open-- },
 					}),
-				}, testKey
+				}
+				ctx, key := ending, testKey
 				if stops {
 					ctx, opts = t.Context(), append(opts, petstore.WithStop(ending))
 				}
-				if name == "key" {
+				switch {
+				case name == "key":
 					key = ""
+				case c.option == nil:
+					opts = append(opts, petstore.WithLimiter(ratelimit.New()))
+				}
+				if c.option != nil {
+					opts = append(opts, c.option)
 				}
 				service := &service{responders: []responder{c.respond}}
 				client, start := newClient(t, service, key, opts...), time.Now()
 				var err error
-				if c.code == http.StatusTooManyRequests {
+				if c.code == http.StatusTooManyRequests { // a create is sent again, and so waits, only then
 					_, err = client.CreatePet(ctx, newPet())
-				} else { // a create is sent again, and so waits, only after a 429
+				} else {
 					_, err = client.ListPets(ctx, petstore.ListPetsParams{})
 				}
 				assert.Equal(t, 5*time.Second, time.Since(start).Truncate(time.Second))
-				assert.Zero(t, waits, "each wait has its end")
+				assert.Zero(t, open, "each wait has its end")
 				require.ErrorIs(t, err, cause)
 				assert.Equal(t, stops, errors.Is(err, petstore.ErrStopped))
 				assert.Equal(t, !stops, errors.Is(err, context.Canceled))
@@ -118,19 +120,17 @@ func TestEndOfWaits(t *testing.T) {
 				assert.Equal(t, c.code == 0, errors.Is(err, petstore.ErrNotSent), "%v", err)
 				assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
 				assert.NotContains(t, err.Error(), "\n")
-				if stops {
-					assert.ErrorContains(t, err, "stopped by WithStop: the user left")
-					_, ok := petstore.RetryAfter(err)
-					assert.Equal(t, c.code == 429 || name == "Retry-After of a 503", ok, "it stays reachable")
-				}
 				if c.code != 0 {
 					assert.Equal(t, c.code, as[*petstore.APIError](t, err).StatusCode)
 				}
-				if !stops && strings.HasPrefix(name, "while") {
+				if stops {
+					assert.ErrorContains(t, err, "stopped by WithStop: the user left")
+					_, ok := petstore.RetryAfter(err)
+					assert.Equal(t, c.code == 429 || strings.HasPrefix(name, "Retry-After"), ok, "it stays reachable")
+				} else if c.option == nil {
 					// A caller that goes by RetryAt must not come back into a closed window.
-					limited, next := as[*petstore.RateLimitError](t, err), as[*petstore.RateLimitError](t, list(client, petstore.WithMaxWait(time.Second)))
-					assert.Equal(t, next.RetryAt, limited.RetryAt)
-					assert.Equal(t, next.Reason, limited.Reason)
+					next := as[*petstore.RateLimitError](t, list(client, petstore.WithMaxWait(time.Second)))
+					assert.Equal(t, next.RetryAt, as[*petstore.RateLimitError](t, err).RetryAt)
 				}
 				sent := len(service.sent())
 				time.Sleep(5 * time.Minute)
@@ -154,39 +154,18 @@ func TestWithStopDuringARequest(t *testing.T) {
 					return status(sample.code, sample.body)(r)
 				}
 			}}, petstore.WithStop(ctx))
-			start := time.Now()
+			start, took := time.Now(), time.Second
 			err := sample.call(client)
+			if sample.writes {
+				took = 5 * time.Second
+			}
+			assert.Equal(t, took, time.Since(start))
 			assert.Equal(t, sample.writes, err == nil, "%v", err)
 			assert.Equal(t, !sample.writes, errors.Is(err, petstore.ErrStopped), "%v", err)
-			assert.Equal(t, map[bool]time.Duration{true: 5 * time.Second, false: time.Second}[sample.writes], time.Since(start))
 			require.ErrorIs(t, sample.call(client), petstore.ErrNotSent)
 			assert.Len(t, service.sent(), 1)
 		})
 	}
-}
-
-// funcs is a context that counts the functions that are to be called at its end.
-type funcs struct {
-	context.Context
-	done    chan struct{}
-	waiting int
-}
-
-func (c *funcs) Done() <-chan struct{} { return c.done }
-
-// AfterFunc is the method that context.AfterFunc calls.
-func (c *funcs) AfterFunc(func()) (stop func() bool) {
-	c.waiting++
-	return func() bool { c.waiting--; return true }
-}
-
-func TestWithStopForgetsEachCall(t *testing.T) {
-	stop := &funcs{Context: context.Background(), done: make(chan struct{})}
-	client, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithStop(stop))
-	for range 3 {
-		require.NoError(t, list(client))
-	}
-	assert.Zero(t, stop.waiting, "or a program that runs for long would keep all its calls")
 }
 
 func TestWithAttemptTimeout(t *testing.T) {
@@ -203,14 +182,98 @@ func TestWithAttemptTimeout(t *testing.T) {
 		"http.Client has none":     {call: 2 * time.Second, want: 2 * time.Second},
 	} {
 		virtual(t, "the shorter timeout applies: "+name, func(t *testing.T) {
-			hc := &http.Client{Transport: responder(hangs), Timeout: c.client}
-			client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(hc),
-				once)
-			require.NoError(t, err)
-			start := time.Now()
+			own := petstore.WithHTTPClient(&http.Client{Transport: responder(hangs), Timeout: c.client})
+			client, start := newClient(t, nil, testKey, own, once), time.Now()
 			require.ErrorIs(t, list(client, petstore.WithAttemptTimeout(c.call)), petstore.ErrTimeout)
 			assert.Equal(t, c.want, time.Since(start))
-			assert.Equal(t, c.client, hc.Timeout, "it is the caller's")
 		})
 	}
+}
+
+func TestLimiterOfTheUser(t *testing.T) {
+	panics := func(*http.Request) (*http.Response, error) { panic("in the transport") }
+	gaveUp := func(r *http.Request) (*http.Response, error) {
+		time.Sleep(time.Hour) // the call may take a minute
+		return hangs(r)
+	}
+	for name, c := range map[string]struct {
+		responders []responder
+		want       []string // outcome of each permit
+	}{
+		"success":                {[]responder{status(201, onePet)}, []string{"201"}},
+		"cut off":                {[]responder{cutOff(201, errReset)}, []string{"201"}},
+		"reset":                  {[]responder{fails(errReset)}, []string{"no response"}},
+		"a panic":                {[]responder{panics}, []string{"no response"}},
+		"given up by its caller": {[]responder{gaveUp}, []string{"abandoned"}},
+		"429, refused, success": {
+			[]responder{status(429, ``, "Retry-After: 30"), fails(errRefused), status(201, onePet)},
+			[]string{"429", "not sent", "201"},
+		},
+	} {
+		virtual(t, "gets each permit back, and need not know Retry-After: "+name, func(t *testing.T) {
+			limiter := &permits{}
+			client, service := scripted(t, c.responders,
+				petstore.WithLimiter(limiter), petstore.WithCallTimeout(time.Minute))
+			func() {
+				defer func() { assert.Equal(t, name == "a panic", recover() != nil) }()
+				_ = create(client)
+			}()
+			var released []string
+			for _, o := range limiter.released {
+				text := fmt.Sprint(o.StatusCode)
+				switch {
+				case o.Sent.IsZero():
+					text = "not sent"
+				case o.Abandoned:
+					text = "abandoned"
+				case o.Received.IsZero():
+					text = "no response"
+				}
+				released = append(released, text)
+			}
+			assert.Equal(t, c.want, released)
+			assert.Equal(t, limiter.acquired, len(released))
+			if sent := service.sent(); len(sent) > 1 {
+				assert.GreaterOrEqual(t, sent[1].at.Sub(sent[0].at), 30*time.Second)
+			}
+		})
+	}
+	virtual(t, "learns what the call asks for, and may be slow and report waits", func(t *testing.T) {
+		start := time.Now()
+		var requests []ratelimit.Request
+		var waits []ratelimit.Wait
+		wait := ratelimit.Wait{Reason: ratelimit.ReasonResponse, Waiting: 7}
+		limiter := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
+			requests = append(requests, r)
+			r.Observer.WaitStart(wait)
+			<-time.After(3 * time.Second)
+			return new(permits), nil
+		})
+		inTime := func(r *http.Request) (*http.Response, error) {
+			deadline, _ := r.Context().Deadline()
+			assert.Equal(t, 2*time.Second, time.Until(deadline), "the timeout begins after the limiter")
+			return status(200, "[]")(r)
+		}
+		client, _ := scripted(t, []responder{status(503, ""), status(429, "", "Retry-After: 30"), inTime},
+			petstore.WithLimiter(limiter), petstore.WithAttemptTimeout(2*time.Second),
+			petstore.WithTrace(&petstore.ClientTrace{
+				WaitStart: func(_ context.Context, _ petstore.Call, w ratelimit.Wait) { waits = append(waits, w) },
+			}))
+		for range 2 {
+			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute), petstore.WithBackground()))
+		}
+		require.Len(t, requests, 4)
+		assert.Equal(t, []time.Duration{60 * time.Second, 57 * time.Second}, // its waits count
+			[]time.Duration{requests[0].MaxWait, requests[1].MaxWait})
+		assert.Less(t, requests[2].MaxWait, 25*time.Second, "as do those after a 429")
+		assert.Equal(t, time.Minute, requests[3].MaxWait)
+		assert.Equal(t, start, requests[2].Asked, "a retried call keeps its place")
+		assert.True(t, requests[3].Asked.After(start))
+		assert.Equal(t, client.KeyID(), requests[0].Key)
+		assert.True(t, requests[0].Background)
+		assert.Zero(t, requests[0].NotBefore)
+		assert.GreaterOrEqual(t, requests[2].NotBefore.Sub(start), 30*time.Second, "after a 429")
+		assert.Equal(t, wait, waits[0])
+		assert.Equal(t, ratelimit.ReasonBackoff, waits[1].Reason)
+	})
 }
