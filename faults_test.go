@@ -2,14 +2,13 @@ package petstore_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"crypto/tls"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,7 +16,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"encoding/binary"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -32,7 +30,7 @@ type http2Conn struct {
 	number, streams int // of the connection, and of requests on it
 }
 
-const frameHeaders, frameReset, frameSettings, frameGoAway = 1, 3, 4, 7
+const frameData, frameHeaders, frameReset, frameSettings, frameGoAway = 0, 1, 3, 4, 7
 
 func (c *http2Conn) write(kind, flags byte, stream uint32, payload ...byte) {
 	n := len(payload)
@@ -49,7 +47,7 @@ func (c *http2Conn) reset(stream uint32, code byte) { c.write(frameReset, 0, str
 // respond sends a 201 in JSON; the header is encoded as in RFC 7541.
 func (c *http2Conn) respond(stream uint32) {
 	c.write(frameHeaders, 4, stream, []byte("\x08\x03201\x0f\x10\x10application/json")...)
-	c.write(0, 1, stream, []byte(onePet)...)
+	c.write(frameData, 1, stream, []byte(onePet)...)
 }
 
 // serve calls request for each request.
@@ -116,29 +114,37 @@ func dialing(
 // TestHTTP2Unprocessed has a server that does something else with the first request. Where the
 // protocol says that it was not processed, the client sends a write again; else only a read.
 func TestHTTP2Unprocessed(t *testing.T) {
+	type first = func(c *http2Conn, stream uint32)
+	closes := func(do first) first {
+		return func(c *http2Conn, stream uint32) {
+			do(c, stream)
+			_ = c.Close()
+		}
+	}
+	refuses := func(c *http2Conn, _ uint32) { c.goAway(0) }
 	for name, row := range map[string]struct {
-		first       func(c *http2Conn, stream uint32, done func())
+		first
 		unprocessed bool
 	}{
-		"GOAWAY before the stream":                {func(c *http2Conn, _ uint32, _ func()) { c.goAway(0) }, true},
-		"GOAWAY before the stream, and closed":    {func(c *http2Conn, _ uint32, _ func()) { c.goAway(0); _ = c.Close() }, true},
-		"REFUSED_STREAM":                          {func(c *http2Conn, s uint32, _ func()) { c.reset(s, 7) }, true},
-		"PROTOCOL_ERROR, and the pet is there":    {func(c *http2Conn, s uint32, done func()) { done(); c.reset(s, 1) }, false},
-		"GOAWAY after the stream, and it is lost": {func(c *http2Conn, s uint32, done func()) { done(); c.goAway(s); _ = c.Close() }, false},
-		"the connection is lost":                  {func(c *http2Conn, _ uint32, done func()) { done(); _ = c.Close() }, false},
+		"GOAWAY before the stream":                {refuses, true},
+		"GOAWAY before the stream, and closed":    {closes(refuses), true},
+		"REFUSED_STREAM":                          {func(c *http2Conn, stream uint32) { c.reset(stream, 7) }, true},
+		"PROTOCOL_ERROR, and the pet is there":    {func(c *http2Conn, stream uint32) { c.reset(stream, 1) }, false},
+		"GOAWAY after the stream, and it is lost": {closes((*http2Conn).goAway), false},
+		"the connection is lost":                  {closes(func(*http2Conn, uint32) {}), false},
 	} {
-		for _, call := range []callFunc{create, remove, func(c *petstore.Client, opts ...petstore.CallOption) error {
-			_, err := c.Do(context.Background(), http.MethodPost, "pets/7", nil, nil, opts...)
-			return err
-		}} {
+		for _, call := range []callFunc{create, remove} {
 			virtual(t, name, func(t *testing.T) {
 				var done atomic.Int64
 				client := http2Client(t, func(c *http2Conn, stream uint32) {
-					if c.number == 1 && c.streams == 1 {
-						row.first(c, stream, func() { done.Add(1) })
+					isFirst := c.number == 1 && c.streams == 1
+					if !isFirst || !row.unprocessed {
+						done.Add(1)
+					}
+					if isFirst {
+						row.first(c, stream)
 						return
 					}
-					done.Add(1)
 					c.respond(stream)
 				})
 				err := call(client)
@@ -203,45 +209,67 @@ func TestHTTP2Dead(t *testing.T) {
 	}
 }
 
-// TestDeadConnections has sixteen idle connections that have gone silent. Only the first call finds that
-// out by its timeout: then the client closes the others.
+// reaction is what a service does after it has read a request.
+type reaction uint8
+
+const (
+	answers reaction = iota
+	keepsSilent
+	closes
+)
+
+// http1Client returns a client of a service of HTTP/1, with that many idle connections. Further requests
+// get the reaction that react returns; old says whether it is on one of those.
+func http1Client(t *testing.T, idle int, react func(old bool) reaction) *petstore.Client {
+	t.Helper()
+	var opened sync.WaitGroup
+	var dials atomic.Int64
+	opened.Add(idle)
+	serve := func(conn net.Conn, old bool) {
+		defer conn.Close()
+		for r, n := bufio.NewReader(conn), 1; ; n++ {
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, req.Body)
+			does := answers
+			if old && n == 1 {
+				opened.Done()
+				opened.Wait()
+			} else {
+				does = react(old)
+			}
+			switch {
+			case does == closes:
+				return
+			case does == answers && req.Method == http.MethodGet:
+				_, _ = fmt.Fprintf(conn, jsonResponse, 200, 2, "[]")
+			case does == answers:
+				_, _ = fmt.Fprintf(conn, jsonResponse, 201, len(onePet), onePet)
+			}
+		}
+	}
+	client := dialing(t, func(context.Context, string, string) (net.Conn, error) {
+		conn, service := net.Pipe()
+		go serve(service, dials.Add(1) <= int64(idle))
+		return conn, nil
+	})
+	for range idle {
+		go func() { assert.NoError(t, create(client)) }()
+	}
+	synctest.Wait()
+	return client
+}
+
+const jsonResponse = "HTTP/1.1 %d OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+
+// Of sixteen idle connections that have gone silent, only the first one costs a call its timeout: then the
+// client closes the others.
 func TestDeadConnections(t *testing.T) {
 	for name, call := range map[string]callFunc{"reads": list, "writes": create} {
 		virtual(t, name, func(t *testing.T) {
-			var dead atomic.Bool
-			var open sync.WaitGroup
-			open.Add(16)
-			serve := func(conn net.Conn) {
-				defer conn.Close()
-				old, r := !dead.Load(), bufio.NewReader(conn)
-				for n := 1; ; n++ {
-					req, err := http.ReadRequest(r)
-					if err != nil {
-						return
-					}
-					_, _ = io.Copy(io.Discard, req.Body)
-					if old && n == 1 { // so that there are sixteen connections
-						open.Done()
-						open.Wait()
-					}
-					if !old || !dead.Load() {
-						resp := response(req, map[string]int{"GET": 200, "POST": 201}[req.Method], bytes.NewReader(nil))
-						body := map[string]string{"GET": "[]", "POST": onePet}[req.Method]
-						resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader([]byte(body))), int64(len(body))
-						_ = resp.Write(conn)
-					}
-				}
-			}
-			client := dialing(t, func(context.Context, string, string) (net.Conn, error) {
-				conn, service := net.Pipe()
-				go serve(service)
-				return conn, nil
-			})
-			for range 16 {
-				go func() { assert.NoError(t, create(client)) }()
-			}
-			synctest.Wait()
-			dead.Store(true)
+			client := http1Client(t, 16, func(old bool) reaction { return map[bool]reaction{true: keepsSilent}[old] })
 			failed := 0
 			for range 20 {
 				if err := call(client); err != nil {
@@ -254,79 +282,43 @@ func TestDeadConnections(t *testing.T) {
 	}
 }
 
-// TestWriteIsSentOnce has a service that closes each connection when it has read the second request on it.
-// net/http would repeat a read without a body then, on each idle connection. The client itself does, as a
-// second attempt.
+// A caller that loses patience says nothing about the connection: the client closes no other one.
+func TestCancelOnAReusedConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		client := http1Client(t, 2, func(old bool) reaction {
+			assert.True(t, old, "there is no third connection")
+			if ctx.Err() == nil {
+				cancel()
+				return keepsSilent
+			}
+			return answers
+		})
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+		require.ErrorIs(t, err, context.Canceled)
+		require.NoError(t, list(client))
+	})
+}
+
+// A service closes idle connections when it has read a request on one. net/http would repeat a request
+// without a body on the next one, and so on. The client repeats only a read, once and without a pause.
 func TestWriteIsSentOnce(t *testing.T) {
-	for name, c := range map[string]struct {
-		method   string
-		in       any
-		requests int64 // with that on the first connection, and the repetition
-	}{
-		"POST": {"POST", 1, 2}, "POST without a body": {"POST", nil, 2}, "DELETE": {"DELETE", nil, 2}, "GET": {"GET", nil, 3},
-	} {
-		virtual(t, name, func(t *testing.T) {
+	for _, call := range []struct {
+		method string
+		in     any
+		sent   int64
+	}{{"POST", 1, 1}, {"POST", nil, 1}, {"DELETE", nil, 1}, {"GET", nil, 2}} {
+		virtual(t, call.method, func(t *testing.T) {
 			var requests atomic.Int64
-			client := dialing(t, func(context.Context, string, string) (net.Conn, error) {
-				conn, service := net.Pipe()
-				go func() {
-					defer service.Close()
-					for r, n := bufio.NewReader(service), 1; n <= 2; n++ {
-						req, err := http.ReadRequest(r)
-						if err != nil {
-							return
-						}
-						_, _ = io.Copy(io.Discard, req.Body)
-						if requests.Add(1); n == 1 {
-							_, _ = io.WriteString(service, "HTTP/1.1 204 No Content\r\n\r\n")
-						}
-					}
-				}()
-				return conn, nil
+			client := http1Client(t, 4, func(old bool) reaction {
+				requests.Add(1)
+				return map[bool]reaction{true: closes}[old]
 			})
-			require.NoError(t, remove(client))
-			_, err := client.Do(t.Context(), c.method, "pets/7", c.in, nil)
-			assert.Equal(t, c.method != "GET", errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
-			assert.Equal(t, c.requests, requests.Load())
+			start := time.Now()
+			_, err := client.Do(t.Context(), call.method, "pets/7", call.in, nil)
+			assert.Equal(t, call.method != "GET", errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+			assert.Equal(t, call.sent, requests.Load())
+			assert.Less(t, time.Since(start), 10*time.Millisecond)
 		})
 	}
-}
-
-// deaf loses what is written after the other end has closed the connection. So the client reads why
-// that was; over a network, that depends on which is faster.
-type deaf struct{ net.Conn }
-
-func (c deaf) Write(b []byte) (int, error) {
-	_, _ = c.Conn.Write(b)
-	return len(b), nil
-}
-
-// With TLS 1.3, a client learns only after its request that the server refuses its certificate.
-func TestClientCertificateRefused(t *testing.T) {
-	ts := httptest.NewUnstartedServer(nil)
-	ts.StartTLS()
-	defer ts.Close()
-	attempts := 0
-	client, err := petstore.NewClient("https://example.com/v1", testKey, petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
-		clone := rt.(*http.Transport).Clone()
-		clone.TLSClientConfig = ts.Client().Transport.(*http.Transport).TLSClientConfig
-		clone.DialContext = func(context.Context, string, string) (net.Conn, error) {
-			l := link.New(func(*link.Link) {})
-			config := &tls.Config{Certificates: ts.TLS.Certificates, ClientAuth: tls.RequireAnyClientCert}
-			go func() {
-				_ = tls.Server(l.Server, config).HandshakeContext(context.Background())
-				_ = l.Server.Close()
-			}()
-			return deaf{l.Client}, nil
-		}
-		return clone
-	}), petstore.WithTrace(&petstore.ClientTrace{AttemptStart: func(context.Context, petstore.Call) { attempts++ }}))
-	require.NoError(t, err)
-	for _, call := range []callFunc{create, list} {
-		err := call(client)
-		require.ErrorContains(t, err, "certificate required")
-		require.ErrorIs(t, err, petstore.ErrNotSent)
-		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-	}
-	assert.Equal(t, 2, attempts)
 }

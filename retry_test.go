@@ -42,44 +42,66 @@ func withRemove() map[string]sample {
 	return all
 }
 
+// TestRetryBudget has an outage: calls have a hundred retries between them, and then none.
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, service := scripted(t, []responder{status(503, ``)})
-		var group sync.WaitGroup
-		for range 1000 {
-			group.Go(func() { _, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) })
+		down, up := []responder{status(503, ``)}, []responder{status(200, "[]")}
+		client, service := scripted(t, down)
+		requests := func(f func()) int {
+			before := len(service.sent())
+			f()
+			return len(service.sent()) - before
 		}
-		group.Wait()
-		assert.Len(t, service.sent(), 1100, "each call once, and 100 retries between them")
-		require.ErrorContains(t, list(client), "503 Service Unavailable")
-		assert.Len(t, service.sent(), 1101, "and then none")
+		assert.Equal(t, 1100, requests(func() {
+			var group sync.WaitGroup
+			for range 1000 {
+				group.Go(func() { _ = list(client) })
+			}
+			group.Wait()
+		}), "each call once, and 100 retries between them")
+		assert.Equal(t, 1, requests(func() { _ = list(client) }), "and then none")
 		other, err := client.ForKey("key-of-another")
 		require.NoError(t, err)
-		require.Error(t, list(other))
-		assert.Len(t, service.sent(), 1101+4, "another key has retries of its own")
-		// A call that ends has no retry, and so takes none of those that are left.
-		ended, end := context.WithCancel(t.Context())
-		service.responders = []responder{func(r *http.Request) (*http.Response, error) { end(); return status(503, "")(r) }}
-		third, err := client.ForKey("key-of-a-third")
-		require.NoError(t, err)
-		for range 200 {
-			_, err = third.ListPets(ended, petstore.ListPetsParams{})
+		// Who has been told to wait, sent nothing or gave up takes none of the retries.
+		for range 150 {
+			service.responders = []responder{func(r *http.Request) (*http.Response, error) {
+				call, _ := petstore.CallFromContext(r.Context())
+				return []responder{status(429, "", "Retry-After: 1"), fails(errRefused), up[0]}[call.Attempt-1](r)
+			}}
+			require.NoError(t, list(other))
+			ctx, cancel := context.WithCancel(t.Context())
+			service.responders = []responder{func(r *http.Request) (*http.Response, error) {
+				cancel()
+				return down[0](r)
+			}}
+			_, err = other.ListPets(ctx, petstore.ListPetsParams{})
 			require.ErrorIs(t, err, context.Canceled)
-			ended, end = context.WithCancel(t.Context())
 		}
-		end()
-		service.responders = []responder{status(503, "")}
-		before := len(service.sent())
-		require.Error(t, list(third))
-		assert.Len(t, service.sent(), before+4)
-		before = len(service.sent())
-		service.responders = []responder{status(200, "[]")}
+		service.responders = down
+		assert.Equal(t, 4, requests(func() { _ = list(other) }), "another key has retries of its own")
+		service.responders = up
 		for range 10 {
 			require.NoError(t, list(client))
 		}
-		service.responders = []responder{status(503, "")}
-		require.Error(t, list(client))
-		assert.Len(t, service.sent(), before+10+2, "ten successes pay for a retry")
+		service.responders = down
+		assert.Equal(t, 2, requests(func() { _ = list(client) }), "ten successes pay for a retry")
+	})
+}
+
+// Calls without a limiter that get their 429 together are not sent again together.
+func TestRetriesAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, service := scripted(t, []responder{status(429, "", "Retry-After: 60")})
+		var group sync.WaitGroup
+		for range 20 {
+			group.Go(func() { _ = list(client, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2})) })
+		}
+		group.Wait()
+		times := map[time.Time]bool{}
+		for _, r := range service.sent()[20:] {
+			times[r.at] = true
+		}
+		assert.Greater(t, len(times), 10)
 	})
 }
 
@@ -183,5 +205,18 @@ func TestRetryAfter(t *testing.T) {
 		}
 		_, ok := petstore.RetryAfter(create(client))
 		assert.False(t, ok)
+	})
+}
+
+// A dial may fail with any error: nothing was sent.
+func TestDialThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		client := dialing(t, func(context.Context, string, string) (net.Conn, error) {
+			dials++
+			return nil, errors.New("no route today")
+		})
+		require.ErrorIs(t, create(client), petstore.ErrNotSent)
+		assert.Equal(t, 4, dials)
 	})
 }
