@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -69,56 +66,21 @@ func TestResult(t *testing.T) {
 }
 
 func TestArgumentError(t *testing.T) {
-	client, service := scripted(t, []responder{status(200, `[]`)})
-	lists := func(limit int) error {
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: limit})
-		return err
-	}
-	creates := func(p petstore.NewPet) error {
-		_, err := client.CreatePet(t.Context(), p)
-		return err
-	}
-	for _, c := range []struct {
-		argument string
-		err      error
-	}{
-		{"Limit", lists(101)}, {"Limit", lists(-1)}, {"option 1", list(client, nil)}, {"Name", creates(petstore.NewPet{})},
-		{"Name", creates(petstore.NewPet{Name: "a\xffb"})}, {"Status", creates(petstore.NewPet{Name: "x", Status: "\xff"})},
+	client, service := scripted(t, nil)
+	for argument, pets := range map[string][]petstore.NewPet{
+		"Name": {{}, {Name: "a\xffb"}}, "Status": {{Name: "x", Status: "a\xffb"}},
 	} {
-		assert.Equal(t, c.argument, as[*petstore.ArgumentError](t, c.err).Argument)
-	}
-	assert.Empty(t, service.sent())
-}
-
-// TestCreatePetStatus checks for each status what the error says about the create. That must not
-// depend on what happens to the body of the response.
-func TestCreatePetStatus(t *testing.T) {
-	var during context.Context // what the body waits for
-	for name, read := range map[string]func(attempt context.Context) error{
-		"whole":                       func(context.Context) error { return io.EOF },
-		"reset":                       func(context.Context) error { return errReset },
-		"stalled in the attempt":      func(attempt context.Context) error { <-attempt.Done(); return attempt.Err() },
-		"stalled in the caller's ctx": func(context.Context) error { <-during.Done(); return during.Err() },
-	} {
-		for code := 200; code < 600; code++ {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				during = ctx // the context of this bubble
-				client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
-					return response(r, code, failingReader{func() error { return read(r.Context()) }}), nil
-				}})
-				_, err := client.CreatePet(ctx, newPet(), petstore.WithAttemptTimeout(time.Second-1), once)
-				refused := code/100 == 4 && code != http.StatusRequestTimeout || code == http.StatusNotImplemented
-				require.Equal(t, !refused, errors.Is(err, petstore.ErrOutcomeUnknown), "%s, %d: %v", name, code, err)
-				require.Equal(t, !refused, strings.Count(err.Error(), "the pet may have been created") == 1, "%v", err)
-				require.Equal(t, during.Err() != nil, errors.Is(err, context.DeadlineExceeded), "%v", err)
-				require.Equal(t, code == http.StatusTooManyRequests, errors.Is(err, petstore.ErrRateLimited), "%v", err)
-				require.Equal(t, code == http.StatusNotFound, errors.Is(err, petstore.ErrNotFound), "%v", err)
-				require.Len(t, service.sent(), 1)
-			})
+		for _, pet := range pets {
+			_, err := client.CreatePet(t.Context(), pet)
+			assert.Equal(t, argument, as[*petstore.ArgumentError](t, err).Argument)
 		}
 	}
+	for _, limit := range []int{-1, 101} {
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: limit})
+		assert.Equal(t, "Limit", as[*petstore.ArgumentError](t, err).Argument)
+	}
+	assert.Equal(t, "option 1", as[*petstore.ArgumentError](t, list(client, nil)).Argument)
+	assert.Empty(t, service.sent())
 }
 
 func TestDo(t *testing.T) {
@@ -190,17 +152,6 @@ func TestDo(t *testing.T) {
 	})
 }
 
-// The media type of a success may have parameters, whatever they are.
-func TestMediaType(t *testing.T) {
-	for value, valid := range map[string]bool{
-		"application/json": true, "Application/JSON ; charset=utf-8": true, "application/json;;": true,
-		"text/html": false, "application/jsonx": false, "": false,
-	} {
-		client, _ := scripted(t, []responder{status(200, "[]", "Content-Type: ", "Content-Type: "+value)})
-		assert.Equal(t, valid, list(client) == nil, value)
-	}
-}
-
 // TestDecoding has bodies of a success that follow the document, and others that nearly do (section 2).
 func TestDecoding(t *testing.T) {
 	const whole = "" // no problem
@@ -236,6 +187,13 @@ func TestDecoding(t *testing.T) {
 				assert.ErrorContains(t, err, problem)
 			}
 		}
+	}
+	for value, valid := range map[string]bool{ // a media type may have any parameters
+		"application/json": true, "Application/JSON ; charset=utf-8": true, "application/json;;": true,
+		"text/html": false, "application/jsonx": false, "": false,
+	} {
+		client, _ := scripted(t, []responder{status(200, "[]", "Content-Type: ", "Content-Type: "+value)})
+		assert.Equal(t, valid, list(client) == nil, value)
 	}
 	for body, valid := range map[string]bool{"null": false, "{}": false, `"x"`: false, "[": false, "[]": true} {
 		client, _ := scripted(t, []responder{status(200, body)})
