@@ -46,19 +46,15 @@ type recorded struct {
 
 func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 	r := recorded{at: time.Now(), method: req.Method, url: req.URL.String(), header: req.Header.Clone()}
+	if req.Body != nil {
+		body, _ := io.ReadAll(req.Body)
+		r.body = string(body)
+	}
 	s.mu.Lock()
 	s.requests = append(s.requests, r)
-	n := len(s.requests)
-	respond := s.responders[min(n, len(s.responders))-1]
+	respond := s.responders[min(len(s.requests), len(s.responders))-1]
 	s.mu.Unlock()
-	resp, err := respond(req)
-	if err == nil && req.Body != nil { // a body that was read counts as sent
-		b, _ := io.ReadAll(req.Body)
-		s.mu.Lock()
-		s.requests[n-1].body = string(b)
-		s.mu.Unlock()
-	}
-	return resp, err
+	return respond(req)
 }
 
 func (s *service) sent() []recorded {
@@ -210,9 +206,7 @@ func virtual(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-// The limiters of these tests, as users of WithLimiter might write them.
-
-// limiterFunc is the Acquire of a limiter.
+// limiterFunc is a limiter of a user: the Acquire of one.
 type limiterFunc func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
 
 func (f limiterFunc) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
@@ -229,6 +223,7 @@ func returns(permit ratelimit.Permit, err error) limiterFunc {
 // permits admits all requests immediately and records their outcomes. It is its own permit, and is
 // used by one goroutine at a time.
 type permits struct {
+	petstore.Limiter
 	acquired int
 	released []ratelimit.Outcome
 }
@@ -241,8 +236,6 @@ func (l *permits) Release(o ratelimit.Outcome) ratelimit.Lockout {
 	l.released = append(l.released, o)
 	return ratelimit.Lockout{Until: time.Now().Add(-time.Second)} // it is over
 }
-func (l *permits) Reopen(string)                       {}
-func (l *permits) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
 
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) {
