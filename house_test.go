@@ -3,6 +3,7 @@ package petstore_test
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -14,25 +15,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refused has the imports that source files of the root module must not have. Each of its patterns
-// is matched with the path of a file, a space, and an import path; what matches except is allowed.
-var refused = []struct{ imports, except, reason string }{
-	{
-		`^\S+ \w[\w-]*\.[a-z]+/`, nested + `| github\.com/(petstore/petstore-go|go-json-experiment/json|hashicorp/go-(retryablehttp|cleanhttp))(/\S+)?$`,
-		"users would link another module",
-	},
-	{` testing$`, `^(fake/(faketest|conformance)|\S*test(kit)?)/`, "users would link what is for tests"},
-	{`^internal/\S+ \S+petstore-go(/fake.*)?$`, `^$`, "internal packages are below the client"},
-}
-
-const nested = `^(bench|petstoreotel|petstoreredis|tools)/` // modules of their own
-
+// TestHouseImports checks the imports of source files of the root module. Each pattern of refused is
+// matched with the path of a file, a space, and an import path; what matches except is allowed.
 func TestHouseImports(t *testing.T) {
+	const nested = `^(bench|petstoreotel|petstoreredis|tools)/` // modules of their own
+	const own = `github\.com/(petstore/petstore-go|go-json-experiment/json|hashicorp/go-(retryablehttp|cleanhttp))`
+	refused := []struct{ imports, except, reason string }{
+		{`^\S+ \w[\w-]*\.[a-z]+/`, nested + `| ` + own + `(/\S+)?$`, "users would link another module"},
+		{` testing$`, `^(fake/(faketest|conformance)|\S*test(kit)?)/`, "users would link what is for tests"},
+		{`^internal/\S+ \S+petstore-go(/fake.*)?$`, `^$`, "internal packages are below the client"},
+	}
 	for file, text := range texts(t, ".go", "_test.go") {
 		for _, name := range found(`(?m)^(?:import |\t)(?:\w+ )?"([^"\s]+)"(?: //.*)?$`, text) {
 			for _, rule := range refused {
 				imports := file + " " + name
-				wrong := regexp.MustCompile(rule.imports).MatchString(imports) && !regexp.MustCompile(rule.except).MatchString(imports)
+				wrong := found("("+rule.imports+")", imports) != nil && found("("+rule.except+")", imports) == nil
 				assert.False(t, wrong, "%s: %s", imports, rule.reason)
 			}
 		}
@@ -93,7 +90,8 @@ func TestDocsNames(t *testing.T) {
 	}
 	for file, text := range documents {
 		for _, block := range found("(?s)```go\n(.*?)```", text) { // .ci/run readme runs the program of the README
-			assert.True(t, strings.HasPrefix(block, "package main") || strings.Contains(code, words(block)), "%s has\n%s", file, block)
+			known := strings.HasPrefix(block, "package main") || strings.Contains(code, words(block))
+			assert.True(t, known, "%s has\n%s", file, block)
 		}
 		for _, name := range found(`\b((?:Test|Fuzz|Benchmark)[A-Z]\w*)`, text) {
 			assert.True(t, strings.Contains(code, "func "+name), "%s names %s", file, name)
@@ -109,41 +107,25 @@ func TestDocsNames(t *testing.T) {
 // TestHouseNames checks that the Go names in documents and comments exist: petstore.NewPet,
 // fake.Server.Inject and, in a comment of the package itself, [Client.ListPets].
 func TestHouseNames(t *testing.T) {
-	declared, sources := map[string]map[string]bool{}, texts(t, ".go", "_test.go")
-	for file, text := range sources {
-		if strings.HasPrefix(file, "examples/") { // nobody imports them
-			continue
-		}
-		names := declared[packageOf(text)]
-		if names == nil {
-			names = map[string]bool{}
-			declared[packageOf(text)] = names
-		}
-		// Functions, methods, types, and what is indented: fields, and constants in a group.
-		for _, name := range found(`(?m)^(?:func (?:\(.*?\) )?|type |const |var |\t(?:\w+, )*)([A-Z]\w*)`, text) {
-			names[name] = true
-		}
-	}
-	delete(declared, "main")
 	const name = `[A-Z]\w*(?:\.[A-Z]\w*)?`
-	qualified := regexp.MustCompile(`\b([a-z]+)\.(` + name + `)`)
-	check := func(file, in, names string) {
-		for name := range strings.SplitSeq(names, ".") {
-			assert.True(t, declared[in] == nil || declared[in][name], "%s: %s.%s does not exist", file, in, names)
+	declared, mentions := map[string][]string{}, map[string]string{} // by package; by file
+	for file, text := range texts(t, ".go", "_test.go") {
+		in, comments := packageOf(text), strings.Join(found(`(?m)(?:^|\s)// (.*)`, text), "\n")
+		// Functions, methods, types, and what is indented: fields, and constants in a group.
+		names := found(`(?m)^(?:func (?:\(.*?\) )?|type |const |var |\t(?:\w+, )*)([A-Z]\w*)`, text)
+		if in != "main" && !strings.HasPrefix(file, "examples/") { // nobody imports them
+			declared[in] = append(declared[in], names...)
 		}
+		mentions[file] = comments + "\n" + in + "." + strings.Join(found(`\[\*?(`+name+`)\]`, comments), "\n"+in+".")
 	}
-	for file, text := range texts(t, ".md") {
-		for _, match := range qualified.FindAllStringSubmatch(text, -1) {
-			check(file, match[1], match[2])
-		}
-	}
-	for file, text := range sources {
-		comments := strings.Join(found(`(?m)(?:^|\s)// (.*)`, text), "\n")
-		for _, match := range qualified.FindAllStringSubmatch(comments, -1) {
-			check(file, match[1], match[2])
-		}
-		for _, link := range found(`\[\*?(`+name+`)\]`, comments) {
-			check(file, packageOf(text), link)
+	maps.Copy(mentions, texts(t, ".md"))
+	for file, text := range mentions {
+		for _, mention := range found(`\b([a-z]+\.`+name+`)`, text) {
+			names := strings.Split(mention, ".")
+			for _, name := range names[1:] {
+				known := declared[names[0]] == nil || slices.Contains(declared[names[0]], name)
+				assert.True(t, known, "%s: %s does not exist", file, mention)
+			}
 		}
 	}
 }
@@ -164,8 +146,8 @@ func found(pattern, text string) (all []string) {
 func texts(t *testing.T, suffix string, except ...string) map[string]string {
 	all, built := map[string]string{}, regexp.MustCompile(`(^|/)(\.git|bin|dist|testdata|node_modules)/`)
 	require.NoError(t, fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {
-		not := func(suffix string) bool { return strings.HasSuffix(path, suffix) }
-		if err != nil || entry.IsDir() || built.MatchString(path) || !strings.HasSuffix(path, suffix) || slices.ContainsFunc(except, not) {
+		ends := func(suffix string) bool { return strings.HasSuffix(path, suffix) }
+		if err != nil || entry.IsDir() || built.MatchString(path) || !ends(suffix) || slices.ContainsFunc(except, ends) {
 			return err
 		}
 		text, err := os.ReadFile(path)
