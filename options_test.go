@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -220,6 +221,16 @@ func TestLimiterOfTheUser(t *testing.T) {
 			}
 		})
 	}
+	t.Run("gets the permit back before the body is read", func(t *testing.T) {
+		limiter := &permits{}
+		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			return response(r, 404, failingReader{func() error {
+				assert.Len(t, limiter.released, 1)
+				return io.EOF
+			}}), nil
+		}}, petstore.WithLimiter(limiter))
+		require.ErrorIs(t, list(client), petstore.ErrNotFound)
+	})
 	virtual(t, "learns what the call asks for, and may be slow and report waits", func(t *testing.T) {
 		start := time.Now()
 		var requests []ratelimit.Request

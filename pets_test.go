@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,22 +46,6 @@ func TestRequestGolden(t *testing.T) {
 		all.WriteString("\n" + r.body + "\n\n")
 	}
 	testkit.AssertGolden(t, "testdata/requests.txt", strings.ReplaceAll(all.String(), "\r\n", "\n"))
-}
-
-func TestResult(t *testing.T) {
-	body := `[` + onePet + `,{"id":-1,"name":"Ada","categoryId":1,"status":"adopted"}]`
-	client, _ := scripted(t, []responder{status(200, body, append(quota(60, 59, time.Minute), "X-Other: y")...)})
-	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
-	assert.Equal(t, []petstore.Pet{
-		{ID: 7, Name: "Rex", CategoryID: 3, Status: petstore.PetStatusAvailable},
-		{ID: -1, Name: "Ada", CategoryID: 1, Status: "adopted"},
-	}, result.Pets)
-	assert.Equal(t, 200, result.StatusCode)
-	assert.Equal(t, 1, result.Attempts)
-	assert.Equal(t, "y", result.Header.Get("X-Other"))
-	assert.Equal(t, 59, result.RateLimit.Remaining)
-	assert.False(t, result.Pets[1].Status.Valid(), "an unknown status is returned unchanged")
 }
 
 func TestArgumentError(t *testing.T) {
