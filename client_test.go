@@ -2,6 +2,7 @@ package petstore_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptrace"
@@ -71,6 +72,14 @@ func TestWithHeader(t *testing.T) {
 	require.Len(t, service.sent(), 2)
 	assert.Equal(t, []string{"edge"}, service.sent()[0].header["X-Team"], "a call's header overrides the client's")
 	assert.Equal(t, []string{"core"}, service.sent()[1].header["X-Team"], "and does not change it")
+}
+
+func TestClientFormat(t *testing.T) {
+	client := newClient(t, nil, testKey)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%d", "%x"} {
+		assert.Equal(t, "petstore.Client(https://service.test/v1)", fmt.Sprintf(verb, client))
+	}
+	assert.Equal(t, client.String(), client.LogValue().String())
 }
 
 func TestClientRateLimit(t *testing.T) {

@@ -173,7 +173,7 @@ func errorRows() []errorRow {
 	}
 	for _, err := range []error{
 		io.EOF, syscall.EPIPE, syscall.EHOSTUNREACH, os.ErrDeadlineExceeded, tls.AlertError(42), tls.AlertError(116),
-		&net.DNSError{Err: "server misbehaving"}, tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"},
+		&net.DNSError{Err: "server misbehaving"}, tls.RecordHeaderError{Msg: "no TLS record"},
 		x509.HostnameError{Host: "service.test", Certificate: &x509.Certificate{DNSNames: []string{"other.test"}}},
 	} {
 		rows = append(rows, errorRow{fmt.Sprintf("a %T", err), fails(&net.OpError{Op: "read", Net: "tcp", Err: err}), list})

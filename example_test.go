@@ -256,7 +256,9 @@ func ExampleWithTransport() {
 	server := fake.NewServer()
 	defer server.Close()
 	var requests atomic.Int64
-	client := server.Client(petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper { return middleware{next, &requests} }))
+	client := server.Client(petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
+		return middleware{next, &requests}
+	}))
 	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
 		log.Fatal(err)
 	}
