@@ -95,6 +95,18 @@ func TestClientRateLimit(t *testing.T) {
 	assert.Empty(t, rotates.KeyID(), "it has no key yet")
 	require.NoError(t, list(rotates))
 	assert.Equal(t, 41, rotates.RateLimit().Remaining, "of the key that was used last")
+	tenant, err := rotates.ForKey("key-of-a-tenant")
+	require.NoError(t, err)
+	require.NoError(t, list(tenant))
+	assert.NotEmpty(t, tenant.KeyID(), "it does not rotate")
+
+	closed, _ := scripted(t, []responder{status(429, "", "Retry-After: 60"), counted},
+		petstore.WithLimiter(ratelimit.New()), petstore.WithMaxWait(0))
+	for range 2 {
+		require.ErrorIs(t, list(closed), petstore.ErrRateLimited)
+	}
+	closed.ReopenLimit()
+	require.NoError(t, list(closed))
 }
 
 func TestClientForKey(t *testing.T) {

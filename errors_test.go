@@ -237,25 +237,6 @@ func TestForeignErrors(t *testing.T) {
 	}
 }
 
-func TestErrTimeout(t *testing.T) {
-	for text, opt := range map[string]petstore.Option{
-		"attempt timed out after 3s": petstore.WithAttemptTimeout(3 * time.Second),
-		"call timed out after 3s":    petstore.WithCallTimeout(3 * time.Second),
-	} {
-		virtual(t, text, func(t *testing.T) {
-			client, service := scripted(t, []responder{hangs}, opt)
-			err := create(client)
-			require.ErrorIs(t, err, petstore.ErrTimeout)
-			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			assert.NotErrorIs(t, err, context.DeadlineExceeded, "which is for the caller's deadline")
-			timeout, ok := errors.AsType[net.Error](err)
-			assert.True(t, ok && timeout.Timeout())
-			assert.ErrorContains(t, err, text)
-			assert.Len(t, service.sent(), 1)
-		})
-	}
-}
-
 // assertShortLine checks that the text of err fits any log: one line of at most 512 bytes of UTF-8,
 // without characters that move a cursor or change the reading direction.
 func assertShortLine(t *testing.T, err error) {

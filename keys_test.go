@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -23,7 +23,7 @@ import (
 )
 
 func TestWithAPIKeyFunc(t *testing.T) {
-	const first, second = "first-key", "second-key"
+	const first, second, third = "first-key", "second-key", "third-key"
 	refused, busy, created, listed := status(401, ""), status(503, ""), status(201, onePet), status(200, "[]")
 	for name, c := range map[string]struct {
 		call      callFunc
@@ -33,7 +33,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	}{
 		"a 401, and another key":      {create, []string{first, second}, []responder{refused, created}, false},
 		"a 401, and the same key":     {create, []string{first, first}, []responder{refused}, true},
-		"a 401 for another key, too":  {create, []string{first, second}, []responder{refused, refused}, true},
+		"a 401 for another key, too":  {create, []string{first, second, third}, []responder{refused, refused}, true},
 		"a key for each attempt":      {list, []string{first, second}, []responder{busy, listed}, false},
 		"a 401 after another attempt": {list, []string{first, first, second}, []responder{busy, refused, listed}, false},
 	} {
@@ -45,7 +45,9 @@ func TestWithAPIKeyFunc(t *testing.T) {
 				assert.Equal(t, asked, call.Attempt, "the one that the key is for")
 				return c.keys[min(asked, len(c.keys))-1], nil
 			}, c.responses)
+			start := time.Now()
 			err := c.call(client)
+			assert.Equal(t, strings.Contains(name, "attempt"), time.Now().After(start), "another key needs no pause")
 			require.Len(t, service.sent(), len(c.responses))
 			for n, r := range service.sent() {
 				assert.Equal(t, "Bearer "+c.keys[n], r.header.Get("Authorization"))
@@ -64,6 +66,14 @@ func TestWithAPIKeyFunc(t *testing.T) {
 		require.ErrorIs(t, err, petstore.ErrNotSent)
 		require.NotErrorIs(t, err, context.DeadlineExceeded, "which is for the caller's deadline")
 	})
+	t.Run("a call that has ended asks for no key and no permit", func(t *testing.T) {
+		client, _ := rotating(t, func(context.Context) (string, error) { panic("for a key") }, nil,
+			petstore.WithLimiter(limiterFunc(nil)))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := client.GetPet(ctx, 7)
+		require.ErrorIs(t, err, petstore.ErrNotSent)
+	})
 	t.Run("no valid key", func(t *testing.T) {
 		sealed := errors.New("sealed")
 		for key, failure := range map[string]error{"": sealed, "not a key": nil} {
@@ -79,43 +89,29 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	assert.Len(t, service.sent(), 1, "a fixed key is not tried again")
 }
 
-// TestKeyThatRotates has forty callers of a key that a vault renews each 37 seconds. The old key works
-// for another second. A call that has waited for the limit must not send the key from before its wait.
+// A vault renews the key each 37 seconds. A call that has waited for a permit sends the key of that
+// moment, and gives back the permit of the key from before its wait.
 func TestKeyThatRotates(t *testing.T) {
-	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
-		var current atomic.Pointer[string]
-		renew := func(n int) {
-			key, old := fmt.Sprint("key-number-", n), current.Load()
-			server.AddKey(key, fake.PlanPro)
-			current.Store(&key)
-			time.Sleep(time.Second)
-			if old != nil {
-				server.RevokeKey(*old)
-			}
-		}
-		renew(0)
-		client, err := petstore.NewClient("http://localhost/v1", "", petstore.WithHTTPClient(server.HTTPClient()),
-			petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return *current.Load(), nil }))
-		require.NoError(t, err)
-		var all sync.WaitGroup
-		all.Go(func() {
-			for n := range 8 {
-				time.Sleep(36 * time.Second)
-				renew(n + 1)
-			}
+	synctest.Test(t, func(t *testing.T) {
+		current := func() string { return fmt.Sprint("key-number-", time.Now().Unix()/37) }
+		permit, asked := new(permits), 0
+		limiter := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
+			c, _ := petstore.CallFromContext(ctx)
+			assert.Equal(t, r.Key, c.KeyID)
+			asked++
+			<-time.After(time.Duration(13*(asked%3)) * time.Second)
+			return permit.Acquire(ctx, r)
 		})
-		for range 40 {
-			all.Go(func() {
-				for range 30 {
-					assert.NoError(t, list(client))
-					time.Sleep(time.Second)
-				}
-			})
+		client, service := rotating(t, func(context.Context) (string, error) { return current(), nil },
+			[]responder{status(201, onePet)}, petstore.WithLimiter(limiter))
+		for range 30 {
+			require.NoError(t, create(client))
+			sent := service.sent()[len(service.sent())-1]
+			assert.Equal(t, "Bearer "+current(), sent.header.Get("Authorization"))
 		}
-		all.Wait()
-		for _, r := range server.Requests() {
-			assert.Equal(t, http.StatusOK, r.StatusCode)
-		}
+		unused := slices.DeleteFunc(permit.released, func(o ratelimit.Outcome) bool { return o.StatusCode == 201 })
+		assert.Equal(t, slices.Repeat([]ratelimit.Outcome{{}}, asked-30), unused, "nothing was sent with them")
+		assert.Greater(t, asked, 35)
 	})
 }
 
@@ -142,11 +138,11 @@ func TestNewClientFromEnv(t *testing.T) {
 		"processes":    {base: base, key: testKey, processes: "0", want: "PETSTORE_PROCESSES: is not a number of processes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for variable, value := range map[string]string{
-				"BASE_URL": c.base, "API_KEY": c.key, "API_KEY_FILE": c.file, "INSECURE_HTTP": c.insecure, "PROCESSES": c.processes,
-			} {
-				t.Setenv("PETSTORE_"+variable, value)
-			}
+			t.Setenv("PETSTORE_BASE_URL", c.base)
+			t.Setenv("PETSTORE_API_KEY", c.key)
+			t.Setenv("PETSTORE_API_KEY_FILE", c.file)
+			t.Setenv("PETSTORE_INSECURE_HTTP", c.insecure)
+			t.Setenv("PETSTORE_PROCESSES", c.processes)
 			client, err := petstore.NewClientFromEnv()
 			if c.want == "" {
 				require.NoError(t, err)

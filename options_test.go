@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -155,20 +156,25 @@ func TestWithStopDuringARequest(t *testing.T) {
 }
 
 func TestWithAttemptTimeout(t *testing.T) {
-	virtual(t, "limits attempts, not waits", func(t *testing.T) {
+	virtual(t, "limit attempts, not waits", func(t *testing.T) {
 		client, s := scripted(t, []responder{hangs, status(429, ``, "Retry-After: 60"), status(200, twoPets)})
 		require.NoError(t, list(client, petstore.WithAttemptTimeout(2*time.Second)))
 		require.Len(t, s.sent(), 3)
 		assert.Less(t, s.sent()[1].at.Sub(s.sent()[0].at), 3*time.Second)
 	})
-	for _, c := range []struct{ client, call, want time.Duration }{ // in seconds; 0 for none
-		{1, 9, 1}, {9, 1, 1}, {1, 0, 1}, {0, 2, 2},
+	for _, c := range []struct{ client, attempt, call, want time.Duration }{ // in seconds; 0 for none
+		{1, 9, 0, 1}, {9, 1, 0, 1}, {1, 0, 9, 1}, {0, 2, 0, 2}, {0, 0, 3, 3}, {9, 9, 3, 3},
 	} {
-		virtual(t, "is not longer than that of the http.Client", func(t *testing.T) {
+		virtual(t, "the shortest one applies", func(t *testing.T) {
 			own := petstore.WithHTTPClient(&http.Client{Transport: responder(hangs), Timeout: c.client * time.Second})
-			client, start := newClient(t, nil, testKey, own, once), time.Now()
-			require.ErrorIs(t, list(client, petstore.WithAttemptTimeout(c.call*time.Second)), petstore.ErrTimeout)
+			client, start := newClient(t, nil, testKey, own, petstore.WithCallTimeout(c.call*time.Second)), time.Now()
+			err := create(client, petstore.WithAttemptTimeout(c.attempt*time.Second))
 			assert.Equal(t, c.want*time.Second, time.Since(start))
+			assert.ErrorContains(t, err, fmt.Sprintf(" timed out after %ds", c.want))
+			require.ErrorIs(t, err, petstore.ErrTimeout)
+			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			assert.NotErrorIs(t, err, context.DeadlineExceeded, "which is for the caller's deadline")
+			assert.True(t, as[net.Error](t, err).Timeout())
 		})
 	}
 }

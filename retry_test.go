@@ -39,7 +39,11 @@ func remove(c *petstore.Client, opts ...petstore.CallOption) error {
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down, up := []responder{status(503, ``)}, []responder{status(200, "[]")}
-		client, service := scripted(t, down)
+		client, service := scripted(t, up)
+		for range 20 { // all retries are there already
+			require.NoError(t, list(client))
+		}
+		service.responders = down
 		requests := func(f func()) int {
 			before := len(service.sent())
 			f()
@@ -79,6 +83,24 @@ func TestRetryBudget(t *testing.T) {
 		service.responders = down
 		assert.Equal(t, 2, requests(func() { _ = list(client) }), "ten successes pay for a retry")
 	})
+}
+
+// The backoff doubles up to its maximum; its second half is random.
+func TestBackoff(t *testing.T) {
+	for _, policy := range []petstore.RetryPolicy{
+		{MaxAttempts: 6, MaxDelay: time.Minute}, {MaxAttempts: 6, BaseDelay: 3 * time.Second, MaxDelay: 10 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, service := scripted(t, []responder{status(503, "")})
+			require.Error(t, list(client, petstore.WithRetryPolicy(policy)))
+			longest := max(policy.BaseDelay, 500*time.Millisecond)
+			for n, r := range service.sent()[1:] {
+				pause := r.at.Sub(service.sent()[n].at)
+				assert.True(t, longest/2 <= pause && pause <= longest, "%v instead of %v", pause, longest)
+				longest = min(2*longest, policy.MaxDelay)
+			}
+		})
+	}
 }
 
 // Calls without a limiter that get their 429 together are not sent again together.
