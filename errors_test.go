@@ -155,7 +155,7 @@ func errorRows() []errorRow {
 		{"202 of a create", status(202, ""), create},
 		{"an empty body", status(200, ""), list},
 		{"not JSON", status(200, "<html>"), list},
-		{"a login page", status(200, "<html>", "Content-Type: ", "Content-Type: text/html"), list},
+		{"a login page", status(200, "<html>", "Content-Type: text/html"), list},
 		{"body cut off, of a create", cutOff(201, errReset), create},
 		{"reset of a create", fails(errReset), create},
 		{"connection refused", fails(errRefused), create},

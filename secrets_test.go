@@ -136,14 +136,12 @@ func keyed(t *testing.T, transport http.RoundTripper, opts ...petstore.Option) *
 // secretKey has each kind of character that a key may have and that some format escapes.
 const secretKey = "Zx9+secret/key~4711.of_the-house=="
 
-// secretForms are the forms in which secretKey, or a part of it, could be in a text.
-var secretForms = []string{
-	secretKey[:16], secretKey[len(secretKey)-16:], fmt.Sprintf("%x", secretKey), fmt.Sprintf("%X", secretKey),
-	strings.Trim(fmt.Sprint([]byte(secretKey)), "[]"),
-}
-
+// hasKey reports whether a text has the key, or a part of it, in some form.
 func hasKey(text string) bool {
-	return slices.ContainsFunc(secretForms, func(form string) bool { return strings.Contains(text, form) })
+	return slices.ContainsFunc([]string{
+		secretKey[:16], secretKey[len(secretKey)-16:], fmt.Sprintf("%x", secretKey), fmt.Sprintf("%X", secretKey),
+		strings.Trim(fmt.Sprint([]byte(secretKey)), "[]"),
+	}, func(form string) bool { return strings.Contains(text, form) })
 }
 
 // failure has the text of a test that failed: all that can be reached from a value, also through
@@ -184,16 +182,17 @@ func assertKeyNotIn(t *testing.T, name string, v any) {
 type vaultError struct{ error }
 
 // unwrapped returns err and the errors that it wraps, except those of the caller.
-func unwrapped(err error) (all []error) {
+func unwrapped(err error) []error {
+	all := []error{err}
 	switch e := err.(type) { // one layer at a time
 	case vaultError, nil:
 		return nil
 	case interface{ Unwrap() error }:
-		all = unwrapped(e.Unwrap())
+		all = append(all, unwrapped(e.Unwrap())...)
 	case interface{ Unwrap() []error }:
 		for _, inner := range e.Unwrap() {
 			all = append(all, unwrapped(inner)...)
 		}
 	}
-	return append(all, err)
+	return all
 }

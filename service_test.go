@@ -91,8 +91,7 @@ func newClient(t *testing.T, transport http.RoundTripper, key string, opts ...pe
 	return client
 }
 
-// status responds with a status, a body and headers of the form "Key: value". "Key: " removes a
-// header.
+// status responds with a status, a body and headers of the form "Key: value".
 func status(code int, body string, headers ...string) responder {
 	return func(req *http.Request) (*http.Response, error) {
 		return response(req, code, strings.NewReader(body), headers...), nil
@@ -103,11 +102,7 @@ func response(req *http.Request, code int, body io.Reader, headers ...string) *h
 	h := http.Header{"Content-Type": {"application/json"}}
 	for _, line := range headers {
 		key, value, _ := strings.Cut(line, ": ")
-		if value == "" {
-			h.Del(key)
-			continue
-		}
-		h.Add(key, value)
+		h.Set(key, value)
 	}
 	return &http.Response{
 		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
