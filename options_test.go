@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -51,6 +52,31 @@ func TestWithMaxWait(t *testing.T) {
 		client, service := scripted(t, []responder{status(429, ``, "Retry-After: 50")})
 		require.ErrorIs(t, list(client), petstore.ErrRateLimited) // 2 minutes by default
 		assert.Len(t, service.sent(), 3, "two waits of 50 s fit, a third does not")
+	})
+}
+
+// WithMaxWait is for the rate limit: the backoff has other limits.
+func TestWithMaxWaitAndBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := scripted(t, []responder{status(500, ""), status(200, "[]")}, petstore.WithMaxWait(0))
+		require.NoError(t, list(client))
+	})
+}
+
+// The caller's context ends during the body of a 503.
+func TestEndOfABody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			return response(r, 503, failingReader{func() error { <-ctx.Done(); return ctx.Err() }}), nil
+		}})
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 503, as[*petstore.APIError](t, err).StatusCode)
+		assert.Equal(t, 1, strings.Count(err.Error(), "context deadline exceeded"), "%v", err)
+		assert.Equal(t, 1, strings.Count(err.Error(), "503"), "%v", err)
+		assert.Len(t, service.sent(), 1)
 	})
 }
 
