@@ -31,6 +31,7 @@ func TestNewClient(t *testing.T) {
 		require.NoError(t, err)
 	})
 	t.Run("refuses invalid options by name", func(t *testing.T) {
+		none := func(http.RoundTripper) http.RoundTripper { return nil }
 		for _, c := range []struct {
 			argument, reason string
 			opt              petstore.Option
@@ -48,7 +49,7 @@ func TestNewClient(t *testing.T) {
 			{"WithRetryPolicy", "below its", petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 2, MaxDelay: 1})},
 			{"WithTrace", "is nil", petstore.WithTrace(nil)},
 			{"WithTransport", "is nil", petstore.WithTransport(nil)},
-			{"WithTransport", "returned nil", petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return nil })},
+			{"WithTransport", "returned nil", petstore.WithTransport(none)},
 			{"WithStop", "is nil", petstore.WithStop(nil)}, //lint:ignore SA1012 nil is the case
 			{"WithHeader", "invalid key", petstore.WithHeader("", "x")},
 			{"WithHeader", "invalid value", petstore.WithHeader("X-Trace", "a\nb")},

@@ -135,7 +135,7 @@ func TestNewClientFromEnv(t *testing.T) {
 		"a wrong key":  {base: base, key: hidden, want: "PETSTORE_API_KEY: has a character"},
 		"a wrong file": {base: base, file: file(hidden), want: ofFile + "has a character"},
 		"not 0 or 1":   {base: base, key: testKey, insecure: "yes", want: "PETSTORE_INSECURE_HTTP: is neither 0 nor 1"},
-		"processes":    {base: base, key: testKey, processes: "0", want: "PETSTORE_PROCESSES: is not a number of processes"},
+		"processes":    {base: base, key: testKey, processes: "0", want: "PETSTORE_PROCESSES: is not a number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PETSTORE_BASE_URL", c.base)

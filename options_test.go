@@ -55,14 +55,6 @@ func TestWithMaxWait(t *testing.T) {
 	})
 }
 
-// WithMaxWait is for the rate limit: the backoff has other limits.
-func TestWithMaxWaitAndBackoff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, _ := scripted(t, []responder{status(500, ""), status(200, "[]")}, petstore.WithMaxWait(0))
-		require.NoError(t, list(client))
-	})
-}
-
 // The caller's context ends during the body of a 503.
 func TestEndOfABody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -71,7 +71,8 @@ func TestDo(t *testing.T) {
 		quick := petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1})
 		var out struct{ A int }
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-			client, service := scripted(t, []responder{status(503, ""), status(200, `{"a":1}`), status(204, "")}, quick)
+			client, service := scripted(t, []responder{status(503, ""), status(200, `{"a":1}`), status(204, "")},
+				quick, petstore.WithMaxWait(0)) // which is for the rate limit, not for the backoff
 			response, err := client.Do(t.Context(), method, "/orders/7?full=true", nil, &out)
 			if method == "GET" {
 				require.NoError(t, err)
