@@ -269,7 +269,12 @@ const jsonResponse = "HTTP/1.1 %d OK\r\nContent-Type: application/json\r\nConten
 func TestDeadConnections(t *testing.T) {
 	for name, call := range map[string]callFunc{"reads": list, "writes": create} {
 		virtual(t, name, func(t *testing.T) {
-			client := http1Client(t, 16, func(old bool) reaction { return map[bool]reaction{true: keepsSilent}[old] })
+			client := http1Client(t, 16, func(old bool) reaction {
+				if old {
+					return keepsSilent
+				}
+				return answers
+			})
 			failed := 0
 			for range 20 {
 				if err := call(client); err != nil {
@@ -312,7 +317,10 @@ func TestWriteIsSentOnce(t *testing.T) {
 			var requests atomic.Int64
 			client := http1Client(t, 4, func(old bool) reaction {
 				requests.Add(1)
-				return map[bool]reaction{true: closes}[old]
+				if old {
+					return closes
+				}
+				return answers
 			})
 			start := time.Now()
 			_, err := client.Do(t.Context(), call.method, "pets/7", call.in, nil)

@@ -109,7 +109,10 @@ func TestEndOfWaits(t *testing.T) {
 				if c.option != nil {
 					opts = append(opts, petstore.WithLimiter(nil), c.option)
 				}
-				key := map[bool]string{false: testKey}[name == "key"]
+				key := testKey
+				if name == "key" {
+					key = ""
+				}
 				service := &service{responders: []responder{c.respond}}
 				client, start := newClient(t, service, key, opts...), time.Now()
 				var err error
@@ -130,7 +133,8 @@ func TestEndOfWaits(t *testing.T) {
 				if c.code != 0 {
 					assert.Equal(t, c.code, as[*petstore.APIError](t, err).StatusCode)
 				}
-				if _, ok := petstore.RetryAfter(err); stops {
+				_, ok := petstore.RetryAfter(err)
+				if stops {
 					assert.Equal(t, c.code == 429 || strings.HasPrefix(name, "Retry-After"), ok, "it stays reachable")
 				} else if c.option == nil {
 					// A caller that goes by RetryAt must not come back into a closed window.
