@@ -38,9 +38,7 @@ func (c *http2Conn) write(kind, flags byte, stream uint32, payload ...byte) {
 	_, _ = c.Write(append(frame, payload...))
 }
 
-func (c *http2Conn) goAway(last uint32) {
-	c.write(frameGoAway, 0, 0, 0, 0, 0, byte(last), 0, 0, 0, 0)
-}
+func (c *http2Conn) goAway(last uint32) { c.write(frameGoAway, 0, 0, 0, 0, 0, byte(last), 0, 0, 0, 0) }
 
 func (c *http2Conn) reset(stream uint32, code byte) { c.write(frameReset, 0, stream, 0, 0, 0, code) }
 
