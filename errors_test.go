@@ -213,11 +213,14 @@ func TestForeignErrors(t *testing.T) {
 		cancel(err)
 		byKey, _ := rotating(t, func(context.Context) (string, error) { return "", err }, nil)
 		byLimiter, _ := scripted(t, nil, petstore.WithLimiter(returns(nil, err)))
+		byRefusal, _ := scripted(t, nil, petstore.WithLimiter(returns(nil, &ratelimit.Error{Err: err})))
 		byTransport, _ := scripted(t, []responder{fails(fmt.Errorf("%w, %w", petstore.ErrNotSent, err))})
 		byStop, _ := scripted(t, nil, petstore.WithStop(ctx))
 		_, byCause := byStop.ListPets(ctx, petstore.ListPetsParams{})
 		require.ErrorIs(t, byCause, context.Canceled)
-		for _, got := range []error{create(byKey), create(byLimiter), create(byTransport), create(byStop), byCause} {
+		for _, got := range []error{
+			create(byKey), create(byLimiter), create(byRefusal), create(byTransport), create(byStop), byCause,
+		} {
 			assert.Equal(t, name == "mine", errors.Is(got, err), "%s: %v", name, got)
 			assert.NotErrorIs(t, got, petstore.ErrOutcomeUnknown)
 			assert.ErrorIs(t, got, petstore.ErrNotSent)
