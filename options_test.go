@@ -81,6 +81,9 @@ func TestEndOfWaits(t *testing.T) {
 	}))
 	vault := petstore.WithAPIKeyFunc(func(ctx context.Context) (string, error) { return "", untilEnd(ctx) })
 	backoff := petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 20 * time.Second})
+	usedUp := []string{ // for 30 s after the start of a bubble
+		"X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 946684830",
+	}
 	for name, c := range map[string]struct {
 		respond responder
 		option  petstore.Option // nil for a limiter, which must be made in the bubble
@@ -91,6 +94,7 @@ func TestEndOfWaits(t *testing.T) {
 		"backoff":              {status(502, ""), backoff, 502},
 		"backoff of a dial":    {fails(errRefused), backoff, 0},
 		"the key is closed":    {status(429, ""), nil, 429},
+		"nothing is left":      {status(503, "", usedUp...), nil, 503},
 		"limiter":              {nil, waits, 0},
 		"key":                  {nil, vault, 0},
 	} {
@@ -126,7 +130,8 @@ func TestEndOfWaits(t *testing.T) {
 				require.ErrorIs(t, err, cause)
 				assert.Equal(t, stops, errors.Is(err, petstore.ErrStopped))
 				assert.Equal(t, !stops, errors.Is(err, context.Canceled))
-				assert.Equal(t, c.code == 429, errors.Is(err, petstore.ErrRateLimited), "%v", err)
+				limited := c.code == 429 || !stops && c.option == nil
+				assert.Equal(t, limited, errors.Is(err, petstore.ErrRateLimited), "%v", err)
 				assert.Equal(t, c.code == 0, errors.Is(err, petstore.ErrNotSent), "%v", err)
 				assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
 				assert.NotContains(t, err.Error(), "\n")

@@ -159,6 +159,8 @@ func logTo(text io.Writer, level slog.Level) *slog.Logger {
 }
 
 func TestWithLogger(t *testing.T) {
+	silent, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithLogger(nil))
+	require.NoError(t, list(silent), "without a logger")
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
 		client, _ := scripted(t, []responder{
