@@ -83,7 +83,7 @@ func TestClientTrace(t *testing.T) {
 				assert.NotNil(t, ctx.Value(markKey{}))
 				assert.NoError(t, ctx.Err(), function)
 				found, _ := petstore.CallFromContext(ctx)
-				assert.Equal(t, c.ID, found.ID, function)
+				assert.Equal(t, c, found, function)
 			})),
 			petstore.WithTrace(&petstore.ClientTrace{ // the second trace has no other functions
 				WaitDone:    func(_ context.Context, _ petstore.Call, w ratelimit.Wait) { waits = append(waits, w) },
