@@ -12,7 +12,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// Response describes the last HTTP exchange of the call that returned a result or an [APIError].
+// Response describes the last HTTP response of the call that returned a result, an [APIError] or a
+// [ResponseError].
 type Response struct {
 	// StatusCode is the HTTP status code.
 	StatusCode int

@@ -24,7 +24,7 @@ import (
 func (x *exchange) mayBeDone() bool {
 	code := x.outcome.StatusCode
 	switch {
-	case !x.sent: // package wire knows the second place
+	case !x.sent: // also if the protocol refused it: see wire.IsUnprocessed
 		return false
 	case code == http.StatusRequestTimeout:
 		return true

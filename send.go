@@ -30,7 +30,7 @@ type exchange struct {
 	success    bool              // the status is the documented one
 	failure    failure
 	err        error     // why there is no whole response; nil if there is one
-	retryAt    time.Time // when a 429 allows the next request; zero if that is not known
+	retryAt    time.Time // when the limiter or a 429 allows the next request; zero if not known
 	reason     ratelimit.Reason
 	// loopWaits says that no limiter waits until retryAt, so that the loop must do that.
 	loopWaits bool
