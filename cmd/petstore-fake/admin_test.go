@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"strings"
@@ -54,12 +53,9 @@ func TestFaults(t *testing.T) {
 	for body, problem := range map[string]string{
 		`{"statu":503}`:            `there is no field \"statu\"`,
 		"status=none":              `status: \"none\" is not of the type integer`,
-		"status=1000":              "Status 1000 does not lie between 200 and 999",
 		`[{},{"delay":"soon"}]`:    `1.delay: time: invalid duration \"soon\"`,
 		"wire=login":               `login`,
-		`{"header":{"A":5}}`:       "header.A: 5 is not",
 		"null":                     "null is no value",
-		`[null]`:                   "0: null is no value",
 		`{"status"`:                "it is not JSON",
 		"":                         "not of the type",
 		strings.Repeat(" ", 1<<20): "too large",
@@ -158,7 +154,8 @@ func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestInstance(t)
 		version := func() string {
-			return regexp.MustCompile(`data-version="[^"]+"`).FindString(i.call("", "GET", "/_fake/page", "").Body.String())
+			page := i.call("", "GET", "/_fake/page", "").Body.String()
+			return regexp.MustCompile(`data-version="[^"]+"`).FindString(page)
 		}
 		first := version()
 		i.list(theKey)
@@ -166,35 +163,17 @@ func TestChanged(t *testing.T) {
 		i.admin("POST pets", "name=Rex,categoryId=1", 200)
 		assert.NotEqual(t, first, second)
 		assert.NotEqual(t, second, version())
-		assert.Equal(t, version(), version())
 	})
 }
 
 func TestFront(t *testing.T) {
 	i := newTestInstance(t)
-	front := func(accept string) (contentType string, body []byte) {
-		r := request(t, http.MethodGet, "/_fake/", "")
-		r.Header.Set("Accept", accept)
-		w := i.send(r)
-		assert.Equal(t, "Accept", w.Header().Get("Vary"))
-		return w.Header().Get("Content-Type"), w.Body.Bytes()
-	}
-	contentType, _ := front("Text/HTML; q=0.5, */*")
-	assert.Contains(t, contentType, "text/html")
-	contentType, body := front("*/*")
-	assert.Equal(t, "application/json", contentType)
-	var index struct {
-		Routes []struct {
-			Method, Path string
-			Send         map[string]any
-		}
-	}
-	require.NoError(t, json.Unmarshal(body, &index))
-	send := make(map[string]map[string]any)
-	for _, r := range index.Routes {
-		send[r.Method+r.Path] = r.Send
-	}
-	assert.Equal(t, "duration such as 1m30s", send["POST/_fake/faults"]["for"])
-	assert.Contains(t, send["POST/_fake/faults"]["wire"], "login-page")
-	assert.Equal(t, map[string]any{"name": "string", "categoryId": "integer", "status": "string"}, send["POST/_fake/pets"])
+	r := request(t, http.MethodGet, "/_fake/", "")
+	r.Header.Set("Accept", "Text/HTML; q=0.5, */*")
+	h := i.send(r).Header()
+	assert.Equal(t, []string{"text/html; charset=utf-8", "Accept"}, []string{h.Get("Content-Type"), h.Get("Vary")})
+	r.Header.Set("Accept", "*/*")
+	assert.Equal(t, "application/json", i.send(r).Header().Get("Content-Type"))
+	i.admin("GET ", "", 200, `"method":"POST","path":"/_fake/pets"`, `"categoryId":"integer","name":"string","status":"string"`,
+		`"path":"/_fake/faults"`, `"for":"duration such as 1m30s"`, `"login-page"`)
 }

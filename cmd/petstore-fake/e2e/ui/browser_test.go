@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -91,7 +90,11 @@ func newTab(t *testing.T) *tab {
 	call(b, log.Enable, cdp.Empty{})
 	call(b, runtime.Enable, cdp.Empty{})
 	b.size(1280)
-	t.Cleanup(func() { assert.Empty(t, b.consoleErrors(), "the console has errors") })
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		assert.Empty(t, b.errors, "the console has errors")
+	})
 	return b
 }
 
@@ -102,19 +105,11 @@ func (b *tab) listen(event any) {
 	case *runtime.EventExceptionThrown:
 		b.errors = append(b.errors, fmt.Sprintf("%+v", e.ExceptionDetails))
 	case *log.EventEntryAdded: // tests cause errors of the network on purpose
-		if e.Entry.Source != log.EntrySourceNetwork && (e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning) {
+		serious := e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning
+		if serious && e.Entry.Source != log.EntrySourceNetwork {
 			b.errors = append(b.errors, e.Entry.Text+" "+e.Entry.URL)
 		}
 	}
-}
-
-// consoleErrors returns what the console reported so far, and forgets it.
-func (b *tab) consoleErrors() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	errors := b.errors
-	b.errors = nil
-	return errors
 }
 
 // do takes a step in the browser, and returns its result.
@@ -135,7 +130,6 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	return result
 }
 
-// size sets the size of the window.
 func (b *tab) size(width int64) {
 	b.t.Helper()
 	do(b, chromedp.EmulateViewport(width, 800))
@@ -209,13 +203,6 @@ func (b *tab) press(keys ...string) {
 	for _, key := range keys {
 		do(b, chromedp.KeyEvent(key))
 	}
-}
-
-// move moves the mouse to the middle of an element.
-func (b *tab) move(element string) {
-	b.t.Helper()
-	at := value[[]float64](b, fmt.Sprintf(`(() => { const r = %s.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, element))
-	call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: at[0], Y: at[1]})
 }
 
 // rows waits until so many requests are listed.

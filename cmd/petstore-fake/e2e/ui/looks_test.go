@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"bytes"
-	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,19 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// fetched is where the step ui of .ci/run puts what comes from the npm registry.
-var fetched = filepath.Join("..", "..", "..", "..", "bin", "ui", "node_modules")
-
-// readFetched reads a file that the step ui has fetched.
-func readFetched(t *testing.T, path string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(fetched, path))
-	if err != nil {
-		skip(t, "what judges the page is not there: run .ci/run ui once")
-	}
-	return text
-}
 
 // look is a state of the page, with the address at which it begins.
 type look struct {
@@ -43,8 +28,8 @@ var allLooks = []look{
 	}},
 	{"nothing", "?text=status:4x+nowhere&request=999", func(_ *program, b *tab) { b.text("#shown", "Show all") }},
 	{"forms", "", func(_ *program, b *tab) {
-		b.run(`for (const e of document.querySelectorAll("details")) e.open = true; byId("fault").value = "status=1000"; byId("keys-help").showPopover()`)
-		b.run(`byId("fault-form").requestSubmit()`)
+		b.run(`for (const e of document.querySelectorAll("details")) e.open = true; byId("keys-help").showPopover()`)
+		b.send("fault-form", "status=1000")
 		b.text("#fault-form .error", "Status 1000 does not lie")
 	}},
 	{"lost", "", func(p *program, b *tab) { // the program does not come back, so this look is the last
@@ -61,28 +46,23 @@ func (b *tab) theme(name string) {
 	}})
 }
 
-// settle waits until the page has drawn what it has to draw.
-func (b *tab) settle() {
-	b.t.Helper()
-	value[bool](b, `new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(true), 20)))`)
-}
-
 // In both colours, each look fits its window, and axe finds nothing wrong.
 func TestLooks(t *testing.T) {
 	t.Parallel()
-	axe := string(readFetched(t, filepath.Join("axe-core", "axe.min.js")))
-	p := start(t, "-plan", "free", "-seed", filepath.Join("testdata", "pets.json"))
-	b := newTab(t)
-	b.open(p, "")
+	axe, err := os.ReadFile("../../../../bin/ui/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		skip(t, "what judges the page is not there: run .ci/run ui once")
+	}
+	p, b := openPage(t, "-plan", "free", "-seed", "testdata/pets.json")
 	b.text("#shown", "No request yet")
-	b.judge("empty", axe)
+	b.judge("empty", string(axe))
 	p.morning()
 	p.unwieldy()
 	for _, l := range allLooks {
 		b.size(1280)
 		b.open(p, l.query)
 		l.setUp(p, b)
-		b.judge(l.name, axe)
+		b.judge(l.name, string(axe))
 	}
 }
 
@@ -91,7 +71,8 @@ const misfits = `(() => {
 	const box = (e) => e.getBoundingClientRect(), all = (selector) => [...document.querySelectorAll(selector)];
 	return [
 		...all("html, section, .scroll").filter((e) => e.scrollWidth > e.clientWidth + 1),
-		...all("header *, button, input, select, a.button").filter((e) => box(e).width > 0 && (box(e).left < -1 || box(e).right > innerWidth + 1)),
+		...all("header *, button, input, select, a.button")
+			.filter((e) => box(e).width > 0 && (box(e).left < -1 || box(e).right > innerWidth + 1)),
 		...all("#list i").filter((e) => e.scrollWidth > e.clientWidth + 1 || box(e).right > box(e.closest("td")).right + 1),
 		...links().filter((a) => box(a).height < 24),
 	].map((e) => e.id + " " + e.className + " " + e.textContent.slice(0, 50));
@@ -107,10 +88,11 @@ func (b *tab) judge(name, axe string) {
 	}
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
-		b.settle()
+		value[bool](b, `new Promise((drawn) => requestAnimationFrame(() => setTimeout(() => drawn(true), 20)))`)
 		found := value[[]string](b, `axe.run(document, { resultTypes: ["violations"], preload: false,
 			runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
-			.then((r) => r.passes.length ? r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html + n.failureSummary)) : ["nothing judged"])`)
+			.then((r) => [...r.passes.length ? [] : ["nothing judged"],
+				...r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html + n.failureSummary))])`)
 		assert.Empty(b.t, found, "%s %s", name, theme)
 	}
 }
@@ -134,18 +116,14 @@ func (p *program) unwieldy() {
 
 // The picture of the documents is made by UPDATE_GOLDEN=1, as in internal/testkit.
 func TestPicture(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "..", "docs", "petstore-fake-light.png")
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		p, b := startAt(t, "127.0.0.1:4010", "-plan", "free", "-seed", filepath.Join("testdata", "pets.json")), newTab(t)
-		p.morning()
-		b.theme("light")
-		b.open(p, "")
-		b.text("#faults", "over")
-		require.NoError(t, os.WriteFile(path, do(b, chromedp.CaptureScreenshot()), 0o644))
+	if os.Getenv("UPDATE_GOLDEN") == "" {
+		t.Skip("it is made only on demand")
 	}
-	kept, err := os.ReadFile(path)
-	require.NoError(t, err)
-	size, err := png.DecodeConfig(bytes.NewReader(kept))
-	require.NoError(t, err)
-	assert.Equal(t, []int{1280, 800}, []int{size.Width, size.Height})
+	p, b := startAt(t, "127.0.0.1:4010", "-plan", "free", "-seed", "testdata/pets.json"), newTab(t)
+	p.morning()
+	b.theme("light")
+	b.open(p, "")
+	b.text("#faults", "over")
+	path := filepath.Join("..", "..", "..", "..", "docs", "petstore-fake-light.png")
+	require.NoError(t, os.WriteFile(path, do(b, chromedp.CaptureScreenshot()), 0o644))
 }

@@ -13,7 +13,6 @@ import (
 
 // nodes returns how many nodes the page holds.
 func (b *tab) nodes() int64 {
-	b.t.Helper()
 	b.run("turn++; clearTimeout(timer)") // no update may leave garbage while this counts
 	defer b.run("refresh()")
 	for range 3 { // the next round collects what finalizers have released
