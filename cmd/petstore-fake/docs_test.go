@@ -6,32 +6,27 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go/internal/testkit"
 )
 
-// block returns the first block of code in docs/petstore-fake.md that has a text.
-func block(t *testing.T, text string) string {
-	t.Helper()
+// block returns the first block of code in docs/petstore-fake.md that has a text, for a host.
+func block(t *testing.T, text, host string) string {
 	page, err := os.ReadFile("../../docs/petstore-fake.md")
 	require.NoError(t, err)
-	for _, found := range regexp.MustCompile("(?sm)^```[a-z]+\n(.*?)^```").FindAllStringSubmatch(string(page), -1) {
-		if strings.Contains(found[1], text) {
-			return found[1]
-		}
-	}
-	require.FailNow(t, "no block of code has "+text)
-	return ""
+	blocks := regexp.MustCompile("(?sm)^```[a-z]+\n(.*?)^```").FindAllString(string(page), -1)
+	at := slices.IndexFunc(blocks, func(block string) bool { return strings.Contains(block, text) })
+	require.GreaterOrEqual(t, at, 0, text)
+	_, commands, _ := strings.Cut(strings.TrimSuffix(blocks[at], "```"), "\n")
+	return strings.ReplaceAll(commands, "127.0.0.1:4010", host)
 }
 
 // shell runs commands as a user of the program types them, and returns what they print.
 func shell(t *testing.T, commands string) string {
-	t.Helper()
 	if _, err := exec.LookPath("curl"); err != nil || runtime.GOOS == "windows" {
 		t.Skip("there is no POSIX shell or no curl")
 	}
@@ -46,27 +41,16 @@ func shell(t *testing.T, commands string) string {
 
 // The commands of docs/petstore-fake.md work.
 func TestDocuments(t *testing.T) {
-	t.Run("starts", func(t *testing.T) {
-		shell(t, "echo '[]' >pets.json\n"+strings.ReplaceAll(block(t, "petstore-fake -plan"), "petstore-fake ", "petstore-fake -version "))
-	})
-	t.Run("free port and health check", func(t *testing.T) {
-		testkit.Loopback(t)
-		out := shell(t, block(t, "mkfifo")+`trap 'kill $!' EXIT
-			PETSTORE_FAKE_ADDR=127.0.0.1:$port petstore-fake -healthcheck
-			curl -fsS -H 'Authorization: Bearer fake-api-key' "$base_url/pets"`)
-		assert.Equal(t, "[]", strings.TrimSpace(out))
-	})
-	t.Run("admin routes", func(t *testing.T) {
-		shell(t, strings.ReplaceAll("curl() { command curl -fsS \"$@\"; }\n"+block(t, "fake/requests"), "127.0.0.1:4010", start(t).host))
-	})
-	t.Run("a day of incidents", func(t *testing.T) {
-		host := start(t, "-plan", "free").host
-		shell(t, "sleep() { :; }\n"+strings.ReplaceAll(block(t, "on() {"), "127.0.0.1:4010", host))
-		faults, err := call(t, host, "GET", "/_fake/faults")
-		require.NoError(t, err)
-		assert.Equal(t, 8, strings.Count(faults, `"fired":`))
-		keys, err := call(t, host, "GET", "/_fake/keys")
-		require.NoError(t, err)
-		assert.Contains(t, keys, `"perMinute":60,"perDay":1000},"revoked":false,"minute":0`)
-	})
+	host := start(t, "-plan", "free").host
+	starts := strings.ReplaceAll(block(t, "petstore-fake -plan", host), "petstore-fake ", "petstore-fake -version ")
+	shell(t, "echo '[]' >pets.json\n"+starts)
+	shell(t, "curl() { command curl -fsS \"$@\"; }\n"+block(t, "fake/requests", host))
+	shell(t, "sleep() { :; }; curl -X DELETE http://"+host+"/_fake/faults\n"+block(t, "on() {", host))
+	faults, err := call(t, host, "GET", "/_fake/faults")
+	require.NoError(t, err)
+	assert.Equal(t, 8, strings.Count(faults, `"fired":`))
+	out := shell(t, block(t, "mkfifo", host)+`trap 'kill $!' EXIT
+		PETSTORE_FAKE_ADDR=127.0.0.1:$port petstore-fake -healthcheck
+		curl -fsS -H 'Authorization: Bearer fake-api-key' "$base_url/pets"`)
+	assert.Equal(t, "[]", strings.TrimSpace(out), "a free port, and a health check")
 }

@@ -49,7 +49,6 @@ func (i testInstance) send(r *http.Request) *httptest.ResponseRecorder {
 
 // call sends a request with a key. Admin routes do not look at it.
 func (i testInstance) call(key, method, path, body string) *httptest.ResponseRecorder {
-	i.t.Helper()
 	r := request(i.t, method, path, body)
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
@@ -60,7 +59,6 @@ func (i testInstance) call(key, method, path, body string) *httptest.ResponseRec
 // admin calls an admin route, such as "POST keys", and compares the status of the response, and the
 // parts of its body in their order.
 func (i testInstance) admin(route, body string, status int, parts ...string) {
-	i.t.Helper()
 	method, path, _ := strings.Cut(route, " ")
 	w := i.call("", method, "/_fake/"+path, body)
 	assert.Equal(i.t, status, w.Code, "%s %.99s: %s", route, body, w.Body)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -141,9 +140,16 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("prints only the port if it is 0, and is healthy whatever the service does", func(t *testing.T) {
-		r := start(t, "-fault", "status=500,times=-1")
+		r := start(t, "-fault", "status=500,times=-1", "-key", "key=a-key==", "-plan", "perMinute=5,perDay=100")
 		assert.Regexp(t, `^\d+\n$`, r.stdout)
-		assert.Contains(t, r.stderr, "http://"+r.host+"/v1\n")
+		for _, part := range []string{
+			"http://" + r.host + "/v1\n", "a-key== (plan enterprise:5,100)\n", "http://" + r.host + "/_fake/ in a browser",
+			"\n  curl -H 'Authorization: Bearer a-key==' http://" + r.host + "/v1/pets\n",
+		} {
+			assert.Contains(t, r.stderr, part)
+		}
+		assert.Equal(t, "[::1]:99", localHost("::1", "99"))
+		assert.Equal(t, "127.0.0.1:99", localHost("0.0.0.0", "99"))
 		status, stdout, stderr := runOnce(t, map[string]string{"PETSTORE_FAKE_ADDR": r.host}, "-healthcheck")
 		assert.Equal(t, exitOK, status)
 		assert.Empty(t, stdout+stderr)
@@ -216,19 +222,4 @@ func TestServe_end(t *testing.T) {
 		assert.Equal(t, -1, cmd.ProcessState.ExitCode(), "ended by the signal")
 		assert.Error(t, <-ended)
 	})
-}
-
-func TestAnnounce(t *testing.T) {
-	s, err := readSettings([]string{"-key", "key=a-key==", "-plan", "perMinute=5,perDay=100"}, envOf(nil))
-	require.NoError(t, err)
-	var stdout, stderr strings.Builder
-	announce(s, &net.TCPAddr{IP: net.IPv4zero, Port: 4010}, &stdout, &stderr)
-	assert.Empty(t, stderr.String())
-	for _, part := range []string{
-		"http://127.0.0.1:4010/v1\n", "a-key== (plan enterprise:5,100)\n", "http://127.0.0.1:4010/_fake/ in a browser",
-		"\n  curl -H 'Authorization: Bearer a-key==' http://127.0.0.1:4010/v1/pets\n",
-	} {
-		assert.Contains(t, stdout.String(), part)
-	}
-	assert.Equal(t, "[::1]:99", localHost("::1", "99"))
 }

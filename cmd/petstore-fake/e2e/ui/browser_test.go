@@ -6,7 +6,6 @@ package ui
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -51,8 +50,7 @@ var startBrowser = sync.OnceValues(func() (context.Context, error) {
 	allocator, _ := chromedp.NewExecAllocator(context.Background(),
 		chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.NoSandbox, // root cannot have a sandbox
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", false),
 		// Names of other sites, which resolve to this machine, as an attacker's names would.
 		chromedp.Flag("host-resolver-rules", "MAP *.test 127.0.0.1"),
@@ -61,7 +59,6 @@ var startBrowser = sync.OnceValues(func() (context.Context, error) {
 	return ctx, chromedp.Do(ctx)
 })
 
-// theBrowser returns the browser's context.
 func theBrowser(t *testing.T) context.Context {
 	t.Helper()
 	ctx, err := startBrowser()
@@ -114,7 +111,6 @@ func (b *tab) listen(event any) {
 
 // do takes a step in the browser, and returns its result.
 func do[T any](b *tab, step chromedp.Action[T]) T {
-	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	result, err := chromedp.Run(ctx, step)
@@ -124,20 +120,17 @@ func do[T any](b *tab, step chromedp.Action[T]) T {
 
 // call sends a command of the DevTools protocol.
 func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
-	b.t.Helper()
 	result, err := chromedp.Call(b.ctx, command, params)
 	require.NoError(b.t, err)
 	return result
 }
 
 func (b *tab) size(width int64) {
-	b.t.Helper()
 	do(b, chromedp.EmulateViewport(width, 800))
 }
 
 // open opens the request page and waits until it follows the program.
 func (b *tab) open(p *program, query string) {
-	b.t.Helper()
 	do(b, chromedp.Navigate(p.origin+"/_fake/"+query))
 	b.until(`document.getElementById("live")?.dataset.state === "live" && document.getElementById("clock").dateTime !== ""`)
 }
@@ -152,17 +145,15 @@ func openPage(t *testing.T, args ...string) (*program, *tab) {
 
 // value returns the value that an expression of JavaScript has in the page.
 func value[T any](b *tab, expression string) T {
-	b.t.Helper()
 	return do(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
 // until waits until an expression is true in the page.
 func (b *tab) until(expression string) {
-	b.t.Helper()
 	deadline := time.Now().Add(patience)
 	for !value[bool](b, "Boolean("+expression+")") {
 		if time.Now().After(deadline) {
-			b.t.Fatalf("it never came to: %s\n%.3000s", expression, value[string](b, "document.body.innerText"))
+			require.FailNow(b.t, "it never came to: "+expression, value[string](b, "document.body.innerText"))
 		}
 		<-time.After(10 * time.Millisecond)
 	}
@@ -170,36 +161,30 @@ func (b *tab) until(expression string) {
 
 // text waits until an element has a text in it.
 func (b *tab) text(selector, want string) {
-	b.t.Helper()
-	b.until(fmt.Sprintf("document.querySelector(%s)?.innerText.includes(%s)", quote(selector), quote(want)))
+	b.until(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, want)) // %q fits JavaScript
 }
 
 func (b *tab) click(selector string) {
-	b.t.Helper()
 	do(b, chromedp.Click(chromedp.CSS(selector)))
 }
 
 // send fills in a form and sends it.
 func (b *tab) send(form, text string) {
-	b.t.Helper()
-	b.run(fmt.Sprintf(`byId(%q).elements[0].value = %s; byId(%[1]q).requestSubmit()`, form, quote(text)))
+	b.run(fmt.Sprintf(`byId(%q).elements[0].value = %q; byId(%[1]q).requestSubmit()`, form, text))
 }
 
 // find writes into the field Find.
 func (b *tab) find(text string) {
-	b.t.Helper()
-	b.run("find.value = " + quote(text) + `; find.dispatchEvent(new Event("input", {bubbles: true}))`)
+	b.run(fmt.Sprintf(`find.value = %q; find.dispatchEvent(new Event("input", {bubbles: true}))`, text))
 }
 
 // run runs statements in the page.
 func (b *tab) run(statements string) {
-	b.t.Helper()
 	value[bool](b, "(() => { "+statements+"; return true; })()")
 }
 
 // press presses keys one after another.
 func (b *tab) press(keys ...string) {
-	b.t.Helper()
 	for _, key := range keys {
 		do(b, chromedp.KeyEvent(key))
 	}
@@ -207,18 +192,10 @@ func (b *tab) press(keys ...string) {
 
 // rows waits until so many requests are listed.
 func (b *tab) rows(n int) {
-	b.t.Helper()
 	b.until(fmt.Sprintf(`document.querySelectorAll("#list tbody").length === %d`, n))
 }
 
 // newest waits until the list begins with a request.
 func (b *tab) newest(seq int) {
-	b.t.Helper()
 	b.until(fmt.Sprintf(`links()[0] && seqOf(links()[0]) === %d`, seq))
-}
-
-// quote writes a text as JavaScript has it.
-func quote(text string) string {
-	encoded, _ := json.Marshal(text) // every text can be encoded
-	return string(encoded)
 }

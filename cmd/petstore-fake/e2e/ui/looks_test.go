@@ -13,14 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// look is a state of the page, with the address at which it begins.
-type look struct {
+// allLooks are the states that a reader meets, each with the address at which it begins.
+var allLooks = []struct {
 	name, query string
 	setUp       func(p *program, b *tab)
-}
-
-// allLooks are the states that a reader meets.
-var allLooks = []look{
+}{
 	{"busy", "", func(_ *program, b *tab) { b.text("#faults", "over") }},
 	{"detail", "?text=nori", func(_ *program, b *tab) {
 		b.click("#list tbody")
@@ -40,7 +37,6 @@ var allLooks = []look{
 
 // theme sets what the reader prefers, light or dark.
 func (b *tab) theme(name string) {
-	b.t.Helper()
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: name},
 	}})
@@ -80,7 +76,6 @@ const misfits = `(() => {
 
 // judge judges a look in some widths and both colours.
 func (b *tab) judge(name, axe string) {
-	b.t.Helper()
 	b.run(axe)
 	for _, width := range []int64{320, 390, 721, 800, 993, 1366, 2560, 1280} {
 		b.size(width)
@@ -99,7 +94,6 @@ func (b *tab) judge(name, axe string) {
 
 // unwieldy fills each part of the page with long texts that have no place to break.
 func (p *program) unwieldy() {
-	p.t.Helper()
 	long := strings.Repeat("unbroken", 40)
 	for path, body := range map[string]string{
 		"POST /_fake/keys":             long,

@@ -187,11 +187,10 @@ func TestKeyboard(t *testing.T) {
 // j and k open the neighbours of a request that the list shows no more.
 func TestKeyboard_neighbours(t *testing.T) {
 	t.Parallel()
-	p := start(t, "-plan", "{}")
+	p, b := openPage(t, "-plan", "{}")
 	p.list(1)
 	p.send(http.MethodGet, "/v1/nothing", "")
 	p.list(110)
-	b := newTab(t)
 	b.open(p, "?request=10")
 	b.until(`byId("detail").dataset.older === "9" && !byId("r10")`)
 	b.press("j")
@@ -241,7 +240,7 @@ func TestLost(t *testing.T) {
 	assert.NoError(t, p.process.Signal(syscall.SIGCONT))
 	b.text("#live", "live")
 	b.until(`byId("gone").hidden`)
-	p.stop()
+	assert.NoError(t, p.process.Kill())
 	b.text("#live", "no response")
 	b.click(`[data-act="DELETE requests"]`)
 	b.text("#message.wrong", "The program cannot be reached.")

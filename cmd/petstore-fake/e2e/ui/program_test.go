@@ -20,22 +20,18 @@ import (
 // programFolder is where the program is built. It outlives every single test.
 var programFolder = filepath.Join(os.TempDir(), fmt.Sprintf("petstore-fake-ui-%d", os.Getpid()))
 
-// buildProgram builds the program, once for all tests.
+// buildProgram builds the program, once for all tests, and returns its path.
 var buildProgram = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(programFolder, "petstore-fake")
 	cmd := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", path, "./cmd/petstore-fake")
-	cmd.Dir = filepath.Join("..", "..", "..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
+	cmd.Dir, cmd.Stderr = "../../../..", os.Stderr
+	return path, cmd.Run()
 })
 
 // program is petstore-fake in a process of its own.
 type program struct {
 	t       *testing.T
 	origin  string
-	stop    func()
 	process *os.Process
 }
 
@@ -50,27 +46,24 @@ func startAt(t *testing.T, addr string, args ...string) *program {
 	theBrowser(t) // skips the test if there is no browser
 	path, err := buildProgram()
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context())) // it outlives the tabs of the test
-	cmd := exec.CommandContext(ctx, path, append([]string{"-addr", addr}, args...)...)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, append(args, "-addr", addr)...)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	stop := sync.OnceFunc(func() {
-		cancel()
-		_ = cmd.Wait() // it was ended
+	t.Cleanup(func() { // after the tabs of the test are closed
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	})
-	t.Cleanup(stop)
 	first, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
 	if host, ok := strings.CutSuffix(addr, ":0"); ok {
 		addr = host + ":" + strings.TrimSpace(first)
 	}
-	return &program{t, "http://" + addr, stop, cmd.Process}
+	return &program{t, "http://" + addr, cmd.Process}
 }
 
 // sendAs sends a request with a key, and returns the response, or as much of it as came.
 func (p *program) sendAs(ctx context.Context, key, method, path, body string) (status int, text string) {
-	p.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, p.origin+path, strings.NewReader(body))
 	require.NoError(p.t, err)
 	r.Header.Set("Content-Type", "application/json")
@@ -87,13 +80,11 @@ func (p *program) sendAs(ctx context.Context, key, method, path, body string) (s
 }
 
 func (p *program) send(method, path, body string) (status int, text string) {
-	p.t.Helper()
 	return p.sendAs(p.t.Context(), "fake-api-key", method, path, body)
 }
 
 // admin sends a request to an admin route, which must succeed.
 func (p *program) admin(method, path, body string) string {
-	p.t.Helper()
 	status, text := p.send(method, "/_fake/"+path, body)
 	require.Less(p.t, status, 300, "%s %s: %s", method, path, text)
 	return text
@@ -101,7 +92,6 @@ func (p *program) admin(method, path, body string) string {
 
 // list calls listPets so many times.
 func (p *program) list(times int) {
-	p.t.Helper()
 	for range times {
 		p.send(http.MethodGet, "/v1/pets?status=available&limit=50", "")
 	}
@@ -124,22 +114,19 @@ func (p *program) burst(requests, rate int) {
 	all.Wait()
 }
 
-// morning is what a few minutes of work look like: a job that lists and adds animals, and meets
-// faults and limits.
+// morning is what a few minutes of work look like.
 func (p *program) morning() {
-	p.t.Helper()
 	for i := range 46 {
 		p.list(1 + (i*7)%5 + i%3*2)
 		p.admin(http.MethodPost, "clock", `advance=5s`)
 	}
 	p.admin(http.MethodPost, "clock", `advance=61s`)
-	p.list(6)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
 	p.send(http.MethodGet, "/v1/pets/3", "")
 	p.admin(http.MethodPost, "faults", `[{"wire":"truncate"},{"status":503,"afterCommit":true,"operation":"createPet"}]`)
 	p.list(2)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
-	p.admin(http.MethodPatch, "keys/1", `plan={"perMinute":10,"perDay":1000}`)
+	p.admin(http.MethodPatch, "keys/1", `plan={"perMinute":4,"perDay":1000}`)
 	p.list(3)
-	p.admin(http.MethodPost, "faults", `[{"status":503,"chance":0.1,"times":-1,"for":"10m"}]`)
+	p.admin(http.MethodPost, "faults", "status=503,chance=0.1,times=-1,for=10m")
 }

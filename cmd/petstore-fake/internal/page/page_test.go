@@ -34,7 +34,6 @@ func newTestPage(t *testing.T, opts ...fake.Option) testPage {
 
 // call sends a request of the service with a key.
 func (p testPage) call(key, method, path, body string) {
-	p.t.Helper()
 	r := httptest.NewRequestWithContext(p.t.Context(), method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")
@@ -44,7 +43,6 @@ func (p testPage) call(key, method, path, body string) {
 
 // parts returns what changes on the page, with the text as a reader sees it.
 func (p testPage) parts(query string) string {
-	p.t.Helper()
 	w := httptest.NewRecorder()
 	p.Parts(w, httptest.NewRequestWithContext(p.t.Context(), http.MethodGet, "/_fake/page?"+query, http.NoBody))
 	policy := w.Header().Get("Content-Security-Policy")
