@@ -59,7 +59,7 @@ func TestGuard_public(t *testing.T) {
 		"127.0.0.1:4010": {200, 200}, "[2001:db8::1]:80": {200, 200}, "FAKE.test:4010": {200, 403},
 		"docker.test": {200, 403}, "evil.test": {403, 403}, "": {403, 403},
 	} {
-		assert.Equal(t, want[0], named.guarded("GET", "/_fake/", host), host)
-		assert.Equal(t, want[1], plain.guarded("GET", "/_fake/", host), host)
+		got := [2]int{named.guarded("GET", "/_fake/", host), plain.guarded("GET", "/_fake/", host)}
+		assert.Equal(t, want, got, host)
 	}
 }

@@ -92,8 +92,6 @@ func newServer(handler http.Handler, stderr io.Writer) *http.Server {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          log.New(stderr, program+": ", 0),
-		// The service handles OPTIONS * as well.
-		DisableGeneralOptionsHandler: true,
 	}
 }
 

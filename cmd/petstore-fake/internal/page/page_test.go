@@ -148,9 +148,12 @@ func TestFilter(t *testing.T) {
 		p.srv.AddKey("team-key-000001", fake.PlanFree)
 		p.call(theKey, "POST", "/v1/pets", `{"name":"Zoë","categoryId":1}`)
 		p.srv.Inject(fake.Fault{Status: 503, RetryAfter: "77"})
+		time.Sleep(time.Second)
 		p.call(theKey, "GET", "/v1/pets", "")
 		p.call("team-key-000001", "GET", "/v1/pets/7", "")
 		p.call("other-key", "GET", "/v1/no-such-path", "")
+		since := func(n int) time.Duration { return p.Journal()[n].Since } // the last request of the same key
+		assert.Equal(t, []time.Duration{-1, time.Second, -1, -1}, []time.Duration{since(0), since(1), since(2), since(3)})
 		for text, want := range map[string]int{
 			"": 4, "ZOË": 1, "authorization: bearer": 4, "retry-after: 77": 1, "getpet": 1, "no such": 1,
 			"violation deprecated-operation": 1, "Status:5xx 77": 1, "status:4xx -status:404": 0, "status:none": 0,
