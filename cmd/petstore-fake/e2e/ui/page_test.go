@@ -74,9 +74,8 @@ func TestDetail(t *testing.T) {
 	p, b := openPage(t)
 	p.send(http.MethodPost, "/v1/pets?dry=1", `{"name":"it's Rex","categoryId":9223372036854775807}`)
 	b.click("#r1 .status")
-	for _, want := range []string{"Bearer [redacted]", `"categoryId": 9223372036854775807`, `--data-raw '{"name":"it'\''s Rex"`} {
-		b.text("#detail", want)
-	}
+	b.text("#detail", `"categoryId": 9223372036854775807`)
+	b.text("#detail", `--data-raw '{"name":"it'\''s Rex"`)
 	b.text("#said", "Request 1: 201 POST /v1/pets?dry=1")
 	assert.True(t, value[bool](b, `["#request-body", "#response-body"].every((s) => {
 		const r = document.querySelector(s).getBoundingClientRect();
