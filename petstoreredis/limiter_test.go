@@ -53,15 +53,13 @@ func acquire(t *testing.T, l *petstoreredis.Limiter) ratelimit.Permit {
 	return p
 }
 
-// refused requires that a request without MaxWait is refused in time, and returns why.
-func refused(t *testing.T, l *petstoreredis.Limiter, within time.Duration) *ratelimit.Error {
+// refused requires that a request without MaxWait is refused at once.
+func refused(t *testing.T, l *petstoreredis.Limiter) {
 	t.Helper()
-	start := time.Now()
-	_, err := l.Acquire(t.Context(), ratelimit.Request{})
-	var limited *ratelimit.Error
-	require.ErrorAs(t, err, &limited)
-	assert.LessOrEqual(t, time.Since(start), within)
-	return limited
+	within(t, 0, atOnce, func() {
+		_, err := l.Acquire(t.Context(), ratelimit.Request{})
+		assert.ErrorAs(t, err, new(*ratelimit.Error))
+	})
 }
 
 const atOnce = 10 * time.Millisecond
@@ -84,34 +82,142 @@ func rejected(retryAfter time.Duration) ratelimit.Outcome {
 	return o
 }
 
-// All processes learn within ten seconds that a key was reopened, also those without waiting calls.
-func TestLimiterReopen(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		limiters := []*petstoreredis.Limiter{r.process(t), r.process(t), r.process(t)}
-		acquire(t, limiters[0]).Release(rejected(time.Hour))
-		synctest.Wait()
-		for _, l := range limiters {
-			refused(t, l, atOnce)
-		}
-		permits := make(chan ratelimit.Permit)
-		go func() { permits <- acquire(t, limiters[1]) }()
-		time.Sleep(5 * time.Second)
-		start := time.Now()
-		limiters[2].Reopen("")
-		(<-permits).Release(ok(60, 59))
-		for _, l := range limiters {
-			acquire(t, l).Release(ok(60, 50))
-		}
-		assert.LessOrEqual(t, time.Since(start), 10*time.Second)
-	})
+// process is the limiter of a process.
+type process = *petstoreredis.Limiter
+
+// Three processes share a key.
+func TestLimiter(t *testing.T) {
+	for name, test := range map[string]func(t *testing.T, r *virtualRedis, a, b, c process){
+		"all learn in ten seconds that a key was reopened": func(t *testing.T, _ *virtualRedis, a, b, c process) {
+			acquire(t, a).Release(rejected(time.Hour))
+			synctest.Wait()
+			for _, l := range []process{a, b, c} {
+				refused(t, l)
+			}
+			permits := make(chan ratelimit.Permit)
+			go func() { permits <- acquire(t, b) }()
+			time.Sleep(5 * time.Second)
+			within(t, 0, 10*time.Second, func() {
+				c.Reopen("")
+				(<-permits).Release(ok(60, 59))
+				for _, l := range []process{a, b, c} {
+					acquire(t, l).Release(ok(60, 50))
+				}
+			})
+		},
+		"the first response of a window opens it for all at once": func(t *testing.T, _ *virtualRedis, a, b, _ process) {
+			acquire(t, a).Release(ok(60, 59))
+			synctest.Wait()
+			within(t, 0, atOnce, func() { acquire(t, b).Release(ok(60, 58)) })
+		},
+		"each further 429 in a row closes the key for longer": func(t *testing.T, _ *virtualRedis, a, _, _ process) {
+			for _, least := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second} {
+				p, o := acquire(t, a), rejected(time.Second/2)
+				o.Window = ratelimit.Window{}
+				assert.GreaterOrEqual(t, p.Release(o).Until.Sub(o.Sent), least)
+			}
+		},
+		"a context that ends before the window is refused at once": func(t *testing.T, _ *virtualRedis, a, _, _ process) {
+			acquire(t, a).Release(ok(60, 0))
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			within(t, 0, atOnce, func() {
+				_, err := a.Acquire(ctx, ratelimit.Request{MaxWait: time.Hour})
+				assert.Error(t, err)
+			})
+		},
+		"permits that come too late go back to the pot": func(t *testing.T, r *virtualRedis, a, _, _ process) {
+			acquire(t, a).Release(ok(60, 59))
+			time.Sleep(3 * time.Second)
+			r.latency.Store(int64(100 * time.Millisecond))
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(10*time.Millisecond, cancel)
+			_, err := a.Acquire(ctx, ratelimit.Request{})
+			require.ErrorIs(t, err, context.Canceled)
+			time.Sleep(time.Second)
+			assert.Equal(t, "0", r.HGet(r.Keys()[0], "out"))
+		},
+		// It is sent again, without the permits that it may have counted.
+		"a command whose reply is lost counts once": func(t *testing.T, r *virtualRedis, l, _, _ process) {
+			acquire(t, l).Release(ok(60, 59))
+			synctest.Wait()
+			a, b := acquire(t, l), acquire(t, l)
+			r.lost.Store(true)
+			a.Release(ok(60, 58))
+			require.NoError(t, l.Flush(t.Context()))
+			assert.Equal(t, "1", r.HGet(r.Keys()[0], "out"))
+			b.Release(ok(60, 57))
+		},
+		"without headers one request is in flight, and a 429 closes": func(t *testing.T, _ *virtualRedis, a, b, _ process) {
+			bare := ratelimit.Window{}
+			for range 20 {
+				within(t, 0, time.Second, func() {
+					for _, l := range []process{a, b} {
+						o := ok(0, 0)
+						o.Window = bare
+						acquire(t, l).Release(o)
+					}
+				})
+			}
+			o := rejected(5 * time.Second)
+			o.Window = bare
+			acquire(t, a).Release(o)
+			within(t, 4900*time.Millisecond, 200*time.Millisecond, func() { acquire(t, b).Release(ok(0, 0)) })
+		},
+		"the less often they ask, the longer the service stalls": func(t *testing.T, r *virtualRedis, a, _, _ process) {
+			defer many(t, a)()
+			assert.Less(t, r.commands(10*time.Second), int64(200))
+		},
+		"calls that wait need few commands, a key at rest none": func(t *testing.T, r *virtualRedis, a, _, _ process) {
+			acquire(t, a).Release(ok(2000, 0))
+			end := many(t, a)
+			assert.Less(t, r.commands(50*time.Second), int64(20), "while calls wait")
+			end()
+			assert.LessOrEqual(t, r.commands(time.Hour), int64(1), "at rest")
+			r.broken.Store(true)
+			acquire(t, a).Release(ok(2000, 1999))
+			time.Sleep(2 * time.Minute)
+			assert.Zero(t, r.commands(time.Hour), "at rest without Redis")
+			r.broken.Store(false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				test(t, r, r.process(t), r.process(t), r.process(t))
+			})
+		})
+	}
+}
+
+// within requires that f takes at least so long, and at most some time more.
+func within(t *testing.T, least, more time.Duration, f func()) {
+	t.Helper()
+	start := time.Now()
+	f()
+	took := time.Since(start)
+	assert.True(t, took >= least && took <= least+more, "took %v, not %v to %v", took, least, least+more)
+}
+
+// many lets a thousand requests wait, half of them in the background, until the function that it
+// returns is called.
+func many(t *testing.T, l process) (end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for i := range 1000 {
+		all.Go(func() { _, _ = l.Acquire(ctx, ratelimit.Request{Background: i < 500, MaxWait: math.MaxInt64}) })
+	}
+	return func() {
+		cancel()
+		all.Wait()
+	}
 }
 
 // A call without MaxWait is refused in a second and a little, whatever it waits for.
 func TestLimiterMaxWait(t *testing.T) {
-	for name, test := range map[string]struct{ silent, broken, service, other bool }{
+	for name, test := range map[string]struct{ silent, broken, service bool }{
 		"Redis stalls":                           {silent: true},
-		"the service stalls":                     {service: true},
-		"the service stalls for another process": {service: true, other: true},
+		"the service stalls for another process": {service: true},
 		"the service stalls while Redis is away": {service: true, broken: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +225,7 @@ func TestLimiterMaxWait(t *testing.T) {
 				l, stalled := r.process(t), r.process(t)
 				r.silent.Store(test.silent)
 				r.broken.Store(test.broken)
-				if !test.other {
+				if test.broken {
 					stalled = l
 				}
 				if test.service {
@@ -128,11 +234,11 @@ func TestLimiterMaxWait(t *testing.T) {
 				var all sync.WaitGroup
 				for range 100 {
 					all.Go(func() {
-						start := time.Now()
-						if p, err := l.Acquire(t.Context(), ratelimit.Request{}); err == nil {
-							p.Release(ratelimit.Outcome{}) // one more request may go ahead after a second
-						}
-						assert.LessOrEqual(t, time.Since(start), 1100*time.Millisecond)
+						within(t, 0, 1100*time.Millisecond, func() {
+							if p, err := l.Acquire(t.Context(), ratelimit.Request{}); err == nil {
+								p.Release(ratelimit.Outcome{}) // one more request may go ahead after a second
+							}
+						})
 					})
 				}
 				all.Wait()
@@ -142,98 +248,6 @@ func TestLimiterMaxWait(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The first response of a window opens it for all processes at once.
-func TestLimiterFirstResponse(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		a, b := r.process(t), r.process(t)
-		acquire(t, a).Release(ok(60, 59))
-		synctest.Wait()
-		start := time.Now()
-		acquire(t, b).Release(ok(60, 58))
-		assert.LessOrEqual(t, time.Since(start), atOnce)
-	})
-}
-
-// Each further 429 in a row closes the key for longer than its Retry-After.
-func TestLimiterBackoff(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t)
-		for _, least := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second} {
-			p, now := acquire(t, l), time.Now()
-			o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusTooManyRequests, RetryAfter: time.Second / 2}
-			assert.GreaterOrEqual(t, p.Release(o).Until.Sub(now), least)
-		}
-	})
-}
-
-// A request whose context ends before the window does is refused at once.
-func TestLimiterDeadline(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t)
-		acquire(t, l).Release(ok(60, 0))
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		start := time.Now()
-		_, err := l.Acquire(ctx, ratelimit.Request{MaxWait: time.Hour})
-		require.Error(t, err)
-		assert.LessOrEqual(t, time.Since(start), atOnce)
-	})
-}
-
-// Permits that come after their requests have given up go back to the pot.
-func TestLimiterGivenUp(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t)
-		acquire(t, l).Release(ok(60, 59))
-		time.Sleep(3 * time.Second)
-		r.latency.Store(int64(100 * time.Millisecond))
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(10*time.Millisecond, cancel)
-		_, err := l.Acquire(ctx, ratelimit.Request{})
-		require.ErrorIs(t, err, context.Canceled)
-		time.Sleep(time.Second)
-		assert.Equal(t, "0", r.HGet(r.Keys()[0], "out"))
-	})
-}
-
-// While the service stalls, the processes ask less and less often.
-func TestLimiterPolls(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		for range 100 {
-			all.Go(func() { _, _ = l.Acquire(ctx, ratelimit.Request{MaxWait: time.Hour}) })
-		}
-		time.Sleep(10 * time.Second)
-		assert.Less(t, r.evals.Load(), int64(200))
-		cancel()
-		all.Wait()
-	})
-}
-
-// Without the headers of the limit one request is in flight at a time, and a 429 closes the key.
-func TestLimiterWithoutHeaders(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		a, b := r.process(t), r.process(t)
-		o := ok(0, 0)
-		o.Window = ratelimit.Window{}
-		for range 20 {
-			start := time.Now()
-			o.Sent, o.Received = start, start
-			acquire(t, a).Release(o)
-			acquire(t, b).Release(o)
-			assert.Less(t, time.Since(start), time.Second)
-		}
-		o.Received = time.Now()
-		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, 5*time.Second
-		assert.WithinDuration(t, time.Now().Add(5*time.Second), acquire(t, a).Release(o).Until, time.Millisecond)
-		start := time.Now()
-		acquire(t, b).Release(ok(0, 0))
-		assert.InDelta(t, 5, time.Since(start).Seconds(), 0.1)
-	})
 }
 
 // While a machine is suspended its timers stand still, and the wall clock does not. The wall clock
@@ -247,16 +261,15 @@ func TestLimiterSuspended(t *testing.T) {
 				l.SetClock(func() time.Time { return time.Now().Round(0).Add(time.Duration(jumped.Load())) })
 				acquire(t, l).Release(ok(60, 0))
 				synctest.Wait()
-				refused(t, l, atOnce)
+				refused(t, l)
 				permits := make(chan ratelimit.Permit)
 				go func() { permits <- acquire(t, l) }()
 				time.Sleep(10 * time.Second)
-				start := time.Now()
 				jumped.Store(int64(jump))
 				r.ahead.Store(int64(max(0, jump)))
-				p := <-permits
-				assert.LessOrEqual(t, time.Since(start), max(30*time.Second, 50*time.Second-jump*51/3600))
-				p.Release(ratelimit.Outcome{})
+				within(t, 0, max(30*time.Second, 50*time.Second-jump*51/3600), func() {
+					(<-permits).Release(ratelimit.Outcome{})
+				})
 			})
 		})
 	}
@@ -294,7 +307,6 @@ func TestLimiterTwice(t *testing.T) {
 							}
 						})
 					}
-					<-ctx.Done()
 					all.Wait()
 					time.Sleep(test.pause)
 				}
@@ -467,22 +479,6 @@ func TestLimiterShare(t *testing.T) {
 	}
 }
 
-// A command whose reply is lost may have been carried out: it is sent again, without the permits
-// that it may have counted, and the process does not go on alone.
-func TestLimiterReplyLost(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t)
-		acquire(t, l).Release(ok(60, 59))
-		synctest.Wait()
-		a, b := acquire(t, l), acquire(t, l)
-		r.lost.Store(true)
-		a.Release(ok(60, 58))
-		require.NoError(t, l.Flush(t.Context()))
-		assert.Equal(t, "1", r.HGet(r.Keys()[0], "out"))
-		b.Release(ok(60, 57))
-	})
-}
-
 // The first command connects, and may take three times as long as the others.
 func TestWithTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
@@ -490,40 +486,8 @@ func TestWithTimeout(t *testing.T) {
 		for _, want := range []time.Duration{2500 * time.Millisecond, time.Second} {
 			r.silent.Store(true)
 			time.AfterFunc(2500*time.Millisecond, func() { r.silent.Store(false) })
-			start := time.Now()
-			acquire(t, l).Release(ok(60, 59))
-			assert.InDelta(t, want.Seconds(), time.Since(start).Seconds(), 0.2)
+			within(t, want-200*time.Millisecond, 400*time.Millisecond, func() { acquire(t, l).Release(ok(60, 59)) })
 			time.Sleep(10 * time.Second)
 		}
-	})
-}
-
-// A thousand waiting calls need few commands, and there are none while no call is made.
-func TestLimiterCommands(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t)
-		commands := func(d time.Duration) int64 {
-			before := r.evals.Load()
-			time.Sleep(d)
-			return r.evals.Load() - before
-		}
-		acquire(t, l).Release(ok(2000, 0))
-		ctx, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		for i := range 1000 {
-			all.Go(func() {
-				_, err := l.Acquire(ctx, ratelimit.Request{Background: i < 500, MaxWait: math.MaxInt64})
-				assert.ErrorIs(t, err, context.Canceled)
-			})
-		}
-		assert.Less(t, commands(50*time.Second), int64(20), "while calls wait")
-		cancel()
-		all.Wait()
-		assert.LessOrEqual(t, commands(time.Hour), int64(1), "at rest")
-		r.broken.Store(true)
-		acquire(t, l).Release(ok(2000, 1999))
-		time.Sleep(2 * time.Minute)
-		assert.Zero(t, commands(time.Hour), "at rest without Redis")
-		r.broken.Store(false)
 	})
 }
