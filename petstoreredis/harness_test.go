@@ -124,9 +124,6 @@ func (c linkConn) Read(b []byte) (int, error) {
 
 // wait waits for d, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():

@@ -180,6 +180,105 @@ func TestLimiter(t *testing.T) {
 			assert.Zero(t, r.commands(time.Hour), "at rest without Redis")
 			r.broken.Store(false)
 		},
+		"Flush reports what Redis does not know": func(t *testing.T, r *virtualRedis, a, _, _ process) {
+			acquire(t, a).Release(ok(60, 59))
+			synctest.Wait()
+			p := acquire(t, a)
+			acquire(t, a).Release(ok(60, 58))
+			require.NoError(t, a.Flush(t.Context()))
+			assert.Equal(t, "1", r.HGet(r.Keys()[0], "out"))
+			r.reply("-READONLY You can't write against a read only replica.")
+			p.Release(ok(60, 0))
+			require.ErrorContains(t, a.Flush(t.Context()), "READONLY")
+			r.reply("")
+		},
+		"the first command connects, and may take three times as long": func(t *testing.T, r *virtualRedis, _, _, _ process) {
+			l := r.process(t, petstoreredis.WithTimeout(time.Second))
+			for _, want := range []time.Duration{2500 * time.Millisecond, time.Second} {
+				r.silent.Store(true)
+				time.AfterFunc(2500*time.Millisecond, func() { r.silent.Store(false) })
+				within(t, want-200*time.Millisecond, 400*time.Millisecond, func() { acquire(t, l).Release(ok(60, 59)) })
+				time.Sleep(10 * time.Second)
+			}
+		},
+		"a day that is used up is over a day later": func(t *testing.T, _ *virtualRedis, a, b, c process) {
+			service := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 60, PerDay: 150}),
+				fake.WithLatency(50*time.Millisecond), fake.WithJournal(1000))
+			for day := range 2 {
+				var all sync.WaitGroup
+				for _, l := range []process{a, b, c} {
+					all.Go(func() {
+						client, err := service.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour)), error(nil)
+						for err == nil {
+							_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+						}
+						assert.ErrorIs(t, err, petstore.ErrRateLimited)
+					})
+				}
+				all.Wait()
+				assert.Zero(t, service.Usage(service.APIKey()).Limited, "429s")
+				assert.GreaterOrEqual(t, len(service.Requests()), 150*(day+1)-1)
+				time.Sleep(24 * time.Hour)
+			}
+		},
+		"a pot that is gone or spoiled begins anew with one request": func(t *testing.T, r *virtualRedis, l, _, _ process) {
+			for _, spoil := range []func(key string){
+				func(key string) { r.HSet(key, "remaining", "junk") },
+				func(key string) { r.HDel(key, "limit") },
+				func(key string) { r.Del(key) },
+			} {
+				acquire(t, l).Release(ok(60, 40))
+				require.NoError(t, l.Flush(t.Context()))
+				assert.InDelta(t, 11, r.TTL(r.Keys()[0]).Minutes(), 1, "of the window and ten more")
+				spoil(r.Keys()[0])
+				permits := make(chan ratelimit.Permit)
+				within(t, 500*time.Millisecond, 3500*time.Millisecond, func() {
+					for range 2 {
+						go func() { permits <- acquire(t, l) }()
+					}
+					probe := <-permits
+					time.Sleep(500 * time.Millisecond)
+					assert.Empty(t, permits, "one request goes ahead")
+					probe.Release(ok(60, 39))
+					(<-permits).Release(ok(60, 38))
+				})
+				time.Sleep(2 * time.Minute)
+			}
+		},
+		"after a 429 only the requests on the wire arrive, however far Redis is": func(t *testing.T, r *virtualRedis, l, _, _ process) {
+			r.latency.Store(int64(300 * time.Millisecond))
+			service := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro), fake.WithLatency(20*time.Millisecond))
+			client := service.Client(petstore.WithLimiter(l))
+			time.AfterFunc(3*time.Second, func() { service.BanKey(service.APIKey(), time.Hour) })
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					for range 40 { // most are refused
+						_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{})
+						time.Sleep(150 * time.Millisecond)
+					}
+				})
+			}
+			all.Wait()
+			assert.InDelta(t, 4.5, service.Usage(service.APIKey()).Limited, 3.5, "one to eight")
+		},
+		"a machine that was suspended":  suspended(time.Hour),
+		"a wall clock that is set back": suspended(-time.Hour),
+		"MaxWait 0 while Redis stalls": func(t *testing.T, r *virtualRedis, a, _, _ process) {
+			r.silent.Store(true)
+			impatient(t, a)
+			r.silent.Store(false)
+		},
+		"MaxWait 0 while the service stalls for another process": func(t *testing.T, _ *virtualRedis, a, b, _ process) {
+			acquire(t, a)
+			impatient(t, b)
+		},
+		"MaxWait 0 while the service stalls and Redis is away": func(t *testing.T, r *virtualRedis, a, _, _ process) {
+			r.broken.Store(true)
+			acquire(t, a)
+			impatient(t, a)
+			r.broken.Store(false)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *virtualRedis) {
@@ -187,6 +286,44 @@ func TestLimiter(t *testing.T) {
 			})
 		})
 	}
+}
+
+// suspended lets the wall clock jump while a call waits, as when a machine was suspended: its timers
+// stood still. The call must not wait for a window that is over.
+func suspended(jump time.Duration) func(t *testing.T, r *virtualRedis, l, _, _ process) {
+	return func(t *testing.T, r *virtualRedis, l, _, _ process) {
+		t.Helper()
+		var jumped atomic.Int64
+		l.SetClock(func() time.Time { return time.Now().Round(0).Add(time.Duration(jumped.Load())) })
+		acquire(t, l).Release(ok(60, 0))
+		synctest.Wait()
+		refused(t, l)
+		permits := make(chan ratelimit.Permit)
+		go func() { permits <- acquire(t, l) }()
+		time.Sleep(10 * time.Second)
+		jumped.Store(int64(jump))
+		r.ahead.Store(int64(max(0, jump)))
+		within(t, 0, max(30*time.Second, 50*time.Second-jump*51/3600), func() {
+			(<-permits).Release(ratelimit.Outcome{})
+		})
+	}
+}
+
+// impatient makes a hundred requests without MaxWait: they are in Acquire for a second and a little.
+func impatient(t *testing.T, l process) {
+	t.Helper()
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			within(t, 0, 1100*time.Millisecond, func() {
+				if p, err := l.Acquire(t.Context(), ratelimit.Request{}); err == nil {
+					p.Release(ratelimit.Outcome{}) // one more request may go ahead after a second
+				}
+			})
+		})
+	}
+	all.Wait()
+	time.Sleep(10 * time.Second) // for the limiter that goes on without Redis
 }
 
 // within requires that f takes at least so long, and at most some time more.
@@ -213,146 +350,6 @@ func many(t *testing.T, l process) (end func()) {
 	}
 }
 
-// A call without MaxWait is refused in a second and a little, whatever it waits for.
-func TestLimiterMaxWait(t *testing.T) {
-	for name, test := range map[string]struct{ silent, broken, service bool }{
-		"Redis stalls":                           {silent: true},
-		"the service stalls for another process": {service: true},
-		"the service stalls while Redis is away": {service: true, broken: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *virtualRedis) {
-				l, stalled := r.process(t), r.process(t)
-				r.silent.Store(test.silent)
-				r.broken.Store(test.broken)
-				if test.broken {
-					stalled = l
-				}
-				if test.service {
-					acquire(t, stalled)
-				}
-				var all sync.WaitGroup
-				for range 100 {
-					all.Go(func() {
-						within(t, 0, 1100*time.Millisecond, func() {
-							if p, err := l.Acquire(t.Context(), ratelimit.Request{}); err == nil {
-								p.Release(ratelimit.Outcome{}) // one more request may go ahead after a second
-							}
-						})
-					})
-				}
-				all.Wait()
-				r.silent.Store(false)
-				r.broken.Store(false)
-				time.Sleep(10 * time.Second)
-			})
-		})
-	}
-}
-
-// While a machine is suspended its timers stand still, and the wall clock does not. The wall clock
-// may also be set back. Neither makes a call wait for a window that is over.
-func TestLimiterSuspended(t *testing.T) {
-	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
-		t.Run(jump.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *virtualRedis) {
-				var jumped atomic.Int64
-				l := r.process(t)
-				l.SetClock(func() time.Time { return time.Now().Round(0).Add(time.Duration(jumped.Load())) })
-				acquire(t, l).Release(ok(60, 0))
-				synctest.Wait()
-				refused(t, l)
-				permits := make(chan ratelimit.Permit)
-				go func() { permits <- acquire(t, l) }()
-				time.Sleep(10 * time.Second)
-				jumped.Store(int64(jump))
-				r.ahead.Store(int64(max(0, jump)))
-				within(t, 0, max(30*time.Second, 50*time.Second-jump*51/3600), func() {
-					(<-permits).Release(ratelimit.Outcome{})
-				})
-			})
-		})
-	}
-}
-
-// Four processes call for five minutes, and again after a pause: in a plan with a day, and with a
-// Redis whose clock jumps, as at a failover.
-func TestLimiterTwice(t *testing.T) {
-	for name, test := range map[string]struct {
-		plan        fake.Plan
-		jump, pause time.Duration
-		want        int // requests
-	}{
-		"a day that is used up":           {plan: fake.Plan{PerMinute: 60, PerDay: 150}, pause: 24 * time.Hour, want: 300},
-		"the clock of Redis goes back":    {plan: fake.Plan{PerMinute: 20}, jump: -time.Hour, want: 180},
-		"the clock of Redis goes forward": {plan: fake.Plan{PerMinute: 20}, jump: time.Hour, want: 180},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *virtualRedis) {
-				service := fake.NewTestServer(t, fake.WithPlan(test.plan), fake.WithBan(5, time.Hour),
-					fake.WithLatency(50*time.Millisecond), fake.WithJournal(1000))
-				time.AfterFunc(90*time.Second, func() { r.ahead.Store(int64(test.jump)) })
-				clients := make([]*petstore.Client, 4)
-				for i := range clients {
-					clients[i] = service.Client(petstore.WithLimiter(r.process(t)), petstore.WithMaxWait(48*time.Hour))
-				}
-				for range 2 {
-					ctx, cancel := context.WithCancel(t.Context())
-					time.AfterFunc(5*time.Minute, cancel) // with a deadline, calls would be refused before it
-					var all sync.WaitGroup
-					for i := range 8 {
-						all.Go(func() {
-							for ctx.Err() == nil {
-								_, _ = clients[i/2].ListPets(ctx, petstore.ListPetsParams{})
-							}
-						})
-					}
-					all.Wait()
-					time.Sleep(test.pause)
-				}
-				assert.LessOrEqual(t, service.Usage(service.APIKey()).Limited, 1, "429s")
-				assert.GreaterOrEqual(t, len(service.Requests()), test.want)
-			})
-		})
-	}
-}
-
-// A pot that the script has not written, or that is older than what a process knows, is replaced by
-// a new one, which begins with one request.
-func TestPot(t *testing.T) {
-	set := func(field, value string) func(r *virtualRedis, key string) {
-		return func(r *virtualRedis, key string) { r.HSet(key, field, value) }
-	}
-	for name, spoil := range map[string]func(r *virtualRedis, key string){
-		"text":            set("remaining", "junk"),
-		"of the future":   set("at", "9946684861000"),
-		"older":           set("number", "946684700000"),
-		"a field missing": func(r *virtualRedis, key string) { r.HDel(key, "limit") },
-		"gone":            func(r *virtualRedis, key string) { r.Del(key) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *virtualRedis) {
-				l := r.process(t)
-				acquire(t, l).Release(ok(60, 40))
-				require.NoError(t, l.Flush(t.Context()))
-				pot := r.Keys()[0]
-				assert.InDelta(t, 11, r.TTL(pot).Minutes(), 1, "of the window and ten more")
-				spoil(r, pot)
-				start, permits := time.Now(), make(chan ratelimit.Permit)
-				for range 2 {
-					go func() { permits <- acquire(t, l) }()
-				}
-				probe := <-permits
-				time.Sleep(500 * time.Millisecond)
-				assert.Empty(t, permits, "one request goes ahead")
-				probe.Release(ok(60, 39))
-				(<-permits).Release(ok(60, 0))
-				assert.Less(t, time.Since(start), 4*time.Second)
-			})
-		})
-	}
-}
-
 // reply makes Redis send this reply to all scripts; if it is empty, scripts run and reply as usual.
 func (r *virtualRedis) reply(text string) {
 	r.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
@@ -365,35 +362,6 @@ func (r *virtualRedis) reply(text string) {
 			c.WriteBulk(text)
 		}
 		return true
-	})
-}
-
-// A process that makes one call and ends reports its outcome with Flush. Otherwise its request would
-// count twice as soon as the process that stays reports a response: 20 of 30 calls would succeed.
-func TestLimiterFlush(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		service := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 30}))
-		call := func(l *petstoreredis.Limiter) {
-			client := service.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0))
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
-		}
-		stays := r.process(t)
-		for range 14 {
-			call(stays)
-			way := &link{before: r.before}
-			ends, err := petstoreredis.NewLimiter(newClient(t, r.Addr(), way))
-			require.NoError(t, err)
-			call(ends)
-			require.NoError(t, ends.Flush(t.Context()))
-			way.broken.Store(true)
-			time.Sleep(100 * time.Millisecond)
-		}
-		p := acquire(t, stays)
-		r.reply("-READONLY You can't write against a read only replica.")
-		p.Release(ok(30, 0))
-		require.ErrorContains(t, stays.Flush(t.Context()), "READONLY")
-		r.reply("")
 	})
 }
 
@@ -477,17 +445,4 @@ func TestLimiterShare(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The first command connects, and may take three times as long as the others.
-func TestWithTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t, petstoreredis.WithTimeout(time.Second))
-		for _, want := range []time.Duration{2500 * time.Millisecond, time.Second} {
-			r.silent.Store(true)
-			time.AfterFunc(2500*time.Millisecond, func() { r.silent.Store(false) })
-			within(t, want-200*time.Millisecond, 400*time.Millisecond, func() { acquire(t, l).Release(ok(60, 59)) })
-			time.Sleep(10 * time.Second)
-		}
-	})
 }

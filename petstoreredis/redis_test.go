@@ -1,20 +1,14 @@
 package petstoreredis_test
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/petstoreredis"
 	"github.com/petstore/petstore-go/ratelimit"
 	"github.com/petstore/petstore-go/ratelimit/ratelimittest"
@@ -28,41 +22,6 @@ func TestOnRedisRules(t *testing.T) {
 		require.NoError(t, err)
 		return l
 	})
-}
-
-// TestOnRedisAfter429 lets the workers of a process make further calls after a 429 like that of a
-// ban, while Redis is far away. Only the requests that were on the wire still arrive.
-func TestOnRedisAfter429(t *testing.T) {
-	t.Parallel()
-	address := startRedis(t)
-	for _, delay := range []time.Duration{0, 50 * time.Millisecond, 300 * time.Millisecond} {
-		for _, workers := range []int{1, 8} {
-			t.Run(fmt.Sprintf("%d workers, Redis + %v", workers, delay), func(t *testing.T) {
-				t.Parallel()
-				way := &link{}
-				way.latency.Store(int64(delay))
-				l, err := petstoreredis.NewLimiter(newClient(t, address, way), petstoreredis.WithKeyPrefix(t.Name()))
-				require.NoError(t, err)
-				service := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro), fake.WithLatency(20*time.Millisecond))
-				client := service.Client(petstore.WithLimiter(l))
-				ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
-				defer cancel()
-				time.AfterFunc(3*time.Second, func() { service.BanKey(service.APIKey(), time.Hour) })
-				var all sync.WaitGroup
-				for range workers {
-					all.Go(func() {
-						for ; ctx.Err() == nil; wait(ctx, 150*time.Millisecond) {
-							_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) // most are refused
-						}
-					})
-				}
-				all.Wait()
-				rejected := service.Usage(service.APIKey()).Limited
-				assert.Positive(t, rejected)
-				assert.LessOrEqual(t, rejected, workers, "those on the wire")
-			})
-		}
-	}
 }
 
 // TestOnRedisRights has a user with the rights in docs/scaling.md: they suffice, and without any of
