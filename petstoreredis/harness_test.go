@@ -37,15 +37,19 @@ type virtualRedis struct {
 	ahead atomic.Int64 // how far its clock is ahead
 }
 
+func newVirtualRedis(t *testing.T) *virtualRedis {
+	t.Helper()
+	r := &virtualRedis{Miniredis: miniredis.RunT(t)}
+	r.before = func() { r.SetTime(time.Now().Add(time.Duration(r.ahead.Load()))) }
+	return r
+}
+
 // bubble runs a test in virtual time with a Redis. While a goroutine waits for miniredis, the time
 // of the bubble stands still, so that a command takes only the latency.
 func bubble(t *testing.T, f func(t *testing.T, r *virtualRedis)) {
 	t.Helper()
-	r := &virtualRedis{Miniredis: miniredis.RunT(t)}
-	synctest.Test(t, func(t *testing.T) {
-		r.before = func() { r.SetTime(time.Now().Add(time.Duration(r.ahead.Load()))) }
-		f(t, r)
-	})
+	r := newVirtualRedis(t)
+	synctest.Test(t, func(t *testing.T) { f(t, r) })
 }
 
 // process returns the limiter of a process.
@@ -53,10 +57,11 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 	t.Helper()
 	l, err := petstoreredis.NewLimiter(newClient(t, r.Addr(), &r.link), opts...)
 	require.NoError(t, err)
-	t.Cleanup(func() { // commands that are on their way must end before the bubble
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		_ = l.Flush(ctx)
+	t.Cleanup(func() { // what is on its way must end before the bubble
+		r.broken.Store(false)
+		r.silent.Store(false)
+		r.SetError("")
+		time.Sleep(10 * time.Second)
 	})
 	return l
 }

@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,8 +25,7 @@ import (
 )
 
 func TestLimiterRules(t *testing.T) {
-	r := &virtualRedis{Miniredis: miniredis.RunT(t)}
-	r.before = func() { r.SetTime(time.Now()) }
+	r := newVirtualRedis(t)
 	ratelimittest.Run(t, func(t *testing.T) ratelimittest.Limiter {
 		return r.process(t, petstoreredis.WithKeyPrefix(t.Name()))
 	})
@@ -178,7 +175,6 @@ func TestLimiter(t *testing.T) {
 			acquire(t, a).Release(ok(2000, 1999))
 			time.Sleep(2 * time.Minute)
 			assert.Zero(t, r.commands(time.Hour), "at rest without Redis")
-			r.broken.Store(false)
 		},
 		"Flush reports what Redis does not know": func(t *testing.T, r *virtualRedis, a, _, _ process) {
 			acquire(t, a).Release(ok(60, 59))
@@ -187,10 +183,9 @@ func TestLimiter(t *testing.T) {
 			acquire(t, a).Release(ok(60, 58))
 			require.NoError(t, a.Flush(t.Context()))
 			assert.Equal(t, "1", r.HGet(r.Keys()[0], "out"))
-			r.reply("-READONLY You can't write against a read only replica.")
+			r.SetError("READONLY You can't write against a read only replica.")
 			p.Release(ok(60, 0))
 			require.ErrorContains(t, a.Flush(t.Context()), "READONLY")
-			r.reply("")
 		},
 		"the first command connects, and may take three times as long": func(t *testing.T, r *virtualRedis, _, _, _ process) {
 			l := r.process(t, petstoreredis.WithTimeout(time.Second))
@@ -267,7 +262,6 @@ func TestLimiter(t *testing.T) {
 		"MaxWait 0 while Redis stalls": func(t *testing.T, r *virtualRedis, a, _, _ process) {
 			r.silent.Store(true)
 			impatient(t, a)
-			r.silent.Store(false)
 		},
 		"MaxWait 0 while the service stalls for another process": func(t *testing.T, _ *virtualRedis, a, b, _ process) {
 			acquire(t, a)
@@ -277,7 +271,6 @@ func TestLimiter(t *testing.T) {
 			r.broken.Store(true)
 			acquire(t, a)
 			impatient(t, a)
-			r.broken.Store(false)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -323,7 +316,6 @@ func impatient(t *testing.T, l process) {
 		})
 	}
 	all.Wait()
-	time.Sleep(10 * time.Second) // for the limiter that goes on without Redis
 }
 
 // within requires that f takes at least so long, and at most some time more.
@@ -350,27 +342,13 @@ func many(t *testing.T, l process) (end func()) {
 	}
 }
 
-// reply makes Redis send this reply to all scripts; if it is empty, scripts run and reply as usual.
-func (r *virtualRedis) reply(text string) {
-	r.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
-		if !strings.HasPrefix(strings.ToUpper(cmd), "EVAL") || text == "" {
-			return false
-		}
-		if message, isError := strings.CutPrefix(text, "-"); isError {
-			c.WriteError(message)
-		} else {
-			c.WriteBulk(text)
-		}
-		return true
-	})
-}
-
-// use makes a call a second for d, and requires that none fails.
-func use(t *testing.T, client *petstore.Client, d time.Duration) {
+// use makes so many calls, and requires that none fails.
+func use(t *testing.T, client *petstore.Client, calls int, pause time.Duration) {
 	t.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
+	for range calls {
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
+		time.Sleep(pause)
 	}
 }
 
@@ -378,8 +356,8 @@ func use(t *testing.T, client *petstore.Client, d time.Duration) {
 // reports the reason in few lines.
 func TestLimiterAway(t *testing.T) {
 	for name, reply := range map[string]string{
-		"connection refused": "", "no reply within 2s": "", "OOM": "-OOM command not allowed when used memory > 'maxmemory'.",
-		"NOPERM": "-NOPERM this user has no permissions to run the 'evalsha' command",
+		"connection refused": "", "no reply within 2s": "", "OOM": "OOM command not allowed when used memory > 'maxmemory'.",
+		"NOPERM": "NOPERM this user has no permissions to run the 'evalsha' command",
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *virtualRedis) {
@@ -387,17 +365,17 @@ func TestLimiterAway(t *testing.T) {
 				service := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro))
 				l, other := r.process(t, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))), r.process(t)
 				client := service.Client(petstore.WithLimiter(l))
-				use(t, service.Client(petstore.WithLimiter(other)), 3*time.Second)
-				use(t, client, 10*time.Second)
+				use(t, service.Client(petstore.WithLimiter(other)), 3, time.Second)
+				use(t, client, 10, time.Second)
 				for range 6 {
 					r.broken.Store(name == "connection refused")
 					r.silent.Store(name == "no reply within 2s")
-					r.reply(reply)
-					use(t, client, 20*time.Second)
+					r.SetError(reply)
+					use(t, client, 20, time.Second)
 					r.broken.Store(false)
 					r.silent.Store(false)
-					r.reply("")
-					use(t, client, 5*time.Second)
+					r.SetError("")
+					use(t, client, 5, time.Second)
 				}
 				synctest.Wait()
 				lines := strings.Split(strings.TrimSpace(log.String()), "\n")
@@ -427,14 +405,8 @@ func TestLimiterShare(t *testing.T) {
 			bubble(t, func(t *testing.T, r *virtualRedis) {
 				service, l := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro)), r.process(t, petstoreredis.WithShare(test.share))
 				client := service.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0))
-				if test.before > 0 {
-					use(t, service.Client(petstore.WithLimiter(r.process(t))), time.Second)
-				}
-				for range test.before {
-					_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-					require.NoError(t, err)
-					time.Sleep(20 * time.Millisecond)
-				}
+				use(t, service.Client(petstore.WithLimiter(r.process(t))), min(1, test.before), time.Second)
+				use(t, client, test.before, 20*time.Millisecond)
 				r.broken.Store(true)
 				got, err := -1, error(nil)
 				for ; err == nil; got++ {

@@ -92,7 +92,18 @@ func (s *scripted) step(text string) {
 	for i, word := range words[1:] {
 		numbers[i], _ = strconv.Atoi(word)
 	}
-	switch n := numbers[0]; words[0] {
+	s.do(words[0], numbers)
+	if check {
+		assert.Equal(s, want, fmt.Sprint(map[string]any{
+			"ask": s.last.Granted[0], "other": s.last.Granted[0], "background": s.last.Granted[1], "left": s.last.Left,
+			"why": s.last.Why, "wait": s.last.Wait, "processes": s.last.Processes,
+		}[words[0]]), text)
+	}
+}
+
+func (s *scripted) do(what string, numbers [2]int) {
+	s.Helper()
+	switch n := numbers[0]; what {
 	case "open": // a window, by a first request and its response
 		s.step("ask 1 = 1")
 		s.send(order{Outcomes: []outcome{s.outcome("show", numbers)}})
@@ -114,13 +125,7 @@ func (s *scripted) step(text string) {
 		s.permit = outcome{Number: s.last.Number, Epoch: s.last.Epoch}
 	case "left", "why", "wait", "processes":
 	default:
-		s.send(order{Outcomes: []outcome{s.outcome(words[0], numbers)}})
-	}
-	if check {
-		assert.Equal(s, want, fmt.Sprint(map[string]any{
-			"ask": s.last.Granted[0], "other": s.last.Granted[0], "background": s.last.Granted[1], "left": s.last.Left,
-			"why": s.last.Why, "wait": s.last.Wait, "processes": s.last.Processes,
-		}[words[0]]), text)
+		s.send(order{Outcomes: []outcome{s.outcome(what, numbers)}})
 	}
 }
 
