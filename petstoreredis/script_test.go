@@ -19,47 +19,51 @@ func (l *Limiter) SetClock(now func() time.Time) { l.now = now }
 // TestScript sends orders to a pot in a Redis whose clock is under the test's control. A step is
 // described at scripted.step.
 func TestScript(t *testing.T) {
-	for name, steps := range map[string]string{
+	for _, row := range []struct{ name, steps string }{
 		// One permit is kept back for other programs.
-		"a quarter of the limit goes over to the next window": "open 60 15, +1m ask 20 = 14",
-		"less than a quarter does not":                        "open 60 14, +1m ask 20 = 1",
-		"an outcome of an old window changes nothing":         "open 41 40, ask 2 = 2, keep, +1m ask 3 = 3, spent, left = 35",
-		"a spent permit counts, whatever an earlier response shows": "open 11 10, ask 3 = 3, spent, spent, show 11 9, " +
-			"left = 8",
-		"a first request without a response is followed by another one after a second": "ask 5 = 1, silent, " +
-			"+999ms ask 5 = 0, +1ms ask 5 = 1",
-		"after a lockout one request goes ahead, and another one after ten seconds": "open 41 40, ask 1 = 1, reject 41 39, " +
-			"+19.999s ask 5 = 0, +1ms ask 5 = 1, +9.999s ask 5 = 0, +1ms ask 5 = 1",
-		"a process gets its share in a second, twice that in two, then twice its share of what is left": "open 100 99, " +
-			"other 10 = 10, other 10 = 10, ask 99 = 33, +1s ask 99 = 34, +1s ask 99 = 8",
-		"a process that asks no more counts half as much in each window": "open 61 60, other 1 = 1, other 1 = 1, " +
-			"other 1 = 1, +1m ask 1 = 1, processes = 4, +1m ask 1 = 1, processes = 2, +1m ask 1 = 1, processes = 1",
+		{"a quarter of the limit goes over to the next window", "open 60 15, +1m ask 20 = 14"},
+		{"less than a quarter does not", "open 60 14, +1m ask 20 = 1"},
+		{"an outcome of an old window changes nothing",
+			"open 41 40, ask 2 = 2, keep, +1m ask 3 = 3, spent, left = 35"},
+		{"a spent permit counts, whatever an earlier response shows",
+			"open 11 10, ask 3 = 3, spent, spent, show 11 9, left = 8"},
+		{"a first request without a response is followed by another one after a second",
+			"ask 5 = 1, silent, +999ms ask 5 = 0, +1ms ask 5 = 1"},
+		{"after a lockout one request goes ahead, and another one after ten seconds",
+			"open 41 40, ask 1 = 1, reject 41 39, +19.999s ask 5 = 0, +1ms ask 5 = 1, +9.999s ask 5 = 0, +1ms ask 5 = 1"},
+		{"a process gets its share in a second, twice that in two, then twice its share of what is left",
+			"open 100 99, other 10 = 10, other 10 = 10, ask 99 = 33, +1s ask 99 = 34, +1s ask 99 = 8"},
+		{"a process that asks no more counts half as much in each window",
+			"open 61 60, other 1 = 1, other 1 = 1, other 1 = 1, +1m ask 1 = 1, processes = 4, " +
+				"+1m ask 1 = 1, processes = 2, +1m ask 1 = 1, processes = 1"},
 		// 20 in 30 s, so probably 1.5 × 20 × 10 s/40 s = 7.5 more
-		"what other programs have probably sent is kept back": "open 60 59, +30s ask 1 = 1, show 60 38, +10s ask 5 = 5, " +
-			"left = 25",
-		"background requests leave a tenth, if others were there": "open 100 99, +3s background 100 = 89, " +
-			"background 100 = 0",
-		"background requests that are alone leave nothing": "background 1 = 1, show 100 99, +3s background 100 = 99",
-		"a window of a day that is used up lasts to its end": "ask 1 = 1, day 1000 0, +59m ask 1 = 0, why = 1, " +
-			"wait = 60000, +1m ask 1 = 1",
-		"permits that die with a process come back in a window of a day": "ask 1 = 1, day 1000 500, ask 400 = 400, " +
-			"left = 99, +1m other 0, left = 1",
-		"responses are awaited for two seconds, and then the end of the window": "open 4 3, +3s ask 3 = 3, " +
-			"+1.999s ask 1 = 0, why = 3, +1ms ask 1 = 0, why = 0",
-		"a pot that nobody reached for a second is replaced by a process that was alone": "open 60 59, +1.001s alone, " +
-			"left = 0",
-		"a pot of the future is replaced":                                    "open 60 59, -1.001s other 0, left = 1",
-		"a clock that goes forward ends the window":                          "open 60 10, +24h ask 5 = 1",
-		"a pot that is older than what a process knows begins after 1500 ms": "open 60 59, older, +1.499s ask 1 = 0, +1ms ask 1 = 1",
-		"a new pot believes that a window is used up, and that the key is closed": "know 60 0, +1m ask 1 = 0, why = 2, " +
-			"wait = 3540000",
+		{"what other programs have probably sent is kept back",
+			"open 60 59, +30s ask 1 = 1, show 60 38, +10s ask 5 = 5, left = 25"},
+		{"background requests leave a tenth, if others were there",
+			"open 100 99, +3s background 100 = 89, background 100 = 0"},
+		{"background requests that are alone leave nothing",
+			"background 1 = 1, show 100 99, +3s background 100 = 99"},
+		{"a window of a day that is used up lasts to its end",
+			"ask 1 = 1, day 1000 0, +59m ask 1 = 0, why = 1, wait = 60000, +1m ask 1 = 1"},
+		{"permits that die with a process come back in a window of a day",
+			"ask 1 = 1, day 1000 500, ask 400 = 400, left = 99, +1m other 0, left = 1"},
+		{"responses are awaited for two seconds, and then the end of the window",
+			"open 4 3, +3s ask 3 = 3, +1.999s ask 1 = 0, why = 3, +1ms ask 1 = 0, why = 0"},
+		{"a pot that nobody reached for a second is replaced by a process that was alone",
+			"open 60 59, +1.001s alone, left = 0"},
+		{"a pot of the future is replaced", "open 60 59, -1.001s other 0, left = 1"},
+		{"a clock that goes forward ends the window", "open 60 10, +24h ask 5 = 1"},
+		{"a pot that is older than what a process knows begins after 1500 ms",
+			"open 60 59, older, +1.499s ask 1 = 0, +1ms ask 1 = 1"},
+		{"a new pot believes that a window is used up, and that the key is closed",
+			"know 60 0, +1m ask 1 = 0, why = 2, wait = 3540000"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(row.name, func(t *testing.T) {
 			r := miniredis.RunT(t)
 			rdb := redis.NewClient(&redis.Options{Addr: r.Addr()})
 			t.Cleanup(func() { _ = rdb.Close() })
 			s := &scripted{T: t, redis: r, limiter: &Limiter{rdb: rdb}, now: time.Unix(999_999_960, 0)}
-			for step := range strings.SplitSeq(steps, ", ") {
+			for step := range strings.SplitSeq(row.steps, ", ") {
 				s.step(step)
 			}
 		})
