@@ -203,7 +203,6 @@ func (f *fleet) await(responses int) {
 
 // worker stands for a process.
 type worker struct {
-	redis   *redis.Client
 	limiter *petstoreredis.Limiter
 	toRedis link
 	ctx     context.Context
@@ -228,19 +227,14 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // hire begins n more workers with the default options.
 func (f *fleet) hire(n int) {
 	f.Helper()
-	maxWait := time.Hour
-	if f.least > 0 { // no call may be refused by default
-		maxWait = 2 * time.Minute
-	}
 	for range n {
 		w := &worker{toRedis: link{drops: f.drops}}
 		w.toRedis.latency.Store(int64(f.delay))
-		w.redis = f.dial(&w.toRedis)
 		var err error
-		w.limiter, err = petstoreredis.NewLimiter(w.redis,
+		w.limiter, err = petstoreredis.NewLimiter(f.dial(&w.toRedis),
 			petstoreredis.WithLogger(slog.New(slog.NewTextHandler(f.Output(), nil))))
 		require.NoError(f, err)
-		client := f.server.Client(petstore.WithLimiter(w.limiter), petstore.WithMaxWait(maxWait),
+		client := f.server.Client(petstore.WithLimiter(w.limiter),
 			petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return transport{base, f.service} }))
 		w.ctx, w.stop = context.WithCancel(f.Context())
 		goroutines := f.goroutines
@@ -264,7 +258,6 @@ func (f *fleet) end(killed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_ = w.limiter.Flush(ctx) // Redis may be away
-	_ = w.redis.Close()
 }
 
 // calls makes one call after the other.

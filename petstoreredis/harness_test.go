@@ -66,7 +66,7 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 	return l
 }
 
-// commands counts the commands in some time.
+// commands returns the number of commands in some time.
 func (r *virtualRedis) commands(d time.Duration) int64 {
 	before := r.evals.Load()
 	time.Sleep(d)
