@@ -47,15 +47,11 @@ type exchange struct {
 	date     time.Time // the same by the clock of the service, if it sent a Date
 }
 
-// String describes the exchange in one line.
-func (x *exchange) String() string {
-	return fmt.Sprintf("%s %s [%s] %s, which got %d %q", x.method, x.path, x.auth, x.body, x.status, x.response)
-}
-
 // expect ends the check unless ok. The text says what was expected, and what came.
 func (x *exchange) expect(ok bool, format string, args ...any) {
 	if !ok {
-		panic(&problem{fmt.Sprintf("expected "+format+"\n\tin %s", append(args, x)...), false})
+		args = append(args, x.method, x.path, x.auth, x.body, x.status, x.response)
+		panic(&problem{fmt.Sprintf("expected "+format+"\n\tin %s %s [%s] %s, which got %d %q", args...), false})
 	}
 }
 

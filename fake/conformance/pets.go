@@ -1,13 +1,17 @@
 package conformance
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 )
 
-// The pets that a session adds: one of each status, and one without a status.
-var added = []string{"available", "pending", "sold", ""}
+// A session adds a pet of each status, and one without a status.
+var (
+	statuses = []string{"available", "pending", "sold"}
+	added    = append(statuses[:3:3], "")
+)
 
 // Bodies of createPet. A check puts its own value in place of the question mark.
 const (
@@ -54,7 +58,7 @@ func (s *session) page(query string) ([]object, *exchange) {
 // emptyIsArray asks for the pets of each status before any is added.
 func emptyIsArray(s *session) {
 	empty := false
-	for _, status := range []string{"available", "pending", "sold"} {
+	for _, status := range statuses {
 		x := s.ask(get("/pets?limit=1&status=" + status))
 		body := strings.TrimSpace(x.response)
 		x.expect(body != "" && body != "null", "[] for an empty list, got %q", body)
@@ -76,35 +80,28 @@ func (s *session) longest() []object {
 	return list
 }
 
-// limits returns the check that lists have as many pets as their limit, by query. A service may
-// have shorter pages, but then its page for the largest limit is as short.
-func limits(most map[string]int) func(*session) {
-	return func(s *session) {
-		all := len(s.longest())
-		for query, limit := range most {
-			list, x := s.page(query)
-			x.expect(len(list) <= limit, "at most %d pets, got %d", limit, len(list))
-			x.expect(len(list) >= min(limit, all), "at least %d pets, got %d", min(limit, all), len(list))
-		}
+// limits checks that lists have as many pets as their limit. A service may have shorter pages, but
+// then its page for the largest limit is as short.
+func limits(s *session) {
+	all := len(s.longest())
+	for query, limit := range map[string]int{"?limit=1": 1, "?limit=2": 2, "": 20, "?limit=20": 20, "?limit=100": 100} {
+		list, x := s.page(query)
+		x.expect(len(list) <= limit, "at most %d pets, got %d", limit, len(list))
+		x.expect(len(list) >= min(limit, all), "at least %d pets, got %d", min(limit, all), len(list))
 	}
 }
 
-func limitAndStatus(s *session) {
-	all, _ := s.page("?limit=100&status=sold")
-	list, x := s.page("?limit=1&status=sold")
-	most := min(1, len(all))
-	x.expect(len(list) == most, "%d of %d sold pets, got %d", most, len(all), len(list))
-	for _, pet := range list {
-		x.wantPet(pet, object{"status": []byte(`"sold"`)})
-	}
-}
-
-// showsOnly returns the check that a list of a status has no other pets.
-func showsOnly(status string) func(*session) {
-	return func(s *session) {
-		list, x := s.page("?limit=100&status=" + status)
-		for _, pet := range list {
-			x.wantPet(pet, object{"status": []byte(`"` + status + `"`)})
+// filters checks that a list of a status has no other pets, and that a limit counts only them.
+func filters(s *session) {
+	for _, status := range statuses {
+		all := 100
+		for _, limit := range []int{100, 1} {
+			list, x := s.page(fmt.Sprintf("?limit=%d&status=%s", limit, status))
+			x.expect(len(list) == all || limit == 100, "%d of %d %s pets, got %d", limit, all, status, len(list))
+			for _, pet := range list {
+				x.wantPet(pet, object{"status": []byte(`"` + status + `"`)})
+			}
+			all = min(1, len(list))
 		}
 	}
 }

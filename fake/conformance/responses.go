@@ -8,9 +8,13 @@ import (
 	"time"
 )
 
-// gives returns the check that a request gets a status.
-func gives(status int, ask func(*session, string) *exchange, about string) func(*session) {
-	return func(s *session) { ask(s, about).want(status) }
+// gives returns the check that a request gets a status, about each of these pets or lists.
+func gives(status int, ask func(*session, string) *exchange, abouts ...string) func(*session) {
+	return func(s *session) {
+		for _, about := range abouts {
+			ask(s, about).want(status)
+		}
+	}
 }
 
 // refusesKey returns the check that the service refuses each of these Authorization headers.
@@ -95,10 +99,8 @@ func field(name string, fits func(raw []byte) bool) func(*exchange) {
 
 func isPetStatus(raw []byte) bool {
 	var status string
-	return raw == nil || json.Unmarshal(raw, &status) == nil && status != "" && slices.Contains(added, status)
+	return raw == nil || json.Unmarshal(raw, &status) == nil && slices.Contains(statuses, status)
 }
-
-func isError(x *exchange) { x.objects() }
 
 func ownStatus(x *exchange) {
 	for _, o := range x.objects() {
