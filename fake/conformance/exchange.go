@@ -107,12 +107,6 @@ func (x *exchange) pets() []object {
 // pet returns the one pet of a success.
 func (x *exchange) pet() object { return x.pets()[0] }
 
-// newPet returns the pet in the body of a request, which this package wrote.
-func (x *exchange) newPet() (pet object) {
-	_ = json.Unmarshal([]byte(x.body), &pet)
-	return pet
-}
-
 // wantPet ends the check unless a pet has the fields of another one. It may also have a status that
 // it was not given: section 3 does not show the default.
 func (x *exchange) wantPet(pet, other object) {

@@ -46,14 +46,6 @@ func (s *session) provoke() *exchange {
 	return nil
 }
 
-// carriesRetryAfter looks at all 429 responses: other users of the key may have caused some.
-func carriesRetryAfter(s *session) {
-	_ = attempt(func() { s.overrun() })
-	each(func(x *exchange) {
-		x.expect(x.header.Get("Retry-After") != "", "Retry-After, got none")
-	}, http.StatusTooManyRequests)(s)
-}
-
 // admittedAfter returns the check that a request is admitted after the wait that a 429 asks for.
 func admittedAfter(wait func(*exchange) time.Duration) func(*session) {
 	return func(s *session) {

@@ -23,7 +23,6 @@ type session struct {
 	log     []*exchange
 	overrun func() *exchange // provokes a 429 at its first call, and returns it
 	resume  time.Time        // when the key has quota again
-	broken  int              // requests in a row without a response
 	stopped *problem         // why no more requests are sent
 }
 
@@ -84,13 +83,9 @@ func (s *session) send(r request) *exchange {
 	}
 	x, err := s.roundTrip(r)
 	if err != nil {
-		p := &problem{fmt.Sprintf("expected a response to %s %s, got none: %v", r.method, r.path, err), false}
-		if s.broken++; s.broken > 1 {
-			s.stop(p) // the service is down: further timeouts would show nothing new
-		}
-		panic(p)
+		// The service is down: further timeouts would show nothing new.
+		s.stop(&problem{fmt.Sprintf("expected a response to %s %s, got none: %v", r.method, r.path, err), false})
 	}
-	s.broken = 0
 	s.log = append(s.log, x)
 	if r.method == http.MethodPost && x.success() {
 		maps.DeleteFunc(s.memo, func(r request, _ *exchange) bool { return r.method == http.MethodGet })
