@@ -122,8 +122,8 @@ func (h *harness) values(name string) map[string]float64 {
 			}
 		case metricdata.Histogram[float64]:
 			for _, p := range data.DataPoints {
-				all[text(p.Attributes.ToSlice())] = float64(p.Count)
-				all["+"+text(p.Attributes.ToSlice())] = p.Sum
+				at := text(p.Attributes.ToSlice())
+				all[at], all["+"+at] = float64(p.Count), p.Sum
 			}
 		}
 	}
