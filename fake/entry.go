@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -76,7 +77,7 @@ func (s *Server) refuse(r *http.Request) error {
 	if f == noFault {
 		return nil
 	}
-	return notConnected(cmp.Or(s.pause(r.Context(), f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
+	return notConnected(cmp.Or(pause(r.Context(), f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
 }
 
 // dial makes a connection in memory with a net/http server at its other end.
@@ -132,7 +133,7 @@ func inBubble() bool {
 func (s *Server) listen() string {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "localhost:0")
 	must(err == nil, "URL", "no loopback port: %v", err)
-	if !s.inflight.enter(l, part{breakOff: func() { _ = l.Close() }}) {
+	if !s.inflight.enter(l, false) {
 		_ = l.Close()
 		must(false, "URL", "the server is closed")
 	}
@@ -163,68 +164,57 @@ const grace = 400 * time.Millisecond
 type inflight struct {
 	closed atomic.Bool
 	mu     sync.Mutex
-	parts  map[any]part // waits, connections and the port
-}
-
-// part is something that has not ended.
-type part struct {
-	busy     bool   // Close waits for it before it breaks it off
-	breakOff func() // may be called more than once; nil: it ends by itself
+	parts  map[io.Closer]bool // the port and the connections; true: with a request in progress
 }
 
 // enter adds a part, or changes it. If the server is closed, it reports false and adds nothing.
-func (f *inflight) enter(key any, p part) bool {
+func (f *inflight) enter(c io.Closer, busy bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, here := f.parts[key]; !f.closed.Load() || here {
-		f.parts[key] = p
-		return true
+	if _, here := f.parts[c]; f.closed.Load() && !here {
+		return false
 	}
-	return false
+	f.parts[c] = busy
+	return true
 }
 
-func (f *inflight) leave(key any) {
+func (f *inflight) leave(c io.Closer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.parts, key)
+	delete(f.parts, c)
 }
 
 // connState follows the connections.
 func (f *inflight) connState(c net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew, http.StateActive, http.StateIdle:
-		if !f.enter(c, part{busy: state == http.StateActive, breakOff: func() { abort(c) }}) {
-			_ = c.Close()
-		}
-	case http.StateClosed, http.StateHijacked:
+	if state == http.StateClosed || state == http.StateHijacked {
 		f.leave(c)
+	} else if !f.enter(c, state == http.StateActive) {
+		_ = c.Close()
 	}
 }
 
-// Close ends the server: it closes the port, cuts connections and ends stalled requests. When it
-// returns, the goroutines of the server are gone. Requests in progress get a moment to finish; a
-// handler that hangs is cut off within a second. Requests of [Server.ServeHTTP] are not waited for:
-// they run in another server. Close may be called more than once.
+// Close ends the server: it closes the port, and cuts connections, which ends stalled requests. When
+// it returns, the goroutines of the server are gone. Requests in progress get a moment to finish; a
+// handler that hangs is cut off within a second. Requests of [Server.ServeHTTP] end with the server
+// in which they run. Close may be called more than once.
 func (s *Server) Close() {
 	f := &s.inflight
 	f.closed.Store(true)
 	s.journal.close()
 	f.wait(false)
-	for _, p := range f.left(true) {
-		if p.breakOff != nil {
-			p.breakOff()
-		}
+	for _, c := range f.left(true) {
+		abort(c)
 	}
 	f.wait(true)
 }
 
 // left returns the parts that have not ended: all of them, or those that are busy.
-func (f *inflight) left(all bool) (list []part) {
+func (f *inflight) left(all bool) (list []io.Closer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, p := range f.parts {
-		if all || p.busy {
-			list = append(list, p)
+	for c, busy := range f.parts {
+		if all || busy {
+			list = append(list, c)
 		}
 	}
 	return list
@@ -236,24 +226,17 @@ func (f *inflight) left(all bool) (list []part) {
 func (f *inflight) wait(all bool) {
 	limit := grace
 	for pause := 50 * time.Microsecond; limit > 0 && f.left(all) != nil; pause = min(2*pause, 10*time.Millisecond) {
-		<-time.After(pause)
+		time.Sleep(pause)
 		limit -= pause
 	}
 }
 
-// pause waits for d, or for ever if d is negative. If the client gives up or the server closes, it
-// ends early, and returns an error that says so. The channel is made here and not with the server:
-// while a bubble waits on a channel from outside, its time does not pass.
-func (s *Server) pause(ctx context.Context, d time.Duration) error {
+// pause waits for d, or for ever if d is negative. It ends early with an error if the client gives
+// up or the connection is cut.
+func pause(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
 	}
-	quit, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	if !s.inflight.enter(quit, part{breakOff: func() { stop(closedError{}) }}) {
-		return closedError{}
-	}
-	defer s.inflight.leave(quit)
 	var timeout <-chan time.Time
 	if d > 0 {
 		timeout = time.After(d)
@@ -261,7 +244,7 @@ func (s *Server) pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-timeout:
 		return nil
-	case <-quit.Done():
-		return context.Cause(quit)
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

@@ -3,6 +3,7 @@ package fake
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -172,7 +173,7 @@ func (x *exchange) drip(w http.ResponseWriter, a *response) {
 	pieces := max(min(len(a.body), 100), 1)
 	for i := range pieces {
 		_ = http.NewResponseController(w).Flush()
-		if x.srv.pause(x.req.Context(), x.fault.Drip/time.Duration(pieces)) != nil {
+		if pause(x.req.Context(), x.fault.Drip/time.Duration(pieces)) != nil {
 			panic(http.ErrAbortHandler)
 		}
 		_, _ = w.Write(a.body[len(a.body)*i/pieces : len(a.body)*(i+1)/pieces])
@@ -196,7 +197,7 @@ func (x *exchange) breakOff(w http.ResponseWriter) {
 func reset(w http.ResponseWriter) { abort(passOver(hijack(w))) }
 
 // abort closes a connection so that what is on its way is lost.
-func abort(c net.Conn) {
+func abort(c io.Closer) {
 	if l, ok := c.(interface{ SetLinger(sec int) error }); ok {
 		_ = l.SetLinger(0) // so that Close resets
 	}

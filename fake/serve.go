@@ -97,14 +97,14 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 	if f.Wire == WireStall {
 		wait = -1
 	}
-	if err := x.srv.pause(x.req.Context(), wait); err != nil {
+	if err := pause(x.req.Context(), wait); err != nil {
 		return response{lost: true, hint: "the client gave up, or the server was closed"}
 	}
 	if f == noFault || !f.AfterCommit && f.onlyChanges() {
 		a = x.operate(w)
 	}
 	if f.Wire == WireStall { // the journal shows the request as open until the client gives up
-		_ = x.srv.pause(x.req.Context(), -1)
+		_ = pause(x.req.Context(), -1)
 	}
 	return a
 }

@@ -3,6 +3,7 @@ package fake
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func NewServer(opts ...Option) *Server {
 	}
 	s.keys.srv = s
 	s.journal.arrival = sync.NewCond(&s.journal.mu)
-	s.inflight.parts = make(map[any]part)
+	s.inflight.parts = make(map[io.Closer]bool)
 	s.loopback = sync.OnceValue(s.listen)
 	s.mux = newMux(s.config.handlers...)
 	s.Reset()
