@@ -69,7 +69,7 @@ var handlers = map[string]http.HandlerFunc{
 		_, _ = fmt.Fprint(w, c.Flush(), c.SetWriteDeadline(time.Now().Add(time.Minute)), c.EnableFullDuplex())
 	},
 	"hijacked": func(w http.ResponseWriter, _ *http.Request) {
-		c, _, err := w.(http.Hijacker).Hijack()
+		c, _, err := http.NewResponseController(w).Hijack()
 		if err == nil {
 			_, _ = io.WriteString(c, "HTTP/1.1 299 OK\r\nContent-Length: 2\r\n\r\n{}")
 			_ = c.Close()

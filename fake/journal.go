@@ -185,18 +185,19 @@ func redact(values []string) {
 	}
 }
 
-// finish puts the response into the journal, before the client gets it.
+// finish puts the response into the journal, before the client gets it: from a handler, each part.
 func (x *exchange) finish(a *response) {
+	j, e, now, first := &x.srv.journal, x.entry, x.srv.Now(), !x.ended
 	x.ended = true
-	now := x.srv.Now()
-	if x.key != nil {
+	if first && x.key != nil {
 		x.key.noteResponse(x, a, now)
 	}
-	j, e := &x.srv.journal, x.entry
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e.StatusCode, e.ResponseHeader, e.ResponseBody = a.status, a.header, kept(a.body)
-	e.Duration, e.Hint = now.Sub(x.arrived), a.hint
+	if first {
+		e.Duration = now.Sub(x.arrived)
+	}
+	e.StatusCode, e.ResponseHeader, e.ResponseBody, e.Hint = a.status, a.header, kept(a.body), a.hint
 	if x.fault != noFault {
 		e.FaultEffect = x.fault.String()
 	}

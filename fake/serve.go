@@ -1,11 +1,9 @@
 package fake
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime/debug"
@@ -103,9 +101,6 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 	if f == noFault || !f.AfterCommit && f.onlyChanges() {
 		a = x.operate(w)
 	}
-	if f.Wire == WireStall { // the journal shows the request as open until the client gives up
-		_ = pause(x.req.Context(), -1)
-	}
 	return a
 }
 
@@ -196,7 +191,7 @@ func (x *exchange) handle(w http.ResponseWriter, q quota) response {
 	q.addTo(w.Header(), x.srv.Now())
 	t := &tee{ResponseWriter: w, x: x}
 	x.srv.mux.ServeHTTP(t, x.copyRequest())
-	t.begin(http.StatusOK)
+	t.note(http.StatusOK, nil)
 	return response{delivered: true}
 }
 
@@ -211,34 +206,29 @@ type tee struct {
 // Unwrap returns the client's ResponseWriter, for [http.ResponseController].
 func (t *tee) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// begin notes the status of the response, unless it has one.
-func (t *tee) begin(status int) {
-	if final := status >= 200 || status == http.StatusSwitchingProtocols; final && t.a.status == 0 {
+// note adds a part of the body to the journal and, with the first one, the status and the header.
+func (t *tee) note(status int, body []byte) {
+	if t.a.status == 0 {
 		t.a.status, t.a.header = status, t.Header().Clone()
-		t.x.finish(&t.a)
 	}
+	t.a.body = append(t.a.body, body[:min(len(body), maxKept-len(t.a.body))]...)
+	t.x.finish(&t.a)
 }
 
 func (t *tee) WriteHeader(status int) {
-	t.begin(status)
+	if status >= 200 || status == http.StatusSwitchingProtocols { // others come before the response
+		t.note(status, nil)
+	}
 	t.ResponseWriter.WriteHeader(status)
 }
 
 func (t *tee) Write(b []byte) (int, error) {
-	t.begin(http.StatusOK)
-	t.a.body = append(t.a.body, b[:min(len(b), maxKept-len(t.a.body))]...)
-	t.x.finish(&t.a)
+	t.note(http.StatusOK, b)
 	return t.ResponseWriter.Write(b)
 }
 
 // Flush sends what was written so far.
 func (t *tee) Flush() {
-	t.begin(http.StatusOK)
+	t.note(http.StatusOK, nil)
 	_ = http.NewResponseController(t.ResponseWriter).Flush() // as Flush of net/http, it has no error
-}
-
-// Hijack gives the connection to the handler.
-func (t *tee) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	t.begin(http.StatusSwitchingProtocols)
-	return http.NewResponseController(t.ResponseWriter).Hijack()
 }
