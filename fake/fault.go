@@ -2,7 +2,6 @@ package fake
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -67,22 +66,24 @@ type Fault struct {
 // problem returns an error if the fault makes no sense: if it can never apply, or if its response
 // cannot be sent. It does not repeat a key.
 func (f *Fault) problem() error {
-	if err := cmp.Or(checkOperation(f.Operation), oneOf("wire", f.Wire, append(f.Wire.Values(), ""))); err != nil {
-		return err
+	return cmp.Or(
+		checkOperation(f.Operation),
+		oneOf("wire", f.Wire, append(f.Wire.Values(), "")),
+		mistake(f.Skip < 0 || min(f.For, f.Delay, f.Drip) < 0, "Skip, For, Delay or Drip is negative"),
+		mistake(f.Times < Forever, "Times is negative and not Forever"),
+		mistake(!(f.Chance >= 0 && f.Chance <= 1), "Chance is not between 0 and 1"), // NaN, too
+		mistake(f.Status != 0 && (f.Status < 200 || f.Status > 999), "Status %d does not lie between 200 and 999", f.Status),
+		mistake(f.Wire == WireRefuse && f.AfterCommit, "a refused connection carries out nothing"),
+		mistake(f.Code+f.Message != "" && (f.Status < 400 || f.Wire == WireLoginPage),
+			"Code and Message need a Status from 400 on"),
+	)
+}
+
+func mistake(made bool, format string, args ...any) error {
+	if !made {
+		return nil
 	}
-	for what, wrong := range map[string]bool{
-		"Skip, For, Delay or Drip is negative":                              min(int64(f.Skip), int64(f.For), int64(f.Delay), int64(f.Drip)) < 0,
-		"Times is negative and not Forever":                                 f.Times < Forever,
-		"Chance is not between 0 and 1":                                     !(f.Chance >= 0 && f.Chance <= 1),
-		fmt.Sprintf("Status %d does not lie between 200 and 999", f.Status): f.Status != 0 && (f.Status < 200 || f.Status > 999),
-		"a refused connection carries out nothing":                          f.Wire == WireRefuse && f.AfterCommit,
-		"Code and Message need a Status from 400 on":                        f.Code+f.Message != "" && (f.Status < 400 || f.Wire == WireLoginPage),
-	} {
-		if wrong {
-			return errors.New(what)
-		}
-	}
-	return nil
+	return fmt.Errorf(format, args...)
 }
 
 // onlyChanges reports whether the service handles the request as usual, and the fault only changes the

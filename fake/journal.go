@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"slices"
@@ -223,43 +222,37 @@ func (j *journal) close() {
 type conduct struct {
 	got429   bool      // a client got a 429 since the last request that was admitted
 	retryAt  time.Time // until when a 429 asked the client to wait
-	toldAt   time.Time // when the client was told so first, and the Server.order of that response
-	told     int64
-	answered int64 // Server.order of the last response
-	shared   bool  // requests overlapped: several goroutines use the key
+	toldAt   time.Time // when the client was told so first
+	answered int64     // Server.order of the last response
+	shared   bool      // requests overlapped: several goroutines use the key
 	peer     string
-	// unknown are the creates of unknown outcome, by the digest of their bodies, with their Seq.
-	unknown map[[sha256.Size]byte]int
+	unknown  map[string]int // Seq of the creates of unknown outcome, by their bodies
 }
 
 // onItsWay is how long requests of other goroutines may have been on their way when a 429 was sent.
 const onItsWay = time.Second
 
-// knew reports whether the client must have known of the last 429 when it sent a request: the
-// request began after that response and, if other goroutines use the key, too, not at the same time.
-func (k *apiKey) knew(x *exchange, now time.Time) bool {
-	return x.began > k.told && (!k.shared || now.Sub(k.toldAt) >= onItsWay)
-}
+// knew reports whether the client must have known of the last 429 when it sent a request that
+// arrives now.
+func (k *apiKey) knew(now time.Time) bool { return !k.shared || now.Sub(k.toldAt) >= onItsWay }
 
 // noteRequest looks for a rule that a request breaks when it arrives.
 func (k *apiKey) noteRequest(x *exchange) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.update() // which ends the wait if the clock went back
-	k.shared = k.shared || k.peer != "" && k.peer != x.req.RemoteAddr
+	k.shared = k.shared || x.began < k.answered || k.peer != "" && k.peer != x.req.RemoteAddr
 	k.peer = x.req.RemoteAddr
-	if early := k.retryAt.Sub(now); early > 0 && k.knew(x, now) {
+	if early := k.retryAt.Sub(now); early > 0 && k.knew(now) {
 		x.note(RuleEarlyRetry, "8.3",
 			fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Second/10)))
 	}
 	if x.req.Method == http.MethodGet {
 		clear(k.unknown) // with a look at the catalogue a client learns the outcome
 	}
-	if len(k.unknown) > 0 {
-		if seq := k.unknown[sha256.Sum256(x.body)]; seq != 0 {
-			x.note(RuleRepeatedCreate, "4.2",
-				fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
-		}
+	if seq := k.unknown[string(kept(x.body))]; seq != 0 {
+		x.note(RuleRepeatedCreate, "4.2",
+			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
 	}
 }
 
@@ -274,7 +267,7 @@ func (k *apiKey) noteResponse(x *exchange, a *response, now time.Time) {
 	if a.status == http.StatusTooManyRequests && reached {
 		k.got429 = true
 		if !now.Before(k.retryAt) {
-			k.toldAt, k.told = now, k.answered
+			k.toldAt = now
 		}
 		// Seconds count from the whole second, as the server counts them.
 		if until := retryAfter(a.header.Get("Retry-After"), now.Truncate(time.Second)); until.After(k.retryAt) {
@@ -282,6 +275,6 @@ func (k *apiKey) noteResponse(x *exchange, a *response, now time.Time) {
 		}
 	}
 	if x.route.operation == petstore.OpCreatePet && x.outcomeUnknown(a, reached) && len(k.unknown) < maxUnknown {
-		k.unknown[sha256.Sum256(x.body)] = x.entry.Seq
+		k.unknown[string(kept(x.body))] = x.entry.Seq
 	}
 }

@@ -2,7 +2,6 @@ package fake
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"slices"
@@ -49,7 +48,7 @@ type keyring struct {
 	srv   *Server
 	mu    sync.RWMutex
 	keys  map[string]*apiKey
-	texts []string // the keys in the order of their numbers; replaced, never changed
+	texts []string // the keys in the order of their numbers
 }
 
 type apiKey struct {
@@ -71,11 +70,11 @@ type apiKey struct {
 // mu.
 func (r *keyring) put(key string, plan Plan) {
 	if r.keys[key] == nil {
-		r.texts = append(slices.Clip(r.texts), key)
+		r.texts = append(r.texts, key)
 	}
 	k := &apiKey{srv: r.srv, number: slices.Index(r.texts, key) + 1, plan: plan}
 	k.restart()
-	k.unknown = make(map[[sha256.Size]byte]int)
+	k.unknown = make(map[string]int)
 	r.keys[key] = k
 }
 

@@ -36,7 +36,7 @@ func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 	if !k.banned() {
 		k.streak++
 		if after := k.srv.config.banAfter; after > 0 && k.streak > after {
-			provoked = k.got429 && k.knew(x, now)
+			provoked = k.got429 && k.knew(now)
 			k.ban(now, k.srv.config.banFor)
 		}
 	}
@@ -48,8 +48,8 @@ func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 	return q, limited
 }
 
-// uncountedQuota returns the quota for the headers without counting the request: without a valid key, that
-// of an unused Free plan.
+// uncountedQuota returns the quota for the headers without counting the request: without a valid
+// key, that of an unused Free plan.
 func (x *exchange) uncountedQuota(now time.Time) quota {
 	k := x.key
 	if k == nil {

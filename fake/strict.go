@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -148,9 +147,8 @@ func (x *exchange) outcomeUnknown(a *response, reached bool) bool {
 // retryAfter returns the time until which a Retry-After header asks its client to wait: a date, or a
 // number of seconds from now. It is the zero time if the value asks for no wait.
 func retryAfter(value string, now time.Time) time.Time {
-	const longest = 1 << 32 // seconds, within a time.Duration
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
-		return now.Add(time.Duration(min(seconds, longest) * float64(time.Second)))
+	if wait, err := time.ParseDuration(value + "s"); err == nil {
+		return now.Add(wait)
 	}
 	date, _ := http.ParseTime(value)
 	return date
