@@ -102,7 +102,7 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 // otherwise panics with [http.ErrAbortHandler], as handlers do; and so does a closed server.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.refuse(r) != nil { // the connection breaks also if the client has given up
-		reset(w)
+		breakOff(w, WireRefuse)
 		return
 	}
 	s.serve(w, r, s.order.Add(1))

@@ -152,7 +152,7 @@ func (q quota) addTo(h http.Header, now time.Time) {
 func (x *exchange) deliver(w http.ResponseWriter, a *response) {
 	f := x.fault
 	if a.lost {
-		x.breakOff(w)
+		breakOff(w, f.Wire)
 		return
 	}
 	maps.Copy(w.Header(), a.header)
@@ -180,21 +180,25 @@ func (x *exchange) drip(w http.ResponseWriter, a *response) {
 	}
 }
 
-// breakOff breaks the connection in place of a response, as the Wire of the fault says.
-func (x *exchange) breakOff(w http.ResponseWriter) {
-	switch x.fault.Wire {
-	case WireGarbage:
-		c := hijack(w)
+// breakOff breaks the connection in place of a response, as a fault with that Wire does. To a socket
+// it first sends an interim response, so that the client does not repeat the request. Clients of
+// net/http read it and ignore it.
+func breakOff(w http.ResponseWriter, wire Wire) {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if wire == WireGarbage {
 		_, _ = c.Write([]byte("\x16\x03\x00these-bytes-are-no-HTTP-response\r\n\r\n")) // the client may be gone
+	} else if _, inMemory := c.(*link.Conn); !inMemory {
+		_, _ = c.Write([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
+	}
+	if wire == WireGarbage || wire == WireClose {
 		_ = c.Close()
-	case WireClose:
-		_ = passOver(hijack(w)).Close()
-	default:
-		reset(w)
+	} else {
+		abort(c)
 	}
 }
-
-func reset(w http.ResponseWriter) { abort(passOver(hijack(w))) }
 
 // abort closes a connection so that what is on its way is lost.
 func abort(c io.Closer) {
@@ -202,23 +206,6 @@ func abort(c io.Closer) {
 		_ = l.SetLinger(0) // so that Close resets
 	}
 	_ = c.Close()
-}
-
-func hijack(w http.ResponseWriter) net.Conn {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	return conn
-}
-
-// passOver sends an interim response if the connection is a socket, so that the client does not
-// repeat the request, and returns the connection. Clients of net/http read it and ignore it.
-func passOver(c net.Conn) net.Conn {
-	if _, inMemory := c.(*link.Conn); !inMemory {
-		_, _ = c.Write([]byte("HTTP/1.1 100 Continue\r\n\r\n")) // the client may be gone
-	}
-	return c
 }
 
 func notConnected(reason error) error {
