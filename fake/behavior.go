@@ -9,13 +9,11 @@ import (
 )
 
 // Behavior holds a choice for every point on which the service document is silent and real
-// deployments may differ. The zero value is the default behaviour, and so is an empty field.
-// [Variants] yields enough behaviours that every pair of choices occurs in one of them.
+// deployments may differ. The zero value is the default, and so is an empty field.
 type Behavior struct {
 	RetryAfter RetryAfterForm `json:"retryAfter,omitzero"` // of a 429 (section 8.3)
 	LimitBody  BodyForm       `json:"limitBody,omitzero"`  // of a 429 (section 7)
-	// DefaultStatus is the status of a pet that was added without one (section 3). If it is empty,
-	// such a pet has no status, and responses leave the field out.
+	// DefaultStatus is that of a pet that was added without one (section 3); empty: the pet has none.
 	DefaultStatus petstore.PetStatus `json:"defaultStatus,omitzero"`
 	Order         Order              `json:"order,omitzero"`  // of listPets (section 4.1)
 	Window        Window             `json:"window,omitzero"` // of the rate limits (section 8.1)
@@ -24,8 +22,7 @@ type Behavior struct {
 	IgnoreInvalid bool `json:"ignoreInvalid,omitzero"`
 	// Removal makes getPet return 404 from 5 December 2030 on, by the server's clock.
 	Removal bool `json:"removal,omitzero"`
-	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to the responses
-	// of getPet.
+	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to getPet.
 	DeprecationHeaders bool `json:"deprecationHeaders,omitzero"`
 }
 
@@ -96,31 +93,27 @@ func (b Behavior) String() string {
 	return cmp.Or(strings.NewReplacer("{", "", "}", "", `"`, "", ":", "=").Replace(string(text)), "default")
 }
 
-// Variants yields behaviours, with a name for each, that together cover every pair of choices which
-// the service document leaves open:
+// Variants yields behaviours that together cover every pair of choices of [Behavior]:
 //
 //	for name, variant := range fake.Variants() {
 //		t.Run(name, func(t *testing.T) {
 //			srv := fake.NewTestServer(t, variant)
 //			...
 //
-// The first is the default behaviour, named "default". The others are named after the choices in
-// which they differ from it, such as "retryAfter=date,window=sliding". Names and order are the
-// same in every run.
+// Each is named after the choices in which it differs from the default, which is the first. Names and
+// order are the same in every run.
 func Variants() iter.Seq2[string, Option] {
-	// A pairwise covering array: each pair of choices is in at least one row, which a test checks. Each
-	// column is a field, each digit the index of a choice.
+	// A pairwise covering array, which a test checks: a column is a field, a digit the index of a choice.
 	rows := []string{
 		"00000000", "22121011", "11212101", "32010110", "01221010", "30122111", "21102100", "10001110",
 		"02202001", "31020001", "00111101", "20012000", "12120010", "20200101", "30201001",
 	}
 	return func(yield func(string, Option) bool) {
 		for _, row := range rows {
-			at := func(column int) int { return int(row[column] - '0') }
 			b := Behavior{
-				DefaultStatus: defaultStatuses[at(0)], RetryAfter: retryAfterForms[at(1)], LimitBody: bodyForms[at(2)],
-				Order: orders[at(3)], Window: windows[at(4)],
-				IgnoreInvalid: at(5) > 0, Removal: at(6) > 0, DeprecationHeaders: at(7) > 0,
+				DefaultStatus: defaultStatuses[row[0]-'0'], RetryAfter: retryAfterForms[row[1]-'0'],
+				LimitBody: bodyForms[row[2]-'0'], Order: orders[row[3]-'0'], Window: windows[row[4]-'0'],
+				IgnoreInvalid: row[5] > '0', Removal: row[6] > '0', DeprecationHeaders: row[7] > '0',
 			}
 			if !yield(b.String(), WithBehavior(b)) {
 				return

@@ -6,10 +6,9 @@
 //		...
 //	}
 //
-// A [Server] implements the whole service document: keys, plans with a limit per minute and per
-// day, the three rate limit headers on every response, Retry-After, bans, validation, Error bodies.
-// It fails on demand ([Server.Inject]), keeps a journal of the requests ([Server.Requests]) and
-// reports requests that a well-behaved client does not send ([Server.Violations]).
+// A [Server] implements the whole service document: keys, limits per minute and per day, the three
+// headers, Retry-After, bans, validation, Error bodies. It fails on demand ([Server.Inject]), keeps
+// a journal ([Server.Requests]) and reports what a client does wrong ([Server.Violations]).
 //
 // # To make … inject …
 //
@@ -33,20 +32,17 @@
 //	a response without a rate limit header      Header: http.Header{"X-RateLimit-Limit": nil}
 //	a sequence: a 503, a 429, then a success    two Faults, one after the other
 //
-// [Server.Inject] and [WithFaults] take them. Of several faults that fit a request, the
-// one that was injected first applies.
-//
-// For an operation that the document does not have, [WithHandler] adds a handler.
+// [Server.Inject] and [WithFaults] take them. For an operation that the document does not have,
+// [WithHandler] adds a handler.
 //
 // # Time
 //
 // [github.com/petstore/petstore-go/fake/faketest.Bubble] runs a test with a server inside a
 // testing/synctest bubble, where a client waits for 24 hours of Retry-After in microseconds. A
 // server and a client that were made outside work there, too, also in several bubbles one after
-// another. Each bubble begins in the year 2000: when the clock goes back, the windows of all keys
-// begin anew, while a ban keeps the time it had left. If no time passes in a bubble, the next
-// bubble goes on with its windows; [Server.Reset] separates them. Outside a bubble,
-// [Server.Advance] moves the server's clock, and no other: a client waits by its own clock.
+// another. Each bubble begins in the year 2000, and a clock that goes back begins the windows anew
+// (see [Server.Advance]). If no time passed in a bubble, the next one goes on with its windows;
+// [Server.Reset] separates them.
 //
 // # Outside of Go
 //
@@ -56,17 +52,15 @@
 //
 // # Misuse
 //
-// Options and methods panic if an operation, rule, key, plan, time, fault or behaviour does not
-// exist or can have no effect, and if petstore.NewClient refuses an argument. They panic with a
-// string that begins with "fake: " and the name of the function, and never repeats a key.
+// Options and methods panic if an argument does not exist, can have no effect, or is refused by
+// petstore.NewClient: with a string that begins with "fake: " and the name of the function, and
+// never repeats a key.
 //
 // # What is different from a real deployment
 //
-//   - Nothing is kept on disk. Keys and plans come from options and methods.
+//   - Nothing is kept on disk, and there is no latency unless a test asks for it.
 //   - There is no TLS: the entry points in memory take https addresses and send plain text.
-//   - In memory, every request has a connection of its own. On a socket, [WireRefuse] comes too
-//     late to refuse a connection, and resets it.
-//   - There is no latency unless a test asks for it.
+//   - In memory, every request has a connection of its own.
 //   - A request that net/http does not accept, and OPTIONS *, gets the response of net/http, without
 //     the rate limit headers and without an entry in the journal. A request body may have 1 MiB.
 //

@@ -21,13 +21,12 @@ import (
 	"github.com/petstore/petstore-go/internal/link"
 )
 
-// baseURL is the address of the entry points in memory. They serve any host; this one is loopback,
-// which a client may call by plain http.
+// baseURL is the address of clients in memory: a loopback host, which they may call by plain http.
 const baseURL = "http://localhost" + version
 
 // Client returns a new client of the service that reaches the server in memory, with the default
-// key. Make one for each test: two of them do not know of each other's requests. Options override
-// the client's key and http.Client: [petstore.WithAPIKeyFunc] gives it another key.
+// key. Two of them do not know of each other's requests. Options override the client's http.Client
+// and, with [petstore.WithAPIKeyFunc], its key.
 func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
 	return s.client("Client", s.APIKey(), opts)
 }
@@ -48,17 +47,14 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 	return c
 }
 
-// HTTPClient returns a new client whose requests reach the server in memory, for any host and for
-// http and https alike. Its Transport is an [http.Transport] that dials into memory, and the other
-// end is an [http.Server], so that headers, bodies, timeouts and failures are those of a
-// deployment. The Transport may be changed and cloned, as long as its Proxy and its dial functions
-// stay.
+// HTTPClient returns a new client whose requests reach the server in memory, for any host, by http
+// and https alike. Its Transport is an [http.Transport] that dials into memory, to an [http.Server].
+// It may be changed and cloned, as long as its Proxy and its dial functions stay.
 //
-// Every request has a connection of its own, which is gone when its response body is closed. So
-// several synctest bubbles can use one client, and every fault is seen: net/http silently repeats a
-// GET when a connection that it used before breaks. For connections that are kept, use
-// [Server.URL]. As with any server, a response body that is never closed keeps its goroutines until
-// the context of its request ends. Until then, a bubble cannot end.
+// Every request has a connection of its own, so that several synctest bubbles can use one client,
+// and every fault is seen: net/http silently repeats a GET when a connection that it used before
+// breaks. For connections that are kept, use [Server.URL]. A response body that is never closed
+// keeps its goroutines, and so its bubble, until the context of its request ends.
 func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		// No other function sees a request before it has a connection.
@@ -98,8 +94,8 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 }
 
 // ServeHTTP serves a request to a path below /v1, for a server of the caller's own. A fault that
-// breaks the connection takes it over if w can be hijacked (see [http.ResponseController]), and
-// otherwise panics with [http.ErrAbortHandler], as handlers do; and so does a closed server.
+// breaks the connection hijacks it or, if w does not allow that, panics with [http.ErrAbortHandler],
+// as a closed server does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.refuse(r) != nil { // the connection breaks also if the client has given up
 		breakOff(w, WireRefuse)
@@ -109,20 +105,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // URL returns the address of the server on a loopback port, ending in /v1, for clients that cannot
-// be given an http.Client. The port is opened at the first call and not before. URL panics if no
-// port is free, or if the server was closed before the first call.
-//
-// URL also panics inside a testing/synctest bubble, whose time does not pass while a goroutine
-// reads from a socket. [Server.Client] and [Server.HTTPClient] work there.
+// be given an http.Client. The first call opens the port, and panics if none is free or the server
+// is closed. URL also panics inside a testing/synctest bubble, whose time does not pass while a
+// goroutine reads from a socket.
 func (s *Server) URL() string {
 	must(!inBubble(), "URL", "a goroutine that reads from a socket stops the time of a testing/synctest"+
 		" bubble; use Client or HTTPClient in a bubble")
 	return s.loopback()
 }
 
-// inBubble reports whether the calling goroutine belongs to a synctest bubble. Without linking the
-// testing package, only the header of a stack trace shows it: "goroutine 7 [running, synctest
-// bubble 1]:". Should that text change, URL works as it does outside a bubble.
+// inBubble reports whether the calling goroutine belongs to a synctest bubble. Without package
+// testing, only a stack trace shows it: "goroutine 7 [running, synctest bubble 1]:".
 func inBubble() bool {
 	trace := make([]byte, 64) // longer than the header
 	header, _, _ := bytes.Cut(trace[:runtime.Stack(trace, false)], []byte("]"))
@@ -148,7 +141,7 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:   h,
 		ConnState: s.inflight.connState,
-		// The bounds of what any process can hold open through the loopback port.
+		// The bounds of what a process can hold open through the port.
 		ReadHeaderTimeout: 10 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 		// It writes nothing to stderr: faults abort connections on purpose.
