@@ -13,42 +13,37 @@ import (
 const Forever = -1
 
 // Fault is a failure on demand. Its first fields select the requests to which it applies, the
-// others say what happens to them. The zero Fault applies to the next request and changes nothing
-// about its response.
+// others say what happens to them. The zero Fault applies to the next request and changes nothing.
 //
-// A request to which a fault applies is not authenticated, not counted and not carried out. The
-// exception is a fault that only changes the response of the service: it has no Status, and its
-// Wire, if it has one, lets the client see at least a part of that response. Then the service
-// handles the request as usual. The response of a fault has the three rate limit headers too, with
-// the numbers from before the request.
+// A request to which a fault applies is not authenticated, not counted and not carried out, unless
+// the fault only changes the response of the service: it has no Status, and a Wire, if any, that lets
+// the client see a part of that response. The response of a fault has the rate limit headers, too,
+// with the numbers from before the request.
 //
-// One fault applies to a request: the first matching one that is not used up. Only a fault with a
-// [WireRefuse] comes before it, because that applies before anything has reached the server.
+// One fault applies to a request: the first matching one that is not used up. Only a [WireRefuse]
+// comes before it, since it applies before anything has reached the server.
 type Fault struct {
 	Operation string `json:"operation,omitzero"` // such as [petstore.OpCreatePet]; empty: any request
 	APIKey    string `json:"apiKey,omitzero"`    // only requests that present this key; empty: any
-	// Match selects only requests for which it returns true. It is called on the goroutine that
-	// serves the request, with a copy of the request, whose body it may read. It may call the
-	// server. Nil: any.
+	// Match selects only requests for which it returns true; nil: any. It gets a copy of the request,
+	// whose body it may read, on the goroutine that serves it, and may call the server.
 	Match func(*http.Request) bool `json:"-"`
 	Skip  int                      `json:"skip,omitzero"` // let this many matching requests pass first
-	// Times is the number of requests to which it applies. 0 means one request or, with For, all
-	// requests in that time; [Forever] means all.
+	// Times is the number of requests to which it applies: 0 is one or, with For, all in that time;
+	// [Forever] is all.
 	Times int `json:"times,omitzero"`
 	// how long after its injection it ends, by the server's clock; 0: never
 	For time.Duration `json:"for,omitzero"`
 	// the probability for each matching request, by [WithSeed]; 0 is always
 	Chance float64 `json:"chance,omitzero"`
 
-	// Delay is how long the response, or the failure in its place, is held back. It passes in real
-	// time or, in a synctest bubble, in virtual time; [Server.Advance] does not shorten it. The
-	// request is carried out after it, or before it with AfterCommit.
+	// Delay is how long the response, or the failure in its place, is held back; [Server.Advance] does
+	// not shorten it. The request is carried out after it, or before it with AfterCommit.
 	Delay time.Duration `json:"delay,omitzero"`
 	// AfterCommit carries the request out first, counted and stored as usual, and only then fails.
 	AfterCommit bool `json:"afterCommit,omitzero"`
 	Status      int  `json:"status,omitzero"` // of the response; 0 leaves it to the service
-	// Code and Message go into the Error object that a response of 400 and above has for a body;
-	// there are defaults for both.
+	// Code and Message go into the Error object of a Status of 400 and above. Both have defaults.
 	Code    string `json:"code,omitzero"`
 	Message string `json:"message,omitzero"`
 	// the value of the Retry-After header, sent as it is
@@ -57,14 +52,13 @@ type Fault struct {
 	// removes the header.
 	Header http.Header `json:"header,omitempty"`
 	Body   []byte      `json:"body,omitzero"` // sent instead of the usual body; nil keeps that
-	// Drip is how long the body takes: it comes in up to 100 pieces, the last one at the end of this
-	// time. As with Delay, [Server.Advance] does not shorten it.
+	// Drip is how long the body takes, in up to 100 pieces. [Server.Advance] does not shorten it.
 	Drip time.Duration `json:"drip,omitzero"`
 	Wire Wire          `json:"wire,omitzero"` // what happens on the way
 }
 
-// problem returns an error if the fault makes no sense: if it can never apply, or if its response
-// cannot be sent. It does not repeat a key.
+// problem returns an error if the fault can never apply, or its response cannot be sent. It does not
+// repeat a key.
 func (f *Fault) problem() error {
 	return cmp.Or(
 		checkOperation(f.Operation),
@@ -86,8 +80,7 @@ func mistake(made bool, format string, args ...any) error {
 	return fmt.Errorf(format, args...)
 }
 
-// onlyChanges reports whether the service handles the request as usual, and the fault only changes the
-// response.
+// onlyChanges reports whether the service handles the request, and the fault changes its response.
 func (f *Fault) onlyChanges() bool { return f.Status == 0 && f.Wire.shows() && f.Wire != WireLoginPage }
 
 // noFault stands for a request to which no fault applies.
@@ -111,13 +104,11 @@ func (f Fault) String() string {
 }
 
 // Wire is something that happens on the way between client and service, as part of a [Fault]. The
-// empty Wire changes nothing. What a client observes is the same through every entry point, with
-// the exceptions named below.
+// empty Wire changes nothing. A client observes the same through every entry point, unless it says.
 type Wire string
 
-// The values of Wire. net/http silently repeats a GET if a connection that it used before breaks
-// without a response. Therefore the server sends an interim response, 100 Continue, before it
-// resets or closes a socket: a client that keeps its connections then sees the failure, too.
+// The values of Wire. Before the server resets or closes a socket, it sends 100 Continue, or net/http
+// would silently repeat a GET on a connection that it kept.
 const (
 	// WireReset resets the connection instead of answering; errors match syscall.ECONNRESET.
 	WireReset Wire = "reset"
@@ -130,14 +121,12 @@ const (
 	WireGarbage Wire = "garbage"
 	// WireStall sends nothing until the client gives up.
 	WireStall Wire = "stall"
-	// WireLoginPage sends a page of HTML in place of the response, as a proxy does for those who have
-	// not logged in: with the status 200, or that of the fault, and with a Location if that is 3xx.
-	// The service does not see the request, so the page has no rate limit headers.
+	// WireLoginPage sends the page of a proxy in place of the response, without rate limit headers:
+	// with the status 200, or that of the fault, and with a Location if that is 3xx.
 	WireLoginPage Wire = "login-page"
-	// WireRefuse refuses the connection, so that nothing reaches the server: no count, no entry in
-	// the journal; errors match syscall.ECONNREFUSED. Match sees the request without its body.
-	// Through URL and ServeHTTP the connection exists already, so that it is reset in place of a
-	// response, as by WireReset.
+	// WireRefuse refuses the connection, so that nothing reaches the server or the journal; errors
+	// match syscall.ECONNREFUSED. Match sees the request without its body. Through URL and ServeHTTP
+	// the connection exists already, and is reset as by WireReset.
 	WireRefuse Wire = "refuse"
 )
 
@@ -153,11 +142,8 @@ type closedError struct{}
 
 func (closedError) Error() string { return "fake: the server is closed" }
 
-// Unwrap makes the error match net.ErrClosed; syscall.ECONNREFUSED, as after any dial to a port
-// without a server; and a net.DNSError of a host that does not exist, since no client tries such a
-// host again.
+// Unwrap makes the error match net.ErrClosed, syscall.ECONNREFUSED and, so that no client tries
+// again, a net.DNSError of a host that does not exist.
 func (closedError) Unwrap() []error {
-	return []error{
-		net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true},
-	}
+	return []error{net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true}}
 }

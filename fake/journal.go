@@ -14,9 +14,9 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// Request is a request that arrived, with its response. The credentials of its Authorization header
-// are redacted. Headers and bodies are those of the journal, not copies: do not change them. A
-// request that is still open has neither a StatusCode nor a Hint.
+// Request is a request that arrived, with its response; one that is still open has neither a
+// StatusCode nor a Hint. The credentials of its Authorization header are redacted. Headers and
+// bodies are those of the journal, not copies: do not change them.
 type Request struct {
 	Seq       int    // counts requests from 1, in the order in which they arrived completely
 	Operation string // its name (section 4), empty if the request fits none
@@ -30,10 +30,8 @@ type Request struct {
 	ResponseHeader http.Header // without what net/http adds; a name without values was not sent
 	ResponseBody   []byte      // at most 64 KiB
 
-	// Time is when the request arrived, and Duration how long it took until the response began,
-	// both by the server's clock.
-	Time     time.Time
-	Duration time.Duration
+	Time     time.Time     // when the request arrived, by the server's clock
+	Duration time.Duration // until the response began
 
 	FaultEffect string // what an injected fault did; empty without one
 	Hint        string // why the request was refused, or why it has no response; or empty
@@ -45,9 +43,8 @@ type Request struct {
 func (s *Server) Requests() []Request { return s.RequestsAfter(0, s.config.journal) }
 
 // RequestsAfter returns at most n requests of the journal that come after the one with that Seq,
-// oldest first. A page that shows the journal asks for those after the last one whose response it
-// has: the cost depends on n, not on the length of the journal. [Server.Reset] begins with Seq 1
-// again.
+// oldest first. The cost depends on n, not on the length of the journal. [Server.Reset] begins with
+// Seq 1 again.
 func (s *Server) RequestsAfter(seq, n int) []Request {
 	j := &s.journal
 	j.mu.Lock()
@@ -76,9 +73,8 @@ func (s *Server) RequestsFor(key string) []Request {
 }
 
 // WaitForRequests returns as soon as n requests have arrived since the server was made or reset,
-// those that the journal dropped included. It returns an error if the server is closed, or, with
-// the cause, if ctx ends before. A request has arrived when it is in the journal; its response may
-// be still to come.
+// those that the journal dropped included; their responses may be still to come. It returns an error
+// if the server is closed, or, with the cause, if ctx ends before.
 func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	j := &s.journal
 	stop := context.AfterFunc(ctx, func() {
@@ -172,8 +168,7 @@ func (x *exchange) arrive() {
 	}
 }
 
-// redact takes the credentials out of Authorization headers. The scheme Bearer stays, which tests
-// look at; in place of another scheme there may be a key.
+// redact takes the credentials out of Authorization headers, and a scheme that may be one, too.
 func redact(values []string) {
 	for i, v := range values {
 		scheme, _, _ := strings.Cut(v, " ")
@@ -256,8 +251,8 @@ func (k *apiKey) noteRequest(x *exchange) {
 	}
 }
 
-// noteResponse notes until when a 429 asks its client to wait, and whether the client cannot know
-// if a create was carried out. The Retry-After of a 503 concerns only the call that got it.
+// noteResponse notes until when a 429 asks its client to wait, and creates of unknown outcome. The
+// Retry-After of a 503 concerns only the call that got it.
 func (k *apiKey) noteResponse(x *exchange, a *response, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -18,14 +18,10 @@ import (
 // on [PlanBusiness] unless [WithPlan] says otherwise.
 const DefaultAPIKey = "fake-api-key"
 
-// Server is the Pet Store Service in memory. It has three entry points, which share the same
-// catalogue, limits, faults, journal and clock:
-//
-//   - [Server.Client] and [Server.HTTPClient]: net/http on both sides of a connection in memory,
-//   - [Server.URL]: a loopback port,
-//   - [Server.ServeHTTP]: a handler for a server of your own, serving paths below /v1.
-//
-// [NewServer] and [NewTestServer] make one. Its methods are safe for concurrent use.
+// Server is the Pet Store Service in memory. It has three entry points: [Server.Client] and
+// [Server.HTTPClient] by a connection in memory, [Server.URL] by a loopback port, and
+// [Server.ServeHTTP] in a server of your own. [NewServer] and [NewTestServer] make one. Its methods
+// are safe for concurrent use.
 type Server struct {
 	config    config
 	offset    atomic.Int64 // of the server's time from that of the machine
@@ -40,8 +36,8 @@ type Server struct {
 	loopback  func() string  // opens the port at its first call, and returns its URL
 }
 
-// NewServer returns a server. Nothing runs and no port is open before the first request. The caller
-// closes it with [Server.Close]; in a test, [NewTestServer] is the better choice.
+// NewServer returns a server, which the caller closes with [Server.Close]. Nothing runs before the
+// first request. In a test, [NewTestServer] is the better choice.
 func NewServer(opts ...Option) *Server {
 	s := &Server{config: config{keys: []keyPlan{{DefaultAPIKey, PlanBusiness}}, minute: minute, journal: defaultJournal}}
 	for _, opt := range opts {
@@ -59,9 +55,8 @@ func NewServer(opts ...Option) *Server {
 }
 
 // Reset puts everything back to where NewServer left it: the keys, plans, pets and faults of the
-// options and no others, ids from 1 again, an empty journal, no violations, unused windows, no
-// bans, the latency and the clock. Entry points and connections stay open. An injection that Reset
-// takes away counts as removed.
+// options, an empty journal without violations, unused windows, no bans, the latency and the clock.
+// Ids begin with 1 again. Connections stay open. Other injections count as removed.
 func (s *Server) Reset() {
 	s.offset.Store(0)
 	s.latency.Store(int64(s.config.latency))
@@ -82,8 +77,7 @@ func (s *Server) SetLatency(d time.Duration) {
 	s.latency.Store(int64(d))
 }
 
-// Option configures a [Server] when it is made. An option whose argument makes no sense panics when
-// it is called: see "Misuse" in the documentation of the package.
+// Option configures a [Server] when it is made. See also "Misuse" in the package documentation.
 type Option func(*config)
 
 type config struct {
@@ -107,8 +101,7 @@ type keyPlan struct {
 	plan Plan
 }
 
-// WithAPIKey makes key the default key, in place of [DefaultAPIKey], which the server then does not
-// know.
+// WithAPIKey makes key the default key, in place of [DefaultAPIKey].
 func WithAPIKey(key string) Option {
 	mustBeKey("WithAPIKey", key)
 	return func(c *config) { c.keys[0].key = key }
@@ -146,8 +139,7 @@ func WithFaults(faults ...Fault) Option {
 // get the same requests in the same order behave alike; the default seed is 0.
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 
-// WithMinute makes the minute of the rate limits last for d, rounded up to a whole second, for
-// programs that show a limit in real time.
+// WithMinute makes the minute of the rate limits last for d, rounded up to a whole second.
 func WithMinute(d time.Duration) Option {
 	must(d > 0, "WithMinute", "%v is not a positive duration", d)
 	return func(c *config) { c.minute = ceilUnix(time.Unix(0, 0).Add(d)) }
@@ -188,12 +180,11 @@ func WithJournal(n int) Option {
 }
 
 // WithHandler adds an operation that the service has and this fake does not. The pattern is one of
-// [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}"; paths are matched as they
-// are, without a redirect to a cleaner one. A request for h is authenticated, counts against the
-// limits, may meet a fault, and is in the journal, with an empty Operation. h writes to the
-// connection, as in any server of net/http; the rate limit headers are set already. A fault that
-// changes the response holds it back until h returns. A pattern must not conflict with another one,
-// nor with an operation of the document.
+// [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}", and must not conflict with
+// another one. There is no redirect to a cleaner path. A request for h is authenticated, counts
+// against the limits, may meet a fault, and is in the journal, with an empty Operation. h writes to
+// the connection, as in any server; the rate limit headers are set already. A fault that changes the
+// response holds it back until h returns.
 func WithHandler(pattern string, h http.Handler) Option {
 	_, path, _ := strings.Cut(pattern, " ")
 	path = cmp.Or(strings.TrimSpace(path), pattern)
@@ -204,8 +195,7 @@ func WithHandler(pattern string, h http.Handler) Option {
 	return func(c *config) { c.handlers = append(c.handlers, added) }
 }
 
-// must panics unless ok. It is for mistakes of the program that uses the fake, not of its clients.
-// No message repeats a key.
+// must panics unless ok, for mistakes of the program that uses the fake. No message repeats a key.
 func must(ok bool, where, format string, args ...any) {
 	if !ok {
 		panic("fake: " + where + ": " + fmt.Sprintf(format, args...))

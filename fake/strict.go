@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// TB is the part of testing.TB that [NewTestServer] needs. It keeps the testing package, and its
-// flags, out of programs that use package fake without being tests. The methods are those of
-// testing.TB.
+// TB is the part of testing.TB that [NewTestServer] needs. It keeps package testing out of programs
+// that use package fake without being tests.
 type TB interface {
 	Helper()
 	Name() string
@@ -19,10 +18,9 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// NewTestServer returns a server for a test, a benchmark or a synctest bubble. It closes itself at
-// the end of the test. The test fails if an injected fault never struck, if [Fault.Match] or a
-// handler panicked and, with [WithStrict], if a client misbehaved. A test that failed gets the last
-// 100 requests of the journal in its log.
+// NewTestServer returns a server for a test, which closes itself at the end of the test. The test
+// fails if an injected fault never struck, if [Fault.Match] or a handler panicked and, with
+// [WithStrict], if a client misbehaved. A failed test gets the last 100 requests in its log.
 func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Helper()
 	s := NewServer(opts...)
@@ -75,15 +73,14 @@ type Rule string
 // The rules.
 const (
 	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
-	// named (section 8.3). A request that was on its way when the 429 was sent breaks no rule: if
-	// several goroutines use a key, that is each one in the first second.
+	// named (section 8.3). If several goroutines use the key, it may come in the first second: it may
+	// have been on its way.
 	RuleEarlyRetry Rule = "early-retry"
 	// RuleBanProvoked is broken by the request for which [WithBan] bans its key (section 8.3), if
 	// the client got a 429 before it.
 	RuleBanProvoked Rule = "ban-provoked"
-	// RuleRepeatedCreate is broken by a key that sends the same createPet again after a response
-	// that leaves open whether the pet was added, without having looked at the catalogue in between
-	// (section 4.2).
+	// RuleRepeatedCreate is broken by a key that sends the same createPet again, without a look at the
+	// catalogue, after a response that leaves open whether the pet was added (section 4.2).
 	RuleRepeatedCreate Rule = "repeated-create"
 	// RuleDeprecated is broken by a call of getPet (section 4.3).
 	RuleDeprecated Rule = "deprecated-operation"
@@ -99,8 +96,7 @@ const (
 	maxUnknown    = 1_000  // creates of unknown outcome, of one key
 )
 
-// Violation is something that a well-behaved client does not do. The server serves the
-// request all the same.
+// Violation is something that a well-behaved client does not do. It changes no response.
 type Violation struct {
 	Rule    Rule
 	Section string // of the service document, where the rule comes from
@@ -113,8 +109,7 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s (section %s): %s, request #%d", v.Rule, v.Section, v.Detail, v.Seq)
 }
 
-// Violations returns the first 10,000 violations, in the order in which they were noticed. The
-// result is the caller's own.
+// Violations returns the first 10,000 violations, in the order in which they were noticed.
 func (s *Server) Violations() []Violation {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()
@@ -144,8 +139,8 @@ func (x *exchange) outcomeUnknown(a *response, reached bool) bool {
 	return a.status >= http.StatusInternalServerError && a.status != http.StatusNotImplemented
 }
 
-// retryAfter returns the time until which a Retry-After header asks its client to wait: a date, or a
-// number of seconds from now. It is the zero time if the value asks for no wait.
+// retryAfter returns the time until which a Retry-After header asks its client to wait, zero if it
+// asks for none.
 func retryAfter(value string, now time.Time) time.Time {
 	if wait, err := time.ParseDuration(value + "s"); err == nil {
 		return now.Add(wait)
