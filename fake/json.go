@@ -16,8 +16,8 @@ import (
 // bytes are the text of a string.
 func encode(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true), json.WithMarshalers(json.JoinMarshalers(
-		asText(time.Duration.String),
-		asText(func(b []byte) string { return string(b) }),
+		json.MarshalFunc(func(d time.Duration) ([]byte, error) { return json.Marshal(d.String()) }),
+		json.MarshalFunc(func(b []byte) ([]byte, error) { return json.Marshal(string(b)) }),
 	)))
 }
 
@@ -31,10 +31,6 @@ func decode(data []byte, v any) error {
 		return fmt.Errorf("there is no field %s", quote(wrong.JSONPointer.LastToken()))
 	}
 	return err
-}
-
-func asText[T any](format func(T) string) *json.Marshalers {
-	return json.MarshalToFunc(func(e *jsontext.Encoder, v T) error { return e.WriteToken(jsontext.String(format(v))) })
 }
 
 func fromText[T any](parse func(string) (T, error)) *json.Unmarshalers {
@@ -54,9 +50,8 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 	return encode(fields(f))
 }
 
-// UnmarshalJSON reads a fault such as {"status":503,"times":3,"for":"5m"}, with the names of the
-// fields of Fault in lowerCamel, and -1 for [Forever]. A field that Fault does not have is an error
-// that names it, and so is a fault for which [Server.Inject] would panic.
+// UnmarshalJSON reads a fault such as {"status":503,"times":3,"for":"5m"}, with -1 for [Forever]. A
+// fault for which [Server.Inject] would panic is an error.
 func (f *Fault) UnmarshalJSON(data []byte) error {
 	type fields Fault
 	return cmp.Or(decode(data, (*fields)(f)), f.problem())
@@ -78,14 +73,13 @@ func (p *Plan) UnmarshalJSON(data []byte) error {
 	return oneOf("plan", name, slices.Sorted(maps.Values(planNames)))
 }
 
-// UnmarshalJSON reads {"minute":60,"day":1000} and the other fields of Usage, in lowerCamel.
+// UnmarshalJSON reads {"minute":60,"day":1000} and the other fields of Usage.
 func (u *Usage) UnmarshalJSON(data []byte) error {
 	type fields Usage
 	return decode(data, (*fields)(u))
 }
 
-// UnmarshalJSON reads a behaviour such as {"retryAfter":"date","removal":true}, with the names of the
-// fields of Behavior in lowerCamel. A choice that does not exist is an error.
+// UnmarshalJSON reads {"retryAfter":"date","removal":true}. An unknown choice is an error.
 func (b *Behavior) UnmarshalJSON(data []byte) error {
 	type fields Behavior
 	return cmp.Or(decode(data, (*fields)(b)), b.problem())

@@ -66,8 +66,7 @@ type apiKey struct {
 	conduct
 }
 
-// put puts the key on a plan with unused windows, and brings a revoked key back. The caller holds
-// mu.
+// put puts the key on a plan, as if it were new. The caller holds mu.
 func (r *keyring) put(key string, plan Plan) {
 	if r.keys[key] == nil {
 		r.texts = append(r.texts, key)
@@ -95,16 +94,15 @@ func (r *keyring) find(key string) *apiKey {
 	return r.keys[key]
 }
 
-// readToken returns the bearer token of a request (section 5), or why it has none. Nothing of the
-// header goes into the problem, since it may hold a real key.
+// readToken returns the bearer token of a request (section 5), or why it has none. The problem has
+// nothing of the header, which may hold a real key.
 func readToken(h http.Header) (token, problem string) {
 	values := h["Authorization"]
 	if len(values) != 1 {
 		return "", fmt.Sprintf("there are %d Authorization headers", len(values))
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
-	token = strings.Trim(token, " ")
-	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+	if token = strings.Trim(token, " "); !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return "", "the Authorization header is not Bearer and a key"
 	}
 	return token, ""
@@ -152,8 +150,7 @@ func (s *Server) mustFind(where, key string) *apiKey {
 	return k
 }
 
-// SetPlan puts a key on another plan. Requests that were counted stay counted; a wait that a 429
-// asked for ends.
+// SetPlan puts a key on another plan. Requests stay counted; a wait that a 429 asked for ends.
 func (s *Server) SetPlan(key string, plan Plan) {
 	check("SetPlan", plan.problem())
 	k := s.mustFind("SetPlan", key)
@@ -165,8 +162,8 @@ func (s *Server) SetPlan(key string, plan Plan) {
 // RevokeKey makes a key invalid: requests with it get 401 from now on.
 func (s *Server) RevokeKey(key string) { s.mustFind("RevokeKey", key).revoked.Store(true) }
 
-// BanKey bans a key for d from now (section 8.3); 0 ends a ban. Its X-RateLimit-Reset
-// is that of the minute: a client recognises a ban by a Retry-After that reaches beyond it.
+// BanKey bans a key for d from now (section 8.3); 0 ends a ban. A client recognises a ban by a
+// Retry-After that reaches beyond X-RateLimit-Reset, which is that of the minute.
 func (s *Server) BanKey(key string, d time.Duration) {
 	k := s.mustFind("BanKey", key)
 	k.mu.Lock()
@@ -179,8 +176,7 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	k.ban(now, d)
 }
 
-// SetUsage sets how many requests count in the current minute and day of the key, as if they were
-// sent now. With as many as the plan allows, the window is used up.
+// SetUsage sets how many requests count in the current minute and day of the key, as if sent now.
 func (s *Server) SetUsage(key string, minute, day int) {
 	k := s.mustFind("SetUsage", key)
 	k.mu.Lock()
@@ -203,8 +199,7 @@ type Usage struct {
 	Limited     int       `json:"limited"`              // 429 responses so far, faults not included
 }
 
-// Usage returns how much of its limits a key has used, the zero Usage for a key that the server
-// does not know.
+// Usage returns how much of its limits a key has used, the zero Usage for an unknown key.
 func (s *Server) Usage(key string) Usage {
 	k := s.keys.find(key)
 	if k == nil {

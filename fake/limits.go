@@ -11,9 +11,8 @@ import (
 func (s *Server) Now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
 
 // Advance moves the server's clock ahead: windows pass, bans end, and the Date header follows. A
-// negative d moves it back: all windows start again, and a ban keeps the time it had left. It wakes no
-// client: clients wait by their own clock, and so does a [Fault.Delay]. Inside a testing/synctest
-// bubble time.Sleep moves both clocks together.
+// negative d moves it back: all windows start again, and a ban keeps the time it had left. Clients
+// wait by their own clock, and so does a [Fault.Delay]. In a bubble, time.Sleep moves all clocks.
 func (s *Server) Advance(d time.Duration) { s.offset.Add(int64(d)) }
 
 // ceilUnix returns the first whole second that is not before t, as Unix time. Rounding up makes
@@ -32,17 +31,17 @@ func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 		k.streak, k.got429 = 0, false
 		return k.quota(sec), nil
 	}
-	provoked := false
 	if !k.banned() {
 		k.streak++
-		if after := k.srv.config.banAfter; after > 0 && k.streak > after {
-			provoked = k.got429 && k.knew(now)
-			k.ban(now, k.srv.config.banFor)
-		}
 	}
 	k.limited++
+	after := k.srv.config.banAfter
+	if after <= 0 || k.streak <= after {
+		return q, k.refuse(now)
+	}
+	k.ban(now, k.srv.config.banFor)
 	limited = k.refuse(now)
-	if provoked {
+	if k.got429 && k.knew(now) {
 		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+limited.hint)
 	}
 	return q, limited
@@ -68,10 +67,9 @@ func (k *apiKey) restart() {
 	k.retryAt = time.Time{}
 }
 
-// update brings the key to the present time, and returns that time. If the clock went back, as it
-// does from one synctest bubble to the next, the windows begin anew and a ban keeps the time it had
-// left. The clock is read here, under the lock: a goroutine that read it before and then had to
-// wait would come with an older time, as if the clock had gone back.
+// update brings the key to the present time, and returns that time. From one synctest bubble to the
+// next, the clock goes back. It is read under the lock: who read it before and then had to wait would
+// come with an older time, as if it had gone back.
 func (k *apiKey) update() time.Time {
 	now := k.srv.Now()
 	if back := now.Sub(k.lastNow); back < 0 {
@@ -99,18 +97,17 @@ func (k *apiKey) ban(now time.Time, d time.Duration) {
 
 // quota returns the quota for the headers: that of the window with fewer requests left, and of two
 // with the same number that of the one which ends later, because a client has to wait for that.
-// During a ban, no request is left, and the reset is the end of the minute, since a ban usually
-// lasts longer.
+// During a ban, no request is left, and the reset is the end of the minute.
 func (k *apiKey) quota(sec int64) quota {
 	minute, day := k.minute.quota(k.plan.PerMinute, sec), k.day.quota(k.plan.PerDay, sec)
 	q := day
 	if minute.remaining < day.remaining || minute.remaining == day.remaining && minute.reset > day.reset {
 		q = minute
 	}
-	if k.bannedUntil.IsZero() {
-		return q
+	if k.banned() {
+		q.remaining, q.reset = 0, minute.reset
 	}
-	return quota{q.limit, 0, minute.reset}
+	return q
 }
 
 // refuse returns the 429 to a request over the limit or from a banned key (section 8.3).
@@ -138,10 +135,9 @@ func (k *apiKey) refuse(now time.Time) *response {
 		a.header.Set("Content-Type", "text/html; charset=utf-8")
 	}
 	switch b.RetryAfter {
-	case RetryAfterAbsent:
 	case RetryAfterDate:
 		a.header.Set("Retry-After", end.Format(http.TimeFormat))
-	default: // rounded up: at least 1
+	case "": // rounded up: at least 1
 		a.header.Set("Retry-After", fmt.Sprint(end.Unix()-now.Unix()))
 	}
 	return &a
@@ -153,12 +149,11 @@ const (
 	day    = 24 * 60 * 60
 )
 
-// unlimited is what the headers show for a key without a limit, since every response has the
-// headers.
+// unlimited is what the headers show for a key without a limit.
 const unlimited = math.MaxInt32
 
-// window counts requests over a minute or a day. No timer ends it: the next request, or the next
-// reader, finds that its time is over. All times are Unix seconds.
+// window counts requests over a minute or a day. No timer ends it, but the next call of roll, which
+// comes before any other call. All times are Unix seconds.
 type window struct {
 	kind  Window
 	span  int64
@@ -180,7 +175,7 @@ func (w *window) roll(sec int64) {
 	}
 }
 
-// begin returns the second from which on a request at sec counts. It is called after roll.
+// begin returns the second from which on a request at sec counts.
 func (w *window) begin(sec int64) int64 {
 	switch {
 	case w.kind == WindowAligned:
@@ -191,7 +186,7 @@ func (w *window) begin(sec int64) int64 {
 	return sec
 }
 
-// add counts one request at sec. It is called after roll.
+// add counts one request at sec.
 func (w *window) add(sec int64) {
 	sec = w.begin(sec)
 	w.count++
@@ -202,12 +197,11 @@ func (w *window) add(sec int64) {
 	w.ticks = append(w.ticks, tick{sec, 1})
 }
 
-// set makes the window count n requests, as if they came at sec. It is called after roll.
+// set makes the window count n requests, as if they came at sec.
 func (w *window) set(n int, sec int64) { w.count, w.ticks = n, []tick{{w.begin(sec), n}} }
 
 // reset returns when the window allows another request: when its oldest requests drop out, or, if
-// the limit was lowered, when enough have dropped out. An unused window ends a span after its
-// beginning. It is called after roll.
+// the limit was lowered, when enough have. An unused window ends a span after its beginning.
 func (w *window) reset(limit int, sec int64) int64 {
 	sec = w.begin(sec)
 	left := w.count
@@ -226,10 +220,11 @@ type quota struct {
 	reset            int64 // Unix time
 }
 
-// quota returns what is left of limit. It is called after roll.
+// quota returns what is left of limit.
 func (w *window) quota(limit int, sec int64) quota {
+	reset := w.reset(limit, sec)
 	if limit <= 0 {
-		return quota{unlimited, unlimited, w.reset(limit, sec)}
+		return quota{unlimited, unlimited, reset}
 	}
-	return quota{limit, max(limit-w.count, 0), w.reset(limit, sec)}
+	return quota{limit, max(limit-w.count, 0), reset}
 }
