@@ -69,7 +69,7 @@ func (s *Server) HTTPClient() *http.Client {
 func (s *Server) refuse(r *http.Request) error {
 	token, _ := readToken(r.Header)
 	withoutBody := (&exchange{req: r}).copyRequest
-	f := s.faults.pick(s.findRoute(r).operation, token, true, withoutBody)
+	f := s.pick(s.findRoute(r).name(), token, true, withoutBody)
 	if f == noFault {
 		return nil
 	}

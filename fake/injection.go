@@ -36,9 +36,8 @@ func (l *faultList) reset(seed uint64) {
 	l.rng = rand.New(rand.NewPCG(seed, 2))
 }
 
-// Inject makes a fault apply to the requests that follow. It panics on a fault that makes no sense:
-// one that names an operation that does not exist, that can never apply, or whose response cannot
-// be sent. The server keeps a copy: changing f later changes nothing.
+// Inject makes a fault apply to the requests that follow. It panics if the fault can never apply, or
+// its response cannot be sent. The server keeps a copy: changing f later changes nothing.
 func (s *Server) Inject(f Fault) *Injection {
 	check("Inject", f.problem())
 	i := &Injection{srv: s, fault: f.clone()}
@@ -54,8 +53,8 @@ func (s *Server) Inject(f Fault) *Injection {
 	return i
 }
 
-// Injections returns the injections in their order, those that are used up included (see
-// [Fault.Times]), but not those that were removed.
+// Injections returns the injections in their order, also those that are used up, but none that was
+// removed.
 func (s *Server) Injections() []*Injection {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -113,11 +112,8 @@ func (i *Injection) active() bool {
 // pick returns the first fault that applies to a request, noFault if none does. It looks only at
 // faults with a WireRefuse if refusals is true, and only at the others if not. No lock is held while
 // it calls Match, which may do anything.
-func (l *faultList) pick(operation, token string, refusals bool, request func() *http.Request) *Fault {
-	l.mu.Lock()
-	list := slices.Clone(l.list)
-	l.mu.Unlock()
-	for _, i := range list {
+func (s *Server) pick(operation, token string, refusals bool, request func() *http.Request) *Fault {
+	for _, i := range s.Injections() {
 		f := &i.fault
 		if (f.Wire == WireRefuse) == refusals && (f.Operation == "" || f.Operation == operation) &&
 			(f.APIKey == "" || f.APIKey == token) && i.Active() && (f.Match == nil || f.Match(request())) && i.strike() {
@@ -127,6 +123,7 @@ func (l *faultList) pick(operation, token string, refusals bool, request func() 
 	return noFault
 }
 
+// strike counts a request that fits, and reports whether the fault applies to it.
 func (i *Injection) strike() bool {
 	l := &i.srv.faults
 	l.mu.Lock()

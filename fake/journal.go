@@ -144,7 +144,7 @@ func (j *journal) reset(limit int) {
 // arrive adds a request to the journal once it has arrived completely, and notes its violations.
 func (x *exchange) arrive() {
 	e := &Request{
-		Operation: x.route.operation, Method: x.req.Method, Path: x.req.URL.RequestURI(),
+		Operation: x.route.name(), Method: x.req.Method, Path: x.req.URL.RequestURI(),
 		Header: x.req.Header.Clone(), Body: kept(x.body), Time: x.arrived.Round(0),
 	}
 	redact(e.Header["Authorization"])
@@ -269,7 +269,7 @@ func (k *apiKey) noteResponse(x *exchange, a *response, now time.Time) {
 			k.retryAt = until
 		}
 	}
-	if x.route.operation == petstore.OpCreatePet && x.outcomeUnknown(a, reached) && len(k.unknown) < maxUnknown {
+	if x.route.name() == petstore.OpCreatePet && x.outcomeUnknown(a, reached) && len(k.unknown) < maxUnknown {
 		k.unknown[string(kept(x.body))] = x.entry.Seq
 	}
 }

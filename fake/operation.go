@@ -51,52 +51,42 @@ func checkOperation(operation string) error {
 	return oneOf("operation", operation, names)
 }
 
-// route is what a method and a path mean (section 4).
+// route is what a method and a path mean (section 4): one of its first three fields, or nothing.
 type route struct {
-	operation string                   // empty if they fit none
-	serve     func(*exchange) response // nil without such a path, and with a handler
-	handler   http.Handler             // of WithHandler
-	parameter string                   // of the path
-	allow     string                   // the methods of a path, if the method is none of them
+	operation *Operation
+	handler   http.Handler // of WithHandler
+	allow     string       // the methods of a path, if the method is none of them
+	parameter string       // of the path
 }
 
-// findRoute finds the route of a request in the mux.
-func (s *Server) findRoute(r *http.Request) route {
-	h := s.handlerOf(r)
-	if h.Handler != nil {
-		return route{handler: h}
+// name returns the name of the operation, empty if there is none.
+func (r route) name() string {
+	if r.operation == nil {
+		return ""
 	}
-	if o := h.operation; o != nil && o.Method == r.Method { // the mux has GET serve HEAD, too
-		parameter, _ := url.PathUnescape(path.Base(r.URL.EscapedPath())) // net/url has refused other paths
-		return route{operation: o.Name, serve: o.serve, parameter: parameter}
+	return r.operation.Name
+}
+
+// findRoute finds the route of a request. The mux of handler values also redirects to cleaner paths,
+// and has GET serve HEAD; this server does neither.
+func (s *Server) findRoute(r *http.Request) route {
+	h, _ := s.mux.Handler(r)
+	if found, _ := h.(handler); found.Handler != nil {
+		return route{handler: found}
 	}
 	var allow []string
 	for i, o := range operations {
-		probe := &http.Request{Method: o.Method, URL: r.URL}
-		if s.handlerOf(probe).operation == &operations[i] {
-			allow = append(allow, o.Method)
+		h, _ := s.mux.Handler(&http.Request{Method: o.Method, URL: r.URL})
+		if found, _ := h.(handler); found.operation != &operations[i] {
+			continue
 		}
+		if o.Method == r.Method {
+			parameter, _ := url.PathUnescape(path.Base(r.URL.EscapedPath())) // net/url has refused other paths
+			return route{operation: &operations[i], parameter: parameter}
+		}
+		allow = append(allow, o.Method)
 	}
-	if allow == nil {
-		return route{}
-	}
-	return route{serve: (*exchange).refuseMethod, allow: strings.Join(allow, ", ")}
-}
-
-// handlerOf returns what serves a request by the mux, zero if nothing does. For a path that is not
-// clean, the mux has a handler of its own, which redirects; this server has none.
-func (s *Server) handlerOf(r *http.Request) handler {
-	found, _ := s.mux.Handler(r)
-	h, _ := found.(handler)
-	return h
-}
-
-// refuseMethod serves the requests to a path of the service that fit no operation.
-func (x *exchange) refuseMethod() response {
-	a := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
-		quote(x.req.Method), x.route.allow)
-	a.header.Set("Allow", x.route.allow)
-	return a
+	return route{allow: strings.Join(allow, ", ")}
 }
 
 // The bounds of limit (sections 4.1 and 8.4).

@@ -38,7 +38,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 	}
 	defer x.end()
 	x.arrive()
-	x.fault = s.faults.pick(x.route.operation, x.token, false, x.copyRequest)
+	x.fault = s.pick(x.route.name(), x.token, false, x.copyRequest)
 	a := x.carryOut(w)
 	if a.delivered { // by a handler
 		return
@@ -107,7 +107,7 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 // operate keeps to the order of the document: authentication before anything else on a path that
 // exists, then the limits, then the operation.
 func (x *exchange) operate(w http.ResponseWriter) response {
-	if x.route.serve == nil && x.route.handler == nil {
+	if x.route == (route{}) {
 		return refusal(http.StatusNotFound, "the service has no path %s; it has %s (section 4)",
 			quote(x.req.URL.Path), strings.Join(x.srv.paths(), ", "))
 	}
@@ -119,10 +119,15 @@ func (x *exchange) operate(w http.ResponseWriter) response {
 		return *limited
 	}
 	var a response
-	if x.route.handler != nil {
+	switch {
+	case x.route.handler != nil:
 		a = x.handle(w, q)
-	} else {
-		a = x.route.serve(x)
+	case x.route.operation != nil:
+		a = x.route.operation.serve(x)
+	default:
+		a = refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
+			quote(x.req.Method), x.route.allow)
+		a.header.Set("Allow", x.route.allow)
 	}
 	a.quota = q
 	return a
