@@ -126,7 +126,6 @@ const (
 // journal keeps the last requests and the violations.
 type journal struct {
 	mu         sync.Mutex
-	limit      int
 	seq        int
 	entries    []*Request // the last ones, without gaps
 	violations []Violation
@@ -135,10 +134,10 @@ type journal struct {
 	arrival    *sync.Cond // of a request; unlike a channel, it may wake goroutines of several bubbles
 }
 
-func (j *journal) reset(limit int) {
+func (j *journal) reset() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.limit, j.seq, j.entries, j.violations = limit, 0, nil, nil
+	j.seq, j.entries, j.violations = 0, nil, nil
 }
 
 // arrive adds a request to the journal once it has arrived completely, and notes its violations.
@@ -158,7 +157,7 @@ func (x *exchange) arrive() {
 	e.Seq = j.seq
 	j.arrival.Broadcast()
 	j.entries = append(j.entries, e)
-	if len(j.entries) > j.limit {
+	if len(j.entries) > x.srv.config.journal {
 		j.entries[0] = nil
 		j.entries = j.entries[1:]
 	}
@@ -171,11 +170,10 @@ func (x *exchange) arrive() {
 // redact takes the credentials out of Authorization headers, and a scheme that may be one, too.
 func redact(values []string) {
 	for i, v := range values {
-		scheme, _, _ := strings.Cut(v, " ")
-		if !strings.EqualFold(scheme, "Bearer") {
-			scheme = ""
+		values[i] = "[redacted]"
+		if scheme, _, _ := strings.Cut(v, " "); strings.EqualFold(scheme, "Bearer") {
+			values[i] = scheme + " [redacted]"
 		}
-		values[i] = strings.TrimSpace(scheme + " [redacted]")
 	}
 }
 
@@ -224,12 +222,9 @@ type conduct struct {
 	unknown  map[string]int // Seq of the creates of unknown outcome, by their bodies
 }
 
-// onItsWay is how long requests of other goroutines may have been on their way when a 429 was sent.
-const onItsWay = time.Second
-
 // knew reports whether the client must have known of the last 429 when it sent a request that
-// arrives now.
-func (k *apiKey) knew(now time.Time) bool { return !k.shared || now.Sub(k.toldAt) >= onItsWay }
+// arrives now. Those of several goroutines may have been on their way for a second.
+func (k *apiKey) knew(now time.Time) bool { return !k.shared || now.Sub(k.toldAt) >= time.Second }
 
 // noteRequest looks for a rule that a request breaks when it arrives.
 func (k *apiKey) noteRequest(x *exchange) {

@@ -154,7 +154,7 @@ func (x *exchange) createPet() response {
 	return newResponse(http.StatusCreated, wirePet(x.srv.AddPet(p)))
 }
 
-// readNewPet reads the body, whose headers must say that it is JSON, and not compressed.
+// readNewPet reads the body, which must be JSON and not compressed.
 func (x *exchange) readNewPet() (p petstore.NewPet, err error) {
 	content, encoding := x.req.Header.Get("Content-Type"), x.req.Header.Get("Content-Encoding")
 	media, _, err := mime.ParseMediaType(content)
@@ -181,9 +181,7 @@ func (x *exchange) getPet() response {
 	x.note(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
 	a := x.findPet()
 	if x.srv.config.behavior.DeprecationHeaders {
-		// The document does not say since when getPet is deprecated. This is 1 January 1999, in the
-		// past by any clock: that of a bubble begins in 2000.
-		a.header.Set("Deprecation", "@915148800")
+		a.header.Set("Deprecation", "@915148800") // 1999: the past also in a bubble, which begins in 2000
 		a.header.Set("Sunset", removal().Format(http.TimeFormat))
 		a.header.Set("Link", `</v1/pets>; rel="successor-version"`)
 	}
@@ -196,9 +194,8 @@ func (x *exchange) findPet() response {
 	}
 	id, ok := parseInteger(x.route.parameter)
 	if !ok {
-		return refusal(http.StatusNotFound,
-			"getPet: petId is %s, which is not an int64 in decimal digits, so there is no"+
-				" such animal (section 4.3)", quote(x.route.parameter))
+		return refusal(http.StatusNotFound, "getPet: petId is %s, which is not an int64 in decimal digits,"+
+			" so there is no such animal (section 4.3)", quote(x.route.parameter))
 	}
 	pet, ok := x.srv.Pet(id)
 	if !ok {

@@ -71,7 +71,7 @@ type query struct {
 }
 
 // list returns the pets that fit q, in its order, and never nil. Its time depends on how many pets
-// it returns, not on how many there are: a program may list a catalogue of a million in a loop.
+// it returns, not on how many there are.
 func (c *catalogue) list(q query) []petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,8 +93,7 @@ func (c *catalogue) list(q query) []petstore.Pet {
 	return pets
 }
 
-// wirePet is a Pet object (section 2). It is not petstore.Pet: if a tag there were wrong, client and
-// fake would agree on the mistake, and no test would see it.
+// wirePet is a Pet object (section 2). With petstore.Pet, fake and client would share a wrong tag.
 type wirePet struct {
 	ID         int64              `json:"id"`
 	Name       string             `json:"name"`

@@ -60,8 +60,7 @@ func refusal(status int, format string, args ...any) response {
 	return a
 }
 
-// codeOf returns the code of the Error objects of a status. The document names none (section 7):
-// these are the fake's own, and no promise of the service.
+// codeOf returns the code of the Error objects of a status, which section 7 leaves open.
 func codeOf(status int) string {
 	known := map[int]string{http.StatusBadRequest: "invalid_request", http.StatusTooManyRequests: "rate_limited"}
 	text := strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(http.StatusText(status))
@@ -96,9 +95,7 @@ func (a *response) change(f *Fault) {
 	if f.RetryAfter != "" {
 		a.header.Set("Retry-After", f.RetryAfter)
 	}
-	if !f.Wire.shows() {
-		a.lost = true
-	}
+	a.lost = a.lost || !f.Wire.shows()
 }
 
 // becomeLoginPage puts a page of a proxy in place of the response. A proxy sends no quota.
@@ -113,8 +110,7 @@ func (a *response) becomeLoginPage(status int) {
 	}
 }
 
-// complete adds the headers that every response has and those of the fault, and cuts off the part
-// of the body that is not sent.
+// complete adds the headers of every response and of the fault, and cuts off what is not sent.
 func (x *exchange) complete(a *response) {
 	if a.lost {
 		a.status, a.header, a.body = 0, nil, nil
@@ -126,8 +122,7 @@ func (x *exchange) complete(a *response) {
 	}
 	length := len(a.body)
 	if x.fault.Wire == WireTruncate {
-		length = max(length, 1) // so that an empty body counts as cut off, too
-		a.body = a.body[:len(a.body)/2]
+		length, a.body = max(length, 1), a.body[:length/2] // an empty body counts as cut off, too
 	}
 	a.header["Content-Length"] = []string{strconv.Itoa(length)}
 	a.quota.addTo(a.header, now)
@@ -147,8 +142,7 @@ func (q quota) addTo(h http.Header, now time.Time) {
 	add(headerReset, strconv.FormatInt(q.reset, 10))
 }
 
-// deliver sends the response, or the part of it that a fault lets through. A fault may also have it
-// break the connection.
+// deliver sends the response, or the part of it that a fault lets through.
 func (x *exchange) deliver(w http.ResponseWriter, a *response) {
 	f := x.fault
 	if a.lost {

@@ -66,7 +66,7 @@ func (s *Server) newExchange(r *http.Request, began int64) *exchange {
 }
 
 // readBody reads the request's body up to the size that the server takes. It drops the rest, since
-// most clients look for a response only after they have sent all of their request.
+// most clients look for a response only after their request.
 func (x *exchange) readBody() {
 	const most = 1 << 20
 	body, err := io.ReadAll(http.MaxBytesReader(nil, x.req.Body, most))
@@ -104,8 +104,7 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 	return a
 }
 
-// operate keeps to the order of the document: authentication before anything else on a path that
-// exists, then the limits, then the operation.
+// operate does the operation, unless the path, the key or the limits do not allow it, in this order.
 func (x *exchange) operate(w http.ResponseWriter) response {
 	if x.route == (route{}) {
 		return refusal(http.StatusNotFound, "the service has no path %s; it has %s (section 4)",
@@ -133,8 +132,8 @@ func (x *exchange) operate(w http.ResponseWriter) response {
 	return a
 }
 
-// end ends the exchange, also if Match or a handler panicked. Then it breaks the connection, as
-// net/http does; a panic that is not http.ErrAbortHandler fails the test.
+// end breaks the connection if Match or a handler panicked, as net/http does. A panic that is not
+// http.ErrAbortHandler fails the test.
 func (x *exchange) end() {
 	p := recover()
 	if p == nil {
@@ -200,8 +199,7 @@ func (x *exchange) handle(w http.ResponseWriter, q quota) response {
 	return response{delivered: true}
 }
 
-// tee is the http.ResponseWriter of a handler: it writes to the client's, and tells the journal
-// before what the client is about to get.
+// tee is the http.ResponseWriter of a handler. What it writes goes to the journal, then to the client.
 type tee struct {
 	http.ResponseWriter
 	x *exchange

@@ -24,7 +24,7 @@ const DefaultAPIKey = "fake-api-key"
 // are safe for concurrent use.
 type Server struct {
 	config    config
-	offset    atomic.Int64 // of the server's time from that of the machine
+	offset    atomic.Int64 // from the time of the machine
 	latency   atomic.Int64
 	order     atomic.Int64 // numbers dials and responses, so that rules can tell which came first
 	keys      keyring
@@ -62,7 +62,7 @@ func (s *Server) Reset() {
 	s.latency.Store(int64(s.config.latency))
 	s.keys.reset(s.config.keys)
 	s.faults.reset(s.config.seed)
-	s.journal.reset(s.config.journal)
+	s.journal.reset()
 	s.catalogue.reset(s.config.seed)
 	for _, p := range s.config.pets {
 		s.AddPet(p)
@@ -135,8 +135,7 @@ func WithFaults(faults ...Fault) Option {
 	return func(c *config) { c.faults = append(c.faults, faults...) }
 }
 
-// WithSeed seeds all random choices: [Fault.Chance] and [OrderShuffled]. Servers of one seed that
-// get the same requests in the same order behave alike; the default seed is 0.
+// WithSeed seeds all random choices: [Fault.Chance] and [OrderShuffled]. The default is 0.
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 
 // WithMinute makes the minute of the rate limits last for d, rounded up to a whole second.
@@ -146,8 +145,7 @@ func WithMinute(d time.Duration) Option {
 }
 
 // WithBan bans a key for d once it has sent that many further requests after a first 429, without
-// one that was admitted in between (section 8.3); 0, the default, bans none. See also
-// [Server.BanKey].
+// one that was admitted in between (section 8.3); 0, the default, bans none.
 func WithBan(after int, d time.Duration) Option {
 	return func(c *config) { c.banAfter, c.banFor = after, d }
 }
@@ -157,8 +155,8 @@ func WithLatency(d time.Duration) Option {
 	return func(c *config) { c.latency = d }
 }
 
-// WithStrict makes the test of [NewTestServer] fail for each [Violation], except those of the
-// allowed rules, such as [RuleDeprecated] for a program that still calls getPet.
+// WithStrict makes the test of [NewTestServer] fail for each [Violation], but not of the allowed
+// rules, such as [RuleDeprecated] for a program that still calls getPet.
 func WithStrict(allowed ...Rule) Option {
 	for _, r := range allowed {
 		check("WithStrict", oneOf("rule", r, r.Values()))
@@ -173,8 +171,7 @@ func WithBehavior(b Behavior) Option {
 	return func(c *config) { c.behavior = b }
 }
 
-// WithJournal makes the journal keep the last n requests instead of the last 10,000; with 0 it
-// keeps none.
+// WithJournal makes the journal keep the last n requests, or none, instead of the last 10,000.
 func WithJournal(n int) Option {
 	return func(c *config) { c.journal = n }
 }
