@@ -126,13 +126,10 @@ func inBubble() bool {
 func (s *Server) listen() string {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "localhost:0")
 	must(err == nil, "URL", "no loopback port: %v", err)
-	if !s.inflight.enter(l, false) {
-		_ = l.Close()
-		must(false, "URL", "the server is closed")
-	}
+	must(s.inflight.follow(l, http.StateIdle), "URL", "the server is closed")
 	go func() {
 		_ = s.newHTTPServer(s).Serve(l) // it ends when Close closes the port
-		s.inflight.leave(l)
+		s.inflight.follow(l, http.StateClosed)
 	}()
 	return "http://" + l.Addr().String() + version
 }
@@ -140,7 +137,7 @@ func (s *Server) listen() string {
 func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:   h,
-		ConnState: s.inflight.connState,
+		ConnState: func(c net.Conn, state http.ConnState) { s.inflight.follow(c, state) },
 		// The bounds of what a process can hold open through the port.
 		ReadHeaderTimeout: 10 * time.Second,
 		MaxHeaderBytes:    64 << 10,
@@ -160,30 +157,21 @@ type inflight struct {
 	parts  map[io.Closer]bool // the port and the connections; true: with a request in progress
 }
 
-// enter adds a part, or changes it. If the server is closed, it reports false and adds nothing.
-func (f *inflight) enter(c io.Closer, busy bool) bool {
+// follow notes the state of a part, and closes it if it comes after the server was closed.
+func (f *inflight) follow(c io.Closer, state http.ConnState) (open bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, here := f.parts[c]; f.closed.Load() && !here {
-		return false
-	}
-	f.parts[c] = busy
-	return true
-}
-
-func (f *inflight) leave(c io.Closer) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.parts, c)
-}
-
-// connState follows the connections.
-func (f *inflight) connState(c net.Conn, state http.ConnState) {
-	if state == http.StateClosed || state == http.StateHijacked {
-		f.leave(c)
-	} else if !f.enter(c, state == http.StateActive) {
+	_, here := f.parts[c]
+	switch {
+	case state == http.StateClosed, state == http.StateHijacked:
+		delete(f.parts, c)
+	case f.closed.Load() && !here:
 		_ = c.Close()
+		return false
+	default:
+		f.parts[c] = state == http.StateActive
 	}
+	return true
 }
 
 // Close ends the server: it closes the port, and cuts connections, which ends stalled requests. When

@@ -135,7 +135,8 @@ func WithFaults(faults ...Fault) Option {
 	return func(c *config) { c.faults = append(c.faults, faults...) }
 }
 
-// WithSeed seeds all random choices: [Fault.Chance] and [OrderShuffled]. The default is 0.
+// WithSeed seeds all random choices: [Fault.Chance] and [OrderShuffled]; the default is 0. Servers
+// of one seed that get the same requests in the same order behave alike.
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 
 // WithMinute makes the minute of the rate limits last for d, rounded up to a whole second.
