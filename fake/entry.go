@@ -109,17 +109,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // is closed. URL also panics inside a testing/synctest bubble, whose time does not pass while a
 // goroutine reads from a socket.
 func (s *Server) URL() string {
-	must(!inBubble(), "URL", "a goroutine that reads from a socket stops the time of a testing/synctest"+
-		" bubble; use Client or HTTPClient in a bubble")
+	trace := make([]byte, 64) // as "goroutine 7 [running, synctest bubble 1]:"
+	inBubble := bytes.Contains(trace[:runtime.Stack(trace, false)], []byte("synctest bubble"))
+	must(!inBubble, "URL", "a goroutine that reads from a socket stops the time of a testing/synctest bubble;"+
+		" use Client or HTTPClient in a bubble")
 	return s.loopback()
-}
-
-// inBubble reports whether the calling goroutine belongs to a synctest bubble. Without package
-// testing, only a stack trace shows it: "goroutine 7 [running, synctest bubble 1]:".
-func inBubble() bool {
-	trace := make([]byte, 64) // longer than the header
-	header, _, _ := bytes.Cut(trace[:runtime.Stack(trace, false)], []byte("]"))
-	return bytes.Contains(header, []byte("synctest bubble"))
 }
 
 // listen opens the port, and returns its URL.

@@ -116,7 +116,7 @@ func (x *exchange) unauthorized() response {
 	return a
 }
 
-// mustBeKey panics on a key that no client can send, without repeating it.
+// mustBeKey panics on a key that no client can send.
 func mustBeKey(where, key string) {
 	problem := credential.KeyProblem(key)
 	must(problem == "", where, "the key %s", problem)

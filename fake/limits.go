@@ -143,14 +143,11 @@ func (k *apiKey) refuse(now time.Time) *response {
 	return &a
 }
 
-// The spans of the two windows, in seconds.
 const (
-	minute = 60
-	day    = 24 * 60 * 60
+	minute    = 60 // seconds
+	day       = 24 * 60 * 60
+	unlimited = math.MaxInt32 // in the headers, for a key without a limit
 )
-
-// unlimited is what the headers show for a key without a limit.
-const unlimited = math.MaxInt32
 
 // window counts requests over a minute or a day. No timer ends it, but the next call of roll, which
 // comes before any other call. All times are Unix seconds.

@@ -89,13 +89,6 @@ func (s *Server) findRoute(r *http.Request) route {
 	return route{allow: strings.Join(allow, ", ")}
 }
 
-// The bounds of limit (sections 4.1 and 8.4).
-const (
-	minLimit     = 1
-	maxLimit     = 100
-	defaultLimit = 20
-)
-
 // listPets serves GET /pets (section 4.1).
 func (x *exchange) listPets() response {
 	q, err := x.readQuery()
@@ -110,9 +103,10 @@ func (x *exchange) listPets() response {
 	return newResponse(http.StatusOK, body)
 }
 
+// readQuery returns the query, by the bounds of sections 4.1 and 8.4.
 func (x *exchange) readQuery() (query, error) {
 	b := x.srv.config.behavior
-	q := query{limit: defaultLimit, order: b.Order}
+	q := query{limit: 20, order: b.Order}
 	values, err := url.ParseQuery(x.req.URL.RawQuery)
 	if err != nil {
 		return q, errors.New("the query is malformed")
@@ -122,15 +116,14 @@ func (x *exchange) readQuery() (query, error) {
 	}
 	if value := values.Get("limit"); values.Has("limit") {
 		n, ok := parseInteger(value)
-		if ok && n >= minLimit && n <= maxLimit {
+		if ok && n >= 1 && n <= 100 {
 			q.limit = int(n)
 		} else if !b.IgnoreInvalid {
-			return q, fmt.Errorf("limit is %s; it must be an integer from %d to %d", quote(value), minLimit, maxLimit)
+			return q, fmt.Errorf("limit is %s; it must be an integer from 1 to 100", quote(value))
 		}
 	}
 	if status := petstore.PetStatus(values.Get("status")); values.Has("status") {
-		err = checkStatus(status)
-		if err == nil {
+		if err := checkStatus(status); err == nil {
 			q.status = status
 		} else if !b.IgnoreInvalid {
 			return q, err

@@ -56,12 +56,8 @@ func (s *Server) report(tb TB) {
 
 // transcript writes the end of the journal, a line for each request, with the time since the first.
 func transcript(test string, all []Request) string {
-	const most = 100
 	text := fmt.Sprintf("fake: the server of %s served %d requests", test, len(all))
-	if len(all) > most {
-		text += fmt.Sprintf(", the last %d of them", most)
-	}
-	for _, r := range all[max(len(all)-most, 0):] {
+	for _, r := range all[max(len(all)-100, 0):] {
 		text += fmt.Sprintf("\n\t+%v %v", r.Time.Sub(all[0].Time).Round(time.Millisecond), r)
 	}
 	return text
@@ -91,11 +87,6 @@ func (Rule) Values() []Rule {
 	return []Rule{RuleEarlyRetry, RuleBanProvoked, RuleRepeatedCreate, RuleDeprecated}
 }
 
-const (
-	maxViolations = 10_000 // in memory
-	maxUnknown    = 1_000  // creates of unknown outcome, of one key
-)
-
 // Violation is something that a well-behaved client does not do. It changes no response.
 type Violation struct {
 	Rule    Rule
@@ -121,7 +112,7 @@ func (x *exchange) note(rule Rule, section, detail string) {
 	j := &x.srv.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.violations) < maxViolations {
+	if len(j.violations) < 10_000 {
 		j.violations = append(j.violations, Violation{rule, section, detail, x.entry.Seq})
 	}
 }
