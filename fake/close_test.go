@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -43,9 +44,12 @@ func TestClose(t *testing.T) {
 		fault fake.Fault
 		leak  bool // the response's body stays open
 	}{
-		"a stalled request":    {fault: fake.Fault{Wire: fake.WireStall}},
-		"a handler that hangs": {fault: fake.Fault{Match: func(r *http.Request) bool { time.Sleep(time.Minute); return true }}},
-		"a leaked body":        {fault: fake.Fault{Body: make([]byte, 1<<20)}, leak: true},
+		"a stalled request": {fault: fake.Fault{Wire: fake.WireStall}},
+		"a handler that hangs": {fault: fake.Fault{Match: func(r *http.Request) bool {
+			time.Sleep(time.Minute)
+			return true
+		}}},
+		"a leaked body": {fault: fake.Fault{Body: make([]byte, 1<<20)}, leak: true},
 	} {
 		inBubble(t, name+" is broken off within a second", with(fake.WithStrict()), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(c.fault)
@@ -64,21 +68,15 @@ func TestClose(t *testing.T) {
 			time.Sleep(time.Hour) // until all has ended
 		})
 	}
-	for entry, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "loopback": viaURL} {
+	for entry, open := range entryPoints {
 		t.Run("lets a request in flight finish/"+entry, func(t *testing.T) {
 			for range 100 { // Close may come at any moment between the end of the handler and the last byte
 				srv := fake.NewServer()
 				d := open(t, srv)
-				closed := make(chan bool)
-				srv.Inject(fake.Fault{Chance: 1, Match: func(*http.Request) bool {
-					go func() {
-						srv.Close()
-						close(closed)
-					}()
-					return false
-				}})
+				var wg sync.WaitGroup
+				srv.Inject(fake.Fault{Match: func(*http.Request) bool { wg.Go(srv.Close); return false }})
 				require.Equal(t, http.StatusOK, d.list(t).status)
-				<-closed
+				wg.Wait()
 			}
 		})
 	}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -59,23 +57,14 @@ func TestFaultAfterCommit(t *testing.T) {
 		if wire == fake.WireRefuse {
 			continue // a refused request never reaches the server
 		}
-		f := fake.Fault{AfterCommit: true, Wire: wire}
-		if wire == "" {
-			f.Status = 500
-		}
-		throughEveryEntryPoint(t, string(wire), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			if wire == fake.WireStall {
-				require.ErrorIs(t, d.giveUpOn(t, srv, f, create("Rex")), context.Canceled)
-				assert.Eventually(t, func() bool { return len(srv.Pets()) == 1 }, time.Minute, time.Millisecond)
-				return
-			}
-			f.Body = []byte("a")
-			srv.Inject(f)
+		inBubble(t, string(wire), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			d.client.Timeout = time.Hour // which ends a stall
+			srv.Inject(fake.Fault{AfterCommit: true, Status: 500, Wire: wire})
 			r, err := d.try(t, create("Rex"))
-			assert.Equal(t, wire != "" && wire != fake.WireLoginPage, err != nil)
-			assert.True(t, f.Status == 0 || r.status == f.Status)
+			assert.Equal(t, wire == "" || wire == fake.WireLoginPage, err == nil)
+			assert.True(t, err != nil || r.status == 500)
 			assert.Len(t, srv.Pets(), 1)
-			assert.Equal(t, 1, srv.Usage(srv.APIKey()).Minute)
+			assert.Equal(t, 1, srv.Usage(srv.APIKey()).Day)
 		})
 	}
 }
@@ -101,9 +90,6 @@ func TestFaultDelay(t *testing.T) {
 			fault: fake.Fault{Status: 500, Delay: time.Minute}, latency: time.Second, status: 500, takes: 61 * time.Second,
 		},
 		"of a client that gives up": {fault: fake.Fault{Delay: time.Hour}, timeout: time.Minute, takes: time.Minute},
-		"of a client that gives up within the latency": {
-			fault: fake.Fault{Chance: 1e-9}, latency: time.Hour, timeout: time.Minute, takes: time.Minute,
-		},
 	} {
 		inBubble(t, name, with(fake.WithLatency(c.latency)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.client.Timeout = c.timeout
@@ -118,7 +104,6 @@ func TestFaultDelay(t *testing.T) {
 			assert.Len(t, srv.Pets(), c.afterwards)
 			assert.Equal(t, c.status, srv.Requests()[0].StatusCode)
 			assert.Equal(t, c.takes, srv.Requests()[0].Duration)
-			srv.Reset() // or the test fails for faults that never struck
 		})
 	}
 }
@@ -169,11 +154,9 @@ func TestFaultTimes(t *testing.T) {
 		"once":               {fake.Fault{}, "x........."},
 		"three times":        {fake.Fault{Times: 3}, "xxx......."},
 		"for ever":           {fake.Fault{Times: fake.Forever}, "xxxxxxxxxx"},
-		"the fourth":         {fake.Fault{Skip: 3}, "...x......"},
 		"from the fourth on": {fake.Fault{Skip: 3, Times: fake.Forever}, "...xxxxxxx"},
 		"by chance":          {fake.Fault{Chance: 0.5, Times: fake.Forever}, "..x.xxx.x."},
 		"by chance, twice":   {fake.Fault{Chance: 0.5, Times: 2}, "..x.x....."},
-		"certainly":          {fake.Fault{Chance: 1, Times: 2}, "xx........"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv, d := open(t, fake.WithSeed(3))
@@ -187,27 +170,19 @@ func TestFaultTimes(t *testing.T) {
 			assert.Equal(t, strings.Count(c.want, "x"), injected.Fired())
 		})
 	}
-	throughEveryEntryPoint(t, "as many of concurrent requests as of others",
-		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			injected := srv.Inject(fake.Fault{Status: 500, Skip: 5, Times: 3})
-			var struck atomic.Int64
-			var wg sync.WaitGroup
-			for range 40 {
-				wg.Go(func() {
-					if d.list(t).status == 500 {
-						struck.Add(1)
-					}
-				})
-			}
-			wg.Wait()
-			assert.EqualValues(t, 3, struck.Load())
-			assert.Equal(t, 3, injected.Fired())
-		})
+	t.Run("as many of concurrent requests as of others", func(t *testing.T) {
+		srv, d := open(t)
+		injected := srv.Inject(fake.Fault{Status: 500, Skip: 5, Times: 3})
+		var wg sync.WaitGroup
+		for range 40 {
+			wg.Go(func() { d.list(t) })
+		}
+		wg.Wait()
+		assert.Equal(t, 3, injected.Fired())
+	})
 }
 
-func TestFaultFor(t *testing.T) {
-	synctest.Test(t, testFaultFor)
-}
+func TestFaultFor(t *testing.T) { synctest.Test(t, testFaultFor) }
 
 func testFaultFor(t *testing.T) {
 	srv, d := open(t)
@@ -251,25 +226,20 @@ func TestFaultMatch(t *testing.T) {
 			assert.Equal(t, 500, d.send(t, c.fits).status)
 		}
 	})
-	throughEveryEntryPoint(t, "may read the body and call the server",
-		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			inner := srv.HTTPClient()
-			var injected *fake.Injection
-			injected = srv.Inject(fake.Fault{Status: 500, Operation: petstore.OpCreatePet, Match: func(r *http.Request) bool {
-				body, err := io.ReadAll(r.Body)
-				assert.NoError(t, err)
-				assert.Equal(t, "/v1/pets", r.URL.Path)
-				srv.AddPet(petstore.NewPet{Name: "by Match"})
-				assert.Zero(t, injected.Fired())
-				assert.Equal(t, http.StatusOK, entryPoint{inner, "http://service.test/v1"}.list(t).status)
-				r.Header.Set("Authorization", "gone")
-				return strings.Contains(string(body), "Max")
-			}})
-			r := d.send(t, create("Rex"))
-			assert.Equal(t, http.StatusCreated, r.status)
-			assert.Contains(t, r.body, `"name":"Rex"`)
-			assert.Equal(t, 500, d.send(t, create("Max")).status)
-		})
+	t.Run("may read the body and call the server", func(t *testing.T) {
+		srv, d := open(t)
+		srv.Inject(fake.Fault{Status: 500, Operation: petstore.OpCreatePet, Match: func(r *http.Request) bool {
+			body, err := io.ReadAll(r.Body)
+			assert.NoError(t, err)
+			assert.Equal(t, "/v1/pets", r.URL.Path)
+			assert.Zero(t, srv.Injections()[0].Fired())
+			assert.Equal(t, http.StatusOK, d.list(t).status)
+			r.Header.Set("Authorization", "gone")
+			return strings.Contains(string(body), "Max")
+		}})
+		assert.Contains(t, d.send(t, create("Rex")).body, `"name":"Rex"`)
+		assert.Equal(t, 500, d.send(t, create("Max")).status)
+	})
 }
 
 func TestInjections(t *testing.T) {
@@ -334,7 +304,6 @@ func TestFaultWire(t *testing.T) {
 			}
 			last, shows := lastRequest(t, srv), wire == fake.WireTruncate
 			assert.Equal(t, shows, last.StatusCode != 0)
-			assert.Equal(t, shows, last.ResponseHeader != nil)
 			assert.Equal(t, shows, len(last.ResponseBody) > 0)
 			assert.Equal(t, shows, len(srv.Pets()) == 1)
 			srv.Inject(fake.Fault{Wire: wire, Body: []byte{}})
@@ -342,31 +311,29 @@ func TestFaultWire(t *testing.T) {
 			check(t, err) // even if the body is empty
 		})
 	}
-	throughEveryEntryPoint(t, "a stall lasts until the client gives up",
-		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			err := d.giveUpOn(t, srv, fake.Fault{Wire: fake.WireStall}, create("Rex"))
-			require.ErrorIs(t, err, context.Canceled)
-			assert.Empty(t, srv.Pets())
-			assert.Eventually(t, func() bool { return srv.Requests()[0].Hint != "" }, time.Minute, time.Millisecond)
-			assert.Zero(t, srv.Requests()[0].StatusCode)
-		})
+	inBubble(t, "a stall lasts until the client gives up", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		d.client.Timeout = time.Hour
+		srv.Inject(fake.Fault{Wire: fake.WireStall})
+		start := time.Now()
+		_, err := d.try(t, create("Rex"))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, time.Hour, time.Since(start))
+		synctest.Wait()
+		assert.Contains(t, lastRequest(t, srv).String(), "no response, by a fault: injected fault by stall")
+		assert.Empty(t, srv.Pets())
+	})
 	throughEveryEntryPoint(t, "nothing reaches the server if the connection is refused",
 		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			var seen string
 			srv.Inject(fake.Fault{Wire: fake.WireRefuse, Match: func(r *http.Request) bool {
 				body, _ := io.ReadAll(r.Body)
-				seen = r.Method + " " + r.URL.Path + string(body)
-				return true
+				return assert.Equal(t, "POST /v1/pets", r.Method+" "+r.URL.Path+string(body))
 			}})
 			_, err := d.try(t, create("Rex"))
 			if strings.Contains(d.base, "://service.test") {
 				require.ErrorIs(t, err, syscall.ECONNREFUSED)
-				opErr, ok := errors.AsType[*net.OpError](err)
-				assert.True(t, ok && opErr.Op == "dial")
 			} else { // the connection was there already
 				require.ErrorIs(t, err, syscall.ECONNRESET)
 			}
-			assert.Equal(t, "POST /v1/pets", seen)
 			assert.Empty(t, srv.Requests())
 			assert.Zero(t, srv.Usage(srv.APIKey()).Minute)
 			assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
@@ -402,7 +369,6 @@ func TestFaultDrip(t *testing.T) {
 	}{
 		"a long body":           {fault: fake.Fault{Body: make([]byte, 12_345)}, body: string(make([]byte, 12_345)), pieces: 100},
 		"a body cut off":        {fault: fake.Fault{Body: []byte("abcd"), Wire: fake.WireTruncate}, body: "ab", pieces: 2},
-		"an error's body":       {fault: fake.Fault{Status: 503, Body: []byte("ab")}, body: "ab", pieces: 2},
 		"together with a delay": {fault: fake.Fault{Delay: time.Hour, Body: []byte("ab")}, body: "ab", pieces: 2},
 	} {
 		inBubble(t, name, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {

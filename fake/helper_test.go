@@ -3,19 +3,14 @@ package fake_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -29,15 +24,15 @@ type entryPoint struct {
 	base   string
 }
 
+var entryPoints = map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "loopback": viaURL}
+
 // throughEveryEntryPoint runs a subtest once for each entry point, each time with a server of its
 // own.
 func throughEveryEntryPoint(
 	t *testing.T, name string, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint),
 ) {
 	t.Helper()
-	for entry, open := range map[string]func(testing.TB, *fake.Server) entryPoint{
-		"memory": viaMemory, "loopback": viaURL, "handler": viaHandler,
-	} {
+	for entry, open := range entryPoints {
 		t.Run(name+"/"+entry, func(t *testing.T) {
 			srv := fake.NewTestServer(t, opts...)
 			f(t, srv, open(t, srv))
@@ -51,19 +46,13 @@ func inBubble(t *testing.T, name string, opts []fake.Option, f func(*testing.T, 
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv, d := open(t, opts...)
-			d.client.Timeout = 0 // a bubble ends by itself if nothing happens any more
 			f(t, srv, d)
 		})
 	})
 }
 
-// longest is how long a test hangs if a response never comes. Tests that wait longer say so.
-const longest = time.Minute
-
 func viaMemory(_ testing.TB, srv *fake.Server) entryPoint {
-	hc := srv.HTTPClient()
-	hc.Timeout = longest
-	return entryPoint{hc, "http://service.test/v1"}
+	return entryPoint{srv.HTTPClient(), "http://service.test/v1"}
 }
 
 // open returns a server with its entry point in memory.
@@ -78,21 +67,11 @@ func viaURL(t testing.TB, srv *fake.Server) entryPoint {
 	return entryPoint{socketClient(t), srv.URL()}
 }
 
-func viaHandler(t testing.TB, srv *fake.Server) entryPoint {
-	testkit.Loopback(t)
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
-	require.NoError(t, err)
-	hs := &http.Server{Handler: srv} // the server of httptest would wait for a handler that hangs
-	go func() { _ = hs.Serve(l) }()
-	t.Cleanup(func() { _ = hs.Close() })
-	return entryPoint{socketClient(t), "http://" + l.Addr().String() + "/v1"}
-}
-
 // socketClient returns a client with connections of its own, which end with the test.
 func socketClient(t testing.TB) *http.Client {
 	tr := &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: longest}
+	return &http.Client{Transport: tr}
 }
 
 // request is a request of a test; its zero fields stand for the usual values.
@@ -138,12 +117,7 @@ func (d entryPoint) send(t testing.TB, q request) reply {
 // try sends a request that may fail.
 func (d entryPoint) try(t testing.TB, q request) (reply, error) {
 	t.Helper()
-	return d.do(q.build(t, d.base))
-}
-
-// do is try for goroutines other than that of the test.
-func (d entryPoint) do(req *http.Request) (reply, error) {
-	resp, err := d.client.Do(req)
+	resp, err := d.client.Do(q.build(t, d.base))
 	if err != nil {
 		return reply{}, err
 	}
@@ -152,25 +126,7 @@ func (d entryPoint) do(req *http.Request) (reply, error) {
 	return reply{resp.StatusCode, resp.Header, string(body)}, err
 }
 
-// giveUpOn sends a request that the fault strikes, and cancels it once the server has it.
-func (d entryPoint) giveUpOn(t testing.TB, srv *fake.Server, f fake.Fault, q request) error {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	f.Match = func(*http.Request) bool {
-		go cancel()
-		return true
-	}
-	injected := srv.Inject(f)
-	_, err := d.do(q.build(t, d.base).WithContext(ctx))
-	assert.Eventually(t, func() bool { return injected.Fired() == 1 }, time.Minute, time.Millisecond)
-	return err
-}
-
-func (d entryPoint) list(t testing.TB) reply {
-	t.Helper()
-	return d.send(t, request{path: "/pets"})
-}
+func (d entryPoint) list(t testing.TB) reply { return d.send(t, request{path: "/pets"}) }
 
 func lastRequest(t testing.TB, srv *fake.Server) fake.Request {
 	t.Helper()
@@ -184,34 +140,18 @@ func create(name string) request {
 	return request{path: "/pets", body: fmt.Sprintf(`{"name":%q,"categoryId":1}`, name)}
 }
 
-// recorder is a TB that records the log and the errors of a test.
+// recorder is a TB that records the log and the errors of a test. Its end stands for that of the test.
 type recorder struct {
-	testing.TB
-	log      bytes.Buffer
-	errors   bytes.Buffer
-	cleanups []func()
+	log, errors bytes.Buffer
+	end         func()
 }
 
-func (r *recorder) Helper()          {}
-func (r *recorder) Name() string     { return "TestImport" }
-func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
-
-func (r *recorder) Failed() bool { return r.errors.Len() > 0 }
-
-func (r *recorder) Logf(format string, args ...any) {
-	fmt.Fprintf(&r.log, format+"\n", args...)
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	fmt.Fprintf(&r.errors, format+"\n", args...)
-}
-
-// end calls the cleanups, as the end of a test does.
-func (r *recorder) end() {
-	for _, f := range slices.Backward(r.cleanups) {
-		f()
-	}
-}
+func (r *recorder) Helper()                      {}
+func (r *recorder) Name() string                 { return "TestImport" }
+func (r *recorder) Cleanup(f func())             { r.end = f }
+func (r *recorder) Failed() bool                 { return r.errors.Len() > 0 }
+func (r *recorder) Logf(f string, args ...any)   { fmt.Fprintf(&r.log, f+"\n", args...) }
+func (r *recorder) Errorf(f string, args ...any) { fmt.Fprintf(&r.errors, f+"\n", args...) }
 
 // No test leaves a goroutine behind.
 func TestMain(m *testing.M) {

@@ -1,0 +1,282 @@
+package fake_test
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// Which paths the service has: paths are taken as they are, segment by segment.
+func TestRoutes(t *testing.T) {
+	_, d := open(t, fake.WithPets(catalogue(2)...))
+	for target, status := range map[string]int{
+		"GET /pets": 200, "GET /pets?x=/": 200, "GET /p%65ts": 200, "GET /pets/1": 200, "GET /pets/%31": 200, "GET /pets/1?x=1": 200,
+		"HEAD /pets": 405, "PUT /pets": 405, "DELETE /pets/1": 405, "NOSUCH /pets/1": 405, "get /pets": 405, "POST /pets/1": 405,
+		"GET /pets/": 404, "GET /pets/1/": 404, "GET /pets/1/x": 404, "GET //pets": 404, "GET /../v1/pets": 404, "GET /petss": 404,
+		"GET /Pets": 404, "GET /pets%2F1": 404, "GET /pets/1%2F2": 404, "GET /pets/..": 404, "GET /": 404, "PUT /orders": 404,
+		"GET /pets/3": 404, "GET /pets/01": 404, "GET /pets/+1": 404, "GET /pets/1.0": 404, "GET /pets/-0": 404, "GET /pets/a": 404,
+		"GET /pets/99999999999999999999": 404, "GET /pets/ü": 404, "GET /pets?limit=01": 400, "GET /pets?limit=%2B1": 400, "GET /pets?limit=٥": 400,
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		r := d.send(t, request{method: method, path: path})
+		assert.Equal(t, status, r.status, target)
+		if status == 405 {
+			assert.Contains(t, r.header.Get("Allow"), "GET", target)
+		}
+	}
+}
+
+// FuzzConnection sends any bytes. Each response has the headers of the document, and a refusal an
+// Error object; each 201 has added a pet; each response of the service is in the journal.
+func FuzzConnection(f *testing.F) {
+	const key = "Host: x\r\nAuthorization: Bearer " + fake.DefaultAPIKey + "\r\n"
+	const post = "POST /v1/pets HTTP/1.1\r\n" + key + "Content-Type: application/json\r\n"
+	for _, sent := range []string{
+		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "OPTIONS * HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets/1 HTTP/1.1\r\n" + key + "\r\nGET /v1/pets/2 HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets HTTP/1.1\r\n" + key + key[9:] + "\r\n", "HEAD /v1/pets HTTP/1.0\r\n" + key + "\r\n",
+		post + "Content-Length: 29\r\n\r\n{\"name\":\"Rex\",\"categoryId\":1}",
+		post + "Content-Length: 4\r\n\r\nnullGET /v1/pets HTTP/1.1\r\n" + key + "\r\n",
+	} {
+		f.Add([]byte(sent))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			srv := fake.NewServer(fake.WithPlan(fake.Plan{}))
+			conn, err := srv.HTTPClient().Transport.(*http.Transport).DialContext(t.Context(), "", "")
+			require.NoError(t, err)
+			_, _ = conn.Write(sent)
+			synctest.Wait() // until the server has read it
+			var wg sync.WaitGroup
+			wg.Go(srv.Close) // after which no request comes any more
+			received, _ := io.ReadAll(conn)
+			_ = conn.Close()
+			wg.Wait()
+			created := 0
+			for _, r := range srv.Requests() {
+				checkResponse(t, r)
+				if r.StatusCode == http.StatusCreated {
+					created++
+				}
+			}
+			assert.Len(t, srv.Pets(), created)
+			if len(srv.Requests()) > 0 && srv.Requests()[0].StatusCode != 0 {
+				_, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(received)), &http.Request{Method: srv.Requests()[0].Method})
+				assert.NoError(t, err, "%q", received)
+			}
+		})
+	})
+}
+
+// checkResponse checks what every response of the service has.
+func checkResponse(t *testing.T, r fake.Request) {
+	t.Helper()
+	if r.StatusCode == 0 {
+		return
+	}
+	for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Date"} {
+		assert.Len(t, r.ResponseHeader[name], 1, name)
+	}
+	assert.Equal(t, []string{"application/json"}, r.ResponseHeader["Content-Type"])
+	if r.StatusCode >= 400 && r.Method != http.MethodHead {
+		var e struct {
+			Code, Message string
+			Status        int
+		}
+		require.NoError(t, json.Unmarshal(r.ResponseBody, &e, json.MatchCaseInsensitiveNames(true)))
+		assert.True(t, e.Code != "" && e.Message != "" && e.Status == r.StatusCode, "%s", r.ResponseBody)
+	}
+}
+
+// catalogue returns n pets, whose statuses alternate.
+func catalogue(n int) []petstore.NewPet {
+	statuses := []petstore.PetStatus{"available", "pending", "sold", ""}
+	pets := make([]petstore.NewPet, n)
+	for i := range pets {
+		pets[i] = petstore.NewPet{Name: "pet-" + strconv.Itoa(i+1), CategoryID: int64(i), Status: statuses[i%4]}
+	}
+	return pets
+}
+
+// ids reads the ids of a list.
+func (r reply) ids(t *testing.T) (ids []int64) {
+	t.Helper()
+	require.Equal(t, http.StatusOK, r.status, r.body)
+	var pets []petstore.Pet
+	require.NoError(t, json.Unmarshal([]byte(r.body), &pets))
+	for _, p := range pets {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+func TestListPets(t *testing.T) {
+	t.Run("treats invalid parameters as the Behavior says", func(t *testing.T) {
+		for query, ignored := range map[string]int{ // the number of pets, if it may be ignored
+			"limit=0": 20, "limit=101": 20, "limit=99999999999999999999": 20, "limit=ten": 20, "limit=": 20,
+			"status=": 20, "status=SOLD": 20, "limit=3&status=lost": 3,
+			"limit=7&limit=8": 0, "status=sold&status=sold": 0, "limit=%zz": 0,
+		} {
+			for _, ignore := range []bool{false, true} {
+				srv, d := open(t, fake.WithPets(catalogue(150)...), fake.WithBehavior(fake.Behavior{IgnoreInvalid: ignore}))
+				r := d.send(t, request{path: "/pets?" + query})
+				if ignore && ignored > 0 {
+					assert.Len(t, r.ids(t), ignored, query)
+				} else {
+					assert.Equal(t, http.StatusBadRequest, r.status, query)
+					assert.Regexp(t, `^listPets: .* \(section 4.1\)$`, srv.Requests()[0].Hint)
+				}
+			}
+		}
+	})
+	t.Run("has the order of the Behavior", func(t *testing.T) {
+		list := func(order fake.Order, path string) []int64 {
+			srv := fake.NewTestServer(t, fake.WithPets(catalogue(50)...), fake.WithSeed(7),
+				fake.WithBehavior(fake.Behavior{Order: order}))
+			return viaMemory(t, srv).send(t, request{path: path}).ids(t)
+		}
+		assert.Equal(t, []int64{50, 49, 48}, list(fake.OrderDescending, "/pets?limit=3"))
+		assert.Equal(t, []int64{49, 45, 41}, list(fake.OrderDescending, "/pets?limit=3&status=available"))
+		shuffled := list(fake.OrderShuffled, "/pets?limit=20")
+		assert.Len(t, shuffled, 20)
+		assert.NotSubset(t, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}, shuffled)
+		assert.Equal(t, shuffled, list(fake.OrderShuffled, "/pets?limit=20"), "the seed decides")
+		all := list(fake.OrderShuffled, "/pets?limit=100")
+		assert.ElementsMatch(t, list("", "/pets?limit=100"), all)
+	})
+}
+
+func TestCatalogue(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	assert.NotNil(t, srv.Pets())
+	rex := srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 3, Status: "reserved"})
+	assert.Equal(t, petstore.Pet{ID: 1, Name: "Rex", CategoryID: 3, Status: "reserved"}, rex)
+	for _, id := range []int64{1, 2, 0, -1, 1 << 62, -1 << 63} {
+		pet, found := srv.Pet(id)
+		assert.Equal(t, id == 1, found)
+		assert.Equal(t, found, pet == rex)
+	}
+	srv.Pets()[0].Name = "Max"
+	assert.Equal(t, []petstore.Pet{rex}, srv.Pets(), "the result is the caller's own")
+}
+
+// A list must not take longer for a larger catalogue, with or without a status that few pets have.
+func TestListPetsCost(t *testing.T) {
+	cost := func(pets int, order fake.Order, query string) uint64 {
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.Plan{}), fake.WithJournal(0), fake.WithBehavior(fake.Behavior{Order: order}))
+		for range pets {
+			srv.AddPet(petstore.NewPet{Name: "Rex", Status: petstore.PetStatusAvailable})
+		}
+		srv.AddPet(petstore.NewPet{Name: "Max", Status: petstore.PetStatusSold})
+		r := request{path: "/pets" + query}.build(t, "http://service.test/v1")
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 10 {
+			srv.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / 10
+	}
+	for _, order := range []fake.Order{"", fake.OrderDescending, fake.OrderShuffled} {
+		small, large := cost(100, order, "?status=sold"), cost(50_000, order, "?status=sold")
+		assert.Less(t, large, 2*small+20_000, "%s: bytes of a list from 100 pets: %d", order, small)
+	}
+}
+
+func TestGetPet(t *testing.T) {
+	t.Run("is removed if the Behavior says so", func(t *testing.T) {
+		for removal, status := range map[bool]int{false: http.StatusOK, true: http.StatusNotFound} {
+			srv, d := open(t, fake.WithPets(catalogue(1)...), fake.WithBehavior(fake.Behavior{Removal: removal}))
+			srv.Advance(time.Until(time.Date(2030, 12, 4, 23, 0, 0, 0, time.UTC)))
+			assert.Equal(t, http.StatusOK, d.send(t, request{path: "/pets/1"}).status)
+			srv.Advance(time.Hour)
+			assert.Equal(t, status, d.send(t, request{path: "/pets/1"}).status)
+			assert.Equal(t, http.StatusOK, d.list(t).status)
+		}
+	})
+	t.Run("shows its deprecation if the Behavior says so", func(t *testing.T) {
+		_, d := open(t, fake.WithBehavior(fake.Behavior{DeprecationHeaders: true}))
+		r := d.send(t, request{path: "/pets/1"})
+		assert.Equal(t, "@915148800", r.header.Get("Deprecation"))
+		assert.Equal(t, "Thu, 05 Dec 2030 00:00:00 GMT", r.header.Get("Sunset"))
+		assert.Equal(t, `</v1/pets>; rel="successor-version"`, r.header.Get("Link"))
+		assert.Empty(t, d.list(t).header.Get("Sunset"))
+	})
+}
+
+func TestCreatePet(t *testing.T) {
+	t.Run("refuses bodies that the document rules out, and says why", func(t *testing.T) {
+		srv, d := open(t)
+		long := strings.Repeat("x", 100)
+		for body, reason := range map[string]string{
+			``: "the request body is missing", ` `: "is not JSON", `{"name":"Rex","categoryId":1} {}`: "is not JSON",
+			"{\"name\":\"R\xffx\"}":                           "is not JSON: jsontext: invalid UTF-8",
+			`{"name":"Rex","n\u0061me":"Max","categoryId":1}`: `duplicate object member name`,
+			`[]`: "is not an object", `17`: "is not an object", `null`: "field name is missing",
+			`{"name":"","categoryId":1}`:                            "field name is missing or empty",
+			`{"Name":"Rex","categoryId":1}`:                         "field name is missing",
+			`{"name":"Rex","categoryId":null}`:                      "field categoryId is missing",
+			`{"name":7,"categoryId":1}`:                             "name must be a string",
+			`{"name":"Rex","categoryId":1.0}`:                       "categoryId must be an integer of 64 bits",
+			`{"name":"Rex","categoryId":-9223372036854775809}`:      "must be an integer",
+			`{"name":"Rex","categoryId":1,"status":1}`:              "status must be a string",
+			`{"name":"Rex","categoryId":1,"status":null}`:           `status is \"\"`,
+			`{"name":"Rex","categoryId":1,"status":"` + long + `"}`: `status is \"` + long[:64] + `…\"; it must be`,
+		} {
+			r := d.send(t, request{method: http.MethodPost, path: "/pets", body: body})
+			assert.Equal(t, http.StatusBadRequest, r.status, body)
+			assert.Contains(t, r.body, `{"code":"invalid_request","message":"createPet: `)
+			assert.Contains(t, r.body, reason, body)
+			assert.Contains(t, r.body, `(section 4.2)","status":400}`)
+		}
+		assert.Empty(t, srv.Pets())
+	})
+	t.Run("takes no media type but JSON, and says so", func(t *testing.T) {
+		_, d := open(t)
+		for message, header := range map[string]http.Header{
+			"the Content-Type header is missing; it must be application/json": {"Content-Type": nil},
+			`the Content-Type is \"application/x-json\"; it must be application/json`: {
+				"Content-Type": {"application/x-json"},
+			},
+			`json; charset\"; it must be application/json`:            {"Content-Type": {"application/json; charset"}},
+			`the Content-Encoding is \"gzip\"; the server takes none`: {"Content-Encoding": {"gzip"}},
+			`"name":"Rex"`: {"Content-Type": {"Application/JSON"}, "Content-Encoding": {"identity"}},
+		} {
+			q := create("Rex")
+			q.header = header
+			assert.Contains(t, d.send(t, q).body, message)
+		}
+	})
+	throughEveryEntryPoint(t, "refuses a body over 1 MiB and keeps only its beginning",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			whole := 1<<20 - len(create("").body)
+			assert.Equal(t, http.StatusCreated, d.send(t, create(strings.Repeat("x", whole))).status)
+			for _, name := range []int{whole + 1, 2 * whole} {
+				r := d.send(t, create(strings.Repeat("x", name)))
+				assert.Equal(t, http.StatusBadRequest, r.status)
+				assert.Contains(t, r.body, "request body too large; it may have 1 MiB")
+				assert.Len(t, lastRequest(t, srv).Body, 64<<10)
+			}
+		})
+	t.Run("a pet without a status gets that of the Behavior", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithBehavior(fake.Behavior{DefaultStatus: petstore.PetStatusPending}))
+		r := viaMemory(t, srv).send(t, create("Rex"))
+		assert.JSONEq(t, `{"id":1,"name":"Rex","categoryId":1,"status":"pending"}`, r.body)
+	})
+}
