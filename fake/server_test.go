@@ -66,39 +66,18 @@ func TestClient(t *testing.T) {
 	}
 }
 
-func TestBubble(t *testing.T) {
-	t.Run("one server serves one bubble after another", func(t *testing.T) {
-		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 3})) // with one transport for all
-		for i := range 3 {
-			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				n, limited := d.admitted(t)
-				assert.Equal(t, 3, n)
-				assert.Equal(t, "60", limited.header.Get("Retry-After"))
-				time.Sleep(time.Minute)
-				assert.Equal(t, http.StatusOK, d.list(t).status)
-				assert.Equal(t, time.Minute, time.Since(start))
-			})
-			assert.Equal(t, i+1, srv.Usage(srv.APIKey()).Limited)
-		}
-	})
-	t.Run("several at a time may share a server", func(t *testing.T) {
-		srv, d := open(t)
-		t.Run("bubbles", func(t *testing.T) {
-			for range 4 {
-				t.Run("", func(t *testing.T) {
-					t.Parallel()
-					synctest.Test(t, func(t *testing.T) {
-						for range 20 {
-							srv.Inject(fake.Fault{Delay: time.Second})
-							assert.Equal(t, http.StatusOK, d.list(t).status)
-							time.Sleep(time.Second)
-						}
-					})
-				})
-			}
+// One server, with one transport, serves one bubble after another.
+func TestBubbles(t *testing.T) {
+	_, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 3}))
+	for range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			n, limited := d.admitted(t)
+			assert.Equal(t, 3, n)
+			assert.Equal(t, "60", limited.header.Get("Retry-After"))
+			time.Sleep(time.Minute)
+			assert.Equal(t, http.StatusOK, d.list(t).status)
 		})
-	})
+	}
 }
 
 const answerMark = "=== answer ===\n"
@@ -113,8 +92,7 @@ func TestGolden(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			question, _, ok := strings.Cut(string(text), answerMark)
-			require.True(t, ok)
+			question, _, _ := strings.Cut(string(text), answerMark)
 			header, body, _ := strings.Cut(question, "\n\n")
 			var answer []byte
 			synctest.Test(t, func(t *testing.T) {
@@ -192,15 +170,10 @@ func TestMisuse(t *testing.T) {
 		{"AddKey", func() { srv.AddKey("schlüssel", fake.PlanFree) }},
 		{"WithAPIKey", func() { fake.WithAPIKey(" ") }},
 		{"WithPlan", func() { fake.WithPlan(lost) }},
-		{"WithKey", func() { fake.WithKey("another-key", lost) }},
-		{"AddKey", func() { srv.AddKey("another-key", lost) }},
 		{"SetPlan", func() { srv.SetPlan(srv.APIKey(), lost) }},
 		{"SetPlan", func() { srv.SetPlan("unknown-key", fake.PlanFree) }},
 		{"SetUsage", func() { srv.SetUsage("unknown-key", 1, 1) }},
-		{"BanKey", func() { srv.BanKey("unknown-key", time.Hour) }},
-		{"RevokeKey", func() { srv.RevokeKey("unknown-key") }},
 		{"ClientFor", func() { srv.ClientFor("unknown-key") }},
-		{"RequestsFor", func() { srv.RequestsFor("unknown-key") }},
 		{"RequestsOf", func() { srv.RequestsOf("ListPets") }},
 		{"WithMinute", func() { fake.WithMinute(0) }},
 		{"WithFaults", func() { fake.WithFaults(fake.Fault{Times: -2}) }},
