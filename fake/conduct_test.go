@@ -213,6 +213,50 @@ func TestViolationsUnderLoad(t *testing.T) {
 	})
 }
 
+func TestNewTestServer(t *testing.T) {
+	t.Run("closes itself, and says nothing about success", func(t *testing.T) {
+		tb := &recorder{}
+		_, d := open(tb)
+		d.send(t, request{path: "/pets/1"}) // a violation, but the test is not strict
+		tb.end()
+		assert.Empty(t, tb.errors.String()+tb.log.String())
+		_, err := d.try(t, request{path: "/pets"})
+		assert.Error(t, err)
+	})
+	inBubble(t, "prints the journal of a failed test", nil, func(t *testing.T, _ *fake.Server, _ entryPoint) {
+		tb := &recorder{}
+		srv, d := open(tb)
+		d.send(t, create("Rex"))
+		srv.Advance(1500 * time.Millisecond)
+		d.send(t, request{path: "/pets?limit=0&key=k"})
+		srv.Inject(fake.Fault{Wire: fake.WireClose})
+		_, err := d.try(t, request{path: "/pets"})
+		require.Error(t, err)
+		tb.Errorf("something else")
+		tb.end()
+		assert.Equal(t, `fake: the server of TestImport served 3 requests
+	+0s #1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
+	+1.5s #2 GET /v1/pets?limit=0&key=k → 400: listPets: limit is "0"; it must be an integer from 1 to 100 (section 4.1)
+	+1.5s #3 GET /v1/pets → no response, by a fault: injected fault by close
+`, tb.log.String())
+	})
+	t.Run("a fault that never struck fails the test", func(t *testing.T) {
+		tb := &recorder{}
+		srv, d := open(tb)
+		srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: 500})
+		srv.Inject(fake.Fault{Wire: fake.WireReset, Skip: 2})
+		srv.Inject(fake.Fault{Status: 502}).Remove()
+		srv.Inject(fake.Fault{Status: 503, Chance: 1e-9, Times: fake.Forever})
+		srv.Inject(fake.Fault{Status: 504, Times: 9, Skip: 1})
+		d.list(t)
+		assert.Equal(t, 504, d.list(t).status)
+		tb.end()
+		assert.Equal(t, `fake: an injected fault never struck: fault on createPet with status 500; 0 fitting requests came, Skip is 0
+fake: an injected fault never struck: fault by reset; 2 fitting requests came, Skip is 2
+`, tb.errors.String())
+	})
+}
+
 // The sentence on package fake in CONTRIBUTING.md has the steps of serve in their order.
 func TestServeIsWhatContributingSays(t *testing.T) {
 	text, err := os.ReadFile("../CONTRIBUTING.md")

@@ -286,6 +286,7 @@ func TestClock(t *testing.T) {
 		srv.Advance(-24 * time.Hour)
 		assert.Equal(t, 200, d.list(t).status)
 		assert.Empty(t, srv.Violations(), "the wait of a 429 ends, too")
+		assert.Equal(t, 429, d.send(t, banned).status)
 		srv.Advance(time.Hour - 1500*time.Millisecond)
 		assert.Equal(t, 429, d.send(t, banned).status)
 		srv.Advance(2 * time.Second)
