@@ -72,30 +72,17 @@ func ExampleFault_match() {
 	// Bobby petstore: createPet: 403 name_taken: "there is a Bobby already"
 }
 
-// get sends a plain request and returns the status of its response.
-func get(srv *fake.Server, path string) int {
-	req, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://localhost/v1"+path, nil)
-	req.Header.Set("Authorization", "Bearer "+srv.APIKey())
-	resp, err := srv.HTTPClient().Do(req)
-	if err != nil {
-		return 0
-	}
-	defer resp.Body.Close()
-	return resp.StatusCode
-}
-
 func ExampleServer_Advance() {
-	srv := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1})) // one request per minute
+	srv := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1}))
 	defer srv.Close()
 
-	fmt.Println(get(srv, "/pets"))
-	fmt.Println(get(srv, "/pets"))
+	_, err := srv.Client().ListPets(context.Background(), petstore.ListPetsParams{})
+	fmt.Println(err, srv.Usage(srv.APIKey()).Minute)
 	srv.Advance(time.Minute)
-	fmt.Println(get(srv, "/pets"))
+	fmt.Println(srv.Usage(srv.APIKey()).Minute)
 	// Output:
-	// 200
-	// 429
-	// 200
+	// <nil> 1
+	// 0
 }
 
 // The service got an operation that the fake does not have yet.
@@ -118,7 +105,8 @@ func ExampleWithHandler() {
 func ExampleWithStrict() {
 	t := &recorder{} // in a test, its *testing.T
 	srv := fake.NewTestServer(t, fake.WithStrict())
-	get(srv, "/pets/1") // the program still calls getPet; WithStrict(fake.RuleDeprecated) would allow it
+	// The program still calls getPet. WithStrict(fake.RuleDeprecated) would allow it.
+	_, _ = srv.Client().Do(context.Background(), http.MethodGet, "pets/1", nil, nil)
 	t.end()
 	fmt.Print(t.errors.String())
 	// Output:

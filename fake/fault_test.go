@@ -127,9 +127,7 @@ func TestInjectRefuses(t *testing.T) {
 	} {
 		assert.Panics(t, func() { srv.Inject(f) }, "%+v", f)
 	}
-	for _, f := range []fake.Fault{
-		{Times: fake.Forever, Chance: 1, Status: 999}, {Status: 200}, {Code: "x", Message: "x", Status: 400},
-	} {
+	for _, f := range []fake.Fault{{Times: fake.Forever, Status: 999}, {Status: 200}, {Code: "x", Status: 400}} {
 		assert.NotPanics(t, func() { srv.Inject(f).Remove() })
 	}
 }
@@ -186,12 +184,6 @@ func testFaultFor(t *testing.T) {
 		assert.False(t, injected.Active())
 		assert.Equal(t, 2, injected.Fired())
 	}
-	srv.Inject(fake.Fault{Status: 503, For: time.Minute, Match: func(*http.Request) bool {
-		srv.Advance(time.Hour)
-		return true
-	}})
-	assert.Equal(t, 200, status(), "time that passes in Match ends it")
-	srv.Reset() // or the test fails for a fault that never struck
 }
 
 func TestFaultMatch(t *testing.T) {

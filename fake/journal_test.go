@@ -22,16 +22,15 @@ func TestJournal(t *testing.T) {
 			q.header = http.Header{"X-Trace": {"a", "b"}}
 			answer := d.send(t, q)
 			r := lastRequest(t, srv)
-			assert.Equal(t, []string{"a", "b"}, r.Header.Values("X-Trace"))
-			assert.Equal(t, "Bearer [redacted]", r.Header.Get("Authorization"))
 			assert.Equal(t, fake.Request{
 				Seq: 1, Operation: petstore.OpCreatePet, Key: 1, Method: http.MethodPost, Path: "/v1/pets?dry=1",
 				Header: r.Header, Body: []byte(`{"name":"Rex","categoryId":1}`),
 				StatusCode: answer.status, ResponseHeader: r.ResponseHeader, ResponseBody: []byte(answer.body),
 				Time: r.Time, Duration: r.Duration, FaultEffect: "fault",
 			}, r)
+			assert.Equal(t, []string{"a", "b"}, r.Header["X-Trace"])
+			assert.Equal(t, []string{"Bearer [redacted]"}, r.Header["Authorization"])
 			assert.Equal(t, answer.header["X-Trace"], r.ResponseHeader["X-Trace"])
-			assert.Equal(t, answer.header["Date"], r.ResponseHeader["Date"])
 			assert.Empty(t, r.ResponseHeader["X-Ratelimit-Reset"])
 		})
 	t.Run("keeps nothing if WithJournal says so, and counts on", func(t *testing.T) {
@@ -50,10 +49,10 @@ func TestJournal(t *testing.T) {
 	})
 	inBubble(t, "has a request while it is held back", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.SetLatency(time.Second)
-		time.AfterFunc(time.Second-1, func() { assert.Equal(t, "#1 GET /v1/pets → no response yet", lastRequest(t, srv).String()) })
+		time.AfterFunc(time.Second-1, func() {
+			assert.Equal(t, "#1 GET /v1/pets → no response yet", lastRequest(t, srv).String())
+		})
 		d.list(t)
-		assert.Equal(t, http.StatusOK, lastRequest(t, srv).StatusCode)
-		assert.Equal(t, time.Second, lastRequest(t, srv).Duration)
 	})
 }
 
@@ -79,18 +78,17 @@ func TestRequestsOf(t *testing.T) {
 
 func TestWaitForRequests(t *testing.T) {
 	inBubble(t, "", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		require.NoError(t, srv.WaitForRequests(t.Context(), 0))
-		start := time.Now()
 		for i := range 3 {
 			time.AfterFunc(time.Duration(i+1)*time.Second, func() { d.list(t) })
 		}
+		start := time.Now()
 		require.NoError(t, srv.WaitForRequests(t.Context(), 2))
 		assert.Equal(t, 2*time.Second, time.Since(start))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err := srv.WaitForRequests(ctx, 4)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.EqualError(t, err, "fake: 3 of 4 requests arrived: context deadline exceeded")
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
 

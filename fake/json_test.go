@@ -21,14 +21,13 @@ func TestJSON(t *testing.T) {
 		Header: http.Header{"X-A": {"1"}, "X-B": {}}, Body: []byte("<p>"), Drip: time.Minute, Wire: fake.WireTruncate,
 	}
 	for text, value := range map[string]any{
-		`{}`:                                    fake.Fault{},
 		`{"times":3,"for":"5m0s","status":503}`: fake.Fault{Status: 503, Times: 3, For: 5 * time.Minute},
 		`{"operation":"listPets","apiKey":"key-1","skip":1,"times":-1,"for":"1m30s","chance":0.5,"delay":"1ms",` +
 			`"afterCommit":true,"status":503,"code":"busy","message":"later","retryAfter":"30",` +
 			`"header":{"X-A":["1"],"X-B":[]},"body":"\u003cp\u003e","drip":"1m0s","wire":"truncate"}`: full,
-		`{"perMinute":60,"perDay":1000}`: fake.PlanFree,
-		`{"plan":{"perMinute":2,"perDay":0},"revoked":false,"minute":1,"day":3,"minuteReset":"2026-01-02T03:04:05Z","limited":4}`: fake.Usage{
-			Plan: fake.Plan{PerMinute: 2}, Minute: 1, Day: 3, Limited: 4, MinuteReset: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		`{"plan":{"perMinute":60,"perDay":1000},"revoked":false,"minute":1,"day":3,"minuteReset":"2026-01-02T00:00:00Z",` +
+			`"limited":4}`: fake.Usage{
+			Plan: fake.PlanFree, Minute: 1, Day: 3, Limited: 4, MinuteReset: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC),
 		},
 		`{"retryAfter":"date","removal":true}`: fake.Behavior{RetryAfter: fake.RetryAfterDate, Removal: true},
 	} {
@@ -60,19 +59,15 @@ func TestJSONErrors(t *testing.T) {
 		text, want string
 	}{
 		{fake.Fault{}, `{"status":503,"statsu":1}`, `there is no field "statsu"`},
-		{fake.Fault{}, `{"match":"x"}`, `there is no field "match"`},
 		{fake.Fault{}, `{"for":"5 minutes"}`, `"/for": time: unknown unit " minutes" in duration "5 minutes"`},
 		{fake.Fault{}, `{"for":5}`, `into Go string within "/for"`},
-		{fake.Fault{}, `{"status":"503"}`, `"/status"`},
 		{fake.Fault{}, `{"status":7}`, "Status 7 does not lie between 200 and 999"},
 		{fake.Fault{}, `{"wire":"burn"}`, `there is no wire "burn"; there are reset, close,`},
 		{fake.Plan{}, `{"perHour":1}`, `there is no field "perHour"`},
 		{fake.Plan{}, `{"perDay":-1}`, "no limit is written 0"},
 		{fake.Plan{}, `"gold"`, `there is no plan "gold"; there are business, free, pro`},
-		{fake.Usage{}, `{"minutes":1}`, `there is no field "minutes"`},
 		{fake.Usage{}, `{"plan":{"perHour":1}}`, `there is no field "perHour"`},
 		{fake.Behavior{}, `{"order":"odd"}`, `there is no order "odd"; there are descending, shuffled`},
-		{fake.Behavior{}, `{"orders":"odd"}`, `there is no field "orders"`},
 	} {
 		_, err := read(c.value, c.text)
 		assert.ErrorContains(t, err, c.want, c.text)

