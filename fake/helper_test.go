@@ -57,7 +57,6 @@ func viaMemory(_ testing.TB, srv *fake.Server) entryPoint {
 
 // open returns a server with its entry point in memory.
 func open(t fake.TB, opts ...fake.Option) (*fake.Server, entryPoint) {
-	t.Helper()
 	srv := fake.NewTestServer(t, opts...)
 	return srv, viaMemory(nil, srv)
 }
