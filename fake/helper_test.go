@@ -61,16 +61,12 @@ func open(t fake.TB, opts ...fake.Option) (*fake.Server, entryPoint) {
 	return srv, viaMemory(nil, srv)
 }
 
+// viaURL has connections of its own, which end with the test.
 func viaURL(t testing.TB, srv *fake.Server) entryPoint {
 	testkit.Loopback(t)
-	return entryPoint{socketClient(t), srv.URL()}
-}
-
-// socketClient returns a client with connections of its own, which end with the test.
-func socketClient(t testing.TB) *http.Client {
 	tr := &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr}
+	return entryPoint{&http.Client{Transport: tr}, srv.URL()}
 }
 
 // request is a request of a test; its zero fields stand for the usual values.
@@ -129,9 +125,8 @@ func (d entryPoint) list(t testing.TB) reply { return d.send(t, request{path: "/
 
 func lastRequest(t testing.TB, srv *fake.Server) fake.Request {
 	t.Helper()
-	all := srv.Requests()
-	require.NotEmpty(t, all)
-	return all[len(all)-1]
+	require.NotEmpty(t, srv.Requests())
+	return srv.Requests()[len(srv.Requests())-1]
 }
 
 // create is a request for a new pet.
@@ -171,8 +166,7 @@ func (d entryPoint) admitted(t *testing.T) (n int, r reply) {
 }
 
 // rules returns the rules that were broken so far, in order.
-func rules(srv *fake.Server) []fake.Rule {
-	broken := []fake.Rule{}
+func rules(srv *fake.Server) (broken []fake.Rule) {
 	for _, v := range srv.Violations() {
 		broken = append(broken, v.Rule)
 	}
