@@ -14,25 +14,24 @@ import (
 )
 
 func TestJournal(t *testing.T) {
-	throughEveryEntryPoint(t, "holds the request and the response",
-		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.Inject(fake.Fault{Header: http.Header{"X-Trace": {"a", "b"}, "X-Ratelimit-Reset": nil}})
-			q := create("Rex")
-			q.path += "?dry=1"
-			q.header = http.Header{"X-Trace": {"a", "b"}}
-			answer := d.send(t, q)
-			r := lastRequest(t, srv)
-			assert.Equal(t, fake.Request{
-				Seq: 1, Operation: petstore.OpCreatePet, Key: 1, Method: http.MethodPost, Path: "/v1/pets?dry=1",
-				Header: r.Header, Body: []byte(`{"name":"Rex","categoryId":1}`),
-				StatusCode: answer.status, ResponseHeader: r.ResponseHeader, ResponseBody: []byte(answer.body),
-				Time: r.Time, Duration: r.Duration, FaultEffect: "fault",
-			}, r)
-			assert.Equal(t, []string{"a", "b"}, r.Header["X-Trace"])
-			assert.Equal(t, []string{"Bearer [redacted]"}, r.Header["Authorization"])
-			assert.Equal(t, answer.header["X-Trace"], r.ResponseHeader["X-Trace"])
-			assert.Empty(t, r.ResponseHeader["X-Ratelimit-Reset"])
-		})
+	throughEveryEntryPoint(t, "holds request and response", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		srv.Inject(fake.Fault{Header: http.Header{"X-Trace": {"a", "b"}, "X-Ratelimit-Reset": nil}})
+		q := create("Rex")
+		q.path += "?dry=1"
+		q.header = http.Header{"X-Trace": {"a", "b"}}
+		answer := d.send(t, q)
+		r := lastRequest(t, srv)
+		assert.Equal(t, fake.Request{
+			Seq: 1, Operation: petstore.OpCreatePet, Key: 1, Method: http.MethodPost, Path: "/v1/pets?dry=1",
+			Header: r.Header, Body: []byte(`{"name":"Rex","categoryId":1}`),
+			StatusCode: answer.status, ResponseHeader: r.ResponseHeader, ResponseBody: []byte(answer.body),
+			Time: r.Time, Duration: r.Duration, FaultEffect: "fault",
+		}, r)
+		assert.Equal(t, []string{"a", "b"}, r.Header["X-Trace"])
+		assert.Equal(t, []string{"Bearer [redacted]"}, r.Header["Authorization"])
+		assert.Equal(t, answer.header["X-Trace"], r.ResponseHeader["X-Trace"])
+		assert.Empty(t, r.ResponseHeader["X-Ratelimit-Reset"])
+	})
 	t.Run("keeps nothing if WithJournal says so, and counts on", func(t *testing.T) {
 		srv, d := open(t, fake.WithJournal(0))
 		d.list(t)

@@ -18,25 +18,24 @@ import (
 func unixIn(seconds int) string { return strconv.FormatInt(time.Now().Unix()+int64(seconds), 10) }
 
 func TestAuth(t *testing.T) {
-	throughEveryEntryPoint(t, "the response to a request without a valid key says why",
-		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			key := srv.APIKey()
-			for reason, auth := range map[string][]string{
-				"there are 0 Authorization headers": nil,
-				"there are 2 Authorization headers": {"Bearer " + key, "Bearer " + key},
-				"is not Bearer and a key":           {"Basic " + key},
-				"er is not Bearer and a key":        {"Bearer "},
-				"not known to the server":           {"Bearer wrong-key"},
-				"key is not known to the server":    {"Bearer " + key + " x"},
-			} {
-				r := d.send(t, request{method: "NOSUCH", path: "/pets", auth: "-", header: http.Header{"Authorization": auth}})
-				assert.Equal(t, http.StatusUnauthorized, r.status, auth)
-				assert.Contains(t, r.body, reason, auth)
-				assert.Contains(t, r.body, `(section 5)","status":401}`)
-				assert.NotContains(t, r.body, "wrong-key")
-			}
-			assert.Zero(t, srv.Usage(key).Day)
-		})
+	throughEveryEntryPoint(t, "a 401 says why", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		key := srv.APIKey()
+		for reason, auth := range map[string][]string{
+			"there are 0 Authorization headers": nil,
+			"there are 2 Authorization headers": {"Bearer " + key, "Bearer " + key},
+			"is not Bearer and a key":           {"Basic " + key},
+			"er is not Bearer and a key":        {"Bearer "},
+			"not known to the server":           {"Bearer wrong-key"},
+			"key is not known to the server":    {"Bearer " + key + " x"},
+		} {
+			r := d.send(t, request{method: "NOSUCH", path: "/pets", auth: "-", header: http.Header{"Authorization": auth}})
+			assert.Equal(t, http.StatusUnauthorized, r.status, auth)
+			assert.Contains(t, r.body, reason, auth)
+			assert.Contains(t, r.body, `(section 5)","status":401}`)
+			assert.NotContains(t, r.body, "wrong-key")
+		}
+		assert.Zero(t, srv.Usage(key).Day)
+	})
 	t.Run("keys are added, revoked, and added again with a new quota and the old number", func(t *testing.T) {
 		srv, d := open(t, fake.WithKey("second-key", fake.PlanFree))
 		number := func(key string) int {
