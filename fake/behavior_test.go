@@ -26,10 +26,6 @@ func TestVariants(t *testing.T) {
 			assert.Empty(t, rules(srv))
 		})
 	}
-	for name := range fake.Variants() {
-		assert.Equal(t, "default", name, "of the first")
-		break
-	}
 }
 
 func TestVariantsCoverEveryPairOfChoices(t *testing.T) {
@@ -49,6 +45,7 @@ func TestVariantsCoverEveryPairOfChoices(t *testing.T) {
 			}
 		}
 	}
+	assert.True(t, names["default"])
 	assert.Len(t, pairs, 210, "four fields have 3 choices, one 4, and three 2")
 	assert.Less(t, len(names), 20)
 }

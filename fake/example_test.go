@@ -16,7 +16,6 @@ import (
 
 func ExampleNewTestServer() {
 	t := &recorder{} // in a test, its *testing.T
-
 	srv := fake.NewTestServer(t)
 	client := srv.Client()
 	if _, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
@@ -25,7 +24,6 @@ func ExampleNewTestServer() {
 	if len(srv.Pets()) != 2 {
 		t.Errorf("%d pets, want 2", len(srv.Pets()))
 	}
-
 	t.end()
 	fmt.Print(t.errors.String() + t.log.String())
 	// Output:
@@ -42,7 +40,6 @@ func ExampleServer_Inject() {
 		AfterCommit: true, // the pet is added, and then the response is lost
 		Wire:        fake.WireReset,
 	})
-
 	_, err := srv.Client().CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1})
 	fmt.Println("outcome unknown:", errors.Is(err, petstore.ErrOutcomeUnknown))
 	fmt.Println("reset:", errors.Is(err, syscall.ECONNRESET))
@@ -75,7 +72,6 @@ func ExampleFault_match() {
 func ExampleServer_Advance() {
 	srv := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1}))
 	defer srv.Close()
-
 	_, err := srv.Client().ListPets(context.Background(), petstore.ListPetsParams{})
 	fmt.Println(err, srv.Usage(srv.APIKey()).Minute)
 	srv.Advance(time.Minute)

@@ -164,7 +164,6 @@ func TestWindow(t *testing.T) {
 			{pause: 10 * time.Second, admitted: 1, waits: []int{50}, lowered: 2},
 			{pause: 50 * time.Second, admitted: 1},
 		}},
-		"a day that ends after the minute, both used up": {per(1, 1, ""), []step{{admitted: 1, waits: []int{86_400}}}},
 		"a day that ends before the minute, both used up": {per(1, 2, ""), []step{
 			{admitted: 1},
 			{pause: 24*time.Hour - 30*time.Second, admitted: 1, waits: []int{60}},

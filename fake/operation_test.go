@@ -167,10 +167,8 @@ func TestCreatePet(t *testing.T) {
 			`{"name":"Rex","categoryId":1,"status":"` + long + `"}`: `status is \"` + long[:64] + `…\"; it must be`,
 		} {
 			r := d.send(t, request{method: http.MethodPost, path: "/pets", body: body})
-			assert.Equal(t, http.StatusBadRequest, r.status, body)
-			assert.Contains(t, r.body, `{"code":"invalid_request","message":"createPet: `)
+			assert.Regexp(t, `^{"code":"invalid_request","message":"createPet: .* \(section 4.2\)","status":400}$`, r.body)
 			assert.Contains(t, r.body, reason, body)
-			assert.Contains(t, r.body, `(section 4.2)","status":400}`)
 		}
 		assert.Empty(t, srv.Pets())
 	})

@@ -177,9 +177,9 @@ func testReset(t *testing.T) {
 		fake.WithLatency(time.Second), fake.WithFaults(fake.Fault{Status: 503}))
 	defer srv.Close()
 	state := func() string {
+		usage, second := srv.Usage("own-default-key"), srv.Usage("second-key")
 		return fmt.Sprint(time.Until(srv.Now()), srv.Keys(), srv.Pets(), srv.Requests(), srv.Violations(),
-			len(srv.Injections()), srv.Injections()[0].Fired(), srv.Usage("own-default-key").Plan,
-			srv.Usage("own-default-key").Minute, srv.Usage("own-default-key").BannedUntil, srv.Usage("second-key").Revoked)
+			len(srv.Injections()), srv.Injections()[0].Fired(), usage.Plan, usage.Minute, usage.BannedUntil, second.Revoked)
 	}
 	first := state()
 	for range 2 {
