@@ -186,6 +186,7 @@ func testReset(t *testing.T) {
 		begun := time.Now()
 		d := viaMemory(t, srv)
 		assert.Equal(t, 503, d.list(t).status, "the fault strikes again")
+		assert.Equal(t, 1, lastRequest(t, srv).Seq)
 		d.send(t, request{path: "/pets/1", auth: "Bearer own-default-key"})
 		assert.Equal(t, 2*time.Second, time.Since(begun), "the latency is that of the options")
 		srv.AddKey("third-key", fake.PlanFree)
