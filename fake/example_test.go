@@ -89,7 +89,6 @@ func ExampleWithHandler() {
 			w.WriteHeader(http.StatusNoContent)
 		})))
 	defer srv.Close()
-
 	_, err := srv.Client().Do(context.Background(), http.MethodPut, "orders/7", nil, nil)
 	fmt.Println(err, len(srv.RequestsFor(srv.APIKey())))
 	// Output:

@@ -44,11 +44,8 @@ func TestWithHandler(t *testing.T) {
 		assert.Equal(t, 503, d.send(t, put).status)
 		large := request{method: "PUT", path: "/orders/7", body: strings.Repeat("x", 1<<20+1)}
 		assert.Equal(t, 400, d.send(t, large).status)
-		for status, q := range map[int]request{ // what the handlers do not take works as before
-			202: {method: "NOSUCH", path: "/pets/1"}, 200: {path: "/pets/1"}, 405: {method: "HEAD", path: "/pets"},
-		} {
-			assert.Equal(t, status, d.send(t, q).status)
-		}
+		assert.Equal(t, 202, d.send(t, request{method: "NOSUCH", path: "/pets/1"}).status)
+		assert.Equal(t, 200, d.send(t, request{path: "/pets/1"}).status)
 		for _, path := range []string{"/orders", "/orders//7", "/x/../orders/7"} {
 			r := d.send(t, request{method: "PUT", path: path})
 			assert.Equal(t, 404, r.status, path)
@@ -126,7 +123,6 @@ func TestWithHandler(t *testing.T) {
 			"GET /v1/pets/{id}": "conflicts with pattern",
 			"GET /orders":       `fake: WithHandler: the path of the pattern "GET /orders" is not below /v1/`,
 			"GET /v1/{":         "parsing",
-			"":                  "is not below /v1/",
 		} {
 			assert.Contains(t, panicOf(func() { fake.WithHandler(pattern, echo) }), message, pattern)
 		}

@@ -158,11 +158,11 @@ func with(opts ...fake.Option) []fake.Option { return opts }
 // admitted sends requests until one is refused, and returns how many were admitted.
 func (d entryPoint) admitted(t *testing.T) (n int, r reply) {
 	t.Helper()
-	for r.status = http.StatusOK; r.status == http.StatusOK; n++ {
+	for r = d.list(t); r.status == http.StatusOK; r = d.list(t) {
+		n++
 		require.LessOrEqual(t, n, 100, "no request is refused")
-		r = d.list(t)
 	}
-	return n - 1, r
+	return n, r
 }
 
 // rules returns the rules that were broken so far, in order.

@@ -213,6 +213,8 @@ func TestMisuse(t *testing.T) {
 		{"AddKey", func() { srv.AddKey("schlüssel", fake.PlanFree) }},
 		{"WithAPIKey", func() { fake.WithAPIKey(" ") }},
 		{"WithPlan", func() { fake.WithPlan(lost) }},
+		{"WithKey", func() { fake.WithKey("another-key", lost) }},
+		{"AddKey", func() { srv.AddKey("another-key", lost) }},
 		{"SetPlan", func() { srv.SetPlan(srv.APIKey(), lost) }},
 		{"SetUsage", func() { srv.SetUsage("unknown-key", 1, 1) }},
 		{"ClientFor", func() { srv.ClientFor("unknown-key") }},
