@@ -115,6 +115,7 @@ func TestWithHandler(t *testing.T) {
 			assert.True(t, lines.Scan())
 			assert.Equal(t, time.Duration(i)*time.Hour, time.Since(start))
 			assert.Len(t, lastRequest(t, srv).ResponseBody, 2*(i+1), "the journal has it before the client")
+			assert.Zero(t, lastRequest(t, srv).Duration, "until the response began")
 		}
 		assert.False(t, lines.Scan())
 	})

@@ -1,9 +1,11 @@
 package fake
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime/debug"
@@ -234,4 +236,10 @@ func (t *tee) Write(b []byte) (int, error) {
 func (t *tee) Flush() {
 	t.note(http.StatusOK, nil)
 	_ = http.NewResponseController(t.ResponseWriter).Flush() // as Flush of net/http, it has no error
+}
+
+// Hijack gives the connection to the handler.
+func (t *tee) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	t.note(http.StatusSwitchingProtocols, nil)
+	return http.NewResponseController(t.ResponseWriter).Hijack()
 }
