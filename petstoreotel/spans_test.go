@@ -193,6 +193,7 @@ func TestSpans_callersTrace(t *testing.T) {
 		assert.Equal(h, caller.SpanContext().TraceID(), spans[0].SpanContext().TraceID())
 		assert.Contains(h, h.ended()[2], "petstore.wait.reason=backoff")
 		assert.Empty(h, h.values("rate_limit.wait_time"))
+		assert.Empty(h, h.values("rate_limit.waiting_calls"))
 	})
 }
 
