@@ -1,17 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,17 +17,9 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/faketest"
-	"github.com/petstore/petstore-go/internal/testkit"
 )
 
-// TestMain runs the program instead of the tests if a test has started this binary, to kill it.
-func TestMain(m *testing.M) {
-	if os.Getenv("BULKIMPORT_TEST_PROGRAM") != "" {
-		main()
-		os.Exit(0)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bench is an input in a folder of its own, and the service that it goes to.
 type bench struct {
@@ -81,29 +67,6 @@ func (b *bench) journal() map[string]string {
 		outcomes[name] = known[0]
 	}
 	return outcomes
-}
-
-// assertNothingLostOrRepeated checks the whole promise of an import that is over. The service has
-// received a row if its request arrived completely and was not refused with a 401 or 429.
-func (b *bench) assertNothingLostOrRepeated(rows int) {
-	received, added := map[string]int{}, map[string]int{}
-	for _, r := range b.server.RequestsOf(petstore.OpCreatePet) {
-		var pet petstore.NewPet
-		refused := r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusTooManyRequests
-		if !refused && json.Unmarshal(r.Body, &pet) == nil {
-			received[pet.Name]++
-		}
-	}
-	for _, pet := range b.server.Pets() {
-		added[pet.Name]++
-	}
-	outcomes := b.journal()
-	assert.Len(b, outcomes, rows)
-	for name, outcome := range outcomes {
-		assert.LessOrEqual(b, received[name], 1, name)
-		assert.Contains(b, []string{created, rejected, undecided}, outcome)
-		assert.Equal(b, added[name] == 1 || outcome == undecided && added[name] == 0, outcome != rejected, name)
-	}
 }
 
 func TestImport_wrongRow(t *testing.T) {
@@ -205,55 +168,19 @@ func TestImport_stop(t *testing.T) {
 	}
 }
 
-const secret = "a-key-that-is-in-no-file"
-
-// start starts the program.
-func (b *bench) start(out io.Writer) *exec.Cmd {
-	self, err := os.Executable()
-	require.NoError(b, err)
-	cmd := exec.CommandContext(b.Context(), self, b.path)
-	cmd.Env = append(os.Environ(), "BULKIMPORT_TEST_PROGRAM=1",
-		"PETSTORE_BASE_URL="+b.server.URL(), "PETSTORE_API_KEY="+secret, "PETSTORE_API_KEY_FILE=")
-	cmd.Stdout, cmd.Stderr = out, out
-	require.NoError(b, cmd.Start())
-	return cmd
-}
-
-// TestProgram_killed kills an import of 300 rows 25 times, while the service fails in every way,
-// and then lets it go on until no row is left. It does all this BULKIMPORT_ROUNDS times.
-func TestProgram_killed(t *testing.T) {
-	testkit.Loopback(t)
-	const rows, kills = 300, 25
-	rounds, _ := strconv.Atoi(os.Getenv("BULKIMPORT_ROUNDS"))
-	for range max(rounds, 1) {
-		server := fake.NewTestServer(t, fake.WithSeed(rand.Uint64()), fake.WithKey(secret, fake.Plan{}))
-		b := newBench(t, server, pets(rows)...)
-		for _, f := range []fake.Fault{ // all that can go wrong with a create
-			{Wire: fake.WireReset},
-			{Wire: fake.WireReset, AfterCommit: true},
-			{Wire: fake.WireTruncate, AfterCommit: true},
-			{Status: http.StatusServiceUnavailable},
-			{Status: http.StatusBadRequest},
-			{Status: http.StatusTooManyRequests, RetryAfter: "0.1", Chance: 0.0003},
-		} {
-			f.Operation, f.Times, f.Chance = petstore.OpCreatePet, fake.Forever, cmp.Or(f.Chance, 0.003)
-			server.Inject(f)
+// TestImport_killed looks at the journal that a SIGKILL would leave, at many moments: the line of a
+// row has begun when its request arrives, and not while the row waits for the rate limit.
+func TestImport_killed(t *testing.T) {
+	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+		b := newBench(t, server, pets(6)...)
+		go func() { _, _ = b.run(t.Context()) }()
+		begun := make([]string, 8) // lines and pets, by the second
+		for i := range begun {
+			time.Sleep(time.Second)
+			text, err := os.ReadFile(b.path + ".journal")
+			require.NoError(t, err)
+			begun[i] = fmt.Sprint(strings.Count(string(text), "\t"), len(server.Pets()))
 		}
-		var out strings.Builder
-		for range kills {
-			cmd := b.start(&out)
-			ctx, cancel := context.WithTimeout(t.Context(), rand.N(300*time.Millisecond))
-			_ = b.server.WaitForRequests(ctx, len(b.server.Requests())+rand.IntN(2*rows/kills))
-			cancel()
-			_ = cmd.Process.Kill() // before, while or after a request is sent
-			_ = cmd.Wait()
-		}
-		for runs := 0; b.start(&out).Wait() != nil && runs < 50; runs++ {
-		}
-		assert.Contains(t, out.String(), " undecided, 0 left\n")
-		b.assertNothingLostOrRepeated(rows)
-		journal, err := os.ReadFile(b.path + ".journal")
-		require.NoError(t, err)
-		assert.NotContains(t, string(journal)+out.String(), secret)
-	}
+		assert.Equal(t, []string{"1 0", "2 1", "3 2", "3 2", "4 3", "4 4", "4 4", "4 4"}, begun)
+	}, fake.WithLatency(1400*time.Millisecond), fake.WithPlan(fake.Plan{PerMinute: 4}))
 }
