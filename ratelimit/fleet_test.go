@@ -17,21 +17,16 @@ type Process struct {
 	Every    time.Duration   // mean time from one call of a worker to its next; 0 is none
 	Calls    int             // that it makes in all; 0 is no limit
 	CatchUp  bool            // a worker that is late makes up for its delay
-	Heedless bool            // it sends whatever its budget says
 	Fails    bool            // some of its requests are not sent, get no response, or one without headers
 	Slow     float64         // part of its responses that come 25 s late
 	Done     int             // calls that succeeded
 	Finished time.Time       // when the last call succeeded
 	Rejected int             // 429s
-	Early    int             // requests that it should not have sent yet after a 429
 	Waits    []time.Duration // of the calls for a permit
 
-	queue         []*worker
-	begun         int // calls
-	wake          time.Time
-	closed, opens time.Time // when the last 429 came, and when the key opens after all 429s
-	refused       bool      // no request that was sent after a 429 has succeeded yet
-	probed        time.Time // when a request was sent while that is so
+	queue []*worker
+	begun int // calls
+	wake  time.Time
 }
 
 // worker makes one call at a time, or a batch of them.
@@ -105,7 +100,7 @@ func (p *Process) schedule(r *run, w *worker) {
 func (p *Process) dispatch(r *run) {
 	for len(p.queue) > 0 {
 		slot, wait := p.budget.admit(r.now, false)
-		if wait.reason != "" && !p.Heedless {
+		if wait.reason != "" {
 			if !wait.wake.IsZero() && !wait.wake.Equal(p.wake) {
 				p.wake = wait.wake
 				r.at(wait.wake, func() { p.dispatch(r) })
@@ -122,10 +117,6 @@ func (p *Process) dispatch(r *run) {
 // send sends a request.
 func (p *Process) send(r *run, w *worker, slot *slot) {
 	sent := r.now
-	if sent.Before(p.opens) || p.refused && sent.Sub(p.probed) < 10*time.Second {
-		p.Early++
-	}
-	p.probed = sent
 	took := 20*time.Millisecond + time.Duration(r.random.Int64N(int64(180*time.Millisecond)))
 	out := time.Duration((0.1 + 0.8*r.random.Float64()) * float64(took))
 	if p.Slow > 0 && r.random.Float64() < p.Slow {
@@ -146,31 +137,24 @@ func (p *Process) send(r *run, w *worker, slot *slot) {
 		} else if fate == 3 && o.StatusCode == http.StatusOK {
 			o = Outcome{Sent: o.Sent, Received: o.Received, StatusCode: http.StatusBadGateway}
 		}
-		r.at(sent.Add(took), func() { p.receive(r, w, slot, sent, &o) })
+		r.at(sent.Add(took), func() { p.receive(r, w, slot, &o) })
 	})
 }
 
 // receive gets the response to a request.
-func (p *Process) receive(r *run, w *worker, slot *slot, sent time.Time, o *Outcome) {
-	if !p.Heedless {
-		p.budget.settle(slot, o, r.now)
-	}
-	if sent.Equal(p.probed) {
-		p.probed = time.Time{}
-	}
+func (p *Process) receive(r *run, w *worker, slot *slot, o *Outcome) {
+	p.budget.settle(slot, o, r.now)
 	responded := !o.Received.IsZero()
 	rejected := responded && o.StatusCode == http.StatusTooManyRequests
-	if o.Sent.IsZero() || rejected && !p.Heedless {
+	if o.Sent.IsZero() || rejected {
 		p.queue = slices.Insert(p.queue, 0, w) // a retried call keeps its place
 	} else if w.open--; w.open == 0 {
 		p.schedule(r, w)
 	}
 	if rejected {
 		p.Rejected++
-		p.refused, p.closed, p.opens = true, r.now, later(p.opens, r.now.Add(o.RetryAfter))
 	} else if responded {
 		p.Done, p.Finished = p.Done+1, r.now
-		p.refused = p.refused && sent.Before(p.closed)
 	}
 	p.dispatch(r)
 }
