@@ -64,7 +64,7 @@ func TestVisitors_input(t *testing.T) {
 }
 
 func TestVisitors_failure(t *testing.T) {
-	const look = "look before you add it again"
+	const look, problem = "look before you add it again", "the pet store has a problem"
 	for name, test := range map[string]struct {
 		fault      fake.Fault
 		method     string
@@ -77,7 +77,7 @@ func TestVisitors_failure(t *testing.T) {
 		"503 to a list":   {fake.Fault{Status: 503, RetryAfter: "30"}, "GET", 503, "30", "try again later", 0},
 		"429 to a create": {fake.Fault{Status: 429, RetryAfter: "5"}, "POST", 503, "5", "try again later", 0},
 		"400":             {fake.Fault{Status: 400}, "POST", 400, "", "the pet store refuses this pet", 0},
-		"401":             {fake.Fault{Status: 401}, "GET", 502, "", "the pet store has a problem", 0},
+		"401":             {fake.Fault{Status: 401}, "GET", 502, "", problem, 0},
 		"slow create":     {fake.Fault{Delay: time.Minute}, "POST", 502, "", look, 10 * time.Second},
 		"slow list":       {fake.Fault{Delay: time.Minute}, "GET", 504, "", "the pet store is slow", 2 * time.Second},
 	} {
