@@ -57,8 +57,8 @@ func TestJSONErrors(t *testing.T) {
 		text, want string
 	}{
 		{fake.Fault{}, `{"status":503,"statsu":1}`, `there is no field "statsu"`},
-		{fake.Fault{}, `{"for":"5 minutes"}`, `"/for": time: unknown unit " minutes" in duration "5 minutes"`},
-		{fake.Fault{}, `{"for":5}`, `into Go string within "/for"`},
+		{fake.Fault{}, `{"for":"5 minutes"}`, `time: unknown unit " minutes" in duration "5 minutes"`},
+		{fake.Fault{}, `{"for":5}`, `number into Go st`}, // the rest differs between versions of encoding/json
 		{fake.Fault{}, `{"status":7}`, "Status 7 does not lie between 200 and 999"},
 		{fake.Fault{}, `{"wire":"burn"}`, `there is no wire "burn"; there are reset, close,`},
 		{fake.Plan{}, `{"perHour":1}`, `there is no field "perHour"`},
