@@ -116,7 +116,8 @@ func (r *report) checkRequests(c *call) {
 		r.found("attempts", "%d, reported %d: %v", sent, c.attempts, c)
 	}
 	for i, q := range c.requests[:max(0, n-1)] {
-		if !q.mayBeFollowed(c.writes()) {
+		newKey := q.status == http.StatusUnauthorized && c.requests[i+1].key != q.key
+		if !newKey && !q.mayBeFollowed(c.writes()) {
 			r.found("sent again", "after request %d: %v", i+1, c)
 		}
 		if c.requests[i+1].at.Sub(q.at) < q.retryAfter() {
