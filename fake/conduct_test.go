@@ -3,6 +3,8 @@ package fake_test
 import (
 	"errors"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -243,4 +245,28 @@ func TestNewTestServer(t *testing.T) {
 fake: an injected fault never struck: fault by reset; 2 fitting requests came, Skip is 2
 `, tb.errors.String())
 	})
+}
+
+func TestServeIsWhatContributingSays(t *testing.T) {
+	text, err := os.ReadFile("../CONTRIBUTING.md")
+	require.NoError(t, err)
+	_, sentence, _ := strings.Cut(string(text), "Inside the fake, ")
+	sentence, _, _ = strings.Cut(sentence, "\n\n")
+	code, err := os.ReadFile("serve.go")
+	require.NoError(t, err)
+	var steps []string
+	for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(sentence, -1) {
+		steps = append(steps, m[1])
+	}
+	require.Equal(t, "serve", steps[0])
+	for function, order := range map[string][]string{
+		"serve": steps[1:], "operate": {"StatusNotFound", "unauthorized", "take", "handle", "serve"},
+	} {
+		_, body, _ := strings.Cut(string(code), ") "+function+"(")
+		body, _, _ = strings.Cut(body, "\n}\n")
+		for _, step := range order {
+			assert.Contains(t, body, step, "in the order %v", order)
+			_, body, _ = strings.Cut(body, step)
+		}
+	}
 }
