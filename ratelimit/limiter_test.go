@@ -132,6 +132,14 @@ func TestLimiterMaxWait(t *testing.T) {
 		assert.NotEqual(t, <-refused == nil, <-refused == nil)
 		time.Sleep(3 * time.Second)
 	})
+	test(t, "is exceeded by a second if no limit is known", func(t *testing.T, l *limiter) {
+		defer l.takes(0).Release(Outcome{})
+		go func() { l.takes(time.Second).Release(Outcome{}) }() // a further probe
+		synctest.Wait()
+		start := time.Now()
+		l.refused(Request{})
+		assert.Equal(t, time.Second, time.Since(start))
+	})
 	early := &Error{Reason: ReasonDay, RetryAt: time.Date(2026, 11, 21, 12, 0, 0, 1, time.UTC)}
 	assert.EqualError(t, early, "rate limited (day) until 2026-11-21T12:00:01Z", "the text does not say too early a time")
 }
@@ -278,6 +286,19 @@ func TestLimiterBackground(t *testing.T) {
 
 // Contexts end at random times. Nothing is left in the limiter.
 func TestLimiterContext(t *testing.T) {
+	test(t, "ends with the window, while the machine is suspended", func(t *testing.T, l *limiter) {
+		l.one(ok(60, 0, 40*time.Second))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Second, cancel)
+		l.now = func() time.Time {
+			if ctx.Err() != nil {
+				return time.Now().Add(time.Minute)
+			}
+			return time.Now()
+		}
+		_, err := l.Acquire(ctx, Request{MaxWait: time.Hour})
+		assert.ErrorIs(t, err, context.Canceled)
+	})
 	test(t, "ends at any time", func(t *testing.T, l *limiter) {
 		s := &Service{Clock: time.Now, Window: Fixed, PerMinute: 60}
 		within := func(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d))) }
