@@ -217,6 +217,10 @@ func (k *call) receive(resp *http.Response, begun time.Time, x *exchange) error 
 	x.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
 	x.header = safetext.Header(resp.Header, x.key.Secret())
 	k.client.http1.Store(resp.ProtoMajor == 1)
+	if k.config.limiter == nil && !x.outcome.Window.IsZero() { // a limiter keeps the rate limit
+		window := x.outcome.Window
+		k.client.lastLimit.Store(&window)
+	}
 	k.release(x)
 	return x.read(resp)
 }
@@ -273,15 +277,10 @@ func (s *connectionState) maySend(err error) bool {
 func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
 
 // release releases the permit, unless that has been done, and keeps what the limiter says about a 429.
-// Without a limiter, the client keeps the rate limit itself.
 func (k *call) release(x *exchange) {
 	if x.permit != nil {
 		lockout := x.permit.Release(x.outcome)
 		x.permit, x.retryAt, x.reason = nil, lockout.Until, lockout.Reason
-	}
-	if k.config.limiter == nil && !x.outcome.Window.IsZero() {
-		window := x.outcome.Window
-		k.client.lastLimit.Store(&window)
 	}
 	if x.was(http.StatusTooManyRequests) && !x.retryAt.After(x.outcome.Received) {
 		x.retryAt, x.loopWaits = time.Time{}, true
