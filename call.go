@@ -50,8 +50,8 @@ type request struct {
 	body        []byte // nil for none
 }
 
-// do makes a call. After a success, it sets response, and decodes the body unless decode is nil. Any
-// other end of the call is an error.
+// do makes a call. After a success, it sets response, and decodes the body unless decode is nil.
+// Any other end of the call is an error.
 func (c *Client) do(
 	ctx context.Context, r request, opts []CallOption, response *Response, decode func([]byte) error,
 ) error {
@@ -86,8 +86,8 @@ func (c *Client) do(
 	return err
 }
 
-// begin calls the CallStart functions, and sets the context of the call. It returns another one, which
-// WithStop ends, too: that of the waits and the reads; and a function that frees both.
+// begin calls the CallStart functions, and sets the context of the call. It returns another one,
+// which WithStop ends, too: that of the waits and the reads; and a function that frees both.
 func (k *call) begin(ctx context.Context) (waits context.Context, end func()) {
 	k.ctx = ctx
 	k.callStart()
@@ -174,8 +174,8 @@ func (k *call) response(x *exchange) Response {
 	return Response{x.outcome.StatusCode, x.header, x.outcome.Window, k.sent}
 }
 
-// endReason returns why a context of the call has ended; nil if it has not. A timeout of another call
-// around this one is a cause like others.
+// endReason returns why a context of the call has ended; nil if it has not. A timeout of another
+// call around this one is a cause like others.
 func (k *call) endReason(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	own, ok := cause.(*endError)
@@ -201,7 +201,8 @@ func foreign(err error) error {
 }
 
 // isOfCall reports whether err is one of the five errors of a call. As the cause of a context it is
-// about another call: an errgroup, for instance, makes the error of one call the cause of the others.
+// about another call: an errgroup, for instance, makes the error of one call the cause of the
+// others.
 func isOfCall(err error) bool {
 	_, ok := errors.AsType[interface {
 		error

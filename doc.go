@@ -19,8 +19,8 @@
 // the error.
 //
 // Section numbers refer to the service document, "Pet Store Service Interface". [Option] and
-// [CallOption] list the options. In a bubble of [testing/synctest], the waits of a client take no time; see
-// package [github.com/petstore/petstore-go/fake].
+// [CallOption] list the options. In a bubble of [testing/synctest], the waits of a client take no
+// time; see package [github.com/petstore/petstore-go/fake].
 //
 // # Rate limit
 //
@@ -57,8 +57,8 @@
 //
 // A request was not written if there was no connection, if the server refused our certificate, or
 // if it says that it has not processed the request: by a GOAWAY before the stream, or by
-// REFUSED_STREAM. net/http itself repeats no write, and a read only over HTTP/2, after such a refusal
-// or a PROTOCOL_ERROR.
+// REFUSED_STREAM. net/http itself repeats no write, and a read only over HTTP/2, after such a
+// refusal or a PROTOCOL_ERROR.
 //
 // # Errors
 //

@@ -47,8 +47,8 @@ var (
 	ErrTimeout = errors.New("petstore: timeout")
 )
 
-// endError is the cause of a context of a call that a timeout or WithStop has ended. It has no Unwrap,
-// so that it matches nothing in the error of another call.
+// endError is the cause of a context of a call that a timeout or WithStop has ended. It has no
+// Unwrap, so that it matches nothing in the error of another call.
 type endError struct {
 	error
 	callID string

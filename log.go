@@ -31,8 +31,8 @@ import (
 // Each line also has operation, key_id, which is a [Call].KeyID, and call_id, which is the same on
 // all lines of a call. reason and scope are a [ratelimit.Reason]; sent is how many requests of this
 // process the window has counted, and processes the number of processes that the limiter was told.
-// An attribute that is not known is left out. The API key and bodies are never logged. A nil logger,
-// the default, logs nothing.
+// An attribute that is not known is left out. The API key and bodies are never logged. A nil
+// logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return option{set: func(c *config) {
 		c.log = nil

@@ -201,8 +201,9 @@ func (r *ListPetsResult) decode(body []byte) error {
 // missing.
 var withReadPet = json.WithUnmarshalers(json.UnmarshalFromFunc(readPet))
 
-// readPet reads a Pet (section 2). It skips unknown fields, so that the service may add some. The decoder
-// refuses names that are given twice and invalid UTF-8, because parsers of JSON treat these differently.
+// readPet reads a Pet (section 2). It skips unknown fields, so that the service may add some. The
+// decoder refuses names that are given twice and invalid UTF-8, because parsers of JSON treat these
+// differently.
 func readPet(d *jsontext.Decoder, pet *Pet) error {
 	if d.PeekKind() != '{' {
 		return errors.New("a pet is not an object")

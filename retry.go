@@ -92,8 +92,8 @@ func (k *call) pauseAfter(x *exchange) (pause time.Duration, asked bool) {
 	return pause, false
 }
 
-// hasTime reports whether a pause is within the deadline and, if the service asked for it, within what
-// is left of WithMaxWait.
+// hasTime reports whether a pause is within the deadline and, if the service asked for it, within
+// what is left of WithMaxWait.
 func (k *call) hasTime(ctx context.Context, pause time.Duration, asked bool) bool {
 	deadline, ok := ctx.Deadline()
 	return (!ok || time.Until(deadline) > pause) && (!asked || pause <= k.maxWait)
@@ -110,8 +110,8 @@ func (k *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duratio
 	return k.pause.Duration
 }
 
-// endPause reports the end of the pause before an attempt, if there was one. WithMaxWait counts only
-// those after a 429.
+// endPause reports the end of the pause before an attempt, if there was one. WithMaxWait counts
+// only those after a 429.
 func (k *call) endPause() {
 	w := k.pause
 	k.pause = ratelimit.Wait{}

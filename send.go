@@ -210,8 +210,8 @@ func (k *call) send(caller context.Context, loop *http.Request, x *exchange) {
 	k.attemptDone(begun, x)
 }
 
-// receive reads a response into x. It releases the permit before it reads the body, so that the next
-// request need not wait for that.
+// receive reads a response into x. It releases the permit before it reads the body, so that the
+// next request need not wait for that.
 func (k *call) receive(resp *http.Response, begun time.Time, x *exchange) error {
 	x.success = k.succeeds(resp.StatusCode)
 	x.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
@@ -261,8 +261,8 @@ func (s *connectionState) hooks() *httptrace.ClientTrace {
 	}
 }
 
-// maySend reports whether the request may have been written although the transport returned err: it got
-// a connection, or never asked for one because it is none of net/http's.
+// maySend reports whether the request may have been written although the transport returned err: it
+// got a connection, or never asked for one because it is none of net/http's.
 func (s *connectionState) maySend(err error) bool {
 	switch {
 	case wire.IsUnprocessed(err):
@@ -276,7 +276,8 @@ func (s *connectionState) maySend(err error) bool {
 // isDead reports whether nothing came back on a connection that had been used before.
 func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
 
-// release releases the permit, unless that has been done, and keeps what the limiter says about a 429.
+// release releases the permit, unless that has been done, and keeps what the limiter says about a
+// 429.
 func (k *call) release(x *exchange) {
 	if x.permit != nil {
 		lockout := x.permit.Release(x.outcome)

@@ -133,8 +133,9 @@ func (k *call) callStart() {
 	}
 }
 
-// attemptContext calls the AttemptContext functions. Each one gets the context of the one before it.
-// It returns the last context, and the header of the request: that of the client, and what they add.
+// attemptContext calls the AttemptContext functions. Each one gets the context of the one before
+// it. It returns the last context, and the header of the request: that of the client, and what they
+// add.
 func (k *call) attemptContext(ctx context.Context) (context.Context, http.Header) {
 	header := k.config.header.Clone()
 	for _, t := range k.client.traces {

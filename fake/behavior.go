@@ -100,8 +100,8 @@ func (b Behavior) String() string {
 //			srv := fake.NewTestServer(t, variant)
 //			...
 //
-// Each is named after the choices in which it differs from the default, which is the first. Names and
-// order are the same in every run.
+// Each is named after the choices in which it differs from the default, which is the first. Names
+// and order are the same in every run.
 func Variants() iter.Seq2[string, Option] {
 	// A pairwise covering array, which a test checks: a column is a field, a digit the index of a choice.
 	rows := []string{

@@ -48,8 +48,8 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 }
 
 // HTTPClient returns a new client whose requests reach the server in memory, for any host, by http
-// and https alike. Its Transport is an [http.Transport] that dials into memory, to an [http.Server].
-// It may be changed and cloned, as long as its Proxy and its dial functions stay.
+// and https alike. Its Transport is an [http.Transport] that dials into memory, to an
+// [http.Server]. It may be changed and cloned, as long as its Proxy and its dial functions stay.
 //
 // Every request has a connection of its own, so that several synctest bubbles can use one client,
 // and every fault is seen: net/http silently repeats a GET when a connection that it used before
@@ -94,8 +94,8 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 }
 
 // ServeHTTP serves a request to a path below /v1, for a server of the caller's own. A fault that
-// breaks the connection hijacks it or, if w does not allow that, panics with [http.ErrAbortHandler],
-// as a closed server does.
+// breaks the connection hijacks it or, if w does not allow that, panics with
+// [http.ErrAbortHandler], as a closed server does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.refuse(r) != nil { // the connection breaks also if the client has given up
 		breakOff(w, WireRefuse)
@@ -168,10 +168,10 @@ func (f *inflight) follow(c io.Closer, state http.ConnState) (open bool) {
 	return true
 }
 
-// Close ends the server: it closes the port, and cuts connections, which ends stalled requests. When
-// it returns, the goroutines of the server are gone. Requests in progress get a moment to finish; a
-// handler that hangs is cut off within a second. Requests of [Server.ServeHTTP] end with the server
-// in which they run. Close may be called more than once.
+// Close ends the server: it closes the port, and cuts connections, which ends stalled requests.
+// When it returns, the goroutines of the server are gone. Requests in progress get a moment to
+// finish; a handler that hangs is cut off within a second. Requests of [Server.ServeHTTP] end with
+// the server in which they run. Close may be called more than once.
 func (s *Server) Close() {
 	f := &s.inflight
 	f.closed.Store(true)

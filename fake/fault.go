@@ -16,9 +16,9 @@ const Forever = -1
 // others say what happens to them. The zero Fault applies to the next request and changes nothing.
 //
 // A request to which a fault applies is not authenticated, not counted and not carried out, unless
-// the fault only changes the response of the service: it has no Status, and a Wire, if any, that lets
-// the client see a part of that response. The response of a fault has the rate limit headers, too,
-// with the numbers from before the request.
+// the fault only changes the response of the service: it has no Status, and a Wire, if any, that
+// lets the client see a part of that response. The response of a fault has the rate limit headers,
+// too, with the numbers from before the request.
 //
 // One fault applies to a request: the first matching one that is not used up. Only a [WireRefuse]
 // comes before it, since it applies before anything has reached the server.
@@ -57,8 +57,8 @@ type Fault struct {
 	Wire Wire          `json:"wire,omitzero"` // what happens on the way
 }
 
-// problem returns an error if the fault can never apply, or its response cannot be sent. It does not
-// repeat a key.
+// problem returns an error if the fault can never apply, or its response cannot be sent. It does
+// not repeat a key.
 func (f *Fault) problem() error {
 	return cmp.Or(
 		checkOperation(f.Operation),
@@ -107,8 +107,8 @@ func (f Fault) String() string {
 // empty Wire changes nothing. A client observes the same through every entry point, unless it says.
 type Wire string
 
-// The values of Wire. Before the server resets or closes a socket, it sends 100 Continue, or net/http
-// would silently repeat a GET on a connection that it kept.
+// The values of Wire. Before the server resets or closes a socket, it sends 100 Continue, or
+// net/http would silently repeat a GET on a connection that it kept.
 const (
 	// WireReset resets the connection instead of answering; errors match syscall.ECONNRESET.
 	WireReset Wire = "reset"

@@ -36,8 +36,8 @@ func (l *faultList) reset(seed uint64) {
 	l.rng = rand.New(rand.NewPCG(seed, 2))
 }
 
-// Inject makes a fault apply to the requests that follow. It panics if the fault can never apply, or
-// its response cannot be sent. The server keeps a copy: changing f later changes nothing.
+// Inject makes a fault apply to the requests that follow. It panics if the fault can never apply,
+// or its response cannot be sent. The server keeps a copy: changing f later changes nothing.
 func (s *Server) Inject(f Fault) *Injection {
 	check("Inject", f.problem())
 	i := &Injection{srv: s, fault: f.clone()}
@@ -110,8 +110,8 @@ func (i *Injection) active() bool {
 }
 
 // pick returns the first fault that applies to a request, noFault if none does. It looks only at
-// faults with a WireRefuse if refusals is true, and only at the others if not. No lock is held while
-// it calls Match, which may do anything.
+// faults with a WireRefuse if refusals is true, and only at the others if not. No lock is held
+// while it calls Match, which may do anything.
 func (s *Server) pick(operation, token string, refusals bool, request func() *http.Request) *Fault {
 	for _, i := range s.Injections() {
 		f := &i.fault

@@ -73,8 +73,8 @@ func (s *Server) RequestsFor(key string) []Request {
 }
 
 // WaitForRequests returns as soon as n requests have arrived since the server was made or reset,
-// those that the journal dropped included; their responses may be still to come. It returns an error
-// if the server is closed, or, with the cause, if ctx ends before.
+// those that the journal dropped included; their responses may be still to come. It returns an
+// error if the server is closed, or, with the cause, if ctx ends before.
 func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	j := &s.journal
 	stop := context.AfterFunc(ctx, func() {

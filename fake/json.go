@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// encode writes a value without JSON methods of its own. A duration is a string such as "1m30s", and
-// bytes are the text of a string.
+// encode writes a value without JSON methods of its own. A duration is a string such as "1m30s",
+// and bytes are the text of a string.
 func encode(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true), json.WithMarshalers(json.JoinMarshalers(
 		json.MarshalFunc(func(d time.Duration) ([]byte, error) { return json.Marshal(d.String()) }),

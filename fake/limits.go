@@ -68,8 +68,8 @@ func (k *apiKey) restart() {
 }
 
 // update brings the key to the present time, and returns that time. From one synctest bubble to the
-// next, the clock goes back. It is read under the lock: who read it before and then had to wait would
-// come with an older time, as if it had gone back.
+// next, the clock goes back. It is read under the lock: who read it before and then had to wait
+// would come with an older time, as if it had gone back.
 func (k *apiKey) update() time.Time {
 	now := k.srv.Now()
 	if back := now.Sub(k.lastNow); back < 0 {

@@ -67,8 +67,8 @@ func (r route) name() string {
 	return r.operation.Name
 }
 
-// findRoute finds the route of a request. The mux of handler values also redirects to cleaner paths,
-// and has GET serve HEAD; this server does neither.
+// findRoute finds the route of a request. The mux of handler values also redirects to cleaner
+// paths, and has GET serve HEAD; this server does neither.
 func (s *Server) findRoute(r *http.Request) route {
 	h, _ := s.mux.Handler(r)
 	if found, _ := h.(handler); found.Handler != nil {

@@ -174,9 +174,9 @@ func (x *exchange) drip(w http.ResponseWriter, a *response) {
 	}
 }
 
-// breakOff breaks the connection in place of a response, as a fault with that Wire does. To a socket
-// it first sends an interim response, so that the client does not repeat the request. Clients of
-// net/http read it and ignore it.
+// breakOff breaks the connection in place of a response, as a fault with that Wire does. To a
+// socket it first sends an interim response, so that the client does not repeat the request.
+// Clients of net/http read it and ignore it.
 func breakOff(w http.ResponseWriter, wire Wire) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -106,7 +106,8 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 	return a
 }
 
-// operate does the operation, unless the path, the key or the limits do not allow it, in this order.
+// operate does the operation, unless the path, the key or the limits do not allow it, in this
+// order.
 func (x *exchange) operate(w http.ResponseWriter) response {
 	if x.route == (route{}) {
 		return refusal(http.StatusNotFound, "the service has no path %s; it has %s (section 4)",
@@ -183,8 +184,8 @@ func (s *Server) paths() (paths []string) {
 	return slices.Compact(slices.Sorted(slices.Values(paths)))
 }
 
-// handle calls a handler of WithHandler, which writes to the client. If a fault applies, the response
-// is recorded, so that the fault can change it.
+// handle calls a handler of WithHandler, which writes to the client. If a fault applies, the
+// response is recorded, so that the fault can change it.
 func (x *exchange) handle(w http.ResponseWriter, q quota) response {
 	if x.bodyErr != nil {
 		return refusal(http.StatusBadRequest, "%v", x.bodyErr)
@@ -201,7 +202,8 @@ func (x *exchange) handle(w http.ResponseWriter, q quota) response {
 	return response{delivered: true}
 }
 
-// tee is the http.ResponseWriter of a handler. What it writes goes to the journal, then to the client.
+// tee is the http.ResponseWriter of a handler. What it writes goes to the journal, then to the
+// client.
 type tee struct {
 	http.ResponseWriter
 	x *exchange

@@ -181,8 +181,8 @@ func WithJournal(n int) Option {
 // [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}", and must not conflict with
 // another one. There is no redirect to a cleaner path. A request for h is authenticated, counts
 // against the limits, may meet a fault, and is in the journal, with an empty Operation. h writes to
-// the connection, as in any server; the rate limit headers are set already. A fault that changes the
-// response holds it back until h returns.
+// the connection, as in any server; the rate limit headers are set already. A fault that changes
+// the response holds it back until h returns.
 func WithHandler(pattern string, h http.Handler) Option {
 	_, path, _ := strings.Cut(pattern, " ")
 	path = cmp.Or(strings.TrimSpace(path), pattern)

@@ -1,6 +1,6 @@
-// Package petstoreotel records the calls of a [petstore.Client] as OpenTelemetry traces and metrics,
-// by the HTTP semantic conventions, version 1.43.0. alerts.yml and dashboard.json beside it are for
-// Prometheus and Grafana.
+// Package petstoreotel records the calls of a [petstore.Client] as OpenTelemetry traces and
+// metrics, by the HTTP semantic conventions, version 1.43.0. alerts.yml and dashboard.json beside
+// it are for Prometheus and Grafana.
 //
 //	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New())
 //

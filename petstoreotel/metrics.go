@@ -35,8 +35,8 @@ func newMetrics(meter metric.Meter) metrics {
 	}
 }
 
-// made returns an instrument. OpenTelemetry returns one that works even with an error, which is about
-// its name or unit.
+// made returns an instrument. OpenTelemetry returns one that works even with an error, which is
+// about its name or unit.
 func made[T any](instrument T, err error) T {
 	if err != nil {
 		otel.Handle(err)

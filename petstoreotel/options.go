@@ -28,9 +28,9 @@ func WithPropagators(p propagation.TextMapPropagator) Option {
 }
 
 // WithAttributes adds the attributes that f returns to all spans and metrics, such as the name of
-// the tenant to whom [petstore.Call].KeyID belongs; see [petstore.Client.KeyID]. f is called several
-// times in a call. It must be quick and safe for concurrent use, and its attributes must have few
-// values. They do not replace attributes that this package sets.
+// the tenant to whom [petstore.Call].KeyID belongs; see [petstore.Client.KeyID]. f is called
+// several times in a call. It must be quick and safe for concurrent use, and its attributes must
+// have few values. They do not replace attributes that this package sets.
 func WithAttributes(f func(petstore.Call) []attribute.KeyValue) Option {
 	return func(r *recorder) { r.more = f }
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// attemptContext starts the span of a request, and adds its context to the header. The URL of the span
-// has names of parameters instead of values, since the path of Do may be secret.
+// attemptContext starts the span of a request, and adds its context to the header. The URL of the
+// span has names of parameters instead of values, since the path of Do may be secret.
 func (r *recorder) attemptContext(ctx context.Context, c petstore.Call, header http.Header) context.Context {
 	k := r.of(ctx)
 	own := []attribute.KeyValue{

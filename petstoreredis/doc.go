@@ -8,14 +8,14 @@
 // of permits in Redis, a hash of a few numbers. A process whose calls wait sends one command that
 // asks for permits for all of them, and gets permits, or what to wait for. Outcomes of requests go
 // with the next such command or, if none follows in 20 ms, with a command of their own. No process
-// holds permits in advance: after a 429 this process sends nothing more, and the others stop as soon
-// as Redis knows of the 429.
+// holds permits in advance: after a 429 this process sends nothing more, and the others stop as
+// soon as Redis knows of the 429.
 //
 // In the first second of a window a process gets no more than its share of it, and in two seconds
 // no more than twice its share, so that those that ask a moment later find theirs. After that, a
 // process may use what the others leave. A process that is killed cannot report: its permits count
-// as spent until their window is over, a minute at most. All processes must have the same version of
-// this package.
+// as spent until their window is over, a minute at most. All processes must have the same version
+// of this package.
 //
 // # Without Redis
 //

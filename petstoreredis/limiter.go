@@ -59,8 +59,8 @@ func WithTimeout(d time.Duration) Option { return func(l *Limiter) { l.timeout =
 func WithKeyPrefix(prefix string) Option { return func(l *Limiter) { l.prefix = prefix } }
 
 // NewLimiter returns a limiter that keeps its state in rdb, in a hash for each API key, whose name
-// ends in its [petstore.Call].KeyID. It does no I/O. It returns a [petstore.ArgumentError] if rdb is
-// nil or an option is invalid.
+// ends in its [petstore.Call].KeyID. It does no I/O. It returns a [petstore.ArgumentError] if rdb
+// is nil or an option is invalid.
 func NewLimiter(rdb redis.UniversalClient, opts ...Option) (*Limiter, error) {
 	l := &Limiter{
 		rdb: rdb, timeout: 2 * time.Second, prefix: "petstore:",

@@ -13,14 +13,15 @@ const (
 	reportAfter = 20 * time.Millisecond // how long an outcome waits for a question to go with
 	tryEvery    = time.Second           // the time between two commands while Redis is away
 	askAgain    = 8 * time.Second       // the time between two questions while the key is closed for long
-	longWait    = 70 * time.Second      // what is long for a window
+	longWait    = 70 * time.Second      // longer than any window of a minute
 	longestPoll = 500 * time.Millisecond
 	longestNap  = 30 * time.Second // timers stand still while a machine is suspended
 )
 
 // queue has the requests of this process that wait for permits of one key, and what the process
-// knows of the pot. It asks the pot when a request waits and is not known to wait in vain. One
-// command at a time is on its way. Of waiters and holds, the second is that of background requests.
+// knows of the pot. It asks the pot when a request waits, unless the last reply says that there is
+// no permit yet. One command at a time is on its way. Of waiters and holds, the second is that of
+// background requests.
 type queue struct {
 	l       *Limiter
 	key     string

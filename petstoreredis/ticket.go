@@ -13,8 +13,8 @@ import (
 // patience is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
 const patience = time.Second
 
-// ticket is one request in a limiter, from Acquire to Release: it waits in its queue and, once it is
-// admitted, is the permit. The lock of the limiter guards it.
+// ticket is one request in a limiter, from Acquire to Release: it waits in its queue and, once it
+// is admitted, is the permit. The lock of the limiter guards it.
 type ticket struct {
 	ratelimit.Request
 	queue  *queue
@@ -31,8 +31,8 @@ type ticket struct {
 	alone         ratelimit.Permit // of a request without Redis, whose epoch is 0; nil for others
 }
 
-// Acquire implements [petstore.Limiter]. A request that need not wait takes one command. The lock is
-// held except while the request sleeps, and while functions of others are called.
+// Acquire implements [petstore.Limiter]. A request that need not wait takes one command. The lock
+// is held except while the request sleeps, and while functions of others are called.
 func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

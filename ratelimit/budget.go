@@ -50,8 +50,8 @@ type budget struct {
 	past           []point // how often others send
 }
 
-// sample is the Remaining of one response, which has a number: so it is known which requests were sent
-// after it came.
+// sample is the Remaining of one response, which has a number: so it is known which requests were
+// sent after it came.
 type sample struct{ response, remaining int }
 
 // point is how many foreign requests a window had counted at a time.
@@ -184,8 +184,8 @@ func (b *budget) holdProbe() hold {
 	return hold{reason: ReasonResponse, wake: again}
 }
 
-// holdRequest returns what a request that is no probe has to wait for. It need not wait if enough is
-// left (rule 1), and it may be in flight at once with the others (rules 6 and 8).
+// holdRequest returns what a request that is no probe has to wait for. It need not wait if enough
+// is left (rule 1), and it may be in flight at once with the others (rules 6 and 8).
 func (b *budget) holdRequest(reserve int) hold {
 	prompt := b.prompt()
 	usedUp := b.epoch > 0 && b.left()-len(b.inFlight) <= reserve
@@ -250,8 +250,8 @@ func (b *budget) reserve(background bool) (n int) {
 	return n + max(sent, b.othersInFlight, b.processes-1)
 }
 
-// sentByOthers returns how many requests others have probably sent since the last response: as many as in
-// the same time before it, and half as many more, because processes that start send more.
+// sentByOthers returns how many requests others have probably sent since the last response: as many
+// as in the same time before it, and half as many more, because processes that start send more.
 func (b *budget) sentByOthers() int {
 	i := len(b.past) - 1
 	if i < 0 {

@@ -80,8 +80,8 @@ func (b *budget) lose(o *Outcome) {
 	}
 }
 
-// replaceReset replaces a Reset that cannot be true, such as one in the past: the window then ends a minute
-// after its first response, by the local clock.
+// replaceReset replaces a Reset that cannot be true, such as one in the past: the window then ends
+// a minute after its first response, by the local clock.
 func (b *budget) replaceReset(o *Outcome) {
 	o.Date, o.Window.Reset = time.Time{}, b.reset
 	if passed(o.Received, b.end) {
@@ -89,8 +89,8 @@ func (b *budget) replaceReset(o *Outcome) {
 	}
 }
 
-// setWindow updates the window from a response that belongs to it. If Reset moves within a window, it
-// slides: its Reset is the time at which its oldest request leaves it.
+// setWindow updates the window from a response that belongs to it. If Reset moves within a window,
+// it slides: its Reset is the time at which its oldest request leaves it.
 func (b *budget) setWindow(s *slot, o *Outcome, opened bool) {
 	moved := !o.Window.Reset.Equal(b.reset)
 	if moved || s.probe {
@@ -103,8 +103,8 @@ func (b *budget) setWindow(s *slot, o *Outcome, opened bool) {
 	}
 }
 
-// untilReset returns the time from a response to its Reset, and whether that can be true. Reset is a
-// time of the server's clock, which Date shows: so it does not matter if the two clocks differ.
+// untilReset returns the time from a response to its Reset, and whether that can be true. Reset is
+// a time of the server's clock, which Date shows: so it does not matter if the two clocks differ.
 func untilReset(o *Outcome) (left time.Duration, usable bool) {
 	left = o.Window.Reset.Sub(o.Date)
 	usable = left > 0
@@ -129,9 +129,9 @@ func endOf(o *Outcome, start time.Time, rounded time.Duration) time.Time {
 	return end
 }
 
-// learnOthers learns about others from the response to one of our requests. Of the requests that its
-// window has counted, those that cannot be ours are foreign. They show whether others use the key
-// (trust), how many of their requests are in flight, and how often they send (past). opened is
+// learnOthers learns about others from the response to one of our requests. Of the requests that
+// its window has counted, those that cannot be ours are foreign. They show whether others use the
+// key (trust), how many of their requests are in flight, and how often they send (past). opened is
 // whether it is the first response of its window.
 func (b *budget) learnOthers(s *slot, o *Outcome, opened bool) {
 	// Our requests in flight may have been counted, too, so they are subtracted.
@@ -186,9 +186,9 @@ func (b *budget) addPoint(at time.Time, foreign int) {
 	}
 }
 
-// startLockout begins a lockout after a 429, or makes it longer (rule 5). Several 429s to requests that
-// were in flight together make one lockout. If a 429 does not say how long, the first lockout in a
-// row takes a window, and each further one twice as long, up to 16.
+// startLockout begins a lockout after a 429, or makes it longer (rule 5). Several 429s to requests
+// that were in flight together make one lockout. If a 429 does not say how long, the first lockout
+// in a row takes a window, and each further one twice as long, up to 16.
 func (b *budget) startLockout(s *slot, o *Outcome) {
 	if s.lockouts == b.lockouts { // else the request was sent before the lockout
 		b.lockouts++

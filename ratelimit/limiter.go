@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// manyKeys is the number of keys from which on a limiter drops those of which it knows nothing useful:
-// a key that rotates each hour would fill the memory over years.
+// manyKeys is the number of keys from which on a limiter drops those of which it knows nothing
+// useful: a key that rotates each hour would fill the memory over years.
 const manyKeys = 64
 
 // Limiter keeps the requests of one process within the limits of its API keys, which it learns from
 // the responses. Most callers should use one Limiter in the whole process. The zero Limiter is not
 // usable: make one with [New]. It is safe for concurrent use.
 //
-// A request waits while the window is used up, while the key is closed after a 429, and while another
-// request must get its response first: the first for the key or after a 429, or as many as may be in
-// flight while others may use the key. Requests are admitted in the order of their arrival, those in
-// the background last.
+// A request waits while the window is used up, while the key is closed after a 429, and while
+// another request must get its response first: the first for the key or after a 429, or as many as
+// may be in flight while others may use the key. Requests are admitted in the order of their
+// arrival, those in the background last.
 type Limiter struct {
 	mu        sync.Mutex
 	processes int
@@ -111,8 +111,8 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 	return nil, w.refused
 }
 
-// admit returns a permit, or else a waiter, which may be refused already. While other requests wait,
-// it does not ask the budget, so that the request cannot overtake them.
+// admit returns a permit, or else a waiter, which may be refused already. While other requests
+// wait, it does not ask the budget, so that the request cannot overtake them.
 func (l *Limiter) admit(ctx context.Context, r *Request) (*permit, *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,9 +160,9 @@ func (p *permit) Release(o Outcome) (lockout Lockout) {
 	return lockout
 }
 
-// queue returns the queue of a key, a new one for a new key. Once there are many keys, it drops those
-// without useful knowledge, and again when there are twice as many as it kept: then a new key costs
-// little, however many there are.
+// queue returns the queue of a key, a new one for a new key. Once there are many keys, it drops
+// those without useful knowledge, and again when there are twice as many as it kept: then a new key
+// costs little, however many there are.
 func (l *Limiter) queue(key string) *queue {
 	if q := l.keys[key]; q != nil {
 		return q

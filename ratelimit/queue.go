@@ -26,9 +26,10 @@ type queue struct {
 	reported Lockout   // what an observer was told last; zero once one was told of its end
 }
 
-// waiter is a request that has to wait, until it is admitted or refused. It joins the queue once its
-// NotBefore has passed and an observer has been told of the wait: that one may make a request of its
-// own, which would otherwise wait for the response to this one. The lock of the limiter guards it.
+// waiter is a request that has to wait, until it is admitted or refused. It joins the queue once
+// its NotBefore has passed and an observer has been told of the wait: that one may make a request
+// of its own, which would otherwise wait for the response to this one. The lock of the limiter
+// guards it.
 type waiter struct {
 	Request
 	queue   *queue
@@ -105,8 +106,8 @@ func (q *queue) refuseLate(now time.Time) {
 	})
 }
 
-// changes returns the lockouts whose beginning or end the outcome of a request shows, if an observer
-// has to be told; nil for none.
+// changes returns the lockouts whose beginning or end the outcome of a request shows, if an
+// observer has to be told; nil for none.
 func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, opened *Lockout) {
 	b := q.budget
 	switch {
@@ -124,8 +125,8 @@ func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, 
 	return closed, opened
 }
 
-// newlyClosed records that the key is closed, and returns what has to be reported: a new lockout, or one
-// that another limit has made longer, such as a ban after a minute that was used up.
+// newlyClosed records that the key is closed, and returns what has to be reported: a new lockout,
+// or one that another limit has made longer, such as a ban after a minute that was used up.
 func (q *queue) newlyClosed(now time.Time, l Lockout) *Lockout {
 	r := &q.reported
 	switch {
@@ -149,8 +150,8 @@ func (q *queue) place(w *waiter) int {
 }
 
 // nap returns for how long a wait of d sleeps before it looks at the wall clock again: timers stand
-// still while the machine is suspended, and the wall clock can be set. With a sixteenth of d, and 30
-// seconds at least, a wait of a day looks about a hundred times, and ends late by little.
+// still while the machine is suspended, and the wall clock can be set. With a sixteenth of d, and
+// 30 seconds at least, a wait of a day looks about a hundred times, and ends late by little.
 func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16)) }
 
 // setAlarm sets the timer that calls dispatch at a time, or earlier; the zero time stands for
@@ -239,7 +240,8 @@ func (w *waiter) join(now time.Time) {
 	}
 }
 
-// leave takes w out of the queue, or gives back its permit. Then another request may take its place.
+// leave takes w out of the queue, or gives back its permit. Then another request may take its
+// place.
 func (w *waiter) leave(now time.Time) {
 	if w.permit != nil {
 		w.permit.budget.settle(&w.permit.slot, &Outcome{}, now)
@@ -251,9 +253,9 @@ func (w *waiter) leave(now time.Time) {
 	w.queue.dispatch(now)
 }
 
-// refuseLate refuses w if a known limit or its NotBefore lasts longer than it can wait, with that many
-// others before it, and reports whether it did. A wait for a response is no reason, because nobody
-// knows how long it will take.
+// refuseLate refuses w if a known limit or its NotBefore lasts longer than it can wait, with that
+// many others before it, and reports whether it did. A wait for a response is no reason, because
+// nobody knows how long it will take.
 func (w *waiter) refuseLate(now time.Time, before int) bool {
 	limit, _ := w.queue.budget.earliest(now, before, w.Background)
 	late := later(limit, w.NotBefore).After(later(now, w.latest))

@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// ParseBaseURL parses and checks a base URL; problem is empty if it is valid. The error of url.Parse
-// is not returned, because it repeats the URL, and with it any password.
+// ParseBaseURL parses and checks a base URL; problem is empty if it is valid. The error of
+// url.Parse is not returned, because it repeats the URL, and with it any password.
 func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil {
@@ -48,8 +48,8 @@ func IsLoopback(host string) bool { return host == "localhost" || net.ParseIP(ho
 var unescaped = regexp.MustCompile(`^[A-Za-z0-9._~!$&'()*+,;=:@/?%-]*$`)
 
 // PathBelow returns the unescaped form of a path, with a slash before it, or what is wrong with the
-// path or its query. A valid path is below the base URL for each server, also for one that unescapes
-// twice or takes a backslash for a slash.
+// path or its query. A valid path is below the base URL for each server, also for one that
+// unescapes twice or takes a backslash for a slash.
 func PathBelow(escaped, query string) (below, problem string) {
 	escaped = "/" + strings.TrimPrefix(escaped, "/")
 	below, err := url.PathUnescape(escaped)

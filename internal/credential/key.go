@@ -20,8 +20,8 @@ type Key struct {
 	ID     *string // Call.KeyID
 }
 
-// New returns a key with its ID. That is a one-way hash, the same in all processes, so that they can
-// share the rate limit of the key.
+// New returns a key with its ID. That is a one-way hash, the same in all processes, so that they
+// can share the rate limit of the key.
 func New(key string) Key {
 	const salt = "github.com/petstore/petstore-go key: " // keeps IDs out of tables of plain hashes
 	sum := sha256.Sum256([]byte(salt + key))

@@ -21,9 +21,9 @@ var (
 // maxUnread is how many unread bytes make Write wait, as those in the buffer of a socket do.
 const maxUnread = 64 << 10
 
-// Link is a connection in memory. Its ends wait only on a sync.Cond. A goroutine of a synctest bubble
-// that waits there counts as blocked, wherever the link was made, so virtual time passes while a
-// connection is idle. The ends of net.Pipe wait on channels, which belong to one bubble.
+// Link is a connection in memory. Its ends wait only on a sync.Cond. A goroutine of a synctest
+// bubble that waits there counts as blocked, wherever the link was made, so virtual time passes
+// while a connection is idle. The ends of net.Pipe wait on channels, which belong to one bubble.
 type Link struct {
 	Client, Server *Conn
 

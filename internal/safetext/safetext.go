@@ -52,8 +52,8 @@ func Header(h http.Header, keys ...string) http.Header {
 	return clean
 }
 
-// Head returns at most limit bytes from the start of text, as a copy without key. cut says that text
-// was cut off before; then Head also removes the beginning of key at its end.
+// Head returns at most limit bytes from the start of text, as a copy without key. cut says that
+// text was cut off before; then Head also removes the beginning of key at its end.
 func Head(text []byte, key string, limit int, cut bool) []byte {
 	clean := Redact(string(text), key)
 	for n := len(key) - 1; cut && n >= minKey; n-- {
@@ -74,7 +74,8 @@ func Prefix(operation string) string {
 	return "petstore: " + operation + ": "
 }
 
-// TrimPrefix returns the text of err without the prefix that the error which wraps it writes itself.
+// TrimPrefix returns the text of err without the prefix that the error which wraps it writes
+// itself.
 func TrimPrefix(err error, operation string) string {
 	if err == nil {
 		return "no response"

@@ -11,8 +11,8 @@ import (
 )
 
 // AssertGolden compares a text with the file at a path, and reports the first line that differs.
-// With UPDATE_GOLDEN=1 in the environment, it writes the file. A flag would make go test ./... fail,
-// because not all packages would have it.
+// With UPDATE_GOLDEN=1 in the environment, it writes the file. A flag would make go test ./...
+// fail, because not all packages would have it.
 func AssertGolden(t testing.TB, path, got string) {
 	t.Helper()
 	if os.Getenv("UPDATE_GOLDEN") != "" {
@@ -32,8 +32,8 @@ func AssertGolden(t testing.TB, path, got string) {
 	}
 }
 
-// Loopback returns the loopback address for a URL, of IPv4 or of IPv6. It skips the test where there
-// is none, as in a sandbox without a network.
+// Loopback returns the loopback address for a URL, of IPv4 or of IPv6. It skips the test where
+// there is none, as in a sandbox without a network.
 func Loopback(t testing.TB) string {
 	t.Helper()
 	if loopback() == "" {
@@ -60,7 +60,8 @@ func SkipExamples() {
 	}
 }
 
-// loopback connects to the address, too, because a port can be opened even if the interface is down.
+// loopback connects to the address, too, because a port can be opened even if the interface is
+// down.
 var loopback = sync.OnceValue(func() string {
 	for _, host := range []string{"127.0.0.1", "[::1]"} {
 		if l, err := net.Listen("tcp", host+":0"); err == nil {

@@ -84,7 +84,8 @@ func containsAny(text string, parts ...string) bool {
 }
 
 // Class returns a word for the error of a request that got no response; else the Go type of its
-// cause, or _OTHER if that says nothing. It returns no text, which would make a class of each error.
+// cause, or _OTHER if that says nothing. It returns no text, which would make a class of each
+// error.
 func Class(err error) string {
 	network, ok := errors.AsType[net.Error](err)
 	_, dns := errors.AsType[*net.DNSError](err)

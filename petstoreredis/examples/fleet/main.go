@@ -1,11 +1,12 @@
-// Fleet has eight workers share the limit of one key through Redis, and counts the 429s. Each worker
-// has a limiter and a client of Redis of its own, as a process has.
+// Fleet has eight workers share the limit of one key through Redis, and counts the 429s. Each
+// worker has a limiter and a client of Redis of its own, as a process has.
 //
 //	$ cd petstoreredis && go run ./examples/fleet
 //	8 workers share a key of 60 requests in 10s
 //	96 requests in 12.1 s, 429s: 0
 //
-// In place of the service and of Redis it uses a fake, whose minute lasts ten seconds, and miniredis.
+// In place of the service and of Redis it uses a fake, whose minute lasts ten seconds, and
+// miniredis.
 package main
 
 import (

@@ -35,9 +35,10 @@ func ReadList[T any](text string) ([]T, error) {
 // assignment matches a field at the beginning of a part of a short form.
 var assignment = regexp.MustCompile(`(?s)^\s*([a-zA-Z]+)\s*=\s*(.*)$`)
 
-// shortForm returns the JSON of a text such as status=503,times=3, which is {"status":503,"times":3}.
-// A comma belongs to the value before it, unless a name and = come after it. A text without a name is
-// a single value. A value that is not JSON is a string, and so is one whose field is a string.
+// shortForm returns the JSON of a text such as status=503,times=3, which is
+// {"status":503,"times":3}. A comma belongs to the value before it, unless a name and = come after
+// it. A text without a name is a single value. A value that is not JSON is a string, and so is one
+// whose field is a string.
 func shortForm[T any](text string) string {
 	var names, values []string
 	for part := range strings.SplitSeq(text, ",") {
@@ -68,8 +69,8 @@ func jsonValue[T any](before, text, after string) string {
 	return string(quoted)
 }
 
-// decode reads a value from JSON. A duration is a string such as "1m30s". A field that the value does
-// not have is an error, and so is null.
+// decode reads a value from JSON. A duration is a string such as "1m30s". A field that the value
+// does not have is an error, and so is null.
 func decode(text string, value any) error {
 	duration := json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *time.Duration) error {
 		var text string

@@ -124,8 +124,8 @@ type Key struct {
 	Plan *fake.Plan `json:"plan"`
 }
 
-// ReadKeys reads a key as it is, or keys with their plans in JSON. A key that no client can send is an
-// error.
+// ReadKeys reads a key as it is, or keys with their plans in JSON. A key that no client can send is
+// an error.
 func ReadKeys(text string) ([]Key, error) {
 	if !strings.ContainsAny(strings.TrimRight(text, "="), "={[") { // base64 may end with =
 		text = "key=" + text

@@ -74,8 +74,8 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// isPlain reports whether a text can be pasted into a terminal: it has no character that the terminal
-// takes for a command, such as a tab or an escape.
+// isPlain reports whether a text can be pasted into a terminal: it has no character that the
+// terminal takes for a command, such as a tab or an escape.
 func isPlain(text string) bool {
 	return utf8.ValidString(text) &&
 		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' })

@@ -85,8 +85,8 @@ func (p *Page) Clear() {
 func (p *Page) Show(w http.ResponseWriter, r *http.Request) { p.write(w, r, "page") }
 
 // Parts handles GET /_fake/page: it sends the parts of the page that change, for the query of the
-// page's address. The page names the version that it shows, and gets nothing while there is no newer
-// one.
+// page's address. The page names the version that it shows, and gets nothing while there is no
+// newer one.
 func (p *Page) Parts(w http.ResponseWriter, r *http.Request) {
 	if query := r.URL.Query(); query.Get("version") == p.version(query) {
 		w.WriteHeader(http.StatusNoContent)

@@ -73,8 +73,8 @@ func (p *Page) view(r *http.Request) *view {
 	return v
 }
 
-// addRows adds the requests after one that was cleared. A list that stands still keeps the rows that
-// it has, unless they are gone.
+// addRows adds the requests after one that was cleared. A list that stands still keeps the rows
+// that it has, unless they are gone.
 func (v *view) addRows(cleared int) {
 	if len(v.List) > 0 {
 		v.Dropped = v.List[0].Seq - 1 - cleared
@@ -128,8 +128,8 @@ type chip struct {
 	Pressed     bool
 }
 
-// addChips adds the chips. A chip puts its words into the text to find, in place of those that find by
-// status. If these are its own, it is pressed, and takes them out.
+// addChips adds the chips. A chip puts its words into the text to find, in place of those that find
+// by status. If these are its own, it is pressed, and takes them out.
 func (v *view) addChips(counts map[string]int) {
 	var status, others []string
 	for _, word := range strings.Fields(v.Text) {
