@@ -2,45 +2,41 @@ package petstore
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"math/rand/v2"
 	"net/http"
-	"net/url"
-	"reflect"
-	"slices"
-	"strings"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/hashicorp/go-retryablehttp"
-
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// call is one call of a method, on one goroutine. It is the transport of its own retry loop: each
-// RoundTrip, the first one too, is one attempt (send.go), after which checkRetry decides whether
-// there is another one (retry.go).
-type call struct {
-	request
-	client  *Client
-	config  *config         // of the client, with the options of the call; only read
-	ctx     context.Context // of the requests: that of the caller, as CallStart returned it
-	info    Call            // each attempt has a copy in its context
-	started time.Time
-	maxWait time.Duration // that is left of WithMaxWait
-	sent    int           // requests that may have been written
+// operation is an operation of the service (section 4), or a request of Do. All that differs
+// between operations is in its values, so that no other code asks which operation it has.
+type operation struct {
+	// name is the operationId of the document or, for Do, "do " and the method.
+	name     string
+	method   string
+	template string // path template below the base URL
+	// success is the documented status of a success; 0 for any 2xx.
+	success int
+	// doubt is what an error says may have happened if the outcome of a write is unknown.
+	doubt string
+	// removal is the date from which the service no longer has the operation; empty if it stays.
+	// instead is the operation to use in its place.
+	removal, instead string
+}
 
-	last     *exchange      // of the last attempt
-	previous *exchange      // of the attempt before it
-	pause    ratelimit.Wait // before the attempt that is planned; without a Reason, none is
+// isWrite reports whether a request may change something, so that it must not be repeated.
+func (o *operation) isWrite() bool { return o.method != http.MethodGet }
+
+// succeeds reports whether code is the documented status of a success.
+func (o *operation) succeeds(code int) bool {
+	return code == o.success || o.success == 0 && code/100 == 2
 }
 
 // request is what a method asks for.
@@ -50,128 +46,112 @@ type request struct {
 	body        []byte // nil for none
 }
 
-// do makes a call. After a success, it sets response, and decodes the body unless decode is nil.
-// Any other end of the call is an error.
-func (c *Client) do(
-	ctx context.Context, r request, opts []CallOption, response *Response, decode func([]byte) error,
-) error {
-	switch {
-	case ctx == nil:
-		return &ArgumentError{r.name, "ctx", "is nil"}
-	case c.transport == nil:
-		return &ArgumentError{r.name, "Client", "was not made by NewClient"}
-	}
-	config := c.config
-	if len(opts) > 0 {
-		own := *config
-		config = &own
-		if err := apply(r.name, config, opts); err != nil {
-			return err
-		}
-	}
-	k := &call{request: r, client: c, config: config, started: time.Now(), maxWait: config.maxWait}
-	k.info = Call{
-		ID:      hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())),
-		BaseURL: c.base, Operation: r.name, Method: r.method, Template: c.baseURL.Path + r.template,
-		KeyID: c.KeyID(), Background: config.background,
-	}
-	waits, end := k.begin(ctx)
-	defer end()
-	err := k.run(waits)
-	if err == nil {
-		err = k.decode(decode)
-		*response = k.response(k.last)
-	}
-	k.callDone(err)
-	return err
+// call is one call of a method, on one goroutine. It is the transport of its own retry loop: each
+// RoundTrip, the first one too, is one attempt (send.go), after which checkRetry decides whether
+// there is another one (retry.go).
+type call struct {
+	request
+	tracer
+	client  *Client
+	config  *config // of the client, with the options of the call; only read
+	started time.Time
+	maxWait time.Duration // that is left of WithMaxWait
+
+	requestsSent int            // those that may have been written
+	last         *attempt       // nil before the first
+	previous     *attempt       // the one before last
+	pause        ratelimit.Wait // before the attempt that is planned; without a Reason, none is
 }
 
-// begin calls the CallStart functions, and sets the context of the call. It returns another one,
-// which WithStop ends, too: that of the waits and the reads; and a function that frees both.
-func (k *call) begin(ctx context.Context) (waits context.Context, end func()) {
-	k.ctx = ctx
-	k.callStart()
-	end = func() {}
-	if d := k.config.callTimeout; d > 0 {
-		k.ctx, end = context.WithTimeoutCause(k.ctx, d, &endError{&timeoutError{"call", d}, k.info.ID})
+// attempt is what came of one attempt. RoundTrip fills it; nothing changes it afterwards. The
+// decision about the next attempt, and the result or the error of the call, need nothing else.
+type attempt struct {
+	key        credential.Key
+	permit     ratelimit.Permit // until it is released; nil without a limiter
+	connection connectionState
+	outcome    ratelimit.Outcome // of the request, for the limiter: the status and the times, for example
+	header     http.Header       // of the response, without the key
+	body       []byte            // of the response, or its start
+	failure    failure
+	err        error     // why there is no whole response; nil if there is one
+	retryAt    time.Time // when the limiter or a 429 allows the next request; zero if not known
+	reason     ratelimit.Reason
+
+	mayBeWritten   bool // the request
+	expectedStatus bool // the status is the documented one
+	loopWaits      bool // no limiter waits until retryAt, so that the loop must do that
+}
+
+// failure is why an attempt has no whole response.
+type failure uint8
+
+const (
+	noFailure        failure = iota
+	notAdmitted              // nothing was passed to the transport: no key, no permit, or the context had ended
+	contextEnded             // that of the call
+	connectionFailed         // or there was none: another attempt may succeed
+	permanent                // another attempt would fail in the same way
+	notHTTP                  // the response is not HTTP
+	bodyTooLarge             // the body is larger than maxBody
+)
+
+// succeeded reports whether there is a whole response with the documented status.
+func (a *attempt) succeeded() bool { return a.expectedStatus && a.failure == noFailure }
+
+// was reports whether there is a response with that status; a may be nil.
+func (a *attempt) was(status int) bool { return a != nil && a.outcome.StatusCode == status }
+
+// connectionState is what net/http reports about the connection of a request.
+type connectionState struct{ asked, got, reused, answered atomic.Bool }
+
+func (s *connectionState) hooks() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn: func(string) { s.asked.Store(true) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			// That of httputil.DumpRequestOut leads nowhere.
+			real := info.Conn == nil || info.Conn.RemoteAddr() != nil
+			s.asked.Store(real)
+			s.got.Store(real || s.got.Load())
+			s.reused.Store(info.Reused)
+		},
+		GotFirstResponseByte: func() { s.answered.Store(true) },
 	}
-	stop := k.config.stop
+}
+
+// maySend reports whether the request may have been written although the transport returned err: it
+// got a connection, or never asked for one because it is none of net/http's.
+func (s *connectionState) maySend(err error) bool {
+	switch {
+	case wire.IsUnprocessed(err):
+		return false
+	case s.got.Load() || s.asked.Load():
+		return s.got.Load()
+	}
+	return !errors.Is(err, ErrNotSent) && !wire.IsDial(err)
+}
+
+// isDead reports whether nothing came back on a connection that had been used before.
+func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
+
+// begin calls the CallStart functions, and adds WithCallTimeout to the context of the call. It
+// returns another context, which WithStop ends, too: that of the waits and the reads; and a function
+// that frees both.
+func (k *call) begin() (waits context.Context, end func()) {
+	k.callStart()
+	endTimeout, limit, stop := func() {}, k.config.callTimeout, k.config.stop
+	if limit > 0 {
+		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{&timeoutError{"call", limit}, k.info.ID})
+	}
 	if stop == nil {
-		return k.ctx, end
+		return k.ctx, endTimeout
 	}
 	waits, cancel := context.WithCancelCause(k.ctx)
 	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop))), k.info.ID}) }
 	if stop.Err() != nil {
 		stopped() // AfterFunc would take a moment
 	}
-	endTimeout, forget := end, context.AfterFunc(stop, stopped)
+	forget := context.AfterFunc(stop, stopped)
 	return waits, func() { forget(); cancel(nil); endTimeout() }
-}
-
-// run makes attempts while there is to be another one, and returns the error of the call. What came
-// of the attempts is in k.last, and not in what the loop returns.
-func (k *call) run(waits context.Context) error {
-	u := *k.client.baseURL
-	if path, err := url.PathUnescape(k.path); err == nil { // Do has checked it
-		if path != k.path {
-			u.RawPath = u.EscapedPath() + k.path
-		}
-		u.Path += path
-	}
-	u.RawQuery = k.query
-	loop := retryablehttp.Client{
-		HTTPClient: &http.Client{Transport: k, CheckRedirect: refuseRedirect},
-		CheckRetry: k.checkRetry, Backoff: k.backoff, RetryMax: math.MaxInt,
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
-	r := http.Request{
-		Method: k.method, URL: &u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
-	}
-	_, _ = loop.Do(&retryablehttp.Request{Request: r.WithContext(waits)})
-	if k.pause.Reason != "" { // the context ended before the attempt that was planned
-		k.endPause()
-		k.previous, k.last = k.last, &exchange{failure: refused, err: k.endReason(waits)}
-	}
-	if !k.last.succeeded() {
-		return k.error(k.last)
-	}
-	k.client.tokens.earn()
-	return nil
-}
-
-// refuseRedirect is the CheckRedirect of each call: the key must not leave the base URL.
-func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// decode decodes the body of a success. A body that is empty, that is no JSON or that does not
-// follow the document gives a *ResponseError. A 204 has no body.
-func (k *call) decode(decode func([]byte) error) error {
-	x := k.last
-	mediaType, _, _ := strings.Cut(x.header.Get("Content-Type"), ";")
-	mediaType = strings.TrimSpace(mediaType)
-	var err error
-	switch {
-	case x.was(http.StatusNoContent), decode == nil && len(x.body) == 0:
-		return nil
-	case len(x.body) == 0: // the decoder would report no more than EOF
-		return k.responseError(x, "body is empty", nil)
-	case !strings.EqualFold(mediaType, "application/json"):
-		return k.responseError(x, "Content-Type is "+safetext.Quote(mediaType)+", not application/json", nil)
-	case decode != nil:
-		err = decode(x.body)
-	case !jsontext.Value(x.body).IsValid():
-		err = errors.New("is not JSON")
-	}
-	if err == nil {
-		return nil
-	}
-	// The error itself is not wrapped: the decoder quotes names from the body, which may contain
-	// anything.
-	return k.responseError(x, "body", errors.New(safetext.Line(safetext.Redact(err.Error(), x.key.Secret()))))
-}
-
-// response returns what results and errors say about the last response of the call.
-func (k *call) response(x *exchange) Response {
-	return Response{x.outcome.StatusCode, x.header, x.outcome.Window, k.sent}
 }
 
 // endReason returns why a context of the call has ended; nil if it has not. A timeout of another
@@ -212,72 +192,26 @@ func isOfCall(err error) bool {
 	return ok
 }
 
-// Do sends a request that the SDK has no method for, below the base URL, with the client's key,
-// limiter and rules: a GET is repeated, everything else is sent once and may match
-// [ErrOutcomeUnknown]; after any other error the service did not carry out the request. method is
-// GET, POST, PUT, PATCH or DELETE. path must be escaped, as by [net/url.PathEscape], and may have a
-// query: "pets/7?full=true".
-//
-// in is sent as JSON, unless nil. The body of a 2xx must be JSON and is decoded into out, unless
-// nil. A [encoding/json.RawMessage] is JSON as it is; a []byte is refused, since it does not say
-// whether it is JSON. A 204 leaves out unchanged.
-//
-// The Operation of its errors is "do " and the method, and [Call].Template ends in /{path}, so that
-// logs and metrics have few different values.
-func (c *Client) Do(
-	ctx context.Context, method, path string, in, out any, opts ...CallOption,
-) (*Response, error) {
-	op := &operation{name: "do " + method, method: method, template: "/{path}"}
-	path, query, _ := strings.Cut(strings.TrimPrefix(path, "/"), "?")
-	r := request{operation: op, path: "/" + path, query: query}
-	if argument, problem := r.problem(in, out); problem != "" {
-		return nil, &ArgumentError{op.name, argument, problem}
-	}
-	var decode func([]byte) error
-	if out != nil {
-		decode = func(body []byte) error { return json.Unmarshal(body, out) }
-	}
-	if in != nil {
-		var err error
-		if r.body, err = json.Marshal(in); err != nil { // its text may contain a part of in
-			return nil, &ArgumentError{op.name, "in", "cannot be encoded as JSON"}
-		}
-	}
-	response := &Response{}
-	if err := c.do(ctx, r, opts, response, decode); err != nil {
-		return nil, err
-	}
-	return response, nil
+// endError is the cause of a context of a call that a timeout or WithStop has ended. It has no
+// Unwrap, so that it matches nothing in the error of another call.
+type endError struct {
+	error
+	callID string
 }
 
-// problem returns which of the arguments of Do is wrong, and why.
-func (r *request) problem(in, out any) (argument, problem string) {
-	const bytes = "is a []byte; use json.RawMessage for JSON as it is"
-	_, path := credential.PathBelow(r.path, r.query)
-	_, fromBytes := in.([]byte)
-	_, toBytes := out.(*[]byte)
-	switch target := reflect.ValueOf(out); {
-	case !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, r.method):
-		return "method", "is not GET, POST, PUT, PATCH or DELETE"
-	case path != "":
-		return "path", path
-	case in != nil && r.method == http.MethodGet:
-		return "in", "is set, but a GET has no body"
-	case fromBytes:
-		return "in", bytes
-	case toBytes:
-		return "out", bytes
-	case out != nil && (target.Kind() != reflect.Pointer || target.IsNil()):
-		return "out", "is not a pointer"
-	}
-	return "", ""
+// timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
+type timeoutError struct {
+	what  string // attempt or call
+	limit time.Duration
 }
 
-// when returns text if applies is true, else the empty string. It saves an if for each part of a
-// text.
-func when(applies bool, text string) string {
-	if applies {
-		return text
-	}
-	return ""
-}
+func (e *timeoutError) Error() string        { return e.what + " timed out after " + e.limit.String() }
+func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
+func (e *timeoutError) Timeout() bool        { return true }
+func (e *timeoutError) Temporary() bool      { return true }
+
+// keyError is the reason why there is no API key; it matches ErrAPIKey.
+type keyError struct{ error }
+
+func (e *keyError) Is(target error) bool { return target == ErrAPIKey }
+func (e *keyError) Unwrap() error        { return e.error }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
@@ -80,20 +81,20 @@ func newClient(baseURL, apiKey string, config *config) (*Client, error) {
 }
 
 // configured returns c with what clients of different keys do not share.
-func (c *Client) configured(operation string, config *config, apiKey string) (*Client, error) {
+func (c *Client) configured(opName string, config *config, apiKey string) (*Client, error) {
 	c.config, c.traces = config, slices.Clip(config.traces)
 	if config.log != nil {
 		c.traces = append(c.traces, config.log)
 	}
 	problem := credential.KeyProblem(apiKey)
 	if config.keyFunc != nil {
-		problem = when(apiKey != "", "is set although WithAPIKeyFunc is used")
+		problem = safetext.When(apiKey != "", "is set although WithAPIKeyFunc is used")
 	} else {
 		c.key = credential.New(apiKey)
 		c.used.Store(c.key.ID)
 	}
 	if problem != "" {
-		return nil, &ArgumentError{operation, "apiKey", problem}
+		return nil, &ArgumentError{opName, "apiKey", problem}
 	}
 	return c, nil
 }
@@ -125,7 +126,7 @@ func (c *config) newTransport() (transport http.RoundTripper, closeIdle []func()
 // replaces that of c, except that the functions of WithTrace are called after those of c.
 // [WithHTTPClient], [WithTransport], [WithInsecureHTTP] and [WithAPIKeyFunc] are errors here.
 func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
-	if c == nil || c.transport == nil {
+	if c.transport == nil {
 		return nil, &ArgumentError{"ForKey", "Client", "was not made by NewClient"}
 	}
 	config := *c.config
@@ -141,9 +142,6 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 // with the clients of [Client.ForKey], and of the clones of it that [WithTransport] returned. It
 // does not close those of a transport that came with [WithHTTPClient]. The client remains usable.
 func (c *Client) CloseIdleConnections() {
-	if c == nil {
-		return
-	}
 	for _, closeIdle := range c.closeIdle {
 		closeIdle()
 	}
@@ -152,7 +150,7 @@ func (c *Client) CloseIdleConnections() {
 // KeyID returns the [Call].KeyID of the key of NewClient or ForKey. It is empty for a client with
 // [WithAPIKeyFunc], whose key may change.
 func (c *Client) KeyID() string {
-	if c == nil || c.key.ID == nil {
+	if c.key.ID == nil {
 		return ""
 	}
 	return *c.key.ID
@@ -163,7 +161,7 @@ func (c *Client) KeyID() string {
 // returns the zero RateLimit before the first response.
 func (c *Client) RateLimit() RateLimit {
 	switch {
-	case c == nil || c.used.Load() == nil:
+	case c.used.Load() == nil:
 		return RateLimit{}
 	case c.config.limiter != nil:
 		return c.config.limiter.RateLimit(*c.used.Load())
@@ -175,21 +173,43 @@ func (c *Client) RateLimit() RateLimit {
 // for instance after a ban was lifted or a higher plan was bought. It sends nothing by itself, and
 // has no effect on an open key or without a limiter.
 func (c *Client) ReopenLimit() {
-	if c != nil && c.used.Load() != nil && c.config.limiter != nil {
+	if c.used.Load() != nil && c.config.limiter != nil {
 		c.config.limiter.Reopen(*c.used.Load())
 	}
 }
 
 // String returns the base URL as petstore.Client(https://host/v1), for logs.
-func (c *Client) String() string {
-	if c == nil {
-		return "petstore.Client()"
-	}
-	return "petstore.Client(" + c.base + ")"
-}
+func (c *Client) String() string { return "petstore.Client(" + c.base + ")" }
 
 // Format writes String for each verb, so that %#v and %d show no more than %v.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // LogValue returns String as an attribute.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// tokens limits the retries of a client, so that they do not multiply the load during an outage. It
+// counts the successes that are needed until all tokens are there again. The zero value has all.
+type tokens struct{ spent atomic.Int64 }
+
+const (
+	// mostTokens lets 33 calls use all their 3 default retries at the beginning of an outage.
+	mostTokens = 100
+	// successesPerToken: in the long run, retries add at most a tenth to the load.
+	successesPerToken = 10
+)
+
+// take takes a token and reports whether there was one.
+func (t *tokens) take() bool {
+	if t.spent.Add(successesPerToken) <= mostTokens*successesPerToken {
+		return true
+	}
+	t.spent.Add(-successesPerToken)
+	return false
+}
+
+// earn notes the success of a call.
+func (t *tokens) earn() {
+	if t.spent.Add(-1) < 0 {
+		t.spent.Add(1) // undoes the subtraction, since all tokens were there
+	}
+}

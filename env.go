@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -55,14 +56,14 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 func optionsFromEnv() (opts []Option) {
 	if text := os.Getenv(envProcesses); text != "" {
 		n, err := strconv.Atoi(text)
-		problem := when(err != nil || n < 1, "is not a number of processes")
-		opts = append(opts, option{name: envProcesses, problem: problem, set: func(c *config) {
+		problem := safetext.When(err != nil || n < 1, "is not a number of processes")
+		opts = append(opts, perClient(envProcesses, problem, func(c *config) {
 			c.limiter = ratelimit.New(ratelimit.Processes(n))
-		}})
+		}))
 	}
 	if text := os.Getenv(envInsecure); text != "" {
-		problem := when(text != "0" && text != "1", "is neither 0 nor 1")
-		opts = append(opts, option{name: envInsecure, problem: problem, set: func(c *config) { c.insecureHTTP = text == "1" }})
+		problem := safetext.When(text != "0" && text != "1", "is neither 0 nor 1")
+		opts = append(opts, shared(envInsecure, problem, func(c *config) { c.insecureHTTP = text == "1" }))
 	}
 	return opts
 }
@@ -75,9 +76,9 @@ func apiKeyFromEnv(c *config) (string, error) {
 		name = envAPIKeyFile
 	}
 	problem := cmp.Or(
-		when(key != "" && file != "", "is set although "+envAPIKey+" is set"),
-		when(key+file != "" && c.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
-		when(key+file == "" && c.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
+		safetext.When(key != "" && file != "", "is set although "+envAPIKey+" is set"),
+		safetext.When(key+file != "" && c.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
+		safetext.When(key+file == "" && c.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
 	if problem == "" && file != "" {
 		c.keyFunc = APIKeyFile(file)
 		text, err := credential.ReadFile(file)
@@ -117,5 +118,5 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 // another key, the client sends the request again with that key. It repeats a create, too, because
 // the service has not carried it out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return option{"WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f }, true}
+	return shared("WithAPIKeyFunc", safetext.When(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
 }

@@ -1,9 +1,8 @@
 package petstore
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -47,29 +46,23 @@ var (
 	ErrTimeout = errors.New("petstore: timeout")
 )
 
-// endError is the cause of a context of a call that a timeout or WithStop has ended. It has no
-// Unwrap, so that it matches nothing in the error of another call.
-type endError struct {
-	error
-	callID string
+// Response describes the last HTTP response of the call that returned a result, an [APIError] or a
+// [ResponseError].
+type Response struct {
+	// StatusCode is the HTTP status code.
+	StatusCode int
+	// Header is the response's header.
+	Header http.Header
+	// RateLimit is the rate limit from the X-RateLimit headers (section 8.2).
+	RateLimit RateLimit
+	// Attempts is the number of requests that the call sent, in part or completely.
+	Attempts int
 }
 
-// timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
-type timeoutError struct {
-	what  string // attempt or call
-	limit time.Duration
-}
-
-func (e *timeoutError) Error() string        { return e.what + " timed out after " + e.limit.String() }
-func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
-func (e *timeoutError) Timeout() bool        { return true }
-func (e *timeoutError) Temporary() bool      { return true }
-
-// keyError is the reason why there is no API key; it matches ErrAPIKey.
-type keyError struct{ error }
-
-func (e *keyError) Is(target error) bool { return target == ErrAPIKey }
-func (e *keyError) Unwrap() error        { return e.error }
+// RateLimit is the window of the rate limit according to the X-RateLimit headers of one response
+// (section 8.2): Limit, Remaining and Reset. The zero RateLimit means that nothing is known, as
+// when a header is missing or malformed.
+type RateLimit = ratelimit.Window
 
 // APIError reports a response other than the operation's success: an Error object of the service
 // (sections 2 and 7), a redirect, or the response of a proxy or gateway. [errors.AsType] finds it
@@ -102,10 +95,10 @@ func (e *APIError) Error() string {
 		code = safetext.Token(e.Code)
 	}
 	return errorLine(safetext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
-		when(code != "", " "+code)+
-		when(e.RetryAfter > 0, ", Retry-After "+e.RetryAfter.String())+
-		when(e.Message != "", ": "+safetext.Quote(e.Message))+
-		when(e.StatusCode/100 == 3, ": redirects are not followed"), e.Operation, e.Attempts, e.OutcomeUnknown)
+		safetext.When(code != "", " "+code)+
+		safetext.When(e.RetryAfter > 0, ", Retry-After "+e.RetryAfter.String())+
+		safetext.When(e.Message != "", ": "+safetext.Quote(e.Message))+
+		safetext.When(e.StatusCode/100 == 3, ": redirects are not followed"), e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
 // Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown].
@@ -122,25 +115,46 @@ var statusErrors = map[int]error{
 	http.StatusNotFound: ErrNotFound, http.StatusTooManyRequests: ErrRateLimited,
 }
 
-// ArgumentError reports an argument that the service document rules out, or that cannot be sent.
-type ArgumentError struct {
-	// Operation is the name of the operation, or "NewClient".
+// RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
+// would exceed [WithMaxWait] or the context's deadline, the context ended during the wait, or the
+// service answered the last attempt with 429. The service did not carry out the request.
+type RateLimitError struct {
+	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
-	// Argument is the name of the parameter, field or option: "Limit".
-	Argument string
-	// Reason is what is wrong with the argument.
-	Reason string
+	// CallID is the call_id of the call's lines in the log.
+	CallID string
+	// RetryAt is the time from which a request may be sent again, by the local clock; zero if not
+	// known.
+	RetryAt time.Time
+	// RateLimit is the last known rate limit of the key.
+	RateLimit RateLimit
+	// Reason is the limit that the call would have had to wait for, such as [ratelimit.ReasonDay];
+	// empty if not known.
+	Reason ratelimit.Reason
+	// Attempts is the number of requests that the call sent; 0 if it was refused before the first.
+	Attempts int
+	// Err is the *APIError of the last 429, or the error and the cause of the context that ended the
+	// wait, or both; nil if there is neither.
+	Err error
 }
 
 // Error returns one line of at most 512 bytes.
-func (e *ArgumentError) Error() string {
-	return safetext.Line(safetext.Prefix(e.Operation) + strings.TrimPrefix(e.Argument+": ", ": ") + e.Reason)
+func (e *RateLimitError) Error() string {
+	refusal := ratelimit.Error{RetryAt: e.RetryAt, Reason: e.Reason}
+	text := safetext.Prefix(e.Operation) + refusal.Error() + safetext.When(e.Attempts == 0, ", nothing was sent")
+	if e.Err != nil {
+		text += ": " + safetext.TrimPrefix(e.Err, e.Operation)
+	}
+	return safetext.Line(text)
 }
 
-// Is reports whether target is [ErrInvalidArgument] or [ErrNotSent].
-func (e *ArgumentError) Is(target error) bool {
-	return target == ErrInvalidArgument || target == ErrNotSent
+// Is reports whether target is [ErrRateLimited], or [ErrNotSent] if the call sent nothing.
+func (e *RateLimitError) Is(target error) bool {
+	return target == ErrRateLimited || target == ErrNotSent && e.Attempts == 0
 }
+
+// Unwrap returns Err.
+func (e *RateLimitError) Unwrap() error { return e.Err }
 
 // ResponseError reports a response that does not follow the service document: an undocumented
 // success status, a media type other than JSON, malformed or truncated JSON, a missing required
@@ -164,7 +178,7 @@ type ResponseError struct {
 // Error returns one line of at most 512 bytes.
 func (e *ResponseError) Error() string {
 	text := safetext.Prefix(e.Operation) + "invalid response" +
-		when(e.StatusCode != 0, " (status "+strconv.Itoa(e.StatusCode)+")") + ": " + e.Reason
+		safetext.When(e.StatusCode != 0, " (status "+strconv.Itoa(e.StatusCode)+")") + ": " + e.Reason
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -215,6 +229,26 @@ func (e *TransportError) Is(target error) bool {
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error { return e.Err }
 
+// ArgumentError reports an argument that the service document rules out, or that cannot be sent.
+type ArgumentError struct {
+	// Operation is the name of the operation, or "NewClient".
+	Operation string
+	// Argument is the name of the parameter, field or option: "Limit".
+	Argument string
+	// Reason is what is wrong with the argument.
+	Reason string
+}
+
+// Error returns one line of at most 512 bytes.
+func (e *ArgumentError) Error() string {
+	return safetext.Line(safetext.Prefix(e.Operation) + strings.TrimPrefix(e.Argument+": ", ": ") + e.Reason)
+}
+
+// Is reports whether target is [ErrInvalidArgument] or [ErrNotSent].
+func (e *ArgumentError) Is(target error) bool {
+	return target == ErrInvalidArgument || target == ErrNotSent
+}
+
 // errorLine returns text with notes behind it: the number of requests and, if the outcome of a
 // write is unknown, what may have happened.
 func errorLine(text, operation string, sent int, unknown bool) string {
@@ -222,89 +256,35 @@ func errorLine(text, operation string, sent int, unknown bool) string {
 	if op := operations[operation]; op != nil {
 		doubt = "; " + op.doubt
 	}
-	return safetext.Line(text, when(sent > 1, " ("+strconv.Itoa(sent)+" attempts)"), when(unknown, doubt))
+	return safetext.Line(text, safetext.When(sent > 1, " ("+strconv.Itoa(sent)+" attempts)"), safetext.When(unknown, doubt))
 }
 
-// error returns the error of a call that ends with x; doc.go lists the types. It is the only place
-// that chooses one, but for the success that cannot be decoded.
-func (k *call) error(x *exchange) error {
-	switch code := x.outcome.StatusCode; {
-	case x.failure == refused:
-		return k.refusal(x)
-	case x.failure == ended && code >= http.StatusMultipleChoices:
-		return k.transportError(x, after(x.err, k.apiError(x)))
-	case x.failure == notHTTP:
-		return k.responseError(x, "not HTTP", x.err)
-	case x.failure == ended, code == 0:
-		return k.transportError(x, x.err)
-	case x.success && x.failure == tooLarge:
-		return k.responseError(x, "body is larger than 10 MiB", nil)
-	case x.success:
-		return k.responseError(x, "body is cut off", x.err)
-	case code/100 == 2:
-		return k.responseError(x, "status is not the documented one", nil)
-	case code == http.StatusTooManyRequests:
-		limited := ratelimit.Error{RetryAt: x.retryAt, Window: x.outcome.Window, Reason: x.reason}
-		return k.rateLimitError(&limited, k.apiError(x))
+// RetryAfter returns how long to wait from now before the call may be made again; 0 if that time
+// has passed. It is the same for a 429, a 503 and a refusal of the limiter. It returns false if err
+// does not say how long, or if it matches [ErrOutcomeUnknown]: to make that call again might carry
+// out the same request twice.
+func RetryAfter(err error) (time.Duration, bool) {
+	if errors.Is(err, ErrOutcomeUnknown) {
+		return 0, false
 	}
-	return k.apiError(x)
-}
-
-// refusal returns the error of a call whose last attempt sent nothing. It wraps the error of the
-// attempt before, if there was one.
-func (k *call) refusal(x *exchange) error {
-	var last error
-	if k.previous != nil {
-		last = k.error(k.previous)
+	if e, ok := errors.AsType[*RateLimitError](err); ok && !e.RetryAt.IsZero() {
+		return max(0, time.Until(e.RetryAt)), true
 	}
-	limited, ok := x.err.(*ratelimit.Error)
-	switch {
-	case x.err == errSameKey:
-		return last
-	case !ok:
-		return k.transportError(x, after(x.err, last))
+	if e, ok := errors.AsType[*APIError](err); ok && e.RetryAfter > 0 {
+		if e.received.IsZero() { // a test built the error: no client did
+			return e.RetryAfter, true
+		}
+		return max(0, time.Until(e.received.Add(e.RetryAfter))), true
 	}
-	if got429, ok := last.(*RateLimitError); ok {
-		last = got429.Err
+	return 0, false
+}
+
+// RetryAfterHeader returns the time of [RetryAfter] as the value of a Retry-After header for the
+// caller's own clients: whole seconds from now, rounded up, at least 1.
+func RetryAfterHeader(err error) (string, bool) {
+	wait, ok := RetryAfter(err)
+	if !ok {
+		return "", false
 	}
-	return k.rateLimitError(limited, after(limited.Err, last))
-}
-
-// after returns err together with the error of the attempt before; either may be nil.
-func after(err, last error) error {
-	if err == nil || last == nil {
-		return cmp.Or(err, last)
-	}
-	return fmt.Errorf("%w; last attempt: %w", err, last)
-}
-
-// apiError returns the error for a response that is not the success of the operation. The key is
-// taken out of all that it has from the response.
-func (k *call) apiError(x *exchange) *APIError {
-	code, message := decodeError(x.body)
-	key := x.key.Secret()
-	return &APIError{
-		Operation: k.name, CallID: k.info.ID, Code: safetext.Redact(code, key), Message: safetext.Redact(message, key),
-		RetryAfter: x.outcome.RetryAfter, Body: x.bodyStart(), Response: k.response(x),
-		OutcomeUnknown: k.isWrite() && x.mayBeDone(), received: x.outcome.Received,
-	}
-}
-
-func (k *call) responseError(x *exchange, reason string, err error) *ResponseError {
-	unknown := k.isWrite() && x.mayBeDone()
-	return &ResponseError{k.name, k.info.ID, reason, x.bodyStart(), k.response(x), unknown, err}
-}
-
-func (k *call) transportError(x *exchange, err error) *TransportError {
-	return &TransportError{k.name, k.info.ID, k.sent, k.isWrite() && x.mayBeDone(), err}
-}
-
-func (k *call) rateLimitError(e *ratelimit.Error, err error) *RateLimitError {
-	return &RateLimitError{k.name, k.info.ID, e.RetryAt, e.Window, e.Reason, k.sent, err}
-}
-
-// bodyStart returns the part of the body that an error keeps: enough for an Error object, and to
-// recognise the HTML page of a gateway.
-func (x *exchange) bodyStart() []byte {
-	return safetext.Head(x.body, x.key.Secret(), 4<<10, x.failure != none)
+	return strconv.FormatFloat(max(1, math.Ceil(wait.Seconds())), 'f', 0, 64), true
 }

@@ -34,18 +34,18 @@ import (
 // An attribute that is not known is left out. The API key and bodies are never logged. A nil
 // logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return option{set: func(c *config) {
+	return perClient("WithLogger", "", func(c *config) {
 		c.log = nil
 		if l != nil {
 			c.log = logTrace(l)
 		}
-	}}
+	})
 }
 
 // logTrace returns the trace that writes a log.
 func logTrace(logger *slog.Logger) *ClientTrace {
 	l := &clientLog{logger: logger}
-	return &ClientTrace{
+	trace := ClientTrace{
 		AttemptStart: l.attemptStart, AttemptDone: l.attemptDone, CallDone: l.callDone, WaitStart: l.waitStart,
 		LimitClosed: func(ctx context.Context, c Call, lockout ratelimit.Lockout) {
 			l.write(ctx, c, slog.LevelWarn, "petstore: rate limit closed", lockoutAttrs(lockout)...)
@@ -54,6 +54,7 @@ func logTrace(logger *slog.Logger) *ClientTrace {
 			l.write(ctx, c, slog.LevelInfo, "petstore: rate limit open again", lockoutAttrs(lockout)...)
 		},
 	}
+	return trace.complete()
 }
 
 // clientLog is the log of a client and of the clients that its ForKey made.

@@ -5,19 +5,20 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/textproto"
-	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // Option configures a [Client] in [NewClient].
 type Option interface {
-	// apply changes c, or returns an *ArgumentError about the option of that operation.
-	apply(operation string, c *config) error
+	// apply changes c, or returns an *ArgumentError of the operation that got the option.
+	apply(opName string, c *config) error
 }
 
 // CallOption configures a [Client] in [NewClient], or a single call. An option of the call
@@ -31,15 +32,17 @@ type CallOption interface {
 type option struct {
 	name, problem string
 	set           func(c *config)
-	// forAllKeys is for an option that ForKey does not take, because clients with different keys share
+	// shared is for an option that ForKey does not take, because clients with different keys share
 	// what it sets.
-	forAllKeys bool
+	shared bool
 }
 
-func (o option) apply(operation string, c *config) error {
-	problem := cmp.Or(when(o.forAllKeys && operation == "ForKey", "cannot differ between keys"), o.problem)
-	if problem != "" {
-		return &ArgumentError{operation, o.name, problem}
+func (o option) apply(opName string, c *config) error {
+	if o.shared && opName == "ForKey" {
+		o.problem = "cannot differ between keys"
+	}
+	if o.problem != "" {
+		return &ArgumentError{opName, o.name, o.problem}
 	}
 	o.set(c)
 	return nil
@@ -50,6 +53,15 @@ type callOption struct{ option }
 
 func (callOption) ofCall() {}
 
+// shared, perClient and perCall make options. They differ in where the option may be used.
+func shared(name, problem string, set func(c *config)) Option {
+	return option{name: name, problem: problem, set: set, shared: true}
+}
+
+func perClient(name, problem string, set func(c *config)) Option {
+	return option{name: name, problem: problem, set: set}
+}
+
 func perCall(name, problem string, set func(c *config)) CallOption {
 	return callOption{option{name: name, problem: problem, set: set}}
 }
@@ -58,18 +70,16 @@ func perCall(name, problem string, set func(c *config)) CallOption {
 // the fields point to is never changed in place.
 type config struct {
 	// What clients of different keys share:
-	httpClient *http.Client
-	// longestAttempt is the Timeout of httpClient; 0 for none.
-	longestAttempt time.Duration
+	httpClient     *http.Client
+	longestAttempt time.Duration // the Timeout of httpClient; 0 for none
 	wraps          []func(http.RoundTripper) http.RoundTripper
 	insecureHTTP   bool
 
 	// What may differ between clients:
-	keyFunc func(context.Context) (string, error)
-	stop    context.Context // of WithStop; nil for none
-	limiter Limiter
-	// limiterSet says that limiter is that of WithLimiter.
-	limiterSet bool
+	keyFunc    func(context.Context) (string, error)
+	stop       context.Context // of WithStop; nil for none
+	limiter    Limiter
+	limiterSet bool         // by WithLimiter
 	processes  int          // of WithProcesses; 0 for none
 	log        *ClientTrace // of WithLogger; nil for none
 	traces     []*ClientTrace
@@ -103,21 +113,23 @@ const sdk = "petstore-go/" + Version
 
 // apply applies options in their order, and returns the error of the first one that is nil or
 // invalid.
-func apply[O Option](operation string, c *config, opts []O) error {
+func apply[O Option](opName string, c *config, opts []O) error {
 	for i, opt := range opts {
 		if any(opt) == nil {
-			return &ArgumentError{operation, fmt.Sprintf("option %d", i+1), "is nil"}
+			return &ArgumentError{opName, fmt.Sprintf("option %d", i+1), "is nil"}
 		}
-		if err := opt.apply(operation, c); err != nil {
+		if err := opt.apply(opName, c); err != nil {
 			return err
 		}
 	}
-	if c.processes > 0 && c.limiterSet {
+	switch {
+	case c.processes == 0:
+		return nil
+	case c.limiterSet:
 		const problem = "cannot be combined with WithLimiter; give the number to the limiter"
-		return &ArgumentError{operation, "WithProcesses", problem}
-	} else if c.processes > 0 {
-		c.limiter, c.processes = ratelimit.New(ratelimit.Processes(c.processes)), 0
+		return &ArgumentError{opName, "WithProcesses", problem}
 	}
+	c.limiter, c.processes = ratelimit.New(ratelimit.Processes(c.processes)), 0
 	return nil
 }
 
@@ -127,8 +139,8 @@ func apply[O Option](operation string, c *config, opts []O) error {
 // applies. A Jar is an error: the service has no cookies.
 func WithHTTPClient(hc *http.Client) Option {
 	problem := cmp.Or(
-		when(hc == nil, "is nil"), when(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
-	return option{"WithHTTPClient", problem, func(c *config) { c.httpClient, c.longestAttempt = hc, hc.Timeout }, true}
+		safetext.When(hc == nil, "is nil"), safetext.When(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
+	return shared("WithHTTPClient", problem, func(c *config) { c.httpClient, c.longestAttempt = hc, hc.Timeout })
 }
 
 // WithTransport wraps the transport that sends the attempts. The function wrap gets the client's
@@ -146,13 +158,13 @@ func WithHTTPClient(hc *http.Client) Option {
 // dial of the second: the client would send a write again. docs/scaling.md has the rules for a
 // transport that sends further requests, such as one that hedges.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return option{"WithTransport", when(wrap == nil, "is nil"), func(c *config) { c.wraps = append(c.wraps, wrap) }, true}
+	return shared("WithTransport", safetext.When(wrap == nil, "is nil"), func(c *config) { c.wraps = append(c.wraps, wrap) })
 }
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
 // is then sent unencrypted.
 func WithInsecureHTTP() Option {
-	return option{"WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true }, true}
+	return shared("WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true })
 }
 
 // WithStop lets a program stop without losing anything. When ctx ends, calls that wait or begin end
@@ -162,15 +174,21 @@ func WithInsecureHTTP() Option {
 // nor [context.DeadlineExceeded]: these are always about the call's own context. So do not also use
 // ctx as the context of calls. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
-	return option{"WithStop", when(ctx == nil, "is nil"), func(c *config) { c.stop = ctx }, false}
+	return perClient("WithStop", safetext.When(ctx == nil, "is nil"), func(c *config) { c.stop = ctx })
+}
+
+// WithTrace makes the Client call the functions of a copy of t during each call. With several
+// WithTrace options, the functions are called in the order of the options.
+func WithTrace(t *ClientTrace) Option {
+	return perClient("WithTrace", safetext.When(t == nil, "is nil"), func(c *config) { c.traces = append(c.traces, t.complete()) })
 }
 
 // WithRetryPolicy replaces the whole retry policy. A field that is zero in p gets its default, even
 // if the client's own policy has another value there.
 func WithRetryPolicy(p RetryPolicy) CallOption {
 	problem := cmp.Or(
-		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
-		when(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
+		safetext.When(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
+		safetext.When(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
 	return perCall("WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() })
 }
 
@@ -178,7 +196,7 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 // body, without the waits between attempts. The default is 30 seconds; 0 means that only the
 // context limits it. The error of an attempt that takes longer matches [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
-	return perCall("WithAttemptTimeout", when(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d })
+	return perCall("WithAttemptTimeout", safetext.When(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d })
 }
 
 // WithCallTimeout limits each call with all its attempts and waits. If a wait for the rate limit
@@ -186,7 +204,7 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 // time fails with an error that matches [ErrTimeout], but not [context.DeadlineExceeded], which is
 // about the caller's own deadline. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
-	return perCall("WithCallTimeout", when(d < 0, "is negative"), func(c *config) { c.callTimeout = d })
+	return perCall("WithCallTimeout", safetext.When(d < 0, "is negative"), func(c *config) { c.callTimeout = d })
 }
 
 // WithHeader sets a header of the requests, such as an id by which the service's support finds a
@@ -197,12 +215,12 @@ func WithCallTimeout(d time.Duration) CallOption {
 // earlier one with the same key, and no other.
 func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
-	refused := name == "Idempotency-Key" || name == "X-Idempotency-Key"
+	wouldRepeat := name == "Idempotency-Key" || name == "X-Idempotency-Key"
 	problem := cmp.Or(
-		when(!credential.ValidToken(key), "has an invalid key"),
-		when(refused, name+" is refused: with it, net/http would repeat a create"),
-		when(slices.Contains(reservedHeaders, name), name+" is set by the client"),
-		when(!credential.ValidHeaderValue(value), "has an invalid value"))
+		safetext.When(!credential.ValidToken(key), "has an invalid key"),
+		safetext.When(wouldRepeat, name+" is refused: with it, net/http would repeat a create"),
+		safetext.When(credential.IsReserved(name), name+" is set by the client"),
+		safetext.When(!credential.ValidHeaderValue(value), "has an invalid value"))
 	if name == "User-Agent" {
 		value += " " + sdk
 	}
@@ -212,9 +230,84 @@ func WithHeader(key, value string) CallOption {
 	})
 }
 
-// reservedHeaders are those that the client itself sets, or relies on.
-var reservedHeaders = []string{
-	"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Content-Encoding", "Host",
-	"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding",
-	"Upgrade", "Expect",
+// Limiter admits the requests of API keys. A [Client] calls Acquire before each attempt, with a
+// [Call].KeyID as the key, and Release of the permit as soon as the header of the response has
+// arrived. [ratelimit.Limiter] is the default, the module petstoreredis has one for several
+// processes. An implementation must be safe for concurrent use; package ratelimittest tests it.
+type Limiter interface {
+	// Acquire blocks until one request may be sent. If that would take longer than r.MaxWait or
+	// would exceed the deadline of ctx, which is that of the call, it returns a *[ratelimit.Error]
+	// immediately, and the call fails with a [*RateLimitError]. Any other error ends the call, too:
+	// it is not retried, and a [*TransportError] wraps it. With an error it returns no permit.
+	Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
+	// RateLimit returns the most recent rate limit known for a key; the zero RateLimit before the
+	// first response.
+	RateLimit(key string) RateLimit
+	// Reopen admits the next request of a key although the key is closed. It does not block, and
+	// has no effect on an open key.
+	Reopen(key string)
+}
+
+// WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter
+// to all clients with the same API key, so that they share the budget of that key; one limiter may
+// serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After
+// of its own 429.
+func WithLimiter(l Limiter) Option {
+	return perClient("WithLimiter", "", func(c *config) { c.limiter, c.limiterSet = l, true })
+}
+
+// WithProcesses says how many processes use the API key, this one included, each with a limiter of
+// its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
+// with [WithLimiter]: give the number to that limiter.
+func WithProcesses(n int) Option {
+	return perClient("WithProcesses", safetext.When(n < 1, "must be positive"), func(c *config) { c.processes = n })
+}
+
+// WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
+// seconds, which is enough for two windows; with 0, a call does not wait for them. A call fails
+// immediately with a [*RateLimitError] if it is known that it would have to wait longer, and at the
+// latest when it has waited for d and one second, whatever for. The limit also applies to the
+// Retry-After of each 503.
+func WithMaxWait(d time.Duration) CallOption {
+	return perCall("WithMaxWait", safetext.When(d < 0, "is negative"), func(c *config) { c.maxWait = d })
+}
+
+// WithBackground marks a call as background work: it queues behind all other calls. A tenth of each
+// window of the rate limit is left to these while there are any.
+func WithBackground() CallOption {
+	return perCall("WithBackground", "", func(c *config) { c.background = true })
+}
+
+// RetryPolicy sets how often a call is retried and with which backoff; the package documentation
+// has the table of what is retried. A zero field means its default.
+type RetryPolicy struct {
+	// MaxAttempts is the largest number of attempts per call, including the first. The default is
+	// 4; 1 means no retry.
+	MaxAttempts int
+	// BaseDelay is the backoff before the second attempt; it doubles with each further one. The
+	// default is 500 ms. The second half of each backoff is random.
+	BaseDelay time.Duration
+	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
+	// BaseDelay if that is longer.
+	MaxDelay time.Duration
+}
+
+// withDefaults returns p with the defaults of its zero fields.
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	const attempts, base, longest = 4, 500 * time.Millisecond, 30 * time.Second
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, attempts)
+	p.BaseDelay = cmp.Or(p.BaseDelay, min(base, cmp.Or(p.MaxDelay, base)))
+	p.MaxDelay = cmp.Or(p.MaxDelay, max(longest, p.BaseDelay))
+	return p
+}
+
+// backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
+// that calls that failed together do not retry together; the other half ensures that none retries
+// at once.
+func (p RetryPolicy) backoff(n int) time.Duration {
+	d := p.BaseDelay
+	for i := 1; i < n && d < p.MaxDelay; i++ {
+		d += min(d, p.MaxDelay-d) // d doubles, without an overflow
+	}
+	return d/2 + rand.N(d/2+1)
 }

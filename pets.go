@@ -12,23 +12,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-)
 
-// operation is an operation of the service (section 4), or a request of Do. All that differs
-// between operations is in its values, so that no other code asks which operation it has.
-type operation struct {
-	// name is the operationId of the document or, for Do, "do " and the method.
-	name     string
-	method   string
-	template string // path template below the base URL
-	// success is the documented status of a success; 0 for any 2xx.
-	success int
-	// doubt is what an error says may have happened if the outcome of a write is unknown.
-	doubt string
-	// removal is the date from which the service no longer has the operation; empty if it stays.
-	// instead is the operation to use in its place.
-	removal, instead string
-}
+	"github.com/petstore/petstore-go/internal/safetext"
+)
 
 // The operations of the service (section 4), as the Operation fields of errors and of [Call] name
 // them.
@@ -50,14 +36,6 @@ var (
 	}
 	operations = map[string]*operation{OpListPets: listPets, OpCreatePet: createPet, OpGetPet: getPet}
 )
-
-// isWrite reports whether a request may change something, so that it must not be repeated.
-func (o *operation) isWrite() bool { return o.method != http.MethodGet }
-
-// succeeds reports whether code is the documented status of a success.
-func (o *operation) succeeds(code int) bool {
-	return code == o.success || o.success == 0 && code/100 == 2
-}
 
 // PetStatus is the availability of a pet (section 2). The service may add statuses to the three
 // declared here; the client returns an unknown status unchanged.
@@ -234,7 +212,7 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 	if err != nil {
 		return err
 	}
-	wrong := cmp.Or(when(!id, "id"), when(!name, "name"), when(!category, "categoryId"), when(!status, "status"))
+	wrong := cmp.Or(safetext.When(!id, "id"), safetext.When(!name, "name"), safetext.When(!category, "categoryId"), safetext.When(!status, "status"))
 	if wrong != "" {
 		return errors.New(wrong + " is missing or of a wrong type")
 	}
@@ -262,17 +240,4 @@ func readText(d *jsontext.Decoder, text *string) (ok bool, err error) {
 	token, err := d.ReadToken()
 	*text = token.String()
 	return true, err
-}
-
-// decodeError returns the code and the message of a body that is an Error object; both are empty
-// for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
-func decodeError(body []byte) (code, message string) {
-	var decoded struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(body, &decoded) != nil {
-		return "", ""
-	}
-	return decoded.Code, decoded.Message
 }

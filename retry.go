@@ -1,12 +1,10 @@
 package petstore
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
@@ -21,10 +19,10 @@ import (
 //	a response                4xx other than 408, 501                     no
 //	                          any other: a gateway may send a 408 or 5xx  yes
 //	                          although the service has carried it out
-func (x *exchange) mayBeDone() bool {
-	code := x.outcome.StatusCode
+func (a *attempt) mayBeDone() bool {
+	code := a.outcome.StatusCode
 	switch {
-	case !x.sent: // also if the protocol refused it: see wire.IsUnprocessed
+	case !a.mayBeWritten: // also if the protocol refused it: see wire.IsUnprocessed
 		return false
 	case code == http.StatusRequestTimeout:
 		return true
@@ -33,13 +31,13 @@ func (x *exchange) mayBeDone() bool {
 }
 
 // mayChange reports whether the same request, sent again, may have another result.
-func (x *exchange) mayChange() bool {
-	code := x.outcome.StatusCode
+func (a *attempt) mayChange() bool {
+	code := a.outcome.StatusCode
 	switch {
-	case x.failure == refused, x.failure == ended:
+	case a.failure == notAdmitted, a.failure == contextEnded:
 		return false
-	case code == 0, x.success:
-		return x.failure == broken
+	case code == 0, a.expectedStatus:
+		return a.failure == connectionFailed
 	case code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
 		return true
 	}
@@ -49,22 +47,22 @@ func (x *exchange) mayChange() bool {
 // checkRetry is the CheckRetry of the loop. If it allows another attempt, it sets the pause before
 // it. If the context has ended meanwhile, that attempt says so.
 func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
-	x := k.last
+	a := k.last
 	// After a 401 there may be another key; admit ends the call if there is not.
-	newKey := x.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized) && k.config.keyFunc != nil
-	mayRepeat := newKey || x.mayChange() && !(k.isWrite() && x.mayBeDone())
+	newKey := a.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized) && k.config.keyFunc != nil
+	mayRepeat := newKey || a.mayChange() && !(k.isWrite() && a.mayBeDone())
 	if !mayRepeat || k.info.Attempt >= k.config.retry.MaxAttempts {
 		return false, nil
 	}
 	pause := time.Duration(0)
 	if !newKey && ctx.Err() == nil {
 		var asked bool
-		pause, asked = k.pauseAfter(x)
+		pause, asked = k.pauseAfter(a)
 		if !k.hasTime(ctx, pause, asked) {
 			return false, nil
 		}
 		// What was not sent is no load for the service, and after a 429 the rate limit delays the attempt.
-		isFree := !x.sent || x.was(http.StatusTooManyRequests)
+		isFree := !a.mayBeWritten || a.was(http.StatusTooManyRequests)
 		if !isFree && !k.client.tokens.take() {
 			return false, nil
 		}
@@ -76,17 +74,17 @@ func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool,
 }
 
 // pauseAfter returns the pause after an attempt, and whether the service asked for it.
-func (k *call) pauseAfter(x *exchange) (pause time.Duration, asked bool) {
+func (k *call) pauseAfter(a *attempt) (pause time.Duration, asked bool) {
 	pause = k.config.retry.backoff(k.info.Attempt)
-	switch retryAfter := x.outcome.RetryAfter; {
-	case x.was(http.StatusTooManyRequests) && !x.loopWaits:
+	switch retryAfter := a.outcome.RetryAfter; {
+	case a.was(http.StatusTooManyRequests) && !a.loopWaits:
 		return 0, false // the limiter waits, or refuses at once
-	case x.was(http.StatusTooManyRequests):
+	case a.was(http.StatusTooManyRequests):
 		// Jitter, so that calls that got their 429 together do not retry together.
-		return max(pause, time.Until(x.retryAt)) + rand.N(k.config.retry.BaseDelay), true
-	case x.was(http.StatusServiceUnavailable) && retryAfter > 0:
+		return max(pause, time.Until(a.retryAt)) + rand.N(k.config.retry.BaseDelay), true
+	case a.was(http.StatusServiceUnavailable) && retryAfter > 0:
 		return pause + min(retryAfter, math.MaxInt64-pause), true
-	case x.connection.isDead() && k.previous == nil:
+	case a.connection.isDead() && k.previous == nil:
 		return 0, false // the service may just have closed an idle connection
 	}
 	return pause, false
@@ -123,65 +121,4 @@ func (k *call) endPause() {
 		k.maxWait -= w.Duration
 	}
 	k.WaitDone(w)
-}
-
-// tokens limits the retries of a client, so that they do not multiply the load during an outage. It
-// counts the successes that are needed until all tokens are there again. The zero value has all.
-type tokens struct{ spent atomic.Int64 }
-
-const (
-	// mostTokens lets 33 calls use all their 3 default retries at the beginning of an outage.
-	mostTokens = 100
-	// successesPerToken: in the long run, retries add at most a tenth to the load.
-	successesPerToken = 10
-)
-
-// take takes a token and reports whether there was one.
-func (t *tokens) take() bool {
-	if t.spent.Add(successesPerToken) <= mostTokens*successesPerToken {
-		return true
-	}
-	t.spent.Add(-successesPerToken)
-	return false
-}
-
-// earn notes the success of a call.
-func (t *tokens) earn() {
-	if t.spent.Add(-1) < 0 {
-		t.spent.Add(1) // undoes the subtraction, since all tokens were there
-	}
-}
-
-// RetryPolicy sets how often a call is retried and with which backoff; the package documentation
-// has the table of what is retried. A zero field means its default.
-type RetryPolicy struct {
-	// MaxAttempts is the largest number of attempts per call, including the first. The default is
-	// 4; 1 means no retry.
-	MaxAttempts int
-	// BaseDelay is the backoff before the second attempt; it doubles with each further one. The
-	// default is 500 ms. The second half of each backoff is random.
-	BaseDelay time.Duration
-	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
-	// BaseDelay if that is longer.
-	MaxDelay time.Duration
-}
-
-// withDefaults returns p with the defaults of its zero fields.
-func (p RetryPolicy) withDefaults() RetryPolicy {
-	const attempts, base, longest = 4, 500 * time.Millisecond, 30 * time.Second
-	p.MaxAttempts = cmp.Or(p.MaxAttempts, attempts)
-	p.BaseDelay = cmp.Or(p.BaseDelay, min(base, cmp.Or(p.MaxDelay, base)))
-	p.MaxDelay = cmp.Or(p.MaxDelay, max(longest, p.BaseDelay))
-	return p
-}
-
-// backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
-// that calls that failed together do not retry together; the other half ensures that none retries
-// at once.
-func (p RetryPolicy) backoff(n int) time.Duration {
-	d := p.BaseDelay
-	for i := 1; i < n && d < p.MaxDelay; i++ {
-		d += min(d, p.MaxDelay-d) // d doubles, without an overflow
-	}
-	return d/2 + rand.N(d/2+1)
 }

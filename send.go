@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
@@ -17,87 +16,45 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// exchange is what came of one attempt. RoundTrip fills it; nothing changes it afterwards. The
-// decision about the next attempt, and the result or the error of the call, need nothing else.
-type exchange struct {
-	key        credential.Key
-	permit     ratelimit.Permit // until it is released; nil without a limiter
-	connection connectionState
-	sent       bool              // the request may have been written
-	outcome    ratelimit.Outcome // of the request, for the limiter: the status and the times, for example
-	header     http.Header       // of the response, without the key
-	body       []byte            // of the response, or its start
-	success    bool              // the status is the documented one
-	failure    failure
-	err        error     // why there is no whole response; nil if there is one
-	retryAt    time.Time // when the limiter or a 429 allows the next request; zero if not known
-	reason     ratelimit.Reason
-	// loopWaits says that no limiter waits until retryAt, so that the loop must do that.
-	loopWaits bool
-}
-
-// failure is why an attempt has no whole response.
-type failure uint8
-
-const (
-	none      failure = iota
-	refused           // nothing was passed to the transport: no key, no permit, or the context had ended
-	ended             // the context of the call has ended
-	broken            // no connection, or it failed: another attempt may succeed
-	permanent         // another attempt would fail in the same way
-	notHTTP           // the response is not HTTP
-	tooLarge          // the body is larger than maxBody
-)
-
-// succeeded reports whether there is a whole response with the documented status.
-func (x *exchange) succeeded() bool { return x.success && x.failure == none }
-
-// was reports whether there is a response with that status; x may be nil.
-func (x *exchange) was(status int) bool { return x != nil && x.outcome.StatusCode == status }
-
 var errSameKey = errors.New("petstore: after a 401 there is no other key")
 
 // RoundTrip makes one attempt: key, permit, request, whole response. It implements
-// [http.RoundTripper] for the loop of the call.
+// [http.RoundTripper] for the loop of the call, whose checkRetry looks at the attempt: the response
+// that RoundTrip returns is always empty.
 func (k *call) RoundTrip(loop *http.Request) (*http.Response, error) {
 	k.endPause()
-	x := &exchange{}
-	k.previous, k.last, k.info.Attempt = k.last, x, k.info.Attempt+1
+	a := &attempt{}
+	k.previous, k.last, k.info.Attempt = k.last, a, k.info.Attempt+1
 	if k.client.silent.Swap(false) {
-		select { // a stream of HTTP/2 ends a moment after its request
-		case <-time.After(time.Millisecond):
-		case <-loop.Context().Done():
-		}
+		time.Sleep(time.Millisecond) // a stream of HTTP/2 ends a moment after its request
 		k.client.CloseIdleConnections()
 	}
-	if err := k.admit(loop.Context(), x); err != nil {
-		x.failure, x.err = refused, err
-		return nil, err
-	}
 	ctx := loop.Context()
-	if k.isWrite() {
-		ctx = k.ctx // WithStop lets writes finish
+	err := k.admit(ctx, a)
+	switch {
+	case err != nil:
+		a.failure, a.err = notAdmitted, err
+	case k.isWrite():
+		k.send(k.ctx, loop, a) // WithStop lets writes finish
+	default:
+		k.send(ctx, loop, a)
 	}
-	k.send(ctx, loop, x)
-	if x.err != nil {
-		return nil, x.err
-	}
-	return &http.Response{StatusCode: x.outcome.StatusCode, Header: x.header, Body: http.NoBody, Request: loop}, nil
+	return &http.Response{Body: http.NoBody}, nil
 }
 
 // admit gets the key and a permit for it, which is nil without a limiter. If that took a while, it
 // asks for the key again; another key needs a permit of its own.
-func (k *call) admit(ctx context.Context, x *exchange) error {
+func (k *call) admit(ctx context.Context, a *attempt) error {
 	const noWait = 10 * time.Millisecond // enough, even on a busy machine, for a permit that is there at once
 	key, err := k.key(ctx)
 	for err == nil {
 		if k.previous.was(http.StatusUnauthorized) && *k.previous.key.ID == *key.ID {
 			return errSameKey
 		}
-		x.key, k.info.KeyID = key, *key.ID
+		a.key, k.info.KeyID = key, *key.ID
 		k.client.used.Store(key.ID)
 		begun := time.Now()
-		x.permit, err = k.acquire(ctx)
+		a.permit, err = k.acquire(ctx)
 		waited := time.Since(begun)
 		k.maxWait -= waited
 		if err != nil {
@@ -107,10 +64,10 @@ func (k *call) admit(ctx context.Context, x *exchange) error {
 		if waited >= noWait {
 			key, err = k.key(ctx)
 		}
-		if err == nil && *key.ID == *x.key.ID {
+		if err == nil && *key.ID == *a.key.ID {
 			return nil
 		}
-		k.release(x)
+		k.release(a)
 	}
 	return err
 }
@@ -145,7 +102,7 @@ func (k *call) acquire(ctx context.Context) (ratelimit.Permit, error) {
 	if k.previous != nil {
 		r.NotBefore = k.previous.retryAt
 	}
-	if len(k.client.traces) > 0 {
+	if len(k.traces) > 0 {
 		r.Observer = k
 	}
 	permit, err := k.config.limiter.Acquire(k.describe(ctx), r)
@@ -178,59 +135,69 @@ func (k *call) timeout() time.Duration {
 	return d
 }
 
-// send sends the request and reads the response into x. caller is the context of the call.
-func (k *call) send(caller context.Context, loop *http.Request, x *exchange) {
+// send sends the request and reads the response into a. caller is the context of the call.
+func (k *call) send(caller context.Context, loop *http.Request, a *attempt) {
 	begun := time.Now()
 	ctx, cancel := k.withTimeout(k.describe(caller))
 	defer cancel()
-	defer k.release(x) // in case that a function of the user panics
+	defer k.release(a) // in case that a function of the user panics
 	k.attemptStart()
-	ctx, header := k.attemptContext(ctx)
-	x.outcome.Sent = begun // also if the transport panics
-	resp, err := k.client.transport(k.newRequest(ctx, loop, header, x))
-	x.sent = err == nil || x.connection.maySend(err)
+	header := k.config.header.Clone()
+	ctx = k.attemptContext(ctx, header)
+	a.outcome.Sent = begun // also if the transport panics
+	resp, err := k.client.transport(k.newRequest(ctx, loop, header, a))
+	a.mayBeWritten = err == nil || a.connection.maySend(err)
 	switch {
 	case err == nil:
-		err = k.receive(resp, begun, x)
-	case x.sent:
-		x.outcome.Abandoned = caller.Err() != nil
+		err = k.receive(resp, begun, a)
+	case a.mayBeWritten:
+		a.outcome.Abandoned = caller.Err() != nil
 	default:
-		x.outcome = ratelimit.Outcome{}
+		a.outcome = ratelimit.Outcome{}
 	}
 	if err != nil {
-		k.fail(caller, ctx, x, err)
-		if x.connection.isDead() && !errors.Is(x.err, context.Canceled) {
+		k.fail(caller, ctx, a, err)
+		if a.connection.isDead() && !errors.Is(a.err, context.Canceled) {
 			k.client.silent.Store(true)
 		}
 	}
-	k.release(x)
-	if x.sent {
-		k.sent++
+	k.release(a)
+	if a.mayBeWritten {
+		k.requestsSent++
 	}
-	k.attemptDone(begun, x)
+	o := &a.outcome
+	k.attemptDone(AttemptDoneInfo{
+		k.info, time.Since(begun), o.StatusCode, o.Window, o.RetryAfter, a.mayBeWritten, a.err,
+	})
 }
 
-// receive reads a response into x. It releases the permit before it reads the body, so that the
+// receive reads a response into a. It releases the permit before it reads the body, so that the
 // next request need not wait for that.
-func (k *call) receive(resp *http.Response, begun time.Time, x *exchange) error {
-	x.success = k.succeeds(resp.StatusCode)
-	x.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
-	x.header = safetext.Header(resp.Header, x.key.Secret())
+func (k *call) receive(resp *http.Response, begun time.Time, a *attempt) error {
+	a.expectedStatus = k.succeeds(resp.StatusCode)
+	a.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
+	a.header = safetext.Header(resp.Header, a.key.Secret())
 	k.client.http1.Store(resp.ProtoMajor == 1)
-	if k.config.limiter == nil && !x.outcome.Window.IsZero() { // a limiter keeps the rate limit
-		window := x.outcome.Window
+	if k.config.limiter == nil && !a.outcome.Window.IsZero() { // a limiter keeps the rate limit
+		window := a.outcome.Window
 		k.client.lastLimit.Store(&window)
 	}
-	k.release(x)
-	return x.read(resp)
+	k.release(a)
+	if a.was(http.StatusTooManyRequests) && !a.retryAt.After(a.outcome.Received) {
+		a.retryAt, a.loopWaits = time.Time{}, true
+		if a.outcome.RetryAfter > 0 {
+			a.retryAt = a.outcome.Received.Add(a.outcome.RetryAfter)
+		}
+	}
+	return a.read(resp)
 }
 
 // newRequest returns the request of an attempt, made from that of the loop.
-func (k *call) newRequest(ctx context.Context, loop *http.Request, header http.Header, x *exchange) *http.Request {
-	r := loop.WithContext(httptrace.WithClientTrace(ctx, x.connection.hooks()))
+func (k *call) newRequest(ctx context.Context, loop *http.Request, header http.Header, a *attempt) *http.Request {
+	r := loop.WithContext(httptrace.WithClientTrace(ctx, a.connection.hooks()))
 	own := *loop.URL // the transport may change it
 	r.URL, r.Header = &own, header
-	header["Authorization"] = []string{x.key.Header()}
+	header["Authorization"] = []string{a.key.Header()}
 	if k.body != nil {
 		header["Content-Type"] = []string{"application/json"}
 	}
@@ -244,55 +211,17 @@ func (k *call) newRequest(ctx context.Context, loop *http.Request, header http.H
 	return r
 }
 
-// connectionState is what net/http reports about the connection of a request.
-type connectionState struct{ asked, got, reused, answered atomic.Bool }
-
-func (s *connectionState) hooks() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		GetConn: func(string) { s.asked.Store(true) },
-		GotConn: func(info httptrace.GotConnInfo) {
-			// That of httputil.DumpRequestOut leads nowhere.
-			real := info.Conn == nil || info.Conn.RemoteAddr() != nil
-			s.asked.Store(real)
-			s.got.Store(real || s.got.Load())
-			s.reused.Store(info.Reused)
-		},
-		GotFirstResponseByte: func() { s.answered.Store(true) },
-	}
-}
-
-// maySend reports whether the request may have been written although the transport returned err: it
-// got a connection, or never asked for one because it is none of net/http's.
-func (s *connectionState) maySend(err error) bool {
-	switch {
-	case wire.IsUnprocessed(err):
-		return false
-	case s.got.Load() || s.asked.Load():
-		return s.got.Load()
-	}
-	return !errors.Is(err, ErrNotSent) && !wire.IsDial(err)
-}
-
-// isDead reports whether nothing came back on a connection that had been used before.
-func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
-
 // release releases the permit, unless that has been done, and keeps what the limiter says about a
 // 429.
-func (k *call) release(x *exchange) {
-	if x.permit != nil {
-		lockout := x.permit.Release(x.outcome)
-		x.permit, x.retryAt, x.reason = nil, lockout.Until, lockout.Reason
-	}
-	if x.was(http.StatusTooManyRequests) && !x.retryAt.After(x.outcome.Received) {
-		x.retryAt, x.loopWaits = time.Time{}, true
-		if x.outcome.RetryAfter > 0 {
-			x.retryAt = x.outcome.Received.Add(x.outcome.RetryAfter)
-		}
+func (k *call) release(a *attempt) {
+	if a.permit != nil {
+		lockout := a.permit.Release(a.outcome)
+		a.permit, a.retryAt, a.reason = nil, lockout.Until, lockout.Reason
 	}
 }
 
 // read reads the body of a response, at most maxBody bytes of it.
-func (x *exchange) read(resp *http.Response) error {
+func (a *attempt) read(resp *http.Response) error {
 	defer resp.Body.Close()  // its error says nothing new: the body was read to its end, or is given up
 	const maxBody = 10 << 20 // about 100,000 pets; the document allows 100
 	size := resp.ContentLength
@@ -301,28 +230,28 @@ func (x *exchange) read(resp *http.Response) error {
 	}
 	body := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	n, err := body.ReadFrom(io.LimitReader(resp.Body, maxBody+1))
-	x.body = body.Bytes()
+	a.body = body.Bytes()
 	if n > maxBody {
-		x.failure = tooLarge
+		a.failure = bodyTooLarge
 	}
 	return err
 }
 
 // fail records why there is no whole response. caller is the context of the call, ctx that of the
 // attempt.
-func (k *call) fail(caller, ctx context.Context, x *exchange, err error) {
+func (k *call) fail(caller, ctx context.Context, a *attempt, err error) {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // a dialer may report the deadline a moment before the context ends
 	}
-	x.failure, x.err = broken, foreign(safetext.Error(err, x.key.Secret()))
+	a.failure, a.err = connectionFailed, foreign(safetext.Error(err, a.key.Secret()))
 	switch {
 	case caller.Err() != nil:
-		x.failure, x.err = ended, k.endReason(caller)
-	case wire.IsNotHTTP(err) && x.sent && x.outcome.StatusCode == 0:
-		x.failure = notHTTP
+		a.failure, a.err = contextEnded, k.endReason(caller)
+	case wire.IsNotHTTP(err) && a.mayBeWritten && a.outcome.StatusCode == 0:
+		a.failure = notHTTP
 	case ctx.Err() != nil:
-		x.err = &timeoutError{"attempt", k.timeout()}
-	case wire.IsPermanent(err), !x.sent && errors.Is(err, ErrNotSent):
-		x.failure = permanent
+		a.err = &timeoutError{"attempt", k.timeout()}
+	case wire.IsPermanent(err), !a.mayBeWritten && errors.Is(err, ErrNotSent):
+		a.failure = permanent
 	}
 }

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"slices"
+	"reflect"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -110,115 +111,102 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 // callKey is the context's key for the Call.
 type callKey struct{}
 
-// describe returns a context with the call as it is now.
-func (k *call) describe(ctx context.Context) context.Context {
-	return context.WithValue(ctx, callKey{}, k.info)
+// idle is a trace whose functions do nothing. AttemptContext, which would need a header, is nil.
+var idle = ClientTrace{
+	CallStart:    func(ctx context.Context, _ Call) context.Context { return ctx },
+	CallDone:     func(context.Context, CallDoneInfo) {},
+	WaitStart:    func(context.Context, Call, ratelimit.Wait) {},
+	WaitDone:     func(context.Context, Call, ratelimit.Wait) {},
+	AttemptStart: func(context.Context, Call) {},
+	AttemptDone:  func(context.Context, AttemptDoneInfo) {},
+	LimitClosed:  func(context.Context, Call, ratelimit.Lockout) {},
+	LimitOpened:  func(context.Context, Call, ratelimit.Lockout) {},
 }
 
-// WithTrace makes the Client call the functions of a copy of t during each call. With several
-// WithTrace options, the functions are called in the order of the options.
-func WithTrace(t *ClientTrace) Option {
-	return option{"WithTrace", when(t == nil, "is nil"), func(c *config) {
-		trace := *t
-		c.traces = append(c.traces, &trace)
-	}, false}
-}
-
-// callStart calls the CallStart functions. Each one gets the context of the one before it.
-func (k *call) callStart() {
-	for _, t := range k.client.traces {
-		if t.CallStart != nil {
-			k.ctx = cmp.Or(t.CallStart(k.describe(k.ctx), k.info), k.ctx)
+// complete returns a copy of t with the functions of idle in place of those that are nil.
+func (t ClientTrace) complete() *ClientTrace {
+	functions := reflect.ValueOf(&t).Elem()
+	for i := range functions.NumField() {
+		if functions.Field(i).IsNil() {
+			functions.Field(i).Set(reflect.ValueOf(idle).Field(i))
 		}
+	}
+	return &t
+}
+
+// tracer calls the traces of a client about one call. It is the [ratelimit.Observer] of its
+// requests.
+type tracer struct {
+	traces []*ClientTrace  // each is complete
+	ctx    context.Context // of the call: that of the caller, as CallStart returned it
+	info   Call            // each attempt has a copy in its context
+}
+
+// describe returns a context with the call as it is now.
+func (t *tracer) describe(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, t.info)
+}
+
+// each calls report with each trace and the context of the call.
+func (t *tracer) each(report func(ctx context.Context, trace *ClientTrace)) {
+	if len(t.traces) == 0 {
+		return
+	}
+	ctx := t.describe(t.ctx)
+	for _, trace := range t.traces {
+		report(ctx, trace)
 	}
 }
 
-// attemptContext calls the AttemptContext functions. Each one gets the context of the one before
-// it. It returns the last context, and the header of the request: that of the client, and what they
-// add.
-func (k *call) attemptContext(ctx context.Context) (context.Context, http.Header) {
-	header := k.config.header.Clone()
-	for _, t := range k.client.traces {
-		if t.AttemptContext == nil {
+// callStart sets the context of the call. Each trace gets the context of the one before it.
+func (t *tracer) callStart() {
+	for _, trace := range t.traces {
+		t.ctx = cmp.Or(trace.CallStart(t.describe(t.ctx), t.info), t.ctx)
+	}
+}
+
+// attemptContext returns the context of a request, and adds headers of the traces to it. Each trace
+// gets the context of the one before it.
+func (t *tracer) attemptContext(ctx context.Context, header http.Header) context.Context {
+	for _, trace := range t.traces {
+		if trace.AttemptContext == nil {
 			continue
 		}
 		added := http.Header{}
-		ctx = cmp.Or(t.AttemptContext(ctx, k.info, added), ctx)
+		ctx = cmp.Or(trace.AttemptContext(ctx, t.info, added), ctx)
 		for name, values := range added {
-			if header[name] == nil && !slices.Contains(reservedHeaders, name) {
+			if header[name] == nil && !credential.IsReserved(name) {
 				header[name] = values
 			}
 		}
 	}
-	return ctx, header
+	return ctx
 }
 
-// eachTrace calls f with each trace and the context of the call.
-func (k *call) eachTrace(f func(ctx context.Context, t *ClientTrace)) {
-	if len(k.client.traces) == 0 {
-		return
-	}
-	ctx := k.describe(k.ctx)
-	for _, t := range k.client.traces {
-		f(ctx, t)
-	}
+func (t *tracer) callDone(info CallDoneInfo) {
+	t.each(func(ctx context.Context, trace *ClientTrace) { trace.CallDone(ctx, info) })
 }
 
-func (k *call) callDone(err error) {
-	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
-		if t.CallDone != nil {
-			t.CallDone(ctx, CallDoneInfo{k.info, time.Since(k.started), err})
-		}
-	})
+func (t *tracer) attemptStart() {
+	t.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptStart(ctx, t.info) })
 }
 
-func (k *call) attemptStart() {
-	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
-		if t.AttemptStart != nil {
-			t.AttemptStart(ctx, k.info)
-		}
-	})
+func (t *tracer) attemptDone(info AttemptDoneInfo) {
+	t.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptDone(ctx, info) })
 }
 
-func (k *call) attemptDone(begun time.Time, x *exchange) {
-	o := &x.outcome
-	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
-		if t.AttemptDone != nil {
-			t.AttemptDone(ctx, AttemptDoneInfo{k.info, time.Since(begun), o.StatusCode, o.Window, o.RetryAfter, x.sent, x.err})
-		}
-	})
+func (t *tracer) WaitStart(w ratelimit.Wait) {
+	t.each(func(ctx context.Context, trace *ClientTrace) { trace.WaitStart(ctx, t.info, w) })
 }
 
-// A call is the [ratelimit.Observer] of its requests.
-
-func (k *call) WaitStart(w ratelimit.Wait) {
-	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
-		if t.WaitStart != nil {
-			t.WaitStart(ctx, k.info, w)
-		}
-	})
+func (t *tracer) WaitDone(w ratelimit.Wait) {
+	t.each(func(ctx context.Context, trace *ClientTrace) { trace.WaitDone(ctx, t.info, w) })
 }
 
-func (k *call) WaitDone(w ratelimit.Wait) {
-	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
-		if t.WaitDone != nil {
-			t.WaitDone(ctx, k.info, w)
-		}
-	})
+func (t *tracer) LimitClosed(l ratelimit.Lockout) {
+	t.each(func(ctx context.Context, trace *ClientTrace) { trace.LimitClosed(ctx, t.info, l) })
 }
 
-func (k *call) LimitClosed(l ratelimit.Lockout) {
-	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
-		if t.LimitClosed != nil {
-			t.LimitClosed(ctx, k.info, l)
-		}
-	})
-}
-
-func (k *call) LimitOpened(l ratelimit.Lockout) {
-	k.eachTrace(func(ctx context.Context, t *ClientTrace) {
-		if t.LimitOpened != nil {
-			t.LimitOpened(ctx, k.info, l)
-		}
-	})
+func (t *tracer) LimitOpened(l ratelimit.Lockout) {
+	t.each(func(ctx context.Context, trace *ClientTrace) { trace.LimitOpened(ctx, t.info, l) })
 }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // ParseBaseURL parses and checks a base URL; problem is empty if it is valid. The error of
@@ -20,25 +22,17 @@ func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 	// net/http bypasses a proxy only for a lower-case "localhost".
 	u.Host, u.Path = strings.ToLower(u.Host), strings.TrimSuffix(u.Path, "/")
 	return u, cmp.Or(
-		when(strings.TrimSpace(s) != s, "has white space around it"),
-		when(u.Scheme != "https" && u.Scheme != "http", "does not start with https:// or http://"),
-		when(u.User != nil, "has user information; pass the API key as apiKey"),
-		when(u.Hostname() == "", "has no host"),
-		when(u.RawQuery != "" || u.ForceQuery, "has a query"),
-		when(strings.Contains(s, "#"), "has a fragment"), // url.Parse drops an empty fragment
-		when(path.Base(u.Path) != "v1", "does not end in the version prefix /v1"),
-		when(u.RawPath != "" || path.Clean(u.Path) != u.Path, "has a path that is not clean"),
-		when(u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()),
+		safetext.When(strings.TrimSpace(s) != s, "has white space around it"),
+		safetext.When(u.Scheme != "https" && u.Scheme != "http", "does not start with https:// or http://"),
+		safetext.When(u.User != nil, "has user information; pass the API key as apiKey"),
+		safetext.When(u.Hostname() == "", "has no host"),
+		safetext.When(u.RawQuery != "" || u.ForceQuery, "has a query"),
+		safetext.When(strings.Contains(s, "#"), "has a fragment"), // url.Parse drops an empty fragment
+		safetext.When(path.Base(u.Path) != "v1", "does not end in the version prefix /v1"),
+		safetext.When(u.RawPath != "" || path.Clean(u.Path) != u.Path, "has a path that is not clean"),
+		safetext.When(u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()),
 			"is plain http to a host that is not loopback; see WithInsecureHTTP"),
 	)
-}
-
-// when returns problem if wrong is true, else an empty text.
-func when(wrong bool, problem string) string {
-	if !wrong {
-		return ""
-	}
-	return problem
 }
 
 // IsLoopback reports whether host is this machine: "localhost" or a loopback address.
@@ -54,10 +48,10 @@ func PathBelow(escaped, query string) (below, problem string) {
 	escaped = "/" + strings.TrimPrefix(escaped, "/")
 	below, err := url.PathUnescape(escaped)
 	return below, cmp.Or(
-		when(err != nil || !unescaped.MatchString(escaped+query), "has a character that is not escaped"),
-		when(strings.Count(below, "/") != strings.Count(escaped, "/"), "has an escaped slash"),
-		when(strings.ContainsAny(below, "%\\") || strings.ContainsFunc(below, unicode.IsControl),
+		safetext.When(err != nil || !unescaped.MatchString(escaped+query), "has a character that is not escaped"),
+		safetext.When(strings.Count(below, "/") != strings.Count(escaped, "/"), "has an escaped slash"),
+		safetext.When(strings.ContainsAny(below, "%\\") || strings.ContainsFunc(below, unicode.IsControl),
 			"has an escaped percent sign, backslash or control character"),
-		when(path.Clean(below) != strings.TrimSuffix(below, "/"), "has the segment ., .. or an empty one"),
+		safetext.When(path.Clean(below) != strings.TrimSuffix(below, "/"), "has the segment ., .. or an empty one"),
 	)
 }

@@ -11,7 +11,10 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // Key is an API key. A function closes over it, so that no dump can print it. The zero Key is none.
@@ -101,9 +104,9 @@ var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 func KeyProblem(key string) string {
 	scheme, _, found := strings.Cut(key, " ")
 	return cmp.Or(
-		when(key == "", "is empty"),
-		when(found && strings.EqualFold(scheme, "Bearer"), "starts with the scheme; pass the key alone"),
-		when(!bearerToken.MatchString(key), "has a character that a bearer token cannot have"))
+		safetext.When(key == "", "is empty"),
+		safetext.When(found && strings.EqualFold(scheme, "Bearer"), "starts with the scheme; pass the key alone"),
+		safetext.When(!bearerToken.MatchString(key), "has a character that a bearer token cannot have"))
 }
 
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
@@ -114,4 +117,13 @@ func ValidToken(s string) bool { return token.MatchString(s) }
 // ValidHeaderValue reports whether s can be a header value: no control character except the tab.
 func ValidHeaderValue(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+}
+
+// IsReserved reports whether a header is one that the client itself sets, or relies on.
+func IsReserved(header string) bool { return slices.Contains(reserved, header) }
+
+var reserved = []string{
+	"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Content-Encoding", "Host",
+	"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding",
+	"Upgrade", "Expect",
 }

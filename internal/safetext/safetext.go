@@ -19,6 +19,15 @@ const (
 	minKey = 6
 )
 
+// When returns text if applies is true, else the empty string. It saves an if for each part of a
+// text, and for each thing that can be wrong with a value.
+func When(applies bool, text string) string {
+	if applies {
+		return text
+	}
+	return ""
+}
+
 // Redact returns text without the keys. It removes a key only as it is, not in an escaped form, and
 // no key of less than 6 bytes.
 func Redact(text string, keys ...string) string {
