@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync/atomic"
 
@@ -22,8 +21,8 @@ const Version = "1.0.0"
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
 // The zero Client is not usable: each of its calls fails with an [*ArgumentError].
 type Client struct {
-	base    string // the text of baseURL, without a trailing slash
-	baseURL *url.URL
+	base     string // the base URL, without a trailing slash
+	basePath string // its path
 	// transport sends the attempts; nil in a zero Client. It is a function so that no dump can print
 	// the variables that it closes over: they lead to connections whose buffers contain the key.
 	transport func(*http.Request) (*http.Response, error)
@@ -31,8 +30,9 @@ type Client struct {
 	config    *config
 	traces    []*ClientTrace // those of config, and the log
 
-	// key is the API key, unless config has the function of WithAPIKeyFunc.
-	key credential.Key
+	// key is the API key, and keyID its Call.KeyID, unless config has the function of WithAPIKeyFunc.
+	key   credential.Key
+	keyID string
 	// used is the Call.KeyID of the key that was used last; nil before the first.
 	used atomic.Pointer[string]
 	// silent says that nothing came back on a connection that had been used before. The others may be
@@ -66,9 +66,9 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 // newClient returns a client with the settings of config. NewClientFromEnv needs these before it
 // has the key, so both constructors end here.
 func newClient(baseURL, apiKey string, config *config) (*Client, error) {
-	base, reason := credential.ParseBaseURL(baseURL, config.insecureHTTP)
-	if reason != "" {
-		return nil, &ArgumentError{"NewClient", "baseURL", reason}
+	base, problem := credential.ParseBaseURL(baseURL, config.insecureHTTP)
+	if problem != "" {
+		return nil, &ArgumentError{"NewClient", "baseURL", problem}
 	}
 	transport, closeIdle, err := config.newTransport()
 	if err != nil {
@@ -76,7 +76,7 @@ func newClient(baseURL, apiKey string, config *config) (*Client, error) {
 	}
 	// A dump of the client could follow httpClient to connections, whose buffers contain the key.
 	config.httpClient = nil
-	c := &Client{base: base.String(), baseURL: base, transport: transport.RoundTrip, closeIdle: closeIdle}
+	c := &Client{base: base.String(), basePath: base.Path, transport: transport.RoundTrip, closeIdle: closeIdle}
 	return c.configured("NewClient", config, apiKey)
 }
 
@@ -91,6 +91,7 @@ func (c *Client) configured(opName string, config *config, apiKey string) (*Clie
 		problem = safetext.When(apiKey != "", "is set although WithAPIKeyFunc is used")
 	} else {
 		c.key = credential.New(apiKey)
+		c.keyID = *c.key.ID
 		c.used.Store(c.key.ID)
 	}
 	if problem != "" {
@@ -102,20 +103,22 @@ func (c *Client) configured(opName string, config *config, apiKey string) (*Clie
 // newTransport returns the transport for the attempts, and functions that close the idle
 // connections of the transports that do not belong to the caller.
 func (c *config) newTransport() (transport http.RoundTripper, closeIdle []func(), err error) {
-	if hc := c.httpClient; hc == nil {
+	if c.httpClient == nil {
 		own := wire.DefaultTransport()
 		transport, closeIdle = own, append(closeIdle, own.CloseIdleConnections)
 	} else {
-		transport = cmp.Or(hc.Transport, http.DefaultTransport)
+		transport = cmp.Or(c.httpClient.Transport, http.DefaultTransport)
 	}
 	for _, wrap := range c.wraps {
-		inner := transport
-		if transport = wrap(inner); transport == nil {
+		outer := wrap(transport)
+		if outer == nil {
 			return nil, nil, &ArgumentError{"NewClient", "WithTransport", "returned nil"}
 		}
-		if clone, ok := transport.(*http.Transport); ok && transport != inner {
+		clone, ok := outer.(*http.Transport)
+		if ok && outer != transport {
 			closeIdle = append(closeIdle, clone.CloseIdleConnections)
 		}
+		transport = outer
 	}
 	return transport, closeIdle, nil
 }
@@ -134,7 +137,7 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	if err := apply("ForKey", &config, opts); err != nil {
 		return nil, err
 	}
-	client := &Client{base: c.base, baseURL: c.baseURL, transport: c.transport, closeIdle: c.closeIdle}
+	client := &Client{base: c.base, basePath: c.basePath, transport: c.transport, closeIdle: c.closeIdle}
 	return client.configured("ForKey", &config, apiKey)
 }
 
@@ -149,12 +152,7 @@ func (c *Client) CloseIdleConnections() {
 
 // KeyID returns the [Call].KeyID of the key of NewClient or ForKey. It is empty for a client with
 // [WithAPIKeyFunc], whose key may change.
-func (c *Client) KeyID() string {
-	if c.key.ID == nil {
-		return ""
-	}
-	return *c.key.ID
-}
+func (c *Client) KeyID() string { return c.keyID }
 
 // RateLimit returns the most recent rate limit known for the client's key; if the key rotates, for
 // the key that it used last. Responses to other clients that share its [Limiter] count, too. It
@@ -186,30 +184,3 @@ func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String
 
 // LogValue returns String as an attribute.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
-
-// tokens limits the retries of a client, so that they do not multiply the load during an outage. It
-// counts the successes that are needed until all tokens are there again. The zero value has all.
-type tokens struct{ spent atomic.Int64 }
-
-const (
-	// mostTokens lets 33 calls use all their 3 default retries at the beginning of an outage.
-	mostTokens = 100
-	// successesPerToken: in the long run, retries add at most a tenth to the load.
-	successesPerToken = 10
-)
-
-// take takes a token and reports whether there was one.
-func (t *tokens) take() bool {
-	if t.spent.Add(successesPerToken) <= mostTokens*successesPerToken {
-		return true
-	}
-	t.spent.Add(-successesPerToken)
-	return false
-}
-
-// earn notes the success of a call.
-func (t *tokens) earn() {
-	if t.spent.Add(-1) < 0 {
-		t.spent.Add(1) // undoes the subtraction, since all tokens were there
-	}
-}

@@ -3,8 +3,6 @@ package petstore
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,9 +105,8 @@ func (c *Client) do(
 	}
 	k := &call{request: r, client: c, config: config, started: time.Now(), maxWait: config.maxWait}
 	k.tracer = tracer{traces: c.traces, ctx: ctx, info: Call{
-		ID:      hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())),
-		BaseURL: c.base, Operation: r.name, Method: r.method, Template: c.baseURL.Path + r.template,
-		KeyID: c.KeyID(), Background: config.background,
+		ID: fmt.Sprintf("%016x", rand.Uint64()), BaseURL: c.base, Operation: r.name, Method: r.method,
+		Template: c.basePath + r.template, KeyID: c.keyID, Background: config.background,
 	}}
 	waits, end := k.begin()
 	defer end()

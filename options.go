@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"net/textproto"
 	"time"
@@ -299,15 +298,4 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 	p.BaseDelay = cmp.Or(p.BaseDelay, min(base, cmp.Or(p.MaxDelay, base)))
 	p.MaxDelay = cmp.Or(p.MaxDelay, max(longest, p.BaseDelay))
 	return p
-}
-
-// backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
-// that calls that failed together do not retry together; the other half ensures that none retries
-// at once.
-func (p RetryPolicy) backoff(n int) time.Duration {
-	d := p.BaseDelay
-	for i := 1; i < n && d < p.MaxDelay; i++ {
-		d += min(d, p.MaxDelay-d) // d doubles, without an overflow
-	}
-	return d/2 + rand.N(d/2+1)
 }

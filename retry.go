@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
@@ -121,4 +122,42 @@ func (k *call) endPause() {
 		k.maxWait -= w.Duration
 	}
 	k.WaitDone(w)
+}
+
+// tokens limits the retries of a client, so that they do not multiply the load during an outage. It
+// counts the successes that are needed until all tokens are there again. The zero value has all.
+type tokens struct{ spent atomic.Int64 }
+
+const (
+	// mostTokens lets 33 calls use all their 3 default retries at the beginning of an outage.
+	mostTokens = 100
+	// successesPerToken: in the long run, retries add at most a tenth to the load.
+	successesPerToken = 10
+)
+
+// take takes a token and reports whether there was one.
+func (t *tokens) take() bool {
+	if t.spent.Add(successesPerToken) <= mostTokens*successesPerToken {
+		return true
+	}
+	t.spent.Add(-successesPerToken)
+	return false
+}
+
+// earn notes the success of a call.
+func (t *tokens) earn() {
+	if t.spent.Add(-1) < 0 {
+		t.spent.Add(1) // undoes the subtraction, since all tokens were there
+	}
+}
+
+// backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
+// that calls that failed together do not retry together; the other half ensures that none retries
+// at once.
+func (p RetryPolicy) backoff(n int) time.Duration {
+	d := p.BaseDelay
+	for i := 1; i < n && d < p.MaxDelay; i++ {
+		d += min(d, p.MaxDelay-d) // d doubles, without an overflow
+	}
+	return d/2 + rand.N(d/2+1)
 }
