@@ -60,15 +60,17 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newClient(baseURL, apiKey, c)
+	return newClient(argument{"baseURL", baseURL}, argument{"apiKey", apiKey}, c)
 }
 
-// newClient returns a client with the settings of config. NewClientFromEnv needs these before it
-// has the key, so both constructors end here.
-func newClient(baseURL, apiKey string, config *config) (*Client, error) {
-	base, problem := credential.ParseBaseURL(baseURL, config.insecureHTTP)
+// argument is an argument of a constructor, with its name in errors.
+type argument struct{ name, value string }
+
+// newClient returns a client with the settings of config.
+func newClient(baseURL, apiKey argument, config *config) (*Client, error) {
+	base, problem := credential.ParseBaseURL(baseURL.value, config.insecureHTTP)
 	if problem != "" {
-		return nil, &ArgumentError{"NewClient", "baseURL", problem}
+		return nil, &ArgumentError{"NewClient", baseURL.name, problem}
 	}
 	transport, closeIdle, err := config.newTransport()
 	if err != nil {
@@ -81,21 +83,21 @@ func newClient(baseURL, apiKey string, config *config) (*Client, error) {
 }
 
 // configured returns c with what clients of different keys do not share.
-func (c *Client) configured(opName string, config *config, apiKey string) (*Client, error) {
+func (c *Client) configured(opName string, config *config, apiKey argument) (*Client, error) {
 	c.config, c.traces = config, slices.Clip(config.traces)
 	if config.log != nil {
 		c.traces = append(c.traces, config.log)
 	}
-	problem := credential.KeyProblem(apiKey)
+	problem := credential.KeyProblem(apiKey.value)
 	if config.keyFunc != nil {
-		problem = safetext.When(apiKey != "", "is set although WithAPIKeyFunc is used")
+		problem = safetext.When(apiKey.value != "", "is set although WithAPIKeyFunc is used")
 	} else {
-		c.key = credential.New(apiKey)
+		c.key = credential.New(apiKey.value)
 		c.keyID = *c.key.ID
 		c.used.Store(c.key.ID)
 	}
 	if problem != "" {
-		return nil, &ArgumentError{opName, "apiKey", problem}
+		return nil, &ArgumentError{opName, apiKey.name, problem}
 	}
 	return c, nil
 }
@@ -138,7 +140,7 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 	client := &Client{base: c.base, basePath: c.basePath, transport: c.transport, closeIdle: c.closeIdle}
-	return client.configured("ForKey", &config, apiKey)
+	return client.configured("ForKey", &config, argument{"apiKey", apiKey})
 }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares

@@ -37,13 +37,9 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	baseURL := os.Getenv(envBaseURL)
-	problem := "is not set"
-	if baseURL != "" {
-		_, problem = credential.ParseBaseURL(baseURL, c.insecureHTTP)
-	}
-	if problem != "" {
-		return nil, &ArgumentError{"NewClient", envBaseURL, problem}
+	baseURL := argument{envBaseURL, os.Getenv(envBaseURL)}
+	if baseURL.value == "" {
+		return nil, &ArgumentError{"NewClient", envBaseURL, "is not set"}
 	}
 	apiKey, err := apiKeyFromEnv(c)
 	if err != nil {
@@ -70,28 +66,25 @@ func optionsFromEnv() (opts []Option) {
 
 // apiKeyFromEnv returns the key. For a key file, it sets the function of c instead, and reads the
 // file once, so that a wrong one is reported early.
-func apiKeyFromEnv(c *config) (string, error) {
-	key, file, name := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile), envAPIKey
-	if file != "" {
-		name = envAPIKeyFile
+func apiKeyFromEnv(c *config) (argument, error) {
+	key, file := argument{envAPIKey, os.Getenv(envAPIKey)}, argument{envAPIKeyFile, os.Getenv(envAPIKeyFile)}
+	given := key
+	if file.value != "" {
+		given = file
 	}
 	problem := cmp.Or(
-		safetext.When(key != "" && file != "", "is set although "+envAPIKey+" is set"),
-		safetext.When(key+file != "" && c.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
-		safetext.When(key+file == "" && c.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
-	if problem == "" && file != "" {
-		c.keyFunc = APIKeyFile(file)
-		text, err := credential.ReadFile(file)
+		safetext.When(key.value != "" && file.value != "", "is set although "+envAPIKey+" is set"),
+		safetext.When(given.value != "" && c.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
+		safetext.When(given.value == "" && c.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
+	if problem == "" && file.value != "" {
+		c.keyFunc = APIKeyFile(file.value)
+		_, err := credential.From(context.Background(), c.keyFunc)
 		if err != nil {
-			problem = strings.TrimPrefix(err.Error(), "API key file: ")
-		} else {
-			problem = credential.KeyProblem(text)
+			_, problem, _ = strings.Cut(err.Error(), ": ")
 		}
-	} else if problem == "" && c.keyFunc == nil {
-		problem = credential.KeyProblem(key)
 	}
 	if problem != "" {
-		return "", &ArgumentError{"NewClient", name, problem}
+		return argument{}, &ArgumentError{"NewClient", given.name, problem}
 	}
 	return key, nil
 }

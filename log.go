@@ -204,30 +204,28 @@ func (i AttemptDoneInfo) ErrorType() string {
 	return errorType(i.Err)
 }
 
-// errorTypes are the classes of errors. An error may match several of them: the first row that
-// matches is what ended the call.
-var errorTypes = []struct {
-	class  string
-	target error // nil for the status of an APIError
-}{
-	{"invalid_argument", ErrInvalidArgument}, {"stopped", ErrStopped}, {"canceled", context.Canceled},
-	{"timeout", context.DeadlineExceeded}, {"timeout", ErrTimeout}, {"status", nil}, {"rate_limited", ErrRateLimited},
-	{"invalid_response", ErrInvalidResponse},
-}
-
-// errorType returns the class of an error; empty for none.
+// errorType returns the class of an error; empty for none. An error may match several cases: the
+// first one is what ended the call.
 func errorType(err error) string {
-	if err == nil {
-		return ""
-	}
+	is := func(target error) bool { return errors.Is(err, target) }
 	response, hasStatus := errors.AsType[*APIError](err)
-	for _, row := range errorTypes {
-		switch {
-		case errors.Is(err, row.target):
-			return row.class
-		case row.target == nil && hasStatus:
-			return strconv.Itoa(response.StatusCode)
-		}
+	switch {
+	case err == nil:
+		return ""
+	case is(ErrInvalidArgument):
+		return "invalid_argument"
+	case is(ErrStopped):
+		return "stopped"
+	case is(context.Canceled):
+		return "canceled"
+	case is(context.DeadlineExceeded), is(ErrTimeout):
+		return "timeout"
+	case hasStatus:
+		return strconv.Itoa(response.StatusCode)
+	case is(ErrRateLimited):
+		return "rate_limited"
+	case is(ErrInvalidResponse):
+		return "invalid_response"
 	}
 	return wire.Class(err)
 }
