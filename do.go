@@ -67,7 +67,8 @@ func (r *request) problem(in, out any) (argument, problem string) {
 	_, path := credential.PathBelow(r.path, r.query)
 	_, fromBytes := in.([]byte)
 	_, toBytes := out.(*[]byte)
-	switch target := reflect.ValueOf(out); {
+	target := reflect.ValueOf(out)
+	switch {
 	case !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, r.method):
 		return "method", "is not GET, POST, PUT, PATCH or DELETE"
 	case path != "":
@@ -177,7 +178,8 @@ func (k *call) response(a *attempt) Response {
 // error returns the error of a call that ends with a; doc.go lists the types. It is the only place
 // that chooses one, but for the success that cannot be decoded.
 func (k *call) error(a *attempt) error {
-	switch code := a.outcome.StatusCode; {
+	code := a.outcome.StatusCode
+	switch {
 	case a.failure == notAdmitted:
 		return k.refusal(a)
 	case a.failure == contextEnded && code >= http.StatusMultipleChoices:
@@ -235,17 +237,16 @@ func (k *call) apiError(a *attempt) *APIError {
 	return &APIError{
 		Operation: k.name, CallID: k.info.ID, Code: safetext.Redact(code, key), Message: safetext.Redact(message, key),
 		RetryAfter: a.outcome.RetryAfter, Body: a.bodyStart(), Response: k.response(a),
-		OutcomeUnknown: k.isWrite() && a.mayBeDone(), received: a.outcome.Received,
+		OutcomeUnknown: k.outcomeUnknown(a), received: a.outcome.Received,
 	}
 }
 
 func (k *call) responseError(a *attempt, reason string, err error) *ResponseError {
-	unknown := k.isWrite() && a.mayBeDone()
-	return &ResponseError{k.name, k.info.ID, reason, a.bodyStart(), k.response(a), unknown, err}
+	return &ResponseError{k.name, k.info.ID, reason, a.bodyStart(), k.response(a), k.outcomeUnknown(a), err}
 }
 
 func (k *call) transportError(a *attempt, err error) *TransportError {
-	return &TransportError{k.name, k.info.ID, k.requestsSent, k.isWrite() && a.mayBeDone(), err}
+	return &TransportError{k.name, k.info.ID, k.requestsSent, k.outcomeUnknown(a), err}
 }
 
 func (k *call) rateLimitError(e *ratelimit.Error, err error) *RateLimitError {

@@ -66,8 +66,8 @@ type clientLog struct {
 
 // write writes a line with the attributes that all lines have.
 func (l *clientLog) write(ctx context.Context, c Call, level slog.Level, message string, attrs ...slog.Attr) {
-	of := known(slog.String("operation", c.Operation), slog.String("call_id", c.ID), slog.String("key_id", c.KeyID))
-	l.logger.LogAttrs(ctx, level, message, append(of, attrs...)...)
+	all := nonZero(slog.String("operation", c.Operation), slog.String("call_id", c.ID), slog.String("key_id", c.KeyID))
+	l.logger.LogAttrs(ctx, level, message, append(all, attrs...)...)
 }
 
 func (l *clientLog) attemptStart(ctx context.Context, c Call) {
@@ -81,14 +81,15 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 		l.write(ctx, info.Call, slog.LevelDebug, "petstore: attempt", append([]slog.Attr{
 			slog.String("method", info.Call.Method), slog.String("path", info.Call.Template),
 			slog.Int("attempt", info.Call.Attempt), slog.Duration("duration", info.Duration),
-		}, known(slog.Int("status", info.StatusCode), slog.Any("rate_limit", info.RateLimit),
+		}, nonZero(slog.Int("status", info.StatusCode), slog.Any("rate_limit", info.RateLimit),
 			slog.Duration("retry_after", info.RetryAfter), slog.String("error_type", info.ErrorType()),
 			lineAttr("error", errorText(info.Err)))...)...)
 	}
 	if info.StatusCode/100 == 2 {
 		l.refused.Delete(info.Call.KeyID)
 	} else if info.StatusCode == http.StatusUnauthorized {
-		if _, known := l.refused.LoadOrStore(info.Call.KeyID, true); !known {
+		_, wasRefused := l.refused.LoadOrStore(info.Call.KeyID, true)
+		if !wasRefused {
 			l.write(ctx, info.Call, slog.LevelWarn, "petstore: key refused", slog.Int("status", info.StatusCode))
 		}
 	}
@@ -110,18 +111,18 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 // waitStart logs that a call waits, and for what. That is usual near the limit, so its level is
 // Debug.
 func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
-	attrs := known(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
+	attrs := nonZero(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
 	l.write(ctx, c, slog.LevelDebug, "petstore: waiting", append(attrs, slog.Int("waiting", w.Waiting))...)
 }
 
 // lockoutAttrs returns the attributes of a lockout: its limit, its end, and the numbers that show
 // whose requests use up the limit.
 func lockoutAttrs(l ratelimit.Lockout) []slog.Attr {
-	attrs := known(slog.String("scope", string(l.Reason)), slog.Time("until", l.Until))
+	attrs := nonZero(slog.String("scope", string(l.Reason)), slog.Time("until", l.Until))
 	if !l.Window.IsZero() {
 		attrs = append(attrs, slog.Int("limit", l.Window.Limit), slog.Int("remaining", l.Window.Remaining))
 	}
-	return append(append(attrs, slog.Int("sent", l.Sent)), known(slog.Int("processes", l.Processes))...)
+	return append(append(attrs, slog.Int("sent", l.Sent)), nonZero(slog.Int("processes", l.Processes))...)
 }
 
 // errorText returns the text of an error; empty for none.
@@ -169,7 +170,7 @@ func (e *ArgumentError) LogValue() slog.Value {
 
 // errorValue returns the attributes that all errors have, and more.
 func errorValue(err error, kind, operation, callID string, r Response, more ...slog.Attr) slog.Value {
-	return slog.GroupValue(known(append([]slog.Attr{
+	return slog.GroupValue(nonZero(append([]slog.Attr{
 		slog.String("operation", operation), slog.String("kind", kind), slog.String("error", err.Error()),
 		slog.String("error_type", errorType(err)), slog.Int("attempts", r.Attempts), slog.String("call_id", callID),
 		slog.Int("status", r.StatusCode), slog.Any("rate_limit", r.RateLimit),
@@ -177,9 +178,9 @@ func errorValue(err error, kind, operation, callID string, r Response, more ...s
 	}, more...)...)...)
 }
 
-// known returns the attributes that are not zero. An attribute that is zero says nothing, and would
+// nonZero returns the attributes that are not zero. An attribute that is zero says nothing, and would
 // only make the line longer.
-func known(attrs ...slog.Attr) []slog.Attr {
+func nonZero(attrs ...slog.Attr) []slog.Attr {
 	return slices.DeleteFunc(attrs, func(a slog.Attr) bool { return reflect.ValueOf(a.Value.Any()).IsZero() })
 }
 

@@ -11,8 +11,12 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// mayBeDone reports whether the service may have carried out the request. A write for which it does
-// is never sent again, and its error matches ErrOutcomeUnknown. A request can fail in four places:
+// outcomeUnknown reports whether the request is a write that the service may have carried out: it is
+// never sent again, and its error matches ErrOutcomeUnknown.
+func (k *call) outcomeUnknown(a *attempt) bool { return k.isWrite() && a.mayBeDone() }
+
+// mayBeDone reports whether the service may have carried out the request, which can fail in four
+// places:
 //
 //	never sent                no key, no permit, no connection            no
 //	refused by the protocol   GOAWAY, REFUSED_STREAM, our certificate     no
@@ -51,33 +55,33 @@ func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool,
 	a := k.last
 	// After a 401 there may be another key; admit ends the call if there is not.
 	newKey := a.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized) && k.config.keyFunc != nil
-	mayRepeat := newKey || a.mayChange() && !(k.isWrite() && a.mayBeDone())
+	mayRepeat := newKey || a.mayChange() && !k.outcomeUnknown(a)
 	if !mayRepeat || k.info.Attempt >= k.config.retry.MaxAttempts {
 		return false, nil
 	}
-	pause := time.Duration(0)
-	if !newKey && ctx.Err() == nil {
-		var asked bool
-		pause, asked = k.pauseAfter(a)
-		if !k.hasTime(ctx, pause, asked) {
-			return false, nil
-		}
-		// What was not sent is no load for the service, and after a 429 the rate limit delays the attempt.
-		isFree := !a.mayBeWritten || a.was(http.StatusTooManyRequests)
-		if !isFree && !k.client.tokens.take() {
-			return false, nil
-		}
+	if newKey || ctx.Err() != nil {
+		k.planPause(0)
+		return true, nil
 	}
-	k.pause = ratelimit.Wait{
-		Reason: ratelimit.ReasonBackoff, Until: time.Now().Add(pause), Waiting: 1, Duration: pause,
+	pause, required := k.pauseAfter(a)
+	// What was not sent is no load for the service, and after a 429 the rate limit delays the attempt.
+	isFree := !a.mayBeWritten || a.was(http.StatusTooManyRequests)
+	if !k.hasTime(ctx, pause, required) || !isFree && !k.client.tokens.take() {
+		return false, nil
 	}
+	k.planPause(pause)
 	return true, nil
 }
 
-// pauseAfter returns the pause after an attempt, and whether the service asked for it.
-func (k *call) pauseAfter(a *attempt) (pause time.Duration, asked bool) {
-	pause = k.config.retry.backoff(k.info.Attempt)
-	switch retryAfter := a.outcome.RetryAfter; {
+// planPause plans another attempt, after a pause.
+func (k *call) planPause(d time.Duration) {
+	k.pause = ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: time.Now().Add(d), Waiting: 1, Duration: d}
+}
+
+// pauseAfter returns the pause after an attempt, and whether the service requires it.
+func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
+	pause, retryAfter := k.config.retry.backoff(k.info.Attempt), a.outcome.RetryAfter
+	switch {
 	case a.was(http.StatusTooManyRequests) && !a.loopWaits:
 		return 0, false // the limiter waits, or refuses at once
 	case a.was(http.StatusTooManyRequests):
@@ -91,11 +95,11 @@ func (k *call) pauseAfter(a *attempt) (pause time.Duration, asked bool) {
 	return pause, false
 }
 
-// hasTime reports whether a pause is within the deadline and, if the service asked for it, within
-// what is left of WithMaxWait.
-func (k *call) hasTime(ctx context.Context, pause time.Duration, asked bool) bool {
+// hasTime reports whether a pause is within the deadline and, if the service requires it, within the
+// rest of WithMaxWait.
+func (k *call) hasTime(ctx context.Context, pause time.Duration, required bool) bool {
 	deadline, ok := ctx.Deadline()
-	return (!ok || time.Until(deadline) > pause) && (!asked || pause <= k.maxWait)
+	return (!ok || time.Until(deadline) > pause) && (!required || pause <= k.maxWait)
 }
 
 // backoff is the Backoff of the loop: it returns the pause that checkRetry has set, and reports its

@@ -110,7 +110,8 @@ func (k *call) acquire(ctx context.Context) (ratelimit.Permit, error) {
 		return permit, nil
 	}
 	reason := k.endReason(ctx)
-	if refusal, ok := errors.AsType[*ratelimit.Error](err); ok && !errors.Is(reason, ErrStopped) {
+	refusal, ok := errors.AsType[*ratelimit.Error](err)
+	if ok && !errors.Is(reason, ErrStopped) {
 		own := *refusal
 		own.Err = cmp.Or(reason, foreign(own.Err))
 		return nil, &own
@@ -211,8 +212,8 @@ func (k *call) newRequest(ctx context.Context, loop *http.Request, header http.H
 	return r
 }
 
-// release releases the permit, unless that has been done, and keeps what the limiter says about a
-// 429.
+// release releases the permit, unless that has been done, and keeps the lockout that the limiter
+// reports.
 func (k *call) release(a *attempt) {
 	if a.permit != nil {
 		lockout := a.permit.Release(a.outcome)

@@ -135,7 +135,8 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 		if c.timer != nil {
 			c.timer.Stop()
 		}
-		if c.deadline = t; !t.IsZero() {
+		c.deadline = t
+		if !t.IsZero() {
 			c.timer = time.AfterFunc(time.Until(t), func() { c.link.change(func() {}) })
 		}
 	})
@@ -158,7 +159,8 @@ type listener struct{ conn net.Conn }
 
 func (o *listener) Accept() (net.Conn, error) {
 	conn := o.conn
-	if o.conn = nil; conn == nil {
+	o.conn = nil
+	if conn == nil {
 		return nil, net.ErrClosed
 	}
 	return conn, nil

@@ -90,7 +90,8 @@ func Class(err error) string {
 	network, ok := errors.AsType[net.Error](err)
 	_, dns := errors.AsType[*net.DNSError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
-	switch is := func(target error) bool { return errors.Is(err, target) }; {
+	is := func(target error) bool { return errors.Is(err, target) }
+	switch {
 	case is(syscall.ECONNREFUSED), is(syscall.Errno(10061)): // its number on Windows
 		return "connection_refused"
 	case is(syscall.ECONNRESET), is(syscall.Errno(10054)):
