@@ -116,7 +116,8 @@ func (c *Client) do(
 		err = k.decode(decode)
 		*response = k.response(k.last)
 	}
-	k.callDone(CallDoneInfo{k.info, time.Since(k.started), err})
+	done := CallDoneInfo{k.info, time.Since(k.started), err}
+	k.each(func(ctx context.Context, trace *ClientTrace) { trace.CallDone(ctx, done) })
 	return err
 }
 
@@ -137,7 +138,7 @@ func (k *call) run(waits context.Context) error {
 		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(waits)}
 	}
 	if !k.last.succeeded() {
-		return k.error(k.last)
+		return k.errorOf(k.last)
 	}
 	k.client.tokens.earn()
 	return nil
@@ -175,9 +176,9 @@ func (k *call) response(a *attempt) Response {
 	return Response{a.outcome.StatusCode, a.header, a.outcome.Window, k.requestsSent}
 }
 
-// error returns the error of a call that ends with a; doc.go lists the types. It is the only place
+// errorOf returns the error of a call that ends with a; doc.go lists the types. It is the only place
 // that chooses one, but for the success that cannot be decoded.
-func (k *call) error(a *attempt) error {
+func (k *call) errorOf(a *attempt) error {
 	code := a.outcome.StatusCode
 	switch {
 	case a.failure == notAdmitted:
@@ -206,7 +207,7 @@ func (k *call) error(a *attempt) error {
 func (k *call) refusal(a *attempt) error {
 	var last error
 	if k.previous != nil {
-		last = k.error(k.previous)
+		last = k.errorOf(k.previous)
 	}
 	limited, ok := a.err.(*ratelimit.Error)
 	switch {
@@ -257,17 +258,4 @@ func (k *call) rateLimitError(e *ratelimit.Error, err error) *RateLimitError {
 // recognise the HTML page of a gateway.
 func (a *attempt) bodyStart() []byte {
 	return safetext.Head(a.body, a.key.Secret(), 4<<10, a.failure != noFailure)
-}
-
-// decodeError returns the code and the message of a body that is an Error object; both are empty
-// for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
-func decodeError(body []byte) (code, message string) {
-	var decoded struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(body, &decoded) != nil {
-		return "", ""
-	}
-	return decoded.Code, decoded.Message
 }

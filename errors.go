@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
@@ -113,6 +115,19 @@ func (e *APIError) Is(target error) bool {
 var statusErrors = map[int]error{
 	http.StatusBadRequest: ErrBadRequest, http.StatusUnauthorized: ErrUnauthorized,
 	http.StatusNotFound: ErrNotFound, http.StatusTooManyRequests: ErrRateLimited,
+}
+
+// decodeError returns the code and the message of a body that is an Error object; both are empty
+// for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
+func decodeError(body []byte) (code, message string) {
+	var decoded struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(body, &decoded) != nil {
+		return "", ""
+	}
+	return decoded.Code, decoded.Message
 }
 
 // RateLimitError reports a call that was given up because of the rate limit (section 8): the wait

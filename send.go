@@ -142,7 +142,7 @@ func (k *call) send(caller context.Context, loop *http.Request, a *attempt) {
 	ctx, cancel := k.withTimeout(k.describe(caller))
 	defer cancel()
 	defer k.release(a) // in case that a function of the user panics
-	k.attemptStart()
+	k.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptStart(ctx, k.info) })
 	header := k.config.header.Clone()
 	ctx = k.attemptContext(ctx, header)
 	a.outcome.Sent = begun // also if the transport panics
@@ -167,9 +167,8 @@ func (k *call) send(caller context.Context, loop *http.Request, a *attempt) {
 		k.requestsSent++
 	}
 	o := &a.outcome
-	k.attemptDone(AttemptDoneInfo{
-		k.info, time.Since(begun), o.StatusCode, o.Window, o.RetryAfter, a.mayBeWritten, a.err,
-	})
+	done := AttemptDoneInfo{k.info, time.Since(begun), o.StatusCode, o.Window, o.RetryAfter, a.mayBeWritten, a.err}
+	k.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptDone(ctx, done) })
 }
 
 // receive reads a response into a. It releases the permit before it reads the body, so that the

@@ -183,18 +183,6 @@ func (t *tracer) attemptContext(ctx context.Context, header http.Header) context
 	return ctx
 }
 
-func (t *tracer) callDone(info CallDoneInfo) {
-	t.each(func(ctx context.Context, trace *ClientTrace) { trace.CallDone(ctx, info) })
-}
-
-func (t *tracer) attemptStart() {
-	t.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptStart(ctx, t.info) })
-}
-
-func (t *tracer) attemptDone(info AttemptDoneInfo) {
-	t.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptDone(ctx, info) })
-}
-
 func (t *tracer) WaitStart(w ratelimit.Wait) {
 	t.each(func(ctx context.Context, trace *ClientTrace) { trace.WaitStart(ctx, t.info, w) })
 }
