@@ -134,8 +134,7 @@ func (s *connectionState) maySend(err error) bool {
 func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
 
 // begin calls the CallStart functions, and adds WithCallTimeout to the context of the call. It
-// returns another context, which WithStop ends, too: that of the waits and the reads; and a function
-// that frees both.
+// returns the context of the waits and the reads, which WithStop ends, too; end frees both.
 func (k *call) begin() (waits context.Context, end func()) {
 	k.callStart()
 	endTimeout, limit, stop := func() {}, k.config.callTimeout, k.config.stop

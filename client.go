@@ -90,7 +90,7 @@ func (c *Client) configured(opName string, config *config, apiKey argument) (*Cl
 	}
 	problem := credential.KeyProblem(apiKey.value)
 	if config.keyFunc != nil {
-		problem = safetext.When(apiKey.value != "", "is set although WithAPIKeyFunc is used")
+		problem = safetext.If(apiKey.value != "", "is set although WithAPIKeyFunc is used")
 	} else {
 		c.key = credential.New(apiKey.value)
 		c.keyID = *c.key.ID

@@ -127,7 +127,7 @@ func (k *call) run(waits context.Context) error {
 	loop := retryablehttp.Client{
 		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.backoff, RetryMax: math.MaxInt,
 	}
-	address := k.client.base + k.path + safetext.When(k.query != "", "?"+k.query)
+	address := k.client.base + k.path + safetext.If(k.query != "", "?"+k.query)
 	r, err := http.NewRequestWithContext(waits, k.method, address, nil)
 	if err != nil {
 		return &ArgumentError{k.name, "path", "is not valid"}
@@ -176,8 +176,8 @@ func (k *call) response(a *attempt) Response {
 	return Response{a.outcome.StatusCode, a.header, a.outcome.Window, k.requestsSent}
 }
 
-// errorOf returns the error of a call that ends with a; doc.go lists the types. It is the only place
-// that chooses one, but for the success that cannot be decoded.
+// errorOf returns the error of a call that ends with a; doc.go lists the types. Only decode chooses
+// an error, too.
 func (k *call) errorOf(a *attempt) error {
 	code := a.outcome.StatusCode
 	switch {

@@ -52,13 +52,13 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 func optionsFromEnv() (opts []Option) {
 	if text := os.Getenv(envProcesses); text != "" {
 		n, err := strconv.Atoi(text)
-		problem := safetext.When(err != nil || n < 1, "is not a number of processes")
+		problem := safetext.If(err != nil || n < 1, "is not a number of processes")
 		opts = append(opts, perClient(envProcesses, problem, func(c *config) {
 			c.limiter = ratelimit.New(ratelimit.Processes(n))
 		}))
 	}
 	if text := os.Getenv(envInsecure); text != "" {
-		problem := safetext.When(text != "0" && text != "1", "is neither 0 nor 1")
+		problem := safetext.If(text != "0" && text != "1", "is neither 0 nor 1")
 		opts = append(opts, shared(envInsecure, problem, func(c *config) { c.insecureHTTP = text == "1" }))
 	}
 	return opts
@@ -73,9 +73,9 @@ func apiKeyFromEnv(c *config) (argument, error) {
 		given = file
 	}
 	problem := cmp.Or(
-		safetext.When(key.value != "" && file.value != "", "is set although "+envAPIKey+" is set"),
-		safetext.When(given.value != "" && c.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
-		safetext.When(given.value == "" && c.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
+		safetext.If(key.value != "" && file.value != "", "is set although "+envAPIKey+" is set"),
+		safetext.If(given.value != "" && c.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
+		safetext.If(given.value == "" && c.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
 	if problem == "" && file.value != "" {
 		c.keyFunc = APIKeyFile(file.value)
 		_, err := credential.From(context.Background(), c.keyFunc)
@@ -111,5 +111,5 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 // another key, the client sends the request again with that key. It repeats a create, too, because
 // the service has not carried it out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return shared("WithAPIKeyFunc", safetext.When(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
+	return shared("WithAPIKeyFunc", safetext.If(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
 }

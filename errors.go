@@ -97,10 +97,10 @@ func (e *APIError) Error() string {
 		code = safetext.Token(e.Code)
 	}
 	return errorLine(safetext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
-		safetext.When(code != "", " "+code)+
-		safetext.When(e.RetryAfter > 0, ", Retry-After "+e.RetryAfter.String())+
-		safetext.When(e.Message != "", ": "+safetext.Quote(e.Message))+
-		safetext.When(e.StatusCode/100 == 3, ": redirects are not followed"), e.Operation, e.Attempts, e.OutcomeUnknown)
+		safetext.If(code != "", " "+code)+
+		safetext.If(e.RetryAfter > 0, ", Retry-After "+e.RetryAfter.String())+
+		safetext.If(e.Message != "", ": "+safetext.Quote(e.Message))+
+		safetext.If(e.StatusCode/100 == 3, ": redirects are not followed"), e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
 // Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown].
@@ -156,7 +156,7 @@ type RateLimitError struct {
 // Error returns one line of at most 512 bytes.
 func (e *RateLimitError) Error() string {
 	refusal := ratelimit.Error{RetryAt: e.RetryAt, Reason: e.Reason}
-	text := safetext.Prefix(e.Operation) + refusal.Error() + safetext.When(e.Attempts == 0, ", nothing was sent")
+	text := safetext.Prefix(e.Operation) + refusal.Error() + safetext.If(e.Attempts == 0, ", nothing was sent")
 	if e.Err != nil {
 		text += ": " + safetext.TrimPrefix(e.Err, e.Operation)
 	}
@@ -193,7 +193,7 @@ type ResponseError struct {
 // Error returns one line of at most 512 bytes.
 func (e *ResponseError) Error() string {
 	text := safetext.Prefix(e.Operation) + "invalid response" +
-		safetext.When(e.StatusCode != 0, " (status "+strconv.Itoa(e.StatusCode)+")") + ": " + e.Reason
+		safetext.If(e.StatusCode != 0, " (status "+strconv.Itoa(e.StatusCode)+")") + ": " + e.Reason
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -271,7 +271,8 @@ func errorLine(text, operation string, sent int, unknown bool) string {
 	if op := operations[operation]; op != nil {
 		doubt = "; " + op.doubt
 	}
-	return safetext.Line(text, safetext.When(sent > 1, " ("+strconv.Itoa(sent)+" attempts)"), safetext.When(unknown, doubt))
+	attempts := safetext.If(sent > 1, " ("+strconv.Itoa(sent)+" attempts)")
+	return safetext.Line(text, attempts, safetext.If(unknown, doubt))
 }
 
 // RetryAfter returns how long to wait from now before the call may be made again; 0 if that time

@@ -178,8 +178,7 @@ func errorValue(err error, kind, operation, callID string, r Response, more ...s
 	}, more...)...)...)
 }
 
-// nonZero returns the attributes that are not zero. An attribute that is zero says nothing, and would
-// only make the line longer.
+// nonZero returns the attributes that are not zero: the others say nothing, and make a line longer.
 func nonZero(attrs ...slog.Attr) []slog.Attr {
 	return slices.DeleteFunc(attrs, func(a slog.Attr) bool { return reflect.ValueOf(a.Value.Any()).IsZero() })
 }

@@ -138,7 +138,8 @@ func apply[O Option](opName string, c *config, opts []O) error {
 // applies. A Jar is an error: the service has no cookies.
 func WithHTTPClient(hc *http.Client) Option {
 	problem := cmp.Or(
-		safetext.When(hc == nil, "is nil"), safetext.When(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
+		safetext.If(hc == nil, "is nil"),
+		safetext.If(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
 	return shared("WithHTTPClient", problem, func(c *config) { c.httpClient, c.longestAttempt = hc, hc.Timeout })
 }
 
@@ -157,7 +158,8 @@ func WithHTTPClient(hc *http.Client) Option {
 // dial of the second: the client would send a write again. docs/scaling.md has the rules for a
 // transport that sends further requests, such as one that hedges.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return shared("WithTransport", safetext.When(wrap == nil, "is nil"), func(c *config) { c.wraps = append(c.wraps, wrap) })
+	problem := safetext.If(wrap == nil, "is nil")
+	return shared("WithTransport", problem, func(c *config) { c.wraps = append(c.wraps, wrap) })
 }
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
@@ -173,21 +175,22 @@ func WithInsecureHTTP() Option {
 // nor [context.DeadlineExceeded]: these are always about the call's own context. So do not also use
 // ctx as the context of calls. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
-	return perClient("WithStop", safetext.When(ctx == nil, "is nil"), func(c *config) { c.stop = ctx })
+	return perClient("WithStop", safetext.If(ctx == nil, "is nil"), func(c *config) { c.stop = ctx })
 }
 
 // WithTrace makes the Client call the functions of a copy of t during each call. With several
 // WithTrace options, the functions are called in the order of the options.
 func WithTrace(t *ClientTrace) Option {
-	return perClient("WithTrace", safetext.When(t == nil, "is nil"), func(c *config) { c.traces = append(c.traces, t.complete()) })
+	problem := safetext.If(t == nil, "is nil")
+	return perClient("WithTrace", problem, func(c *config) { c.traces = append(c.traces, t.complete()) })
 }
 
 // WithRetryPolicy replaces the whole retry policy. A field that is zero in p gets its default, even
 // if the client's own policy has another value there.
 func WithRetryPolicy(p RetryPolicy) CallOption {
 	problem := cmp.Or(
-		safetext.When(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
-		safetext.When(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
+		safetext.If(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
+		safetext.If(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
 	return perCall("WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() })
 }
 
@@ -195,7 +198,7 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 // body, without the waits between attempts. The default is 30 seconds; 0 means that only the
 // context limits it. The error of an attempt that takes longer matches [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
-	return perCall("WithAttemptTimeout", safetext.When(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d })
+	return perCall("WithAttemptTimeout", safetext.If(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d })
 }
 
 // WithCallTimeout limits each call with all its attempts and waits. If a wait for the rate limit
@@ -203,7 +206,7 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 // time fails with an error that matches [ErrTimeout], but not [context.DeadlineExceeded], which is
 // about the caller's own deadline. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
-	return perCall("WithCallTimeout", safetext.When(d < 0, "is negative"), func(c *config) { c.callTimeout = d })
+	return perCall("WithCallTimeout", safetext.If(d < 0, "is negative"), func(c *config) { c.callTimeout = d })
 }
 
 // WithHeader sets a header of the requests, such as an id by which the service's support finds a
@@ -216,10 +219,10 @@ func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
 	wouldRepeat := name == "Idempotency-Key" || name == "X-Idempotency-Key"
 	problem := cmp.Or(
-		safetext.When(!credential.ValidToken(key), "has an invalid key"),
-		safetext.When(wouldRepeat, name+" is refused: with it, net/http would repeat a create"),
-		safetext.When(credential.IsReserved(name), name+" is set by the client"),
-		safetext.When(!credential.ValidHeaderValue(value), "has an invalid value"))
+		safetext.If(!credential.ValidToken(key), "has an invalid key"),
+		safetext.If(wouldRepeat, name+" is refused: with it, net/http would repeat a create"),
+		safetext.If(credential.IsReserved(name), name+" is set by the client"),
+		safetext.If(!credential.ValidHeaderValue(value), "has an invalid value"))
 	if name == "User-Agent" {
 		value += " " + sdk
 	}
@@ -259,7 +262,7 @@ func WithLimiter(l Limiter) Option {
 // its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
 // with [WithLimiter]: give the number to that limiter.
 func WithProcesses(n int) Option {
-	return perClient("WithProcesses", safetext.When(n < 1, "must be positive"), func(c *config) { c.processes = n })
+	return perClient("WithProcesses", safetext.If(n < 1, "must be positive"), func(c *config) { c.processes = n })
 }
 
 // WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
@@ -268,7 +271,7 @@ func WithProcesses(n int) Option {
 // latest when it has waited for d and one second, whatever for. The limit also applies to the
 // Retry-After of each 503.
 func WithMaxWait(d time.Duration) CallOption {
-	return perCall("WithMaxWait", safetext.When(d < 0, "is negative"), func(c *config) { c.maxWait = d })
+	return perCall("WithMaxWait", safetext.If(d < 0, "is negative"), func(c *config) { c.maxWait = d })
 }
 
 // WithBackground marks a call as background work: it queues behind all other calls. A tenth of each

@@ -212,7 +212,8 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 	if err != nil {
 		return err
 	}
-	wrong := cmp.Or(safetext.When(!id, "id"), safetext.When(!name, "name"), safetext.When(!category, "categoryId"), safetext.When(!status, "status"))
+	wrong := cmp.Or(safetext.If(!id, "id"), safetext.If(!name, "name"),
+		safetext.If(!category, "categoryId"), safetext.If(!status, "status"))
 	if wrong != "" {
 		return errors.New(wrong + " is missing or of a wrong type")
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// outcomeUnknown reports whether the request is a write that the service may have carried out: it is
-// never sent again, and its error matches ErrOutcomeUnknown.
+// outcomeUnknown reports whether the request is a write that the service may have carried out. It
+// is never sent again, and its error matches ErrOutcomeUnknown.
 func (k *call) outcomeUnknown(a *attempt) bool { return k.isWrite() && a.mayBeDone() }
 
 // mayBeDone reports whether the service may have carried out the request, which can fail in four
@@ -95,8 +95,8 @@ func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
 	return pause, false
 }
 
-// hasTime reports whether a pause is within the deadline and, if the service requires it, within the
-// rest of WithMaxWait.
+// hasTime reports whether a pause is within the deadline and, if the service requires it, within
+// the rest of WithMaxWait.
 func (k *call) hasTime(ctx context.Context, pause time.Duration, required bool) bool {
 	deadline, ok := ctx.Deadline()
 	return (!ok || time.Until(deadline) > pause) && (!required || pause <= k.maxWait)

@@ -22,15 +22,15 @@ func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 	// net/http bypasses a proxy only for a lower-case "localhost".
 	u.Host, u.Path = strings.ToLower(u.Host), strings.TrimSuffix(u.Path, "/")
 	return u, cmp.Or(
-		safetext.When(strings.TrimSpace(s) != s, "has white space around it"),
-		safetext.When(u.Scheme != "https" && u.Scheme != "http", "does not start with https:// or http://"),
-		safetext.When(u.User != nil, "has user information; pass the API key as apiKey"),
-		safetext.When(u.Hostname() == "", "has no host"),
-		safetext.When(u.RawQuery != "" || u.ForceQuery, "has a query"),
-		safetext.When(strings.Contains(s, "#"), "has a fragment"), // url.Parse drops an empty fragment
-		safetext.When(path.Base(u.Path) != "v1", "does not end in the version prefix /v1"),
-		safetext.When(u.RawPath != "" || path.Clean(u.Path) != u.Path, "has a path that is not clean"),
-		safetext.When(u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()),
+		safetext.If(strings.TrimSpace(s) != s, "has white space around it"),
+		safetext.If(u.Scheme != "https" && u.Scheme != "http", "does not start with https:// or http://"),
+		safetext.If(u.User != nil, "has user information; pass the API key as apiKey"),
+		safetext.If(u.Hostname() == "", "has no host"),
+		safetext.If(u.RawQuery != "" || u.ForceQuery, "has a query"),
+		safetext.If(strings.Contains(s, "#"), "has a fragment"), // url.Parse drops an empty fragment
+		safetext.If(path.Base(u.Path) != "v1", "does not end in the version prefix /v1"),
+		safetext.If(u.RawPath != "" || path.Clean(u.Path) != u.Path, "has a path that is not clean"),
+		safetext.If(u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()),
 			"is plain http to a host that is not loopback; see WithInsecureHTTP"),
 	)
 }
@@ -48,10 +48,10 @@ func PathBelow(escaped, query string) (below, problem string) {
 	escaped = "/" + strings.TrimPrefix(escaped, "/")
 	below, err := url.PathUnescape(escaped)
 	return below, cmp.Or(
-		safetext.When(err != nil || !unescaped.MatchString(escaped+query), "has a character that is not escaped"),
-		safetext.When(strings.Count(below, "/") != strings.Count(escaped, "/"), "has an escaped slash"),
-		safetext.When(strings.ContainsAny(below, "%\\") || strings.ContainsFunc(below, unicode.IsControl),
+		safetext.If(err != nil || !unescaped.MatchString(escaped+query), "has a character that is not escaped"),
+		safetext.If(strings.Count(below, "/") != strings.Count(escaped, "/"), "has an escaped slash"),
+		safetext.If(strings.ContainsAny(below, "%\\") || strings.ContainsFunc(below, unicode.IsControl),
 			"has an escaped percent sign, backslash or control character"),
-		safetext.When(path.Clean(below) != strings.TrimSuffix(below, "/"), "has the segment ., .. or an empty one"),
+		safetext.If(path.Clean(below) != strings.TrimSuffix(below, "/"), "has the segment ., .. or an empty one"),
 	)
 }

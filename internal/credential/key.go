@@ -104,9 +104,9 @@ var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 func KeyProblem(key string) string {
 	scheme, _, found := strings.Cut(key, " ")
 	return cmp.Or(
-		safetext.When(key == "", "is empty"),
-		safetext.When(found && strings.EqualFold(scheme, "Bearer"), "starts with the scheme; pass the key alone"),
-		safetext.When(!bearerToken.MatchString(key), "has a character that a bearer token cannot have"))
+		safetext.If(key == "", "is empty"),
+		safetext.If(found && strings.EqualFold(scheme, "Bearer"), "starts with the scheme; pass the key alone"),
+		safetext.If(!bearerToken.MatchString(key), "has a character that a bearer token cannot have"))
 }
 
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")

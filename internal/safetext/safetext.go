@@ -19,9 +19,9 @@ const (
 	minKey = 6
 )
 
-// When returns text if applies is true, else the empty string. It saves an if for each part of a
+// If returns text if applies is true, else the empty string. It saves an if for each part of a
 // text, and for each thing that can be wrong with a value.
-func When(applies bool, text string) string {
+func If(applies bool, text string) string {
 	if applies {
 		return text
 	}
