@@ -155,8 +155,8 @@ type RateLimitError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *RateLimitError) Error() string {
-	refusal := ratelimit.Error{RetryAt: e.RetryAt, Reason: e.Reason}
-	text := safetext.Prefix(e.Operation) + refusal.Error() + safetext.If(e.Attempts == 0, ", nothing was sent")
+	limited := ratelimit.Error{RetryAt: e.RetryAt, Reason: e.Reason}
+	text := safetext.Prefix(e.Operation) + limited.Error() + safetext.If(e.Attempts == 0, ", nothing was sent")
 	if e.Err != nil {
 		text += ": " + safetext.TrimPrefix(e.Err, e.Operation)
 	}
@@ -266,13 +266,14 @@ func (e *ArgumentError) Is(target error) bool {
 
 // errorLine returns text with notes behind it: the number of requests and, if the outcome of a
 // write is unknown, what may have happened.
-func errorLine(text, operation string, sent int, unknown bool) string {
+func errorLine(text, opName string, attempts int, unknown bool) string {
 	doubt := "; the request may have been carried out" // for Do
-	if op := operations[operation]; op != nil {
+	op := operations[opName]
+	if op != nil {
 		doubt = "; " + op.doubt
 	}
-	attempts := safetext.If(sent > 1, " ("+strconv.Itoa(sent)+" attempts)")
-	return safetext.Line(text, attempts, safetext.If(unknown, doubt))
+	number := safetext.If(attempts > 1, " ("+strconv.Itoa(attempts)+" attempts)")
+	return safetext.Line(text, number, safetext.If(unknown, doubt))
 }
 
 // RetryAfter returns how long to wait from now before the call may be made again; 0 if that time

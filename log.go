@@ -100,7 +100,8 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 		l.write(ctx, info.Call, slog.LevelWarn, "petstore: outcome unknown",
 			slog.Duration("duration", info.Duration), lineAttr("error", errorText(info.Err)))
 	}
-	if op := operations[info.Call.Operation]; op != nil && op.removal != "" {
+	op := operations[info.Call.Operation]
+	if op != nil && op.removal != "" {
 		l.deprecated.Do(func() {
 			l.write(ctx, info.Call, slog.LevelWarn, "petstore: deprecated operation",
 				slog.String("removal", op.removal), slog.String("instead", op.instead))
@@ -169,9 +170,9 @@ func (e *ArgumentError) LogValue() slog.Value {
 }
 
 // errorValue returns the attributes that all errors have, and more.
-func errorValue(err error, kind, operation, callID string, r Response, more ...slog.Attr) slog.Value {
+func errorValue(err error, kind, opName, callID string, r Response, more ...slog.Attr) slog.Value {
 	return slog.GroupValue(nonZero(append([]slog.Attr{
-		slog.String("operation", operation), slog.String("kind", kind), slog.String("error", err.Error()),
+		slog.String("operation", opName), slog.String("kind", kind), slog.String("error", err.Error()),
 		slog.String("error_type", errorType(err)), slog.Int("attempts", r.Attempts), slog.String("call_id", callID),
 		slog.Int("status", r.StatusCode), slog.Any("rate_limit", r.RateLimit),
 		slog.Bool("not_sent", errors.Is(err, ErrNotSent)), slog.Bool("outcome_unknown", errors.Is(err, ErrOutcomeUnknown)),

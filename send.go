@@ -110,9 +110,9 @@ func (k *call) acquire(ctx context.Context) (ratelimit.Permit, error) {
 		return permit, nil
 	}
 	reason := k.endReason(ctx)
-	refusal, ok := errors.AsType[*ratelimit.Error](err)
+	limited, ok := errors.AsType[*ratelimit.Error](err)
 	if ok && !errors.Is(reason, ErrStopped) {
-		own := *refusal
+		own := *limited
 		own.Err = cmp.Or(reason, foreign(own.Err))
 		return nil, &own
 	}
