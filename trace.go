@@ -111,8 +111,9 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 // callKey is the context's key for the Call.
 type callKey struct{}
 
-// idle is a trace whose functions do nothing. AttemptContext, which would need a header, is nil.
-var idle = ClientTrace{
+// emptyTrace is a trace whose functions do nothing. AttemptContext is nil: a call to it would need a
+// header.
+var emptyTrace = ClientTrace{
 	CallStart:    func(ctx context.Context, _ Call) context.Context { return ctx },
 	CallDone:     func(context.Context, CallDoneInfo) {},
 	WaitStart:    func(context.Context, Call, ratelimit.Wait) {},
@@ -123,12 +124,12 @@ var idle = ClientTrace{
 	LimitOpened:  func(context.Context, Call, ratelimit.Lockout) {},
 }
 
-// complete returns a copy of t with the functions of idle in place of those that are nil.
+// complete returns a copy of t with the functions of emptyTrace in place of those that are nil.
 func (t ClientTrace) complete() *ClientTrace {
 	functions := reflect.ValueOf(&t).Elem()
 	for i := range functions.NumField() {
 		if functions.Field(i).IsNil() {
-			functions.Field(i).Set(reflect.ValueOf(idle).Field(i))
+			functions.Field(i).Set(reflect.ValueOf(emptyTrace).Field(i))
 		}
 	}
 	return &t
