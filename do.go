@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -106,7 +107,8 @@ func (c *Client) do(
 	}
 	k := &call{request: r, client: c, config: config, started: time.Now(), maxWait: config.maxWait}
 	k.tracer = tracer{traces: c.traces, ctx: ctx, info: Call{
-		ID: fmt.Sprintf("%016x", rand.Uint64()), BaseURL: c.base, Operation: r.name, Method: r.method,
+		ID:      strconv.FormatUint(1<<63|rand.Uint64(), 16), // the first bit makes it sixteen digits
+		BaseURL: c.base, Operation: r.name, Method: r.method,
 		Template: c.basePath + r.template, KeyID: c.keyID, Background: config.background,
 	}}
 	waits, end := k.begin()
