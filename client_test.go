@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptrace"
 	"testing"
 	"time"
 
@@ -13,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/testkit"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -111,33 +108,6 @@ func TestClientRateLimit(t *testing.T) {
 }
 
 func TestClientForKey(t *testing.T) {
-	t.Run("shares the connections, until they are closed", func(t *testing.T) {
-		testkit.Loopback(t)
-		server := fake.NewTestServer(t)
-		var reused []bool
-		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
-			GotConn: func(info httptrace.GotConnInfo) { reused = append(reused, info.Reused) },
-		})
-		clone := func(own http.RoundTripper) http.RoundTripper { return own.(*http.Transport).Clone() }
-		for _, opt := range []petstore.Option{petstore.WithBackground(), petstore.WithTransport(clone)} {
-			client, err := petstore.NewClient(server.URL(), server.APIKey(), opt)
-			require.NoError(t, err)
-			other, err := client.ForKey(server.APIKey())
-			require.NoError(t, err)
-			for _, c := range []*petstore.Client{client, other, client} {
-				_, err = c.ListPets(ctx, petstore.ListPetsParams{})
-				require.NoError(t, err)
-				if c == other {
-					other.CloseIdleConnections()
-				}
-			}
-			client.CloseIdleConnections()
-		}
-		assert.Equal(t, []bool{false, true, false, false, true, false}, reused)
-	})
-	t.Run("does not close connections of the caller's transport", func(t *testing.T) {
-		newClient(t, keepsOpen{t: t}, testKey).CloseIdleConnections()
-	})
 	t.Run("takes the options and traces of the client, and its own as well", func(t *testing.T) {
 		var told []string
 		trace := func(name string) petstore.Option {
@@ -181,11 +151,3 @@ func TestClientForKey(t *testing.T) {
 		assert.Equal(t, "WithProcesses", as[*petstore.ArgumentError](t, err).Argument)
 	})
 }
-
-// keepsOpen is a transport whose connections nobody may close.
-type keepsOpen struct {
-	http.RoundTripper
-	t *testing.T
-}
-
-func (k keepsOpen) CloseIdleConnections() { k.t.Error("they are the caller's") }

@@ -223,16 +223,3 @@ func TestRetryAfter(t *testing.T) {
 		}
 	})
 }
-
-// A dial may fail with any error: nothing was sent.
-func TestDialThatFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dials := 0
-		client := dialing(t, func(context.Context, string, string) (net.Conn, error) {
-			dials++
-			return nil, errors.New("no route today")
-		})
-		require.ErrorIs(t, create(client), petstore.ErrNotSent)
-		assert.Equal(t, 4, dials)
-	})
-}

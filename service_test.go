@@ -151,8 +151,8 @@ func newPet() petstore.NewPet {
 	return petstore.NewPet{Name: "Rex", CategoryID: 3, Status: petstore.PetStatusAvailable}
 }
 
-// once is the policy without retries.
-var once = petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
+// quick is the policy with short pauses.
+var quick = petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1})
 
 // callFunc makes a call; list, create and get are such functions.
 type callFunc func(*petstore.Client, ...petstore.CallOption) error

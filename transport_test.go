@@ -3,16 +3,19 @@ package petstore_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httptrace"
 	"net/http/httputil"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,39 +25,6 @@ import (
 	"github.com/petstore/petstore-go/internal/link"
 	"github.com/petstore/petstore-go/internal/testkit"
 )
-
-func TestResponseIsReadToItsEnd(t *testing.T) {
-	testkit.Loopback(t)
-	server, connections := fake.NewTestServer(t), 0
-	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		if !info.Reused {
-			connections++
-		}
-	}})
-	client, err := petstore.NewClient(server.URL(), server.APIKey(),
-		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1}))
-	require.NoError(t, err)
-	for _, f := range []fake.Fault{
-		{Status: 503, Body: bytes.Repeat([]byte("x"), 50_000)}, {Status: 404}, {Body: []byte(`[{]`)},
-		{Status: 302, Header: http.Header{"Location": {"/v1/elsewhere"}}},
-	} {
-		server.Inject(f)
-		for range 5 {
-			_, _ = client.ListPets(ctx, petstore.ListPetsParams{})
-		}
-	}
-	assert.Equal(t, 1, connections, "so that the next request uses the connection")
-	client.CloseIdleConnections()
-}
-
-func TestRedirectIsNotFollowed(t *testing.T) {
-	for operation, sample := range samples {
-		client, service := scripted(t, []responder{status(307, "", "Location: https://elsewhere.test/v1/pets")})
-		err := as[*petstore.APIError](t, sample.call(client))
-		assert.Len(t, service.sent(), 1, operation)
-		assert.Equal(t, "https://elsewhere.test/v1/pets", err.Header.Get("Location"), "the caller may want to know")
-	}
-}
 
 // The transports of WithTransport are around each other, the last one outside. One may change the
 // request: its next attempt is as before.
@@ -79,63 +49,12 @@ func TestWithTransport(t *testing.T) {
 		})
 	}
 	client := newClient(t, nil, testKey, petstore.WithHeader("X-Team", "core"),
-		petstore.WithTransport(inner), petstore.WithTransport(outer),
-		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1}))
+		petstore.WithTransport(inner), petstore.WithTransport(outer), quick)
 	for range 2 {
 		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		assert.Equal(t, "hit", result.Header.Get("X-Cache"))
 		assert.Equal(t, 2, result.Attempts)
-	}
-}
-
-// repeated repeats text for ever.
-type repeated struct {
-	text string
-	at   int
-}
-
-func (r *repeated) Read(p []byte) (int, error) {
-	n := 0
-	for n < len(p) {
-		c := copy(p[n:], r.text[r.at:])
-		n, r.at = n+c, (r.at+c)%len(r.text)
-	}
-	return n, nil
-}
-
-// TestResponseMemory floods a client, and counts all bytes that it allocates until it returns the
-// error.
-func TestResponseMemory(t *testing.T) {
-	const bound = 10 << 20 // of a body
-	escaped := `{"message":"` + strings.Repeat(`\n`, bound/2-20) + `"}`
-	endless := io.MultiReader(strings.NewReader("["), &repeated{text: onePet + ","})
-	for name, row := range map[string]struct {
-		code int
-		body io.Reader
-		want string
-	}{
-		"an error body without end": {404, &repeated{text: " "}, "404"},
-		"an escaped message":        {400, strings.NewReader(escaped), "400"},
-		"a list without end":        {200, endless, "larger than 10 MiB"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			client := newClient(t, responder(func(r *http.Request) (*http.Response, error) {
-				resp := response(r, row.code, row.body)
-				resp.ContentLength = 128 << 20
-				return resp, nil
-			}), testKey, once)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			err := list(client)
-			runtime.ReadMemStats(&after) // counts garbage, too
-			require.ErrorContains(t, err, row.want)
-			assertShortLine(t, err)
-			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(12*bound), "the buffer doubles, and the decoder copies")
-			if row.code >= 400 {
-				assert.LessOrEqual(t, len(as[*petstore.APIError](t, err).Body), 4096)
-			}
-		})
 	}
 }
 
@@ -168,43 +87,302 @@ func TestTransportThatReadsTheBody(t *testing.T) {
 	}
 }
 
-// deaf loses what is written after the other end has closed the connection. So the client reads why
-// that was; over a network, that depends on which is faster.
-type deaf struct{ net.Conn }
-
-func (c deaf) Write(b []byte) (int, error) {
-	_, _ = c.Conn.Write(b)
-	return len(b), nil
+func TestRedirectIsNotFollowed(t *testing.T) {
+	client, service := scripted(t, []responder{status(307, "", "Location: https://elsewhere.test/v1/pets")})
+	for n, call := range []callFunc{list, get, create} {
+		err := as[*petstore.APIError](t, call(client))
+		assert.Len(t, service.sent(), n+1)
+		assert.Equal(t, "https://elsewhere.test/v1/pets", err.Header.Get("Location"), "the caller may want to know")
+	}
 }
 
-// With TLS 1.3, a client learns only after its request that the server refuses its certificate.
-func TestClientCertificateRefused(t *testing.T) {
-	ts := httptest.NewUnstartedServer(nil)
-	ts.StartTLS()
-	defer ts.Close()
-	attempts := 0
-	withServer := petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
-		clone := own.(*http.Transport).Clone()
-		clone.TLSClientConfig = ts.Client().Transport.(*http.Transport).TLSClientConfig
-		clone.DialContext = func(context.Context, string, string) (net.Conn, error) {
-			l := link.New(func(*link.Link) {})
-			config := &tls.Config{Certificates: ts.TLS.Certificates, ClientAuth: tls.RequireAnyClientCert}
-			go func() {
-				_ = tls.Server(l.Server, config).HandshakeContext(context.Background())
-				_ = l.Server.Close()
-			}()
-			return deaf{l.Client}, nil
-		}
-		return clone
+// TestIdleConnections reads each response to its end, so that the next request uses its connection.
+func TestIdleConnections(t *testing.T) {
+	testkit.Loopback(t)
+	server := fake.NewTestServer(t)
+	var reused []bool
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { reused = append(reused, info.Reused) },
 	})
-	client, err := petstore.NewClient("https://example.com/v1", testKey, withServer, petstore.WithTrace(
-		&petstore.ClientTrace{AttemptStart: func(context.Context, petstore.Call) { attempts++ }}))
-	require.NoError(t, err)
-	for _, call := range []callFunc{create, list} {
-		err := call(client)
-		require.ErrorContains(t, err, "certificate required")
-		require.ErrorIs(t, err, petstore.ErrNotSent)
-		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+	callers := new(http.Transport)
+	defer callers.CloseIdleConnections()
+	same := petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper { return own })
+	clones := petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper { return own.(*http.Transport).Clone() })
+	for name, opts := range map[string][]petstore.Option{
+		"its own":       {same},
+		"a clone":       {clones},
+		"of the caller": {petstore.WithHTTPClient(&http.Client{Transport: callers}), same},
+		"not closed":    {petstore.WithHTTPClient(&http.Client{Transport: keepsOpen{t: t, RoundTripper: callers}})},
+	} {
+		client, err := petstore.NewClient(server.URL(), server.APIKey(), append(opts, quick)...)
+		require.NoError(t, err)
+		other, err := client.ForKey(server.APIKey())
+		require.NoError(t, err)
+		reused = nil
+		for _, f := range []fake.Fault{
+			{Status: 503, Body: bytes.Repeat([]byte("x"), 50_000)}, {Status: 404}, {Body: []byte(`[{]`)},
+			{Status: 302, Header: http.Header{"Location": {"/v1/elsewhere"}}},
+		} {
+			server.Inject(f)
+			_, _ = client.ListPets(ctx, petstore.ListPetsParams{})
+		}
+		for range 2 {
+			_, err = other.ListPets(ctx, petstore.ListPetsParams{})
+			require.NoError(t, err)
+			other.CloseIdleConnections()
+		}
+		closes := name == "its own" || name == "a clone"
+		assert.Equal(t, []bool{true, true, true, true, true, !closes}, reused[1:], name)
 	}
-	assert.Equal(t, 2, attempts)
+}
+
+// keepsOpen is a transport whose connections nobody may close.
+type keepsOpen struct {
+	http.RoundTripper
+	t *testing.T
+}
+
+func (k keepsOpen) CloseIdleConnections() { k.t.Error("they are the caller's") }
+
+// TestResponseMemory floods a client, and counts all bytes that it allocates until it returns the
+// error.
+func TestResponseMemory(t *testing.T) {
+	const bound = 10 << 20 // of a body
+	for want, row := range map[string]struct {
+		code                 int
+		start, repeated, end string
+		length               int
+	}{
+		"404":                {404, "", " ", "", 2 * bound},
+		"400":                {400, `{"message":"`, `\n`, `"}`, bound - 20},
+		"larger than 10 MiB": {200, "[", onePet + ",", "]", 2 * bound},
+	} {
+		text := row.start + strings.Repeat(row.repeated, row.length/len(row.repeated)) + row.end
+		client := newClient(t, responder(func(r *http.Request) (*http.Response, error) {
+			resp := response(r, row.code, strings.NewReader(text))
+			resp.ContentLength = 128 << 20
+			return resp, nil
+		}), testKey)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := list(client)
+		runtime.ReadMemStats(&after) // counts garbage, too
+		require.ErrorContains(t, err, want)
+		assertShortLine(t, err)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(12*bound), "the buffer doubles, and the decoder copies")
+		if row.code >= 400 {
+			assert.LessOrEqual(t, len(as[*petstore.APIError](t, err).Body), 4096)
+		}
+	}
+}
+
+// handler handles a request; conn is the number of its connection, from 1 on.
+type handler func(w http.ResponseWriter, r *http.Request, conn int)
+
+// answer is the success of a list, or of a create.
+func answer(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	if r.Method == http.MethodGet {
+		_, _ = io.WriteString(w, "[]")
+		return
+	}
+	w.WriteHeader(http.StatusCreated)
+	_, _ = io.WriteString(w, onePet)
+}
+
+// keepsSilent waits until the client has closed the connection, or given up the request.
+func keepsSilent(r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+}
+
+// connKey is the key of a request's context for the server's end of its connection.
+type connKey struct{}
+
+// served returns a client whose own transport dials to a server of HTTP/1 or HTTP/2.
+func served(t *testing.T, isHTTP2 bool, handle handler, opts ...petstore.Option) *petstore.Client {
+	t.Helper()
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(!isHTTP2)
+	protocols.SetUnencryptedHTTP2(isHTTP2)
+	var dials atomic.Int64
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		l, number := link.New(func(*link.Link) {}), int(dials.Add(1))
+		go link.Serve(l.Server, &http.Server{
+			Protocols:   protocols,
+			Handler:     http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(w, r, number) }),
+			ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		})
+		return l.Client, nil
+	}
+	return dialing(t, dial, protocols, opts...)
+}
+
+// dialing returns a client whose own transport dials by a function.
+func dialing(
+	t *testing.T, dial func(context.Context, string, string) (net.Conn, error), protocols *http.Protocols,
+	opts ...petstore.Option,
+) *petstore.Client {
+	t.Helper()
+	client, err := petstore.NewClient("http://service.test/v1", testKey, append(opts, petstore.WithInsecureHTTP(),
+		petstore.WithLimiter(nil), petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
+			clone := own.(*http.Transport).Clone()
+			clone.DialContext, clone.Protocols = dial, protocols
+			return clone
+		}))...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		time.Sleep(time.Second) // streams and connections end a moment after their calls
+		client.CloseIdleConnections()
+	})
+	return client
+}
+
+// A dial may fail with any error: nothing was sent.
+func TestDialThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		client := dialing(t, func(context.Context, string, string) (net.Conn, error) {
+			dials++
+			return nil, errors.New("no route today")
+		}, nil)
+		require.ErrorIs(t, create(client), petstore.ErrNotSent)
+		assert.Equal(t, 4, dials)
+	})
+}
+
+// TestHTTP2Unprocessed has a server that does something else with the first request. Where the
+// protocol says that it was not processed, the client sends a write again.
+func TestHTTP2Unprocessed(t *testing.T) {
+	// The frames are those of RFC 9113, section 6. The first request of a connection is stream 1.
+	goAway := func(last byte) string { return string([]byte{0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, last, 0, 0, 0, 0}) }
+	reset := func(code byte) string { return string([]byte{0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, code}) }
+	for name, row := range map[string]struct {
+		frame               string
+		closes, unprocessed bool
+	}{
+		"GOAWAY before the stream":                {goAway(0), false, true},
+		"GOAWAY before the stream, and closed":    {goAway(0), true, true},
+		"REFUSED_STREAM":                          {reset(7), false, true},
+		"PROTOCOL_ERROR, and the pet is there":    {reset(1), false, false},
+		"GOAWAY after the stream, and it is lost": {goAway(1), true, false},
+		"the connection is lost":                  {"", true, false},
+	} {
+		for _, call := range []callFunc{create, remove} {
+			virtual(t, name, func(t *testing.T) {
+				var requests atomic.Int64
+				client := served(t, true, func(w http.ResponseWriter, r *http.Request, _ int) {
+					if requests.Add(1) > 1 {
+						answer(w, r)
+						return
+					}
+					conn := r.Context().Value(connKey{}).(net.Conn)
+					_, _ = io.WriteString(conn, row.frame)
+					if row.closes {
+						_ = conn.Close()
+					}
+					keepsSilent(r)
+				})
+				err := call(client)
+				assert.Equal(t, row.unprocessed, err == nil, "%v", err)
+				assert.Equal(t, !row.unprocessed, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+				assert.Equal(t, row.unprocessed, requests.Load() == 2)
+			})
+		}
+	}
+}
+
+// withIdle is like served, for a client that has idle connections. The handler gets the requests that
+// come later.
+func withIdle(t *testing.T, isHTTP2 bool, idle int, later handler) *petstore.Client {
+	t.Helper()
+	var opened sync.WaitGroup
+	var first atomic.Int64
+	opened.Add(idle)
+	client := served(t, isHTTP2, func(w http.ResponseWriter, r *http.Request, conn int) {
+		if first.Add(1) > int64(idle) {
+			later(w, r, conn)
+			return
+		}
+		opened.Done()
+		opened.Wait() // so that each of the first requests needs a connection
+		answer(w, r)
+	})
+	for range idle {
+		go func() { assert.NoError(t, create(client)) }()
+	}
+	synctest.Wait()
+	return client
+}
+
+// Of idle connections that have gone silent, as a firewall leaves them behind, only the first one costs a
+// call its timeout: then the client closes them, and keeps the new one.
+func TestDeadConnections(t *testing.T) {
+	for protocol, isHTTP2 := range map[string]bool{"HTTP/1": false, "HTTP/2": true} {
+		idle := map[bool]int{false: 16, true: 1}[isHTTP2]
+		for name, row := range map[string]struct {
+			call   callFunc
+			failed int
+		}{"reads": {list, 0}, "writes": {create, 1}} {
+			virtual(t, protocol+", "+name, func(t *testing.T) {
+				client := withIdle(t, isHTTP2, idle, func(w http.ResponseWriter, r *http.Request, conn int) {
+					if conn <= idle {
+						keepsSilent(r)
+						return
+					}
+					assert.Equal(t, idle+1, conn)
+					answer(w, r)
+				})
+				start, failed := time.Now(), 0
+				for range 20 {
+					if err := row.call(client); err != nil {
+						require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+						failed++
+					}
+				}
+				assert.Equal(t, row.failed, failed)
+				assert.Less(t, time.Since(start), 31*time.Second, "one timeout, and a backoff")
+			})
+		}
+	}
+}
+
+// A caller that loses patience says nothing about the connection: the client closes no other one.
+func TestCancelOnAReusedConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		client := withIdle(t, false, 2, func(w http.ResponseWriter, r *http.Request, conn int) {
+			assert.LessOrEqual(t, conn, 2)
+			if ctx.Err() == nil {
+				cancel()
+				keepsSilent(r)
+				return
+			}
+			answer(w, r)
+		})
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+		require.ErrorIs(t, err, context.Canceled)
+		require.NoError(t, list(client))
+	})
+}
+
+// A service closes idle connections when it has read a request on one. net/http would repeat a request
+// without a body on the next one, and so on. The client repeats only a read, once and without a pause.
+func TestWriteIsSentOnce(t *testing.T) {
+	for method, in := range map[string]any{"POST": 1, "PUT": nil, "DELETE": nil, "GET": nil} {
+		virtual(t, method, func(t *testing.T) {
+			requests := 0
+			client := withIdle(t, false, 4, func(w http.ResponseWriter, r *http.Request, conn int) {
+				if requests++; conn <= 4 {
+					panic(http.ErrAbortHandler)
+				}
+				answer(w, r)
+			})
+			start := time.Now()
+			_, err := client.Do(t.Context(), method, "pets/7", in, nil)
+			assert.Equal(t, method != "GET", errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+			assert.Equal(t, method == "GET", requests == 2)
+			assert.Less(t, time.Since(start), 10*time.Millisecond)
+		})
+	}
 }
