@@ -109,7 +109,7 @@ func TestErrorGoldenFiles(t *testing.T) {
 			record("a cancel after two attempts", err)
 		}
 		for _, scope := range []ratelimit.Reason{"", ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan} {
-			client, _ = scripted(t, nil, petstore.WithLimiter(returns(nil, &ratelimit.Error{Reason: scope})))
+			client, _ = scripted(t, nil, refusesBy(&ratelimit.Error{Reason: scope}))
 			record("refused by the limiter", list(client))
 		}
 		for _, key := range []func(context.Context) (string, error){
@@ -145,23 +145,22 @@ func errorRows() []errorRow {
 		{"not JSON", status(200, "<html>"), list},
 		{"a login page", status(200, "<html>", "Content-Type: text/html"), list},
 		{"body cut off, of a create", cutOff(201, errReset), create},
+		{"a wrong chunk", cutOff(200, errNotHTTP), list},
 		{"reset of a create", fails(errReset), create},
 		{"connection refused", fails(errRefused), create},
 		{"not HTTP", fails(errNotHTTP), list},
-		{"no such host", fails(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}), list},
-		{"certificate", fails(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), list},
 		{"anything else", fails(errors.New("anything")), list},
 		{"a circuit breaker", fails(fmt.Errorf("anything: %w", petstore.ErrNotSent)), list},
 		{"a transport's own context", fails(errors.Join(context.Canceled, errors.New("anything"))), list},
 		{"attempt timed out", hangs, list},
-		{"proxy", fails(&net.OpError{Op: "proxyconnect", Net: "tcp", Err: errRefused}), list},
 	}
 	for _, code := range []int{301, 403, 408, 409, 413, 415, 422, 500, 501, 502, 503, 504, 520} {
 		rows = append(rows, errorRow{fmt.Sprint(code, " of a create"), status(code, "", "Location: /v1/pets/1"), create})
 	}
 	for _, err := range []error{
-		io.EOF, syscall.EPIPE, syscall.EHOSTUNREACH, os.ErrDeadlineExceeded, tls.AlertError(42), tls.AlertError(116),
-		&net.DNSError{Err: "server misbehaving"}, tls.RecordHeaderError{Msg: "no TLS record"},
+		io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.EHOSTUNREACH, os.ErrDeadlineExceeded, errRefused,
+		tls.AlertError(42), tls.RecordHeaderError{Msg: "no TLS record"},
+		&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, &net.DNSError{Err: "server misbehaving"},
 		x509.HostnameError{Host: "service.test", Certificate: &x509.Certificate{DNSNames: []string{"other.test"}}},
 	} {
 		rows = append(rows, errorRow{fmt.Sprintf("a %T", err), fails(&net.OpError{Op: "read", Net: "tcp", Err: err}), list})
@@ -169,33 +168,31 @@ func errorRows() []errorRow {
 	return rows
 }
 
-// TestErrNotSent has calls whose attempts end differently. In TestRetryTable all attempts of a call end
-// in the same way.
+// TestErrNotSent has calls whose first attempt fails, and whose second gets no permit. In TestRetryTable
+// all attempts of a call end in the same way.
 func TestErrNotSent(t *testing.T) {
-	refused, broken := error(&ratelimit.Error{}), errors.New("broken")
+	refused, got429 := error(&ratelimit.Error{}), status(429, "", "Retry-After: 1")
 	for name, row := range map[string]struct {
-		responders []responder
-		limiter    error // of the second attempt
-		notSent    bool
+		first   responder
+		limiter error
+		notSent bool
 	}{
-		"the dial fails after a reset":            {[]responder{fails(errReset), fails(errRefused)}, nil, false},
-		"the limiter refuses after a failed dial": {[]responder{fails(errRefused)}, refused, true},
-		"the limiter refuses after a reset":       {[]responder{fails(errReset)}, refused, false},
-		"the limiter refuses after a 429":         {[]responder{status(429, "", "Retry-After: 1")}, refused, false},
-		"the limiter breaks after a 429":          {[]responder{status(429, "", "Retry-After: 1")}, broken, false},
-		"the transport refuses":                   {[]responder{fails(petstore.ErrNotSent)}, nil, true},
+		"the limiter refuses after a failed dial": {fails(errRefused), refused, true},
+		"the limiter refuses after a reset":       {fails(errReset), refused, false},
+		"the limiter refuses after a 429":         {got429, refused, false},
+		"the limiter breaks after a 429":          {got429, errors.New("broken"), false},
 	} {
 		virtual(t, name, func(t *testing.T) {
 			limiter := limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
-				if c, _ := petstore.CallFromContext(ctx); c.Attempt > 1 && row.limiter != nil {
+				if c, _ := petstore.CallFromContext(ctx); c.Attempt > 1 {
 					return nil, row.limiter
 				}
 				return new(permits), nil
 			})
-			client, service := scripted(t, row.responders, petstore.WithLimiter(limiter))
-			err := list(client, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2}))
+			client, service := scripted(t, []responder{row.first}, petstore.WithLimiter(limiter))
+			err := list(client)
 			require.Error(t, err)
-			assert.Len(t, service.sent(), len(row.responders), "a refusal is not retried")
+			assert.Len(t, service.sent(), 1, "a refusal is not retried")
 			assert.Equal(t, row.notSent, errors.Is(err, petstore.ErrNotSent), "%v", err)
 			if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok && !row.notSent {
 				assert.NotErrorAs(t, limited.Err, new(*petstore.RateLimitError), "one limit is told once")
@@ -212,8 +209,8 @@ func TestForeignErrors(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(err)
 		byKey, _ := rotating(t, func(context.Context) (string, error) { return "", err }, nil)
-		byLimiter, _ := scripted(t, nil, petstore.WithLimiter(returns(nil, err)))
-		byRefusal, _ := scripted(t, nil, petstore.WithLimiter(returns(nil, &ratelimit.Error{Err: err})))
+		byLimiter, _ := scripted(t, nil, refusesBy(err))
+		byRefusal, _ := scripted(t, nil, refusesBy(&ratelimit.Error{Err: err}))
 		byTransport, _ := scripted(t, []responder{fails(fmt.Errorf("%w, %w", petstore.ErrNotSent, err))})
 		byStop, _ := scripted(t, nil, petstore.WithStop(ctx))
 		_, byCause := byStop.ListPets(ctx, petstore.ListPetsParams{})

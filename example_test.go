@@ -1,17 +1,23 @@
 package petstore_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -30,13 +36,13 @@ func Example() {
 	}
 
 	ctx := context.Background()
-	created, err := client.CreatePet(ctx, petstore.NewPet{Name: "Rex", CategoryID: 1})
+	created, err := client.CreatePet(ctx, petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusSold})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("created", created.Pet.Name, "with id", created.Pet.ID)
 
-	result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 10})
+	result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 10, Status: petstore.PetStatusSold})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,35 +61,8 @@ func ExampleNewClient() {
 	client, err := petstore.NewClient("https://petstore.example.com/v1", "my-api-key",
 		petstore.WithHeader("User-Agent", "myapp/1.2"),
 		petstore.WithMaxWait(30*time.Second))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(client) // never the key
-	// Output: petstore.Client(https://petstore.example.com/v1)
-}
-
-func ExampleClient_ListPets() {
-	server := fake.NewServer(fake.WithPets(
-		petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
-		petstore.NewPet{Name: "Mimi", CategoryID: 2, Status: petstore.PetStatusSold},
-	))
-	defer server.Close()
-	client := server.Client() // or petstore.NewClient(baseURL, apiKey)
-
-	result, err := client.ListPets(context.Background(), petstore.ListPetsParams{
-		Limit:  10,
-		Status: petstore.PetStatusAvailable,
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, pet := range result.Pets {
-		fmt.Println(pet.ID, pet.Name)
-	}
-	fmt.Println(result.RateLimit.Remaining, "of", result.RateLimit.Limit, "requests left")
-	// Output:
-	// 1 Rex
-	// 999 of 1000 requests left
+	fmt.Println(client, err) // never the key
+	// Output: petstore.Client(https://petstore.example.com/v1) <nil>
 }
 
 func ExampleWithAPIKeyFunc() {
@@ -96,19 +75,13 @@ func ExampleWithAPIKeyFunc() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	call := func() {
-		_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-		fmt.Println(err)
-	}
 
-	call()
 	server.RevokeKey(key)
 	key = "rotated"
 	server.AddKey(key, fake.PlanPro)
-	call()
-	// Output:
-	// <nil>
-	// <nil>
+	_, err = client.ListPets(context.Background(), petstore.ListPetsParams{})
+	fmt.Println(err)
+	// Output: <nil>
 }
 
 func ExampleWithLogger() {
@@ -138,8 +111,7 @@ func ExampleWithLogger() {
 	// level=DEBUG msg="petstore: attempt" operation=listPets attempt=2 status=200
 }
 
-// A nightly job leaves a part of the limit to other calls, and shows its progress, also while it
-// waits.
+// A nightly job leaves a part of the limit to other calls, and shows for what it waits.
 func ExampleWithTrace() {
 	server := fake.NewServer()
 	defer server.Close()
@@ -151,36 +123,36 @@ func ExampleWithTrace() {
 		}), petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Millisecond}))
 	server.Inject(fake.Fault{Wire: fake.WireRefuse})
 
-	names := []string{"Rex", "Ada"}
-	for n, name := range names {
-		if _, err := client.CreatePet(context.Background(), petstore.NewPet{Name: name, CategoryID: 1}); err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(n+1, "of", len(names))
-	}
+	_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+	fmt.Println(err)
 	// Output:
 	// createPet waits for backoff
-	// 1 of 2
-	// 2 of 2
+	// <nil>
 }
 
-// Do sends what the client has no method for: Go values as JSON, and JSON as it is.
+// The service has an endpoint that the SDK does not know. Do sends Go values as JSON, and JSON as it
+// is.
 func ExampleClient_Do() {
-	server := fake.NewServer(fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))
+	server := fake.NewServer(fake.WithHandler("POST /v1/pets/{id}/adoptions", http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprintf(w, `{"PetID":%s}`, r.PathValue("id"))
+		})))
 	defer server.Close()
 	client, ctx := server.Client(), context.Background()
 
-	var pets []petstore.Pet
-	if _, err := client.Do(ctx, http.MethodGet, "pets?limit=10", nil, &pets); err != nil {
-		log.Fatal(err)
-	}
+	var adopted struct{ PetID int64 }
+	in := map[string]string{"by": "Ada"}
+	response, err := client.Do(ctx, http.MethodPost, "pets/7/adoptions", in, &adopted)
+	fmt.Println(adopted.PetID, response.StatusCode, err)
+
 	var raw json.RawMessage
-	response, err := client.Do(ctx, http.MethodPost, "pets", json.RawMessage(`{"name":"Ada","categoryId":2}`), &raw)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(pets[0].Name, response.StatusCode, string(raw))
-	// Output: Rex 201 {"id":2,"name":"Ada","categoryId":2}
+	_, err = client.Do(ctx, http.MethodPost, "pets", json.RawMessage(`{"name":"Ada","categoryId":2}`), &raw)
+	fmt.Println(string(raw), err)
+	// Output:
+	// 7 201 <nil>
+	// {"id":1,"name":"Ada","categoryId":2} <nil>
 }
 
 // After an error of CreatePet there are three cases: the pet may have been created, nothing was
@@ -222,13 +194,11 @@ func ExampleRetryAfterHeader() {
 		if seconds, ok := petstore.RetryAfterHeader(err); ok {
 			w.Header().Set("Retry-After", seconds)
 			http.Error(w, "try again later", http.StatusServiceUnavailable)
-			return
-		}
-		if err != nil {
+		} else if err != nil {
 			http.Error(w, "no pets today", http.StatusBadGateway)
-			return
+		} else {
+			fmt.Fprintln(w, len(result.Pets), "pets")
 		}
-		fmt.Fprintln(w, len(result.Pets), "pets")
 	}
 
 	server.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: "90"})
@@ -238,31 +208,99 @@ func ExampleRetryAfterHeader() {
 	// Output: 503 Retry-After: 90
 }
 
-// middleware is a transport that counts requests, and gives each an id for the service's support.
-type middleware struct {
-	next     http.RoundTripper
-	requests *atomic.Int64
-}
+// signer is a transport that signs the body of each request for a gateway in front of the service,
+// and gives the request an id for the service's support.
+type signer struct{ next http.RoundTripper }
 
-func (m middleware) RoundTrip(r *http.Request) (*http.Response, error) {
-	m.requests.Add(1)
+func (s signer) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := new(bytes.Buffer)
+	if r.Body != nil {
+		_, _ = body.ReadFrom(r.Body) // from memory
+	}
+	mac := hmac.New(sha256.New, []byte("a secret of the gateway"))
+	mac.Write(body.Bytes())
 	call, _ := petstore.CallFromContext(r.Context())
-	r.Header.Set("X-Request-ID", fmt.Sprintf("%s-%d", call.ID, call.Attempt)) // the header is of this request alone
-	return m.next.RoundTrip(r)
+	signed := r.Clone(r.Context())
+	signed.Body = io.NopCloser(body)
+	signed.Header.Set("X-Signature", fmt.Sprintf("%x", mac.Sum(nil)))
+	signed.Header.Set("X-Request-ID", fmt.Sprintf("%s-%d", call.ID, call.Attempt))
+	return s.next.RoundTrip(signed)
 }
 
 // Middleware around the transport of the client.
 func ExampleWithTransport() {
 	server := fake.NewServer()
 	defer server.Close()
-	var requests atomic.Int64
 	client := server.Client(petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
-		return middleware{next, &requests}
+		return signer{next}
 	}))
-	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+	_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+	sent := server.Requests()[0].Header
+	fmt.Println(sent.Get("X-Signature")[:8], len(sent.Get("X-Request-ID")), err)
+	// Output: c66a89a7 18 <nil>
+}
+
+// The way to the service leads through a proxy, and the service asks for a certificate of the client
+// (mTLS).
+func ExampleWithTransport_proxy() {
+	server := fake.NewServer()
+	defer server.Close()
+	gateway := httptest.NewUnstartedServer(server)
+	gateway.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	gateway.StartTLS()
+	defer gateway.Close()
+	proxy := httptest.NewServer(http.HandlerFunc(tunnel))
+	defer proxy.Close()
+
+	address, _ := url.Parse(proxy.URL)
+	throughProxy := petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
+		clone := own.(*http.Transport).Clone()
+		clone.Proxy = http.ProxyURL(address)
+		clone.TLSClientConfig = &tls.Config{
+			RootCAs:      gateway.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, // your x509.CertPool
+			Certificates: gateway.TLS.Certificates,                                             // of tls.LoadX509KeyPair
+		}
+		return clone
+	})
+	client, err := petstore.NewClient(gateway.URL+"/v1", server.APIKey(), throughProxy)
+	if err != nil {
 		log.Fatal(err)
 	}
-	id := server.Requests()[0].Header.Get("X-Request-ID")
-	fmt.Println(requests.Load(), "request with an id of", len(id), "characters")
-	// Output: 1 request with an id of 18 characters
+	defer client.CloseIdleConnections()
+	_, err = client.ListPets(context.Background(), petstore.ListPetsParams{})
+	fmt.Println(len(server.Requests()), err)
+	// Output:
+	// the proxy connects
+	// 1 <nil>
+}
+
+// tunnel is a proxy for https.
+func tunnel(w http.ResponseWriter, r *http.Request) {
+	fmt.Println("the proxy connects")
+	service, _ := net.Dial("tcp", r.Host)
+	client, _, _ := http.NewResponseController(w).Hijack()
+	_, _ = io.WriteString(client, "HTTP/1.1 200 OK\r\n\r\n")
+	go func() { _, _ = io.Copy(service, client); _ = service.Close() }()
+	go func() { _, _ = io.Copy(client, service); _ = client.Close() }()
+}
+
+// account is a limiter for keys that share the limit of their account.
+type account struct{ petstore.Limiter }
+
+func (a account) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
+	r.Key = "account"
+	return a.Limiter.Acquire(ctx, r)
+}
+func (a account) RateLimit(string) petstore.RateLimit { return a.Limiter.RateLimit("account") }
+func (a account) Reopen(string)                       { a.Limiter.Reopen("account") }
+
+// A limiter around the default one.
+func ExampleWithLimiter() {
+	server := fake.NewServer()
+	defer server.Close()
+	first := server.Client(petstore.WithLimiter(account{ratelimit.New()}))
+	second, _ := first.ForKey("another-key") // it fails only for a text that cannot be a key
+	_, err := first.ListPets(context.Background(), petstore.ListPetsParams{})
+	fmt.Println(second.RateLimit().Remaining, err)
+	// Output: 999 <nil>
 }

@@ -162,7 +162,7 @@ func TestNewClientFromEnv(t *testing.T) {
 	_, err = petstore.NewClientFromEnv(own)
 	require.ErrorContains(t, err, "PETSTORE_API_KEY: is set although WithAPIKeyFunc is used")
 	t.Setenv("PETSTORE_PROCESSES", "4")
-	client, err := petstore.NewClientFromEnv(petstore.WithLimiter(returns(nil, os.ErrClosed)))
+	client, err := petstore.NewClientFromEnv(refusesBy(os.ErrClosed))
 	require.NoError(t, err)
 	require.ErrorIs(t, list(client), os.ErrClosed, "an option overrides the variable")
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -13,14 +14,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -30,107 +29,73 @@ import (
 func TestKeyIsInNoOutput(t *testing.T) {
 	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
 	limiter := ratelimit.New()
-	client := repeating(t, fake.Fault{}, petstore.WithLimiter(limiter))
+	client, _ := echoing(t, []responder{status(200, twoPets, echo...), status(201, onePet, echo...)},
+		petstore.WithLimiter(limiter), petstore.WithTrace(hooked(
+			func(ctx context.Context, _ petstore.Call, function string) {
+				assertKeyNotIn(t, "the context of "+function, ctx)
+			})))
 	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
 	created, err := client.CreatePet(t.Context(), newPet())
 	require.NoError(t, err)
-	// No goroutine of net/http uses these contexts, so that they can be dumped.
-	traced := newClient(t, status(200, twoPets), secretKey, petstore.WithTrace(hooked(
-		func(ctx context.Context, _ petstore.Call, function string) {
-			assertKeyNotIn(t, "the context of "+function, ctx)
-		})))
-	require.NoError(t, list(traced))
 	for name, v := range map[string]any{
 		"a client": client, "a client by value": reflect.ValueOf(client).Elem().Interface(),
 		"a struct around a client": struct{ client *petstore.Client }{client},
 		"a rotating client":        newClient(t, nil, "", keyFunc), "WithAPIKeyFunc": keyFunc,
-		"a used connection": newClient(t, keeps{text: secretKey}, secretKey),
-		"its limiter":       limiter, "a list": *listed, "a creation": created,
+		"its limiter": limiter, "a list": *listed, "a creation": created,
 	} {
 		assertKeyNotIn(t, name, v)
 	}
-	for name, provoke := range failures() {
-		t.Run(name, func(t *testing.T) {
-			err := provoke(t)
-			require.Error(t, err)
-			assertKeyNotIn(t, name, err)
-		})
-	}
-}
-
-// keeps is a transport that keeps a text, as a connection keeps what it has sent.
-type keeps struct {
-	http.RoundTripper
-	text string
-}
-
-// repeating returns a client of a fake with a fault that repeats the key in its headers.
-func repeating(t *testing.T, f fake.Fault, opts ...petstore.Option) *petstore.Client {
-	t.Helper()
-	server := fake.NewTestServer(t, fake.WithKey(secretKey, fake.PlanFree))
-	f.Times, f.Header = fake.Forever, http.Header{
-		"X-Echo": {"Bearer " + secretKey}, "Set-Cookie": {"key=" + secretKey}, "X-Request-Id": {secretKey},
-	}
-	server.Inject(f)
-	return keyed(t, server.HTTPClient().Transport, opts...)
-}
-
-// failures returns functions that cause each kind of error, with the key in each place where it can
-// be.
-func failures() map[string]func(*testing.T) error {
 	inVault := &url.Error{Op: "Get", URL: "https://vault.test/" + secretKey, Err: errors.New(secretKey)}
-	all := map[string]func(*testing.T) error{
-		"a function that fails": func(t *testing.T) error {
-			client, _ := rotating(t, func(context.Context) (string, error) { return secretKey, vaultError{inVault} }, nil)
-			return create(client)
-		},
-		"a transport that repeats the key": func(t *testing.T) error {
-			return create(keyed(t, fails(errors.New("cannot send Bearer "+secretKey))))
-		},
-		"a body that is cut off": func(t *testing.T) error {
-			return create(keyed(t, cutOff(500, errors.New("stream of "+secretKey+" was reset"))))
-		},
-		"a deadline after a 503": func(t *testing.T) (err error) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				client := keyed(t, &service{responders: []responder{status(503, secretKey, "X-Echo: "+secretKey), hangs}})
-				_, err = client.ListPets(ctx, petstore.ListPetsParams{})
-			})
-			return err
-		},
-	}
-	for _, wire := range fake.Wire("").Values() {
-		if wire != fake.WireStall { // a stall alone ends without an error
-			all["a connection: "+string(wire)] = func(t *testing.T) error {
-				return create(repeating(t, fake.Fault{Wire: wire}))
-			}
-		}
-	}
+	rotates, _ := rotating(t, func(context.Context) (string, error) { return secretKey, vaultError{inVault} }, nil)
+	assertKeyNotIn(t, "a function that fails", create(rotates))
 	object := `{"code":"` + secretKey + `","message":"no such key: ` + secretKey + `","status":0}`
+	bodies := []string{secretKey, object, `{"` + secretKey + `":1,"` + secretKey + `":1}`}
+	rows := [][]responder{
+		{fails(errors.New("cannot send Bearer " + secretKey))}, {fails(errors.New("malformed HTTP response " + secretKey))},
+		{cutOff(500, errors.New("stream of "+secretKey+" was reset"))}, {status(503, secretKey, echo...), hangs},
+		{partly(201)}, {partly(404)},
+	}
 	for _, code := range []int{201, 202, 302, 401, 429} {
-		for _, body := range []string{secretKey, object, `{"` + secretKey + `":1,"` + secretKey + `":1}`} {
-			all[fmt.Sprintf("status %d, %.4s", code, body)] = func(t *testing.T) error {
-				return create(repeating(t, fake.Fault{Status: code, Body: []byte(body), RetryAfter: "9"}))
-			}
+		for _, body := range bodies {
+			rows = append(rows, []responder{status(code, body, append(echo, "Retry-After: 9")...)})
 		}
 	}
-	return all
+	for n, responders := range rows {
+		for _, call := range []callFunc{create, list} {
+			virtual(t, fmt.Sprint("error ", n), func(t *testing.T) {
+				client, log := echoing(t, responders, petstore.WithCallTimeout(time.Second), petstore.WithMaxWait(0))
+				err := call(client)
+				require.Error(t, err)
+				assertKeyNotIn(t, "the error", err)
+				assert.False(t, hasKey(log.String()), "the log: %s", log)
+			})
+		}
+	}
 }
 
-// keyed returns a client with secretKey and a transport. Its traces and its log are searched.
-func keyed(t *testing.T, transport http.RoundTripper, opts ...petstore.Option) *petstore.Client {
+// echo has headers with the key.
+var echo = []string{"X-Echo: Bearer " + secretKey, "Set-Cookie: key=" + secretKey, "X-Request-Id: " + secretKey}
+
+// partly responds with a body that is cut off within the key.
+func partly(code int) responder {
+	return func(r *http.Request) (*http.Response, error) {
+		body := io.MultiReader(strings.NewReader(secretKey[:17]), failingReader{func() error { return errReset }})
+		return response(r, code, body), nil
+	}
+}
+
+// echoing returns a client with secretKey and its log. Its traces are searched for the key.
+func echoing(t *testing.T, responders []responder, opts ...petstore.Option) (*petstore.Client, *bytes.Buffer) {
 	t.Helper()
-	var log bytes.Buffer
-	t.Cleanup(func() { assert.False(t, hasKey(log.String()), "the log") })
+	log := new(bytes.Buffer)
 	trace := petstore.WithTrace(&petstore.ClientTrace{
 		AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) { assertKeyNotIn(t, "AttemptDone", info) },
 		CallDone:    func(_ context.Context, info petstore.CallDoneInfo) { assertKeyNotIn(t, "CallDone", info) },
 	})
-	opts = append(opts, trace, petstore.WithLogger(logTo(&log, slog.LevelDebug)), petstore.WithMaxWait(0),
-		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1}))
-	return newClient(t, transport, secretKey, opts...)
+	opts = append(opts, trace, petstore.WithLogger(logTo(log, slog.LevelDebug)))
+	// The transport keeps the key, as a connection keeps what it has sent.
+	return newClient(t, &service{responders: responders}, secretKey, opts...), log
 }
 
 // secretKey has each kind of character that a key may have and that some format escapes.

@@ -210,9 +210,10 @@ func (f limiterFunc) Acquire(ctx context.Context, r ratelimit.Request) (ratelimi
 func (limiterFunc) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
 func (limiterFunc) Reopen(string)                       {}
 
-// returns is a limiter that returns the same from each Acquire.
-func returns(permit ratelimit.Permit, err error) limiterFunc {
-	return func(context.Context, ratelimit.Request) (ratelimit.Permit, error) { return permit, err }
+// refusesBy sets a limiter that returns an error from each Acquire.
+func refusesBy(err error) petstore.Option {
+	return petstore.WithLimiter(limiterFunc(
+		func(context.Context, ratelimit.Request) (ratelimit.Permit, error) { return nil, err }))
 }
 
 // permits admits all requests immediately and records their outcomes. It is its own permit, and is
