@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -20,28 +19,28 @@ import (
 )
 
 func TestWithMaxWait(t *testing.T) {
-	limited, busy := status(429, ``, "Retry-After: 60"), status(503, ``, "Retry-After: 60")
 	const enough, less = time.Hour, 59 * time.Second
 	for name, c := range map[string]struct {
-		respond                        responder
+		code                           int
 		maxWait, deadline, callTimeout time.Duration
 	}{
-		"never wait":       {limited, 0, enough, enough},
-		"max wait":         {limited, less, enough, enough},
-		"deadline":         {limited, enough, less, enough},
-		"call timeout":     {limited, enough, enough, less},
-		"503 and max wait": {busy, less, enough, enough},
+		"never wait":       {429, 0, enough, enough},
+		"max wait":         {429, less, enough, enough},
+		"deadline":         {429, enough, less, enough},
+		"call timeout":     {429, enough, enough, less},
+		"503 and max wait": {503, less, enough, enough},
 	} {
 		virtual(t, "fails a call immediately if its wait would be too long: "+name, func(t *testing.T) {
-			client, service := scripted(t, []responder{c.respond}, petstore.WithCallTimeout(c.callTimeout))
+			client, service := scripted(t, []responder{status(c.code, "", "Retry-After: 60")},
+				petstore.WithCallTimeout(c.callTimeout))
 			ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
 			defer cancel()
 			start := time.Now()
-			_, err := client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithMaxWait(c.maxWait))
+			err := listFor(ctx, client, petstore.WithMaxWait(c.maxWait))
 			assert.Zero(t, time.Since(start))
 			assert.Len(t, service.sent(), 1)
-			limited := as[*petstore.APIError](t, err).StatusCode == http.StatusTooManyRequests
-			assert.Equal(t, limited, errors.Is(err, petstore.ErrRateLimited))
+			assert.Equal(t, c.code, as[*petstore.APIError](t, err).StatusCode)
+			assert.Equal(t, c.code == 429, errors.Is(err, petstore.ErrRateLimited))
 			assert.NotErrorIs(t, err, context.DeadlineExceeded)
 			assert.NotErrorIs(t, err, petstore.ErrNotSent)
 			after, _ := petstore.RetryAfter(err)
@@ -55,32 +54,38 @@ func TestWithMaxWait(t *testing.T) {
 	})
 }
 
-// The caller's context ends during the body of a 503.
+// The caller's context ends during the body of a response, which alone says what is known.
 func TestEndOfABody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
-			return response(r, 503, failingReader{func() error { <-ctx.Done(); return ctx.Err() }}), nil
-		}})
-		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, 503, as[*petstore.APIError](t, err).StatusCode)
-		assert.Equal(t, 1, strings.Count(err.Error(), "context deadline exceeded"), "%v", err)
-		assert.Equal(t, 1, strings.Count(err.Error(), "503"), "%v", err)
-		assert.Len(t, service.sent(), 1)
-	})
+	for _, row := range []struct {
+		call    func(context.Context, *petstore.Client, ...petstore.CallOption) error
+		code    int
+		unknown bool
+	}{
+		{listFor, 503, false}, {createFor, 503, true}, {createFor, 400, false},
+	} {
+		virtual(t, fmt.Sprint(row.code), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			client, service := scripted(t, []responder{stalls(row.code)})
+			err := row.call(ctx, client)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, row.unknown, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+			assert.Equal(t, row.code, as[*petstore.APIError](t, err).StatusCode)
+			assert.Equal(t, 1, strings.Count(err.Error(), "context deadline exceeded"), "%v", err)
+			assert.Equal(t, 1, strings.Count(err.Error(), fmt.Sprint(row.code)), "%v", err)
+			assert.Len(t, service.sent(), 1)
+		})
+	}
 }
 
 // TestEndOfWaits ends a call while it waits, by its context or by WithStop.
 func TestEndOfWaits(t *testing.T) {
 	cause := errors.New("the user\nleft")
-	untilEnd := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	waits := petstore.WithLimiter(limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
-		return nil, untilEnd(ctx)
-	}))
-	vault := petstore.WithAPIKeyFunc(func(ctx context.Context) (string, error) { return "", untilEnd(ctx) })
 	backoff := petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 20 * time.Second})
+	waits := petstore.WithLimiter(limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}))
 	usedUp := []string{ // for 30 s after the start of a bubble
 		"X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 946684830",
 	}
@@ -96,7 +101,7 @@ func TestEndOfWaits(t *testing.T) {
 		"the key is closed":    {status(429, ""), nil, 429},
 		"nothing is left":      {status(503, "", usedUp...), nil, 503},
 		"limiter":              {nil, waits, 0},
-		"key":                  {nil, vault, 0},
+		"key":                  {nil, backoff, 0},
 	} {
 		for way, stops := range map[string]bool{"WithStop": true, "its context": false} {
 			virtual(t, name+", by "+way, func(t *testing.T) {
@@ -113,18 +118,17 @@ func TestEndOfWaits(t *testing.T) {
 				if c.option != nil {
 					opts = append(opts, petstore.WithLimiter(nil), c.option)
 				}
-				key := testKey
-				if name == "key" {
-					key = ""
-				}
-				service := &service{responders: []responder{c.respond}}
-				client, start := newClient(t, service, key, opts...), time.Now()
-				var err error
+				client, service := rotating(t, func(ctx context.Context) (string, error) {
+					if name == "key" {
+						<-ctx.Done()
+					}
+					return testKey, ctx.Err()
+				}, []responder{c.respond}, opts...)
+				call, start := listFor, time.Now()
 				if c.code == http.StatusTooManyRequests { // a create is sent again, and so waits, only then
-					_, err = client.CreatePet(ctx, newPet())
-				} else {
-					_, err = client.ListPets(ctx, petstore.ListPetsParams{})
+					call = createFor
 				}
+				err := call(ctx, client)
 				assert.Equal(t, 5*time.Second, time.Since(start).Truncate(time.Second))
 				assert.Zero(t, open, "each wait has its end")
 				require.ErrorIs(t, err, cause)
@@ -264,14 +268,11 @@ func TestLimiterOfTheUser(t *testing.T) {
 		}}, petstore.WithLimiter(limiter))
 		require.ErrorIs(t, list(client), petstore.ErrNotFound)
 	})
-	virtual(t, "learns what the call asks for, and may be slow and report waits", func(t *testing.T) {
+	virtual(t, "learns what the call asks for, and may be slow", func(t *testing.T) {
 		start := time.Now()
 		var requests []ratelimit.Request
-		var waits []ratelimit.Wait
-		wait := ratelimit.Wait{Reason: ratelimit.ReasonResponse, Waiting: 7}
-		limiter := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
+		limiter := limiterFunc(func(_ context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 			requests = append(requests, r)
-			r.Observer.WaitStart(wait)
 			<-time.After(3 * time.Second)
 			return new(permits), nil
 		})
@@ -281,10 +282,7 @@ func TestLimiterOfTheUser(t *testing.T) {
 			return status(200, "[]")(r)
 		}
 		client, _ := scripted(t, []responder{status(503, ""), status(429, "", "Retry-After: 30"), inTime},
-			petstore.WithLimiter(limiter), petstore.WithAttemptTimeout(2*time.Second),
-			petstore.WithTrace(&petstore.ClientTrace{
-				WaitStart: func(_ context.Context, _ petstore.Call, w ratelimit.Wait) { waits = append(waits, w) },
-			}))
+			petstore.WithLimiter(limiter), petstore.WithAttemptTimeout(2*time.Second))
 		for range 2 {
 			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute), petstore.WithBackground()))
 		}
@@ -299,7 +297,5 @@ func TestLimiterOfTheUser(t *testing.T) {
 		assert.True(t, requests[0].Background)
 		assert.Zero(t, requests[0].NotBefore)
 		assert.GreaterOrEqual(t, requests[2].NotBefore.Sub(start), 30*time.Second, "after a 429")
-		assert.Equal(t, wait, waits[0])
-		assert.Equal(t, ratelimit.ReasonBackoff, waits[1].Reason)
 	})
 }

@@ -29,12 +29,6 @@ var (
 	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 )
 
-// remove is a write without a body.
-func remove(c *petstore.Client, opts ...petstore.CallOption) error {
-	_, err := c.Do(context.Background(), http.MethodDelete, "pets/7", nil, nil, opts...)
-	return err
-}
-
 // TestRetryBudget has an outage: calls have a hundred retries between them, and then none.
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -141,6 +135,7 @@ func TestRetryTable(t *testing.T) {
 		"nothing was written, as a refused dial": {fails(errRefused)},
 		"unknown host, TLS certificate of either": {
 			dial(&net.DNSError{IsNotFound: true}), dial(&tls.CertificateVerificationError{Err: io.EOF}),
+			fails(&net.OpError{Op: "remote error", Err: tls.AlertError(116)}), // of the server, about ours
 		},
 		"a response that is not HTTP": {fails(errNotHTTP)},
 	}
@@ -169,12 +164,6 @@ func TestRetryTable(t *testing.T) {
 
 // bodies returns responses with each status, whose body is empty, is cut off or does not end.
 func bodies(in func(code int) bool) (all []responder) {
-	stalls := func(code int) responder {
-		return func(r *http.Request) (*http.Response, error) {
-			ctx := r.Context()
-			return response(r, code, failingReader{func() error { <-ctx.Done(); return ctx.Err() }}), nil
-		}
-	}
 	for code := 200; code < 600; code++ {
 		if in(code) {
 			all = append(all, status(code, ""), cutOff(code, errReset), stalls(code))

@@ -123,6 +123,14 @@ func cutOff(code int, err error) responder {
 	}
 }
 
+// stalls responds with a body that does not end before the request's context.
+func stalls(code int) responder {
+	return func(r *http.Request) (*http.Response, error) {
+		ctx := r.Context()
+		return response(r, code, failingReader{func() error { <-ctx.Done(); return ctx.Err() }}), nil
+	}
+}
+
 type failingReader struct{ err func() error }
 
 func (r failingReader) Read([]byte) (int, error) { return 0, r.err() }
@@ -173,17 +181,33 @@ var samples = map[string]sample{
 }
 
 func list(c *petstore.Client, opts ...petstore.CallOption) error {
-	_, err := c.ListPets(context.Background(), petstore.ListPetsParams{Limit: 100}, opts...)
-	return err
+	return listFor(context.Background(), c, opts...)
 }
 
 func create(c *petstore.Client, opts ...petstore.CallOption) error {
-	_, err := c.CreatePet(context.Background(), newPet(), opts...)
-	return err
+	return createFor(context.Background(), c, opts...)
 }
 
 func get(c *petstore.Client, opts ...petstore.CallOption) error {
 	_, err := c.GetPet(context.Background(), 7, opts...)
+	return err
+}
+
+// remove is a write without a body.
+func remove(c *petstore.Client, opts ...petstore.CallOption) error {
+	_, err := c.Do(context.Background(), http.MethodDelete, "pets/7", nil, nil, opts...)
+	return err
+}
+
+// listFor and createFor are for a caller with a context.
+
+func listFor(ctx context.Context, c *petstore.Client, opts ...petstore.CallOption) error {
+	_, err := c.ListPets(ctx, petstore.ListPetsParams{Limit: 100}, opts...)
+	return err
+}
+
+func createFor(ctx context.Context, c *petstore.Client, opts ...petstore.CallOption) error {
+	_, err := c.CreatePet(ctx, newPet(), opts...)
 	return err
 }
 
