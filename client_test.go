@@ -1,10 +1,13 @@
 package petstore_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptrace"
+	"net/http/httputil"
 	"testing"
 	"time"
 
@@ -12,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/testkit"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -50,7 +55,6 @@ func TestNewClient(t *testing.T) {
 			{"WithStop", "is nil", petstore.WithStop(nil)}, //lint:ignore SA1012 nil is the case
 			{"WithHeader", "invalid key", petstore.WithHeader("", "x")},
 			{"WithHeader", "invalid value", petstore.WithHeader("X-Trace", "a\nb")},
-			{"WithHeader", "Authorization is set by the client", petstore.WithHeader("authorization", "x")},
 			{"WithHeader", "net/http would repeat a create", petstore.WithHeader("Idempotency-Key", "x")},
 			{"WithHeader", "net/http would repeat a create", petstore.WithHeader("x-idempotency-key", "x")},
 		} {
@@ -58,6 +62,10 @@ func TestNewClient(t *testing.T) {
 			refused := as[*petstore.ArgumentError](t, err)
 			assert.Equal(t, c.argument, refused.Argument)
 			assert.Contains(t, refused.Reason, c.reason)
+		}
+		for _, name := range []string{"authorization", "Accept", "Content-Type", "Host", "Connection", "TE", "Trailer"} {
+			_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHeader(name, "x"))
+			assert.ErrorContains(t, err, "is set by the client", name)
 		}
 	})
 }
@@ -149,5 +157,112 @@ func TestClientForKey(t *testing.T) {
 		assert.Equal(t, "apiKey", as[*petstore.ArgumentError](t, err).Argument)
 		_, err = client.ForKey("key-of-a-tenant", petstore.WithProcesses(2), petstore.WithLimiter(nil))
 		assert.Equal(t, "WithProcesses", as[*petstore.ArgumentError](t, err).Argument)
+		_, err = client.ForKey("key-of-a-tenant", petstore.WithProcesses(2))
+		require.NoError(t, err, "it replaces the client's WithLimiter")
 	})
 }
+
+// The transports of WithTransport are around each other, the last one outside. One may change the
+// request: its next attempt is as before.
+func TestWithTransport(t *testing.T) {
+	inner := func(http.RoundTripper) http.RoundTripper {
+		return responder(func(r *http.Request) (*http.Response, error) {
+			assert.Equal(t, "changed", r.Header.Get("X-Team"))
+			call, _ := petstore.CallFromContext(r.Context())
+			return status([]int{503, 200}[call.Attempt-1], "[]", "X-Cache: hit")(r)
+		})
+	}
+	outer := func(next http.RoundTripper) http.RoundTripper {
+		return responder(func(r *http.Request) (*http.Response, error) {
+			assert.Equal(t, "https://service.test/v1/pets", r.URL.String())
+			assert.Equal(t, "Bearer "+testKey, r.Header.Get("Authorization"))
+			assert.Equal(t, "core", r.Header.Get("X-Team"))
+			for _, values := range r.Header {
+				values[0] = "changed"
+			}
+			r.URL.Path = "/changed"
+			return next.RoundTrip(r)
+		})
+	}
+	client := newClient(t, nil, testKey, petstore.WithHeader("X-Team", "core"),
+		petstore.WithTransport(inner), petstore.WithTransport(outer), quick)
+	for range 2 {
+		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, "hit", result.Header.Get("X-Cache"))
+		assert.Equal(t, 2, result.Attempts)
+	}
+}
+
+// A transport may dump a request, which reads it: that a connection was refused stays known.
+func TestTransportThatReadsTheBody(t *testing.T) {
+	for _, body := range []bool{true, false} {
+		virtual(t, fmt.Sprint("dumps, with the body: ", body), func(t *testing.T) {
+			server := fake.NewTestServer(t)
+			client := server.Client(petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
+				return responder(func(r *http.Request) (*http.Response, error) {
+					_, _ = httputil.DumpRequestOut(r, body)
+					return next.RoundTrip(r)
+				})
+			}))
+			server.Inject(fake.Fault{Wire: fake.WireRefuse, Times: 3})
+			require.NoError(t, create(client))
+			assert.Len(t, server.Pets(), 1)
+			server.Inject(fake.Fault{Wire: fake.WireRefuse, Times: 4})
+			require.ErrorIs(t, create(client), petstore.ErrNotSent)
+			server.Inject(fake.Fault{Wire: fake.WireReset})
+			require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
+		})
+	}
+}
+
+// TestIdleConnections reads each response to its end, so that the next request uses its connection.
+func TestIdleConnections(t *testing.T) {
+	testkit.Loopback(t)
+	server := fake.NewTestServer(t)
+	var reused []bool
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { reused = append(reused, info.Reused) },
+	})
+	callers := new(http.Transport)
+	defer callers.CloseIdleConnections()
+	byCaller := func(rt http.RoundTripper) petstore.Option {
+		return petstore.WithHTTPClient(&http.Client{Transport: rt})
+	}
+	same := petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper { return own })
+	clones := petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper { return own.(*http.Transport).Clone() })
+	for name, opts := range map[string][]petstore.Option{
+		"its own":       {same},
+		"a clone":       {clones},
+		"of the caller": {byCaller(callers), same},
+		"not closed":    {byCaller(keepsOpen{callers, t})},
+	} {
+		client, err := petstore.NewClient(server.URL(), server.APIKey(), append(opts, quick)...)
+		require.NoError(t, err)
+		other, err := client.ForKey(server.APIKey())
+		require.NoError(t, err)
+		reused = nil
+		for _, f := range []fake.Fault{
+			{Status: 503, Body: bytes.Repeat([]byte("x"), 50_000)}, {Status: 404}, {Body: []byte(`[{]`)},
+			{Status: 302, Header: http.Header{"Location": {"/v1/elsewhere"}}},
+		} {
+			server.Inject(f)
+			_, _ = client.ListPets(ctx, petstore.ListPetsParams{})
+		}
+		for range 2 {
+			_, err = other.ListPets(ctx, petstore.ListPetsParams{})
+			require.NoError(t, err)
+			other.CloseIdleConnections()
+		}
+		closes := name == "its own" || name == "a clone"
+		assert.Equal(t, []bool{true, true, true, true, true, !closes}, reused[1:], name)
+	}
+}
+
+// keepsOpen is a transport whose connections nobody may close.
+type keepsOpen struct {
+	http.RoundTripper
+	t *testing.T
+}
+
+func (k keepsOpen) CloseIdleConnections() { k.t.Error("they are the caller's") }

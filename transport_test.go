@@ -1,14 +1,11 @@
 package petstore_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/http/httputil"
 	"runtime"
 	"strings"
 	"sync"
@@ -21,71 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/link"
-	"github.com/petstore/petstore-go/internal/testkit"
 )
-
-// The transports of WithTransport are around each other, the last one outside. One may change the
-// request: its next attempt is as before.
-func TestWithTransport(t *testing.T) {
-	inner := func(http.RoundTripper) http.RoundTripper {
-		return responder(func(r *http.Request) (*http.Response, error) {
-			assert.Equal(t, "changed", r.Header.Get("X-Team"))
-			call, _ := petstore.CallFromContext(r.Context())
-			return status([]int{503, 200}[call.Attempt-1], "[]", "X-Cache: hit")(r)
-		})
-	}
-	outer := func(next http.RoundTripper) http.RoundTripper {
-		return responder(func(r *http.Request) (*http.Response, error) {
-			assert.Equal(t, "https://service.test/v1/pets", r.URL.String())
-			assert.Equal(t, "Bearer "+testKey, r.Header.Get("Authorization"))
-			assert.Equal(t, "core", r.Header.Get("X-Team"))
-			for _, values := range r.Header {
-				values[0] = "changed"
-			}
-			r.URL.Path = "/changed"
-			return next.RoundTrip(r)
-		})
-	}
-	client := newClient(t, nil, testKey, petstore.WithHeader("X-Team", "core"),
-		petstore.WithTransport(inner), petstore.WithTransport(outer), quick)
-	for range 2 {
-		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.Equal(t, "hit", result.Header.Get("X-Cache"))
-		assert.Equal(t, 2, result.Attempts)
-	}
-}
-
-// A transport may read, sign or dump a request: that a connection was refused stays known.
-func TestTransportThatReadsTheBody(t *testing.T) {
-	for name, reads := range map[string]func(*http.Request){
-		"DumpRequestOut":                  func(r *http.Request) { _, _ = httputil.DumpRequestOut(r, true) },
-		"DumpRequestOut without the body": func(r *http.Request) { _, _ = httputil.DumpRequestOut(r, false) },
-		"signs the body": func(r *http.Request) {
-			b, _ := io.ReadAll(r.Body)
-			r.Body = io.NopCloser(bytes.NewReader(b))
-		},
-	} {
-		virtual(t, name, func(t *testing.T) {
-			server := fake.NewTestServer(t)
-			client := server.Client(petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
-				return responder(func(r *http.Request) (*http.Response, error) {
-					reads(r)
-					return next.RoundTrip(r)
-				})
-			}))
-			server.Inject(fake.Fault{Wire: fake.WireRefuse, Times: 3})
-			require.NoError(t, create(client))
-			assert.Len(t, server.Pets(), 1)
-			server.Inject(fake.Fault{Wire: fake.WireRefuse, Times: 4})
-			require.ErrorIs(t, create(client), petstore.ErrNotSent)
-			server.Inject(fake.Fault{Wire: fake.WireReset})
-			require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
-		})
-	}
-}
 
 func TestRedirectIsNotFollowed(t *testing.T) {
 	client, service := scripted(t, []responder{status(307, "", "Location: https://elsewhere.test/v1/pets")})
@@ -95,54 +29,6 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 		assert.Equal(t, "https://elsewhere.test/v1/pets", err.Header.Get("Location"), "the caller may want to know")
 	}
 }
-
-// TestIdleConnections reads each response to its end, so that the next request uses its connection.
-func TestIdleConnections(t *testing.T) {
-	testkit.Loopback(t)
-	server := fake.NewTestServer(t)
-	var reused []bool
-	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { reused = append(reused, info.Reused) },
-	})
-	callers := new(http.Transport)
-	defer callers.CloseIdleConnections()
-	same := petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper { return own })
-	clones := petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper { return own.(*http.Transport).Clone() })
-	for name, opts := range map[string][]petstore.Option{
-		"its own":       {same},
-		"a clone":       {clones},
-		"of the caller": {petstore.WithHTTPClient(&http.Client{Transport: callers}), same},
-		"not closed":    {petstore.WithHTTPClient(&http.Client{Transport: keepsOpen{t: t, RoundTripper: callers}})},
-	} {
-		client, err := petstore.NewClient(server.URL(), server.APIKey(), append(opts, quick)...)
-		require.NoError(t, err)
-		other, err := client.ForKey(server.APIKey())
-		require.NoError(t, err)
-		reused = nil
-		for _, f := range []fake.Fault{
-			{Status: 503, Body: bytes.Repeat([]byte("x"), 50_000)}, {Status: 404}, {Body: []byte(`[{]`)},
-			{Status: 302, Header: http.Header{"Location": {"/v1/elsewhere"}}},
-		} {
-			server.Inject(f)
-			_, _ = client.ListPets(ctx, petstore.ListPetsParams{})
-		}
-		for range 2 {
-			_, err = other.ListPets(ctx, petstore.ListPetsParams{})
-			require.NoError(t, err)
-			other.CloseIdleConnections()
-		}
-		closes := name == "its own" || name == "a clone"
-		assert.Equal(t, []bool{true, true, true, true, true, !closes}, reused[1:], name)
-	}
-}
-
-// keepsOpen is a transport whose connections nobody may close.
-type keepsOpen struct {
-	http.RoundTripper
-	t *testing.T
-}
-
-func (k keepsOpen) CloseIdleConnections() { k.t.Error("they are the caller's") }
 
 // TestResponseMemory floods a client, and counts all bytes that it allocates until it returns the
 // error.
