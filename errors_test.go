@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,37 +27,15 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
+// sentinels are the errors that those of a call may match.
 var sentinels = []error{
 	petstore.ErrBadRequest, petstore.ErrUnauthorized, petstore.ErrNotFound, petstore.ErrRateLimited,
 	petstore.ErrOutcomeUnknown, petstore.ErrInvalidResponse, petstore.ErrInvalidArgument,
 	petstore.ErrNotSent, petstore.ErrAPIKey, petstore.ErrStopped, petstore.ErrTimeout,
+	context.Canceled, context.DeadlineExceeded,
 }
 
-func TestErrorIs(t *testing.T) {
-	matches := func(err error, want ...error) {
-		for _, sentinel := range sentinels {
-			assert.Equal(t, slices.Contains(want, sentinel), errors.Is(err, sentinel), "%#v %v", err, sentinel)
-		}
-	}
-	ofStatus := map[int]error{
-		400: petstore.ErrBadRequest, 401: petstore.ErrUnauthorized, 404: petstore.ErrNotFound, 429: petstore.ErrRateLimited,
-	}
-	for code := 100; code < 600; code++ {
-		response := petstore.Response{StatusCode: code}
-		matches(&petstore.APIError{Response: response}, ofStatus[code])
-		matches(&petstore.APIError{Response: response, OutcomeUnknown: true}, ofStatus[code], petstore.ErrOutcomeUnknown)
-	}
-	matches(&petstore.ArgumentError{}, petstore.ErrInvalidArgument, petstore.ErrNotSent)
-	matches(&petstore.RateLimitError{}, petstore.ErrRateLimited, petstore.ErrNotSent)
-	matches(&petstore.RateLimitError{Attempts: 1, Err: &petstore.APIError{}}, petstore.ErrRateLimited)
-	matches(&petstore.ResponseError{}, petstore.ErrInvalidResponse)
-	matches(&petstore.ResponseError{OutcomeUnknown: true}, petstore.ErrInvalidResponse, petstore.ErrOutcomeUnknown)
-	matches(&petstore.TransportError{}, petstore.ErrNotSent)
-	matches(&petstore.TransportError{Attempts: 1, OutcomeUnknown: true}, petstore.ErrOutcomeUnknown)
-	matches(&petstore.TransportError{Attempts: 1, Err: petstore.ErrTimeout}, petstore.ErrTimeout)
-}
-
-// TestErrorText has errors with text of a server or of another program; testdata/errors.txt has the rest.
+// TestErrorText has errors with text of a server or of another program; TestErrorGoldenFiles has the rest.
 func TestErrorText(t *testing.T) {
 	for _, evil := range []string{strings.Repeat("x", 5000), strings.Repeat("\xff\u202e\"\n日", 999)} {
 		response := petstore.Response{StatusCode: 500, Attempts: 3}
@@ -75,14 +52,19 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// TestErrorGoldenFiles compares what may be printed with golden files, as a text and as an attribute
-// of a log.
+// TestErrorGoldenFiles compares errors with golden files: their texts and what they match, and their
+// attributes in a log.
 func TestErrorGoldenFiles(t *testing.T) {
 	var texts strings.Builder
 	var log bytes.Buffer
 	record := func(name string, err error) {
 		require.Error(t, err, name)
-		texts.WriteString(name + "\n\t" + err.Error() + "\n")
+		fmt.Fprintf(&texts, "%s\n\t%v\n", name, err)
+		for _, sentinel := range sentinels {
+			if errors.Is(err, sentinel) {
+				fmt.Fprintf(&texts, "\t= %v\n", sentinel)
+			}
+		}
 		logTo(&log, slog.LevelInfo).Error("failed", "case", name, "err", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -91,38 +73,73 @@ func TestErrorGoldenFiles(t *testing.T) {
 				petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1, MaxDelay: 1}))
 			record(row.name, row.call(client))
 		}
-		client, _ := scripted(t, []responder{hangs})
-		record("WithCallTimeout", create(client, petstore.WithCallTimeout(5*time.Second)))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		for _, name := range []string{"the caller's deadline", "a deadline that has passed"} {
-			_, err := client.CreatePet(ctx, newPet())
-			record(name, err)
-		}
-		client, _ = scripted(t, nil, petstore.WithStop(ctx))
-		record("WithStop", get(client))
-		for _, respond := range []responder{fails(errRefused), status(503, "")} {
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(600*time.Millisecond, cancel) // within the second backoff
-			client, _ = scripted(t, []responder{respond})
-			_, err := client.GetPet(ctx, 7)
-			record("a cancel after two attempts", err)
-		}
-		for _, scope := range []ratelimit.Reason{"", ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan} {
-			client, _ = scripted(t, nil, refusesBy(&ratelimit.Error{Reason: scope}))
-			record("refused by the limiter", list(client))
-		}
-		for _, key := range []func(context.Context) (string, error){
-			petstore.APIKeyFile(os.DevNull), func(context.Context) (string, error) { return "", os.ErrNotExist },
-		} {
-			client, _ = rotating(t, key, nil)
-			record("no key", list(client))
-		}
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 101})
-		record("an argument", err)
+		recordEnds(t, record)
+		recordRefusals(t, record)
 	})
 	testkit.AssertGolden(t, "testdata/errors.txt", texts.String())
 	testkit.AssertGolden(t, "testdata/errors.log", log.String())
+}
+
+// recordEnds has calls that end before they have a whole response, and not by the service.
+func recordEnds(t *testing.T, record func(name string, err error)) {
+	client, _ := scripted(t, []responder{hangs})
+	record("WithCallTimeout", create(client, petstore.WithCallTimeout(5*time.Second)))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	record("the caller's deadline", createFor(ctx, client))
+	record("a deadline that has passed", createFor(ctx, client))
+	stopped, _ := scripted(t, nil, petstore.WithStop(ctx))
+	record("WithStop", get(stopped))
+	for _, respond := range []responder{fails(errRefused), status(503, "")} {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(600*time.Millisecond, cancel) // within the second backoff
+		client, _ := scripted(t, []responder{respond})
+		record("a cancel after two attempts", listFor(ctx, client))
+	}
+	for _, code := range []int{400, 503} {
+		client, _ := scripted(t, []responder{stalls(code)})
+		for _, call := range []func(context.Context, *petstore.Client, ...petstore.CallOption) error{listFor, createFor} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			record("the caller's deadline, during a body", call(ctx, client))
+			cancel()
+		}
+	}
+	outer, _ := rotating(t, func(ctx context.Context) (string, error) {
+		err := listFor(ctx, client)
+		record("a call within a call that times out", err)
+		return "", err
+	}, nil, petstore.WithCallTimeout(time.Second))
+	record("a call that times out, around it", list(outer))
+}
+
+// recordRefusals has calls whose first or second attempt sends nothing.
+func recordRefusals(t *testing.T, record func(name string, err error)) {
+	for _, scope := range []ratelimit.Reason{"", ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan} {
+		client, _ := scripted(t, nil, refusesBy(&ratelimit.Error{Reason: scope}))
+		record("refused by the limiter", list(client))
+	}
+	for _, refusal := range []error{&ratelimit.Error{}, errors.New("broken")} {
+		limiter := limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
+			if c, _ := petstore.CallFromContext(ctx); c.Attempt > 1 {
+				return nil, refusal
+			}
+			return new(permits), nil
+		})
+		for _, first := range []responder{fails(errRefused), fails(errReset), status(429, "", "Retry-After: 1")} {
+			client, service := scripted(t, []responder{first}, petstore.WithLimiter(limiter), quick)
+			record("no permit for the second attempt", list(client))
+			assert.Len(t, service.sent(), 1)
+		}
+	}
+	for _, key := range []func(context.Context) (string, error){
+		petstore.APIKeyFile(os.DevNull), func(context.Context) (string, error) { return "", os.ErrNotExist },
+	} {
+		client, _ := rotating(t, key, nil)
+		record("no key", list(client))
+	}
+	client, _ := scripted(t, nil)
+	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 101})
+	record("an argument", err)
 }
 
 // errorRow is a response, or an error in place of one, to the attempts of a call.
@@ -166,39 +183,6 @@ func errorRows() []errorRow {
 		rows = append(rows, errorRow{fmt.Sprintf("a %T", err), fails(&net.OpError{Op: "read", Net: "tcp", Err: err}), list})
 	}
 	return rows
-}
-
-// TestErrNotSent has calls whose first attempt fails, and whose second gets no permit. In TestRetryTable
-// all attempts of a call end in the same way.
-func TestErrNotSent(t *testing.T) {
-	refused, got429 := error(&ratelimit.Error{}), status(429, "", "Retry-After: 1")
-	for name, row := range map[string]struct {
-		first   responder
-		limiter error
-		notSent bool
-	}{
-		"the limiter refuses after a failed dial": {fails(errRefused), refused, true},
-		"the limiter refuses after a reset":       {fails(errReset), refused, false},
-		"the limiter refuses after a 429":         {got429, refused, false},
-		"the limiter breaks after a 429":          {got429, errors.New("broken"), false},
-	} {
-		virtual(t, name, func(t *testing.T) {
-			limiter := limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
-				if c, _ := petstore.CallFromContext(ctx); c.Attempt > 1 {
-					return nil, row.limiter
-				}
-				return new(permits), nil
-			})
-			client, service := scripted(t, []responder{row.first}, petstore.WithLimiter(limiter))
-			err := list(client)
-			require.Error(t, err)
-			assert.Len(t, service.sent(), 1, "a refusal is not retried")
-			assert.Equal(t, row.notSent, errors.Is(err, petstore.ErrNotSent), "%v", err)
-			if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok && !row.notSent {
-				assert.NotErrorAs(t, limited.Err, new(*petstore.RateLimitError), "one limit is told once")
-			}
-		})
-	}
 }
 
 // A function of the user may return the error of another call, and an errgroup makes one the cause of

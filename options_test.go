@@ -54,30 +54,6 @@ func TestWithMaxWait(t *testing.T) {
 	})
 }
 
-// The caller's context ends during the body of a response, which alone says what is known.
-func TestEndOfABody(t *testing.T) {
-	for _, row := range []struct {
-		call    func(context.Context, *petstore.Client, ...petstore.CallOption) error
-		code    int
-		unknown bool
-	}{
-		{listFor, 503, false}, {createFor, 503, true}, {createFor, 400, false},
-	} {
-		virtual(t, fmt.Sprint(row.code), func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			client, service := scripted(t, []responder{stalls(row.code)})
-			err := row.call(ctx, client)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.Equal(t, row.unknown, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
-			assert.Equal(t, row.code, as[*petstore.APIError](t, err).StatusCode)
-			assert.Equal(t, 1, strings.Count(err.Error(), "context deadline exceeded"), "%v", err)
-			assert.Equal(t, 1, strings.Count(err.Error(), fmt.Sprint(row.code)), "%v", err)
-			assert.Len(t, service.sent(), 1)
-		})
-	}
-}
-
 // TestEndOfWaits ends a call while it waits, by its context or by WithStop.
 func TestEndOfWaits(t *testing.T) {
 	cause := errors.New("the user\nleft")
