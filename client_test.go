@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptrace"
 	"net/http/httputil"
+	"os"
 	"testing"
 	"time"
 
@@ -20,54 +20,16 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
+// The tests of internal/credential have all reasons to refuse a base URL or a key.
 func TestNewClient(t *testing.T) {
-	t.Run("refuses a base URL or a key, and does not repeat it", func(t *testing.T) {
-		// The tests of internal/credential have all reasons.
-		_, err := petstore.NewClient("https://user:pw-hidden@service.test/v1", testKey)
-		assert.EqualError(t, err, "petstore: NewClient: baseURL: has user information; pass the API key as apiKey")
-		_, err = petstore.NewClient("https://service.test/v1", "hidden\r\nX-Evil: 1")
-		assert.EqualError(t, err, "petstore: NewClient: apiKey: has a character that a bearer token cannot have")
-		_, err = petstore.NewClient("http://service.test/v1", testKey)
-		require.ErrorIs(t, err, petstore.ErrInvalidArgument)
-		_, err = petstore.NewClient("http://service.test/v1", testKey, petstore.WithInsecureHTTP())
-		require.NoError(t, err)
-	})
-	t.Run("refuses invalid options by name", func(t *testing.T) {
-		none := func(http.RoundTripper) http.RoundTripper { return nil }
-		for _, c := range []struct {
-			argument, reason string
-			opt              petstore.Option
-		}{
-			{"option 1", "is nil", nil},
-			{"WithHTTPClient", "is nil", petstore.WithHTTPClient(nil)},
-			{"WithHTTPClient", "has a Jar", petstore.WithHTTPClient(&http.Client{Jar: new(cookiejar.Jar)})},
-			{"WithAPIKeyFunc", "is nil", petstore.WithAPIKeyFunc(nil)},
-			{"apiKey", "is set although", petstore.WithAPIKeyFunc(petstore.APIKeyFile("key"))},
-			{"WithMaxWait", "is negative", petstore.WithMaxWait(-1)},
-			{"WithProcesses", "must be positive", petstore.WithProcesses(0)},
-			{"WithAttemptTimeout", "is negative", petstore.WithAttemptTimeout(-1)},
-			{"WithCallTimeout", "is negative", petstore.WithCallTimeout(-1)},
-			{"WithRetryPolicy", "has a negative", petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: -1})},
-			{"WithRetryPolicy", "below its", petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 2, MaxDelay: 1})},
-			{"WithTrace", "is nil", petstore.WithTrace(nil)},
-			{"WithTransport", "is nil", petstore.WithTransport(nil)},
-			{"WithTransport", "returned nil", petstore.WithTransport(none)},
-			{"WithStop", "is nil", petstore.WithStop(nil)}, //lint:ignore SA1012 nil is the case
-			{"WithHeader", "invalid key", petstore.WithHeader("", "x")},
-			{"WithHeader", "invalid value", petstore.WithHeader("X-Trace", "a\nb")},
-			{"WithHeader", "net/http would repeat a create", petstore.WithHeader("Idempotency-Key", "x")},
-			{"WithHeader", "net/http would repeat a create", petstore.WithHeader("x-idempotency-key", "x")},
-		} {
-			_, err := petstore.NewClient("https://service.test/v1", testKey, c.opt)
-			refused := as[*petstore.ArgumentError](t, err)
-			assert.Equal(t, c.argument, refused.Argument)
-			assert.Contains(t, refused.Reason, c.reason)
-		}
-		for _, name := range []string{"authorization", "Accept", "Content-Type", "Host", "Connection", "TE", "Trailer"} {
-			_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHeader(name, "x"))
-			assert.ErrorContains(t, err, "is set by the client", name)
-		}
-	})
+	_, err := petstore.NewClient("https://user:pw-hidden@service.test/v1", testKey)
+	assert.EqualError(t, err, "petstore: NewClient: baseURL: has user information; pass the API key as apiKey")
+	_, err = petstore.NewClient("https://service.test/v1", "hidden\r\nX-Evil: 1")
+	assert.EqualError(t, err, "petstore: NewClient: apiKey: has a character that a bearer token cannot have")
+	_, err = petstore.NewClient("http://service.test/v1", testKey)
+	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
+	_, err = petstore.NewClient("http://service.test/v1", testKey, petstore.WithInsecureHTTP())
+	require.NoError(t, err)
 }
 
 func TestWithHeader(t *testing.T) {
@@ -142,23 +104,12 @@ func TestClientForKey(t *testing.T) {
 		require.ErrorIs(t, list(tenant), petstore.ErrStopped)
 		require.NoError(t, list(client), "which is not stopped")
 	})
-	t.Run("refuses by name what cannot differ", func(t *testing.T) {
-		client, _ := scripted(t, nil)
-		for name, opt := range map[string]petstore.Option{
-			"WithHTTPClient":   petstore.WithHTTPClient(new(http.Client)),
-			"WithInsecureHTTP": petstore.WithInsecureHTTP(),
-			"WithTransport":    petstore.WithTransport(func(t http.RoundTripper) http.RoundTripper { return t }),
-			"WithAPIKeyFunc":   petstore.WithAPIKeyFunc(petstore.APIKeyFile("key")),
-		} {
-			_, err := client.ForKey("key-of-a-tenant", opt)
-			assert.Equal(t, name, as[*petstore.ArgumentError](t, err).Argument)
-		}
-		_, err := client.ForKey("two words")
-		assert.Equal(t, "apiKey", as[*petstore.ArgumentError](t, err).Argument)
-		_, err = client.ForKey("key-of-a-tenant", petstore.WithProcesses(2), petstore.WithLimiter(nil))
-		assert.Equal(t, "WithProcesses", as[*petstore.ArgumentError](t, err).Argument)
-		_, err = client.ForKey("key-of-a-tenant", petstore.WithProcesses(2))
-		require.NoError(t, err, "it replaces the client's WithLimiter")
+	t.Run("replaces the limiter of the client", func(t *testing.T) {
+		client, _ := scripted(t, []responder{status(200, "[]")}, refusesBy(os.ErrClosed))
+		tenant, err := client.ForKey("key-of-a-tenant", petstore.WithProcesses(2))
+		require.NoError(t, err)
+		require.ErrorIs(t, list(client), os.ErrClosed)
+		require.NoError(t, list(tenant))
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"strings"
 	"syscall"
@@ -183,6 +185,62 @@ func errorRows() []errorRow {
 		rows = append(rows, errorRow{fmt.Sprintf("a %T", err), fails(&net.OpError{Op: "read", Net: "tcp", Err: err}), list})
 	}
 	return rows
+}
+
+// TestArgumentError compares what the client refuses to do with a golden file. The tests of
+// internal/credential have all wrong URLs, keys and paths.
+func TestArgumentError(t *testing.T) {
+	var texts strings.Builder
+	record := func(_ any, err error) { fmt.Fprintln(&texts, as[*petstore.ArgumentError](t, err)) }
+	keyFunc := petstore.WithAPIKeyFunc(petstore.APIKeyFile("key"))
+	opts := []petstore.Option{
+		nil, petstore.WithHTTPClient(nil), petstore.WithHTTPClient(&http.Client{Jar: new(cookiejar.Jar)}),
+		petstore.WithTransport(nil), petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return nil }),
+		petstore.WithAPIKeyFunc(nil), keyFunc, petstore.WithMaxWait(-1), petstore.WithProcesses(0),
+		petstore.WithAttemptTimeout(-1), petstore.WithCallTimeout(-1), petstore.WithTrace(nil),
+		petstore.WithStop(nil), //lint:ignore SA1012 nil is the case
+		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: -1}),
+		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 2, MaxDelay: 1}),
+		petstore.WithHeader("", "x"), petstore.WithHeader("X-Trace", "a\nb"),
+	}
+	for _, name := range []string{
+		"authorization", "Accept", "Content-Type", "Host", "Connection", "TE", "Trailer", "Upgrade", "X-Idempotency-Key",
+	} {
+		opts = append(opts, petstore.WithHeader(name, "x"))
+	}
+	for _, opt := range opts {
+		record(petstore.NewClient("https://service.test/v1", testKey, opt))
+	}
+	client, service := scripted(t, nil)
+	for _, opt := range []petstore.Option{
+		petstore.WithHTTPClient(new(http.Client)), petstore.WithInsecureHTTP(), keyFunc,
+		petstore.WithTransport(func(t http.RoundTripper) http.RoundTripper { return t }),
+	} {
+		record(client.ForKey("key-of-a-tenant", opt))
+	}
+	record(client.ForKey("two words"))
+	record(client.ForKey("key-of-a-tenant", petstore.WithProcesses(2), petstore.WithLimiter(nil)))
+	ctx := t.Context()
+	record(new(petstore.Client).GetPet(ctx, 7))
+	for _, pet := range []petstore.NewPet{{}, {Name: "a\xffb"}, {Name: "x", Status: "a\xffb"}} {
+		record(client.CreatePet(ctx, pet))
+	}
+	for _, limit := range []int{-1, 101} {
+		record(client.ListPets(ctx, petstore.ListPetsParams{Limit: limit}))
+	}
+	record(nil, list(client, nil))
+	for _, c := range []struct {
+		method, path string
+		in, out      any
+	}{
+		{"GET", "../admin", nil, nil}, {"get", "pets", nil, nil}, {"CONNECT", "pets", nil, nil}, {"GET", "pets", 1, nil},
+		{"POST", "pets", func() {}, nil}, {"POST", "pets", nil, struct{}{}}, {"POST", "pets", nil, (*int)(nil)},
+		{"POST", "pets", []byte("{}"), nil}, {"GET", "pets", nil, new([]byte)},
+	} {
+		record(client.Do(ctx, c.method, c.path, c.in, c.out))
+	}
+	assert.Empty(t, service.sent())
+	testkit.AssertGolden(t, "testdata/arguments.txt", texts.String())
 }
 
 // A function of the user may return the error of another call, and an errgroup makes one the cause of

@@ -48,24 +48,6 @@ func TestRequestGolden(t *testing.T) {
 	testkit.AssertGolden(t, "testdata/requests.txt", strings.ReplaceAll(all.String(), "\r\n", "\n"))
 }
 
-func TestArgumentError(t *testing.T) {
-	client, service := scripted(t, nil)
-	for argument, pets := range map[string][]petstore.NewPet{
-		"Name": {{}, {Name: "a\xffb"}}, "Status": {{Name: "x", Status: "a\xffb"}},
-	} {
-		for _, pet := range pets {
-			_, err := client.CreatePet(t.Context(), pet)
-			assert.Equal(t, argument, as[*petstore.ArgumentError](t, err).Argument)
-		}
-	}
-	for _, limit := range []int{-1, 101} {
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: limit})
-		assert.Equal(t, "Limit", as[*petstore.ArgumentError](t, err).Argument)
-	}
-	assert.Equal(t, "option 1", as[*petstore.ArgumentError](t, list(client, nil)).Argument)
-	assert.Empty(t, service.sent())
-}
-
 func TestDo(t *testing.T) {
 	t.Run("repeats a GET, and sends everything else once", func(t *testing.T) {
 		quick := petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1})
@@ -88,26 +70,6 @@ func TestDo(t *testing.T) {
 			require.Len(t, service.sent(), 3)
 			assert.JSONEq(t, `{"a":1}`, service.sent()[1].body)
 		}
-	})
-	t.Run("refuses arguments", func(t *testing.T) {
-		client, service := scripted(t, nil)
-		for _, c := range []struct {
-			method, path string
-			in, out      any
-			problem      string
-		}{
-			{"GET", "../admin", nil, nil, "path: "}, // the tests of internal/credential have all wrong paths
-			{"get", "pets", nil, nil, "method: "}, {"CONNECT", "pets", nil, nil, "method: "},
-			{"GET", "pets", 1, nil, "in: is set"}, {"POST", "pets", func() {}, nil, "in: cannot be encoded"},
-			{"POST", "pets", nil, struct{}{}, "out: is not a pointer"},
-			{"POST", "pets", []byte("{}"), nil, "in: is a []byte; use json.RawMessage for JSON as it is"},
-			{"GET", "pets", nil, new([]byte), "out: is a []byte; use json.RawMessage for JSON as it is"},
-		} {
-			_, err := client.Do(t.Context(), c.method, c.path, c.in, c.out)
-			require.ErrorIs(t, err, petstore.ErrInvalidArgument)
-			assert.ErrorContains(t, err, c.problem)
-		}
-		assert.Empty(t, service.sent())
 	})
 	t.Run("sends the path, the query and a json.RawMessage as they are", func(t *testing.T) {
 		client, service := scripted(t, []responder{status(200, onePet)})
