@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -37,6 +38,10 @@ func TestRequestGolden(t *testing.T) {
 		Name: "Ünal \"<Rex>\" & \u2028 \\ 🐕\n", CategoryID: -9223372036854775808, Status: petstore.PetStatusPending,
 	})
 	_, _ = client.GetPet(t.Context(), 9223372036854775807)
+	for _, text := range []string{"7;admin=true", "a,b:c@d+e=f&g$h", "ä ö"} {
+		path := "/pets/" + url.PathEscape(text) + "?q=1%2C2"
+		_, _ = client.Do(t.Context(), http.MethodPut, path, json.RawMessage(`{"tag": "good"}`), nil)
+	}
 	var all bytes.Buffer
 	for _, r := range service.sent() {
 		assert.Equal(t, "Bearer "+testKey, r.header.Get("Authorization"))
@@ -50,37 +55,18 @@ func TestRequestGolden(t *testing.T) {
 
 func TestDo(t *testing.T) {
 	t.Run("repeats a GET, and sends everything else once", func(t *testing.T) {
-		quick := petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1})
-		var out struct{ A int }
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 			client, service := scripted(t, []responder{status(503, ""), status(200, `{"a":1}`), status(204, "")},
 				quick, petstore.WithMaxWait(0)) // which is for the rate limit, not for the backoff
-			response, err := client.Do(t.Context(), method, "/orders/7?full=true", nil, &out)
-			if method == "GET" {
+			var out struct{ A int }
+			_, err := client.Do(t.Context(), method, "orders", nil, &out)
+			require.Equal(t, method != "GET", errors.Is(err, petstore.ErrOutcomeUnknown))
+			for len(service.sent()) < 3 {
+				response, err := client.Do(t.Context(), method, "orders", nil, &out)
 				require.NoError(t, err)
-				assert.Equal(t, 2, response.Attempts)
-				assert.Equal(t, 1, out.A)
-				continue
+				assert.Equal(t, 1, response.Attempts)
 			}
-			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			for range 2 {
-				_, err = client.Do(t.Context(), method, "orders", map[string]int{"a": 1}, &out)
-				require.NoError(t, err)
-			}
-			require.Len(t, service.sent(), 3)
-			assert.JSONEq(t, `{"a":1}`, service.sent()[1].body)
-		}
-	})
-	t.Run("sends the path, the query and a json.RawMessage as they are", func(t *testing.T) {
-		client, service := scripted(t, []responder{status(200, onePet)})
-		for n, text := range []string{"7;admin=true", "a,b:c@d+e=f&g$h", "ä ö"} {
-			var raw json.RawMessage
-			path := "pets/" + url.PathEscape(text) + "?q=1%2C2"
-			_, err := client.Do(t.Context(), http.MethodPost, path, json.RawMessage(`{"tag": "good"}`), &raw)
-			require.NoError(t, err)
-			assert.Equal(t, "https://service.test/v1/"+path, service.sent()[n].url)
-			assert.JSONEq(t, `{"tag":"good"}`, service.sent()[n].body)
-			assert.JSONEq(t, onePet, string(raw))
+			assert.Equal(t, 1, out.A, "a 204 leaves it unchanged")
 		}
 	})
 	t.Run("takes no success that is no JSON", func(t *testing.T) {

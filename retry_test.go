@@ -144,15 +144,19 @@ func TestRetryTable(t *testing.T) {
 		require.NotEmpty(t, rows[name], "%q is not in this test", name)
 		notSent := strings.HasPrefix(name, "nothing") || strings.HasPrefix(name, "unknown")
 		for n, respond := range rows[name] {
-			for call, says := range map[string]string{"listPets": row[42:64], "createPet": row[64:]} {
+			for operation, sample := range samples {
 				synctest.Test(t, func(t *testing.T) {
+					says := row[42:64]
+					if sample.writes {
+						says = row[64:]
+					}
 					client, service := scripted(t, []responder{respond})
-					err, text := samples[call].call(client), fmt.Sprint(call, name, n)
+					err, text := sample.call(client), fmt.Sprint(operation, name, n)
 					require.Error(t, err, text)
 					doubt := strings.Contains(says, "ErrOutcomeUnknown")
 					require.Equal(t, strings.Contains(says, "again"), len(service.sent()) > 1, text)
 					require.Equal(t, doubt, errors.Is(err, petstore.ErrOutcomeUnknown), text)
-					require.Equal(t, doubt, strings.Contains(err.Error(), "the pet may have been created"), text)
+					require.Equal(t, doubt, strings.Contains(err.Error(), "may have been c"), text)
 					require.Equal(t, notSent, errors.Is(err, petstore.ErrNotSent), text)
 				})
 			}
