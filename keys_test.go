@@ -1,13 +1,18 @@
 package petstore_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -55,33 +60,36 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			assert.Equal(t, c.fails, err != nil)
 		})
 	}
-	virtual(t, "a key that takes longer than an attempt may", func(t *testing.T) {
-		client, _ := rotating(t, func(ctx context.Context) (string, error) {
-			<-ctx.Done()
-			return "", ctx.Err()
-		}, nil, petstore.WithAttemptTimeout(time.Second))
-		err := list(client)
-		require.ErrorIs(t, err, petstore.ErrTimeout)
-		require.ErrorIs(t, err, petstore.ErrNotSent)
-		require.NotErrorIs(t, err, context.DeadlineExceeded, "which is for the caller's deadline")
-	})
+	sealed, ended := errors.New("sealed"), context.DeadlineExceeded
+	for name, c := range map[string]struct {
+		key            string
+		err            error
+		matches, other error
+	}{
+		"the function fails":                  {"", sealed, sealed, petstore.ErrTimeout},
+		"no valid key":                        {"not a key", nil, petstore.ErrAPIKey, sealed},
+		"it takes longer than an attempt may": {"", ended, petstore.ErrTimeout, context.DeadlineExceeded},
+	} {
+		virtual(t, name, func(t *testing.T) {
+			client, _ := rotating(t, func(ctx context.Context) (string, error) {
+				if c.err == ended {
+					<-ctx.Done()
+				}
+				return c.key, c.err
+			}, nil)
+			err := create(client)
+			require.ErrorIs(t, err, petstore.ErrAPIKey)
+			require.ErrorIs(t, err, petstore.ErrNotSent)
+			require.ErrorIs(t, err, c.matches)
+			assert.NotErrorIs(t, err, c.other)
+		})
+	}
 	t.Run("a call that has ended asks for no key and no permit", func(t *testing.T) {
 		client, _ := rotating(t, func(context.Context) (string, error) { panic("for a key") }, nil,
 			petstore.WithLimiter(limiterFunc(nil)))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := client.GetPet(ctx, 7)
-		require.ErrorIs(t, err, petstore.ErrNotSent)
-	})
-	t.Run("no valid key", func(t *testing.T) {
-		sealed := errors.New("sealed")
-		for key, failure := range map[string]error{"": sealed, "not a key": nil} {
-			client, _ := rotating(t, func(context.Context) (string, error) { return key, failure }, nil)
-			err := create(client)
-			require.ErrorIs(t, err, petstore.ErrAPIKey)
-			require.ErrorIs(t, err, petstore.ErrNotSent)
-			assert.Equal(t, failure != nil, errors.Is(err, sealed))
-		}
+		require.ErrorIs(t, createFor(ctx, client), petstore.ErrNotSent)
 	})
 	client, service := scripted(t, []responder{refused})
 	require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
@@ -124,7 +132,6 @@ func TestNewClientFromEnv(t *testing.T) {
 		return path
 	}
 	const base, hidden = "https://service.test/v1", "two words"
-	const ofFile, both = "PETSTORE_API_KEY_FILE: ", "is set although PETSTORE_API_KEY is set"
 	for name, c := range map[string]struct{ base, key, file, insecure, processes, want string }{
 		"key":          {base: base, key: testKey},
 		"file":         {base: base, file: file("  " + testKey + "\n")},
@@ -132,10 +139,10 @@ func TestNewClientFromEnv(t *testing.T) {
 		"no base URL":  {key: testKey, want: "PETSTORE_BASE_URL: is not set"},
 		"base URL":     {base: "http://service.test/v1", key: testKey, insecure: "0", want: "PETSTORE_BASE_URL: is plain http"},
 		"no key":       {base: base, want: "PETSTORE_API_KEY: is not set, nor is PETSTORE_API_KEY_FILE"},
-		"both":         {base: base, key: testKey, file: file(""), want: ofFile + both},
-		"no such file": {base: base, file: "/nowhere/" + hidden, want: ofFile + "no such file"},
+		"both":         {base: base, key: testKey, file: file(""), want: "PETSTORE_API_KEY_FILE: is set although"},
+		"no such file": {base: base, file: "/nowhere/" + hidden, want: "PETSTORE_API_KEY_FILE: no such file"},
 		"a wrong key":  {base: base, key: hidden, want: "PETSTORE_API_KEY: has a character"},
-		"a wrong file": {base: base, file: file(hidden), want: ofFile + "has a character"},
+		"a wrong file": {base: base, file: file(hidden), want: "PETSTORE_API_KEY_FILE: has a character"},
 		"not 0 or 1":   {base: base, key: testKey, insecure: "yes", want: "PETSTORE_INSECURE_HTTP: is neither 0 nor 1"},
 		"processes":    {base: base, key: testKey, processes: "0", want: "PETSTORE_PROCESSES: is not a number"},
 	} {
@@ -188,4 +195,135 @@ func TestAPIKeyFile(t *testing.T) {
 	}
 	require.NoError(t, os.Remove(file))
 	require.ErrorIs(t, list(client), fs.ErrNotExist)
+}
+
+// TestKeyIsInNoOutput searches the client, its options, its limiter, all results, all kinds of
+// errors, and what traces and the log get of each attempt for the key. The service repeats the key
+// in its responses.
+func TestKeyIsInNoOutput(t *testing.T) {
+	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
+	limiter := ratelimit.New()
+	client, _ := echoing(t, []responder{status(200, twoPets, echo...), status(201, onePet, echo...)},
+		petstore.WithLimiter(limiter), petstore.WithTrace(hooked(
+			func(ctx context.Context, _ petstore.Call, function string) {
+				assertKeyNotIn(t, "the context of "+function, ctx)
+			})))
+	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	created, err := client.CreatePet(t.Context(), newPet())
+	require.NoError(t, err)
+	for name, v := range map[string]any{
+		"a client": client, "a client by value": reflect.ValueOf(client).Elem().Interface(),
+		"a struct around a client": struct{ client *petstore.Client }{client},
+		"a rotating client":        newClient(t, nil, "", keyFunc), "WithAPIKeyFunc": keyFunc,
+		"its limiter": limiter, "a list": *listed, "a creation": created,
+	} {
+		assertKeyNotIn(t, name, v)
+	}
+	inVault := &url.Error{Op: "Get", URL: "https://vault.test/" + secretKey, Err: errors.New(secretKey)}
+	rotates, _ := rotating(t, func(context.Context) (string, error) { return secretKey, vaultError{inVault} }, nil)
+	assertKeyNotIn(t, "a function that fails", create(rotates))
+	object := `{"code":"` + secretKey + `","message":"no such key: ` + secretKey + `","status":0}`
+	bodies := []string{secretKey, object, `{"` + secretKey + `":1,"` + secretKey + `":1}`}
+	rows := [][]responder{
+		{fails(errors.New("cannot send Bearer " + secretKey))}, {fails(errors.New("malformed HTTP response " + secretKey))},
+		{cutOff(500, errors.New("stream of "+secretKey+" was reset"))}, {status(503, secretKey, echo...), hangs},
+		{cutOffAfter(secretKey[:17], 201, errReset)}, {cutOffAfter(secretKey[:17], 404, errReset)},
+	}
+	for _, code := range []int{201, 202, 302, 401, 429} {
+		for _, body := range bodies {
+			rows = append(rows, []responder{status(code, body, append(echo, "Retry-After: 9")...)})
+		}
+	}
+	for n, responders := range rows {
+		for _, call := range []callFunc{create, list} {
+			virtual(t, fmt.Sprint("error ", n), func(t *testing.T) {
+				client, log := echoing(t, responders, petstore.WithCallTimeout(time.Second), petstore.WithMaxWait(0))
+				err := call(client)
+				require.Error(t, err)
+				assertKeyNotIn(t, "the error", err)
+				assert.False(t, hasKey(log.String()), "the log: %s", log)
+			})
+		}
+	}
+}
+
+// echo has headers with the key.
+var echo = []string{"X-Echo: Bearer " + secretKey, "Set-Cookie: key=" + secretKey, "X-Request-Id: " + secretKey}
+
+// echoing returns a client with secretKey and its log. Its traces are searched for the key.
+func echoing(t *testing.T, responders []responder, opts ...petstore.Option) (*petstore.Client, *bytes.Buffer) {
+	t.Helper()
+	log := new(bytes.Buffer)
+	trace := petstore.WithTrace(&petstore.ClientTrace{
+		AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) { assertKeyNotIn(t, "AttemptDone", info) },
+		CallDone:    func(_ context.Context, info petstore.CallDoneInfo) { assertKeyNotIn(t, "CallDone", info) },
+	})
+	opts = append(opts, trace, petstore.WithLogger(logTo(log, slog.LevelDebug)))
+	// The transport keeps the key, as a connection keeps what it has sent.
+	return newClient(t, &service{responders: responders}, secretKey, opts...), log
+}
+
+// secretKey has each kind of character that a key may have and that some format escapes.
+const secretKey = "Zx9+secret/key~4711.of_the-house=="
+
+// hasKey reports whether a text has the key, or a part of it, in some form.
+func hasKey(text string) bool {
+	return slices.ContainsFunc([]string{
+		secretKey[:16], secretKey[len(secretKey)-16:], fmt.Sprintf("%x", secretKey), fmt.Sprintf("%X", secretKey),
+		strings.Trim(fmt.Sprint([]byte(secretKey)), "[]"),
+	}, func(form string) bool { return strings.Contains(text, form) })
+}
+
+// failure has the text of a test that failed: all that can be reached from a value, also through
+// unexported fields. The variables of a closure cannot be reached.
+type failure string
+
+func (f *failure) Errorf(format string, args ...any) { *f += failure(fmt.Sprintf(format, args...)) }
+
+// textsOf returns v as a failed test, fmt, log/slog and encoding/json write it.
+func textsOf(v any) string {
+	var dump failure
+	assert.Equal(&dump, []any{v}, []any{nil})
+	var b strings.Builder
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
+		fmt.Fprintf(&b, verb+"\n", v)
+	}
+	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "value", v, slog.Group("g", "value", v))
+	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "value", v, slog.Group("g", "value", v))
+	text, err := json.Marshal(v)
+	fmt.Fprintln(&b, dump, string(text), err)
+	return b.String()
+}
+
+// assertKeyNotIn checks that the key cannot be found in v, nor in any text made from it.
+func assertKeyNotIn(t *testing.T, name string, v any) {
+	t.Helper()
+	assert.False(t, hasKey(textsOf(v)), name)
+	if err, ok := v.(error); ok {
+		assertShortLine(t, err)
+		for _, inner := range unwrapped(err) {
+			assert.False(t, hasKey(textsOf(inner)), "%s, unwrapped", name)
+		}
+	}
+}
+
+// vaultError is an error of the caller's function for WithAPIKeyFunc. Its text contains the key.
+// Only errors.Is, errors.As and Unwrap may find it in an error of the client.
+type vaultError struct{ error }
+
+// unwrapped returns err and the errors that it wraps, except those of the caller.
+func unwrapped(err error) []error {
+	all := []error{err}
+	switch e := err.(type) { // one layer at a time
+	case vaultError, nil:
+		return nil
+	case interface{ Unwrap() error }:
+		all = append(all, unwrapped(e.Unwrap())...)
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			all = append(all, unwrapped(inner)...)
+		}
+	}
+	return all
 }

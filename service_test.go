@@ -116,9 +116,11 @@ func fails(err error) responder {
 }
 
 // cutOff responds with a body that ends with an error before it is complete.
-func cutOff(code int, err error) responder {
+func cutOff(code int, err error) responder { return cutOffAfter(`[{"id":`, code, err) }
+
+func cutOffAfter(start string, code int, err error) responder {
 	return func(req *http.Request) (*http.Response, error) {
-		body := io.MultiReader(strings.NewReader(`[{"id":`), failingReader{func() error { return err }})
+		body := io.MultiReader(strings.NewReader(start), failingReader{func() error { return err }})
 		return response(req, code, body), nil
 	}
 }
