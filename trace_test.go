@@ -3,10 +3,10 @@ package petstore_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,7 +28,7 @@ func TestCallFromContext(t *testing.T) {
 		c, _ := petstore.CallFromContext(r.Context())
 		seen = append(seen, c)
 		return status([]int{502, 200, 201}[len(seen)-1], onePet)(r)
-	}}, petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1}))
+	}}, quick)
 	require.NoError(t, get(client))
 	require.NoError(t, create(client, petstore.WithBackground()))
 	require.Len(t, seen, 3)
@@ -57,7 +57,7 @@ func hooked(hook func(ctx context.Context, c petstore.Call, function string)) *p
 	}
 	return &petstore.ClientTrace{
 		CallStart: func(ctx context.Context, c petstore.Call) context.Context {
-			ctx = context.WithValue(ctx, markKey{}, true)
+			ctx = context.WithValue(ctx, markKey{}, "call")
 			hook(ctx, c, "CallStart")
 			return ctx
 		},
@@ -74,30 +74,35 @@ func TestClientTrace(t *testing.T) {
 		var events []string
 		var waits []ratelimit.Wait
 		var tries []petstore.AttemptDoneInfo
+		first := petstore.WithTrace(hooked(func(ctx context.Context, c petstore.Call, function string) {
+			events = append(events, function)
+			assert.Equal(t, "call", ctx.Value(markKey{}))
+			assert.NoError(t, ctx.Err(), function)
+			found, _ := petstore.CallFromContext(ctx)
+			assert.Equal(t, c, found, function)
+		}))
+		second := petstore.WithTrace(&petstore.ClientTrace{
+			CallStart: func(ctx context.Context, _ petstore.Call) context.Context {
+				events = append(events, "2nd:CallStart")
+				assert.Equal(t, "call", ctx.Value(markKey{}))
+				return nil
+			},
+			WaitStart:   func(_ context.Context, _ petstore.Call, w ratelimit.Wait) { assert.Zero(t, w.Duration) },
+			WaitDone:    func(_ context.Context, _ petstore.Call, w ratelimit.Wait) { waits = append(waits, w) },
+			AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) { tries = append(tries, info) },
+			CallDone: func(_ context.Context, info petstore.CallDoneInfo) {
+				events = append(events, "2nd:CallDone")
+				assert.GreaterOrEqual(t, info.Duration, 3*time.Second)
+			},
+		})
 		client, _ := scripted(t, []responder{
 			status(429, "", append(quota(10, 0, 0), "Retry-After: 3")...), fails(errReset),
 			status(200, "[]", quota(10, 8, time.Minute)...),
-		}, petstore.WithLimiter(ratelimit.New()), petstore.WithCallTimeout(time.Minute),
-			petstore.WithTrace(hooked(func(ctx context.Context, c petstore.Call, function string) {
-				events = append(events, function)
-				assert.NotNil(t, ctx.Value(markKey{}))
-				assert.NoError(t, ctx.Err(), function)
-				found, _ := petstore.CallFromContext(ctx)
-				assert.Equal(t, c, found, function)
-			})),
-			petstore.WithTrace(&petstore.ClientTrace{ // the second trace has no other functions
-				WaitDone:    func(_ context.Context, _ petstore.Call, w ratelimit.Wait) { waits = append(waits, w) },
-				AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) { tries = append(tries, info) },
-				CallDone: func(_ context.Context, info petstore.CallDoneInfo) {
-					events = append(events, "the second CallDone")
-					assert.GreaterOrEqual(t, info.Duration, 3*time.Second)
-				},
-			}))
+		}, petstore.WithLimiter(ratelimit.New()), petstore.WithCallTimeout(time.Minute), first, second)
 		require.NoError(t, list(client))
-		assert.Equal(t, []string{
-			"CallStart", "AttemptStart", "LimitClosed", "AttemptDone", "WaitStart", "WaitDone", "AttemptStart", "AttemptDone",
-			"WaitStart", "WaitDone", "AttemptStart", "LimitOpened", "AttemptDone", "CallDone", "the second CallDone",
-		}, events)
+		assert.Equal(t, strings.Fields(`CallStart 2nd:CallStart AttemptStart LimitClosed AttemptDone
+			WaitStart WaitDone AttemptStart AttemptDone
+			WaitStart WaitDone AttemptStart LimitOpened AttemptDone CallDone 2nd:CallDone`), events)
 		require.Len(t, tries, 3)
 		assert.Equal(t, 429, tries[0].StatusCode)
 		assert.Equal(t, 3*time.Second, tries[0].RetryAfter)
@@ -127,16 +132,15 @@ func TestClientTrace(t *testing.T) {
 			return status(200, "[]")(r)
 		}}, petstore.WithTrace(&petstore.ClientTrace{
 			AttemptContext: func(ctx context.Context, c petstore.Call, header http.Header) context.Context {
-				header.Set("Traceparent", "span of attempt "+strconv.Itoa(c.Attempt))
-				header.Set("Authorization", "Bearer forged")
-				header.Set("User-Agent", "forged")
-				header.Set("Host", "forged")
+				for _, name := range []string{"Traceparent", "Authorization", "User-Agent", "Host"} {
+					header.Set(name, fmt.Sprint("of attempt ", c.Attempt))
+				}
 				return context.WithValue(ctx, markKey{}, "span")
 			},
 		}))
 		require.NoError(t, list(client))
 		sent := service.sent()[0].header
-		assert.Equal(t, "span of attempt 1", sent.Get("Traceparent"))
+		assert.Equal(t, "of attempt 1", sent.Get("Traceparent"))
 		assert.Equal(t, "Bearer "+testKey, sent.Get("Authorization"))
 		assert.Equal(t, "petstore-go/"+petstore.Version, sent.Get("User-Agent"))
 		assert.Empty(t, sent.Get("Host"))
@@ -202,6 +206,8 @@ func TestLogOfAKey(t *testing.T) {
 		"a key that is refused until it works again": {func(server *fake.Server, client *petstore.Client) {
 			for range 2 {
 				server.RevokeKey(server.APIKey())
+				_ = list(client)
+				server.Inject(fake.Fault{Status: 501})
 				_ = list(client)
 				_ = list(client)
 				server.AddKey(server.APIKey(), fake.PlanFree)
