@@ -135,6 +135,8 @@ func recordRefusals(t *testing.T, record func(name string, err error)) {
 	}
 	for _, key := range []func(context.Context) (string, error){
 		petstore.APIKeyFile(os.DevNull), func(context.Context) (string, error) { return "", os.ErrNotExist },
+		func(context.Context) (string, error) { return "no key", nil },
+		func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() },
 	} {
 		client, _ := rotating(t, key, nil)
 		record("no key", list(client))

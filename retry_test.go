@@ -125,6 +125,9 @@ func TestRetryTable(t *testing.T) {
 	again := func(code int) bool { return code == 408 || code >= 500 && code != 501 }
 	final := func(code int) bool { return code >= 400 && code != 429 && !again(code) }
 	dial := func(err error) responder { return fails(&net.OpError{Op: "dial", Err: err}) }
+	noRoute := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("no route today")
+	}}
 	rows := map[string][]responder{
 		"429":                                    bodies(func(code int) bool { return code == 429 }),
 		"408, 5xx other than 501":                bodies(again),
@@ -132,7 +135,7 @@ func TestRetryTable(t *testing.T) {
 		"other 4xx, 501":                         bodies(final),
 		"a 2xx that is not the documented one":   bodies(func(code int) bool { return code/100 == 2 && code > 201 }),
 		"reset, cut off, attempt timed out":      {fails(errReset), cutOffSuccess, hangs},
-		"nothing was written, as a refused dial": {fails(errRefused)},
+		"nothing was written, as a refused dial": {fails(errRefused), noRoute.RoundTrip},
 		"unknown host, TLS certificate of either": {
 			dial(&net.DNSError{IsNotFound: true}), dial(&tls.CertificateVerificationError{Err: io.EOF}),
 			fails(&net.OpError{Op: "remote error", Err: tls.AlertError(116)}), // of the server, about ours

@@ -86,12 +86,11 @@ func keepsSilent(r *http.Request) {
 type connKey struct{}
 
 // served returns a client whose own transport dials to a server of HTTP/1 or HTTP/2.
-func served(t *testing.T, isHTTP2 bool, handle handler, opts ...petstore.Option) *petstore.Client {
+func served(t *testing.T, isHTTP2 bool, handle handler) *petstore.Client {
 	t.Helper()
-	protocols := new(http.Protocols)
+	protocols, dials := new(http.Protocols), new(atomic.Int64)
 	protocols.SetHTTP1(!isHTTP2)
 	protocols.SetUnencryptedHTTP2(isHTTP2)
-	var dials atomic.Int64
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		l, number := link.New(func(*link.Link) {}), int(dials.Add(1))
 		go link.Serve(l.Server, &http.Server{
@@ -101,40 +100,18 @@ func served(t *testing.T, isHTTP2 bool, handle handler, opts ...petstore.Option)
 		})
 		return l.Client, nil
 	}
-	return dialing(t, dial, protocols, opts...)
-}
-
-// dialing returns a client whose own transport dials by a function.
-func dialing(
-	t *testing.T, dial func(context.Context, string, string) (net.Conn, error), protocols *http.Protocols,
-	opts ...petstore.Option,
-) *petstore.Client {
-	t.Helper()
-	client, err := petstore.NewClient("http://service.test/v1", testKey, append(opts, petstore.WithInsecureHTTP(),
-		petstore.WithLimiter(nil), petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
+	client, err := petstore.NewClient("http://localhost/v1", testKey, petstore.WithLimiter(nil),
+		petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
 			clone := own.(*http.Transport).Clone()
 			clone.DialContext, clone.Protocols = dial, protocols
 			return clone
-		}))...)
+		}))
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		time.Sleep(time.Second) // streams and connections end a moment after their calls
 		client.CloseIdleConnections()
 	})
 	return client
-}
-
-// A dial may fail with any error: nothing was sent.
-func TestDialThatFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dials := 0
-		client := dialing(t, func(context.Context, string, string) (net.Conn, error) {
-			dials++
-			return nil, errors.New("no route today")
-		}, nil)
-		require.ErrorIs(t, create(client), petstore.ErrNotSent)
-		assert.Equal(t, 4, dials)
-	})
 }
 
 // TestHTTP2Unprocessed has a server that does something else with the first request. Where the
