@@ -11,19 +11,18 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
-	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"net/textproto"
 
 	"github.com/petstore/petstore-go/internal/link"
+	"github.com/petstore/petstore-go/internal/wire"
 )
 
 // kinds says what this package reports about an error.
@@ -104,44 +103,31 @@ func TestCertificateRefused(t *testing.T) {
 	}
 }
 
+// trip sends a request through a transport whose connections a function makes.
+func trip(t *testing.T, transport *http.Transport, dial func() net.Conn) error {
+	t.Helper()
+	transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return dial(), nil }
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://service.test", nil)
+	require.NoError(t, err)
+	_, err = transport.RoundTrip(req)
+	require.Error(t, err)
+	return err
+}
+
 // A server may have closed an idle connection before the client writes to it.
 func TestNothingWritten(t *testing.T) {
-	first, service := net.Pipe()
-	broken := &breaks{Conn: first}
-	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return broken, nil }}
-	go func() {
-		_, _ = http.ReadRequest(bufio.NewReader(service))
-		_, _ = io.WriteString(service, "HTTP/1.1 204 No Content\r\n\r\n")
-	}()
-	post := func() error {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://service.test", strings.NewReader("x"))
-		require.NoError(t, err)
-		req.GetBody = nil
-		resp, err := transport.RoundTrip(req)
-		if err == nil {
-			_ = resp.Body.Close()
-		}
-		return err
+	transport := wire.DefaultTransport()
+	transport.DialTLSContext = func(context.Context, string, string) (net.Conn, error) {
+		conn, _ := net.Pipe()
+		return broken{conn}, nil
 	}
-	require.NoError(t, post())
-	broken.now.Store(true)
-	err := post()
-	require.ErrorIs(t, err, syscall.EPIPE)
-	assert.Equal(t, "unprocessed", kinds(err))
+	assert.Equal(t, "unprocessed", kinds(trip(t, transport, nil)))
 }
 
-// breaks is a connection that can be written to until now is set.
-type breaks struct {
-	net.Conn
-	now atomic.Bool
-}
+// broken is a connection that cannot be written to.
+type broken struct{ net.Conn }
 
-func (c *breaks) Write(b []byte) (int, error) {
-	if c.now.Load() {
-		return 0, syscall.EPIPE
-	}
-	return c.Conn.Write(b)
-}
+func (broken) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 // The address of the service does not matter: the proxies of this test do not connect.
 func TestProxyRefuses(t *testing.T) {
@@ -150,21 +136,27 @@ func TestProxyRefuses(t *testing.T) {
 	} {
 		transport := wire.DefaultTransport()
 		transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.test", User: url.UserPassword("team", "proxy-secret")})
-		transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		err := trip(t, transport, func() net.Conn {
 			conn, proxy := net.Pipe()
 			go func() {
 				_, _ = http.ReadRequest(bufio.NewReader(proxy))
 				_, _ = io.WriteString(proxy, reply+"\r\n\r\n")
 				_ = proxy.Close()
 			}()
-			return conn, nil
-		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://service.test", nil)
-		require.NoError(t, err)
-		_, err = transport.RoundTrip(req)
-		require.Error(t, err)
+			return conn
+		})
 		assert.Equal(t, want, kinds(err), "%v", err)
 		assert.NotContains(t, err.Error(), "proxy-secret")
 		assert.True(t, want == "not HTTP" || strings.Contains(err.Error(), "the proxy responded "+reply[9:12]), "%v", err)
+	}
+}
+
+// What no test of package petstore shows: errors of Windows, and those that say nothing.
+func TestClass(t *testing.T) {
+	for want, err := range map[string]error{
+		"connection_refused": syscall.Errno(10061), "connection_reset": syscall.Errno(10054),
+		"_OTHER": fmt.Errorf("wrapped: %w", errors.New("anything")), "timeout": &net.DNSError{IsTimeout: true},
+	} {
+		assert.Equal(t, want, wire.Class(&net.OpError{Op: "read", Err: err}))
 	}
 }
