@@ -1,7 +1,6 @@
 package testkit
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,13 +32,4 @@ func TestAssertGolden(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, "new", string(text))
-}
-
-func TestListen(t *testing.T) {
-	SkipExamples()
-	l := Listen(t)
-	conn, err := net.Dial("tcp", l.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, conn.Close())
-	assert.NoError(t, l.Close())
 }

@@ -104,10 +104,10 @@ func TestCertificateRefused(t *testing.T) {
 }
 
 // trip sends a request through a transport whose connections a function makes.
-func trip(t *testing.T, transport *http.Transport, dial func() net.Conn) error {
+func trip(t *testing.T, transport *http.Transport, service string, dial func() net.Conn) error {
 	t.Helper()
 	transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return dial(), nil }
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://service.test", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, service, nil)
 	require.NoError(t, err)
 	_, err = transport.RoundTrip(req)
 	require.Error(t, err)
@@ -116,12 +116,9 @@ func trip(t *testing.T, transport *http.Transport, dial func() net.Conn) error {
 
 // A server may have closed an idle connection before the client writes to it.
 func TestNothingWritten(t *testing.T) {
-	transport := wire.DefaultTransport()
-	transport.DialTLSContext = func(context.Context, string, string) (net.Conn, error) {
-		conn, _ := net.Pipe()
-		return broken{conn}, nil
-	}
-	assert.Equal(t, "unprocessed", kinds(trip(t, transport, nil)))
+	conn, _ := net.Pipe()
+	err := trip(t, wire.DefaultTransport(), "http://service.test", func() net.Conn { return broken{conn} })
+	assert.Equal(t, "unprocessed", kinds(err), "%v", err)
 }
 
 // broken is a connection that cannot be written to.
@@ -136,7 +133,7 @@ func TestProxyRefuses(t *testing.T) {
 	} {
 		transport := wire.DefaultTransport()
 		transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.test", User: url.UserPassword("team", "proxy-secret")})
-		err := trip(t, transport, func() net.Conn {
+		err := trip(t, transport, "https://service.test", func() net.Conn {
 			conn, proxy := net.Pipe()
 			go func() {
 				_, _ = http.ReadRequest(bufio.NewReader(proxy))
