@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
-	"net/http/httputil"
 	"os"
 	"testing"
 	"time"
@@ -142,28 +141,6 @@ func TestWithTransport(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "hit", result.Header.Get("X-Cache"))
 		assert.Equal(t, 2, result.Attempts)
-	}
-}
-
-// A transport may dump a request, which reads it: that a connection was refused stays known.
-func TestTransportThatReadsTheBody(t *testing.T) {
-	for _, body := range []bool{true, false} {
-		virtual(t, fmt.Sprint("dumps, with the body: ", body), func(t *testing.T) {
-			server := fake.NewTestServer(t)
-			client := server.Client(petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
-				return responder(func(r *http.Request) (*http.Response, error) {
-					_, _ = httputil.DumpRequestOut(r, body)
-					return next.RoundTrip(r)
-				})
-			}))
-			server.Inject(fake.Fault{Wire: fake.WireRefuse, Times: 3})
-			require.NoError(t, create(client))
-			assert.Len(t, server.Pets(), 1)
-			server.Inject(fake.Fault{Wire: fake.WireRefuse, Times: 4})
-			require.ErrorIs(t, create(client), petstore.ErrNotSent)
-			server.Inject(fake.Fault{Wire: fake.WireReset})
-			require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
-		})
 	}
 }
 

@@ -1,7 +1,6 @@
 package petstore_test
 
 import (
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -36,23 +35,27 @@ func TestHouseImports(t *testing.T) {
 	}
 }
 
-// TestHouseOperations names each file that should have an operation and lacks it. The forms say how
-// the operation appears in the file.
+// TestHouseOperations names each file that should have an operation and lacks it, and the form in which
+// it should. In the patterns and forms, @ stands for the operation; the case of its letters is free.
 func TestHouseOperations(t *testing.T) {
 	files := texts(t, "")
 	operations := append(found(`operationId: (\w+)`, files["cmd/petstore-fake/openapi.yaml"]),
 		found(`\nfunc \(c \*Client\) (\w+)\(\s*ctx`, files["pets.go"])...)
 	require.GreaterOrEqual(t, len(operations), 6)
-	for file, form := range map[string]string{
-		"pets.go": `"%s"`, "doc.go": `(?:reads|writes) are [^;:]*\b%s\b`, "service_test.go": `"%s":`,
-		"fake/operation.go":              `petstore\.Op%[1]s,(?s:.*)\(x \*exchange\) %[1]s\(`,
-		"fake/conformance/clauses.go":    `"5", "%s `,
-		"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`, "internal/chaos/call_test.go": `petstore\.Op%s,`,
-		"README.md": `\b%s\b`, "docs/conformance.md": `\b%s\b`,
+	for _, row := range []struct{ file, pattern, form string }{
+		{"pets.go", `"@"`, `a constant whose value is "@"`},
+		{"doc.go", `(?:reads|writes) are [^;:]*\b@\b`, `"reads are … @" or "writes are … @", above the table of retries`},
+		{"service_test.go", `"@":`, `a row "@": {…} in samples`},
+		{"fake/operation.go", `petstore\.Op@,`, `an operation with the name petstore.Op@`},
+		{"fake/operation.go", `\(x \*exchange\) @\(`, `a method @ of exchange`},
+		{"fake/conformance/clauses.go", `"5", "@ `, `a clause of section 5 that begins with "@ "`},
+		{"cmd/petstore-fake/openapi.yaml", `operationId: @\n`, `operationId: @`},
+		{"internal/chaos/call_test.go", `petstore\.Op@,`, `petstore.Op@ in operations`},
+		{"README.md", `\b@\b`, `the word @`}, {"docs/conformance.md", `\b@\b`, `the word @`},
 	} {
 		for _, operation := range operations {
-			file := strings.Replace(file, "*", strings.ToLower(operation), 1)
-			assert.NotEmpty(t, found("(?i)("+fmt.Sprintf(form, operation)+")", files[file]), "%s lacks %s", file, operation)
+			pattern, form := strings.ReplaceAll(row.pattern, "@", operation), strings.ReplaceAll(row.form, "@", operation)
+			assert.NotEmpty(t, found("(?i)("+pattern+")", files[row.file]), "%s lacks %s", row.file, form)
 		}
 	}
 }
@@ -67,8 +70,8 @@ func TestDocsLinks(t *testing.T) {
 				target = file
 			}
 			_, err := os.Stat(target)
-			assert.NoError(t, err, "%s links to %s", file, link)
-			assert.True(t, anchor == "" || slices.Contains(anchors(documents[target]), anchor), "%s links to %s", file, link)
+			assert.NoError(t, err, "%s links to %s, which is no file", file, link)
+			assert.True(t, anchor == "" || slices.Contains(anchors(documents[target]), anchor), "%s links to %s, which is no heading", file, link)
 		}
 	}
 }
@@ -91,16 +94,16 @@ func TestDocsNames(t *testing.T) {
 	for file, text := range documents {
 		for _, block := range found("(?s)```go\n(.*?)```", text) { // .ci/run readme runs the program of the README
 			known := strings.HasPrefix(block, "package main") || strings.Contains(code, words(block))
-			assert.True(t, known, "%s has\n%s", file, block)
+			assert.True(t, known, "%s has Go code that no file which is compiled has:\n%s", file, block)
 		}
 		for _, name := range found(`\b((?:Test|Fuzz|Benchmark)[A-Z]\w*)`, text) {
-			assert.True(t, strings.Contains(code, "func "+name), "%s names %s", file, name)
+			assert.True(t, strings.Contains(code, "func "+name), "%s names %s, but no function has that name", file, name)
 		}
 	}
 	runbook, alerts := documents["docs/operations.md"], texts(t, "alerts.yml")["petstoreotel/alerts.yml"]
 	printed := found(`slog\.Level(?:Warn|Info), "(petstore[^"]+)"`, code)
 	for _, row := range slices.Concat(printed, found(`- alert: (\w+)`, alerts)) {
-		assert.Contains(t, runbook, "| `"+row+"` | ")
+		assert.Contains(t, runbook, "| `"+row+"` | ", "docs/operations.md lacks a row of a table for it")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"os"
 	"strings"
 	"sync"
@@ -128,6 +129,10 @@ func TestRetryTable(t *testing.T) {
 	noRoute := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return nil, errors.New("no route today")
 	}}
+	dumped := func(r *http.Request) (*http.Response, error) { // a transport may read the request
+		_, _ = httputil.DumpRequestOut(r, true)
+		return noRoute.RoundTrip(r)
+	}
 	rows := map[string][]responder{
 		"429":                                    bodies(func(code int) bool { return code == 429 }),
 		"408, 5xx other than 501":                bodies(again),
@@ -135,7 +140,7 @@ func TestRetryTable(t *testing.T) {
 		"other 4xx, 501":                         bodies(final),
 		"a 2xx that is not the documented one":   bodies(func(code int) bool { return code/100 == 2 && code > 201 }),
 		"reset, cut off, attempt timed out":      {fails(errReset), cutOffSuccess, hangs},
-		"nothing was written, as a refused dial": {fails(errRefused), noRoute.RoundTrip},
+		"nothing was written, as a refused dial": {fails(errRefused), noRoute.RoundTrip, dumped},
 		"unknown host, TLS certificate of either": {
 			dial(&net.DNSError{IsNotFound: true}), dial(&tls.CertificateVerificationError{Err: io.EOF}),
 			fails(&net.OpError{Op: "remote error", Err: tls.AlertError(116)}), // of the server, about ours
