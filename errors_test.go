@@ -231,6 +231,7 @@ func TestArgumentError(t *testing.T) {
 		record(client.ListPets(ctx, petstore.ListPetsParams{Limit: limit}))
 	}
 	record(nil, list(client, nil))
+	record(nil, list(client, petstore.WithHeader("X-Trace", "a\nb")))
 	for _, c := range []struct {
 		method, path string
 		in, out      any

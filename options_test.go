@@ -163,12 +163,6 @@ func TestWithStopDuringARequest(t *testing.T) {
 }
 
 func TestWithAttemptTimeout(t *testing.T) {
-	virtual(t, "limit attempts, not waits", func(t *testing.T) {
-		client, s := scripted(t, []responder{hangs, status(429, ``, "Retry-After: 60"), status(200, twoPets)})
-		require.NoError(t, list(client, petstore.WithAttemptTimeout(2*time.Second)))
-		require.Len(t, s.sent(), 3)
-		assert.Less(t, s.sent()[1].at.Sub(s.sent()[0].at), 3*time.Second)
-	})
 	for _, c := range []struct{ client, attempt, call, want time.Duration }{ // in seconds; 0 for none
 		{1, 9, 0, 1}, {9, 1, 0, 1}, {1, 0, 9, 1}, {0, 2, 0, 2}, {0, 0, 3, 3}, {9, 9, 3, 3},
 	} {

@@ -22,27 +22,6 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-func TestCallFromContext(t *testing.T) {
-	var seen []petstore.Call
-	client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
-		c, _ := petstore.CallFromContext(r.Context())
-		seen = append(seen, c)
-		return status([]int{502, 200, 201}[len(seen)-1], onePet)(r)
-	}}, quick)
-	require.NoError(t, get(client))
-	require.NoError(t, create(client, petstore.WithBackground()))
-	assert.Regexp(t, `^[0-9a-f]{16}$`, seen[0].ID)
-	assert.NotEqual(t, seen[0].ID, seen[2].ID)
-	got := petstore.Call{
-		ID: seen[0].ID, BaseURL: "https://service.test/v1", Operation: "getPet", Method: "GET",
-		Template: "/v1/pets/{petId}", Attempt: 1, KeyID: client.KeyID(),
-	}
-	assert.Equal(t, got, seen[0])
-	got.Attempt = 2
-	assert.Equal(t, got, seen[1])
-	assert.True(t, seen[2].Background)
-}
-
 type markKey struct{}
 
 // hook is a function of a trace: its name, its context and call, and what else it gets.
