@@ -52,6 +52,14 @@ func TestWithMaxWait(t *testing.T) {
 		require.ErrorIs(t, list(client), petstore.ErrRateLimited) // 2 minutes by default
 		assert.Len(t, service.sent(), 3, "two waits of 50 s fit, a third does not")
 	})
+	virtual(t, "does not limit backoffs", func(t *testing.T) {
+		busy, limited, done := status(503, ""), status(429, "", "Retry-After: 60"), status(200, "[]")
+		client, _ := scripted(t, []responder{busy, done})
+		require.NoError(t, list(client, petstore.WithMaxWait(0)))
+		client, _ = scripted(t, []responder{busy, busy, limited, done},
+			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 10 * time.Second}))
+		require.NoError(t, list(client, petstore.WithMaxWait(70*time.Second)))
+	})
 }
 
 // TestEndOfWaits ends a call while it waits, by its context or by WithStop.

@@ -78,14 +78,14 @@ func TestClientTrace(t *testing.T) {
 		client, _ := scripted(t, []responder{
 			status(429, "", append(quota(10, 0, 0), "Retry-After: 3")...), fails(errReset),
 			status(200, "[]", quota(10, 8, time.Minute)...),
-		}, petstore.WithLimiter(ratelimit.New()), petstore.WithCallTimeout(time.Minute), quick, first, second)
+		}, petstore.WithLimiter(ratelimit.New()), petstore.WithCallTimeout(time.Minute), first, second)
 		require.NoError(t, list(client))
 		assert.Equal(t, []string{
 			"CallStart", "second CallStart", "AttemptStart", "LimitClosed", "AttemptDone 429 0 of 10, 3s, sent true: <nil>",
 			"WaitStart for 0s: minute", "WaitDone for 3s: minute",
 			"AttemptStart", "AttemptDone 0 0 of 0, 0s, sent true: read tcp: read: connection reset by peer",
-			"WaitStart for 0s: backoff", "WaitDone for 0s: backoff",
-			"AttemptStart", "LimitOpened", "AttemptDone 200 8 of 10, 0s, sent true: <nil>", "CallDone after 3s",
+			"WaitStart for 0s: backoff", "WaitDone for 1s: backoff",
+			"AttemptStart", "LimitOpened", "AttemptDone 200 8 of 10, 0s, sent true: <nil>", "CallDone after 4s",
 		}, events)
 	})
 	t.Run("gets the error of each call", func(t *testing.T) {
