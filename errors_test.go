@@ -37,7 +37,8 @@ var sentinels = []error{
 	context.Canceled, context.DeadlineExceeded,
 }
 
-// TestErrorText has errors with text of a server or of another program; TestErrorGoldenFiles has the rest.
+// TestErrorText has errors with text of a server or of another program; TestErrorGoldenFiles has the
+// rest.
 func TestErrorText(t *testing.T) {
 	for _, evil := range []string{strings.Repeat("x", 5000), strings.Repeat("\xff\u202e\"\n日", 999)} {
 		response := petstore.Response{StatusCode: 500, Attempts: 3}

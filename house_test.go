@@ -35,8 +35,8 @@ func TestHouseImports(t *testing.T) {
 	}
 }
 
-// TestHouseOperations names each file that should have an operation and lacks it, and the form in which
-// it should. In the patterns and forms, @ stands for the operation; the case of its letters is free.
+// TestHouseOperations names each file that should have an operation and lacks it, and the form in
+// which it should. In the patterns and forms, @ is the operation; the case of its letters is free.
 func TestHouseOperations(t *testing.T) {
 	files := texts(t, "")
 	operations := append(found(`operationId: (\w+)`, files["cmd/petstore-fake/openapi.yaml"]),
@@ -71,7 +71,7 @@ func TestDocsLinks(t *testing.T) {
 			}
 			_, err := os.Stat(target)
 			assert.NoError(t, err, "%s links to %s, which is no file", file, link)
-			assert.True(t, anchor == "" || slices.Contains(anchors(documents[target]), anchor), "%s links to %s, which is no heading", file, link)
+			assert.True(t, anchor == "" || slices.Contains(anchors(documents[target]), anchor), "%s: no heading %s", file, link)
 		}
 	}
 }

@@ -103,7 +103,8 @@ func TestKeyThatRotates(t *testing.T) {
 }
 
 func TestNewClientFromEnv(t *testing.T) {
-	const base, lan, key, noKey = "BASE_URL=https://service.test/v1 ", "BASE_URL=http://lan/v1 ", "API_KEY=hush ", "no%20key "
+	const base, lan = "BASE_URL=https://service.test/v1 ", "BASE_URL=http://lan/v1 "
+	const key, noKey = "API_KEY=hush ", "no%20key "
 	var texts strings.Builder
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "key"), []byte("  hush\n"), 0o600))

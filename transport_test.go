@@ -178,8 +178,8 @@ func withIdle(t *testing.T, isHTTP2 bool, idle int, later handler) *petstore.Cli
 	return client
 }
 
-// Of idle connections that have gone silent, as a firewall leaves them behind, only the first one costs a
-// call its timeout: then the client closes them, and keeps the new one.
+// Of idle connections that have gone silent, as a firewall leaves them behind, only the first one
+// costs a call its timeout: then the client closes them, and keeps the new one.
 func TestDeadConnections(t *testing.T) {
 	for protocol, isHTTP2 := range map[string]bool{"HTTP/1": false, "HTTP/2": true} {
 		idle := map[bool]int{false: 16, true: 1}[isHTTP2]

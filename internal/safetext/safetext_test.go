@@ -81,7 +81,8 @@ func TestQuote(t *testing.T) {
 	for code, want := range map[string]string{
 		"rate_limited": "rate_limited", "v1.2-b": "v1.2-b", x(64): x(64),
 		"": "", "no such\ncode": `"no such\ncode"`, "\xff\n": `"\xff\n"`, "é": `"é"`, x(65): `"` + x(65) + `"`,
-		x(318): `"` + x(318) + `"`, x(319): `"` + x(316) + "…", strings.Repeat("日", 999): `"` + strings.Repeat("日", 105) + "…",
+		x(318): `"` + x(318) + `"`, x(319): `"` + x(316) + "…",
+		strings.Repeat("日", 999):    `"` + strings.Repeat("日", 105) + "…",
 		strings.Repeat("\x00", 999): `"` + strings.Repeat(`\x00`, 79) + "…",
 	} {
 		assert.Equal(t, want, safetext.Token(code))

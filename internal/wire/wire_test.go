@@ -84,8 +84,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The type of an alert of crypto/tls is not exported, so this error comes from a handshake in which the
-// server misses a certificate.
+// The type of an alert of crypto/tls is not exported, so this error comes from a handshake in which
+// the server misses a certificate.
 func TestCertificateRefused(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.StartTLS()
@@ -93,7 +93,8 @@ func TestCertificateRefused(t *testing.T) {
 	for version, want := range map[uint16]string{tls.VersionTLS12: "", tls.VersionTLS13: "permanent, unprocessed"} {
 		l := link.New(func(*link.Link) {})
 		go func() {
-			config := &tls.Config{Certificates: server.TLS.Certificates, ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
+			config := &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
+			config.Certificates = server.TLS.Certificates
 			_ = tls.Server(l.Server, config).HandshakeContext(t.Context())
 		}()
 		conn := tls.Client(l.Client, &tls.Config{InsecureSkipVerify: true}) // its certificate does not matter
@@ -132,7 +133,8 @@ func TestProxyRefuses(t *testing.T) {
 		"HTTP/1.1 407 No": "permanent", "HTTP/1.1 502 No": "", "SSH-2.0-server": "not HTTP",
 	} {
 		transport := wire.DefaultTransport()
-		transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.test", User: url.UserPassword("team", "proxy-secret")})
+		proxy := url.URL{Scheme: "http", Host: "proxy.test", User: url.UserPassword("team", "proxy-secret")}
+		transport.Proxy = http.ProxyURL(&proxy)
 		err := trip(t, transport, "https://service.test", func() net.Conn {
 			conn, proxy := net.Pipe()
 			go func() {
@@ -148,10 +150,10 @@ func TestProxyRefuses(t *testing.T) {
 	}
 }
 
-// What no test of package petstore shows: errors of Windows, and those that say nothing.
+// What few tests of package petstore show: errors of Windows, and those that say nothing.
 func TestClass(t *testing.T) {
 	for want, err := range map[string]error{
-		"connection_refused": syscall.Errno(10061), "connection_reset": syscall.Errno(10054),
+		"connection_closed": io.ErrUnexpectedEOF, "connection_refused": syscall.Errno(10061), "connection_reset": syscall.Errno(10054),
 		"_OTHER": fmt.Errorf("wrapped: %w", errors.New("anything")), "timeout": &net.DNSError{IsTimeout: true},
 	} {
 		assert.Equal(t, want, wire.Class(&net.OpError{Op: "read", Err: err}))
