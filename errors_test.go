@@ -247,8 +247,8 @@ func TestArgumentError(t *testing.T) {
 	testkit.AssertGolden(t, "testdata/arguments.txt", texts.String())
 }
 
-// A function of the user may return the error of another call, and an errgroup makes one the cause of
-// another call's end. The error of the call then does not match it. It matches any other.
+// A function of the user may return the error of another call, and an errgroup makes one the cause
+// of another call's end. The error of the call then does not match it. It matches any other.
 func TestForeignErrors(t *testing.T) {
 	another, _ := scripted(t, []responder{fails(errReset)})
 	for name, err := range map[string]error{"another call": create(another), "mine": errors.New("mine")} {

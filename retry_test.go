@@ -115,8 +115,8 @@ func TestRetriesAreSpread(t *testing.T) {
 	})
 }
 
-// TestRetryTable compares what the client does with the table in its documentation. It must have each
-// row of that table, and each status must be in one of the rows, whatever happens to its body.
+// TestRetryTable compares what the client does with the table in its documentation. It must have
+// each row of that table, and each status must be in one of the rows, whatever happens to its body.
 func TestRetryTable(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)

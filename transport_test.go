@@ -155,8 +155,8 @@ func TestHTTP2Unprocessed(t *testing.T) {
 	}
 }
 
-// withIdle is like served, for a client that has idle connections. The handler gets the requests that
-// come later.
+// withIdle is like served, for a client that has idle connections. The handler gets the requests
+// that come later.
 func withIdle(t *testing.T, isHTTP2 bool, idle int, later handler) *petstore.Client {
 	t.Helper()
 	var opened sync.WaitGroup
@@ -229,8 +229,9 @@ func TestCancelOnAReusedConnection(t *testing.T) {
 	})
 }
 
-// A service closes idle connections when it has read a request on one. net/http would repeat a request
-// without a body on the next one, and so on. The client repeats only a read, once and without a pause.
+// A service closes idle connections when it has read a request on one. net/http would repeat a
+// request without a body on the next one, and so on. The client repeats only a read, once and
+// without a pause.
 func TestWriteIsSentOnce(t *testing.T) {
 	for method, in := range map[string]any{"POST": 1, "PUT": nil, "DELETE": nil, "GET": nil} {
 		virtual(t, method, func(t *testing.T) {

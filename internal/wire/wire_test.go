@@ -153,8 +153,9 @@ func TestProxyRefuses(t *testing.T) {
 // What few tests of package petstore show: errors of Windows, and those that say nothing.
 func TestClass(t *testing.T) {
 	for want, err := range map[string]error{
-		"connection_closed": io.ErrUnexpectedEOF, "connection_refused": syscall.Errno(10061), "connection_reset": syscall.Errno(10054),
-		"_OTHER": fmt.Errorf("wrapped: %w", errors.New("anything")), "timeout": &net.DNSError{IsTimeout: true},
+		"connection_closed": io.ErrUnexpectedEOF, "connection_refused": syscall.Errno(10061),
+		"connection_reset": syscall.Errno(10054),
+		"_OTHER":           fmt.Errorf("wrapped: %w", errors.New("anything")), "timeout": &net.DNSError{IsTimeout: true},
 	} {
 		assert.Equal(t, want, wire.Class(&net.OpError{Op: "read", Err: err}))
 	}
