@@ -287,6 +287,9 @@ func TestDecoding(t *testing.T) {
 			}
 		}
 	}
+	for status, valid := range map[petstore.PetStatus]bool{"available": true, "pending": true, "sold": true, "": false} {
+		assert.Equal(t, valid, status.Valid(), "%q", status)
+	}
 	for value, valid := range map[string]bool{ // a media type may have any parameters
 		"application/json": true, "Application/JSON ; charset=utf-8": true, "application/json;;": true,
 		"text/html": false, "application/jsonx": false, "": false,

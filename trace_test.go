@@ -94,6 +94,7 @@ func TestClientTrace(t *testing.T) {
 		require.NoError(t, done.Err, "there is no call with an invalid argument")
 		err := list(client)
 		assert.Equal(t, err, done.Err)
+		assert.Equal(t, "invalid_response", done.ErrorType())
 		assert.Equal(t, done.Call.ID, as[*petstore.ResponseError](t, err).CallID)
 	})
 	t.Run("gives the request a context, and headers that are not the client's", func(t *testing.T) {
