@@ -51,6 +51,9 @@ func TestErrorText(t *testing.T) {
 		} {
 			assertShortLine(t, err)
 			assert.True(t, strings.HasPrefix(err.Error(), "petstore: listPets: "), "%T: %s", err, err)
+			for _, attr := range err.(slog.LogValuer).LogValue().Group() {
+				assert.NotContains(t, attr.Value.String(), "\n", attr.Key)
+			}
 		}
 	}
 }
