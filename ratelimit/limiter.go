@@ -39,16 +39,14 @@ func Processes(n int) Option {
 
 // New returns a limiter for one process.
 func New(opts ...Option) *Limiter {
-	l := &Limiter{keys: make(map[string]*queue), now: wallClock}
+	// By the wall clock alone: the monotonic clock stands still while a machine is suspended, and
+	// windows do not.
+	l := &Limiter{keys: make(map[string]*queue), now: func() time.Time { return time.Now().Round(0) }}
 	for _, opt := range opts {
 		opt(l)
 	}
 	return l
 }
-
-// wallClock returns the time by the wall clock alone: the monotonic clock stands still while a
-// machine is suspended, and windows do not.
-func wallClock() time.Time { return time.Now().Round(0) }
 
 // Request describes the request that [Limiter.Acquire] is asked for. The zero Request is refused if
 // it would have to wait for a limit.
@@ -105,8 +103,8 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 	if w.refused == nil {
 		return w.permit, nil
 	}
-	if w.closed != nil && w.Observer != nil {
-		w.Observer.LimitClosed(*w.closed)
+	if w.report != nil && w.Observer != nil {
+		w.report(w.Observer, w.lockout)
 	}
 	return nil, w.refused
 }
@@ -137,25 +135,23 @@ func (l *Limiter) admit(ctx context.Context, r *Request) (*permit, *waiter) {
 
 // Release implements [Permit]. It reports without the lock: an observer may use the limiter.
 func (p *permit) Release(o Outcome) (lockout Lockout) {
-	var closed, opened *Lockout
+	var change Lockout
+	var report func(Observer, Lockout)
 	q := p.queue
 	q.limiter.mu.Lock()
 	now := q.clock()
 	if !p.released {
 		p.released = true
 		p.budget.settle(&p.slot, &o, now)
-		closed, opened = q.changes(p.slot.admitted, &o, now)
+		change, report = q.change(p.slot.admitted, &o, now)
 		q.dispatch(now)
 	}
 	if !passed(now, q.budget.until) {
 		lockout = q.lockout(q.budget.reason, q.budget.until)
 	}
 	q.limiter.mu.Unlock()
-	if closed != nil && p.observer != nil {
-		p.observer.LimitClosed(*closed)
-	}
-	if opened != nil && p.observer != nil {
-		p.observer.LimitOpened(*opened)
+	if report != nil && p.observer != nil {
+		report(p.observer, change)
 	}
 	return lockout
 }
@@ -182,10 +178,7 @@ func (l *Limiter) queue(key string) *queue {
 func (l *Limiter) RateLimit(key string) Window {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if q := l.keys[key]; q != nil {
-		return q.budget.known()
-	}
-	return Window{}
+	return l.queue(key).budget.known()
 }
 
 // Reopen lets one request of a key go ahead although the key is closed, for instance after a ban
@@ -193,10 +186,7 @@ func (l *Limiter) RateLimit(key string) Window {
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q := l.keys[key]
-	if q == nil {
-		return
-	}
+	q := l.queue(key)
 	now := q.clock()
 	q.budget.reopen(now)
 	q.reported.Until = now

@@ -40,7 +40,8 @@ type waiter struct {
 	decided chan struct{} // closed when a waiter in the queue is admitted or refused
 	permit  *permit       // nil until it is admitted
 	refused *Error        // nil until it is refused
-	closed  *Lockout      // the lockout to be reported with refused; nil for none
+	lockout Lockout       // to be reported with refused
+	report  func(Observer, Lockout)
 }
 
 // clock returns the time. If the clock was set back, as between two synctest bubbles, the queue
@@ -106,38 +107,36 @@ func (q *queue) refuseLate(now time.Time) {
 	})
 }
 
-// changes returns the lockouts whose beginning or end the outcome of a request shows, if an
-// observer has to be told; nil for none.
-func (q *queue) changes(admitted time.Time, o *Outcome, now time.Time) (closed, opened *Lockout) {
+// change returns the lockout whose beginning or end the outcome of a request shows, and the method
+// of an observer that reports it; nil if there is no news.
+func (q *queue) change(admitted time.Time, o *Outcome, now time.Time) (l Lockout, report func(Observer, Lockout)) {
 	b := q.budget
 	switch {
 	case o.Received.IsZero() || o.StatusCode == http.StatusUnauthorized:
-		return nil, nil
 	case o.StatusCode == http.StatusTooManyRequests:
-		return q.newlyClosed(now, q.lockout(b.reason, b.until)), nil
+		return q.close(now, b.reason, b.until)
 	case b.kind == ReasonDay && b.left() == 0:
-		closed = q.newlyClosed(now, q.lockout(b.kind, b.end))
+		return q.close(now, b.kind, b.end)
+	case q.reported.Reason != "" && passed(admitted, q.reported.Until):
+		l, q.reported = q.reported, Lockout{}
+		return l, Observer.LimitOpened
 	}
-	if q.reported.Reason != "" && passed(admitted, q.reported.Until) {
-		last := q.reported // only here: it is an allocation
-		opened, q.reported = &last, Lockout{}
-	}
-	return closed, opened
+	return l, nil
 }
 
-// newlyClosed records that the key is closed, and returns what has to be reported: a new lockout,
-// or one that another limit has made longer, such as a ban after a minute that was used up.
-func (q *queue) newlyClosed(now time.Time, l Lockout) *Lockout {
+// close records that the key is closed, and returns what change does. News is a new lockout, or
+// one that another limit has made longer, such as a ban after a minute that was used up.
+func (q *queue) close(now time.Time, reason Reason, until time.Time) (l Lockout, report func(Observer, Lockout)) {
 	r := &q.reported
 	switch {
-	case passed(now, l.Until):
-	case r.Reason == "", l.Reason != r.Reason && l.Until.After(r.Until):
-		*r = l
-		return &l
-	case l.Reason == r.Reason:
-		r.Until = later(r.Until, l.Until)
+	case passed(now, until):
+	case r.Reason == reason:
+		r.Until = later(r.Until, until)
+	case r.Reason == "", until.After(r.Until):
+		*r = q.lockout(reason, until)
+		return *r, Observer.LimitClosed
 	}
-	return nil
+	return l, nil
 }
 
 // place returns the number of waiters that go before w: background requests come after all others,
@@ -274,7 +273,7 @@ func (w *waiter) refuse(now time.Time, before int, ended error) {
 		w.refused.RetryAt = later(limit, w.NotBefore)
 	}
 	if reason != "" && ended == nil {
-		w.closed = w.queue.newlyClosed(now, w.queue.lockout(reason, limit))
+		w.lockout, w.report = w.queue.close(now, reason, limit)
 	}
 	if reason == "" && ended != nil {
 		w.refused.Err = fmt.Errorf("before the request was sent: %w", ended)

@@ -1,8 +1,6 @@
 package ratelimit
 
-import (
-	"time"
-)
+import "time"
 
 // Reason is what a request waits for, or what closes a key. The server does not report which of its
 // limits refuses a request, so the limiter infers it. The zero Reason means that none is known. A
