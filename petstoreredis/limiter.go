@@ -96,8 +96,8 @@ func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q, now := l.queue(key), l.now()
-	if q.alone != nil {
-		q.alone.limiter.Reopen(key)
+	if q.fallback != nil {
+		q.fallback.limiter.Reopen(key)
 	}
 	if q.closed != nil {
 		q.closed.Until = now // a request that is admitted from now on may open it

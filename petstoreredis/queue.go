@@ -31,19 +31,19 @@ type queue struct {
 	polls   int          // replies in a row without a permit
 	timer   *time.Timer  // calls step
 
-	pot        reply // the last reply
-	asked, had int64 // the last window in which a permit was wanted, and how many were given
-	window     ratelimit.Window
-	end, until time.Time          // of the window, and of the lockout
-	reason     ratelimit.Reason   // of the lockout
-	closed     *ratelimit.Lockout // the last that was reported; nil if the key has opened since
+	pot            reply // the last reply
+	epoch, granted int64 // the last window in which a permit was wanted, and how many were granted
+	window         ratelimit.Window
+	end, until     time.Time          // of the window, and of the lockout
+	reason         ratelimit.Reason   // of the lockout
+	closed         *ratelimit.Lockout // the last that was reported; nil if the key has opened since
 
 	outcomes []outcome     // to be reported
 	reportAt time.Time     // when to do this or, without Redis, when to try it again
 	reopen   bool          // to be reported, too
 	asking   chan struct{} // closed when the command on its way is over; nil if there is none
 	err      error         // of the last command
-	alone    *alone        // how the process goes on without Redis; nil while Redis replies
+	fallback *fallback     // how the process goes on without Redis; nil while Redis replies
 }
 
 // hold is what requests wait for.
@@ -53,8 +53,8 @@ type hold struct {
 	askAt time.Time        // when to ask the pot again
 }
 
-// holds reports whether the requests need not ask yet.
-func (h hold) holds(now time.Time) bool { return !h.askAt.IsZero() && !isDue(h.askAt, now) }
+// lasts reports whether the requests need not ask yet.
+func (h hold) lasts(now time.Time) bool { return !h.askAt.IsZero() && !isDue(h.askAt, now) }
 
 // isDue reports whether a time has come. Zero never comes. A time that is further away than any
 // wait has come, too: the clock was set back.
@@ -95,25 +95,25 @@ func (q *queue) step(now time.Time) {
 		q.timer.Stop()
 	}
 	sendAt := q.reportAt
-	aloneAt, class := q.askAt(now)
+	fallbackAt, class := q.askAt(now)
 	switch {
-	case q.alone == nil:
-		sendAt, aloneAt = earlier(sendAt, aloneAt), time.Time{}
-	case q.alone.asking:
-		aloneAt = time.Time{}
+	case q.fallback == nil:
+		sendAt, fallbackAt = earlier(sendAt, fallbackAt), time.Time{}
+	case q.fallback.asking:
+		fallbackAt = time.Time{}
 	}
-	if q.asking != nil || q.alone != nil && q.users == 0 {
+	if q.asking != nil || q.fallback != nil && q.users == 0 {
 		sendAt = time.Time{}
 	}
 	if isDue(sendAt, now) {
 		sendAt = time.Time{}
 		q.send(now)
 	}
-	if isDue(aloneAt, now) {
-		aloneAt = time.Time{}
-		q.askAlone(class)
+	if isDue(fallbackAt, now) {
+		fallbackAt = time.Time{}
+		q.askFallback(class)
 	}
-	if at := earlier(sendAt, aloneAt); !at.IsZero() {
+	if at := earlier(sendAt, fallbackAt); !at.IsZero() {
 		q.timer = time.AfterFunc(min(at.Sub(now), longestNap), func() {
 			q.l.mu.Lock()
 			defer q.l.mu.Unlock()
@@ -126,7 +126,7 @@ func (q *queue) step(now time.Time) {
 func (q *queue) askAt(now time.Time) (at time.Time, class int) {
 	for c, waiters := range q.waiters {
 		t := now
-		if q.holds[c].holds(now) {
+		if q.holds[c].lasts(now) {
 			t = q.holds[c].askAt
 		}
 		if len(waiters) > 0 && (at.IsZero() || t.Before(at)) {
@@ -139,14 +139,14 @@ func (q *queue) askAt(now time.Time) (at time.Time, class int) {
 // send sends a command: what to report, and how many permits are wanted. What the process knows of
 // a lockout and of a window goes with it, for a pot that knows nothing.
 func (q *queue) send(now time.Time) {
-	o := &order{
-		Number: q.pot.Number, Processes: q.pot.Processes, Alone: q.alone != nil, Reopen: q.reopen,
-		Asked: q.asked, Had: q.had, Outcomes: q.outcomes,
+	o := &command{
+		Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil, Reopen: q.reopen,
+		Epoch: q.epoch, Granted: q.granted, Outcomes: q.outcomes,
 	}
-	if q.alone == nil { // else the reply may be too late
+	if q.fallback == nil { // else the reply may be too late
 		o.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
-	known := outcome{until: q.until, Lock: index(q.reason)}
+	known := outcome{until: q.until, Reason: index(q.reason)}
 	if w := q.known(now); w.Limit > 0 {
 		known.Remaining = max(0, w.Remaining-q.processes()+1) // each of the others may have sent one more
 		known.Limit, known.Reset, known.end = w.Limit, w.Reset.Unix(), q.end
@@ -169,7 +169,7 @@ func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond 
 
 // ended takes over what came of a command. Redis may have counted the outcomes of one that has
 // failed: their permits count until their window is over.
-func (q *queue) ended(o *order, r reply, err error, sent time.Time) {
+func (q *queue) ended(o *command, r reply, err error, sent time.Time) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
 	now := q.l.now()
@@ -178,8 +178,8 @@ func (q *queue) ended(o *order, r reply, err error, sent time.Time) {
 	switch {
 	case err == nil:
 		q.hear(o, r, sent, now)
-	case q.alone == nil:
-		q.alone, q.holds, q.reportAt = q.newAlone(now), [2]hold{}, now.Add(tryEvery)
+	case q.fallback == nil:
+		q.fallback, q.holds, q.reportAt = q.newFallback(now), [2]hold{}, now.Add(tryEvery)
 	default:
 		q.reportAt = now.Add(tryEvery)
 	}
@@ -189,9 +189,9 @@ func (q *queue) ended(o *order, r reply, err error, sent time.Time) {
 
 // hear takes over a reply: it hands out the permits, gives back those that nobody needs any more,
 // and records what the other requests wait for.
-func (q *queue) hear(o *order, r reply, sent, now time.Time) {
-	if q.alone != nil {
-		q.alone, q.reportAt = nil, now
+func (q *queue) hear(o *command, r reply, sent, now time.Time) {
+	if q.fallback != nil {
+		q.fallback, q.reportAt = nil, now
 	}
 	q.pot = r
 	if o.Want != [2]int{} {
@@ -199,14 +199,14 @@ func (q *queue) hear(o *order, r reply, sent, now time.Time) {
 		if q.polls++; granted > 0 {
 			q.polls = 0
 		}
-		if q.asked != r.Epoch {
-			q.asked, q.had = r.Epoch, 0
+		if q.epoch != r.Epoch {
+			q.epoch, q.granted = r.Epoch, 0
 		}
-		q.had += int64(granted)
+		q.granted += int64(granted)
 	}
 	if len(q.outcomes) == 0 && !q.reopen { // else this process knows more than the reply
 		q.end, q.until = now.Add(millis(r.Ends-r.At)), now.Add(millis(r.Closed-r.At))
-		q.reason = limits[min(r.Lock, len(limits)-1)]
+		q.reason = limits[min(r.Reason, len(limits)-1)]
 		if q.window = (ratelimit.Window{}); r.Limit > 0 {
 			q.window = ratelimit.Window{Limit: r.Limit, Remaining: r.Remaining, Reset: time.Unix(r.Reset, 0).UTC()}
 		}
@@ -236,11 +236,11 @@ func (q *queue) give(class, granted int, closed bool, now time.Time) {
 }
 
 // admit admits the first request of a class.
-func (q *queue) admit(class int, epoch int64, alone ratelimit.Permit, now time.Time) {
+func (q *queue) admit(class int, epoch int64, fallback ratelimit.Permit, now time.Time) {
 	t := q.waiters[class][0]
 	q.waiters[class] = q.waiters[class][1:]
 	t.queued, t.admitted, t.given = false, true, now
-	t.number, t.epoch, t.alone = q.pot.Number, epoch, alone
+	t.number, t.epoch, t.fallback = q.pot.Number, epoch, fallback
 	t.signal()
 }
 

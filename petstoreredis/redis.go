@@ -25,15 +25,15 @@ var limits = []ratelimit.Reason{ratelimit.ReasonMinute, ratelimit.ReasonDay, rat
 
 func index(limit ratelimit.Reason) int { return max(0, slices.Index(limits, limit)) }
 
-// order is what the script gets. Its times are milliseconds from now.
-type order struct {
-	Number     int64 // the last permit that this process knows of
-	Processes  int   // the number of processes that it knows of
-	Alone      bool  // the last command has failed
-	Reopen     bool
-	Want       [2]int // how many requests wait; the second number is of background requests
-	Asked, Had int64  // the last window in which the process wanted permits, and how many it got
-	Outcomes   []outcome
+// command is what the script gets. Its times are milliseconds from now.
+type command struct {
+	Number         int64 // the last permit that this process knows of
+	Processes      int   // the number of processes that it knows of
+	Fallback       bool  // the last command has failed
+	Reopen         bool
+	Want           [2]int // how many requests wait; the second number is of background requests
+	Epoch, Granted int64  // the last window in which the process wanted permits, and how many it got
+	Outcomes       []outcome
 }
 
 // outcome is what came of a permit. Without Number it is no permit's, but what the process knows.
@@ -42,20 +42,20 @@ type outcome struct {
 	Spent, Silent           bool  // the service may have counted it, and does not say so; it did not respond
 	Limit, Remaining        int   // the window
 	Reset, EndsIn, ClosedIn int64 // ClosedIn is positive after a 429
-	Lock                    int   // the index of its reason
+	Reason                  int   // the index of the limit
 
 	end, until time.Time // of the window, and of the lockout
 }
 
 // reply is what the script returns: the numbers of the pot, and what it gives.
 type reply struct {
-	At, Number, Epoch, Reset, Ends, Since, Closed, Wait  int64
-	Limit, Remaining, Left, Lock, Streak, Processes, Why int
-	Granted                                              [2]int // as Want
+	At, Number, Epoch, Reset, Ends, Since, Closed, Wait    int64
+	Limit, Remaining, Left, Reason, Streak, Processes, Why int
+	Granted                                                [2]int // as Want
 }
 
-// exchange sends an order to the pot of a key, and calls ended, once, with what came of it.
-func (l *Limiter) exchange(key string, o *order, ended func(r reply, err error)) {
+// exchange sends a command to the pot of a key, and calls ended, once, with what came of it.
+func (l *Limiter) exchange(key string, o *command, ended func(r reply, err error)) {
 	timeout := l.timeout
 	if !l.replied {
 		timeout *= 3
@@ -80,10 +80,10 @@ func (l *Limiter) exchange(key string, o *order, ended func(r reply, err error))
 }
 
 // run runs the script.
-func (l *Limiter) run(ctx context.Context, key string, o *order) (r reply, err error) {
-	order, _ := json.Marshal(o) // numbers and booleans: it cannot fail
+func (l *Limiter) run(ctx context.Context, key string, o *command) (r reply, err error) {
+	argument, _ := json.Marshal(o) // numbers and booleans: it cannot fail
 	do := func(name, script string) (string, error) {
-		cmd := redis.NewCmd(ctx, name, script, 1, l.prefix+key, order)
+		cmd := redis.NewCmd(ctx, name, script, 1, l.prefix+key, argument)
 		_ = l.rdb.Process(ctx, once{cmd}) // cmd has the error
 		return cmd.Text()
 	}

@@ -56,17 +56,17 @@ func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (opened, c
 		if last := q.closed; last != nil && !t.given.Before(last.Until) {
 			opened, q.closed = last, nil
 		}
-		if limits[x.Lock] == ratelimit.ReasonDay && x.Remaining == 0 {
+		if limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0 {
 			closed = q.close(ratelimit.ReasonDay, now, x.end)
 		}
 	}
-	if t.alone != nil {
+	if t.fallback != nil {
 		if counted {
-			q.had++
+			q.granted++
 		}
-		t.alone.Release(q.shareOf(o))
+		t.fallback.Release(q.shareOf(o))
 	}
-	if t.alone == nil || q.alone == nil { // else the pot needs only what the process knows
+	if t.fallback == nil || q.fallback == nil { // else the pot needs only what the process knows
 		q.report(x, rejected, now)
 	}
 	return opened, closed
@@ -78,7 +78,7 @@ func (q *queue) report(x outcome, rejected bool, now time.Time) {
 	if rejected || q.pot.Since == 0 {
 		at = now
 	}
-	if q.outcomes = append(q.outcomes, x); q.alone == nil {
+	if q.outcomes = append(q.outcomes, x); q.fallback == nil {
 		q.reportAt = earlier(q.reportAt, at)
 	}
 }
@@ -88,9 +88,9 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	const same = 30 * time.Second // two Resets that differ by less are of one window
 	usedUp := o
 	usedUp.StatusCode, usedUp.RetryAfter, usedUp.Window.Remaining = http.StatusTooManyRequests, 0, 0
-	_, over := told(q.key, usedUp)
+	_, over := interpret(q.key, usedUp)
 	w := o.Window
-	x.end, x.Lock = over.Until, index(over.Reason)
+	x.end, x.Reason = over.Until, index(over.Reason)
 	x.Limit, x.Remaining, x.Reset = w.Limit, w.Remaining, max(1, w.Reset.Unix())
 	switch ahead := w.Reset.Sub(q.window.Reset); {
 	case now.Before(q.end) && ahead < 0:
@@ -98,16 +98,16 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	case now.Before(q.end) && ahead <= same:
 		w.Remaining = min(w.Remaining, q.window.Remaining)
 	default:
-		if q.pot.Left = w.Remaining; q.alone != nil {
-			q.had = 0
+		if q.pot.Left = w.Remaining; q.fallback != nil {
+			q.granted = 0
 		}
 	}
 	q.window, q.end = w, x.end
 }
 
-// told returns a limiter that knows nothing but a response, and the lockout that the response
+// interpret returns a limiter that knows nothing but a response, and the lockout that the response
 // means: package ratelimit decides that.
-func told(key string, o ratelimit.Outcome) (*ratelimit.Limiter, ratelimit.Lockout) {
+func interpret(key string, o ratelimit.Outcome) (*ratelimit.Limiter, ratelimit.Lockout) {
 	l := ratelimit.New()
 	p, _ := l.Acquire(context.Background(), ratelimit.Request{Key: key}) // never refuses its first request
 	return l, p.Release(o)
@@ -116,14 +116,14 @@ func told(key string, o ratelimit.Outcome) (*ratelimit.Limiter, ratelimit.Lockou
 // lockOut begins a lockout after a 429, or makes it longer. The second 429 in a row, and further
 // ones, close the key for 1 s, 2 s, 4 s, up to a minute, at least.
 func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) *ratelimit.Lockout {
-	_, l := told(q.key, o)
+	_, l := interpret(q.key, o)
 	if streak := q.pot.Streak; streak > 0 {
 		l.Until = later(l.Until, o.Received.Add(min(time.Second<<min(streak-1, 6), time.Minute)))
 	}
 	if l.Until.After(q.until) {
 		q.until, q.reason = l.Until, l.Reason
 	}
-	x.until, x.Lock = q.until, index(q.reason)
+	x.until, x.Reason = q.until, index(q.reason)
 	q.holds[0] = closedFor(q.reason, now, q.until)
 	q.holds[1] = q.holds[0]
 	q.signal()
@@ -148,5 +148,5 @@ func (q *queue) close(reason ratelimit.Reason, now, until time.Time) *ratelimit.
 
 // lockout describes a lockout.
 func (q *queue) lockout(reason ratelimit.Reason, until time.Time) ratelimit.Lockout {
-	return ratelimit.Lockout{Reason: reason, Until: until, Window: q.window, Sent: int(q.had), Processes: q.processes()}
+	return ratelimit.Lockout{Reason: reason, Until: until, Window: q.window, Sent: int(q.granted), Processes: q.processes()}
 }

@@ -16,7 +16,7 @@ import (
 // SetClock replaces the wall clock, for tests with a machine that is suspended.
 func (l *Limiter) SetClock(now func() time.Time) { l.now = now }
 
-// TestScript sends orders to a pot in a Redis whose clock is under the test's control. A step is
+// TestScript sends commands to a pot in a Redis whose clock is under the test's control. A step is
 // described at scripted.step.
 func TestScript(t *testing.T) {
 	for _, row := range []struct{ name, steps string }{
@@ -73,15 +73,15 @@ func TestScript(t *testing.T) {
 // scripted is the processes that share a pot.
 type scripted struct {
 	*testing.T
-	redis      *miniredis.Miniredis
-	limiter    *Limiter
-	now        time.Time
-	last       reply
-	permit     outcome // of the permit that outcomes are about
-	asked, had int64   // of the process that ask stands for
+	redis          *miniredis.Miniredis
+	limiter        *Limiter
+	now            time.Time
+	last           reply
+	permit         outcome // of the permit that outcomes are about
+	epoch, granted int64   // of the process that ask stands for
 }
 
-// step is, after a time such as +1m, an order or a check of the last reply. Orders ask for permits,
+// step is, after a time such as +1m, a command or a check of the last reply. Commands ask for permits,
 // as a process that asked before, as another one, or for background requests; come from a process
 // that was alone, or knows a later pot ("older"); or report an outcome of the last permit, or of the
 // one at "keep". The number behind "=" must be in the reply.
@@ -110,26 +110,26 @@ func (s *scripted) do(what string, numbers [2]int) {
 	switch n := numbers[0]; what {
 	case "open": // a window, by a first request and its response
 		s.step("ask 1 = 1")
-		s.send(order{Outcomes: []outcome{s.outcome("show", numbers)}})
+		s.send(command{Outcomes: []outcome{s.outcome("show", numbers)}})
 	case "ask":
-		s.send(order{Want: [2]int{n}, Asked: s.asked, Had: s.had})
-		if s.asked != s.last.Epoch {
-			s.asked, s.had = s.last.Epoch, 0
+		s.send(command{Want: [2]int{n}, Epoch: s.epoch, Granted: s.granted})
+		if s.epoch != s.last.Epoch {
+			s.epoch, s.granted = s.last.Epoch, 0
 		}
-		s.had += int64(s.last.Granted[0])
+		s.granted += int64(s.last.Granted[0])
 	case "other":
-		s.send(order{Want: [2]int{n}})
+		s.send(command{Want: [2]int{n}})
 	case "background":
-		s.send(order{Want: [2]int{0, n}})
+		s.send(command{Want: [2]int{0, n}})
 	case "alone":
-		s.send(order{Number: s.last.Number, Alone: true})
+		s.send(command{Number: s.last.Number, Fallback: true})
 	case "older":
-		s.send(order{Number: s.last.Number + 1})
+		s.send(command{Number: s.last.Number + 1})
 	case "keep":
 		s.permit = outcome{Number: s.last.Number, Epoch: s.last.Epoch}
 	case "left", "why", "wait", "processes":
 	default:
-		s.send(order{Outcomes: []outcome{s.outcome(what, numbers)}})
+		s.send(command{Outcomes: []outcome{s.outcome(what, numbers)}})
 	}
 }
 
@@ -147,7 +147,7 @@ func (s *scripted) outcome(kind string, window [2]int) outcome {
 	case "reject":
 		o.ClosedIn = 20_000
 	case "know": // what a process knows, and no outcome of a permit
-		o.Number, o.Epoch, o.ClosedIn, o.Lock = 0, 0, 3_600_000, 2
+		o.Number, o.Epoch, o.ClosedIn, o.Reason = 0, 0, 3_600_000, 2
 	}
 	o.Limit, o.Remaining, o.Reset, o.EndsIn = window[0], window[1], end.Unix(), end.Sub(s.now).Milliseconds()
 	if kind == "day" {
@@ -156,8 +156,8 @@ func (s *scripted) outcome(kind string, window [2]int) outcome {
 	return o
 }
 
-// send sends an order.
-func (s *scripted) send(o order) {
+// send sends a command.
+func (s *scripted) send(o command) {
 	s.Helper()
 	if o.Outcomes == nil {
 		o.Outcomes = []outcome{} // the script wants a list

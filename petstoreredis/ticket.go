@@ -28,7 +28,7 @@ type ticket struct {
 	admitted      bool // and not released
 	number, epoch int64
 	given         time.Time        // when it was admitted; number and epoch are those of the pot then
-	alone         ratelimit.Permit // of a request without Redis, whose epoch is 0; nil for others
+	fallback      ratelimit.Permit // of a request without Redis, whose epoch is 0; nil for others
 }
 
 // Acquire implements [petstore.Limiter]. A request that need not wait takes one command. The lock
@@ -55,7 +55,7 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	}
 	if t.wait.Reason != "" && r.Observer != nil {
 		t.wait.Duration = l.now().Sub(entered)
-		t.wait.Window, t.wait.Sent, t.wait.Processes = q.window, int(q.had), q.processes()
+		t.wait.Window, t.wait.Sent, t.wait.Processes = q.window, int(q.granted), q.processes()
 		l.unlocked(func() { r.Observer.WaitDone(t.wait) })
 	}
 	if refused == nil {
@@ -95,7 +95,7 @@ func (t *ticket) await(ctx context.Context) *ratelimit.Error {
 
 // hold returns what t waits for; zero if that is not known.
 func (t *ticket) hold(now time.Time) (h hold) {
-	if known := t.queue.holds[t.class]; known.holds(now) {
+	if known := t.queue.holds[t.class]; known.lasts(now) {
 		h = known
 	}
 	if t.NotBefore.After(now) {
