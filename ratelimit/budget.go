@@ -306,9 +306,6 @@ func (b *budget) earliest(now time.Time, before int, background bool) (at time.T
 
 // known returns what is known about the window; zero if nothing is.
 func (b *budget) known() Window {
-	if b.epoch == 0 {
-		return Window{}
-	}
 	return Window{Limit: b.limit, Remaining: b.left(), Reset: b.reset}
 }
 

@@ -63,7 +63,7 @@ func (b *budget) learn(s *slot, o *Outcome) {
 	// A 429 may be about another window than the one that it shows.
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.own++
-		b.learnOthers(s, o, opened)
+		b.learnOthers(s, o)
 	}
 }
 
@@ -131,19 +131,18 @@ func endOf(o *Outcome, start time.Time, rounded time.Duration) time.Time {
 
 // learnOthers learns about others from the response to one of our requests. Of the requests that
 // its window has counted, those that cannot be ours are foreign. They show whether others use the
-// key (trust), how many of their requests are in flight, and how often they send (past). opened is
-// whether it is the first response of its window.
-func (b *budget) learnOthers(s *slot, o *Outcome, opened bool) {
+// key (trust), how many of their requests are in flight, and how often they send (past).
+func (b *budget) learnOthers(s *slot, o *Outcome) {
 	// Our requests in flight may have been counted, too, so they are subtracted.
 	ours := b.own + len(b.inFlight)
 	foreign := b.limit - o.Window.Remaining - ours
-	if opened && b.kind == ReasonMinute {
-		b.addPoint(b.end.Add(-windowLength), 0)
+	if len(b.past) == 0 && b.kind == ReasonMinute {
+		b.addPoint(b.end.Add(-windowLength), 0) // the window began with no request
 	}
 	b.addPoint(o.Received, foreign)
 	// What is missing since our request was admitted, and is not ours, has come from others.
 	came, span := s.leftAndOwn-o.Window.Remaining-ours, o.Received.Sub(s.heard)
-	first := opened || s.epoch != b.epoch
+	first := s.epoch != b.epoch // it did not yet know this window
 	switch {
 	case first && b.kind == ReasonDay:
 		return // most of what a day has counted is long over

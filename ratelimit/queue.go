@@ -275,9 +275,6 @@ func (w *waiter) refuse(now time.Time, before int, ended error) {
 	if reason != "" && ended == nil {
 		w.lockout, w.report = w.queue.close(now, reason, limit)
 	}
-	if reason == "" && ended != nil {
-		w.refused.Err = fmt.Errorf("before the request was sent: %w", ended)
-	}
 }
 
 // contextError returns an error that matches the error and the cause of a context that has ended;
