@@ -21,7 +21,7 @@ type budget struct {
 	reset  time.Time // its end by the server's clock
 	start  time.Time // a local time at which it was open
 	end    time.Time // the local time at which it is certainly over
-	slides bool      // its Reset moves
+	slides bool      // its Reset moves, since it is the time at which its oldest request leaves it
 	own    int       // requests of this process that it has counted
 
 	// low has the valid samples, increasing in both fields. A sample stays valid until the response

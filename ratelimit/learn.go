@@ -45,17 +45,17 @@ func (b *budget) learn(s *slot, o *Outcome) {
 	if apart < -sameWindow && s.epoch < b.epoch {
 		return // a late response of an old window
 	}
-	opened := b.epoch == 0 || apart.Abs() > sameWindow // earlier, too: the window of another limit
-	if opened {
-		b.epoch++
-		b.own, b.kind = 0, ReasonMinute
-		b.low, b.past = b.low[:0], b.past[:0] // lost stays: the new window may count these requests
-		b.trust = max(b.trust, b.trust/2)     // an old foreign request counts for less
+	switch { // rule 3
+	case b.epoch == 0, apart.Abs() > sameWindow: // earlier, too: the window of another limit
+		b.openWindow()
+		b.setWindow(s, o)
+	case apart >= 0: // else the response to an earlier request
+		b.slides = b.slides || apart > 0
+		b.setWindow(s, o)
 	}
-	if opened || apart >= 0 { // else the response to an earlier request
-		b.setWindow(s, o, opened)
-	}
+	// Rule 1: this request was sent so late that those are spent or will never arrive.
 	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return passed(o.Sent, until) })
+	// Rule 2: what the response to an earlier request shows stays valid only if it is lower.
 	b.low = slices.DeleteFunc(b.low, func(l sample) bool {
 		return l.response <= s.responses || l.remaining >= o.Window.Remaining
 	})
@@ -65,6 +65,15 @@ func (b *budget) learn(s *slot, o *Outcome) {
 		b.own++
 		b.learnOthers(s, o)
 	}
+}
+
+// openWindow forgets what was known about the last window. Lost requests stay: the new window may
+// count them.
+func (b *budget) openWindow() {
+	b.epoch++
+	b.own, b.kind = 0, ReasonMinute
+	b.low, b.past = b.low[:0], b.past[:0]
+	b.trust = max(b.trust, b.trust/2) // an old foreign request counts for less (rule 6)
 }
 
 // lose counts a request without a response, or without a window in it, as lost: it counts as one
@@ -80,8 +89,8 @@ func (b *budget) lose(o *Outcome) {
 	}
 }
 
-// replaceReset replaces a Reset that cannot be true, such as one in the past: the window then ends
-// a minute after its first response, by the local clock.
+// replaceReset replaces a Reset that cannot be true, such as one in the past (rule 3): the window
+// then ends a minute after its first response, by the local clock.
 func (b *budget) replaceReset(o *Outcome) {
 	o.Date, o.Window.Reset = time.Time{}, b.reset
 	if passed(o.Received, b.end) {
@@ -89,14 +98,12 @@ func (b *budget) replaceReset(o *Outcome) {
 	}
 }
 
-// setWindow updates the window from a response that belongs to it. If Reset moves within a window,
-// it slides: its Reset is the time at which its oldest request leaves it.
-func (b *budget) setWindow(s *slot, o *Outcome, opened bool) {
-	moved := !o.Window.Reset.Equal(b.reset)
-	if moved || s.probe {
+// setWindow updates the window from a response that belongs to it.
+func (b *budget) setWindow(s *slot, o *Outcome) {
+	if s.probe || !o.Window.Reset.Equal(b.reset) {
 		b.start = o.Received // its old start may no longer be in it
 	}
-	b.limit, b.reset, b.slides = o.Window.Limit, o.Window.Reset, b.slides || moved && !opened
+	b.limit, b.reset = o.Window.Limit, o.Window.Reset
 	b.end = endOf(o, b.start, grain)
 	if b.end.Sub(b.start) > windowLength {
 		b.kind = ReasonDay
