@@ -20,8 +20,7 @@ import (
 // Redis. [NewLimiter] returns one; pass it to all clients of this process with
 // [petstore.WithLimiter]. Each key has a budget of its own. It is safe for concurrent use, and has
 // no goroutine and no timer at rest, so that it need not be closed. It remembers each key, in less
-// than a kilobyte. A program that ends right after
-// its last call should call Flush before.
+// than a kilobyte. A program that ends right after its last call should call Flush before.
 type Limiter struct {
 	rdb     redis.UniversalClient
 	logger  *slog.Logger
@@ -99,9 +98,7 @@ func (l *Limiter) Reopen(key string) {
 	if q.fallback != nil {
 		q.fallback.limiter.Reopen(key)
 	}
-	if q.closed != nil {
-		q.closed.Until = now // a request that is admitted from now on may open it
-	}
+	q.closed.Until = now // a request that is admitted from now on may open it
 	q.until, q.holds, q.reopen, q.reportAt = time.Time{}, [2]hold{}, true, now
 	q.step(now)
 }

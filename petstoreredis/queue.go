@@ -34,9 +34,9 @@ type queue struct {
 	pot            reply // the last reply
 	epoch, granted int64 // the last window in which a permit was wanted, and how many were granted
 	window         ratelimit.Window
-	end, until     time.Time          // of the window, and of the lockout
-	reason         ratelimit.Reason   // of the lockout
-	closed         *ratelimit.Lockout // the last that was reported; nil if the key has opened since
+	end, until     time.Time         // of the window, and of the lockout
+	reason         ratelimit.Reason  // of the lockout
+	closed         ratelimit.Lockout // the last that was reported; zero if the key has opened since
 
 	outcomes []outcome     // to be reported
 	reportAt time.Time     // when to do this or, without Redis, when to try it again

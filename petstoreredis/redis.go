@@ -102,24 +102,23 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// note records how a command went, and logs when Redis goes away and when it is back.
+// note records how a command went, and logs when Redis goes away and when it is back. It logs
+// without the lock: the handler may call the limiter.
 func (l *Limiter) note(err error, processes int) {
-	switch since := l.away; {
-	case err != nil && since.IsZero():
-		l.away = time.Now()
-		l.log(slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share",
-			slog.String("error", err.Error()), slog.Int("processes", processes))
-	case err == nil && !since.IsZero():
-		l.away = time.Time{}
-		l.log(slog.LevelInfo, "petstoreredis: redis is back",
-			slog.Duration("away", time.Since(since)), slog.Int("processes", processes))
-	}
 	l.replied = l.replied || err == nil
-}
-
-// log logs without the lock: the handler may call the limiter.
-func (l *Limiter) log(level slog.Level, text string, attrs ...slog.Attr) {
+	if (err == nil) == l.away.IsZero() {
+		return
+	}
+	level, text, attr := slog.LevelInfo, "redis is back", slog.Duration("away", time.Since(l.away))
+	l.away = time.Time{}
+	if err != nil {
+		level, text = slog.LevelWarn, "redis is away, this process keeps to its share"
+		attr = slog.String("error", err.Error())
+		l.away = time.Now()
+	}
 	if l.logger != nil {
-		l.unlocked(func() { l.logger.LogAttrs(context.Background(), level, text, attrs...) })
+		l.unlocked(func() {
+			l.logger.LogAttrs(context.Background(), level, "petstoreredis: "+text, attr, slog.Int("processes", processes))
+		})
 	}
 }

@@ -14,31 +14,35 @@ func (t *ticket) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
 	now := q.l.now()
-	var opened, closed *ratelimit.Lockout
+	var c change
 	if t.admitted {
 		q.users--
-		opened, closed = q.settle(t, o, now)
+		c = q.settle(t, o, now)
 		q.step(now)
 	}
 	if q.until.After(now) {
 		lockout = q.lockout(q.reason, q.until)
 	}
-	q.l.tell(t.Observer, opened, closed)
+	q.l.tell(t.Observer, c)
 	return lockout
 }
 
-// tell reports to an observer that a key is open, or closed.
-func (l *Limiter) tell(o ratelimit.Observer, opened, closed *ratelimit.Lockout) {
-	if opened != nil && o != nil {
-		l.unlocked(func() { o.LimitOpened(*opened) })
-	}
-	if closed != nil && o != nil {
-		l.unlocked(func() { o.LimitClosed(*closed) })
+// change is a lockout that has begun or ended, and the method of an observer that reports it; nil
+// if there is no news.
+type change struct {
+	lockout ratelimit.Lockout
+	report  func(ratelimit.Observer, ratelimit.Lockout)
+}
+
+// tell reports a change to an observer.
+func (l *Limiter) tell(o ratelimit.Observer, c change) {
+	if c.report != nil && o != nil {
+		l.unlocked(func() { c.report(o, c.lockout) })
 	}
 }
 
 // settle learns from the outcome of a permit, and keeps it for the pot. It returns what to report.
-func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (opened, closed *ratelimit.Lockout) {
+func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (c change) {
 	t.admitted = false
 	x := outcome{Number: t.number, Epoch: t.epoch}
 	counted := !o.Sent.IsZero() && o.StatusCode != http.StatusUnauthorized
@@ -51,14 +55,11 @@ func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (opened, c
 	}
 	switch {
 	case rejected:
-		closed = q.lockOut(&x, o, now)
-	case answered:
-		if last := q.closed; last != nil && !t.given.Before(last.Until) {
-			opened, q.closed = last, nil
-		}
-		if limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0 {
-			closed = q.close(ratelimit.ReasonDay, now, x.end)
-		}
+		c = q.lockOut(&x, o, now)
+	case answered && limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0:
+		c = q.close(ratelimit.ReasonDay, now, x.end)
+	case answered && q.closed.Reason != "" && !t.given.Before(q.closed.Until):
+		c, q.closed = change{q.closed, ratelimit.Observer.LimitOpened}, ratelimit.Lockout{}
 	}
 	if t.fallback != nil {
 		if counted {
@@ -69,7 +70,7 @@ func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (opened, c
 	if t.fallback == nil || q.fallback == nil { // else the pot needs only what the process knows
 		q.report(x, rejected, now)
 	}
-	return opened, closed
+	return c
 }
 
 // report keeps an outcome for the next command, which goes at once if other processes wait for it.
@@ -115,7 +116,7 @@ func interpret(key string, o ratelimit.Outcome) (*ratelimit.Limiter, ratelimit.L
 
 // lockOut begins a lockout after a 429, or makes it longer. The second 429 in a row, and further
 // ones, close the key for 1 s, 2 s, 4 s, up to a minute, at least.
-func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) *ratelimit.Lockout {
+func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) change {
 	_, l := interpret(q.key, o)
 	if streak := q.pot.Streak; streak > 0 {
 		l.Until = later(l.Until, o.Received.Add(min(time.Second<<min(streak-1, 6), time.Minute)))
@@ -132,21 +133,21 @@ func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) *ratelim
 
 // close notes that the key is closed. It returns what to report: nothing if that was reported,
 // unless another limit, such as a ban, makes it longer.
-func (q *queue) close(reason ratelimit.Reason, now, until time.Time) *ratelimit.Lockout {
+func (q *queue) close(reason ratelimit.Reason, now, until time.Time) change {
 	last := q.closed
-	if !until.After(now) || last != nil && !until.After(last.Until) {
-		return nil
+	if !until.After(now) || !until.After(last.Until) {
+		return change{}
 	}
-	l := q.lockout(reason, until)
-	q.closed = &l
-	if last != nil && last.Reason == reason {
-		return nil
+	q.closed = q.lockout(reason, until)
+	if last.Reason == reason {
+		return change{}
 	}
-	reported := l // Reopen changes l
-	return &reported
+	return change{q.closed, ratelimit.Observer.LimitClosed}
 }
 
 // lockout describes a lockout.
 func (q *queue) lockout(reason ratelimit.Reason, until time.Time) ratelimit.Lockout {
-	return ratelimit.Lockout{Reason: reason, Until: until, Window: q.window, Sent: int(q.granted), Processes: q.processes()}
+	return ratelimit.Lockout{
+		Reason: reason, Until: until, Window: q.window, Sent: int(q.granted), Processes: q.processes(),
+	}
 }

@@ -62,7 +62,7 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 		return t, nil
 	}
 	if refused.Reason != "" && refused.Err == nil {
-		l.tell(r.Observer, nil, q.close(refused.Reason, l.now(), refused.RetryAt))
+		l.tell(r.Observer, q.close(refused.Reason, l.now(), refused.RetryAt))
 	}
 	return nil, refused
 }
