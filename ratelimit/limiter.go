@@ -39,9 +39,7 @@ func Processes(n int) Option {
 
 // New returns a limiter for one process.
 func New(opts ...Option) *Limiter {
-	// By the wall clock alone: the monotonic clock stands still while a machine is suspended, and
-	// windows do not.
-	l := &Limiter{keys: make(map[string]*queue), now: func() time.Time { return time.Now().Round(0) }}
+	l := &Limiter{keys: make(map[string]*queue), now: time.Now}
 	for _, opt := range opts {
 		opt(l)
 	}

@@ -44,11 +44,12 @@ type waiter struct {
 	report  func(Observer, Lockout)
 }
 
-// clock returns the time. If the clock was set back, as between two synctest bubbles, the queue
+// clock returns the time by the wall clock alone: the monotonic clock stands still while a machine
+// is suspended, and windows do not. If the clock was set back, as between two synctest bubbles, the queue
 // forgets everything. After a small correction the time of the budget stands still instead: to
 // forget everything would open a key that is closed.
 func (q *queue) clock() time.Time {
-	now := q.limiter.now()
+	now := q.limiter.now().Round(0)
 	if q.budget.now.Sub(now) > time.Second {
 		q.budget, q.reported = &budget{processes: q.limiter.processes}, Lockout{}
 	}
