@@ -2,7 +2,6 @@ package ratelimit
 
 import (
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -50,7 +49,7 @@ func (q *counter) free() time.Time {
 }
 
 // Service is the model. What configures it must be set before the first Answer; only Clock and
-// PerMinute are required. It is safe for concurrent use, but for reading what it has counted.
+// PerMinute are required.
 type Service struct {
 	Clock      func() time.Time
 	Window     windowKind    // how it counts
@@ -68,7 +67,6 @@ type Service struct {
 	Rejected int         // 429s
 	Bans     int         // of the key
 
-	mu          sync.Mutex
 	minute, day counter
 	streak      int       // 429s in a row
 	banned      time.Time // end of the last ban
@@ -76,8 +74,6 @@ type Service struct {
 
 // Answer returns the response to a request that arrives now, without Sent and Received.
 func (s *Service) Answer() Outcome {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	now := s.roll()
 	s.Arrivals = append(s.Arrivals, s.Clock())
 	o := Outcome{StatusCode: http.StatusOK}
@@ -145,14 +141,4 @@ func (s *Service) tight() *counter {
 		return &s.day
 	}
 	return &s.minute
-}
-
-// carry simulates a request and its response. The service counts the request after half of the time.
-func carry(s *Service, took time.Duration) Outcome {
-	sent := time.Now()
-	time.Sleep(took / 2)
-	o := s.Answer()
-	time.Sleep(took / 2)
-	o.Sent, o.Received = sent, time.Now()
-	return o
 }

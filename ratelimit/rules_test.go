@@ -1,0 +1,325 @@
+package ratelimit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestRules has rows for each rule of README.md, by its number. A step is described at script.step.
+func TestRules(t *testing.T) {
+	perform(t, [][2]string{
+		{"1 requests in flight are spent, unless they are not sent",
+			"told 1, ask 1 = 1, 200 6 5, ask 9 = 5, unsent = 1, lost = 0, 200 6 4 = 0"},
+		{"1 a lost request is spent until one that was sent a second later has a response",
+			"told 1, ask 1, 200 5 4, ask 1, lost, +999ms ask 1, 200 5 2, ask 9 = 1, leave, unsent, +1ms ask 1 = 1, 200 5 1, ask 9 = 1"},
+		{"2 the response to an earlier request raises nothing",
+			"told 1, ask 1, 200 11 10, ask 1, +1ms ask 1, last 200 11 8, 200 11 9, ask 99 = 8"},
+		{"2 that to a later one does",
+			"told 1, ask 1, 200 9 8 60s, ask 1, 200 9 7 60s, +1s ask 1, 200 9 8 61s, ask 99 = 8"},
+		{"3 Reset is compared with Date, plus a second", "+20.5s ask 1, 200 60 0, closed = 41s minute"},
+		{"3 a minute is over a minute after it was open", "ask 1, 200 60 0 61s, closed = 1m0s minute"},
+		{"3 what was left may still be sent, and then a probe", "told 1, ask 1, 200 31 30, +1m ask 99 = 31"},
+		{"3 a window whose Reset moves slides", "ask 1, 200 31 30 60s, +10s ask 1, 200 31 0 51s, closed = 52s minute"},
+		{"3 a Reset in the past is replaced", "ask 1, 200 60 0 -1h, closed = 1m0s minute"},
+		{"3 a Reset after more than a day is replaced", "ask 1, 200 60 0 25h, closed = 1m0s minute"},
+		{"3 a longer window is that of the day", "ask 1, 200 60 0 5h, closed = 5h0m1s day"},
+		{"4 a probe when nothing is known", "ask 5 = 1, +999ms = 0, +1ms = 1, +1s = 1"},
+		{"4 a probe when a window is over and nothing was left",
+			"ask 1, 200 60 0, ask 5 = 0, +59.999s = 0, +1ms = 1, +999ms = 0, +1ms = 1"},
+		{"4 a probe after a 429, and another one after ten seconds",
+			"ask 1, 429 20s 60 30, ask 5, +19.999s = 0, +1ms = 1, +9.999s = 0, +1ms = 1"},
+		{"5 used up, and Reset is later", "ask 1, 429 20s 999 0 50s, closed = 50s minute"},
+		{"5 not used up", "ask 1, 429 20s 999 5 50s, closed = 20s minute"},
+		{"5 not used up, and no Retry-After", "ask 1, 429 0s 999 5 50s, closed = 51s minute"},
+		{"5 the day is used up", "ask 1, 429 5s 999 0 5h, closed = 5h0m0s day"},
+		{"5 something short while the day has room", "ask 1, 429 5s 999 500 10h, closed = 5s minute"},
+		{"5 a ban", "ask 1, 429 5m 999 0 50s, closed = 5m0s ban"},
+		{"5 Retry-After and Reset are both rounded", "ask 1, 429 22s 999 0 20s, closed = 22s minute"},
+		{"5 Reset cannot be true", "ask 1, 429 0s 999 0 25h, closed = 1m0s minute"},
+		{"5 Reset is past, and Retry-After is usable", "ask 1, 429 70s 999 0 -1h, closed = 1m10s ban"},
+		{"5 lockouts in a row last longer", "ask 1, 429 10ms 999 5 1h, closed = 10ms minute, 429 10ms 999 5 1h, " +
+			"closed = 1s minute, 429 10ms 999 5 1h, closed = 2s minute, 429 10ms 999 5 1h, closed = 4s minute, 429 10ms 999 5 1h, " +
+			"closed = 8s minute, 429 10ms, closed = 16s minute, 429 10ms, closed = 32s minute, 429 10ms, closed = 1m0s minute, " +
+			"429 10ms, closed = 1m0s minute, 200 999 998 1h, ask 1, 429 10ms 999 5 1h, closed = 10ms minute"},
+		{"5 those without headers are twice as long", "ask 1, 429, closed = 1m0s minute, 429, closed = 2m0s minute, 429, " +
+			"closed = 4m0s minute, 429, closed = 8m0s minute, 429, closed = 16m0s minute, 429, closed = 16m0s minute"},
+		{"5 several 429s are one lockout, and an early success does not end it",
+			"ask 1, 200 60 59, ask 3 = 3, 429 1s 60 9, 429 1s 60 9, closed = 1s minute, 200 60 8, last 429 1ms 60 9, closed = 1s minute"},
+		{"5 in a sliding window that others use, each lasts for 90 seconds",
+			"ask 1, 200 60 59 60s, +2s ask 1, 200 60 40 60s, ask 1, 429 1s 60 0 1s, closed = 1m30s minute"},
+		{"6 a sixteenth of what is left may be in flight", "ask 1, 200 999 800, ask 999 = 50"},
+		{"6 every two responses without a foreign request double it",
+			"ask 1, 200 999 800, ask 999 = 50, 200 999 799 = 0, 200 999 798 = 51"},
+		{"6 a foreign request sets it back, until the third window without one",
+			"ask 1, 200 999 998, ask 1, 200 999 960, +1m ask 1, 200 999 998, ask 1, 200 999 997, ask 999 = 62, leave, free, " +
+				"+1m ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 999 = 62, leave, free, " +
+				"+1m ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 999 = 124"},
+		{"6 a ban is no sign of others", "ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 1, 429 5m 999 0, " +
+			"+5m ask 1, 200 999 998, ask 999 = 124"},
+		{"6 the foreign requests in flight may double, and fall by an eighth",
+			"ask 1, 200 999 998, ask 1, +100ms 200 999 896, ask 999 = 43, 200 999 895 = 2"},
+		{"6 six may be in flight while there is plenty", "ask 1, 200 60 59, ask 9 = 6"},
+		{"6 Processes replaces these parts", "told 4, ask 1, 200 160 80, ask 99 = 10"},
+		{"7 a slow request keeps its reservation only", "ask 1, 200 24 23, ask 99 = 5, +1s = 5, +1s = 5, +1s = 5, +1s = 3"},
+		{"8 two are in flight without headers", "ask 1, 200, ask 9 = 2, +1s = 2"},
+		{"8 one is after the first 429", "ask 1, 429 1s, ask 9, +1s = 1, 200 = 1, +1s = 1"},
+		{"9 Reopen lets one go after a 429", "ask 1, 429 10m, ask 3 = 0, reopen = 1, 200 60 50 = 2"},
+		{"9 Reopen lets one go in a window that is used up", "ask 1, 200 60 0, ask 3 = 0, reopen = 1, 200 60 50 = 2"},
+		{"9 Reopen has no effect on an open key", "ask 1, 200 60 59, reopen, ask 9 = 6"},
+		{"10 what others sent in the same time before, and half as many more",
+			"ask 1, 200 60 59, +20s ask 1, 200 60 20, +5s now 1 = 1, unsent, +5s now 1 = 0"},
+		{"10 a sixteenth for processes that start",
+			"ask 1, 200 60 59, ask 1, 200 60 5, now 1 = 1, 200 60 4, now 1 = 0"},
+		{"10 eight at most", "ask 1, 200 320 319, ask 1, 200 320 10, now 1 = 1, 200 320 9, now 1 = 0"},
+		{"10 one for each of the other processes", "told 12, ask 1, 200 60 12, now 1 = 1, 200 60 11, now 1 = 0"},
+		{"11 background requests leave a tenth", "ask 1, 200 999 101 5h, background 3 = 2"},
+		{"11 they leave nothing if nobody asked for two minutes",
+			"ask 1, 200 999 50 5h, +119s background 1 = 0, leave, +1s background 1 = 1"},
+		{"12 refused at once after a restart", "ask 1, 200 60 40, ask 99 = 6"},
+		{"12 the windows of the requests before count", "ask 1, 200 60 0 40s, ask 60, now 1, until = 1m41s"},
+		{"12 but one after a lockout, which may be about to end",
+			"ask 1, 429 20s 60 30, ask 60, now 1, until = 20s, ask 60, now 1, until = 1m20s"},
+		{"12 a limit that lasts longer than before", "ask 1, 200 60 59, ask 1, 200 60 59, ask 2 = 2, " +
+			"200 60 0 20s, pause 0s 30s = 0, 429 50s 60 0 20s, until = 50s"},
+		{"12 in the first window, too", "ask 1, now 3 = 0, 200 3 2 = 1, unsent = 1, unsent = 0"},
+		{"12 no limit is known while responses may show room",
+			"told 1, ask 1, 200 10 9, ask 4 = 4, last 200 10 5, ask 2 = 2, now 1 = 0, 200 10 8 = 1"},
+		{"12 a pause that is too long is refused at once", "ask 1, 200 60 59, pause 30s 29s, until = 30s"},
+		{"12 a context that ends with the wait", "ask 1, 200 60 0, ask 1, clock 2m, leave = 0"},
+		{"13 the end of a window comes while the machine is suspended", "ask 1, 200 60 0 30m, ask 1, clock 1h, +2m = 1"},
+		{"13 the end of a pause, too", "ask 1, 200 60 59, pause 30m 1h, clock 1h, +2m = 1"},
+		{"13 a clock that is set back by a second changes nothing", "ask 1, 429 1h, clock -1s, now 1 = 0, closed = 1h0m1s ban"},
+		{"13 by more, everything is forgotten", "ask 1, 429 1h, clock -1.001s, now 1 = 1"},
+	})
+}
+
+// TestReports is about what an observer is told, with the times since the start.
+func TestReports(t *testing.T) {
+	perform(t, [][2]string{
+		{"each lockout once, another limit that lasts longer, and the end",
+			"ask 1, 200 60 59, ask 4 = 4, 429 10s 60 50, 429 20s 60 50, 429 5m 60 50, heard = closed minute 10s; closed ban 5m0s, " +
+				"+5m 200 60 59, heard = nothing, ask 1, 200 60 59, heard = opened ban 5m0s"},
+		{"the last end of a lockout that the same limit makes longer",
+			"ask 1, 200 60 59, ask 2, 429 10s 60 50, 429 20s 60 50, +20s ask 1, 200 60 59, " +
+				"heard = closed minute 10s; opened minute 20s"},
+		{"a day that is used up, and its end",
+			"ask 1, 200 60 0 5h, heard = closed day 5h0m1s, ask 1, +5h1s = 1, 200 60 59, " +
+				"heard = wait day 5h0m1s; done day 5h0m1s; opened day 5h0m1s"},
+		{"a minute only if a request is refused for it, once",
+			"ask 1, 200 60 0 40s, heard = nothing, now 1, heard = closed minute 41s, now 1, heard = nothing"},
+		{"nothing if a request is refused because no response comes",
+			"ask 1, now 1, +1s, heard = wait response ?; done response 1s"},
+		{"a pause, and a lockout that ends earlier",
+			"ask 1, 200 60 59, ask 1, pause 9s 1m, 429 20s 60 9, pause 30s 1m, heard = wait backoff 9s; closed minute 20s; wait minute 30s"},
+		{"a wait of a background request for the reserve",
+			"ask 1, 200 60 9, background 1, heard = wait background 1m0s"},
+		{"the success after Reopen",
+			"ask 2, 429 10m, reopen = 1, 200 60 59, heard = wait response ?; closed ban 10m0s; done response 0s; opened ban 0s"},
+	})
+}
+
+// perform runs a subtest for each row, which is its name and its steps.
+func perform(t *testing.T, rows [][2]string) {
+	for _, row := range rows {
+		t.Run(row[0], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{T: t, start: time.Now()}
+				s.begin(0)
+				for step := range strings.SplitSeq(row[1]+", leave, free", ", ") {
+					s.step(step)
+				}
+				nothingLeft(t, s.limiter)
+			})
+		})
+	}
+}
+
+// nothingLeft checks that no request waits or is in flight.
+func nothingLeft(t *testing.T, l *Limiter) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, q := range l.keys {
+		assert.Zero(t, len(q.budget.inFlight)+len(q.waiters)+q.waiting, "requests")
+		assert.Nil(t, q.timer, "timer")
+	}
+}
+
+// script is a process whose requests share a key, and their observer.
+type script struct {
+	*testing.T
+	start   time.Time
+	limiter *Limiter
+	ahead   atomic.Int64 // how far the wall clock is ahead
+	ctx     context.Context
+	leave   context.CancelFunc
+
+	mu      sync.Mutex
+	permits []sent   // the oldest first
+	given   int      // permits so far
+	refused *Error   // the last one
+	heard   []string // what the observer was told
+}
+
+// sent is a request in flight.
+type sent struct {
+	Permit
+	at time.Time
+}
+
+// begin makes a limiter that knows nothing but the number of processes.
+func (s *script) begin(processes int) {
+	s.limiter = New(Processes(processes))
+	s.limiter.now = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+	s.ctx, s.leave = context.WithCancel(s.Context())
+}
+
+// step is, after a time such as +1m, what happens: "ask 5" begins five requests that wait for long,
+// "now 5" five that do not. A status ends the oldest request in flight or, after "last", the newest:
+// "429 20s 60 5 1h" has Retry-After, limit, Remaining, and the time to Reset, by default the end of
+// the minute. The number behind "=" is how many permits were given in this step. Behind "closed" it is
+// how long the key is closed for a request that does not wait, and why, behind "until" how long the
+// last one that was refused has to wait.
+func (s *script) step(text string) {
+	s.Helper()
+	command, want, check := strings.Cut(text, " = ")
+	words, before := strings.Fields(command), s.given
+	if d, err := time.ParseDuration(words[0]); err == nil {
+		time.Sleep(d)
+		words = append(words[1:], "")
+	}
+	if words[0] == "last" {
+		words = words[1:]
+		slices.Reverse(s.permits)
+		defer func() { slices.Reverse(s.permits) }()
+	}
+	var numbers []int
+	var times []time.Duration
+	for _, word := range words[1:] {
+		if n, err := strconv.Atoi(word); err == nil {
+			numbers = append(numbers, n)
+		} else if d, err := time.ParseDuration(word); err == nil {
+			times = append(times, d)
+		}
+	}
+	got := s.do(words, numbers, times)
+	synctest.Wait()
+	assert.True(s, !check || want == cmp.Or(got, strconv.Itoa(s.given-before)), "%s: %s, %d", text, got, s.given-before)
+}
+
+func (s *script) do(words []string, numbers []int, times []time.Duration) (got string) {
+	const long = 100 * time.Hour
+	switch what := words[0]; what {
+	case "":
+	case "told":
+		s.begin(numbers[0])
+	case "ask":
+		s.ask(numbers[0], Request{MaxWait: long})
+	case "now":
+		s.ask(numbers[0], Request{})
+	case "background":
+		s.ask(numbers[0], Request{MaxWait: long, Background: true})
+	case "pause": // with its MaxWait
+		s.ask(1, Request{NotBefore: s.limiter.now().Add(times[0]), MaxWait: times[1]})
+	case "leave": // all that wait
+		s.leave()
+		s.ctx, s.leave = context.WithCancel(s.Context())
+	case "free": // all permits
+		for len(s.permits) > 0 {
+			s.release("unsent", nil, nil)
+		}
+	case "reopen":
+		s.limiter.Reopen("")
+	case "clock":
+		s.ahead.Add(int64(times[0]))
+	case "heard":
+		got, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
+	case "until":
+		require.NotNil(s, s.refused)
+		return s.refused.RetryAt.Sub(s.limiter.now()).String()
+	case "closed":
+		s.ask(1, Request{})
+		got = s.do([]string{"until"}, nil, nil) + " " + string(s.refused.Reason)
+		at := s.refused.RetryAt
+		s.acquire(Request{MaxWait: long})
+		assert.Equal(s, at, s.limiter.now(), "when it opens")
+	default:
+		s.release(what, numbers, times)
+	}
+	return got
+}
+
+// ask begins n requests, one after the other.
+func (s *script) ask(n int, r Request) {
+	for range n {
+		go s.acquire(r)
+		synctest.Wait()
+	}
+}
+
+func (s *script) acquire(r Request) {
+	r.Observer = s
+	p, err := s.limiter.Acquire(s.ctx, r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused, _ = errors.AsType[*Error](err)
+	if err == nil {
+		s.given++
+		s.permits = append(s.permits, sent{p, s.limiter.now()})
+	}
+}
+
+func (s *script) WaitStart(w Wait)      { s.note("wait", w.Reason, w.Until) }
+func (s *script) WaitDone(w Wait)       { s.note("done", w.Reason, s.start.Add(w.Duration)) }
+func (s *script) LimitClosed(l Lockout) { s.note("closed", l.Reason, l.Until) }
+func (s *script) LimitOpened(l Lockout) { s.note("opened", l.Reason, l.Until) }
+
+// note records what an observer is told. It may use the limiter.
+func (s *script) note(what string, reason Reason, until time.Time) {
+	s.limiter.RateLimit("")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := "?"
+	if !until.IsZero() {
+		at = until.Sub(s.start).String()
+	}
+	s.heard = append(s.heard, fmt.Sprintf("%s %s %s", what, reason, at))
+}
+
+// release ends the oldest request in flight: with a status, "lost" or "unsent".
+func (s *script) release(what string, numbers []int, times []time.Duration) {
+	require.NotEmpty(s, s.permits)
+	now, oldest := s.limiter.now(), s.permits[0]
+	s.permits = s.permits[1:]
+	o := Outcome{Sent: oldest.at}
+	if what == "unsent" {
+		o.Sent = time.Time{}
+	} else if what != "lost" {
+		o.StatusCode, _ = strconv.Atoi(what)
+		o.Received, o.Date = now, now.Truncate(time.Second)
+	}
+	if o.StatusCode == http.StatusTooManyRequests && len(times) > 0 {
+		o.RetryAfter, times = times[0], times[1:]
+	}
+	if len(numbers) > 0 {
+		o.Window = Window{Limit: numbers[0], Remaining: numbers[1], Reset: now.Truncate(time.Minute).Add(time.Minute)}
+		if len(times) > 0 {
+			o.Window.Reset = now.Add(times[0])
+		}
+	}
+	oldest.Release(o)
+}
