@@ -1,26 +1,13 @@
 package petstoreredis_test
 
 import (
-	"bytes"
-	"context"
-	"log/slog"
-	"math"
-	"net/http"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/petstoreredis"
-	"github.com/petstore/petstore-go/ratelimit"
 	"github.com/petstore/petstore-go/ratelimit/ratelimittest"
 )
 
@@ -42,375 +29,109 @@ func TestNewLimiter(t *testing.T) {
 	}
 }
 
-// acquire returns a permit for a request that may wait for ever.
-func acquire(t *testing.T, l *petstoreredis.Limiter) ratelimit.Permit {
-	t.Helper()
-	p, err := l.Acquire(t.Context(), ratelimit.Request{MaxWait: math.MaxInt64})
-	require.NoError(t, err)
-	return p
-}
-
-// refused requires that a request without MaxWait is refused at once.
-func refused(t *testing.T, l *petstoreredis.Limiter) {
-	t.Helper()
-	within(t, 0, atOnce, func() {
-		_, err := l.Acquire(t.Context(), ratelimit.Request{})
-		assert.ErrorAs(t, err, new(*ratelimit.Error))
+// Processes share a pot. One permit is kept back for other programs. A step is described at
+// script.step.
+func TestLimiter(t *testing.T) {
+	perform(t, [][2]string{
+		{"a quarter of the limit goes over to the next window", "ask 1, 200 60 15, +1m ask 20 = 14"},
+		{"less than a quarter does not", "ask 1, 200 60 14, +1m ask 20 = 1"},
+		{"an outcome of an old window changes nothing", "ask 1, 200 41 40, ask 2 = 2, +1m ask 3 = 3, spent, +1s ask 99 = 35"},
+		{"a spent permit counts, whatever an earlier response shows",
+			"ask 1, 200 11 10, ask 3 = 3, spent, spent, 200 11 9, +1s ask 99 = 8"},
+		{"a first request without a response is followed by another one after a second", "ask 5 = 1, spent = 0, +990ms = 0, +700ms = 1"},
+		{"a first request that was abandoned is followed at once", "ask 5 = 1, abandoned = 1"},
+		{"after a lockout one request goes ahead, and another one after ten seconds",
+			"ask 1, 200 41 40, ask 1, 429 20s 41 39, ask 5 = 0, +19.9s = 0, +200ms = 1, +9.8s = 0, +700ms = 1"},
+		{"a process gets its share in a second, twice that in two, then twice its share of what is left",
+			"ask 1, 200 100 99, b ask 10 = 10, c ask 10 = 10, ask 99 = 33, +1.1s = 34, leave, +1s slow 1ms, ask 99, +5ms = 8"},
+		{"a process that asks no more counts half as much in each window", "ask 1, 200 60 59, b ask 1, c ask 1, d ask 1, " +
+			"+3s ask 99 = 28, leave, +58s ask 1, 200 60 59, ask 99 = 14, leave, +1m ask 1, 200 60 59, ask 99 = 29, leave"},
+		{"what other programs have probably sent is kept back", "ask 1, 200 60 59, +30s ask 1, 200 60 38, +10s ask 99 = 30"},
+		{"background requests leave a tenth, if others were there", "ask 1, 200 100 99, +3s background 100 = 89, background 100 = 0"},
+		{"background requests that are alone leave nothing", "background 1, 200 100 99, +3s background 100 = 99"},
+		{"a window of a day that is used up lasts to its end", "ask 1, 200 1000 0 1h, +59m closed = 1m1s day, ask 1 = 0, +1m2s = 1"},
+		{"a window of a day is over a day later", "ask 1, 200 1000 0 24h, +23h59m b now 1 = 0, +2m b now 1 = 1"},
+		{"at most half is kept back for other programs", "ask 1, 200 60 59, +30s ask 1, 200 60 10, +20s slow 1ms, ask 99, +5ms = 6"},
+		{"permits that die with a process come back in a window of a day",
+			"ask 1, 200 501 500 1h, +3s b ask 400 = 400, ask 99 = 99, +1m ask 1 = 1, last 200 501 400 58m, +3s ask 9 = 9"},
+		{"responses are awaited for two seconds, and then the end of the window",
+			"ask 1, 200 4 3, +3s ask 3 = 3, +1.9s b now 1 = 0, waiting = 1, +200ms c closed = 54.9s minute"},
+		{"a clock of Redis that goes forward ends the window", "ask 1, 200 60 10, ahead 24h, ask 5 = 1"},
+		{"the first response of a window opens it for all at once", "ask 1, 200 60 59, b ask 1 = 1"},
+		{"all learn in ten seconds that a key was reopened", "ask 1, 429 1h, b closed = 1h0m0s ban, b ask 1 = 0, c now 1 = 0, " +
+			"+5s c reopen, +10s = 1, b 200 60 59, now 1 = 1, c now 1 = 1"},
+		{"each further 429 in a row closes the key for longer, also that of another process",
+			"ask 1, 429 500ms, closed = 500ms minute, +1s ask 1, 429 500ms, closed = 1s minute, +2s b ask 1, b 429 500ms, " +
+				"b closed = 2s minute, +3s ask 1, 200 60 59, +1s ask 1, 429 500ms, closed = 500ms minute"},
+		{"several 429s are one lockout", "ask 1, 200 60 59, +3s ask 3 = 3, 429 1s 60 5, +50ms 429 1s 60 5, +50ms 429 1s 60 5, " +
+			"+2s ask 1 = 1, 429 1ms 60 5, closed = 1s minute"},
+		{"a 429 of an old window ends the new one",
+			"ask 1, 200 60 59, +3s ask 1 = 1, +58s b ask 1 = 1, b 200 60 58, 429 2s 60 50, +2.1s b ask 9 = 1"},
+		{"after a 429 a request is refused at once, however slow Redis is",
+			"ask 1, 200 60 59, +3s ask 1, slow 1s, 429 1h, closed = 1h0m0s ban, +3s slow 0s"},
+		{"after a 429 the others know at once", "ask 1, 200 60 59, +3s ask 1, 429 1h, b now 1 = 0"},
+		{"after a 429 permits on their way are not used", "ask 1, 200 60 59, +3s ask 1, slow 300ms, ask 8 = 0, 429 1h = 0, " +
+			"+1s = 0, waiting = 8, slow 0s"},
+		{"a context that ends before the window is refused at once", "ask 1, 200 60 0, end 10s, ask 1, waiting = 0"},
+		{"a permit that comes too late goes back", "ask 1, 200 60 59, +3s slow 100ms, ask 1, leave, +1s slow 0s, ask 99 = 59"},
+		{"a permit that comes while an observer is told goes back, too",
+			"ask 1, observer 5s, ask 1 = 0, 200 60 59, +1s leave, +9s observer 0s, ask 99 = 59"},
+		{"a command whose reply is lost counts once", // it is sent again, without the permits that it may have counted
+			"ask 1, 200 60 59, +1s ask 2 = 2, lost, 200 60 58, flush = <nil>, +3s ask 99 = 57"},
+		{"Flush reports what Redis does not know", "ask 1, 200 60 59, +3s ask 2, 200 60 5, flush = <nil>, b ask 99 = 3, " +
+			"error READONLY replica, 200 60 4, flush = petstoreredis: flush: READONLY replica"},
+		{"without headers one request is in flight", "ask 1, 200, ask 9 = 1, 200 = 1, +900ms = 0, +600ms = 1"},
+		{"the less often they ask, the longer the service stalls", "ask 1, ask 500, background 500, commands 99, +10s commands 200"},
+		{"calls that wait need few commands, a key at rest none",
+			"ask 1, 200 2000 0, ask 500, background 500, commands 9, +50s commands 20, leave, commands 9, +1h commands 1, " +
+				"broken, ask 1, +3s 200 2000 1999, +2m commands 999, +1h commands 0"},
+		{"a wait for a pause", "ask 1, 200 60 59, pause 9s 8s, until = 9s, pause 9s 1h = 0, +9s = 1"},
+		{"a response of an old window says nothing", "ask 1, 200 60 9 50s, ask 1, 200 60 50 10s, window = 60 9"},
+		{"a machine that was suspended", "ask 1, 200 60 0, +1s now 1 = 0, ask 1 = 0, +10s ahead 1h, clock 1h, +30s = 1"},
+		{"a wall clock that is set back", "ask 1, 200 60 0, +1s now 1 = 0, ask 1 = 0, +10s clock -1h, +50s = 1"},
+		{"MaxWait 0 while Redis stalls", "silent, now 99, +1.1s waiting = 0"},
+		{"MaxWait 0 while the service stalls for another process", "ask 1, b now 99, +1.1s waiting = 0"},
+		{"MaxWait 0 while the service stalls and Redis is away", "broken, ask 1, now 99, +1.1s waiting = 0"},
+		{"each lockout is reported once, and its end", "ask 1, 200 60 59, +3s ask 4, 429 10s 60 5, 429 20s 60 5, 429 5m 60 5, " +
+			"200 60 57, heard = closed minute 13s; closed ban 5m3s, +5m ask 1, 200 60 59, heard = opened ban 5m3s"},
+		{"a day that is used up is reported, and its end", "ask 1, 200 60 0 5h, heard = closed day 5h0m1s, +5h2s ask 1 = 1, " +
+			"200 60 59, heard = opened day 5h0m1s"},
+		{"waits are reported", "ask 1, 200 60 59, ask 1, pause 9s 1m, heard = wait backoff 9s, " +
+			"429 20s 60 5, ask 1, background 1, heard = closed minute 20s; wait minute 20s; wait background 20s"},
 	})
 }
 
-const atOnce = 10 * time.Millisecond
-
-// outcome is the outcome of a request that was sent and answered just now, in a window of a minute;
-// without headers if limit is 0.
-func outcome(status, limit, remaining int) ratelimit.Outcome {
-	now := time.Now()
-	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: status, Date: now.Truncate(time.Second)}
-	if limit > 0 {
-		o.Window = ratelimit.Window{Limit: limit, Remaining: remaining, Reset: o.Date.Add(time.Minute)}
+// A pot that does not know what a process knows begins anew with one request.
+func TestLimiterNewPot(t *testing.T) {
+	for _, spoil := range []string{"empty", "spoil remaining", "spoil limit", "ahead -5s"} {
+		perform(t, [][2]string{{spoil, "ask 1, 200 60 40, +3s " + spoil + ", ask 9 = 0, +1.4s = 0, +600ms = 1, 200 60 39 = 8"}})
 	}
-	return o
+	perform(t, [][2]string{
+		{"it believes that the key is closed", "ask 1, 429 1h, empty, +1m b ask 1, ask 1, +10s b closed = 58m50s ban"},
+		{"it believes that the window is used up", "ask 1, 200 60 0, empty, +10s ask 1 = 0, b closed = 50s minute"},
+		{"permits in flight may have used it up", "ask 1, 200 6 5, +3s ask 5 = 5, empty, ask 1 = 0, +50s = 0, +10s = 1"},
+		{"so may others have", "b ask 1, b 200 60 59, +3s ask 1, 200 60 2, +1s ask 1 = 1, empty, ask 1 = 0, +50s = 0, +10s = 1"},
+	})
 }
 
-func ok(limit, remaining int) ratelimit.Outcome { return outcome(http.StatusOK, limit, remaining) }
-
-// rejected is the outcome of a request that got a 429.
-func rejected(retryAfter time.Duration) ratelimit.Outcome {
-	o := outcome(http.StatusTooManyRequests, 0, 0)
-	o.RetryAfter = retryAfter
-	return o
-}
-
-// process is the limiter of a process.
-type process = *petstoreredis.Limiter
-
-// Three processes share a key.
-func TestLimiter(t *testing.T) {
-	for name, test := range map[string]func(t *testing.T, r *virtualRedis, a, b, c process){
-		"all learn in ten seconds that a key was reopened": func(t *testing.T, _ *virtualRedis, a, b, c process) {
-			acquire(t, a).Release(rejected(time.Hour))
-			synctest.Wait()
-			for _, l := range []process{a, b, c} {
-				refused(t, l)
-			}
-			permits := make(chan ratelimit.Permit)
-			go func() { permits <- acquire(t, b) }()
-			time.Sleep(5 * time.Second)
-			within(t, 0, 10*time.Second, func() {
-				c.Reopen("")
-				(<-permits).Release(ok(60, 59))
-				for _, l := range []process{a, b, c} {
-					acquire(t, l).Release(ok(60, 50))
-				}
-			})
-		},
-		"the first response of a window opens it for all at once": func(t *testing.T, _ *virtualRedis, a, b, _ process) {
-			acquire(t, a).Release(ok(60, 59))
-			synctest.Wait()
-			within(t, 0, atOnce, func() { acquire(t, b).Release(ok(60, 58)) })
-		},
-		"each further 429 in a row closes the key for longer": func(t *testing.T, _ *virtualRedis, a, _, _ process) {
-			for _, least := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second} {
-				p, o := acquire(t, a), rejected(time.Second/2)
-				assert.GreaterOrEqual(t, p.Release(o).Until.Sub(o.Sent), least)
-			}
-		},
-		"a context that ends before the window is refused at once": func(t *testing.T, _ *virtualRedis, a, _, _ process) {
-			acquire(t, a).Release(ok(60, 0))
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			within(t, 0, atOnce, func() {
-				_, err := a.Acquire(ctx, ratelimit.Request{MaxWait: time.Hour})
-				assert.Error(t, err)
-			})
-		},
-		"permits that come too late go back to the pot": func(t *testing.T, r *virtualRedis, a, _, _ process) {
-			acquire(t, a).Release(ok(60, 59))
-			time.Sleep(3 * time.Second)
-			r.latency.Store(int64(100 * time.Millisecond))
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(10*time.Millisecond, cancel)
-			_, err := a.Acquire(ctx, ratelimit.Request{})
-			require.ErrorIs(t, err, context.Canceled)
-			time.Sleep(time.Second)
-			assert.Equal(t, "0", r.HGet(r.Keys()[0], "out"))
-		},
-		// It is sent again, without the permits that it may have counted.
-		"a command whose reply is lost counts once": func(t *testing.T, r *virtualRedis, l, _, _ process) {
-			acquire(t, l).Release(ok(60, 59))
-			synctest.Wait()
-			a, b := acquire(t, l), acquire(t, l)
-			r.lost.Store(true)
-			a.Release(ok(60, 58))
-			require.NoError(t, l.Flush(t.Context()))
-			assert.Equal(t, "1", r.HGet(r.Keys()[0], "out"))
-			b.Release(ok(60, 57))
-		},
-		"without headers one request is in flight, and a 429 closes": func(t *testing.T, _ *virtualRedis, a, b, _ process) {
-			for range 20 {
-				within(t, 0, time.Second, func() {
-					for _, l := range []process{a, b} {
-						acquire(t, l).Release(ok(0, 0))
-					}
-				})
-			}
-			acquire(t, a).Release(rejected(5 * time.Second))
-			within(t, 4900*time.Millisecond, 200*time.Millisecond, func() { acquire(t, b).Release(ok(0, 0)) })
-		},
-		"the less often they ask, the longer the service stalls": func(t *testing.T, r *virtualRedis, a, _, _ process) {
-			defer many(t, a)()
-			assert.Less(t, r.commands(10*time.Second), int64(200))
-		},
-		"calls that wait need few commands, a key at rest none": func(t *testing.T, r *virtualRedis, a, _, _ process) {
-			acquire(t, a).Release(ok(2000, 0))
-			end := many(t, a)
-			assert.Less(t, r.commands(50*time.Second), int64(20), "while calls wait")
-			end()
-			assert.LessOrEqual(t, r.commands(time.Hour), int64(1), "at rest")
-			r.broken.Store(true)
-			acquire(t, a).Release(ok(2000, 1999))
-			time.Sleep(2 * time.Minute)
-			assert.Zero(t, r.commands(time.Hour), "at rest without Redis")
-		},
-		"Flush reports what Redis does not know": func(t *testing.T, r *virtualRedis, a, _, _ process) {
-			acquire(t, a).Release(ok(60, 59))
-			synctest.Wait()
-			p := acquire(t, a)
-			acquire(t, a).Release(ok(60, 58))
-			require.NoError(t, a.Flush(t.Context()))
-			assert.Equal(t, "1", r.HGet(r.Keys()[0], "out"))
-			r.SetError("READONLY You can't write against a read only replica.")
-			p.Release(ok(60, 0))
-			require.ErrorContains(t, a.Flush(t.Context()), "READONLY")
-		},
-		"the first command may take three times as long": func(t *testing.T, r *virtualRedis, _, _, _ process) {
-			l := r.process(t, petstoreredis.WithTimeout(time.Second))
-			for _, want := range []time.Duration{2500 * time.Millisecond, time.Second} {
-				r.silent.Store(true)
-				time.AfterFunc(2500*time.Millisecond, func() { r.silent.Store(false) })
-				within(t, want-200*time.Millisecond, 400*time.Millisecond, func() { acquire(t, l).Release(ok(60, 59)) })
-				time.Sleep(10 * time.Second)
-			}
-		},
-		"a day that is used up is over a day later": func(t *testing.T, _ *virtualRedis, a, b, c process) {
-			service := fake.NewTestServer(t, fake.WithPlan(fake.Plan{PerMinute: 60, PerDay: 150}),
-				fake.WithLatency(50*time.Millisecond), fake.WithJournal(1000))
-			for day := range 2 {
-				var all sync.WaitGroup
-				for _, l := range []process{a, b, c} {
-					all.Go(func() {
-						client, err := service.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour)), error(nil)
-						for err == nil {
-							_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-						}
-						assert.ErrorIs(t, err, petstore.ErrRateLimited)
-					})
-				}
-				all.Wait()
-				assert.LessOrEqual(t, service.Usage(service.APIKey()).Limited, 1, "429s")
-				assert.GreaterOrEqual(t, len(service.Requests()), 150*(day+1)-1)
-				time.Sleep(24 * time.Hour)
-			}
-		},
-		"a pot that is gone or spoiled begins anew with one request": func(t *testing.T, r *virtualRedis, l, _, _ process) {
-			for _, spoil := range []func(key string){
-				func(key string) { r.HSet(key, "remaining", "junk") },
-				func(key string) { r.HDel(key, "limit") },
-				func(key string) { r.Del(key) },
-			} {
-				acquire(t, l).Release(ok(60, 40))
-				require.NoError(t, l.Flush(t.Context()))
-				assert.InDelta(t, 11, r.TTL(r.Keys()[0]).Minutes(), 1, "of the window and ten more")
-				spoil(r.Keys()[0])
-				permits := make(chan ratelimit.Permit)
-				within(t, 500*time.Millisecond, 3500*time.Millisecond, func() {
-					for range 2 {
-						go func() { permits <- acquire(t, l) }()
-					}
-					probe := <-permits
-					time.Sleep(500 * time.Millisecond)
-					assert.Empty(t, permits, "one request goes ahead")
-					probe.Release(ok(60, 39))
-					(<-permits).Release(ok(60, 38))
-				})
-				time.Sleep(2 * time.Minute)
-			}
-		},
-		"after a 429 only requests on the wire arrive": func(t *testing.T, r *virtualRedis, l, _, _ process) {
-			r.latency.Store(int64(300 * time.Millisecond)) // Redis is far away
-			service := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro), fake.WithLatency(20*time.Millisecond))
-			client := service.Client(petstore.WithLimiter(l))
-			time.AfterFunc(3*time.Second, func() { service.BanKey(service.APIKey(), time.Hour) })
-			var all sync.WaitGroup
-			for range 8 {
-				all.Go(func() {
-					for range 40 { // most are refused
-						_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{})
-						time.Sleep(150 * time.Millisecond)
-					}
-				})
-			}
-			all.Wait()
-			assert.InDelta(t, 4.5, service.Usage(service.APIKey()).Limited, 3.5, "one to eight")
-		},
-		"a machine that was suspended":  suspended(time.Hour),
-		"a wall clock that is set back": suspended(-time.Hour),
-		"MaxWait 0 while Redis stalls": func(t *testing.T, r *virtualRedis, a, _, _ process) {
-			r.silent.Store(true)
-			impatient(t, a)
-		},
-		"MaxWait 0 while the service stalls for another process": func(t *testing.T, _ *virtualRedis, a, b, _ process) {
-			acquire(t, a)
-			impatient(t, b)
-		},
-		"MaxWait 0 while the service stalls and Redis is away": func(t *testing.T, r *virtualRedis, a, _, _ process) {
-			r.broken.Store(true)
-			acquire(t, a)
-			impatient(t, a)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *virtualRedis) {
-				test(t, r, r.process(t), r.process(t), r.process(t))
-			})
-		})
-	}
-}
-
-// suspended lets the wall clock jump while a call waits, as when a machine was suspended: its timers
-// stood still. The call must not wait for a window that is over.
-func suspended(jump time.Duration) func(t *testing.T, r *virtualRedis, l, _, _ process) {
-	return func(t *testing.T, r *virtualRedis, l, _, _ process) {
-		t.Helper()
-		var jumped atomic.Int64
-		l.SetClock(func() time.Time { return time.Now().Round(0).Add(time.Duration(jumped.Load())) })
-		acquire(t, l).Release(ok(60, 0))
-		synctest.Wait()
-		refused(t, l)
-		permits := make(chan ratelimit.Permit)
-		go func() { permits <- acquire(t, l) }()
-		time.Sleep(10 * time.Second)
-		jumped.Store(int64(jump))
-		r.ahead.Store(int64(max(0, jump)))
-		within(t, 0, max(30*time.Second, 50*time.Second-jump*51/3600), func() {
-			(<-permits).Release(ratelimit.Outcome{})
-		})
-	}
-}
-
-// impatient makes a hundred requests without MaxWait: they are in Acquire for a second and a little.
-func impatient(t *testing.T, l process) {
-	t.Helper()
-	var all sync.WaitGroup
-	for range 100 {
-		all.Go(func() {
-			within(t, 0, 1100*time.Millisecond, func() {
-				if p, err := l.Acquire(t.Context(), ratelimit.Request{}); err == nil {
-					p.Release(ratelimit.Outcome{}) // one more request may go ahead after a second
-				}
-			})
-		})
-	}
-	all.Wait()
-}
-
-// within requires that f takes at least so long, and at most some time more.
-func within(t *testing.T, least, more time.Duration, f func()) {
-	t.Helper()
-	start := time.Now()
-	f()
-	took := time.Since(start)
-	assert.True(t, took >= least && took <= least+more, "took %v, not %v to %v", took, least, least+more)
-}
-
-// many lets a thousand requests wait, half of them in the background, until the function that it
-// returns is called.
-func many(t *testing.T, l process) (end func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	for i := range 1000 {
-		all.Go(func() { _, _ = l.Acquire(ctx, ratelimit.Request{Background: i < 500, MaxWait: math.MaxInt64}) })
-	}
-	return func() {
-		cancel()
-		all.Wait()
-	}
-}
-
-// use makes so many calls, and requires that none fails.
-func use(t *testing.T, client *petstore.Client, calls int, pause time.Duration) {
-	t.Helper()
-	for range calls {
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		time.Sleep(pause)
-	}
-}
-
-// Redis fails in many ways. Calls are neither held up nor let through without a limit, and the log
-// reports the reason in few lines.
+// Without Redis calls are neither held up nor let through without a limit, and the log says why.
 func TestLimiterAway(t *testing.T) {
-	for name, reply := range map[string]string{
-		"connection refused": "", "no reply within 2s": "", "OOM": "OOM command not allowed when used memory > 'maxmemory'.",
-		"NOPERM": "NOPERM this user has no permissions to run the 'evalsha' command",
+	for failure, words := range map[string]string{
+		"broken": "connection refused", "silent": "no reply within 2s", "error OOM command not allowed": "OOM",
+		"error NOPERM this user": "NOPERM",
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *virtualRedis) {
-				var log bytes.Buffer
-				service := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro))
-				l, other := r.process(t, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))), r.process(t)
-				client := service.Client(petstore.WithLimiter(l))
-				use(t, service.Client(petstore.WithLimiter(other)), 3, time.Second)
-				use(t, client, 10, time.Second)
-				for range 6 {
-					r.broken.Store(name == "connection refused")
-					r.silent.Store(name == "no reply within 2s")
-					r.SetError(reply)
-					use(t, client, 20, time.Second)
-					r.broken.Store(false)
-					r.silent.Store(false)
-					r.SetError("")
-					use(t, client, 5, time.Second)
-				}
-				synctest.Wait()
-				lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-				assert.Len(t, lines, 12)
-				assert.Contains(t, lines[0], name)
-				assert.Contains(t, lines[0], "level=WARN")
-				assert.Contains(t, lines[0], "processes=2")
-				assert.Contains(t, lines[1], "redis is back")
-				assert.Zero(t, service.Usage(service.APIKey()).Limited)
-			})
-		})
+		once := ", +1s " + failure + ", ask 1, +2.1s log level=WARN processes=2 " + words + ", 200 60 50, " +
+			"+5s log, up, ask 1, +2s log level=INFO back, 200 60 49"
+		perform(t, [][2]string{{failure, "b ask 1, b 200 60 59, +3s ask 1, 200 60 58" + once + once}})
 	}
-}
-
-// Without Redis a process keeps to its share: of the processes that Redis knew, of WithShare, or a
-// sixty-fourth. It knows what it used before.
-func TestLimiterShare(t *testing.T) {
-	for name, test := range map[string]struct {
-		before, share, want int // permits that it gets from Redis, WithShare, and permits without Redis
-	}{
-		"the processes that Redis knew":        {before: 10, want: 300/2 - 10},
-		"WithShare":                            {before: 1, share: 10, want: 300/10 - 1},
-		"Redis has never replied":              {want: 300 / 64},
-		"the share was used up in this window": {before: 200, want: 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *virtualRedis) {
-				service, l := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro)), r.process(t, petstoreredis.WithShare(test.share))
-				client := service.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0))
-				use(t, service.Client(petstore.WithLimiter(r.process(t))), min(1, test.before), time.Second)
-				use(t, client, test.before, 20*time.Millisecond)
-				r.broken.Store(true)
-				got, err := -1, error(nil)
-				for ; err == nil; got++ {
-					_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-				}
-				require.ErrorIs(t, err, petstore.ErrRateLimited)
-				assert.Equal(t, test.want, got)
-			})
-		})
-	}
+	perform(t, [][2]string{
+		{"the first command may take three times as long", "silent, ask 1, +5.9s = 0, +200ms = 1"},
+		{"a later one may not", "ask 1, 200 60 59, +1s silent, ask 1, +1.9s = 0, +200ms = 1"},
+		{"the share is that of the processes that Redis knew", "b ask 1, b 200 60 59, +3s ask 5 = 5, broken, ask 99 = 0, +50s = 25"},
+		{"the share is WithShare", "share 10, ask 1, 200 60 59, +3s broken, ask 99 = 0, +50s = 5"},
+		{"the share is a sixty-fourth if Redis has never replied", "broken, ask 1, +1s 200 320 319, ask 99 = 1, +50s = 3"},
+		{"the share was used up in this window", "b ask 1, b 200 60 59, +3s ask 40 = 40, broken, ask 99 = 0, +50s = 0"},
+		{"the window was used up", "ask 1, 200 60 0, +1s broken, ask 1 = 0, +57s = 0, +3s = 1"},
+		{"the others had the rest", "b ask 1, b 200 60 59, +3s b ask 50, ask 4 = 4, broken, ask 99 = 0, +50s = 1"},
+	})
 }

@@ -1,169 +1,269 @@
-package petstoreredis
+package petstoreredis_test
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/petstoreredis"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// SetClock replaces the wall clock, for tests with a machine that is suspended.
-func (l *Limiter) SetClock(now func() time.Time) { l.now = now }
-
-// TestScript sends commands to a pot in a Redis whose clock is under the test's control. A step is
-// described at scripted.step.
-func TestScript(t *testing.T) {
-	for _, row := range []struct{ name, steps string }{
-		// One permit is kept back for other programs.
-		{"a quarter of the limit goes over to the next window", "open 60 15, +1m ask 20 = 14"},
-		{"less than a quarter does not", "open 60 14, +1m ask 20 = 1"},
-		{"an outcome of an old window changes nothing",
-			"open 41 40, ask 2 = 2, keep, +1m ask 3 = 3, spent, left = 35"},
-		{"a spent permit counts, whatever an earlier response shows",
-			"open 11 10, ask 3 = 3, spent, spent, show 11 9, left = 8"},
-		{"a first request without a response is followed by another one after a second",
-			"ask 5 = 1, silent, +999ms ask 5 = 0, +1ms ask 5 = 1"},
-		{"after a lockout one request goes ahead, and another one after ten seconds",
-			"open 41 40, ask 1 = 1, reject 41 39, +19.999s ask 5 = 0, +1ms ask 5 = 1, +9.999s ask 5 = 0, +1ms ask 5 = 1"},
-		{"a process gets its share in a second, twice that in two, then twice its share of what is left",
-			"open 100 99, other 10 = 10, other 10 = 10, ask 99 = 33, +1s ask 99 = 34, +1s ask 99 = 8"},
-		{"a process that asks no more counts half as much in each window",
-			"open 61 60, other 1 = 1, other 1 = 1, other 1 = 1, +1m ask 1 = 1, processes = 4, " +
-				"+1m ask 1 = 1, processes = 2, +1m ask 1 = 1, processes = 1"},
-		// 20 in 30 s, so probably 1.5 × 20 × 10 s/40 s = 7.5 more
-		{"what other programs have probably sent is kept back",
-			"open 60 59, +30s ask 1 = 1, show 60 38, +10s ask 5 = 5, left = 25"},
-		{"background requests leave a tenth, if others were there",
-			"open 100 99, +3s background 100 = 89, background 100 = 0"},
-		{"background requests that are alone leave nothing",
-			"background 1 = 1, show 100 99, +3s background 100 = 99"},
-		{"a window of a day that is used up lasts to its end",
-			"ask 1 = 1, day 1000 0, +59m ask 1 = 0, why = 1, wait = 60000, +1m ask 1 = 1"},
-		{"permits that die with a process come back in a window of a day",
-			"ask 1 = 1, day 1000 500, ask 400 = 400, left = 99, +1m other 0, left = 1"},
-		{"responses are awaited for two seconds, and then the end of the window",
-			"open 4 3, +3s ask 3 = 3, +1.999s ask 1 = 0, why = 3, +1ms ask 1 = 0, why = 0"},
-		{"a pot that nobody reached for a second is replaced by a process that was alone",
-			"open 60 59, +1.001s alone, left = 0"},
-		{"a pot of the future is replaced", "open 60 59, -1.001s other 0, left = 1"},
-		{"a clock that goes forward ends the window", "open 60 10, +24h ask 5 = 1"},
-		{"a pot that is older than what a process knows begins after 1500 ms",
-			"open 60 59, older, +1.499s ask 1 = 0, +1ms ask 1 = 1"},
-		{"a new pot believes that a window is used up, and that the key is closed",
-			"know 60 0, +1m ask 1 = 0, why = 2, wait = 3540000"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			r := miniredis.RunT(t)
-			rdb := redis.NewClient(&redis.Options{Addr: r.Addr()})
-			t.Cleanup(func() { _ = rdb.Close() })
-			s := &scripted{T: t, redis: r, limiter: &Limiter{rdb: rdb}, now: time.Unix(999_999_960, 0)}
-			for step := range strings.SplitSeq(row.steps, ", ") {
-				s.step(step)
-			}
+// perform runs a subtest for each row, which is its name and its steps.
+func perform(t *testing.T, rows [][2]string) {
+	for _, row := range rows {
+		t.Run(row[0], func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				s := &script{T: t, redis: r, start: time.Now(), processes: map[string]*process{}}
+				s.ctx, s.leave = context.WithCancel(t.Context())
+				for step := range strings.SplitSeq(row[1]+", up, leave", ", ") {
+					s.step(step)
+				}
+				assert.Zero(t, s.waiting)
+			})
 		})
 	}
 }
 
-// scripted is the processes that share a pot.
-type scripted struct {
+// script is some processes whose requests share a key, and their observer.
+type script struct {
 	*testing.T
-	redis          *miniredis.Miniredis
-	limiter        *Limiter
-	now            time.Time
-	last           reply
-	permit         outcome // of the permit that outcomes are about
-	epoch, granted int64   // of the process that ask stands for
+	redis     *virtualRedis
+	start     time.Time
+	ahead     atomic.Int64 // how far the wall clock is ahead
+	ctx       context.Context
+	leave     context.CancelFunc
+	opts      []petstoreredis.Option // of processes from now on
+	processes map[string]*process    // by their names
+	log       bytes.Buffer
+
+	mu             sync.Mutex
+	given, waiting int              // permits so far, and requests in Acquire
+	refused        *ratelimit.Error // the last one
+	heard          []string         // what the observer was told
+	holdUp         time.Duration    // by the observer
 }
 
-// step is, after a time such as +1m, a command or a check of the last reply. Commands ask for permits,
-// as a process that asked before, as another one, or for background requests; come from a process
-// that was alone, or knows a later pot ("older"); or report an outcome of the last permit, or of the
-// one at "keep". The number behind "=" must be in the reply.
-func (s *scripted) step(text string) {
+// process is one of the processes.
+type process struct {
+	*petstoreredis.Limiter
+	permits []sent // the oldest first
+}
+
+// sent is a request in flight.
+type sent struct {
+	ratelimit.Permit
+	at time.Time
+}
+
+func (s *script) now() time.Time { return time.Now().Round(0).Add(time.Duration(s.ahead.Load())) }
+
+// step is, after a time such as +1m, and the name of a process, which is "a" by default, what happens:
+// "ask 5" begins five requests that wait for long, "now 5" five that do not. A status ends the oldest
+// request in flight or, after "last", the newest: "429 20s 60 5 1h" has Retry-After, limit, Remaining,
+// and the time to Reset, by default the end of the minute. The number behind "=" is how many permits
+// were given in this step. Behind "closed" it is how long the key is closed for a request that does
+// not wait, and why, behind "until" how long the last one that was refused has to wait.
+func (s *script) step(text string) {
 	s.Helper()
 	command, want, check := strings.Cut(text, " = ")
-	words := strings.Fields(command)
+	words, before := strings.Fields(command), s.given
 	if d, err := time.ParseDuration(words[0]); err == nil {
-		s.now, words = s.now.Add(d), words[1:]
+		time.Sleep(d)
+		words = words[1:]
 	}
-	var numbers [2]int
-	for i, word := range words[1:] {
-		numbers[i], _ = strconv.Atoi(word)
+	if len(words) == 0 {
+		words = []string{""}
 	}
-	s.do(words[0], numbers)
-	if check {
-		assert.Equal(s, want, fmt.Sprint(map[string]any{
-			"ask": s.last.Granted[0], "other": s.last.Granted[0], "background": s.last.Granted[1], "left": s.last.Left,
-			"why": s.last.Why, "wait": s.last.Wait, "processes": s.last.Processes,
-		}[words[0]]), text)
+	name := "a"
+	if len(words[0]) == 1 {
+		name, words = words[0], words[1:]
 	}
-}
-
-func (s *scripted) do(what string, numbers [2]int) {
-	s.Helper()
-	switch n := numbers[0]; what {
-	case "open": // a window, by a first request and its response
-		s.step("ask 1 = 1")
-		s.send(command{Outcomes: []outcome{s.outcome("show", numbers)}})
-	case "ask":
-		s.send(command{Want: [2]int{n}, Epoch: s.epoch, Granted: s.granted})
-		if s.epoch != s.last.Epoch {
-			s.epoch, s.granted = s.last.Epoch, 0
+	p := s.processes[name]
+	if p == nil {
+		opts := append(s.opts, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(&s.log, nil))))
+		p = &process{Limiter: s.redis.process(s.T, opts...)}
+		p.SetClock(s.now)
+		s.processes[name] = p
+	}
+	if words[0] == "last" {
+		words = words[1:]
+		slices.Reverse(p.permits)
+		defer func() { slices.Reverse(p.permits) }()
+	}
+	var numbers []int
+	var times []time.Duration
+	for _, word := range words[1:] {
+		if n, err := strconv.Atoi(word); err == nil {
+			numbers = append(numbers, n)
+		} else if d, err := time.ParseDuration(word); err == nil {
+			times = append(times, d)
 		}
-		s.granted += int64(s.last.Granted[0])
-	case "other":
-		s.send(command{Want: [2]int{n}})
+	}
+	got := s.do(p, words, numbers, times)
+	synctest.Wait()
+	assert.True(s, !check || want == cmp.Or(got, strconv.Itoa(s.given-before)), "%s: %s, %d", text, got, s.given-before)
+}
+
+func (s *script) do(p *process, words []string, numbers []int, times []time.Duration) (got string) {
+	const long = 100 * time.Hour
+	switch what := words[0]; what {
+	case "":
+	case "ask":
+		s.ask(p, numbers[0], ratelimit.Request{MaxWait: long})
+	case "now":
+		s.ask(p, numbers[0], ratelimit.Request{})
 	case "background":
-		s.send(command{Want: [2]int{0, n}})
-	case "alone":
-		s.send(command{Number: s.last.Number, Fallback: true})
-	case "older":
-		s.send(command{Number: s.last.Number + 1})
-	case "keep":
-		s.permit = outcome{Number: s.last.Number, Epoch: s.last.Epoch}
-	case "left", "why", "wait", "processes":
+		s.ask(p, numbers[0], ratelimit.Request{MaxWait: long, Background: true})
+	case "pause": // with its MaxWait
+		s.ask(p, 1, ratelimit.Request{NotBefore: s.now().Add(times[0]), MaxWait: times[1]})
+	case "leave": // all that wait
+		s.leave()
+		s.ctx, s.leave = context.WithCancel(s.Context())
+	case "end": // contexts from now on
+		s.ctx, s.leave = context.WithTimeout(s.Context(), times[0])
+	case "observer": // takes so long
+		s.holdUp = times[0]
+	case "reopen":
+		p.Reopen("")
+	case "clock":
+		s.ahead.Add(int64(times[0]))
+	case "waiting":
+		return strconv.Itoa(s.waiting)
+	case "heard":
+		got, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
+	case "window":
+		w := p.RateLimit("")
+		return fmt.Sprint(w.Limit, " ", w.Remaining)
+	case "until":
+		require.NotNil(s, s.refused)
+		return s.refused.RetryAt.Sub(s.now()).Round(time.Millisecond).String()
+	case "closed":
+		s.ask(p, 1, ratelimit.Request{})
+		synctest.Wait()
+		return s.do(p, []string{"until"}, nil, nil) + " " + string(s.refused.Reason)
+	case "share":
+		s.opts = append(s.opts, petstoreredis.WithShare(numbers[0]))
+		clear(s.processes)
+	case "log": // must be one line with these words
+		for _, word := range words[1:] {
+			assert.Contains(s, s.log.String(), word)
+		}
+		assert.Equal(s, min(1, len(words)-1), strings.Count(s.log.String(), "\n"), s.log.String())
+		s.log.Reset()
+	case "flush":
+		return fmt.Sprint(p.Flush(s.ctx))
+	case "commands": // since the last time, at most
+		assert.LessOrEqual(s, s.redis.evals.Swap(0), int64(numbers[0]), "commands")
 	default:
-		s.send(command{Outcomes: []outcome{s.outcome(what, numbers)}})
+		if !s.onRedis(words, times) {
+			s.release(p, what, numbers, times)
+		}
+	}
+	return got
+}
+
+// onRedis lets something happen to Redis, if that is what the words say.
+func (s *script) onRedis(words []string, times []time.Duration) bool {
+	switch r := s.redis; words[0] {
+	case "broken": // no connection
+		r.broken.Store(true)
+	case "silent": // no reply
+		r.silent.Store(true)
+	case "error": // to each command
+		r.SetError(strings.Join(words[1:], " "))
+	case "up":
+		r.broken.Store(false)
+		r.silent.Store(false)
+		r.SetError("")
+	case "slow":
+		r.latency.Store(int64(times[0]))
+	case "lost": // is the next reply
+		r.link.lost.Store(true)
+	case "empty":
+		r.FlushAll()
+	case "spoil": // a field
+		r.HSet(r.Keys()[0], words[1], "junk")
+	case "ahead":
+		r.ahead.Add(int64(times[0]))
+	default:
+		return false
+	}
+	return true
+}
+
+// ask begins n requests together.
+func (s *script) ask(p *process, n int, r ratelimit.Request) {
+	r.Observer = s
+	for range n {
+		s.waiting++
+		go func() {
+			permit, err := p.Acquire(s.ctx, r)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.waiting--
+			s.refused, _ = errors.AsType[*ratelimit.Error](err)
+			if err == nil {
+				s.given++
+				p.permits = append(p.permits, sent{permit, s.now()})
+			}
+		}()
 	}
 }
 
-// outcome returns an outcome. Windows end at the next full minute, or in an hour ("day").
-func (s *scripted) outcome(kind string, window [2]int) outcome {
-	end := s.now.Truncate(time.Minute).Add(time.Minute)
-	o := s.permit
-	if o.Number == 0 {
-		o.Number, o.Epoch = s.last.Number, s.last.Epoch
+func (s *script) WaitStart(w ratelimit.Wait)      { s.note("wait", w.Reason, w.Until) }
+func (s *script) WaitDone(w ratelimit.Wait)       { s.note("done", w.Reason, s.start.Add(w.Duration)) }
+func (s *script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l.Reason, l.Until) }
+func (s *script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Reason, l.Until) }
+
+// note records what an observer is told.
+func (s *script) note(what string, reason ratelimit.Reason, until time.Time) {
+	time.Sleep(s.holdUp)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := "?"
+	if !until.IsZero() {
+		at = until.Sub(s.start).Round(time.Millisecond).String()
 	}
-	switch kind {
-	case "spent", "silent": // without headers; without a response
-		o.Spent, o.Silent = true, kind == "silent"
-		return o
-	case "reject":
-		o.ClosedIn = 20_000
-	case "know": // what a process knows, and no outcome of a permit
-		o.Number, o.Epoch, o.ClosedIn, o.Reason = 0, 0, 3_600_000, 2
-	}
-	o.Limit, o.Remaining, o.Reset, o.EndsIn = window[0], window[1], end.Unix(), end.Sub(s.now).Milliseconds()
-	if kind == "day" {
-		o.EndsIn = 3_600_000
-	}
-	return o
+	s.heard = append(s.heard, fmt.Sprintf("%s %s %s", what, reason, at))
 }
 
-// send sends a command.
-func (s *scripted) send(o command) {
-	s.Helper()
-	if o.Outcomes == nil {
-		o.Outcomes = []outcome{} // the script wants a list
+// release ends the oldest request in flight: with a status, "spent", "abandoned" or "unsent".
+func (s *script) release(p *process, what string, numbers []int, times []time.Duration) {
+	require.NotEmpty(s, p.permits, what)
+	now, oldest := s.now(), p.permits[0]
+	p.permits = p.permits[1:]
+	o := ratelimit.Outcome{Sent: oldest.at, Abandoned: what == "abandoned"}
+	if what == "unsent" {
+		o.Sent = time.Time{}
+	} else if status, err := strconv.Atoi(what); err == nil {
+		o.StatusCode, o.Received, o.Date = status, now, now.Truncate(time.Second)
 	}
-	var err error
-	s.redis.SetTime(s.now)
-	s.last, err = s.limiter.run(s.Context(), "key", &o)
-	require.NoError(s, err)
+	if o.StatusCode == http.StatusTooManyRequests && len(times) > 0 {
+		o.RetryAfter, times = times[0], times[1:]
+	}
+	if len(numbers) > 0 {
+		reset := now.Truncate(time.Minute).Add(time.Minute)
+		if len(times) > 0 {
+			reset = now.Add(times[0])
+		}
+		o.Window = ratelimit.Window{Limit: numbers[0], Remaining: numbers[1], Reset: reset}
+	}
+	oldest.Release(o)
 }

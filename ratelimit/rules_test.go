@@ -89,7 +89,7 @@ func TestRules(t *testing.T) {
 		{"11 background requests leave a tenth", "ask 1, 200 999 101 5h, background 3 = 2"},
 		{"11 they leave nothing if nobody asked for two minutes",
 			"ask 1, 200 999 50 5h, +119s background 1 = 0, leave, +1s background 1 = 1"},
-		{"12 refused at once after a restart", "ask 1, 200 60 40, ask 99 = 6"},
+		{"12 refused at once after a restart", "ask 1, 200 12 9, ask 9 = 2, +4s = 7, now 1, until = 56s"},
 		{"12 the windows of the requests before count", "ask 1, 200 60 0 40s, ask 60, now 1, until = 1m41s"},
 		{"12 but one after a lockout, which may be about to end",
 			"ask 1, 429 20s 60 30, ask 60, now 1, until = 20s, ask 60, now 1, until = 1m20s"},
@@ -200,7 +200,10 @@ func (s *script) step(text string) {
 	words, before := strings.Fields(command), s.given
 	if d, err := time.ParseDuration(words[0]); err == nil {
 		time.Sleep(d)
-		words = append(words[1:], "")
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		words = []string{""}
 	}
 	if words[0] == "last" {
 		words = words[1:]

@@ -1,0 +1,6 @@
+package petstoreredis
+
+import "time"
+
+// SetClock replaces the wall clock, for tests with a machine that is suspended.
+func (l *Limiter) SetClock(now func() time.Time) { l.now = now }
