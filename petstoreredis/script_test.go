@@ -52,12 +52,14 @@ type script struct {
 	opts      []petstoreredis.Option // of processes from now on
 	processes map[string]*process    // by their names
 	log       bytes.Buffer
+	saved     []string // fields of a pot and their values
 
 	mu             sync.Mutex
-	given, waiting int              // permits so far, and requests in Acquire
-	refused        *ratelimit.Error // the last one
-	heard          []string         // what the observer was told
-	holdUp         time.Duration    // by the observer
+	given, waiting int               // permits so far, and requests in Acquire
+	refused        *ratelimit.Error  // the last one
+	heard          []string          // what the observer was told
+	lockout        ratelimit.Lockout // the last one that it was told
+	holdUp         time.Duration     // by the observer
 }
 
 // process is one of the processes.
@@ -150,7 +152,9 @@ func (s *script) do(p *process, words []string, numbers []int, times []time.Dura
 		got, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
 	case "window":
 		w := p.RateLimit("")
-		return fmt.Sprint(w.Limit, " ", w.Remaining)
+		return fmt.Sprint(w.Limit, " ", w.Remaining, " ", w.Reset.Sub(s.now()))
+	case "sent": // requests that the last lockout reports, and of how many processes
+		return fmt.Sprint(s.lockout.Sent, " of ", s.lockout.Window.Limit, " by ", s.lockout.Processes)
 	case "until":
 		require.NotNil(s, s.refused)
 		return s.refused.RetryAt.Sub(s.now()).Round(time.Millisecond).String()
@@ -158,6 +162,8 @@ func (s *script) do(p *process, words []string, numbers []int, times []time.Dura
 		s.ask(p, 1, ratelimit.Request{})
 		synctest.Wait()
 		return s.do(p, []string{"until"}, nil, nil) + " " + string(s.refused.Reason)
+	case "ttl":
+		return s.redis.TTL(s.redis.Keys()[0]).String()
 	case "share":
 		s.opts = append(s.opts, petstoreredis.WithShare(numbers[0]))
 		clear(s.processes)
@@ -196,6 +202,13 @@ func (s *script) onRedis(words []string, times []time.Duration) bool {
 		r.latency.Store(int64(times[0]))
 	case "lost": // is the next reply
 		r.link.lost.Store(true)
+	case "save":
+		keys, _ := r.HKeys(r.Keys()[0])
+		for _, name := range keys {
+			s.saved = append(s.saved, name, r.HGet(r.Keys()[0], name))
+		}
+	case "restore": // an older pot
+		r.HSet(r.Keys()[0], s.saved...)
 	case "empty":
 		r.FlushAll()
 	case "spoil": // a field
@@ -229,7 +242,7 @@ func (s *script) ask(p *process, n int, r ratelimit.Request) {
 
 func (s *script) WaitStart(w ratelimit.Wait)      { s.note("wait", w.Reason, w.Until) }
 func (s *script) WaitDone(w ratelimit.Wait)       { s.note("done", w.Reason, s.start.Add(w.Duration)) }
-func (s *script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l.Reason, l.Until) }
+func (s *script) LimitClosed(l ratelimit.Lockout) { s.lockout = l; s.note("closed", l.Reason, l.Until) }
 func (s *script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Reason, l.Until) }
 
 // note records what an observer is told.

@@ -13,33 +13,6 @@ import (
 
 var windows = []windowKind{Fixed, Aligned, Sliding}
 
-// TestBursts makes calls that fit into a window, all at once or by some workers. They take at most
-// three round trips longer than without a limiter, also after a restart.
-func TestBursts(t *testing.T) {
-	bursts := []struct{ perMinute, calls, workers int }{
-		{60, 20, 20}, {60, 40, 40}, {60, 48, 16}, {60, 50, 8}, {300, 200, 200}, {300, 250, 64}, {300, 290, 290},
-		{1_000, 100, 100}, {1_000, 900, 512},
-	}
-	cases(3*4*len(bursts), func(_ int, take func(int) int) {
-		window, before, restart, b := windows[take(3)], 4*take(2), take(2) == 1, bursts[take(len(bursts))]
-		start, random := time.Unix(1_000_000_020, 0), rand.New(rand.NewPCG(1, 1))
-		s := &Service{PerMinute: b.perMinute, Window: window}
-		p := &Process{Start: start, Workers: min(1, before), Calls: before}
-		Run(s, random, []*Process{p}, start, start.Add(10*time.Second))
-		next := &Process{Start: start.Add(10 * time.Second), Workers: b.workers, Calls: b.calls}
-		if !restart {
-			next.budget = p.budget
-		}
-		Run(s, random, []*Process{next}, next.Start, next.Start.Add(time.Minute))
-		name := fmt.Sprintf("%+v, %s, %d calls before, restart: %v", b, window, before, restart)
-		const longest = 200 * time.Millisecond
-		rounds := (b.calls + b.workers - 1) / b.workers
-		assert.LessOrEqual(t, next.Finished.Sub(next.Start), time.Duration(rounds+3)*longest, name)
-		assert.Equal(t, b.calls, next.Done, name)
-		assert.Zero(t, s.Rejected, name)
-	})
-}
-
 // TestLoads lets programs use half of what the key allows for five minutes, at random times, with one
 // call or ten at once. No call waits for long, also if one response in fifty comes 25 s late.
 func TestLoads(t *testing.T) {
@@ -88,15 +61,19 @@ var conditions = []struct {
 	{"plain", 1.04, 0, 0, func(*Service, *Process) {}},
 	{"a clock 10 minutes ahead", 1.04, 0, 0, func(s *Service, _ *Process) { s.Skew = skew }},
 	{"a clock 10 minutes behind", 1.04, 0, 0, func(s *Service, _ *Process) { s.Skew = -skew }},
-	{"no Date", 1.04, 0, 0, func(s *Service, _ *Process) { s.NoDate = true }},
-	{"no Date, Reset 10 minutes ahead", 1.12, 0, 0, func(s *Service, _ *Process) { s.NoDate, s.Skew = true, skew }},
-	{"no Date, Reset 10 minutes behind", 1.12, 0, 0, func(s *Service, _ *Process) { s.NoDate, s.Skew = true, -skew }},
-	{"Reset is an hour ago", 1.12, 0, 0, func(s *Service, _ *Process) { s.ResetAfter = -time.Hour }},
-	{"Reset is in two years", 1.12, 0, 0, func(s *Service, _ *Process) { s.ResetAfter = 2 * 365 * 24 * time.Hour }},
-	{"no Retry-After", 1.05, 0, 0, func(s *Service, _ *Process) { s.NoRetry = true }},
-	{"one response in ten has no headers", 1.05, 0, 0, func(s *Service, _ *Process) { s.Bare = 10 }},
-	{"no headers", 4, 1 << 30, 0, func(s *Service, _ *Process) { s.Bare = 1 }},
-	{"twice the plan after 100 seconds", 1, 2, 0, func(s *Service, _ *Process) { s.Doubles = time.Unix(1_000_000_120, 0) }},
+	{"no Date, Reset 10 minutes ahead", 1.12, 0, 0, func(s *Service, _ *Process) { s.Alter, s.Skew = noDate, skew }},
+	{"no Date, Reset 10 minutes behind", 1.12, 0, 0, func(s *Service, _ *Process) { s.Alter, s.Skew = noDate, -skew }},
+	{"Reset is an hour ago", 1.12, 0, 0, func(s *Service, _ *Process) {
+		s.Alter = func(o *Outcome) { o.Window.Reset = o.Date.Add(-time.Hour) }
+	}},
+	{"no headers", 4, 1 << 30, 0, func(s *Service, _ *Process) { s.Alter = func(o *Outcome) { o.Window = Window{} } }},
+	{"twice the plan after 100 seconds", 1, 2, 0, func(s *Service, _ *Process) {
+		s.Alter = func(o *Outcome) {
+			if o.Date.Unix() >= 1_000_000_120 {
+				s.minute.limit = 2 * s.PerMinute
+			}
+		}
+	}},
 	{"one response in fifty comes 25 s late", 1.5, 0, 0, func(_ *Service, p *Process) { p.Slow = 0.02 }},
 	// When both windows are used up at once, the headers show that of the minute.
 	{"the day is used up after three windows", 1.01, 1, 3, func(*Service, *Process) {}},
@@ -104,6 +81,8 @@ var conditions = []struct {
 }
 
 const skew = 10 * time.Minute
+
+func noDate(o *Outcome) { o.Date = time.Time{} }
 
 // TestSaturated runs jobs of four and a half windows, by one process that is alone, under each
 // condition: with how many workers and in which window does not matter.
@@ -156,8 +135,8 @@ func FuzzBudget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		s := &Service{Window: windows[random.IntN(3)], PerMinute: 5 + random.IntN(60), PerDay: 200 + random.IntN(2000)}
-		if s.NoDate = random.IntN(4) == 0; !s.NoDate {
-			s.Skew = time.Duration(random.Int64N(int64(2*skew))) - skew
+		if s.Alter = noDate; random.IntN(4) > 0 {
+			s.Alter, s.Skew = nil, time.Duration(random.Int64N(int64(2*skew)))-skew
 		}
 		start := time.Unix(1_000_000_000+random.Int64N(1e6), random.Int64N(1e9))
 		// Without the response to the first request, it is not known when a sliding window has room.

@@ -25,7 +25,8 @@ func TestRules(t *testing.T) {
 		{"1 requests in flight are spent, unless they are not sent",
 			"told 1, ask 1 = 1, 200 6 5, ask 9 = 5, unsent = 1, lost = 0, 200 6 4 = 0"},
 		{"1 a lost request is spent until one that was sent a second later has a response",
-			"told 1, ask 1, 200 5 4, ask 1, lost, +999ms ask 1, 200 5 2, ask 9 = 1, leave, unsent, +1ms ask 1 = 1, 200 5 1, ask 9 = 1"},
+			"told 1, ask 1, 200 5 4, ask 1, lost, +999ms ask 1, 200 5 2, ask 9 = 1, leave, unsent, +1ms ask 1 = 1, " +
+				"200 5 1, ask 9 = 1"},
 		{"2 the response to an earlier request raises nothing",
 			"told 1, ask 1, 200 11 10, ask 1, +1ms ask 1, last 200 11 8, 200 11 9, ask 99 = 8"},
 		{"2 that to a later one does",
@@ -36,7 +37,12 @@ func TestRules(t *testing.T) {
 		{"3 a window whose Reset moves slides", "ask 1, 200 31 30 60s, +10s ask 1, 200 31 0 51s, closed = 52s minute"},
 		{"3 a Reset in the past is replaced", "ask 1, 200 60 0 -1h, closed = 1m0s minute"},
 		{"3 a Reset after more than a day is replaced", "ask 1, 200 60 0 25h, closed = 1m0s minute"},
+		{"3 what replaces it stays", "ask 1, 200 60 59 -1h, +10s ask 1, 200 60 0 -1h, closed = 50s minute"},
+		{"3 a window of 90 seconds is none of a minute", "ask 1, 200 60 0 90s, closed = 1m31s day"},
 		{"3 a longer window is that of the day", "ask 1, 200 60 0 5h, closed = 5h0m1s day"},
+		{"3 without a Date, the local clock counts", "dateless, +20.5s ask 1, 200 60 0, closed = 40.5s minute"},
+		{"3 without a Date, hours are those of a day", "dateless, ask 1, 200 60 0 5h, closed = 5h0m1s day"},
+		{"3 and minutes are those of a wrong clock", "dateless, ask 1, 200 60 0 20m, closed = 1m0s minute"},
 		{"4 a probe when nothing is known", "ask 5 = 1, +999ms = 0, +1ms = 1, +1s = 1"},
 		{"4 a probe when a window is over and nothing was left",
 			"ask 1, 200 60 0, ask 5 = 0, +59.999s = 0, +1ms = 1, +999ms = 0, +1ms = 1"},
@@ -51,37 +57,48 @@ func TestRules(t *testing.T) {
 		{"5 Retry-After and Reset are both rounded", "ask 1, 429 22s 999 0 20s, closed = 22s minute"},
 		{"5 Reset cannot be true", "ask 1, 429 0s 999 0 25h, closed = 1m0s minute"},
 		{"5 Reset is past, and Retry-After is usable", "ask 1, 429 70s 999 0 -1h, closed = 1m10s ban"},
-		{"5 lockouts in a row last longer", "ask 1, 429 10ms 999 5 1h, closed = 10ms minute, 429 10ms 999 5 1h, " +
-			"closed = 1s minute, 429 10ms 999 5 1h, closed = 2s minute, 429 10ms 999 5 1h, closed = 4s minute, 429 10ms 999 5 1h, " +
-			"closed = 8s minute, 429 10ms, closed = 16s minute, 429 10ms, closed = 32s minute, 429 10ms, closed = 1m0s minute, " +
-			"429 10ms, closed = 1m0s minute, 200 999 998 1h, ask 1, 429 10ms 999 5 1h, closed = 10ms minute"},
-		{"5 those without headers are twice as long", "ask 1, 429, closed = 1m0s minute, 429, closed = 2m0s minute, 429, " +
-			"closed = 4m0s minute, 429, closed = 8m0s minute, 429, closed = 16m0s minute, 429, closed = 16m0s minute"},
+		{"5 lockouts in a row last longer",
+			"ask 1, 429 10ms 999 5 1h, closed = 10ms minute, 429 10ms 999 5 1h, closed = 1s minute, " +
+				"429 10ms 999 5 1h, closed = 2s minute, 429 10ms 999 5 1h, closed = 4s minute, 429 10ms 999 5 1h, " +
+				"closed = 8s minute, 429 10ms, closed = 16s minute, 429 10ms, closed = 32s minute, 429 10ms, " +
+				"closed = 1m0s minute, 429 10ms, closed = 1m0s minute, 200 999 998 1h, ask 1, 429 10ms 999 5 1h, " +
+				"closed = 10ms minute"},
+		{"5 those without headers are twice as long",
+			"ask 1, 429, closed = 1m0s minute, 429, closed = 2m0s minute, 429, closed = 4m0s minute, 429, " +
+				"closed = 8m0s minute, 429, closed = 16m0s minute, 429, closed = 16m0s minute"},
 		{"5 several 429s are one lockout, and an early success does not end it",
-			"ask 1, 200 60 59, ask 3 = 3, 429 1s 60 9, 429 1s 60 9, closed = 1s minute, 200 60 8, last 429 1ms 60 9, closed = 1s minute"},
+			"ask 1, 200 60 59, ask 3 = 3, 429 1s 60 9, 429 1s 60 9, closed = 1s minute, 200 60 8, " +
+				"last 429 1ms 60 9, closed = 1s minute"},
 		{"5 in a sliding window that others use, each lasts for 90 seconds",
 			"ask 1, 200 60 59 60s, +2s ask 1, 200 60 40 60s, ask 1, 429 1s 60 0 1s, closed = 1m30s minute"},
 		{"6 a sixteenth of what is left may be in flight", "ask 1, 200 999 800, ask 999 = 50"},
 		{"6 every two responses without a foreign request double it",
 			"ask 1, 200 999 800, ask 999 = 50, 200 999 799 = 0, 200 999 798 = 51"},
 		{"6 a foreign request sets it back, until the third window without one",
-			"ask 1, 200 999 998, ask 1, 200 999 960, +1m ask 1, 200 999 998, ask 1, 200 999 997, ask 999 = 62, leave, free, " +
-				"+1m ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 999 = 62, leave, free, " +
-				"+1m ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 999 = 124"},
-		{"6 a ban is no sign of others", "ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 1, 429 5m 999 0, " +
-			"+5m ask 1, 200 999 998, ask 999 = 124"},
+			"ask 1, 200 999 998, ask 1, 200 999 960, +1m ask 1, 200 999 998, ask 1, 200 999 997, ask 999 = 62, " +
+				"leave, free, +1m ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 999 = 62, leave, " +
+				"free, +1m ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 999 = 124"},
+		{"6 a ban is no sign of others",
+			"ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 1, 429 5m 999 0, +5m ask 1, " +
+				"200 999 998, ask 999 = 124"},
 		{"6 the foreign requests in flight may double, and fall by an eighth",
 			"ask 1, 200 999 998, ask 1, +100ms 200 999 896, ask 999 = 43, 200 999 895 = 2"},
 		{"6 six may be in flight while there is plenty", "ask 1, 200 60 59, ask 9 = 6"},
 		{"6 Processes replaces these parts", "told 4, ask 1, 200 160 80, ask 99 = 10"},
-		{"7 a slow request keeps its reservation only", "ask 1, 200 24 23, ask 99 = 5, +1s = 5, +1s = 5, +1s = 5, +1s = 3"},
+		{"7 a slow request keeps its reservation only",
+			"ask 1, 200 24 23, ask 99 = 5, +1s = 5, +1s = 5, +1s = 5, +1s = 3"},
 		{"8 two are in flight without headers", "ask 1, 200, ask 9 = 2, +1s = 2"},
+		{"8 also after a lost one", "ask 1, 200, ask 1, lost, ask 9 = 2"},
 		{"8 one is after the first 429", "ask 1, 429 1s, ask 9, +1s = 1, 200 = 1, +1s = 1"},
 		{"9 Reopen lets one go after a 429", "ask 1, 429 10m, ask 3 = 0, reopen = 1, 200 60 50 = 2"},
 		{"9 Reopen lets one go in a window that is used up", "ask 1, 200 60 0, ask 3 = 0, reopen = 1, 200 60 50 = 2"},
+		{"9 lockouts after Reopen go on to last longer",
+			"ask 1, 429 10ms 999 5 1h, +1s ask 1, 429 10ms 999 5 1h, +2s ask 1, 429 1h 999 5 1h, reopen, ask 1, " +
+				"429 10ms 999 5 1h, closed = 4s minute"},
 		{"9 Reopen has no effect on an open key", "ask 1, 200 60 59, reopen, ask 9 = 6"},
 		{"10 what others sent in the same time before, and half as many more",
 			"ask 1, 200 60 59, +20s ask 1, 200 60 20, +5s now 1 = 1, unsent, +5s now 1 = 0"},
+		{"10 but not in a window that slides", "ask 1, 200 60 59 60s, +20s ask 1, 200 60 20 60s, +10s now 1 = 1"},
 		{"10 a sixteenth for processes that start",
 			"ask 1, 200 60 59, ask 1, 200 60 5, now 1 = 1, 200 60 4, now 1 = 0"},
 		{"10 eight at most", "ask 1, 200 320 319, ask 1, 200 320 10, now 1 = 1, 200 320 9, now 1 = 0"},
@@ -89,20 +106,26 @@ func TestRules(t *testing.T) {
 		{"11 background requests leave a tenth", "ask 1, 200 999 101 5h, background 3 = 2"},
 		{"11 they leave nothing if nobody asked for two minutes",
 			"ask 1, 200 999 50 5h, +119s background 1 = 0, leave, +1s background 1 = 1"},
-		{"12 refused at once after a restart", "ask 1, 200 12 9, ask 9 = 2, +4s = 7, now 1, until = 56s"},
-		{"12 the windows of the requests before count", "ask 1, 200 60 0 40s, ask 60, now 1, until = 1m41s"},
+		{"12 refused at once after a restart", "ask 1, 200 12 9, ask 9 = 2, +4s = 7, now 1, until = 56s minute"},
+		{"12 the windows of the requests before count", "ask 1, 200 60 0 40s, ask 60, now 1, until = 1m41s minute"},
 		{"12 but one after a lockout, which may be about to end",
-			"ask 1, 429 20s 60 30, ask 60, now 1, until = 20s, ask 60, now 1, until = 1m20s"},
-		{"12 a limit that lasts longer than before", "ask 1, 200 60 59, ask 1, 200 60 59, ask 2 = 2, " +
-			"200 60 0 20s, pause 0s 30s = 0, 429 50s 60 0 20s, until = 50s"},
+			"ask 1, 429 20s 60 30, ask 60, now 1, until = 20s minute, ask 60, now 1, until = 1m20s minute"},
+		{"12 a limit that lasts longer than before",
+			"ask 1, 200 60 59, ask 1, 200 60 59, ask 2 = 2, 200 60 0 20s, pause 0s 30s = 0, 429 50s 60 0 20s, " +
+				"until = 50s ban"},
+		{"12 a ban is the reason, also of a later window", "ask 1, 429 5m 60 30, ask 120, now 1, until = 6m0s ban"},
+		{"12 a deadline before the end of the window", "ask 1, 200 60 0, end 10s, ask 1, until = 1m0s minute"},
 		{"12 in the first window, too", "ask 1, now 3 = 0, 200 3 2 = 1, unsent = 1, unsent = 0"},
 		{"12 no limit is known while responses may show room",
 			"told 1, ask 1, 200 10 9, ask 4 = 4, last 200 10 5, ask 2 = 2, now 1 = 0, 200 10 8 = 1"},
+		{"12 nothing if the context ends", "ask 1, 200 60 59, pause 9s 1m, leave, until = ?"},
 		{"12 a pause that is too long is refused at once", "ask 1, 200 60 59, pause 30s 29s, until = 30s"},
 		{"12 a context that ends with the wait", "ask 1, 200 60 0, ask 1, clock 2m, leave = 0"},
-		{"13 the end of a window comes while the machine is suspended", "ask 1, 200 60 0 30m, ask 1, clock 1h, +2m = 1"},
+		{"13 the end of a window comes while the machine is suspended",
+			"ask 1, 200 60 0 30m, ask 1, clock 1h, +2m = 1"},
 		{"13 the end of a pause, too", "ask 1, 200 60 59, pause 30m 1h, clock 1h, +2m = 1"},
-		{"13 a clock that is set back by a second changes nothing", "ask 1, 429 1h, clock -1s, now 1 = 0, closed = 1h0m1s ban"},
+		{"13 a clock that is set back by a second changes nothing",
+			"ask 1, 429 1h, clock -1s, now 1 = 0, closed = 1h0m1s ban"},
 		{"13 by more, everything is forgotten", "ask 1, 429 1h, clock -1.001s, now 1 = 1"},
 	})
 }
@@ -111,8 +134,9 @@ func TestRules(t *testing.T) {
 func TestReports(t *testing.T) {
 	perform(t, [][2]string{
 		{"each lockout once, another limit that lasts longer, and the end",
-			"ask 1, 200 60 59, ask 4 = 4, 429 10s 60 50, 429 20s 60 50, 429 5m 60 50, heard = closed minute 10s; closed ban 5m0s, " +
-				"+5m 200 60 59, heard = nothing, ask 1, 200 60 59, heard = opened ban 5m0s"},
+			"ask 1, 200 60 59, ask 4 = 4, 429 10s 60 50, 429 20s 60 50, 429 5m 60 50, " +
+				"heard = closed minute 10s; closed ban 5m0s, +5m 200 60 59, heard = nothing, ask 1, 200 60 59, " +
+				"heard = opened ban 5m0s"},
 		{"the last end of a lockout that the same limit makes longer",
 			"ask 1, 200 60 59, ask 2, 429 10s 60 50, 429 20s 60 50, +20s ask 1, 200 60 59, " +
 				"heard = closed minute 10s; opened minute 20s"},
@@ -124,11 +148,16 @@ func TestReports(t *testing.T) {
 		{"nothing if a request is refused because no response comes",
 			"ask 1, now 1, +1s, heard = wait response ?; done response 1s"},
 		{"a pause, and a lockout that ends earlier",
-			"ask 1, 200 60 59, ask 1, pause 9s 1m, 429 20s 60 9, pause 30s 1m, heard = wait backoff 9s; closed minute 20s; wait minute 30s"},
+			"ask 1, 200 60 59, ask 1, pause 9s 1m, 429 20s 60 9, pause 30s 1m, " +
+				"heard = wait backoff 9s; closed minute 20s; wait minute 30s"},
 		{"a wait of a background request for the reserve",
 			"ask 1, 200 60 9, background 1, heard = wait background 1m0s"},
+		{"a lockout with the requests of this process that the window has counted",
+			"told 3, ask 1, 200 60 59, ask 1, 200 60 58, ask 2, lost, 429 9s 60 50, sent = 3 of 60 by 3"},
+		{"no end by a 401", "ask 1, 429 1s, +1s ask 1, 401, heard = closed minute 1s"},
 		{"the success after Reopen",
-			"ask 2, 429 10m, reopen = 1, 200 60 59, heard = wait response ?; closed ban 10m0s; done response 0s; opened ban 0s"},
+			"ask 2, 429 10m, reopen = 1, 200 60 59, " +
+				"heard = wait response ?; closed ban 10m0s; done response 0s; opened ban 0s"},
 	})
 }
 
@@ -162,17 +191,19 @@ func nothingLeft(t *testing.T, l *Limiter) {
 // script is a process whose requests share a key, and their observer.
 type script struct {
 	*testing.T
-	start   time.Time
-	limiter *Limiter
-	ahead   atomic.Int64 // how far the wall clock is ahead
-	ctx     context.Context
-	leave   context.CancelFunc
+	start    time.Time
+	limiter  *Limiter
+	dateless bool         // responses have no Date
+	ahead    atomic.Int64 // how far the wall clock is ahead
+	ctx      context.Context
+	leave    context.CancelFunc
 
 	mu      sync.Mutex
 	permits []sent   // the oldest first
 	given   int      // permits so far
 	refused *Error   // the last one
 	heard   []string // what the observer was told
+	lockout Lockout  // the last one that it was told
 }
 
 // sent is a request in flight.
@@ -191,9 +222,9 @@ func (s *script) begin(processes int) {
 // step is, after a time such as +1m, what happens: "ask 5" begins five requests that wait for long,
 // "now 5" five that do not. A status ends the oldest request in flight or, after "last", the newest:
 // "429 20s 60 5 1h" has Retry-After, limit, Remaining, and the time to Reset, by default the end of
-// the minute. The number behind "=" is how many permits were given in this step. Behind "closed" it is
-// how long the key is closed for a request that does not wait, and why, behind "until" how long the
-// last one that was refused has to wait.
+// the minute. The number behind "=" is how many permits were given in this step. Behind "until" it is
+// how long the last request that was refused has to wait, and why, behind "closed" the same of a new
+// one that does not wait, if that time is true.
 func (s *script) step(text string) {
 	s.Helper()
 	command, want, check := strings.Cut(text, " = ")
@@ -241,6 +272,10 @@ func (s *script) do(words []string, numbers []int, times []time.Duration) (got s
 	case "leave": // all that wait
 		s.leave()
 		s.ctx, s.leave = context.WithCancel(s.Context())
+	case "dateless": // from now on
+		s.dateless = true
+	case "end": // contexts from now on
+		s.ctx, s.leave = context.WithTimeout(s.Context(), times[0])
 	case "free": // all permits
 		for len(s.permits) > 0 {
 			s.release("unsent", nil, nil)
@@ -251,12 +286,17 @@ func (s *script) do(words []string, numbers []int, times []time.Duration) (got s
 		s.ahead.Add(int64(times[0]))
 	case "heard":
 		got, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
+	case "sent": // requests that the last lockout reports, and of how many processes
+		return fmt.Sprint(s.lockout.Sent, " of ", s.lockout.Window.Limit, " by ", s.lockout.Processes)
 	case "until":
 		require.NotNil(s, s.refused)
-		return s.refused.RetryAt.Sub(s.limiter.now()).String()
+		if s.refused.RetryAt.IsZero() {
+			return "?"
+		}
+		return strings.TrimSpace(s.refused.RetryAt.Sub(s.limiter.now()).String() + " " + string(s.refused.Reason))
 	case "closed":
 		s.ask(1, Request{})
-		got = s.do([]string{"until"}, nil, nil) + " " + string(s.refused.Reason)
+		got = s.do([]string{"until"}, nil, nil)
 		at := s.refused.RetryAt
 		s.acquire(Request{MaxWait: long})
 		assert.Equal(s, at, s.limiter.now(), "when it opens")
@@ -288,7 +328,7 @@ func (s *script) acquire(r Request) {
 
 func (s *script) WaitStart(w Wait)      { s.note("wait", w.Reason, w.Until) }
 func (s *script) WaitDone(w Wait)       { s.note("done", w.Reason, s.start.Add(w.Duration)) }
-func (s *script) LimitClosed(l Lockout) { s.note("closed", l.Reason, l.Until) }
+func (s *script) LimitClosed(l Lockout) { s.lockout = l; s.note("closed", l.Reason, l.Until) }
 func (s *script) LimitOpened(l Lockout) { s.note("opened", l.Reason, l.Until) }
 
 // note records what an observer is told. It may use the limiter.
@@ -314,6 +354,9 @@ func (s *script) release(what string, numbers []int, times []time.Duration) {
 	} else if what != "lost" {
 		o.StatusCode, _ = strconv.Atoi(what)
 		o.Received, o.Date = now, now.Truncate(time.Second)
+	}
+	if s.dateless {
+		o.Date = time.Time{}
 	}
 	if o.StatusCode == http.StatusTooManyRequests && len(times) > 0 {
 		o.RetryAfter, times = times[0], times[1:]

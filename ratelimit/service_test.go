@@ -51,17 +51,13 @@ func (q *counter) free() time.Time {
 // Service is the model. What configures it must be set before the first Answer; only Clock and
 // PerMinute are required.
 type Service struct {
-	Clock      func() time.Time
-	Window     windowKind    // how it counts
-	PerMinute  int           // the plan
-	PerDay     int           // 0 means no limit
-	Skew       time.Duration // how far its clock is ahead of Clock
-	ResetAfter time.Duration // its Reset is always that long after now; 0 is the true one
-	NoDate     bool          // no Date header
-	Bare       int           // one response in so many has no X-RateLimit headers; 0 is none
-	NoRetry    bool          // no Retry-After
-	Doubles    time.Time     // the plan doubles then; zero is never
-	BanAfter   int           // a ban of five minutes after that many further 429s in a row; 0 is never
+	Clock     func() time.Time
+	Window    windowKind       // how it counts
+	PerMinute int              // the plan
+	PerDay    int              // 0 means no limit
+	Skew      time.Duration    // how far its clock is ahead of Clock
+	Alter     func(o *Outcome) // what differs from the service document; nil is nothing
+	BanAfter  int              // a ban of five minutes after that many further 429s in a row; 0 is never
 
 	Arrivals []time.Time // of all requests
 	Rejected int         // 429s
@@ -76,7 +72,7 @@ type Service struct {
 func (s *Service) Answer() Outcome {
 	now := s.roll()
 	s.Arrivals = append(s.Arrivals, s.Clock())
-	o := Outcome{StatusCode: http.StatusOK}
+	o := Outcome{StatusCode: http.StatusOK, Date: now.Truncate(time.Second)}
 	if s.tight().left() == 0 || now.Before(s.banned) {
 		o.StatusCode = http.StatusTooManyRequests
 		o.RetryAfter = max(time.Second, (s.reject(now).Sub(now) + time.Second - 1).Truncate(time.Second))
@@ -84,21 +80,14 @@ func (s *Service) Answer() Outcome {
 		s.streak = 0
 		s.minute.hits, s.day.hits = append(s.minute.hits, now), append(s.day.hits, now)
 	}
-	if tight := s.tight(); s.Bare == 0 || (len(s.Arrivals)+6)%s.Bare != 0 {
-		reset := tight.free().Add(time.Second - 1).Truncate(time.Second)
-		if s.ResetAfter != 0 {
-			reset = now.Truncate(time.Second).Add(s.ResetAfter)
-		}
-		o.Window = Window{Limit: tight.limit, Remaining: tight.left(), Reset: reset}
-		if now.Before(s.banned) {
-			o.Window.Remaining = 0
-		}
+	tight := s.tight()
+	reset := tight.free().Add(time.Second - 1).Truncate(time.Second)
+	o.Window = Window{Limit: tight.limit, Remaining: tight.left(), Reset: reset}
+	if now.Before(s.banned) {
+		o.Window.Remaining = 0
 	}
-	if s.NoRetry {
-		o.RetryAfter = 0
-	}
-	if !s.NoDate {
-		o.Date = now.Truncate(time.Second)
+	if s.Alter != nil {
+		s.Alter(&o)
 	}
 	return o
 }
@@ -125,9 +114,6 @@ func (s *Service) roll() time.Time {
 		if s.PerDay == 0 {
 			s.day.limit = 1 << 30
 		}
-	}
-	if now := s.Clock(); !s.Doubles.IsZero() && !now.Before(s.Doubles) {
-		s.minute.limit = 2 * s.PerMinute
 	}
 	now := s.Clock().Add(s.Skew)
 	s.minute.roll(now)
