@@ -109,32 +109,85 @@ func (s *script) step(text string) {
 		slices.Reverse(p.permits)
 		defer func() { slices.Reverse(p.permits) }()
 	}
-	var numbers []int
-	var times []time.Duration
-	for _, word := range words[1:] {
+	numbers, times := arguments(words[1:])
+	got := s.do(p, words, numbers, times)
+	synctest.Wait()
+	assert.True(s, !check || want == cmp.Or(got, strconv.Itoa(s.given-before)), "%s: %s, %d", text, got, s.given-before)
+}
+
+// arguments returns the words that are numbers, and those that are times.
+func arguments(words []string) (numbers []int, times []time.Duration) {
+	for _, word := range words {
 		if n, err := strconv.Atoi(word); err == nil {
 			numbers = append(numbers, n)
 		} else if d, err := time.ParseDuration(word); err == nil {
 			times = append(times, d)
 		}
 	}
-	got := s.do(p, words, numbers, times)
-	synctest.Wait()
-	assert.True(s, !check || want == cmp.Or(got, strconv.Itoa(s.given-before)), "%s: %s, %d", text, got, s.given-before)
+	return numbers, times
 }
 
 func (s *script) do(p *process, words []string, numbers []int, times []time.Duration) (got string) {
-	const long = 100 * time.Hour
-	switch what := words[0]; what {
-	case "":
+	got = s.show(p, words)
+	if got == "" && !s.begins(p, words[0], numbers, times) && !s.changes(p, words, numbers, times) &&
+		!s.onRedis(words, times) {
+		s.release(p, words[0], numbers, times)
+	}
+	return got
+}
+
+// show returns what requests and their observer were told, and other results; empty for other words.
+func (s *script) show(p *process, words []string) (got string) {
+	switch words[0] {
+	case "waiting":
+		got = strconv.Itoa(s.waiting)
+	case "heard":
+		got, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
+	case "window":
+		w := p.RateLimit("")
+		got = fmt.Sprint(w.Limit, " ", w.Remaining, " ", w.Reset.Sub(s.now()))
+	case "sent": // requests that the last lockout reports, and of how many processes
+		got = fmt.Sprint(s.lockout.Sent, " of ", s.lockout.Window.Limit, " by ", s.lockout.Processes)
+	case "until":
+		require.NotNil(s, s.refused)
+		got = s.refused.RetryAt.Sub(s.now()).Round(time.Millisecond).String()
+	case "closed":
+		s.ask(p, 1, ratelimit.Request{})
+		synctest.Wait()
+		got = s.show(p, []string{"until"}) + " " + string(s.refused.Reason)
+	case "ttl":
+		got = s.redis.TTL(s.redis.Keys()[0]).String()
+	case "flush":
+		got = fmt.Sprint(p.Flush(s.ctx))
+	}
+	return got
+}
+
+// begins begins requests, if that is what the word says.
+func (s *script) begins(p *process, what string, numbers []int, times []time.Duration) bool {
+	n, r := 1, ratelimit.Request{MaxWait: 100 * time.Hour}
+	if len(numbers) > 0 {
+		n = numbers[0]
+	}
+	switch what {
 	case "ask":
-		s.ask(p, numbers[0], ratelimit.Request{MaxWait: long})
 	case "now":
-		s.ask(p, numbers[0], ratelimit.Request{})
+		r.MaxWait = 0
 	case "background":
-		s.ask(p, numbers[0], ratelimit.Request{MaxWait: long, Background: true})
+		r.Background = true
 	case "pause": // with its MaxWait
-		s.ask(p, 1, ratelimit.Request{NotBefore: s.now().Add(times[0]), MaxWait: times[1]})
+		r.NotBefore, r.MaxWait = s.now().Add(times[0]), times[1]
+	default:
+		return false
+	}
+	s.ask(p, n, r)
+	return true
+}
+
+// changes changes something else than the requests in flight, or checks it, if the words say so.
+func (s *script) changes(p *process, words []string, numbers []int, times []time.Duration) bool {
+	switch words[0] {
+	case "":
 	case "leave": // all that wait
 		s.leave()
 		s.ctx, s.leave = context.WithCancel(s.Context())
@@ -146,24 +199,6 @@ func (s *script) do(p *process, words []string, numbers []int, times []time.Dura
 		p.Reopen("")
 	case "clock":
 		s.ahead.Add(int64(times[0]))
-	case "waiting":
-		return strconv.Itoa(s.waiting)
-	case "heard":
-		got, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
-	case "window":
-		w := p.RateLimit("")
-		return fmt.Sprint(w.Limit, " ", w.Remaining, " ", w.Reset.Sub(s.now()))
-	case "sent": // requests that the last lockout reports, and of how many processes
-		return fmt.Sprint(s.lockout.Sent, " of ", s.lockout.Window.Limit, " by ", s.lockout.Processes)
-	case "until":
-		require.NotNil(s, s.refused)
-		return s.refused.RetryAt.Sub(s.now()).Round(time.Millisecond).String()
-	case "closed":
-		s.ask(p, 1, ratelimit.Request{})
-		synctest.Wait()
-		return s.do(p, []string{"until"}, nil, nil) + " " + string(s.refused.Reason)
-	case "ttl":
-		return s.redis.TTL(s.redis.Keys()[0]).String()
 	case "share":
 		s.opts = append(s.opts, petstoreredis.WithShare(numbers[0]))
 		clear(s.processes)
@@ -173,16 +208,12 @@ func (s *script) do(p *process, words []string, numbers []int, times []time.Dura
 		}
 		assert.Equal(s, min(1, len(words)-1), strings.Count(s.log.String(), "\n"), s.log.String())
 		s.log.Reset()
-	case "flush":
-		return fmt.Sprint(p.Flush(s.ctx))
 	case "commands": // since the last time, at most
 		assert.LessOrEqual(s, s.redis.evals.Swap(0), int64(numbers[0]), "commands")
 	default:
-		if !s.onRedis(words, times) {
-			s.release(p, what, numbers, times)
-		}
+		return false
 	}
-	return got
+	return true
 }
 
 // onRedis lets something happen to Redis, if that is what the words say.

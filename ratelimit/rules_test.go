@@ -1,23 +1,6 @@
 package ratelimit
 
-import (
-	"cmp"
-	"context"
-	"errors"
-	"fmt"
-	"net/http"
-	"slices"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
-	"testing"
-	"testing/synctest"
-	"time"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-)
+import "testing"
 
 // TestRules has rows for each rule of README.md, by its number. A step is described at script.step.
 func TestRules(t *testing.T) {
@@ -48,6 +31,7 @@ func TestRules(t *testing.T) {
 			"ask 1, 200 60 0, ask 5 = 0, +59.999s = 0, +1ms = 1, +999ms = 0, +1ms = 1"},
 		{"4 a probe after a 429, and another one after ten seconds",
 			"ask 1, 429 20s 60 30, ask 5, +19.999s = 0, +1ms = 1, +9.999s = 0, +1ms = 1"},
+		{"4 the others wait for each probe", "ask 9 = 1, +1s = 1, last unsent = 0"},
 		{"5 used up, and Reset is later", "ask 1, 429 20s 999 0 50s, closed = 50s minute"},
 		{"5 not used up", "ask 1, 429 20s 999 5 50s, closed = 20s minute"},
 		{"5 not used up, and no Retry-After", "ask 1, 429 0s 999 5 50s, closed = 51s minute"},
@@ -78,6 +62,9 @@ func TestRules(t *testing.T) {
 			"ask 1, 200 999 998, ask 1, 200 999 960, +1m ask 1, 200 999 998, ask 1, 200 999 997, ask 999 = 62, " +
 				"leave, free, +1m ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 999 = 62, leave, " +
 				"free, +1m ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 999 = 124"},
+		{"6 a first 429 is no sign of others",
+			"ask 1, 429 1s 999 0 1s, +1s ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 999 = 124"},
+		{"6 fewer may be while others have many in flight", "ask 1, 200 60 59, ask 1, +100ms 200 60 40, ask 9 = 1"},
 		{"6 a ban is no sign of others",
 			"ask 1, 200 999 998, ask 1, 200 999 997, ask 1, 200 999 996, ask 1, 429 5m 999 0, +5m ask 1, " +
 				"200 999 998, ask 999 = 124"},
@@ -87,6 +74,7 @@ func TestRules(t *testing.T) {
 		{"6 Processes replaces these parts", "told 4, ask 1, 200 160 80, ask 99 = 10"},
 		{"7 a slow request keeps its reservation only",
 			"ask 1, 200 24 23, ask 99 = 5, +1s = 5, +1s = 5, +1s = 5, +1s = 3"},
+		{"7 each becomes slow after a second", "ask 1, 200 24 23, ask 4 = 4, +500ms ask 9 = 1, +500ms = 4"},
 		{"8 two are in flight without headers", "ask 1, 200, ask 9 = 2, +1s = 2"},
 		{"8 also after a lost one", "ask 1, 200, ask 1, lost, ask 9 = 2"},
 		{"8 one is after the first 429", "ask 1, 429 1s, ask 9, +1s = 1, 200 = 1, +1s = 1"},
@@ -114,6 +102,8 @@ func TestRules(t *testing.T) {
 			"ask 1, 200 60 59, ask 1, 200 60 59, ask 2 = 2, 200 60 0 20s, pause 0s 30s = 0, 429 50s 60 0 20s, " +
 				"until = 50s ban"},
 		{"12 a ban is the reason, also of a later window", "ask 1, 429 5m 60 30, ask 120, now 1, until = 6m0s ban"},
+		{"12 a pause that ends in a lockout",
+			"ask 1, 200 60 59, ask 1, pause 30s 35s, +20s 429 20s 60 5, +10s = 0, until = 10s minute"},
 		{"12 a deadline before the end of the window", "ask 1, 200 60 0, end 10s, ask 1, until = 1m0s minute"},
 		{"12 in the first window, too", "ask 1, now 3 = 0, 200 3 2 = 1, unsent = 1, unsent = 0"},
 		{"12 no limit is known while responses may show room",
@@ -153,219 +143,11 @@ func TestReports(t *testing.T) {
 		{"a wait of a background request for the reserve",
 			"ask 1, 200 60 9, background 1, heard = wait background 1m0s"},
 		{"a lockout with the requests of this process that the window has counted",
-			"told 3, ask 1, 200 60 59, ask 1, 200 60 58, ask 2, lost, 429 9s 60 50, sent = 3 of 60 by 3"},
+			"told 3, ask 1, 200 60 59, ask 1, 200 60 58, ask 2, lost, 429 9s 60 50, sent = 3 of 60 by 3, free, " +
+				"+1m ask 1, 200 60 59, ask 2, 200 60 58, 429 9s 60 50, sent = 2 of 60 by 3"},
 		{"no end by a 401", "ask 1, 429 1s, +1s ask 1, 401, heard = closed minute 1s"},
 		{"the success after Reopen",
 			"ask 2, 429 10m, reopen = 1, 200 60 59, " +
 				"heard = wait response ?; closed ban 10m0s; done response 0s; opened ban 0s"},
 	})
-}
-
-// perform runs a subtest for each row, which is its name and its steps.
-func perform(t *testing.T, rows [][2]string) {
-	for _, row := range rows {
-		t.Run(row[0], func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &script{T: t, start: time.Now()}
-				s.begin(0)
-				for step := range strings.SplitSeq(row[1]+", leave, free", ", ") {
-					s.step(step)
-				}
-				nothingLeft(t, s.limiter)
-			})
-		})
-	}
-}
-
-// nothingLeft checks that no request waits or is in flight.
-func nothingLeft(t *testing.T, l *Limiter) {
-	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, q := range l.keys {
-		assert.Zero(t, len(q.budget.inFlight)+len(q.waiters)+q.waiting, "requests")
-		assert.Nil(t, q.timer, "timer")
-	}
-}
-
-// script is a process whose requests share a key, and their observer.
-type script struct {
-	*testing.T
-	start    time.Time
-	limiter  *Limiter
-	dateless bool         // responses have no Date
-	ahead    atomic.Int64 // how far the wall clock is ahead
-	ctx      context.Context
-	leave    context.CancelFunc
-
-	mu      sync.Mutex
-	permits []sent   // the oldest first
-	given   int      // permits so far
-	refused *Error   // the last one
-	heard   []string // what the observer was told
-	lockout Lockout  // the last one that it was told
-}
-
-// sent is a request in flight.
-type sent struct {
-	Permit
-	at time.Time
-}
-
-// begin makes a limiter that knows nothing but the number of processes.
-func (s *script) begin(processes int) {
-	s.limiter = New(Processes(processes))
-	s.limiter.now = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
-	s.ctx, s.leave = context.WithCancel(s.Context())
-}
-
-// step is, after a time such as +1m, what happens: "ask 5" begins five requests that wait for long,
-// "now 5" five that do not. A status ends the oldest request in flight or, after "last", the newest:
-// "429 20s 60 5 1h" has Retry-After, limit, Remaining, and the time to Reset, by default the end of
-// the minute. The number behind "=" is how many permits were given in this step. Behind "until" it is
-// how long the last request that was refused has to wait, and why, behind "closed" the same of a new
-// one that does not wait, if that time is true.
-func (s *script) step(text string) {
-	s.Helper()
-	command, want, check := strings.Cut(text, " = ")
-	words, before := strings.Fields(command), s.given
-	if d, err := time.ParseDuration(words[0]); err == nil {
-		time.Sleep(d)
-		words = words[1:]
-	}
-	if len(words) == 0 {
-		words = []string{""}
-	}
-	if words[0] == "last" {
-		words = words[1:]
-		slices.Reverse(s.permits)
-		defer func() { slices.Reverse(s.permits) }()
-	}
-	var numbers []int
-	var times []time.Duration
-	for _, word := range words[1:] {
-		if n, err := strconv.Atoi(word); err == nil {
-			numbers = append(numbers, n)
-		} else if d, err := time.ParseDuration(word); err == nil {
-			times = append(times, d)
-		}
-	}
-	got := s.do(words, numbers, times)
-	synctest.Wait()
-	assert.True(s, !check || want == cmp.Or(got, strconv.Itoa(s.given-before)), "%s: %s, %d", text, got, s.given-before)
-}
-
-func (s *script) do(words []string, numbers []int, times []time.Duration) (got string) {
-	const long = 100 * time.Hour
-	switch what := words[0]; what {
-	case "":
-	case "told":
-		s.begin(numbers[0])
-	case "ask":
-		s.ask(numbers[0], Request{MaxWait: long})
-	case "now":
-		s.ask(numbers[0], Request{})
-	case "background":
-		s.ask(numbers[0], Request{MaxWait: long, Background: true})
-	case "pause": // with its MaxWait
-		s.ask(1, Request{NotBefore: s.limiter.now().Add(times[0]), MaxWait: times[1]})
-	case "leave": // all that wait
-		s.leave()
-		s.ctx, s.leave = context.WithCancel(s.Context())
-	case "dateless": // from now on
-		s.dateless = true
-	case "end": // contexts from now on
-		s.ctx, s.leave = context.WithTimeout(s.Context(), times[0])
-	case "free": // all permits
-		for len(s.permits) > 0 {
-			s.release("unsent", nil, nil)
-		}
-	case "reopen":
-		s.limiter.Reopen("")
-	case "clock":
-		s.ahead.Add(int64(times[0]))
-	case "heard":
-		got, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
-	case "sent": // requests that the last lockout reports, and of how many processes
-		return fmt.Sprint(s.lockout.Sent, " of ", s.lockout.Window.Limit, " by ", s.lockout.Processes)
-	case "until":
-		require.NotNil(s, s.refused)
-		if s.refused.RetryAt.IsZero() {
-			return "?"
-		}
-		return strings.TrimSpace(s.refused.RetryAt.Sub(s.limiter.now()).String() + " " + string(s.refused.Reason))
-	case "closed":
-		s.ask(1, Request{})
-		got = s.do([]string{"until"}, nil, nil)
-		at := s.refused.RetryAt
-		s.acquire(Request{MaxWait: long})
-		assert.Equal(s, at, s.limiter.now(), "when it opens")
-	default:
-		s.release(what, numbers, times)
-	}
-	return got
-}
-
-// ask begins n requests, one after the other.
-func (s *script) ask(n int, r Request) {
-	for range n {
-		go s.acquire(r)
-		synctest.Wait()
-	}
-}
-
-func (s *script) acquire(r Request) {
-	r.Observer = s
-	p, err := s.limiter.Acquire(s.ctx, r)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refused, _ = errors.AsType[*Error](err)
-	if err == nil {
-		s.given++
-		s.permits = append(s.permits, sent{p, s.limiter.now()})
-	}
-}
-
-func (s *script) WaitStart(w Wait)      { s.note("wait", w.Reason, w.Until) }
-func (s *script) WaitDone(w Wait)       { s.note("done", w.Reason, s.start.Add(w.Duration)) }
-func (s *script) LimitClosed(l Lockout) { s.lockout = l; s.note("closed", l.Reason, l.Until) }
-func (s *script) LimitOpened(l Lockout) { s.note("opened", l.Reason, l.Until) }
-
-// note records what an observer is told. It may use the limiter.
-func (s *script) note(what string, reason Reason, until time.Time) {
-	s.limiter.RateLimit("")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := "?"
-	if !until.IsZero() {
-		at = until.Sub(s.start).String()
-	}
-	s.heard = append(s.heard, fmt.Sprintf("%s %s %s", what, reason, at))
-}
-
-// release ends the oldest request in flight: with a status, "lost" or "unsent".
-func (s *script) release(what string, numbers []int, times []time.Duration) {
-	require.NotEmpty(s, s.permits)
-	now, oldest := s.limiter.now(), s.permits[0]
-	s.permits = s.permits[1:]
-	o := Outcome{Sent: oldest.at}
-	if what == "unsent" {
-		o.Sent = time.Time{}
-	} else if what != "lost" {
-		o.StatusCode, _ = strconv.Atoi(what)
-		o.Received, o.Date = now, now.Truncate(time.Second)
-	}
-	if s.dateless {
-		o.Date = time.Time{}
-	}
-	if o.StatusCode == http.StatusTooManyRequests && len(times) > 0 {
-		o.RetryAfter, times = times[0], times[1:]
-	}
-	if len(numbers) > 0 {
-		o.Window = Window{Limit: numbers[0], Remaining: numbers[1], Reset: now.Truncate(time.Minute).Add(time.Minute)}
-		if len(times) > 0 {
-			o.Window.Reset = now.Add(times[0])
-		}
-	}
-	oldest.Release(o)
 }
