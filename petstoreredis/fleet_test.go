@@ -27,7 +27,6 @@ type row struct {
 	name       string
 	processes  int // 8 by default
 	goroutines int // of each, 4 by default
-	first      int // those of the first process, if they are others
 	limit      int // of a minute, 300 by default
 	windows    int // 2 by default
 	window     fake.Window
@@ -40,7 +39,6 @@ type row struct {
 	got429s    int     // at most, where processes send before they can know of others
 	evals      float64 // commands for each request, at most; 0 if Redis fails
 	least      float64 // of the mean of the processes, in each window, at least
-	most       float64 // the same, at most; any by default
 	short      bool    // runs in virtual time with -short, too
 	onRedis    bool    // runs on a real Redis, too
 }
@@ -54,8 +52,6 @@ func rows() []row {
 		{name: "a fast service", processes: 16, service: fast, evals: 2, least: 0.7, windows: 5},
 		{name: "a fast service", processes: 4, limit: 60, service: fast, evals: 2, least: 0.7, windows: 5, short: true},
 		{name: "a fast service", processes: 4, goroutines: 8, limit: 60, service: fast, evals: 2, least: 0.7, windows: 5},
-		{name: "the first has 64 goroutines", first: 64, service: fast, evals: 2, most: 1.5, windows: 5},
-		{name: "the first has 64 goroutines, a slow service", first: 64, service: 10 * fast, evals: 2, most: 4, windows: 5},
 		{name: "healthy", processes: 2, limit: 60, evals: 2, short: true},
 		{name: "healthy", processes: 64, evals: 2.2},
 		{name: "healthy", processes: 32, limit: 1000, evals: 2},
@@ -71,7 +67,6 @@ func rows() []row {
 		{name: "no replies", short: true, during: func(f *fleet) { f.cut(f.limit/2, silent, f.minute/3) }},
 		{name: "no replies", processes: 64, during: func(f *fleet) { f.cut(f.limit/2, silent, f.minute/3) }},
 		{name: "flushed again and again", during: flushed},
-		{name: "an older pot comes back, twice", goroutines: 1, during: older},
 		{name: "killed and started cold, twice in a window", during: twice},
 		{name: "killed and started cold, twice in a window", processes: 64, during: twice, got429s: 1},
 		{name: "the clock of Redis goes back", short: true, processes: 4, limit: 20, windows: 5, jump: -time.Hour},
@@ -127,7 +122,7 @@ func run(t *testing.T, chosen func(r row) bool, test func(f *fleet)) {
 	t.Helper()
 	for _, r := range rows() {
 		r.processes, r.goroutines, r.limit = cmp.Or(r.processes, 8), cmp.Or(r.goroutines, 4), cmp.Or(r.limit, 300)
-		r.windows, r.first, r.share = cmp.Or(r.windows, 2), cmp.Or(r.first, r.goroutines), cmp.Or(r.share, 0.95)
+		r.windows, r.share = cmp.Or(r.windows, 2), cmp.Or(r.share, 0.95)
 		if chosen(r) {
 			t.Run(fmt.Sprintf("%s: %d × %d on %d", r.name, r.processes, r.goroutines, r.limit), func(t *testing.T) {
 				t.Parallel()
@@ -159,23 +154,22 @@ func (f *fleet) run() {
 // windows allow; each process near the mean; and, if Redis is well, a limited number of commands.
 func (f *fleet) check(took time.Duration) {
 	f.Helper()
-	least, most, evals := math.Inf(1), 0.0, int64(0)
+	least, evals := math.Inf(1), int64(0)
 	for _, w := range f.gone {
 		evals += w.toRedis.evals.Load()
 		for window := range f.windows {
 			got := float64(w.got[window].Load()) * float64(f.processes) / float64(f.limit)
-			least, most = min(least, got), max(most, got)
+			least = min(least, got)
 		}
 	}
 	done := float64(f.done.Load())
 	share := min(done/float64(f.target()), 1) * f.bound().Seconds() / took.Seconds()
 	perRequest, usage := float64(evals)/max(1, done), f.server.Usage(f.server.APIKey())
-	f.Logf("429s: %d, share: %.2f, of the mean: %.2f to %.2f, commands for each request: %.2f",
-		usage.Limited, share, least, most, perRequest)
+	f.Logf("429s: %d, share: %.2f, least: %.2f of the mean, commands for each request: %.2f",
+		usage.Limited, share, least, perRequest)
 	assert.LessOrEqual(f, usage.Limited, f.got429s, "429s")
 	assert.GreaterOrEqual(f, share, f.share, "share of the bound")
 	assert.GreaterOrEqual(f, least, f.least, "share of the mean")
-	assert.LessOrEqual(f, most, cmp.Or(f.most, math.Inf(1)), "share of the mean")
 	assert.LessOrEqual(f, perRequest, cmp.Or(f.evals, math.Inf(1)), "commands")
 }
 
@@ -237,12 +231,8 @@ func (f *fleet) hire(n int) {
 		client := f.server.Client(petstore.WithLimiter(w.limiter),
 			petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return transport{base, f.service} }))
 		w.ctx, w.stop = context.WithCancel(f.Context())
-		goroutines := f.goroutines
-		if len(f.workers)+len(f.gone) == 0 {
-			goroutines = f.first
-		}
 		f.workers = append(f.workers, w)
-		for range goroutines {
+		for range f.goroutines {
 			w.group.Go(func() { f.calls(w, client) })
 		}
 	}
@@ -301,33 +291,16 @@ func (f *fleet) cut(responses int, off func(k *link) *atomic.Bool, d time.Durati
 func broken(k *link) *atomic.Bool { return &k.broken }
 func silent(k *link) *atomic.Bool { return &k.silent }
 
-// do runs a command with all rights, and returns its reply.
-func (f *fleet) do(words ...any) any {
+// do runs a command with all rights.
+func (f *fleet) do(words ...any) {
 	f.Helper()
-	reply, err := f.dial(&link{}).Do(f.Context(), words...).Result()
-	require.NoError(f, err, "%v", words)
-	return reply
+	require.NoError(f, f.dial(&link{}).Do(f.Context(), words...).Err(), "%v", words)
 }
 
 func flushed(f *fleet) {
 	for range 18 {
 		wait(f.Context(), 5*time.Second)
 		f.do("flushall")
-	}
-}
-
-// older saves the pot when a window is half used. It brings this pot back when that window is used
-// up, and again when the next one is half used.
-func older(f *fleet) {
-	f.await(f.limit / 2)
-	pot := f.do("keys", "petstore:*").([]any)[0]
-	older := []any{"hset", pot}
-	for name, value := range f.do("hgetall", pot).(map[any]any) {
-		older = append(older, name, value)
-	}
-	for _, used := range []int{f.limit, f.limit * 3 / 2} {
-		f.await(used)
-		f.do(older...)
 	}
 }
 
