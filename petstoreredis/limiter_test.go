@@ -108,7 +108,7 @@ func TestLimiter(t *testing.T) {
 		{"a response of an old window says nothing", "ask 1, 200 60 9 50s, ask 1, 200 60 50 10s, window = 60 9 50s"},
 		{"an earlier response raises nothing", "ask 1, 200 60 59, ask 2, 200 60 40, 200 60 50, window = 60 40 1m0s"},
 		{"a deadline does not make MaxWait longer", "ask 1, 200 60 0, end 10m, now 1, waiting = 0"},
-		{"a pause on a machine that was suspended", "ask 1, 200 60 59, pause 30m 1h, clock 1h, +30s = 1"},
+		{"a pause on a machine that was suspended", "ask 1, 200 60 59, pause 30m 2h, clock 1h, +30s = 1"},
 		{"a machine that was suspended",
 			"ask 1, 200 60 0, +1s now 1 = 0, ask 1 = 0, +10s ahead 1h, clock 1h, +30s = 1"},
 		{"a wall clock that is set back", "ask 1, 200 60 0, +1s now 1 = 0, ask 1 = 0, +10s clock -1h, +50s = 1"},
