@@ -48,8 +48,8 @@ func TestLimiter(t *testing.T) {
 			"ask 1, 200 100 99, b ask 10 = 10, c ask 10 = 10, ask 99 = 33, +1.1s = 34, leave, +1s slow 1ms, " +
 				"ask 99, +5ms = 8"},
 		{"a process that asks no more counts half as much in each window",
-			"ask 1, 200 60 59, b ask 1, c ask 1, d ask 1, +3s ask 99 = 28, leave, +58s ask 1, 200 60 59, " +
-				"ask 99 = 14, leave, +1m ask 1, 200 60 59, ask 99 = 29, leave"},
+			"ask 1, 200 60 59, b ask 1, c ask 1, d ask 1, +1m ask 1, 200 60 59, slow 1ms, ask 99, +5ms = 14, leave, " +
+				"+1m ask 1, +5ms 200 60 59, +5ms ask 99, +5ms = 29"},
 		{"what other programs have probably sent is kept back",
 			"ask 1, 200 60 59, +30s ask 1, 200 60 38, +10s slow 1ms, ask 99, +5ms = 30"},
 		{"background requests leave a tenth, if others were there",
