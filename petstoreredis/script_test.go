@@ -35,7 +35,7 @@ func perform(t *testing.T, rows [][2]string) {
 				for step := range strings.SplitSeq(row[1]+", up, leave", ", ") {
 					s.step(step)
 				}
-				assert.Zero(t, s.waiting)
+				assert.Zero(t, s.waiting.Load())
 			})
 		})
 	}
@@ -55,7 +55,7 @@ type script struct {
 	saved     []string // fields of a pot and their values
 
 	mu             sync.Mutex
-	given, waiting int               // permits so far, and requests in Acquire
+	given, waiting atomic.Int64      // permits so far, and requests in Acquire
 	refused        *ratelimit.Error  // the last one
 	heard          []string          // what the observer was told
 	lockout        ratelimit.Lockout // the last one that it was told
@@ -85,9 +85,10 @@ func (s *script) now() time.Time { return time.Now().Round(0).Add(time.Duration(
 func (s *script) step(text string) {
 	s.Helper()
 	command, want, check := strings.Cut(text, " = ")
-	words, before := strings.Fields(command), s.given
+	words, before := strings.Fields(command), s.given.Load()
 	if d, err := time.ParseDuration(words[0]); err == nil {
 		time.Sleep(d)
+		synctest.Wait()
 		words = words[1:]
 	}
 	if len(words) == 0 {
@@ -112,7 +113,8 @@ func (s *script) step(text string) {
 	numbers, times := arguments(words[1:])
 	got := s.do(p, words, numbers, times)
 	synctest.Wait()
-	assert.True(s, !check || want == cmp.Or(got, strconv.Itoa(s.given-before)), "%s: %s, %d", text, got, s.given-before)
+	got = cmp.Or(got, strconv.FormatInt(s.given.Load()-before, 10))
+	assert.True(s, !check || want == got, "%s: %s", text, got)
 }
 
 // arguments returns the words that are numbers, and those that are times.
@@ -140,7 +142,7 @@ func (s *script) do(p *process, words []string, numbers []int, times []time.Dura
 func (s *script) show(p *process, words []string) (got string) {
 	switch words[0] {
 	case "waiting":
-		got = strconv.Itoa(s.waiting)
+		got = strconv.FormatInt(s.waiting.Load(), 10)
 	case "heard":
 		got, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
 	case "window":
@@ -255,16 +257,16 @@ func (s *script) onRedis(words []string, times []time.Duration) bool {
 // ask begins n requests together.
 func (s *script) ask(p *process, n int, r ratelimit.Request) {
 	r.Observer = s
+	s.waiting.Add(int64(n))
 	for range n {
-		s.waiting++
 		go func() {
 			permit, err := p.Acquire(s.ctx, r)
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.waiting--
+			s.waiting.Add(-1)
 			s.refused, _ = errors.AsType[*ratelimit.Error](err)
 			if err == nil {
-				s.given++
+				s.given.Add(1)
 				p.permits = append(p.permits, sent{permit, s.now()})
 			}
 		}()

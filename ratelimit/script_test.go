@@ -57,11 +57,11 @@ type script struct {
 	leave    context.CancelFunc
 
 	mu      sync.Mutex
-	permits []sent   // the oldest first
-	given   int      // permits so far
-	refused *Error   // the last one
-	heard   []string // what the observer was told
-	lockout Lockout  // the last one that it was told
+	permits []sent       // the oldest first
+	given   atomic.Int64 // permits so far
+	refused *Error       // the last one
+	heard   []string     // what the observer was told
+	lockout Lockout      // the last one that it was told
 }
 
 // sent is a request in flight.
@@ -86,9 +86,10 @@ func (s *script) begin(processes int) {
 func (s *script) step(text string) {
 	s.Helper()
 	command, want, check := strings.Cut(text, " = ")
-	words, before := strings.Fields(command), s.given
+	words, before := strings.Fields(command), s.given.Load()
 	if d, err := time.ParseDuration(words[0]); err == nil {
 		time.Sleep(d)
+		synctest.Wait()
 		words = words[1:]
 	}
 	if len(words) == 0 {
@@ -110,7 +111,8 @@ func (s *script) step(text string) {
 	}
 	got := s.do(words, numbers, times)
 	synctest.Wait()
-	assert.True(s, !check || want == cmp.Or(got, strconv.Itoa(s.given-before)), "%s: %s, %d", text, got, s.given-before)
+	got = cmp.Or(got, strconv.FormatInt(s.given.Load()-before, 10))
+	assert.True(s, !check || want == got, "%s: %s", text, got)
 }
 
 func (s *script) do(words []string, numbers []int, times []time.Duration) (got string) {
@@ -209,7 +211,7 @@ func (s *script) acquire(r Request) {
 	defer s.mu.Unlock()
 	s.refused, _ = errors.AsType[*Error](err)
 	if err == nil {
-		s.given++
+		s.given.Add(1)
 		s.permits = append(s.permits, sent{p, s.limiter.now()})
 	}
 }
