@@ -2,7 +2,7 @@
 //
 //	func TestImport(t *testing.T) {
 //		srv := fake.NewTestServer(t)
-//		err := Import(t.Context(), srv.Client(), "animals.csv")
+//		err := Import(t.Context(), srv.Client(), "pets.csv")
 //		...
 //	}
 //

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -67,9 +66,7 @@ func (s *Server) HTTPClient() *http.Client {
 
 // refuse returns the error of a refused connection if a fault refuses that of a request.
 func (s *Server) refuse(r *http.Request) error {
-	token, _ := readToken(r.Header)
-	withoutBody := (&exchange{req: r}).copyRequest
-	f := s.pick(s.findRoute(r).name(), token, true, withoutBody)
+	f := s.pick(s.newExchange(r), true) // Match gets no body, which is not read yet
 	if f == noFault {
 		return nil
 	}
@@ -81,14 +78,11 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 	if s.inflight.closed.Load() {
 		return nil, notConnected(closedError{})
 	}
-	began, kept := s.order.Add(1), false // a client sends its first request as soon as it is connected
+	began := s.order.Add(1) // a client sends its first request as soon as it is connected
 	l := link.New(func(*link.Link) {})
 	link.Serve(l.Server, s.newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if kept { // so a later request began only now, and came from an address that is known already
-			began, r.RemoteAddr = s.order.Add(1), fmt.Sprintf("fake-client %p", l)
-		}
-		kept = true
 		s.serve(w, r, began)
+		began = s.order.Add(1) // the next request on this connection comes after this response
 	})))
 	return l.Client, nil
 }

@@ -112,11 +112,12 @@ func (i *Injection) active() bool {
 // pick returns the first fault that applies to a request, noFault if none does. It looks only at
 // faults with a WireRefuse if refusals is true, and only at the others if not. No lock is held
 // while it calls Match, which may do anything.
-func (s *Server) pick(operation, token string, refusals bool, request func() *http.Request) *Fault {
+func (s *Server) pick(x *exchange, refusals bool) *Fault {
 	for _, i := range s.Injections() {
 		f := &i.fault
-		if (f.Wire == WireRefuse) == refusals && (f.Operation == "" || f.Operation == operation) &&
-			(f.APIKey == "" || f.APIKey == token) && i.Active() && (f.Match == nil || f.Match(request())) && i.strike() {
+		meant := (f.Wire == WireRefuse) == refusals && (f.Operation == "" || f.Operation == x.route.name()) &&
+			(f.APIKey == "" || f.APIKey == x.token)
+		if meant && i.Active() && (f.Match == nil || f.Match(x.copyRequest())) && i.strike() {
 			return f
 		}
 	}

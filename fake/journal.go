@@ -94,6 +94,9 @@ func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	return nil
 }
 
+// open reports whether the request still has no response, and may get one.
+func (r *Request) open() bool { return r.StatusCode == 0 && r.Hint == "" }
+
 // String returns the request and its response as one line.
 func (r Request) String() string {
 	line := fmt.Sprintf("#%d %s %s", r.Seq, r.Method, r.Path)
@@ -179,8 +182,7 @@ func redact(values []string) {
 
 // finish puts the response into the journal, before the client gets it: from a handler, each part.
 func (x *exchange) finish(a *response) {
-	j, e, now, first := &x.srv.journal, x.entry, x.srv.Now(), !x.ended
-	x.ended = true
+	j, e, now, first := &x.srv.journal, x.entry, x.srv.Now(), x.entry.open()
 	if first && x.key != nil {
 		x.key.noteResponse(x, a, now)
 	}

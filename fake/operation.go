@@ -51,12 +51,12 @@ func checkOperation(operation string) error {
 	return oneOf("operation", operation, names)
 }
 
-// route is what a method and a path mean (section 4): one of its first three fields, or nothing.
+// route is what a method and a path mean (section 4). The mux of the server has those with an
+// operation or a Handler.
 type route struct {
-	operation *Operation
-	handler   http.Handler // of WithHandler
-	allow     string       // the methods of a path, if the method is none of them
-	parameter string       // of the path
+	http.Handler            // of WithHandler
+	operation    *Operation // of the document
+	allow        string     // the methods of a path, if the method is none of them
 }
 
 // name returns the name of the operation, empty if there is none.
@@ -67,26 +67,48 @@ func (r route) name() string {
 	return r.operation.Name
 }
 
-// findRoute finds the route of a request. The mux of handler values also redirects to cleaner
-// paths, and has GET serve HEAD; this server does neither.
+// newMux returns a mux with the operations and handlers. It panics on patterns that conflict.
+func newMux(handlers ...handler) *http.ServeMux {
+	mux := http.NewServeMux()
+	for i, o := range operations {
+		mux.Handle(o.Method+" "+version+o.Path, route{operation: &operations[i]})
+	}
+	for _, h := range handlers {
+		mux.Handle(h.pattern, route{Handler: h.Handler})
+	}
+	return mux
+}
+
+// findRoute finds the route of a request, the zero one for an unknown path. The mux also redirects
+// to cleaner paths, and has GET serve HEAD; this server does neither.
 func (s *Server) findRoute(r *http.Request) route {
-	h, _ := s.mux.Handler(r)
-	if found, _ := h.(handler); found.Handler != nil {
-		return route{handler: found}
+	find := func(method string) route {
+		h, _ := s.mux.Handler(&http.Request{Method: method, URL: r.URL})
+		found, _ := h.(route)
+		return found
+	}
+	found := find(r.Method)
+	if found.Handler != nil || found.operation != nil && found.operation.Method == r.Method {
+		return found
 	}
 	var allow []string
 	for i, o := range operations {
-		h, _ := s.mux.Handler(&http.Request{Method: o.Method, URL: r.URL})
-		if found, _ := h.(handler); found.operation != &operations[i] {
-			continue
+		if find(o.Method).operation == &operations[i] {
+			allow = append(allow, o.Method)
 		}
-		if o.Method == r.Method {
-			parameter, _ := url.PathUnescape(path.Base(r.URL.EscapedPath())) // net/url has refused other paths
-			return route{operation: &operations[i], parameter: parameter}
-		}
-		allow = append(allow, o.Method)
 	}
 	return route{allow: strings.Join(allow, ", ")}
+}
+
+// paths returns each path of the service once, with those of WithHandler.
+func (s *Server) paths() (paths []string) {
+	for _, o := range operations {
+		paths = append(paths, version+o.Path)
+	}
+	for _, h := range s.config.handlers {
+		paths = append(paths, h.path)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(paths)))
 }
 
 // listPets serves GET /pets (section 4.1).
@@ -185,14 +207,15 @@ func (x *exchange) findPet() response {
 	if x.srv.config.behavior.Removal && !x.srv.Now().Before(removal()) {
 		return refusal(http.StatusNotFound, "getPet was removed on 5 December 2030; use listPets (section 9)")
 	}
-	id, ok := parseInteger(x.route.parameter)
+	petID, _ := url.PathUnescape(path.Base(x.req.URL.EscapedPath())) // net/url has refused other paths
+	id, ok := parseInteger(petID)
 	if !ok {
 		return refusal(http.StatusNotFound, "getPet: petId is %s, which is not an int64 in decimal digits,"+
-			" so there is no such animal (section 4.3)", quote(x.route.parameter))
+			" so there is no such pet (section 4.3)", quote(petID))
 	}
 	pet, ok := x.srv.Pet(id)
 	if !ok {
-		return refusal(http.StatusNotFound, "getPet: there is no animal %d (section 4.3)", id)
+		return refusal(http.StatusNotFound, "getPet: there is no pet %d (section 4.3)", id)
 	}
 	return newResponse(http.StatusOK, wirePet(pet))
 }

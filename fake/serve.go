@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 )
@@ -22,25 +21,25 @@ type exchange struct {
 	arrived time.Time
 	route   route
 	token   string  // of its Authorization header
-	problem string  // why there is no token
 	key     *apiKey // nil without a valid key
 	body    []byte
 	bodyErr error
 	entry   *Request // in the journal
 	fault   *Fault   // that applies to it; noFault if none does
-	ended   bool     // the journal has its response, or that there is none
 }
 
 // serve serves a request, step by step. CONTRIBUTING.md has the steps in a sentence, which a test
 // compares with this function.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
-	x := s.newExchange(r, began)
+	x := s.newExchange(r)
+	x.began = began
+	x.readBody()
 	if s.inflight.closed.Load() {
 		panic(http.ErrAbortHandler)
 	}
 	defer x.end()
 	x.arrive()
-	x.fault = s.pick(x.route.name(), x.token, false, x.copyRequest)
+	x.fault = s.pick(x, false)
 	a := x.carryOut(w)
 	if a.delivered { // by a handler
 		return
@@ -53,16 +52,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 	x.deliver(w, &a)
 }
 
-// newExchange reads the route, the key and the body of a request.
-func (s *Server) newExchange(r *http.Request, began int64) *exchange {
-	x := &exchange{srv: s, req: r, began: began, arrived: s.Now(), fault: noFault}
-	x.route = s.findRoute(r)
-	x.token, x.problem = readToken(r.Header)
+// newExchange reads the route and the key of a request.
+func (s *Server) newExchange(r *http.Request) *exchange {
+	x := &exchange{srv: s, req: r, arrived: s.Now(), route: s.findRoute(r), fault: noFault}
+	x.token, _ = readToken(r.Header)
 	if k := s.keys.find(x.token); k != nil && !k.revoked.Load() {
 		x.key = k
-	}
-	if r.Body != nil && r.Body != http.NoBody {
-		x.readBody()
 	}
 	return x
 }
@@ -71,6 +66,9 @@ func (s *Server) newExchange(r *http.Request, began int64) *exchange {
 // most clients look for a response only after their request.
 func (x *exchange) readBody() {
 	const most = 1 << 20
+	if x.req.Body == nil {
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(nil, x.req.Body, most))
 	if err != nil {
 		x.bodyErr = fmt.Errorf("the request body cannot be read: %w; it may have %d MiB", err, most>>20)
@@ -122,7 +120,7 @@ func (x *exchange) operate(w http.ResponseWriter) response {
 	}
 	var a response
 	switch {
-	case x.route.handler != nil:
+	case x.route.Handler != nil:
 		a = x.handle(w, q)
 	case x.route.operation != nil:
 		a = x.route.operation.serve(x)
@@ -148,40 +146,10 @@ func (x *exchange) end() {
 		j.panics = append(j.panics, fmt.Sprintf("%v\n%s", p, debug.Stack()))
 		j.mu.Unlock()
 	}
-	if !x.ended {
+	if x.entry.open() {
 		x.finish(&response{lost: true, hint: "the handler aborted the response"})
 	}
 	panic(http.ErrAbortHandler)
-}
-
-// handler is one of WithHandler, or an operation of the document, which has no Handler.
-type handler struct {
-	http.Handler
-	operation     *Operation
-	pattern, path string
-}
-
-// newMux returns a mux with the operations and handlers. It panics on patterns that conflict.
-func newMux(handlers ...handler) *http.ServeMux {
-	mux := http.NewServeMux()
-	for i, o := range operations {
-		mux.Handle(o.Method+" "+version+o.Path, handler{operation: &operations[i]})
-	}
-	for _, h := range handlers {
-		mux.Handle(h.pattern, h)
-	}
-	return mux
-}
-
-// paths returns each path of the service once, with those of WithHandler.
-func (s *Server) paths() (paths []string) {
-	for _, o := range operations {
-		paths = append(paths, version+o.Path)
-	}
-	for _, h := range s.config.handlers {
-		paths = append(paths, h.path)
-	}
-	return slices.Compact(slices.Sorted(slices.Values(paths)))
 }
 
 // handle calls a handler of WithHandler, which writes to the client. If a fault applies, the

@@ -188,9 +188,14 @@ func WithHandler(pattern string, h http.Handler) Option {
 	path = cmp.Or(strings.TrimSpace(path), pattern)
 	must(strings.HasPrefix(path, version+"/"), "WithHandler",
 		"the path of the pattern %s is not below /v1/", quote(pattern))
-	added := handler{Handler: h, pattern: pattern, path: path}
+	added := handler{h, pattern, path}
 	newMux(added) // which panics on a conflict
 	return func(c *config) { c.handlers = append(c.handlers, added) }
+}
+
+type handler struct {
+	http.Handler
+	pattern, path string
 }
 
 // must panics unless ok, for mistakes of the program that uses the fake. No message repeats a key.
