@@ -15,16 +15,15 @@ import (
 
 func TestVariants(t *testing.T) {
 	for name, variant := range fake.Variants() {
-		opts := with(variant, fake.WithPlan(fake.Plan{PerMinute: 5}), fake.WithPets(catalogue(3)...))
-		inBubble(t, "a client works with "+name, opts, func(t *testing.T, srv *fake.Server, _ entryPoint) {
+		inBubble(t, "a client works with "+name, func(t *testing.T, srv server) {
 			client := srv.Client(petstore.WithCallTimeout(time.Hour))
 			for range 12 {
 				result, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 2})
 				require.NoError(t, err)
 				assert.Len(t, result.Pets, 2)
 			}
-			assert.Empty(t, rules(srv))
-		})
+			assert.Empty(t, srv.rules())
+		}, variant, fake.WithPlan(fake.Plan{PerMinute: 5}), fake.WithPets(catalogue(3)...))
 	}
 }
 

@@ -3,8 +3,6 @@ package fake_test
 import (
 	"errors"
 	"net/http"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +21,7 @@ import (
 type givenUp request
 
 // play plays a script: it sends the requests, injects the faults and makes the pauses.
-func (d entryPoint) play(t *testing.T, srv *fake.Server, script []any) {
+func (srv server) play(t *testing.T, script ...any) {
 	t.Helper()
 	for _, step := range script {
 		switch step := step.(type) {
@@ -32,10 +30,10 @@ func (d entryPoint) play(t *testing.T, srv *fake.Server, script []any) {
 		case time.Duration:
 			time.Sleep(step)
 		case request:
-			_, _ = d.try(t, step)
+			_, _ = srv.try(t, step)
 		case givenUp:
-			d.client.Timeout = time.Second
-			_, err := d.try(t, request(step))
+			srv.client.Timeout = time.Second
+			_, err := srv.try(t, request(step))
 			assert.Error(t, err)
 			synctest.Wait()
 		}
@@ -44,7 +42,7 @@ func (d entryPoint) play(t *testing.T, srv *fake.Server, script []any) {
 
 func TestViolations(t *testing.T) {
 	list, rex, ada := request{path: "/pets"}, create("Rex"), create("Ada")
-	one := with(fake.WithPlan(fake.Plan{PerMinute: 1}))
+	one := []fake.Option{fake.WithPlan(fake.Plan{PerMinute: 1})}
 	ban := append(one[:1:1], fake.WithBan(1, time.Hour))
 	noWait := append(ban[:2:2], fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
 	const early, provoked, repeated = fake.RuleEarlyRetry, fake.RuleBanProvoked, fake.RuleRepeatedCreate
@@ -70,12 +68,13 @@ func TestViolations(t *testing.T) {
 		"a ban":                         {opts: ban, script: script{list, list, list}, broken: []fake.Rule{early, provoked}},
 		"a ban without a Retry-After":   {opts: noWait, script: script{list, list, list}, broken: []fake.Rule{provoked}},
 		"a ban for 429s that were lost": {opts: ban, script: script{list, lost, list, list}},
+		"a 429 too late for its client": {opts: one, script: script{list, slow, givenUp(list), 2 * time.Second, list}},
 
 		"another create after an unknown outcome": {script: script{fake.Fault{Status: 502, AfterCommit: true}, rex, ada}},
 		"the same create later":                   {script: script{fake.Fault{Status: 502}, rex, ada, rex}, broken: []fake.Rule{repeated}},
 		"a create after a look at the catalogue":  {script: script{fake.Fault{Status: 500}, rex, list, rex}},
-		"a 429 too late for its client":           {opts: one, script: script{list, slow, givenUp(list), 2 * time.Second, list}},
 		"a create given up":                       {script: script{hour, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
+		"a create given up before its 201":        {script: script{slow, givenUp(rex), 2 * time.Second, rex}, broken: []fake.Rule{repeated}},
 	}
 	for name, f := range map[string]fake.Fault{
 		"was reset":       {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
@@ -89,32 +88,28 @@ func TestViolations(t *testing.T) {
 		}
 	}
 	for name, c := range rows {
-		inBubble(t, name, c.opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			d.play(t, srv, c.script)
-			assert.Equal(t, c.broken, rules(srv))
+		inBubble(t, name, func(t *testing.T, srv server) {
+			srv.play(t, c.script...)
+			assert.Equal(t, c.broken, srv.rules())
 			assert.Equal(t, strings.Contains(name, "ban"), !srv.Usage(srv.APIKey()).BannedUntil.IsZero())
-		})
+		}, c.opts...)
 	}
-	inBubble(t, "none by a request that began before the 429", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		conn, err := d.client.Transport.(*http.Transport).DialContext(t.Context(), "", "")
-		require.NoError(t, err)
-		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
-		d.list(t)
-		require.NoError(t, list.build(t, d.base).Write(conn))
+	inBubble(t, "none by a request that began before the 429", func(t *testing.T, srv server) {
+		conn := srv.dial(t)
+		srv.play(t, fake.Fault{Status: 429, RetryAfter: "30"}, list)
+		require.NoError(t, list.build(t, srv.base).Write(conn))
 		require.NoError(t, srv.WaitForRequests(t.Context(), 2))
 		require.NoError(t, conn.Close())
-		assert.Empty(t, rules(srv))
+		assert.Empty(t, srv.rules())
 	})
-	inBubble(t, "early on a kept connection", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		d.client.Transport.(*http.Transport).DisableKeepAlives = false
-		d.play(t, srv, script{fake.Fault{Status: 429, RetryAfter: "30"}, list, 2 * time.Second, list})
-		d.client.CloseIdleConnections()
-		assert.Equal(t, []fake.Rule{early}, rules(srv))
+	inBubble(t, "early on a kept connection", func(t *testing.T, srv server) {
+		srv.client.Transport.(*http.Transport).DisableKeepAlives = false
+		srv.play(t, fake.Fault{Status: 429, RetryAfter: "30"}, list, 2*time.Second, list)
+		srv.client.CloseIdleConnections()
+		assert.Equal(t, []fake.Rule{early}, srv.rules())
 	})
-	inBubble(t, "and their words", ban, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		d.play(t, srv, script{list, list, list, 2 * time.Hour, fake.Fault{Status: 500}, rex, rex})
-		srv.SetPlan(srv.APIKey(), fake.Plan{})
-		d.send(t, request{path: "/pets/1"})
+	inBubble(t, "and their words", func(t *testing.T, srv server) {
+		srv.play(t, list, list, list, 2*time.Hour, fake.Fault{Status: 500}, rex, rex, 2*time.Minute, request{path: "/pets/1"})
 		var words []string
 		for _, v := range srv.Violations() {
 			words = append(words, v.String())
@@ -126,7 +121,7 @@ func TestViolations(t *testing.T) {
 			"repeated-create (section 4.2): the same createPet as #4, whose outcome its client could not know, request #5",
 			"deprecated-operation (section 4.3): getPet is removed on 5 December 2030; listPets takes its place, request #6",
 		}, words)
-	})
+	}, ban...)
 }
 
 // The rules here and the client's table of retries are two lists: this test compares them.
@@ -142,7 +137,7 @@ func TestViolationsAfterEachOutcome(t *testing.T) {
 	}
 	rex := petstore.NewPet{Name: "Rex", CategoryID: 1}
 	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
-	inBubble(t, "", nil, func(t *testing.T, srv *fake.Server, _ entryPoint) {
+	inBubble(t, "", func(t *testing.T, srv server) {
 		for _, f := range faults {
 			srv.Reset()
 			srv.Inject(f)
@@ -151,8 +146,8 @@ func TestViolationsAfterEachOutcome(t *testing.T) {
 			unknown := errors.Is(err, petstore.ErrOutcomeUnknown)
 			_, err = srv.Client(once).CreatePet(t.Context(), rex)
 			require.NoError(t, err)
-			assert.Equal(t, unknown, slices.Contains(rules(srv), fake.RuleRepeatedCreate), f)
-			assert.Equal(t, f.Status == http.StatusTooManyRequests, slices.Contains(rules(srv), fake.RuleEarlyRetry), f)
+			assert.Equal(t, unknown, slices.Contains(srv.rules(), fake.RuleRepeatedCreate), f)
+			assert.Equal(t, f.Status == http.StatusTooManyRequests, slices.Contains(srv.rules(), fake.RuleEarlyRetry), f)
 		}
 	})
 }
@@ -160,7 +155,7 @@ func TestViolationsAfterEachOutcome(t *testing.T) {
 // A 429 in the middle of the requests of many goroutines: those that were on their way when it was
 // sent break no rule.
 func TestViolationsUnderLoad(t *testing.T) {
-	load := func(t *testing.T, srv *fake.Server, client *petstore.Client) {
+	load := func(t *testing.T, srv server, client *petstore.Client) {
 		srv.Inject(fake.Fault{Status: 429, RetryAfter: "1", Skip: 200})
 		var wg sync.WaitGroup
 		for range 50 {
@@ -175,98 +170,63 @@ func TestViolationsUnderLoad(t *testing.T) {
 		client.CloseIdleConnections()
 		assert.Empty(t, srv.Violations())
 	}
-	inBubble(t, "in a bubble", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		d.client.Transport.(*http.Transport).DisableKeepAlives = false
+	inBubble(t, "in a bubble", func(t *testing.T, srv server) {
+		srv.client.Transport.(*http.Transport).DisableKeepAlives = false
 		load(t, srv, srv.Client())
-		load(t, srv, srv.Client(petstore.WithHTTPClient(d.client)))
+		load(t, srv, srv.Client(petstore.WithHTTPClient(srv.client)))
 	})
-	throughEveryEntryPoint(t, "in real time", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "in real time", func(t *testing.T, srv server) {
 		t.Parallel()
-		base := strings.Replace(d.base, "service.test", "localhost", 1)
-		client, err := petstore.NewClient(base, srv.APIKey(), petstore.WithHTTPClient(d.client))
+		base := strings.Replace(srv.base, "service.test", "localhost", 1)
+		client, err := petstore.NewClient(base, srv.APIKey(), petstore.WithHTTPClient(srv.client))
 		require.NoError(t, err)
 		load(t, srv, client)
 	})
-	inBubble(t, "but goroutines that do not wait are reported", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		srv.SetLatency(time.Millisecond)
+	inBubble(t, "but goroutines that do not wait are reported", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Status: 429, RetryAfter: "60", Times: 8})
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				for range 3 {
-					d.list(t)
-					time.Sleep(500 * time.Millisecond)
-				}
+				srv.play(t, request{path: "/pets"}, time.Second/2, request{path: "/pets"}, time.Second/2, request{path: "/pets"})
 			})
 		}
 		wg.Wait()
-		assert.Equal(t, slices.Repeat([]fake.Rule{fake.RuleEarlyRetry}, 8), rules(srv), "the third of each, after a second")
-	})
+		assert.Equal(t, slices.Repeat([]fake.Rule{fake.RuleEarlyRetry}, 8), srv.rules(), "the third of each, after a second")
+	}, fake.WithLatency(time.Millisecond))
 }
 
 func TestNewTestServer(t *testing.T) {
 	t.Run("closes itself, and says nothing about success", func(t *testing.T) {
 		tb := &recorder{}
-		_, d := open(tb)
-		d.send(t, request{path: "/pets/1"}) // a violation, but the test is not strict
+		srv := open(tb)
+		srv.send(t, request{path: "/pets/1"}) // a violation, but the test is not strict
 		tb.end()
 		assert.Empty(t, tb.errors.String()+tb.log.String())
-		_, err := d.try(t, request{path: "/pets"})
+		_, err := srv.try(t, request{path: "/pets"})
 		assert.Error(t, err)
 	})
-	inBubble(t, "prints the journal of a failed test", nil, func(t *testing.T, _ *fake.Server, _ entryPoint) {
-		tb := &recorder{}
-		srv, d := open(tb)
-		d.send(t, create("Rex"))
-		srv.Advance(1500 * time.Millisecond)
-		d.send(t, request{path: "/pets?limit=0&key=k"})
-		srv.Inject(fake.Fault{Wire: fake.WireClose})
-		_, _ = d.try(t, request{path: "/pets"})
-		tb.Errorf("something else")
-		tb.end()
-		assert.Equal(t, `fake: the server of TestImport served 3 requests
+	t.Run("a fault that never struck fails the test, which prints the journal", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			tb := &recorder{}
+			srv := open(tb)
+			srv.Inject(fake.Fault{Operation: petstore.OpGetPet, Status: 500})
+			srv.Inject(fake.Fault{Wire: fake.WireReset, Skip: 3})
+			srv.Inject(fake.Fault{Status: 502}).Remove()
+			srv.Inject(fake.Fault{Status: 503, Chance: 1e-9, Times: fake.Forever})
+			srv.Inject(fake.Fault{Wire: fake.WireClose, Times: 9, Skip: 2})
+			srv.send(t, create("Rex"))
+			srv.Advance(1500 * time.Millisecond)
+			srv.send(t, request{path: "/pets?limit=0&key=k"})
+			_, _ = srv.try(t, request{path: "/pets"})
+			tb.end()
+			assert.Equal(t, `fake: an injected fault never struck: fault on getPet with status 500; 0 fitting requests came, Skip is 0
+fake: an injected fault never struck: fault by reset; 3 fitting requests came, Skip is 3
+`, tb.errors.String())
+			assert.Equal(t, `fake: the server of TestImport served 3 requests
 	+0s #1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
 	+1.5s #2 GET /v1/pets?limit=0&key=k → 400: listPets: limit is "0"; it must be an integer from 1 to 100 (section 4.1)
 	+1.5s #3 GET /v1/pets → no response, by a fault: injected fault by close
 `, tb.log.String())
+		})
 	})
-	t.Run("a fault that never struck fails the test", func(t *testing.T) {
-		tb := &recorder{}
-		srv, d := open(tb)
-		srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: 500})
-		srv.Inject(fake.Fault{Wire: fake.WireReset, Skip: 2})
-		srv.Inject(fake.Fault{Status: 502}).Remove()
-		srv.Inject(fake.Fault{Status: 503, Chance: 1e-9, Times: fake.Forever})
-		srv.Inject(fake.Fault{Status: 504, Times: 9, Skip: 1})
-		d.list(t)
-		assert.Equal(t, 504, d.list(t).status)
-		tb.end()
-		assert.Equal(t, `fake: an injected fault never struck: fault on createPet with status 500; 0 fitting requests came, Skip is 0
-fake: an injected fault never struck: fault by reset; 2 fitting requests came, Skip is 2
-`, tb.errors.String())
-	})
-}
-
-func TestServeIsWhatContributingSays(t *testing.T) {
-	text, err := os.ReadFile("../CONTRIBUTING.md")
-	require.NoError(t, err)
-	_, sentence, _ := strings.Cut(string(text), "Inside the fake, ")
-	sentence, _, _ = strings.Cut(sentence, "\n\n")
-	code, err := os.ReadFile("serve.go")
-	require.NoError(t, err)
-	var steps []string
-	for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(sentence, -1) {
-		steps = append(steps, m[1])
-	}
-	require.Equal(t, "serve", steps[0])
-	for function, order := range map[string][]string{
-		"serve": steps[1:], "operate": {"StatusNotFound", "unauthorized", "take", "handle", "serve"},
-	} {
-		_, body, _ := strings.Cut(string(code), ") "+function+"(")
-		body, _, _ = strings.Cut(body, "\n}\n")
-		for _, step := range order {
-			assert.Contains(t, body, step, "in the order %v", order)
-			_, body, _ = strings.Cut(body, step)
-		}
-	}
 }

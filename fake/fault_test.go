@@ -19,30 +19,27 @@ import (
 )
 
 func TestFaultStatus(t *testing.T) {
-	throughEveryEntryPoint(t, "is sent in place of the service's response, once",
-		with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.Inject(fake.Fault{Status: 503, RetryAfter: "7"})
-			r := d.send(t, create("Rex"))
-			assert.Equal(t, 503, r.status)
-			assert.Equal(t, "7", r.header.Get("Retry-After"))
-			assert.JSONEq(t, `{"code":"service_unavailable","message":"injected fault with status 503","status":503}`, r.body)
-			assert.Equal(t, "60", r.header.Get("X-RateLimit-Remaining"), "a fault is not counted")
-			assert.Empty(t, srv.Pets())
-			assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
-			assert.Equal(t, "fault with status 503", srv.Requests()[0].FaultEffect)
-			assert.Contains(t, srv.Requests()[0].String(), " → 503, by a fault: injected fault with status 503")
-			assert.Empty(t, srv.Requests()[1].FaultEffect)
-			srv.Inject(fake.Fault{Status: 302})
-			assert.Empty(t, d.list(t).body)
-		})
-	t.Run("comes before authentication and limits", func(t *testing.T) {
-		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 1}))
-		d.admitted(t)
+	throughEveryEntryPoint(t, "is sent in place of the service's response, once", func(t *testing.T, srv server) {
+		srv.Inject(fake.Fault{Status: 503, RetryAfter: "7"})
+		r := srv.send(t, create("Rex"))
+		assert.Equal(t, 503, r.status)
+		assert.Equal(t, "7", r.header.Get("Retry-After"))
+		assert.JSONEq(t, `{"code":"service_unavailable","message":"injected fault with status 503","status":503}`, r.body)
+		assert.Equal(t, "1000", r.header.Get("X-RateLimit-Remaining"), "a fault is not counted")
+		assert.Empty(t, srv.Pets())
+		assert.Contains(t, srv.last(t).String(), " → 503, by a fault: injected fault with status 503")
+		assert.Equal(t, http.StatusCreated, srv.send(t, create("Rex")).status)
+		assert.Empty(t, srv.last(t).FaultEffect)
+		srv.Inject(fake.Fault{Status: 302})
+		assert.Empty(t, srv.list(t).body)
+	})
+	inBubble(t, "comes before the path, the key and the limits", func(t *testing.T, srv server) {
+		srv.admitted(t)
 		for _, q := range []request{{path: "/pets"}, {path: "/pets", auth: "-"}, {path: "/no-such-path"}} {
 			srv.Inject(fake.Fault{Status: 502})
-			assert.Equal(t, 502, d.send(t, q).status)
+			assert.Equal(t, 502, srv.send(t, q).status)
 		}
-	})
+	}, fake.WithPlan(fake.Plan{PerMinute: 1}))
 }
 
 func TestFaultAfterCommit(t *testing.T) {
@@ -50,10 +47,10 @@ func TestFaultAfterCommit(t *testing.T) {
 		if wire == fake.WireRefuse {
 			continue // a refused request never reaches the server
 		}
-		inBubble(t, string(wire), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			d.client.Timeout = time.Hour // which ends a stall
+		inBubble(t, string(wire), func(t *testing.T, srv server) {
+			srv.client.Timeout = time.Hour // which ends a stall
 			srv.Inject(fake.Fault{AfterCommit: true, Status: 500, Wire: wire})
-			r, err := d.try(t, create("Rex"))
+			r, err := srv.try(t, create("Rex"))
 			assert.Equal(t, wire == "" || wire == fake.WireLoginPage, err == nil)
 			assert.True(t, err != nil || r.status == 500)
 			assert.Len(t, srv.Pets(), 1)
@@ -78,31 +75,34 @@ func TestFaultDelay(t *testing.T) {
 			fault: fake.Fault{Status: 500, Delay: time.Minute}, latency: time.Second, status: 500, takes: 61 * time.Second,
 		},
 		"of a client that gives up": {fault: fake.Fault{Delay: 3 * time.Hour}, takes: 2 * time.Hour},
+		"without an end":            {fault: fake.Fault{Wire: fake.WireStall}, takes: 2 * time.Hour},
 	} {
-		inBubble(t, name, with(fake.WithLatency(c.latency)), func(t *testing.T, srv *fake.Server, d entryPoint) {
-			d.client.Timeout = 2 * time.Hour
+		inBubble(t, name, func(t *testing.T, srv server) {
+			srv.client.Timeout = 2 * time.Hour
 			srv.Inject(c.fault)
 			time.AfterFunc(30*time.Second, func() { assert.Len(t, srv.Pets(), c.meanwhile) })
 			start := time.Now()
-			r, _ := d.try(t, create("Rex"))
+			r, _ := srv.try(t, create("Rex"))
 			assert.Equal(t, c.takes, time.Since(start))
 			assert.Equal(t, c.status, r.status)
 			synctest.Wait()
 			assert.Equal(t, c.status == 201, len(srv.Pets()) == 1)
-			assert.Equal(t, c.status, srv.Requests()[0].StatusCode)
-			assert.Equal(t, c.takes, srv.Requests()[0].Duration)
-		})
+			assert.Equal(t, c.status, srv.last(t).StatusCode)
+			assert.Equal(t, c.takes, srv.last(t).Duration)
+		}, fake.WithLatency(c.latency))
 	}
 }
 
 func TestFaultHeader(t *testing.T) {
-	throughEveryEntryPoint(t, "replaces that of the response", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		header := http.Header{
+	throughEveryEntryPoint(t, "replaces that of the response", func(t *testing.T, srv server) {
+		header, body := http.Header{
 			"x-ratelimit-limit": {"many"}, "X-RateLimit-Reset": nil, "Via": {"a", "b"}, "Date": nil, "Content-Type": {},
+		}, []byte(`[{"id":"1"}]`)
+		injected := srv.Inject(fake.Fault{Header: header, Body: body})
+		for _, fault := range []fake.Fault{{Header: header, Body: body}, injected.Fault()} { // the server has a copy
+			fault.Header["Via"][0], fault.Body[0] = "c", '!'
 		}
-		srv.Inject(fake.Fault{Header: header, Body: []byte(`[{"id":"1"}]`)})
-		header.Set("Via", "c")
-		r := d.list(t)
+		r := srv.list(t)
 		assert.Equal(t, "many", r.header.Get("X-RateLimit-Limit"))
 		assert.Equal(t, "999", r.header.Get("X-RateLimit-Remaining"))
 		assert.Equal(t, []string{"a", "b"}, r.header.Values("Via"))
@@ -129,103 +129,99 @@ func TestInjectRefuses(t *testing.T) {
 }
 
 func TestFaultTimes(t *testing.T) {
-	for name, c := range map[string]struct {
-		fault fake.Fault
-		want  string // of ten requests, those that are struck
-	}{
-		"once":               {fake.Fault{}, "x........."},
-		"three times":        {fake.Fault{Times: 3}, "xxx......."},
-		"for ever":           {fake.Fault{Times: fake.Forever}, "xxxxxxxxxx"},
-		"from the fourth on": {fake.Fault{Skip: 3, Times: fake.Forever}, "...xxxxxxx"},
-		"by chance":          {fake.Fault{Chance: 0.5, Times: fake.Forever}, "..x.xxx.x."},
+	for want, fault := range map[string]fake.Fault{ // of ten requests, those that are struck
+		"x.........": {},
+		"xxx.......": {Times: 3},
+		"xxxxxxxxxx": {Times: fake.Forever},
+		"...xxxxxxx": {Skip: 3, Times: fake.Forever},
+		"..x.xxx.x.": {Chance: 0.5, Times: fake.Forever},
 	} {
-		t.Run(name, func(t *testing.T) {
-			srv, d := open(t, fake.WithSeed(3))
-			c.fault.Status = 500
-			srv.Inject(c.fault)
-			got := ""
-			for range 10 {
-				got += map[bool]string{true: "x", false: "."}[d.list(t).status == 500]
-			}
-			assert.Equal(t, c.want, got)
-		})
+		srv, got := open(t, fake.WithSeed(3)), ""
+		fault.Status = 500
+		srv.Inject(fault)
+		for range 10 {
+			got += map[int]string{500: "x", 200: "."}[srv.list(t).status]
+		}
+		assert.Equal(t, want, got, fault)
 	}
 }
 
-func TestFaultFor(t *testing.T) { synctest.Test(t, testFaultFor) }
-
-func testFaultFor(t *testing.T) {
-	srv, d := open(t)
-	status := func() int { r, _ := d.try(t, request{path: "/pets"}); return r.status }
-	for wire, during := range map[fake.Wire]int{"": 503, fake.WireRefuse: 0} {
-		injected := srv.Inject(fake.Fault{Status: 503, Wire: wire, For: time.Minute})
-		assert.Equal(t, during, status())
-		srv.Advance(time.Minute - 1)
-		assert.Equal(t, during, status())
-		assert.True(t, injected.Active())
-		srv.Advance(1)
-		assert.Equal(t, 200, status())
-		assert.False(t, injected.Active())
-		assert.Equal(t, 2, injected.Fired())
-	}
-	hour := func(*http.Request) bool { srv.Advance(time.Hour); return true }
-	srv.Inject(fake.Fault{Status: 503, For: time.Minute, Match: hour})
-	assert.Equal(t, 200, status(), "time that passes in Match ends it")
-	srv.Reset() // or the test fails for a fault that never struck
+func TestFaultFor(t *testing.T) {
+	inBubble(t, "ends by the server's clock", func(t *testing.T, srv server) {
+		status := func() int { r, _ := srv.try(t, request{path: "/pets"}); return r.status }
+		for wire, during := range map[fake.Wire]int{"": 503, fake.WireRefuse: 0} {
+			injected := srv.Inject(fake.Fault{Status: 503, Wire: wire, For: time.Minute})
+			assert.Equal(t, during, status())
+			srv.Advance(time.Minute - 1)
+			assert.Equal(t, during, status())
+			assert.True(t, injected.Active())
+			srv.Advance(1)
+			assert.Equal(t, 200, status())
+			assert.False(t, injected.Active())
+			assert.Equal(t, 2, injected.Fired())
+		}
+		hour := func(*http.Request) bool { srv.Advance(time.Hour); return true }
+		srv.Inject(fake.Fault{Status: 503, For: time.Minute, Match: hour})
+		assert.Equal(t, 200, status(), "time that passes in Match ends it")
+		srv.Reset() // or the test fails for a fault that never struck
+	})
 }
 
 func TestFaultMatch(t *testing.T) {
-	t.Run("strikes only fitting requests", func(t *testing.T) {
-		srv, d := open(t, fake.WithKey("other-key", fake.PlanFree))
+	inBubble(t, "strikes only fitting requests", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Status: 500, Operation: petstore.OpCreatePet})
 		srv.Inject(fake.Fault{Status: 501, APIKey: "other-key"})
-		assert.Equal(t, 200, d.list(t).status)
-		assert.Equal(t, 500, d.send(t, create("Rex")).status)
-		assert.Equal(t, 501, d.send(t, request{path: "/pets", auth: "Bearer other-key"}).status)
-	})
-	t.Run("may read the body and call the server", func(t *testing.T) {
-		srv, d := open(t)
+		assert.Equal(t, 200, srv.list(t).status)
+		assert.Equal(t, 500, srv.send(t, create("Rex")).status)
+		assert.Equal(t, 501, srv.send(t, request{path: "/pets", auth: "Bearer other-key"}).status)
+	}, fake.WithKey("other-key", fake.PlanFree))
+	inBubble(t, "may read and change its copy of the request, and call the server", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Status: 500, Operation: petstore.OpCreatePet, Match: func(r *http.Request) bool {
 			body, err := io.ReadAll(r.Body)
 			assert.NoError(t, err)
 			assert.Equal(t, "/v1/pets", r.URL.Path)
 			assert.Zero(t, srv.Injections()[0].Fired())
-			assert.Equal(t, http.StatusOK, d.list(t).status)
+			assert.Equal(t, http.StatusOK, srv.list(t).status)
 			r.Header.Set("Authorization", "gone")
 			return strings.Contains(string(body), "Max")
 		}})
-		assert.Contains(t, d.send(t, create("Rex")).body, `"name":"Rex"`)
-		assert.Equal(t, 500, d.send(t, create("Max")).status)
+		assert.Contains(t, srv.send(t, create("Rex")).body, `"name":"Rex"`)
+		assert.Equal(t, 500, srv.send(t, create("Max")).status)
+	})
+	inBubble(t, "sees that the client gives up", func(t *testing.T, srv server) {
+		srv.client.Timeout = time.Second
+		injected := srv.Inject(fake.Fault{Match: func(r *http.Request) bool { <-r.Context().Done(); return true }})
+		_, err := srv.try(t, create("Rex"))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		synctest.Wait()
+		assert.Equal(t, 1, injected.Fired())
 	})
 }
 
 func TestInjections(t *testing.T) {
-	t.Run("the first of several fitting faults strikes, but a refusal comes before the others", func(t *testing.T) {
-		srv, d := open(t)
+	inBubble(t, "the first of several strikes, but a refusal comes before the others", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Status: 501})
 		often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})
 		srv.Inject(fake.Fault{Wire: fake.WireRefuse})
-		_, err := d.try(t, request{path: "/pets"})
+		_, err := srv.try(t, request{path: "/pets"})
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		for _, status := range []int{501, 502, 502} {
-			assert.Equal(t, status, d.list(t).status)
+			assert.Equal(t, status, srv.list(t).status)
 		}
 		often.Remove()
-		assert.Equal(t, 200, d.list(t).status)
+		assert.Equal(t, 200, srv.list(t).status)
 	})
-	t.Run("lists all but the removed ones", func(t *testing.T) {
-		srv, d := open(t)
+	inBubble(t, "are listed unless removed", func(t *testing.T, srv server) {
 		once := srv.Inject(fake.Fault{Status: 500, Header: http.Header{"x-a": {"1"}}})
 		often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})
 		srv.Inject(fake.Fault{Status: 503}).Remove()
 		assert.Equal(t, []*fake.Injection{once, often}, srv.Injections())
 		for range 3 {
-			d.list(t)
+			srv.list(t)
 		}
 		assert.Equal(t, []int{1, 1, 2, 2}, []int{once.ID(), once.Fired(), often.ID(), often.Fired()})
 		assert.Equal(t, []bool{false, true}, []bool{once.Active(), often.Active()})
-		once.Fault().Header.Set("X-A", "2")
-		assert.Equal(t, fake.Fault{Status: 500, Header: http.Header{"X-A": {"1"}}}, once.Fault(), "the result is a copy")
+		assert.Equal(t, fake.Fault{Status: 500, Header: http.Header{"X-A": {"1"}}}, once.Fault())
 		srv.Reset()
 		assert.Empty(t, srv.Injections())
 		assert.False(t, often.Active())
@@ -237,59 +233,40 @@ func TestFaultWire(t *testing.T) {
 		fake.WireReset: "connection reset", fake.WireClose: "EOF", fake.WireTruncate: "unexpected EOF",
 		fake.WireGarbage: "malformed HTTP response",
 	} {
-		throughEveryEntryPoint(t, string(wire), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			d.list(t) // so that sockets are kept and used again
-			for _, q := range []request{{path: "/pets"}, create("Rex")} {
-				injected := srv.Inject(fake.Fault{Wire: wire})
-				_, err := d.try(t, q)
+		throughEveryEntryPoint(t, string(wire), func(t *testing.T, srv server) {
+			srv.list(t) // so that sockets are kept and used again
+			for i, q := range []request{{path: "/pets"}, create("Rex"), {path: "/pets"}} {
+				injected := srv.Inject(fake.Fault{Wire: wire, Body: map[int][]byte{2: {}}[i]}) // also if it is empty
+				_, err := srv.try(t, q)
 				require.ErrorContains(t, err, words)
 				assert.Equal(t, wire == fake.WireReset, errors.Is(err, syscall.ECONNRESET))
 				assert.Equal(t, 1, injected.Fired())
 			}
-			last, shows := lastRequest(t, srv), wire == fake.WireTruncate
-			assert.Equal(t, shows, last.StatusCode != 0)
-			assert.Equal(t, shows, len(last.ResponseBody) > 0)
+			created, shows := srv.RequestsOf(petstore.OpCreatePet)[0], wire == fake.WireTruncate
+			assert.Equal(t, shows, created.StatusCode != 0)
+			assert.Equal(t, shows, len(created.ResponseBody) > 0)
 			assert.Equal(t, shows, len(srv.Pets()) == 1)
-			srv.Inject(fake.Fault{Wire: wire, Body: []byte{}})
-			_, err := d.try(t, request{path: "/pets"})
-			assert.ErrorContains(t, err, words, "even if the body is empty")
 		})
 	}
-	for name, c := range map[string]struct {
-		fault fake.Fault
-		takes time.Duration
-		err   error
-	}{
-		"a stall lasts until the client gives up": {fake.Fault{Wire: fake.WireStall}, time.Hour, context.DeadlineExceeded},
-		"a refusal may take a while":              {fake.Fault{Wire: fake.WireRefuse, Delay: 1}, 1, syscall.ECONNREFUSED},
-	} {
-		inBubble(t, name, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			d.client.Timeout = time.Hour
-			srv.Inject(c.fault)
-			start := time.Now()
-			_, err := d.try(t, create("Rex"))
-			require.ErrorIs(t, err, c.err)
-			assert.Equal(t, c.takes, time.Since(start))
-			assert.Empty(t, srv.Pets())
-		})
-	}
-	throughEveryEntryPoint(t, "nothing reaches the server if refused", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		srv.Inject(fake.Fault{Wire: fake.WireRefuse, Match: func(r *http.Request) bool {
+	throughEveryEntryPoint(t, "nothing reaches the server if refused", func(t *testing.T, srv server) {
+		start := time.Now()
+		srv.Inject(fake.Fault{Wire: fake.WireRefuse, Delay: time.Millisecond, Match: func(r *http.Request) bool {
 			body, _ := io.ReadAll(r.Body)
 			return assert.Equal(t, "POST /v1/pets", r.Method+" "+r.URL.Path+string(body))
 		}})
-		_, err := d.try(t, create("Rex"))
+		_, err := srv.try(t, create("Rex"))
 		late := errors.Is(err, syscall.ECONNRESET) // on a socket, the connection is there already
 		assert.True(t, late || errors.Is(err, syscall.ECONNREFUSED))
-		assert.NotEqual(t, late, strings.Contains(d.base, "://service.test"))
+		assert.NotEqual(t, late, strings.Contains(srv.base, "://service.test"))
+		assert.GreaterOrEqual(t, time.Since(start), time.Millisecond)
 		assert.Empty(t, srv.Requests())
 		assert.Zero(t, srv.Usage(srv.APIKey()).Minute)
 	})
-	throughEveryEntryPoint(t, "a login page comes from a proxy", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		d.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	throughEveryEntryPoint(t, "a login page comes from a proxy", func(t *testing.T, srv server) {
+		srv.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		for given, status := range map[int]int{0: 200, 302: 302, 511: 511} {
 			srv.Inject(fake.Fault{Wire: fake.WireLoginPage, Status: given})
-			r := d.send(t, create("Rex"))
+			r := srv.send(t, create("Rex"))
 			assert.Equal(t, status, r.status)
 			assert.Equal(t, status == 302, r.header.Get("Location") != "")
 			assert.Equal(t, "text/html; charset=utf-8", r.header.Get("Content-Type"))
@@ -310,11 +287,11 @@ func TestFaultDrip(t *testing.T) {
 		"a body cut off":        {fake.Fault{Body: []byte("abcd"), Wire: fake.WireTruncate}, "ab", 2},
 		"together with a delay": {fake.Fault{Delay: time.Hour, Body: []byte("ab")}, "ab", 2},
 	} {
-		inBubble(t, name, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		inBubble(t, name, func(t *testing.T, srv server) {
 			c.fault.Drip = time.Minute
 			srv.Inject(c.fault)
 			begun := time.Now()
-			resp, err := d.client.Do(request{path: "/pets"}.build(t, d.base))
+			resp, err := srv.client.Do(request{path: "/pets"}.build(t, srv.base))
 			require.NoError(t, err)
 			defer resp.Body.Close()
 			first := make([]byte, 1)

@@ -2,9 +2,12 @@ package fake_test
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func TestWithHandler(t *testing.T) {
@@ -23,102 +27,69 @@ func TestWithHandler(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 		fmt.Fprintf(w, "%s %s %s", r.Method, r.PathValue("id"), body)
 	})
-	opts := with(fake.WithPlan(fake.PlanFree), fake.WithPets(catalogue(1)...),
-		fake.WithHandler("PUT /v1/orders/{id}", echo), fake.WithHandler("NOSUCH /v1/pets/{petId}", echo))
-	throughEveryEntryPoint(t, "is served like an operation", opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "is served like an operation", func(t *testing.T, srv server) {
 		put := request{method: "PUT", path: "/orders/7?a=b", body: "one"}
 		for i := range 2 {
-			r := d.send(t, put)
+			r := srv.send(t, put)
 			assert.Equal(t, 202, r.status)
 			assert.Equal(t, "PUT 7 one", r.body)
 			assert.Equal(t, []string{"a", "b"}, r.header["X-Seen"])
 			assert.Equal(t, strconv.Itoa(59-i), r.header.Get("X-RateLimit-Remaining"))
 			assert.Equal(t, i > 0, r.header.Get("X-More") != "", "a fault changes the second response")
-			assert.Empty(t, lastRequest(t, srv).Operation)
-			assert.Equal(t, "PUT 7 one", string(lastRequest(t, srv).ResponseBody))
+			assert.Empty(t, srv.last(t).Operation)
+			assert.Equal(t, "PUT 7 one", string(srv.last(t).ResponseBody))
 			srv.Inject(fake.Fault{Header: http.Header{"X-More": {"1"}}})
 		}
 		srv.Reset()
-		assert.Equal(t, 401, d.send(t, request{method: "PUT", path: "/orders/7", auth: "-"}).status)
+		assert.Equal(t, 401, srv.send(t, request{method: "PUT", path: "/orders/7", auth: "-"}).status)
 		srv.Inject(fake.Fault{Status: 503})
-		assert.Equal(t, 503, d.send(t, put).status)
+		assert.Equal(t, 503, srv.send(t, put).status)
 		large := request{method: "PUT", path: "/orders/7", body: strings.Repeat("x", 1<<20+1)}
-		assert.Equal(t, 400, d.send(t, large).status)
-		assert.Equal(t, 202, d.send(t, request{method: "NOSUCH", path: "/pets/1"}).status)
-		assert.Equal(t, 200, d.send(t, request{path: "/pets/1"}).status)
+		assert.Equal(t, 400, srv.send(t, large).status)
+		assert.Equal(t, 202, srv.send(t, request{method: "NOSUCH", path: "/pets/1"}).status)
+		assert.Equal(t, 200, srv.send(t, request{path: "/pets/1"}).status)
 		for _, path := range []string{"/orders", "/orders//7", "/x/../orders/7"} {
-			r := d.send(t, request{method: "PUT", path: path})
+			r := srv.send(t, request{method: "PUT", path: path})
 			assert.Equal(t, 404, r.status, path)
 			assert.Contains(t, r.body, "it has /v1/orders/{id}, /v1/pets, /v1/pets/{petId} (section 4)")
 		}
 		srv.BanKey(srv.APIKey(), time.Hour)
-		assert.Equal(t, 429, d.send(t, put).status)
-	})
+		assert.Equal(t, 429, srv.send(t, put).status)
+	}, fake.WithPlan(fake.PlanFree), fake.WithPets(catalogue(1)...),
+		fake.WithHandler("PUT /v1/orders/{id}", echo), fake.WithHandler("NOSUCH /v1/pets/{petId}", echo))
 	t.Run("a panic breaks the connection, and fails the test unless it is http.ErrAbortHandler", func(t *testing.T) {
 		for value, fails := range map[any]bool{http.ErrAbortHandler: false, "oh no": true} {
 			tb := &recorder{}
 			panics := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(value) })
-			srv, d := open(tb, fake.WithHandler("GET /v1/x", panics))
-			_, err := d.try(t, request{path: "/x"})
+			srv := open(tb, fake.WithHandler("GET /v1/x", panics))
+			_, err := srv.try(t, request{path: "/x"})
 			assert.ErrorIs(t, err, io.EOF)
-			assert.Equal(t, "#1 GET /v1/x → no response: the handler aborted the response", lastRequest(t, srv).String())
+			assert.Equal(t, "#1 GET /v1/x → no response: the handler aborted the response", srv.last(t).String())
 			tb.end()
 			assert.Equal(t, fails, strings.Contains(tb.errors.String(), "the handling of a request panicked: oh no"))
 		}
 	})
-	for name, c := range map[string]struct {
-		handler http.HandlerFunc
-		status  int
-		body    string
-		journal int // bytes of the body there
-	}{
-		"nothing": {handler: func(http.ResponseWriter, *http.Request) {}, status: 200},
-		"all of net/http": {handler: func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusEarlyHints)
-			assert.NoError(t, http.NewResponseController(w).EnableFullDuplex())
-			w.WriteHeader(http.StatusAccepted)
-			w.Header().Set("X-Late", "1")
-			_, _ = io.WriteString(w, strings.Repeat("long ", 100_000))
-		}, status: 202, body: strings.Repeat("long ", 100_000), journal: 64 << 10},
-		"a connection of its own": {handler: func(w http.ResponseWriter, _ *http.Request) {
-			c, _, err := w.(http.Hijacker).Hijack()
-			assert.NoError(t, err)
-			_, _ = io.WriteString(c, "HTTP/1.1 299 OK\r\nContent-Length: 2\r\n\r\n{}")
-			_ = c.Close()
-		}, status: 299, body: "{}"},
-	} {
-		opts := with(fake.WithHandler("GET /v1/x", c.handler))
-		throughEveryEntryPoint(t, "may write "+name, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			r := d.send(t, request{path: "/x"})
-			assert.Equal(t, c.status, r.status)
-			assert.Equal(t, c.body, r.body)
-			assert.Empty(t, r.header["X-Late"])
-			assert.Len(t, lastRequest(t, srv).ResponseBody, c.journal)
-			assert.Empty(t, lastRequest(t, srv).ResponseHeader["X-Late"])
-			assert.Contains(t, []int{c.status, http.StatusSwitchingProtocols}, lastRequest(t, srv).StatusCode)
-		})
-	}
 	events := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for i := range 3 {
+			time.Sleep(time.Hour)
 			fmt.Fprintln(w, i)
 			w.(http.Flusher).Flush()
-			time.Sleep(time.Hour)
 		}
+		<-r.Context().Done()
 	})
-	inBubble(t, "streams", with(fake.WithHandler("GET /v1/events", events)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "streams until the client gives up", func(t *testing.T, srv server) {
 		start := time.Now()
-		resp, err := d.client.Do(request{path: "/events"}.build(t, d.base))
+		resp, err := srv.client.Do(request{path: "/events"}.build(t, srv.base))
 		require.NoError(t, err)
-		defer resp.Body.Close()
 		lines := bufio.NewScanner(resp.Body)
 		for i := range 3 {
 			assert.True(t, lines.Scan())
-			assert.Equal(t, time.Duration(i)*time.Hour, time.Since(start))
-			assert.Len(t, lastRequest(t, srv).ResponseBody, 2*(i+1), "the journal has it before the client")
-			assert.Zero(t, lastRequest(t, srv).Duration, "until the response began")
+			assert.Equal(t, time.Duration(i+1)*time.Hour, time.Since(start))
+			assert.Len(t, srv.last(t).ResponseBody, 2*(i+1), "the journal has it before the client")
+			assert.Equal(t, time.Hour, srv.last(t).Duration, "until the response began")
 		}
-		assert.False(t, lines.Scan())
-	})
+		assert.NoError(t, resp.Body.Close())
+	}, fake.WithHandler("GET /v1/events", events))
 	t.Run("refuses what would never be called", func(t *testing.T) {
 		for pattern, message := range map[string]string{
 			"GET /v1/pets/{id}": "conflicts with pattern",
@@ -130,4 +101,107 @@ func TestWithHandler(t *testing.T) {
 		twice := fake.WithHandler("GET /v1/orders", echo)
 		assert.Contains(t, panicOf(func() { fake.NewServer(twice, twice) }), "conflicts with pattern")
 	})
+}
+
+// handlers do what handlers may do. net/http and WithHandler must show the same of them.
+var handlers = map[string]http.HandlerFunc{
+	"the request": func(w http.ResponseWriter, r *http.Request) {
+		_, inServer := r.Context().Value(http.ServerContextKey).(*http.Server)
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintln(w, r.Method, r.RequestURI, r.URL, r.Proto, r.Header["Range"], r.Header["Content-Type"], r.ContentLength,
+			r.RemoteAddr != "", inServer, string(body))
+	},
+	"header set after the first Write": func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{}`)
+		w.Header().Set("X-Late", "1")
+	},
+	"103 before 202": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Link", "</a>; rel=preload")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusAccepted)
+		w.Header().Set("X-Late", "1")
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, `{}`)
+	},
+	"trailers": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Trailer", "X-Sum")
+		_, _ = io.WriteString(w, `{}`)
+		w.Header().Set("X-Sum", "abc")
+		w.Header().Set(http.TrailerPrefix+"X-Other", "def")
+	},
+	"Content-Length longer than the body": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, `{}`)
+	},
+	"Content-Length shorter than the body": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1")
+		_, err := io.WriteString(w, `{}`)
+		w.Header().Set("X-Late", fmt.Sprint(err))
+	},
+	"body with 204": func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+		_, _ = io.WriteString(w, `{}`)
+	},
+	"nothing": func(http.ResponseWriter, *http.Request) {},
+	"http.Flusher": func(w http.ResponseWriter, _ *http.Request) {
+		w.(http.Flusher).Flush()
+		_, _ = io.WriteString(w, `{}`)
+	},
+	"ResponseController": func(w http.ResponseWriter, _ *http.Request) {
+		c := http.NewResponseController(w)
+		_, _ = fmt.Fprint(w, c.Flush(), c.SetWriteDeadline(time.Now().Add(time.Minute)), c.EnableFullDuplex())
+	},
+	"hijacked": func(w http.ResponseWriter, _ *http.Request) {
+		if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			_, _ = io.WriteString(c, "HTTP/1.1 299 OK\r\nContent-Length: 2\r\n\r\n{}")
+			_ = c.Close()
+		}
+	},
+	"aborted at once": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	"aborted midway":  func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush(); panic(http.ErrAbortHandler) },
+	"http.ServeContent": func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "a.json", time.Unix(1, 0), strings.NewReader(strings.Repeat("0123456789", 1000)))
+	},
+	"http.TimeoutHandler": http.TimeoutHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}), time.Millisecond, "too late").ServeHTTP,
+	"io.Copy of a long body": func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.Copy(w, strings.NewReader(strings.Repeat("long ", 100_000)))
+	},
+}
+
+// look describes what a client sees of a response.
+func look(t *testing.T, c *http.Client, base string) string {
+	header := http.Header{"Range": {"bytes=2-3"}}
+	resp, err := c.Do(request{path: "/x?a=b", header: header, method: "PUT", body: "one"}.build(t, base))
+	if err != nil {
+		return "no response"
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	h := resp.Header
+	return fmt.Sprint(resp.StatusCode, h["Content-Type"], h["Content-Length"], resp.TransferEncoding, h["X-Late"], h["Link"],
+		resp.Trailer, len(body), string(body[:min(len(body), 100)]), err)
+}
+
+func TestWithHandlerIsNetHTTP(t *testing.T) {
+	testkit.Loopback(t)
+	for name, h := range handlers {
+		t.Run(name, func(t *testing.T) {
+			real := httptest.NewUnstartedServer(h)
+			real.Config.ErrorLog = log.New(io.Discard, "", 0)
+			real.Start()
+			defer real.Close()
+			srv := open(t, fake.WithHandler("/v1/x", h))
+			want := look(t, real.Client(), real.URL+"/v1")
+			assert.Equal(t, want, look(t, srv.client, srv.base), "in memory")
+			assert.Equal(t, want, look(t, overLoopback(t, srv.Server).client, srv.URL()), "over the port")
+			last := srv.last(t)
+			status := cmp.Or(map[string]string{"hijacked": "101", "aborted at once": "0"}[name], want[:3])
+			assert.Equal(t, status, strconv.Itoa(last.StatusCode), "in the journal")
+			assert.Empty(t, last.ResponseHeader["X-Late"], "in the journal")
+			assert.Equal(t, name == "io.Copy of a long body", len(last.ResponseBody) == 64<<10, "the journal keeps no more")
+		})
+	}
 }

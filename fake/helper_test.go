@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,55 +19,60 @@ import (
 	"github.com/petstore/petstore-go/internal/testkit"
 )
 
-// entryPoint is one way to a server.
-type entryPoint struct {
+// No test leaves a goroutine behind.
+func TestMain(m *testing.M) {
+	testkit.SkipExamples()
+	goleak.VerifyTestMain(m)
+}
+
+// server is a fake with a client of one of its entry points.
+type server struct {
+	*fake.Server
 	client *http.Client
 	base   string
 }
 
-var entryPoints = map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "loopback": viaURL}
+var entryPoints = map[string]func(testing.TB, *fake.Server) server{"memory": inMemory, "loopback": overLoopback}
 
-// throughEveryEntryPoint runs a subtest once for each entry point, each time with a server of its
-// own.
-func throughEveryEntryPoint(
-	t *testing.T, name string, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint),
-) {
+// throughEveryEntryPoint runs a subtest once for each entry point, each time with a new server.
+func throughEveryEntryPoint(t *testing.T, name string, f func(*testing.T, server), opts ...fake.Option) {
 	t.Helper()
-	for entry, open := range entryPoints {
-		t.Run(name+"/"+entry, func(t *testing.T) {
-			srv := fake.NewTestServer(t, opts...)
-			f(t, srv, open(t, srv))
-		})
+	for entry, reach := range entryPoints {
+		t.Run(name+"/"+entry, func(t *testing.T) { f(t, reach(t, fake.NewTestServer(t, opts...))) })
 	}
 }
 
 // inBubble runs a subtest in virtual time.
-func inBubble(t *testing.T, name string, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint)) {
+func inBubble(t *testing.T, name string, f func(*testing.T, server), opts ...fake.Option) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			srv, d := open(t, opts...)
-			f(t, srv, d)
-		})
+		synctest.Test(t, func(t *testing.T) { f(t, open(t, opts...)) })
 	})
 }
 
-func viaMemory(_ testing.TB, srv *fake.Server) entryPoint {
-	return entryPoint{srv.HTTPClient(), "http://service.test/v1"}
+// open returns a server that is reached in memory.
+func open(t fake.TB, opts ...fake.Option) server {
+	return inMemory(nil, fake.NewTestServer(t, opts...))
 }
 
-// open returns a server with its entry point in memory.
-func open(t fake.TB, opts ...fake.Option) (*fake.Server, entryPoint) {
-	srv := fake.NewTestServer(t, opts...)
-	return srv, viaMemory(nil, srv)
+func inMemory(_ testing.TB, srv *fake.Server) server {
+	return server{srv, srv.HTTPClient(), "http://service.test/v1"}
 }
 
-// viaURL has connections of its own, which end with the test.
-func viaURL(t testing.TB, srv *fake.Server) entryPoint {
+// overLoopback has connections of its own, which end with the test.
+func overLoopback(t testing.TB, srv *fake.Server) server {
 	testkit.Loopback(t)
 	tr := &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(tr.CloseIdleConnections)
-	return entryPoint{&http.Client{Transport: tr}, srv.URL()}
+	return server{srv, &http.Client{Transport: tr}, srv.URL()}
+}
+
+// dial returns a connection in memory, for what net/http does not send.
+func (srv server) dial(t testing.TB) net.Conn {
+	t.Helper()
+	conn, err := srv.client.Transport.(*http.Transport).DialContext(t.Context(), "", "")
+	require.NoError(t, err)
+	return conn
 }
 
 // request is a request of a test; its zero fields stand for the usual values.
@@ -74,6 +80,11 @@ type request struct {
 	method, path, body string
 	auth               string      // "-": none
 	header             http.Header // in place of the usual ones
+}
+
+// create is a request for a new pet.
+func create(name string) request {
+	return request{path: "/pets", body: fmt.Sprintf(`{"name":%q,"categoryId":1}`, name)}
 }
 
 func (q request) build(t testing.TB, base string) *http.Request {
@@ -102,17 +113,17 @@ type reply struct {
 }
 
 // send sends a request that must be served.
-func (d entryPoint) send(t testing.TB, q request) reply {
+func (srv server) send(t testing.TB, q request) reply {
 	t.Helper()
-	r, err := d.try(t, q)
+	r, err := srv.try(t, q)
 	require.NoError(t, err)
 	return r
 }
 
 // try sends a request that may fail.
-func (d entryPoint) try(t testing.TB, q request) (reply, error) {
+func (srv server) try(t testing.TB, q request) (reply, error) {
 	t.Helper()
-	resp, err := d.client.Do(q.build(t, d.base))
+	resp, err := srv.client.Do(q.build(t, srv.base))
 	if err != nil {
 		return reply{}, err
 	}
@@ -121,17 +132,34 @@ func (d entryPoint) try(t testing.TB, q request) (reply, error) {
 	return reply{resp.StatusCode, resp.Header, string(body)}, err
 }
 
-func (d entryPoint) list(t testing.TB) reply { return d.send(t, request{path: "/pets"}) }
+func (srv server) list(t testing.TB) reply {
+	t.Helper()
+	return srv.send(t, request{path: "/pets"})
+}
 
-func lastRequest(t testing.TB, srv *fake.Server) fake.Request {
+// admitted sends requests until one is refused, and returns how many were admitted.
+func (srv server) admitted(t testing.TB) (n int, r reply) {
+	t.Helper()
+	for r = srv.list(t); r.status == http.StatusOK; r = srv.list(t) {
+		n++
+		require.LessOrEqual(t, n, 100, "no request is refused")
+	}
+	return n, r
+}
+
+// last returns the newest request of the journal.
+func (srv server) last(t testing.TB) fake.Request {
 	t.Helper()
 	require.NotEmpty(t, srv.Requests())
 	return srv.Requests()[len(srv.Requests())-1]
 }
 
-// create is a request for a new pet.
-func create(name string) request {
-	return request{path: "/pets", body: fmt.Sprintf(`{"name":%q,"categoryId":1}`, name)}
+// rules returns the rules that were broken so far, in order.
+func (srv server) rules() (broken []fake.Rule) {
+	for _, v := range srv.Violations() {
+		broken = append(broken, v.Rule)
+	}
+	return broken
 }
 
 // recorder is a TB that records the log and the errors of a test. Its end stands for that of the test.
@@ -146,29 +174,3 @@ func (r *recorder) Cleanup(f func())             { r.end = f }
 func (r *recorder) Failed() bool                 { return r.errors.Len() > 0 }
 func (r *recorder) Logf(f string, args ...any)   { fmt.Fprintf(&r.log, f+"\n", args...) }
 func (r *recorder) Errorf(f string, args ...any) { fmt.Fprintf(&r.errors, f+"\n", args...) }
-
-// No test leaves a goroutine behind.
-func TestMain(m *testing.M) {
-	testkit.SkipExamples()
-	goleak.VerifyTestMain(m)
-}
-
-func with(opts ...fake.Option) []fake.Option { return opts }
-
-// admitted sends requests until one is refused, and returns how many were admitted.
-func (d entryPoint) admitted(t *testing.T) (n int, r reply) {
-	t.Helper()
-	for r = d.list(t); r.status == http.StatusOK; r = d.list(t) {
-		n++
-		require.LessOrEqual(t, n, 100, "no request is refused")
-	}
-	return n, r
-}
-
-// rules returns the rules that were broken so far, in order.
-func rules(srv *fake.Server) (broken []fake.Rule) {
-	for _, v := range srv.Violations() {
-		broken = append(broken, v.Rule)
-	}
-	return broken
-}

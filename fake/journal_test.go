@@ -14,13 +14,13 @@ import (
 )
 
 func TestJournal(t *testing.T) {
-	throughEveryEntryPoint(t, "holds request and response", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "holds request and response", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Header: http.Header{"X-Trace": {"a", "b"}, "X-Ratelimit-Reset": nil}})
 		q := create("Rex")
 		q.path += "?dry=1"
 		q.header = http.Header{"X-Trace": {"a", "b"}}
-		answer := d.send(t, q)
-		r := lastRequest(t, srv)
+		answer := srv.send(t, q)
+		r := srv.last(t)
 		assert.Equal(t, fake.Request{
 			Seq: 1, Operation: petstore.OpCreatePet, Key: 1, Method: http.MethodPost, Path: "/v1/pets?dry=1",
 			Header: r.Header, Body: []byte(`{"name":"Rex","categoryId":1}`),
@@ -32,12 +32,12 @@ func TestJournal(t *testing.T) {
 		assert.Equal(t, answer.header["X-Trace"], r.ResponseHeader["X-Trace"])
 		assert.Empty(t, r.ResponseHeader["X-Ratelimit-Reset"])
 	})
-	inBubble(t, "has a request while it is held back", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "has a request while it is held back", func(t *testing.T, srv server) {
 		srv.SetLatency(time.Second)
 		time.AfterFunc(time.Second-1, func() {
-			assert.Equal(t, "#1 GET /v1/pets → no response yet", lastRequest(t, srv).String())
+			assert.Equal(t, "#1 GET /v1/pets → no response yet", srv.last(t).String())
 		})
-		d.list(t)
+		srv.list(t)
 	})
 }
 
@@ -49,11 +49,11 @@ func seqs(list []fake.Request) (seqs []int) {
 }
 
 func TestRequestsOf(t *testing.T) {
-	srv, d := open(t, fake.WithKey("second-key", fake.PlanFree))
-	d.list(t)
+	srv := open(t, fake.WithKey("second-key", fake.PlanFree))
+	srv.list(t)
 	_, err := srv.ClientFor("second-key").CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 7})
 	require.NoError(t, err)
-	d.send(t, request{path: "/pets", auth: "Bearer unknown-key"})
+	srv.send(t, request{path: "/pets", auth: "Bearer unknown-key"})
 	assert.Equal(t, []int{2}, seqs(srv.RequestsOf(petstore.OpCreatePet)))
 	assert.Equal(t, []int{1, 3}, seqs(srv.RequestsOf(petstore.OpListPets)))
 	assert.Equal(t, []int{1, 2, 3}, seqs(srv.RequestsOf("")))
@@ -62,9 +62,9 @@ func TestRequestsOf(t *testing.T) {
 }
 
 func TestWaitForRequests(t *testing.T) {
-	inBubble(t, "without a journal", with(fake.WithJournal(0)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "without a journal", func(t *testing.T, srv server) {
 		for i := range 3 {
-			time.AfterFunc(time.Duration(i+1)*time.Second, func() { d.list(t) })
+			time.AfterFunc(time.Duration(i+1)*time.Second, func() { srv.list(t) })
 		}
 		start := time.Now()
 		require.NoError(t, srv.WaitForRequests(t.Context(), 2))
@@ -75,13 +75,13 @@ func TestWaitForRequests(t *testing.T) {
 		assert.EqualError(t, err, "fake: 3 of 4 requests arrived: context deadline exceeded")
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Empty(t, srv.Requests())
-	})
+	}, fake.WithJournal(0))
 }
 
 func TestRequestsAfter(t *testing.T) {
-	srv, d := open(t, fake.WithJournal(5))
+	srv := open(t, fake.WithJournal(5))
 	for range 8 {
-		d.list(t)
+		srv.list(t)
 	}
 	for _, c := range []struct {
 		after, n int

@@ -18,7 +18,7 @@ import (
 func unixIn(seconds int) string { return strconv.FormatInt(time.Now().Unix()+int64(seconds), 10) }
 
 func TestAuth(t *testing.T) {
-	throughEveryEntryPoint(t, "a 401 says why", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "a 401 says why", func(t *testing.T, srv server) {
 		key := srv.APIKey()
 		for reason, auth := range map[string][]string{
 			"there are 0 Authorization headers": nil,
@@ -28,70 +28,68 @@ func TestAuth(t *testing.T) {
 			"not known to the server":           {"Bearer wrong-key"},
 			"key is not known to the server":    {"Bearer " + key + " x"},
 		} {
-			r := d.send(t, request{method: "NOSUCH", path: "/pets", auth: "-", header: http.Header{"Authorization": auth}})
+			r := srv.send(t, request{method: "NOSUCH", path: "/pets", auth: "-", header: http.Header{"Authorization": auth}})
 			assert.Equal(t, http.StatusUnauthorized, r.status, auth)
 			assert.Contains(t, r.body, reason, auth)
 			assert.Contains(t, r.body, `(section 5)","status":401}`)
 			assert.NotContains(t, r.body, "wrong-key")
 		}
+		assert.Equal(t, http.StatusNotFound, srv.send(t, request{path: "/nowhere", auth: "-"}).status, "the path comes first")
 		assert.Zero(t, srv.Usage(key).Day)
 	})
-	t.Run("keys are added, revoked, and added again with a new quota and the old number", func(t *testing.T) {
-		srv, d := open(t, fake.WithKey("second-key", fake.PlanFree))
+	inBubble(t, "keys are added, revoked, and added again with a new quota and the old number", func(t *testing.T, srv server) {
 		number := func(key string) int {
-			d.send(t, request{path: "/pets", auth: "Bearer " + key})
-			return lastRequest(t, srv).Key
+			srv.send(t, request{path: "/pets", auth: "Bearer " + key})
+			return srv.last(t).Key
 		}
 		srv.AddKey("third-key", fake.PlanPro)
 		assert.Equal(t, []int{1, 2, 3}, []int{number(srv.APIKey()), number("second-key"), number("third-key")})
 		srv.RevokeKey("third-key")
 		assert.Zero(t, number("third-key"))
-		assert.Equal(t, http.StatusUnauthorized, lastRequest(t, srv).StatusCode)
+		assert.Equal(t, http.StatusUnauthorized, srv.last(t).StatusCode)
 		assert.True(t, srv.Usage("third-key").Revoked)
 		srv.AddKey("third-key", fake.PlanPro)
 		srv.AddKey("second-key", fake.PlanFree)
 		assert.Equal(t, []int{3, 2}, []int{number("third-key"), number("second-key")})
 		assert.Equal(t, 1, srv.Usage("third-key").Minute)
 		assert.Equal(t, []string{fake.DefaultAPIKey, "second-key", "third-key"}, srv.Keys())
-	})
+	}, fake.WithKey("second-key", fake.PlanFree))
 }
 
 func TestLimits(t *testing.T) {
-	t.Run("headers show the limit with fewer requests left", func(t *testing.T) {
-		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 3, PerDay: 4}))
+	inBubble(t, "headers show the limit with fewer requests left", func(t *testing.T, srv server) {
 		shown := func() [2]string {
-			h := d.list(t).header
+			h := srv.list(t).header
 			return [2]string{h.Get("X-RateLimit-Limit"), h.Get("X-RateLimit-Remaining")}
 		}
 		assert.Equal(t, [2]string{"3", "2"}, shown())
-		d.admitted(t)
+		srv.admitted(t)
 		srv.Advance(time.Minute)
 		assert.Equal(t, [2]string{"4", "0"}, shown(), "of the day")
 		srv.SetPlan(srv.APIKey(), fake.Plan{})
 		assert.Equal(t, [2]string{"2147483647", "2147483647"}, shown(), "without limits")
 		srv.SetPlan(srv.APIKey(), fake.Plan{PerDay: 9})
 		assert.Equal(t, [2]string{"9", "3"}, shown(), "the sixth request of the day")
-	})
-	t.Run("what is refused does not count, and each key has its own plan and windows", func(t *testing.T) {
-		srv, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 2}), fake.WithKey("second-key", fake.PlanFree))
-		d.send(t, request{path: "/elsewhere"})
-		n, _ := d.admitted(t)
+	}, fake.WithPlan(fake.Plan{PerMinute: 3, PerDay: 4}))
+	inBubble(t, "what is refused does not count, and each key has its own plan and windows", func(t *testing.T, srv server) {
+		srv.send(t, request{path: "/elsewhere"})
+		n, _ := srv.admitted(t)
 		assert.Equal(t, 2, n)
 		usage := srv.Usage(srv.APIKey())
 		assert.Equal(t, []int{2, 2, 1}, []int{usage.Minute, usage.Day, usage.Limited})
-		assert.Equal(t, 200, d.send(t, request{path: "/pets", auth: "Bearer second-key"}).status)
+		assert.Equal(t, 200, srv.send(t, request{path: "/pets", auth: "Bearer second-key"}).status)
 		srv.SetPlan(srv.APIKey(), fake.Plan{PerMinute: 3})
-		assert.Equal(t, 200, d.list(t).status)
+		assert.Equal(t, 200, srv.list(t).status)
 		assert.Equal(t, 3, srv.Usage(srv.APIKey()).Minute, "what was counted stays counted")
 		assert.Empty(t, srv.Violations(), "a wait that was asked for ends")
 		assert.Zero(t, srv.Usage("third-key"))
-	})
-	inBubble(t, "a look at a window does not begin it", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	}, fake.WithPlan(fake.Plan{PerMinute: 2}), fake.WithKey("second-key", fake.PlanFree))
+	inBubble(t, "a look at a window does not begin it", func(t *testing.T, srv server) {
 		srv.Usage(srv.APIKey())
 		srv.Inject(fake.Fault{Status: http.StatusBadGateway})
-		d.list(t)
+		srv.list(t)
 		time.Sleep(30 * time.Second)
-		d.list(t)
+		srv.list(t)
 		assert.Equal(t, time.Now().Add(24*time.Hour).UTC(), srv.Usage(srv.APIKey()).DayReset)
 	})
 }
@@ -114,17 +112,16 @@ func TestBehaviorOf429(t *testing.T) {
 		"empty":    {onePerMinute, fake.Behavior{LimitBody: fake.BodyEmpty}, minute, "60", "", ""},
 		"HTML":     {onePerMinute, fake.Behavior{LimitBody: fake.BodyHTML}, minute, "60", html, "<h1>429 Too Many Requests</h1>"},
 	} {
-		opts := with(fake.WithPlan(c.plan), fake.WithBehavior(c.behavior))
-		inBubble(t, name, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			_, r := d.admitted(t)
-			assert.Equal(t, c.hint, lastRequest(t, srv).Hint)
+		inBubble(t, name, func(t *testing.T, srv server) {
+			_, r := srv.admitted(t)
+			assert.Equal(t, c.hint, srv.last(t).Hint)
 			assert.Contains(t, r.body, strings.ReplaceAll(c.body, "%s", c.hint))
 			assert.Equal(t, c.body == "", r.body == "")
 			assert.Equal(t, c.retryAfter, r.header.Get("Retry-After"))
 			assert.Equal(t, c.content, r.header.Get("Content-Type"))
-			d.list(t)
+			srv.list(t)
 			assert.Equal(t, c.retryAfter == "", len(srv.Violations()) == 0)
-		})
+		}, fake.WithPlan(c.plan), fake.WithBehavior(c.behavior))
 	}
 }
 
@@ -190,17 +187,17 @@ func TestWindow(t *testing.T) {
 			{pause: time.Minute, admitted: 1, waits: []int{60, 60}},
 		}},
 	} {
-		inBubble(t, name, c.opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		inBubble(t, name, func(t *testing.T, srv server) {
 			for i, step := range c.steps {
 				time.Sleep(step.pause)
 				for range step.admitted {
-					require.Equal(t, 200, d.list(t).status, i)
+					require.Equal(t, 200, srv.list(t).status, i)
 				}
 				if step.lowered > 0 {
 					srv.SetPlan(srv.APIKey(), fake.Plan{PerMinute: step.lowered})
 				}
 				for _, wait := range step.waits {
-					r := d.list(t)
+					r := srv.list(t)
 					require.Equal(t, http.StatusTooManyRequests, r.status, i)
 					assert.Equal(t, strconv.Itoa(wait), r.header.Get("Retry-After"), i)
 					assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"), i)
@@ -209,28 +206,27 @@ func TestWindow(t *testing.T) {
 					}
 				}
 			}
-		})
+		}, c.opts...)
 	}
 }
 
 func TestSetUsage(t *testing.T) {
 	for used, retryAfter := range map[[2]int]string{{2, 2}: "30", {0, 9}: "86370", {1, 1}: ""} {
-		inBubble(t, fmt.Sprint(used), with(fake.WithPlan(fake.Plan{PerMinute: 2, PerDay: 9})),
-			func(t *testing.T, srv *fake.Server, d entryPoint) {
-				d.list(t) // which begins the windows
-				time.Sleep(30 * time.Second)
-				srv.SetUsage(srv.APIKey(), used[0], used[1])
-				assert.Equal(t, used, [2]int{srv.Usage(srv.APIKey()).Minute, srv.Usage(srv.APIKey()).Day})
-				assert.Equal(t, retryAfter, d.list(t).header.Get("Retry-After"))
-			})
+		inBubble(t, fmt.Sprint(used), func(t *testing.T, srv server) {
+			srv.list(t) // which begins the windows
+			time.Sleep(30 * time.Second)
+			srv.SetUsage(srv.APIKey(), used[0], used[1])
+			assert.Equal(t, used, [2]int{srv.Usage(srv.APIKey()).Minute, srv.Usage(srv.APIKey()).Day})
+			assert.Equal(t, retryAfter, srv.list(t).header.Get("Retry-After"))
+		}, fake.WithPlan(fake.Plan{PerMinute: 2, PerDay: 9}))
 	}
 }
 
 func TestBanKey(t *testing.T) {
-	inBubble(t, "bans at once, and 0 lifts the ban", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "bans at once, and 0 lifts the ban", func(t *testing.T, srv server) {
 		srv.BanKey(srv.APIKey(), time.Hour)
-		d.list(t)
-		r := d.list(t)
+		srv.list(t)
+		r := srv.list(t)
 		assert.Contains(t, r.body, "the API key is banned until 2000-01-01T01:00:00Z (section 8.3)")
 		assert.Equal(t, "3600", r.header.Get("Retry-After"))
 		assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
@@ -239,41 +235,39 @@ func TestBanKey(t *testing.T) {
 		assert.Equal(t, time.Now().Add(time.Hour).Unix(), srv.Usage(srv.APIKey()).BannedUntil.Unix())
 		assert.Equal(t, 2, srv.Usage(srv.APIKey()).Limited)
 		srv.BanKey(srv.APIKey(), 0)
-		assert.Equal(t, 200, d.list(t).status)
-		assert.Equal(t, []fake.Rule{fake.RuleEarlyRetry}, rules(srv), "during the ban, and not after it")
+		assert.Equal(t, 200, srv.list(t).status)
+		assert.Equal(t, []fake.Rule{fake.RuleEarlyRetry}, srv.rules(), "during the ban, and not after it")
 	})
 }
 
 func TestClock(t *testing.T) {
-	two := with(fake.WithPlan(fake.Plan{PerMinute: 2, PerDay: 2}), fake.WithKey("second-key", fake.PlanPro))
-	inBubble(t, "going back starts new windows and keeps a ban", two, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "going back starts new windows and keeps a ban", func(t *testing.T, srv server) {
 		banned := request{path: "/pets", auth: "Bearer second-key"}
 		srv.BanKey("second-key", time.Hour)
-		d.list(t)
-		d.list(t)
-		assert.Equal(t, 429, d.list(t).status)
+		srv.list(t)
+		srv.list(t)
+		assert.Equal(t, 429, srv.list(t).status)
 		srv.Advance(-24 * time.Hour)
-		assert.Equal(t, 200, d.list(t).status)
+		assert.Equal(t, 200, srv.list(t).status)
 		assert.Empty(t, srv.Violations(), "the wait of a 429 ends, too")
-		assert.Equal(t, 429, d.send(t, banned).status)
+		assert.Equal(t, 429, srv.send(t, banned).status)
 		srv.Advance(time.Hour - 1500*time.Millisecond)
-		assert.Equal(t, 429, d.send(t, banned).status)
+		assert.Equal(t, 429, srv.send(t, banned).status)
 		srv.Advance(2 * time.Second)
-		assert.Equal(t, 200, d.send(t, banned).status)
-	})
-	inBubble(t, "a request that is held back does not look like a clock that went back",
-		with(fake.WithPlan(fake.Plan{PerMinute: 2})), func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.Inject(fake.Fault{Delay: 30 * time.Second})
-			go d.list(t)
-			time.Sleep(29 * time.Second)
-			d.list(t)
-			time.Sleep(2 * time.Second)
-			assert.Equal(t, 429, d.list(t).status)
-		})
-	inBubble(t, "goes on from Advance", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		assert.Equal(t, 200, srv.send(t, banned).status)
+	}, fake.WithPlan(fake.Plan{PerMinute: 2, PerDay: 2}), fake.WithKey("second-key", fake.PlanPro))
+	inBubble(t, "a request that is held back does not look like a clock that went back", func(t *testing.T, srv server) {
+		srv.Inject(fake.Fault{Delay: 30 * time.Second})
+		go srv.list(t)
+		time.Sleep(29 * time.Second)
+		srv.list(t)
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, 429, srv.list(t).status)
+	}, fake.WithPlan(fake.Plan{PerMinute: 2}))
+	inBubble(t, "goes on from Advance", func(t *testing.T, srv server) {
 		srv.Advance(time.Until(time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC)))
 		time.Sleep(time.Minute)
 		srv.Advance(time.Second)
-		assert.Equal(t, "Thu, 05 Dec 2030 00:01:01 GMT", d.list(t).header.Get("Date"))
+		assert.Equal(t, "Thu, 05 Dec 2030 00:01:01 GMT", srv.list(t).header.Get("Date"))
 	})
 }

@@ -1,6 +1,8 @@
 package fake_test
 
 import (
+	"bufio"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -20,7 +22,7 @@ import (
 // Which paths the service has: paths are taken as they are, segment by segment. Each response has the
 // headers of the document, and a refusal an Error object.
 func TestRoutes(t *testing.T) {
-	_, d := open(t, fake.WithPets(catalogue(2)...))
+	srv := open(t, fake.WithPets(catalogue(2)...))
 	for target, status := range map[string]int{
 		"GET /pets": 200, "GET /pets?x=/": 200, "GET /p%65ts": 200, "GET /pets/%31": 200, "GET /pets/1?x=1": 200,
 		"HEAD /pets": 405, "PUT /pets": 405, "DELETE /pets/1": 405, "get /pets": 405, "POST /pets/1": 405,
@@ -30,7 +32,7 @@ func TestRoutes(t *testing.T) {
 		"GET /pets/99999999999999999999": 404, "GET /pets?limit=01": 400, "GET /pets?limit=%2B1": 400,
 	} {
 		method, path, _ := strings.Cut(target, " ")
-		r := d.send(t, request{method: method, path: path})
+		r := srv.send(t, request{method: method, path: path})
 		assert.Equal(t, status, r.status, target)
 		assert.Equal(t, status == 405, strings.HasPrefix(r.header.Get("Allow"), "GET"), target)
 		for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Date"} {
@@ -73,8 +75,8 @@ func TestListPets(t *testing.T) {
 			"limit=7&limit=8": 0, "status=sold&status=sold": 0, "limit=%zz": 0,
 		} {
 			for _, ignore := range []bool{false, true} {
-				srv, d := open(t, fake.WithPets(catalogue(90)...), fake.WithBehavior(fake.Behavior{IgnoreInvalid: ignore}))
-				r := d.send(t, request{path: "/pets?" + query})
+				srv := open(t, fake.WithPets(catalogue(90)...), fake.WithBehavior(fake.Behavior{IgnoreInvalid: ignore}))
+				r := srv.send(t, request{path: "/pets?" + query})
 				if ignore && ignored > 0 {
 					assert.Len(t, r.ids(t), ignored, query)
 				} else {
@@ -87,8 +89,8 @@ func TestListPets(t *testing.T) {
 	t.Run("has the order of the Behavior", func(t *testing.T) {
 		list := func(order fake.Order, path string) []int64 {
 			behavior := fake.WithBehavior(fake.Behavior{Order: order})
-			_, d := open(t, fake.WithPets(catalogue(50)...), fake.WithSeed(7), behavior)
-			return d.send(t, request{path: path}).ids(t)
+			srv := open(t, fake.WithPets(catalogue(50)...), fake.WithSeed(7), behavior)
+			return srv.send(t, request{path: path}).ids(t)
 		}
 		assert.Equal(t, []int64{50, 49, 48}, list(fake.OrderDescending, "/pets?limit=3"))
 		assert.Equal(t, []int64{49, 45, 41}, list(fake.OrderDescending, "/pets?limit=3&status=available"))
@@ -131,26 +133,26 @@ func TestListPetsCost(t *testing.T) {
 func TestGetPet(t *testing.T) {
 	t.Run("is removed if the Behavior says so", func(t *testing.T) {
 		for removal, status := range map[bool]int{false: http.StatusOK, true: http.StatusNotFound} {
-			srv, d := open(t, fake.WithPets(catalogue(1)...), fake.WithBehavior(fake.Behavior{Removal: removal}))
+			srv := open(t, fake.WithPets(catalogue(1)...), fake.WithBehavior(fake.Behavior{Removal: removal}))
 			srv.Advance(time.Until(time.Date(2030, 12, 4, 23, 0, 0, 0, time.UTC)))
-			assert.Equal(t, http.StatusOK, d.send(t, request{path: "/pets/1"}).status)
+			assert.Equal(t, http.StatusOK, srv.send(t, request{path: "/pets/1"}).status)
 			srv.Advance(time.Hour)
-			assert.Equal(t, status, d.send(t, request{path: "/pets/1"}).status)
+			assert.Equal(t, status, srv.send(t, request{path: "/pets/1"}).status)
 		}
 	})
 	t.Run("shows its deprecation if the Behavior says so", func(t *testing.T) {
-		_, d := open(t, fake.WithBehavior(fake.Behavior{DeprecationHeaders: true}))
-		r := d.send(t, request{path: "/pets/1"})
+		srv := open(t, fake.WithBehavior(fake.Behavior{DeprecationHeaders: true}))
+		r := srv.send(t, request{path: "/pets/1"})
 		assert.Equal(t, "@915148800", r.header.Get("Deprecation"))
 		assert.Equal(t, "Thu, 05 Dec 2030 00:00:00 GMT", r.header.Get("Sunset"))
 		assert.Equal(t, `</v1/pets>; rel="successor-version"`, r.header.Get("Link"))
-		assert.Empty(t, d.list(t).header.Get("Sunset"))
+		assert.Empty(t, srv.list(t).header.Get("Sunset"))
 	})
 }
 
 func TestCreatePet(t *testing.T) {
 	t.Run("refuses bodies that the document rules out, and says why", func(t *testing.T) {
-		srv, d := open(t)
+		srv := open(t)
 		long := strings.Repeat("x", 100)
 		for body, reason := range map[string]string{
 			``: "the request body is missing", ` `: "is not JSON", `{"name":"Rex","categoryId":1} {}`: "is not JSON",
@@ -167,14 +169,14 @@ func TestCreatePet(t *testing.T) {
 			`{"name":"Rex","categoryId":1,"status":null}`:           `status is \"\"`,
 			`{"name":"Rex","categoryId":1,"status":"` + long + `"}`: `status is \"` + long[:64] + `…\"; it must be`,
 		} {
-			r := d.send(t, request{method: http.MethodPost, path: "/pets", body: body})
+			r := srv.send(t, request{method: http.MethodPost, path: "/pets", body: body})
 			assert.Regexp(t, `^{"code":"invalid_request","message":"createPet: .* \(section 4.2\)","status":400}$`, r.body)
 			assert.Contains(t, r.body, reason, body)
 		}
 		assert.Empty(t, srv.Pets())
 	})
 	t.Run("takes no media type but JSON, and says so", func(t *testing.T) {
-		_, d := open(t)
+		srv := open(t)
 		for message, header := range map[string]http.Header{
 			"the Content-Type header is missing; it must be application/json": {"Content-Type": nil},
 			`the Content-Type is \"text/json\"; it must be application/json`:  {"Content-Type": {"text/json"}},
@@ -184,16 +186,21 @@ func TestCreatePet(t *testing.T) {
 		} {
 			q := create("Rex")
 			q.header = header
-			assert.Contains(t, d.send(t, q).body, message)
+			assert.Contains(t, srv.send(t, q).body, message)
 		}
 	})
-	throughEveryEntryPoint(t, "refuses a body over 1 MiB", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "refuses a body over 1 MiB, and reads up to 8 MiB of the rest", func(t *testing.T, srv server) {
 		whole := 1<<20 - len(create("").body)
-		assert.Equal(t, http.StatusCreated, d.send(t, create(strings.Repeat("x", whole))).status)
-		for _, name := range []int{whole + 1, 7 * whole} {
-			r := d.send(t, create(strings.Repeat("x", name)))
-			assert.Contains(t, r.body, "request body too large; it may have 1 MiB")
-			assert.Len(t, lastRequest(t, srv).Body, 64<<10)
+		for name, status := range map[int]int{whole: http.StatusCreated, whole + 1: 400, 8 << 20: 400} {
+			conn := srv.dial(t)
+			require.NoError(t, create(strings.Repeat("x", name)).build(t, srv.base).Write(conn), "before it responds")
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			require.NoError(t, err)
+			body, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
+			require.NoError(t, conn.Close())
+			assert.Equal(t, status, resp.StatusCode)
+			assert.Equal(t, status == 400, strings.Contains(string(body), "request body too large; it may have 1 MiB"))
+			assert.Len(t, srv.last(t).Body, 64<<10)
 		}
 	})
 }

@@ -46,33 +46,33 @@ func TestURL(t *testing.T) {
 }
 
 func TestClient(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
+	srv := open(t, fake.WithKey("second-key", fake.PlanFree))
 	client := srv.Client(petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return "second-key", nil }))
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
-	assert.Equal(t, 2, lastRequest(t, srv).Key)
+	assert.Equal(t, 2, srv.last(t).Key)
 }
 
 // One server, with one transport, serves one bubble after another.
 func TestBubbles(t *testing.T) {
-	_, d := open(t, fake.WithPlan(fake.Plan{PerMinute: 3}))
+	srv := open(t, fake.WithPlan(fake.Plan{PerMinute: 3}))
 	for range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			n, limited := d.admitted(t)
+			n, limited := srv.admitted(t)
 			assert.Equal(t, 3, n)
 			assert.Equal(t, "60", limited.header.Get("Retry-After"))
 			time.Sleep(time.Minute)
-			assert.Equal(t, http.StatusOK, d.list(t).status)
+			assert.Equal(t, http.StatusOK, srv.list(t).status)
 		})
 	}
 }
 
 func TestClose(t *testing.T) {
-	inBubble(t, "refuses connections and fails calls at once", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "refuses connections and fails calls at once", func(t *testing.T, srv server) {
 		client, start := srv.Client(), time.Now()
 		srv.Close()
 		srv.Close()
-		_, err := d.try(t, create("Rex"))
+		_, err := srv.try(t, create("Rex"))
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		opErr, ok := err.(*url.Error).Err.(*net.OpError) // this very type is promised
 		require.True(t, ok)
@@ -81,51 +81,48 @@ func TestClose(t *testing.T) {
 		require.ErrorIs(t, err, petstore.ErrNotSent)
 		require.ErrorContains(t, err, "fake: the server is closed")
 		assert.Zero(t, time.Since(start), "no attempt is repeated")
+		require.ErrorIs(t, srv.WaitForRequests(t.Context(), 1), net.ErrClosed)
 		assert.PanicsWithValue(t, http.ErrAbortHandler, func() {
 			srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
 		})
 		assert.Empty(t, srv.Requests())
 	})
 	hang := func(*http.Request) bool { time.Sleep(time.Minute); return true }
-	for name, c := range map[string]struct {
-		fault fake.Fault
-		leak  bool // the response's body stays open
-	}{
-		"a stalled request":    {fault: fake.Fault{Wire: fake.WireStall}},
-		"a handler that hangs": {fault: fake.Fault{Match: hang}},
-		"a leaked body":        {fault: fake.Fault{Body: make([]byte, 1<<20)}, leak: true},
+	for name, fault := range map[string]fake.Fault{
+		"a stalled request":    {Wire: fake.WireStall},
+		"a handler that hangs": {Match: hang},
+		"a leaked body":        {Body: make([]byte, 1<<20)},
 	} {
-		inBubble(t, name+" is broken off within a second", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.Inject(c.fault)
+		inBubble(t, name+" is broken off within a second", func(t *testing.T, srv server) {
+			srv.Inject(fault)
 			go func() {
-				resp, err := d.client.Do(request{path: "/pets"}.build(t, d.base))
-				if assert.Equal(t, c.leak, err == nil); c.leak {
+				resp, err := srv.client.Do(request{path: "/pets"}.build(t, srv.base))
+				if assert.Equal(t, fault.Body != nil, err == nil); err == nil {
 					time.Sleep(time.Minute)
 					_ = resp.Body.Close()
 				}
 			}()
 			synctest.Wait()
+			waited := make(chan error, 1)
+			go func() { waited <- srv.WaitForRequests(t.Context(), 2) }()
 			start := time.Now()
 			srv.Close()
 			assert.LessOrEqual(t, time.Since(start), time.Second)
+			assert.ErrorIs(t, <-waited, net.ErrClosed)
 			time.Sleep(time.Hour) // until all has ended
 		})
 	}
-	for entry, open := range entryPoints {
+	for entry, reach := range entryPoints {
 		t.Run("lets a request in flight finish/"+entry, func(t *testing.T) {
 			for range 100 { // Close may come at any moment between the end of the handler and the last byte
-				srv := fake.NewServer()
-				d := open(t, srv)
+				srv := reach(t, fake.NewServer())
 				var wg sync.WaitGroup
 				srv.Inject(fake.Fault{Match: func(*http.Request) bool { wg.Go(srv.Close); return false }})
-				require.Equal(t, http.StatusOK, d.list(t).status)
+				require.Equal(t, http.StatusOK, srv.list(t).status)
 				wg.Wait()
 			}
 		})
 	}
-	srv := fake.NewServer()
-	time.AfterFunc(0, srv.Close)
-	require.ErrorIs(t, srv.WaitForRequests(t.Context(), 1), net.ErrClosed)
 }
 
 const answerMark = "=== answer ===\n"
@@ -137,96 +134,80 @@ func TestGolden(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+		inBubble(t, strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T, srv server) {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
 			question, _, _ := strings.Cut(string(text), answerMark)
 			header, body, _ := strings.Cut(strings.TrimSuffix(question, "\n"), "\n\n")
-			synctest.Test(t, func(t *testing.T) {
-				conn, err := goldenServer(t).HTTPClient().Transport.(*http.Transport).DialContext(t.Context(), "", "")
-				require.NoError(t, err)
-				_, err = io.WriteString(conn, strings.ReplaceAll(header, "\n", "\r\n")+"\r\n\r\n"+body)
-				require.NoError(t, err)
-				answer, err := io.ReadAll(conn)
-				require.NoError(t, err)
-				require.NoError(t, conn.Close())
-				testkit.AssertGolden(t, file, question+answerMark+strings.ReplaceAll(string(answer), "\r\n", "\n")+"\n")
-			})
-		})
+			srv.Advance(time.Until(time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)))
+			srv.SetUsage("used-up-key", 1, 1)
+			conn := srv.dial(t)
+			_, err = io.WriteString(conn, strings.ReplaceAll(header, "\n", "\r\n")+"\r\n\r\n"+body)
+			require.NoError(t, err)
+			answer, err := io.ReadAll(conn)
+			require.NoError(t, err)
+			require.NoError(t, conn.Close())
+			testkit.AssertGolden(t, file, question+answerMark+strings.ReplaceAll(string(answer), "\r\n", "\n")+"\n")
+		}, fake.WithPlan(fake.PlanFree), fake.WithKey("used-up-key", fake.Plan{PerMinute: 1}), fake.WithPets(
+			petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
+			petstore.NewPet{Name: "Tom", CategoryID: 2},
+			petstore.NewPet{Name: "Leo", CategoryID: 1, Status: petstore.PetStatusAvailable},
+		))
 	}
 }
 
-func goldenServer(t *testing.T) *fake.Server {
-	usedUp := fake.WithKey("used-up-key", fake.Plan{PerMinute: 1})
-	srv := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree), usedUp, fake.WithPets(
-		petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
-		petstore.NewPet{Name: "Tom", CategoryID: 2},
-		petstore.NewPet{Name: "Leo", CategoryID: 1, Status: petstore.PetStatusAvailable},
-	))
-	srv.Advance(time.Until(time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)))
-	viaMemory(t, srv).send(t, request{path: "/pets", auth: "Bearer used-up-key"})
-	return srv
-}
-
-func TestReset(t *testing.T) { synctest.Test(t, testReset) }
-
-func testReset(t *testing.T) {
-	srv := fake.NewServer(fake.WithAPIKey("own-default-key"),
-		fake.WithPlan(fake.PlanFree), fake.WithKey("second-key", fake.PlanPro),
-		fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}),
-		fake.WithLatency(time.Second), fake.WithFaults(fake.Fault{Status: 503}))
-	defer srv.Close()
-	state := func() string {
-		usage, second := srv.Usage("own-default-key"), srv.Usage("second-key")
-		return fmt.Sprint(time.Until(srv.Now()), srv.Keys(), srv.Pets(), srv.Requests(), srv.Violations(),
-			len(srv.Injections()), srv.Injections()[0].Fired(), usage.Plan, usage.Minute, usage.BannedUntil, second.Revoked)
-	}
-	first := state()
-	for range 2 {
-		begun := time.Now()
-		d := viaMemory(t, srv)
-		assert.Equal(t, 503, d.list(t).status, "the fault strikes again")
-		assert.Equal(t, 1, lastRequest(t, srv).Seq)
-		d.send(t, request{path: "/pets/1", auth: "Bearer own-default-key"})
-		assert.Equal(t, 2*time.Second, time.Since(begun), "the latency is that of the options")
-		srv.AddKey("third-key", fake.PlanFree)
-		srv.RevokeKey("second-key")
-		srv.SetPlan("own-default-key", fake.PlanPro)
-		srv.BanKey("own-default-key", time.Hour)
-		srv.AddPet(petstore.NewPet{Name: "Max"})
-		srv.Inject(fake.Fault{Status: 500})
-		srv.Advance(time.Hour)
-		srv.SetLatency(time.Minute)
-		srv.Reset()
-		assert.Equal(t, first, state())
-	}
+func TestReset(t *testing.T) {
+	inBubble(t, "puts everything back", func(t *testing.T, srv server) {
+		state := func() string {
+			usage, second := srv.Usage("own-default-key"), srv.Usage("second-key")
+			return fmt.Sprint(time.Until(srv.Now()), srv.Keys(), srv.Pets(), srv.Requests(), srv.Violations(),
+				len(srv.Injections()), srv.Injections()[0].Fired(), usage.Plan, usage.Minute, usage.BannedUntil, second.Revoked)
+		}
+		first := state()
+		for range 2 {
+			begun := time.Now()
+			assert.Equal(t, 503, srv.list(t).status, "the fault strikes again")
+			assert.Equal(t, 1, srv.last(t).Seq)
+			srv.send(t, request{path: "/pets/1", auth: "Bearer own-default-key"})
+			assert.Equal(t, 2*time.Second, time.Since(begun), "the latency is that of the options")
+			srv.AddKey("third-key", fake.PlanFree)
+			srv.RevokeKey("second-key")
+			srv.SetPlan("own-default-key", fake.PlanPro)
+			srv.BanKey("own-default-key", time.Hour)
+			srv.AddPet(petstore.NewPet{Name: "Max"})
+			srv.Inject(fake.Fault{Status: 500})
+			srv.Advance(time.Hour)
+			srv.SetLatency(time.Minute)
+			srv.Reset()
+			assert.Equal(t, first, state())
+		}
+		srv.list(t)
+	}, fake.WithAPIKey("own-default-key"), fake.WithPlan(fake.PlanFree), fake.WithKey("second-key", fake.PlanPro),
+		fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}), fake.WithLatency(time.Second),
+		fake.WithFaults(fake.Fault{Status: 503}))
 }
 
 func TestMisuse(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	lost := fake.Plan{PerMinute: -1}
-	for _, c := range []struct {
-		where  string
-		misuse func()
-	}{
-		{"WithKey", func() { fake.WithKey("two words", fake.PlanFree) }},
-		{"AddKey", func() { srv.AddKey("schlüssel", fake.PlanFree) }},
-		{"WithAPIKey", func() { fake.WithAPIKey(" ") }},
-		{"WithPlan", func() { fake.WithPlan(lost) }},
-		{"WithKey", func() { fake.WithKey("another-key", lost) }},
-		{"AddKey", func() { srv.AddKey("another-key", lost) }},
-		{"SetPlan", func() { srv.SetPlan(srv.APIKey(), lost) }},
-		{"SetUsage", func() { srv.SetUsage("unknown-key", 1, 1) }},
-		{"ClientFor", func() { srv.ClientFor("unknown-key") }},
-		{"RequestsOf", func() { srv.RequestsOf("ListPets") }},
-		{"WithMinute", func() { fake.WithMinute(0) }},
-		{"WithFaults", func() { fake.WithFaults(fake.Fault{Times: -2}) }},
-		{"WithStrict", func() { fake.WithStrict("deprecated") }},
-		{"WithBehavior", func() { fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"}) }},
+	for text, misuse := range map[string]func(){
+		"WithKey: the key":     func() { fake.WithKey("two words", fake.PlanFree) },
+		"AddKey: the key":      func() { srv.AddKey("schlüssel", fake.PlanFree) },
+		"WithAPIKey: the key":  func() { fake.WithAPIKey(" ") },
+		"WithPlan: the plan":   func() { fake.WithPlan(lost) },
+		"WithKey: the plan":    func() { fake.WithKey("another-key", lost) },
+		"AddKey: the plan":     func() { srv.AddKey("another-key", lost) },
+		"SetPlan: the plan":    func() { srv.SetPlan(srv.APIKey(), lost) },
+		"SetUsage: the server": func() { srv.SetUsage("unknown-key", 1, 1) },
+		"ClientFor: ":          func() { srv.ClientFor("unknown-key") },
+		"RequestsOf: ":         func() { srv.RequestsOf("ListPets") },
+		"WithMinute: ":         func() { fake.WithMinute(0) },
+		"WithFaults: ":         func() { fake.WithFaults(fake.Fault{Times: -2}) },
+		"WithStrict: ":         func() { fake.WithStrict("deprecated") },
+		"WithBehavior: ":       func() { fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"}) },
 	} {
-		text := panicOf(c.misuse)
-		assert.True(t, strings.HasPrefix(text, "fake: "+c.where+": "), text)
-		assert.NotRegexp(t, "two words|schlüssel|-key", text, "it repeats a key")
+		assert.Regexp(t, "^fake: "+text, panicOf(misuse))
+		assert.NotRegexp(t, "two words|schlüssel|-key", panicOf(misuse), "it repeats a key")
 	}
 }
 
