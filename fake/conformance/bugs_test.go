@@ -20,11 +20,11 @@ import (
 // bugs has services with one bug each. A bug changes all requests or responses that begin with a
 // text: see bug.change.
 var bugs = []bug{
-	{"4.1 an empty list", "null for an empty list", "200 listPets", `(\n)\[\]$`, `${1}null`},
-	{"4.1 an empty list", "no body for an empty list", "200 listPets", `\[\]$`, ``},
-	{"4.1 success", "206 for a list", "200 listPets", `^(\S+) 200`, `$1 206`},
-	{"4.1 the body is", "a list in an envelope", "200 listPets", allOfBody, `$1{"pets":$2}`},
-	{"4.1 the body is", "a list of ids", "200 listPets", allOfBody, `$1[1,2]`},
+	{"4.1 an empty list", "null for an empty list", list, `(\n)\[\]$`, `${1}null`},
+	{"4.1 an empty list", "no body for an empty list", list, `\[\]$`, ``},
+	{"4.1 success", "206 for a list", list, `^(\S+) 200`, `$1 206`},
+	{"4.1 the body is", "a list in an envelope", list, allOfBody, `$1{"pets":$2}`},
+	{"4.1 the body is", "a list of ids", list, allOfBody, `$1[1,2]`},
 	{"4.1 limit is the most", "a default limit of 10", "GET", `^(GET /pets) `, `$1?limit=10 `},
 	{"4.1 limit is the most", "a default limit of 100", "GET", `^(GET /pets) `, `$1?limit=100 `},
 	{"4.1 limit is the most", "limit ignored", "GET", `\?limit=\d+&?`, `?`},
@@ -34,9 +34,9 @@ var bugs = []bug{
 	{"4.1 limit may be", "limit=100 refused", "GET", `limit=100`, `limit=101`},
 	{"4.1 status returns pets", "filter ignored with a limit of 1", "GET", `(limit=1)&\S+`, `$1`},
 	{"4.1 status returns pets", "the limit before the filter", "200 listPets /pets?limit=1&status", allOfBody, `$1[]`},
-	{"4.1 a pet that was added", "pets without a status are left out", "200 listPets",
+	{"4.1 a pet that was added", "pets without a status are left out", list,
 		`,?\{[^{}]*conformance[^{}]*"categoryId":1\}`, ``},
-	{"4.1 a pet that was added", "names are cut off in lists", "200 listPets", `("name":"petstore-go)[^"]*`, `$1`},
+	{"4.1 a pet that was added", "names are cut off in lists", list, `("name":"petstore-go)[^"]*`, `$1`},
 	{"4.1 status returns pets", "filter for available ignored", "GET", `&status=available`, ``},
 	{"4.1 status returns pets", "filter for pending ignored", "GET", `&status=pending`, ``},
 	{"4.1 status returns pets", "filter for sold ignored", "GET", `&status=sold`, ``},
@@ -85,7 +85,7 @@ var bugs = []bug{
 	{"4.3 an unknown pet", "an empty pet for an unknown one", "404 getPet",
 		`(?s)^(\S+) 404(.*\n\n).*`, `$1 200$2{"id":0,"name":"","categoryId":0}`},
 
-	{"5 a valid key", "the key refused", "200 listPets", `^(\S+) 200`, `$1 401`},
+	{"5 a valid key", "the key refused", list, `^(\S+) 200`, `$1 401`},
 	{"5 another scheme", "Basic accepted", "GET", ` Basic .*`, goodAuth},
 	{"5 another scheme", "any scheme accepted", "GET", ` Token .*`, goodAuth},
 	{"5 a part of a key", "half a key accepted", "GET", ` Bearer fake-a(\n)`, goodAuth + `$1`},
@@ -102,7 +102,7 @@ var bugs = []bug{
 	{"8.3 a 429", "429 without Retry-After", "429", `Retry-After: .*\n`, ``},
 	{"8.3 a request is admitted", "Retry-After ends too early", "429", `Retry-After: .*`, `Retry-After: 1`},
 	// A bubble begins on a whole minute. By the time of the next minute, a run has used up the limit.
-	{"8.2 the limit resets", "a limit that does not end", "200 listPets",
+	{"8.2 the limit resets", "a limit that does not end", list,
 		`(?s)^(\S+) 200(.*)Date: ([^\n]* 00:0[1-9]:.*)`, "$1 429${2}Retry-After: 60\nDate: $3"},
 	{limitHeader, "no limit shown", "HTTP", `X-Ratelimit-Limit: .*\n`, ``},
 	{limitHeader, "no limit shown to strangers", "401", `X-Ratelimit-Limit: .*\n`, ``},
@@ -136,18 +136,17 @@ var bugs = []bug{
 	{"2 Pet/id is an int64", "ids as floats", "HTTP", `"id":(\d+)`, `"id":$1.0`},
 	{"2 Pet/id is an int64", "ids as strings", "HTTP", `"id":(\d+)`, `"id":"$1"`},
 	{"2 Pet/id is an int64", "ids beyond int64", "HTTP", `"id":(\d+)`, `"id":1000000000000000000$1`},
-	{"2 Pet/id is unique", "one id in a list", "200 listPets", `"id":\d+`, `"id":0`},
+	{"2 Pet/id is unique", "one id in a list", list, `"id":\d+`, `"id":0`},
 	{"2 Pet/id is unique", "the same id for each new pet", "201", `"id":\d+`, `"id":1`},
-	{"2 Pet/name", "names missing in lists", "200 listPets", `"name"`, `"title"`},
-	{"2 Pet/categoryId", "categoryId as a string in lists", "200 listPets", `(categoryId":)(\d+)`, `$1"$2"`},
+	{"2 Pet/name", "names missing in lists", list, `"name"`, `"title"`},
+	{"2 Pet/categoryId", "categoryId as a string in lists", list, `(categoryId":)(\d+)`, `$1"$2"`},
 	{"2 Pet/status", "status null if there is none", "HTTP", `("categoryId":\d+)\}`, `$1,"status":null}`},
 
 	// These bugs were invented from the document alone, without a look at the clauses.
-	{"4.1 success", "404 for an empty catalogue", "200 listPets", `^(\S+) 200`, `$1 404`},
+	{"4.1 success", "404 for an empty catalogue", list, `^(\S+) 200`, `$1 404`},
 	{"4.2 the body is", "the location of a new pet alone", "201", allOfBody, `$1{"location":"/v1/pets/1"}`},
 	{"4.2 the body is", "a new pet is always available", "201", `"status":"\w+"`, `"status":"available"`},
-	{"4.1 a pet that was added", "a pet is stored twice", "200 listPets",
-		`(\{"id":)(\d[^{}]*conformance[^{}]*\})`, `$1$2,${1}9$2`},
+	{"4.1 a pet that was added", "a pet is stored twice", list, `(\{"id":)(\d[^{}]*conformance[^{}]*\})`, `$1$2,${1}9$2`},
 	{"4.3 the body is", "getPet returns a list of one", "200 getPet", allOfBody, `$1[$2]`},
 
 	// These were invented after the clauses were written, and before any was changed for them.
@@ -180,7 +179,7 @@ var different = []bug{
 	{"", "pages of ten at most", "GET", `^GET /pets(?:\?limit=\d\d+)?([& ])`, `GET /pets?limit=10$1`},
 	{"", "categories that are known", "POST", `\{.*"categoryId":(-?\d{5,}|0)\b.*`, `{}`},
 	{"", "plain names", "POST", `\{.*[^\x00-\x7f].*`, `{}`},
-	{"", "a default status in lists", "200 listPets", `("categoryId":\d+)\}`, `$1,"status":"available"}`},
+	{"", "a default status in lists", list, `("categoryId":\d+)\}`, `$1,"status":"available"}`},
 	{"", "more about a 429", "429",
 		`(?s)application/json(.*Retry-After:) \d+(.*\n\n).*`, `text/plain$1 1.5, 90${2}slow down`},
 }
@@ -195,6 +194,7 @@ type bug struct {
 }
 
 const (
+	list      = "200 listPets"
 	allOfBody = `(?s)(\n\n)(.*)` // of a response
 	aPet      = `{"name":"x","categoryId":1}`
 	goodAuth  = " Bearer " + fake.DefaultAPIKey
@@ -208,8 +208,8 @@ const (
 type service struct {
 	bug
 	pattern *regexp.Regexp
-	fake    http.RoundTripper
-	count   int // requests so far
+	fake    *fake.Server
+	sent    int // requests so far
 }
 
 // change returns a text with the bug. Requests begin with a line such as
@@ -224,35 +224,29 @@ func (s *service) change(text string) string {
 
 func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	path := strings.TrimPrefix(r.URL.RequestURI(), "/v1")
-	operation := map[bool]string{true: "getPet", false: "listPets"}[strings.HasPrefix(path, "/pets/")]
-	if r.Method == http.MethodPost {
-		operation = "createPet"
-	}
-	sent, _ := io.ReadAll(r.Body)
-	text := fmt.Sprintf("%s %s %s\n%s", r.Method, path, r.Header.Get("Authorization"), sent)
-	line, body, _ := strings.Cut(s.change(text), "\n")
+	given, _ := io.ReadAll(r.Body)
+	text := s.change(fmt.Sprintf("%s %s %s\n%s", r.Method, path, r.Header.Get("Authorization"), given))
+	line, body, _ := strings.Cut(text, "\n")
 	words := strings.SplitN(line, " ", 3)
-	r2, err := http.NewRequest(r.Method, "http://petstore.example/v1"+words[1], strings.NewReader(body))
+	changed, err := http.NewRequest(r.Method, "http://petstore.example/v1"+words[1], strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	r2.Header = r.Header.Clone()
-	r2.Header.Set("Authorization", words[2])
-	resp, err := s.fake.RoundTrip(r2)
+	changed.Header = r.Header.Clone()
+	changed.Header.Set("Authorization", words[2])
+	resp, err := s.fake.HTTPClient().Transport.RoundTrip(changed)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	received, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, err
-	}
-	s.count++
+	received, _ := io.ReadAll(resp.Body)
 	var header strings.Builder
 	_ = resp.Header.WriteSubset(&header, map[string]bool{"Content-Length": true})
-	text = fmt.Sprintf("HTTP/1.0 %d %s %s\n%s\n%s", resp.StatusCode, operation, path,
+	entry := s.fake.RequestsAfter(s.sent, 1)[0]
+	s.sent = entry.Seq
+	text = fmt.Sprintf("HTTP/1.0 %d %s %s\n%s\n%s", resp.StatusCode, entry.Operation, path,
 		strings.ReplaceAll(header.String(), "\r\n", "\n"), received)
-	text = strings.ReplaceAll(s.change(text), "{count}", fmt.Sprint(s.count))
+	text = strings.ReplaceAll(s.change(text), "{count}", fmt.Sprint(s.sent))
 	return http.ReadResponse(bufio.NewReader(strings.NewReader(text)), r)
 }
 

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"reflect"
 	"regexp"
@@ -55,29 +54,16 @@ func catalogue() fake.Option {
 	return fake.WithPets(pets...)
 }
 
-// The fake conforms through every entry point.
+// The fake conforms, in memory and over a port.
 func TestRun(t *testing.T) {
-	for name, open := range map[string]func(*testing.T, *fake.Server) Target{
-		"memory": func(_ *testing.T, srv *fake.Server) Target {
-			return Target{BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()}
-		},
-		"loopback": func(t *testing.T, srv *fake.Server) Target {
-			testkit.Loopback(t)
-			return Target{BaseURL: srv.URL() + "/"}
-		},
-		"handler": func(t *testing.T, srv *fake.Server) Target {
-			testkit.Loopback(t)
-			ts := httptest.NewServer(srv)
-			t.Cleanup(ts.Close)
-			return Target{BaseURL: ts.URL + "/v1"}
-		},
+	testkit.Loopback(t)
+	srv := fake.NewTestServer(t, catalogue())
+	for name, target := range map[string]Target{
+		"memory":   {BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()},
+		"loopback": {BaseURL: srv.URL() + "/"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			srv := fake.NewTestServer(t, catalogue())
-			target := open(t, srv)
-			target.APIKey = srv.APIKey()
-			Run(t, target)
-		})
+		target.APIKey = srv.APIKey()
+		t.Run(name, func(t *testing.T) { Run(t, target) })
 	}
 }
 
@@ -88,7 +74,7 @@ func open(t *testing.T, b bug, opts ...fake.Option) (*fake.Server, *session) {
 	t.Cleanup(srv.Close)
 	return srv, newSession(Target{
 		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(), Destructive: true,
-		HTTPClient: &http.Client{Transport: &service{b, regexp.MustCompile(b.pattern), srv.HTTPClient().Transport, 0}},
+		HTTPClient: &http.Client{Transport: &service{b, regexp.MustCompile(b.pattern), srv, 0}},
 	})
 }
 
@@ -181,24 +167,6 @@ func TestRunConduct(t *testing.T) {
 			names[pet.Name] = true
 		}
 	})
-	// A 429 that a run provokes by accident could lead to a ban of the key.
-	for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
-		test("waits for a short quota, by the clock of the service", func(t *testing.T, srv *fake.Server, s *session) {
-			srv.Advance(ahead)
-			failed, _ := s.checkAll()
-			assert.Empty(t, failed)
-			assert.Nil(t, s.stopped)
-			assert.Zero(t, srv.Usage(srv.APIKey()).Limited, "a 429 was provoked")
-		}, fake.WithPlan(fake.Plan{PerMinute: 10}))
-	}
-	test("waits if others use up the quota", func(t *testing.T, srv *fake.Server, s *session) {
-		srv.Inject(fake.Fault{Skip: 7, Status: http.StatusTooManyRequests, RetryAfter: "20"})
-		failed, _ := s.checkAll()
-		assert.Empty(t, failed)
-		for _, v := range srv.Violations() {
-			assert.NotEqual(t, fake.RuleEarlyRetry, v.Rule, v.Detail)
-		}
-	})
 	for value, wait := range map[string]time.Duration{
 		"20": 20 * time.Second, "1.5": 1500 * time.Millisecond, "Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second,
 		"soon": time.Minute, "0": time.Minute,
@@ -211,54 +179,55 @@ func TestRunConduct(t *testing.T) {
 			assert.Equal(t, wait, time.Since(begun))
 		})
 	}
-	for name, fault := range map[string]fake.Fault{
-		"an hour":      {Status: http.StatusTooManyRequests, RetryAfter: "3600"},
-		"again":        {Status: http.StatusTooManyRequests, RetryAfter: "1", Times: 2},
-		"without time": {Status: http.StatusTooManyRequests, RetryAfter: "soon", Times: 2},
+	const over, forever = http.StatusTooManyRequests, fake.Forever
+	elsewhere := http.Header{"Location": {"http://elsewhere.example/v1/pets"}}
+	asks, key := "what is "+fake.DefaultAPIKey+"?", http.Header{"Content-Type": {fake.DefaultAPIKey}}
+	for name, c := range map[string]struct {
+		opt   fake.Option
+		fault fake.Fault
+		ahead time.Duration // the clock of the service
+		says  string        // of a clause that fails, or of the end of the run; empty: none does
+		sends int           // requests; 0: as many as usual
+	}{
+		"works with a short key":                  {opt: fake.WithAPIKey("a")},
+		"waits for a short quota":                 {opt: fake.WithPlan(fake.Plan{PerMinute: 10})},
+		"waits for that of a service in the past": {opt: fake.WithPlan(fake.Plan{PerMinute: 10}), ahead: -time.Hour},
+		"waits for that of one in the future":     {opt: fake.WithPlan(fake.Plan{PerMinute: 10}), ahead: time.Hour},
+		"waits if others use up the quota":        {fault: fake.Fault{Skip: 7, Status: over, RetryAfter: "20"}},
+		"leaves one request of a day to others": {
+			opt: fake.WithPlan(fake.Plan{PerMinute: 100, PerDay: 12}), says: "the quota is used up for 24h", sends: 11,
+		},
+		"ends before an hour":  {fault: fake.Fault{Status: over, RetryAfter: "3600"}, says: "used up for 1h0m0s", sends: 1},
+		"ends at a second 429": {fault: fake.Fault{Status: over, RetryAfter: "1", Times: 2}, says: "sent another 429", sends: 2},
+		"sends one request to a service that is down": {
+			fault: fake.Fault{Wire: fake.WireReset}, sends: 1,
+			says: "expected a response to GET /pets?limit=1&status=available, got none",
+		},
+		"follows no redirects": {
+			fault: fake.Fault{Operation: petstore.OpListPets, Times: forever, Status: http.StatusFound, Header: elsewhere},
+			says:  "4.1 success is 200:section 4.1: expected 200, got 302",
+		},
+		"never names the key": {
+			fault: fake.Fault{Times: forever, Status: http.StatusTeapot, Message: asks, Header: key}, says: "what is [key]?",
+		},
 	} {
-		test("ends before a long wait: "+name, func(t *testing.T, srv *fake.Server, s *session) {
-			srv.Inject(fault)
+		test(name, func(t *testing.T, srv *fake.Server, s *session) {
+			srv.Inject(c.fault)
+			srv.Advance(c.ahead)
 			failed, skipped := s.checkAll()
-			assert.Empty(t, failed)
-			assert.Len(t, skipped, len(clauses))
-			assert.NotNil(t, s.stopped)
-			assert.LessOrEqual(t, len(srv.Requests()), 2)
-		})
+			if s.stopped != nil {
+				failed["the run"] = s.stopped.text
+				assert.NotNil(t, s.check(clauses[0]), "no clause is checked after the end")
+			}
+			said := fmt.Sprint(failed)
+			assert.Contains(t, said, c.says)
+			assert.Equal(t, c.says == "", len(failed) == 0, said)
+			assert.True(t, c.sends == 0 || c.sends == len(srv.Requests()), len(srv.Requests()))
+			assert.NotContains(t, said+fmt.Sprint(skipped), fake.DefaultAPIKey)
+			assert.Zero(t, srv.Usage(srv.APIKey()).Limited, "a 429 was provoked, which may lead to a ban")
+			for _, v := range srv.Violations() {
+				assert.NotEqual(t, fake.RuleEarlyRetry, v.Rule, v.Detail)
+			}
+		}, c.opt)
 	}
-	test("sends nothing on a day that is used up", func(t *testing.T, srv *fake.Server, s *session) {
-		s.checkAll()
-		require.NotNil(t, s.stopped)
-		assert.Contains(t, s.stopped.text, "the quota is used up")
-		assert.Zero(t, srv.Usage(srv.APIKey()).Limited)
-		assert.Equal(t, 11, srv.Usage(srv.APIKey()).Day, "one of twelve is left to others")
-	}, fake.WithPlan(fake.Plan{PerMinute: 100, PerDay: 12}))
-	test("sends one request to a service that is down", func(t *testing.T, srv *fake.Server, s *session) {
-		injected := srv.Inject(fake.Fault{Wire: fake.WireReset, Times: fake.Forever})
-		failed, skipped := s.checkAll()
-		assert.Len(t, clauses, len(failed)+len(skipped))
-		assert.Contains(t, fmt.Sprint(failed), "expected a response to GET /pets?limit=1&status=available, got none")
-		assert.Equal(t, 1, injected.Fired())
-	})
-	test("follows no redirects", func(t *testing.T, srv *fake.Server, s *session) {
-		srv.Inject(fake.Fault{
-			Operation: petstore.OpListPets, Times: fake.Forever, Status: http.StatusFound,
-			Header: http.Header{"Location": {"http://elsewhere.example/v1/pets"}},
-		})
-		failed, _ := s.checkAll()
-		assert.Contains(t, failed["4.1 success is 200"], "expected 200, got 302")
-	})
-	test("works with a short key", func(t *testing.T, _ *fake.Server, s *session) {
-		s.target.APIKey = "a"
-		failed, _ := s.checkAll()
-		assert.Empty(t, failed)
-	}, fake.WithKey("a", fake.PlanPro))
-	test("never names the key", func(t *testing.T, srv *fake.Server, s *session) {
-		srv.Inject(fake.Fault{
-			Times: fake.Forever, Status: http.StatusTeapot, Message: "what is " + fake.DefaultAPIKey + "?",
-			Header: http.Header{"Content-Type": {fake.DefaultAPIKey}},
-		})
-		failed, skipped := s.checkAll()
-		assert.NotContains(t, fmt.Sprint(failed, skipped), srv.APIKey())
-		assert.Contains(t, fmt.Sprint(failed), "what is [key]?")
-	})
 }
