@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
-	"time"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -67,18 +66,6 @@ func ExampleFault_match() {
 	// Output:
 	// Rex <nil>
 	// Bobby petstore: createPet: 403 name_taken: "there is a Bobby already"
-}
-
-func ExampleServer_Advance() {
-	srv := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: 1}))
-	defer srv.Close()
-	_, err := srv.Client().ListPets(context.Background(), petstore.ListPetsParams{})
-	fmt.Println(err, srv.Usage(srv.APIKey()).Minute)
-	srv.Advance(time.Minute)
-	fmt.Println(srv.Usage(srv.APIKey()).Minute)
-	// Output:
-	// <nil> 1
-	// 0
 }
 
 // The service got an operation that the fake does not have yet.

@@ -1,7 +1,6 @@
 package fake_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -42,23 +41,6 @@ func TestFaultStatus(t *testing.T) {
 	}, fake.WithPlan(fake.Plan{PerMinute: 1}))
 }
 
-func TestFaultAfterCommit(t *testing.T) {
-	for _, wire := range append(fake.Wire("").Values(), "") {
-		if wire == fake.WireRefuse {
-			continue // a refused request never reaches the server
-		}
-		inBubble(t, string(wire), func(t *testing.T, srv server) {
-			srv.client.Timeout = time.Hour // which ends a stall
-			srv.Inject(fake.Fault{AfterCommit: true, Status: 500, Wire: wire})
-			r, err := srv.try(t, create("Rex"))
-			assert.Equal(t, wire == "" || wire == fake.WireLoginPage, err == nil)
-			assert.True(t, err != nil || r.status == 500)
-			assert.Len(t, srv.Pets(), 1)
-			assert.Equal(t, 1, srv.Usage(srv.APIKey()).Day)
-		})
-	}
-}
-
 func TestFaultDelay(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault     fake.Fault
@@ -72,10 +54,14 @@ func TestFaultDelay(t *testing.T) {
 			fault: fake.Fault{Delay: time.Hour, AfterCommit: true}, status: 201, takes: time.Hour, meanwhile: 1,
 		},
 		"on top of the latency": {
-			fault: fake.Fault{Status: 500, Delay: time.Minute}, latency: time.Second, status: 500, takes: 61 * time.Second,
+			fault:   fake.Fault{Status: 500, Delay: time.Minute, AfterCommit: true},
+			latency: time.Second, status: 500, takes: 61 * time.Second, meanwhile: 1,
 		},
 		"of a client that gives up": {fault: fake.Fault{Delay: 3 * time.Hour}, takes: 2 * time.Hour},
 		"without an end":            {fault: fake.Fault{Wire: fake.WireStall}, takes: 2 * time.Hour},
+		"without an end, after it was carried out": {
+			fault: fake.Fault{Wire: fake.WireStall, AfterCommit: true}, takes: 2 * time.Hour, meanwhile: 1,
+		},
 	} {
 		inBubble(t, name, func(t *testing.T, srv server) {
 			srv.client.Timeout = 2 * time.Hour
@@ -86,7 +72,8 @@ func TestFaultDelay(t *testing.T) {
 			assert.Equal(t, c.takes, time.Since(start))
 			assert.Equal(t, c.status, r.status)
 			synctest.Wait()
-			assert.Equal(t, c.status == 201, len(srv.Pets()) == 1)
+			assert.Equal(t, c.status == 201 || c.fault.AfterCommit, len(srv.Pets()) == 1)
+			assert.Equal(t, len(srv.Pets()), srv.Usage(srv.APIKey()).Day, "it is counted if it is carried out")
 			assert.Equal(t, c.status, srv.last(t).StatusCode)
 			assert.Equal(t, c.takes, srv.last(t).Duration)
 		}, fake.WithLatency(c.latency))
@@ -188,14 +175,6 @@ func TestFaultMatch(t *testing.T) {
 		assert.Contains(t, srv.send(t, create("Rex")).body, `"name":"Rex"`)
 		assert.Equal(t, 500, srv.send(t, create("Max")).status)
 	})
-	inBubble(t, "sees that the client gives up", func(t *testing.T, srv server) {
-		srv.client.Timeout = time.Second
-		injected := srv.Inject(fake.Fault{Match: func(r *http.Request) bool { <-r.Context().Done(); return true }})
-		_, err := srv.try(t, create("Rex"))
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		synctest.Wait()
-		assert.Equal(t, 1, injected.Fired())
-	})
 }
 
 func TestInjections(t *testing.T) {
@@ -235,17 +214,21 @@ func TestFaultWire(t *testing.T) {
 	} {
 		throughEveryEntryPoint(t, string(wire), func(t *testing.T, srv server) {
 			srv.list(t) // so that sockets are kept and used again
-			for i, q := range []request{{path: "/pets"}, create("Rex"), {path: "/pets"}} {
-				injected := srv.Inject(fake.Fault{Wire: wire, Body: map[int][]byte{2: {}}[i]}) // also if it is empty
-				_, err := srv.try(t, q)
-				require.ErrorContains(t, err, words)
-				assert.Equal(t, wire == fake.WireReset, errors.Is(err, syscall.ECONNRESET))
-				assert.Equal(t, 1, injected.Fired())
+			shows := wire == fake.WireTruncate
+			for _, f := range []fake.Fault{{}, {AfterCommit: true}, {Body: []byte{}}} {
+				pets := len(srv.Pets())
+				for _, q := range []request{{path: "/pets"}, create("Rex")} {
+					f.Wire = wire
+					injected := srv.Inject(f)
+					_, err := srv.try(t, q)
+					require.ErrorContains(t, err, words, "also if the body is empty")
+					assert.Equal(t, wire == fake.WireReset, errors.Is(err, syscall.ECONNRESET))
+					assert.Equal(t, 1, injected.Fired())
+				}
+				assert.Equal(t, shows, srv.last(t).StatusCode != 0)
+				assert.Equal(t, shows && f.Body == nil, len(srv.last(t).ResponseBody) > 0)
+				assert.Equal(t, shows || f.AfterCommit, len(srv.Pets()) == pets+1)
 			}
-			created, shows := srv.RequestsOf(petstore.OpCreatePet)[0], wire == fake.WireTruncate
-			assert.Equal(t, shows, created.StatusCode != 0)
-			assert.Equal(t, shows, len(created.ResponseBody) > 0)
-			assert.Equal(t, shows, len(srv.Pets()) == 1)
 		})
 	}
 	throughEveryEntryPoint(t, "nothing reaches the server if refused", func(t *testing.T, srv server) {

@@ -48,17 +48,29 @@ func seqs(list []fake.Request) (seqs []int) {
 	return seqs
 }
 
-func TestRequestsOf(t *testing.T) {
-	srv := open(t, fake.WithKey("second-key", fake.PlanFree))
-	srv.list(t)
+func TestRequests(t *testing.T) {
+	srv := open(t, fake.WithKey("second-key", fake.PlanFree), fake.WithJournal(5))
+	for i := range 8 {
+		q := map[int]request{4: create("Rex"), 6: {auth: "Bearer unknown-key"}}[i]
+		q.path = "/pets"
+		srv.send(t, q)
+	}
 	_, err := srv.ClientFor("second-key").CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 7})
 	require.NoError(t, err)
-	srv.send(t, request{path: "/pets", auth: "Bearer unknown-key"})
-	assert.Equal(t, []int{2}, seqs(srv.RequestsOf(petstore.OpCreatePet)))
-	assert.Equal(t, []int{1, 3}, seqs(srv.RequestsOf(petstore.OpListPets)))
-	assert.Equal(t, []int{1, 2, 3}, seqs(srv.RequestsOf("")))
-	assert.Equal(t, []int{2}, seqs(srv.RequestsFor("second-key")))
-	assert.Equal(t, []int{1}, seqs(srv.RequestsFor(srv.APIKey())))
+	assert.Equal(t, []int{5, 9}, seqs(srv.RequestsOf(petstore.OpCreatePet)))
+	assert.Equal(t, []int{6, 7, 8}, seqs(srv.RequestsOf(petstore.OpListPets)))
+	assert.Equal(t, []int{5, 6, 7, 8, 9}, seqs(srv.RequestsOf("")))
+	assert.Equal(t, []int{9}, seqs(srv.RequestsFor("second-key")))
+	assert.Equal(t, []int{5, 6, 8}, seqs(srv.RequestsFor(srv.APIKey())))
+	for _, c := range []struct {
+		after, n int
+		want     []int
+	}{
+		{0, 100, []int{5, 6, 7, 8, 9}}, {0, 2, []int{5, 6}}, {4, 1, []int{5}}, {6, 2, []int{7, 8}},
+		{8, 9, []int{9}}, {9, 9, nil}, {99, 9, nil}, {-1, 1, []int{5}}, {6, 0, nil}, {6, -1, nil},
+	} {
+		assert.Equal(t, c.want, seqs(srv.RequestsAfter(c.after, c.n)), "after %d, %d", c.after, c.n)
+	}
 }
 
 func TestWaitForRequests(t *testing.T) {
@@ -76,20 +88,4 @@ func TestWaitForRequests(t *testing.T) {
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Empty(t, srv.Requests())
 	}, fake.WithJournal(0))
-}
-
-func TestRequestsAfter(t *testing.T) {
-	srv := open(t, fake.WithJournal(5))
-	for range 8 {
-		srv.list(t)
-	}
-	for _, c := range []struct {
-		after, n int
-		want     []int
-	}{
-		{0, 100, []int{4, 5, 6, 7, 8}}, {0, 2, []int{4, 5}}, {3, 1, []int{4}}, {5, 2, []int{6, 7}},
-		{7, 9, []int{8}}, {8, 9, nil}, {99, 9, nil}, {-1, 1, []int{4}}, {5, 0, nil}, {5, -1, nil},
-	} {
-		assert.Equal(t, c.want, seqs(srv.RequestsAfter(c.after, c.n)), "after %d, %d", c.after, c.n)
-	}
 }
