@@ -108,8 +108,8 @@ var handlers = map[string]http.HandlerFunc{
 	"the request": func(w http.ResponseWriter, r *http.Request) {
 		_, inServer := r.Context().Value(http.ServerContextKey).(*http.Server)
 		body, _ := io.ReadAll(r.Body)
-		fmt.Fprintln(w, r.Method, r.RequestURI, r.URL, r.Proto, r.Header["Range"], r.Header["Content-Type"], r.ContentLength,
-			r.RemoteAddr != "", inServer, string(body))
+		fmt.Fprintln(w, r.Method, r.RequestURI, r.URL, r.Proto, r.Header["Range"], r.Header["Authorization"],
+			r.ContentLength, r.RemoteAddr != "", inServer, string(body))
 	},
 	"103 before 202": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Link", "</a>; rel=preload")

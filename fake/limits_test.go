@@ -1,10 +1,8 @@
 package fake_test
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +64,7 @@ func TestLimits(t *testing.T) {
 		srv.admitted(t)
 		srv.Advance(time.Minute)
 		assert.Equal(t, [2]string{"4", "0"}, shown(), "of the day")
+		assert.Contains(t, srv.list(t).body, "plan enterprise:3,4 allows 4 requests per day, the next one at 2000-01-02T00:00:00Z")
 		srv.SetPlan(srv.APIKey(), fake.Plan{})
 		assert.Equal(t, [2]string{"2147483647", "2147483647"}, shown(), "without limits")
 		srv.SetPlan(srv.APIKey(), fake.Plan{PerDay: 9})
@@ -95,49 +94,46 @@ func TestLimits(t *testing.T) {
 }
 
 func TestBehaviorOf429(t *testing.T) {
-	const minute = "plan enterprise:1,0 allows 1 requests per minute, the next one at 2000-01-01T00:01:00Z (section 8.1)"
-	const day = "plan enterprise:9,1 allows 1 requests per day, the next one at 2000-01-02T00:00:00Z (section 8.1)"
 	const json, html, date = "application/json", "text/html; charset=utf-8", "Sat, 01 Jan 2000 00:01:00 GMT"
-	onePerMinute := fake.Plan{PerMinute: 1}
+	const reason = "plan enterprise:1,0 allows 1 requests per minute, the next one at 2000-01-01T00:01:00Z (section 8.1)"
 	for name, c := range map[string]struct {
-		plan                      fake.Plan
 		behavior                  fake.Behavior
-		hint, retryAfter, content string
-		body                      string // %s stands for the hint
+		retryAfter, content, body string
 	}{
-		"seconds":  {onePerMinute, fake.Behavior{}, minute, "60", json, `{"code":"rate_limited","message":"%s","status":429}`},
-		"of a day": {fake.Plan{PerMinute: 9, PerDay: 1}, fake.Behavior{}, day, "86400", json, "%s"},
-		"date":     {onePerMinute, fake.Behavior{RetryAfter: fake.RetryAfterDate}, minute, date, json, "%s"},
-		"absent":   {onePerMinute, fake.Behavior{RetryAfter: fake.RetryAfterAbsent}, minute, "", json, "%s"},
-		"empty":    {onePerMinute, fake.Behavior{LimitBody: fake.BodyEmpty}, minute, "60", "", ""},
-		"HTML":     {onePerMinute, fake.Behavior{LimitBody: fake.BodyHTML}, minute, "60", html, "<h1>429 Too Many Requests</h1>"},
+		"seconds": {fake.Behavior{}, "60", json, `{"code":"rate_limited","message":"` + reason + `","status":429}`},
+		"date":    {fake.Behavior{RetryAfter: fake.RetryAfterDate}, date, json, reason},
+		"absent":  {fake.Behavior{RetryAfter: fake.RetryAfterAbsent}, "", json, reason},
+		"empty":   {fake.Behavior{LimitBody: fake.BodyEmpty}, "60", "", ""},
+		"HTML":    {fake.Behavior{LimitBody: fake.BodyHTML}, "60", html, "<h1>429 Too Many Requests</h1>"},
 	} {
 		inBubble(t, name, func(t *testing.T, srv server) {
 			_, r := srv.admitted(t)
-			assert.Equal(t, c.hint, srv.last(t).Hint)
-			assert.Contains(t, r.body, strings.ReplaceAll(c.body, "%s", c.hint))
+			assert.Equal(t, reason, srv.last(t).Hint)
+			assert.Contains(t, r.body, c.body)
 			assert.Equal(t, c.body == "", r.body == "")
 			assert.Equal(t, c.retryAfter, r.header.Get("Retry-After"))
 			assert.Equal(t, c.content, r.header.Get("Content-Type"))
 			srv.list(t)
 			assert.Equal(t, c.retryAfter == "", len(srv.Violations()) == 0)
-		}, fake.WithPlan(c.plan), fake.WithBehavior(c.behavior))
+		}, fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBehavior(c.behavior))
 	}
 }
 
-// step is a pause, the requests that are admitted after it, and the Retry-After of those that
-// follow, in seconds.
+// step is a part of a test of windows: its fields are what happens, in this order.
 type step struct {
 	pause    time.Duration
+	change   func(*fake.Server, string) // of the key
 	admitted int
-	waits    []int
-	lowered  int // limit per minute before the waits; 0: that of before
+	waits    []int // the Retry-After of further requests, in seconds
 }
 
 func TestWindow(t *testing.T) {
 	per := func(minute, day int, window fake.Window, more ...fake.Option) []fake.Option {
 		return append(more, fake.WithPlan(fake.Plan{PerMinute: minute, PerDay: day}),
 			fake.WithBehavior(fake.Behavior{Window: window}))
+	}
+	use := func(minute, day int) func(*fake.Server, string) {
+		return func(s *fake.Server, key string) { s.SetUsage(key, minute, day) }
 	}
 	for name, c := range map[string]struct {
 		opts  []fake.Option
@@ -157,12 +153,17 @@ func TestWindow(t *testing.T) {
 		"sliding, of a lowered plan, when the second of three drops out": {per(4, 0, fake.WindowSliding), []step{
 			{admitted: 1},
 			{pause: 10 * time.Second, admitted: 1},
-			{pause: 10 * time.Second, admitted: 1, waits: []int{50}, lowered: 2},
+			{pause: 10 * time.Second, admitted: 1},
+			{change: func(s *fake.Server, key string) { s.SetPlan(key, fake.Plan{PerMinute: 2}) }, waits: []int{50}},
 			{pause: 50 * time.Second, admitted: 1},
 		}},
 		"a day that ends before the minute, both used up": {per(1, 2, ""), []step{
 			{admitted: 1},
 			{pause: 24*time.Hour - 30*time.Second, admitted: 1, waits: []int{60}},
+		}},
+		"a sliding day that ends after the minute, both used up": {per(1, 2, fake.WindowSliding), []step{
+			{admitted: 1},
+			{pause: 10 * time.Hour, admitted: 1, waits: []int{50_400}},
 		}},
 		"aligned, from the middle of a minute on": {per(2, 0, fake.WindowAligned), []step{
 			{pause: 30 * time.Second, admitted: 2, waits: []int{30}},
@@ -179,8 +180,14 @@ func TestWindow(t *testing.T) {
 		}},
 		"a ban after that many further requests, for as long as it says": {per(1, 0, "", fake.WithBan(2, 5*time.Minute)), []step{
 			{admitted: 1, waits: []int{60, 60, 300}},
-			{pause: 4 * time.Minute, waits: []int{60}},
+			{pause: 4 * time.Minute, waits: []int{60, 60, 60}},
 			{pause: time.Minute, admitted: 1},
+		}},
+		"a minute whose use is set": {per(2, 9, ""), []step{
+			{admitted: 1},
+			{pause: 30 * time.Second, change: use(2, 2), waits: []int{30}},
+			{change: use(1, 1), admitted: 1, waits: []int{30}},
+			{change: use(0, 9), waits: []int{86_370}},
 		}},
 		"no ban if requests are admitted in between": {per(1, 0, "", fake.WithBan(2, time.Hour)), []step{
 			{admitted: 1, waits: []int{60, 60}},
@@ -190,35 +197,25 @@ func TestWindow(t *testing.T) {
 		inBubble(t, name, func(t *testing.T, srv server) {
 			for i, step := range c.steps {
 				time.Sleep(step.pause)
+				if step.change != nil {
+					step.change(srv.Server, srv.APIKey())
+				}
 				for range step.admitted {
 					require.Equal(t, 200, srv.list(t).status, i)
-				}
-				if step.lowered > 0 {
-					srv.SetPlan(srv.APIKey(), fake.Plan{PerMinute: step.lowered})
 				}
 				for _, wait := range step.waits {
 					r := srv.list(t)
 					require.Equal(t, http.StatusTooManyRequests, r.status, i)
 					assert.Equal(t, strconv.Itoa(wait), r.header.Get("Retry-After"), i)
 					assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"), i)
-					if srv.Usage(srv.APIKey()).BannedUntil.IsZero() {
+					if usage := srv.Usage(srv.APIKey()); usage.BannedUntil.IsZero() {
 						assert.Equal(t, unixIn(wait), r.header.Get("X-RateLimit-Reset"), i)
+						resets := []int64{usage.MinuteReset.Unix(), usage.DayReset.Unix()}
+						assert.Contains(t, resets, time.Now().Unix()+int64(wait), i)
 					}
 				}
 			}
 		}, c.opts...)
-	}
-}
-
-func TestSetUsage(t *testing.T) {
-	for used, retryAfter := range map[[2]int]string{{2, 2}: "30", {0, 9}: "86370", {1, 1}: ""} {
-		inBubble(t, fmt.Sprint(used), func(t *testing.T, srv server) {
-			srv.list(t) // which begins the windows
-			time.Sleep(30 * time.Second)
-			srv.SetUsage(srv.APIKey(), used[0], used[1])
-			assert.Equal(t, used, [2]int{srv.Usage(srv.APIKey()).Minute, srv.Usage(srv.APIKey()).Day})
-			assert.Equal(t, retryAfter, srv.list(t).header.Get("Retry-After"))
-		}, fake.WithPlan(fake.Plan{PerMinute: 2, PerDay: 9}))
 	}
 }
 

@@ -114,28 +114,25 @@ func TestCatalogue(t *testing.T) {
 }
 
 func TestGetPet(t *testing.T) {
-	t.Run("is removed if the Behavior says so", func(t *testing.T) {
-		for removal, status := range map[bool]int{false: http.StatusOK, true: http.StatusNotFound} {
-			srv := open(t, fake.WithPets(catalogue(1)...), fake.WithBehavior(fake.Behavior{Removal: removal}))
-			srv.Advance(time.Until(time.Date(2030, 12, 4, 23, 0, 0, 0, time.UTC)))
+	for removal, status := range map[bool]int{false: http.StatusOK, true: http.StatusNotFound} {
+		inBubble(t, "is removed if the Behavior says so", func(t *testing.T, srv server) {
+			srv.Advance(time.Until(time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC)) - 1)
 			assert.Equal(t, http.StatusOK, srv.send(t, request{path: "/pets/1"}).status)
-			srv.Advance(time.Hour)
+			srv.Advance(1)
 			assert.Equal(t, status, srv.send(t, request{path: "/pets/1"}).status)
-		}
-	})
-	t.Run("shows its deprecation if the Behavior says so", func(t *testing.T) {
-		srv := open(t, fake.WithBehavior(fake.Behavior{DeprecationHeaders: true}))
+		}, fake.WithPets(catalogue(1)...), fake.WithBehavior(fake.Behavior{Removal: removal}))
+	}
+	inBubble(t, "shows its deprecation if the Behavior says so", func(t *testing.T, srv server) {
 		r := srv.send(t, request{path: "/pets/1"})
 		assert.Equal(t, "@915148800", r.header.Get("Deprecation"))
 		assert.Equal(t, "Thu, 05 Dec 2030 00:00:00 GMT", r.header.Get("Sunset"))
 		assert.Equal(t, `</v1/pets>; rel="successor-version"`, r.header.Get("Link"))
 		assert.Empty(t, srv.list(t).header.Get("Sunset"))
-	})
+	}, fake.WithBehavior(fake.Behavior{DeprecationHeaders: true}))
 }
 
 func TestCreatePet(t *testing.T) {
-	t.Run("refuses bodies that the document rules out, and says why", func(t *testing.T) {
-		srv := open(t)
+	inBubble(t, "refuses bodies that the document rules out, and says why", func(t *testing.T, srv server) {
 		long := strings.Repeat("x", 100)
 		for body, reason := range map[string]string{
 			``: "the request body is missing", ` `: "is not JSON", `{"name":"Rex","categoryId":1} {}`: "is not JSON",
@@ -158,8 +155,7 @@ func TestCreatePet(t *testing.T) {
 		}
 		assert.Empty(t, srv.Pets())
 	})
-	t.Run("takes no media type but JSON, and says so", func(t *testing.T) {
-		srv := open(t)
+	inBubble(t, "takes no media type but JSON, and says so", func(t *testing.T, srv server) {
 		for message, header := range map[string]http.Header{
 			"the Content-Type header is missing; it must be application/json": {"Content-Type": nil},
 			`the Content-Type is \"text/json\"; it must be application/json`:  {"Content-Type": {"text/json"}},

@@ -70,9 +70,12 @@ func TestBubbles(t *testing.T) {
 func TestClose(t *testing.T) {
 	inBubble(t, "refuses connections and fails calls at once", func(t *testing.T, srv server) {
 		client, start := srv.Client(), time.Now()
-		srv.Close()
-		srv.Close()
+		srv.Inject(fake.Fault{Wire: fake.WireReset})
 		_, err := srv.try(t, create("Rex"))
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+		srv.Close()
+		srv.Close()
+		_, err = srv.try(t, create("Rex"))
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		opErr, ok := err.(*url.Error).Err.(*net.OpError) // this very type is promised
 		require.True(t, ok)
@@ -80,12 +83,12 @@ func TestClose(t *testing.T) {
 		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
 		require.ErrorIs(t, err, petstore.ErrNotSent)
 		require.ErrorContains(t, err, "fake: the server is closed")
-		assert.Zero(t, time.Since(start), "no attempt is repeated")
-		require.ErrorIs(t, srv.WaitForRequests(t.Context(), 1), net.ErrClosed)
+		assert.Zero(t, time.Since(start), "nothing is left to wait for, and no attempt is repeated")
+		require.ErrorIs(t, srv.WaitForRequests(t.Context(), 2), net.ErrClosed)
 		assert.PanicsWithValue(t, http.ErrAbortHandler, func() {
 			srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
 		})
-		assert.Empty(t, srv.Requests())
+		assert.Len(t, srv.Requests(), 1)
 	})
 	hang := func(*http.Request) bool { time.Sleep(time.Minute); return true }
 	for name, fault := range map[string]fake.Fault{

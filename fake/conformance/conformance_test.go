@@ -91,14 +91,6 @@ func (s *session) checkAll() (failed, skipped map[string]string) {
 	return failed, skipped
 }
 
-// names returns the names of all clauses.
-func names() (list []string) {
-	for _, c := range clauses {
-		list = append(list, c.name())
-	}
-	return list
-}
-
 func TestClausesOnTheFake(t *testing.T) {
 	t.Run("each can be checked alone", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
