@@ -127,11 +127,6 @@ var handlers = map[string]http.HandlerFunc{
 		w.Header().Set("X-Sum", "abc")
 		w.Header().Set(http.TrailerPrefix+"X-Other", "def")
 	},
-	"Content-Length shorter than the body": func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", "1")
-		_, err := io.WriteString(w, `{}`)
-		w.Header().Set("X-Late", fmt.Sprint(err))
-	},
 	"nothing": func(http.ResponseWriter, *http.Request) {},
 	"ResponseController": func(w http.ResponseWriter, _ *http.Request) {
 		c := http.NewResponseController(w)
@@ -146,9 +141,6 @@ var handlers = map[string]http.HandlerFunc{
 	"aborted midway": func(w http.ResponseWriter, _ *http.Request) {
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
-	},
-	"http.ServeContent": func(w http.ResponseWriter, r *http.Request) {
-		http.ServeContent(w, r, "a.json", time.Unix(1, 0), strings.NewReader(strings.Repeat("0123456789", 1000)))
 	},
 	"io.Copy of a long body": func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.Copy(w, strings.NewReader(strings.Repeat("long ", 100_000)))

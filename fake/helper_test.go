@@ -56,7 +56,7 @@ func open(t fake.TB, opts ...fake.Option) server {
 }
 
 func inMemory(_ testing.TB, srv *fake.Server) server {
-	return server{srv, srv.HTTPClient(), "http://service.test/v1"}
+	return server{srv, srv.HTTPClient(), "https://service.test/v1"}
 }
 
 // overLoopback has connections of its own, which end with the test.

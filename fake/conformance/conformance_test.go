@@ -138,59 +138,38 @@ func TestDocs(t *testing.T) {
 }
 
 func TestRunConduct(t *testing.T) {
-	// Each test has a bubble of its own, with a fake and a session that is not destructive.
-	test := func(name string, f func(*testing.T, *fake.Server, *session), opts ...fake.Option) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, s := open(t, bug{}, opts...)
-				s.target.Destructive = false
-				f(t, srv, s)
-			})
-		})
-	}
-	test("sends few requests and adds few pets", func(t *testing.T, srv *fake.Server, s *session) {
-		s.checkAll()
-		assert.Less(t, len(srv.Requests()), 100)
-		require.Len(t, srv.Pets(), 25)
-		names := make(map[string]bool)
-		for _, pet := range srv.Pets() {
-			assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
-			assert.False(t, names[pet.Name], "a service may take a name only once")
-			names[pet.Name] = true
-		}
-	})
-	for value, wait := range map[string]time.Duration{
-		"20": 20 * time.Second, "1.5": 1500 * time.Millisecond, "Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second,
-		"soon": time.Minute, "0": time.Minute,
-	} {
-		test("waits as long as a 429 says: "+value, func(t *testing.T, srv *fake.Server, s *session) {
-			header := http.Header{headerLimit: nil, headerRemaining: nil, headerReset: nil}
-			srv.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: value, Header: header})
-			begun := time.Now()
-			assert.Equal(t, http.StatusOK, s.ask(getPets).status)
-			assert.Equal(t, wait, time.Since(begun))
-		})
-	}
 	const over, forever = http.StatusTooManyRequests, fake.Forever
 	elsewhere := http.Header{"Location": {"http://elsewhere.example/v1/pets"}}
-	asks, key := "what is "+fake.DefaultAPIKey+"?", http.Header{"Content-Type": {fake.DefaultAPIKey}}
+	asks, key := "what is "+fake.DefaultAPIKey+" or fake-a?", http.Header{"Content-Type": {fake.DefaultAPIKey}}
+	ten, removed := fake.WithPlan(fake.Plan{PerMinute: 10}), fake.WithBehavior(fake.Behavior{Removal: true})
+	limited := func(retryAfter string) fake.Fault {
+		header := http.Header{headerReset: {"946684800"}} // when a bubble begins
+		return fake.Fault{Status: over, RetryAfter: retryAfter, Header: header}
+	}
 	for name, c := range map[string]struct {
 		opt   fake.Option
 		fault fake.Fault
 		ahead time.Duration // the clock of the service
 		says  string        // of a clause that fails, or of the end of the run; empty: none does
+		takes time.Duration // 0: any time
 		sends int           // requests; 0: as many as usual
 	}{
-		"works with a short key":                  {opt: fake.WithAPIKey("a")},
-		"waits for a short quota":                 {opt: fake.WithPlan(fake.Plan{PerMinute: 10})},
-		"waits for that of a service in the past": {opt: fake.WithPlan(fake.Plan{PerMinute: 10}), ahead: -time.Hour},
-		"waits for that of one in the future":     {opt: fake.WithPlan(fake.Plan{PerMinute: 10}), ahead: time.Hour},
-		"waits if others use up the quota":        {fault: fake.Fault{Skip: 7, Status: over, RetryAfter: "20"}},
+		"works with a short key":                   {opt: fake.WithAPIKey("a")},
+		"takes the removal of getPet as announced": {opt: removed, ahead: 31 * 366 * 24 * time.Hour},
+		"waits for a short quota":                  {opt: ten},
+		"waits for that of a service in the past":  {opt: ten, ahead: -time.Hour},
+		"waits for that of one in the future":      {opt: ten, ahead: time.Hour},
+		"waits if others use up the quota":         {fault: fake.Fault{Skip: 7, Status: over, RetryAfter: "20"}},
+		"waits for two minutes after a 429":        {fault: limited("120"), takes: 2 * time.Minute},
+		"waits for a part of a second after a 429": {fault: limited("1.5"), takes: 1500 * time.Millisecond},
+		"waits until a date after a 429":           {fault: limited("Sat, 01 Jan 2000 00:00:20 GMT"), takes: 20 * time.Second},
+		"waits for a minute if a 429 says nothing": {fault: limited("soon"), takes: time.Minute},
+		"waits for a minute if a 429 says 0":       {fault: limited("0"), takes: time.Minute},
 		"leaves one request of a day to others": {
 			opt: fake.WithPlan(fake.Plan{PerMinute: 100, PerDay: 12}), says: "the quota is used up for 24h", sends: 11,
 		},
-		"ends before an hour":  {fault: fake.Fault{Status: over, RetryAfter: "3600"}, says: "used up for 1h0m0s", sends: 1},
-		"ends at a second 429": {fault: fake.Fault{Status: over, RetryAfter: "1", Times: 2}, says: "sent another 429", sends: 2},
+		"ends if it is long":   {fault: limited("121"), says: "used up for 2m1s", sends: 1},
+		"ends at a second 429": {fault: fake.Fault{Status: over, RetryAfter: "1", Times: 2}, says: "sent another", sends: 2},
 		"sends one request to a service that is down": {
 			fault: fake.Fault{Wire: fake.WireReset}, sends: 1,
 			says: "expected a response to GET /pets?limit=1&status=available, got none",
@@ -200,26 +179,42 @@ func TestRunConduct(t *testing.T) {
 			says:  "4.1 success is 200:section 4.1: expected 200, got 302",
 		},
 		"never names the key": {
-			fault: fake.Fault{Times: forever, Status: http.StatusTeapot, Message: asks, Header: key}, says: "what is [key]?",
+			fault: fake.Fault{Times: forever, Status: http.StatusTeapot, Message: asks, Header: key},
+			says:  "what is [key] or [key]?",
 		},
 	} {
-		test(name, func(t *testing.T, srv *fake.Server, s *session) {
-			srv.Inject(c.fault)
-			srv.Advance(c.ahead)
-			failed, skipped := s.checkAll()
-			if s.stopped != nil {
-				failed["the run"] = s.stopped.text
-				assert.NotNil(t, s.check(clauses[0]), "no clause is checked after the end")
-			}
-			said := fmt.Sprint(failed)
-			assert.Contains(t, said, c.says)
-			assert.Equal(t, c.says == "", len(failed) == 0, said)
-			assert.True(t, c.sends == 0 || c.sends == len(srv.Requests()), len(srv.Requests()))
-			assert.NotContains(t, said+fmt.Sprint(skipped), fake.DefaultAPIKey)
-			assert.Zero(t, srv.Usage(srv.APIKey()).Limited, "a 429 was provoked, which may lead to a ban")
-			for _, v := range srv.Violations() {
-				assert.NotEqual(t, fake.RuleEarlyRetry, v.Rule, v.Detail)
-			}
-		}, c.opt)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, s := open(t, bug{}, c.opt)
+				s.target.Destructive = false
+				srv.Inject(c.fault)
+				srv.Advance(c.ahead)
+				begun := time.Now()
+				failed, skipped := s.checkAll()
+				if s.stopped != nil {
+					failed["the run"] = s.stopped.text
+					assert.NotNil(t, s.check(clauses[0]), "no clause is checked after the end")
+				}
+				assert.True(t, c.takes == 0 || c.takes == time.Since(begun), time.Since(begun))
+				said := fmt.Sprint(failed)
+				assert.Contains(t, said, c.says)
+				assert.Equal(t, c.says == "", len(failed) == 0, said)
+				assert.NotContains(t, said+fmt.Sprint(skipped), fake.DefaultAPIKey)
+				assert.True(t, c.sends == 0 || c.sends == len(srv.Requests()), len(srv.Requests()))
+				assert.Less(t, len(srv.Requests()), 100)
+				assert.Zero(t, srv.Usage(srv.APIKey()).Limited, "a 429 was provoked, which may lead to a ban")
+				for _, v := range srv.Violations() {
+					assert.NotEqual(t, fake.RuleEarlyRetry, v.Rule, v.Detail)
+				}
+				names := make(map[string]bool)
+				for _, pet := range srv.Pets() {
+					names[pet.Name] = strings.HasPrefix(pet.Name, "petstore-go conformance ")
+					assert.True(t, names[pet.Name], pet.Name)
+				}
+				assert.Len(t, srv.Pets(), len(names), "a service may take a name only once")
+				assert.True(t, len(names) == 25 || c.says != "", len(names))
+				assert.Nil(t, s.target.HTTPClient.CheckRedirect, "the client is copied")
+			})
+		})
 	}
 }
