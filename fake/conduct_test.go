@@ -41,7 +41,7 @@ func (srv server) play(t *testing.T, script ...any) {
 }
 
 func TestViolations(t *testing.T) {
-	list, rex, ada := request{path: "/pets"}, create("Rex"), create("Ada")
+	list, rex, ada, order := request{path: "/pets"}, create("Rex"), create("Ada"), request{path: "/orders", body: "{}"}
 	one := []fake.Option{fake.WithPlan(fake.Plan{PerMinute: 1})}
 	ban := append(one[:1:1], fake.WithBan(1, time.Hour))
 	noWait := append(ban[:2:2], fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
@@ -73,6 +73,7 @@ func TestViolations(t *testing.T) {
 		"another create after an unknown outcome": {script: script{fake.Fault{Status: 502, AfterCommit: true}, rex, ada}},
 		"the same create later":                   {script: script{fake.Fault{Status: 502}, rex, ada, rex}, broken: []fake.Rule{repeated}},
 		"a create after a look at the catalogue":  {script: script{fake.Fault{Status: 500}, rex, list, rex}},
+		"the same request for something else":     {script: script{fake.Fault{Status: 502}, order, order}},
 		"a create given up":                       {script: script{hour, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
 		"a create given up before its 201":        {script: script{slow, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
 	}
@@ -188,8 +189,8 @@ func TestViolationsUnderLoad(t *testing.T) {
 func TestNewTestServer(t *testing.T) {
 	t.Run("closes itself, and says nothing about success", func(t *testing.T) {
 		tb := &recorder{}
-		srv := open(tb)
-		srv.send(t, request{path: "/pets/1"}) // a violation, but the test is not strict
+		srv := open(tb, fake.WithStrict(fake.RuleDeprecated), fake.WithStrict(fake.RuleEarlyRetry))
+		srv.send(t, request{path: "/pets/1"}) // a violation that is allowed
 		tb.end()
 		assert.Empty(t, tb.errors.String()+tb.log.String())
 		_, err := srv.try(t, request{path: "/pets"})
@@ -202,7 +203,7 @@ func TestNewTestServer(t *testing.T) {
 			for range 98 {
 				srv.list(t)
 			}
-			srv.Inject(fake.Fault{Operation: petstore.OpGetPet, Status: 500})
+			srv.Inject(fake.Fault{Operation: petstore.OpGetPet, Delay: 1, Status: 500, Drip: 1, AfterCommit: true})
 			srv.Inject(fake.Fault{Wire: fake.WireReset, Skip: 3})
 			srv.Inject(fake.Fault{Status: 502}).Remove()
 			srv.Inject(fake.Fault{Status: 503, Chance: 1e-9, Times: fake.Forever})
@@ -212,7 +213,7 @@ func TestNewTestServer(t *testing.T) {
 			srv.send(t, request{path: "/pets?limit=0&key=k"})
 			_, _ = srv.try(t, request{path: "/pets"})
 			tb.end()
-			assert.Equal(t, `fake: an injected fault never struck: fault on getPet with status 500; 0 fitting requests came, Skip is 0
+			assert.Equal(t, `fake: an injected fault never struck: fault on getPet after 1ns with status 500 dripping for 1ns after commit; 0 fitting requests came, Skip is 0
 fake: an injected fault never struck: fault by reset; 3 fitting requests came, Skip is 3
 `, tb.errors.String())
 			assert.Regexp(t, `^fake: the server of TestImport served 101 requests\n\t\+0s #2 GET /v1/pets → 200\n`, tb.log.String())

@@ -32,12 +32,17 @@ func TestFaultStatus(t *testing.T) {
 		assert.Empty(t, srv.last(t).FaultEffect)
 		srv.Inject(fake.Fault{Status: 302})
 		assert.Empty(t, srv.list(t).body)
+		srv.Inject(fake.Fault{Status: 302, Body: []byte("{}")})
+		assert.Equal(t, "application/json", srv.list(t).header.Get("Content-Type"))
 	})
 	inBubble(t, "comes before the path, the key and the limits", func(t *testing.T, srv server) {
 		srv.admitted(t)
 		for _, q := range []request{{path: "/pets"}, {path: "/pets", auth: "-"}, {path: "/no-such-path"}} {
-			srv.Inject(fake.Fault{Status: 502})
-			assert.Equal(t, 502, srv.send(t, q).status)
+			srv.Inject(fake.Fault{Status: 599})
+			r := srv.send(t, q)
+			assert.Equal(t, 599, r.status)
+			assert.Contains(t, r.body, `"code":"injected"`)
+			assert.Equal(t, "application/json", r.header.Get("Content-Type"))
 		}
 	}, fake.WithPlan(fake.Plan{PerMinute: 1}))
 }
@@ -119,7 +124,7 @@ func TestInjectRefuses(t *testing.T) {
 func TestFaultTimes(t *testing.T) {
 	for want, fault := range map[string]fake.Fault{ // of ten requests, those that are struck
 		"x.........": {},
-		"xxx.......": {Times: 3},
+		"xxx.......": {Times: 3, For: time.Hour},
 		"xxxxxxxxxx": {Times: fake.Forever},
 		"...xxxxxxx": {Skip: 3, Times: fake.Forever},
 		"..x.xxx.x.": {Chance: 0.5, Times: fake.Forever},
@@ -193,13 +198,16 @@ func TestInjections(t *testing.T) {
 		once := srv.Inject(fake.Fault{Status: 500, Header: http.Header{"x-a": {"1"}}})
 		often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})
 		srv.Inject(fake.Fault{Status: 503}).Remove()
-		assert.Equal(t, []*fake.Injection{once, often}, srv.Injections())
+		listed := srv.Injections()
 		for range 3 {
 			srv.list(t)
 		}
 		assert.Equal(t, []int{1, 1, 2, 2}, []int{once.ID(), once.Fired(), often.ID(), often.Fired()})
 		assert.Equal(t, []bool{false, true}, []bool{once.Active(), often.Active()})
 		assert.Equal(t, fake.Fault{Status: 500, Header: http.Header{"X-A": {"1"}}}, once.Fault())
+		once.Remove()
+		assert.Equal(t, []*fake.Injection{often}, srv.Injections())
+		assert.Equal(t, []*fake.Injection{once, often}, listed)
 		srv.Reset()
 		assert.Empty(t, srv.Injections())
 		assert.False(t, often.Active())
@@ -246,11 +254,11 @@ func TestFaultWire(t *testing.T) {
 	})
 	throughEveryEntryPoint(t, "a login page comes from a proxy", func(t *testing.T, srv server) {
 		srv.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		for given, status := range map[int]int{0: 200, 302: 302, 511: 511} {
+		for given, status := range map[int]int{0: 200, 307: 307, 511: 511} {
 			srv.Inject(fake.Fault{Wire: fake.WireLoginPage, Status: given})
 			r := srv.send(t, create("Rex"))
 			assert.Equal(t, status, r.status)
-			assert.Equal(t, status == 302, r.header.Get("Location") != "")
+			assert.Equal(t, status == 307, r.header.Get("Location") != "")
 			assert.Equal(t, "text/html; charset=utf-8", r.header.Get("Content-Type"))
 			assert.Contains(t, r.body, "<title>Log in</title>")
 			assert.NotContains(t, fmt.Sprint(r.header), "Ratelimit")

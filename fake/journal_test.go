@@ -17,7 +17,7 @@ func TestJournal(t *testing.T) {
 	throughEveryEntryPoint(t, "holds request and response", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Header: http.Header{"X-Trace": {"a", "b"}, "X-Ratelimit-Reset": nil}})
 		q := create("Rex")
-		q.path += "?dry=1"
+		q.path, q.auth = "/pets?dry=1", "bearer "+srv.APIKey()
 		q.header = http.Header{"X-Trace": {"a", "b"}}
 		answer := srv.send(t, q)
 		r := srv.last(t)
@@ -28,7 +28,7 @@ func TestJournal(t *testing.T) {
 			Time: r.Time, Duration: r.Duration, FaultEffect: "fault",
 		}, r)
 		assert.Equal(t, []string{"a", "b"}, r.Header["X-Trace"])
-		assert.Equal(t, []string{"Bearer [redacted]"}, r.Header["Authorization"])
+		assert.Equal(t, []string{"bearer [redacted]"}, r.Header["Authorization"])
 		assert.Equal(t, answer.header["X-Trace"], r.ResponseHeader["X-Trace"])
 		assert.Empty(t, r.ResponseHeader["X-Ratelimit-Reset"])
 	})

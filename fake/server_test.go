@@ -46,11 +46,12 @@ func TestURL(t *testing.T) {
 }
 
 func TestClient(t *testing.T) {
-	srv := open(t, fake.WithKey("second-key", fake.PlanFree))
-	client := srv.Client(petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return "second-key", nil }))
+	srv, other := open(t), open(t, fake.WithKey("second-key", fake.PlanFree))
+	second := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return "second-key", nil })
+	client := srv.Client(second, petstore.WithHTTPClient(other.client)) // the options are stronger
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
-	assert.Equal(t, 2, srv.last(t).Key)
+	assert.Equal(t, 2, other.last(t).Key)
 }
 
 // One server, with one transport, serves one bubble after another.
@@ -70,6 +71,8 @@ func TestBubbles(t *testing.T) {
 func TestClose(t *testing.T) {
 	inBubble(t, "refuses connections and fails calls at once", func(t *testing.T, srv server) {
 		client, start := srv.Client(), time.Now()
+		srv.client.Transport.(*http.Transport).DisableKeepAlives = false
+		srv.list(t)
 		srv.Inject(fake.Fault{Wire: fake.WireReset})
 		_, err := srv.try(t, create("Rex"))
 		require.ErrorIs(t, err, syscall.ECONNRESET)
@@ -84,11 +87,11 @@ func TestClose(t *testing.T) {
 		require.ErrorIs(t, err, petstore.ErrNotSent)
 		require.ErrorContains(t, err, "fake: the server is closed")
 		assert.Zero(t, time.Since(start), "nothing is left to wait for, and no attempt is repeated")
-		require.ErrorIs(t, srv.WaitForRequests(t.Context(), 2), net.ErrClosed)
+		require.ErrorIs(t, srv.WaitForRequests(t.Context(), 3), net.ErrClosed)
 		assert.PanicsWithValue(t, http.ErrAbortHandler, func() {
 			srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
 		})
-		assert.Len(t, srv.Requests(), 1)
+		assert.Len(t, srv.Requests(), 2)
 	})
 	hang := func(*http.Request) bool { time.Sleep(time.Minute); return true }
 	for name, fault := range map[string]fake.Fault{
