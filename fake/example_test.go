@@ -68,21 +68,6 @@ func ExampleFault_match() {
 	// Bobby petstore: createPet: 403 name_taken: "there is a Bobby already"
 }
 
-// The service got an operation that the fake does not have yet.
-func ExampleWithHandler() {
-	srv := fake.NewServer(fake.WithHandler("PUT /v1/orders/{id}", http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) {
-			fmt.Println("change", r.PathValue("id"))
-			w.WriteHeader(http.StatusNoContent)
-		})))
-	defer srv.Close()
-	_, err := srv.Client().Do(context.Background(), http.MethodPut, "orders/7", nil, nil)
-	fmt.Println(err, len(srv.RequestsFor(srv.APIKey())))
-	// Output:
-	// change 7
-	// <nil> 1
-}
-
 // A strict test fails for what a well-behaved client does not do.
 func ExampleWithStrict() {
 	t := &recorder{} // in a test, its *testing.T

@@ -114,21 +114,21 @@ func TestCatalogue(t *testing.T) {
 }
 
 func TestGetPet(t *testing.T) {
-	for removal, status := range map[bool]int{false: http.StatusOK, true: http.StatusNotFound} {
-		inBubble(t, "is removed if the Behavior says so", func(t *testing.T, srv server) {
+	for chosen, status := range map[bool]int{false: http.StatusOK, true: http.StatusNotFound} {
+		inBubble(t, "is deprecated and removed if the Behavior says so", func(t *testing.T, srv server) {
 			srv.Advance(time.Until(time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC)) - 1)
-			assert.Equal(t, http.StatusOK, srv.send(t, request{path: "/pets/1"}).status)
+			r := srv.send(t, request{path: "/pets/1"})
+			assert.Equal(t, http.StatusOK, r.status)
+			for name, value := range map[string]string{
+				"Deprecation": "@915148800", "Sunset": "Thu, 05 Dec 2030 00:00:00 GMT", "Link": `</v1/pets>; rel="successor-version"`,
+			} {
+				assert.Equal(t, map[bool]string{true: value}[chosen], r.header.Get(name))
+				assert.Empty(t, srv.list(t).header.Get(name))
+			}
 			srv.Advance(1)
 			assert.Equal(t, status, srv.send(t, request{path: "/pets/1"}).status)
-		}, fake.WithPets(catalogue(1)...), fake.WithBehavior(fake.Behavior{Removal: removal}))
+		}, fake.WithPets(catalogue(1)...), fake.WithBehavior(fake.Behavior{Removal: chosen, DeprecationHeaders: chosen}))
 	}
-	inBubble(t, "shows its deprecation if the Behavior says so", func(t *testing.T, srv server) {
-		r := srv.send(t, request{path: "/pets/1"})
-		assert.Equal(t, "@915148800", r.header.Get("Deprecation"))
-		assert.Equal(t, "Thu, 05 Dec 2030 00:00:00 GMT", r.header.Get("Sunset"))
-		assert.Equal(t, `</v1/pets>; rel="successor-version"`, r.header.Get("Link"))
-		assert.Empty(t, srv.list(t).header.Get("Sunset"))
-	}, fake.WithBehavior(fake.Behavior{DeprecationHeaders: true}))
 }
 
 func TestCreatePet(t *testing.T) {

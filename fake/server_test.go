@@ -195,25 +195,39 @@ func TestReset(t *testing.T) {
 
 func TestMisuse(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	lost := fake.Plan{PerMinute: -1}
+	lost, h := fake.Plan{PerMinute: -1}, http.NotFoundHandler()
+	twice := fake.WithHandler("GET /v1/orders", h)
 	for text, misuse := range map[string]func(){
-		"WithKey: the key":     func() { fake.WithKey("two words", fake.PlanFree) },
-		"AddKey: the key":      func() { srv.AddKey("schlüssel", fake.PlanFree) },
-		"WithAPIKey: the key":  func() { fake.WithAPIKey(" ") },
-		"WithPlan: the plan":   func() { fake.WithPlan(lost) },
-		"WithKey: the plan":    func() { fake.WithKey("another-key", lost) },
-		"AddKey: the plan":     func() { srv.AddKey("another-key", lost) },
-		"SetPlan: the plan":    func() { srv.SetPlan(srv.APIKey(), lost) },
-		"SetUsage: the server": func() { srv.SetUsage("unknown-key", 1, 1) },
-		"ClientFor: ":          func() { srv.ClientFor("unknown-key") },
-		"RequestsOf: ":         func() { srv.RequestsOf("ListPets") },
-		"WithMinute: ":         func() { fake.WithMinute(0) },
-		"WithFaults: ":         func() { fake.WithFaults(fake.Fault{Times: -2}) },
-		"WithStrict: ":         func() { fake.WithStrict("deprecated") },
-		"WithBehavior: ":       func() { fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"}) },
+		"WithKey: the key":      func() { fake.WithKey("two words", fake.PlanFree) },
+		"AddKey: the key":       func() { srv.AddKey("schlüssel", fake.PlanFree) },
+		"WithAPIKey: the key":   func() { fake.WithAPIKey(" ") },
+		"WithPlan: the plan":    func() { fake.WithPlan(lost) },
+		"WithKey: the plan":     func() { fake.WithKey("another-key", lost) },
+		"AddKey: the plan":      func() { srv.AddKey("another-key", lost) },
+		"SetPlan: the plan":     func() { srv.SetPlan(srv.APIKey(), lost) },
+		"SetUsage: the server":  func() { srv.SetUsage("unknown-key", 1, 1) },
+		"ClientFor: ":           func() { srv.ClientFor("unknown-key") },
+		"RequestsOf: ":          func() { srv.RequestsOf("ListPets") },
+		"WithMinute: ":          func() { fake.WithMinute(0) },
+		"WithFaults: ":          func() { fake.WithFaults(fake.Fault{Times: -2}) },
+		"WithStrict: ":          func() { fake.WithStrict("deprecated") },
+		"WithHandler: the path": func() { fake.WithHandler("GET /orders", h) },
+		"WithBehavior: ":        func() { fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"}) },
 	} {
 		assert.Regexp(t, "^fake: "+text, panicOf(misuse))
 		assert.NotRegexp(t, "two words|schlüssel|-key", panicOf(misuse), "it repeats a key")
+	}
+	assert.Contains(t, panicOf(func() { fake.WithHandler("GET /v1/pets/{id}", h) }), "conflicts with pattern")
+	assert.Contains(t, panicOf(func() { fake.NewServer(twice, twice) }), "conflicts with pattern")
+	for _, f := range []fake.Fault{
+		{Operation: "listpets"}, {Wire: "cut"}, {Wire: fake.WireRefuse, AfterCommit: true}, {Skip: -1}, {Times: -2},
+		{For: -1}, {Delay: -1}, {Drip: -1}, {Chance: -0.1}, {Chance: 1.1}, {Code: "x"}, {Message: "x", Status: 399},
+		{Wire: fake.WireLoginPage, Status: 511, Code: "x"}, {Status: 199}, {Status: 1000},
+	} {
+		assert.Regexp(t, "^fake: Inject: ", panicOf(func() { srv.Inject(f) }), "%+v", f)
+	}
+	for _, f := range []fake.Fault{{Times: fake.Forever, Status: 999}, {Status: 200}, {Code: "x", Status: 400}} {
+		srv.Inject(f).Remove()
 	}
 }
 
