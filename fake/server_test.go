@@ -131,11 +131,10 @@ func TestClose(t *testing.T) {
 	}
 }
 
-const answerMark = "=== answer ===\n"
-
 // Each file in testdata/exchanges holds a request and its response as they are on the wire, but for
 // the CR before each line feed.
 func TestGolden(t *testing.T) {
+	const mark = "=== answer ===\n"
 	files, err := filepath.Glob("testdata/exchanges/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -143,7 +142,7 @@ func TestGolden(t *testing.T) {
 		inBubble(t, strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T, srv server) {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			question, _, _ := strings.Cut(string(text), answerMark)
+			question, _, _ := strings.Cut(string(text), mark)
 			header, body, _ := strings.Cut(strings.TrimSuffix(question, "\n"), "\n\n")
 			srv.Advance(time.Until(time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)))
 			srv.SetUsage("used-up-key", 1, 1)
@@ -153,7 +152,7 @@ func TestGolden(t *testing.T) {
 			answer, err := io.ReadAll(conn)
 			require.NoError(t, err)
 			require.NoError(t, conn.Close())
-			testkit.AssertGolden(t, file, question+answerMark+strings.ReplaceAll(string(answer), "\r\n", "\n")+"\n")
+			testkit.AssertGolden(t, file, question+mark+strings.ReplaceAll(string(answer), "\r\n", "\n")+"\n")
 		}, fake.WithPlan(fake.PlanFree), fake.WithKey("used-up-key", fake.Plan{PerMinute: 1}), fake.WithPets(
 			petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
 			petstore.NewPet{Name: "Tom", CategoryID: 2},

@@ -22,9 +22,7 @@ import (
 	"github.com/petstore/petstore-go/internal/testkit"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The flags with which the package tests another service than the fake.
 var (

@@ -11,13 +11,9 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/faketest"
-	"github.com/petstore/petstore-go/internal/testkit"
 )
 
-func TestMain(m *testing.M) {
-	testkit.SkipExamples()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestBubble(t *testing.T) {
 	var used *fake.Server
