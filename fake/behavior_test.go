@@ -88,7 +88,7 @@ func TestJSONErrors(t *testing.T) {
 	}{
 		`{"status":503,"statsu":1}`: {fake.Fault{}, `there is no field "statsu"`},
 		`{"for":"5 minutes"}`:       {fake.Fault{}, `time: unknown unit " minutes" in duration "5 minutes"`},
-		`{"for":5}`:                 {fake.Fault{}, `number into Go st`}, // versions of encoding/json say it in different words
+		`{"for":5}`:                 {fake.Fault{}, `number into Go st`}, // in the words of encoding/json
 		`{"status":7}`:              {fake.Fault{}, "Status 7 does not lie between 200 and 999"},
 		`{"wire":"burn"}`:           {fake.Fault{}, `there is no wire "burn"; there are reset, close,`},
 		`{"perHour":1}`:             {fake.Plan{}, `there is no field "perHour"`},

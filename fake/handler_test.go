@@ -144,8 +144,8 @@ func look(t *testing.T, c *http.Client, base string) string {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	h := resp.Header
-	return fmt.Sprint(resp.StatusCode, h["Content-Type"], h["Content-Length"], resp.TransferEncoding, h["X-Late"], h["Link"],
-		resp.Trailer, len(body), string(body[:min(len(body), 100)]), err)
+	return fmt.Sprint(resp.StatusCode, h["Content-Type"], h["Content-Length"], resp.TransferEncoding, h["X-Late"],
+		h["Link"], resp.Trailer, len(body), string(body[:min(len(body), 100)]), err)
 }
 
 func TestWithHandlerIsNetHTTP(t *testing.T) {

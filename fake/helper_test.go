@@ -132,10 +132,7 @@ func (srv server) try(t testing.TB, q request) (reply, error) {
 	return reply{resp.StatusCode, resp.Header, string(body)}, err
 }
 
-func (srv server) list(t testing.TB) reply {
-	t.Helper()
-	return srv.send(t, request{path: "/pets"})
-}
+func (srv server) list(t testing.TB) reply { return srv.send(t, request{path: "/pets"}) }
 
 // admitted sends requests until one is refused, and returns how many were admitted.
 func (srv server) admitted(t testing.TB) (n int, r reply) {
@@ -162,7 +159,7 @@ func (srv server) rules() (broken []fake.Rule) {
 	return broken
 }
 
-// recorder is a TB that records the log and the errors of a test. Its end stands for that of the test.
+// recorder is a TB that records the log and the errors of a test, which end ends.
 type recorder struct {
 	log, errors bytes.Buffer
 	end         func()

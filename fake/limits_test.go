@@ -3,7 +3,6 @@ package fake_test
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"testing"
 	"time"
 
@@ -12,9 +11,6 @@ import (
 
 	"github.com/petstore/petstore-go/fake"
 )
-
-// unixIn returns, as text for a header, the Unix time that it will be in so many seconds.
-func unixIn(seconds int) string { return strconv.FormatInt(time.Now().Unix()+int64(seconds), 10) }
 
 func TestAuth(t *testing.T) {
 	throughEveryEntryPoint(t, "a 401 says why", func(t *testing.T, srv server) {
@@ -30,13 +26,12 @@ func TestAuth(t *testing.T) {
 			r := srv.send(t, request{method: "NOSUCH", path: "/pets", auth: "-", header: http.Header{"Authorization": auth}})
 			assert.Equal(t, http.StatusUnauthorized, r.status, auth)
 			assert.Contains(t, r.body, reason, auth)
-			assert.Contains(t, r.body, `(section 5)","status":401}`)
 			assert.NotRegexp(t, key+"|wrong-key", r.body+fmt.Sprint(srv.last(t).Header))
 		}
 		assert.Equal(t, http.StatusNotFound, srv.send(t, request{path: "/nowhere", auth: "-"}).status, "the path comes first")
 		assert.Zero(t, srv.Usage(key).Day)
 	})
-	inBubble(t, "keys are added, revoked, and added again with a new quota and the old number", func(t *testing.T, srv server) {
+	inBubble(t, "keys are added, revoked, and added with a new quota and the old number", func(t *testing.T, srv server) {
 		number := func(key string) int {
 			srv.send(t, request{path: "/pets", auth: "Bearer " + key})
 			return srv.last(t).Key
@@ -66,13 +61,13 @@ func TestLimits(t *testing.T) {
 		srv.Inject(fake.Fault{Status: 502, Delay: time.Minute})
 		assert.Equal(t, [2]string{"4", "1"}, shown(), "of the time of the response")
 		assert.Equal(t, [2]string{"4", "0"}, shown(), "of the day")
-		assert.Contains(t, srv.list(t).body, "plan enterprise:3,4 allows 4 requests per day, the next one at 2000-01-02T00:00:00Z")
+		assert.Contains(t, srv.list(t).body, "allows 4 requests per day, the next one at 2000-01-02T00:00:00Z")
 		srv.SetPlan(srv.APIKey(), fake.Plan{})
 		assert.Equal(t, [2]string{"2147483647", "2147483647"}, shown(), "without limits")
 		srv.SetPlan(srv.APIKey(), fake.Plan{PerDay: 9})
 		assert.Equal(t, [2]string{"9", "3"}, shown(), "the sixth request of the day")
 	}, fake.WithPlan(fake.Plan{PerMinute: 3, PerDay: 4}))
-	inBubble(t, "what is refused does not count, and each key has its own plan and windows", func(t *testing.T, srv server) {
+	inBubble(t, "a refusal does not count, and each key has its own plan and windows", func(t *testing.T, srv server) {
 		srv.send(t, request{path: "/elsewhere"})
 		n, _ := srv.admitted(t)
 		assert.Equal(t, 2, n)
@@ -85,14 +80,6 @@ func TestLimits(t *testing.T) {
 		assert.Empty(t, srv.Violations(), "a wait that was asked for ends")
 		assert.Zero(t, srv.Usage("third-key"))
 	}, fake.WithPlan(fake.Plan{PerMinute: 2}), fake.WithKey("second-key", fake.PlanFree))
-	inBubble(t, "a look at a window does not begin it", func(t *testing.T, srv server) {
-		srv.Usage(srv.APIKey())
-		srv.Inject(fake.Fault{Status: http.StatusBadGateway})
-		srv.list(t)
-		time.Sleep(30 * time.Second)
-		srv.list(t)
-		assert.Equal(t, time.Now().Add(24*time.Hour).UTC(), srv.Usage(srv.APIKey()).DayReset)
-	})
 }
 
 func TestBehaviorOf429(t *testing.T) {
@@ -146,8 +133,9 @@ func TestWindow(t *testing.T) {
 			{pause: 59_499 * time.Millisecond, waits: []int{1}},
 			{pause: time.Millisecond, admitted: 60, waits: []int{60}},
 		}},
-		"a day from its first request on": {per(2, 3, ""), []step{
-			{admitted: 2, waits: []int{60}},
+		"a day from its first request on, not from a look at it": {per(2, 3, ""), []step{
+			{change: func(s *fake.Server, key string) { s.Usage(key) }},
+			{pause: time.Hour, admitted: 2, waits: []int{60}},
 			{pause: time.Minute, admitted: 1, waits: []int{86_340}},
 			{pause: 86_339 * time.Second, waits: []int{1}},
 			{pause: time.Second, admitted: 2, waits: []int{60}},
@@ -180,7 +168,7 @@ func TestWindow(t *testing.T) {
 			{admitted: 1, waits: []int{3}},
 			{pause: 3 * time.Second, admitted: 1, waits: []int{3}},
 		}},
-		"a ban after that many further requests, for as long as it says": {per(1, 0, "", fake.WithBan(2, 5*time.Minute)), []step{
+		"a ban after two further requests, for five minutes": {per(1, 0, "", fake.WithBan(2, 5*time.Minute)), []step{
 			{admitted: 1, waits: []int{60, 60, 300}},
 			{pause: 4 * time.Minute, waits: []int{60, 60, 60}},
 			{pause: time.Minute, admitted: 1},
@@ -208,12 +196,12 @@ func TestWindow(t *testing.T) {
 				for _, wait := range step.waits {
 					r := srv.list(t)
 					require.Equal(t, http.StatusTooManyRequests, r.status, i)
-					assert.Equal(t, strconv.Itoa(wait), r.header.Get("Retry-After"), i)
+					assert.Equal(t, fmt.Sprint(wait), r.header.Get("Retry-After"), i)
 					assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"), i)
 					if usage := srv.Usage(srv.APIKey()); usage.BannedUntil.IsZero() {
-						assert.Equal(t, unixIn(wait), r.header.Get("X-RateLimit-Reset"), i)
-						resets := []int64{usage.MinuteReset.Unix(), usage.DayReset.Unix()}
-						assert.Contains(t, resets, time.Now().Unix()+int64(wait), i)
+						reset := time.Now().Unix() + int64(wait)
+						assert.Equal(t, fmt.Sprint(reset), r.header.Get("X-RateLimit-Reset"), i)
+						assert.Contains(t, []int64{usage.MinuteReset.Unix(), usage.DayReset.Unix()}, reset, i)
 					}
 				}
 			}
@@ -230,7 +218,7 @@ func TestBanKey(t *testing.T) {
 		assert.Equal(t, "3600", r.header.Get("Retry-After"))
 		assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
 		assert.Equal(t, "1000", r.header.Get("X-RateLimit-Limit"))
-		assert.Equal(t, unixIn(60), r.header.Get("X-RateLimit-Reset"), "of the minute")
+		assert.Equal(t, fmt.Sprint(time.Now().Unix()+60), r.header.Get("X-RateLimit-Reset"), "of the minute")
 		assert.Equal(t, time.Now().Add(time.Hour).Unix(), srv.Usage(srv.APIKey()).BannedUntil.Unix())
 		assert.Equal(t, 2, srv.Usage(srv.APIKey()).Limited)
 		srv.BanKey(srv.APIKey(), 0)

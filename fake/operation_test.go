@@ -17,8 +17,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// Which paths the service has: paths are taken as they are, segment by segment. Each response has the
-// headers of the document, and a refusal an Error object.
+// Paths are taken as they are, segment by segment. Each response has the headers of the document,
+// and a refusal an Error object.
 func TestRoutes(t *testing.T) {
 	srv := open(t, fake.WithPets(catalogue(2)...))
 	for target, status := range map[string]int{
@@ -120,7 +120,8 @@ func TestGetPet(t *testing.T) {
 			r := srv.send(t, request{path: "/pets/1"})
 			assert.Equal(t, http.StatusOK, r.status)
 			for name, value := range map[string]string{
-				"Deprecation": "@915148800", "Sunset": "Thu, 05 Dec 2030 00:00:00 GMT", "Link": `</v1/pets>; rel="successor-version"`,
+				"Deprecation": "@915148800", "Sunset": "Thu, 05 Dec 2030 00:00:00 GMT",
+				"Link": `</v1/pets>; rel="successor-version"`,
 			} {
 				assert.Equal(t, map[bool]string{true: value}[chosen], r.header.Get(name))
 				assert.Empty(t, srv.list(t).header.Get(name))
