@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,7 +35,7 @@ func TestKeys(t *testing.T) {
 	assert.Equal(t, []int{200}, i.list("team-key-000001"), "it is valid again")
 
 	i.admin("PATCH keys/3", "minute=-1", 400, "at least 0")
-	i.admin("PATCH keys/3", "hour=1", 400, `no field \"hour\"`)
+	i.admin("PATCH keys/3", "hour=1", 400, "hour: there is no such field")
 	i.admin("PATCH keys/3", "plan=gold", 400, `plan: there is no plan \"gold\"`)
 	i.admin("PATCH keys/9", "minute=1", 404, "no key")
 }
@@ -52,13 +51,12 @@ func TestFaults(t *testing.T) {
 	i.admin("DELETE faults", "", 204)
 	i.admin("GET faults", "", 200, `{"faults":[]}`)
 	for body, problem := range map[string]string{
-		`{"statu":503}`:            `there is no field \"statu\"`,
-		"status=none":              `status: \"none\" is not of the type integer`,
+		`{"statu":503}`:            `no field \"statu\"`,
+		"status=none":              "status: it must be of the type integer",
 		`[{},{"delay":"soon"}]`:    `1.delay: time: invalid duration \"soon\"`,
 		"wire=login":               `login`,
-		"null":                     "null is no value",
 		`{"status"`:                "it is not JSON",
-		"":                         "not of the type",
+		"":                         "it must be of the type object",
 		strings.Repeat(" ", 1<<20): "too large",
 	} {
 		i.admin("POST faults", body+"  ", 400, problem)
@@ -70,8 +68,7 @@ func TestPets(t *testing.T) {
 	i := newTestInstance(t)
 	i.admin("POST pets", "name=Rex,categoryId=9223372036854775807", 200, `"id":1`)
 	i.admin("POST pets", `[{"name":"<img>","categoryId":0},{"name":"Coco","categoryId":2,"status":"sold"}]`, 200, `{"pets":[{"id":2,`, `{"id":3,`, `"status":"sold"}]}`)
-	i.admin("POST pets", `[{"name":"a","categoryId":1},{"name":5}]`, 400, "1.name: 5 is not")
-	i.admin("POST pets", `[{"name":"a","categoryId":1},{"name":"b"}]`, 400, "a pet needs a name and a categoryId")
+	i.admin("POST pets", `[{"name":"a","categoryId":1},{"name":5}]`, 400, "1.name: it must be of the type string")
 	i.admin("POST pets", "name=Rex,categoryId=1,colour=red", 400, "colour")
 	i.admin("GET pets", "", 200, `"categoryId":9223372036854775807`, `"name":"\u003cimg\u003e"`, `"total":3}`)
 }
@@ -101,8 +98,6 @@ func TestClock(t *testing.T) {
 	i.admin("POST clock", `{"now":"2030-12-01T01:00:00+01:00"}`, 200, `"now":"2030-12-01T00:0`)
 	i.admin("POST reset", "", 204)
 	i.admin("GET clock", "", 200, `"now":"2030-12-04T23:59`)
-	i.admin("POST clock", "now=2292-01-01T00:00:00Z", 400, "1970 to 2291")
-	i.admin("POST clock", "advance=-876001h", 400, "1970 to 2291")
 	i.admin("POST clock", "now=tomorrow", 400, "now: ", "parsing")
 }
 
@@ -148,23 +143,6 @@ func TestReset(t *testing.T) {
 	i.admin("POST reset", "", 204)
 	assert.Equal(t, start, state(), "everything is as it was at the start")
 	assert.Equal(t, []int{401}, i.list("second-key"))
-}
-
-// The page hears of a request, and of a change, before a second has passed.
-func TestChanged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		i := newTestInstance(t)
-		version := func() string {
-			page := i.call("", "GET", "/_fake/page", "").Body.String()
-			return regexp.MustCompile(`data-version="[^"]+"`).FindString(page)
-		}
-		first := version()
-		i.list(theKey)
-		second := version()
-		i.admin("POST pets", "name=Rex,categoryId=1", 200)
-		assert.NotEqual(t, first, second)
-		assert.NotEqual(t, second, version())
-	})
 }
 
 func TestFront(t *testing.T) {

@@ -76,7 +76,6 @@ func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i.admin.ServeHTTP(w, r)
 		return
 	}
-	defer i.admin.Changed()
 	if i.logger == nil {
 		i.srv.ServeHTTP(w, r)
 	} else {

@@ -50,14 +50,11 @@ func New(srv *fake.Server, reset func(), public bool, names []string) *API {
 		a.mux.HandleFunc(pattern, r.handle)
 	}
 	a.mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, refuse(http.StatusNotFound, "there is no admin route %.64s %.64s; GET %s lists them",
-			r.Method, r.URL.Path, Path))
+		writeError(w, http.StatusNotFound,
+			fmt.Errorf("there is no admin route %.64s %.64s; GET %s lists them", r.Method, r.URL.Path, Path))
 	})
 	return a
 }
-
-// Changed must be called when a request of the service has ended.
-func (a *API) Changed() { a.page.Changed() }
 
 // ServeHTTP serves an admin request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -65,11 +62,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 	if err := a.guard.check(r); err != nil {
-		writeError(w, err)
+		writeError(w, http.StatusForbidden, err)
 		return
-	}
-	if r.Method != http.MethodGet {
-		defer a.page.Changed()
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	a.mux.ServeHTTP(w, r)
@@ -105,8 +99,10 @@ func gives(method, path, about string, f func(r *http.Request) (any, error)) rou
 	return route{method, path, about, nil, func(w http.ResponseWriter, r *http.Request) {
 		value, err := f(r)
 		switch {
+		case errors.Is(err, errNoKey):
+			writeError(w, http.StatusNotFound, err)
 		case err != nil:
-			writeError(w, err)
+			writeError(w, http.StatusBadRequest, err)
 		case value == nil:
 			w.WriteHeader(http.StatusNoContent)
 		default:
@@ -143,22 +139,6 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 	_, _ = w.Write(append(text, '\n')) // the client may be gone
 }
 
-// refusal is an error with the status of its response.
-type refusal struct {
-	status int
-	error
-}
-
-func refuse(status int, format string, args ...any) error {
-	return refusal{status, fmt.Errorf(format, args...)}
-}
-
-// writeError writes {"error": ...}. An error without a status is about the request and has status
-// 400.
-func writeError(w http.ResponseWriter, err error) {
-	status := http.StatusBadRequest
-	if e, ok := errors.AsType[refusal](err); ok {
-		status = e.status
-	}
+func writeError(w http.ResponseWriter, status int, err error) {
 	writeJSON(w, status, object{"error": err.Error()})
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -18,13 +19,12 @@ type guard struct {
 
 func (g guard) check(r *http.Request) error {
 	if !g.knows(r.Host) && r.URL.Path != Health {
-		return refuse(http.StatusForbidden, "the Host of an admin request must be a loopback"+
+		return errors.New("the Host of an admin request must be a loopback" +
 			" name or address, or with -public an IP address or a host that -addr or -public names")
 	}
 	// It lets every GET pass: such a request changes nothing, and no other page can read its response.
 	if http.NewCrossOriginProtection().Check(r) != nil {
-		return refuse(http.StatusForbidden,
-			"the request comes from a page of another origin; no such page may steer the fake")
+		return errors.New("the request comes from a page of another origin; no such page may steer the fake")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func Read[T any](text string) (value T, err error) {
 	if text = strings.TrimSpace(text); !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 		text = shortForm[T](text)
 	}
-	return value, explain(decode(text, &value), text)
+	return value, explain(decode(text, &value))
 }
 
 // ReadList reads a JSON array of values, or one value as Read does.
@@ -70,7 +70,7 @@ func jsonValue[T any](before, text, after string) string {
 }
 
 // decode reads a value from JSON. A duration is a string such as "1m30s". A field that the value
-// does not have is an error, and so is null.
+// does not have is an error.
 func decode(text string, value any) error {
 	duration := json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *time.Duration) error {
 		var text string
@@ -80,39 +80,26 @@ func decode(text string, value any) error {
 		}
 		return err
 	})
-	null := json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ any) error {
-		if d.PeekKind() == 'n' {
-			return errors.New("null is no value")
-		}
-		return errors.ErrUnsupported // the others read it
-	})
-	return json.Unmarshal([]byte(text), value, json.RejectUnknownMembers(true),
-		json.WithUnmarshalers(json.JoinUnmarshalers(null, duration)))
+	return json.Unmarshal([]byte(text), value, json.RejectUnknownMembers(true), json.WithUnmarshalers(duration))
 }
 
 // explain returns an error of decode in words for people who do not know Go.
-func explain(err error, text string) error {
+func explain(err error) error {
 	wrong, ok := errors.AsType[*json.SemanticError](err)
-	if !ok {
-		if err != nil {
-			err = errors.New("it is not JSON: " + strings.TrimPrefix(err.Error(), "jsontext: "))
-		}
-		return err
-	}
-	field := strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", ".")
 	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return errors.New("it is not JSON: " + strings.TrimPrefix(err.Error(), "jsontext: "))
 	case wrong.Err == json.ErrUnknownName:
-		return fmt.Errorf("there is no field %.64q", field)
+		wrong.Err = errors.New("there is no such field")
 	case wrong.Err == nil:
-		value, _ := jsontext.NewDecoder(strings.NewReader(text[min(int(wrong.ByteOffset), len(text)):])).ReadValue()
-		wrong.Err = fmt.Errorf("%.64s is not of the type %s", value, typeName(wrong.GoType))
-	case wrong.JSONValue != nil:
-		wrong.Err = fmt.Errorf("%.64s: %w", wrong.JSONValue, wrong.Err)
+		wrong.Err = errors.New("it must be of the type " + typeName(wrong.GoType))
 	}
-	if field == "" {
+	if wrong.JSONPointer == "" {
 		return wrong.Err
 	}
-	return fmt.Errorf("%s: %w", field, wrong.Err)
+	return fmt.Errorf("%.64s: %w", strings.ReplaceAll(string(wrong.JSONPointer[1:]), "/", "."), wrong.Err)
 }
 
 // fieldsOf describes what JSON a type is read from, for the list of routes: the names of the fields

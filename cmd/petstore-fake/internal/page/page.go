@@ -7,11 +7,8 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"html/template"
-	"maps"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -29,7 +26,6 @@ type Page struct {
 	srv      *fake.Server
 	template *template.Template
 	policy   string
-	changes  atomic.Int64
 	cleared  atomic.Int64 // seq of the last request that was cleared
 }
 
@@ -53,7 +49,6 @@ func New(srv *fake.Server) *Page {
 		"many": many, "words": words, "milli": time.Time.UnixMilli, "when": when, "json": toJSON,
 		"style": func() template.CSS { return template.CSS(style) }, "script": func() template.JS { return template.JS(script) },
 	}).Parse(read("page.html", "parts.html")))
-	p.changes.Store(time.Now().UnixNano()) // so that a page notices that this is another program
 	return p
 }
 
@@ -67,9 +62,6 @@ func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
-
-// Changed notes that a request has ended, or that the state of the fake has changed.
-func (p *Page) Changed() { p.changes.Add(1) }
 
 // Clear takes the requests that have arrived off the page and out of [Page.Journal]. Their numbers
 // are not used again. It must also be called after a reset of the fake, whose numbers begin with 1.
@@ -85,23 +77,8 @@ func (p *Page) Clear() {
 func (p *Page) Show(w http.ResponseWriter, r *http.Request) { p.write(w, r, "page") }
 
 // Parts handles GET /_fake/page: it sends the parts of the page that change, for the query of the
-// page's address. The page names the version that it shows, and gets nothing while there is no
-// newer one.
-func (p *Page) Parts(w http.ResponseWriter, r *http.Request) {
-	if query := r.URL.Query(); query.Get("version") == p.version(query) {
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	p.write(w, r, "parts")
-}
-
-// version names what the page shows for a query. It is another one after a change, and after a
-// second, since a request may have arrived, or a window or a ban may have ended.
-func (p *Page) version(query url.Values) string {
-	query = maps.Clone(query)
-	query.Del("version")
-	return fmt.Sprint(p.changes.Load(), ".", time.Now().Unix(), "?", query.Encode())
-}
+// page's address.
+func (p *Page) Parts(w http.ResponseWriter, r *http.Request) { p.write(w, r, "parts") }
 
 func (p *Page) write(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Content-Security-Policy", p.policy)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,10 +20,10 @@ const maxRows, maxPets = 100, 100
 
 // view is what the page shows for the query of its address.
 type view struct {
-	query                    url.Values
-	Program, Origin, Version string
-	Now                      time.Time     // of the service
-	Ahead                    time.Duration // how far the service's clock is ahead of the machine's
+	query           url.Values
+	Program, Origin string
+	Now             time.Time     // of the service
+	Ahead           time.Duration // how far the service's clock is ahead of the machine's
 
 	Text, Problem string     // of the field Find; what is wrong with it
 	List, Rows    []*Request // all requests, oldest first; the newest that fit, newest first
@@ -53,7 +54,7 @@ func (p *Page) view(r *http.Request) *view {
 	query, now := r.URL.Query(), p.srv.Now()
 	number := func(name string) int { n, _ := strconv.Atoi(query.Get(name)); return n }
 	v := &view{
-		query: query, Program: petstore.Version, Origin: "http://" + r.Host, Version: p.version(query),
+		query: query, Program: petstore.Version, Origin: "http://" + r.Host,
 		Now: now, Ahead: time.Until(now).Round(time.Second), // since the two clocks are not read at once
 		Text: query.Get("text"), Open: number("request"), Top: number("top"),
 		List: p.Journal(), Violations: len(p.srv.Violations()), Faults: p.srv.Injections(), Pets: p.srv.Pets(),
@@ -128,23 +129,19 @@ type chip struct {
 	Pressed     bool
 }
 
+var statusWords = regexp.MustCompile(`-?\bstatus:\S*`)
+
 // addChips adds the chips. A chip puts its words into the text to find, in place of those that find
 // by status. If these are its own, it is pressed, and takes them out.
 func (v *view) addChips(counts map[string]int) {
-	var status, others []string
-	for _, word := range strings.Fields(v.Text) {
-		if strings.HasPrefix(strings.TrimPrefix(word, "-"), "status:") {
-			status = append(status, word)
-		} else {
-			others = append(others, word)
-		}
-	}
+	status, others := statusWords.FindAllString(v.Text, -1), statusWords.ReplaceAllString(v.Text, "")
 	for i, kind := range kinds {
-		pressed, words := strings.Join(status, " ") == kind.Find, slices.Clip(others)
+		pressed, text := strings.Join(status, " ") == kind.Find, others
 		if !pressed {
-			words = append(words, kind.Find)
+			text += " " + kind.Find
 		}
-		v.Chips[i] = chip{kind.Class, kind.Text, counts[kind.Class], v.To("text", strings.Join(words, " ")), pressed}
+		to := v.To("text", strings.Join(strings.Fields(text), " "))
+		v.Chips[i] = chip{kind.Class, kind.Text, counts[kind.Class], to, pressed}
 	}
 }
 

@@ -1,12 +1,12 @@
 
-// ---- The page follows the program: it asks four times a second for what has changed
+// ---- The page follows the program: it asks four times a second for what changes
 
 let pause = 250; // milliseconds between two questions: more if the page is slow to show what has come
 let timer, turn = 0;
 let heard = Date.now(), clockOffset = 0; // heard: when the program responded last
 
 const now = () => Date.now() + clockOffset;
-const state = () => byId("strip").dataset;
+const setClock = () => { clockOffset = byId("strip").dataset.now - Date.now(); };
 
 function live(word, text = word) {
 	byId("live").dataset.state = word;
@@ -16,14 +16,13 @@ function live(word, text = word) {
 	setText(byId("since"), new Date(heard + clockOffset).toISOString().slice(11, 19));
 }
 
-// refresh asks for what has changed since the version that is shown, and goes on asking. The program
-// leaves out the rows of a list that stands still.
+// refresh asks for the parts of the page, and goes on asking. The program leaves out the rows of a
+// list that stands still.
 async function refresh() {
 	clearTimeout(timer);
 	const mine = ++turn, address = location.search, query = new URLSearchParams(address);
 	if (document.hidden) return live("paused");
 	if (topRow()) query.set("top", topRow());
-	query.set("version", state().version);
 	let text;
 	try {
 		text = await ask("GET", "page?" + query);
@@ -40,7 +39,7 @@ function take(parts, address) {
 	const begun = performance.now(), before = shown;
 	shown = address;
 	for (const part of [...parts.children]) morph(byId(part.id), part);
-	clockOffset = state().now - Date.now();
+	setClock();
 	mark();
 	document.querySelector("main").toggleAttribute("data-open", param("request") !== "");
 	announce(before);
@@ -65,7 +64,7 @@ function tick() {
 }
 
 on(document, "visibilitychange", () => refresh());
-clockOffset = state().now - Date.now();
+setClock();
 shown = location.search;
 if (param("key")) byId("key").value = param("key");
 mark();
