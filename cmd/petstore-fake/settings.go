@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -181,8 +180,6 @@ func (s *settings) setAddr(text string) (err error) {
 
 func (s *settings) addr() string { return net.JoinHostPort(s.host, s.port) }
 
-var hostName = regexp.MustCompile(`^[\w.-]+$`)
-
 // setPublic sets the value of -public: true, false, or the host names of the program, which is then
 // public.
 func (s *settings) setPublic(text string) error {
@@ -191,10 +188,5 @@ func (s *settings) setPublic(text string) error {
 		return nil
 	}
 	s.public, s.names = true, strings.Split(strings.ToLower(text), ",")
-	for _, name := range s.names {
-		if !hostName.MatchString(name) {
-			return fmt.Errorf("%q is not a host name; give names without scheme and port", name)
-		}
-	}
 	return nil
 }

@@ -88,7 +88,6 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"ban", "after=0,for=1m", "above 0"},
 		{"variant", "order=none", "order"},
 		{"log", "xml", "text or json"},
-		{"public", "http://fake.test", "not a host name"},
 	} {
 		_, err := readSettings([]string{"-" + c.flag + "=" + c.value}, envOf(nil))
 		assert.ErrorContains(t, err, "-"+c.flag)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,30 +33,25 @@ func ReadList[T any](text string) ([]T, error) {
 	return []T{value}, err
 }
 
-// assignment matches a field at the beginning of a part of a short form.
-var assignment = regexp.MustCompile(`(?s)^\s*([a-zA-Z]+)\s*=\s*(.*)$`)
+// fieldName matches a name and = at the beginning of a short form or after a comma.
+var fieldName = regexp.MustCompile(`(?:^|,)\s*([a-zA-Z]+)\s*=`)
 
 // shortForm returns the JSON of a text such as status=503,times=3, which is
 // {"status":503,"times":3}. A comma belongs to the value before it, unless a name and = come after
-// it. A text without a name is a single value. A value that is not JSON is a string, and so is one
-// whose field is a string.
+// it. A text that does not begin with a name is a single value. A value that is not JSON is a
+// string, and so is one whose field is a string.
 func shortForm[T any](text string) string {
-	var names, values []string
-	for part := range strings.SplitSeq(text, ",") {
-		found := assignment.FindStringSubmatch(part)
-		if found == nil && names == nil {
-			return jsonValue[T]("", text, "")
-		}
-		if found != nil {
-			names, values = append(names, strconv.Quote(found[1])+":"), append(values, found[2])
-		} else {
-			values[len(values)-1] += "," + part
-		}
+	names := fieldName.FindAllStringSubmatchIndex(text, -1)
+	if len(names) == 0 || names[0][0] > 0 {
+		return jsonValue[T]("", text, "")
 	}
-	for i, value := range values {
-		values[i] = names[i] + jsonValue[T]("{"+names[i], value, "}")
+	fields, end := make([]string, len(names)), len(text)
+	for i, at := range slices.Backward(names) {
+		name := strconv.Quote(text[at[2]:at[3]]) + ":"
+		fields[i] = name + jsonValue[T]("{"+name, strings.TrimSpace(text[at[1]:end]), "}")
+		end = at[0]
 	}
-	return "{" + strings.Join(values, ",") + "}"
+	return "{" + strings.Join(fields, ",") + "}"
 }
 
 // jsonValue returns a text as JSON: as it is if that fits into a T between two other texts, or as a

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,19 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxCurl bounds the body of a command, in bytes.
-const maxCurl = 4 << 10
-
 // own are the headers that every HTTP client makes itself.
 var own = []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", "Transfer-Encoding"}
 
-// Curl returns a command for a shell that sends a request again, with the key of the request if the
-// fake knows it and else with $PETSTORE_API_KEY. A note says what the command cannot repeat, or why
-// there is none.
-func Curl(origin string, r *Request) (command, note string) {
-	if len(r.Body) > maxCurl || bytes.Contains(r.Body, []byte("\x00")) {
-		return "", fmt.Sprintf("There is no command for a body of more than %d bytes, or with a NUL.", maxCurl)
-	}
+// Curl returns a command for a shell that sends a request again, as far as the journal has it, with
+// its key if the fake knows that, or else with $PETSTORE_API_KEY.
+func Curl(origin string, r *Request) string {
 	words := []string{"curl", "--request", quote(r.Method)}
 	if r.Method == http.MethodHead {
 		words = []string{"curl", "--head"}
@@ -33,34 +25,25 @@ func Curl(origin string, r *Request) (command, note string) {
 	}
 	words = append(words, quote(origin+r.Path))
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		if name == "Authorization" && r.Key == 0 {
-			words = append(words, `--header "Authorization: Bearer $PETSTORE_API_KEY"`)
-			note = "The journal has no key that the fake does not know: the command sends $PETSTORE_API_KEY."
-			continue
+		for _, value := range r.Header[name] {
+			switch {
+			case slices.Contains(own, name):
+			case name != "Authorization":
+				words = append(words, "--header", quote(name+": "+value))
+			case r.Key > 0:
+				words = append(words, "--header", quote("Authorization: Bearer "+r.Sender))
+			default:
+				words = append(words, "--header", `"Authorization: Bearer $PETSTORE_API_KEY"`)
+			}
 		}
-		words = append(words, headerWords(name, r)...)
 	}
-	if len(r.Body) > 0 {
-		if r.Header.Get("Content-Type") == "" {
-			words = append(words, "--header", "Content-Type:") // otherwise curl declares a form
-		}
-		words = append(words, "--data-raw", quote(string(r.Body)))
+	if len(r.Body) == 0 {
+		return strings.Join(words, " ")
 	}
-	return strings.Join(words, " "), note
-}
-
-// headerWords returns the options for one name of the header of a request.
-func headerWords(name string, r *Request) (words []string) {
-	if slices.Contains(own, name) {
-		return nil
+	if r.Header.Get("Content-Type") == "" {
+		words = append(words, "--header", "Content-Type:") // otherwise curl declares a form
 	}
-	for _, value := range r.Header[name] {
-		if name == "Authorization" {
-			value = "Bearer " + r.Sender
-		}
-		words = append(words, "--header", quote(name+": "+value))
-	}
-	return words
+	return strings.Join(append(words, "--data-raw", quote(string(r.Body))), " ")
 }
 
 // quote returns a word for a shell. If it has a character that a terminal takes for a command, such

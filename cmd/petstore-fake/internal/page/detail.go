@@ -14,14 +14,14 @@ import (
 // detail is a request as the page shows it alone.
 type detail struct {
 	*Request
-	Reset          string // what the number in X-RateLimit-Reset means
-	Bodies         [2]body
-	Curl, CurlNote string
+	Reset  string // what the number in X-RateLimit-Reset means
+	Bodies [2]body
+	Curl   string
 }
 
 func newDetail(origin string, r *Request) *detail {
-	d := &detail{Request: r, Bodies: [2]body{newBody("Request", r.Body), newBody("Response", r.ResponseBody)}}
-	d.Curl, d.CurlNote = Curl(origin, r)
+	d := &detail{Request: r, Curl: Curl(origin, r)}
+	d.Bodies = [2]body{newBody("Request", r.Body), newBody("Response", r.ResponseBody)}
 	if reset, err := strconv.ParseInt(r.ResponseHeader.Get("X-Ratelimit-Reset"), 10, 64); err == nil {
 		end := time.Unix(reset, 0)
 		d.Reset = when(end, r.Time) + ", " + words(end.Sub(r.Ended())) + " after this response"

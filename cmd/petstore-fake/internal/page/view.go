@@ -2,7 +2,7 @@ package page
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -107,16 +107,12 @@ func (v *view) addRows(cleared int) {
 }
 
 // To returns the page's address with another value of a parameter; "" takes the parameter out.
-func (v *view) To(name string, value any) string {
-	query := url.Values{}
-	for _, one := range []string{"text", "request", "key"} {
-		is := v.query.Get(one)
-		if one == name {
-			is = fmt.Sprint(value)
-		}
-		if is != "" {
-			query.Set(one, is)
-		}
+func (v *view) To(name, value string) string {
+	query := maps.Clone(v.query)
+	query.Del("top")
+	query.Set(name, value)
+	if value == "" {
+		query.Del(name)
 	}
 	return "?" + query.Encode()
 }
