@@ -111,6 +111,11 @@ func gives(method, path, about string, f func(r *http.Request) (any, error)) rou
 	}}
 }
 
+// shows returns a route that shows a part of the fake's state.
+func shows(path, about string, state func() any) route {
+	return gives(http.MethodGet, path, about, func(*http.Request) (any, error) { return state(), nil })
+}
+
 // takes is like gives, for a route that reads a value from its body.
 func takes[T any](
 	method, path, about string, read func(string) (T, error), f func(r *http.Request, value T) (any, error),

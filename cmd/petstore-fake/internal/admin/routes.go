@@ -20,27 +20,27 @@ func (a *API) routes() []route {
 	return []route{
 		{get, Path, "the request page for a browser, these routes for others", nil, a.front},
 		{get, "/_fake/page", "what changes on the request page, as HTML", nil, a.page.Parts},
-		gives(get, Health, "status 200 as soon as the program serves", a.health),
+		shows(Health, "status 200 as soon as the program serves", a.health),
 		gives(post, "/_fake/reset", "puts everything back to the start of the program", a.resetAll),
 		gives(get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet", a.listRequests),
 		gives(del, "/_fake/requests", "clears the list of requests", a.clear),
-		gives(get, "/_fake/violations", "what a well-behaved client does not do", a.violations),
-		gives(get, "/_fake/pets", "the catalogue", a.listPets),
+		shows("/_fake/violations", "what a well-behaved client does not do", a.violations),
+		shows("/_fake/pets", "the catalogue", a.listPets),
 		takes(post, "/_fake/pets", "adds a pet, or an array of them", ReadList[petstore.NewPet], a.addPets),
-		gives(get, "/_fake/keys", "the keys, with their plans and usage", a.listKeys),
+		shows("/_fake/keys", "the keys, with their plans and usage", a.listKeys),
 		takes(post, "/_fake/keys", "adds a key, or an array of them; a key alone will do", ReadKeys, a.addKeys),
 		takes(patch, "/_fake/keys/{id}", "changes a key; plan is a name or its limits", Read[keyChange], a.changeKey),
-		gives(get, "/_fake/faults", "the faults, with how often each has struck", a.listFaults),
+		shows("/_fake/faults", "the faults, with how often each has struck", a.listFaults),
 		takes(post, "/_fake/faults", "injects a fault, or an array; times -1 is for ever", ReadList[fake.Fault], a.inject),
 		gives(del, "/_fake/faults", "removes all faults", a.removeFaults),
 		gives(del, "/_fake/faults/{id}", "removes a fault", a.removeFaults),
-		gives(get, "/_fake/clock", "the service's time", a.clock),
+		shows("/_fake/clock", "the service's time", a.clock),
 		takes(post, "/_fake/clock", "moves it, back with a minus, or sets it", Read[clockChange], a.setClock),
 	}
 }
 
-// shown returns what is shown of each element of a list. It is not nil, which JSON shows as null.
-func shown[T, S any](list []T, show func(i int, one T) S) []S {
+// each returns what is shown of each element of a list. It is not nil, which JSON shows as null.
+func each[T, S any](list []T, show func(i int, one T) S) []S {
 	all := make([]S, len(list))
 	for i, one := range list {
 		all[i] = show(i, one)
@@ -48,9 +48,7 @@ func shown[T, S any](list []T, show func(i int, one T) S) []S {
 	return all
 }
 
-func (a *API) health(*http.Request) (any, error) {
-	return object{"status": "ok", "version": petstore.Version}, nil
-}
+func (a *API) health() any { return object{"status": "ok", "version": petstore.Version} }
 
 func (a *API) resetAll(r *http.Request) (any, error) {
 	a.mu.Lock()
@@ -76,7 +74,7 @@ func (a *API) listRequests(r *http.Request) (any, error) {
 		return nil, errors.New(problem)
 	}
 	list := slices.DeleteFunc(a.page.Journal(), func(r *page.Request) bool { return !filter.Fits(r) })
-	return object{"total": len(list), "requests": shown(list[max(len(list)-limit, 0):], showRequest)}, nil
+	return object{"total": len(list), "requests": each(list[max(len(list)-limit, 0):], showRequest)}, nil
 }
 
 func showRequest(_ int, r *page.Request) object {
@@ -88,19 +86,19 @@ func showRequest(_ int, r *page.Request) object {
 	}
 }
 
-func (a *API) violations(*http.Request) (any, error) {
-	return object{"violations": shown(a.srv.Violations(), func(_ int, v fake.Violation) object {
+func (a *API) violations() any {
+	return object{"violations": each(a.srv.Violations(), func(_ int, v fake.Violation) object {
 		return object{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq}
-	})}, nil
+	})}
 }
 
-func (a *API) listPets(*http.Request) (any, error) {
+func (a *API) listPets() any {
 	pets := a.srv.Pets()
-	return object{"total": len(pets), "pets": pets}, nil
+	return object{"total": len(pets), "pets": pets}
 }
 
 func (a *API) addPets(_ *http.Request, pets []petstore.NewPet) (any, error) {
-	return object{"pets": shown(pets, func(_ int, p petstore.NewPet) petstore.Pet { return a.srv.AddPet(p) })}, nil
+	return object{"pets": each(pets, func(_ int, p petstore.NewPet) petstore.Pet { return a.srv.AddPet(p) })}, nil
 }
 
 // Key is an API key with its plan, which is nil if none was given.
@@ -128,16 +126,14 @@ func (a *API) showKey(i int, key string) object {
 	return object{"id": i + 1, "key": key, "usage": a.srv.Usage(key)}
 }
 
-func (a *API) listKeys(*http.Request) (any, error) {
-	return object{"keys": shown(a.srv.Keys(), a.showKey)}, nil
-}
+func (a *API) listKeys() any { return object{"keys": each(a.srv.Keys(), a.showKey)} }
 
 // addKeys adds keys, on the business plan unless they say otherwise.
-func (a *API) addKeys(r *http.Request, keys []Key) (any, error) {
+func (a *API) addKeys(_ *http.Request, keys []Key) (any, error) {
 	for _, k := range keys {
 		a.srv.AddKey(k.Key, *cmp.Or(k.Plan, &fake.PlanBusiness))
 	}
-	return a.listKeys(r)
+	return a.listKeys(), nil
 }
 
 // keyChange changes a key. What is not given stays as it is.
@@ -183,12 +179,10 @@ func showFault(_ int, i *fake.Injection) object {
 	return object{"id": i.ID(), "fault": i.Fault(), "fired": i.Fired(), "active": i.Active()}
 }
 
-func (a *API) listFaults(*http.Request) (any, error) {
-	return object{"faults": shown(a.srv.Injections(), showFault)}, nil
-}
+func (a *API) listFaults() any { return object{"faults": each(a.srv.Injections(), showFault)} }
 
 func (a *API) inject(_ *http.Request, faults []fake.Fault) (any, error) {
-	return object{"faults": shown(faults, func(n int, f fake.Fault) object { return showFault(n, a.srv.Inject(f)) })}, nil
+	return object{"faults": each(faults, func(n int, f fake.Fault) object { return showFault(n, a.srv.Inject(f)) })}, nil
 }
 
 // removeFaults removes all faults, or only that whose id is in the path.
@@ -202,9 +196,7 @@ func (a *API) removeFaults(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-func (a *API) clock(*http.Request) (any, error) {
-	return object{"now": a.srv.Now().UTC().Round(0)}, nil
-}
+func (a *API) clock() any { return object{"now": a.srv.Now().UTC().Round(0)} }
 
 // clockChange moves the clock, or sets it.
 type clockChange struct {
@@ -212,10 +204,10 @@ type clockChange struct {
 	Now     time.Time     `json:"now"`
 }
 
-func (a *API) setClock(r *http.Request, c clockChange) (any, error) {
+func (a *API) setClock(_ *http.Request, c clockChange) (any, error) {
 	if !c.Now.IsZero() {
 		c.Advance = c.Now.Sub(a.srv.Now())
 	}
 	a.srv.Advance(c.Advance)
-	return a.clock(r)
+	return a.clock(), nil
 }

@@ -146,7 +146,7 @@ func TestFilter(t *testing.T) {
 		for text, want := range map[string]int{
 			"": 4, "ZOË": 1, "authorization: bearer": 4, "retry-after: 77": 1, "getpet": 1, "no such": 1,
 			"violation deprecated-operation": 1, "Status:5xx 77": 1, "status:4xx -status:404": 0, "status:none": 0,
-			"status:": 4, "-zoë": 3, "operation:none": 1, "operation:LISTPETS": 1, "-": 4, "status:200 status:503": 0,
+			"status:": 4, "key": 3, "-zoë": 3, "operation:none": 1, "operation:LISTPETS": 1, "-": 4, "status:200 status:503": 0,
 			"key:team-key-000001": 1, "-key:team-key-000001 -key:unknown": 2, "key:none": 0,
 		} {
 			filter, problem := NewFilter(text)
