@@ -42,7 +42,7 @@ func TestKeys(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	i := newTestInstance(t)
-	i.admin("POST faults", "status=503,times=2,operation=listPets", 200, `"fault":{"operation":"listPets","times":2,"status":503}`, `"fired":0,"id":1`)
+	i.admin("POST faults", "status = 503, times=2,operation = listPets ", 200, `"fault":{"operation":"listPets","times":2,"status":503}`, `"fired":0,"id":1`)
 	i.admin("POST faults", `[{"wire":"stall","apiKey":"some-other-key"},{"delay":"1m30s"}]`, 200, `"id":2`, `"delay":"1m30s"`, `"id":3`)
 	assert.Equal(t, []int{503}, i.list(theKey))
 	i.admin("DELETE faults/3", "", 204)
@@ -139,10 +139,12 @@ func TestReset(t *testing.T) {
 	i.admin("POST clock", "advance=8760h", 200)
 	i.admin("POST pets", "name=Mimi,categoryId=1", 200)
 	i.call(theKey, "POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
+	i.admin("DELETE requests", "", 204)
 	require.NotEqual(t, start, state())
 	i.admin("POST reset", "", 204)
 	assert.Equal(t, start, state(), "everything is as it was at the start")
 	assert.Equal(t, []int{401}, i.list("second-key"))
+	i.admin("GET requests", "", 200, `"seq":1`, `"total":1}`)
 }
 
 func TestFront(t *testing.T) {

@@ -85,6 +85,7 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"fault", "status=x", "status: it must be of the type integer"},
 		{"fault", "@no-such-file", "no-such-file"},
 		{"ban", "5", "must be of the type object"},
+		{"ban", "5,after=1", "must be of the type object"},
 		{"ban", "after=0,for=1m", "above 0"},
 		{"variant", "order=none", "order"},
 		{"log", "xml", "text or json"},

@@ -87,12 +87,17 @@ func TestParts(t *testing.T) {
 		`<b class="limited">429</b>`, `aria-pressed="false">2xx 1<`, `aria-pressed="false">429 1<`)
 	contain(t, p.parts("text=status:429+key:second-key-0001&key=2"), "1 of 2", `data-to="?key=2&text=key%3Asecond-key-0001"`,
 		`aria-pressed="false">2xx 1<`, `aria-pressed="true">429 1<`, "of 1 a minute") // the windows of the chosen key
+	contain(t, p.parts("top=1"), ">1 new<")
+	p.srv.AddKey("banned-key-0001", fake.Plan{PerMinute: 9})
+	p.srv.BanKey("banned-key-0001", time.Hour)
+	contain(t, p.parts("key=3"), "1 key banned", "<strong>0</strong> of 9 a minute")
 	for range 1000 {
 		p.call(theKey, "GET", "/v1/pets", "")
 	}
 	text := p.parts("")
 	assert.Equal(t, maxRows, strings.Count(text, `<tbody id="r`))
 	contain(t, text, "The newest 100 of 250.", "752 older requests were dropped")
+	contain(t, p.parts("request=1000"), `data-older="999"`, `data-newer="1001"`)
 	p.Clear()
 	p.call(theKey, "GET", "/v1/pets", "")
 	assert.NotContains(t, p.parts(""), "dropped", "it was cleared")
@@ -143,6 +148,7 @@ func TestFilter(t *testing.T) {
 		p.call("other-key", "GET", "/v1/no-such-path", "")
 		since := func(n int) time.Duration { return p.Journal()[n].Since } // the last request of the same key
 		assert.Equal(t, []time.Duration{-1, time.Second, -1, -1}, []time.Duration{since(0), since(1), since(2), since(3)})
+		assert.Equal(t, "fault with status 503", p.Journal()[1].Why(), "once")
 		for text, want := range map[string]int{
 			"": 4, "ZOË": 1, "authorization: bearer": 4, "retry-after: 77": 1, "getpet": 1, "no such": 1,
 			"violation deprecated-operation": 1, "Status:5xx 77": 1, "status:4xx -status:404": 0, "status:none": 0,
@@ -154,6 +160,8 @@ func TestFilter(t *testing.T) {
 			found := slices.DeleteFunc(p.Journal(), func(r *Request) bool { return !filter.Fits(r) })
 			assert.Len(t, found, want, text)
 		}
+		p.call("third-key", "GET", "/v1/pets", "")
+		assert.EqualValues(t, -1, since(4), "it may come from anybody")
 	})
 }
 
