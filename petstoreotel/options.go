@@ -1,6 +1,8 @@
 package petstoreotel
 
 import (
+	"cmp"
+
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -14,15 +16,14 @@ import (
 // Option configures what [New] records, and where.
 type Option func(*recorder)
 
-// WithTracerProvider sets the provider of the tracer; by default, or with nil, it is the global
-// one.
+// WithTracerProvider sets the provider of the tracer; nil, the default, is the global one.
 func WithTracerProvider(p trace.TracerProvider) Option { return func(r *recorder) { r.tracers = p } }
 
-// WithMeterProvider sets the provider of the meter; the default is the global one.
+// WithMeterProvider sets the provider of the meter; nil, the default, is the global one.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(r *recorder) { r.meters = p } }
 
-// WithPropagators sets what writes the context of a request's span into its header; the default is
-// the global one. An empty propagation.NewCompositeTextMapPropagator sends nothing.
+// WithPropagators sets what writes the context of a request's span into its header; nil, the
+// default, is the global one. An empty propagation.NewCompositeTextMapPropagator sends nothing.
 func WithPropagators(p propagation.TextMapPropagator) Option {
 	return func(r *recorder) { r.propagators = p }
 }
@@ -40,16 +41,15 @@ func WithAttributes(f func(petstore.Call) []attribute.KeyValue) Option {
 // clients of [petstore.Client.ForKey] have that of their first client: another one for ForKey
 // records the calls a second time.
 func New(opts ...Option) petstore.Option {
-	r := &recorder{
-		tracers: otel.GetTracerProvider(), meters: otel.GetMeterProvider(), propagators: otel.GetTextMapPropagator(),
-	}
+	r := &recorder{}
 	for _, opt := range opts {
 		opt(r)
 	}
 	const scope = "github.com/petstore/petstore-go/petstoreotel" // of all spans and metrics
-	r.tracer = r.tracers.Tracer(scope,
+	r.propagators = cmp.Or(r.propagators, otel.GetTextMapPropagator())
+	r.tracer = cmp.Or(r.tracers, otel.GetTracerProvider()).Tracer(scope,
 		trace.WithInstrumentationVersion(petstore.Version), trace.WithSchemaURL(semconv.SchemaURL))
-	r.metrics = newMetrics(r.meters.Meter(scope,
+	r.metrics = newMetrics(cmp.Or(r.meters, otel.GetMeterProvider()).Meter(scope,
 		metric.WithInstrumentationVersion(petstore.Version), metric.WithSchemaURL(semconv.SchemaURL)))
 	return petstore.WithTrace(&petstore.ClientTrace{
 		CallStart: r.callStart, CallDone: r.callDone, WaitStart: r.waitStart, WaitDone: r.waitDone,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -21,11 +22,10 @@ import (
 
 const (
 	operation  = attribute.Key("petstore.operation")
-	waitReason = attribute.Key("petstore.wait.reason")
 	limitScope = attribute.Key("petstore.rate_limit.scope")
 )
 
-// recorder records calls. Its address is the context's key for a *call.
+// recorder has the functions of the trace. Its address is the context's key for a *call.
 type recorder struct {
 	tracers     trace.TracerProvider
 	meters      metric.MeterProvider
@@ -45,8 +45,8 @@ type call struct {
 // of returns the call that ctx belongs to.
 func (r *recorder) of(ctx context.Context) *call { return ctx.Value(r).(*call) }
 
-// attributes returns the attributes of WithAttributes, those of the server, and own. The last one
-// with a key counts.
+// attributes returns the attributes of WithAttributes, those of the server, and own. If two have the
+// same name, the later one counts.
 func (r *recorder) attributes(k *call, c petstore.Call, own ...attribute.KeyValue) (all []attribute.KeyValue) {
 	if r.more != nil {
 		all = append(all, r.more(c)...)
@@ -95,7 +95,7 @@ func (r *recorder) waitStart(ctx context.Context, c petstore.Call, w ratelimit.W
 
 // waitDone adds an event to the span of the call, and records a wait for the rate limit.
 func (r *recorder) waitDone(ctx context.Context, c petstore.Call, w ratelimit.Wait) {
-	k, reason := r.of(ctx), waitReason.String(string(w.Reason))
+	k, reason := r.of(ctx), attribute.String("petstore.wait.reason", string(w.Reason))
 	k.span.AddEvent("petstore.wait", trace.WithTimestamp(time.Now().Add(-w.Duration)), trace.WithAttributes(
 		reason, attribute.Float64("petstore.wait.duration", w.Duration.Seconds()),
 		attribute.Int("petstore.wait.waiting_calls", w.Waiting)))
@@ -103,4 +103,65 @@ func (r *recorder) waitDone(ctx context.Context, c petstore.Call, w ratelimit.Wa
 		r.metrics.waitingCalls.Add(ctx, -1, r.with(k, c))
 		r.metrics.waitTime.Record(ctx, w.Duration.Seconds(), r.with(k, c, reason))
 	}
+}
+
+// attemptContext starts the span of a request, and adds its context to the header. The URL of the
+// span has names of parameters instead of values, since the path of Do may be secret.
+func (r *recorder) attemptContext(ctx context.Context, c petstore.Call, header http.Header) context.Context {
+	k := r.of(ctx)
+	own := []attribute.KeyValue{
+		operation.String(c.Operation), semconv.HTTPRequestMethodKey.String(c.Method),
+		semconv.URLTemplate(c.Template), semconv.URLFull(k.base.Scheme + "://" + k.base.Host + c.Template),
+	}
+	if c.Attempt > 1 {
+		own = append(own, semconv.HTTPRequestResendCount(c.Attempt-1))
+	}
+	ctx, k.request = r.tracer.Start(ctx, c.Method+" "+c.Template,
+		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(r.attributes(k, c, own...)...))
+	r.propagators.Inject(ctx, propagation.HeaderCarrier(header))
+	return ctx
+}
+
+// attemptDone ends the span of a request, and records how long the request took.
+func (r *recorder) attemptDone(ctx context.Context, info petstore.AttemptDoneInfo) {
+	k, c := r.of(ctx), info.Call
+	own := r.attributes(k, c, semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template))
+	if info.StatusCode != 0 {
+		own = append(own, semconv.HTTPResponseStatusCode(info.StatusCode))
+	}
+	if failed := info.ErrorType(); failed != "" {
+		own = append(own, semconv.ErrorTypeKey.String(failed))
+		k.request.SetStatus(codes.Error, "")
+	}
+	k.request.SetAttributes(own...)
+	k.request.End()
+	r.metrics.requestDuration.Inst().Record(ctx, info.Duration.Seconds(), metric.WithAttributeSet(attribute.NewSet(own...)))
+	r.showLimit(ctx, info)
+}
+
+// showLimit shows the rate limit of a response, but not that of a 401, which is not the key's. The
+// windows of the minute and of the day, which the service shows in turn, are two gauges.
+func (r *recorder) showLimit(ctx context.Context, info petstore.AttemptDoneInfo) {
+	limit := info.RateLimit
+	if limit.IsZero() || info.StatusCode == http.StatusUnauthorized {
+		return
+	}
+	scope := ratelimit.ReasonMinute
+	if time.Until(limit.Reset) > 90*time.Second { // Reset is rounded, and clocks differ
+		scope = ratelimit.ReasonDay
+	}
+	at := r.with(r.of(ctx), info.Call, limitScope.String(string(scope)))
+	r.metrics.limit.Record(ctx, float64(limit.Limit), at)
+	r.metrics.remaining.Record(ctx, float64(limit.Remaining), at)
+}
+
+// limitClosed shows when the closed key of a call opens.
+func (r *recorder) limitClosed(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
+	r.metrics.closedUntil.Record(ctx, float64(l.Until.UnixMilli())/1000,
+		r.with(r.of(ctx), c, limitScope.String(string(l.Reason))))
+}
+
+func (r *recorder) limitOpened(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
+	l.Until = time.Unix(0, 0)
+	r.limitClosed(ctx, c, l)
 }
