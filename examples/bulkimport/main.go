@@ -53,6 +53,7 @@ func importSample(stop context.Context, out io.Writer) error {
 	server := fake.NewServer(fake.WithPlan(fake.PlanPro), fake.WithMinute(6*time.Second))
 	defer server.Close()
 	dir, err := os.MkdirTemp("", "bulkimport")
+	defer os.RemoveAll(dir)
 	path, text := filepath.Join(dir, "pets.csv"), header+strings.Repeat("\nRex,1,available", 500)
 	if err = errors.Join(err, os.WriteFile(path, []byte(text), 0o600)); err != nil {
 		return err

@@ -5,13 +5,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"go.uber.org/goleak"
-
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/testkit"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -60,13 +60,3 @@ func TestAdmit_unknownOutcome(t *testing.T) {
 	require.ErrorIs(t, err, ErrLook)
 	assert.Len(t, server.Pets(), 1)
 }
-
-// Each customer of a program with many keys has a budget of its own.
-func TestAvailable_forTwoCustomers(t *testing.T) {
-	server := fake.NewTestServer(t, fake.WithKey("key-of-the-zoo", fake.Plan{PerMinute: 3}))
-	for _, key := range []string{"key-of-the-zoo", server.APIKey()} {
-		_, err := Shelter{server.ClientFor(key)}.Available(t.Context())
-		require.NoError(t, err)
-	}
-	assert.Equal(t, 1, server.Usage("key-of-the-zoo").Minute)
-}

@@ -23,16 +23,16 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second, // more than ReadTimeout and the longest call
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
+	ended := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), server.WriteTimeout)
+		defer cancel()
+		ended <- server.Shutdown(limited)
+	})
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
-	case <-ctx.Done():
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), server.WriteTimeout)
-	defer cancel()
-	return server.Shutdown(ctx)
+	return <-ended
 }
 
 // visitors returns the routes for visitors. WithMaxWait(0) makes a call fail immediately instead of
