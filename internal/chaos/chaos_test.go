@@ -2,8 +2,8 @@
 // fake can inject. No created pet may be lost, none may be created twice, and no error may claim
 // more than its caller can know.
 //
-// A scenario is a service with its plan, clock and behaviour, a way to it, and callers that share a
-// client. All of it is drawn from a seed before it runs; only the order of goroutines and the jitter
+// A scenario is a service with its plan, clock and behaviour, a connection to it, and callers that
+// share a client. All of it is drawn from a seed before it runs; only the order of goroutines and the jitter
 // of the backoff differ between two runs. Afterwards the oracle compares the results of the calls
 // with the requests that were sent, and with the pets and the journal of the service.
 //
@@ -53,8 +53,9 @@ var protocols = []string{"memory", "HTTP/1.1", "HTTP/2", "HTTP/2, recycled"}
 
 func TestChaosInMemory(t *testing.T) {
 	counts := map[string]int{} // of calls by operation and outcome, and of requests by fault
-	first := number(t, "PETSTORE_SEED", 0)
-	for seed := first; seed < first+number(t, "PETSTORE_CHAOS", usualCalls)/callsOfScenario; seed++ {
+	first, _ := strconv.Atoi(os.Getenv("PETSTORE_SEED"))
+	calls, _ := strconv.Atoi(cmp.Or(os.Getenv("PETSTORE_CHAOS"), strconv.Itoa(usualCalls)))
+	for seed := first; seed < first+calls/callsOfScenario; seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				found := run(t, seed, counts)
@@ -76,20 +77,15 @@ func TestChaosInMemory(t *testing.T) {
 	}
 }
 
-// number returns the value of a variable of the environment.
-func number(t *testing.T, name string, usual int) int {
-	t.Helper()
-	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), strconv.Itoa(usual)))
-	require.NoError(t, err, name)
-	return n
-}
-
 // run draws a scenario, runs it, and returns what the oracle found.
 func run(t *testing.T, seed int, counts map[string]int) []string {
 	r := rand.New(rand.NewPCG(uint64(seed), 0))
 	report := &report{counts: counts, keys: pick(r, []string{key}, []string{"chaos-key-7d21", "chaos-key-90be"})}
-	callers := drawCallers(r)
-	srv := newServer(r, report, len(callers))
+	calls, trouble := make([]*call, callsOfScenario), .05+.35*r.Float64()
+	for i := range calls {
+		calls[i] = drawCall(r, trouble, fmt.Sprintf("pet %d", i))
+	}
+	srv := newServer(r, report.keys)
 	inject(srv)
 	base, hangUp := dial(srv, protocols[seed%len(protocols)])
 	client, err := petstore.NewClient(baseURL, "", petstore.WithAPIKeyFunc(report.key),
@@ -97,9 +93,9 @@ func run(t *testing.T, seed int, counts map[string]int) []string {
 		petstore.WithLogger(slog.New(slog.NewTextHandler(report, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	require.NoError(t, err)
 	var all sync.WaitGroup
-	for _, calls := range callers {
+	for mine := range slices.Chunk(calls, 10+r.IntN(116)) { // 4 to 50 callers, each with one call after another
 		all.Go(func() {
-			for _, c := range calls {
+			for _, c := range mine {
 				time.Sleep(c.pause) // virtual, as all time in a bubble
 				c.run(t.Context(), client)
 				if limited, ok := errors.AsType[*petstore.RateLimitError](c.err); ok { // as a good caller does
@@ -111,50 +107,24 @@ func run(t *testing.T, seed int, counts map[string]int) []string {
 	all.Wait()
 	hangUp()
 	srv.Close()
-	report.check(srv, slices.Concat(callers...))
+	report.check(srv, calls)
 	return report.findings
 }
 
-// drawCallers draws the calls of each caller, which it makes one after another.
-func drawCallers(r *rand.Rand) [][]*call {
-	trouble, callers := .05+.35*r.Float64(), make([][]*call, 4+r.IntN(45))
-	for i := range callsOfScenario {
-		mine := &callers[i%len(callers)]
-		*mine = append(*mine, drawCall(r, trouble, fmt.Sprintf("pet %d", i)))
-	}
-	return callers
-}
-
-// newServer draws a service, and how its plan changes or its key is banned during the run.
-func newServer(r *rand.Rand, report *report, callers int) *fake.Server {
-	plan := func() fake.Plan {
-		return fake.Plan{PerMinute: pick(r, 60, 300, 1000, 1000, 0), PerDay: pick(r, 0, 0, 0, 1000)}
-	}
+// newServer draws a service.
+func newServer(r *rand.Rand, keys []string) *fake.Server {
 	var behaviors []fake.Option
 	for _, b := range fake.Variants() {
 		behaviors = append(behaviors, b)
 	}
-	report.changes = r.IntN(2) * r.IntN(3)
-	bannedAfter := 1 + r.IntN(3) // requests after a 429
-	if report.changes > 0 {
-		bannedAfter = callers // all requests in flight may be refused when a plan gets smaller
-	}
 	srv := fake.NewServer(
-		pick(r, behaviors...), fake.WithBan(bannedAfter, time.Hour),
+		pick(r, behaviors...), fake.WithBan(1+r.IntN(3), time.Hour),
 		fake.WithLatency(pick(r, 0, time.Millisecond, 80*time.Millisecond)), fake.WithJournal(1<<20),
 		fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}, petstore.NewPet{Name: "Ada", CategoryID: 2}))
-	for _, k := range report.keys {
-		srv.AddKey(k, plan())
+	for _, k := range keys {
+		srv.AddKey(k, fake.Plan{PerMinute: pick(r, 60, 300, 1000, 1000, 0), PerDay: pick(r, 0, 0, 0, 1000)})
 	}
 	srv.Advance(upTo(r, 40*time.Minute) - 20*time.Minute)
-	for range report.changes {
-		changed, next := pick(r, report.keys...), plan()
-		change := func() { srv.BanKey(changed, 90*time.Second) }
-		if r.IntN(3) > 0 {
-			change = func() { srv.SetPlan(changed, next) }
-		}
-		time.AfterFunc(upTo(r, 5*time.Minute), change)
-	}
 	return srv
 }
 

@@ -18,7 +18,6 @@ import (
 // report has the figures and findings of a scenario.
 type report struct {
 	keys      []string       // of the client, one after another
-	changes   int            // number of new plans and bans during the run
 	repeated  int            // number of requests that net/http sent again
 	catalogue []petstore.Pet // of the service at the end
 	counts    map[string]int // of all scenarios
@@ -86,8 +85,8 @@ func (r *report) checkConduct(srv *fake.Server) {
 	for _, k := range r.keys {
 		limited += srv.Usage(k).Limited
 	}
-	if limited > r.repeated && r.changes == 0 {
-		r.found("limit", "%d requests were over it, although the plan never changed", limited)
+	if limited > r.repeated {
+		r.found("limit", "%d requests were over it", limited)
 	}
 	r.counts["over the limit"] += limited
 	arrived, refused := map[int]time.Time{}, map[time.Time]bool{} // by Seq; the times of 429s
@@ -164,6 +163,8 @@ func (r *report) checkError(c *call) {
 	switch {
 	case c.attempts < 0:
 		r.found("error", "a %T: %v", c.err, c)
+	case errors.Is(c.err, petstore.ErrNotSent) != (c.attempts == 0):
+		r.found("error", "ErrNotSent after %d requests: %v", c.attempts, c)
 	case len(text) > 512 || strings.ContainsAny(text, "\r\n"):
 		r.found("error", "%d bytes, or several lines: %q", len(text), text)
 	case ended && !c.over:
