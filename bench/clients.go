@@ -70,18 +70,18 @@ func byHand(send func(*http.Request) (*http.Response, error)) func(context.Conte
 		defer cancel()
 		if limit > 0 {
 			var pets []petstore.Pet
-			return &pets, exchange(ctx, send, http.MethodGet, "/pets?limit="+strconv.Itoa(limit), nil, &pets)
+			return &pets, roundTrip(ctx, send, http.MethodGet, "/pets?limit="+strconv.Itoa(limit), nil, &pets)
 		}
 		var pet petstore.Pet
 		body, err := json.Marshal(newPet())
 		if err != nil {
 			return nil, err
 		}
-		return &pet, exchange(ctx, send, http.MethodPost, "/pets", bytes.NewReader(body), &pet)
+		return &pet, roundTrip(ctx, send, http.MethodPost, "/pets", bytes.NewReader(body), &pet)
 	}
 }
 
-func exchange(
+func roundTrip(
 	ctx context.Context, send func(*http.Request) (*http.Response, error), method, path string, body io.Reader, out any,
 ) error {
 	r, err := http.NewRequestWithContext(ctx, method, baseURL+path, body)
