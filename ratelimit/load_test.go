@@ -13,6 +13,33 @@ import (
 
 var windows = []windowKind{Fixed, Aligned, Sliding}
 
+// TestBursts makes calls that fit into a window, all at once or by some workers. They take at most
+// three round trips longer than without a limiter, also after a restart.
+func TestBursts(t *testing.T) {
+	bursts := []struct{ perMinute, calls, workers int }{
+		{60, 20, 20}, {60, 40, 40}, {60, 48, 16}, {60, 50, 8}, {300, 200, 200}, {300, 250, 64}, {300, 290, 290},
+		{1_000, 100, 100}, {1_000, 900, 512},
+	}
+	cases(3*4*len(bursts), func(_ int, take func(int) int) {
+		window, before, restart, b := windows[take(3)], 4*take(2), take(2) == 1, bursts[take(len(bursts))]
+		start, random := time.Unix(1_000_000_020, 0), rand.New(rand.NewPCG(1, 1))
+		s := &Service{PerMinute: b.perMinute, Window: window}
+		p := &Process{Start: start, Workers: min(1, before), Calls: before}
+		Run(s, random, []*Process{p}, start, start.Add(10*time.Second))
+		next := &Process{Start: start.Add(10 * time.Second), Workers: b.workers, Calls: b.calls}
+		if !restart {
+			next.budget = p.budget
+		}
+		Run(s, random, []*Process{next}, next.Start, next.Start.Add(time.Minute))
+		name := fmt.Sprintf("%+v, %s, %d calls before, restart: %v", b, window, before, restart)
+		const longest = 200 * time.Millisecond
+		rounds := (b.calls + b.workers - 1) / b.workers
+		assert.LessOrEqual(t, next.Finished.Sub(next.Start), time.Duration(rounds+3)*longest, name)
+		assert.Equal(t, b.calls, next.Done, name)
+		assert.Zero(t, s.Rejected, name)
+	})
+}
+
 // TestLoads lets programs use half of what the key allows for five minutes, at random times, with one
 // call or ten at once. No call waits for long, also if one response in fifty comes 25 s late.
 func TestLoads(t *testing.T) {
@@ -61,10 +88,18 @@ var conditions = []struct {
 	{"plain", 1.04, 0, 0, func(*Service, *Process) {}},
 	{"a clock 10 minutes ahead", 1.04, 0, 0, func(s *Service, _ *Process) { s.Skew = skew }},
 	{"a clock 10 minutes behind", 1.04, 0, 0, func(s *Service, _ *Process) { s.Skew = -skew }},
+	{"no Date", 1.04, 0, 0, func(s *Service, _ *Process) { s.Alter = noDate }},
 	{"no Date, Reset 10 minutes ahead", 1.12, 0, 0, func(s *Service, _ *Process) { s.Alter, s.Skew = noDate, skew }},
 	{"no Date, Reset 10 minutes behind", 1.12, 0, 0, func(s *Service, _ *Process) { s.Alter, s.Skew = noDate, -skew }},
-	{"Reset is an hour ago", 1.12, 0, 0, func(s *Service, _ *Process) {
-		s.Alter = func(o *Outcome) { o.Window.Reset = o.Date.Add(-time.Hour) }
+	{"Reset is an hour ago", 1.12, 0, 0, func(s *Service, _ *Process) { s.Alter = resetIn(-time.Hour) }},
+	{"Reset is in two years", 1.12, 0, 0, func(s *Service, _ *Process) { s.Alter = resetIn(2 * 365 * 24 * time.Hour) }},
+	{"no Retry-After", 1.05, 0, 0, func(s *Service, _ *Process) { s.Alter = func(o *Outcome) { o.RetryAfter = 0 } }},
+	{"one response in ten has no headers", 1.05, 0, 0, func(s *Service, _ *Process) {
+		s.Alter = func(o *Outcome) {
+			if len(s.Arrivals)%10 == 4 {
+				o.Window = Window{}
+			}
+		}
 	}},
 	{"no headers", 4, 1 << 30, 0, func(s *Service, _ *Process) { s.Alter = func(o *Outcome) { o.Window = Window{} } }},
 	{"twice the plan after 100 seconds", 1, 2, 0, func(s *Service, _ *Process) {
@@ -77,12 +112,16 @@ var conditions = []struct {
 	{"one response in fifty comes 25 s late", 1.5, 0, 0, func(_ *Service, p *Process) { p.Slow = 0.02 }},
 	// When both windows are used up at once, the headers show that of the minute.
 	{"the day is used up after three windows", 1.01, 1, 3, func(*Service, *Process) {}},
-	{"some requests are not sent, or lost", 1.3, 2, 0, func(_ *Service, p *Process) { p.Fails = true }},
+	{"some requests are not sent, or lost", 1.15, 2, 0, func(_ *Service, p *Process) { p.Fails = true }},
 }
 
 const skew = 10 * time.Minute
 
 func noDate(o *Outcome) { o.Date = time.Time{} }
+
+func resetIn(d time.Duration) func(*Outcome) {
+	return func(o *Outcome) { o.Window.Reset = o.Date.Add(d) }
+}
 
 // TestSaturated runs jobs of four and a half windows, by one process that is alone, under each
 // condition: with how many workers and in which window does not matter.
