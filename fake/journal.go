@@ -10,13 +10,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	petstore "github.com/petstore/petstore-go"
 )
 
 // Request is a request that arrived, with its response; one that is still open has neither a
-// StatusCode nor a Hint. The credentials of its Authorization header are redacted. Headers and
-// bodies are those of the journal, not copies: do not change them.
+// StatusCode nor a Hint. The credentials of its Authorization header are redacted.
 type Request struct {
 	Seq       int    // counts requests from 1, in the order in which they arrived completely
 	Operation string // its name (section 4), empty if the request fits none
@@ -53,7 +50,10 @@ func (s *Server) RequestsAfter(seq, n int) []Request {
 	from := min(max(seq-dropped, 0), len(j.entries))
 	requests := make([]Request, min(len(j.entries)-from, max(n, 0)))
 	for i := range requests {
-		requests[i] = *j.entries[from+i]
+		r := *j.entries[from+i]
+		r.Header, r.ResponseHeader = r.Header.Clone(), r.ResponseHeader.Clone()
+		r.Body, r.ResponseBody = bytes.Clone(r.Body), bytes.Clone(r.ResponseBody)
+		requests[i] = r
 	}
 	return requests
 }
@@ -146,7 +146,7 @@ func (j *journal) reset() {
 // arrive adds a request to the journal once it has arrived completely, and notes its violations.
 func (x *exchange) arrive() {
 	e := &Request{
-		Operation: x.route.name(), Method: x.req.Method, Path: x.req.URL.RequestURI(),
+		Operation: x.route.operation.Name, Method: x.req.Method, Path: x.req.URL.RequestURI(),
 		Header: x.req.Header.Clone(), Body: kept(x.body), Time: x.arrived.Round(0),
 	}
 	redact(e.Header["Authorization"])
@@ -211,62 +211,4 @@ func (j *journal) close() {
 	defer j.mu.Unlock()
 	j.closed = closedError{}
 	j.arrival.Broadcast()
-}
-
-// conduct is what the rules for clients need to know about a key. The lock of the key guards it.
-type conduct struct {
-	got429   bool      // a client got a 429 since the last request that was admitted
-	retryAt  time.Time // until when a 429 asked the client to wait
-	toldAt   time.Time // when the client was told so first
-	answered int64     // Server.order of the last response
-	shared   bool      // requests overlapped: several goroutines use the key
-	peer     string
-	unknown  map[string]int // Seq of the creates of unknown outcome, by their bodies
-}
-
-// knew reports whether the client must have known of the last 429 when it sent a request that
-// arrives now. Those of several goroutines may have been on their way for a second.
-func (k *apiKey) knew(now time.Time) bool { return !k.shared || now.Sub(k.toldAt) >= time.Second }
-
-// noteRequest looks for a rule that a request breaks when it arrives.
-func (k *apiKey) noteRequest(x *exchange) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := k.update() // which ends the wait if the clock went back
-	k.shared = k.shared || x.began < k.answered || k.peer != "" && k.peer != x.req.RemoteAddr
-	k.peer = x.req.RemoteAddr
-	if early := k.retryAt.Sub(now); early > 0 && k.knew(now) {
-		x.note(RuleEarlyRetry, "8.3",
-			fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Second/10)))
-	}
-	if x.req.Method == http.MethodGet {
-		clear(k.unknown) // with a look at the catalogue a client learns the outcome
-	}
-	if seq := k.unknown[string(kept(x.body))]; seq != 0 {
-		x.note(RuleRepeatedCreate, "4.2",
-			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
-	}
-}
-
-// noteResponse notes until when a 429 asks its client to wait, and creates of unknown outcome. The
-// Retry-After of a 503 concerns only the call that got it.
-func (k *apiKey) noteResponse(x *exchange, a *response, now time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.shared = k.shared || x.began < k.answered
-	k.answered = k.srv.order.Add(1)
-	reached := !a.lost && x.req.Context().Err() == nil
-	if a.status == http.StatusTooManyRequests && reached {
-		k.got429 = true
-		if !now.Before(k.retryAt) {
-			k.toldAt = now
-		}
-		// Seconds count from the whole second, as the server counts them.
-		if until := retryAfter(a.header.Get("Retry-After"), now.Truncate(time.Second)); until.After(k.retryAt) {
-			k.retryAt = until
-		}
-	}
-	if x.route.name() == petstore.OpCreatePet && x.outcomeUnknown(a, reached) && len(k.unknown) < 1_000 {
-		k.unknown[string(kept(x.body))] = x.entry.Seq
-	}
 }

@@ -172,7 +172,7 @@ func (w *window) roll(sec int64) {
 	}
 }
 
-// begin returns the second from which on a request at sec counts.
+// begin returns the first second whose requests still count at sec.
 func (w *window) begin(sec int64) int64 {
 	switch {
 	case w.kind == WindowAligned:

@@ -54,24 +54,16 @@ func checkOperation(operation string) error {
 // route is what a method and a path mean (section 4). The mux of the server has those with an
 // operation or a Handler.
 type route struct {
-	http.Handler            // of WithHandler
-	operation    *Operation // of the document
-	allow        string     // the methods of a path, if the method is none of them
-}
-
-// name returns the name of the operation, empty if there is none.
-func (r route) name() string {
-	if r.operation == nil {
-		return ""
-	}
-	return r.operation.Name
+	http.Handler           // of WithHandler
+	operation    Operation // of the document
+	allow        string    // the methods of a path, if the method is none of them
 }
 
 // newMux returns a mux with the operations and handlers. It panics on patterns that conflict.
 func newMux(handlers ...handler) *http.ServeMux {
 	mux := http.NewServeMux()
-	for i, o := range operations {
-		mux.Handle(o.Method+" "+version+o.Path, route{operation: &operations[i]})
+	for _, o := range operations {
+		mux.Handle(o.Method+" "+version+o.Path, route{operation: o})
 	}
 	for _, h := range handlers {
 		mux.Handle(h.pattern, route{Handler: h.Handler})
@@ -88,12 +80,12 @@ func (s *Server) findRoute(r *http.Request) route {
 		return found
 	}
 	found := find(r.Method)
-	if found.Handler != nil || found.operation != nil && found.operation.Method == r.Method {
+	if found.Handler != nil || found.operation.Method == r.Method {
 		return found
 	}
 	var allow []string
-	for i, o := range operations {
-		if find(o.Method).operation == &operations[i] {
+	for _, o := range operations {
+		if find(o.Method).operation.Name == o.Name {
 			allow = append(allow, o.Method)
 		}
 	}

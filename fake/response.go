@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -67,7 +68,7 @@ func codeOf(status int) string {
 	return cmp.Or(known[status], strings.ToLower(text), "injected")
 }
 
-// change changes the response, which may be the zero one, as a fault says.
+// change applies the fault to the response, which may be the zero one.
 func (a *response) change(f *Fault) {
 	if a.header == nil {
 		a.header = make(http.Header)
@@ -204,4 +205,14 @@ func abort(c io.Closer) {
 
 func notConnected(reason error) error {
 	return &net.OpError{Op: "dial", Net: "fake", Addr: link.ServerAddress, Err: reason}
+}
+
+type closedError struct{}
+
+func (closedError) Error() string { return "fake: the server is closed" }
+
+// Unwrap makes the error match net.ErrClosed, syscall.ECONNREFUSED and, so that no client tries
+// again, a net.DNSError of a host that does not exist.
+func (closedError) Unwrap() []error {
+	return []error{net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true}}
 }

@@ -28,8 +28,7 @@ type exchange struct {
 	fault   *Fault   // that applies to it; noFault if none does
 }
 
-// serve serves a request, step by step. CONTRIBUTING.md has the steps in a sentence, which a test
-// compares with this function.
+// serve serves a request, step by step. CONTRIBUTING.md has the steps in a sentence.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 	x := s.newExchange(r)
 	x.began = began
@@ -107,7 +106,8 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 // operate does the operation, unless the path, the key or the limits do not allow it, in this
 // order.
 func (x *exchange) operate(w http.ResponseWriter) response {
-	if x.route == (route{}) {
+	route := x.route
+	if route.Handler == nil && route.operation.serve == nil && route.allow == "" {
 		return refusal(http.StatusNotFound, "the service has no path %s; it has %s (section 4)",
 			quote(x.req.URL.Path), strings.Join(x.srv.paths(), ", "))
 	}
@@ -120,14 +120,14 @@ func (x *exchange) operate(w http.ResponseWriter) response {
 	}
 	var a response
 	switch {
-	case x.route.Handler != nil:
+	case route.Handler != nil:
 		a = x.handle(w, q)
-	case x.route.operation != nil:
-		a = x.route.operation.serve(x)
+	case route.operation.serve != nil:
+		a = route.operation.serve(x)
 	default:
 		a = refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
-			quote(x.req.Method), x.route.allow)
-		a.header.Set("Allow", x.route.allow)
+			quote(x.req.Method), route.allow)
+		a.header.Set("Allow", route.allow)
 	}
 	a.quota = q
 	return a

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	petstore "github.com/petstore/petstore-go"
 )
 
 // TB is the part of testing.TB that [NewTestServer] needs. It keeps package testing out of programs
@@ -35,8 +37,11 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 // report fails the test if something happened that must not.
 func (s *Server) report(tb TB) {
 	tb.Helper()
-	for _, f := range s.faults.unfired() {
-		tb.Errorf("fake: an injected fault never struck: %s", f)
+	for _, i := range s.Injections() {
+		if fitting, fired := i.counts(); fired == 0 && i.fault.Chance == 0 {
+			tb.Errorf("fake: an injected fault never struck: %s; %d fitting requests came, Skip is %d",
+				i.fault, fitting, i.fault.Skip)
+		}
 	}
 	s.journal.mu.Lock() // a handler that hangs may still panic
 	panics := slices.Clone(s.journal.panics)
@@ -114,6 +119,64 @@ func (x *exchange) note(rule Rule, section, detail string) {
 	defer j.mu.Unlock()
 	if len(j.violations) < 10_000 {
 		j.violations = append(j.violations, Violation{rule, section, detail, x.entry.Seq})
+	}
+}
+
+// conduct is what the rules for clients need to know about a key. The lock of the key guards it.
+type conduct struct {
+	got429   bool      // a client got a 429 since the last request that was admitted
+	retryAt  time.Time // until when a 429 asked the client to wait
+	toldAt   time.Time // when the client was told so first
+	answered int64     // Server.order of the last response
+	shared   bool      // requests overlapped: several goroutines use the key
+	peer     string
+	unknown  map[string]int // Seq of the creates of unknown outcome, by their bodies
+}
+
+// knew reports whether the client must have known of the last 429 when it sent a request that
+// arrives now. Those of several goroutines may have been on their way for a second.
+func (k *apiKey) knew(now time.Time) bool { return !k.shared || now.Sub(k.toldAt) >= time.Second }
+
+// noteRequest looks for a rule that a request breaks when it arrives.
+func (k *apiKey) noteRequest(x *exchange) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.update() // which ends the wait if the clock went back
+	k.shared = k.shared || x.began < k.answered || k.peer != "" && k.peer != x.req.RemoteAddr
+	k.peer = x.req.RemoteAddr
+	if early := k.retryAt.Sub(now); early > 0 && k.knew(now) {
+		x.note(RuleEarlyRetry, "8.3",
+			fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Second/10)))
+	}
+	if x.req.Method == http.MethodGet {
+		clear(k.unknown) // with a look at the catalogue a client learns the outcome
+	}
+	if seq := k.unknown[string(kept(x.body))]; seq != 0 {
+		x.note(RuleRepeatedCreate, "4.2",
+			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
+	}
+}
+
+// noteResponse notes until when a 429 asks its client to wait, and creates of unknown outcome. The
+// Retry-After of a 503 concerns only the call that got it.
+func (k *apiKey) noteResponse(x *exchange, a *response, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.shared = k.shared || x.began < k.answered
+	k.answered = k.srv.order.Add(1)
+	reached := !a.lost && x.req.Context().Err() == nil
+	if a.status == http.StatusTooManyRequests && reached {
+		k.got429 = true
+		if !now.Before(k.retryAt) {
+			k.toldAt = now
+		}
+		// Seconds count from the whole second, as the server counts them.
+		if until := retryAfter(a.header.Get("Retry-After"), now.Truncate(time.Second)); until.After(k.retryAt) {
+			k.retryAt = until
+		}
+	}
+	if x.route.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(a, reached) && len(k.unknown) < 1_000 {
+		k.unknown[string(kept(x.body))] = x.entry.Seq
 	}
 }
 
