@@ -36,6 +36,9 @@ func TestJournal(t *testing.T) {
 		assert.Equal(t, []string{"bearer [redacted]"}, r.Header["Authorization"])
 		assert.Equal(t, answer.header["X-Trace"], r.ResponseHeader["X-Trace"])
 		assert.Empty(t, r.ResponseHeader["X-Ratelimit-Reset"])
+		kept := srv.last(t)
+		r.Header["X-Trace"][0], r.ResponseHeader["X-Trace"][0], r.Body[0], r.ResponseBody[0] = "c", "c", '!', '!'
+		assert.Equal(t, kept, srv.last(t), "the journal has its own copies")
 	})
 	inBubble(t, "has a request while it is held back", func(t *testing.T, srv server) {
 		srv.SetLatency(time.Second)
@@ -177,9 +180,9 @@ func TestViolations(t *testing.T) {
 		require.NoError(t, conn.Close())
 		assert.Empty(t, srv.rules())
 	})
-	inBubble(t, "early on a kept connection", func(t *testing.T, srv server) {
+	throughEveryEntryPoint(t, "early on a kept connection, at once", func(t *testing.T, srv server) {
 		srv.client.Transport.(*http.Transport).DisableKeepAlives = false
-		srv.play(t, fake.Fault{Status: 429, RetryAfter: "30"}, list, 2*time.Second, list)
+		srv.play(t, list, fake.Fault{Status: 429, RetryAfter: "30"}, list, list)
 		srv.client.CloseIdleConnections()
 		assert.Equal(t, []fake.Rule{early}, srv.rules())
 	})

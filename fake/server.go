@@ -128,10 +128,11 @@ func WithPets(pets ...petstore.NewPet) Option {
 
 // WithFaults injects faults, also after [Server.Reset].
 func WithFaults(faults ...Fault) Option {
-	for _, f := range faults {
-		check("WithFaults", f.problem())
-	}
 	faults = slices.Clone(faults)
+	for i, f := range faults {
+		check("WithFaults", f.problem())
+		faults[i] = f.clone()
+	}
 	return func(c *config) { c.faults = append(c.faults, faults...) }
 }
 
