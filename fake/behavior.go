@@ -13,7 +13,7 @@ import (
 type Behavior struct {
 	RetryAfter RetryAfterForm `json:"retryAfter,omitzero"` // of a 429 (section 8.3)
 	LimitBody  BodyForm       `json:"limitBody,omitzero"`  // of a 429 (section 7)
-	// DefaultStatus is that of a pet that was added without one (section 3); empty: the pet has none.
+	// DefaultStatus is the status of a pet that was added without one (section 3); empty: none.
 	DefaultStatus petstore.PetStatus `json:"defaultStatus,omitzero"`
 	Order         Order              `json:"order,omitzero"`  // of listPets (section 4.1)
 	Window        Window             `json:"window,omitzero"` // of the rate limits (section 8.1)

@@ -182,10 +182,12 @@ func redact(values []string) {
 
 // finish puts the response into the journal, before the client gets it: from a handler, each part.
 func (x *exchange) finish(a *response) {
-	j, e, now, first := &x.srv.journal, x.entry, x.srv.Now(), x.entry.open()
+	e, now := x.entry, x.srv.Now()
+	first := e.open()
 	if first && x.key != nil {
 		x.key.noteResponse(x, a, now)
 	}
+	j := &x.srv.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if first {

@@ -109,8 +109,7 @@ func readToken(h http.Header) (token, problem string) {
 }
 
 func (x *exchange) unauthorized() response {
-	_, problem := readToken(x.req.Header)
-	problem = cmp.Or(problem, "the API key is not known to the server, or was revoked")
+	problem := cmp.Or(x.noToken, "the API key is not known to the server, or was revoked")
 	a := refusal(http.StatusUnauthorized,
 		"%s; every operation requires a valid key as a bearer token (section 5)", problem)
 	a.header.Set("Www-Authenticate", "Bearer")

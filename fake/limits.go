@@ -68,8 +68,8 @@ func (k *apiKey) restart() {
 }
 
 // update brings the key to the present time, and returns that time. From one synctest bubble to the
-// next, the clock goes back. It is read under the lock: who read it before and then had to wait
-// would come with an older time, as if it had gone back.
+// next, the clock goes back. It is read under the lock: a caller that read it and then waited for
+// the lock would bring an older time, as if the clock had gone back.
 func (k *apiKey) update() time.Time {
 	now := k.srv.Now()
 	if back := now.Sub(k.lastNow); back < 0 {
@@ -95,8 +95,8 @@ func (k *apiKey) ban(now time.Time, d time.Duration) {
 	k.streak = 0
 }
 
-// quota returns the quota for the headers: that of the window with fewer requests left, and of two
-// with the same number that of the one which ends later, because a client has to wait for that.
+// quota returns the quota for the headers: the one of the window with fewer requests left. If both
+// have the same number left, the window that resets later counts, because a client waits for it.
 // During a ban, no request is left, and the reset is the end of the minute.
 func (k *apiKey) quota(sec int64) quota {
 	minute, day := k.minute.quota(k.plan.PerMinute, sec), k.day.quota(k.plan.PerDay, sec)
@@ -172,7 +172,7 @@ func (w *window) roll(sec int64) {
 	}
 }
 
-// begin returns the first second whose requests still count at sec.
+// begin returns the second under which add counts a request at sec.
 func (w *window) begin(sec int64) int64 {
 	switch {
 	case w.kind == WindowAligned:
@@ -217,7 +217,7 @@ type quota struct {
 	reset            int64 // Unix time
 }
 
-// quota returns what is left of limit.
+// quota returns the quota of a plan that has only this window.
 func (w *window) quota(limit int, sec int64) quota {
 	reset := w.reset(limit, sec)
 	if limit <= 0 {

@@ -17,10 +17,11 @@ import (
 type exchange struct {
 	srv     *Server
 	req     *http.Request
-	began   int64 // number in Server.order, not before the client sent it
+	began   int64 // from Server.order, when its connection was ready for it, or else when it arrived
 	arrived time.Time
 	route   route
 	token   string  // of its Authorization header
+	noToken string  // why it has no token
 	key     *apiKey // nil without a valid key
 	body    []byte
 	bodyErr error
@@ -54,7 +55,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 // newExchange reads the route and the key of a request.
 func (s *Server) newExchange(r *http.Request) *exchange {
 	x := &exchange{srv: s, req: r, arrived: s.Now(), route: s.findRoute(r), fault: noFault}
-	x.token, _ = readToken(r.Header)
+	x.token, x.noToken = readToken(r.Header)
 	if k := s.keys.find(x.token); k != nil && !k.revoked.Load() {
 		x.key = k
 	}

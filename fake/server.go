@@ -32,7 +32,7 @@ type Server struct {
 	faults    faultList
 	journal   journal
 	inflight  inflight
-	mux       *http.ServeMux // of handler values
+	mux       *http.ServeMux // of routes
 	loopback  func() string  // opens the port at its first call, and returns its URL
 }
 
@@ -73,9 +73,7 @@ func (s *Server) Reset() {
 }
 
 // SetLatency holds every response back for d from now on, as [WithLatency] does.
-func (s *Server) SetLatency(d time.Duration) {
-	s.latency.Store(int64(d))
-}
+func (s *Server) SetLatency(d time.Duration) { s.latency.Store(int64(d)) }
 
 // Option configures a [Server] when it is made. See also "Misuse" in the package documentation.
 type Option func(*config)
@@ -153,9 +151,7 @@ func WithBan(after int, d time.Duration) Option {
 }
 
 // WithLatency holds every response back for d. [Server.SetLatency] changes it.
-func WithLatency(d time.Duration) Option {
-	return func(c *config) { c.latency = d }
-}
+func WithLatency(d time.Duration) Option { return func(c *config) { c.latency = d } }
 
 // WithStrict makes the test of [NewTestServer] fail for each [Violation], but not of the allowed
 // rules, such as [RuleDeprecated] for a program that still calls getPet.
@@ -174,9 +170,7 @@ func WithBehavior(b Behavior) Option {
 }
 
 // WithJournal makes the journal keep the last n requests, or none, instead of the last 10,000.
-func WithJournal(n int) Option {
-	return func(c *config) { c.journal = n }
-}
+func WithJournal(n int) Option { return func(c *config) { c.journal = n } }
 
 // WithHandler adds an operation that the service has and this fake does not. The pattern is one of
 // [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}", and must not conflict with

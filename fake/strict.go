@@ -185,7 +185,7 @@ func (x *exchange) outcomeUnknown(a *response, reached bool) bool {
 	if reached && a.status == http.StatusCreated {
 		return x.fault.Wire != "" // its body is cut off
 	}
-	return !reached || a.status < 400 || // a 303 is what follows a create
+	return !reached || a.status < 400 || // a 303 comes after a create
 		a.status == http.StatusRequestTimeout || a.status >= 500 && a.status != http.StatusNotImplemented
 }
 
