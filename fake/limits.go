@@ -48,7 +48,7 @@ func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 }
 
 // uncountedQuota returns the quota for the headers without counting the request: without a valid
-// key, that of an unused Free plan.
+// key, the quota of an unused Free plan.
 func (x *exchange) uncountedQuota(now time.Time) quota {
 	k := x.key
 	if k == nil {
