@@ -64,7 +64,7 @@ func (s *Server) HTTPClient() *http.Client {
 	}}
 }
 
-// refuse returns the error of a refused connection if a fault with [WireRefuse] applies to a request.
+// refuse returns the error of a refused connection if a WireRefuse applies to the request.
 func (s *Server) refuse(r *http.Request) error {
 	f := s.pick(s.newExchange(r), true) // Match gets no body, which is not read yet
 	if f == noFault {
