@@ -25,7 +25,9 @@ func TestJournal(t *testing.T) {
 		q.path, q.auth = "/pets?dry=1", "bearer "+srv.APIKey()
 		q.header = http.Header{"X-Trace": {"a", "b"}}
 		answer := srv.send(t, q)
-		r := srv.last(t)
+		r := srv.last(t) // a copy: changes of it do not reach the journal
+		r.Header["X-Trace"][0], r.ResponseHeader["X-Trace"][0], r.Body[0], r.ResponseBody[0] = "c", "c", '!', '!'
+		r = srv.last(t)
 		assert.Equal(t, fake.Request{
 			Seq: 1, Operation: petstore.OpCreatePet, Key: 1, Method: http.MethodPost, Path: "/v1/pets?dry=1",
 			Header: r.Header, Body: []byte(`{"name":"Rex","categoryId":1}`),
@@ -36,9 +38,6 @@ func TestJournal(t *testing.T) {
 		assert.Equal(t, []string{"bearer [redacted]"}, r.Header["Authorization"])
 		assert.Equal(t, answer.header["X-Trace"], r.ResponseHeader["X-Trace"])
 		assert.Empty(t, r.ResponseHeader["X-Ratelimit-Reset"])
-		kept := srv.last(t)
-		r.Header["X-Trace"][0], r.ResponseHeader["X-Trace"][0], r.Body[0], r.ResponseBody[0] = "c", "c", '!', '!'
-		assert.Equal(t, kept, srv.last(t), "the journal has its own copies")
 	})
 	inBubble(t, "has a request while it is held back", func(t *testing.T, srv server) {
 		srv.SetLatency(time.Second)
