@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -141,7 +142,7 @@ func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 // WithMinute makes the minute of the rate limits last for d, rounded up to a whole second.
 func WithMinute(d time.Duration) Option {
 	must(d > 0, "WithMinute", "%v is not a positive duration", d)
-	return func(c *config) { c.minute = ceilUnix(time.Unix(0, 0).Add(d)) }
+	return func(c *config) { c.minute = int64(math.Ceil(d.Seconds())) }
 }
 
 // WithBan bans a key for d once it has sent that many further requests after a first 429, without

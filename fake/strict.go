@@ -97,7 +97,7 @@ type Violation struct {
 	Rule    Rule
 	Section string // of the service document, where the rule comes from
 	Detail  string // what happened
-	Seq     int    // that of the [Request]
+	Seq     int    // of the [Request]
 }
 
 // String returns the violation as one line.
