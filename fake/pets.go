@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,14 +40,16 @@ func (s *Server) Pets() []petstore.Pet { return s.catalogue.list(query{limit: ma
 // catalogue is the set of pets, whose ids count up from 1.
 type catalogue struct {
 	mu   sync.Mutex
-	pets []petstore.Pet // by their ids
+	pets []petstore.Pet                 // by their ids
+	ids  map[petstore.PetStatus][]int64 // of the pets with a status; the empty status has all ids
 	rng  *rand.Rand
 }
 
 func (c *catalogue) reset(seed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pets, c.rng = nil, rand.New(rand.NewPCG(seed, 1))
+	c.pets, c.ids = nil, make(map[petstore.PetStatus][]int64)
+	c.rng = rand.New(rand.NewPCG(seed, 1))
 }
 
 func (c *catalogue) add(p petstore.NewPet) petstore.Pet {
@@ -56,6 +57,10 @@ func (c *catalogue) add(p petstore.NewPet) petstore.Pet {
 	defer c.mu.Unlock()
 	pet := petstore.Pet{ID: int64(len(c.pets)) + 1, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
 	c.pets = append(c.pets, pet)
+	c.ids[""] = append(c.ids[""], pet.ID)
+	if p.Status != "" {
+		c.ids[p.Status] = append(c.ids[p.Status], pet.ID)
+	}
 	return pet
 }
 
@@ -65,23 +70,27 @@ type query struct {
 	order  Order
 }
 
-// list returns the pets that fit q, in its order, and never nil.
+// list returns the pets that fit q, in its order, and never nil. Its time depends on how many pets
+// it returns, not on how many there are.
 func (c *catalogue) list(q query) []petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	pets := make([]petstore.Pet, 0, len(c.pets))
-	for _, p := range c.pets {
-		if q.status == "" || p.Status == q.status {
-			pets = append(pets, p)
+	ids := c.ids[q.status]
+	pets := make([]petstore.Pet, min(len(ids), q.limit))
+	drawn := make(map[int]bool)
+	for i := range pets {
+		at := i
+		switch q.order {
+		case OrderDescending:
+			at = len(ids) - 1 - i
+		case OrderShuffled:
+			for at = c.rng.IntN(len(ids)); drawn[at]; at = c.rng.IntN(len(ids)) { // a list has at most 100 pets
+			}
+			drawn[at] = true
 		}
+		pets[i] = c.pets[ids[at]-1]
 	}
-	switch q.order {
-	case OrderDescending:
-		slices.Reverse(pets)
-	case OrderShuffled:
-		c.rng.Shuffle(len(pets), func(i, j int) { pets[i], pets[j] = pets[j], pets[i] })
-	}
-	return pets[:min(len(pets), q.limit)]
+	return pets
 }
 
 // wirePet is a Pet object (section 2). With petstore.Pet, fake and client would share a wrong tag.
