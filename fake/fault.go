@@ -25,38 +25,45 @@ const Forever = -1
 // One fault applies to a request: the first matching one that is not used up. Only a [WireRefuse]
 // comes before it, since it applies before anything has reached the server.
 type Fault struct {
-	Operation string `json:"operation,omitzero"` // such as [petstore.OpCreatePet]; empty: any request
-	APIKey    string `json:"apiKey,omitzero"`    // only requests that present this key; empty: any
+	// Operation selects only requests of an operation, such as [petstore.OpCreatePet]; empty: any.
+	Operation string `json:"operation,omitzero"`
+	// APIKey selects only requests that present this key; empty: any.
+	APIKey string `json:"apiKey,omitzero"`
 	// Match selects only requests for which it returns true; nil: any. It gets a copy of the request,
 	// whose body it may read, on the goroutine that serves it, and may call the server.
 	Match func(*http.Request) bool `json:"-"`
-	Skip  int                      `json:"skip,omitzero"` // let this many matching requests pass first
+	// Skip is the number of matching requests that pass before the fault applies.
+	Skip int `json:"skip,omitzero"`
 	// Times is the number of requests to which it applies: 0 is one or, with For, all in that time;
 	// [Forever] is all.
 	Times int `json:"times,omitzero"`
-	// how long after its injection it ends, by the server's clock; 0: never
+	// For is how long after its injection the fault ends, by the server's clock; 0 is never.
 	For time.Duration `json:"for,omitzero"`
-	// the probability for each matching request, by [WithSeed]; 0 is always
+	// Chance is the probability for each matching request, by [WithSeed]; 0 is always.
 	Chance float64 `json:"chance,omitzero"`
 
 	// Delay is how long the response, or the failure in its place, is held back; [Server.Advance] does
 	// not shorten it. The request is carried out after it, or before it with AfterCommit.
 	Delay time.Duration `json:"delay,omitzero"`
-	// AfterCommit carries the request out first, counted and stored as usual, and only then fails.
+	// AfterCommit passes the request to the service first, which counts it and carries it out, or
+	// refuses it; then the request fails.
 	AfterCommit bool `json:"afterCommit,omitzero"`
-	Status      int  `json:"status,omitzero"` // of the response; 0 leaves it to the service
+	// Status is that of the response; 0 leaves it to the service.
+	Status int `json:"status,omitzero"`
 	// Code and Message go into the Error object of a Status of 400 and above. Both have defaults.
 	Code    string `json:"code,omitzero"`
 	Message string `json:"message,omitzero"`
-	// the value of the Retry-After header, sent as it is
+	// RetryAfter is the value of the Retry-After header, sent as it is.
 	RetryAfter string `json:"retryAfter,omitzero"`
 	// Header is added to the response in place of headers of the same name; a name with no values
 	// removes the header.
 	Header http.Header `json:"header,omitempty"`
-	Body   []byte      `json:"body,omitzero"` // sent instead of the usual body; nil keeps that
+	// Body is sent instead of the usual body; nil keeps that.
+	Body []byte `json:"body,omitzero"`
 	// Drip is how long the body takes, in up to 100 pieces. [Server.Advance] does not shorten it.
 	Drip time.Duration `json:"drip,omitzero"`
-	Wire Wire          `json:"wire,omitzero"` // what happens on the way
+	// Wire is what happens on the way.
+	Wire Wire `json:"wire,omitzero"`
 }
 
 // problem returns an error if the fault can never apply, or its response cannot be sent. It does

@@ -121,6 +121,7 @@ func (srv server) play(t *testing.T, script ...any) {
 
 func TestViolations(t *testing.T) {
 	list, rex, ada, order := request{path: "/pets"}, create("Rex"), create("Ada"), request{path: "/orders", body: "{}"}
+	sameBody := request{path: "/orders", body: rex.body}
 	one := []fake.Option{fake.WithPlan(fake.Plan{PerMinute: 1})}
 	ban := append(one[:1:1], fake.WithBan(1, time.Hour))
 	noWait := append(ban[:2:2], fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
@@ -152,6 +153,7 @@ func TestViolations(t *testing.T) {
 		"the same create later":                  {nil, script{fake.Fault{Status: 502}, rex, ada, rex}, []fake.Rule{repeated}},
 		"a create after a look at the catalogue": {nil, script{fake.Fault{Status: 500}, rex, list, rex}, nil},
 		"the same request for something else":    {nil, script{fake.Fault{Status: 502}, order, order}, nil},
+		"the same body for something else":       {nil, script{fake.Fault{Status: 502}, rex, sameBody}, nil},
 		"a create given up":                      {nil, script{hour, givenUp(rex), rex}, []fake.Rule{repeated}},
 		"a create given up before its 201":       {nil, script{slow, givenUp(rex), rex}, []fake.Rule{repeated}},
 	}

@@ -165,6 +165,7 @@ func (s *Server) RevokeKey(key string) { s.mustFind("RevokeKey", key).revoked.St
 // BanKey bans a key for d from now (section 8.3); 0 ends a ban. A client recognises a ban by a
 // Retry-After that reaches beyond X-RateLimit-Reset, which is that of the minute.
 func (s *Server) BanKey(key string, d time.Duration) {
+	mustNotBeNegative("BanKey", d)
 	k := s.mustFind("BanKey", key)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -178,6 +179,7 @@ func (s *Server) BanKey(key string, d time.Duration) {
 
 // SetUsage sets how many requests count in the current minute and day of the key, as if sent now.
 func (s *Server) SetUsage(key string, minute, day int) {
+	mustNotBeNegative("SetUsage", min(minute, day))
 	k := s.mustFind("SetUsage", key)
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -98,7 +98,7 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 	if err := pause(x.req.Context(), wait); err != nil {
 		return response{lost: true, hint: "the client gave up, or the server was closed"}
 	}
-	if f == noFault || !f.AfterCommit && f.onlyChanges() {
+	if !f.AfterCommit && f.onlyChanges() {
 		a = x.operate(w)
 	}
 	return a

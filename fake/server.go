@@ -74,7 +74,10 @@ func (s *Server) Reset() {
 }
 
 // SetLatency holds every response back for d from now on, as [WithLatency] does.
-func (s *Server) SetLatency(d time.Duration) { s.latency.Store(int64(d)) }
+func (s *Server) SetLatency(d time.Duration) {
+	mustNotBeNegative("SetLatency", d)
+	s.latency.Store(int64(d))
+}
 
 // Option configures a [Server] when it is made. See also "Misuse" in the package documentation.
 type Option func(*config)
@@ -148,11 +151,16 @@ func WithMinute(d time.Duration) Option {
 // WithBan bans a key for d once it has sent that many further requests after a first 429, without
 // one that was admitted in between (section 8.3); 0, the default, bans none.
 func WithBan(after int, d time.Duration) Option {
+	mustNotBeNegative("WithBan", after)
+	mustNotBeNegative("WithBan", d)
 	return func(c *config) { c.banAfter, c.banFor = after, d }
 }
 
 // WithLatency holds every response back for d. [Server.SetLatency] changes it.
-func WithLatency(d time.Duration) Option { return func(c *config) { c.latency = d } }
+func WithLatency(d time.Duration) Option {
+	mustNotBeNegative("WithLatency", d)
+	return func(c *config) { c.latency = d }
+}
 
 // WithStrict makes the test of [NewTestServer] fail for each [Violation], but not of the allowed
 // rules, such as [RuleDeprecated] for a program that still calls getPet.
@@ -171,7 +179,10 @@ func WithBehavior(b Behavior) Option {
 }
 
 // WithJournal makes the journal keep the last n requests, or none, instead of the last 10,000.
-func WithJournal(n int) Option { return func(c *config) { c.journal = n } }
+func WithJournal(n int) Option {
+	mustNotBeNegative("WithJournal", n)
+	return func(c *config) { c.journal = n }
+}
 
 // WithHandler adds an operation that the service has and this fake does not. The pattern is one of
 // [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}", and must not conflict with
@@ -202,6 +213,10 @@ func must(ok bool, where, format string, args ...any) {
 }
 
 func check(where string, err error) { must(err == nil, where, "%v", err) }
+
+func mustNotBeNegative[T int | time.Duration](where string, n T) {
+	must(n >= 0, where, "%v is negative", n)
+}
 
 // oneOf returns an error about a name that is none of the names there are.
 func oneOf[T ~string](kind string, name T, names []T) error {
