@@ -77,7 +77,7 @@ type hold struct {
 }
 
 const (
-	windowLength = time.Minute // of each window but that of the day
+	windowLength = time.Minute // except for the window of the day
 	dayLength    = 24 * time.Hour
 	sameWindow   = 30 * time.Second // two Resets of one window differ by less
 	grain        = time.Second      // Reset and Date are whole seconds

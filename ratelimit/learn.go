@@ -110,8 +110,9 @@ func (b *budget) setWindow(s *slot, o *Outcome) {
 	}
 }
 
-// untilReset returns the time from a response to its Reset, and whether that can be true. Reset is
-// a time of the server's clock, which Date shows: so it does not matter if the two clocks differ.
+// untilReset returns the time from a response to its Reset, and false if the Reset cannot be true.
+// Reset is a time of the server's clock, which Date shows: so it does not matter if the two clocks
+// differ.
 func untilReset(o *Outcome) (left time.Duration, usable bool) {
 	left = o.Window.Reset.Sub(o.Date)
 	usable = left > 0

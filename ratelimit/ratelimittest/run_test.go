@@ -36,7 +36,7 @@ func TestRunRealTime(t *testing.T) {
 	RunRealTime(t, func(*testing.T) Limiter { return ratelimit.New() })
 }
 
-// changed is a limiter that changes what it is asked for, or what it is told.
+// changed is a limiter that alters requests or outcomes.
 type changed struct {
 	*ratelimit.Limiter
 	request func(ctx *context.Context, r *ratelimit.Request)
@@ -72,7 +72,7 @@ func (p permit) Release(o ratelimit.Outcome) ratelimit.Lockout {
 	return p.Permit.Release(o)
 }
 
-// asks returns a limiter that changes what it is asked for.
+// asks returns a limiter that alters requests.
 func asks(change func(r *ratelimit.Request)) changed {
 	return changed{request: func(_ *context.Context, r *ratelimit.Request) { change(r) }}
 }
