@@ -18,8 +18,8 @@ import (
 
 // Limiter is a [petstore.Limiter] whose budgets are shared by all processes that use the same
 // Redis. [NewLimiter] returns one; pass it to all clients of this process with
-// [petstore.WithLimiter]. Each key has a budget of its own. It is safe for concurrent use, and has
-// no goroutine and no timer at rest, so that it need not be closed. It remembers each key, in less
+// [petstore.WithLimiter]. Each key has a budget of its own. It is safe for concurrent use. At rest
+// it has no goroutine and no timer, so that it need not be closed. It remembers each key, in less
 // than a kilobyte. A program that ends right after its last call should call Flush before.
 type Limiter struct {
 	rdb     redis.UniversalClient
@@ -68,18 +68,18 @@ func NewLimiter(rdb redis.UniversalClient, opts ...Option) (*Limiter, error) {
 	for _, opt := range opts {
 		opt(l)
 	}
-	argument, reason := "", ""
+	wrong := &petstore.ArgumentError{Operation: "NewLimiter"}
 	switch {
 	case rdb == nil:
-		argument, reason = "rdb", "is nil"
+		wrong.Argument, wrong.Reason = "rdb", "is nil"
 	case l.share < 0:
-		argument, reason = "WithShare", "is negative"
+		wrong.Argument, wrong.Reason = "WithShare", "is negative"
 	case l.timeout <= 0:
-		argument, reason = "WithTimeout", "is not positive"
+		wrong.Argument, wrong.Reason = "WithTimeout", "is not positive"
 	default:
 		return l, nil
 	}
-	return nil, &petstore.ArgumentError{Operation: "NewLimiter", Argument: argument, Reason: reason}
+	return nil, wrong
 }
 
 // RateLimit implements [petstore.Limiter].
@@ -89,8 +89,8 @@ func (l *Limiter) RateLimit(key string) ratelimit.Window {
 	return l.queue(key).window
 }
 
-// Reopen implements [petstore.Limiter]. The other processes learn of it within ten seconds,
-// or when the key opens if that is less than 70 s away.
+// Reopen implements [petstore.Limiter]. The other processes learn of it within ten seconds, or
+// when the key opens if that is less than 70 s away.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,8 +20,8 @@ const (
 
 // queue has the requests of this process that wait for permits of one key, and what the process
 // knows of the pot. It asks the pot when a request waits, unless the last reply says that there is
-// no permit yet. One command at a time is on its way. Of waiters and holds, the second is that of
-// background requests.
+// no permit yet. One command at a time is on its way. In waiters and holds, index 1 is for background
+// requests.
 type queue struct {
 	l       *Limiter
 	key     string
@@ -239,7 +239,7 @@ func (q *queue) give(class, granted int, closed bool, now time.Time) {
 func (q *queue) admit(class int, epoch int64, fallback ratelimit.Permit, now time.Time) {
 	t := q.waiters[class][0]
 	q.waiters[class] = q.waiters[class][1:]
-	t.queued, t.admitted, t.given = false, true, now
+	t.admitted, t.given = true, now
 	t.number, t.epoch, t.fallback = q.pot.Number, epoch, fallback
 	t.signal()
 }
@@ -284,14 +284,13 @@ func (q *queue) known(now time.Time) (w ratelimit.Window) {
 
 // join puts t among the waiters: who asked first goes first.
 func (q *queue) join(t *ticket) {
-	if t.queued {
+	waiters := q.waiters[t.class]
+	if slices.Contains(waiters, t) {
 		return
 	}
-	t.queued = true
-	waiters := &q.waiters[t.class]
-	i := len(*waiters)
-	for i > 0 && (*waiters)[i-1].Asked.After(t.Asked) {
+	i := len(waiters)
+	for i > 0 && waiters[i-1].Asked.After(t.Asked) {
 		i--
 	}
-	*waiters = slices.Insert(*waiters, i, t)
+	q.waiters[t.class] = slices.Insert(waiters, i, t)
 }

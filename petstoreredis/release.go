@@ -14,35 +14,21 @@ func (t *ticket) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
 	now := q.l.now()
-	var c change
+	var r report
 	if t.admitted {
 		q.users--
-		c = q.settle(t, o, now)
+		r = q.settle(t, o, now)
 		q.step(now)
 	}
 	if q.until.After(now) {
 		lockout = q.lockout(q.reason, q.until)
 	}
-	q.l.tell(t.Observer, c)
+	t.tell(r)
 	return lockout
 }
 
-// change is a lockout that has begun or ended, and the method of an observer that reports it; nil
-// if there is no news.
-type change struct {
-	lockout ratelimit.Lockout
-	report  func(ratelimit.Observer, ratelimit.Lockout)
-}
-
-// tell reports a change to an observer.
-func (l *Limiter) tell(o ratelimit.Observer, c change) {
-	if c.report != nil && o != nil {
-		l.unlocked(func() { c.report(o, c.lockout) })
-	}
-}
-
 // settle learns from the outcome of a permit, and keeps it for the pot. It returns what to report.
-func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (c change) {
+func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (r report) {
 	t.admitted = false
 	x := outcome{Number: t.number, Epoch: t.epoch}
 	counted := !o.Sent.IsZero() && o.StatusCode != http.StatusUnauthorized
@@ -55,11 +41,12 @@ func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (c change)
 	}
 	switch {
 	case rejected:
-		c = q.lockOut(&x, o, now)
+		r = q.lockOut(&x, o, now)
 	case answered && limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0:
-		c = q.close(ratelimit.ReasonDay, now, x.end)
+		r = q.close(ratelimit.ReasonDay, now, x.end)
 	case answered && q.closed.Reason != "" && !t.given.Before(q.closed.Until):
-		c, q.closed = change{q.closed, ratelimit.Observer.LimitOpened}, ratelimit.Lockout{}
+		last := q.closed
+		q.closed, r = ratelimit.Lockout{}, func(o ratelimit.Observer) { o.LimitOpened(last) }
 	}
 	if t.fallback != nil {
 		if counted {
@@ -70,7 +57,7 @@ func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (c change)
 	if t.fallback == nil || q.fallback == nil { // else the pot needs only what the process knows
 		q.report(x, rejected, now)
 	}
-	return c
+	return r
 }
 
 // report keeps an outcome for the next command, which goes at once if other processes wait for it.
@@ -116,7 +103,7 @@ func interpret(key string, o ratelimit.Outcome) (*ratelimit.Limiter, ratelimit.L
 
 // lockOut begins a lockout after a 429, or makes it longer. The second 429 in a row, and further
 // ones, close the key for 1 s, 2 s, 4 s, up to a minute, at least.
-func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) change {
+func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) report {
 	_, l := interpret(q.key, o)
 	if streak := q.pot.Streak; streak > 0 {
 		l.Until = later(l.Until, o.Received.Add(min(time.Second<<min(streak-1, 6), time.Minute)))
@@ -133,16 +120,17 @@ func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) change {
 
 // close notes that the key is closed. It returns what to report: nothing if that was reported,
 // unless another limit, such as a ban, makes it longer.
-func (q *queue) close(reason ratelimit.Reason, now, until time.Time) change {
+func (q *queue) close(reason ratelimit.Reason, now, until time.Time) report {
 	last := q.closed
 	if !until.After(now) || !until.After(last.Until) {
-		return change{}
+		return nil
 	}
 	q.closed = q.lockout(reason, until)
 	if last.Reason == reason {
-		return change{}
+		return nil
 	}
-	return change{q.closed, ratelimit.Observer.LimitClosed}
+	closed := q.closed
+	return func(o ratelimit.Observer) { o.LimitClosed(closed) }
 }
 
 // lockout describes a lockout.

@@ -19,10 +19,8 @@ type ticket struct {
 	ratelimit.Request
 	queue  *queue
 	class  int            // the index of its waiters and their hold: 1 for background requests, else 0
-	latest time.Time      // it is refused at once if a limit lasts longer,
-	last   time.Time      // and at this time in any case
+	latest time.Time      // it is refused at once if a limit lasts longer, and in any case at latest + patience
 	news   chan struct{}  // gets a value when await must look again
-	queued bool           // it is among the waiters
 	wait   ratelimit.Wait // as it was reported; zero if it was not
 
 	admitted      bool // and not released
@@ -40,10 +38,9 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	if r.Asked.IsZero() {
 		r.Asked = entered
 	}
-	latest := entered.Add(max(0, r.MaxWait))
-	t := &ticket{Request: r, queue: q, latest: latest, last: latest.Add(patience), news: make(chan struct{}, 1)}
+	t := &ticket{Request: r, queue: q, latest: entered.Add(max(0, r.MaxWait)), news: make(chan struct{}, 1)}
 	if deadline, ok := ctx.Deadline(); ok {
-		t.latest = earlier(latest, deadline)
+		t.latest = earlier(t.latest, deadline)
 	}
 	if r.Background {
 		t.class = 1
@@ -53,27 +50,37 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	if refused != nil {
 		t.withdraw()
 	}
-	if t.wait.Reason != "" && r.Observer != nil {
+	if t.wait.Reason != "" {
 		t.wait.Duration = l.now().Sub(entered)
 		t.wait.Window, t.wait.Sent, t.wait.Processes = q.window, int(q.granted), q.processes()
-		l.unlocked(func() { r.Observer.WaitDone(t.wait) })
+		t.tell(func(o ratelimit.Observer) { o.WaitDone(t.wait) })
 	}
 	if refused == nil {
 		return t, nil
 	}
 	if refused.Reason != "" && refused.Err == nil {
-		l.tell(r.Observer, q.close(refused.Reason, l.now(), refused.RetryAt))
+		t.tell(q.close(refused.Reason, l.now(), refused.RetryAt))
 	}
 	return nil, refused
+}
+
+// report is news for an observer; nil if there is none.
+type report func(ratelimit.Observer)
+
+// tell makes a report to the observer of t, without the lock: the observer may use the limiter.
+func (t *ticket) tell(r report) {
+	if r != nil && t.Observer != nil {
+		t.queue.l.unlocked(func() { r(t.Observer) })
+	}
 }
 
 // await waits until t is admitted, or returns why it is refused.
 func (t *ticket) await(ctx context.Context) *ratelimit.Error {
 	for q := t.queue; ; {
 		now, ended := q.l.now(), contextError(ctx)
-		h := t.hold(now)
+		h, left := t.hold(now), t.latest.Add(patience).Sub(now)
 		switch {
-		case ended != nil, !t.admitted && (!t.last.After(now) || h.until.After(t.latest)):
+		case ended != nil, !t.admitted && (left <= 0 || h.until.After(t.latest)):
 			refused := &ratelimit.Error{RetryAt: h.until, Window: q.window, Err: ended}
 			if slices.Contains(limits, h.why) {
 				refused.Reason = h.why
@@ -82,13 +89,13 @@ func (t *ticket) await(ctx context.Context) *ratelimit.Error {
 		case t.admitted:
 			return nil
 		case h.why != "" && t.wait.Reason == "":
-			t.report(h)
+			t.reportWait(h)
 		case t.NotBefore.After(now):
 			t.sleep(ctx, t.NotBefore.Sub(now))
 		default:
 			q.join(t)
 			q.step(now)
-			t.sleep(ctx, t.last.Sub(now))
+			t.sleep(ctx, left)
 		}
 	}
 }
@@ -107,16 +114,14 @@ func (t *ticket) hold(now time.Time) (h hold) {
 	return h
 }
 
-// report reports that t waits.
-func (t *ticket) report(h hold) {
+// reportWait reports that t waits.
+func (t *ticket) reportWait(h hold) {
 	if t.Background && h.why == ratelimit.ReasonMinute {
 		h.why = ratelimit.ReasonBackground
 	}
 	waiting := len(t.queue.waiters[0]) + len(t.queue.waiters[1])
 	t.wait = ratelimit.Wait{Reason: h.why, Until: h.until, Waiting: max(1, waiting)}
-	if t.Observer != nil {
-		t.queue.l.unlocked(func() { t.Observer.WaitStart(t.wait) })
-	}
+	t.tell(func(o ratelimit.Observer) { o.WaitStart(t.wait) })
 }
 
 // sleep waits for d at most, or until there is news.
@@ -144,11 +149,7 @@ func (t *ticket) signal() {
 func (t *ticket) withdraw() {
 	q, now := t.queue, t.queue.l.now()
 	q.users--
-	if t.queued {
-		waiters := &q.waiters[t.class]
-		i := slices.Index(*waiters, t)
-		*waiters = slices.Delete(*waiters, i, i+1)
-	}
+	q.waiters[t.class] = slices.DeleteFunc(q.waiters[t.class], func(w *ticket) bool { return w == t })
 	if t.admitted {
 		q.settle(t, ratelimit.Outcome{}, now)
 	}
