@@ -94,13 +94,12 @@ func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
 	}
-	sendAt := q.reportAt
-	fallbackAt, class := q.askAt(now)
-	switch {
-	case q.fallback == nil:
-		sendAt, fallbackAt = earlier(sendAt, fallbackAt), time.Time{}
-	case q.fallback.asking:
-		fallbackAt = time.Time{}
+	sendAt, fallbackAt := q.reportAt, time.Time{}
+	askAt, class := q.askAt(now)
+	if q.fallback == nil {
+		sendAt = earlier(sendAt, askAt)
+	} else if !q.fallback.asking {
+		fallbackAt = askAt
 	}
 	if q.asking != nil || q.fallback != nil && q.users == 0 {
 		sendAt = time.Time{}
@@ -177,7 +176,8 @@ func (q *queue) ended(o *command, r reply, err error, sent time.Time) {
 	q.asking, q.err = nil, err
 	switch {
 	case err == nil:
-		q.hear(o, r, sent, now)
+		q.hear(o, r, now)
+		q.give(o, r, sent, now)
 	case q.fallback == nil:
 		q.fallback, q.holds, q.reportAt = q.newFallback(now), [2]hold{}, now.Add(tryEvery)
 	default:
@@ -187,15 +187,13 @@ func (q *queue) ended(o *command, r reply, err error, sent time.Time) {
 	q.l.note(err, q.processes())
 }
 
-// hear takes over a reply: it hands out the permits, gives back those that nobody needs any more,
-// and records what the other requests wait for.
-func (q *queue) hear(o *command, r reply, sent, now time.Time) {
+// hear takes over what a reply says.
+func (q *queue) hear(o *command, r reply, now time.Time) {
 	if q.fallback != nil {
 		q.fallback, q.reportAt = nil, now
 	}
 	q.pot = r
-	if o.Want != [2]int{} {
-		granted := r.Granted[0] + r.Granted[1]
+	if granted := r.Granted[0] + r.Granted[1]; o.Want != [2]int{} {
 		if q.polls++; granted > 0 {
 			q.polls = 0
 		}
@@ -211,28 +209,24 @@ func (q *queue) hear(o *command, r reply, sent, now time.Time) {
 			q.window = ratelimit.Window{Limit: r.Limit, Remaining: r.Remaining, Reset: time.Unix(r.Reset, 0).UTC()}
 		}
 	}
+}
+
+// give hands out the permits of a reply. The other requests wait for what it says.
+func (q *queue) give(o *command, r reply, sent, now time.Time) {
 	blocked, closed := q.blocked(r, sent, now), q.until.After(now)
 	for class, granted := range r.Granted {
-		q.give(class, granted, closed, now)
 		if q.holds[class] = (hold{}); o.Want[class] > granted || closed {
 			q.holds[class] = blocked
 		}
+		for range granted {
+			if closed || len(q.waiters[class]) == 0 { // it goes back
+				q.outcomes, q.reportAt = append(q.outcomes, outcome{Number: r.Number, Epoch: r.Epoch}), now
+			} else {
+				q.admit(class, r.Epoch, nil, now)
+			}
+		}
 	}
 	q.signal()
-}
-
-// give hands out permits. Those that nobody needs any more, or that may not be used, go back.
-func (q *queue) give(class, granted int, closed bool, now time.Time) {
-	used := min(granted, len(q.waiters[class]))
-	if closed {
-		used = 0
-	}
-	for range used {
-		q.admit(class, q.pot.Epoch, nil, now)
-	}
-	for range granted - used {
-		q.outcomes, q.reportAt = append(q.outcomes, outcome{Number: q.pot.Number, Epoch: q.pot.Epoch}), now
-	}
 }
 
 // admit admits the first request of a class.
