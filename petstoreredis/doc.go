@@ -4,28 +4,18 @@
 //	...
 //	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithLimiter(limiter))
 //
-// Each process of the fleet does this; there is nothing else to set up. A process whose calls wait
-// sends one command that asks for permits for all of them, and gets permits, or what to wait for.
-// Outcomes of requests go with the next such command or, if none follows in 20 ms, with a command
-// of their own. No process holds permits in advance: after a 429 this process sends nothing more,
-// and the others stop as soon as Redis knows of the 429.
+// Each process of the fleet does this; there is nothing else to set up. The state of a key is its
+// pot, a hash in Redis, which only the script pot.lua reads and writes. A process whose calls wait
+// sends one command, a call of the script, that asks for permits for all of them, and gets permits,
+// or what to wait for. Outcomes of requests go with the next command or, if none follows in 20 ms,
+// with one of their own. No process holds permits in advance: after a 429 this process sends
+// nothing more, and the others stop as soon as Redis knows of the 429.
 //
-// Words that are this package's own:
-//
-//	pot       the state of a key in Redis: a hash of the numbers that pot.lua describes
-//	command   a call of the script pot.lua: outcomes, and how many permits are wanted
-//	number    of a permit: permits of a pot are counted, over all windows
-//	epoch     a window: the number of the last permit before it
-//	class     0 for most requests, 1 for those in the background
-//	hold      what requests wait for, and when to ask for a permit again
-//	share     the limit, divided by the number of processes
-//	fallback  the limiter of a process while Redis is away
-//
-// In the first second of a window a process gets no more than its share of it, and in two seconds
-// no more than twice its share, so that those that ask a moment later find theirs. After that, a
-// process may use what the others leave. A process that is killed cannot report: its permits count
-// as spent until their window is over, a minute at most. All processes must have the same version
-// of this package.
+// The share of a process is the limit, divided by the number of processes. In the first second of a
+// window a process gets no more than its share, and in two seconds no more than twice its share, so
+// that those that ask a moment later find theirs. After that, a process may use what the others
+// leave. A process that is killed cannot report: its permits count as spent until their window is
+// over, a minute at most. All processes must have the same version of this package.
 //
 // # Without Redis
 //

@@ -1,7 +1,6 @@
 package petstoreredis
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -96,7 +95,7 @@ func (l *Limiter) Reopen(key string) {
 	defer l.mu.Unlock()
 	q, now := l.queue(key), l.now()
 	if q.fallback != nil {
-		q.fallback.limiter.Reopen(key)
+		q.fallback.Reopen(key)
 	}
 	q.closed.Until = now // a request that is admitted from now on may open it
 	q.until, q.holds, q.reopen, q.reportAt = time.Time{}, [2]hold{}, true, now
@@ -110,25 +109,30 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, q := range slices.Collect(maps.Values(l.queues)) {
-		var err error
-		for err == nil && (q.asking != nil || len(q.outcomes) > 0 && q.err == nil) {
-			if q.asking == nil {
-				q.send(l.now())
-			}
-			asking := q.asking
-			l.unlocked(func() {
-				select {
-				case <-asking:
-				case <-ctx.Done():
-				}
-			})
-			err = contextError(ctx)
-		}
-		if err = cmp.Or(err, q.err); err != nil {
+		if err := q.flush(ctx); err != nil {
 			return fmt.Errorf("petstoreredis: flush: %w", err)
 		}
 	}
 	return nil
+}
+
+func (q *queue) flush(ctx context.Context) error {
+	for q.asking != nil || len(q.outcomes) > 0 && q.err == nil {
+		if q.asking == nil {
+			q.send(q.l.now())
+		}
+		asking := q.asking
+		q.l.unlocked(func() {
+			select {
+			case <-asking:
+			case <-ctx.Done():
+			}
+		})
+		if err := contextError(ctx); err != nil {
+			return err
+		}
+	}
+	return q.err
 }
 
 // queue returns the queue of a key.

@@ -1,5 +1,6 @@
 -- The pot of an API key: KEYS[1] is a hash with the numbers of `pot`. ARGV[1] is the command of a process: the outcomes
--- of its requests, and how many permits it wants. Times are milliseconds by the clock of Redis; doc.go has the words.
+-- of its requests, and how many permits it wants. Times are milliseconds by the clock of Redis. Permits are numbered,
+-- over all windows, and the number of the last permit before a window, its epoch, identifies the window.
 local command, clock = cjson.decode(ARGV[1]), redis.call('TIME')
 local now, minute, none, lost = clock[1] * 1000 + math.floor(clock[2] / 1000), 60000, 1e9, false
 local pot = {

@@ -43,7 +43,9 @@ type queue struct {
 	reopen   bool          // to be reported, too
 	asking   chan struct{} // closed when the command on its way is over; nil if there is none
 	err      error         // of the last command
-	fallback *fallback     // how the process goes on without Redis; nil while Redis replies
+
+	fallback       *ratelimit.Limiter // gives permits while Redis is away; nil while Redis replies
+	askingFallback bool
 }
 
 // hold is what requests wait for.
@@ -71,13 +73,6 @@ func closedFor(reason ratelimit.Reason, now, until time.Time) hold {
 	return h
 }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // earlier returns the earlier of two times, of which zero is never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
@@ -98,7 +93,7 @@ func (q *queue) step(now time.Time) {
 	askAt, class := q.askAt(now)
 	if q.fallback == nil {
 		sendAt = earlier(sendAt, askAt)
-	} else if !q.fallback.asking {
+	} else if !q.askingFallback {
 		fallbackAt = askAt
 	}
 	if q.asking != nil || q.fallback != nil && q.users == 0 {
@@ -138,25 +133,25 @@ func (q *queue) askAt(now time.Time) (at time.Time, class int) {
 // send sends a command: what to report, and how many permits are wanted. What the process knows of
 // a lockout and of a window goes with it, for a pot that knows nothing.
 func (q *queue) send(now time.Time) {
-	o := &command{
+	c := &command{
 		Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil, Reopen: q.reopen,
 		Epoch: q.epoch, Granted: q.granted, Outcomes: q.outcomes,
 	}
 	if q.fallback == nil { // else the reply may be too late
-		o.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
+		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
 	known := outcome{until: q.until, Reason: index(q.reason)}
 	if w := q.known(now); w.Limit > 0 {
 		known.Remaining = max(0, w.Remaining-q.processes()+1) // each of the others may have sent one more
 		known.Limit, known.Reset, known.end = w.Limit, w.Reset.Unix(), q.end
 	}
-	o.Outcomes = append(o.Outcomes, known)
-	for i := range o.Outcomes {
-		x := &o.Outcomes[i]
+	c.Outcomes = append(c.Outcomes, known)
+	for i := range c.Outcomes {
+		x := &c.Outcomes[i]
 		x.EndsIn, x.ClosedIn = millisUntil(x.end, now), millisUntil(x.until, now)
 	}
 	q.outcomes, q.reportAt, q.reopen, q.asking = nil, time.Time{}, false, make(chan struct{})
-	q.l.exchange(q.key, o, func(r reply, err error) { q.ended(o, r, err, now) })
+	q.l.ask(q.key, c, func(r reply, err error) { q.ended(c, r, err, now) })
 }
 
 // millisUntil returns whole milliseconds, rounded up; 0 if the time is over.
@@ -166,9 +161,9 @@ func millisUntil(at, now time.Time) int64 {
 
 func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// ended takes over what came of a command. Redis may have counted the outcomes of one that has
-// failed: their permits count until their window is over.
-func (q *queue) ended(o *command, r reply, err error, sent time.Time) {
+// ended takes over the reply to a command, or its error. Redis may have counted the outcomes of a
+// command that failed: their permits count until their window is over.
+func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
 	now := q.l.now()
@@ -176,8 +171,8 @@ func (q *queue) ended(o *command, r reply, err error, sent time.Time) {
 	q.asking, q.err = nil, err
 	switch {
 	case err == nil:
-		q.hear(o, r, now)
-		q.give(o, r, sent, now)
+		q.hear(c, r, now)
+		q.give(c, r, sent, now)
 	case q.fallback == nil:
 		q.fallback, q.holds, q.reportAt = q.newFallback(now), [2]hold{}, now.Add(tryEvery)
 	default:
@@ -188,12 +183,12 @@ func (q *queue) ended(o *command, r reply, err error, sent time.Time) {
 }
 
 // hear takes over what a reply says.
-func (q *queue) hear(o *command, r reply, now time.Time) {
+func (q *queue) hear(c *command, r reply, now time.Time) {
 	if q.fallback != nil {
-		q.fallback, q.reportAt = nil, now
+		q.fallback, q.askingFallback, q.reportAt = nil, false, now
 	}
 	q.pot = r
-	if granted := r.Granted[0] + r.Granted[1]; o.Want != [2]int{} {
+	if granted := r.Granted[0] + r.Granted[1]; c.Want != [2]int{} {
 		if q.polls++; granted > 0 {
 			q.polls = 0
 		}
@@ -212,10 +207,10 @@ func (q *queue) hear(o *command, r reply, now time.Time) {
 }
 
 // give hands out the permits of a reply. The other requests wait for what it says.
-func (q *queue) give(o *command, r reply, sent, now time.Time) {
+func (q *queue) give(c *command, r reply, sent, now time.Time) {
 	blocked, closed := q.blocked(r, sent, now), q.until.After(now)
 	for class, granted := range r.Granted {
-		if q.holds[class] = (hold{}); o.Want[class] > granted || closed {
+		if q.holds[class] = (hold{}); c.Want[class] > granted || closed {
 			q.holds[class] = blocked
 		}
 		for range granted {
@@ -253,7 +248,7 @@ func (q *queue) blocked(r reply, sent, now time.Time) hold {
 		wait = min(wait<<min(q.polls/4, 4), longestPoll)
 		wait = wait*3/4 + rand.N(wait/2)
 	}
-	return hold{ratelimit.ReasonResponse, time.Time{}, now.Add(wait)}
+	return hold{why: ratelimit.ReasonResponse, askAt: now.Add(wait)}
 }
 
 // signal has the requests look again that cannot wait for so long, or have not reported their wait.

@@ -54,8 +54,8 @@ type reply struct {
 	Granted                                                [2]int // as Want
 }
 
-// exchange sends a command to the pot of a key, and calls ended, once, with what came of it.
-func (l *Limiter) exchange(key string, o *command, ended func(r reply, err error)) {
+// ask sends a command to the pot of a key, and calls ended, once, with the reply or an error.
+func (l *Limiter) ask(key string, c *command, ended func(r reply, err error)) {
 	timeout := l.timeout
 	if !l.replied {
 		timeout *= 3
@@ -67,11 +67,11 @@ func (l *Limiter) exchange(key string, o *command, ended func(r reply, err error
 	})
 	go func() {
 		defer cancel()
-		r, err := l.run(ctx, key, o)
+		r, err := l.run(ctx, key, c)
 		if _, refused := errors.AsType[redis.Error](err); err != nil && !refused && ctx.Err() == nil {
 			// The connection broke. Redis may have counted the outcomes; the last one is of no permit.
-			o.Outcomes = o.Outcomes[len(o.Outcomes)-1:]
-			r, err = l.run(ctx, key, o)
+			c.Outcomes = c.Outcomes[len(c.Outcomes)-1:]
+			r, err = l.run(ctx, key, c)
 		}
 		if late.Stop() {
 			ended(r, err)
@@ -80,8 +80,8 @@ func (l *Limiter) exchange(key string, o *command, ended func(r reply, err error
 }
 
 // run runs the script.
-func (l *Limiter) run(ctx context.Context, key string, o *command) (r reply, err error) {
-	argument, _ := json.Marshal(o) // numbers and booleans: it cannot fail
+func (l *Limiter) run(ctx context.Context, key string, c *command) (r reply, err error) {
+	argument, _ := json.Marshal(c) // numbers and booleans: it cannot fail
 	do := func(name, script string) (string, error) {
 		cmd := redis.NewCmd(ctx, name, script, 1, l.prefix+key, argument)
 		_ = l.rdb.Process(ctx, once{cmd}) // cmd has the error

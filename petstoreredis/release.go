@@ -106,7 +106,9 @@ func interpret(key string, o ratelimit.Outcome) (*ratelimit.Limiter, ratelimit.L
 func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) report {
 	_, l := interpret(q.key, o)
 	if streak := q.pot.Streak; streak > 0 {
-		l.Until = later(l.Until, o.Received.Add(min(time.Second<<min(streak-1, 6), time.Minute)))
+		if least := o.Received.Add(min(time.Second<<min(streak-1, 6), time.Minute)); least.After(l.Until) {
+			l.Until = least
+		}
 	}
 	if l.Until.After(q.until) {
 		q.until, q.reason = l.Until, l.Reason

@@ -109,7 +109,9 @@ func (t *ticket) hold(now time.Time) (h hold) {
 		if h.until.IsZero() {
 			h.why = ratelimit.ReasonBackoff
 		}
-		h.until = later(h.until, t.NotBefore)
+		if t.NotBefore.After(h.until) {
+			h.until = t.NotBefore
+		}
 	}
 	return h
 }
