@@ -33,20 +33,13 @@ func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (r report)
 	x := outcome{Number: t.number, Epoch: t.epoch}
 	counted := !o.Sent.IsZero() && o.StatusCode != http.StatusUnauthorized
 	answered := counted && !o.Received.IsZero()
-	rejected := answered && o.StatusCode == http.StatusTooManyRequests
 	if answered && o.Window.Limit > 0 {
 		q.learn(&x, o, now)
 	} else if counted {
 		x.Spent, x.Silent = true, !answered && !o.Abandoned
 	}
-	switch {
-	case rejected:
-		r = q.lockOut(&x, o, now)
-	case answered && limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0:
-		r = q.close(ratelimit.ReasonDay, now, x.end)
-	case answered && q.closed.Reason != "" && !t.given.Before(q.closed.Until):
-		last := q.closed
-		q.closed, r = ratelimit.Lockout{}, func(o ratelimit.Observer) { o.LimitOpened(last) }
+	if answered {
+		r = q.change(t, &x, o, now)
 	}
 	if t.fallback != nil {
 		if counted {
@@ -55,15 +48,30 @@ func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (r report)
 		t.fallback.Release(q.shareOf(o))
 	}
 	if t.fallback == nil || q.fallback == nil { // else the pot needs only what the process knows
-		q.report(x, rejected, now)
+		q.keep(x, now)
 	}
 	return r
 }
 
-// report keeps an outcome for the next command, which goes at once if other processes wait for it.
-func (q *queue) report(x outcome, rejected bool, now time.Time) {
+// change closes or opens the key after a response. It returns what to report.
+func (q *queue) change(t *ticket, x *outcome, o ratelimit.Outcome, now time.Time) report {
+	last := q.closed
+	switch {
+	case o.StatusCode == http.StatusTooManyRequests:
+		return q.lockOut(x, o, now)
+	case limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0:
+		return q.close(ratelimit.ReasonDay, now, x.end)
+	case last.Reason != "" && !t.given.Before(last.Until):
+		q.closed = ratelimit.Lockout{}
+		return func(o ratelimit.Observer) { o.LimitOpened(last) }
+	}
+	return nil
+}
+
+// keep keeps an outcome for the next command, which goes at once if other processes wait for it.
+func (q *queue) keep(x outcome, now time.Time) {
 	at := now.Add(reportAfter)
-	if rejected || q.pot.Since == 0 {
+	if !x.until.IsZero() || q.pot.Since == 0 {
 		at = now
 	}
 	if q.outcomes = append(q.outcomes, x); q.fallback == nil {
