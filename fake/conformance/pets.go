@@ -69,7 +69,8 @@ func emptyIsArray(s *session) {
 func (s *session) longest() []object {
 	list, _ := s.page("?limit=100")
 	for range 21 - len(list) {
-		_ = attempt(func() { s.askAnew(create(validPet)) })
+		delete(s.memo, create(validPet)) // it adds another one
+		_ = attempt(func() { s.ask(create(validPet)) })
 	}
 	list, _ = s.page("?limit=100")
 	return list

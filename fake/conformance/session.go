@@ -39,24 +39,20 @@ func newSession(target Target) *session {
 }
 
 // ask returns the response to a request: the remembered one, if the request was sent before and no
-// pet was added since.
+// pet was added since. Otherwise it sends the request when the key's quota allows it, and once more
+// if it gets a 429 nevertheless.
 func (s *session) ask(r request) *exchange {
-	if s.memo[r] == nil {
-		s.memo[r] = s.askAnew(r)
-	}
-	return s.memo[r]
-}
-
-// askAnew sends a request when the key's quota allows it. If it gets a 429 nevertheless, it waits
-// and sends the request again.
-func (s *session) askAnew(r request) *exchange {
 	for range 2 {
+		if x := s.memo[r]; x != nil {
+			return x
+		}
 		s.waitUntil(s.resume)
 		if x := s.send(r); x.status != http.StatusTooManyRequests {
+			s.memo[r] = x
 			return x
 		}
 	}
-	s.stop(&problem{"the service sent another 429 after the wait that the first had asked for", true})
+	s.stop(true, "the service sent another 429 after the wait that the first had asked for")
 	return nil
 }
 
@@ -65,15 +61,15 @@ func (s *session) waitUntil(end time.Time) {
 	const patience = 2 * time.Minute // a window, and as much for a slow clock
 	d := time.Until(end)
 	if d > patience {
-		s.stop(&problem{fmt.Sprintf("the quota is used up for %v, too long to wait", d.Round(time.Second)), true})
+		s.stop(true, "the quota is used up for %v, too long to wait", d.Round(time.Second))
 	}
 	time.Sleep(d)
 }
 
 // stop ends this check, and every later one that would send a request.
-func (s *session) stop(p *problem) {
-	s.stopped = p
-	panic(p)
+func (s *session) stop(skip bool, format string, args ...any) {
+	s.stopped = &problem{fmt.Sprintf(format, args...), skip}
+	panic(s.stopped)
 }
 
 // send sends a request, whatever the quota is.
@@ -84,7 +80,7 @@ func (s *session) send(r request) *exchange {
 	x, err := s.roundTrip(r)
 	if err != nil {
 		// The service is down: further timeouts would show nothing new.
-		s.stop(&problem{fmt.Sprintf("expected a response to %s %s, got none: %v", r.method, r.path, err), false})
+		s.stop(false, "expected a response to %s %s, got none: %v", r.method, r.path, err)
 	}
 	s.log = append(s.log, x)
 	if r.method == http.MethodPost && x.success() {
@@ -98,28 +94,29 @@ func (s *session) send(r request) *exchange {
 	return x
 }
 
-// roundTrip sends a request with a valid value wherever its body has a variable. Each pet gets a
-// name of its own, since a service may accept a name only once.
+// roundTrip sends a request with a value in place of each variable. Each pet gets a name of its own,
+// since a service may accept a name only once.
 func (s *session) roundTrip(r request) (*exchange, error) {
 	s.sent++
-	name := fmt.Sprintf("%s %d", s.tag, s.sent)
-	r.body = strings.NewReplacer(
+	name, key := fmt.Sprintf("%s %d", s.tag, s.sent), s.target.APIKey
+	upper := strings.ToUpper(key)
+	if upper == key {
+		upper += "x" // a key without small letters
+	}
+	variables := strings.NewReplacer(
 		"$name", `"`+name+`"`,
 		"$unicode", `"`+name+` <ÿ ж 犬 🐾> \"\\\u0001"`,
 		"$category", fmt.Sprint(cmp.Or(s.target.CategoryID, 1)),
-	).Replace(r.body)
+		"$key", key, "$half", key[:len(key)/2], "$KEY", upper,
+	)
+	r.body = variables.Replace(r.body)
 	req, err := http.NewRequest(r.method, strings.TrimRight(s.target.BaseURL, "/")+r.path, strings.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "petstore-go-conformance")
-	if key := s.target.APIKey; r.auth != noKey {
-		upper := strings.ToUpper(key)
-		if upper == key {
-			upper += "x" // a key without small letters
-		}
-		variables := strings.NewReplacer("$key", key, "$half", key[:len(key)/2], "$KEY", upper)
+	if r.auth != noKey {
 		req.Header.Set("Authorization", variables.Replace(r.auth))
 	}
 	resp, err := s.client.Do(req)
