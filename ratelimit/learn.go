@@ -111,8 +111,7 @@ func (b *budget) setWindow(s *slot, o *Outcome) {
 }
 
 // untilReset returns the time from a response to its Reset, and false if the Reset cannot be true.
-// Reset is a time of the server's clock, which Date shows: so it does not matter if the two clocks
-// differ.
+// It is a time of the server's clock, which Date shows: a difference of the clocks does not matter.
 func untilReset(o *Outcome) (left time.Duration, usable bool) {
 	left = o.Window.Reset.Sub(o.Date)
 	usable = left > 0

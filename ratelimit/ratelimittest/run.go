@@ -77,21 +77,22 @@ func ok(remaining int) ratelimit.Outcome { return response(http.StatusOK, remain
 type request struct {
 	ratelimit.Request
 	*client
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	over    chan struct{} // closed when Acquire has returned
-	permit  ratelimit.Permit
-	err     error
-	took    time.Duration
-	ended   time.Time
-	told    map[string]int    // calls of each function of the observer
-	waited  time.Duration     // as the observer was told
-	lockout ratelimit.Lockout // the last that the observer was told
+	ctx            context.Context
+	cancel         context.CancelCauseFunc
+	over           chan struct{} // closed when Acquire has returned
+	permit         ratelimit.Permit
+	err            error
+	took           time.Duration
+	ended          time.Time
+	waits          int               // that were reported, and their end was not
+	waited         time.Duration     // by the reports
+	closed, opened int               // reports of a lockout, and of its end
+	lockout        ratelimit.Lockout // the last that was reported
 }
 
 // request returns a request. Its context has no deadline, which would be a reason to refuse it.
 func (c *client) request(maxWait time.Duration) *request {
-	r := &request{client: c, over: make(chan struct{}), told: map[string]int{}}
+	r := &request{client: c, over: make(chan struct{})}
 	r.MaxWait, r.Observer = maxWait, r
 	r.ctx, r.cancel = context.WithCancelCause(c.t.Context())
 	return r
@@ -100,16 +101,11 @@ func (c *client) request(maxWait time.Duration) *request {
 // patient returns a request that waits for an hour.
 func (c *client) patient() *request { return c.request(time.Hour) }
 
-// note counts a call of the observer. It also calls the limiter, which an observer may do.
-func (r *request) note(name string) {
-	r.RateLimit(r.Key)
-	r.told[name]++
-}
-
-func (r *request) WaitStart(ratelimit.Wait)        { r.note("WaitStart") }
-func (r *request) WaitDone(w ratelimit.Wait)       { r.waited += w.Duration; r.note("WaitDone") }
-func (r *request) LimitClosed(l ratelimit.Lockout) { r.lockout = l; r.note("LimitClosed") }
-func (r *request) LimitOpened(l ratelimit.Lockout) { r.lockout = l; r.note("LimitOpened") }
+// An observer may call the limiter.
+func (r *request) WaitStart(ratelimit.Wait)        { r.RateLimit(r.Key); r.waits++ }
+func (r *request) WaitDone(w ratelimit.Wait)       { r.RateLimit(r.Key); r.waits--; r.waited += w.Duration }
+func (r *request) LimitClosed(l ratelimit.Lockout) { r.RateLimit(r.Key); r.closed++; r.lockout = l }
+func (r *request) LimitOpened(ratelimit.Lockout)   { r.RateLimit(r.Key); r.opened++ }
 
 // must reports a problem unless ok.
 func (c *client) must(ok bool, format string, args ...any) {
