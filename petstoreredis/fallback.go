@@ -15,9 +15,9 @@ import (
 func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	w := q.known(now)
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: w}
-	o.Date = w.Reset.Add(time.Second - q.end.Sub(now)).Truncate(time.Second)
-	if q.until.After(now) {
-		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, q.until.Sub(now)
+	o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now)).Truncate(time.Second)
+	if q.closedUntil.After(now) {
+		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, q.closedUntil.Sub(now)
 	} else if w.Limit == 0 {
 		return ratelimit.New()
 	}

@@ -97,8 +97,8 @@ func (l *Limiter) Reopen(key string) {
 	if q.fallback != nil {
 		q.fallback.Reopen(key)
 	}
-	q.closed.Until = now // a request that is admitted from now on may open it
-	q.until, q.holds, q.reopen, q.reportAt = time.Time{}, [2]hold{}, true, now
+	q.reported.Until = now // a request that is admitted from now on may open it
+	q.closedUntil, q.holds, q.reopen, q.reportAt = time.Time{}, [2]hold{}, true, now
 	q.step(now)
 }
 
@@ -145,7 +145,7 @@ func (l *Limiter) queue(key string) *queue {
 	return q
 }
 
-// unlocked calls a function of others, or waits, without the lock.
+// unlocked calls f without the lock: f waits, or calls an observer or the logger.
 func (l *Limiter) unlocked(f func()) {
 	l.mu.Unlock()
 	defer l.mu.Lock()

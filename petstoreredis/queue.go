@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	reportAfter = 20 * time.Millisecond // how long an outcome waits for a question to go with
+	reportAfter = 20 * time.Millisecond // how long an outcome waits for a command to go with
 	tryEvery    = time.Second           // the time between two commands while Redis is away
-	askAgain    = 8 * time.Second       // the time between two questions while the key is closed for long
+	askAgain    = 8 * time.Second       // the time between two commands while the key is closed for long
 	longWait    = 70 * time.Second      // longer than any window of a minute
 	longestPoll = 500 * time.Millisecond
 	longestNap  = 30 * time.Second // timers stand still while a machine is suspended
@@ -20,8 +20,7 @@ const (
 
 // queue has the requests of this process that wait for permits of one key, and what the process
 // knows of the pot. It asks the pot when a request waits, unless the last reply says that there is
-// no permit yet. One command at a time is on its way. In waiters and holds, index 1 is for background
-// requests.
+// no permit yet. One command at a time is on its way. Index 1 of an array is for background requests.
 type queue struct {
 	l       *Limiter
 	key     string
@@ -34,9 +33,10 @@ type queue struct {
 	pot            reply // the last reply
 	epoch, granted int64 // the last window in which a permit was wanted, and how many were granted
 	window         ratelimit.Window
-	end, until     time.Time         // of the window, and of the lockout
-	reason         ratelimit.Reason  // of the lockout
-	closed         ratelimit.Lockout // the last that was reported; zero if the key has opened since
+	windowEnd      time.Time
+	closedUntil    time.Time         // the end of the last lockout
+	closedBy       ratelimit.Reason  // its limit
+	reported       ratelimit.Lockout // the last that an observer was told; zero if the key has opened since
 
 	outcomes []outcome     // to be reported
 	reportAt time.Time     // when to do this or, without Redis, when to try it again
@@ -140,10 +140,10 @@ func (q *queue) send(now time.Time) {
 	if q.fallback == nil { // else the reply may be too late
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
-	known := outcome{until: q.until, Reason: index(q.reason)}
+	known := outcome{until: q.closedUntil, Reason: index(q.closedBy)}
 	if w := q.known(now); w.Limit > 0 {
 		known.Remaining = max(0, w.Remaining-q.processes()+1) // each of the others may have sent one more
-		known.Limit, known.Reset, known.end = w.Limit, w.Reset.Unix(), q.end
+		known.Limit, known.Reset, known.end = w.Limit, w.Reset.Unix(), q.windowEnd
 	}
 	c.Outcomes = append(c.Outcomes, known)
 	for i := range c.Outcomes {
@@ -198,8 +198,8 @@ func (q *queue) hear(c *command, r reply, now time.Time) {
 		q.granted += int64(granted)
 	}
 	if len(q.outcomes) == 0 && !q.reopen { // else this process knows more than the reply
-		q.end, q.until = now.Add(millis(r.Ends-r.At)), now.Add(millis(r.Closed-r.At))
-		q.reason = limits[min(r.Reason, len(limits)-1)]
+		q.windowEnd, q.closedUntil = now.Add(millis(r.Ends-r.At)), now.Add(millis(r.Closed-r.At))
+		q.closedBy = limits[min(r.Reason, len(limits)-1)]
 		if q.window = (ratelimit.Window{}); r.Limit > 0 {
 			q.window = ratelimit.Window{Limit: r.Limit, Remaining: r.Remaining, Reset: time.Unix(r.Reset, 0).UTC()}
 		}
@@ -208,7 +208,7 @@ func (q *queue) hear(c *command, r reply, now time.Time) {
 
 // give hands out the permits of a reply. The other requests wait for what it says.
 func (q *queue) give(c *command, r reply, sent, now time.Time) {
-	blocked, closed := q.blocked(r, sent, now), q.until.After(now)
+	blocked, closed := q.blocked(r, sent, now), q.closedUntil.After(now)
 	for class, granted := range r.Granted {
 		if q.holds[class] = (hold{}); c.Want[class] > granted || closed {
 			q.holds[class] = blocked
@@ -237,8 +237,8 @@ func (q *queue) admit(class int, epoch int64, fallback ratelimit.Permit, now tim
 func (q *queue) blocked(r reply, sent, now time.Time) hold {
 	wait := millis(r.Wait)
 	switch {
-	case q.until.After(now):
-		return closedFor(q.reason, now, q.until)
+	case q.closedUntil.After(now):
+		return closedFor(q.closedBy, now, q.closedUntil)
 	case r.Why < len(limits):
 		h := closedFor(limits[r.Why], now, now.Add(wait))
 		h.askAt = earlier(h.askAt, sent.Add(wait+5*time.Millisecond))
@@ -264,7 +264,7 @@ func (q *queue) signal() {
 
 // known returns the window with what the pot had left in it; zero if it is over.
 func (q *queue) known(now time.Time) (w ratelimit.Window) {
-	if now.Before(q.end) {
+	if now.Before(q.windowEnd) {
 		w = q.window
 		w.Remaining = min(w.Remaining, q.pot.Left)
 	}

@@ -31,12 +31,13 @@ type command struct {
 	Processes      int   // the number of processes that it knows of
 	Fallback       bool  // the last command has failed
 	Reopen         bool
-	Want           [2]int // how many requests wait; the second number is of background requests
+	Want           [2]int // how many requests wait
 	Epoch, Granted int64  // the last window in which the process wanted permits, and how many it got
 	Outcomes       []outcome
 }
 
-// outcome is what came of a permit. Without Number it is no permit's, but what the process knows.
+// outcome is the outcome of a request or, if Number is 0, the window and the lockout that the
+// process knows.
 type outcome struct {
 	Number, Epoch           int64 // of the permit; Epoch is 0 if it was given without Redis
 	Spent, Silent           bool  // the service may have counted it, and does not say so; it did not respond

@@ -20,8 +20,8 @@ func (t *ticket) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
 		r = q.settle(t, o, now)
 		q.step(now)
 	}
-	if q.until.After(now) {
-		lockout = q.lockout(q.reason, q.until)
+	if q.closedUntil.After(now) {
+		lockout = q.lockout(q.closedBy, q.closedUntil)
 	}
 	t.tell(r)
 	return lockout
@@ -55,14 +55,14 @@ func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (r report)
 
 // change closes or opens the key after a response. It returns what to report.
 func (q *queue) change(t *ticket, x *outcome, o ratelimit.Outcome, now time.Time) report {
-	last := q.closed
+	last := q.reported
 	switch {
 	case o.StatusCode == http.StatusTooManyRequests:
 		return q.lockOut(x, o, now)
 	case limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0:
 		return q.close(ratelimit.ReasonDay, now, x.end)
 	case last.Reason != "" && !t.given.Before(last.Until):
-		q.closed = ratelimit.Lockout{}
+		q.reported = ratelimit.Lockout{}
 		return func(o ratelimit.Observer) { o.LimitOpened(last) }
 	}
 	return nil
@@ -89,16 +89,16 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	x.end, x.Reason = over.Until, index(over.Reason)
 	x.Limit, x.Remaining, x.Reset = w.Limit, w.Remaining, max(1, w.Reset.Unix())
 	switch ahead := w.Reset.Sub(q.window.Reset); {
-	case now.Before(q.end) && ahead < 0:
+	case now.Before(q.windowEnd) && ahead < 0:
 		return
-	case now.Before(q.end) && ahead <= same:
+	case now.Before(q.windowEnd) && ahead <= same:
 		w.Remaining = min(w.Remaining, q.window.Remaining)
 	default:
 		if q.pot.Left = w.Remaining; q.fallback != nil {
 			q.granted = 0
 		}
 	}
-	q.window, q.end = w, x.end
+	q.window, q.windowEnd = w, x.end
 }
 
 // interpret returns a limiter that knows nothing but a response, and the lockout that the response
@@ -118,28 +118,28 @@ func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) report {
 			l.Until = least
 		}
 	}
-	if l.Until.After(q.until) {
-		q.until, q.reason = l.Until, l.Reason
+	if l.Until.After(q.closedUntil) {
+		q.closedUntil, q.closedBy = l.Until, l.Reason
 	}
-	x.until, x.Reason = q.until, index(q.reason)
-	q.holds[0] = closedFor(q.reason, now, q.until)
+	x.until, x.Reason = q.closedUntil, index(q.closedBy)
+	q.holds[0] = closedFor(q.closedBy, now, q.closedUntil)
 	q.holds[1] = q.holds[0]
 	q.signal()
-	return q.close(q.reason, now, q.until)
+	return q.close(q.closedBy, now, q.closedUntil)
 }
 
 // close notes that the key is closed. It returns what to report: nothing if that was reported,
 // unless another limit, such as a ban, makes it longer.
 func (q *queue) close(reason ratelimit.Reason, now, until time.Time) report {
-	last := q.closed
+	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {
 		return nil
 	}
-	q.closed = q.lockout(reason, until)
+	q.reported = q.lockout(reason, until)
 	if last.Reason == reason {
 		return nil
 	}
-	closed := q.closed
+	closed := q.reported
 	return func(o ratelimit.Observer) { o.LimitClosed(closed) }
 }
 

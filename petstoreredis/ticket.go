@@ -30,7 +30,7 @@ type ticket struct {
 }
 
 // Acquire implements [petstore.Limiter]. A request that need not wait takes one command. The lock
-// is held except while the request sleeps, and while functions of others are called.
+// is held except while the request sleeps, and while its observer is told.
 func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,13 +105,11 @@ func (t *ticket) hold(now time.Time) (h hold) {
 	if known := t.queue.holds[t.class]; known.lasts(now) {
 		h = known
 	}
-	if t.NotBefore.After(now) {
+	if t.NotBefore.After(now) && t.NotBefore.After(h.until) {
 		if h.until.IsZero() {
 			h.why = ratelimit.ReasonBackoff
 		}
-		if t.NotBefore.After(h.until) {
-			h.until = t.NotBefore
-		}
+		h.until = t.NotBefore
 	}
 	return h
 }
