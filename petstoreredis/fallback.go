@@ -45,9 +45,7 @@ func (q *queue) askFallback(class int) {
 		q.l.mu.Lock()
 		defer q.l.mu.Unlock()
 		now, away := q.l.now(), q.fallback == limiter
-		if away {
-			q.askingFallback = false
-		}
+		q.askingFallback = false
 		switch {
 		case err == nil && away && len(q.waiters[class]) > 0:
 			q.admit(class, 0, p, now)

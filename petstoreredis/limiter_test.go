@@ -93,6 +93,8 @@ func TestLimiter(t *testing.T) {
 		{"Flush reports what Redis does not know",
 			"ask 1, 200 60 59, +3s ask 2, 200 60 5, flush = <nil>, b ask 99 = 3, error READONLY replica, 200 60 4, " +
 				"flush = petstoreredis: flush: READONLY replica"},
+		{"Flush ends with its context",
+			"ask 1, silent, 200 60 59, end 1s, flush = petstoreredis: flush: context deadline exceeded"},
 		{"without headers one request is in flight", "ask 1, 200, ask 9 = 1, 200 = 1, +900ms = 0, +600ms = 1"},
 		{"the less often they ask, the longer the service stalls",
 			"ask 1, ask 500, background 500, commands 99, +10s commands 200"},
@@ -120,6 +122,8 @@ func TestLimiter(t *testing.T) {
 				"heard = closed minute 13s; closed ban 5m3s, +5m ask 1, 200 60 59, heard = opened ban 5m3s"},
 		{"a day that is used up is reported, and its end",
 			"ask 1, 200 60 0 5h, heard = closed day 5h0m1s, +5h2s ask 1 = 1, 200 60 59, heard = opened day 5h0m1s"},
+		{"a window that is used up is, when a request is refused for it",
+			"ask 1, 200 60 0, heard = nothing, now 1, now 1, heard = closed minute 1m0s"},
 		{"no other one of a day is", "ask 1, 200 60 5 5h, heard = nothing"},
 		{"a 401 is no success", "ask 1, 429 1s, +2s ask 1, 401, heard = closed minute 1s"},
 		{"the requests of a process are",

@@ -185,7 +185,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 // hear takes over what a reply says.
 func (q *queue) hear(c *command, r reply, now time.Time) {
 	if q.fallback != nil {
-		q.fallback, q.askingFallback, q.reportAt = nil, false, now
+		q.fallback, q.reportAt = nil, now
 	}
 	q.pot = r
 	if granted := r.Granted[0] + r.Granted[1]; c.Want != [2]int{} {

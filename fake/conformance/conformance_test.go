@@ -145,7 +145,7 @@ func TestRunConduct(t *testing.T) {
 		takes time.Duration // 0: any time
 		sends int           // requests; 0: as many as usual
 	}{
-		"works with a short key":                   {opt: fake.WithAPIKey("a")},
+		"works with a short key in capitals":       {opt: fake.WithAPIKey("A")},
 		"takes the removal of getPet as announced": {opt: removed, ahead: 31 * 366 * 24 * time.Hour},
 		"waits for a short quota":                  {opt: ten},
 		"waits for that of a service in the past":  {opt: ten, ahead: -time.Hour},
