@@ -76,7 +76,7 @@ var clauses = []clause{
 	{"7", "errors have an Error body", each(func(x *exchange) { x.objects() }, 400, 401, 404)},
 	{"2", "Error/code is a string", each(field("code", is[string]), 400, 401, 404)},
 	{"2", "Error/message is a string", each(field("message", is[string]), 400, 401, 404)},
-	{"2", "Error/status is the HTTP status", each(ownStatus, 400, 401, 404)},
+	{"2", "Error/status is the HTTP status", each(field("status", isOwnStatus), 400, 401, 404)},
 	{"8.2", "every response carries X-RateLimit-Limit, a number of requests", each(carriesNumber(headerLimit))},
 	{"8.2", "every response carries X-RateLimit-Remaining, a number of requests", each(carriesNumber(headerRemaining))},
 	{"8.2", "every response carries X-RateLimit-Reset, a Unix timestamp", each(carriesReset)},

@@ -74,11 +74,6 @@ type object map[string]json.RawMessage
 // id returns a pet's id as it is written.
 func (o object) id() string { return string(o["id"]) }
 
-// is reports whether a JSON value is of a type: a string, or an int64 without fraction or exponent.
-func is[T string | int64](raw []byte) bool {
-	return json.Unmarshal(raw, new(T)) == nil && string(raw) != "null"
-}
-
 // equal reports whether two JSON values are equal. Strings may be escaped in different ways.
 func equal(a, b []byte) bool {
 	var s, t string

@@ -81,24 +81,25 @@ func each(check func(*exchange), statuses ...int) func(*session) {
 }
 
 // field returns the check of a field of all objects of a response.
-func field(name string, fits func(raw []byte) bool) func(*exchange) {
+func field(name string, fits func(x *exchange, raw []byte) bool) func(*exchange) {
 	return func(x *exchange) {
 		for _, o := range x.objects() {
-			x.expect(fits(o[name]), "another value of %s, got %s", name, shown(o[name]))
+			x.expect(fits(x, o[name]), "another value of %s, got %s", name, shown(o[name]))
 		}
 	}
 }
 
-func isPetStatus(raw []byte) bool {
+// is reports whether a JSON value is of a type: a string, or an int64 without fraction or exponent.
+func is[T string | int64](_ *exchange, raw []byte) bool {
+	return json.Unmarshal(raw, new(T)) == nil && string(raw) != "null"
+}
+
+func isPetStatus(_ *exchange, raw []byte) bool {
 	var status string
 	return raw == nil || json.Unmarshal(raw, &status) == nil && slices.Contains(statuses, status)
 }
 
-func ownStatus(x *exchange) {
-	for _, o := range x.objects() {
-		x.expect(string(o["status"]) == strconv.Itoa(x.status), "status %d, got %s", x.status, shown(o["status"]))
-	}
-}
+func isOwnStatus(x *exchange, raw []byte) bool { return string(raw) == strconv.Itoa(x.status) }
 
 // uniqueIDs looks for an id that two pets share, among those added and within each list.
 func uniqueIDs(s *session) {
