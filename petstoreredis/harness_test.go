@@ -66,13 +66,6 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 	return l
 }
 
-// commands returns the number of commands in some time.
-func (r *virtualRedis) commands(d time.Duration) int64 {
-	before := r.evals.Load()
-	time.Sleep(d)
-	return r.evals.Load() - before
-}
-
 // link is the way to a Redis, which may be long or broken.
 type link struct {
 	latency atomic.Int64 // of a command
