@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -57,6 +59,7 @@ func TestFaults(t *testing.T) {
 		"wire=login":               `login`,
 		`{"status"`:                "it is not JSON",
 		"":                         "it must be of the type object",
+		"null":                     "it must be of the type object",
 		strings.Repeat(" ", 1<<20): "too large",
 	} {
 		i.admin("POST faults", body+"  ", 400, problem)
@@ -69,6 +72,10 @@ func TestPets(t *testing.T) {
 	i.admin("POST pets", "name=Rex,categoryId=9223372036854775807", 200, `"id":1`)
 	i.admin("POST pets", `[{"name":"<img>","categoryId":0},{"name":"Coco","categoryId":2,"status":"sold"}]`, 200, `{"pets":[{"id":2,`, `{"id":3,`, `"status":"sold"}]}`)
 	i.admin("POST pets", `[{"name":"a","categoryId":1},{"name":5}]`, 400, "1.name: it must be of the type string")
+	for _, wrong := range []string{`[{"name":"a","categoryId":1},{"name":"b"}]`, "categoryId=1", "name=Rex,categoryId=1,status=lost", "[null]"} {
+		i.admin("POST pets", wrong, 400, "a pet needs a name and a categoryId, and its status is available, pending or sold")
+	}
+	i.admin("POST pets", "null", 400, "it must be of the type object")
 	i.admin("POST pets", "name=Rex,categoryId=1,colour=red", 400, "colour")
 	i.admin("GET pets", "", 200, `"categoryId":9223372036854775807`, `"name":"\u003cimg\u003e"`, `"total":3}`)
 }
@@ -99,6 +106,9 @@ func TestClock(t *testing.T) {
 	i.admin("POST reset", "", 204)
 	i.admin("GET clock", "", 200, `"now":"2030-12-04T23:59`)
 	i.admin("POST clock", "now=tomorrow", 400, "now: ", "parsing")
+	i.admin("POST clock", "now=2500-01-01T00:00:00Z", 400, "1970 to 2200")
+	i.admin("POST clock", "advance=-876001h", 400, "1970 to 2200")
+	i.admin("GET clock", "", 200, `"now":"2030-12-04T23:59`)
 }
 
 // Settings whose effect only the service shows.
@@ -145,6 +155,33 @@ func TestReset(t *testing.T) {
 	assert.Equal(t, start, state(), "everything is as it was at the start")
 	assert.Equal(t, []int{401}, i.list("second-key"))
 	i.admin("GET requests", "", 200, `"seq":1`, `"total":1}`)
+}
+
+// The page gets nothing while nothing changes, and hears of a request and of a change at once.
+func TestChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newTestInstance(t, "-fault", "delay=3s")
+		newest := func() string {
+			page := i.call("", "GET", "/_fake/page", "").Body.String()
+			return regexp.MustCompile(`data-version="([^"]+)"`).FindStringSubmatch(page)[1]
+		}
+		shown := newest()
+		for _, c := range []struct {
+			what string
+			step func()
+		}{
+			{"a request has arrived", func() { go i.list(theKey) }},
+			{"it has its response", func() { time.Sleep(3 * time.Second) }},
+			{"the fake has changed", func() { i.admin("POST pets", "name=Rex,categoryId=1", 200) }},
+			{"the chart moves", func() { time.Sleep(5 * time.Second) }},
+		} {
+			assert.Equal(t, 204, i.call("", "GET", "/_fake/page?version="+shown, "").Code)
+			c.step()
+			synctest.Wait()
+			assert.Equal(t, 200, i.call("", "GET", "/_fake/page?version="+shown, "").Code, c.what)
+			shown = newest()
+		}
+	})
 }
 
 func TestFront(t *testing.T) {

@@ -76,6 +76,8 @@ func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i.admin.ServeHTTP(w, r)
 		return
 	}
+	i.admin.Changed()
+	defer i.admin.Changed()
 	if i.logger == nil {
 		i.srv.ServeHTTP(w, r)
 	} else {

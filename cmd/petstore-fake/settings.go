@@ -58,7 +58,7 @@ func (s *settings) flags() *flag.FlagSet {
 	flags.DurationVar(&s.minute, "minute", time.Minute, "")
 	flags.Func("ban", "", setTo(&s.ban))
 	flags.TextVar(&s.clock, "clock", time.Time{}, "")
-	flags.Func("seed", "", func(file string) error { return appendTo(&s.pets, admin.ReadList[petstore.NewPet])("@" + file) })
+	flags.Func("seed", "", func(file string) error { return appendTo(&s.pets, admin.ReadPets)("@" + file) })
 	flags.Func("fault", "", appendTo(&s.faults, admin.ReadList[fake.Fault]))
 	flags.Func("variant", "", setTo(&s.behavior))
 	flags.Uint64Var(&s.random, "random-seed", 0, "")
@@ -146,6 +146,8 @@ func (s *settings) check() error {
 			" its admin routes; add -public if that is meant", s.addr())
 	case s.health && s.port == "0":
 		return errors.New("-healthcheck needs the port that the program serves on: give it by -addr")
+	case !s.clock.IsZero() && admin.CheckTime(s.clock) != nil:
+		return fmt.Errorf("-clock: %w", admin.CheckTime(s.clock))
 	}
 	return nil
 }

@@ -56,6 +56,9 @@ func New(srv *fake.Server, reset func(), public bool, names []string) *API {
 	return a
 }
 
+// Changed must be called when a request of the service has arrived, and when it has its response.
+func (a *API) Changed() { a.page.Changed() }
+
 // ServeHTTP serves an admin request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
@@ -64,6 +67,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := a.guard.check(r); err != nil {
 		writeError(w, http.StatusForbidden, err)
 		return
+	}
+	if r.Method != http.MethodGet {
+		defer a.Changed()
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	a.mux.ServeHTTP(w, r)

@@ -55,10 +55,10 @@ func shortForm[T any](text string) string {
 }
 
 // jsonValue returns a text as JSON: as it is if that fits into a T between two other texts, or as a
-// string.
+// string. No field and no T is null.
 func jsonValue[T any](before, text, after string) string {
 	wrong, _ := errors.AsType[*json.SemanticError](decode(before+text+after, new(T)))
-	if jsontext.Value(text).IsValid() && (wrong == nil || wrong.Err != nil || wrong.GoType.Kind() != reflect.String) {
+	if text != "null" && jsontext.Value(text).IsValid() && (wrong == nil || wrong.Err != nil || wrong.GoType.Kind() != reflect.String) {
 		return text
 	}
 	quoted, _ := jsontext.AppendQuote(nil, text) // an error says that bytes which are not UTF-8 were replaced

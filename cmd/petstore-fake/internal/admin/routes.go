@@ -26,7 +26,7 @@ func (a *API) routes() []route {
 		gives(del, "/_fake/requests", "clears the list of requests", a.clear),
 		shows("/_fake/violations", "what a well-behaved client does not do", a.violations),
 		shows("/_fake/pets", "the catalogue", a.listPets),
-		takes(post, "/_fake/pets", "adds a pet, or an array of them", ReadList[petstore.NewPet], a.addPets),
+		takes(post, "/_fake/pets", "adds a pet, or an array of them", ReadPets, a.addPets),
 		shows("/_fake/keys", "the keys, with their plans and usage", a.listKeys),
 		takes(post, "/_fake/keys", "adds a key, or an array of them; a key alone will do", ReadKeys, a.addKeys),
 		takes(patch, "/_fake/keys/{id}", "changes a key; plan is a name or its limits", Read[keyChange], a.changeKey),
@@ -99,6 +99,22 @@ func (a *API) listPets() any {
 
 func (a *API) addPets(_ *http.Request, pets []petstore.NewPet) (any, error) {
 	return object{"pets": each(pets, func(_ int, p petstore.NewPet) petstore.Pet { return a.srv.AddPet(p) })}, nil
+}
+
+// ReadPets reads pets that createPet would take.
+func ReadPets(text string) (pets []petstore.NewPet, err error) {
+	given, err := ReadList[struct {
+		petstore.NewPet
+		CategoryID *int64 `json:"categoryId"` // in place of that of NewPet, to which a missing one is 0
+	}](text)
+	for _, pet := range given {
+		if err == nil && (pet.Name == "" || pet.CategoryID == nil || pet.Status != "" && !pet.Status.Valid()) {
+			err = errors.New("a pet needs a name and a categoryId, and its status is available, pending or sold")
+		}
+		pet.NewPet.CategoryID = *cmp.Or(pet.CategoryID, new(int64))
+		pets = append(pets, pet.NewPet)
+	}
+	return pets, err
 }
 
 // Key is an API key with its plan, which is nil if none was given.
@@ -205,9 +221,23 @@ type clockChange struct {
 }
 
 func (a *API) setClock(_ *http.Request, c clockChange) (any, error) {
+	a.mu.Lock() // no other step may come between the check and this step
+	defer a.mu.Unlock()
 	if !c.Now.IsZero() {
 		c.Advance = c.Now.Sub(a.srv.Now())
 	}
+	if err := CheckTime(a.srv.Now().Add(c.Advance)); err != nil {
+		return nil, err
+	}
 	a.srv.Advance(c.Advance)
 	return a.clock(), nil
+}
+
+// CheckTime returns an error for a time that the service's clock cannot have. A time.Duration is at
+// most 292 years.
+func CheckTime(t time.Time) error {
+	if year := t.UTC().Year(); year < 1970 || year > 2200 {
+		return errors.New("the service's clock goes from 1970 to 2200")
+	}
+	return nil
 }

@@ -1,5 +1,5 @@
 // Package page shows the journal of a fake in a browser, with controls for the fake. The page asks
-// for its changing parts, as HTML, four times a second.
+// four times a second, and gets its changing parts, as HTML, if there is a newer version of them.
 package page
 
 import (
@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
@@ -27,6 +28,7 @@ type Page struct {
 	template *template.Template
 	policy   string
 	cleared  atomic.Int64 // seq of the last request that was cleared
+	changes  atomic.Int64 // counts up from the time of the start, so that no other program has this version
 }
 
 // New returns the page of a fake. Its script and its style are inline, and its policy names them by
@@ -45,6 +47,7 @@ func New(srv *fake.Server) *Page {
 		"connect-src 'self'", "img-src data:", "form-action 'none'", "base-uri 'none'",
 		"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types page",
 	}, "; ")}
+	p.changes.Store(time.Now().UnixNano())
 	p.template = template.Must(template.New("page").Funcs(template.FuncMap{
 		"many": many, "words": words, "milli": time.Time.UnixMilli, "when": when, "json": toJSON,
 		"style": func() template.CSS { return template.CSS(style) }, "script": func() template.JS { return template.JS(script) },
@@ -77,8 +80,22 @@ func (p *Page) Clear() {
 func (p *Page) Show(w http.ResponseWriter, r *http.Request) { p.write(w, r, "page") }
 
 // Parts handles GET /_fake/page: it sends the parts of the page that change, for the query of the
-// page's address.
-func (p *Page) Parts(w http.ResponseWriter, r *http.Request) { p.write(w, r, "parts") }
+// page's address, unless that names their newest version.
+func (p *Page) Parts(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("version") == p.version() {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	p.write(w, r, "parts")
+}
+
+// Changed notes that a request has arrived or has got its response, or that the fake has changed.
+func (p *Page) Changed() { p.changes.Add(1) }
+
+// version names what the page shows. It also changes with the slots of the chart.
+func (p *Page) version() string {
+	return fmt.Sprint(p.changes.Load(), ".", p.srv.Now().Unix()/slotSeconds)
+}
 
 func (p *Page) write(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Content-Security-Policy", p.policy)

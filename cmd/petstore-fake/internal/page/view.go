@@ -22,17 +22,20 @@ const maxRows, maxPets = 100, 100
 type view struct {
 	query           url.Values
 	Program, Origin string
+	Version         string        // of what the page shows
 	Now             time.Time     // of the service
 	Ahead           time.Duration // how far the service's clock is ahead of the machine's
 
-	Text, Problem string     // of the field Find; what is wrong with it
-	List, Rows    []*Request // all requests, oldest first; the newest that fit, newest first
-	Fit           int        // requests that fit
-	Top           int        // the first row of a list that stands still, 0 for another list
-	New           int        // requests above it that fit
-	Dropped       int        // requests that the journal has dropped for newer ones
-	Chips         [len(kinds)]chip
-	Violations    int
+	Text       string     // of the field Find
+	Problem    string     // what is wrong with Text
+	List       []*Request // all requests, oldest first
+	Rows       []*Request // the newest that fit, newest first
+	Fit        int        // requests that fit
+	Top        int        // the first row of a list that stands still, 0 for another list
+	New        int        // requests above it that fit
+	Dropped    int        // requests that the journal has dropped for newer ones
+	Chips      [len(kinds)]chip
+	Violations int
 
 	Open         int // the request that is to be shown
 	Older, Newer int // its neighbours in the list
@@ -54,7 +57,7 @@ func (p *Page) view(r *http.Request) *view {
 	query, now := r.URL.Query(), p.srv.Now()
 	number := func(name string) int { n, _ := strconv.Atoi(query.Get(name)); return n }
 	v := &view{
-		query: query, Program: petstore.Version, Origin: "http://" + r.Host,
+		query: query, Program: petstore.Version, Origin: "http://" + r.Host, Version: p.version(),
 		Now: now, Ahead: time.Until(now).Round(time.Second), // since the two clocks are not read at once
 		Text: query.Get("text"), Open: number("request"), Top: number("top"),
 		List: p.Journal(), Violations: len(p.srv.Violations()), Faults: p.srv.Injections(), Pets: p.srv.Pets(),

@@ -1,11 +1,13 @@
 
-// ---- The page follows the program: it asks four times a second for what changes
+// ---- The page follows the program: it asks four times a second for what has changed
 
 let pause = 250; // milliseconds between two questions: more if the page is slow to show what has come
 let timer, turn = 0;
+let answered; // the question whose response is shown
 let heard = Date.now(), clockOffset = 0; // heard: when the program responded last
 
 const now = () => Date.now() + clockOffset;
+const ends = () => document.querySelectorAll("[data-until]"); // when windows end
 const setClock = () => { clockOffset = byId("strip").dataset.now - Date.now(); };
 
 function live(word, text = word) {
@@ -16,21 +18,26 @@ function live(word, text = word) {
 	setText(byId("since"), new Date(heard + clockOffset).toISOString().slice(11, 19));
 }
 
-// refresh asks for the parts of the page, and goes on asking. The program leaves out the rows of a
-// list that stands still.
+// refresh asks for the parts of the page, and goes on asking. The program sends nothing while the
+// page has the newest version, and leaves out the rows of a list that stands still.
 async function refresh() {
 	clearTimeout(timer);
 	const mine = ++turn, address = location.search, query = new URLSearchParams(address);
 	if (document.hidden) return live("paused");
 	if (topRow()) query.set("top", topRow());
+	const question = "page?" + query, over = [...ends()].some((e) => e.dataset.until < now());
+	const version = question === answered && !over ? byId("strip").dataset.version : "";
 	let text;
 	try {
-		text = await ask("GET", "page?" + query);
+		text = await ask("GET", question + "&version=" + version);
 		heard = Date.now();
 	} catch { /* there was no response */ }
 	if (mine !== turn) return; // the reader has gone to another address meanwhile
 	live(...text === undefined ? ["lost", "no response"] : ["live"]);
-	if (text) take(parse(text), address);
+	if (text) {
+		take(parse(text), address);
+		answered = question;
+	}
 	timer = setTimeout(refresh, text === undefined ? 1000 : pause);
 }
 
@@ -60,7 +67,7 @@ function tick() {
 	if (byId("live").dataset.state === "lost") return;
 	byId("clock").dateTime = new Date(now()).toISOString();
 	setText(byId("clock"), byId("clock").dateTime.slice(0, 19).replace("T", " "));
-	for (const e of document.querySelectorAll("[data-until]")) setText(e, span(e.dataset.until - now()));
+	for (const e of ends()) setText(e, span(e.dataset.until - now()));
 }
 
 on(document, "visibilitychange", () => refresh());
