@@ -200,8 +200,10 @@ func TestFollow(t *testing.T) {
 	t.Parallel()
 	p, b := openPage(t)
 	b.run(`window.asked = []; const before = window.fetch;
-		window.fetch = (...a) => { asked.push(performance.now()); return before(...a); }`)
-	b.until(`asked.length > 5`)
+		window.fetch = (...a) => { asked.push(performance.now()); return before(...a); };
+		window.drawn = 0; const whole = take; take = (...a) => { drawn++; whole(...a); }`)
+	b.until(`asked.length > 12`)
+	assert.Less(t, value[int](b, "drawn"), 6, "an idle page draws the steps of the chart")
 	assert.True(t, value[bool](b, `asked.slice(1).every((at, i) => at - asked[i] >= 245)`), "at most four times a second")
 
 	p.admin(http.MethodPost, "faults", "wire=stall")

@@ -113,6 +113,7 @@ func (v *view) addRows(cleared int) {
 func (v *view) To(name, value string) string {
 	query := maps.Clone(v.query)
 	query.Del("top")
+	query.Del("version")
 	query.Set(name, value)
 	if value == "" {
 		query.Del(name)
