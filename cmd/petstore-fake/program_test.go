@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -146,6 +148,14 @@ func TestRun(t *testing.T) {
 	})
 }
 
+// arrive waits until so many requests have arrived.
+func arrive(t *testing.T, host string, n int) {
+	require.Eventually(t, func() bool {
+		text, err := call(t, host, "GET", "/_fake/requests")
+		return err == nil && strings.Count(text, `"seq":`) == n
+	}, time.Minute, 5*time.Millisecond)
+}
+
 func TestServe_end(t *testing.T) {
 	t.Run("after it has conformed to the service document", func(t *testing.T) {
 		r, client := start(t), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -161,16 +171,43 @@ func TestServe_end(t *testing.T) {
 				ended <- err
 			}()
 		}
-		require.Eventually(t, func() bool {
-			text, err := call(t, r.host, "GET", "/_fake/requests")
-			return err == nil && strings.Count(text, `"seq":`) == 2
-		}, time.Minute, 5*time.Millisecond)
+		arrive(t, r.host, 2)
 		signal := time.Now()
 		assert.Equal(t, exitOK, r.stop())
 		took := time.Since(signal)
 		assert.GreaterOrEqual(t, took, 5*time.Second, "they may end by themselves")
 		assert.Less(t, took, 10*time.Second, "then docker stop would kill it")
 		assert.Error(t, <-ended)
+		assert.Error(t, <-ended)
+	})
+	t.Run("at once after a second signal", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("Windows has no SIGTERM")
+		}
+		path, err := os.Executable()
+		require.NoError(t, err)
+		cmd := exec.CommandContext(t.Context(), path, "-addr", testkit.Loopback(t)+":0", "-fault", "wire=stall")
+		cmd.Env = append(os.Environ(), asProgram)
+		stdout, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		port, err := bufio.NewReader(stdout).ReadString('\n')
+		require.NoError(t, err)
+		host := testkit.Loopback(t) + ":" + strings.TrimSpace(port)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := call(t, host, "GET", "/v1/pets")
+			ended <- err
+		}()
+		arrive(t, host, 1)
+		gone := make(chan error, 1)
+		go func() { gone <- cmd.Wait() }()
+		require.Eventually(t, func() bool { // signals that come before it notices the first count as one
+			_ = cmd.Process.Signal(syscall.SIGTERM) // an error says that it is gone
+			return len(gone) == 1
+		}, time.Minute, 5*time.Millisecond)
+		require.Error(t, <-gone)
+		assert.Equal(t, -1, cmd.ProcessState.ExitCode(), "ended by the signal")
 		assert.Error(t, <-ended)
 	})
 	t.Run("with -strict, and the violations", func(t *testing.T) {
@@ -184,7 +221,8 @@ func TestServe_end(t *testing.T) {
 	})
 }
 
-// block returns the first block of code in docs/petstore-fake.md that has a text, for a host.
+// block returns the first code block of docs/petstore-fake.md that contains a text, with its host
+// replaced.
 func block(t *testing.T, text, host string) string {
 	page, err := os.ReadFile("../../docs/petstore-fake.md")
 	require.NoError(t, err)

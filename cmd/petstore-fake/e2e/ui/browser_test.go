@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -285,13 +286,25 @@ func (p *program) list(times int) {
 	}
 }
 
-// burst sends so many requests as fast as eight clients can.
+// burst sends so many requests, at 900 a second. All of them must succeed.
 func (p *program) burst(requests int) {
+	const workers, rate = 8, 900
 	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() { p.list(requests / 8) })
+	var succeeded atomic.Int64
+	for range workers {
+		all.Go(func() {
+			tick := time.NewTicker(time.Second * workers / rate)
+			defer tick.Stop()
+			for range requests / workers {
+				<-tick.C
+				if status, _ := p.send(http.MethodGet, "/v1/pets", ""); status == http.StatusOK {
+					succeeded.Add(1)
+				}
+			}
+		})
 	}
 	all.Wait()
+	require.EqualValues(p.t, requests, succeeded.Load())
 }
 
 // morning is what a few minutes of work look like.

@@ -136,7 +136,13 @@ func (b *tab) nodes() int64 {
 	return call(b, memory.GetDOMCounters, cdp.Empty{}).Nodes
 }
 
-// PETSTORE_STORM=10000 is the storm that a person would look at.
+// watch has the page note its frames and its long tasks.
+const watch = `window.frameTimes = []; window.longTasks = 0; let last = performance.now();
+	const frame = (now) => { frameTimes.push(now - last); last = now; requestAnimationFrame(frame); };
+	requestAnimationFrame(frame);
+	new PerformanceObserver((list) => { longTasks += list.getEntries().length; }).observe({ type: "longtask" });`
+
+// The figures of a storm are in the log: run this test alone, and with PETSTORE_STORM=10000.
 func TestPage_storm(t *testing.T) {
 	requests := 1_000
 	if n, err := strconv.Atoi(os.Getenv("PETSTORE_STORM")); err == nil {
@@ -146,8 +152,11 @@ func TestPage_storm(t *testing.T) {
 	p.burst(200)
 	b.rows(100)
 	nodes := b.nodes()
+	b.run(watch)
 	p.burst(requests)
 	b.newest(200 + requests)
+	t.Logf("p95 of frames %.0f ms, long tasks %d",
+		value[float64](b, `frameTimes.sort((a, b) => a - b)[Math.floor(frameTimes.length * .95)]`), value[int](b, "longTasks"))
 	b.run("scroller.scrollTop = 1200")
 	under := `document.elementFromPoint(300, 400).closest("tbody").id`
 	eye := value[string](b, under)
