@@ -102,7 +102,6 @@ func TestRun(t *testing.T) {
 		for want, args := range map[string][]string{
 			"flag provided but not defined: -nope": {"-nope"},
 			`unexpected argument "json"`:           {"-log", "text", "json"},
-			"give it by -addr":                     {"-healthcheck", "-addr", "127.0.0.1:0", "-minute", "1s"},
 			"for PETSTORE_FAKE_MINUTE":             nil,
 		} {
 			status, stdout, stderr := runOnce(t, map[string]string{"PETSTORE_FAKE_MINUTE": "soon"}, args...)

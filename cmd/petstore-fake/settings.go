@@ -144,8 +144,6 @@ func (s *settings) check() error {
 	case !s.public && !admin.IsLoopback(s.host):
 		return fmt.Errorf("%s is not a loopback address: everybody who reaches it can use the fake and"+
 			" its admin routes; add -public if that is meant", s.addr())
-	case s.health && s.port == "0":
-		return errors.New("-healthcheck needs the port that the program serves on: give it by -addr")
 	case !s.clock.IsZero() && admin.CheckTime(s.clock) != nil:
 		return fmt.Errorf("-clock: %w", admin.CheckTime(s.clock))
 	}

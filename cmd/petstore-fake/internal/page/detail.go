@@ -90,24 +90,26 @@ type bar struct {
 
 // newChart draws the responses of requests up to now.
 func newChart(requests []*Request, now time.Time) (c chart) {
-	begin := (now.Unix()/slotSeconds + 1 - slotCount) * slotSeconds
-	var slots [slotCount]map[string]int // by class
-	var sums [slotCount]int
+	type part struct {
+		slot  int
+		class string
+	}
+	counts, sums := make(map[part]int), [slotCount]int{}
+	first := now.Unix()/slotSeconds + 1 - slotCount
 	for _, r := range requests {
-		if at := r.Ended().Unix() - begin; at >= 0 && at < slotCount*slotSeconds && !r.Pending() {
-			if sums[at/slotSeconds]++; slots[at/slotSeconds] == nil {
-				slots[at/slotSeconds] = make(map[string]int)
-			}
-			slots[at/slotSeconds][r.Class()]++
+		slot := int(r.Ended().Unix()/slotSeconds - first)
+		if slot >= 0 && slot < slotCount && !r.Pending() {
+			sums[slot]++
+			counts[part{slot, r.Class()}]++
 		}
 	}
 	c.Peak = slices.Max(sums[:])
 	height := func(n int) int { return int(math.Round(1000 * math.Log1p(float64(n)) / math.Log1p(float64(c.Peak)))) }
-	for i, slot := range slots {
+	for slot := range slotCount {
 		n := 0
 		for _, kind := range slices.Backward(kinds[:]) { // the worst at the bottom, where even a few can be seen
-			if of := slot[kind.Class]; of > 0 {
-				c.Bars = append(c.Bars, bar{kind.Class, i * slotSeconds, 1000 - height(n+of), height(n+of) - height(n)})
+			if of := counts[part{slot, kind.Class}]; of > 0 {
+				c.Bars = append(c.Bars, bar{kind.Class, slot * slotSeconds, 1000 - height(n+of), height(n+of) - height(n)})
 				n += of
 			}
 		}
