@@ -92,13 +92,14 @@ func served(t *testing.T, isHTTP2 bool, handle handler) *petstore.Client {
 	protocols.SetHTTP1(!isHTTP2)
 	protocols.SetUnencryptedHTTP2(isHTTP2)
 	dial := func(context.Context, string, string) (net.Conn, error) {
-		l, number := link.New(func(*link.Link) {}), int(dials.Add(1))
-		go link.Serve(l.Server, &http.Server{
+		number := int(dials.Add(1))
+		client, server := link.New()
+		go link.Serve(server, &http.Server{
 			Protocols:   protocols,
 			Handler:     http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(w, r, number) }),
 			ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		})
-		return l.Client, nil
+		return client, nil
 	}
 	client, err := petstore.NewClient("http://localhost/v1", testKey, petstore.WithLimiter(nil),
 		petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {

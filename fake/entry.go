@@ -79,12 +79,12 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 		return nil, notConnected(closedError{})
 	}
 	began := s.order.Add(1) // a client sends its first request as soon as it is connected
-	l := link.New(func(*link.Link) {})
-	link.Serve(l.Server, s.newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	client, server := link.New()
+	link.Serve(server, s.newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.serve(w, r, began)
 		began = s.order.Add(1) // the next request on this connection comes after this response
 	})))
-	return l.Client, nil
+	return client, nil
 }
 
 // ServeHTTP serves a request to a path below /v1, for a server of the caller's own. A fault that

@@ -147,9 +147,9 @@ func dial(srv *fake.Server, protocol string) (http.RoundTripper, func()) {
 	})
 	tr := &http.Transport{Protocols: &protocols, MaxIdleConnsPerHost: 16}
 	tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
-		made := link.New(func(*link.Link) {})
-		link.Serve(made.Server, hs)
-		return made.Client, nil
+		client, server := link.New()
+		link.Serve(server, hs)
+		return client, nil
 	}
 	return tr, func() {
 		tr.CloseIdleConnections()

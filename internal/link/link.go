@@ -21,39 +21,33 @@ var (
 // maxUnread is how many unread bytes make Write wait, as those in the buffer of a socket do.
 const maxUnread = 64 << 10
 
-// Link is a connection in memory. Its ends wait only on a sync.Cond. A goroutine of a synctest
-// bubble that waits there counts as blocked, wherever the link was made, so virtual time passes
-// while a connection is idle. The ends of net.Pipe wait on channels, which belong to one bubble.
-type Link struct {
-	Client, Server *Conn
-
-	wake   *sync.Cond // at each change; its lock guards the link and its ends
-	reset  bool
-	closed func(*Link)
+// New returns the two ends of a connection. They wait only on a sync.Cond. A goroutine of a synctest
+// bubble that waits there counts as blocked, wherever the connection was made, so virtual time
+// passes while it is idle. The ends of net.Pipe wait on channels, which belong to one bubble.
+func New() (client, server *Conn) {
+	l := &link{wake: sync.NewCond(new(sync.Mutex))}
+	client, server = &Conn{link: l, local: ClientAddress}, &Conn{link: l, local: ServerAddress}
+	client.peer, server.peer = server, client
+	return client, server
 }
 
-// New returns a connection with two open ends. It calls closed once, when both are closed.
-func New(closed func(*Link)) *Link {
-	l := &Link{wake: sync.NewCond(new(sync.Mutex)), closed: closed}
-	l.Client, l.Server = &Conn{link: l, local: ClientAddress}, &Conn{link: l, local: ServerAddress}
-	l.Client.peer, l.Server.peer = l.Server, l.Client
-	return l
+// link is what both ends of a connection share.
+type link struct {
+	wake  *sync.Cond // at each change; its lock guards the link and its ends
+	reset bool
 }
 
-// Reset makes both ends fail at once. Unread bytes are lost.
-func (l *Link) Reset() { l.change(func() { l.reset = true }) }
-
-// change calls f, which changes the link, and wakes both ends.
-func (l *Link) change(f func()) {
+// change calls f, which changes the link or an end, and wakes both ends.
+func (l *link) change(f func()) {
 	l.wake.L.Lock()
 	defer l.wake.L.Unlock()
 	f()
 	l.wake.Broadcast()
 }
 
-// Conn is one end of a link. It has no deadline for Write, because net/http sets none here.
+// Conn is one end of a connection. It has no deadline for Write, because net/http sets none here.
 type Conn struct {
-	link     *Link
+	link     *link
 	peer     *Conn
 	local    net.Addr
 	unread   []byte
@@ -108,19 +102,14 @@ func (c *Conn) Write(b []byte) (int, error) {
 // Close ends both directions. The other end still reads what was sent to it, and then EOF.
 func (c *Conn) Close() error {
 	_ = c.SetReadDeadline(time.Time{}) // stops the timer
-	again, last := false, false
-	c.link.change(func() { again, last, c.closed = c.closed, c.peer.closed, true })
-	if again {
-		return net.ErrClosed
-	} else if last {
-		c.link.closed(c.link)
-	}
+	c.link.change(func() { c.closed = true })
 	return nil
 }
 
-// SetLinger resets the link at once. With a TCPConn, Close would do that after SetLinger(0).
+// SetLinger makes both ends fail at once. Unread bytes are lost. With a TCPConn, Close would do that
+// after SetLinger(0).
 func (c *Conn) SetLinger(int) error {
-	c.link.Reset()
+	c.link.change(func() { c.link.reset = true })
 	return nil
 }
 
@@ -148,7 +137,7 @@ func resetError(op string) error {
 	return &net.OpError{Op: op, Net: "fake", Source: ClientAddress, Addr: ServerAddress, Err: err}
 }
 
-// Serve serves one end of a link. The server accepts no other connection in its life, so that no
+// Serve serves one end of a connection. The server accepts no other connection in its life, so that no
 // goroutine waits for one, and its WaitGroup belongs to one synctest bubble only.
 func Serve(c net.Conn, hs *http.Server) {
 	_ = hs.Serve(&listener{c}) // it returns once a goroutine has the connection

@@ -91,13 +91,13 @@ func TestCertificateRefused(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	for version, want := range map[uint16]string{tls.VersionTLS12: "", tls.VersionTLS13: "permanent, unprocessed"} {
-		l := link.New(func(*link.Link) {})
+		clientEnd, serverEnd := link.New()
 		go func() {
 			config := &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
 			config.Certificates = server.TLS.Certificates
-			_ = tls.Server(l.Server, config).HandshakeContext(t.Context())
+			_ = tls.Server(serverEnd, config).HandshakeContext(t.Context())
 		}()
-		conn := tls.Client(l.Client, &tls.Config{InsecureSkipVerify: true}) // its certificate does not matter
+		conn := tls.Client(clientEnd, &tls.Config{InsecureSkipVerify: true}) // its certificate does not matter
 		_, err := conn.Read(make([]byte, 1))
 		require.ErrorContains(t, err, "remote error: tls")
 		assert.Equal(t, want, kinds(err), "%v", err)
