@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"net/http"
@@ -70,14 +71,12 @@ type RateLimit = ratelimit.Window
 // (sections 2 and 7), a redirect, or the response of a proxy or gateway. [errors.AsType] finds it
 // in the error of a call, also inside a [RateLimitError].
 type APIError struct {
-	// Operation is the name of the operation in the service document: "createPet".
-	Operation string
-	// CallID is the call_id of the call's lines in the log.
-	CallID string
+	// Operation is the name of the operation in the service document, such as createPet. CallID is the
+	// call_id of the call's lines in the log.
+	Operation, CallID string
 	// Code and Message come from the Error object. Both are empty if the body is no Error object.
 	// The document lists no codes: decide by status, or with errors.Is.
-	Code    string
-	Message string
+	Code, Message string
 	// RetryAfter is the time from Retry-After, counted from the response; 0 without a valid one.
 	RetryAfter time.Duration
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
@@ -92,10 +91,7 @@ type APIError struct {
 
 // Error returns one line of at most 512 bytes. Text of the server is quoted.
 func (e *APIError) Error() string {
-	code := http.StatusText(e.StatusCode)
-	if e.Code != "" {
-		code = safetext.Token(e.Code)
-	}
+	code := cmp.Or(safetext.Token(e.Code), http.StatusText(e.StatusCode))
 	return errorLine(safetext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
 		safetext.If(code != "", " "+code)+
 		safetext.If(e.RetryAfter > 0, ", Retry-After "+e.RetryAfter.String())+
@@ -134,10 +130,9 @@ func decodeError(body []byte) (code, message string) {
 // would exceed [WithMaxWait] or the context's deadline, the context ended during the wait, or the
 // service answered the last attempt with 429. The service did not carry out the request.
 type RateLimitError struct {
-	// Operation is the name of the operation in the service document: "createPet".
-	Operation string
-	// CallID is the call_id of the call's lines in the log.
-	CallID string
+	// Operation is the name of the operation in the service document, such as createPet. CallID is the
+	// call_id of the call's lines in the log.
+	Operation, CallID string
 	// RetryAt is the time from which a request may be sent again, by the local clock; zero if not
 	// known.
 	RetryAt time.Time
@@ -175,10 +170,9 @@ func (e *RateLimitError) Unwrap() error { return e.Err }
 // success status, a media type other than JSON, malformed or truncated JSON, a missing required
 // field, a body that is too large, or bytes that are not HTTP.
 type ResponseError struct {
-	// Operation is the name of the operation in the service document: "createPet".
-	Operation string
-	// CallID is the call_id of the call's lines in the log.
-	CallID string
+	// Operation is the name of the operation in the service document, such as createPet. CallID is the
+	// call_id of the call's lines in the log.
+	Operation, CallID string
 	// Reason is what is wrong with the response.
 	Reason string
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
@@ -200,8 +194,7 @@ func (e *ResponseError) Error() string {
 	return errorLine(text, e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
-// Is reports whether target is [ErrInvalidResponse], or is [ErrOutcomeUnknown] while the field
-// OutcomeUnknown is set.
+// Is reports whether target is [ErrInvalidResponse] or, if OutcomeUnknown, [ErrOutcomeUnknown].
 func (e *ResponseError) Is(target error) bool {
 	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.OutcomeUnknown
 }
@@ -216,10 +209,9 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 // It matches [context.Canceled] or [context.DeadlineExceeded] only if the caller's own context
 // ended; it then also matches the [context.Cause], unless that is the error of another call.
 type TransportError struct {
-	// Operation is the name of the operation in the service document: "createPet".
-	Operation string
-	// CallID is the call_id of the call's lines in the log.
-	CallID string
+	// Operation is the name of the operation in the service document, such as createPet. CallID is the
+	// call_id of the call's lines in the log.
+	Operation, CallID string
 	// Attempts is the number of requests that the call sent, in part or completely.
 	Attempts int
 	// OutcomeUnknown reports whether the service may have carried out the last request, which is a
@@ -235,8 +227,7 @@ func (e *TransportError) Error() string {
 	return errorLine(text, e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
-// Is reports whether target is [ErrNotSent] while nothing was sent, or is [ErrOutcomeUnknown] while
-// the field OutcomeUnknown is set.
+// Is reports whether target is [ErrNotSent] or [ErrOutcomeUnknown], according to the fields.
 func (e *TransportError) Is(target error) bool {
 	return target == ErrNotSent && e.Attempts == 0 || target == ErrOutcomeUnknown && e.OutcomeUnknown
 }

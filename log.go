@@ -47,12 +47,8 @@ func logTrace(logger *slog.Logger) *ClientTrace {
 	l := &clientLog{logger: logger}
 	trace := ClientTrace{
 		AttemptStart: l.attemptStart, AttemptDone: l.attemptDone, CallDone: l.callDone, WaitStart: l.waitStart,
-		LimitClosed: func(ctx context.Context, c Call, lockout ratelimit.Lockout) {
-			l.write(ctx, c, slog.LevelWarn, "petstore: rate limit closed", lockoutAttrs(lockout)...)
-		},
-		LimitOpened: func(ctx context.Context, c Call, lockout ratelimit.Lockout) {
-			l.write(ctx, c, slog.LevelInfo, "petstore: rate limit open again", lockoutAttrs(lockout)...)
-		},
+		LimitClosed: l.lockout(slog.LevelWarn, "petstore: rate limit closed"),
+		LimitOpened: l.lockout(slog.LevelInfo, "petstore: rate limit open again"),
 	}
 	return trace.complete()
 }
@@ -78,12 +74,16 @@ func (l *clientLog) attemptStart(ctx context.Context, c Call) {
 
 func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 	if l.logger.Enabled(ctx, slog.LevelDebug) { // the attributes take time
+		text := ""
+		if info.Err != nil {
+			text = info.Err.Error()
+		}
 		l.write(ctx, info.Call, slog.LevelDebug, "petstore: attempt", append([]slog.Attr{
 			slog.String("method", info.Call.Method), slog.String("path", info.Call.Template),
 			slog.Int("attempt", info.Call.Attempt), slog.Duration("duration", info.Duration),
 		}, nonZero(slog.Int("status", info.StatusCode), slog.Any("rate_limit", info.RateLimit),
 			slog.Duration("retry_after", info.RetryAfter), slog.String("error_type", info.ErrorType()),
-			lineAttr("error", errorText(info.Err)))...)...)
+			lineAttr("error", text))...)...)
 	}
 	if info.StatusCode/100 == 2 {
 		l.refused.Delete(info.Call.KeyID)
@@ -98,7 +98,7 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 	if errors.Is(info.Err, ErrOutcomeUnknown) {
 		l.write(ctx, info.Call, slog.LevelWarn, "petstore: outcome unknown",
-			slog.Duration("duration", info.Duration), lineAttr("error", errorText(info.Err)))
+			slog.Duration("duration", info.Duration), lineAttr("error", info.Err.Error()))
 	}
 	op := operations[info.Call.Operation]
 	if op != nil && op.removal != "" {
@@ -116,22 +116,17 @@ func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
 	l.write(ctx, c, slog.LevelDebug, "petstore: waiting", append(attrs, slog.Int("waiting", w.Waiting))...)
 }
 
-// lockoutAttrs returns the attributes of a lockout: its limit, its end, and the numbers that show
-// whose requests use up the limit.
-func lockoutAttrs(l ratelimit.Lockout) []slog.Attr {
-	attrs := nonZero(slog.String("scope", string(l.Reason)), slog.Time("until", l.Until))
-	if !l.Window.IsZero() {
-		attrs = append(attrs, slog.Int("limit", l.Window.Limit), slog.Int("remaining", l.Window.Remaining))
+// lockout returns a function that writes a line about a lockout: its limit, its end, and the numbers
+// that show whose requests use up the limit.
+func (l *clientLog) lockout(level slog.Level, message string) func(context.Context, Call, ratelimit.Lockout) {
+	return func(ctx context.Context, c Call, lockout ratelimit.Lockout) {
+		attrs := nonZero(slog.String("scope", string(lockout.Reason)), slog.Time("until", lockout.Until))
+		if w := lockout.Window; !w.IsZero() {
+			attrs = append(attrs, slog.Int("limit", w.Limit), slog.Int("remaining", w.Remaining))
+		}
+		attrs = append(append(attrs, slog.Int("sent", lockout.Sent)), nonZero(slog.Int("processes", lockout.Processes))...)
+		l.write(ctx, c, level, message, attrs...)
 	}
-	return append(append(attrs, slog.Int("sent", l.Sent)), nonZero(slog.Int("processes", l.Processes))...)
-}
-
-// errorText returns the text of an error; empty for none.
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // The LogValue of each error returns a group of attributes, with one name for one thing in all

@@ -49,7 +49,7 @@ func (a *attempt) mayChange() bool {
 	return code >= 500 && code != http.StatusNotImplemented
 }
 
-// checkRetry is the CheckRetry of the loop. If it allows another attempt, it sets the pause before
+// checkRetry is the CheckRetry of the loop. If it allows another attempt, it plans the pause before
 // it. If the context has ended meanwhile, that attempt says so.
 func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	a := k.last
@@ -73,9 +73,13 @@ func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool,
 	return true, nil
 }
 
-// planPause plans another attempt, after a pause.
+// planPause plans another attempt, after a pause, and reports its beginning.
 func (k *call) planPause(d time.Duration) {
-	k.pause = ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: time.Now().Add(d), Waiting: 1, Duration: d}
+	k.pause = ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: time.Now().Add(d), Waiting: 1}
+	if d > 0 {
+		k.WaitStart(k.pause)
+	}
+	k.pause.Duration = d
 }
 
 // pauseAfter returns the pause after an attempt, and whether the service requires it.
@@ -90,7 +94,7 @@ func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
 	case a.was(http.StatusServiceUnavailable) && retryAfter > 0:
 		return pause + min(retryAfter, math.MaxInt64-pause), true
 	case a.connection.isDead() && k.previous == nil:
-		return 0, false // the service may just have closed an idle connection
+		return 0, false // only once: the service may just have closed an idle connection
 	}
 	return pause, false
 }
@@ -102,14 +106,8 @@ func (k *call) hasTime(ctx context.Context, pause time.Duration, required bool) 
 	return (!ok || time.Until(deadline) > pause) && (!required || pause <= k.maxWait)
 }
 
-// backoff is the Backoff of the loop: it returns the pause that checkRetry has set, and reports its
-// beginning.
+// backoff is the Backoff of the loop: it returns the pause that checkRetry has planned.
 func (k *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
-	if k.pause.Duration > 0 {
-		begun := k.pause
-		begun.Duration = 0 // the time that has passed
-		k.WaitStart(begun)
-	}
 	return k.pause.Duration
 }
 
