@@ -35,11 +35,9 @@ type Client struct {
 	config    *config
 	traces    []*ClientTrace // those of config, and the log
 
-	// key is the API key, and keyID its Call.KeyID, unless config has the function of WithAPIKeyFunc.
-	key   credential.Key
-	keyID string
-	// used is the Call.KeyID of the key that was used last; nil before the first.
-	used atomic.Pointer[string]
+	key credential.Key // none if config has the function of WithAPIKeyFunc
+	// used is the Call.KeyID of the key that was used last, a string; none before the first.
+	used atomic.Value
 	// silent says that nothing came back on a connection that had been used before. The others may be
 	// dead, too: the next attempt closes them, and dials.
 	silent atomic.Bool
@@ -98,7 +96,6 @@ func (c *Client) configured(opName string, config *config, apiKey argument) (*Cl
 		problem = safetext.If(apiKey.value != "", "is set although WithAPIKeyFunc is used")
 	} else {
 		c.key = credential.New(apiKey.value)
-		c.keyID = *c.key.ID
 		c.used.Store(c.key.ID)
 	}
 	if problem != "" {
@@ -155,15 +152,11 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	baseURL := argument{envBaseURL, os.Getenv(envBaseURL)}
-	if baseURL.value == "" {
-		return nil, &ArgumentError{"NewClient", envBaseURL, "is not set"}
-	}
 	apiKey, err := apiKeyFromEnv(c)
 	if err != nil {
 		return nil, err
 	}
-	return newClient(baseURL, apiKey, c)
+	return newClient(argument{envBaseURL, os.Getenv(envBaseURL)}, apiKey, c)
 }
 
 // optionsFromEnv returns the options for the variables that have the effect of options and are set.
@@ -185,24 +178,25 @@ func optionsFromEnv() (opts []Option) {
 // apiKeyFromEnv returns the key. For a key file, it sets the function of c instead, and reads the
 // file once, so that a wrong one is reported early.
 func apiKeyFromEnv(c *config) (argument, error) {
-	key, file := argument{envAPIKey, os.Getenv(envAPIKey)}, argument{envAPIKeyFile, os.Getenv(envAPIKeyFile)}
-	given := key
-	if file.value != "" {
-		given = file
-	}
-	problem := cmp.Or(
-		safetext.If(key.value != "" && file.value != "", "is set although "+envAPIKey+" is set"),
-		safetext.If(given.value != "" && c.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
-		safetext.If(given.value == "" && c.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
-	if problem == "" && file.value != "" {
-		c.keyFunc = APIKeyFile(file.value)
-		_, err := credential.From(context.Background(), c.keyFunc)
-		if err != nil {
+	key, file := argument{envAPIKey, os.Getenv(envAPIKey)}, os.Getenv(envAPIKeyFile)
+	problem := ""
+	switch {
+	case file == "" && key.value == "" && c.keyFunc == nil:
+		return key, &ArgumentError{"NewClient", envAPIKey, "is not set, nor is " + envAPIKeyFile}
+	case file == "":
+		return key, nil
+	case key.value != "":
+		problem = "is set although " + envAPIKey + " is set"
+	case c.keyFunc != nil:
+		problem = "is set although WithAPIKeyFunc is used"
+	default:
+		c.keyFunc = APIKeyFile(file)
+		if _, err := credential.From(context.Background(), c.keyFunc); err != nil {
 			_, problem, _ = strings.Cut(err.Error(), ": ")
 		}
 	}
 	if problem != "" {
-		return argument{}, &ArgumentError{"NewClient", given.name, problem}
+		return key, &ArgumentError{"NewClient", envAPIKeyFile, problem}
 	}
 	return key, nil
 }
@@ -261,17 +255,15 @@ func (c *Client) CloseIdleConnections() {
 
 // KeyID returns the [Call].KeyID of the key of NewClient or ForKey. It is empty for a client with
 // [WithAPIKeyFunc], whose key may change.
-func (c *Client) KeyID() string { return c.keyID }
+func (c *Client) KeyID() string { return c.key.ID }
 
 // RateLimit returns the most recent rate limit known for the client's key; if the key rotates, for
 // the key that it used last. Responses to other clients that share its [Limiter] count, too. It
 // returns the zero RateLimit before the first response.
 func (c *Client) RateLimit() RateLimit {
-	switch {
-	case c.used.Load() == nil:
-		return RateLimit{}
-	case c.config.limiter != nil:
-		return c.config.limiter.RateLimit(*c.used.Load())
+	id, known := c.used.Load().(string)
+	if known && c.config.limiter != nil {
+		return c.config.limiter.RateLimit(id)
 	}
 	return *cmp.Or(c.lastLimit.Load(), new(RateLimit))
 }
@@ -280,8 +272,8 @@ func (c *Client) RateLimit() RateLimit {
 // for instance after a ban was lifted or a higher plan was bought. It sends nothing by itself, and
 // has no effect on an open key or without a limiter.
 func (c *Client) ReopenLimit() {
-	if c.used.Load() != nil && c.config.limiter != nil {
-		c.config.limiter.Reopen(*c.used.Load())
+	if id, known := c.used.Load().(string); known && c.config.limiter != nil {
+		c.config.limiter.Reopen(id)
 	}
 }
 

@@ -109,7 +109,7 @@ func (c *Client) do(
 	k.tracer = tracer{traces: c.traces, ctx: ctx, info: Call{
 		ID:      strconv.FormatUint(1<<63|rand.Uint64(), 16), // the first bit makes it sixteen digits
 		BaseURL: c.base, Operation: r.name, Method: r.method,
-		Template: c.basePath + r.template, KeyID: c.keyID, Background: config.background,
+		Template: c.basePath + r.template, KeyID: c.key.ID, Background: config.background,
 	}}
 	waits, end := k.begin()
 	defer end()
@@ -126,9 +126,8 @@ func (c *Client) do(
 // run makes attempts while there is to be another one, and returns the error of the call. waits is
 // the context of the waits and the reads.
 func (k *call) run(waits context.Context) error {
-	loop := retryablehttp.Client{
-		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.backoff, RetryMax: math.MaxInt,
-	}
+	loop := retryablehttp.Client{HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, RetryMax: math.MaxInt}
+	loop.Backoff = func(time.Duration, time.Duration, int, *http.Response) time.Duration { return k.pause.Duration }
 	address := k.client.base + k.path + safetext.If(k.query != "", "?"+k.query)
 	r, err := http.NewRequestWithContext(waits, k.method, address, nil)
 	if err != nil {

@@ -106,11 +106,6 @@ func (k *call) hasTime(ctx context.Context, pause time.Duration, required bool) 
 	return (!ok || time.Until(deadline) > pause) && (!required || pause <= k.maxWait)
 }
 
-// backoff is the Backoff of the loop: it returns the pause that checkRetry has planned.
-func (k *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
-	return k.pause.Duration
-}
-
 // endPause reports the end of the pause before an attempt, if there was one. WithMaxWait counts
 // only those after a 429.
 func (k *call) endPause() {

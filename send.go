@@ -48,10 +48,10 @@ func (k *call) admit(ctx context.Context, a *attempt) error {
 	const noWait = 10 * time.Millisecond // enough, even on a busy machine, for a permit that is there at once
 	key, err := k.key(ctx)
 	for err == nil {
-		if k.previous.was(http.StatusUnauthorized) && *k.previous.key.ID == *key.ID {
+		if k.previous.was(http.StatusUnauthorized) && k.previous.key.ID == key.ID {
 			return errSameKey
 		}
-		a.key, k.info.KeyID = key, *key.ID
+		a.key, k.info.KeyID = key, key.ID
 		k.client.used.Store(key.ID)
 		begun := time.Now()
 		a.permit, err = k.acquire(ctx)
@@ -64,7 +64,7 @@ func (k *call) admit(ctx context.Context, a *attempt) error {
 		if waited >= noWait {
 			key, err = k.key(ctx)
 		}
-		if err == nil && *key.ID == *a.key.ID {
+		if err == nil && key.ID == a.key.ID {
 			return nil
 		}
 		k.release(a)

@@ -22,6 +22,7 @@ func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 	// net/http bypasses a proxy only for a lower-case "localhost".
 	u.Host, u.Path = strings.ToLower(u.Host), strings.TrimSuffix(u.Path, "/")
 	return u, cmp.Or(
+		safetext.If(s == "", "is not set"),
 		safetext.If(strings.TrimSpace(s) != s, "has white space around it"),
 		safetext.If(u.Scheme != "https" && u.Scheme != "http", "does not start with https:// or http://"),
 		safetext.If(u.User != nil, "has user information; pass the API key as apiKey"),

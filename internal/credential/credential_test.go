@@ -25,10 +25,10 @@ func TestKey(t *testing.T) {
 	assert.Equal(t, "Bearer hush-hush", key.Header())
 	assert.Equal(t, "hush-hush", key.Secret())
 	assert.Empty(t, credential.Key{}.Secret())
-	assert.Equal(t, "ecff2f26c37df864", *key.ID, "the same in each process of a fleet, which shares the budget of the key")
-	assert.NotEqual(t, *key.ID, *credential.New("another").ID)
+	assert.Equal(t, "ecff2f26c37df864", key.ID, "the same in each process of a fleet, which shares the budget of the key")
+	assert.NotEqual(t, key.ID, credential.New("another").ID)
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%x"} {
-		assert.NotContains(t, fmt.Sprintf(format+*key.ID, key), "hush", format)
+		assert.NotContains(t, fmt.Sprintf(format+key.ID, key), "hush", format)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestFile(t *testing.T) {
 
 // refusedURLs has base URLs by what is wrong with them.
 var refusedURLs = map[string][]string{
-	"does not start with https:// or http://": {"", "s.test/v1", "//s.test/v1", "ftp://s.test/v1"},
+	"is not set": {""}, "does not start with https:// or http://": {"s.test/v1", "//s.test/v1", "ftp://s.test/v1"},
 	"is not a URL":              {"https://s.test:port/v1", "https://s%zz/v1", "https://s t/v1"},
 	"has white space around it": {"https://s.test/v1\n"},
 	"has no host":               {"https:///v1", "https://:443/v1", "https:s.test/v1"},

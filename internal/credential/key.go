@@ -20,7 +20,7 @@ import (
 // Key is an API key. A function closes over it, so that no dump can print it. The zero Key is none.
 type Key struct {
 	header func() string
-	ID     *string // Call.KeyID
+	ID     string // Call.KeyID; empty for none
 }
 
 // New returns a key with its ID. That is a one-way hash, the same in all processes, so that they
@@ -30,7 +30,7 @@ func New(key string) Key {
 	sum := sha256.Sum256([]byte(salt + key))
 	id := hex.EncodeToString(sum[:8]) // 64 bits distinguish keys, and a random key cannot be guessed
 	header := "Bearer " + key
-	return Key{func() string { return header }, &id}
+	return Key{func() string { return header }, id}
 }
 
 // Header returns the value of the Authorization header.
