@@ -11,13 +11,12 @@ import (
 	"unicode"
 )
 
-const (
-	// Mark replaces a key.
-	Mark = "[redacted]"
-	// minKey is the length of the shortest key that is removed, in bytes. Ordinary words would contain
-	// a shorter one.
-	minKey = 6
-)
+// Mark replaces a key.
+const Mark = "[redacted]"
+
+// minKey is the length of the shortest key that is removed, in bytes. Ordinary words would contain a
+// shorter one.
+const minKey = 6
 
 // If returns text if applies is true, else the empty string. It saves an if for each part of a
 // text, and for each thing that can be wrong with a value.
@@ -28,15 +27,13 @@ func If(applies bool, text string) string {
 	return ""
 }
 
-// Redact returns text without the keys. It removes a key only as it is, not in an escaped form, and
-// no key of less than 6 bytes.
-func Redact(text string, keys ...string) string {
-	for _, key := range keys {
-		if len(key) >= minKey {
-			text = strings.ReplaceAll(text, key, Mark)
-		}
+// Redact returns text without key. It removes a key only as it is, not in an escaped form, and no
+// key of less than 6 bytes.
+func Redact(text, key string) string {
+	if len(key) < minKey {
+		return text
 	}
-	return text
+	return strings.ReplaceAll(text, key, Mark)
 }
 
 // Error returns err, or an error with the redacted text if err's text contains key.
@@ -47,12 +44,12 @@ func Error(err error, key string) error {
 	return err
 }
 
-// Header returns h, or a copy without the keys if a value of h contains one.
-func Header(h http.Header, keys ...string) http.Header {
+// Header returns h, or a copy without key if a value of h contains it.
+func Header(h http.Header, key string) http.Header {
 	clean := h
 	for name, values := range h {
 		for i, value := range values {
-			if without := Redact(value, keys...); without != value {
+			if without := Redact(value, key); without != value {
 				clean = clean.Clone()
 				clean[name][i] = without
 			}

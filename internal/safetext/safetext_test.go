@@ -15,17 +15,15 @@ const key = "c2Vj+cmV0/a2V5=="
 
 func TestRedact(t *testing.T) {
 	for _, c := range []struct {
-		text, want string
-		keys       []string
+		text, want, key string
 	}{
-		{"a " + key + `,"` + key + `"`, `a [redacted],"[redacted]"`, []string{key}},
-		{"key-one key-two&key-one", "[redacted] [redacted]&[redacted]", []string{"key-one", "key-two"}},
-		{"a sixsix", "a [redacted]", []string{"short", "sixsix", ""}},
-		{"a word", "a word", []string{"word", ""}}, // too short to be told from a word
-		{"C2VJ+CMV0/A2V5== " + key[1:], "C2VJ+CMV0/A2V5== " + key[1:], []string{key}},
-		{key, key, nil},
+		{"a " + key + `,"` + key + `"`, `a [redacted],"[redacted]"`, key},
+		{"a sixsix", "a [redacted]", "sixsix"},
+		{"a short word", "a short word", "short"}, // ordinary text has such a word
+		{"C2VJ+CMV0/A2V5== " + key[1:], "C2VJ+CMV0/A2V5== " + key[1:], key},
+		{key, key, ""},
 	} {
-		assert.Equal(t, c.want, safetext.Redact(c.text, c.keys...))
+		assert.Equal(t, c.want, safetext.Redact(c.text, c.key))
 	}
 	err := errors.New("fine")
 	assert.Same(t, err, safetext.Error(err, key))
@@ -34,9 +32,9 @@ func TestRedact(t *testing.T) {
 
 func TestHeader(t *testing.T) {
 	echo := func(text string) http.Header { return http.Header{"X-Echo": {"a", text}, "Date": {"today"}} }
-	given := echo("Bearer " + key + " or other-key")
-	assert.Equal(t, echo("Bearer [redacted] or [redacted]"), safetext.Header(given, key, "other-key"))
-	assert.Equal(t, echo("Bearer "+key+" or other-key"), given, "the transport's own stays as it is")
+	given := echo("Bearer " + key)
+	assert.Equal(t, echo("Bearer [redacted]"), safetext.Header(given, key))
+	assert.Equal(t, echo("Bearer "+key), given, "the transport's own stays as it is")
 	assert.Nil(t, safetext.Header(nil, key))
 }
 
