@@ -41,13 +41,9 @@ type Client struct {
 	// silent says that nothing came back on a connection that had been used before. The others may be
 	// dead, too: the next attempt closes them, and dials.
 	silent atomic.Bool
-	// http1 says that the last response came over HTTP/1, so that the next read may need a body; see
-	// newRequest.
-	http1 atomic.Bool
-	// tokens are the retries that the client has left; see "Retries" in doc.go.
-	tokens tokens
-	// lastLimit is the rate limit of the last response. It is kept only without a limiter, which would
-	// know it.
+	http1  atomic.Bool // the last response came over HTTP/1; see newRequest
+	tokens tokens      // the retries that the client has left; see "Retries" in doc.go
+	// lastLimit is the rate limit of the last response; kept only without a limiter, which knows it.
 	lastLimit atomic.Pointer[RateLimit]
 }
 
@@ -201,12 +197,11 @@ func apiKeyFromEnv(c *config) (argument, error) {
 	return key, nil
 }
 
-// APIKeyFile returns a function for [WithAPIKeyFunc]. Each time it is called, it reads the key from
-// the file, which must be a regular file of at most 64 KiB or a link to one. White space around the
-// key is ignored. An error of the function matches what is wrong, such as [io/fs.ErrNotExist]. It
-// never repeats the path, because a user may have put the key itself there by mistake. A program
-// that changes the key should write a new file and rename it to this one, so that no call finds it
-// half written.
+// APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file each time: a
+// regular file of at most 64 KiB, or a link to one. White space around the key is ignored. An error
+// of the function matches what is wrong, such as [io/fs.ErrNotExist]. It never repeats the path,
+// because a user may have put the key itself there by mistake. A program that changes the key
+// should write a new file and rename it to this one, so that no call finds it half written.
 func APIKeyFile(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return credential.ReadFile(path) }
 }

@@ -167,8 +167,7 @@ func (k *call) decode(decode func([]byte) error) error {
 	if err == nil {
 		return nil
 	}
-	// The error itself is not wrapped: the decoder quotes names from the body, which may contain
-	// anything.
+	// The decoder's error is not wrapped: it quotes names from the body, which may contain anything.
 	return k.responseError(a, "body", errors.New(safetext.Line(safetext.Redact(err.Error(), a.key.Secret()))))
 }
 
@@ -255,8 +254,7 @@ func (k *call) rateLimitError(e *ratelimit.Error, err error) *RateLimitError {
 	return &RateLimitError{k.name, k.info.ID, e.RetryAt, e.Window, e.Reason, k.requestsSent, err}
 }
 
-// bodyStart returns the part of the body that an error keeps: enough for an Error object, and to
-// recognise the HTML page of a gateway.
+// bodyStart returns the part of the body that an error keeps: enough for an Error object.
 func (a *attempt) bodyStart() []byte {
 	return safetext.Head(a.body, a.key.Secret(), 4<<10, a.failure != noFailure)
 }

@@ -31,8 +31,7 @@ var (
 	// most 100 pets, in no promised order: that it lacks the pet proves nothing. Log what you are
 	// about to create, and the error's CallID. Section Retries of the package says what a write is.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
-	// ErrAPIKey is matched by a TransportError of a call for which [WithAPIKeyFunc] returned no valid
-	// key.
+	// ErrAPIKey is matched by a TransportError if [WithAPIKeyFunc] returned no valid key.
 	ErrAPIKey = errors.New("petstore: no API key")
 	// ErrInvalidResponse is matched by a ResponseError: the response does not follow the document.
 	ErrInvalidResponse = errors.New("petstore: invalid response")
@@ -133,8 +132,7 @@ type RateLimitError struct {
 	// Operation is the name of the operation in the service document, such as createPet. CallID is the
 	// call_id of the call's lines in the log.
 	Operation, CallID string
-	// RetryAt is the time from which a request may be sent again, by the local clock; zero if not
-	// known.
+	// RetryAt is when a request may be sent again, by the local clock; zero if not known.
 	RetryAt time.Time
 	// RateLimit is the last known rate limit of the key.
 	RateLimit RateLimit
@@ -214,8 +212,7 @@ type TransportError struct {
 	Operation, CallID string
 	// Attempts is the number of requests that the call sent, in part or completely.
 	Attempts int
-	// OutcomeUnknown reports whether the service may have carried out the last request, which is a
-	// write.
+	// OutcomeUnknown reports whether the last request was a write that may have been carried out.
 	OutcomeUnknown bool
 	// Err is the cause.
 	Err error

@@ -109,15 +109,14 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 	}
 }
 
-// waitStart logs that a call waits, and for what. That is usual near the limit, so its level is
-// Debug.
+// waitStart logs that a call waits, and for what. Near the limit that is usual, hence Debug.
 func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
 	attrs := nonZero(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
 	l.write(ctx, c, slog.LevelDebug, "petstore: waiting", append(attrs, slog.Int("waiting", w.Waiting))...)
 }
 
-// lockout returns a function that writes a line about a lockout: its limit, its end, and the numbers
-// that show whose requests use up the limit.
+// lockout returns a function that logs a lockout: its limit, its end, and the numbers that show
+// whose requests use up the limit.
 func (l *clientLog) lockout(level slog.Level, message string) func(context.Context, Call, ratelimit.Lockout) {
 	return func(ctx context.Context, c Call, lockout ratelimit.Lockout) {
 		attrs := nonZero(slog.String("scope", string(lockout.Reason)), slog.Time("until", lockout.Until))
@@ -128,9 +127,6 @@ func (l *clientLog) lockout(level slog.Level, message string) func(context.Conte
 		l.write(ctx, c, level, message, attrs...)
 	}
 }
-
-// The LogValue of each error returns a group of attributes, with one name for one thing in all
-// groups. TestErrorGoldenFiles compares the groups with the fields of the errors.
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {
@@ -164,7 +160,7 @@ func (e *ArgumentError) LogValue() slog.Value {
 		lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
 }
 
-// errorValue returns the attributes that all errors have, and more.
+// errorValue returns the attributes that all errors have, and more. A name means the same in all.
 func errorValue(err error, kind, opName, callID string, r Response, more ...slog.Attr) slog.Value {
 	return slog.GroupValue(nonZero(append([]slog.Attr{
 		slog.String("operation", opName), slog.String("kind", kind), slog.String("error", err.Error()),

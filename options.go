@@ -97,8 +97,8 @@ func newConfig(opts []Option) (*config, error) {
 	c := &config{
 		limiter: ratelimit.New(),
 		retry:   RetryPolicy{}.withDefaults(),
-		// A window of the plans lasts one minute, and its Reset has a grain of a second: this lets a
-		// call wait for the next window, and for one more if others use up that one.
+		// A window of the plans lasts a minute, and its Reset is in whole seconds: a call can wait for
+		// the next window, and for one more if others use up that one.
 		maxWait: 2 * (time.Minute + time.Second),
 		// A response that takes longer is taken for lost.
 		attemptTimeout: 30 * time.Second,
@@ -143,20 +143,18 @@ func WithHTTPClient(hc *http.Client) Option {
 	return shared("WithHTTPClient", problem, func(c *config) { c.httpClient, c.longestAttempt = hc, hc.Timeout })
 }
 
-// WithTransport wraps the transport that sends the attempts. The function wrap gets the client's
-// own transport, which is an *http.Transport, or that of [WithHTTPClient]. It returns the transport
-// to use instead, such as a Clone with other settings. NewClient calls it once; the clients of
-// [Client.ForKey] share the result, which must be safe for concurrent use. A later WithTransport
-// wraps the result of an earlier one. [CallFromContext] returns the call of a request from its
-// context.
+// WithTransport wraps the transport that sends the attempts. NewClient calls wrap once, with the
+// client's own transport, which is an *http.Transport, or that of [WithHTTPClient]. The result is
+// used instead, such as a Clone with other settings. It must be safe for concurrent use, also by
+// the clients of [Client.ForKey]. A later WithTransport wraps the result of an earlier one.
+// [CallFromContext] returns the call of a request from its context.
 //
 // The transport may read, sign or dump the body. It must pass the context of the request on: its
 // hooks of [net/http/httptrace] show whether a failed request was sent. Where these hooks are not
 // called, a request counts as sent, unless the error is that of a dial, or wraps [ErrNotSent], as
 // that of an open circuit breaker should: the call then ends with it. So a transport without them
-// that sends a request to a second host after the first one has failed must not return the refused
-// dial of the second: the client would send a write again. docs/scaling.md has the rules for a
-// transport that sends further requests, such as one that hedges.
+// that tries a second host after the first one has failed must not return the refused dial of the
+// second: the client would send a write again. docs/scaling.md has more rules for such transports.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	problem := safetext.If(wrap == nil, "is nil")
 	return shared("WithTransport", problem, func(c *config) { c.wraps = append(c.wraps, wrap) })
@@ -211,10 +209,9 @@ func WithCallTimeout(d time.Duration) CallOption {
 
 // WithHeader sets a header of the requests, such as an id by which the service's support finds a
 // call: WithHeader("X-Request-ID", id). A User-Agent, such as myapp/1.2, stands before the SDK's
-// own. It is an error to set another header that the Client itself sets or relies on, such as
-// Authorization, Accept, Content-Type, Host and those about the connection. Idempotency-Key is
-// refused, too, because with it net/http would repeat a create. A later WithHeader replaces an
-// earlier one with the same key, and no other.
+// own. Other headers that the Client sets or relies on are errors, such as Authorization, Accept,
+// Content-Type, Host and those about the connection; so is Idempotency-Key, with which net/http
+// would repeat a create. A later WithHeader replaces only an earlier one with the same key.
 func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
 	wouldRepeat := name == "Idempotency-Key" || name == "X-Idempotency-Key"

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -115,14 +114,14 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	if params.Limit < 0 || params.Limit > MaxListLimit {
 		return nil, &ArgumentError{OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default"}
 	}
-	query := ""
+	query := url.Values{}
 	if params.Limit != 0 {
-		query = "&limit=" + strconv.Itoa(params.Limit)
+		query.Set("limit", strconv.Itoa(params.Limit))
 	}
 	if params.Status != "" {
-		query += "&status=" + url.QueryEscape(string(params.Status))
+		query.Set("status", string(params.Status))
 	}
-	r := request{operation: listPets, path: listPets.template, query: strings.TrimPrefix(query, "&")}
+	r := request{operation: listPets, path: listPets.template, query: query.Encode()}
 	const defaultLimit = 20
 	result := &ListPetsResult{Pets: make([]Pet, 0, cmp.Or(params.Limit, defaultLimit))}
 	if err := c.do(ctx, r, opts, &result.Response, result.decode); err != nil {

@@ -171,8 +171,8 @@ func (k *call) send(caller context.Context, loop *http.Request, a *attempt) {
 	k.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptDone(ctx, done) })
 }
 
-// receive reads a response into a. It releases the permit before it reads the body, so that the
-// next request need not wait for that.
+// receive reads a response into a. The permit is released before the body is read, so that the next
+// request need not wait for that.
 func (k *call) receive(resp *http.Response, begun time.Time, a *attempt) error {
 	a.expectedStatus = k.succeeds(resp.StatusCode)
 	a.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
@@ -203,16 +203,15 @@ func (k *call) newRequest(ctx context.Context, loop *http.Request, header http.H
 	}
 	if k.isWrite() || k.client.http1.Load() {
 		// Without GetBody, and with a body that is not nil even if it is empty, net/http never repeats a
-		// request. Otherwise it would repeat a write after a PROTOCOL_ERROR, which a server may send after
-		// it has carried out the request, and a read over HTTP/1 on one idle connection after the other,
-		// without a permit. Over HTTP/1, a GET or DELETE with an empty body looks as if it had none.
+		// request. Otherwise it would repeat a write after a PROTOCOL_ERROR, although the server may
+		// have carried it out, and a read over HTTP/1 on one idle connection after the other, without a
+		// permit. Over HTTP/1, a GET or DELETE with an empty body looks as if it had none.
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(k.body)), int64(len(k.body))
 	}
 	return r
 }
 
-// release releases the permit, unless that has been done, and keeps the lockout that the limiter
-// reports.
+// release releases the permit, if a still has it, and keeps the lockout that the limiter reports.
 func (k *call) release(a *attempt) {
 	if a.permit != nil {
 		lockout := a.permit.Release(a.outcome)
@@ -237,8 +236,7 @@ func (a *attempt) read(resp *http.Response) error {
 	return err
 }
 
-// fail records why there is no whole response. caller is the context of the call, ctx that of the
-// attempt.
+// fail records why there is no whole response. caller and ctx are the contexts of call and attempt.
 func (k *call) fail(caller, ctx context.Context, a *attempt, err error) {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // a dialer may report the deadline a moment before the context ends

@@ -31,19 +31,17 @@ type ClientTrace struct {
 	WaitDone func(ctx context.Context, c Call, w ratelimit.Wait)
 	// AttemptStart is called before a request is passed to the transport.
 	AttemptStart func(ctx context.Context, c Call)
-	// AttemptContext is called after AttemptStart. It returns the context for the request, which must be
-	// derived from ctx; nil means ctx. It may add headers for the request to header, such as the ID of
-	// a span; header does not show those of the client, which it cannot replace.
+	// AttemptContext is called after AttemptStart. It returns the context for the request, which must
+	// be derived from ctx; nil means ctx. It may add headers for the request to header, such as the
+	// ID of a span. It can neither see nor replace those of the client.
 	AttemptContext func(ctx context.Context, c Call, header http.Header) context.Context
 	// AttemptDone is called when the response has been read, or the request has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
 	// LimitClosed is called once for each lockout of a key: after a 429, when the day is used up, or
-	// when a call is refused because its wait would be too long. It is called again if another limit
-	// closes the key for longer meanwhile, such as a ban. c is the call whose response or refusal
-	// showed it.
+	// when a call is refused because its wait would be too long; and again if another limit, such as
+	// a ban, closes the key for longer. c is the call whose response or refusal showed it.
 	LimitClosed func(ctx context.Context, c Call, l ratelimit.Lockout)
-	// LimitOpened is called after LimitClosed, when the service has accepted a request again. l is
-	// the last lockout.
+	// LimitOpened is called when the service has accepted a request again. l is the last lockout.
 	LimitOpened func(ctx context.Context, c Call, l ratelimit.Lockout)
 }
 
@@ -111,8 +109,7 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 // callKey is the context's key for the Call.
 type callKey struct{}
 
-// emptyTrace is a trace whose functions do nothing. AttemptContext is nil: a call to it would need a
-// header.
+// emptyTrace is a trace whose functions do nothing. Without AttemptContext, no header is needed.
 var emptyTrace = ClientTrace{
 	CallStart:    func(ctx context.Context, _ Call) context.Context { return ctx },
 	CallDone:     func(context.Context, CallDoneInfo) {},
@@ -135,8 +132,7 @@ func (t ClientTrace) complete() *ClientTrace {
 	return &t
 }
 
-// tracer calls the traces of a client about one call. It is the [ratelimit.Observer] of its
-// requests.
+// tracer calls the traces of a client about one call, as the [ratelimit.Observer] of its requests.
 type tracer struct {
 	traces []*ClientTrace  // each is complete
 	ctx    context.Context // of the call: that of the caller, as CallStart returned it
