@@ -55,12 +55,12 @@ type call struct {
 	client  *Client
 	config  *config // of the client, with the options of the call; only read
 	started time.Time
-	maxWait time.Duration // that is left of WithMaxWait
+	maxWait time.Duration // the rest of WithMaxWait
 
-	requestsSent int            // those that may have been written
+	requestsSent int            // requests that may have been written
 	last         *attempt       // nil before the first
 	previous     *attempt       // the one before last
-	pause        ratelimit.Wait // before the attempt that is planned; without a Reason, none is
+	pause        ratelimit.Wait // before the planned attempt; without a Reason, none is planned
 }
 
 // attempt is what came of one attempt. RoundTrip fills it; nothing changes it afterwards. The
@@ -77,7 +77,7 @@ type attempt struct {
 	retryAt    time.Time // when the limiter or a 429 allows the next request; zero if not known
 	reason     ratelimit.Reason
 
-	mayBeWritten   bool // the request
+	mayBeWritten   bool // the request may have been written
 	expectedStatus bool // the status is the documented one
 	loopWaits      bool // no limiter waits until retryAt, so that the loop must do that
 }
@@ -88,8 +88,8 @@ type failure uint8
 const (
 	noFailure        failure = iota
 	notAdmitted              // nothing was passed to the transport: no key, no permit, or the context had ended
-	contextEnded             // that of the call
-	connectionFailed         // or there was none: another attempt may succeed
+	contextEnded             // the context of the call has ended
+	connectionFailed         // it broke, or there was none: another attempt may succeed
 	permanent                // another attempt would fail in the same way
 	notHTTP                  // the response is not HTTP
 	bodyTooLarge             // the body is larger than maxBody
@@ -108,7 +108,7 @@ func (s *connectionState) hooks() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GetConn: func(string) { s.asked.Store(true) },
 		GotConn: func(info httptrace.GotConnInfo) {
-			// That of httputil.DumpRequestOut leads nowhere.
+			// The connection of httputil.DumpRequestOut has no address: nothing is sent on it.
 			real := info.Conn == nil || info.Conn.RemoteAddr() != nil
 			s.asked.Store(real)
 			s.got.Store(real || s.got.Load())
@@ -137,10 +137,11 @@ func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.
 // returns the context of the waits and the reads, which WithStop ends, too; end frees both.
 func (k *call) begin() (waits context.Context, end func()) {
 	k.callStart()
-	endTimeout, limit, stop := func() {}, k.config.callTimeout, k.config.stop
-	if limit > 0 {
+	endTimeout := func() {}
+	if limit := k.config.callTimeout; limit > 0 {
 		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{&timeoutError{"call", limit}, k.info.ID})
 	}
+	stop := k.config.stop
 	if stop == nil {
 		return k.ctx, endTimeout
 	}

@@ -64,7 +64,7 @@ func (c *Client) Do(
 
 // problem returns which of the arguments of Do is wrong, and why.
 func (r *request) problem(in, out any) (argument, problem string) {
-	const bytes = "is a []byte; use json.RawMessage for JSON as it is"
+	const noBytes = "is a []byte; use json.RawMessage for JSON as it is"
 	_, path := credential.PathBelow(r.path, r.query)
 	_, fromBytes := in.([]byte)
 	_, toBytes := out.(*[]byte)
@@ -77,9 +77,9 @@ func (r *request) problem(in, out any) (argument, problem string) {
 	case in != nil && r.method == http.MethodGet:
 		return "in", "is set, but a GET has no body"
 	case fromBytes:
-		return "in", bytes
+		return "in", noBytes
 	case toBytes:
-		return "out", bytes
+		return "out", noBytes
 	case out != nil && (target.Kind() != reflect.Pointer || target.IsNil()):
 		return "out", "is not a pointer"
 	}

@@ -21,9 +21,9 @@ var (
 // maxUnread is how many unread bytes make Write wait, as those in the buffer of a socket do.
 const maxUnread = 64 << 10
 
-// New returns the two ends of a connection. They wait only on a sync.Cond. A goroutine of a synctest
-// bubble that waits there counts as blocked, wherever the connection was made, so virtual time
-// passes while it is idle. The ends of net.Pipe wait on channels, which belong to one bubble.
+// New returns the two ends of a connection. They wait only on a sync.Cond. A goroutine of a
+// synctest bubble that waits there counts as blocked, wherever the connection was made, so virtual
+// time passes while it is idle. The ends of net.Pipe wait on channels, which belong to one bubble.
 func New() (client, server *Conn) {
 	l := &link{wake: sync.NewCond(new(sync.Mutex))}
 	client, server = &Conn{link: l, local: ClientAddress}, &Conn{link: l, local: ServerAddress}
@@ -106,8 +106,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// SetLinger makes both ends fail at once. Unread bytes are lost. With a TCPConn, Close would do that
-// after SetLinger(0).
+// SetLinger makes both ends fail at once, and unread bytes are lost. With a TCPConn, Close would do
+// that after SetLinger(0).
 func (c *Conn) SetLinger(int) error {
 	c.link.change(func() { c.link.reset = true })
 	return nil
@@ -137,7 +137,7 @@ func resetError(op string) error {
 	return &net.OpError{Op: op, Net: "fake", Source: ClientAddress, Addr: ServerAddress, Err: err}
 }
 
-// Serve serves one end of a connection. The server accepts no other connection in its life, so that no
+// Serve serves one end of a connection. The server accepts no other one in its life, so that no
 // goroutine waits for one, and its WaitGroup belongs to one synctest bubble only.
 func Serve(c net.Conn, hs *http.Server) {
 	_ = hs.Serve(&listener{c}) // it returns once a goroutine has the connection

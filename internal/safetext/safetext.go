@@ -14,8 +14,7 @@ import (
 // Mark replaces a key.
 const Mark = "[redacted]"
 
-// minKey is the length of the shortest key that is removed, in bytes. Ordinary words would contain a
-// shorter one.
+// minKey is the length of the shortest key that is removed, in bytes: words would match shorter ones.
 const minKey = 6
 
 // If returns text if applies is true, else the empty string. It saves an if for each part of a
