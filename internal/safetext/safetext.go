@@ -14,7 +14,7 @@ import (
 // Mark replaces a key.
 const Mark = "[redacted]"
 
-// minKey is the length of the shortest key that is removed, in bytes: words would match shorter ones.
+// minKey is the length of the shortest key that is removed, in bytes. Words are often shorter.
 const minKey = 6
 
 // If returns text if applies is true, else the empty string. It saves an if for each part of a
