@@ -131,9 +131,12 @@ func TestNewClientFromEnv(t *testing.T) {
 	own := petstore.WithAPIKeyFunc(petstore.APIKeyFile("key"))
 	_, err := petstore.NewClientFromEnv(own)
 	require.NoError(t, err, "a key function needs no key in the environment")
-	t.Setenv("PETSTORE_API_KEY", testKey)
-	_, err = petstore.NewClientFromEnv(own)
-	require.ErrorContains(t, err, "PETSTORE_API_KEY: is set although WithAPIKeyFunc is used")
+	for _, name := range []string{"PETSTORE_API_KEY_FILE", "PETSTORE_API_KEY"} {
+		t.Setenv("PETSTORE_API_KEY_FILE", "")
+		t.Setenv(name, testKey)
+		_, err = petstore.NewClientFromEnv(own)
+		require.ErrorContains(t, err, name+": is set although WithAPIKeyFunc is used")
+	}
 	t.Setenv("PETSTORE_PROCESSES", "4")
 	client, err := petstore.NewClientFromEnv(refusesBy(os.ErrClosed))
 	require.NoError(t, err)
