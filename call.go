@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -109,17 +108,18 @@ func (s *connectionState) hooks() *httptrace.ClientTrace {
 		GetConn: func(string) { s.asked.Store(true) },
 		GotConn: func(info httptrace.GotConnInfo) {
 			// The connection of httputil.DumpRequestOut has no address: nothing is sent on it.
-			real := info.Conn == nil || info.Conn.RemoteAddr() != nil
-			s.asked.Store(real)
-			s.got.Store(real || s.got.Load())
+			isReal := info.Conn == nil || info.Conn.RemoteAddr() != nil
+			s.asked.Store(isReal)
+			s.got.Store(isReal || s.got.Load())
 			s.reused.Store(info.Reused)
 		},
 		GotFirstResponseByte: func() { s.answered.Store(true) },
 	}
 }
 
-// maySend reports whether the request may have been written although the transport returned err: it
-// got a connection, or never asked for one because it is none of net/http's.
+// maySend reports whether the request may have been written although the transport returned err. It
+// may if the transport got a connection for it, and if the transport is none of net/http's, which
+// would have asked for a connection.
 func (s *connectionState) maySend(err error) bool {
 	switch {
 	case wire.IsUnprocessed(err):
@@ -186,14 +186,14 @@ func foreign(err error) error {
 func isOfCall(err error) bool {
 	_, ok := errors.AsType[interface {
 		error
-		slog.LogValuer
-		Is(target error) bool
+		isOfCall()
 	}](err)
 	return ok
 }
 
-// endError is the cause of a context of a call that a timeout or WithStop has ended. It has no
-// Unwrap, so that it matches nothing in the error of another call.
+// endError is the cause of a context of a call that a timeout or WithStop has ended. endReason takes
+// the error out of it for the call itself. It has no Unwrap, so that it matches nothing in the error
+// of another call.
 type endError struct {
 	error
 	callID string

@@ -2,21 +2,16 @@ package petstore
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/internal/wire"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // Version is the version of this module; it is part of the User-Agent.
@@ -26,25 +21,29 @@ const Version = "1.0.0"
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
 // The zero Client is not usable: each of its calls fails with an [*ArgumentError].
 type Client struct {
-	base     string // the base URL, without a trailing slash
-	basePath string // its path
-	// transport sends the attempts; nil in a zero Client. It is a function so that no dump can print
-	// the variables that it closes over: they lead to connections whose buffers contain the key.
-	transport func(*http.Request) (*http.Response, error)
-	closeIdle []func() // of the client's own transports
+	base      string     // the base URL, without a trailing slash
+	basePath  string     // its path
+	transport *transport // nil in a zero Client
 	config    *config
 	traces    []*ClientTrace // those of config, and the log
 
-	key credential.Key // none if config has the function of WithAPIKeyFunc
-	// used is the Call.KeyID of the key that was used last, a string; none before the first.
-	used atomic.Value
-	// silent says that nothing came back on a connection that had been used before. The others may be
-	// dead, too: the next attempt closes them, and dials.
-	silent atomic.Bool
-	http1  atomic.Bool // the last response came over HTTP/1; see newRequest
-	tokens tokens      // the retries that the client has left; see "Retries" in doc.go
+	key       credential.Key // none if config has the function of WithAPIKeyFunc
+	lastKeyID atomic.Value   // the Call.KeyID of the key that was used last, a string; none before the first
+	tokens    tokens         // the retries that the client has left; see "Retries" in doc.go
 	// lastLimit is the rate limit of the last response; kept only without a limiter, which knows it.
 	lastLimit atomic.Pointer[RateLimit]
+}
+
+// transport sends the requests of a client, and of the clients that its ForKey made.
+type transport struct {
+	// roundTrip is a function so that no dump can print the variables that it closes over: they lead to
+	// connections whose buffers contain the key.
+	roundTrip func(*http.Request) (*http.Response, error)
+	closeIdle []func() // of the transports that do not belong to the caller
+	// suspectIdle says that nothing came back on a connection that had been used before. The other idle
+	// ones may be dead, too: the next attempt closes them, and dials.
+	suspectIdle atomic.Bool
+	http1       atomic.Bool // the last response came over HTTP/1; see newRequest
 }
 
 // NewClient returns a client of the service at baseURL. The URL must be absolute and end in the
@@ -71,13 +70,13 @@ func newClient(baseURL, apiKey argument, config *config) (*Client, error) {
 	if problem != "" {
 		return nil, &ArgumentError{"NewClient", baseURL.name, problem}
 	}
-	transport, closeIdle, err := config.newTransport()
+	transport, err := config.newTransport()
 	if err != nil {
 		return nil, err
 	}
 	// A dump of the client could follow httpClient to connections, whose buffers contain the key.
 	config.httpClient = nil
-	c := &Client{base: base.String(), basePath: base.Path, transport: transport.RoundTrip, closeIdle: closeIdle}
+	c := &Client{base: base.String(), basePath: base.Path, transport: transport}
 	return c.configured("NewClient", config, apiKey)
 }
 
@@ -92,7 +91,7 @@ func (c *Client) configured(opName string, config *config, apiKey argument) (*Cl
 		problem = safetext.If(apiKey.value != "", "is set although WithAPIKeyFunc is used")
 	} else {
 		c.key = credential.New(apiKey.value)
-		c.used.Store(c.key.ID)
+		c.lastKeyID.Store(c.key.ID)
 	}
 	if problem != "" {
 		return nil, &ArgumentError{opName, apiKey.name, problem}
@@ -100,125 +99,30 @@ func (c *Client) configured(opName string, config *config, apiKey argument) (*Cl
 	return c, nil
 }
 
-// newTransport returns the transport for the attempts, and functions that close the idle
-// connections of the transports that do not belong to the caller.
-func (c *config) newTransport() (transport http.RoundTripper, closeIdle []func(), err error) {
+// newTransport returns the transport that the options WithHTTPClient and WithTransport choose.
+func (c *config) newTransport() (*transport, error) {
+	t := &transport{}
+	var inner http.RoundTripper
 	if c.httpClient == nil {
 		own := wire.DefaultTransport()
-		transport, closeIdle = own, append(closeIdle, own.CloseIdleConnections)
+		t.closeIdle = append(t.closeIdle, own.CloseIdleConnections)
+		inner = own
 	} else {
-		transport = cmp.Or(c.httpClient.Transport, http.DefaultTransport)
+		inner = cmp.Or(c.httpClient.Transport, http.DefaultTransport)
 	}
 	for _, wrap := range c.wraps {
-		outer := wrap(transport)
+		outer := wrap(inner)
 		if outer == nil {
-			return nil, nil, &ArgumentError{"NewClient", "WithTransport", "returned nil"}
+			return nil, &ArgumentError{"NewClient", "WithTransport", "returned nil"}
 		}
 		clone, ok := outer.(*http.Transport)
-		if ok && outer != transport {
-			closeIdle = append(closeIdle, clone.CloseIdleConnections)
+		if ok && outer != inner {
+			t.closeIdle = append(t.closeIdle, clone.CloseIdleConnections)
 		}
-		transport = outer
+		inner = outer
 	}
-	return transport, closeIdle, nil
-}
-
-// The variables of the environment that NewClientFromEnv reads.
-const (
-	envBaseURL    = "PETSTORE_BASE_URL"
-	envAPIKey     = "PETSTORE_API_KEY"
-	envAPIKeyFile = "PETSTORE_API_KEY_FILE"
-	envInsecure   = "PETSTORE_INSECURE_HTTP"
-	envProcesses  = "PETSTORE_PROCESSES"
-)
-
-// NewClientFromEnv is [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
-// PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which [APIKeyFile] reads again for
-// each request. It is an error to set both variables of the key, or one of them and
-// [WithAPIKeyFunc]. Each error matches [ErrInvalidArgument] and names the variable, but never
-// repeats its value.
-//
-// PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
-// effect of [WithProcesses], unless opts have a [WithLimiter].
-//
-// PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for tests: the key is then sent
-// unencrypted.
-func NewClientFromEnv(opts ...Option) (*Client, error) {
-	c, err := newConfig(append(optionsFromEnv(), opts...))
-	if err != nil {
-		return nil, err
-	}
-	apiKey, err := apiKeyFromEnv(c)
-	if err != nil {
-		return nil, err
-	}
-	return newClient(argument{envBaseURL, os.Getenv(envBaseURL)}, apiKey, c)
-}
-
-// optionsFromEnv returns the options for the variables that have the effect of options and are set.
-func optionsFromEnv() (opts []Option) {
-	if text := os.Getenv(envProcesses); text != "" {
-		n, err := strconv.Atoi(text)
-		problem := safetext.If(err != nil || n < 1, "is not a number of processes")
-		opts = append(opts, perClient(envProcesses, problem, func(c *config) {
-			c.limiter = ratelimit.New(ratelimit.Processes(n))
-		}))
-	}
-	if text := os.Getenv(envInsecure); text != "" {
-		problem := safetext.If(text != "0" && text != "1", "is neither 0 nor 1")
-		opts = append(opts, shared(envInsecure, problem, func(c *config) { c.insecureHTTP = text == "1" }))
-	}
-	return opts
-}
-
-// apiKeyFromEnv returns the key. For a key file, it sets the function of c instead, and reads the
-// file once, so that a wrong one is reported early.
-func apiKeyFromEnv(c *config) (argument, error) {
-	key, file := argument{envAPIKey, os.Getenv(envAPIKey)}, os.Getenv(envAPIKeyFile)
-	problem := ""
-	switch {
-	case file == "" && key.value == "" && c.keyFunc == nil:
-		return key, &ArgumentError{"NewClient", envAPIKey, "is not set, nor is " + envAPIKeyFile}
-	case file == "":
-		return key, nil
-	case key.value != "":
-		problem = "is set although " + envAPIKey + " is set"
-	case c.keyFunc != nil:
-		problem = "is set although WithAPIKeyFunc is used"
-	default:
-		c.keyFunc = APIKeyFile(file)
-		if _, err := credential.From(context.Background(), c.keyFunc); err != nil {
-			_, problem, _ = strings.Cut(err.Error(), ": ")
-		}
-	}
-	if problem != "" {
-		return key, &ArgumentError{"NewClient", envAPIKeyFile, problem}
-	}
-	return key, nil
-}
-
-// APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file each time: a
-// regular file of at most 64 KiB, or a link to one. White space around the key is ignored. An error
-// of the function matches what is wrong, such as [io/fs.ErrNotExist]. It never repeats the path,
-// because a user may have put the key itself there by mistake. A program that changes the key
-// should write a new file and rename it to this one, so that no call finds it half written.
-func APIKeyFile(path string) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) { return credential.ReadFile(path) }
-}
-
-// WithAPIKeyFunc calls f before each attempt to get the API key of one identity whose key rotates,
-// and once more if the attempt has waited, so that the key is never as old as the wait. It is not
-// for tenants: these have clients of [Client.ForKey]. The apiKey of NewClient must then be "". f
-// gets a context with the values and the timeout of an attempt, and must be safe for concurrent
-// use. If f fails, or returns a string that cannot be a bearer token, the call fails with a
-// [*TransportError] and nothing is sent. That error matches f's error but does not repeat its text,
-// which may contain a key.
-//
-// If the service answers 401, the client calls f once more within the call. If f then returns
-// another key, the client sends the request again with that key. It repeats a create, too, because
-// the service has not carried it out.
-func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return shared("WithAPIKeyFunc", safetext.If(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
+	t.roundTrip = inner.RoundTrip
+	return t, nil
 }
 
 // ForKey returns a client for another key. It shares the transport and the limiter of c, and has
@@ -235,7 +139,7 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	if err := apply("ForKey", &config, opts); err != nil {
 		return nil, err
 	}
-	client := &Client{base: c.base, basePath: c.basePath, transport: c.transport, closeIdle: c.closeIdle}
+	client := &Client{base: c.base, basePath: c.basePath, transport: c.transport}
 	return client.configured("ForKey", &config, argument{"apiKey", apiKey})
 }
 
@@ -243,7 +147,13 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 // with the clients of [Client.ForKey], and of the clones of it that [WithTransport] returned. It
 // does not close those of a transport that came with [WithHTTPClient]. The client remains usable.
 func (c *Client) CloseIdleConnections() {
-	for _, closeIdle := range c.closeIdle {
+	if c.transport != nil {
+		c.transport.closeIdleConnections()
+	}
+}
+
+func (t *transport) closeIdleConnections() {
+	for _, closeIdle := range t.closeIdle {
 		closeIdle()
 	}
 }
@@ -256,7 +166,7 @@ func (c *Client) KeyID() string { return c.key.ID }
 // the key that it used last. Responses to other clients that share its [Limiter] count, too. It
 // returns the zero RateLimit before the first response.
 func (c *Client) RateLimit() RateLimit {
-	id, known := c.used.Load().(string)
+	id, known := c.lastKeyID.Load().(string)
 	if known && c.config.limiter != nil {
 		return c.config.limiter.RateLimit(id)
 	}
@@ -267,7 +177,7 @@ func (c *Client) RateLimit() RateLimit {
 // for instance after a ban was lifted or a higher plan was bought. It sends nothing by itself, and
 // has no effect on an open key or without a limiter.
 func (c *Client) ReopenLimit() {
-	if id, known := c.used.Load().(string); known && c.config.limiter != nil {
+	if id, known := c.lastKeyID.Load().(string); known && c.config.limiter != nil {
 		c.config.limiter.Reopen(id)
 	}
 }

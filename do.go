@@ -46,7 +46,12 @@ func (c *Client) Do(
 	}
 	var decode func([]byte) error
 	if out != nil {
-		decode = func(body []byte) error { return json.Unmarshal(body, out) }
+		decode = func(body []byte) error {
+			if !jsontext.Value(body).IsValid() { // json takes duplicate names and invalid UTF-8
+				return errNotJSON
+			}
+			return json.Unmarshal(body, out)
+		}
 	}
 	if in != nil {
 		body, err := json.Marshal(in)
@@ -61,6 +66,8 @@ func (c *Client) Do(
 	}
 	return response, nil
 }
+
+var errNotJSON = errors.New("is not JSON")
 
 // problem returns which of the arguments of Do is wrong, and why.
 func (r *request) problem(in, out any) (argument, problem string) {
@@ -118,7 +125,7 @@ func (c *Client) do(
 		err = k.decode(decode)
 		*response = k.response(k.last)
 	}
-	done := CallDoneInfo{k.info, time.Since(k.started), err}
+	done := CallDoneInfo{Call: k.info, Duration: time.Since(k.started), Err: err}
 	k.each(func(ctx context.Context, trace *ClientTrace) { trace.CallDone(ctx, done) })
 	return err
 }
@@ -162,7 +169,7 @@ func (k *call) decode(decode func([]byte) error) error {
 	case decode != nil:
 		err = decode(a.body)
 	case !jsontext.Value(a.body).IsValid():
-		err = errors.New("is not JSON")
+		err = errNotJSON
 	}
 	if err == nil {
 		return nil
@@ -173,7 +180,9 @@ func (k *call) decode(decode func([]byte) error) error {
 
 // response returns what results and errors say about the last response of the call.
 func (k *call) response(a *attempt) Response {
-	return Response{a.outcome.StatusCode, a.header, a.outcome.Window, k.requestsSent}
+	return Response{
+		StatusCode: a.outcome.StatusCode, Header: a.header, RateLimit: a.outcome.Window, Attempts: k.requestsSent,
+	}
 }
 
 // errorOf returns the error of a call that ends with a; doc.go lists the types. Only decode chooses
@@ -243,15 +252,23 @@ func (k *call) apiError(a *attempt) *APIError {
 }
 
 func (k *call) responseError(a *attempt, reason string, err error) *ResponseError {
-	return &ResponseError{k.name, k.info.ID, reason, a.bodyStart(), k.response(a), k.outcomeUnknown(a), err}
+	return &ResponseError{
+		Operation: k.name, CallID: k.info.ID, Reason: reason, Body: a.bodyStart(), Response: k.response(a),
+		OutcomeUnknown: k.outcomeUnknown(a), Err: err,
+	}
 }
 
 func (k *call) transportError(a *attempt, err error) *TransportError {
-	return &TransportError{k.name, k.info.ID, k.requestsSent, k.outcomeUnknown(a), err}
+	return &TransportError{
+		Operation: k.name, CallID: k.info.ID, Attempts: k.requestsSent, OutcomeUnknown: k.outcomeUnknown(a), Err: err,
+	}
 }
 
 func (k *call) rateLimitError(e *ratelimit.Error, err error) *RateLimitError {
-	return &RateLimitError{k.name, k.info.ID, e.RetryAt, e.Window, e.Reason, k.requestsSent, err}
+	return &RateLimitError{
+		Operation: k.name, CallID: k.info.ID, RetryAt: e.RetryAt, RateLimit: e.Window, Reason: e.Reason,
+		Attempts: k.requestsSent, Err: err,
+	}
 }
 
 // bodyStart returns the part of the body that an error keeps: enough for an Error object.

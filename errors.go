@@ -106,6 +106,12 @@ func (e *APIError) Is(target error) bool {
 	return target != nil && target == statusErrors[e.StatusCode]
 }
 
+func (*APIError) isOfCall()       {}
+func (*ArgumentError) isOfCall()  {}
+func (*RateLimitError) isOfCall() {}
+func (*ResponseError) isOfCall()  {}
+func (*TransportError) isOfCall() {}
+
 // statusErrors has the sentinels that stand for a status code.
 var statusErrors = map[int]error{
 	http.StatusBadRequest: ErrBadRequest, http.StatusUnauthorized: ErrUnauthorized,

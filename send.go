@@ -25,19 +25,20 @@ func (k *call) RoundTrip(loop *http.Request) (*http.Response, error) {
 	k.endPause()
 	a := &attempt{}
 	k.previous, k.last, k.info.Attempt = k.last, a, k.info.Attempt+1
-	if k.client.silent.Swap(false) {
+	t := k.client.transport
+	if t.suspectIdle.Swap(false) {
 		time.Sleep(time.Millisecond) // a stream of HTTP/2 ends a moment after its request
-		k.client.CloseIdleConnections()
+		t.closeIdleConnections()     // those for other keys, too
 	}
-	ctx := loop.Context()
-	err := k.admit(ctx, a)
+	waits := loop.Context()
+	err := k.admit(waits, a)
 	switch {
 	case err != nil:
 		a.failure, a.err = notAdmitted, err
 	case k.isWrite():
 		k.send(k.ctx, loop, a) // WithStop lets writes finish
 	default:
-		k.send(ctx, loop, a)
+		k.send(waits, loop, a)
 	}
 	return &http.Response{Body: http.NoBody}, nil
 }
@@ -45,14 +46,14 @@ func (k *call) RoundTrip(loop *http.Request) (*http.Response, error) {
 // admit gets the key and a permit for it, which is nil without a limiter. If that took a while, it
 // asks for the key again; another key needs a permit of its own.
 func (k *call) admit(ctx context.Context, a *attempt) error {
-	const noWait = 10 * time.Millisecond // enough, even on a busy machine, for a permit that is there at once
+	const negligible = 10 * time.Millisecond // of a wait: even on a busy machine, a free permit takes less
 	key, err := k.key(ctx)
 	for err == nil {
 		if k.previous.was(http.StatusUnauthorized) && k.previous.key.ID == key.ID {
 			return errSameKey
 		}
 		a.key, k.info.KeyID = key, key.ID
-		k.client.used.Store(key.ID)
+		k.client.lastKeyID.Store(key.ID)
 		begun := time.Now()
 		a.permit, err = k.acquire(ctx)
 		waited := time.Since(begun)
@@ -61,7 +62,7 @@ func (k *call) admit(ctx context.Context, a *attempt) error {
 			return err
 		}
 		err = k.endReason(ctx)
-		if waited >= noWait {
+		if waited >= negligible {
 			key, err = k.key(ctx)
 		}
 		if err == nil && key.ID == a.key.ID {
@@ -99,7 +100,7 @@ func (k *call) acquire(ctx context.Context) (ratelimit.Permit, error) {
 	r := ratelimit.Request{
 		Key: k.info.KeyID, Background: k.config.background, MaxWait: max(0, k.maxWait), Asked: k.started,
 	}
-	if k.previous != nil {
+	if k.previous != nil && k.previous.key.ID == k.info.KeyID { // another key has a limit of its own
 		r.NotBefore = k.previous.retryAt
 	}
 	if len(k.traces) > 0 {
@@ -146,7 +147,7 @@ func (k *call) send(caller context.Context, loop *http.Request, a *attempt) {
 	header := k.config.header.Clone()
 	ctx = k.attemptContext(ctx, header)
 	a.outcome.Sent = begun // also if the transport panics
-	resp, err := k.client.transport(k.newRequest(ctx, loop, header, a))
+	resp, err := k.client.transport.roundTrip(k.newRequest(ctx, loop, header, a))
 	a.mayBeWritten = err == nil || a.connection.maySend(err)
 	switch {
 	case err == nil:
@@ -159,7 +160,7 @@ func (k *call) send(caller context.Context, loop *http.Request, a *attempt) {
 	if err != nil {
 		k.fail(caller, ctx, a, err)
 		if a.connection.isDead() && !errors.Is(a.err, context.Canceled) {
-			k.client.silent.Store(true)
+			k.client.transport.suspectIdle.Store(true)
 		}
 	}
 	k.release(a)
@@ -167,7 +168,10 @@ func (k *call) send(caller context.Context, loop *http.Request, a *attempt) {
 		k.requestsSent++
 	}
 	o := &a.outcome
-	done := AttemptDoneInfo{k.info, time.Since(begun), o.StatusCode, o.Window, o.RetryAfter, a.mayBeWritten, a.err}
+	done := AttemptDoneInfo{
+		Call: k.info, Duration: time.Since(begun), StatusCode: o.StatusCode, RateLimit: o.Window,
+		RetryAfter: o.RetryAfter, Sent: a.mayBeWritten, Err: a.err,
+	}
 	k.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptDone(ctx, done) })
 }
 
@@ -177,7 +181,7 @@ func (k *call) receive(resp *http.Response, begun time.Time, a *attempt) error {
 	a.expectedStatus = k.succeeds(resp.StatusCode)
 	a.outcome = ratelimit.OutcomeOf(resp, begun, time.Now())
 	a.header = safetext.Header(resp.Header, a.key.Secret())
-	k.client.http1.Store(resp.ProtoMajor == 1)
+	k.client.transport.http1.Store(resp.ProtoMajor == 1)
 	if k.config.limiter == nil && !a.outcome.Window.IsZero() { // a limiter keeps the rate limit
 		window := a.outcome.Window
 		k.client.lastLimit.Store(&window)
@@ -201,7 +205,7 @@ func (k *call) newRequest(ctx context.Context, loop *http.Request, header http.H
 	if k.body != nil {
 		header["Content-Type"] = []string{"application/json"}
 	}
-	if k.isWrite() || k.client.http1.Load() {
+	if k.isWrite() || k.client.transport.http1.Load() {
 		// Without GetBody, and with a body that is not nil even if it is empty, net/http never repeats a
 		// request. Otherwise it would repeat a write after a PROTOCOL_ERROR, although the server may
 		// have carried it out, and a read over HTTP/1 on one idle connection after the other, without a
