@@ -30,6 +30,7 @@ import (
 func TestWithAPIKeyFunc(t *testing.T) {
 	const first, second, third = "first-key", "second-key", "third-key"
 	refused, busy, created, listed := status(401, ""), status(503, ""), status(201, onePet), status(200, "[]")
+	limited := status(429, "", "Retry-After: 3600")
 	for name, c := range map[string]struct {
 		call      callFunc
 		keys      []string
@@ -39,6 +40,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 		"a 401, and another key":      {create, []string{first, second}, []responder{refused, created}, false},
 		"a 401, and the same key":     {create, []string{first, first}, []responder{refused}, true},
 		"a 401 for another key, too":  {create, []string{first, second, third}, []responder{refused, refused}, true},
+		"a 429, and another key":      {list, []string{first, second}, []responder{limited, listed}, false},
 		"a key for each attempt":      {list, []string{first, second}, []responder{busy, listed}, false},
 		"a 401 after another attempt": {list, []string{first, first, second}, []responder{busy, refused, listed}, false},
 	} {
@@ -49,11 +51,11 @@ func TestWithAPIKeyFunc(t *testing.T) {
 				asked++
 				assert.Equal(t, asked, call.Attempt, "the one that the key is for")
 				return c.keys[min(asked, len(c.keys))-1], nil
-			}, c.responses)
+			}, c.responses, petstore.WithLimiter(ratelimit.New()))
 			start := time.Now()
 			err := c.call(client)
 			assert.Equal(t, strings.Contains(name, "attempt"), time.Now().After(start), "another key needs no pause")
-			require.Len(t, service.sent(), len(c.responses))
+			require.Len(t, service.sent(), len(c.responses), "%v", err)
 			for n, r := range service.sent() {
 				assert.Equal(t, "Bearer "+c.keys[n], r.header.Get("Authorization"))
 			}

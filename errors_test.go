@@ -254,7 +254,9 @@ func TestArgumentError(t *testing.T) {
 // of another call's end. The error of the call then does not match it. It matches any other.
 func TestForeignErrors(t *testing.T) {
 	another, _ := scripted(t, []responder{fails(errReset)})
-	for name, err := range map[string]error{"another call": create(another), "mine": errors.New("mine")} {
+	for name, err := range map[string]error{
+		"another call": create(another), "mine": errors.New("mine"), "one for logs": &errorWithLogValue{io.EOF},
+	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(err)
 		byKey, _ := rotating(t, func(context.Context) (string, error) { return "", err }, nil)
@@ -267,12 +269,18 @@ func TestForeignErrors(t *testing.T) {
 		for _, got := range []error{
 			create(byKey), create(byLimiter), create(byRefusal), create(byTransport), create(byStop), byCause,
 		} {
-			assert.Equal(t, name == "mine", errors.Is(got, err), "%s: %v", name, got)
+			assert.Equal(t, name != "another call", errors.Is(got, err), "%s: %v", name, got)
 			assert.NotErrorIs(t, got, petstore.ErrOutcomeUnknown)
 			assert.ErrorIs(t, got, petstore.ErrNotSent)
 		}
 	}
 }
+
+// errorWithLogValue is an error of a user that has the methods of those of a call.
+type errorWithLogValue struct{ error }
+
+func (*errorWithLogValue) Is(error) bool        { return false }
+func (*errorWithLogValue) LogValue() slog.Value { return slog.Value{} }
 
 // assertShortLine checks that the text of err fits any log: one line of at most 512 bytes of UTF-8,
 // without characters that move a cursor or change the reading direction.

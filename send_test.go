@@ -231,8 +231,8 @@ func TestCancelOnAReusedConnection(t *testing.T) {
 }
 
 // A service closes idle connections when it has read a request on one. net/http would repeat a
-// request without a body on the next one, and so on. The client repeats only a read, once and
-// without a pause.
+// request without a body on the next one, and so on. The client, and one for another key with the
+// same connections, repeats only a read, once and without a pause.
 func TestWriteIsSentOnce(t *testing.T) {
 	for method, in := range map[string]any{"POST": 1, "PUT": nil, "DELETE": nil, "GET": nil} {
 		virtual(t, method, func(t *testing.T) {
@@ -243,8 +243,10 @@ func TestWriteIsSentOnce(t *testing.T) {
 				}
 				answer(w, r)
 			})
+			tenant, err := client.ForKey("another-key")
+			require.NoError(t, err)
 			start := time.Now()
-			_, err := client.Do(t.Context(), method, "pets/7", in, nil)
+			_, err = tenant.Do(t.Context(), method, "pets/7", in, nil)
 			assert.Equal(t, method != "GET", errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
 			assert.Equal(t, method == "GET", requests == 2)
 			assert.Less(t, time.Since(start), 10*time.Millisecond)
