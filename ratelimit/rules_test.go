@@ -53,6 +53,8 @@ func TestRules(t *testing.T) {
 		{"5 several 429s are one lockout, and an early success does not end it",
 			"ask 1, 200 60 59, ask 3 = 3, 429 1s 60 9, 429 1s 60 9, closed = 1s minute, 200 60 8, " +
 				"last 429 1ms 60 9, closed = 1s minute"},
+		{"5 a shorter 429 does not shorten a lockout",
+			"ask 1, 200 60 59, ask 2 = 2, 429 20s 60 9, 429 1s 60 9, closed = 20s minute"},
 		{"5 in a sliding window that others use, each lasts for 90 seconds",
 			"ask 1, 200 60 59 60s, +2s ask 1, 200 60 40 60s, ask 1, 429 1s 60 0 1s, closed = 1m30s minute"},
 		{"6 a sixteenth of what is left may be in flight", "ask 1, 200 999 800, ask 999 = 50"},
