@@ -187,6 +187,12 @@ func TestInjections(t *testing.T) {
 		assert.Equal(t, 500, srv.send(t, create("Rex")).status)
 		assert.Equal(t, 503, srv.send(t, request{path: "/pets", auth: "Bearer other-key"}).status)
 	}, fake.WithKey("other-key", fake.PlanFree))
+	inBubble(t, "do not strike once Match has removed them", func(t *testing.T, srv server) {
+		var removed *fake.Injection
+		removed = srv.Inject(fake.Fault{Status: 500, Match: func(*http.Request) bool { removed.Remove(); return true }})
+		assert.Equal(t, 200, srv.list(t).status)
+		assert.Zero(t, removed.Fired())
+	})
 	inBubble(t, "are listed unless removed", func(t *testing.T, srv server) {
 		once := srv.Inject(fake.Fault{Status: 500, Header: http.Header{"x-a": {"1"}}})
 		often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})

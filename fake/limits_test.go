@@ -227,6 +227,13 @@ func TestBanKey(t *testing.T) {
 	})
 }
 
+func TestBanShowsTheMinute(t *testing.T) {
+	inBubble(t, "also if the day has fewer requests left", func(t *testing.T, srv server) {
+		srv.BanKey(srv.APIKey(), 5*time.Minute)
+		assert.Equal(t, fmt.Sprint(time.Now().Unix()+60), srv.list(t).header.Get("X-RateLimit-Reset"))
+	}, fake.WithPlan(fake.Plan{PerMinute: 9, PerDay: 5}))
+}
+
 func TestClock(t *testing.T) {
 	inBubble(t, "going back starts new windows and keeps a ban", func(t *testing.T, srv server) {
 		banned := request{path: "/pets", auth: "Bearer second-key"}

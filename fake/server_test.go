@@ -191,6 +191,15 @@ func TestReset(t *testing.T) {
 		fake.WithFaults(fake.Fault{Status: 503}))
 }
 
+func TestOptionsCopy(t *testing.T) {
+	pets, faults := []petstore.NewPet{{Name: "Rex"}}, []fake.Fault{{Status: 503}}
+	withPets, withFaults := fake.WithPets(pets...), fake.WithFaults(faults...)
+	pets[0].Name, faults[0].Status = "Max", 500
+	srv := open(t, withPets, withFaults)
+	assert.Equal(t, "Rex", srv.Pets()[0].Name)
+	assert.Equal(t, 503, srv.list(t).status)
+}
+
 func TestMisuse(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	lost, h := fake.Plan{PerMinute: -1}, http.NotFoundHandler()
