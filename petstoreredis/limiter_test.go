@@ -2,12 +2,15 @@ package petstoreredis_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/petstoreredis"
+	"github.com/petstore/petstore-go/ratelimit"
 	"github.com/petstore/petstore-go/ratelimit/ratelimittest"
 )
 
@@ -54,6 +57,8 @@ func TestLimiter(t *testing.T) {
 			"ask 1, 200 60 59, +30s ask 1, 200 60 38, +10s slow 1ms, ask 99, +5ms = 30"},
 		{"background requests leave a tenth, if others were there",
 			"ask 1, 200 100 99, +3s background 100 = 89, background 100 = 0"},
+		{"these leave it for two minutes",
+			"ask 1, 200 100 99, +65s background 1 = 1, 200 100 10, +3s background 1 = 0"},
 		{"background requests that are alone leave nothing", "background 1, 200 100 99, +3s background 100 = 99"},
 		{"a window of a day that is used up lasts to its end",
 			"ask 1, 200 1000 0 1h, +59m closed = 1m1s day, ask 1 = 0, +1m2s = 1"},
@@ -105,6 +110,7 @@ func TestLimiter(t *testing.T) {
 		{"a pause in a lockout that lasts longer", "ask 1, 429 1h, pause 9s 1m, until = 1h0m0s"},
 		{"responses are awaited while others are in flight",
 			"ask 1, 200 4 3, +3s ask 3 = 3, +1s 200 4 2, flush = <nil>, b now 1, waiting = 1"},
+		{"Reopen lets one request go while Redis is away", "ask 1, 429 1h, ask 1 = 0, broken, +20s = 0, reopen = 1"},
 		{"Reopen lets one request go in a window that is used up", "ask 1, 200 60 0, +1s ask 3 = 0, reopen = 1"},
 		{"a pot is kept for ten minutes longer than it is of use", "ask 1, 200 60 0 5h, ttl = 5h10m1s"},
 		{"a response of an old window says nothing", "ask 1, 200 60 9 50s, ask 1, 200 60 50 10s, window = 60 9 50s"},
@@ -124,6 +130,7 @@ func TestLimiter(t *testing.T) {
 			"ask 1, 200 60 0 5h, heard = closed day 5h0m1s, +5h2s ask 1 = 1, 200 60 59, heard = opened day 5h0m1s"},
 		{"a window that is used up is, when a request is refused for it",
 			"ask 1, 200 60 0, heard = nothing, now 1, now 1, heard = closed minute 1m0s"},
+		{"a shorter one is none", "ask 1, 200 99 98, +3s ask 2 = 2, 429 5h 99 50, 200 99 0 1h, heard = closed ban 5h0m3s"},
 		{"no other one of a day is", "ask 1, 200 60 5 5h, heard = nothing"},
 		{"a 401 is no success", "ask 1, 429 1s, +2s ask 1, 401, heard = closed minute 1s"},
 		{"the requests of a process are",
@@ -175,5 +182,16 @@ func TestLimiterAway(t *testing.T) {
 		{"a permit that comes too late is free again",
 			"ask 1, 200 6 5, +3s broken, ask 2, +600ms leave, +5s ask 9 = 1, +40s = 3"},
 		{"the others had the rest", "b ask 1, b 200 60 59, +3s b ask 50, ask 4 = 4, broken, ask 99 = 0, +50s = 1"},
+	})
+}
+
+func TestReleaseTwice(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		p, err := r.process(t).Acquire(t.Context(), ratelimit.Request{MaxWait: time.Hour})
+		require.NoError(t, err)
+		o := ratelimit.Outcome{Sent: time.Now(), Received: time.Now(), StatusCode: 200}
+		assert.Zero(t, p.Release(o))
+		o.StatusCode, o.RetryAfter = 429, time.Hour
+		assert.Zero(t, p.Release(o), "it has no effect")
 	})
 }
