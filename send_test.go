@@ -211,6 +211,28 @@ func TestDeadConnections(t *testing.T) {
 	}
 }
 
+// Only the first attempt may have got a connection that its server was about to close: later ones
+// pause, since the service is in trouble.
+func TestConnectionLostAfterAnAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		client := withIdle(t, false, 1, func(w http.ResponseWriter, r *http.Request, _ int) {
+			switch requests++; requests {
+			case 1:
+				w.WriteHeader(http.StatusInternalServerError)
+			case 2:
+				panic(http.ErrAbortHandler)
+			default:
+				answer(w, r)
+			}
+		})
+		start := time.Now()
+		require.NoError(t, list(client))
+		assert.Equal(t, 3, requests)
+		assert.GreaterOrEqual(t, time.Since(start), 750*time.Millisecond, "half of both backoffs")
+	})
+}
+
 // A caller that loses patience says nothing about the connection: the client closes no other one.
 func TestCancelOnAReusedConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
