@@ -43,7 +43,7 @@
 //	408, 5xx other than 501                   backs off, again      once; ErrOutcomeUnknown
 //	3xx, never followed                       once                  once; ErrOutcomeUnknown
 //	other 4xx, 501                            once                  once
-//	a 2xx that is not the documented one      once                  once; ErrOutcomeUnknown
+//	a 2xx with another status or body         once                  once; ErrOutcomeUnknown
 //	reset, cut off, attempt timed out         backs off, again      once; ErrOutcomeUnknown
 //	nothing was written, as a refused dial    backs off, again      backs off, again
 //	unknown host, TLS certificate of either   once                  once
@@ -58,7 +58,8 @@
 // A request was not written if there was no connection, if the server refused our certificate, or
 // if it says that it has not processed the request: by a GOAWAY before the stream, or by
 // REFUSED_STREAM. net/http itself repeats no write, and a read only over HTTP/2, after such a
-// refusal or a PROTOCOL_ERROR.
+// refusal or a PROTOCOL_ERROR, and the first read of a new client on an idle connection of the
+// caller's own transport.
 //
 // # Errors
 //

@@ -134,11 +134,12 @@ func TestRetryTable(t *testing.T) {
 		return noRoute.RoundTrip(r)
 	}
 	rows := map[string][]responder{
-		"429":                                    bodies(func(code int) bool { return code == 429 }),
-		"408, 5xx other than 501":                bodies(again),
-		"3xx, never followed":                    bodies(func(code int) bool { return code/100 == 3 }),
-		"other 4xx, 501":                         bodies(final),
-		"a 2xx that is not the documented one":   bodies(func(code int) bool { return code/100 == 2 && code > 201 }),
+		"429":                     bodies(func(code int) bool { return code == 429 }),
+		"408, 5xx other than 501": bodies(again),
+		"3xx, never followed":     bodies(func(code int) bool { return code/100 == 3 }),
+		"other 4xx, 501":          bodies(final),
+		"a 2xx with another status or body": append(
+			bodies(func(code int) bool { return code/100 == 2 && code > 201 }), success("<html>"), success("")),
 		"reset, cut off, attempt timed out":      {fails(errReset), cutOffSuccess, hangs},
 		"nothing was written, as a refused dial": {fails(errRefused), noRoute.RoundTrip, dumped},
 		"unknown host, TLS certificate of either": {
@@ -190,6 +191,17 @@ func cutOffSuccess(r *http.Request) (*http.Response, error) {
 		return cutOff(201, errReset)(r)
 	}
 	return cutOff(200, errReset)(r)
+}
+
+// success responds with the documented status, and a body.
+func success(body string) responder {
+	return func(r *http.Request) (*http.Response, error) {
+		code := http.StatusOK
+		if r.Method == http.MethodPost {
+			code = http.StatusCreated
+		}
+		return status(code, body)(r)
+	}
 }
 
 func TestRetryAfter(t *testing.T) {
