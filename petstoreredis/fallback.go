@@ -52,7 +52,7 @@ func (q *queue) askFallback(class int) {
 		case err == nil:
 			p.Release(ratelimit.Outcome{})
 		case away && refused.Reason == "":
-			q.holds[class] = hold{why: ratelimit.ReasonResponse, askAt: now.Add(reportAfter)}
+			q.holds[class] = hold{reason: ratelimit.ReasonResponse, askAt: now.Add(reportAfter)}
 		case away:
 			q.holds[class] = closedFor(refused.Reason, now, refused.RetryAt)
 		}

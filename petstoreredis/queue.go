@@ -50,9 +50,9 @@ type queue struct {
 
 // hold is what requests wait for.
 type hold struct {
-	why   ratelimit.Reason // empty if the pot has to be asked
-	until time.Time        // when it is over; zero if a response decides
-	askAt time.Time        // when to ask the pot again
+	reason ratelimit.Reason // empty if the pot has to be asked
+	until  time.Time        // when it is over; zero if a response decides
+	askAt  time.Time        // when to ask the pot again
 }
 
 // lasts reports whether the requests need not ask yet.
@@ -140,18 +140,28 @@ func (q *queue) send(now time.Time) {
 	if q.fallback == nil { // else the reply may be too late
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
-	known := outcome{until: q.closedUntil, Reason: index(q.closedBy)}
+	c.Known = outcome{until: q.closedUntil, Reason: index(q.closedBy)}
 	if w := q.known(now); w.Limit > 0 {
-		known.Remaining = max(0, w.Remaining-q.processes()+1) // each of the others may have sent one more
-		known.Limit, known.Reset, known.end = w.Limit, w.Reset.Unix(), q.windowEnd
+		c.Known.Remaining = max(0, w.Remaining-q.processes()+1) // each of the others may have sent one more
+		c.Known.Limit = w.Limit
+		c.Known.Reset = w.Reset.Unix()
+		c.Known.end = q.windowEnd
 	}
-	c.Outcomes = append(c.Outcomes, known)
+	c.Known.count(now)
 	for i := range c.Outcomes {
-		x := &c.Outcomes[i]
-		x.EndsIn, x.ClosedIn = millisUntil(x.end, now), millisUntil(x.until, now)
+		c.Outcomes[i].count(now)
 	}
-	q.outcomes, q.reportAt, q.reopen, q.asking = nil, time.Time{}, false, make(chan struct{})
+	q.outcomes = nil
+	q.reportAt = time.Time{}
+	q.reopen = false
+	q.asking = make(chan struct{})
 	q.l.ask(q.key, c, func(r reply, err error) { q.ended(c, r, err, now) })
+}
+
+// count fills in how far away its times are, which Redis gets instead of them.
+func (x *outcome) count(now time.Time) {
+	x.EndsIn = millisUntil(x.end, now)
+	x.ClosedIn = millisUntil(x.until, now)
 }
 
 // millisUntil returns whole milliseconds, rounded up; 0 if the time is over.
@@ -199,7 +209,7 @@ func (q *queue) hear(c *command, r reply, now time.Time) {
 	}
 	if len(q.outcomes) == 0 && !q.reopen { // else this process knows more than the reply
 		q.windowEnd, q.closedUntil = now.Add(millis(r.Ends-r.At)), now.Add(millis(r.Closed-r.At))
-		q.closedBy = limits[min(r.Reason, len(limits)-1)]
+		q.closedBy = limits[min(r.ClosedBy, len(limits)-1)]
 		if q.window = (ratelimit.Window{}); r.Limit > 0 {
 			q.window = ratelimit.Window{Limit: r.Limit, Remaining: r.Remaining, Reset: time.Unix(r.Reset, 0).UTC()}
 		}
@@ -239,8 +249,8 @@ func (q *queue) blocked(r reply, sent, now time.Time) hold {
 	switch {
 	case q.closedUntil.After(now):
 		return closedFor(q.closedBy, now, q.closedUntil)
-	case r.Why < len(limits):
-		h := closedFor(limits[r.Why], now, now.Add(wait))
+	case r.Reason < len(limits):
+		h := closedFor(limits[r.Reason], now, now.Add(wait))
 		h.askAt = earlier(h.askAt, sent.Add(wait+5*time.Millisecond))
 		return h
 	case wait == 0: // other processes are about to report responses
@@ -248,14 +258,14 @@ func (q *queue) blocked(r reply, sent, now time.Time) hold {
 		wait = min(wait<<min(q.polls/4, 4), longestPoll)
 		wait = wait*3/4 + rand.N(wait/2)
 	}
-	return hold{why: ratelimit.ReasonResponse, askAt: now.Add(wait)}
+	return hold{reason: ratelimit.ReasonResponse, askAt: now.Add(wait)}
 }
 
 // signal has the requests look again that cannot wait for so long, or have not reported their wait.
 func (q *queue) signal() {
 	for class, waiters := range q.waiters {
 		for _, t := range waiters {
-			if h := q.holds[class]; h.until.After(t.latest) || h.why != "" && t.wait.Reason == "" {
+			if h := q.holds[class]; h.until.After(t.latest) || h.reason != "" && t.wait.Reason == "" {
 				t.signal()
 			}
 		}

@@ -31,15 +31,15 @@ type command struct {
 	Processes      int   // the number of processes that it knows of
 	Fallback       bool  // the last command has failed
 	Reopen         bool
-	Want           [2]int // how many requests wait
-	Epoch, Granted int64  // the last window in which the process wanted permits, and how many it got
-	Outcomes       []outcome
+	Want           [2]int    // how many requests wait
+	Epoch, Granted int64     // the last window in which the process wanted permits, and how many it got
+	Outcomes       []outcome `json:",omitempty"`
+	Known          outcome   // of no permit: the window and the lockout that the process knows
 }
 
-// outcome is the outcome of a request or, if Number is 0, the window and the lockout that the
-// process knows.
+// outcome is the outcome of a request.
 type outcome struct {
-	Number, Epoch           int64 // of the permit; Epoch is 0 if it was given without Redis
+	Number, Epoch           int64 // of the permit, 0 without one; Epoch is 0 if it was given without Redis
 	Spent, Silent           bool  // the service may have counted it, and does not say so; it did not respond
 	Limit, Remaining        int   // the window
 	Reset, EndsIn, ClosedIn int64 // ClosedIn is positive after a 429
@@ -50,9 +50,12 @@ type outcome struct {
 
 // reply is what the script returns: the numbers of the pot, and what it gives.
 type reply struct {
-	At, Number, Epoch, Reset, Ends, Since, Closed, Wait    int64
-	Limit, Remaining, Left, Reason, Streak, Processes, Why int
-	Granted                                                [2]int // as Want
+	At, Number, Epoch, Reset, Ends, Closed, Wait      int64
+	Limit, Remaining, Left, Streak, Processes, Reason int
+
+	FirstResponse int64  `json:"first_response"` // of the window; 0 before it
+	ClosedBy      int    `json:"closed_by"`      // the index of the limit of the last lockout
+	Granted       [2]int // as Want
 }
 
 // ask sends a command to the pot of a key, and calls ended, once, with the reply or an error.
@@ -70,8 +73,7 @@ func (l *Limiter) ask(key string, c *command, ended func(r reply, err error)) {
 		defer cancel()
 		r, err := l.run(ctx, key, c)
 		if _, refused := errors.AsType[redis.Error](err); err != nil && !refused && ctx.Err() == nil {
-			// The connection broke. Redis may have counted the outcomes; the last one is of no permit.
-			c.Outcomes = c.Outcomes[len(c.Outcomes)-1:]
+			c.Outcomes = nil // the connection broke after Redis may have counted them
 			r, err = l.run(ctx, key, c)
 		}
 		if late.Stop() {

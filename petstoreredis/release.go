@@ -71,7 +71,7 @@ func (q *queue) change(t *ticket, x *outcome, o ratelimit.Outcome, now time.Time
 // keep keeps an outcome for the next command, which goes at once if other processes wait for it.
 func (q *queue) keep(x outcome, now time.Time) {
 	at := now.Add(reportAfter)
-	if !x.until.IsZero() || q.pot.Since == 0 {
+	if !x.until.IsZero() || q.pot.FirstResponse == 0 {
 		at = now
 	}
 	if q.outcomes = append(q.outcomes, x); q.fallback == nil {

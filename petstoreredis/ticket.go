@@ -82,13 +82,13 @@ func (t *ticket) await(ctx context.Context) *ratelimit.Error {
 		switch {
 		case ended != nil, !t.admitted && (left <= 0 || h.until.After(t.latest)):
 			refused := &ratelimit.Error{RetryAt: h.until, Window: q.window, Err: ended}
-			if slices.Contains(limits, h.why) {
-				refused.Reason = h.why
+			if slices.Contains(limits, h.reason) {
+				refused.Reason = h.reason
 			}
 			return refused
 		case t.admitted:
 			return nil
-		case h.why != "" && t.wait.Reason == "":
+		case h.reason != "" && t.wait.Reason == "":
 			t.reportWait(h)
 		case t.NotBefore.After(now):
 			t.sleep(ctx, t.NotBefore.Sub(now))
@@ -107,7 +107,7 @@ func (t *ticket) hold(now time.Time) (h hold) {
 	}
 	if t.NotBefore.After(now) && t.NotBefore.After(h.until) {
 		if h.until.IsZero() {
-			h.why = ratelimit.ReasonBackoff
+			h.reason = ratelimit.ReasonBackoff
 		}
 		h.until = t.NotBefore
 	}
@@ -116,11 +116,11 @@ func (t *ticket) hold(now time.Time) (h hold) {
 
 // reportWait reports that t waits.
 func (t *ticket) reportWait(h hold) {
-	if t.Background && h.why == ratelimit.ReasonMinute {
-		h.why = ratelimit.ReasonBackground
+	if t.Background && h.reason == ratelimit.ReasonMinute {
+		h.reason = ratelimit.ReasonBackground
 	}
 	waiting := len(t.queue.waiters[0]) + len(t.queue.waiters[1])
-	t.wait = ratelimit.Wait{Reason: h.why, Until: h.until, Waiting: max(1, waiting)}
+	t.wait = ratelimit.Wait{Reason: h.reason, Until: h.until, Waiting: max(1, waiting)}
 	t.tell(func(o ratelimit.Observer) { o.WaitStart(t.wait) })
 }
 
