@@ -98,7 +98,10 @@ func (l *Limiter) Reopen(key string) {
 		q.fallback.Reopen(key)
 	}
 	q.reported.Until = now // a request that is admitted from now on may open it
-	q.closedUntil, q.holds, q.reopen, q.reportAt = time.Time{}, [2]hold{}, true, now
+	q.closedUntil = time.Time{}
+	q.holds = [2]hold{}
+	q.reopen = true
+	q.reportAt = now
 	q.step(now)
 }
 

@@ -89,25 +89,14 @@ func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
 	}
-	sendAt, fallbackAt := q.reportAt, time.Time{}
-	askAt, class := q.askAt(now)
-	if q.fallback == nil {
-		sendAt = earlier(sendAt, askAt)
-	} else if !q.askingFallback {
-		fallbackAt = askAt
-	}
-	if q.asking != nil || q.fallback != nil && q.users == 0 {
-		sendAt = time.Time{}
-	}
-	if isDue(sendAt, now) {
-		sendAt = time.Time{}
+	if isDue(q.nextSend(now), now) {
 		q.send(now)
 	}
-	if isDue(fallbackAt, now) {
-		fallbackAt = time.Time{}
+	if at, class := q.nextFallback(now); isDue(at, now) {
 		q.askFallback(class)
 	}
-	if at := earlier(sendAt, fallbackAt); !at.IsZero() {
+	fallbackAt, _ := q.nextFallback(now)
+	if at := earlier(q.nextSend(now), fallbackAt); !at.IsZero() {
 		q.timer = time.AfterFunc(min(at.Sub(now), longestNap), func() {
 			q.l.mu.Lock()
 			defer q.l.mu.Unlock()
@@ -116,8 +105,31 @@ func (q *queue) step(now time.Time) {
 	}
 }
 
-// askAt returns when to ask for permits, and for which class first; zero if no request waits.
-func (q *queue) askAt(now time.Time) (at time.Time, class int) {
+// nextSend returns when to send a command; zero while one is on its way, or if there is no reason.
+func (q *queue) nextSend(now time.Time) time.Time {
+	switch {
+	case q.asking != nil:
+		return time.Time{}
+	case q.fallback == nil:
+		askAt, _ := q.nextAsk(now)
+		return earlier(q.reportAt, askAt)
+	case q.users == 0: // nobody needs to know whether Redis is back
+		return time.Time{}
+	}
+	return q.reportAt
+}
+
+// nextFallback returns when to ask the fallback for a permit, and for which class; zero while Redis
+// replies, while the fallback is being asked, and if no request waits.
+func (q *queue) nextFallback(now time.Time) (at time.Time, class int) {
+	if q.fallback == nil || q.askingFallback {
+		return time.Time{}, 0
+	}
+	return q.nextAsk(now)
+}
+
+// nextAsk returns when to ask for permits, and for which class first; zero if no request waits.
+func (q *queue) nextAsk(now time.Time) (at time.Time, class int) {
 	for c, waiters := range q.waiters {
 		t := now
 		if q.holds[c].lasts(now) {
@@ -181,19 +193,21 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	q.asking, q.err = nil, err
 	switch {
 	case err == nil:
-		q.hear(c, r, now)
-		q.give(c, r, sent, now)
+		q.apply(c, r, now)
+		q.handOut(c, r, sent, now)
 	case q.fallback == nil:
-		q.fallback, q.holds, q.reportAt = q.newFallback(now), [2]hold{}, now.Add(tryEvery)
+		q.fallback = q.newFallback(now)
+		q.holds = [2]hold{}
+		q.reportAt = now.Add(tryEvery)
 	default:
 		q.reportAt = now.Add(tryEvery)
 	}
 	q.step(now)
-	q.l.note(err, q.processes())
+	q.l.logAway(err, q.processes())
 }
 
-// hear takes over what a reply says.
-func (q *queue) hear(c *command, r reply, now time.Time) {
+// apply takes over what a reply says.
+func (q *queue) apply(c *command, r reply, now time.Time) {
 	if q.fallback != nil {
 		q.fallback, q.reportAt = nil, now
 	}
@@ -216,8 +230,8 @@ func (q *queue) hear(c *command, r reply, now time.Time) {
 	}
 }
 
-// give hands out the permits of a reply. The other requests wait for what it says.
-func (q *queue) give(c *command, r reply, sent, now time.Time) {
+// handOut hands out the permits of a reply. The other requests wait for what it says.
+func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 	blocked, closed := q.blocked(r, sent, now), q.closedUntil.After(now)
 	for class, granted := range r.Granted {
 		if q.holds[class] = (hold{}); c.Want[class] > granted || closed {
@@ -238,8 +252,11 @@ func (q *queue) give(c *command, r reply, sent, now time.Time) {
 func (q *queue) admit(class int, epoch int64, fallback ratelimit.Permit, now time.Time) {
 	t := q.waiters[class][0]
 	q.waiters[class] = q.waiters[class][1:]
-	t.admitted, t.given = true, now
-	t.number, t.epoch, t.fallback = q.pot.Number, epoch, fallback
+	t.admitted = true
+	t.admittedAt = now
+	t.number = q.pot.Number
+	t.epoch = epoch
+	t.fallback = fallback
 	t.signal()
 }
 

@@ -105,17 +105,20 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// note records how a command went, and logs when Redis goes away and when it is back. It logs
+// logAway records how a command went, and logs when Redis goes away and when it is back. It logs
 // without the lock: the handler may call the limiter.
-func (l *Limiter) note(err error, processes int) {
+func (l *Limiter) logAway(err error, processes int) {
 	l.replied = l.replied || err == nil
 	if (err == nil) == l.away.IsZero() {
 		return
 	}
-	level, text, attr := slog.LevelInfo, "redis is back", slog.Duration("away", time.Since(l.away))
+	level := slog.LevelInfo
+	text := "redis is back"
+	attr := slog.Duration("away", time.Since(l.away))
 	l.away = time.Time{}
 	if err != nil {
-		level, text = slog.LevelWarn, "redis is away, this process keeps to its share"
+		level = slog.LevelWarn
+		text = "redis is away, this process keeps to its share"
 		attr = slog.String("error", err.Error())
 		l.away = time.Now()
 	}

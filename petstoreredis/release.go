@@ -23,7 +23,7 @@ func (t *ticket) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
 	if q.closedUntil.After(now) {
 		lockout = q.lockout(q.closedBy, q.closedUntil)
 	}
-	t.tell(r)
+	t.notify(r)
 	return lockout
 }
 
@@ -61,7 +61,7 @@ func (q *queue) change(t *ticket, x *outcome, o ratelimit.Outcome, now time.Time
 		return q.lockOut(x, o, now)
 	case limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0:
 		return q.close(ratelimit.ReasonDay, now, x.end)
-	case last.Reason != "" && !t.given.Before(last.Until):
+	case last.Reason != "" && !t.admittedAt.Before(last.Until):
 		q.reported = ratelimit.Lockout{}
 		return func(o ratelimit.Observer) { o.LimitOpened(last) }
 	}
@@ -83,11 +83,15 @@ func (q *queue) keep(x outcome, now time.Time) {
 func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	const same = 30 * time.Second // two Resets that differ by less are of one window
 	usedUp := o
-	usedUp.StatusCode, usedUp.RetryAfter, usedUp.Window.Remaining = http.StatusTooManyRequests, 0, 0
+	usedUp.StatusCode = http.StatusTooManyRequests
+	usedUp.RetryAfter = 0
+	usedUp.Window.Remaining = 0
 	_, over := interpret(q.key, usedUp)
 	w := o.Window
 	x.end, x.Reason = over.Until, index(over.Reason)
-	x.Limit, x.Remaining, x.Reset = w.Limit, w.Remaining, max(1, w.Reset.Unix())
+	x.Limit = w.Limit
+	x.Remaining = w.Remaining
+	x.Reset = max(1, w.Reset.Unix())
 	switch ahead := w.Reset.Sub(q.window.Reset); {
 	case now.Before(q.windowEnd) && ahead < 0:
 		return
@@ -128,7 +132,7 @@ func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) report {
 	return q.close(q.closedBy, now, q.closedUntil)
 }
 
-// close notes that the key is closed. It returns what to report: nothing if that was reported,
+// close records that the key is closed. It returns what to report: nothing if that was reported,
 // unless another limit, such as a ban, makes it longer.
 func (q *queue) close(reason ratelimit.Reason, now, until time.Time) report {
 	last := q.reported

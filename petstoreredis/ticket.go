@@ -19,13 +19,14 @@ type ticket struct {
 	ratelimit.Request
 	queue  *queue
 	class  int            // the index of its waiters and their hold: 1 for background requests, else 0
-	latest time.Time      // it is refused at once if a limit lasts longer, and in any case at latest + patience
+	latest time.Time      // the end of the longest limit that it may wait for: MaxWait, or its deadline
+	last   time.Time      // when it is refused, whatever it waits for
 	news   chan struct{}  // gets a value when await must look again
 	wait   ratelimit.Wait // as it was reported; zero if it was not
 
-	admitted      bool // and not released
-	number, epoch int64
-	given         time.Time        // when it was admitted; number and epoch are those of the pot then
+	admitted      bool  // and not released
+	number, epoch int64 // of the pot when it was admitted
+	admittedAt    time.Time
 	fallback      ratelimit.Permit // of a request without Redis, whose epoch is 0; nil for others
 }
 
@@ -42,6 +43,7 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	if deadline, ok := ctx.Deadline(); ok {
 		t.latest = earlier(t.latest, deadline)
 	}
+	t.last = t.latest.Add(patience)
 	if r.Background {
 		t.class = 1
 	}
@@ -52,14 +54,16 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	}
 	if t.wait.Reason != "" {
 		t.wait.Duration = l.now().Sub(entered)
-		t.wait.Window, t.wait.Sent, t.wait.Processes = q.window, int(q.granted), q.processes()
-		t.tell(func(o ratelimit.Observer) { o.WaitDone(t.wait) })
+		t.wait.Window = q.window
+		t.wait.Sent = int(q.granted)
+		t.wait.Processes = q.processes()
+		t.notify(func(o ratelimit.Observer) { o.WaitDone(t.wait) })
 	}
 	if refused == nil {
 		return t, nil
 	}
 	if refused.Reason != "" && refused.Err == nil {
-		t.tell(q.close(refused.Reason, l.now(), refused.RetryAt))
+		t.notify(q.close(refused.Reason, l.now(), refused.RetryAt))
 	}
 	return nil, refused
 }
@@ -67,8 +71,8 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 // report is news for an observer; nil if there is none.
 type report func(ratelimit.Observer)
 
-// tell makes a report to the observer of t, without the lock: the observer may use the limiter.
-func (t *ticket) tell(r report) {
+// notify makes a report to the observer of t, without the lock: the observer may use the limiter.
+func (t *ticket) notify(r report) {
 	if r != nil && t.Observer != nil {
 		t.queue.l.unlocked(func() { r(t.Observer) })
 	}
@@ -78,7 +82,7 @@ func (t *ticket) tell(r report) {
 func (t *ticket) await(ctx context.Context) *ratelimit.Error {
 	for q := t.queue; ; {
 		now, ended := q.l.now(), contextError(ctx)
-		h, left := t.hold(now), t.latest.Add(patience).Sub(now)
+		h, left := t.hold(now), t.last.Sub(now)
 		switch {
 		case ended != nil, !t.admitted && (left <= 0 || h.until.After(t.latest)):
 			refused := &ratelimit.Error{RetryAt: h.until, Window: q.window, Err: ended}
@@ -121,7 +125,7 @@ func (t *ticket) reportWait(h hold) {
 	}
 	waiting := len(t.queue.waiters[0]) + len(t.queue.waiters[1])
 	t.wait = ratelimit.Wait{Reason: h.reason, Until: h.until, Waiting: max(1, waiting)}
-	t.tell(func(o ratelimit.Observer) { o.WaitStart(t.wait) })
+	t.notify(func(o ratelimit.Observer) { o.WaitStart(t.wait) })
 }
 
 // sleep waits for d at most, or until there is news.
