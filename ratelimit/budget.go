@@ -22,21 +22,21 @@ type budget struct {
 	start  time.Time // a local time at which it was open
 	end    time.Time // the local time at which it is certainly over
 	slides bool      // its Reset moves, since it is the time at which its oldest request leaves it
-	own    int       // requests of this process that it has counted
+	sent   int       // requests of this process that it has counted
 
-	// low has the valid samples, increasing in both fields. A sample stays valid until the response
+	// samples has the valid ones, increasing in both fields. A sample stays valid until the response
 	// to a request comes that was sent after it: in which order the server counted others is not known.
-	low []sample
+	samples []sample
 	// lost has an entry for each request whose effect on Remaining is not known: the time until
 	// which it may reach the server.
 	lost []time.Time
 
-	inFlight   []time.Time // when the requests without an outcome were admitted, the oldest first
-	responses  int         // outcomes so far of requests that were sent
-	heard      time.Time   // when the last response came
-	foreground time.Time   // when a request that is not in the background last asked
-	probes     int         // requests in flight for whose responses all others wait (rule 4)
-	probed     time.Time   // when the last one was admitted
+	inFlight     []time.Time // when the requests without an outcome were admitted, the oldest first
+	responses    int         // outcomes so far of requests that were sent
+	lastResponse time.Time   // when it came
+	foreground   time.Time   // when a request that is not in the background last asked
+	probes       int         // requests in flight for whose responses all others wait (rule 4)
+	probed       time.Time   // when the last one was admitted
 
 	// The lockout after a 429 (rule 5).
 	until    time.Time // nothing is sent before
@@ -44,15 +44,16 @@ type budget struct {
 	streak   int       // lockouts since the last success
 	lockouts int       // lockouts so far
 
-	// Other processes (rules 6 and 10).
-	trust          int     // responses in a row without a foreign request; negative while others use the key
+	// Other processes (rules 6 and 10). trust is how many responses in a row came without a foreign
+	// request, 8 at most. It is -4 after a foreign request, and negative while others use the key.
+	trust          int
 	othersInFlight int     // foreign requests in flight, estimated
 	past           []point // how often others send
 }
 
-// sample is the Remaining of one response, which has a number: so it is known which requests were
-// sent after it came.
-type sample struct{ response, remaining int }
+// sample is the Remaining of one response, and how many responses had come, with this one: a
+// request that was admitted when as many or more had come was sent after it.
+type sample struct{ responses, remaining int }
 
 // point is how many foreign requests a window had counted at a time.
 type point struct {
@@ -64,8 +65,8 @@ type point struct {
 // when the outcome comes: a change between the two may or may not include this request.
 type slot struct {
 	epoch, responses, lockouts int
-	admitted, heard            time.Time
-	leftAndOwn                 int // what was left, plus the requests of this process until then
+	admitted, lastResponse     time.Time
+	leftAndSent                int // what was left, plus the requests of this process until then
 	probe                      bool
 }
 
@@ -73,7 +74,7 @@ type slot struct {
 type hold struct {
 	reason Reason
 	until  time.Time // zero if it depends on a response
-	wake   time.Time // when to ask again if no response comes earlier; zero for never
+	askAt  time.Time // when to ask again if no response comes earlier; zero for never
 }
 
 const (
@@ -103,7 +104,7 @@ const (
 	fewAtOnce, fewPart, rushPart = 6, 4, 8
 
 	newcomers   = 8  // requests left to processes that start, whose first request nothing holds back
-	strangePart = 4  // see learnOthers
+	strangePart = 4  // see learnFirst
 	mostPoints  = 32 // of the past: beyond it, the second oldest is dropped
 )
 
@@ -142,16 +143,16 @@ func (b *budget) admit(now time.Time, background bool) (slot, hold) {
 	if probe {
 		b.probes, b.probed = b.probes+1, b.now
 	}
-	return slot{b.epoch, b.responses, b.lockouts, b.now, b.heard, b.left() + b.own, probe}, hold{}
+	return slot{b.epoch, b.responses, b.lockouts, b.now, b.lastResponse, b.left() + b.sent, probe}, hold{}
 }
 
 // left returns how many requests the window has left according to the responses. Requests in flight
 // are not subtracted.
 func (b *budget) left() int {
-	if len(b.low) == 0 {
+	if len(b.samples) == 0 {
 		return 0
 	}
-	return max(0, b.low[0].remaining-len(b.lost))
+	return max(0, b.samples[0].remaining-len(b.lost))
 }
 
 // prompt returns the requests in flight that are not late (rule 7).
@@ -167,7 +168,7 @@ func (b *budget) needsProbe(now time.Time, reserve int) bool {
 	case b.streak > 0:
 		return true
 	case b.epoch == 0:
-		return b.heard.IsZero() // a server without the headers would show nothing to a probe either
+		return b.lastResponse.IsZero() // a server without the headers would show nothing to a probe either
 	}
 	return passed(now, b.end) && b.left()-len(b.inFlight) <= reserve
 }
@@ -181,7 +182,7 @@ func (b *budget) holdProbe() hold {
 	if b.probes == 0 || passed(b.now, again) {
 		return hold{}
 	}
-	return hold{reason: ReasonResponse, wake: again}
+	return hold{reason: ReasonResponse, askAt: again}
 }
 
 // holdRequest returns what a request that is no probe has to wait for. It need not wait if enough
@@ -195,19 +196,21 @@ func (b *budget) holdRequest(reserve int) hold {
 	case !usedUp && len(prompt) < b.share():
 		return hold{}
 	case len(prompt) > 0:
-		return hold{reason: ReasonResponse, wake: prompt[0].Add(patience)}
+		return hold{reason: ReasonResponse, askAt: prompt[0].Add(patience)}
 	}
 	return hold{reason: ReasonResponse}
 }
 
 // mayShow returns how many more requests the window may turn out to allow once those in flight have
 // their responses: the lowest Remaining may include some of these, which are then subtracted twice.
-// It returns 0 if no response will show that soon.
+// It returns 0 if no response will show that soon. Let the limit be 60, 10 requests have a
+// response, the lowest Remaining be 30, and 40 requests be in flight: it is 60-10-40 = 10 at a
+// trust of 0 to 8, and 0 at -4 to -1, as others may have used these 10.
 func (b *budget) mayShow() int {
 	if b.processes > 1 || b.trust < 0 || len(b.prompt()) == 0 {
 		return 0
 	}
-	most := b.limit - b.own - len(b.inFlight)
+	most := b.limit - b.sent - len(b.inFlight)
 	if n := len(b.past); n > 0 {
 		most -= b.past[n-1].foreign // such as requests of this process before its restart
 	}
@@ -215,7 +218,9 @@ func (b *budget) mayShow() int {
 }
 
 // share returns how many requests that are not late may be in flight here (rules 6 and 8). It is at
-// least 1: without a request in flight, nothing would be learned.
+// least 1: without a request in flight, nothing would be learned. If 320 are left, and no foreign
+// request is in flight, it is 20 at a trust of -4 to 1, then 40 at 2, 80 at 4, 160 at 6, 320 at 8.
+// With 10 foreign requests in flight it is (320-2*10)/16 = 18 at -4.
 func (b *budget) share() int {
 	left := b.left()
 	switch {
@@ -234,7 +239,9 @@ func (b *budget) share() int {
 // reserve returns how many requests of the window must be left after this one. If others use the
 // key, these are the requests that they have in flight or, if these are more, those that they have
 // probably sent since the last response, and some for processes that start (rule 10). A background
-// request leaves more (rule 11).
+// request leaves more (rule 11). Let the limit be 320, and 10 foreign requests have come in the
+// second before the last response, which came a second ago: it is 0 at a trust of 0 to 8, and
+// 1+8+15 = 24 at -4 to -1.
 func (b *budget) reserve(background bool) (n int) {
 	if background && b.now.Sub(b.foreground) < 2*windowLength {
 		n = b.limit / backgroundPart
@@ -242,12 +249,12 @@ func (b *budget) reserve(background bool) (n int) {
 	if b.processes <= 1 && b.trust >= 0 {
 		return n
 	}
-	sent := 1 + min(b.limit/unknownPart, newcomers)
+	others := 1 + min(b.limit/unknownPart, newcomers)
 	if !b.slides {
-		sent += b.sentByOthers()
+		others += b.sentByOthers()
 	}
 	// Each of the other processes may have one request in flight.
-	return n + max(sent, b.othersInFlight, b.processes-1)
+	return n + max(others, b.othersInFlight, b.processes-1)
 }
 
 // sentByOthers returns how many requests others have probably sent since the last response: as many

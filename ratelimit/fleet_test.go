@@ -26,7 +26,7 @@ type Process struct {
 
 	queue []*worker
 	begun int // calls
-	wake  time.Time
+	askAt time.Time
 }
 
 // worker makes one call at a time, or a batch of them.
@@ -101,9 +101,9 @@ func (p *Process) dispatch(r *run) {
 	for len(p.queue) > 0 {
 		slot, wait := p.budget.admit(r.now, false)
 		if wait.reason != "" {
-			if !wait.wake.IsZero() && !wait.wake.Equal(p.wake) {
-				p.wake = wait.wake
-				r.at(wait.wake, func() { p.dispatch(r) })
+			if !wait.askAt.IsZero() && !wait.askAt.Equal(p.askAt) {
+				p.askAt = wait.askAt
+				r.at(wait.askAt, func() { p.dispatch(r) })
 			}
 			return
 		}

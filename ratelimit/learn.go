@@ -19,7 +19,7 @@ func (b *budget) settle(s *slot, o *Outcome, now time.Time) {
 		return
 	}
 	b.responses++
-	b.heard = later(b.heard, o.Received)
+	b.lastResponse = later(b.lastResponse, o.Received)
 	if o.StatusCode == http.StatusUnauthorized {
 		return // its headers say nothing about the limit of the key
 	}
@@ -53,16 +53,17 @@ func (b *budget) learn(s *slot, o *Outcome) {
 		b.slides = b.slides || apart > 0
 		b.setWindow(s, o)
 	}
-	// Rule 1: this request was sent so late that those are spent or will never arrive.
+	// Rule 1: a lost request that could arrive only until this one was sent is spent, and counted in
+	// this Remaining, or it will never arrive.
 	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return passed(o.Sent, until) })
 	// Rule 2: what the response to an earlier request shows stays valid only if it is lower.
-	b.low = slices.DeleteFunc(b.low, func(l sample) bool {
-		return l.response <= s.responses || l.remaining >= o.Window.Remaining
+	b.samples = slices.DeleteFunc(b.samples, func(x sample) bool {
+		return x.responses <= s.responses || x.remaining >= o.Window.Remaining
 	})
-	b.low = append(b.low, sample{b.responses, o.Window.Remaining})
+	b.samples = append(b.samples, sample{b.responses, o.Window.Remaining})
 	// A 429 may be about another window than the one that it shows.
 	if o.StatusCode != http.StatusTooManyRequests {
-		b.own++
+		b.sent++
 		b.learnOthers(s, o)
 	}
 }
@@ -71,15 +72,15 @@ func (b *budget) learn(s *slot, o *Outcome) {
 // count them.
 func (b *budget) openWindow() {
 	b.epoch++
-	b.own, b.kind = 0, ReasonMinute
-	b.low, b.past = b.low[:0], b.past[:0]
+	b.sent, b.kind = 0, ReasonMinute
+	b.samples, b.past = b.samples[:0], b.past[:0]
 	b.trust = max(b.trust, b.trust/2) // an old foreign request counts for less (rule 6)
 }
 
 // lose counts a request without a response, or without a window in it, as lost: it counts as one
 // request for as long as it may still arrive. More lost requests than the limit change nothing.
 func (b *budget) lose(o *Outcome) {
-	b.own++
+	b.sent++
 	until := o.Received.Add(1) // a request that is sent at this very time may arrive before
 	if o.Received.IsZero() {
 		until = b.now.Add(patience)
@@ -141,33 +142,45 @@ func endOf(o *Outcome, start time.Time, rounded time.Duration) time.Time {
 // key (trust), how many of their requests are in flight, and how often they send (past).
 func (b *budget) learnOthers(s *slot, o *Outcome) {
 	// Our requests in flight may have been counted, too, so they are subtracted.
-	ours := b.own + len(b.inFlight)
+	ours := b.sent + len(b.inFlight)
 	foreign := b.limit - o.Window.Remaining - ours
 	if len(b.past) == 0 && b.kind == ReasonMinute {
 		b.addPoint(b.end.Add(-windowLength), 0) // the window began with no request
 	}
 	b.addPoint(o.Received, foreign)
+	if s.epoch != b.epoch { // our request did not yet know this window
+		b.learnFirst(foreign, o)
+		return
+	}
 	// What is missing since our request was admitted, and is not ours, has come from others.
-	came, span := s.leftAndOwn-o.Window.Remaining-ours, o.Received.Sub(s.heard)
-	first := s.epoch != b.epoch // it did not yet know this window
-	switch {
-	case first && b.kind == ReasonDay:
-		return // most of what a day has counted is long over
-	case first:
-		if came, span = foreign, windowLength-b.end.Sub(o.Received); came > 0 {
-			b.trust = min(b.trust, 0)
-		}
-		// A quarter may be our own before a restart; a sliding window begins long before our first.
-		if came > b.limit/strangePart && !b.slides {
-			b.trust = min(b.trust, -1)
-		}
-	case came > 0:
+	came := s.leftAndSent - o.Window.Remaining - ours
+	if came > 0 {
 		b.trust = lowTrust
-	case b.trust >= 0:
+	} else if b.trust >= 0 {
 		b.trust = min(b.trust+1, fullTrust)
 	}
-	// As many are in flight as came while our request was, if they came evenly in the span. The
-	// estimate falls by 1/8 with each response: after one quick response, others are not gone.
+	b.estimateInFlight(came, o.Received.Sub(s.lastResponse), o)
+}
+
+// learnFirst learns about others from the first response that shows a window.
+func (b *budget) learnFirst(foreign int, o *Outcome) {
+	if b.kind == ReasonDay {
+		return // most of what a day has counted is long over
+	}
+	if foreign > 0 {
+		b.trust = min(b.trust, 0)
+	}
+	// A quarter may be our own before a restart; a sliding window begins long before our first.
+	if foreign > b.limit/strangePart && !b.slides {
+		b.trust = min(b.trust, -1)
+	}
+	b.estimateInFlight(foreign, windowLength-b.end.Sub(o.Received), o)
+}
+
+// estimateInFlight estimates the foreign requests in flight, if so many came evenly in a span
+// before a response: as many as came while our request was in flight. The estimate falls by 1/8
+// with each response: after one quick response, others are not gone.
+func (b *budget) estimateInFlight(came int, span time.Duration, o *Outcome) {
 	took := o.Received.Sub(o.Sent)
 	span = max(span, took, 1)
 	inFlight := int((time.Duration(came)*took + span - 1) / span)

@@ -19,7 +19,7 @@ type queue struct {
 	budget   *budget
 	waiters  []*waiter // in the order in which they will be admitted
 	waiting  int       // requests that wait, also those that are not in waiters yet
-	why      hold      // what the first waiter waits for; zero if there is none
+	hold     hold      // what the first waiter waits for; zero if there is none
 	checked  time.Time // the budget's ends when late waiters were last refused
 	timer    *time.Timer
 	alarm    time.Time // for which timer is set; zero without a timer
@@ -70,24 +70,24 @@ func (q *queue) dispatch(now time.Time) {
 		close(w.decided)
 	}
 	if len(q.waiters) == 0 {
-		q.why = hold{}
+		q.hold = hold{}
 	}
-	if !q.why.wake.Equal(q.alarm) {
-		q.setAlarm(now, q.why.wake)
+	if !q.hold.askAt.Equal(q.alarm) {
+		q.setAlarm(now, q.hold.askAt)
 	}
 }
 
 // admit returns a permit if the budget admits the request; nil otherwise. Then it records what to
-// wait for. When that becomes a limit, or its end moves, it refuses late waiters. The end of a
-// sliding window moves a little with each response: that is no news.
+// wait for. When that becomes a limit, or its end moves, it refuses late waiters, but not for the
+// second or less by which each response moves the end of a sliding window.
 func (q *queue) admit(now time.Time, r *Request) *permit {
 	slot, why := q.budget.admit(now, r.Background)
 	if why.reason == "" {
 		return &permit{queue: q, observer: r.Observer, budget: q.budget, slot: slot}
 	}
-	begins := q.why.until.IsZero() && !why.until.IsZero()
+	begins := q.hold.until.IsZero() && !why.until.IsZero()
 	moved := q.budget.ends().Sub(q.checked).Abs()
-	q.why = why
+	q.hold = why
 	if begins || moved > time.Second {
 		q.refuseLate(now)
 	}
@@ -227,7 +227,9 @@ func (w *waiter) check(ctx context.Context) time.Duration {
 	}
 	q.waiting--
 	w.wait.Duration = now.Sub(w.entered)
-	w.wait.Window, w.wait.Sent, w.wait.Processes = q.budget.known(), q.budget.own, q.budget.processes
+	w.wait.Window = q.budget.known()
+	w.wait.Sent = q.budget.sent
+	w.wait.Processes = q.budget.processes
 	return 0
 }
 

@@ -102,8 +102,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // describe returns the wait that w begins.
 func (w *waiter) describe(now time.Time) Wait {
-	b, why := w.queue.budget, w.queue.why
-	wait := Wait{Reason: why.reason, Until: why.until, Waiting: w.queue.waiting}
+	b, h := w.queue.budget, w.queue.hold
+	wait := Wait{Reason: h.reason, Until: h.until, Waiting: w.queue.waiting}
 	switch {
 	case w.NotBefore.After(now) && !passed(now, b.until):
 		wait.Reason, wait.Until = b.reason, later(b.until, w.NotBefore)
@@ -118,5 +118,5 @@ func (w *waiter) describe(now time.Time) Wait {
 // lockout describes a lockout of the key.
 func (q *queue) lockout(reason Reason, until time.Time) Lockout {
 	b := q.budget
-	return Lockout{Reason: reason, Until: until, Window: b.known(), Sent: b.own, Processes: b.processes}
+	return Lockout{Reason: reason, Until: until, Window: b.known(), Sent: b.sent, Processes: b.processes}
 }
