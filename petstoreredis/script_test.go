@@ -110,26 +110,32 @@ func (s *script) step(text string) {
 		slices.Reverse(p.permits)
 		defer func() { slices.Reverse(p.permits) }()
 	}
-	numbers, times := arguments(words[1:])
-	got := s.do(p, words, numbers, times)
+	got := s.do(p, words)
 	synctest.Wait()
 	got = cmp.Or(got, strconv.FormatInt(s.given.Load()-before, 10))
 	assert.True(s, !check || want == got, "%s: %s", text, got)
 }
 
-// arguments returns the words that are numbers, and those that are times.
-func arguments(words []string) (numbers []int, times []time.Duration) {
-	for _, word := range words {
+// arguments returns the numbers and the times behind the first word; all others are mistakes, except
+// behind words whose arguments are texts.
+func (s *script) arguments(words []string) (numbers []int, times []time.Duration) {
+	if slices.Contains([]string{"log", "error", "spoil"}, words[0]) {
+		return nil, nil
+	}
+	for _, word := range words[1:] {
 		if n, err := strconv.Atoi(word); err == nil {
 			numbers = append(numbers, n)
-		} else if d, err := time.ParseDuration(word); err == nil {
+		} else {
+			d, err := time.ParseDuration(word)
+			require.NoError(s, err, words)
 			times = append(times, d)
 		}
 	}
 	return numbers, times
 }
 
-func (s *script) do(p *process, words []string, numbers []int, times []time.Duration) (got string) {
+func (s *script) do(p *process, words []string) (got string) {
+	numbers, times := s.arguments(words)
 	got = s.show(p, words)
 	if got == "" && !s.begins(p, words[0], numbers, times) && !s.changes(p, words, numbers, times) &&
 		!s.onRedis(words, times) {
@@ -296,9 +302,13 @@ func (s *script) release(p *process, what string, numbers []int, times []time.Du
 	now, oldest := s.now(), p.permits[0]
 	p.permits = p.permits[1:]
 	o := ratelimit.Outcome{Sent: oldest.at, Abandoned: what == "abandoned"}
-	if what == "unsent" {
+	switch what {
+	case "unsent":
 		o.Sent = time.Time{}
-	} else if status, err := strconv.Atoi(what); err == nil {
+	case "spent", "abandoned":
+	default:
+		status, err := strconv.Atoi(what)
+		require.NoError(s, err, "no such word")
 		o.StatusCode, o.Received, o.Date = status, now, now.Truncate(time.Second)
 	}
 	if o.StatusCode == http.StatusTooManyRequests && len(times) > 0 {

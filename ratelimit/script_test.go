@@ -105,7 +105,9 @@ func (s *script) step(text string) {
 	for _, word := range words[1:] {
 		if n, err := strconv.Atoi(word); err == nil {
 			numbers = append(numbers, n)
-		} else if d, err := time.ParseDuration(word); err == nil {
+		} else {
+			d, err := time.ParseDuration(word)
+			require.NoError(s, err, text)
 			times = append(times, d)
 		}
 	}
@@ -239,11 +241,14 @@ func (s *script) release(what string, numbers []int, times []time.Duration) {
 	now, oldest := s.limiter.now(), s.permits[0]
 	s.permits = s.permits[1:]
 	o := Outcome{Sent: oldest.at}
-	if what == "unsent" {
+	switch what {
+	case "unsent":
 		o.Sent = time.Time{}
-	} else if what != "lost" {
-		o.StatusCode, _ = strconv.Atoi(what)
-		o.Received, o.Date = now, now.Truncate(time.Second)
+	case "lost":
+	default:
+		status, err := strconv.Atoi(what)
+		require.NoError(s, err, "no such word")
+		o.StatusCode, o.Received, o.Date = status, now, now.Truncate(time.Second)
 	}
 	if s.dateless {
 		o.Date = time.Time{}
