@@ -1,6 +1,7 @@
--- The pot of an API key: KEYS[1] is a hash with the numbers of `pot`. ARGV[1] is the command of a process: the
--- outcomes of its requests, and how many permits it wants. Times are milliseconds by the clock of Redis. Permits are
--- numbered, over all windows, and the number of the last permit before a window, its epoch, identifies the window.
+-- The pot of an API key: KEYS[1] is a hash with the numbers of `pot`. ARGV[1] is the command of a
+-- process: the outcomes of its requests, and how many permits it wants. Times are milliseconds by
+-- the clock of Redis. Permits are numbered, over all windows, and the number of the last permit
+-- before a window, its epoch, identifies the window.
 local command = cjson.decode(ARGV[1])
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -43,7 +44,7 @@ local function load_pot()
   if not (incomplete -- missing, or a field is
       or found.number < command.Number -- an old copy: a process has a later permit
       or found.at > now + 1000 -- written by another clock
-      or command.Fallback and found.at < now - 1000) then -- out of reach for a second: all sent without it
+      or command.Fallback and found.at < now - 1000) then -- nobody reached it for a second
     pot = found
     return
   end
@@ -57,8 +58,8 @@ end
 local function begin(remaining, response, ends)
   local processes = math.max(pot.active, math.floor((pot.processes + pot.active) / 2))
   local number = pot.number + 1
-  set { processes = processes, active = 0, number = number, epoch = number, in_flight = 0, await = 0 }
-  set { as_of = number, lowest = none, remaining = remaining }
+  set { processes = processes, active = 0, in_flight = 0, await = 0 }
+  set { number = number, epoch = number, as_of = number, lowest = none, remaining = remaining }
   set { first_response = response, last_response = response, ends = ends }
 end
 
@@ -72,7 +73,8 @@ local function settle(outcome)
   if next_goes and not outcome.Silent then pot.await = 0 end
 end
 
--- learn takes the window from a response. Remaining is as a permit after as_of shows, or the lowest of the others.
+-- learn takes the window from a response. `remaining` is what a response to a permit after as_of
+-- shows, or else the lowest of all.
 local function learn(outcome, in_window, reported)
   local ahead = outcome.Reset - pot.reset -- by more than 30 seconds: another window
   local newer = outcome.Number > pot.as_of -- its permit was given after `remaining` was set
@@ -88,8 +90,12 @@ local function learn(outcome, in_window, reported)
   pot.remaining = newer and pot.lowest or math.min(pot.remaining, pot.lowest)
   if newer then set { as_of = pot.number, lowest = none } end
   if newer or ahead >= 0 then -- else the response to an earlier request of this window
-    local ends = now + math.max(1, pot.remaining > 0 and math.min(outcome.EndsIn, minute) or outcome.EndsIn)
-    if pot.ends == 0 or ahead ~= 0 or ends < pot.ends or ends > now + minute then pot.ends = ends end
+    local ends_in = pot.remaining > 0 and math.min(outcome.EndsIn, minute) or outcome.EndsIn
+    local ends = now + math.max(1, ends_in)
+    local slides = ahead ~= 0
+    local rounded = ends < pot.ends -- of two ends by the same Reset, the earlier one counts
+    local used_up_day = ends > now + minute -- while something was left, it ended in a minute
+    if pot.ends == 0 or slides or rounded or used_up_day then pot.ends = ends end
     local day = outcome.EndsIn > minute + 10000 and 1 or 0
     set { last_response = now, limit = outcome.Limit, reset = outcome.Reset, day = day }
   end
@@ -106,17 +112,20 @@ end
 
 local function take(outcome)
   local in_window = outcome.Number > pot.epoch -- its permit is of this window
-  local reported = outcome.Number > 0 or command.Fallback -- else the process may know it from this pot
+  local reported = outcome.Number > 0 or command.Fallback -- else it is from a pot
   local new_pot = pot.reset == 0
   if outcome.Epoch == pot.epoch then settle(outcome) end
   if outcome.Limit > 0 then learn(outcome, in_window, reported) end
   if outcome.ClosedIn > 0 and (reported or new_pot) then note_429(outcome, in_window) end
 end
 
-local function full_seconds() return math.floor((now - pot.first_response) / 1000) end -- of the window
+local function full_seconds() -- of the window
+  return math.floor((now - pot.first_response) / 1000)
+end
 
--- grant gives a process its share of a window in its first second, twice that in two, later twice its share of what
--- is left. Other programs may use the key: 1.5 times what they have probably sent since the last response is kept back.
+-- grant gives a process its share of a window in its first second, twice that in two, later twice
+-- its share of what is left. Other programs may use the key: 1.5 times what they have probably sent
+-- since the last response is kept back.
 local function grant()
   local urgent, background = command.Want[1], command.Want[2]
   local same_window = command.Epoch == pot.epoch
@@ -127,7 +136,8 @@ local function grant()
   local left = pot.remaining - pot.in_flight
   local others = pot.limit - pot.remaining - given
   if others > 0 then
-    local sent = math.ceil(1.5 * others * (now - pot.last_response) / math.max(1, now - pot.ends + minute))
+    local age = math.max(1, now - pot.ends + minute) -- of the window
+    local sent = math.ceil(1.5 * others * (now - pot.last_response) / age)
     left = left - math.max(1, math.min(sent, math.floor(left / 2)))
   end
   local most = math.max(1, math.floor(2 * left / processes))
@@ -146,9 +156,11 @@ local function grant()
   urgent = math.max(0, math.min(urgent, left, most))
   background = math.max(0, math.min(background, left - urgent - reserve, most - urgent))
   given = urgent + background
-  if given > 0 then pot.await = now + (pot.first_response > 0 and 2000 or pot.closed > 0 and 10000 or 1000) end
+  local patience = pot.first_response > 0 and 2000 or pot.closed > 0 and 10000 or 1000
+  if given > 0 then pot.await = now + patience end
   set { number = pot.number + given, in_flight = pot.in_flight + given }
-  return { granted = { urgent, background }, left = left - given, processes = processes, reserve = reserve }
+  left = left - given
+  return { granted = { urgent, background }, left = left, processes = processes, reserve = reserve }
 end
 
 local function save()
@@ -161,14 +173,15 @@ local function save()
   redis.call('PEXPIRE', KEYS[1], math.max(0, pot.ends - now, pot.closed - now) + 10 * minute)
 end
 
--- reply returns the pot and the grant, why requests got no permit, and how long that lasts if it is known.
+-- reply returns the pot, what was granted, and why requests got no permit, and for how long. Of the
+-- reasons, the first one counts that applies:
+--   the limit in closed_by, until the key opens
+--   3 until the next second, if the process had its share of this one (after two, it is not known)
+--   1 or 0, of a day or a minute, until the window ends, if it is used up, or responses are overdue
+--   3 without a time: a response decides
 local function reply(given)
-  -- Any of these reasons lets the requests wait; the first that holds is told:
-  -- 0 to 2, a limit as in closed_by: the key is closed,
-  -- 3 until the next second: the process has had its share,
-  -- 0 or 1 until the window ends: it is used up, or nobody is about to report more,
-  -- 3 otherwise: a response decides.
-  local reason, wait = 3, 0
+  local reason = 3
+  local wait = 0
   local reserve = command.Want[1] > given.granted[1] and 0 or given.reserve
   local heard = pot.first_response > 0
   if pot.closed > now then
@@ -180,7 +193,8 @@ local function reply(given)
     reason = pot.day
     wait = math.max(0, pot.ends - now)
   end
-  set { granted = given.granted, left = given.left, processes = given.processes, reason = reason, wait = wait }
+  set { granted = given.granted, left = given.left, processes = given.processes }
+  set { reason = reason, wait = wait }
   return cjson.encode(pot)
 end
 
@@ -191,7 +205,8 @@ if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has
 end
 for _, outcome in ipairs(command.Outcomes or {}) do take(outcome) end
 take(command.Known)
-if command.Reopen and (pot.closed > now or pot.first_response > 0 and pot.remaining <= pot.in_flight) then
+local used_up = pot.first_response > 0 and pot.remaining <= pot.in_flight
+if command.Reopen and (pot.closed > now or used_up) then
   set { closed = 0, reset = math.max(1, pot.reset) } -- reset: no longer a new pot
   begin(0, 0, 0)
 end
