@@ -159,9 +159,9 @@ func (q *queue) send(now time.Time) {
 		c.Known.Reset = w.Reset.Unix()
 		c.Known.end = q.windowEnd
 	}
-	c.Known.count(now)
+	c.Known.setDurations(now)
 	for i := range c.Outcomes {
-		c.Outcomes[i].count(now)
+		c.Outcomes[i].setDurations(now)
 	}
 	q.outcomes = nil
 	q.reportAt = time.Time{}
@@ -170,8 +170,8 @@ func (q *queue) send(now time.Time) {
 	q.l.ask(q.key, c, func(r reply, err error) { q.ended(c, r, err, now) })
 }
 
-// count fills in how far away its times are, which Redis gets instead of them.
-func (x *outcome) count(now time.Time) {
+// setDurations computes how far away the times are: Redis has a clock of its own.
+func (x *outcome) setDurations(now time.Time) {
 	x.EndsIn = millisUntil(x.end, now)
 	x.ClosedIn = millisUntil(x.until, now)
 }

@@ -24,7 +24,7 @@ type budget struct {
 	slides bool      // its Reset moves, since it is the time at which its oldest request leaves it
 	sent   int       // requests of this process that it has counted
 
-	// samples has the valid ones, increasing in both fields. A sample stays valid until the response
+	// samples are the valid ones, increasing in both fields. A sample stays valid until the response
 	// to a request comes that was sent after it: in which order the server counted others is not known.
 	samples []sample
 	// lost has an entry for each request whose effect on Remaining is not known: the time until

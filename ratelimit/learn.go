@@ -162,7 +162,8 @@ func (b *budget) learnOthers(s *slot, o *Outcome) {
 	b.estimateInFlight(came, o.Received.Sub(s.lastResponse), o)
 }
 
-// learnFirst learns about others from the first response that shows a window.
+// learnFirst learns about others from the response to a request that was admitted before its window
+// was known: what came while it was in flight cannot be told from what the window had counted.
 func (b *budget) learnFirst(foreign int, o *Outcome) {
 	if b.kind == ReasonDay {
 		return // most of what a day has counted is long over
