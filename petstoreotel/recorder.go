@@ -40,10 +40,11 @@ type call struct {
 	base    *url.URL
 	span    trace.Span
 	request trace.Span // of the last request
+	sent    int        // number of requests, as Attempts of the error and attempts of the log
 }
 
-// of returns the call that ctx belongs to.
-func (r *recorder) of(ctx context.Context) *call { return ctx.Value(r).(*call) }
+// callOf returns the call that ctx belongs to.
+func (r *recorder) callOf(ctx context.Context) *call { return ctx.Value(r).(*call) }
 
 // attributes returns the attributes of WithAttributes, those of the server, and own. If two have the
 // same name, the later one counts.
@@ -55,8 +56,8 @@ func (r *recorder) attributes(k *call, c petstore.Call, own ...attribute.KeyValu
 	return append(append(all, semconv.ServerAddress(k.base.Hostname()), semconv.ServerPort(port)), own...)
 }
 
-// with returns attributes for a metric.
-func (r *recorder) with(k *call, c petstore.Call, own ...attribute.KeyValue) metric.MeasurementOption {
+// measurement returns the attributes of a metric, in the form that its Record and Add take.
+func (r *recorder) measurement(k *call, c petstore.Call, own ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(r.attributes(k, c, own...)...))
 }
 
@@ -72,7 +73,7 @@ func (r *recorder) callStart(ctx context.Context, c petstore.Call) context.Conte
 
 // callDone ends the span of a call, and records how long the call took.
 func (r *recorder) callDone(ctx context.Context, info petstore.CallDoneInfo) {
-	k, c := r.of(ctx), info.Call
+	k, c := r.callOf(ctx), info.Call
 	own := []attribute.KeyValue{operation.String(c.Operation)}
 	if info.Err != nil {
 		own = append(own, semconv.ErrorTypeKey.String(info.ErrorType()))
@@ -81,34 +82,34 @@ func (r *recorder) callDone(ctx context.Context, info petstore.CallDoneInfo) {
 	if errors.Is(info.Err, petstore.ErrOutcomeUnknown) {
 		own = append(own, attribute.Bool("petstore.outcome_unknown", true))
 	}
-	r.metrics.callDuration.Record(ctx, info.Duration.Seconds(), r.with(k, c, own...))
+	r.metrics.callDuration.Record(ctx, info.Duration.Seconds(), r.measurement(k, c, own...))
 	// All attributes once more: at the start, the key of WithAPIKeyFunc was not known.
-	k.span.SetAttributes(r.attributes(k, c, append(own, attribute.Int("petstore.attempts", c.Attempt))...)...)
+	k.span.SetAttributes(r.attributes(k, c, append(own, attribute.Int("petstore.attempts", k.sent))...)...)
 	k.span.End()
 }
 
 func (r *recorder) waitStart(ctx context.Context, c petstore.Call, w ratelimit.Wait) {
 	if w.Reason != ratelimit.ReasonBackoff {
-		r.metrics.waitingCalls.Add(ctx, 1, r.with(r.of(ctx), c))
+		r.metrics.waitingCalls.Add(ctx, 1, r.measurement(r.callOf(ctx), c))
 	}
 }
 
 // waitDone adds an event to the span of the call, and records a wait for the rate limit.
 func (r *recorder) waitDone(ctx context.Context, c petstore.Call, w ratelimit.Wait) {
-	k, reason := r.of(ctx), attribute.String("petstore.wait.reason", string(w.Reason))
+	k, reason := r.callOf(ctx), attribute.String("petstore.wait.reason", string(w.Reason))
 	k.span.AddEvent("petstore.wait", trace.WithTimestamp(time.Now().Add(-w.Duration)), trace.WithAttributes(
 		reason, attribute.Float64("petstore.wait.duration", w.Duration.Seconds()),
 		attribute.Int("petstore.wait.waiting_calls", w.Waiting)))
 	if w.Reason != ratelimit.ReasonBackoff {
-		r.metrics.waitingCalls.Add(ctx, -1, r.with(k, c))
-		r.metrics.waitTime.Record(ctx, w.Duration.Seconds(), r.with(k, c, reason))
+		r.metrics.waitingCalls.Add(ctx, -1, r.measurement(k, c))
+		r.metrics.waitTime.Record(ctx, w.Duration.Seconds(), r.measurement(k, c, reason))
 	}
 }
 
 // attemptContext starts the span of a request, and adds its context to the header. The URL of the
 // span has names of parameters instead of values, since the path of Do may be secret.
 func (r *recorder) attemptContext(ctx context.Context, c petstore.Call, header http.Header) context.Context {
-	k := r.of(ctx)
+	k := r.callOf(ctx)
 	own := []attribute.KeyValue{
 		operation.String(c.Operation), semconv.HTTPRequestMethodKey.String(c.Method),
 		semconv.URLTemplate(c.Template), semconv.URLFull(k.base.Scheme + "://" + k.base.Host + c.Template),
@@ -124,7 +125,10 @@ func (r *recorder) attemptContext(ctx context.Context, c petstore.Call, header h
 
 // attemptDone ends the span of a request, and records how long the request took.
 func (r *recorder) attemptDone(ctx context.Context, info petstore.AttemptDoneInfo) {
-	k, c := r.of(ctx), info.Call
+	k, c := r.callOf(ctx), info.Call
+	if info.Sent {
+		k.sent++
+	}
 	own := r.attributes(k, c, semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template))
 	if info.StatusCode != 0 {
 		own = append(own, semconv.HTTPResponseStatusCode(info.StatusCode))
@@ -150,7 +154,7 @@ func (r *recorder) showLimit(ctx context.Context, info petstore.AttemptDoneInfo)
 	if time.Until(limit.Reset) > 90*time.Second { // Reset is rounded, and clocks differ
 		scope = ratelimit.ReasonDay
 	}
-	at := r.with(r.of(ctx), info.Call, limitScope.String(string(scope)))
+	at := r.measurement(r.callOf(ctx), info.Call, limitScope.String(string(scope)))
 	r.metrics.limit.Record(ctx, float64(limit.Limit), at)
 	r.metrics.remaining.Record(ctx, float64(limit.Remaining), at)
 }
@@ -158,7 +162,7 @@ func (r *recorder) showLimit(ctx context.Context, info petstore.AttemptDoneInfo)
 // limitClosed shows when the closed key of a call opens.
 func (r *recorder) limitClosed(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
 	r.metrics.closedUntil.Record(ctx, float64(l.Until.UnixMilli())/1000,
-		r.with(r.of(ctx), c, limitScope.String(string(l.Reason))))
+		r.measurement(r.callOf(ctx), c, limitScope.String(string(l.Reason))))
 }
 
 func (r *recorder) limitOpened(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
