@@ -89,8 +89,8 @@ func field(name string, fits func(x *exchange, raw []byte) bool) func(*exchange)
 	}
 }
 
-// is reports whether a JSON value is of a type: a string, or an int64 without fraction or exponent.
-func is[T string | int64](_ *exchange, raw []byte) bool {
+// isJSON reports whether a JSON value is of a type: a string, or an int64 without fraction or exponent.
+func isJSON[T string | int64](_ *exchange, raw []byte) bool {
 	return json.Unmarshal(raw, new(T)) == nil && string(raw) != "null"
 }
 
