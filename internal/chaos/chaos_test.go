@@ -87,7 +87,8 @@ func run(t *testing.T, seed int, counts map[string]int) []string {
 	}
 	srv := newServer(r, report.keys)
 	inject(srv)
-	base, hangUp := dial(srv, protocols[seed%len(protocols)])
+	report.protocol = protocols[seed%len(protocols)]
+	base, hangUp := dial(srv, report.protocol)
 	client, err := petstore.NewClient(baseURL, "", petstore.WithAPIKeyFunc(report.key),
 		petstore.WithHTTPClient(&http.Client{Transport: &recorder{base, report}}),
 		petstore.WithLogger(slog.New(slog.NewTextHandler(report, &slog.HandlerOptions{Level: slog.LevelDebug}))))
