@@ -162,6 +162,9 @@ func TestServe_end(t *testing.T) {
 		assert.Equal(t, exitOK, r.stop())
 	})
 	t.Run("with open requests, and with -strict without violations", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it takes the five seconds of the grace period")
+		}
 		r := start(t, "-strict", "-fault", "wire=stall", "-fault", "delay=1h")
 		ended := make(chan error, 2)
 		for range 2 {
