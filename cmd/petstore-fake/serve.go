@@ -53,7 +53,7 @@ type instance struct {
 	logger *slog.Logger // nil for no log
 }
 
-// newInstance also does what the settings say about the start, such as the clock.
+// newInstance returns an instance that is at its start.
 func newInstance(s settings, stderr io.Writer) *instance {
 	i := &instance{srv: fake.NewServer(s.fakeOptions()...), clock: s.clock, logger: newLogger(stderr, s.log)}
 	i.admin = admin.New(i.srv, i.reset, s.public, append(s.names, strings.ToLower(s.host)))
