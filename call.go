@@ -180,9 +180,9 @@ func foreign(err error) error {
 	return err
 }
 
-// isOfCall reports whether err is one of the five errors of a call. As the cause of a context it is
-// about another call: an errgroup, for instance, makes the error of one call the cause of the
-// others.
+// isOfCall reports whether err is one of the five errors of a call. If such an error is the cause of
+// a context, it is about another call: an errgroup, for instance, cancels the other calls with the
+// error of the first one that failed.
 func isOfCall(err error) bool {
 	_, ok := errors.AsType[interface {
 		error

@@ -135,8 +135,9 @@ const (
 	// with the status 200, or that of the fault, and with a Location if that is 3xx.
 	WireLoginPage Wire = "login-page"
 	// WireRefuse refuses the connection, so that nothing reaches the server or the journal; errors
-	// match syscall.ECONNREFUSED. Match sees the request without its body. Through URL and ServeHTTP
-	// the connection exists already, and is reset as by WireReset.
+	// match syscall.ECONNREFUSED. Match sees the request without its body. For a client that comes
+	// through [Server.URL] or [Server.ServeHTTP] the connection exists already: it is reset, as by
+	// WireReset.
 	WireRefuse Wire = "refuse"
 )
 

@@ -180,7 +180,8 @@ func redact(values []string) {
 	}
 }
 
-// finish puts the response into the journal, before the client gets it: from a handler, each part.
+// finish puts the response into the journal before the client gets it. For a handler that writes in
+// parts it is called with each part.
 func (x *exchange) finish(a *response) {
 	e, now := x.entry, x.srv.Now()
 	first := e.open()

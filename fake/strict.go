@@ -134,7 +134,8 @@ type conduct struct {
 }
 
 // knew reports whether the client must have known of the last 429 when it sent a request that
-// arrives now. Those of several goroutines may have been on their way for a second.
+// arrives now. If several goroutines use the key, the request may have been sent up to a second
+// ago, before the client heard of the 429.
 func (k *apiKey) knew(now time.Time) bool { return !k.shared || now.Sub(k.toldAt) >= time.Second }
 
 // noteRequest looks for a rule that a request breaks when it arrives.

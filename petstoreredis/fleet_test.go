@@ -67,8 +67,8 @@ func rows() []row {
 		{name: "no replies", short: true, during: func(f *fleet) { f.cut(f.limit/2, silent, f.minute/3) }},
 		{name: "no replies", processes: 64, during: func(f *fleet) { f.cut(f.limit/2, silent, f.minute/3) }},
 		{name: "flushed again and again", during: flushed},
-		{name: "killed and started cold, twice in a window", during: twice},
-		{name: "killed and started cold, twice in a window", processes: 64, during: twice, got429s: 1},
+		{name: "killed and started cold, twice in a window", during: restartedTwice},
+		{name: "killed and started cold, twice in a window", processes: 64, during: restartedTwice, got429s: 1},
 		{name: "the clock of Redis goes back", short: true, processes: 4, limit: 20, windows: 5, jump: -time.Hour},
 		{name: "the clock of Redis goes forward", short: true, processes: 4, limit: 20, windows: 5, jump: time.Hour},
 		{name: "rolling restart in mid-window", goroutines: 1, short: true, onRedis: true, during: rolling},
@@ -304,9 +304,9 @@ func flushed(f *fleet) {
 	}
 }
 
-// twice kills the whole fleet in mid-window and starts it again, first with the pot in Redis, then
-// without.
-func twice(f *fleet) {
+// restartedTwice kills the whole fleet in the middle of a window and starts it again, two times: the
+// first time the pot is still in Redis, the second time it has been deleted.
+func restartedTwice(f *fleet) {
 	for i, used := range []int{f.limit / 3, f.limit * 2 / 3} {
 		f.await(used)
 		for len(f.workers) > 0 {

@@ -157,7 +157,7 @@ func TestLimiterNewPot(t *testing.T) {
 	})
 }
 
-// Without Redis calls are neither held up nor let through without a limit, and the log says why.
+// While Redis is away, calls go on, still within a limit, and the log says why.
 func TestLimiterAway(t *testing.T) {
 	for failure, words := range map[string]string{
 		"broken": "connection refused", "silent": "no reply within 2s", "error OOM command not allowed": "OOM",

@@ -64,7 +64,8 @@ func isDue(at, now time.Time) bool {
 	return !at.IsZero() && (!at.After(now) || at.Sub(now) > longWait)
 }
 
-// closedFor holds requests until a time. If that is long, another process may reopen the key.
+// closedFor holds requests until a time. If the time is far away, they
+// ask the pot again before it, since another process may reopen the key.
 func closedFor(reason ratelimit.Reason, now, until time.Time) hold {
 	h := hold{reason, until, until}
 	if until.Sub(now) > longWait {

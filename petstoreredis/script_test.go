@@ -137,7 +137,7 @@ func (s *script) arguments(words []string) (numbers []int, times []time.Duration
 func (s *script) do(p *process, words []string) (got string) {
 	numbers, times := s.arguments(words)
 	got = s.show(p, words)
-	if got == "" && !s.begins(p, words[0], numbers, times) && !s.changes(p, words, numbers, times) &&
+	if got == "" && !s.startsRequests(p, words[0], numbers, times) && !s.changes(p, words, numbers, times) &&
 		!s.onRedis(words, times) {
 		s.release(p, words[0], numbers, times)
 	}
@@ -171,8 +171,8 @@ func (s *script) show(p *process, words []string) (got string) {
 	return got
 }
 
-// begins begins requests, if that is what the word says.
-func (s *script) begins(p *process, what string, numbers []int, times []time.Duration) bool {
+// startsRequests starts requests if the word is one that does so.
+func (s *script) startsRequests(p *process, what string, numbers []int, times []time.Duration) bool {
 	n, r := 1, ratelimit.Request{MaxWait: 100 * time.Hour}
 	if len(numbers) > 0 {
 		n = numbers[0]

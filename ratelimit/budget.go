@@ -51,8 +51,8 @@ type budget struct {
 	past           []point // how often others send
 }
 
-// sample is the Remaining of one response, and how many responses had come, with this one: a
-// request that was admitted when as many or more had come was sent after it.
+// sample is what one response said: its Remaining, and the number of responses up to and including
+// this one. A request that was admitted after at least as many responses was sent after this one.
 type sample struct{ responses, remaining int }
 
 // point is how many foreign requests a window had counted at a time.
@@ -99,8 +99,7 @@ const (
 	// foreign request, trust is -4, and each new window halves it: 0 in the third.
 	unknownPart, fullTrust, lowTrust = 16, 8, -4
 	// fewAtOnce requests may be in flight on small plans, for a web page that makes six calls. But they
-	// are at most 1/fewPart of what would be left if others sent rushPart times as many requests as
-	// they have in flight.
+	// are at most 1/fewPart of this: what is left, minus rushPart times the foreign requests in flight.
 	fewAtOnce, fewPart, rushPart = 6, 4, 8
 
 	newcomers   = 8  // requests left to processes that start, whose first request nothing holds back
@@ -186,7 +185,7 @@ func (b *budget) holdProbe() hold {
 }
 
 // holdRequest returns what a request that is no probe has to wait for. It need not wait if enough
-// is left (rule 1), and it may be in flight at once with the others (rules 6 and 8).
+// of the window is left (rule 1), and few enough requests are in flight (rules 6 and 8).
 func (b *budget) holdRequest(reserve int) hold {
 	prompt := b.prompt()
 	usedUp := b.epoch > 0 && b.left()-len(b.inFlight) <= reserve

@@ -156,7 +156,7 @@ func TestGrowth(t *testing.T) {
 }
 
 // TestHerds simulates 2 to 16 processes that start one after the other, and then want far more than
-// the key allows, or one in eleven of these cases. Processes that are told their number must get no
+// the key allows. Without the setting for all cases, it runs one in eleven. Processes that are told their number must get no
 // 429, and four that are not told no ban.
 func TestHerds(t *testing.T) {
 	t.Parallel()

@@ -40,8 +40,8 @@ func TestBursts(t *testing.T) {
 	})
 }
 
-// TestLoads lets programs use half of what the key allows for five minutes, at random times, with one
-// call or ten at once. No call waits for long, also if one response in fifty comes 25 s late.
+// TestLoads runs programs for five minutes, which make calls at random times, one or ten together, and
+// use half of the limit. No call waits for long, even if one response in fifty comes 25 s late.
 func TestLoads(t *testing.T) {
 	cases(3*3*3*2*2, func(_ int, take func(int) int) {
 		const workers = 8 // so that a slow response does not keep the others from being asked for
@@ -112,7 +112,7 @@ var conditions = []struct {
 	{"one response in fifty comes 25 s late", 1.5, 0, 0, func(_ *Service, p *Process) { p.Slow = 0.02 }},
 	// When both windows are used up at once, the headers show that of the minute.
 	{"the day is used up after three windows", 1.01, 1, 3, func(*Service, *Process) {}},
-	{"some requests are not sent, or lost", 1.15, 2, 0, func(_ *Service, p *Process) { p.Fails = true }},
+	{"some requests are never sent, some are lost", 1.15, 2, 0, func(_ *Service, p *Process) { p.Fails = true }},
 }
 
 const skew = 10 * time.Minute

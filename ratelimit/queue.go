@@ -77,9 +77,10 @@ func (q *queue) dispatch(now time.Time) {
 	}
 }
 
-// admit returns a permit if the budget admits the request; nil otherwise. Then it records what to
-// wait for. When that becomes a limit, or its end moves, it refuses late waiters, but not for the
-// second or less by which each response moves the end of a sliding window.
+// admit returns a permit if the budget admits the request. Otherwise it returns nil, and records what
+// the requests wait for. If this is a new limit, or its end has moved by more than a second, admit
+// refuses the waiters that would now wait too long. Each response moves the end of a sliding window
+// by less: that is ignored.
 func (q *queue) admit(now time.Time, r *Request) *permit {
 	slot, why := q.budget.admit(now, r.Background)
 	if why.reason == "" {
@@ -108,8 +109,8 @@ func (q *queue) refuseLate(now time.Time) {
 	})
 }
 
-// change returns the lockout whose beginning or end the outcome of a request shows, and the method
-// of an observer that reports it; nil if there is no news.
+// change returns the lockout that began or ended with the outcome of a request, and the method of an
+// observer that reports it; a nil method if none did.
 func (q *queue) change(admitted time.Time, o *Outcome, now time.Time) (l Lockout, report func(Observer, Lockout)) {
 	b := q.budget
 	switch {

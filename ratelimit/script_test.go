@@ -119,13 +119,14 @@ func (s *script) step(text string) {
 
 func (s *script) do(words []string, numbers []int, times []time.Duration) (got string) {
 	got = s.show(words[0])
-	if got == "" && !s.begins(words[0], numbers, times) && !s.changes(words[0], numbers, times) {
+	if got == "" && !s.startsRequests(words[0], numbers, times) && !s.changes(words[0], numbers, times) {
 		s.release(words[0], numbers, times)
 	}
 	return got
 }
 
-// show returns what requests and their observer were told; empty for other words.
+// show runs a word of the script that asks for a result, and returns what requests or their observer
+// were told. For any other word it returns the empty string.
 func (s *script) show(what string) (got string) {
 	switch what {
 	case "heard":
@@ -150,8 +151,8 @@ func (s *script) show(what string) (got string) {
 
 const long = 100 * time.Hour
 
-// begins begins requests, if that is what the word says.
-func (s *script) begins(what string, numbers []int, times []time.Duration) bool {
+// startsRequests starts requests if the word is one that does so.
+func (s *script) startsRequests(what string, numbers []int, times []time.Duration) bool {
 	n, r := 1, Request{MaxWait: long}
 	if len(numbers) > 0 {
 		n = numbers[0]

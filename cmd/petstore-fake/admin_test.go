@@ -111,7 +111,7 @@ func TestClock(t *testing.T) {
 	i.admin("GET clock", "", 200, `"now":"2030-12-04T23:59`)
 }
 
-// Settings whose effect only the service shows.
+// TestSettings checks settings whose effect is visible only in the responses of the service.
 func TestSettings(t *testing.T) {
 	i := newTestInstance(t, "-plan", `{"perMinute":1}`, "-minute", "2s", "-ban", "after=2,for=10m")
 	assert.Equal(t, []int{200, 429}, i.list(theKey, theKey))

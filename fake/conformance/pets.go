@@ -100,8 +100,8 @@ func filters(s *session) {
 }
 
 // showsAdded returns the check that a list has pets that were added, exactly once. A missing pet is
-// an error only if the list is complete: a page may be shorter than the limit, but its size is
-// hardly anything but a multiple of five.
+// an error only if the list is complete. A page may be shorter than the limit, but then its size is
+// almost certainly a multiple of five: such a list may be incomplete.
 func showsAdded(query string, statuses ...string) func(*session) {
 	return func(s *session) {
 		for _, status := range statuses {

@@ -133,8 +133,8 @@ func remainingFits(x *exchange) {
 	x.expect(!ok || q.remaining <= q.limit, "at most %d as %s, got %d", q.limit, headerRemaining, q.remaining)
 }
 
-// resetComes allows some seconds, since the service may have read its clock well before it wrote
-// the Date.
+// resetComes checks that Reset is not before the Date, with some seconds of tolerance, since the
+// service may have read its clock before it wrote the Date.
 func resetComes(x *exchange) {
 	q, ok := x.quota()
 	late := ok && q.reset.Before(x.date.Add(-5*time.Second))

@@ -132,8 +132,8 @@ var rules = []struct {
 	}},
 }
 
-// inOrder checks that the requests are admitted one after the other, and not before a time. It
-// never shows a window with more than one request left.
+// inOrder checks that the requests are admitted one after the other, and not before a time. Its
+// responses to the limiter never have a Remaining above one.
 func (c *client) inOrder(notBefore time.Time, requests ...*request) {
 	for i, r := range requests {
 		r.opens(notBefore)

@@ -90,7 +90,7 @@ func (r *Request) Class() string {
 // Day returns the day of the request.
 func (r *Request) Day() string { return r.Time.UTC().Format(time.DateOnly) }
 
-// Target returns the path without the prefix of the version, and the start of the body.
+// Target returns the path, without its version prefix, followed by the start of the body.
 func (r *Request) Target() string {
 	const maxStart = 60 // bytes
 	body := strings.ToValidUTF8(string(r.Body[:min(len(r.Body), 2*maxStart)]), "")
