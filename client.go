@@ -80,7 +80,7 @@ func newClient(baseURL, apiKey argument, config *config) (*Client, error) {
 	return c.configured("NewClient", config, apiKey)
 }
 
-// configured returns c with what clients of different keys do not share.
+// configured sets the config, the traces and the key of c.
 func (c *Client) configured(opName string, config *config, apiKey argument) (*Client, error) {
 	c.config, c.traces = config, slices.Clip(config.traces)
 	if config.log != nil {

@@ -29,7 +29,7 @@ type exchange struct {
 	fault   *Fault   // that applies to it; noFault if none does
 }
 
-// serve serves a request, step by step. CONTRIBUTING.md has the steps in a sentence.
+// serve serves a request, step by step.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 	x := s.newExchange(r)
 	x.began = began

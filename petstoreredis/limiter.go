@@ -64,10 +64,14 @@ func NewLimiter(rdb redis.UniversalClient, opts ...Option) (*Limiter, error) {
 		rdb: rdb, timeout: 2 * time.Second, prefix: "petstore:",
 		now: func() time.Time { return time.Now().Round(0) }, queues: map[string]*queue{},
 	}
-	for _, opt := range opts {
+	wrong := &petstore.ArgumentError{Operation: "NewLimiter"}
+	for i, opt := range opts {
+		if opt == nil {
+			wrong.Argument, wrong.Reason = fmt.Sprintf("option %d", i+1), "is nil"
+			return nil, wrong
+		}
 		opt(l)
 	}
-	wrong := &petstore.ArgumentError{Operation: "NewLimiter"}
 	switch {
 	case rdb == nil:
 		wrong.Argument, wrong.Reason = "rdb", "is nil"
@@ -111,15 +115,20 @@ func (l *Limiter) Reopen(key string) {
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var failed error
 	for _, q := range slices.Collect(maps.Values(l.queues)) {
 		if err := q.flush(ctx); err != nil {
-			return fmt.Errorf("petstoreredis: flush: %w", err)
+			failed = fmt.Errorf("petstoreredis: flush: %w", err)
 		}
 	}
-	return nil
+	return failed
 }
 
+// flush returns an error if there are outcomes that it could not report.
 func (q *queue) flush(ctx context.Context) error {
+	if q.asking == nil && len(q.outcomes) == 0 {
+		return nil
+	}
 	for q.asking != nil || len(q.outcomes) > 0 && q.err == nil {
 		if q.asking == nil {
 			q.send(q.l.now())

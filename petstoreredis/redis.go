@@ -67,7 +67,7 @@ func (l *Limiter) ask(key string, c *command, ended func(r reply, err error)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	late := time.AfterFunc(timeout, func() { // the client of Redis may ignore ctx
 		cancel()
-		ended(reply{}, fmt.Errorf("no reply within %v", l.timeout))
+		ended(reply{}, fmt.Errorf("no reply within %v", timeout))
 	})
 	go func() {
 		defer cancel()

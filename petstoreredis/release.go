@@ -63,7 +63,7 @@ func (q *queue) change(t *ticket, x *outcome, o ratelimit.Outcome, now time.Time
 		return q.close(ratelimit.ReasonDay, now, x.end)
 	case last.Reason != "" && !t.admittedAt.Before(last.Until):
 		q.reported = ratelimit.Lockout{}
-		return func(o ratelimit.Observer) { o.LimitOpened(last) }
+		return func(observer ratelimit.Observer) { observer.LimitOpened(last) }
 	}
 	return nil
 }

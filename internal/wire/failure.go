@@ -34,15 +34,23 @@ func IsDial(err error) bool {
 //     stream (RFC 9113, sections 6.8 and 8.7). After a PROTOCOL_ERROR it may have processed it.
 //   - The server refused our certificate.
 //
-// It compares texts, because net/http has no exported errors for the first two.
+// It compares texts, because net/http has no exported errors for the first two. It compares how they
+// begin: other errors of net/http quote what the server sent, which may be these texts.
 func IsUnprocessed(err error) bool {
-	text := err.Error()
-	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
-		text += fmt.Sprintf(" %T", inner)
+	if isCertificateRefused(err) {
+		return true
 	}
-	return isCertificateRefused(err) || containsAny(text, "http.nothingWrittenError",
-		"cannot rewind body after connection loss", "http2: client conn could not be established") ||
-		strings.Contains(text, "cannot retry err [") && containsAny(text, "REFUSED_STREAM", "GOAWAY")
+	for ; err != nil; err = errors.Unwrap(err) {
+		text, refusal := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err [")
+		switch {
+		case fmt.Sprintf("%T", err) == "http.nothingWrittenError",
+			text == "net/http: cannot rewind body after connection loss",
+			strings.HasPrefix(text, "http2: client conn could not be established"),
+			refusal && containsAny(text, "REFUSED_STREAM", "GOAWAY"):
+			return true
+		}
+	}
+	return false
 }
 
 // isCertificateRefused reports whether the server refused the client's certificate. With TLS 1.3,

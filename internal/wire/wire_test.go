@@ -50,6 +50,7 @@ func TestErrors(t *testing.T) {
 			errors.Join(failed("dial", io.EOF), io.EOF), errors.New("Forbidden"), failed("remote error", io.EOF),
 			h2("stream error: stream ID 1; PROTOCOL_ERROR; received from peer"),
 			errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1"),
+			errors.New(`server sent GOAWAY; debug="http2: Transport: cannot retry err [REFUSED_STREAM"`), // its words
 		},
 		"dial": {
 			failed("dial", syscall.ECONNREFUSED), failed("proxyconnect", io.EOF),
@@ -63,7 +64,7 @@ func TestErrors(t *testing.T) {
 			h2("stream error: stream ID 3; REFUSED_STREAM; received from peer"),
 			h2("http2: Transport received Server's graceful shutdown GOAWAY"),
 			errors.New("net/http: cannot rewind body after connection loss"),
-			errors.New("http2: client conn could not be established"),
+			fmt.Errorf("wrapped: %w", errors.New("http2: client conn could not be established")),
 		},
 		"permanent": {
 			errors.New(`unsupported protocol scheme ""`), errors.New("http: server gave HTTP response to HTTPS client"),
@@ -72,6 +73,9 @@ func TestErrors(t *testing.T) {
 		},
 		"not HTTP": {
 			textproto.ProtocolError("x"), errors.New(`malformed HTTP response "hello"`),
+			errors.New(`malformed HTTP response "http.nothingWrittenError"`), // also words of the server
+			errors.New(`malformed HTTP response "http2: client conn could not be established"`),
+			errors.New(`malformed HTTP response "net/http: cannot rewind body after connection loss"`),
 			errors.New("malformed MIME header line: x"), errors.New(`bad Content-Length "x"`),
 			errors.New("http: message cannot contain multiple Content-Length headers"),
 			errors.New(`unsupported transfer encoding: "x"`), errors.New("connection error: PROTOCOL_ERROR"),
