@@ -4,12 +4,13 @@
 //	...
 //	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithLimiter(limiter))
 //
-// Each process of the fleet does this; there is nothing else to set up. The state of a key is its
-// pot, a hash in Redis, which only the script pot.lua reads and writes. A process whose calls wait
-// sends one command, a call of the script, that asks for permits for all of them, and gets permits,
-// or what to wait for. Outcomes of requests go with the next command or, if none follows in 20 ms,
-// with one of their own. No process holds permits in advance: after a 429 this process sends
-// nothing more, and the others stop as soon as Redis knows of the 429.
+// Each process of the fleet does this; there is nothing else to set up. README.md has the rules,
+// with the code of each. The state of a key is its pot, a hash in Redis, which only the script
+// pot.lua reads and writes. A process whose calls wait sends one command, a call of the script,
+// that asks for permits for all of them, and gets permits, or what to wait for. Outcomes of
+// requests go with the next command or, if none follows in 20 ms, with one of their own. No process
+// holds permits in advance: after a 429 this process sends nothing more, and the others stop as
+// soon as Redis knows of the 429.
 //
 // The share of a process is the limit, divided by the number of processes. In the first second of a
 // window a process gets no more than its share, and in two seconds no more than twice its share, so
