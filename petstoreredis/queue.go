@@ -14,8 +14,13 @@ const (
 	tryEvery    = time.Second           // the time between two commands while Redis is away
 	askAgain    = 8 * time.Second       // the time between two commands while the key is closed for long
 	longWait    = 70 * time.Second      // longer than any window of a minute
+	pollEvery   = 30 * time.Millisecond // the first time between commands that ask for news of responses
+	pollSpread  = 2 * time.Millisecond  // so much longer for each process, so that Redis has as much to do
 	longestPoll = 500 * time.Millisecond
-	longestNap  = 30 * time.Second // timers stand still while a machine is suspended
+	clockGrain  = 5 * time.Millisecond // by how much an end of a window may be rounded down
+
+	unknownProcesses = 64               // the number of processes, as long as neither WithShare nor the pot says it
+	longestNap       = 30 * time.Second // timers stand still while a machine is suspended
 )
 
 // queue has the requests of this process that wait for permits of one key, and what the process
@@ -83,7 +88,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // processes returns how many processes share the key.
-func (q *queue) processes() int { return cmp.Or(q.l.share, q.pot.Processes, 64) }
+func (q *queue) processes() int { return cmp.Or(q.l.share, q.pot.Processes, unknownProcesses) }
 
 // step sends the next command and asks without Redis if it is time, or sets the timer for it.
 func (q *queue) step(now time.Time) {
@@ -269,12 +274,12 @@ func (q *queue) blocked(r reply, sent, now time.Time) hold {
 		return closedFor(q.closedBy, now, q.closedUntil)
 	case r.Reason < len(limits):
 		h := closedFor(limits[r.Reason], now, now.Add(wait))
-		h.askAt = earlier(h.askAt, sent.Add(wait+5*time.Millisecond))
+		h.askAt = earlier(h.askAt, sent.Add(wait+clockGrain))
 		return h
 	case wait == 0: // other processes are about to report responses
-		wait = max(30*time.Millisecond+time.Duration(r.Processes)*2*time.Millisecond, now.Sub(sent)/4)
-		wait = min(wait<<min(q.polls/4, 4), longestPoll)
-		wait = wait*3/4 + rand.N(wait/2)
+		wait = max(pollEvery+time.Duration(r.Processes)*pollSpread, now.Sub(sent)/4) // a slow Redis has less to do
+		wait = min(wait<<min(q.polls/4, 4), longestPoll)                             // doubles after each four polls
+		wait = wait*3/4 + rand.N(wait/2)                                             // processes ask at different times
 	}
 	return hold{reason: ratelimit.ReasonResponse, askAt: now.Add(wait)}
 }
