@@ -265,8 +265,8 @@ func WithProcesses(n int) Option {
 // WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
 // seconds, which is enough for two windows; with 0, a call does not wait for them. A call fails
 // immediately with a [*RateLimitError] if it is known that it would have to wait longer, and at the
-// latest when it has waited for d and one second for a permit. A 503 whose
-// Retry-After, with the backoff, is longer than d ends the call with its [*APIError].
+// latest when it has waited for d and one second for a permit. A 503 whose Retry-After, with the
+// backoff, is longer than d ends the call with its [*APIError].
 func WithMaxWait(d time.Duration) CallOption {
 	return perCall("WithMaxWait", safetext.If(d < 0, "is negative"), func(c *config) { c.maxWait = d })
 }
