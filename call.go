@@ -180,9 +180,9 @@ func foreign(err error) error {
 	return err
 }
 
-// isOfCall reports whether err is one of the five errors of a call. If such an error is the cause of
-// a context, it is about another call: an errgroup, for instance, cancels the other calls with the
-// error of the first one that failed.
+// isOfCall reports whether err is one of the five errors of a call. If such an error is the cause
+// of a context, it is about another call: an errgroup, for instance, cancels the other calls with
+// the error of the first one that failed.
 func isOfCall(err error) bool {
 	_, ok := errors.AsType[interface {
 		error
@@ -191,9 +191,9 @@ func isOfCall(err error) bool {
 	return ok
 }
 
-// endError is the cause of a context of a call that a timeout or WithStop has ended. endReason takes
-// the error out of it for the call itself. It has no Unwrap, so that it matches nothing in the error
-// of another call.
+// endError is the cause of a context of a call that a timeout or WithStop has ended. endReason
+// takes the error out of it for the call itself. It has no Unwrap, so that it matches nothing in
+// the error of another call.
 type endError struct {
 	error
 	callID string

@@ -37,8 +37,8 @@ var sentinels = []error{
 	context.Canceled, context.DeadlineExceeded,
 }
 
-// TestErrorText has errors with text of a server or of another program; TestErrorGoldenFiles has the
-// rest.
+// TestErrorText has errors with text of a server or of another program; TestErrorGoldenFiles has
+// the rest.
 func TestErrorText(t *testing.T) {
 	for _, evil := range []string{strings.Repeat("x", 5000), strings.Repeat("\xff\u202e\"\n日", 999)} {
 		response := petstore.Response{StatusCode: 500, Attempts: 3}
@@ -58,8 +58,8 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// TestErrorGoldenFiles compares errors with golden files: their texts and what they match, and their
-// attributes in a log.
+// TestErrorGoldenFiles compares errors with golden files: their texts and what they match, and
+// their attributes in a log.
 func TestErrorGoldenFiles(t *testing.T) {
 	var texts strings.Builder
 	var log bytes.Buffer

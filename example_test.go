@@ -130,8 +130,8 @@ func ExampleWithTrace() {
 	// <nil>
 }
 
-// The service has an endpoint that the SDK does not know. Do sends Go values as JSON, and JSON as it
-// is.
+// The service has an endpoint that the SDK does not know. Do sends Go values as JSON, and JSON as
+// it is.
 func ExampleClient_Do() {
 	server := fake.NewServer(fake.WithHandler("POST /v1/pets/{id}/adoptions", http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {
@@ -232,8 +232,8 @@ func ExampleWithTransport() {
 	// Output: c66a89a7 18 <nil>
 }
 
-// The way to the service leads through a proxy, and the service asks for a certificate of the client
-// (mTLS).
+// The way to the service leads through a proxy, and the service asks for a certificate of the
+// client (mTLS).
 func ExampleWithTransport_proxy() {
 	server := fake.NewServer()
 	defer server.Close()

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHouseImports checks the imports of source files of the root module. Each pattern of refused is
-// matched with the path of a file, a space, and an import path; what matches except is allowed.
+// TestHouseImports checks the imports of source files of the root module. Each pattern of refused
+// is matched with the path of a file, a space, and an import path; what matches except is allowed.
 func TestHouseImports(t *testing.T) {
 	const nested = `^(bench|petstoreotel|petstoreredis|tools)/` // modules of their own
 	const own = `github\.com/(petstore/petstore-go|go-json-experiment/json|hashicorp/go-(retryablehttp|cleanhttp))`

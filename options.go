@@ -153,8 +153,9 @@ func WithHTTPClient(hc *http.Client) Option {
 // hooks of [net/http/httptrace] show whether a failed request was sent. Where these hooks are not
 // called, a request counts as sent, unless the error is that of a dial, or wraps [ErrNotSent], as
 // that of an open circuit breaker should: the call then ends with it. So a transport without these
-// hooks that tries a second host after the first one has failed must not return the refused dial of the
-// second: the client would send a write again. docs/scaling.md has more rules for such transports.
+// hooks that tries a second host after the first one has failed must not return the refused dial of
+// the second: the client would send a write again. docs/scaling.md has more rules for such
+// transports.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	problem := safetext.If(wrap == nil, "is nil")
 	return shared("WithTransport", problem, func(c *config) { c.wraps = append(c.wraps, wrap) })

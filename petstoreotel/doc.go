@@ -23,10 +23,11 @@
 // log, petstore.attempts and, if it applies, petstore.outcome_unknown. petstore.attempts is the
 // number of requests that may have been sent, as Attempts of the errors and attempts of the log: 0
 // for a call that the limiter refused. A wait has the petstore.wait.reason of a [ratelimit.Wait],
-// petstore.wait.duration in seconds and petstore.wait.waiting_calls. error.type, of metrics too, has the words of error_type in the log.
-// server.address and server.port are those of the base URL; url.full is that with the template of
-// the path. No span or metric has a header, a body, a query, the text of an error, or the path that
-// was given to [petstore.Client.Do]. So none has the API key.
+// petstore.wait.duration in seconds and petstore.wait.waiting_calls. error.type, of metrics too,
+// has the words of error_type in the log. server.address and server.port are those of the base URL;
+// url.full is that with the template of the path. No span or metric has a header, a body, a query,
+// the text of an error, or the path that was given to [petstore.Client.Do]. So none has the API
+// key.
 //
 // # Metrics
 //

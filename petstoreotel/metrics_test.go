@@ -143,8 +143,8 @@ func TestNew_globalProviders(t *testing.T) {
 	})
 }
 
-// TestAlertsAndDashboard checks that they use only metrics that are recorded; promtool runs the tests
-// of the alerts.
+// TestAlertsAndDashboard checks that they use only metrics that are recorded; promtool runs the
+// tests of the alerts.
 func TestAlertsAndDashboard(t *testing.T) {
 	recorded(t, func(h *harness) {
 		h.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})

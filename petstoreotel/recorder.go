@@ -46,8 +46,8 @@ type call struct {
 // callOf returns the call that ctx belongs to.
 func (r *recorder) callOf(ctx context.Context) *call { return ctx.Value(r).(*call) }
 
-// attributes returns the attributes of WithAttributes, those of the server, and own. If two have the
-// same name, the later one counts.
+// attributes returns the attributes of WithAttributes, those of the server, and own. If two have
+// the same name, the later one counts.
 func (r *recorder) attributes(k *call, c petstore.Call, own ...attribute.KeyValue) (all []attribute.KeyValue) {
 	if r.more != nil {
 		all = append(all, r.more(c)...)

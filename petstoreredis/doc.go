@@ -16,8 +16,8 @@
 // window a process gets no more than its share, and in two seconds no more than twice its share, so
 // that those that ask a moment later find theirs. After that, a process may use what the others
 // leave. A process that is killed cannot report: its permits count as spent until their window is
-// over, a minute at most. All processes must have the same version of this package, but for the time
-// of an update: see docs/scaling.md.
+// over, a minute at most. All processes must have the same version of this package, but for the
+// time of an update: see docs/scaling.md.
 //
 // # Without Redis
 //

@@ -9,9 +9,9 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// newFallback returns a limiter that takes the place of the pot while Redis is away. It is told what
-// the process knows, by a response as the service would send it now if its limit were one share of
-// the real one, for this process alone.
+// newFallback returns a limiter that takes the place of the pot while Redis is away. It is told
+// what the process knows, by a response as the service would send it now if its limit were one
+// share of the real one, for this process alone.
 func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	w := q.known(now)
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: w}
@@ -34,8 +34,8 @@ func (q *queue) shareOf(o ratelimit.Outcome) ratelimit.Outcome {
 	return o
 }
 
-// askFallback asks for the permit of the first request of a class. The limiter refuses it at once if a
-// limit is used up, and otherwise after a second at most.
+// askFallback asks for the permit of the first request of a class. The limiter refuses it at once
+// if a limit is used up, and otherwise after a second at most.
 func (q *queue) askFallback(class int) {
 	limiter := q.fallback
 	q.askingFallback = true

@@ -304,8 +304,8 @@ func flushed(f *fleet) {
 	}
 }
 
-// restartedTwice kills the whole fleet in the middle of a window and starts it again, two times: the
-// first time the pot is still in Redis, the second time it has been deleted.
+// restartedTwice kills the whole fleet in the middle of a window and starts it again, two times:
+// the first time the pot is still in Redis, the second time it has been deleted.
 func restartedTwice(f *fleet) {
 	for i, used := range []int{f.limit / 3, f.limit * 2 / 3} {
 		f.await(used)

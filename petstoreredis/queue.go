@@ -25,7 +25,8 @@ const (
 
 // queue has the requests of this process that wait for permits of one key, and what the process
 // knows of the pot. It asks the pot when a request waits, unless the last reply says that there is
-// no permit yet. One command at a time is on its way. Index 1 of an array is for background requests.
+// no permit yet. One command at a time is on its way. Index 1 of an array is for background
+// requests.
 type queue struct {
 	l       *Limiter
 	key     string

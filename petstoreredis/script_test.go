@@ -76,12 +76,13 @@ type sent struct {
 
 func (s *script) now() time.Time { return time.Now().Round(0).Add(time.Duration(s.ahead.Load())) }
 
-// step is, after a time such as +1m, and the name of a process, which is "a" by default, what happens:
-// "ask 5" begins five requests that wait for long, "now 5" five that do not. A status ends the oldest
-// request in flight or, after "last", the newest: "429 20s 60 5 1h" has Retry-After, limit, Remaining,
-// and the time to Reset, by default the end of the minute. The number behind "=" is how many permits
-// were given in this step. Behind "closed" it is how long the key is closed for a request that does
-// not wait, and why, behind "until" how long the last one that was refused has to wait.
+// step is, after a time such as +1m, and the name of a process, which is "a" by default, what
+// happens: "ask 5" begins five requests that wait for long, "now 5" five that do not. A status ends
+// the oldest request in flight or, after "last", the newest: "429 20s 60 5 1h" has Retry-After,
+// limit, Remaining, and the time to Reset, by default the end of the minute. The number behind "="
+// is how many permits were given in this step. Behind "closed" it is how long the key is closed for
+// a request that does not wait, and why, behind "until" how long the last one that was refused has
+// to wait.
 func (s *script) step(text string) {
 	s.Helper()
 	command, want, check := strings.Cut(text, " = ")
@@ -116,8 +117,8 @@ func (s *script) step(text string) {
 	assert.True(s, !check || want == got, "%s: %s", text, got)
 }
 
-// arguments returns the numbers and the times behind the first word; all others are mistakes, except
-// behind words whose arguments are texts.
+// arguments returns the numbers and the times behind the first word; all others are mistakes,
+// except behind words whose arguments are texts.
 func (s *script) arguments(words []string) (numbers []int, times []time.Duration) {
 	if slices.Contains([]string{"log", "error", "spoil"}, words[0]) {
 		return nil, nil
@@ -144,7 +145,8 @@ func (s *script) do(p *process, words []string) (got string) {
 	return got
 }
 
-// show returns what requests and their observer were told, and other results; empty for other words.
+// show returns what requests and their observer were told, and other results; empty for other
+// words.
 func (s *script) show(p *process, words []string) (got string) {
 	switch words[0] {
 	case "waiting":

@@ -25,7 +25,8 @@ type budget struct {
 	sent   int       // requests of this process that it has counted
 
 	// samples are the valid ones, increasing in both fields. A sample stays valid until the response
-	// to a request comes that was sent after it: in which order the server counted others is not known.
+	// to a request comes that was sent after it: in which order the server counted others is not
+	// known.
 	samples []sample
 	// lost has an entry for each request whose effect on Remaining is not known: the time until
 	// which it may reach the server.
@@ -98,8 +99,9 @@ const (
 	// While nothing is known about others, 1/16 of what is left may be in flight (rule 6). After a
 	// foreign request, trust is -4, and each new window halves it: 0 in the third.
 	unknownPart, fullTrust, lowTrust = 16, 8, -4
-	// fewAtOnce requests may be in flight on small plans, for a web page that makes six calls. But they
-	// are at most 1/fewPart of this: what is left, minus rushPart times the foreign requests in flight.
+	// fewAtOnce requests may be in flight on small plans, for a web page that makes six calls. But
+	// they are at most 1/fewPart of this: what is left, minus rushPart times the foreign requests in
+	// flight.
 	fewAtOnce, fewPart, rushPart = 6, 4, 8
 
 	newcomers   = 8  // requests left to processes that start, whose first request nothing holds back

@@ -97,9 +97,9 @@ func (g Growth) Run() (result Grown) {
 	return result
 }
 
-// TestGrowth runs deployments that grow while they are at work, or one in 41 of them: 2,160 of up to
-// eight processes, and larger ones, which are not told their number. Those for which it is possible
-// must get no ban.
+// TestGrowth runs deployments that grow while they are at work, or one in 41 of them: 2,160 of up
+// to eight processes, and larger ones, which are not told their number. Those for which it is
+// possible must get no ban.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]int{{1, 1}, {2, 2}, {4, 2}, {4, 4}, {6, 2}, {8, 4}, {8, 8}, {16, 4}, {32, 4}}
@@ -156,8 +156,8 @@ func TestGrowth(t *testing.T) {
 }
 
 // TestHerds simulates 2 to 16 processes that start one after the other, and then want far more than
-// the key allows. Without the setting for all cases, it runs one in eleven. Processes that are told their number must get no
-// 429, and four that are not told no ban.
+// the key allows. Without the setting for all cases, it runs one in eleven. Processes that are told
+// their number must get no 429, and four that are not told no ban.
 func TestHerds(t *testing.T) {
 	t.Parallel()
 	cases(4*2*3*3*2, func(i int, take func(int) int) {

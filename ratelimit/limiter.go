@@ -54,8 +54,9 @@ type Request struct {
 	// Background requests are admitted after all others. They leave a tenth of each window to them,
 	// if there were any in the last two minutes.
 	Background bool
-	// MaxWait is the longest wait. A request is refused at once if a known limit or its NotBefore lasts
-	// longer, and when it has been in Acquire for MaxWait and one second more, whatever it waits for.
+	// MaxWait is the longest wait. A request is refused at once if a known limit or its NotBefore
+	// lasts longer, and when it has been in Acquire for MaxWait and one second more, whatever it waits
+	// for.
 	MaxWait time.Duration
 	// Asked is when the caller asked first, so that a request that is tried again keeps its place
 	// in the queue; zero stands for now.

@@ -40,8 +40,8 @@ func TestBursts(t *testing.T) {
 	})
 }
 
-// TestLoads runs programs for five minutes, which make calls at random times, one or ten together, and
-// use half of the limit. No call waits for long, even if one response in fifty comes 25 s late.
+// TestLoads runs programs for five minutes, which make calls at random times, one or ten together,
+// and use half of the limit. No call waits for long, even if one response in fifty comes 25 s late.
 func TestLoads(t *testing.T) {
 	cases(3*3*3*2*2, func(_ int, take func(int) int) {
 		const workers = 8 // so that a slow response does not keep the others from being asked for
@@ -165,8 +165,9 @@ func TestSaturated(t *testing.T) {
 	}
 }
 
-// FuzzBudget lets a process use a service of any plan, in which responses and requests overtake each
-// other, also behind a clock that is wrong or without a Date. Some requests are not sent or lost.
+// FuzzBudget lets a process use a service of any plan, in which responses and requests overtake
+// each other, also behind a clock that is wrong or without a Date. Some requests are not sent or
+// lost.
 func FuzzBudget(f *testing.F) {
 	for seed := range uint64(100) {
 		f.Add(seed)

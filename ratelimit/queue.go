@@ -45,9 +45,9 @@ type waiter struct {
 }
 
 // clock returns the time by the wall clock alone: the monotonic clock stands still while a machine
-// is suspended, and windows do not. If the clock was set back, as between two synctest bubbles, the queue
-// forgets everything. After a small correction the time of the budget stands still instead: to
-// forget everything would open a key that is closed.
+// is suspended, and windows do not. If the clock was set back, as between two synctest bubbles, the
+// queue forgets everything. After a small correction the time of the budget stands still instead:
+// to forget everything would open a key that is closed.
 func (q *queue) clock() time.Time {
 	now := q.limiter.now().Round(0)
 	if q.budget.now.Sub(now) > time.Second {
@@ -77,10 +77,10 @@ func (q *queue) dispatch(now time.Time) {
 	}
 }
 
-// admit returns a permit if the budget admits the request. Otherwise it returns nil, and records what
-// the requests wait for. If this is a new limit, or its end has moved by more than a second, admit
-// refuses the waiters that would now wait too long. Each response moves the end of a sliding window
-// by less: that is ignored.
+// admit returns a permit if the budget admits the request. Otherwise it returns nil, and records
+// what the requests wait for. If this is a new limit, or its end has moved by more than a second,
+// admit refuses the waiters that would now wait too long. Each response moves the end of a sliding
+// window by less: that is ignored.
 func (q *queue) admit(now time.Time, r *Request) *permit {
 	slot, why := q.budget.admit(now, r.Background)
 	if why.reason == "" {
@@ -109,8 +109,8 @@ func (q *queue) refuseLate(now time.Time) {
 	})
 }
 
-// change returns the lockout that began or ended with the outcome of a request, and the method of an
-// observer that reports it; a nil method if none did.
+// change returns the lockout that began or ended with the outcome of a request, and the method of
+// an observer that reports it; a nil method if none did.
 func (q *queue) change(admitted time.Time, o *Outcome, now time.Time) (l Lockout, report func(Observer, Lockout)) {
 	b := q.budget
 	switch {

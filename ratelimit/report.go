@@ -20,7 +20,8 @@ const (
 	ReasonResponse Reason = "response"
 	// ReasonBackground: only the reserve is left, which background requests leave to others.
 	ReasonBackground Reason = "background"
-	// ReasonBackoff: the pause after a failed attempt, or the Retry-After of a response that is no 429.
+	// ReasonBackoff: the pause after a failed attempt, or the Retry-After of a response that is no
+	// 429.
 	ReasonBackoff Reason = "backoff"
 )
 

@@ -78,11 +78,11 @@ func (s *script) begin(processes int) {
 }
 
 // step is, after a time such as +1m, what happens: "ask 5" begins five requests that wait for long,
-// "now 5" five that do not. A status ends the oldest request in flight or, after "last", the newest:
-// "429 20s 60 5 1h" has Retry-After, limit, Remaining, and the time to Reset, by default the end of
-// the minute. The number behind "=" is how many permits were given in this step. Behind "until" it is
-// how long the last request that was refused has to wait, and why, behind "closed" the same of a new
-// one that does not wait, if that time is true.
+// "now 5" five that do not. A status ends the oldest request in flight or, after "last", the
+// newest: "429 20s 60 5 1h" has Retry-After, limit, Remaining, and the time to Reset, by default
+// the end of the minute. The number behind "=" is how many permits were given in this step. Behind
+// "until" it is how long the last request that was refused has to wait, and why, behind "closed"
+// the same of a new one that does not wait, if that time is true.
 func (s *script) step(text string) {
 	s.Helper()
 	command, want, check := strings.Cut(text, " = ")
@@ -125,8 +125,8 @@ func (s *script) do(words []string, numbers []int, times []time.Duration) (got s
 	return got
 }
 
-// show runs a word of the script that asks for a result, and returns what requests or their observer
-// were told. For any other word it returns the empty string.
+// show runs a word of the script that asks for a result, and returns what requests or their
+// observer were told. For any other word it returns the empty string.
 func (s *script) show(what string) (got string) {
 	switch what {
 	case "heard":

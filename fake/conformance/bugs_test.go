@@ -243,8 +243,8 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.ReadResponse(bufio.NewReader(strings.NewReader(text)), r)
 }
 
-// For each planted bug, the clause that covers it must fail in at least one of two runs: one with an
-// empty catalogue, one with a full one.
+// For each planted bug, the clause that covers it must fail in at least one of two runs: one with
+// an empty catalogue, one with a full one.
 func TestPlanted(t *testing.T) {
 	caught := make(map[string]bool) // clauses
 	for _, b := range slices.Concat(bugs, different) {

@@ -89,7 +89,8 @@ func field(name string, fits func(x *exchange, raw []byte) bool) func(*exchange)
 	}
 }
 
-// isJSON reports whether a JSON value is of a type: a string, or an int64 without fraction or exponent.
+// isJSON reports whether a JSON value is of a type: a string, or an int64 without fraction or
+// exponent.
 func isJSON[T string | int64](_ *exchange, raw []byte) bool {
 	return json.Unmarshal(raw, new(T)) == nil && string(raw) != "null"
 }

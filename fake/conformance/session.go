@@ -94,8 +94,8 @@ func (s *session) send(r request) *exchange {
 	return x
 }
 
-// roundTrip sends a request with a value in place of each variable. Each pet gets a name of its own,
-// since a service may accept a name only once.
+// roundTrip sends a request with a value in place of each variable. Each pet gets a name of its
+// own, since a service may accept a name only once.
 func (s *session) roundTrip(r request) (*exchange, error) {
 	s.sent++
 	name, key := fmt.Sprintf("%s %d", s.tag, s.sent), s.target.APIKey

@@ -222,8 +222,8 @@ func (r *report) checkCreate(c *call) {
 	}
 }
 
-// asked reports whether the pet is the one that the call asked for. A service may have a default for
-// its status.
+// asked reports whether the pet is the one that the call asked for. A service may have a default
+// for its status.
 func (c *call) asked(pet petstore.Pet) bool {
 	return pet.CategoryID == c.pet.CategoryID && (c.pet.Status == "" || pet.Status == c.pet.Status)
 }

@@ -133,7 +133,8 @@ func TestParseBaseURL(t *testing.T) {
 }
 
 // FuzzParseBaseURL checks that an accepted base URL keeps its scheme, host and path in the URLs of
-// requests. The text of a refusal is one of the table's, so that it cannot repeat the refused value.
+// requests. The text of a refusal is one of the table's, so that it cannot repeat the refused
+// value.
 func FuzzParseBaseURL(f *testing.F) {
 	for _, text := range slices.Concat(slices.Collect(maps.Values(refusedURLs))...) {
 		f.Add(text, true)

@@ -34,8 +34,8 @@ func IsDial(err error) bool {
 //     stream (RFC 9113, sections 6.8 and 8.7). After a PROTOCOL_ERROR it may have processed it.
 //   - The server refused our certificate.
 //
-// It compares texts, because net/http has no exported errors for the first two. It compares how they
-// begin: other errors of net/http quote what the server sent, which may be these texts.
+// It compares texts, because net/http has no exported errors for the first two. It compares how
+// they begin: other errors of net/http quote what the server sent, which may be these texts.
 func IsUnprocessed(err error) bool {
 	if isCertificateRefused(err) {
 		return true

@@ -136,8 +136,8 @@ func TestDocument(t *testing.T) {
 	assert.Empty(t, v.found)
 	assert.Empty(t, v.missing)
 
-	// A validator that never finds anything could be broken. What it finds in requests is tested above:
-	// the service must refuse each.
+	// A validator that never finds anything could be broken. What it finds in requests is tested
+	// above: the service must refuse each.
 	header := server.Requests()[0].ResponseHeader
 	for response, finds := range map[string]string{
 		"null": "doesn't match schema", `[{"id":1,"name":"Mia"}]`: "categoryId", `[{"id":9223372036854775808}]`: "out of range",

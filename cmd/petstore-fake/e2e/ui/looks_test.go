@@ -66,7 +66,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// misfits lists what is wider than its place, outside of the window, cut off, or too low for a finger.
+// misfits lists what is wider than its place, outside of the window, cut off, or too low for a
+// finger.
 const misfits = `(() => {
 	const box = (e) => e.getBoundingClientRect(), all = (selector) => [...document.querySelectorAll(selector)];
 	return [

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Filter holds words that must all fit a request, or, with - before them, must not. The empty Filter
-// lets every request pass.
+// Filter holds words that must all fit a request, or, with - before them, must not. The empty
+// Filter lets every request pass.
 type Filter []string
 
 // Fits reports whether a request passes.
