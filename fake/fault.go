@@ -259,7 +259,7 @@ func (i *Injection) active() bool {
 func (s *Server) pick(x *exchange, refusals bool) *Fault {
 	for _, i := range s.Injections() {
 		f := &i.fault
-		meant := (f.Wire == WireRefuse) == refusals && (f.Operation == "" || f.Operation == x.route.operation.Name) &&
+		meant := (f.Wire == WireRefuse) == refusals && (f.Operation == "" || f.Operation == x.operation.Name) &&
 			(f.APIKey == "" || f.APIKey == x.token)
 		if meant && i.Active() && (f.Match == nil || f.Match(x.copyRequest())) && i.strike() {
 			return f

@@ -146,7 +146,7 @@ func (j *journal) reset() {
 // arrive adds a request to the journal once it has arrived completely, and notes its violations.
 func (x *exchange) arrive() {
 	e := &Request{
-		Operation: x.route.operation.Name, Method: x.req.Method, Path: x.req.URL.RequestURI(),
+		Operation: x.operation.Name, Method: x.req.Method, Path: x.req.URL.RequestURI(),
 		Header: x.req.Header.Clone(), Body: kept(x.body), Time: x.arrived.Round(0),
 	}
 	redact(e.Header["Authorization"])

@@ -20,7 +20,7 @@ func (s *Server) Advance(d time.Duration) { s.offset.Add(int64(d)) }
 func ceilUnix(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
 
 // take admits a request and counts it, or returns the 429 that refuses it and counts that.
-func (k *apiKey) take(x *exchange) (q quota, limited *response) {
+func (k *apiKey) take(x *exchange) (limited *response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.update()
@@ -29,22 +29,24 @@ func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 		k.minute.add(sec)
 		k.day.add(sec)
 		k.streak, k.got429 = 0, false
-		return k.quota(sec), nil
+		x.quota = k.quota(sec)
+		return nil
 	}
 	if !k.banned() {
 		k.streak++
 	}
 	k.limited++
 	after := k.srv.config.banAfter
-	if after <= 0 || k.streak <= after {
-		return q, k.refuse(now)
+	banned := after > 0 && k.streak > after
+	if banned {
+		k.ban(now, k.srv.config.banFor)
 	}
-	k.ban(now, k.srv.config.banFor)
-	limited = k.refuse(now)
-	if k.got429 && k.knew(now) {
+	x.quota = k.quota(sec)
+	limited = k.refuse(x.quota, now)
+	if banned && k.got429 && k.knew(now) {
 		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+limited.hint)
 	}
-	return q, limited
+	return limited
 }
 
 // uncountedQuota returns the quota for the headers without counting the request: without a valid
@@ -52,7 +54,7 @@ func (k *apiKey) take(x *exchange) (q quota, limited *response) {
 func (x *exchange) uncountedQuota(now time.Time) quota {
 	k := x.key
 	if k == nil {
-		return quota{PlanFree.PerMinute, PlanFree.PerMinute, now.Unix() + minute}
+		return quota{limit: PlanFree.PerMinute, remaining: PlanFree.PerMinute, reset: now.Unix() + minute}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -62,8 +64,8 @@ func (x *exchange) uncountedQuota(now time.Time) quota {
 // restart begins the windows anew.
 func (k *apiKey) restart() {
 	kind := k.srv.config.behavior.Window
-	k.minute = window{kind: kind, span: k.srv.config.minute}
-	k.day = window{kind: kind, span: day}
+	k.minute = window{name: "minute", kind: kind, span: k.srv.config.minute}
+	k.day = window{name: "day", kind: kind, span: day}
 	k.retryAt = time.Time{}
 }
 
@@ -111,20 +113,15 @@ func (k *apiKey) quota(sec int64) quota {
 }
 
 // refuse returns the 429 to a request over the limit or from a banned key (section 8.3).
-func (k *apiKey) refuse(now time.Time) *response {
-	q := k.quota(now.Unix())
-	end, span := time.Unix(q.reset, 0).UTC(), "minute"
-	if q == k.day.quota(k.plan.PerDay, now.Unix()) {
-		span = "day"
-	}
+func (k *apiKey) refuse(q quota, now time.Time) *response {
+	end := time.Unix(q.reset, 0).UTC()
 	reason := fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
-		k.plan, q.limit, span, end.Format(time.RFC3339))
+		k.plan, q.limit, q.window, end.Format(time.RFC3339))
 	if k.banned() {
 		end = k.bannedUntil.UTC()
 		reason = fmt.Sprintf("the API key is banned until %s (section 8.3)", end.Format(time.RFC3339))
 	}
 	a := refusal(http.StatusTooManyRequests, "%s", reason)
-	a.quota = q
 	b := k.srv.config.behavior
 	switch b.LimitBody {
 	case BodyEmpty:
@@ -152,6 +149,7 @@ const (
 // window counts requests over a minute or a day. No timer ends it, but the next call of roll, which
 // comes before any other call. All times are Unix seconds.
 type window struct {
+	name  string // minute or day
 	kind  Window
 	span  int64
 	count int    // requests in the window
@@ -213,6 +211,7 @@ func (w *window) reset(limit int, sec int64) int64 {
 
 // quota is the content of the three headers of a response (section 8.2).
 type quota struct {
+	window           string // the name of the window that it comes from
 	limit, remaining int
 	reset            int64 // Unix time
 }
@@ -221,7 +220,7 @@ type quota struct {
 func (w *window) quota(limit int, sec int64) quota {
 	reset := w.reset(limit, sec)
 	if limit <= 0 {
-		return quota{unlimited, unlimited, reset}
+		return quota{w.name, unlimited, unlimited, reset}
 	}
-	return quota{limit, max(limit-w.count, 0), reset}
+	return quota{w.name, limit, max(limit-w.count, 0), reset}
 }

@@ -51,45 +51,53 @@ func checkOperation(operation string) error {
 	return oneOf("operation", operation, names)
 }
 
-// route is what a method and a path mean (section 4). The mux of the server has those with an
-// operation or a Handler.
+// route is an operation in a mux. The handler is that of WithHandler, nil for the operations of the
+// document.
 type route struct {
-	http.Handler           // of WithHandler
-	operation    Operation // of the document
-	allow        string    // the methods of a path, if the method is none of them
+	http.Handler
+	Operation
 }
 
 // newMux returns a mux with the operations and handlers. It panics on patterns that conflict.
 func newMux(handlers ...handler) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, o := range operations {
-		mux.Handle(o.Method+" "+version+o.Path, route{operation: o})
+		mux.Handle(o.Method+" "+version+o.Path, route{nil, o})
 	}
 	for _, h := range handlers {
-		mux.Handle(h.pattern, route{Handler: h.Handler})
+		mux.Handle(h.pattern, route{h.Handler, Operation{serve: (*exchange).handle}})
 	}
 	return mux
 }
 
-// findRoute finds the route of a request, the zero one for an unknown path. The mux also redirects
-// to cleaner paths, and has GET serve HEAD; this server does neither.
-func (s *Server) findRoute(r *http.Request) route {
+// findOperation finds the operation of a request, the zero one for an unknown path. The mux also
+// redirects to cleaner paths, and has GET serve HEAD; this server does neither.
+func (s *Server) findOperation(r *http.Request) Operation {
 	find := func(method string) route {
 		h, _ := s.mux.Handler(&http.Request{Method: method, URL: r.URL})
 		found, _ := h.(route)
 		return found
 	}
 	found := find(r.Method)
-	if found.Handler != nil || found.operation.Method == r.Method {
-		return found
+	if found.Handler != nil || found.Method == r.Method {
+		return found.Operation
 	}
 	var allow []string
 	for _, o := range operations {
-		if find(o.Method).operation.Name == o.Name {
+		if find(o.Method).Name == o.Name {
 			allow = append(allow, o.Method)
 		}
 	}
-	return route{allow: strings.Join(allow, ", ")}
+	if allow == nil {
+		return Operation{}
+	}
+	return Operation{serve: func(x *exchange) response {
+		methods := strings.Join(allow, ", ")
+		a := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
+			quote(r.Method), methods)
+		a.header.Set("Allow", methods)
+		return a
+	}}
 }
 
 // paths returns each path of the service once, with those of WithHandler.

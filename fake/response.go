@@ -33,9 +33,8 @@ type response struct {
 	header    http.Header // a name without values is not sent
 	body      []byte
 	hint      string // why the request was refused
-	quota     quota
-	lost      bool // there is none: the connection breaks
-	delivered bool // a handler has written it to the client
+	lost      bool   // there is none: the connection breaks
+	delivered bool   // a handler has written it to the client
 }
 
 // newResponse returns a response with a body of JSON, which has U+FFFD for what is not UTF-8.
@@ -118,15 +117,15 @@ func (x *exchange) complete(a *response) {
 		return
 	}
 	now := x.srv.Now()
-	if a.quota == (quota{}) {
-		a.quota = x.uncountedQuota(now)
+	if x.quota == (quota{}) {
+		x.quota = x.uncountedQuota(now)
 	}
 	length := len(a.body)
 	if x.fault.Wire == WireTruncate {
 		length, a.body = max(length, 1), a.body[:length/2] // an empty body counts as cut off, too
 	}
 	a.header["Content-Length"] = []string{strconv.Itoa(length)}
-	a.quota.addTo(a.header, now)
+	x.quota.addTo(a.header, now)
 	maps.Copy(a.header, x.fault.Header) // a nil value stays: it keeps net/http from adding its own
 }
 
@@ -144,8 +143,8 @@ func (q quota) addTo(h http.Header, now time.Time) {
 }
 
 // deliver sends the response, or the part of it that a fault lets through.
-func (x *exchange) deliver(w http.ResponseWriter, a *response) {
-	f := x.fault
+func (x *exchange) deliver(a *response) {
+	w, f := x.w, x.fault
 	if a.lost {
 		breakOff(w, f.Wire)
 		return
@@ -153,7 +152,7 @@ func (x *exchange) deliver(w http.ResponseWriter, a *response) {
 	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.status)
 	if f.Drip > 0 {
-		x.drip(w, a)
+		x.drip(a)
 	} else {
 		_, _ = w.Write(a.body) // the client may be gone
 	}
@@ -164,14 +163,14 @@ func (x *exchange) deliver(w http.ResponseWriter, a *response) {
 }
 
 // drip sends the body in pieces, with the same pause before each.
-func (x *exchange) drip(w http.ResponseWriter, a *response) {
+func (x *exchange) drip(a *response) {
 	pieces := max(min(len(a.body), 100), 1)
 	for i := range pieces {
-		_ = http.NewResponseController(w).Flush()
+		_ = http.NewResponseController(x.w).Flush()
 		if pause(x.req.Context(), x.fault.Drip/time.Duration(pieces)) != nil {
 			panic(http.ErrAbortHandler)
 		}
-		_, _ = w.Write(a.body[len(a.body)*i/pieces : len(a.body)*(i+1)/pieces])
+		_, _ = x.w.Write(a.body[len(a.body)*i/pieces : len(a.body)*(i+1)/pieces])
 	}
 }
 

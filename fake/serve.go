@@ -15,24 +15,26 @@ import (
 
 // exchange is one request in the server.
 type exchange struct {
-	srv     *Server
-	req     *http.Request
-	began   int64 // from Server.order, when its connection was ready for it, or else when it arrived
-	arrived time.Time
-	route   route
-	token   string  // of its Authorization header
-	noToken string  // why it has no token
-	key     *apiKey // nil without a valid key
-	body    []byte
-	bodyErr error
-	entry   *Request // in the journal
-	fault   *Fault   // that applies to it; noFault if none does
+	srv       *Server
+	w         http.ResponseWriter
+	req       *http.Request
+	began     int64 // from Server.order, when its connection was ready for it, or else when it arrived
+	arrived   time.Time
+	operation Operation
+	token     string  // of its Authorization header
+	noToken   string  // why it has no token
+	key       *apiKey // nil without a valid key
+	body      []byte
+	bodyErr   error
+	entry     *Request // in the journal
+	fault     *Fault   // that applies to it; noFault if none does
+	quota     quota    // when it was counted or refused; zero before
 }
 
 // serve serves a request, step by step.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 	x := s.newExchange(r)
-	x.began = began
+	x.w, x.began = w, began
 	x.readBody()
 	if s.inflight.closed.Load() {
 		panic(http.ErrAbortHandler)
@@ -40,7 +42,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 	defer x.end()
 	x.arrive()
 	x.fault = s.pick(x, false)
-	a := x.carryOut(w)
+	a := x.carryOut()
 	if a.delivered { // by a handler
 		return
 	}
@@ -49,12 +51,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 	}
 	x.complete(&a)
 	x.finish(&a)
-	x.deliver(w, &a)
+	x.deliver(&a)
 }
 
-// newExchange reads the route and the key of a request.
+// newExchange finds the operation and the key of a request.
 func (s *Server) newExchange(r *http.Request) *exchange {
-	x := &exchange{srv: s, req: r, arrived: s.Now(), route: s.findRoute(r), fault: noFault}
+	x := &exchange{srv: s, req: r, arrived: s.Now(), operation: s.findOperation(r), fault: noFault}
 	x.token, x.noToken = readToken(r.Header)
 	if k := s.keys.find(x.token); k != nil && !k.revoked.Load() {
 		x.key = k
@@ -86,10 +88,10 @@ func (x *exchange) copyRequest() *http.Request {
 
 // carryOut waits as long as the latency and the fault say, and carries the request out before or
 // after that, or not at all if the fault takes the place of the service.
-func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
+func (x *exchange) carryOut() (a response) {
 	f := x.fault
 	if f.AfterCommit {
-		a = x.operate(w)
+		a = x.operate()
 	}
 	wait := time.Duration(x.srv.latency.Load()) + f.Delay
 	if f.Wire == WireStall {
@@ -99,39 +101,25 @@ func (x *exchange) carryOut(w http.ResponseWriter) (a response) {
 		return response{lost: true, hint: "the client gave up, or the server was closed"}
 	}
 	if !f.AfterCommit && f.onlyChanges() {
-		a = x.operate(w)
+		a = x.operate()
 	}
 	return a
 }
 
 // operate does the operation, unless the path, the key or the limits do not allow it, in this
 // order.
-func (x *exchange) operate(w http.ResponseWriter) response {
-	route := x.route
-	if route.Handler == nil && route.operation.serve == nil && route.allow == "" {
+func (x *exchange) operate() response {
+	if x.operation.serve == nil {
 		return refusal(http.StatusNotFound, "the service has no path %s; it has %s (section 4)",
 			quote(x.req.URL.Path), strings.Join(x.srv.paths(), ", "))
 	}
 	if x.key == nil {
 		return x.unauthorized()
 	}
-	q, limited := x.key.take(x)
-	if limited != nil {
+	if limited := x.key.take(x); limited != nil {
 		return *limited
 	}
-	var a response
-	switch {
-	case route.Handler != nil:
-		a = x.handle(w, q)
-	case route.operation.serve != nil:
-		a = route.operation.serve(x)
-	default:
-		a = refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
-			quote(x.req.Method), route.allow)
-		a.header.Set("Allow", route.allow)
-	}
-	a.quota = q
-	return a
+	return x.operation.serve(x)
 }
 
 // end breaks the connection if Match or a handler panicked, as net/http does. A panic that is not
@@ -155,7 +143,7 @@ func (x *exchange) end() {
 
 // handle calls a handler of WithHandler, which writes to the client. If a fault applies, the
 // response is recorded, so that the fault can change it.
-func (x *exchange) handle(w http.ResponseWriter, q quota) response {
+func (x *exchange) handle() response {
 	if x.bodyErr != nil {
 		return refusal(http.StatusBadRequest, "%v", x.bodyErr)
 	}
@@ -164,8 +152,8 @@ func (x *exchange) handle(w http.ResponseWriter, q quota) response {
 		x.srv.mux.ServeHTTP(rec, x.copyRequest())
 		return response{status: rec.Code, header: rec.Header(), body: rec.Body.Bytes()}
 	}
-	q.addTo(w.Header(), x.srv.Now())
-	t := &tee{ResponseWriter: w, x: x}
+	x.quota.addTo(x.w.Header(), x.srv.Now())
+	t := &tee{ResponseWriter: x.w, x: x}
 	x.srv.mux.ServeHTTP(t, x.copyRequest())
 	t.note(http.StatusOK, nil)
 	return response{delivered: true}

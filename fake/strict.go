@@ -153,7 +153,7 @@ func (k *apiKey) noteRequest(x *exchange) {
 		clear(k.unknown) // with a look at the catalogue a client learns the outcome
 	}
 	seq := k.unknown[string(kept(x.body))]
-	if seq != 0 && x.route.operation.Name == petstore.OpCreatePet {
+	if seq != 0 && x.operation.Name == petstore.OpCreatePet {
 		x.note(RuleRepeatedCreate, "4.2",
 			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
 	}
@@ -177,7 +177,7 @@ func (k *apiKey) noteResponse(x *exchange, a *response, now time.Time) {
 			k.retryAt = until
 		}
 	}
-	if x.route.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(a, reached) && len(k.unknown) < 1_000 {
+	if x.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(a, reached) && len(k.unknown) < 1_000 {
 		k.unknown[string(kept(x.body))] = x.entry.Seq
 	}
 }
