@@ -169,7 +169,7 @@ func (f *inflight) follow(c io.Closer, state http.ConnState) (open bool) {
 func (s *Server) Close() {
 	f := &s.inflight
 	f.closed.Store(true)
-	s.journal.close()
+	s.journal.wake()
 	f.wait(false)
 	for _, c := range f.left(true) {
 		abort(c)

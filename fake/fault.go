@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -155,9 +156,9 @@ type Injection struct {
 	id    int
 	fault Fault
 	until time.Time // the end of Fault.For; zero: none
-	// Under faultList.mu:
-	fitting int // requests for which the fault is meant
-	fired   int
+	// They change under faultList.mu.
+	fitting atomic.Int64 // requests for which the fault is meant
+	fired   atomic.Int64
 }
 
 // faultList holds the faults in the order of their injection, but not those that were removed.
@@ -226,16 +227,7 @@ func (i *Injection) Active() bool {
 }
 
 // Fired returns the number of requests to which the fault has applied.
-func (i *Injection) Fired() int {
-	_, fired := i.counts()
-	return fired
-}
-
-func (i *Injection) counts() (fitting, fired int) {
-	i.srv.faults.mu.Lock()
-	defer i.srv.faults.mu.Unlock()
-	return i.fitting, i.fired
-}
+func (i *Injection) Fired() int { return int(i.fired.Load()) }
 
 // Remove ends the fault. Requests to which it has applied already are not changed.
 func (i *Injection) Remove() {
@@ -249,7 +241,7 @@ func (i *Injection) Remove() {
 func (i *Injection) active() bool {
 	f := &i.fault
 	always := f.Times == Forever || f.Times == 0 && f.For > 0
-	return (always || i.fired < max(f.Times, 1)) && (i.until.IsZero() || i.srv.Now().Before(i.until)) &&
+	return (always || i.Fired() < max(f.Times, 1)) && (i.until.IsZero() || i.srv.Now().Before(i.until)) &&
 		slices.Contains(i.srv.faults.list, i)
 }
 
@@ -276,10 +268,9 @@ func (i *Injection) strike() bool {
 	if !i.active() { // it may have ended meanwhile
 		return false
 	}
-	i.fitting++
-	if i.fitting <= i.fault.Skip || i.fault.Chance > 0 && l.rng.Float64() >= i.fault.Chance {
+	if int(i.fitting.Add(1)) <= i.fault.Skip || i.fault.Chance > 0 && l.rng.Float64() >= i.fault.Chance {
 		return false
 	}
-	i.fired++
+	i.fired.Add(1)
 	return true
 }

@@ -2,7 +2,6 @@ package fake
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -77,21 +76,28 @@ func (s *Server) RequestsFor(key string) []Request {
 // error if the server is closed, or, with the cause, if ctx ends before.
 func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	j := &s.journal
-	stop := context.AfterFunc(ctx, func() {
-		j.mu.Lock() // so that no waiter has looked at ctx and does not wait yet
-		defer j.mu.Unlock()
-		j.arrival.Broadcast()
-	})
-	defer stop()
+	defer context.AfterFunc(ctx, j.wake)()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.seq < n {
-		if err := cmp.Or(context.Cause(ctx), j.closed); err != nil {
+		err := context.Cause(ctx)
+		if err == nil && s.inflight.closed.Load() {
+			err = closedError{}
+		}
+		if err != nil {
 			return fmt.Errorf("fake: %d of %d requests arrived: %w", j.seq, n, err)
 		}
 		j.arrival.Wait()
 	}
 	return nil
+}
+
+// wake makes those who wait for requests look again whether they must wait. With the lock, none of
+// them has just looked and does not wait yet.
+func (j *journal) wake() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.arrival.Broadcast()
 }
 
 // open reports whether the request still has no response, and may get one.
@@ -133,7 +139,6 @@ type journal struct {
 	entries    []*Request // the last ones, without gaps
 	violations []Violation
 	panics     []string   // of Match and of handlers
-	closed     error      // why no request arrives any more
 	arrival    *sync.Cond // of a request; unlike a channel, it may wake goroutines of several bubbles
 }
 
@@ -206,12 +211,4 @@ func kept(body []byte) []byte {
 		return bytes.Clone(body[:maxKept])
 	}
 	return body
-}
-
-// close ends the waits for requests.
-func (j *journal) close() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.closed = closedError{}
-	j.arrival.Broadcast()
 }

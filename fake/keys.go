@@ -109,9 +109,9 @@ func readToken(h http.Header) (token, problem string) {
 }
 
 func (x *exchange) unauthorized() response {
-	problem := cmp.Or(x.noToken, "the API key is not known to the server, or was revoked")
-	a := refusal(http.StatusUnauthorized,
-		"%s; every operation requires a valid key as a bearer token (section 5)", problem)
+	_, problem := readToken(x.req.Header)
+	a := refusal(http.StatusUnauthorized, "%s; every operation requires a valid key as a bearer token (section 5)",
+		cmp.Or(problem, "the API key is not known to the server, or was revoked"))
 	a.header.Set("Www-Authenticate", "Bearer")
 	return a
 }

@@ -15,10 +15,6 @@ func (s *Server) Now() time.Time { return time.Now().Add(time.Duration(s.offset.
 // wait by their own clock, and so does a [Fault.Delay]. In a bubble, time.Sleep moves all clocks.
 func (s *Server) Advance(d time.Duration) { s.offset.Add(int64(d)) }
 
-// ceilUnix returns the first whole second that is not before t, as Unix time. Rounding up makes
-// it safe for a client to come back at the time that it was given.
-func ceilUnix(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
-
 // take admits a request and counts it, or returns the 429 that refuses it and counts that.
 func (k *apiKey) take(x *exchange) (limited *response) {
 	k.mu.Lock()
@@ -91,9 +87,10 @@ func (k *apiKey) update() time.Time {
 
 func (k *apiKey) banned() bool { return !k.bannedUntil.IsZero() }
 
-// ban bans the key until a whole second, so that the headers can say when it ends.
+// ban bans the key until a whole second, so that the headers can say when it ends. It is rounded up:
+// a client may come back at the time that it was given.
 func (k *apiKey) ban(now time.Time, d time.Duration) {
-	k.bannedUntil = time.Unix(ceilUnix(now.Add(d)), 0)
+	k.bannedUntil = time.Unix(now.Add(d+time.Second-1).Unix(), 0)
 	k.streak = 0
 }
 

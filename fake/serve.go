@@ -22,7 +22,6 @@ type exchange struct {
 	arrived   time.Time
 	operation Operation
 	token     string  // of its Authorization header
-	noToken   string  // why it has no token
 	key       *apiKey // nil without a valid key
 	body      []byte
 	bodyErr   error
@@ -57,7 +56,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 // newExchange finds the operation and the key of a request.
 func (s *Server) newExchange(r *http.Request) *exchange {
 	x := &exchange{srv: s, req: r, arrived: s.Now(), operation: s.findOperation(r), fault: noFault}
-	x.token, x.noToken = readToken(r.Header)
+	x.token, _ = readToken(r.Header)
 	if k := s.keys.find(x.token); k != nil && !k.revoked.Load() {
 		x.key = k
 	}
