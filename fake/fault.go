@@ -49,7 +49,8 @@ type Fault struct {
 	// AfterCommit passes the request to the service first, which counts it and carries it out, or
 	// refuses it; then the request fails.
 	AfterCommit bool `json:"afterCommit,omitzero"`
-	// Status is that of the response; 0 leaves it to the service.
+	// Status is that of the response; 0 leaves it to the service. The client gets none, and no other
+	// part of a response, with a Wire that breaks the connection or stalls it: see Wire.
 	Status int `json:"status,omitzero"`
 	// Code and Message go into the Error object of a Status of 400 and above. Both have defaults.
 	Code    string `json:"code,omitzero"`
@@ -63,7 +64,8 @@ type Fault struct {
 	Body []byte `json:"body,omitzero"`
 	// Drip is how long the body takes, in up to 100 pieces. [Server.Advance] does not shorten it.
 	Drip time.Duration `json:"drip,omitzero"`
-	// Wire is what happens on the way.
+	// Wire is what happens on the way. All but WireTruncate and WireLoginPage send nothing of a
+	// response: with them, Status and the other fields that describe a response have no effect.
 	Wire Wire `json:"wire,omitzero"`
 }
 

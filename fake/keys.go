@@ -37,11 +37,8 @@ func (p Plan) String() string {
 
 // problem returns an error for a negative limit, which would be taken for no limit.
 func (p Plan) problem() error {
-	if p.PerMinute < 0 || p.PerDay < 0 {
-		return fmt.Errorf("the plan allows %d requests per minute and %d per day; no limit is written 0",
-			p.PerMinute, p.PerDay)
-	}
-	return nil
+	return mistake(p.PerMinute < 0 || p.PerDay < 0,
+		"the plan allows %d requests per minute and %d per day; no limit is written 0", p.PerMinute, p.PerDay)
 }
 
 type keyring struct {

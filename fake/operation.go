@@ -23,7 +23,7 @@ type Operation struct {
 	Status  int    // of a success
 	Summary string // what it does, in a few words
 
-	serve func(*exchange) response
+	serve func(*exchange) response // nil for a path that the service does not have
 }
 
 // operations has a row for each operation of the document.
@@ -62,7 +62,7 @@ type route struct {
 func newMux(handlers ...handler) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, o := range operations {
-		mux.Handle(o.Method+" "+version+o.Path, route{nil, o})
+		mux.Handle(o.Method+" "+version+o.Path, route{Operation: o})
 	}
 	for _, h := range handlers {
 		mux.Handle(h.pattern, route{h.Handler, Operation{serve: (*exchange).handle}})
@@ -91,13 +91,17 @@ func (s *Server) findOperation(r *http.Request) Operation {
 	if allow == nil {
 		return Operation{}
 	}
-	return Operation{serve: func(x *exchange) response {
-		methods := strings.Join(allow, ", ")
+	return Operation{serve: onlyAllow(strings.Join(allow, ", "))}
+}
+
+// onlyAllow serves a path with a method that it does not have.
+func onlyAllow(methods string) func(*exchange) response {
+	return func(x *exchange) response {
 		a := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
-			quote(r.Method), methods)
+			quote(x.req.Method), methods)
 		a.header.Set("Allow", methods)
 		return a
-	}}
+	}
 }
 
 // paths returns each path of the service once, with those of WithHandler.
