@@ -187,11 +187,11 @@ func redact(values []string) {
 
 // finish puts the response into the journal before the client gets it. For a handler that writes in
 // parts it is called with each part.
-func (x *exchange) finish(a *response) {
+func (x *exchange) finish(resp *response) {
 	e, now := x.entry, x.srv.Now()
 	first := e.open()
 	if first && x.key != nil {
-		x.key.noteResponse(x, a, now)
+		x.key.noteResponse(x, resp, now)
 	}
 	j := &x.srv.journal
 	j.mu.Lock()
@@ -199,7 +199,7 @@ func (x *exchange) finish(a *response) {
 	if first {
 		e.Duration = now.Sub(x.arrived)
 	}
-	e.StatusCode, e.ResponseHeader, e.ResponseBody, e.Hint = a.status, a.header, kept(a.body), a.hint
+	e.StatusCode, e.ResponseHeader, e.ResponseBody, e.Hint = resp.status, resp.header, kept(resp.body), resp.hint
 	if x.fault != noFault {
 		e.FaultEffect = x.fault.String()
 	}

@@ -107,10 +107,10 @@ func readToken(h http.Header) (token, problem string) {
 
 func (x *exchange) unauthorized() response {
 	_, problem := readToken(x.req.Header)
-	a := refusal(http.StatusUnauthorized, "%s; every operation requires a valid key as a bearer token (section 5)",
+	resp := refusal(http.StatusUnauthorized, "%s; every operation requires a valid key as a bearer token (section 5)",
 		cmp.Or(problem, "the API key is not known to the server, or was revoked"))
-	a.header.Set("Www-Authenticate", "Bearer")
-	return a
+	resp.header.Set("Www-Authenticate", "Bearer")
+	return resp
 }
 
 // mustBeKey panics on a key that no client can send.

@@ -118,23 +118,23 @@ func (k *apiKey) refuse(q quota, now time.Time) *response {
 		end = k.bannedUntil.UTC()
 		reason = fmt.Sprintf("the API key is banned until %s (section 8.3)", end.Format(time.RFC3339))
 	}
-	a := refusal(http.StatusTooManyRequests, "%s", reason)
+	resp := refusal(http.StatusTooManyRequests, "%s", reason)
 	b := k.srv.config.behavior
 	switch b.LimitBody {
 	case BodyEmpty:
-		a.body = nil
-		a.header["Content-Type"] = nil
+		resp.body = nil
+		resp.header["Content-Type"] = nil
 	case BodyHTML:
-		a.body = []byte("<html><body><h1>429 Too Many Requests</h1></body></html>\n")
-		a.header.Set("Content-Type", "text/html; charset=utf-8")
+		resp.body = []byte("<html><body><h1>429 Too Many Requests</h1></body></html>\n")
+		resp.header.Set("Content-Type", "text/html; charset=utf-8")
 	}
 	switch b.RetryAfter {
 	case RetryAfterDate:
-		a.header.Set("Retry-After", end.Format(http.TimeFormat))
+		resp.header.Set("Retry-After", end.Format(http.TimeFormat))
 	case "": // rounded up: at least 1
-		a.header.Set("Retry-After", fmt.Sprint(end.Unix()-now.Unix()))
+		resp.header.Set("Retry-After", fmt.Sprint(end.Unix()-now.Unix()))
 	}
-	return &a
+	return &resp
 }
 
 const (

@@ -97,10 +97,10 @@ func (s *Server) findOperation(r *http.Request) Operation {
 // onlyAllow serves a path with a method that it does not have.
 func onlyAllow(methods string) func(*exchange) response {
 	return func(x *exchange) response {
-		a := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
+		resp := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
 			quote(x.req.Method), methods)
-		a.header.Set("Allow", methods)
-		return a
+		resp.header.Set("Allow", methods)
+		return resp
 	}
 }
 
@@ -198,13 +198,13 @@ func removal() time.Time { return time.Date(2030, time.December, 5, 0, 0, 0, 0, 
 // getPet serves GET /pets/{petId} (section 4.3), which is deprecated.
 func (x *exchange) getPet() response {
 	x.note(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
-	a := x.findPet()
+	resp := x.findPet()
 	if x.srv.config.behavior.DeprecationHeaders {
-		a.header.Set("Deprecation", "@915148800") // 1999: the past also in a bubble, which begins in 2000
-		a.header.Set("Sunset", removal().Format(http.TimeFormat))
-		a.header.Set("Link", `</v1/pets>; rel="successor-version"`)
+		resp.header.Set("Deprecation", "@915148800") // 1999: the past also in a bubble, which begins in 2000
+		resp.header.Set("Sunset", removal().Format(http.TimeFormat))
+		resp.header.Set("Link", `</v1/pets>; rel="successor-version"`)
 	}
-	return a
+	return resp
 }
 
 func (x *exchange) findPet() response {

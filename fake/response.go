@@ -55,9 +55,9 @@ type wireError struct {
 // refusal returns a response with an Error object.
 func refusal(status int, format string, args ...any) response {
 	message := fmt.Sprintf(format, args...)
-	a := newResponse(status, wireError{codeOf(status), message, status})
-	a.hint = message
-	return a
+	resp := newResponse(status, wireError{codeOf(status), message, status})
+	resp.hint = message
+	return resp
 }
 
 // codeOf returns the code of the Error objects of a status, which section 7 leaves open.
@@ -68,65 +68,65 @@ func codeOf(status int) string {
 }
 
 // change applies the fault to the response, which may be the zero one.
-func (a *response) change(f *Fault) {
-	if a.header == nil {
-		a.header = make(http.Header)
+func (resp *response) change(f *Fault) {
+	if resp.header == nil {
+		resp.header = make(http.Header)
 	}
 	if !f.onlyChanges() {
-		a.hint = "injected " + f.String()
+		resp.hint = "injected " + f.String()
 	}
 	switch {
 	case f.Wire == WireLoginPage:
-		a.becomeLoginPage(f.Status)
+		resp.becomeLoginPage(f.Status)
 	case f.Status >= http.StatusBadRequest:
-		e := wireError{cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint), f.Status}
+		e := wireError{cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, resp.hint), f.Status}
 		r := newResponse(f.Status, e)
-		a.status, a.body = r.status, r.body
-		a.header.Set("Content-Type", mediaJSON)
+		resp.status, resp.body = r.status, r.body
+		resp.header.Set("Content-Type", mediaJSON)
 	case f.Status != 0:
-		a.status = f.Status
+		resp.status = f.Status
 	}
 	if f.Body != nil {
-		a.body = f.Body
-		if a.header.Get("Content-Type") == "" {
-			a.header.Set("Content-Type", mediaJSON)
+		resp.body = f.Body
+		if resp.header.Get("Content-Type") == "" {
+			resp.header.Set("Content-Type", mediaJSON)
 		}
 	}
 	if f.RetryAfter != "" {
-		a.header.Set("Retry-After", f.RetryAfter)
+		resp.header.Set("Retry-After", f.RetryAfter)
 	}
-	a.lost = a.lost || !f.Wire.shows()
+	resp.lost = resp.lost || !f.Wire.shows()
 }
 
 // becomeLoginPage puts a page of a proxy in place of the response. A proxy sends no quota.
-func (a *response) becomeLoginPage(status int) {
-	a.status = cmp.Or(status, http.StatusOK)
-	a.header = http.Header{
+func (resp *response) becomeLoginPage(status int) {
+	resp.status = cmp.Or(status, http.StatusOK)
+	resp.header = http.Header{
 		"Content-Type": {"text/html; charset=utf-8"}, headerLimit: nil, headerRemaining: nil, headerReset: nil,
 	}
-	a.body = []byte("<!DOCTYPE html>\n<title>Log in</title>\n<form method=post><input name=user></form>\n")
-	if a.status/100 == 3 {
-		a.header.Set("Location", "http://login.example/")
+	resp.body = []byte("<!DOCTYPE html>\n<title>Log in</title>\n<form method=post><input name=user></form>\n")
+	if resp.status/100 == 3 {
+		resp.header.Set("Location", "http://login.example/")
 	}
 }
 
 // complete adds the headers of every response and of the fault, and cuts off what is not sent.
-func (x *exchange) complete(a *response) {
-	if a.lost {
-		a.status, a.header, a.body = 0, nil, nil
+func (x *exchange) complete(resp *response) {
+	if resp.lost {
+		resp.status, resp.header, resp.body = 0, nil, nil
 		return
 	}
 	now := x.srv.Now()
 	if x.quota == (quota{}) {
 		x.quota = x.uncountedQuota(now)
 	}
-	length := len(a.body)
+	length := len(resp.body)
 	if x.fault.Wire == WireTruncate {
-		length, a.body = max(length, 1), a.body[:length/2] // an empty body counts as cut off, too
+		length, resp.body = max(length, 1), resp.body[:length/2] // an empty body counts as cut off, too
 	}
-	a.header["Content-Length"] = []string{strconv.Itoa(length)}
-	x.quota.addTo(a.header, now)
-	maps.Copy(a.header, x.fault.Header) // a nil value stays: it keeps net/http from adding its own
+	resp.header["Content-Length"] = []string{strconv.Itoa(length)}
+	x.quota.addTo(resp.header, now)
+	maps.Copy(resp.header, x.fault.Header) // a nil value stays: it keeps net/http from adding its own
 }
 
 // addTo adds the rate limit headers, and the server's date, unless they are there.
@@ -143,18 +143,18 @@ func (q quota) addTo(h http.Header, now time.Time) {
 }
 
 // deliver sends the response, or the part of it that a fault lets through.
-func (x *exchange) deliver(a *response) {
+func (x *exchange) deliver(resp *response) {
 	w, f := x.w, x.fault
-	if a.lost {
+	if resp.lost {
 		breakOff(w, f.Wire)
 		return
 	}
-	maps.Copy(w.Header(), a.header)
-	w.WriteHeader(a.status)
+	maps.Copy(w.Header(), resp.header)
+	w.WriteHeader(resp.status)
 	if f.Drip > 0 {
-		x.drip(a)
+		x.drip(resp)
 	} else {
-		_, _ = w.Write(a.body) // the client may be gone
+		_, _ = w.Write(resp.body) // the client may be gone
 	}
 	if f.Wire == WireTruncate {
 		_ = http.NewResponseController(w).Flush()
@@ -163,14 +163,14 @@ func (x *exchange) deliver(a *response) {
 }
 
 // drip sends the body in pieces, with the same pause before each.
-func (x *exchange) drip(a *response) {
-	pieces := max(min(len(a.body), 100), 1)
+func (x *exchange) drip(resp *response) {
+	pieces := max(min(len(resp.body), 100), 1)
 	for i := range pieces {
 		_ = http.NewResponseController(x.w).Flush()
 		if pause(x.req.Context(), x.fault.Drip/time.Duration(pieces)) != nil {
 			panic(http.ErrAbortHandler)
 		}
-		_, _ = x.w.Write(a.body[len(a.body)*i/pieces : len(a.body)*(i+1)/pieces])
+		_, _ = x.w.Write(resp.body[len(resp.body)*i/pieces : len(resp.body)*(i+1)/pieces])
 	}
 }
 

@@ -41,16 +41,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 	defer x.end()
 	x.arrive()
 	x.fault = s.pick(x, false)
-	a := x.carryOut()
-	if a.delivered { // by a handler
+	resp := x.carryOut()
+	if resp.delivered { // by a handler
 		return
 	}
 	if x.fault != noFault {
-		a.change(x.fault)
+		resp.change(x.fault)
 	}
-	x.complete(&a)
-	x.finish(&a)
-	x.deliver(&a)
+	x.complete(&resp)
+	x.finish(&resp)
+	x.deliver(&resp)
 }
 
 // newExchange finds the operation and the key of a request.
@@ -87,10 +87,10 @@ func (x *exchange) copyRequest() *http.Request {
 
 // carryOut waits as long as the latency and the fault say, and carries the request out before or
 // after that, or not at all if the fault takes the place of the service.
-func (x *exchange) carryOut() (a response) {
+func (x *exchange) carryOut() (resp response) {
 	f := x.fault
 	if f.AfterCommit {
-		a = x.operate()
+		resp = x.operate()
 	}
 	wait := time.Duration(x.srv.latency.Load()) + f.Delay
 	if f.Wire == WireStall {
@@ -100,9 +100,9 @@ func (x *exchange) carryOut() (a response) {
 		return response{lost: true, hint: "the client gave up, or the server was closed"}
 	}
 	if !f.AfterCommit && f.onlyChanges() {
-		a = x.operate()
+		resp = x.operate()
 	}
-	return a
+	return resp
 }
 
 // operate does the operation, unless the path, the key or the limits do not allow it, in this
@@ -162,8 +162,8 @@ func (x *exchange) handle() response {
 // client.
 type tee struct {
 	http.ResponseWriter
-	x *exchange
-	a response
+	x    *exchange
+	resp response
 }
 
 // Unwrap returns the client's ResponseWriter, for [http.ResponseController].
@@ -171,11 +171,11 @@ func (t *tee) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // note adds a part of the body to the journal and, with the first one, the status and the header.
 func (t *tee) note(status int, body []byte) {
-	if t.a.status == 0 {
-		t.a.status, t.a.header = status, t.Header().Clone()
+	if t.resp.status == 0 {
+		t.resp.status, t.resp.header = status, t.Header().Clone()
 	}
-	t.a.body = append(t.a.body, body[:min(len(body), maxKept-len(t.a.body))]...)
-	t.x.finish(&t.a)
+	t.resp.body = append(t.resp.body, body[:min(len(body), maxKept-len(t.resp.body))]...)
+	t.x.finish(&t.resp)
 }
 
 func (t *tee) WriteHeader(status int) {

@@ -161,34 +161,34 @@ func (k *apiKey) noteRequest(x *exchange) {
 
 // noteResponse notes until when a 429 asks its client to wait, and creates of unknown outcome. The
 // Retry-After of a 503 concerns only the call that got it.
-func (k *apiKey) noteResponse(x *exchange, a *response, now time.Time) {
+func (k *apiKey) noteResponse(x *exchange, resp *response, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.shared = k.shared || x.began < k.answered
 	k.answered = k.srv.order.Add(1)
-	reached := !a.lost && x.req.Context().Err() == nil
-	if a.status == http.StatusTooManyRequests && reached {
+	reached := !resp.lost && x.req.Context().Err() == nil
+	if resp.status == http.StatusTooManyRequests && reached {
 		k.got429 = true
 		if !now.Before(k.retryAt) {
 			k.toldAt = now
 		}
 		// Seconds count from the whole second, as the server counts them.
-		if until := retryAfter(a.header.Get("Retry-After"), now.Truncate(time.Second)); until.After(k.retryAt) {
+		if until := retryAfter(resp.header.Get("Retry-After"), now.Truncate(time.Second)); until.After(k.retryAt) {
 			k.retryAt = until
 		}
 	}
-	if x.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(a, reached) && len(k.unknown) < 1_000 {
+	if x.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(resp, reached) && len(k.unknown) < 1_000 {
 		k.unknown[string(kept(x.body))] = x.entry.Seq
 	}
 }
 
 // outcomeUnknown reports whether the client of a create cannot know if the pet was added.
-func (x *exchange) outcomeUnknown(a *response, reached bool) bool {
-	if reached && a.status == http.StatusCreated {
+func (x *exchange) outcomeUnknown(resp *response, reached bool) bool {
+	if reached && resp.status == http.StatusCreated {
 		return x.fault.Wire != "" // its body is cut off
 	}
-	return !reached || a.status < 400 || // a 303 comes after a create
-		a.status == http.StatusRequestTimeout || a.status >= 500 && a.status != http.StatusNotImplemented
+	return !reached || resp.status < 400 || // a 303 comes after a create
+		resp.status == http.StatusRequestTimeout || resp.status >= 500 && resp.status != http.StatusNotImplemented
 }
 
 // retryAfter returns the time until which a Retry-After header asks its client to wait, zero if it
