@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -105,18 +106,16 @@ func (r *Request) open() bool { return r.StatusCode == 0 && r.Hint == "" }
 
 // String returns the request and its response as one line.
 func (r Request) String() string {
-	line := fmt.Sprintf("#%d %s %s", r.Seq, r.Method, r.Path)
+	line, result := fmt.Sprintf("#%d %s %s", r.Seq, r.Method, r.Path), "no response"
 	if len(r.Body) > 0 {
 		line += " " + quote(string(r.Body))
 	}
-	switch {
-	case r.StatusCode != 0:
-		line += fmt.Sprintf(" → %d", r.StatusCode)
-	case r.Hint != "":
-		line += " → no response"
-	default:
-		line += " → no response yet"
+	if r.StatusCode != 0 {
+		result = strconv.Itoa(r.StatusCode)
+	} else if r.Hint == "" {
+		result += " yet"
 	}
+	line += " → " + result
 	if r.FaultEffect != "" {
 		line += ", by a fault"
 	}
@@ -185,9 +184,9 @@ func redact(values []string) {
 	}
 }
 
-// finish puts the response into the journal before the client gets it. For a handler that writes in
+// record puts the response into the journal before the client gets it. For a handler that writes in
 // parts it is called with each part.
-func (x *exchange) finish(resp *response) {
+func (x *exchange) record(resp *response) {
 	e, now := x.entry, x.srv.Now()
 	first := e.open()
 	if first && x.key != nil {

@@ -38,9 +38,9 @@ func (k *apiKey) take(x *exchange) (limited *response) {
 		k.ban(now, k.srv.config.banFor)
 	}
 	x.quota = k.quota(sec)
-	limited = k.refuse(x.quota, now)
+	limited = k.tooManyRequests(x.quota, now)
 	if banned && k.got429 && k.knew(now) {
-		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+limited.hint)
+		x.addViolation(RuleBanProvoked, "8.3", "the request earned the key a ban: "+limited.hint)
 	}
 	return limited
 }
@@ -109,8 +109,8 @@ func (k *apiKey) quota(sec int64) quota {
 	return q
 }
 
-// refuse returns the 429 to a request over the limit or from a banned key (section 8.3).
-func (k *apiKey) refuse(q quota, now time.Time) *response {
+// tooManyRequests returns the 429 to a request over the limit or from a banned key (section 8.3).
+func (k *apiKey) tooManyRequests(q quota, now time.Time) *response {
 	end := time.Unix(q.reset, 0).UTC()
 	reason := fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
 		k.plan, q.limit, q.window, end.Format(time.RFC3339))

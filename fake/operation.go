@@ -197,7 +197,7 @@ func removal() time.Time { return time.Date(2030, time.December, 5, 0, 0, 0, 0, 
 
 // getPet serves GET /pets/{petId} (section 4.3), which is deprecated.
 func (x *exchange) getPet() response {
-	x.note(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
+	x.addViolation(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
 	resp := x.findPet()
 	if x.srv.config.behavior.DeprecationHeaders {
 		resp.header.Set("Deprecation", "@915148800") // 1999: the past also in a bubble, which begins in 2000

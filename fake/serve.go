@@ -45,11 +45,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
 	if resp.delivered { // by a handler
 		return
 	}
-	if x.fault != noFault {
-		resp.change(x.fault)
-	}
+	resp.change(x.fault)
 	x.complete(&resp)
-	x.finish(&resp)
+	x.record(&resp)
 	x.deliver(&resp)
 }
 
@@ -135,7 +133,7 @@ func (x *exchange) end() {
 		j.mu.Unlock()
 	}
 	if x.entry.open() {
-		x.finish(&response{lost: true, hint: "the handler aborted the response"})
+		x.record(&response{lost: true, hint: "the handler aborted the response"})
 	}
 	panic(http.ErrAbortHandler)
 }
@@ -154,7 +152,7 @@ func (x *exchange) handle() response {
 	x.quota.addTo(x.w.Header(), x.srv.Now())
 	t := &tee{ResponseWriter: x.w, x: x}
 	x.srv.mux.ServeHTTP(t, x.copyRequest())
-	t.note(http.StatusOK, nil)
+	t.add(http.StatusOK, nil)
 	return response{delivered: true}
 }
 
@@ -169,35 +167,35 @@ type tee struct {
 // Unwrap returns the client's ResponseWriter, for [http.ResponseController].
 func (t *tee) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// note adds a part of the body to the journal and, with the first one, the status and the header.
-func (t *tee) note(status int, body []byte) {
+// add adds a part of the body to the journal and, with the first one, the status and the header.
+func (t *tee) add(status int, body []byte) {
 	if t.resp.status == 0 {
 		t.resp.status, t.resp.header = status, t.Header().Clone()
 	}
 	t.resp.body = append(t.resp.body, body[:min(len(body), maxKept-len(t.resp.body))]...)
-	t.x.finish(&t.resp)
+	t.x.record(&t.resp)
 }
 
 func (t *tee) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols { // others come before the response
-		t.note(status, nil)
+		t.add(status, nil)
 	}
 	t.ResponseWriter.WriteHeader(status)
 }
 
 func (t *tee) Write(b []byte) (int, error) {
-	t.note(http.StatusOK, b)
+	t.add(http.StatusOK, b)
 	return t.ResponseWriter.Write(b)
 }
 
 // Flush sends what was written so far.
 func (t *tee) Flush() {
-	t.note(http.StatusOK, nil)
+	t.add(http.StatusOK, nil)
 	_ = http.NewResponseController(t.ResponseWriter).Flush() // as Flush of net/http, it has no error
 }
 
 // Hijack gives the connection to the handler.
 func (t *tee) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	t.note(http.StatusSwitchingProtocols, nil)
+	t.add(http.StatusSwitchingProtocols, nil)
 	return http.NewResponseController(t.ResponseWriter).Hijack()
 }

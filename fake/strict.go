@@ -112,8 +112,8 @@ func (s *Server) Violations() []Violation {
 	return slices.Clone(s.journal.violations)
 }
 
-// note adds a violation.
-func (x *exchange) note(rule Rule, section, detail string) {
+// addViolation notes that the client broke a rule.
+func (x *exchange) addViolation(rule Rule, section, detail string) {
 	j := &x.srv.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -146,7 +146,7 @@ func (k *apiKey) noteRequest(x *exchange) {
 	k.shared = k.shared || x.began < k.answered || k.peer != "" && k.peer != x.req.RemoteAddr
 	k.peer = x.req.RemoteAddr
 	if early := k.retryAt.Sub(now); early > 0 && k.knew(now) {
-		x.note(RuleEarlyRetry, "8.3",
+		x.addViolation(RuleEarlyRetry, "8.3",
 			fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Second/10)))
 	}
 	if x.req.Method == http.MethodGet {
@@ -154,7 +154,7 @@ func (k *apiKey) noteRequest(x *exchange) {
 	}
 	seq := k.unknown[string(kept(x.body))]
 	if seq != 0 && x.operation.Name == petstore.OpCreatePet {
-		x.note(RuleRepeatedCreate, "4.2",
+		x.addViolation(RuleRepeatedCreate, "4.2",
 			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
 	}
 }

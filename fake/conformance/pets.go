@@ -124,15 +124,6 @@ func showsAdded(query string, statuses ...string) func(*session) {
 	}
 }
 
-// refuses returns the check that createPet responds with 400 to each of these values in a body.
-func refuses(body string, values ...string) func(*session) {
-	return func(s *session) {
-		for _, value := range values {
-			s.ask(createWith(body, value)).want(http.StatusBadRequest)
-		}
-	}
-}
-
 // keeps returns the check that createPet returns the pet, with each of these values. A service may
 // refuse them, since the document shows neither which categories exist nor how long a name may be.
 func keeps(body string, values ...string) func(*session) {

@@ -8,22 +8,25 @@ import (
 	"time"
 )
 
-// gives returns the check that a request gets a status, about each of these pets or lists.
-func gives(status int, ask func(*session, string) *exchange, abouts ...string) func(*session) {
+// gives returns the check that a request gets a status, with each of these values.
+func gives(status int, ask func(*session, string) *exchange, values ...string) func(*session) {
 	return func(s *session) {
-		for _, about := range abouts {
-			ask(s, about).want(status)
+		for _, value := range values {
+			ask(s, value).want(status)
 		}
 	}
 }
 
+// refuses returns the check that createPet responds with 400 to each of these values in a body.
+func refuses(body string, values ...string) func(*session) {
+	add := func(s *session, value string) *exchange { return s.ask(createWith(body, value)) }
+	return gives(http.StatusBadRequest, add, values...)
+}
+
 // refusesKey returns the check that the service refuses each of these Authorization headers.
 func refusesKey(r request, auths ...string) func(*session) {
-	return func(s *session) {
-		for _, auth := range auths {
-			s.ask(request{r.method, r.path, auth, r.body}).want(http.StatusUnauthorized)
-		}
-	}
+	ask := func(s *session, auth string) *exchange { return s.ask(request{r.method, r.path, auth, r.body}) }
+	return gives(http.StatusUnauthorized, ask, auths...)
 }
 
 // provoke spends the key's quota until a 429 comes.
