@@ -90,7 +90,7 @@ func (k *apiKey) banned() bool { return !k.bannedUntil.IsZero() }
 // ban bans the key until a whole second, so that the headers can say when it ends. It is rounded up:
 // a client may come back at the time that it was given.
 func (k *apiKey) ban(now time.Time, d time.Duration) {
-	k.bannedUntil = time.Unix(now.Add(d+time.Second-1).Unix(), 0)
+	k.bannedUntil = time.Unix(now.Add(d).Add(time.Second-1).Unix(), 0)
 	k.streak = 0
 }
 
