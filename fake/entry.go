@@ -57,15 +57,15 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		// No other function sees a request before it has a connection.
-		Proxy:             func(r *http.Request) (*url.URL, error) { return nil, s.connectionRefused(r) },
+		Proxy:             func(r *http.Request) (*url.URL, error) { return nil, s.refuse(r) },
 		DialContext:       s.dial,
 		DialTLSContext:    s.dial, // https is sent as plain text: nobody can listen in memory
 		DisableKeepAlives: true,
 	}}
 }
 
-// connectionRefused returns the error of a refused connection if a WireRefuse applies to the request.
-func (s *Server) connectionRefused(r *http.Request) error {
+// refuse returns the error of a refused connection if a WireRefuse applies to the request.
+func (s *Server) refuse(r *http.Request) error {
 	f := s.pick(s.newExchange(r), true) // Match gets no body, which is not read yet
 	if f == noFault {
 		return nil
@@ -91,7 +91,7 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 // breaks the connection hijacks it or, if w does not allow that, panics with
 // [http.ErrAbortHandler], as a closed server does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.connectionRefused(r) != nil { // the connection breaks also if the client has given up
+	if s.refuse(r) != nil { // the connection breaks also if the client has given up
 		breakOff(w, WireRefuse)
 		return
 	}
