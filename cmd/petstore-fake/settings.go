@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,13 +181,24 @@ func (s *settings) setAddr(text string) (err error) {
 
 func (s *settings) addr() string { return net.JoinHostPort(s.host, s.port) }
 
+var (
+	hostNames = regexp.MustCompile(`^[\w.-]+(,[\w.-]+)*$`)
+	// misspelt matches what is meant to be true or false, rather than the name of a host.
+	misspelt = regexp.MustCompile(`^(t[rue]{2,4}|f[alse]{2,5}|y|n|yes|no|on|off|\d+)$`)
+)
+
 // setPublic sets the value of -public: true, false, or the host names of the program, which is then
 // public.
 func (s *settings) setPublic(text string) error {
-	if on, err := strconv.ParseBool(text); err == nil {
+	text = strings.ToLower(text)
+	on, err := strconv.ParseBool(text)
+	switch {
+	case err == nil:
 		s.public = on
-		return nil
+	case misspelt.MatchString(text) || !hostNames.MatchString(text):
+		return errors.New("it is not true, false, or host names with commas between them")
+	default:
+		s.public, s.names = true, strings.Split(text, ",")
 	}
-	s.public, s.names = true, strings.Split(strings.ToLower(text), ",")
 	return nil
 }

@@ -91,6 +91,11 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"ban", "after=0,for=1m", "above 0"},
 		{"variant", "order=none", "order"},
 		{"log", "xml", "text or json"},
+		{"public", "ture", "not true, false, or host names"}, // it must not make the fake public
+		{"public", "Flase", "not true, false, or host names"},
+		{"public", "off", "not true, false, or host names"},
+		{"public", "a.test,", "not true, false, or host names"},
+		{"public", "http://a.test", "not true, false, or host names"},
 	} {
 		_, err := readSettings([]string{"-" + c.flag + "=" + c.value}, envOf(nil))
 		assert.ErrorContains(t, err, "-"+c.flag)
