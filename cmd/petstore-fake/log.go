@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// newLogger returns a logger in a format, text or json, or nil for none.
-func newLogger(w io.Writer, format string) *slog.Logger {
+// logged returns a handler that also writes a line for each request to w, in a format: text, json,
+// or none. The line has no query, in which there may be a key of another service. Its status is 0
+// if there was no response.
+func logged(handler http.Handler, format string, w io.Writer) http.Handler {
+	var lines slog.Handler = slog.NewTextHandler(w, nil)
 	switch format {
-	case "text":
-		return slog.New(slog.NewTextHandler(w, nil))
+	case "":
+		return handler
 	case "json":
-		return slog.New(slog.NewJSONHandler(w, nil))
+		lines = slog.NewJSONHandler(w, nil)
 	}
-	return nil
-}
-
-// logged serves a request and logs a line for it, without the query, in which there may be a key of
-// another service. The status is 0 if there was no response.
-func logged(logger *slog.Logger, handler http.Handler, w http.ResponseWriter, r *http.Request) {
-	begun, status := time.Now(), &statusWriter{ResponseWriter: w}
-	defer func() { // also after a fault that breaks the connection by a panic
-		logger.Info("request", "method", r.Method, "path", r.URL.Path, "status", status.code,
-			"duration_ms", float64(time.Since(begun))/float64(time.Millisecond))
-	}()
-	handler.ServeHTTP(status, r)
+	logger := slog.New(lines)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun, status := time.Now(), &statusWriter{ResponseWriter: w}
+		defer func() { // also after a fault that breaks the connection by a panic
+			logger.Info("request", "method", r.Method, "path", r.URL.Path, "status", status.code,
+				"duration_ms", float64(time.Since(begun))/float64(time.Millisecond))
+		}()
+		handler.ServeHTTP(status, r)
+	})
 }
 
 // statusWriter notes the status of a response.

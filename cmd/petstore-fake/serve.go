@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -47,26 +46,15 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 
 // instance is the fake with its admin routes and its log: the program without a port.
 type instance struct {
-	srv    *fake.Server
-	clock  time.Time // of the service at the start; zero for the machine's
-	admin  *admin.API
-	logger *slog.Logger // nil for no log
+	srv     *fake.Server
+	service http.Handler // srv with its log
+	admin   *admin.API
 }
 
-// newInstance returns an instance that is at its start.
 func newInstance(s settings, stderr io.Writer) *instance {
-	i := &instance{srv: fake.NewServer(s.fakeOptions()...), clock: s.clock, logger: newLogger(stderr, s.log)}
-	i.admin = admin.New(i.srv, i.reset, s.public, append(s.names, strings.ToLower(s.host)))
-	i.reset()
-	return i
-}
-
-// reset puts the fake back to its start.
-func (i *instance) reset() {
-	i.srv.Reset()
-	if !i.clock.IsZero() {
-		i.srv.Advance(i.clock.Sub(i.srv.Now()))
-	}
+	srv := fake.NewServer(s.fakeOptions()...)
+	names := append(s.names, strings.ToLower(s.host))
+	return &instance{srv, logged(srv, s.log, stderr), admin.New(srv, s.clock, s.public, names)}
 }
 
 // ServeHTTP sends a request to the service or to the admin routes. It uses no http.ServeMux, which
@@ -78,11 +66,7 @@ func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	i.admin.Changed()
 	defer i.admin.Changed()
-	if i.logger == nil {
-		i.srv.ServeHTTP(w, r)
-	} else {
-		logged(i.logger, i.srv, w, r)
-	}
+	i.service.ServeHTTP(w, r)
 }
 
 // newServer returns a server with generous bounds for clients that are slow or gone.

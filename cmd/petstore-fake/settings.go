@@ -55,13 +55,13 @@ func (s *settings) flags() *flag.FlagSet {
 	flags.Func("addr", "", s.setAddr)
 	flags.BoolFunc("public", "", s.setPublic)
 	flags.Func("key", "", appendTo(&s.keys, admin.ReadKeys))
-	flags.Func("plan", "", setTo(&s.plan))
+	flags.Func("plan", "", setTo(&s.plan, admin.Read))
 	flags.DurationVar(&s.minute, "minute", time.Minute, "")
-	flags.Func("ban", "", setTo(&s.ban))
+	flags.Func("ban", "", setTo(&s.ban, admin.Read))
 	flags.TextVar(&s.clock, "clock", time.Time{}, "")
 	flags.Func("seed", "", func(file string) error { return appendTo(&s.pets, admin.ReadPets)("@" + file) })
-	flags.Func("fault", "", appendTo(&s.faults, admin.ReadList[fake.Fault]))
-	flags.Func("variant", "", setTo(&s.behavior))
+	flags.Func("fault", "", appendTo(&s.faults, admin.ReadList))
+	flags.Func("variant", "", setTo(&s.behavior, admin.Read))
 	flags.Uint64Var(&s.random, "random-seed", 0, "")
 	flags.BoolVar(&s.strict, "strict", false, "")
 	flags.StringVar(&s.log, "log", "", "")
@@ -70,37 +70,29 @@ func (s *settings) flags() *flag.FlagSet {
 	return flags
 }
 
-// appendTo returns the setter of a flag that may be given several times.
+// setTo returns the setter of a flag whose value is read from its text or, after @, from a file.
+func setTo[T any](value *T, read func(string) (T, error)) func(string) error {
+	return func(text string) (err error) {
+		if file, isFile := strings.CutPrefix(text, "@"); isFile {
+			all, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			text = string(all)
+		}
+		*value, err = read(text)
+		return err
+	}
+}
+
+// appendTo is like setTo, for a flag that may be given several times.
 func appendTo[T any](list *[]T, read func(string) ([]T, error)) func(string) error {
 	return func(text string) error {
-		text, err := content(text)
-		if err != nil {
-			return err
-		}
-		more, err := read(text)
+		var more []T
+		err := setTo(&more, read)(text)
 		*list = append(*list, more...)
 		return err
 	}
-}
-
-func setTo[T any](value *T) func(string) error {
-	return func(text string) error {
-		text, err := content(text)
-		if err == nil {
-			*value, err = admin.Read[T](text)
-		}
-		return err
-	}
-}
-
-// content returns what is in the file of @FILE, or the text.
-func content(text string) (string, error) {
-	name, isFile := strings.CutPrefix(text, "@")
-	if !isFile {
-		return text, nil
-	}
-	all, err := os.ReadFile(name)
-	return string(all), err
 }
 
 // readSettings reads the flags and, for those that are not given, the environment variables.

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/page"
@@ -30,7 +31,7 @@ const maxBody = 1 << 20
 // API serves the routes that steer the fake and show its state. It is safe for concurrent use.
 type API struct {
 	srv   *fake.Server
-	reset func()
+	start time.Time // of the service's clock; zero for that of the machine
 	guard guard
 	page  *page.Page
 	mux   *http.ServeMux
@@ -38,10 +39,12 @@ type API struct {
 	mu sync.Mutex // held for changes that depend on the state
 }
 
-// New returns the admin routes of a fake, which reset puts back to its start. With public, requests
-// may also have any IP address as their Host, or one of names. The caller closes the fake.
-func New(srv *fake.Server, reset func(), public bool, names []string) *API {
-	a := &API{srv: srv, reset: reset, guard: guard{public, names}, page: page.New(srv), mux: http.NewServeMux()}
+// New returns the admin routes of a fake, and sets its clock to start unless that is zero. With
+// public, requests may also have any IP address as their Host, or one of names. The caller closes
+// the fake.
+func New(srv *fake.Server, start time.Time, public bool, names []string) *API {
+	a := &API{srv: srv, start: start, guard: guard{public, names}, page: page.New(srv), mux: http.NewServeMux()}
+	a.startClock()
 	for _, r := range a.routes() {
 		pattern := r.Method + " " + r.Path
 		if r.Path == Path {

@@ -53,7 +53,8 @@ func (a *API) health() any { return object{"status": "ok", "version": petstore.V
 func (a *API) resetAll(r *http.Request) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.reset()
+	a.srv.Reset()
+	a.startClock()
 	return a.clear(r)
 }
 
@@ -213,6 +214,12 @@ func (a *API) removeFaults(r *http.Request) (any, error) {
 }
 
 func (a *API) clock() any { return object{"now": a.srv.Now().UTC().Round(0)} }
+
+func (a *API) startClock() {
+	if !a.start.IsZero() {
+		a.srv.Advance(a.start.Sub(a.srv.Now()))
+	}
+}
 
 // clockChange moves the clock, or sets it.
 type clockChange struct {
