@@ -98,6 +98,16 @@ func (r *Request) Target() string {
 	return strings.TrimSpace(shorten(strings.TrimPrefix(r.Path, "/v1")) + " " + start)
 }
 
+// Reset says which time the number in X-RateLimit-Reset is.
+func (r *Request) Reset() string {
+	seconds, err := strconv.ParseInt(r.ResponseHeader.Get("X-Ratelimit-Reset"), 10, 64)
+	if err != nil {
+		return ""
+	}
+	reset := time.Unix(seconds, 0)
+	return when(reset, r.Time) + ", " + words(reset.Sub(r.Ended())) + " after this response"
+}
+
 // Why says what a fault did, and why the service refused the request.
 func (r *Request) Why() string {
 	if r.FaultEffect != "" && strings.HasPrefix(r.Hint, "injected ") { // which says the same

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -34,14 +33,7 @@ type Page struct {
 // New returns the page of a fake. Its script and its style are inline, and its policy names them by
 // their digests, so that nothing else can run or be loaded, whatever a request has put on the page.
 func New(srv *fake.Server) *Page {
-	read := func(names ...string) (all string) {
-		for _, name := range names {
-			text, _ := webFiles.ReadFile("web/" + name) // it is embedded
-			all += string(text)
-		}
-		return all
-	}
-	style, script := read("page.css"), read("morph.js", "program.js", "list.js", "refresh.js")
+	style, script := read("page.css"), read("morph.js")+read("program.js")+read("list.js")+read("refresh.js")
 	p := &Page{srv: srv, policy: strings.Join([]string{
 		"default-src 'none'", "script-src " + digest(script), "style-src " + digest(style),
 		"connect-src 'self'", "img-src data:", "form-action 'none'", "base-uri 'none'",
@@ -49,15 +41,15 @@ func New(srv *fake.Server) *Page {
 	}, "; ")}
 	p.changes.Store(time.Now().UnixNano())
 	p.template = template.Must(template.New("page").Funcs(template.FuncMap{
-		"many": many, "words": words, "milli": time.Time.UnixMilli, "when": when, "json": toJSON,
+		"many": many, "words": words, "when": when, "layOut": layOut, "curl": Curl,
 		"style": func() template.CSS { return template.CSS(style) }, "script": func() template.JS { return template.JS(script) },
-	}).Parse(read("page.html", "parts.html")))
+	}).ParseFS(webFiles, "web/*.html"))
 	return p
 }
 
-// toJSON returns the JSON of a value that can be encoded.
-func toJSON(value any) string {
-	text, _ := json.Marshal(value)
+// read returns an embedded file.
+func read(name string) string {
+	text, _ := webFiles.ReadFile("web/" + name)
 	return string(text)
 }
 

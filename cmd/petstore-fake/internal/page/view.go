@@ -39,7 +39,7 @@ type view struct {
 
 	Open         int // the request that is to be shown
 	Older, Newer int // its neighbours in the list
-	Detail       *detail
+	Detail       *Request
 
 	Keys       []key
 	Banned     int
@@ -91,7 +91,7 @@ func (v *view) addRows(cleared int) {
 		fits := filter.Fits(r)
 		switch {
 		case r.Seq == v.Open:
-			v.Detail = newDetail(v.Origin, r)
+			v.Detail = r
 		case fits && r.Seq > v.Open:
 			v.Newer = r.Seq
 		case fits:
