@@ -31,7 +31,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	i := newInstance(s, stderr)
 	defer i.srv.Close()
 	announce(s, l.Addr().(*net.TCPAddr), stdout, stderr)
-	if err := i.serve(ctx, l, newServer(i, stderr)); err != nil || !s.strict {
+	if err := serveUntil(ctx, newServer(i, stderr), l); err != nil || !s.strict {
 		return err
 	}
 	violations := i.srv.Violations()
@@ -80,11 +80,8 @@ func newServer(handler http.Handler, stderr io.Writer) *http.Server {
 	}
 }
 
-// serve serves until ctx ends, and then lets open requests end within grace.
-func (i *instance) serve(ctx context.Context, l net.Listener, hs *http.Server) error {
-	requests, cancel := context.WithCancel(context.Background())
-	defer cancel() // ends the requests that still wait
-	hs.BaseContext = func(net.Listener) context.Context { return requests }
+// serveUntil serves until ctx ends, and then lets open requests end within grace.
+func serveUntil(ctx context.Context, hs *http.Server, l net.Listener) error {
 	failed := make(chan error, 1)
 	go func() { failed <- hs.Serve(l) }()
 	select {
@@ -92,12 +89,10 @@ func (i *instance) serve(ctx context.Context, l net.Listener, hs *http.Server) e
 		return fmt.Errorf("the server stopped: %w", err)
 	case <-ctx.Done():
 	}
-	stopping, stop := context.WithTimeout(requests, grace)
+	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer stop()
 	if hs.Shutdown(stopping) != nil {
-		cancel()
-		i.srv.Close() // ends stalled responses
-		_ = hs.Close()
+		_ = hs.Close() // ends the requests that still wait
 	}
 	return nil
 }
