@@ -37,9 +37,9 @@ type view struct {
 	Chips      [len(kinds)]chip
 	Violations int
 
-	Open         int // the request that is to be shown
-	Older, Newer int // its neighbours in the list
-	Detail       *Request
+	Open         int      // the request that is to be shown
+	Older, Newer int      // its neighbours in the list
+	Detail       *Request // nil if the journal does not have it
 
 	Keys       []key
 	Banned     int
