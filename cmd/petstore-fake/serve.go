@@ -46,27 +46,14 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 
 // instance is the fake with its admin routes and its log: the program without a port.
 type instance struct {
-	srv     *fake.Server
-	service http.Handler // srv with its log
-	admin   *admin.API
+	http.Handler
+	srv *fake.Server
 }
 
 func newInstance(s settings, stderr io.Writer) *instance {
 	srv := fake.NewServer(s.fakeOptions()...)
 	names := append(s.names, strings.ToLower(s.host))
-	return &instance{srv, logged(srv, s.log, stderr), admin.New(srv, s.clock, s.public, names)}
-}
-
-// ServeHTTP sends a request to the service or to the admin routes. It uses no http.ServeMux, which
-// would redirect paths that the service must refuse.
-func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path+"/", admin.Path) {
-		i.admin.ServeHTTP(w, r)
-		return
-	}
-	i.admin.Changed()
-	defer i.admin.Changed()
-	i.service.ServeHTTP(w, r)
+	return &instance{admin.New(srv, logged(srv, s.log, stderr), s.clock, s.public, names), srv}
 }
 
 // newServer returns a server with generous bounds for clients that are slow or gone.

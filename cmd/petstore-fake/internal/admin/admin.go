@@ -1,4 +1,4 @@
-// Package admin serves the routes below /_fake/, which steer a fake and show its state and journal.
+// Package admin adds routes below /_fake/ to a fake, which steer it and show its state and journal.
 // It also reads the values that the routes and the flags of the program take.
 package admin
 
@@ -28,22 +28,27 @@ const Health = Path + "health"
 // maxBody bounds the body of an admin request, in bytes: 1 MiB, as for requests of the service.
 const maxBody = 1 << 20
 
-// API serves the routes that steer the fake and show its state. It is safe for concurrent use.
+// API serves the admin routes, and passes all other requests to the service. It is safe for
+// concurrent use.
 type API struct {
-	srv   *fake.Server
-	start time.Time // of the service's clock; zero for that of the machine
-	guard guard
-	page  *page.Page
-	mux   *http.ServeMux
+	srv     *fake.Server
+	service http.Handler
+	start   time.Time // of the service's clock; zero for that of the machine
+	guard   guard
+	page    *page.Page
+	mux     *http.ServeMux // of the admin routes
 
 	mu sync.Mutex // held for changes that depend on the state
 }
 
-// New returns the admin routes of a fake, and sets its clock to start unless that is zero. With
-// public, requests may also have any IP address as their Host, or one of names. The caller closes
-// the fake.
-func New(srv *fake.Server, start time.Time, public bool, names []string) *API {
-	a := &API{srv: srv, start: start, guard: guard{public, names}, page: page.New(srv), mux: http.NewServeMux()}
+// New returns the admin routes of a fake, beside the service: srv, or a handler around it. It sets
+// the fake's clock to start unless that is zero. With public, admin requests may also have any IP
+// address as their Host, or one of names. The caller closes the fake.
+func New(srv *fake.Server, service http.Handler, start time.Time, public bool, names []string) *API {
+	a := &API{
+		srv: srv, service: service, start: start, guard: guard{public, names},
+		page: page.New(srv), mux: http.NewServeMux(),
+	}
 	a.startClock()
 	for _, r := range a.routes() {
 		pattern := r.Method + " " + r.Path
@@ -59,11 +64,19 @@ func New(srv *fake.Server, start time.Time, public bool, names []string) *API {
 	return a
 }
 
-// Changed must be called when a request of the service has arrived, and when it has its response.
-func (a *API) Changed() { a.page.Changed() }
-
-// ServeHTTP serves an admin request.
+// ServeHTTP uses no http.ServeMux to tell the admin routes from the service: it would redirect
+// paths that the service must refuse.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path+"/", Path) {
+		a.serveAdmin(w, r)
+		return
+	}
+	a.page.Changed() // the request has arrived
+	defer a.page.Changed()
+	a.service.ServeHTTP(w, r)
+}
+
+func (a *API) serveAdmin(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -72,7 +85,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodGet {
-		defer a.Changed()
+		defer a.page.Changed()
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	a.mux.ServeHTTP(w, r)
