@@ -173,11 +173,7 @@ func (s *settings) setAddr(text string) (err error) {
 
 func (s *settings) addr() string { return net.JoinHostPort(s.host, s.port) }
 
-var (
-	hostNames = regexp.MustCompile(`^[\w.-]+(,[\w.-]+)*$`)
-	// misspelt matches what is meant to be true or false, rather than the name of a host.
-	misspelt = regexp.MustCompile(`^(t[rue]{2,4}|f[alse]{2,5}|y|n|yes|no|on|off|\d+)$`)
-)
+var hostNames = regexp.MustCompile(`^[\w.-]+(,[\w.-]+)*$`)
 
 // setPublic sets the value of -public: true, false, or the host names of the program, which is then
 // public.
@@ -187,7 +183,7 @@ func (s *settings) setPublic(text string) error {
 	switch {
 	case err == nil:
 		s.public = on
-	case misspelt.MatchString(text) || !hostNames.MatchString(text):
+	case slices.Contains([]string{"yes", "no", "on", "off"}, text), !hostNames.MatchString(text):
 		return errors.New("it is not true, false, or host names with commas between them")
 	default:
 		s.public, s.names = true, strings.Split(text, ",")

@@ -91,9 +91,7 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"ban", "after=0,for=1m", "above 0"},
 		{"variant", "order=none", "order"},
 		{"log", "xml", "text or json"},
-		{"public", "ture", "not true, false, or host names"}, // it must not make the fake public
-		{"public", "Flase", "not true, false, or host names"},
-		{"public", "off", "not true, false, or host names"},
+		{"public", "Off", "not true, false, or host names"}, // it must not make the fake public
 		{"public", "a.test,", "not true, false, or host names"},
 		{"public", "http://a.test", "not true, false, or host names"},
 	} {
