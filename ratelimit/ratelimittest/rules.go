@@ -13,43 +13,43 @@ var rules = []struct {
 	check func(c *client)
 }{
 	{"one permit is one request, also without a response, until the window ends", func(c *client) {
-		end := c.start(2)
-		c.patient().now().release(ok(1))
-		c.patient().now().release(ratelimit.Outcome{Sent: time.Now()})
-		c.then(end)
+		end := c.openWindow(2)
+		c.patient().atOnce().release(ok(1))
+		c.patient().atOnce().release(ratelimit.Outcome{Sent: time.Now()})
+		c.succeedsAfter(end)
 	}},
 	{"a permit that is released unsent is free again, once", func(c *client) {
-		end, r := c.start(1), c.patient().now()
+		end, r := c.openWindow(1), c.patient().atOnce()
 		r.release(ratelimit.Outcome{})
-		r.release(ratelimit.Outcome{})
-		c.patient().now()
-		c.then(end)
+		r.release(ok(0))
+		c.patient().atOnce()
+		c.succeedsAfter(end)
 	}},
 	{"a late response does not raise what a later request lowered", func(c *client) {
-		c.start(50)
-		late, old := c.patient().now(), ok(49)
+		c.openWindow(50)
+		late, old := c.patient().atOnce(), ok(49)
 		time.Sleep(window + 2*time.Second)
-		end := c.start(0)
+		end := c.openWindow(0)
 		late.release(old)
-		c.then(end)
+		c.succeedsAfter(end)
 	}},
 	{"a request for which there is room goes at once, also with MaxWait 0", func(c *client) {
-		c.start(50)
-		c.request(0).now()
+		c.openWindow(50)
+		c.request(0).atOnce()
 	}},
 	{"after a 429 nothing goes before its time, whatever other responses say, and then one first", func(c *client) {
-		c.start(50)
-		a, b, sent := c.patient().now(), c.patient().now(), ok(49)
+		c.openWindow(50)
+		a, b, sent := c.patient().atOnce(), c.patient().atOnce(), ok(49)
 		opens := a.reject(3 * time.Second)
 		b.release(sent)
 		first, second := c.patient().ask(), c.patient().ask()
-		first.opens(opens)
+		first.admittedAfter(opens)
 		c.must(second.isWaiting(), "the second was admitted before the response to the first")
 		first.release(ok(50))
-		second.opens(opens)
+		second.admittedAfter(opens)
 	}},
 	{"a request is refused at once if a known limit lasts longer than MaxWait", func(c *client) {
-		first, waiter := c.patient().now(), c.request(time.Minute).ask()
+		first, waiter := c.patient().atOnce(), c.request(time.Minute).ask()
 		opens := first.reject(time.Hour)
 		c.must(!waiter.isWaiting() && waiter.err != nil, "one that waited before is not refused")
 		e := c.request(0).refused()
@@ -57,25 +57,25 @@ var rules = []struct {
 		c.must(e.Reason == ratelimit.ReasonBan && e.Err == nil, "Reason %q and Err %v", e.Reason, e.Err)
 	}},
 	{"no request waits for longer than MaxWait and a second", func(c *client) {
-		c.patient().now() // which gets no response
+		c.patient().atOnce() // which gets no response
 		r := c.request(0).ask()
 		<-r.over
 		c.must(r.took < time.Second+3*c.pause, "Acquire took %v", r.took)
 	}},
 	{"Reopen lets one request go, and its success opens the key", func(c *client) {
-		c.patient().now().reject(10 * time.Minute)
+		c.patient().atOnce().reject(10 * time.Minute)
 		c.Reopen("")
-		first, second := c.patient().now(), c.patient().ask()
+		first, second := c.patient().atOnce(), c.patient().ask()
 		c.must(second.isWaiting(), "a second one was admitted before the response to the first")
 		first.release(ok(50))
 		c.must(first.opened == 1, "LimitOpened was called %d times", first.opened)
-		second.opens(time.Time{})
+		second.admittedAfter(time.Time{})
 	}},
 	{"keys never meet", func(c *client) {
-		c.patient().now().reject(time.Hour)
+		c.patient().atOnce().reject(time.Hour)
 		other := c.patient()
 		other.Key = "other"
-		other.now().release(ok(50))
+		other.atOnce().release(ok(50))
 		c.Reopen("other")
 		c.request(0).refused()
 		left, none := c.RateLimit("other").Remaining, c.RateLimit("unknown")
@@ -85,49 +85,49 @@ var rules = []struct {
 		again := c.patient()
 		again.Asked = time.Now()
 		time.Sleep(c.pause)
-		end, first, second := c.start(0), c.patient().ask(), c.patient().ask()
+		end, first, second := c.openWindow(0), c.patient().ask(), c.patient().ask()
 		c.inOrder(end, again.ask(), first, second)
 	}},
 	{"background requests go last, and leave a reserve to others", func(c *client) {
 		o, background := ok(19), c.patient()
 		for ; o.Window.Remaining > 1; o.Window.Remaining-- {
-			c.patient().now().release(o)
+			c.patient().atOnce().release(o)
 		}
 		background.Background = true
 		c.must(background.ask().isWaiting(), "one got the last permit of the window")
-		c.patient().now().release(o)
-		c.inOrder(c.start(0), c.patient().ask(), background)
+		c.patient().atOnce().release(o)
+		c.inOrder(c.openWindow(0), c.patient().ask(), background)
 	}},
 	{"no request goes before its NotBefore, and others do", func(c *client) {
-		c.start(50)
+		c.openWindow(50)
 		early, at := c.patient(), time.Now().Add(time.Second)
 		early.NotBefore = at
 		early.ask()
-		c.patient().now().release(ok(49))
-		early.opens(at)
+		c.patient().atOnce().release(ok(49))
+		early.admittedAfter(at)
 	}},
 	{"a context that has ended gets no permit, and the next request goes", func(c *client) {
-		end, cause := c.start(0), errors.New("the cause")
+		end, cause := c.openWindow(0), errors.New("the cause")
 		r, next, late := c.patient().ask(), c.patient().ask(), c.patient()
 		r.cancel(cause)
 		c.must(!r.isWaiting() && errors.Is(r.err, cause), "the wait did not end with its context: %v", r.err)
 		late.cancel(cause)
 		c.must(late.refused().Err != nil && errors.Is(late.err, cause), "the error %v has not the cause", late.err)
-		next.opens(end)
+		next.admittedAfter(end)
 	}},
 	{"each wait is reported, and its end", func(c *client) {
-		c.start(0)
-		r := c.then(time.Time{})
+		c.openWindow(0)
+		r := c.succeedsAfter(time.Time{})
 		c.must(r.waits == 0 && r.waited > 0, "the end of %d waits was not reported, others took %v", r.waits, r.waited)
 	}},
 	{"a lockout is reported once, and its end", func(c *client) {
-		c.start(50)
-		a, b := c.patient().now(), c.patient().now()
+		c.openWindow(50)
+		a, b := c.patient().atOnce(), c.patient().atOnce()
 		opens := a.reject(2 * time.Second)
 		b.reject(2 * time.Second)
 		c.must(a.closed == 1 && b.closed == 0, "LimitClosed was not called once")
 		c.must(a.lockout.Reason == ratelimit.ReasonMinute && !a.lockout.Until.Before(opens), "LimitClosed(%+v)", a.lockout)
-		first, second := c.then(opens), c.then(opens)
+		first, second := c.succeedsAfter(opens), c.succeedsAfter(opens)
 		c.must(first.opened == 1 && second.opened == 0, "LimitOpened was not called once")
 	}},
 }
@@ -136,7 +136,7 @@ var rules = []struct {
 // responses to the limiter never have a Remaining above one.
 func (c *client) inOrder(notBefore time.Time, requests ...*request) {
 	for i, r := range requests {
-		r.opens(notBefore)
+		r.admittedAfter(notBefore)
 		for _, other := range requests[i+1:] {
 			c.must(other.isWaiting(), "a later one was admitted with, or before, number %d", i+1)
 		}

@@ -59,8 +59,8 @@ type client struct {
 }
 
 const (
-	window   = 2 * time.Second  // the length of the server's windows: short, since some tests run in real time
-	patience = 20 * time.Second // after which a request that waits is given up
+	window = 2 * time.Second  // the length of the server's windows: short, since some tests run in real time
+	giveUp = 20 * time.Second // after which a request that waits is cancelled
 )
 
 // response returns the outcome of a request that was sent just now. Its window has counted no other
@@ -114,10 +114,10 @@ func (c *client) must(ok bool, format string, args ...any) {
 	}
 }
 
-// acquire calls Acquire.
+// acquire calls Acquire, and gives up after a time.
 func (r *request) acquire() {
 	defer close(r.over)
-	defer time.AfterFunc(patience, func() { r.cancel(nil) }).Stop()
+	defer time.AfterFunc(giveUp, func() { r.cancel(nil) }).Stop()
 	began := time.Now()
 	r.permit, r.err = r.Acquire(r.ctx, r.Request)
 	r.ended, r.took = time.Now(), time.Since(began)
@@ -140,26 +140,26 @@ func (r *request) isWaiting() bool {
 	}
 }
 
-// opens waits until the request has its permit, which must not come before a time.
-func (r *request) opens(at time.Time) *request {
+// admittedAfter waits until the request has its permit, which must not come before a time.
+func (r *request) admittedAfter(at time.Time) *request {
 	<-r.over
 	r.must(r.permit != nil && r.err == nil, "Acquire returned no permit: %v", r.err)
 	r.must(!r.ended.Before(at), "admitted %v too early", at.Sub(r.ended))
 	return r
 }
 
-// now gets the permit of the request, which must come at once.
-func (r *request) now() *request {
+// atOnce gets the permit of the request, which must come at once.
+func (r *request) atOnce() *request {
 	r.acquire()
 	r.must(r.took < 3*r.pause, "admitted after %v, not at once", r.took)
-	return r.opens(time.Time{})
+	return r.admittedAfter(time.Time{})
 }
 
 // refused returns the error of Acquire, which must come at once.
 func (r *request) refused() (e ratelimit.Error) {
 	r.acquire()
-	r.release(ratelimit.Outcome{})
 	r.must(r.took < 3*r.pause, "refused after %v, not at once", r.took)
+	r.release(ratelimit.Outcome{})
 	if refused, ok := errors.AsType[*ratelimit.Error](r.err); ok {
 		return *refused
 	}
@@ -186,17 +186,17 @@ func (r *request) reject(retryAfter time.Duration) time.Time {
 	return opens
 }
 
-// start makes a request whose response shows a window with that many requests left, and returns the
-// end of the window.
-func (c *client) start(remaining int) time.Time {
+// openWindow makes a request whose response shows a window with that many requests left, and
+// returns the end of the window.
+func (c *client) openWindow(remaining int) time.Time {
 	o := ok(remaining)
-	c.patient().now().release(o)
+	c.patient().atOnce().release(o)
 	return o.Window.Reset
 }
 
-// then makes a request that must get its permit at a time or later, and succeeds.
-func (c *client) then(at time.Time) *request {
-	r := c.patient().ask().opens(at)
+// succeedsAfter makes a request that must get its permit at a time or later, and succeeds.
+func (c *client) succeedsAfter(at time.Time) *request {
+	r := c.patient().ask().admittedAfter(at)
 	r.release(ok(50))
 	return r
 }
