@@ -99,7 +99,7 @@ func (p *Process) schedule(r *run, w *worker) {
 // dispatch sends the requests that the budget admits.
 func (p *Process) dispatch(r *run) {
 	for len(p.queue) > 0 {
-		slot, wait := p.budget.admit(r.now, false)
+		admitted, wait := p.budget.admit(r.now, false)
 		if wait.reason != "" {
 			if !wait.askAt.IsZero() && !wait.askAt.Equal(p.askAt) {
 				p.askAt = wait.askAt
@@ -110,12 +110,12 @@ func (p *Process) dispatch(r *run) {
 		w := p.queue[0]
 		p.queue = p.queue[1:]
 		p.Waits = append(p.Waits, r.now.Sub(w.queued))
-		p.send(r, w, &slot)
+		p.send(r, w, &admitted)
 	}
 }
 
 // send sends a request.
-func (p *Process) send(r *run, w *worker, slot *slot) {
+func (p *Process) send(r *run, w *worker, s *snapshot) {
 	sent := r.now
 	took := 20*time.Millisecond + time.Duration(r.random.Int64N(int64(180*time.Millisecond)))
 	out := time.Duration((0.1 + 0.8*r.random.Float64()) * float64(took))
@@ -137,13 +137,13 @@ func (p *Process) send(r *run, w *worker, slot *slot) {
 		} else if fate == 3 && o.StatusCode == http.StatusOK {
 			o = Outcome{Sent: o.Sent, Received: o.Received, StatusCode: http.StatusBadGateway}
 		}
-		r.at(sent.Add(took), func() { p.receive(r, w, slot, &o) })
+		r.at(sent.Add(took), func() { p.receive(r, w, s, &o) })
 	})
 }
 
 // receive gets the response to a request.
-func (p *Process) receive(r *run, w *worker, slot *slot, o *Outcome) {
-	p.budget.settle(slot, o, r.now)
+func (p *Process) receive(r *run, w *worker, s *snapshot, o *Outcome) {
+	p.budget.record(s, o, r.now)
 	responded := !o.Received.IsZero()
 	rejected := responded && o.StatusCode == http.StatusTooManyRequests
 	if o.Sent.IsZero() || rejected {

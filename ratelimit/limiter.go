@@ -81,51 +81,50 @@ type Permit interface {
 
 // permit is the [Permit] of one request. The lock of the limiter guards it.
 type permit struct {
+	snapshot
 	queue    *queue
 	observer Observer
-	budget   *budget // that admitted the request: after the clock is set back, the queue has another one
-	slot     slot
-	released bool
+	// budget admitted the request: after the clock is set back, the queue has another one. It is nil
+	// once the permit is released.
+	budget *budget
 }
 
 // Acquire waits for a permit. It returns an [*Error] immediately if a known limit lasts longer than
 // r.MaxWait or the deadline of ctx allow. It also returns one if ctx ends during the wait, or when
 // the wait has taken r.MaxWait and one second more. With an error there is no permit.
 func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
-	p, w := l.admit(ctx, &r)
+	p, w := l.permitOrWaiter(ctx, &r)
 	if p != nil {
 		return p, nil
 	}
 	if w.refused == nil {
-		w.await(ctx)
+		w.waitForDecision(ctx)
 	}
 	if w.refused == nil {
 		return w.permit, nil
 	}
-	if w.report != nil && w.Observer != nil {
-		w.report(w.Observer, w.lockout)
-	}
+	w.report.to(w.Observer)
 	return nil, w.refused
 }
 
-// admit returns a permit, or else a waiter, which may be refused already. While other requests
-// wait, it does not ask the budget, so that the request cannot overtake them.
-func (l *Limiter) admit(ctx context.Context, r *Request) (*permit, *waiter) {
+// permitOrWaiter returns a permit, or else a waiter, which may be refused already. While other
+// requests wait, it does not ask the budget, so that the request cannot overtake them.
+func (l *Limiter) permitOrWaiter(ctx context.Context, r *Request) (*permit, *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q := l.queue(r.Key)
+	q := l.queueOf(r.Key)
 	now := q.clock()
 	ended := ctx.Err() != nil
 	first := len(q.waiters) == 0 || !r.Background && q.waiters[0].Background
 	if first && !ended && !r.NotBefore.After(now) {
-		if p := q.admit(now, r); p != nil {
+		if p := q.permitFor(now, r); p != nil {
 			return p, nil
 		}
 	}
 	w := q.newWaiter(ctx, now, r)
 	if ended {
 		w.refuse(now, 0, contextError(ctx))
-	} else if !w.refuseLate(now, q.place(w)) {
+	} else if !w.refuseIfLate(now, q.place(w)) {
 		q.waiting++
 		w.wait = w.describe(now)
 	}
@@ -134,37 +133,34 @@ func (l *Limiter) admit(ctx context.Context, r *Request) (*permit, *waiter) {
 
 // Release implements [Permit]. It reports without the lock: an observer may use the limiter.
 func (p *permit) Release(o Outcome) (lockout Lockout) {
-	var change Lockout
-	var report func(Observer, Lockout)
+	var change report
 	q := p.queue
 	q.limiter.mu.Lock()
 	now := q.clock()
-	if !p.released {
-		p.released = true
-		p.budget.settle(&p.slot, &o, now)
-		change, report = q.change(p.slot.admitted, &o, now)
+	if p.budget != nil {
+		p.budget.record(&p.snapshot, &o, now)
+		p.budget = nil
+		change = q.reportOf(p.admitted, &o, now)
 		q.dispatch(now)
 	}
-	if !passed(now, q.budget.until) {
-		lockout = q.lockout(q.budget.reason, q.budget.until)
+	if q.budget.closedUntil.After(now) {
+		lockout = q.lockout(q.budget.closedBy, q.budget.closedUntil)
 	}
 	q.limiter.mu.Unlock()
-	if report != nil && p.observer != nil {
-		report(p.observer, change)
-	}
+	change.to(p.observer)
 	return lockout
 }
 
-// queue returns the queue of a key, a new one for a new key. Once there are many keys, it drops
+// queueOf returns the queue of a key, a new one for a new key. Once there are many keys, it drops
 // those without useful knowledge, and again when there are twice as many as it kept: then a new key
 // costs little, however many there are.
-func (l *Limiter) queue(key string) *queue {
+func (l *Limiter) queueOf(key string) *queue {
 	if q := l.keys[key]; q != nil {
 		return q
 	}
 	if len(l.keys) >= max(manyKeys, l.sweepAt) {
 		maps.DeleteFunc(l.keys, func(_ string, q *queue) bool {
-			return q.waiting+len(q.budget.inFlight) == 0 && passed(l.now(), q.budget.ends())
+			return q.waiting+len(q.budget.inFlight) == 0 && !q.budget.ends().After(l.now())
 		})
 		l.sweepAt = 2 * len(l.keys)
 	}
@@ -177,7 +173,7 @@ func (l *Limiter) queue(key string) *queue {
 func (l *Limiter) RateLimit(key string) Window {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.queue(key).budget.known()
+	return l.queueOf(key).budget.known()
 }
 
 // Reopen lets one request of a key go ahead although the key is closed, for instance after a ban
@@ -185,7 +181,7 @@ func (l *Limiter) RateLimit(key string) Window {
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q := l.queue(key)
+	q := l.queueOf(key)
 	now := q.clock()
 	q.budget.reopen(now)
 	q.reported.Until = now

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"sort"
 	"time"
@@ -23,26 +22,27 @@ type queue struct {
 	checked  time.Time // the budget's ends when late waiters were last refused
 	timer    *time.Timer
 	alarm    time.Time // for which timer is set; zero without a timer
-	reported Lockout   // what an observer was told last; zero once one was told of its end
+	reported Lockout   // of which an observer was told last; zero once one was told of its end
 }
 
 // waiter is a request that has to wait, until it is admitted or refused. It joins the queue once
-// its NotBefore has passed and an observer has been told of the wait: that one may make a request
-// of its own, which would otherwise wait for the response to this one. The lock of the limiter
-// guards it.
+// its NotBefore has passed and its observer has returned from WaitStart: the observer may make a
+// request of its own there, which might have to wait for the response to this one. The lock of the
+// limiter guards it.
 type waiter struct {
 	Request
 	queue   *queue
 	entered time.Time
-	latest  time.Time     // when the longest wait for a limit ends
+	latest  time.Time     // until when it can wait for a limit
 	wait    Wait          // what the observer is told
-	joined  bool          // it has joined the queue
-	decided chan struct{} // closed when a waiter in the queue is admitted or refused
+	decided chan struct{} // closed when a waiter in the queue is admitted or refused; nil before it joins
 	permit  *permit       // nil until it is admitted
 	refused *Error        // nil until it is refused
-	lockout Lockout       // to be reported with refused
-	report  func(Observer, Lockout)
+	report  report        // of the lockout that is the reason
 }
+
+// extraWait is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
+const extraWait = time.Second
 
 // clock returns the time by the wall clock alone: the monotonic clock stands still while a machine
 // is suspended, and windows do not. If the clock was set back, as between two synctest bubbles, the
@@ -61,7 +61,7 @@ func (q *queue) clock() time.Time {
 func (q *queue) dispatch(now time.Time) {
 	for len(q.waiters) > 0 {
 		w := q.waiters[0]
-		w.permit = q.admit(now, &w.Request)
+		w.permit = q.permitFor(now, &w.Request)
 		if w.permit == nil {
 			break
 		}
@@ -77,68 +77,36 @@ func (q *queue) dispatch(now time.Time) {
 	}
 }
 
-// admit returns a permit if the budget admits the request. Otherwise it returns nil, and records
-// what the requests wait for. If this is a new limit, or its end has moved by more than a second,
-// admit refuses the waiters that would now wait too long. Each response moves the end of a sliding
-// window by less: that is ignored.
-func (q *queue) admit(now time.Time, r *Request) *permit {
-	slot, why := q.budget.admit(now, r.Background)
+// permitFor returns a permit if the budget admits the request. Otherwise it returns nil, and
+// records what the requests wait for. If this is another limit than before, or its end has moved by
+// more than a second, it refuses the waiters that would now wait too long. Each response moves the
+// end of a sliding window by less: that is ignored.
+func (q *queue) permitFor(now time.Time, r *Request) *permit {
+	admitted, why := q.budget.admit(now, r.Background)
 	if why.reason == "" {
-		return &permit{queue: q, observer: r.Observer, budget: q.budget, slot: slot}
+		return &permit{snapshot: admitted, queue: q, observer: r.Observer, budget: q.budget}
 	}
-	begins := q.hold.until.IsZero() && !why.until.IsZero()
+	another := why.reason != ReasonResponse && why.reason != q.hold.reason
 	moved := q.budget.ends().Sub(q.checked).Abs()
 	q.hold = why
-	if begins || moved > time.Second {
-		q.refuseLate(now)
+	if another || moved > time.Second {
+		q.refuseLateWaiters(now)
 	}
 	return nil
 }
 
-// refuseLate refuses the waiters that cannot wait until they are admitted.
-func (q *queue) refuseLate(now time.Time) {
+// refuseLateWaiters refuses the waiters that cannot wait until they are admitted.
+func (q *queue) refuseLateWaiters(now time.Time) {
 	q.checked = q.budget.ends()
 	kept := 0
 	q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
-		if w.refuseLate(now, kept) {
+		if w.refuseIfLate(now, kept) {
 			close(w.decided)
 			return true
 		}
 		kept++
 		return false
 	})
-}
-
-// change returns the lockout that began or ended with the outcome of a request, and the method of
-// an observer that reports it; a nil method if none did.
-func (q *queue) change(admitted time.Time, o *Outcome, now time.Time) (l Lockout, report func(Observer, Lockout)) {
-	b := q.budget
-	switch {
-	case o.Received.IsZero() || o.StatusCode == http.StatusUnauthorized:
-	case o.StatusCode == http.StatusTooManyRequests:
-		return q.close(now, b.reason, b.until)
-	case b.kind == ReasonDay && b.left() == 0:
-		return q.close(now, b.kind, b.end)
-	case q.reported.Reason != "" && passed(admitted, q.reported.Until):
-		l, q.reported = q.reported, Lockout{}
-		return l, Observer.LimitOpened
-	}
-	return l, nil
-}
-
-// close records that the key is closed, and returns what change does. News is a new lockout, or
-// one that another limit has made longer, such as a ban after a minute that was used up.
-func (q *queue) close(now time.Time, reason Reason, until time.Time) (l Lockout, report func(Observer, Lockout)) {
-	r := &q.reported
-	switch {
-	case passed(now, until):
-	case r.Reason == reason:
-		r.Until = later(r.Until, until)
-	case r.Reason == "", until.After(r.Until):
-		*r = q.lockout(reason, until)
-		return *r, Observer.LimitClosed
-	}
-	return l, nil
 }
 
 // place returns the number of waiters that go before w: background requests come after all others,
@@ -175,7 +143,7 @@ func (q *queue) setAlarm(now, at time.Time) {
 
 // newWaiter returns the waiter of a request that was not admitted at once.
 func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) *waiter {
-	w := &waiter{Request: *r, queue: q, entered: now, decided: make(chan struct{})}
+	w := &waiter{Request: *r, queue: q, entered: now}
 	w.latest = now.Add(max(0, r.MaxWait))
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(w.latest) {
 		w.latest = deadline
@@ -186,13 +154,14 @@ func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) *waite
 	return w
 }
 
-// await waits until w is admitted or refused, and reports the wait. The lock must not be held.
-func (w *waiter) await(ctx context.Context) {
+// waitForDecision waits until w is admitted or refused, and reports the wait. The lock must not be
+// held.
+func (w *waiter) waitForDecision(ctx context.Context) {
 	if w.Observer != nil {
 		defer func() { w.Observer.WaitDone(w.wait) }()
 		w.Observer.WaitStart(w.wait)
 	}
-	for left := w.check(ctx); left > 0; left = w.check(ctx) {
+	for left := w.proceed(ctx); left > 0; left = w.proceed(ctx) {
 		timer := time.NewTimer(nap(left))
 		select {
 		case <-w.decided:
@@ -203,28 +172,28 @@ func (w *waiter) await(ctx context.Context) {
 	}
 }
 
-// check lets w join the queue once its NotBefore has passed, and refuses it once its context has
+// proceed lets w join the queue once its NotBefore has passed, and refuses it once its context has
 // ended or its wait was too long. It returns for how long w may sleep; 0 if its wait is over.
-func (w *waiter) check(ctx context.Context) time.Duration {
+func (w *waiter) proceed(ctx context.Context) time.Duration {
 	q := w.queue
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	now := q.clock()
 	ended, early := contextError(ctx), w.NotBefore.Sub(now)
-	if !w.joined && ended == nil && early <= 0 {
+	if w.decided == nil && ended == nil && early <= 0 {
 		w.join(now)
 	}
 	q.dispatch(now) // a permit may become free at the moment at which the wait ends
-	left := w.latest.Add(patience).Sub(now)
+	left := w.latest.Add(extraWait).Sub(now)
 	waits := w.permit == nil && w.refused == nil
 	switch {
 	case ended != nil || waits && left <= 0: // also if w was admitted at the same moment
 		w.leave(now)
 		w.refuse(now, 0, ended)
-	case waits && w.joined:
-		return left
-	case waits:
+	case waits && w.decided == nil:
 		return min(early, left)
+	case waits:
+		return left
 	}
 	q.waiting--
 	w.wait.Duration = now.Sub(w.entered)
@@ -236,9 +205,9 @@ func (w *waiter) check(ctx context.Context) time.Duration {
 
 // join puts w into the queue, unless it is refused.
 func (w *waiter) join(now time.Time) {
-	w.joined = true
+	w.decided = make(chan struct{})
 	place := w.queue.place(w)
-	if !w.refuseLate(now, place) {
+	if !w.refuseIfLate(now, place) {
 		w.queue.waiters = slices.Insert(w.queue.waiters, place, w)
 	}
 }
@@ -247,7 +216,7 @@ func (w *waiter) join(now time.Time) {
 // place.
 func (w *waiter) leave(now time.Time) {
 	if w.permit != nil {
-		w.permit.budget.settle(&w.permit.slot, &Outcome{}, now)
+		w.permit.budget.record(&w.permit.snapshot, &Outcome{}, now)
 		w.permit = nil
 	}
 	if i := slices.Index(w.queue.waiters, w); i >= 0 {
@@ -256,10 +225,10 @@ func (w *waiter) leave(now time.Time) {
 	w.queue.dispatch(now)
 }
 
-// refuseLate refuses w if a known limit or its NotBefore lasts longer than it can wait, with that
+// refuseIfLate refuses w if a known limit or its NotBefore lasts longer than it can wait, with that
 // many others before it, and reports whether it did. A wait for a response is no reason, because
 // nobody knows how long it will take.
-func (w *waiter) refuseLate(now time.Time, before int) bool {
+func (w *waiter) refuseIfLate(now time.Time, before int) bool {
 	limit, _ := w.queue.budget.earliest(now, before, w.Background)
 	late := later(limit, w.NotBefore).After(later(now, w.latest))
 	if late {
@@ -277,7 +246,7 @@ func (w *waiter) refuse(now time.Time, before int, ended error) {
 		w.refused.RetryAt = later(limit, w.NotBefore)
 	}
 	if reason != "" && ended == nil {
-		w.lockout, w.report = w.queue.close(now, reason, limit)
+		w.report = w.queue.reportClosed(now, reason, limit)
 	}
 }
 

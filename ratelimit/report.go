@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Reason is what a request waits for, or what closes a key. The server does not report which of its
 // limits refuses a request, so the limiter infers it. The zero Reason means that none is known. A
@@ -101,23 +104,68 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// describe returns the wait that w begins.
-func (w *waiter) describe(now time.Time) Wait {
-	b, h := w.queue.budget, w.queue.hold
-	wait := Wait{Reason: h.reason, Until: h.until, Waiting: w.queue.waiting}
-	switch {
-	case w.NotBefore.After(now) && !passed(now, b.until):
-		wait.Reason, wait.Until = b.reason, later(b.until, w.NotBefore)
-	case w.NotBefore.After(now):
-		wait.Reason, wait.Until = ReasonBackoff, w.NotBefore
-	case w.Background && wait.Reason == ReasonMinute:
-		wait.Reason = ReasonBackground
+// report tells an observer of a lockout that began or ended; nil if none did.
+type report func(o Observer)
+
+// to tells an observer. The lock must not be held.
+func (r report) to(o Observer) {
+	if r != nil && o != nil {
+		r(o)
 	}
-	return wait
+}
+
+// reportOf returns the report of the lockout that began or ended with the outcome of a request.
+func (q *queue) reportOf(admitted time.Time, o *Outcome, now time.Time) report {
+	b, last := q.budget, q.reported
+	switch {
+	case o.Received.IsZero() || o.StatusCode == http.StatusUnauthorized:
+	case o.StatusCode == http.StatusTooManyRequests:
+		return q.reportClosed(now, b.closedBy, b.closedUntil)
+	case b.kind == ReasonDay && b.left() == 0:
+		return q.reportClosed(now, b.kind, b.end)
+	case last.Reason != "" && !admitted.Before(last.Until):
+		q.reported = Lockout{}
+		return func(o Observer) { o.LimitOpened(last) }
+	}
+	return nil
+}
+
+// reportClosed returns the report of a lockout, nil if an observer was told of it already. It is
+// news if the key was open, or if another limit closes it for longer, such as a ban after a minute
+// that was used up.
+func (q *queue) reportClosed(now time.Time, reason Reason, until time.Time) report {
+	switch {
+	case !until.After(now):
+	case q.reported.Reason == reason:
+		q.reported.Until = later(q.reported.Until, until)
+	case q.reported.Reason == "", until.After(q.reported.Until):
+		l := q.lockout(reason, until)
+		q.reported = l
+		return func(o Observer) { o.LimitClosed(l) }
+	}
+	return nil
 }
 
 // lockout describes a lockout of the key.
 func (q *queue) lockout(reason Reason, until time.Time) Lockout {
 	b := q.budget
 	return Lockout{Reason: reason, Until: until, Window: b.known(), Sent: b.sent, Processes: b.processes}
+}
+
+// describe returns the wait that w begins.
+func (w *waiter) describe(now time.Time) Wait {
+	b, h := w.queue.budget, w.queue.hold
+	wait := Wait{Reason: h.reason, Waiting: w.queue.waiting}
+	if h.reason != ReasonResponse {
+		wait.Until = h.askAt
+	}
+	switch {
+	case w.NotBefore.After(now) && b.closedUntil.After(now):
+		wait.Reason, wait.Until = b.closedBy, later(b.closedUntil, w.NotBefore)
+	case w.NotBefore.After(now):
+		wait.Reason, wait.Until = ReasonBackoff, w.NotBefore
+	case w.Background && wait.Reason == ReasonMinute:
+		wait.Reason = ReasonBackground
+	}
+	return wait
 }

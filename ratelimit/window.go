@@ -1,0 +1,171 @@
+package ratelimit
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Window is the window of a rate limit according to the X-RateLimit headers of one response. If it
+// is used up, Limit is positive and Remaining is 0. The zero Window means that nothing is known, as
+// when a header is missing or malformed.
+type Window struct {
+	// Limit is the number of requests that the window allows.
+	Limit int
+	// Remaining is the number of requests left in it.
+	Remaining int
+	// Reset is its end by the server's clock, in whole seconds.
+	Reset time.Time
+}
+
+// IsZero reports whether nothing is known about the window.
+func (w Window) IsZero() bool { return w == Window{} }
+
+// LogValue returns limit, remaining and reset as a group; the group of the zero Window is empty.
+func (w Window) LogValue() slog.Value {
+	if w.IsZero() {
+		return slog.GroupValue()
+	}
+	return slog.GroupValue(
+		slog.Int("limit", w.Limit), slog.Int("remaining", w.Remaining),
+		slog.Time("reset", w.Reset.UTC()))
+}
+
+const (
+	windowLength = time.Minute // except for the window of the day
+	dayLength    = 24 * time.Hour
+	sameWindow   = 30 * time.Second // two Resets of one window differ by less
+	grain        = time.Second      // Reset and Date are whole seconds
+	slack        = 10 * time.Second // a window that seems to be longer by up to this is not
+)
+
+// updateWindow updates the budget from the headers of a response. They show which window it belongs
+// to, the known one, a new one or an old one; what is left of it; and what others have used.
+func (b *budget) updateWindow(s *snapshot, o *Outcome) {
+	if o.Received.IsZero() || o.Window.Limit == 0 {
+		b.lose(o)
+		return
+	}
+	if _, usable := untilReset(o); !usable {
+		b.replaceReset(o)
+	}
+	apart := o.Window.Reset.Sub(b.reset) // both are times of the server's clock
+	if apart < -sameWindow && s.windows < b.windows {
+		return // a late response of an old window
+	}
+	switch { // rule 3
+	case b.windows == 0, apart.Abs() > sameWindow: // earlier, too: the window of another limit
+		b.openWindow()
+		b.setWindow(s, o)
+	case apart >= 0: // else the response to an earlier request
+		b.slides = b.slides || apart > 0
+		b.setWindow(s, o)
+	}
+	// Rule 1: a lost request that could reach the server only until this one was sent is included in
+	// this Remaining, or it will never arrive.
+	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return !until.After(o.Sent) })
+	// Rule 2: if this request was sent after a sample, its Remaining replaces that of the sample. If
+	// they were in flight together, the lower Remaining counts.
+	b.samples = slices.DeleteFunc(b.samples, func(x sample) bool {
+		return x.responses <= s.responses || x.remaining >= o.Window.Remaining
+	})
+	b.samples = append(b.samples, sample{b.responses, o.Window.Remaining})
+	// A 429 may be about another window than the one that it shows.
+	if o.StatusCode != http.StatusTooManyRequests {
+		b.sent++
+		b.estimateOthers(s, o)
+	}
+}
+
+// lose records a request that has no response, or one without a window, as lost: it is subtracted
+// from Remaining while it may still arrive. More lost requests than the limit would change nothing.
+func (b *budget) lose(o *Outcome) {
+	b.sent++
+	until := o.Received.Add(1) // a request that is sent at this very time may be counted before it
+	if o.Received.IsZero() {
+		until = b.now.Add(slowAfter)
+	}
+	if len(b.lost) < b.limit {
+		b.lost = append(b.lost, until)
+	}
+}
+
+// replaceReset replaces a Reset that cannot be true, such as one in the past (rule 3): the window
+// then ends a minute after its first response, by the local clock.
+func (b *budget) replaceReset(o *Outcome) {
+	o.Date, o.Window.Reset = time.Time{}, b.reset
+	if !o.Received.Before(b.end) {
+		o.Window.Reset = o.Received.Add(windowLength)
+	}
+}
+
+// openWindow forgets the last window. Lost requests stay: the new window may count them.
+func (b *budget) openWindow() {
+	b.windows++
+	b.sent, b.kind = 0, ReasonMinute
+	b.samples, b.history = b.samples[:0], b.history[:0]
+	b.trust = max(b.trust, b.trust/2) // an old foreign request counts for less (rule 6)
+}
+
+// setWindow sets the limit and the end of the window from a response that belongs to it.
+func (b *budget) setWindow(s *snapshot, o *Outcome) {
+	if s.probe || !o.Window.Reset.Equal(b.reset) {
+		b.wasOpen = o.Received // at the old time, another window may have been open
+	}
+	b.limit, b.reset = o.Window.Limit, o.Window.Reset
+	b.end = endOf(o, b.wasOpen, grain)
+	if b.end.Sub(b.wasOpen) > windowLength {
+		b.kind = ReasonDay
+	}
+}
+
+// untilReset returns the time from a response to its Reset, and false if the Reset cannot be true.
+// It is a time of the server's clock, which Date shows: a difference of the clocks does not matter.
+func untilReset(o *Outcome) (left time.Duration, usable bool) {
+	left = o.Window.Reset.Sub(o.Date)
+	usable = left > 0
+	if o.Date.IsZero() {
+		left = o.Window.Reset.Sub(o.Received)
+		// A clock that is wrong by minutes is more likely than a window of minutes.
+		usable = o.Window.Reset.Sub(o.Sent) > -grain && (left <= windowLength+slack || left >= time.Hour)
+	}
+	return left, usable && left < dayLength+slack
+}
+
+// endOf returns the local time at which the window of a response is certainly over: the time of the
+// response, plus the time until Reset, plus rounded, by how much Reset may have been rounded down.
+// But a window of a minute that was open at wasOpen is over one minute later. This counts if it is
+// earlier by up to slack; a larger difference shows that the window is longer than a minute.
+func endOf(o *Outcome, wasOpen time.Time, rounded time.Duration) time.Time {
+	left, _ := untilReset(o)
+	end, minute := o.Received.Add(min(left+rounded, dayLength)), wasOpen.Add(windowLength)
+	if end.After(minute) && end.Sub(minute) <= slack {
+		return minute
+	}
+	return end
+}
+
+// after429 returns when a 429 allows the next request, and which limit it is of. The time is the
+// end of Retry-After and, if the window is used up or there is no Retry-After, not before the end
+// of the window; zero if it has neither. The limit is a ban if the time is after the end of the
+// window, the day if it is more than a minute away, and else the minute.
+func after429(o *Outcome) (opens time.Time, reason Reason) {
+	rounded := grain
+	if o.RetryAfter > 0 { // which is rounded up
+		opens, rounded = o.Received.Add(o.RetryAfter), 0
+	}
+	end := endOf(o, o.Received, rounded)
+	if _, usable := untilReset(o); !usable || !end.After(o.Received) {
+		end = o.Received.Add(windowLength)
+	} else if o.Window.Remaining == 0 || opens.IsZero() {
+		opens = later(opens, end)
+	}
+	switch { // Retry-After and Reset are both rounded
+	case opens.Sub(end) > 2*grain:
+		return opens, ReasonBan
+	case opens.Sub(o.Received) > windowLength+2*grain:
+		return opens, ReasonDay
+	}
+	return opens, ReasonMinute
+}
