@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,11 +13,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/faketest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // harness is a file of pets, and the service that they go to.
 type harness struct {
@@ -53,18 +57,11 @@ func (h *harness) run(ctx context.Context) (out string, err error) {
 	return printed.String(), err
 }
 
-// outcomes returns the outcomes in the journal by row; each row of the tests is there once.
-func (h *harness) outcomes() map[string]string {
+func (h *harness) journal() string {
 	h.Helper()
-	j, err := openJournal(h.path + ".journal")
+	text, err := os.ReadFile(h.path + ".journal")
 	require.NoError(h, err)
-	require.NoError(h, j.file.Close())
-	outcomes := map[string]string{}
-	for row, known := range j.known {
-		require.Len(h, known, 1, row)
-		outcomes[row] = known[0]
-	}
-	return outcomes
+	return string(text)
 }
 
 func TestImport_wrongRow(t *testing.T) {
@@ -115,27 +112,46 @@ func TestImport_changedFile(t *testing.T) {
 	assert.Equal(t, []string{"Rex", "Mia", "Nala", "Rex", "Max"}, names)
 }
 
-// TestImport_cutJournal cuts a journal at each byte, as a kill does. A row of which the journal has
+// TestImport_killed cuts a journal at each byte, as a SIGKILL does. A row of which the journal has
 // more than the name is not sent again.
-func TestImport_cutJournal(t *testing.T) {
+func TestImport_killed(t *testing.T) {
 	h := newHarness(t, fake.NewTestServer(t), pets(3)...)
 	_, err := h.run(t.Context())
 	require.NoError(t, err)
-	whole, err := os.ReadFile(h.path + ".journal")
-	require.NoError(t, err)
+	whole := h.journal()
 	for cut := range len(whole) + 1 {
 		h.server.Reset()
-		h.write(h.path+".journal", string(whole[:cut]))
+		h.write(h.path+".journal", whole[:cut])
 		for range 2 {
 			_, err := h.run(t.Context())
 			require.NoError(t, err)
 		}
-		assert.Len(t, h.server.Requests(), 3-strings.Count(string(whole[:cut]), "\t"), "%q", whole[:cut])
-		assert.Len(t, h.outcomes(), 3)
+		assert.Len(t, h.server.Requests(), 3-strings.Count(whole[:cut], "\t"), "%q", whole[:cut])
+		assert.Equal(t, 3, strings.Count(h.journal(), "\n"), "each row has an outcome")
 	}
-	h.write(h.path+".journal", "notes\n"+string(whole))
+	h.write(h.path+".journal", "notes\n"+whole)
 	_, err = h.run(t.Context())
 	assert.ErrorContains(t, err, `is damaged: "notes\n"`)
+}
+
+// TestImport_begunLine reads the journal whenever a request arrives: a SIGKILL at that moment leaves
+// the row that is being sent, and no other one, without an outcome.
+func TestImport_begunLine(t *testing.T) {
+	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+		h := newHarness(t, server, pets(6)...)
+		server.Inject(fake.Fault{Times: fake.Forever, Delay: time.Second, Match: func(r *http.Request) bool {
+			var pet petstore.NewPet
+			assert.NoError(t, json.NewDecoder(r.Body).Decode(&pet))
+			lines := strings.SplitAfter(h.journal(), "\n")
+			assert.Regexp(t, "^"+pet.Name+`,.*\t$`, lines[len(lines)-1])
+			return pet.Name != "Pet 2" && pet.Name != "Pet 3"
+		}})
+		server.Inject(fake.Fault{Status: http.StatusBadRequest})
+		server.Inject(fake.Fault{Status: http.StatusTooManyRequests})
+		_, err := h.run(t.Context())
+		require.NoError(t, err)
+		assert.Len(t, server.Requests(), 7)
+	})
 }
 
 // TestImport_stop ends an import in a wait for the rate limit, after a 429, and in a request.
@@ -158,7 +174,7 @@ func TestImport_stop(t *testing.T) {
 				defer stop()
 				_, err := h.run(ctx)
 				require.Error(t, err)
-				assert.NotContains(t, h.outcomes(), undecided, "nothing was being sent")
+				assert.NotContains(t, h.journal(), undecided, "nothing was being sent")
 				server.Reset()
 				server.Inject(fake.Fault{Delay: time.Hour, Times: 1})
 				_, err = h.run(t.Context())
@@ -167,9 +183,7 @@ func TestImport_stop(t *testing.T) {
 				out, err := h.run(t.Context())
 				require.NoError(t, err)
 				assert.Equal(t, "99 created, 0 rejected, 1 undecided, 0 left\n", out)
-				text, err := os.ReadFile(h.path + ".journal")
-				require.NoError(t, err)
-				assert.Equal(t, 100, strings.Count(string(text), "\t"), "a line is begun once")
+				assert.Equal(t, 100, strings.Count(h.journal(), "\t"), "a line is begun once")
 			}, fake.WithPlan(fake.PlanFree))
 		})
 	}
