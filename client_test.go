@@ -25,13 +25,9 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// The tests of internal/credential have all reasons to refuse a base URL or a key.
+// TestArgumentError has more of what NewClient refuses.
 func TestNewClient(t *testing.T) {
-	_, err := petstore.NewClient("https://user:pw-hidden@service.test/v1", testKey)
-	assert.EqualError(t, err, "petstore: NewClient: baseURL: has user information; pass the API key as apiKey")
-	_, err = petstore.NewClient("https://service.test/v1", "hidden\r\nX-Evil: 1")
-	assert.EqualError(t, err, "petstore: NewClient: apiKey: has a character that a bearer token cannot have")
-	_, err = petstore.NewClient("http://service.test/v1", testKey)
+	_, err := petstore.NewClient("http://service.test/v1", testKey)
 	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
 	_, err = petstore.NewClient("http://service.test/v1", testKey, petstore.WithInsecureHTTP())
 	require.NoError(t, err)

@@ -59,8 +59,11 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			for n, r := range service.sent() {
 				assert.Equal(t, "Bearer "+c.keys[n], r.header.Get("Authorization"))
 			}
-			assert.Equal(t, c.fails, errors.Is(err, petstore.ErrUnauthorized))
-			assert.Equal(t, c.fails, err != nil)
+			assert.Equal(t, c.fails, err != nil, "%v", err)
+			if c.fails {
+				assert.IsType(t, new(petstore.APIError), err)
+				assert.ErrorIs(t, err, petstore.ErrUnauthorized)
+			}
 		})
 	}
 	t.Run("a call that has ended asks for no key and no permit", func(t *testing.T) {

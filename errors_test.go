@@ -217,6 +217,8 @@ func TestArgumentError(t *testing.T) {
 	for _, opt := range opts {
 		record(petstore.NewClient("https://service.test/v1", testKey, opt))
 	}
+	record(petstore.NewClient("https://user:pw-hidden@service.test/v1", testKey))
+	record(petstore.NewClient("https://service.test/v1", "hidden\r\nX-Evil: 1"))
 	client, service := scripted(t, nil)
 	for _, opt := range []petstore.Option{
 		petstore.WithHTTPClient(new(http.Client)), petstore.WithInsecureHTTP(), keyFunc,
@@ -228,6 +230,7 @@ func TestArgumentError(t *testing.T) {
 	record(client.ForKey("key-of-a-tenant", petstore.WithProcesses(2), petstore.WithLimiter(nil)))
 	ctx := t.Context()
 	record(new(petstore.Client).GetPet(ctx, 7))
+	record(client.GetPet(nil, 7)) //lint:ignore SA1012 nil is the case
 	for _, pet := range []petstore.NewPet{{}, {Name: "a\xffb"}, {Name: "x", Status: "a\xffb"}} {
 		record(client.CreatePet(ctx, pet))
 	}

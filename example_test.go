@@ -11,13 +11,10 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -82,33 +79,6 @@ func ExampleWithAPIKeyFunc() {
 	_, err = client.ListPets(context.Background(), petstore.ListPetsParams{})
 	fmt.Println(err)
 	// Output: <nil>
-}
-
-func ExampleWithLogger() {
-	server := fake.NewServer()
-	defer server.Close()
-	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
-		Level: slog.LevelDebug,
-		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-			shown := []string{"level", "msg", "operation", "attempt", "status", "reason", "waiting"}
-			if len(groups) == 0 && slices.Contains(shown, a.Key) {
-				return a
-			}
-			return slog.Attr{} // most other attributes differ from run to run
-		},
-	}))
-	client := server.Client(petstore.WithLogger(logger),
-		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Millisecond}))
-	server.Inject(fake.Fault{Status: http.StatusBadGateway})
-
-	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// level=DEBUG msg="petstore: attempt" operation=listPets attempt=1 status=502
-	// level=DEBUG msg="petstore: waiting" operation=listPets reason=backoff waiting=1
-	// level=DEBUG msg="petstore: retried" operation=listPets attempt=2
-	// level=DEBUG msg="petstore: attempt" operation=listPets attempt=2 status=200
 }
 
 // A nightly job leaves a part of the limit to other calls, and shows for what it waits.
