@@ -239,10 +239,10 @@ func TestLimiterOfTheUser(t *testing.T) {
 	t.Run("gets the permit back before the body is read", func(t *testing.T) {
 		limiter := &permits{}
 		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
-			return response(r, 404, failingReader{func() error {
+			return response(r, 404, failingReader(func() error {
 				assert.Len(t, limiter.released, 1)
 				return io.EOF
-			}}), nil
+			})), nil
 		}}, petstore.WithLimiter(limiter))
 		require.ErrorIs(t, list(client), petstore.ErrNotFound)
 	})

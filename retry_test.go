@@ -133,26 +133,33 @@ func TestRetryTable(t *testing.T) {
 		_, _ = httputil.DumpRequestOut(r, true)
 		return noRoute.RoundTrip(r)
 	}
-	rows := map[string][]responder{
-		"429":                     bodies(func(code int) bool { return code == 429 }),
-		"408, 5xx other than 501": bodies(again),
-		"3xx, never followed":     bodies(func(code int) bool { return code/100 == 3 }),
-		"other 4xx, 501":          bodies(final),
-		"a 2xx with another status or body": append(
-			bodies(func(code int) bool { return code/100 == 2 && code > 201 }), success("<html>"), success("")),
-		"reset, cut off, attempt timed out":      {fails(errReset), cutOffSuccess, hangs},
-		"nothing was written, as a refused dial": {fails(errRefused), noRoute.RoundTrip, dumped},
-		"unknown host, TLS certificate of either": {
-			dial(&net.DNSError{IsNotFound: true}), dial(&tls.CertificateVerificationError{Err: io.EOF}),
-			fails(&net.OpError{Op: "remote error", Err: tls.AlertError(116)}), // of the server, about ours
+	otherSuccess := bodies(func(code int) bool { return code/100 == 2 && code > 201 })
+	otherSuccess["the documented status with a page"] = success("<html>", io.EOF)
+	otherSuccess["the documented status without a body"] = success("", io.EOF)
+	rows := map[string]map[string]responder{ // by row of the table; by what the request meets
+		"429":                               bodies(func(code int) bool { return code == 429 }),
+		"408, 5xx other than 501":           bodies(again),
+		"3xx, never followed":               bodies(func(code int) bool { return code/100 == 3 }),
+		"other 4xx, 501":                    bodies(final),
+		"a 2xx with another status or body": otherSuccess,
+		"reset, cut off, attempt timed out": {
+			"a reset": fails(errReset), "silence": hangs, "a success that is cut off": success("[", errReset),
 		},
-		"a response that is not HTTP": {fails(errNotHTTP)},
+		"nothing was written, as a refused dial": {
+			"a refused dial": fails(errRefused), "no route": noRoute.RoundTrip, "no route, after a dump": dumped,
+		},
+		"unknown host, TLS certificate of either": {
+			"an unknown host":          dial(&net.DNSError{IsNotFound: true}),
+			"the server's certificate": dial(&tls.CertificateVerificationError{Err: io.EOF}),
+			"our certificate":          fails(&net.OpError{Op: "remote error", Err: tls.AlertError(116)}),
+		},
+		"a response that is not HTTP": {"a mail server": fails(errNotHTTP)},
 	}
 	for _, row := range strings.Split(table, "\n//\t")[1:] {
 		name := strings.TrimSpace(row[:42])
 		require.NotEmpty(t, rows[name], "%q is not in this test", name)
 		notSent := strings.HasPrefix(name, "nothing") || strings.HasPrefix(name, "unknown")
-		for n, respond := range rows[name] {
+		for what, respond := range rows[name] {
 			for operation, sample := range samples {
 				synctest.Test(t, func(t *testing.T) {
 					says := row[42:64]
@@ -160,9 +167,10 @@ func TestRetryTable(t *testing.T) {
 						says = row[64:]
 					}
 					client, service := scripted(t, []responder{respond})
-					err, text := sample.call(client), fmt.Sprint(operation, name, n)
-					require.Error(t, err, text)
+					err := sample.call(client)
+					text := fmt.Sprintf("%s that meets %s; doc.go: %q", operation, what, strings.TrimSpace(says))
 					doubt := strings.Contains(says, "ErrOutcomeUnknown")
+					require.Error(t, err, text)
 					require.Equal(t, strings.Contains(says, "again"), len(service.sent()) > 1, text)
 					require.Equal(t, doubt, errors.Is(err, petstore.ErrOutcomeUnknown), text)
 					require.Equal(t, doubt, strings.Contains(err.Error(), "may have been c"), text)
@@ -176,31 +184,26 @@ func TestRetryTable(t *testing.T) {
 }
 
 // bodies returns responses with each status, whose body is empty, is cut off or does not end.
-func bodies(in func(code int) bool) (all []responder) {
+func bodies(in func(code int) bool) map[string]responder {
+	all := map[string]responder{}
 	for code := 200; code < 600; code++ {
 		if in(code) {
-			all = append(all, status(code, ""), cutOff(code, errReset), stalls(code))
+			all[fmt.Sprintf("a %d without a body", code)] = status(code, "")
+			all[fmt.Sprintf("a %d that is cut off", code)] = cutOff(code, errReset)
+			all[fmt.Sprintf("a %d that does not end", code)] = stalls(code)
 		}
 	}
 	return all
 }
 
-// cutOffSuccess cuts off the documented success.
-func cutOffSuccess(r *http.Request) (*http.Response, error) {
-	if r.Method == http.MethodPost {
-		return cutOff(201, errReset)(r)
-	}
-	return cutOff(200, errReset)(r)
-}
-
-// success responds with the documented status, and a body.
-func success(body string) responder {
+// success responds with the documented status, and a body that ends with an error; io.EOF for none.
+func success(body string, end error) responder {
 	return func(r *http.Request) (*http.Response, error) {
 		code := http.StatusOK
 		if r.Method == http.MethodPost {
 			code = http.StatusCreated
 		}
-		return status(code, body)(r)
+		return cutOffAfter(body, code, end)(r)
 	}
 }
 

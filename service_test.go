@@ -120,7 +120,7 @@ func cutOff(code int, err error) responder { return cutOffAfter(`[{"id":`, code,
 
 func cutOffAfter(start string, code int, err error) responder {
 	return func(req *http.Request) (*http.Response, error) {
-		body := io.MultiReader(strings.NewReader(start), failingReader{func() error { return err }})
+		body := io.MultiReader(strings.NewReader(start), failingReader(func() error { return err }))
 		return response(req, code, body), nil
 	}
 }
@@ -129,13 +129,14 @@ func cutOffAfter(start string, code int, err error) responder {
 func stalls(code int) responder {
 	return func(r *http.Request) (*http.Response, error) {
 		ctx := r.Context()
-		return response(r, code, failingReader{func() error { <-ctx.Done(); return ctx.Err() }}), nil
+		return response(r, code, failingReader(func() error { <-ctx.Done(); return ctx.Err() })), nil
 	}
 }
 
-type failingReader struct{ err func() error }
+// failingReader is a body that has no bytes, but ends with an error.
+type failingReader func() error
 
-func (r failingReader) Read([]byte) (int, error) { return 0, r.err() }
+func (end failingReader) Read([]byte) (int, error) { return 0, end() }
 
 // hangs waits until the request's context ends, and returns its error.
 func hangs(req *http.Request) (*http.Response, error) {
