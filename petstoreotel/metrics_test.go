@@ -42,6 +42,7 @@ func TestDurations(t *testing.T) {
 		require.ErrorIs(h, create(h.Context(), client), petstore.ErrOutcomeUnknown)
 		h.server.BanKey(h.server.APIKey(), time.Hour)
 		require.ErrorIs(h, list(h.Context(), client), petstore.ErrRateLimited)
+		require.ErrorIs(h, create(h.Context(), client), petstore.ErrNotSent)
 		for i, part := range []string{
 			",url.full=https://service.test/v1/{path},url.template=/v1/{path}", // the path of Do is not recorded
 			"internal do GET Error 0s error.type=404,",
@@ -49,6 +50,9 @@ func TestDurations(t *testing.T) {
 			"internal listPets Unset 5s",
 			"client POST /v1/pets Error 0s error.type=connection_reset,http.request.method=POST,petstore.operation=",
 			",petstore.operation=createPet,petstore.outcome_unknown=true,@",
+			"client GET /v1/pets Error 0s error.type=429,",
+			"petstore.attempts=1,",
+			"internal createPet Error 0s error.type=rate_limited,http.request.method=POST,petstore.attempts=0,", // no request
 		} {
 			assert.Contains(h, h.ended()[i], part)
 		}
@@ -63,6 +67,7 @@ func TestDurations(t *testing.T) {
 			"petstore.operation=listPets,@": 5, "error.type=429,petstore.operation=listPets,@": 0,
 			"error.type=connection_reset,petstore.operation=createPet,petstore.outcome_unknown=true,@": 0,
 			"error.type=404,petstore.operation=do GET,@":                                               0,
+			"error.type=rate_limited,petstore.operation=createPet,@":                                   0,
 		}, h.values("call.duration"))
 	})
 }

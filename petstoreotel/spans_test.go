@@ -172,21 +172,6 @@ func TestSpans_callersTrace(t *testing.T) {
 	})
 }
 
-// TestSpans_attempts checks that a call counts the requests that were sent, as its error does.
-func TestSpans_attempts(t *testing.T) {
-	recorded(t, func(h *harness) {
-		client := h.client(h.option())
-		h.server.Inject(fake.Fault{Status: 429, RetryAfter: "3600"})
-		require.Error(h, list(h.Context(), client))
-		err := list(h.Context(), client)
-		require.ErrorIs(h, err, petstore.ErrNotSent)
-		spans := h.ended()
-		require.Len(h, spans, 3, "the refused call has no request")
-		assert.Contains(h, spans[1], "petstore.attempts=1,")
-		assert.Contains(h, spans[2], "petstore.attempts=0,")
-	})
-}
-
 func TestWithPropagators(t *testing.T) {
 	recorded(t, func(h *harness) {
 		bag, err := baggage.Parse("user=4711")
