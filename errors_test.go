@@ -258,7 +258,7 @@ func TestArgumentError(t *testing.T) {
 func TestForeignErrors(t *testing.T) {
 	another, _ := scripted(t, []responder{fails(errReset)})
 	for name, err := range map[string]error{
-		"another call": create(another), "mine": errors.New("mine"), "one for logs": &errorWithLogValue{io.EOF},
+		"another call": create(another), "mine": errors.New("mine"),
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(err)
@@ -278,12 +278,6 @@ func TestForeignErrors(t *testing.T) {
 		}
 	}
 }
-
-// errorWithLogValue is an error of a user that has the methods of those of a call.
-type errorWithLogValue struct{ error }
-
-func (*errorWithLogValue) Is(error) bool        { return false }
-func (*errorWithLogValue) LogValue() slog.Value { return slog.Value{} }
 
 // assertShortLine checks that the text of err fits any log: one line of at most 512 bytes of UTF-8,
 // without characters that move a cursor or change the reading direction.

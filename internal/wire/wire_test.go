@@ -48,6 +48,7 @@ func TestErrors(t *testing.T) {
 		"": {
 			io.EOF, errors.New("anything else"), failed("read", syscall.ECONNRESET), &net.DNSError{IsTimeout: true},
 			errors.Join(failed("dial", io.EOF), io.EOF), errors.New("Forbidden"), failed("remote error", io.EOF),
+			failed("remote error", tls.AlertError(41)), failed("remote error", tls.AlertError(50)),
 			h2("stream error: stream ID 1; PROTOCOL_ERROR; received from peer"),
 			errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1"),
 			errors.New(`server sent GOAWAY; debug="http2: Transport: cannot retry err [REFUSED_STREAM"`), // its words
@@ -65,6 +66,9 @@ func TestErrors(t *testing.T) {
 			h2("http2: Transport received Server's graceful shutdown GOAWAY"),
 			errors.New("net/http: cannot rewind body after connection loss"),
 			fmt.Errorf("wrapped: %w", errors.New("http2: client conn could not be established")),
+		},
+		"permanent, unprocessed": { // alerts about our certificate
+			failed("remote error", tls.AlertError(42)), failed("remote error", tls.AlertError(49)),
 		},
 		"permanent": {
 			errors.New(`unsupported protocol scheme ""`), errors.New("http: server gave HTTP response to HTTPS client"),
@@ -131,10 +135,21 @@ type broken struct{ net.Conn }
 
 func (broken) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
+func TestEndlessHeader(t *testing.T) {
+	err := trip(t, wire.DefaultTransport(), "http://service.test", func() net.Conn {
+		conn, server := net.Pipe()
+		go func() {
+			_, _ = io.WriteString(server, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X-Echo: x\r\n", 200_000))
+		}()
+		return conn
+	})
+	assert.Equal(t, "not HTTP", kinds(err), "%v", err)
+}
+
 // The address of the service does not matter: the proxies of this test do not connect.
 func TestProxyRefuses(t *testing.T) {
 	for reply, want := range map[string]string{
-		"HTTP/1.1 407 No": "permanent", "HTTP/1.1 502 No": "", "SSH-2.0-server": "not HTTP",
+		"HTTP/1.1 407 No": "permanent", "HTTP/1.1 500 No": "", "SSH-2.0-server": "not HTTP",
 	} {
 		transport := wire.DefaultTransport()
 		proxy := url.URL{Scheme: "http", Host: "proxy.test", User: url.UserPassword("team", "proxy-secret")}
