@@ -215,7 +215,6 @@ func inject(srv *fake.Server) {
 // request is one request of a client, with its response.
 type request struct {
 	at     time.Time
-	key    string       // of the header Authorization
 	fault  int          // the index in faults
 	asked  atomic.Int32 // number of times that the transport asked for a connection
 	got    atomic.Int32 // number of connections that it got; after the first, net/http has sent it again
@@ -260,7 +259,6 @@ func (w *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	if n := len(c.requests); n < len(c.faults) {
 		q.fault = c.faults[n]
 	}
-	q.key = r.Header.Get("Authorization")
 	c.requests = append(c.requests, q)
 	passed := r.Clone(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
 		GetConn: func(string) { q.asked.Add(1) },
