@@ -152,23 +152,6 @@ func ExampleClient_CreatePet_errors() {
 	// not sent: try again in 1m30s
 }
 
-// A handler does not let its own clients wait for the rate limit: it responds when to try again.
-func ExampleRetryAfterHeader() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client(petstore.WithMaxWait(0))
-	server.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: "90"})
-
-	w := httptest.NewRecorder() // the http.ResponseWriter of the handler
-	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	if seconds, ok := petstore.RetryAfterHeader(err); ok {
-		w.Header().Set("Retry-After", seconds)
-		http.Error(w, "try again later", http.StatusServiceUnavailable)
-	}
-	fmt.Println(w.Code, "Retry-After:", w.Header().Get("Retry-After"))
-	// Output: 503 Retry-After: 90
-}
-
 // signer is a transport that signs the body of each request for a gateway in front of the service,
 // and gives the request an id for the service's support.
 type signer struct{ next http.RoundTripper }
