@@ -84,6 +84,7 @@ func TestRetryBudget(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	for _, policy := range []petstore.RetryPolicy{
 		{MaxAttempts: 6, MaxDelay: time.Minute}, {MaxAttempts: 6, BaseDelay: 3 * time.Second, MaxDelay: 10 * time.Second},
+		{MaxAttempts: 3, BaseDelay: time.Hour},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client, service := scripted(t, []responder{status(503, "")})
@@ -92,7 +93,7 @@ func TestBackoff(t *testing.T) {
 			for n, r := range service.sent()[1:] {
 				pause := r.at.Sub(service.sent()[n].at)
 				assert.True(t, longest/2 <= pause && pause <= longest, "%v instead of %v", pause, longest)
-				longest = min(2*longest, policy.MaxDelay)
+				longest = min(2*longest, max(policy.MaxDelay, policy.BaseDelay))
 			}
 		})
 	}

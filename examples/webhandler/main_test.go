@@ -12,21 +12,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestRun(t *testing.T) {
-	testkit.Loopback(t)
-	var out strings.Builder
-	require.NoError(t, run(&out))
-	assert.Regexp(t, `^400 "" name.*\n201 "" {"id":1,.*\n503 "\d+" try again later\n$`, out.String())
-}
 
 const rex = `{"name":"Rex","categoryId":1}`
 
