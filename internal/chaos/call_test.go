@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"reflect"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/wire"
 )
 
 // operations has what a call may ask for. What stands here twice is drawn twice as often.
@@ -222,18 +222,11 @@ type request struct {
 	err    error
 }
 
-// unsent reports whether the service has certainly not processed the request: it got no connection,
-// or the protocol says so.
+// unsent reports whether the request got no connection, or its error says that the service has not
+// processed it. The catalogue shows whether that is true.
 func (q *request) unsent() bool {
-	if q.err == nil {
-		return false
-	}
-	text := q.err.Error()
-	op, ok := errors.AsType[*net.OpError](q.err)
-	return q.got.Load() == 0 && (q.asked.Load() > 0 || ok && op.Op == "dial") ||
-		strings.Contains(text, "cannot rewind body after connection loss") || // nothing was written
-		strings.Contains(text, "cannot retry err [") && // RFC 9113, section 8.7
-			(strings.Contains(text, "GOAWAY") || strings.Contains(text, "REFUSED_STREAM"))
+	noConnection := q.got.Load() == 0 && (q.asked.Load() > 0 || wire.IsDial(q.err))
+	return q.err != nil && (noConnection || wire.IsUnprocessed(q.err))
 }
 
 // retryAfter returns how long the response, if there was one, asked the client to wait.
