@@ -152,12 +152,12 @@ func TestSpans_retry(t *testing.T) {
 }
 
 // TestSpans_callersTrace checks that a call belongs to the trace of its caller, has the call_id of
-// the log, and does not count a backoff as a wait for the limit.
+// the log, and counts neither a refused dial as a request nor a backoff as a wait for the limit.
 func TestSpans_callersTrace(t *testing.T) {
 	recorded(t, func(h *harness) {
 		var log strings.Builder
 		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		h.server.Inject(fake.Fault{Status: 503})
+		h.server.Inject(fake.Fault{Wire: fake.WireRefuse})
 		ctx, caller := sdktrace.NewTracerProvider().Tracer("caller").Start(h.Context(), "caller")
 		require.NoError(h, list(ctx, h.client(h.option(), petstore.WithLogger(logger))))
 		spans := h.spans.Ended()
@@ -166,6 +166,7 @@ func TestSpans_callersTrace(t *testing.T) {
 		assert.Contains(h, log.String(), "call_id="+id.AsString()+" ")
 		assert.Equal(h, caller.SpanContext().SpanID(), spans[2].Parent().SpanID())
 		assert.Equal(h, caller.SpanContext().TraceID(), spans[0].SpanContext().TraceID())
+		assert.Contains(h, h.ended()[2], "petstore.attempts=1,")
 		assert.Contains(h, h.ended()[2], "petstore.wait.reason=backoff")
 		assert.Empty(h, h.values("rate_limit.wait_time"))
 		assert.Empty(h, h.values("rate_limit.waiting_calls"))
