@@ -30,19 +30,19 @@ import (
 func TestWithAPIKeyFunc(t *testing.T) {
 	const first, second, third = "first-key", "second-key", "third-key"
 	refused, busy, created, listed := status(401, ""), status(503, ""), status(201, onePet), status(200, "[]")
-	limited := status(429, "", "Retry-After: 3600")
+	limited, unauthorized := status(429, "", "Retry-After: 3600"), petstore.ErrUnauthorized
 	for name, c := range map[string]struct {
 		call      callFunc
 		keys      []string
 		responses []responder
-		fails     bool // with the 401
+		want      error // nil for a success
 	}{
-		"a 401, and another key":      {create, []string{first, second}, []responder{refused, created}, false},
-		"a 401, and the same key":     {create, []string{first, first}, []responder{refused}, true},
-		"a 401 for another key, too":  {create, []string{first, second, third}, []responder{refused, refused}, true},
-		"a 429, and another key":      {list, []string{first, second}, []responder{limited, listed}, false},
-		"a key for each attempt":      {list, []string{first, second}, []responder{busy, listed}, false},
-		"a 401 after another attempt": {list, []string{first, first, second}, []responder{busy, refused, listed}, false},
+		"a 401, and another key":      {create, []string{first, second}, []responder{refused, created}, nil},
+		"a 401, and the same key":     {create, []string{first, first}, []responder{refused}, unauthorized},
+		"a 401 for another key, too":  {create, []string{first, second, third}, []responder{refused, refused}, unauthorized},
+		"a 429, and another key":      {list, []string{first, second}, []responder{limited, listed}, nil},
+		"a key for each attempt":      {list, []string{first, second}, []responder{busy, listed}, nil},
+		"a 401 after another attempt": {list, []string{first, first, second}, []responder{busy, refused, listed}, nil},
 	} {
 		virtual(t, name, func(t *testing.T) {
 			asked := 0
@@ -59,10 +59,9 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			for n, r := range service.sent() {
 				assert.Equal(t, "Bearer "+c.keys[n], r.header.Get("Authorization"))
 			}
-			assert.Equal(t, c.fails, err != nil, "%v", err)
-			if c.fails {
+			require.ErrorIs(t, err, c.want)
+			if c.want != nil {
 				assert.IsType(t, new(petstore.APIError), err)
-				assert.ErrorIs(t, err, petstore.ErrUnauthorized)
 			}
 		})
 	}

@@ -121,15 +121,16 @@ func TestHTTP2Unprocessed(t *testing.T) {
 	goAway := func(last byte) string { return string([]byte{0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, last, 0, 0, 0, 0}) }
 	reset := func(code byte) string { return string([]byte{0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, code}) }
 	for name, row := range map[string]struct {
-		frame               string
-		closes, unprocessed bool
+		frame       string
+		closes      bool // the connection, behind the frame
+		unprocessed bool // and so sent again
 	}{
-		"GOAWAY before the stream":                {goAway(0), false, true},
-		"GOAWAY before the stream, and closed":    {goAway(0), true, true},
-		"REFUSED_STREAM":                          {reset(7), false, true},
-		"PROTOCOL_ERROR, and the pet is there":    {reset(1), false, false},
-		"GOAWAY after the stream, and it is lost": {goAway(1), true, false},
-		"the connection is lost":                  {"", true, false},
+		"GOAWAY before the stream":                {frame: goAway(0), unprocessed: true},
+		"GOAWAY before the stream, and closed":    {frame: goAway(0), closes: true, unprocessed: true},
+		"REFUSED_STREAM":                          {frame: reset(7), unprocessed: true},
+		"PROTOCOL_ERROR, and the pet is there":    {frame: reset(1)},
+		"GOAWAY after the stream, and it is lost": {frame: goAway(1), closes: true},
+		"the connection is lost":                  {closes: true},
 	} {
 		for _, call := range []callFunc{create, remove} {
 			virtual(t, name, func(t *testing.T) {
