@@ -134,10 +134,12 @@ func logTo(text io.Writer, level slog.Level) *slog.Logger {
 }
 
 func TestWithLogger(t *testing.T) {
-	silent, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithLogger(nil))
-	require.NoError(t, list(silent), "without a logger")
+	var text bytes.Buffer
+	silent, _ := scripted(t, []responder{status(401, "")},
+		petstore.WithLogger(logTo(&text, slog.LevelDebug)), petstore.WithLogger(nil))
+	require.Error(t, list(silent))
+	assert.Empty(t, text.String(), "nil replaces the logger")
 	synctest.Test(t, func(t *testing.T) {
-		var text bytes.Buffer
 		client, _ := scripted(t, []responder{
 			status(429, testKey, append(quota(60, 0, time.Minute), "Retry-After: 60")...),
 			fails(errRefused), status(201, onePet), status(200, onePet),
