@@ -29,7 +29,6 @@ type call struct {
 	operation string
 	pet       petstore.NewPet // of createPet; its name is unique
 	id        int64           // of getPet
-	limit     int             // of listPets
 	faults    []int           // of its requests, as indexes
 	pause     time.Duration   // before the call
 	patience  time.Duration   // after which the caller's context ends; 0 for never
@@ -56,7 +55,6 @@ func drawCall(r *rand.Rand, trouble float64, name string) *call {
 			Status: pick(r, "", petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold),
 		},
 		id:             1 + r.Int64N(8), // some are missing at the beginning
-		limit:          r.IntN(11),
 		pause:          upTo(r, 2*time.Second),
 		maxWait:        pick(r, 0, 5*time.Second, 2*time.Minute, 2*time.Minute, 10*time.Minute),
 		attemptTimeout: pick(r, 500*time.Millisecond, 5*time.Second, 10*time.Second, 30*time.Second),
@@ -114,7 +112,7 @@ func (c *call) run(ctx context.Context, client *petstore.Client) {
 func (c *call) ask(ctx context.Context, client *petstore.Client, opts ...petstore.CallOption) {
 	switch c.operation {
 	case petstore.OpListPets:
-		got, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...)
+		got, err := client.ListPets(ctx, petstore.ListPetsParams{}, opts...)
 		if c.err = err; got != nil {
 			c.pets, c.attempts = got.Pets, got.Attempts
 		}
