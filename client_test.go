@@ -223,7 +223,7 @@ func TestDo(t *testing.T) {
 			client, service := scripted(t, []responder{status(503, ""), status(200, `{"a":1}`), status(204, "")}, quick)
 			var out struct{ A int }
 			_, err := client.Do(t.Context(), method, "orders", nil, &out)
-			require.Equal(t, method != "GET", errors.Is(err, petstore.ErrOutcomeUnknown))
+			require.Equal(t, method != "GET", errors.Is(err, petstore.ErrOutcomeUnknown), method)
 			for len(service.sent()) < 3 {
 				response, err := client.Do(t.Context(), method, "orders", nil, &out)
 				require.NoError(t, err)

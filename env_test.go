@@ -168,9 +168,8 @@ func TestAPIKeyFile(t *testing.T) {
 	require.ErrorIs(t, list(client), fs.ErrNotExist)
 }
 
-// TestKeyIsInNoOutput searches the client, its options, its limiter, all results, all kinds of
-// errors, and what traces and the log get of each attempt for the key. The service repeats the key
-// in its responses.
+// TestKeyIsInNoOutput searches the client, its options, its limiter, all results, and what traces and
+// the log get of each attempt for the key. The service repeats the key in its responses.
 func TestKeyIsInNoOutput(t *testing.T) {
 	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
 	limiter := ratelimit.New()
@@ -194,23 +193,32 @@ func TestKeyIsInNoOutput(t *testing.T) {
 	inVault := &url.Error{Op: "Get", URL: "https://vault.test/" + secretKey, Err: errors.New(secretKey)}
 	rotates, _ := rotating(t, func(context.Context) (string, error) { return secretKey, inVault }, nil)
 	assertKeyNotIn(t, "a function that fails", create(rotates))
+}
+
+// TestKeyIsInNoError has all kinds of errors.
+func TestKeyIsInNoError(t *testing.T) {
 	object := `{"code":"` + secretKey + `","message":"no such key: ` + secretKey + `","status":0}`
-	bodies := []string{secretKey, object, `{"` + secretKey + `":1,"` + secretKey + `":1}`}
-	rows := [][]responder{
-		{fails(errors.New("cannot send Bearer " + secretKey))}, {fails(errors.New("malformed HTTP response " + secretKey))},
-		{cutOff(500, errors.New("stream of "+secretKey+" was reset"))}, {status(503, secretKey, echo...), hangs},
-		{cutOffAfter(secretKey[:17], 201, errReset)}, {cutOffAfter(secretKey[:17], 404, errReset)},
+	bodies := map[string]string{
+		"the key": secretKey, "an Error object": object, "names": `{"` + secretKey + `":1,"` + secretKey + `":1}`,
+	}
+	rows := map[string][]responder{
+		"an error of the transport": {fails(errors.New("cannot send Bearer " + secretKey))},
+		"a response without HTTP":   {fails(errors.New("malformed HTTP response " + secretKey))},
+		"a stream that is reset":    {cutOff(500, errors.New("stream of "+secretKey+" was reset"))},
+		"a 503, and then silence":   {status(503, secretKey, echo...), hangs},
+		"a 201 cut off in the key":  {cutOffAfter(secretKey[:17], 201, errReset)},
+		"a 404 cut off in the key":  {cutOffAfter(secretKey[:17], 404, errReset)},
 	}
 	for _, code := range []int{201, 202, 302, 401, 429} {
-		for _, body := range bodies {
-			rows = append(rows, []responder{status(code, body, append(echo, "Retry-After: 9")...)})
+		for what, body := range bodies {
+			rows[fmt.Sprintf("a %d with %s", code, what)] = []responder{status(code, body, append(echo, "Retry-After: 9")...)}
 		}
 	}
-	for n, responders := range rows {
-		for _, call := range []callFunc{create, list} {
-			virtual(t, fmt.Sprint("error ", n), func(t *testing.T) {
+	for what, responders := range rows {
+		for operation, sample := range samples {
+			virtual(t, operation+" that meets "+what, func(t *testing.T) {
 				client, log := echoing(t, responders, petstore.WithCallTimeout(time.Second), petstore.WithMaxWait(0))
-				err := call(client)
+				err := sample.call(client)
 				require.Error(t, err)
 				assertKeyNotIn(t, "the error", err)
 				assert.False(t, hasKey(log.String()), "the log: %s", log)

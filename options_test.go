@@ -174,7 +174,8 @@ func TestWithAttemptTimeout(t *testing.T) {
 	for _, c := range []struct{ client, attempt, call, want time.Duration }{ // in seconds; 0 for none
 		{1, 9, 0, 1}, {9, 1, 0, 1}, {1, 0, 9, 1}, {0, 2, 0, 2}, {0, 0, 3, 3}, {9, 9, 3, 3},
 	} {
-		virtual(t, "the shortest one applies", func(t *testing.T) {
+		name := fmt.Sprintf("of %d s for http.Client, %d s and %d s for the call", c.client, c.attempt, c.call)
+		virtual(t, name+", the shortest one applies", func(t *testing.T) {
 			own := petstore.WithHTTPClient(&http.Client{Transport: responder(hangs), Timeout: c.client * time.Second})
 			client, start := newClient(t, nil, testKey, own, petstore.WithCallTimeout(c.call*time.Second)), time.Now()
 			err := create(client, petstore.WithAttemptTimeout(c.attempt*time.Second))

@@ -130,10 +130,10 @@ func TestHTTP2Unprocessed(t *testing.T) {
 		"REFUSED_STREAM":                          {frame: reset(7), unprocessed: true},
 		"PROTOCOL_ERROR, and the pet is there":    {frame: reset(1)},
 		"GOAWAY after the stream, and it is lost": {frame: goAway(1), closes: true},
-		"the connection is lost":                  {closes: true},
+		"the loss of its connection":              {closes: true},
 	} {
-		for _, call := range []callFunc{create, remove} {
-			virtual(t, name, func(t *testing.T) {
+		for write, call := range map[string]callFunc{"a create": create, "a DELETE": remove} {
+			virtual(t, write+" that meets "+name, func(t *testing.T) {
 				var requests atomic.Int64
 				client := served(t, true, func(w http.ResponseWriter, r *http.Request, _ int) {
 					if requests.Add(1) > 1 {
