@@ -82,9 +82,18 @@ func (r *report) check(srv *fake.Server, calls []*call) {
 	r.checkConduct(srv)
 }
 
-// checkConduct looks for requests during a lockout. net/http may repeat a read whose connection was
-// dead. A request that arrives at the very time of a 429 was sent before its client could know.
+// checkConduct looks for requests over the limit and during a lockout. net/http may repeat a read
+// whose connection was dead, and each such request may push another one over the limit. A request
+// that arrives at the very time of a 429 was sent before its client could know.
 func (r *report) checkConduct(srv *fake.Server) {
+	limited := 0
+	for _, k := range r.keys {
+		limited += srv.Usage(k).Limited
+	}
+	if limited > r.repeated+afterLost(srv.Requests()) {
+		r.found("limit", "%d requests were over it", limited)
+	}
+	r.counts["over the limit"] += limited
 	arrived, refused := map[int]time.Time{}, map[time.Time]bool{} // by Seq; the times of 429s
 	for _, q := range srv.Requests() {
 		arrived[q.Seq] = q.Time
@@ -98,6 +107,17 @@ func (r *report) checkConduct(srv *fake.Server) {
 			r.found(string(v.Rule), "%v", v)
 		}
 	}
+}
+
+// afterLost counts the 429s right after a request without a response. In a sliding window that is
+// used up, such a request may have taken the only permit that had come back, and nobody was told.
+func afterLost(all []fake.Request) (n int) {
+	for i, q := range all[min(1, len(all)):] {
+		if q.StatusCode == http.StatusTooManyRequests && all[i].StatusCode == 0 && q.Key == all[i].Key {
+			n++
+		}
+	}
+	return n
 }
 
 // checkRequests counts the requests, and checks that none was sent before its time. The fake reports
