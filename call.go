@@ -2,15 +2,15 @@ package petstore
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"math"
+	"math/rand/v2"
 	"net/http"
-	"net/http/httptrace"
-	"sync/atomic"
+	"strconv"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/wire"
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -43,175 +43,80 @@ type request struct {
 	*operation
 	path, query string // of the URL, below the base URL, escaped
 	body        []byte // nil for none
+	// decode decodes the body of a success; nil if the method does not want it.
+	decode func(body []byte) error
 }
 
 // call is one call of a method, on one goroutine. It is the transport of its own retry loop: each
-// RoundTrip, the first one too, is one attempt (send.go), after which checkRetry decides whether
+// RoundTrip, the first one too, is one attempt (attempt.go), after which checkRetry decides whether
 // there is another one (retry.go).
 type call struct {
 	request
 	tracer
-	client  *Client
-	config  *config // of the client, with the options of the call; only read
-	started time.Time
-	maxWait time.Duration // the rest of WithMaxWait
+	client    *Client
+	config    *config // of the client, with the options of the call; only read
+	stoppable context.Context
+	started   time.Time
+	maxWait   time.Duration // the rest of WithMaxWait
 
-	requestsSent int            // requests that may have been written
-	last         *attempt       // nil before the first
-	previous     *attempt       // the one before last
-	pause        ratelimit.Wait // before the planned attempt; without a Reason, none is planned
+	requestsSent int             // requests that may have been written
+	last         *attempt        // nil before the first
+	previous     *attempt        // the one before last
+	pause        *ratelimit.Wait // before the next attempt; nil if none is planned
 }
 
-// attempt is what came of one attempt. RoundTrip fills it; nothing changes it afterwards. The
-// decision about the next attempt, and the result or the error of the call, need nothing else.
-type attempt struct {
-	key        credential.Key
-	permit     ratelimit.Permit // until it is released; nil without a limiter
-	connection connectionState
-	outcome    ratelimit.Outcome // of the request, for the limiter: the status and the times, for example
-	header     http.Header       // of the response, without the key
-	body       []byte            // of the response, or its start
-	failure    failure
-	err        error     // why there is no whole response; nil if there is one
-	retryAt    time.Time // when the limiter or a 429 allows the next request; zero if not known
-	reason     ratelimit.Reason
-
-	mayBeWritten   bool // the request may have been written
-	expectedStatus bool // the status is the documented one
-	loopWaits      bool // no limiter waits until retryAt, so that the loop must do that
-}
-
-// failure is why an attempt has no whole response.
-type failure uint8
-
-const (
-	noFailure        failure = iota
-	notAdmitted              // nothing was passed to the transport: no key, no permit, or the context had ended
-	contextEnded             // the context of the call has ended
-	connectionFailed         // it broke, or there was none: another attempt may succeed
-	permanent                // another attempt would fail in the same way
-	notHTTP                  // the response is not HTTP
-	bodyTooLarge             // the body is larger than maxBody
-)
-
-// succeeded reports whether there is a whole response with the documented status.
-func (a *attempt) succeeded() bool { return a.expectedStatus && a.failure == noFailure }
-
-// was reports whether there is a response with that status; a may be nil.
-func (a *attempt) was(status int) bool { return a != nil && a.outcome.StatusCode == status }
-
-// connectionState is what net/http reports about the connection of a request.
-type connectionState struct{ asked, got, reused, answered atomic.Bool }
-
-func (s *connectionState) hooks() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		GetConn: func(string) { s.asked.Store(true) },
-		GotConn: func(info httptrace.GotConnInfo) {
-			// The connection of httputil.DumpRequestOut has no address: nothing is sent on it.
-			isReal := info.Conn == nil || info.Conn.RemoteAddr() != nil
-			s.asked.Store(isReal)
-			s.got.Store(isReal || s.got.Load())
-			s.reused.Store(info.Reused)
-		},
-		GotFirstResponseByte: func() { s.answered.Store(true) },
-	}
-}
-
-// maySend reports whether the request may have been written although the transport returned err. It
-// may if the transport got a connection for it, and if the transport is none of net/http's, which
-// would have asked for a connection.
-func (s *connectionState) maySend(err error) bool {
+// do makes a call. After a success, it sets response, and decodes the body. Any other end of the
+// call is an error.
+func (c *Client) do(ctx context.Context, r request, opts []CallOption, response *Response) error {
 	switch {
-	case wire.IsUnprocessed(err):
-		return false
-	case s.got.Load() || s.asked.Load():
-		return s.got.Load()
+	case ctx == nil:
+		return &ArgumentError{r.name, "ctx", "is nil"}
+	case c.transport == nil:
+		return &ArgumentError{r.name, "Client", "was not made by NewClient"}
 	}
-	return !errors.Is(err, ErrNotSent) && !wire.IsDial(err)
-}
-
-// isDead reports whether nothing came back on a connection that had been used before.
-func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
-
-// begin calls the CallStart functions, and adds WithCallTimeout to the context of the call. It
-// returns the context of the waits and the reads, which WithStop ends, too; end frees both.
-func (k *call) begin() (waits context.Context, end func()) {
-	k.callStart()
-	endTimeout := func() {}
-	if limit := k.config.callTimeout; limit > 0 {
-		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{&timeoutError{"call", limit}, k.info.ID})
+	config := c.config
+	if len(opts) > 0 {
+		own := *config
+		config = &own
+		if err := apply(r.name, config, opts); err != nil {
+			return err
+		}
 	}
-	stop := k.config.stop
-	if stop == nil {
-		return k.ctx, endTimeout
+	k := &call{request: r, client: c, config: config, started: time.Now(), maxWait: config.maxWait}
+	k.tracer = tracer{traces: c.traces, ctx: ctx, info: Call{
+		ID:      strconv.FormatUint(1<<63|rand.Uint64(), 16), // the first bit makes it sixteen digits
+		BaseURL: c.base, Operation: r.name, Method: r.method,
+		Template: c.basePath + r.template, KeyID: c.key.ID, Background: config.background,
+	}}
+	end := k.begin()
+	defer end()
+	err := k.run()
+	if err == nil {
+		err = k.decodeBody(k.last)
+		*response = k.response(k.last)
 	}
-	waits, cancel := context.WithCancelCause(k.ctx)
-	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop))), k.info.ID}) }
-	if stop.Err() != nil {
-		stopped() // AfterFunc would take a moment
-	}
-	forget := context.AfterFunc(stop, stopped)
-	return waits, func() { forget(); cancel(nil); endTimeout() }
-}
-
-// endReason returns why a context of the call has ended; nil if it has not. A timeout of another
-// call around this one is a cause like others.
-func (k *call) endReason(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	own, ok := cause.(*endError)
-	switch {
-	case ok && own.callID == k.info.ID:
-		return own.error
-	case err == nil || errors.Is(err, cause):
-		return err
-	case isOfCall(cause):
-		return fmt.Errorf("%w: %v", err, cause)
-	}
-	return fmt.Errorf("%w: %w", err, cause)
-}
-
-// foreign returns an error of a function, a transport or a limiter of the user, as an error of the
-// call may wrap it. If it is about another call, or about a context that is not that of the call,
-// only its text is kept.
-func foreign(err error) error {
-	if err != nil && (isOfCall(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		return errors.New(err.Error())
-	}
+	done := CallDoneInfo{Call: k.info, Duration: time.Since(k.started), Err: err}
+	k.each(func(ctx context.Context, trace *ClientTrace) { trace.CallDone(ctx, done) })
 	return err
 }
 
-// isOfCall reports whether err is one of the five errors of a call. If such an error is the cause
-// of a context, it is about another call: an errgroup, for instance, cancels the other calls with
-// the error of the first one that failed.
-func isOfCall(err error) bool {
-	_, ok := errors.AsType[interface {
-		error
-		isOfCall()
-	}](err)
-	return ok
+// run makes attempts while there is to be another one, and returns the error of the call.
+func (k *call) run() error {
+	loop := retryablehttp.Client{HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, RetryMax: math.MaxInt}
+	loop.Backoff = func(time.Duration, time.Duration, int, *http.Response) time.Duration { return k.pause.Duration }
+	address := k.client.base + k.path + safetext.If(k.query != "", "?"+k.query)
+	bare, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
+	if err != nil {
+		return &ArgumentError{k.name, "path", "is not valid"}
+	}
+	_, _ = loop.Do(&retryablehttp.Request{Request: bare}) // what came of the attempts is in k.last
+	if k.pause != nil {                                   // the context ended during the pause
+		k.endPause()
+		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
+	}
+	if !k.last.succeeded() {
+		return k.errorOf(k.last)
+	}
+	k.client.tokens.earn()
+	return nil
 }
-
-// endError is the cause of a context of a call that a timeout or WithStop has ended. endReason
-// takes the error out of it for the call itself. It has no Unwrap, so that it matches nothing in
-// the error of another call.
-type endError struct {
-	error
-	callID string
-}
-
-// timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
-type timeoutError struct {
-	what  string // attempt or call
-	limit time.Duration
-}
-
-func (e *timeoutError) Error() string        { return e.what + " timed out after " + e.limit.String() }
-func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
-func (e *timeoutError) Timeout() bool        { return true }
-func (e *timeoutError) Temporary() bool      { return true }
-
-// keyError is the reason why there is no API key; it matches ErrAPIKey.
-type keyError struct{ error }
-
-func (e *keyError) Is(target error) bool { return target == ErrAPIKey }
-func (e *keyError) Unwrap() error        { return e.error }

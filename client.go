@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/safetext"
@@ -149,6 +150,14 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 func (c *Client) CloseIdleConnections() {
 	if c.transport != nil {
 		c.transport.closeIdleConnections()
+	}
+}
+
+// closeSuspects closes the idle connections if they may be dead, those for other keys, too.
+func (t *transport) closeSuspects() {
+	if t.suspectIdle.Swap(false) {
+		time.Sleep(time.Millisecond) // a stream of HTTP/2 ends a moment after its request
+		t.closeIdleConnections()
 	}
 }
 

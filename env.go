@@ -84,27 +84,3 @@ func apiKeyFromEnv(c *config) (argument, error) {
 	}
 	return key, nil
 }
-
-// APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file each time: a
-// regular file of at most 64 KiB, or a link to one. White space around the key is ignored. An error
-// of the function matches what is wrong, such as [io/fs.ErrNotExist]. It never repeats the path,
-// because a user may have put the key itself there by mistake. A program that changes the key
-// should write a new file and rename it to this one, so that no call finds it half written.
-func APIKeyFile(path string) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) { return credential.ReadFile(path) }
-}
-
-// WithAPIKeyFunc calls f before each attempt to get the API key of one identity whose key rotates,
-// and once more if the attempt has waited, so that the key is never as old as the wait. It is not
-// for tenants: these have clients of [Client.ForKey]. The apiKey of NewClient must then be "". f
-// gets a context with the values and the timeout of an attempt, and must be safe for concurrent
-// use. If f fails, or returns a string that cannot be a bearer token, the call fails with a
-// [*TransportError] and nothing is sent. That error matches f's error but does not repeat its text,
-// which may contain a key.
-//
-// If the service answers 401, the client calls f once more within the call. If f then returns
-// another key, the client sends the request again with that key. It repeats a create, too, because
-// the service has not carried it out.
-func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return shared("WithAPIKeyFunc", safetext.If(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
-}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
@@ -47,24 +45,6 @@ var (
 	// [WithCallTimeout]. It wraps a [net.Error] whose Timeout returns true.
 	ErrTimeout = errors.New("petstore: timeout")
 )
-
-// Response describes the last HTTP response of the call that returned a result, an [APIError] or a
-// [ResponseError].
-type Response struct {
-	// StatusCode is the HTTP status code.
-	StatusCode int
-	// Header is the response's header.
-	Header http.Header
-	// RateLimit is the rate limit from the X-RateLimit headers (section 8.2).
-	RateLimit RateLimit
-	// Attempts is the number of requests that the call sent, in part or completely.
-	Attempts int
-}
-
-// RateLimit is the window of the rate limit according to the X-RateLimit headers of one response
-// (section 8.2): Limit, Remaining and Reset. The zero RateLimit means that nothing is known, as
-// when a header is missing or malformed.
-type RateLimit = ratelimit.Window
 
 // APIError reports a response other than the operation's success: an Error object of the service
 // (sections 2 and 7), a redirect, or the response of a proxy or gateway. [errors.AsType] finds it
@@ -106,29 +86,10 @@ func (e *APIError) Is(target error) bool {
 	return target != nil && target == statusErrors[e.StatusCode]
 }
 
-func (*APIError) isOfCall()       {}
-func (*ArgumentError) isOfCall()  {}
-func (*RateLimitError) isOfCall() {}
-func (*ResponseError) isOfCall()  {}
-func (*TransportError) isOfCall() {}
-
 // statusErrors has the sentinels that stand for a status code.
 var statusErrors = map[int]error{
 	http.StatusBadRequest: ErrBadRequest, http.StatusUnauthorized: ErrUnauthorized,
 	http.StatusNotFound: ErrNotFound, http.StatusTooManyRequests: ErrRateLimited,
-}
-
-// decodeError returns the code and the message of a body that is an Error object; both are empty
-// for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
-func decodeError(body []byte) (code, message string) {
-	var decoded struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(body, &decoded) != nil {
-		return "", ""
-	}
-	return decoded.Code, decoded.Message
 }
 
 // RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
@@ -257,6 +218,18 @@ func (e *ArgumentError) Error() string {
 func (e *ArgumentError) Is(target error) bool {
 	return target == ErrInvalidArgument || target == ErrNotSent
 }
+
+// callError is one of the five types above.
+type callError interface {
+	error
+	isOfCall()
+}
+
+func (*APIError) isOfCall()       {}
+func (*ArgumentError) isOfCall()  {}
+func (*RateLimitError) isOfCall() {}
+func (*ResponseError) isOfCall()  {}
+func (*TransportError) isOfCall() {}
 
 // errorLine returns text with notes behind it: the number of requests and, if the outcome of a
 // write is unknown, what may have happened.

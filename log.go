@@ -7,11 +7,9 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/petstore/petstore-go/internal/safetext"
-	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -179,46 +177,3 @@ func nonZero(attrs ...slog.Attr) []slog.Attr {
 // lineAttr returns an attribute with a text that may come from the server or from code of the user.
 // It is put on one line, so that it cannot forge a line of the log.
 func lineAttr(key, text string) slog.Attr { return slog.String(key, safetext.Line(text)) }
-
-// ErrorType returns the class of Err, which the log has as error_type; empty for a success. It is
-// the status code of a response, else one of canceled (the caller's context was cancelled), stopped
-// (by [WithStop]), timeout, rate_limited (given up without a 429), invalid_response,
-// invalid_argument, connection_refused, connection_reset, connection_closed, name_resolution or
-// certificate. For any other error it is the Go type of the cause, or _OTHER if that type says
-// nothing.
-func (i CallDoneInfo) ErrorType() string { return errorType(i.Err) }
-
-// ErrorType returns the class of the failure as [CallDoneInfo].ErrorType does: the status code of a
-// response of 400 or above, else the class of Err.
-func (i AttemptDoneInfo) ErrorType() string {
-	if i.StatusCode >= http.StatusBadRequest {
-		return strconv.Itoa(i.StatusCode)
-	}
-	return errorType(i.Err)
-}
-
-// errorType returns the class of an error; empty for none. An error may match several cases: the
-// first one is what ended the call.
-func errorType(err error) string {
-	is := func(target error) bool { return errors.Is(err, target) }
-	response, hasStatus := errors.AsType[*APIError](err)
-	switch {
-	case err == nil:
-		return ""
-	case is(ErrInvalidArgument):
-		return "invalid_argument"
-	case is(ErrStopped):
-		return "stopped"
-	case is(context.Canceled):
-		return "canceled"
-	case is(context.DeadlineExceeded), is(ErrTimeout):
-		return "timeout"
-	case hasStatus:
-		return strconv.Itoa(response.StatusCode)
-	case is(ErrRateLimited):
-		return "rate_limited"
-	case is(ErrInvalidResponse):
-		return "invalid_response"
-	}
-	return wire.Class(err)
-}

@@ -167,6 +167,30 @@ func WithInsecureHTTP() Option {
 	return shared("WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true })
 }
 
+// WithAPIKeyFunc calls f before each attempt to get the API key of one identity whose key rotates,
+// and once more if the attempt has waited, so that the key is never as old as the wait. It is not
+// for tenants: these have clients of [Client.ForKey]. The apiKey of NewClient must then be "". f
+// gets a context with the values and the timeout of an attempt, and must be safe for concurrent
+// use. If f fails, or returns a string that cannot be a bearer token, the call fails with a
+// [*TransportError] and nothing is sent. That error matches f's error but does not repeat its text,
+// which may contain a key.
+//
+// If the service answers 401, the client calls f once more within the call. If f then returns
+// another key, the client sends the request again with that key. It repeats a create, too, because
+// the service has not carried it out.
+func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
+	return shared("WithAPIKeyFunc", safetext.If(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
+}
+
+// APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file each time: a
+// regular file of at most 64 KiB, or a link to one. White space around the key is ignored. An error
+// of the function matches what is wrong, such as [io/fs.ErrNotExist]. It never repeats the path,
+// because a user may have put the key itself there by mistake. A program that changes the key
+// should write a new file and rename it to this one, so that no call finds it half written.
+func APIKeyFile(path string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return credential.ReadFile(path) }
+}
+
 // WithStop lets a program stop without losing anything. When ctx ends, calls that wait or begin end
 // at once, and so do reads. Writes that were sent finish. A call that ends fails with a
 // [*TransportError] that matches [ErrStopped] and, if you cancelled ctx with a cause of your own,
@@ -182,15 +206,6 @@ func WithStop(ctx context.Context) Option {
 func WithTrace(t *ClientTrace) Option {
 	problem := safetext.If(t == nil, "is nil")
 	return perClient("WithTrace", problem, func(c *config) { c.traces = append(c.traces, t.complete()) })
-}
-
-// WithRetryPolicy replaces the whole retry policy. A field that is zero in p gets its default, even
-// if the client's own policy has another value there.
-func WithRetryPolicy(p RetryPolicy) CallOption {
-	problem := cmp.Or(
-		safetext.If(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
-		safetext.If(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
-	return perCall("WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() })
 }
 
 // WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
@@ -228,75 +243,4 @@ func WithHeader(key, value string) CallOption {
 		c.header = maps.Clone(c.header)
 		c.header.Set(name, value)
 	})
-}
-
-// Limiter admits the requests of API keys. A [Client] calls Acquire before each attempt, with a
-// [Call].KeyID as the key, and Release of the permit as soon as the header of the response has
-// arrived. [ratelimit.Limiter] is the default, the module petstoreredis has one for several
-// processes. An implementation must be safe for concurrent use; package ratelimittest tests it.
-type Limiter interface {
-	// Acquire blocks until one request may be sent. If that would take longer than r.MaxWait or
-	// would exceed the deadline of ctx, which is that of the call, it returns a *[ratelimit.Error]
-	// immediately, and the call fails with a [*RateLimitError]. Any other error ends the call, too:
-	// it is not retried, and a [*TransportError] wraps it. With an error it returns no permit.
-	Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
-	// RateLimit returns the most recent rate limit known for a key; the zero RateLimit before the
-	// first response.
-	RateLimit(key string) RateLimit
-	// Reopen admits the next request of a key although the key is closed. It does not block, and
-	// has no effect on an open key.
-	Reopen(key string)
-}
-
-// WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter
-// to all clients with the same API key, so that they share the budget of that key; one limiter may
-// serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After
-// of its own 429.
-func WithLimiter(l Limiter) Option {
-	return perClient("WithLimiter", "", func(c *config) { c.limiter, c.limiterSet = l, true })
-}
-
-// WithProcesses says how many processes use the API key, this one included, each with a limiter of
-// its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
-// with [WithLimiter]: give the number to that limiter.
-func WithProcesses(n int) Option {
-	return perClient("WithProcesses", safetext.If(n < 1, "must be positive"), func(c *config) { c.processes = n })
-}
-
-// WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
-// seconds, which is enough for two windows; with 0, a call does not wait for them. A call fails
-// immediately with a [*RateLimitError] if it is known that it would have to wait longer, and at the
-// latest when it has waited for d and one second for a permit. A 503 whose Retry-After, with the
-// backoff, is longer than d ends the call with its [*APIError].
-func WithMaxWait(d time.Duration) CallOption {
-	return perCall("WithMaxWait", safetext.If(d < 0, "is negative"), func(c *config) { c.maxWait = d })
-}
-
-// WithBackground marks a call as background work: it queues behind all other calls. A tenth of each
-// window of the rate limit is left to these while there are any.
-func WithBackground() CallOption {
-	return perCall("WithBackground", "", func(c *config) { c.background = true })
-}
-
-// RetryPolicy sets how often a call is retried and with which backoff; the package documentation
-// has the table of what is retried. A zero field means its default.
-type RetryPolicy struct {
-	// MaxAttempts is the largest number of attempts per call, including the first. The default is
-	// 4; 1 means no retry.
-	MaxAttempts int
-	// BaseDelay is the backoff before the second attempt; it doubles with each further one. The
-	// default is 500 ms. The second half of each backoff is random.
-	BaseDelay time.Duration
-	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
-	// BaseDelay if that is longer.
-	MaxDelay time.Duration
-}
-
-// withDefaults returns p with the defaults of its zero fields.
-func (p RetryPolicy) withDefaults() RetryPolicy {
-	const attempts, base, longest = 4, 500 * time.Millisecond, 30 * time.Second
-	p.MaxAttempts = cmp.Or(p.MaxAttempts, attempts)
-	p.BaseDelay = cmp.Or(p.BaseDelay, min(base, cmp.Or(p.MaxDelay, base)))
-	p.MaxDelay = cmp.Or(p.MaxDelay, max(longest, p.BaseDelay))
-	return p
 }

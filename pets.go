@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/petstore/petstore-go/internal/safetext"
@@ -121,10 +121,10 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	if params.Status != "" {
 		query.Set("status", string(params.Status))
 	}
-	r := request{operation: listPets, path: listPets.template, query: query.Encode()}
 	const defaultLimit = 20
 	result := &ListPetsResult{Pets: make([]Pet, 0, cmp.Or(params.Limit, defaultLimit))}
-	if err := c.do(ctx, r, opts, &result.Response, result.decode); err != nil {
+	r := request{operation: listPets, path: listPets.template, query: query.Encode(), decode: result.decode}
+	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -134,7 +134,7 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 // therefore the client never repeats a request that the service may have carried out; the error
 // then matches [ErrOutcomeUnknown]. After any other error the pet was not created.
 func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) (*CreatePetResult, error) {
-	body, err := json.Marshal(pet)
+	body, err := jsonv2.Marshal(pet)
 	switch {
 	case pet.Name == "":
 		return nil, &ArgumentError{OpCreatePet, "Name", "is empty"}
@@ -143,8 +143,9 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 	case err != nil:
 		return nil, &ArgumentError{OpCreatePet, "Status", "is not valid UTF-8"}
 	}
-	r, result := request{operation: createPet, path: createPet.template, body: body}, &CreatePetResult{}
-	if err := c.do(ctx, r, opts, &result.Response, result.Pet.decode); err != nil {
+	result := &CreatePetResult{}
+	r := request{operation: createPet, path: createPet.template, body: body, decode: result.Pet.decode}
+	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -155,19 +156,20 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
-	r, result := request{operation: getPet, path: "/pets/" + strconv.FormatInt(id, 10)}, &GetPetResult{}
-	if err := c.do(ctx, r, opts, &result.Response, result.Pet.decode); err != nil {
+	result := &GetPetResult{}
+	r := request{operation: getPet, path: "/pets/" + strconv.FormatInt(id, 10), decode: result.Pet.decode}
+	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}
 	return result, nil
 }
 
 // decode decodes a body that is a Pet.
-func (p *Pet) decode(body []byte) error { return json.Unmarshal(body, p, withReadPet) }
+func (p *Pet) decode(body []byte) error { return jsonv2.Unmarshal(body, p, withReadPet) }
 
 // decode decodes a body that is an array of Pet.
 func (r *ListPetsResult) decode(body []byte) error {
-	err := json.Unmarshal(body, &r.Pets, withReadPet)
+	err := jsonv2.Unmarshal(body, &r.Pets, withReadPet)
 	if r.Pets == nil {
 		return errors.New("is null instead of an array")
 	}
@@ -176,7 +178,7 @@ func (r *ListPetsResult) decode(body []byte) error {
 
 // withReadPet has Unmarshal read each Pet by readPet: Unmarshal itself does not see that a field is
 // missing.
-var withReadPet = json.WithUnmarshalers(json.UnmarshalFromFunc(readPet))
+var withReadPet = jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(readPet))
 
 // readPet reads a Pet (section 2). It skips unknown fields, so that the service may add some. The
 // decoder refuses names that are given twice and invalid UTF-8, because parsers of JSON treat these

@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -8,26 +9,67 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// outcomeUnknown reports whether the request is a write that the service may have carried out. It
-// is never sent again, and its error matches ErrOutcomeUnknown.
-func (k *call) outcomeUnknown(a *attempt) bool { return k.isWrite() && a.mayBeDone() }
+// RetryPolicy sets how often a call is retried and with which backoff; the package documentation
+// has the table of what is retried. A zero field means its default.
+type RetryPolicy struct {
+	// MaxAttempts is the largest number of attempts per call, including the first. The default is
+	// 4; 1 means no retry.
+	MaxAttempts int
+	// BaseDelay is the backoff before the second attempt; it doubles with each further one. The
+	// default is 500 ms. The second half of each backoff is random.
+	BaseDelay time.Duration
+	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
+	// BaseDelay if that is longer.
+	MaxDelay time.Duration
+}
 
-// mayBeDone reports whether the service may have carried out the request, which can fail in four
-// places:
+// withDefaults returns p with the defaults of its zero fields.
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	const attempts, base, longest = 4, 500 * time.Millisecond, 30 * time.Second
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, attempts)
+	p.BaseDelay = cmp.Or(p.BaseDelay, min(base, cmp.Or(p.MaxDelay, base)))
+	p.MaxDelay = cmp.Or(p.MaxDelay, max(longest, p.BaseDelay))
+	return p
+}
+
+// backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
+// that calls that failed together do not retry together; the other half ensures that none retries
+// at once.
+func (p RetryPolicy) backoff(n int) time.Duration {
+	d := p.BaseDelay
+	for i := 1; i < n && d < p.MaxDelay; i++ {
+		d += min(d, p.MaxDelay-d) // d doubles, without an overflow
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+// WithRetryPolicy replaces the whole retry policy. A field that is zero in p gets its default, even
+// if the client's own policy has another value there.
+func WithRetryPolicy(p RetryPolicy) CallOption {
+	problem := cmp.Or(
+		safetext.If(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
+		safetext.If(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
+	return perCall("WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() })
+}
+
+// outcomeUnknown reports whether the request is a write that the service may have carried out. It
+// is never sent again, and its error matches ErrOutcomeUnknown. A request can fail in four places:
 //
+//	                                                                      carried out?
 //	never sent                no key, no permit, no connection            no
 //	refused by the protocol   GOAWAY, REFUSED_STREAM, our certificate     no
-//	sent, no whole response   reset, timed out, not HTTP                  yes
+//	sent, no whole response   reset, timed out, not HTTP                  perhaps
 //	a response                4xx other than 408, 501                     no
-//	                          any other: a gateway may send a 408 or 5xx  yes
+//	                          any other: a gateway may send a 408 or 5xx  perhaps
 //	                          although the service has carried it out
-func (a *attempt) mayBeDone() bool {
+func (k *call) outcomeUnknown(a *attempt) bool {
 	code := a.outcome.StatusCode
 	switch {
-	case !a.mayBeWritten: // also if the protocol refused it: see wire.IsUnprocessed
+	case !k.isWrite(), !a.mayBeWritten: // also if the protocol refused it: see wire.IsUnprocessed
 		return false
 	case code == http.StatusRequestTimeout:
 		return true
@@ -49,48 +91,42 @@ func (a *attempt) mayChange() bool {
 	return code >= 500 && code != http.StatusNotImplemented
 }
 
-// checkRetry is the CheckRetry of the loop. If it allows another attempt, it plans the pause before
-// it. If the context has ended meanwhile, that attempt says so.
-func (k *call) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
-	a := k.last
+// checkRetry is the CheckRetry of the loop. It begins the pause before another attempt.
+func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) {
+	pause, again := k.next(k.last)
+	if again {
+		k.beginPause(pause)
+	}
+	return again, nil
+}
+
+// next returns whether there is another attempt after a, and the pause before it. If the context has
+// ended meanwhile, that attempt says so.
+func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 	// After a 401 there may be another key; admit ends the call if there is not.
 	newKey := a.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized) && k.config.keyFunc != nil
 	mayRepeat := newKey || a.mayChange() && !k.outcomeUnknown(a)
-	if !mayRepeat || k.info.Attempt >= k.config.retry.MaxAttempts {
-		return false, nil
-	}
-	if newKey || ctx.Err() != nil {
-		k.planPause(0)
-		return true, nil
+	switch {
+	case !mayRepeat || k.info.Attempt >= k.config.retry.MaxAttempts:
+		return 0, false
+	case newKey || k.stoppable.Err() != nil:
+		return 0, true
 	}
 	pause, required := k.pauseAfter(a)
 	// What was not sent is no load for the service, and after a 429 the rate limit delays the attempt.
 	isFree := !a.mayBeWritten || a.was(http.StatusTooManyRequests)
-	if !k.hasTime(ctx, pause, required) || !isFree && !k.client.tokens.take() {
-		return false, nil
-	}
-	k.planPause(pause)
-	return true, nil
-}
-
-// planPause plans another attempt, after a pause, and reports its beginning.
-func (k *call) planPause(d time.Duration) {
-	k.pause = ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: time.Now().Add(d), Waiting: 1}
-	if d > 0 {
-		k.WaitStart(k.pause)
-	}
-	k.pause.Duration = d
+	return pause, k.hasTime(pause, required) && (isFree || k.client.tokens.take())
 }
 
 // pauseAfter returns the pause after an attempt, and whether the service requires it.
 func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
 	pause, retryAfter := k.config.retry.backoff(k.info.Attempt), a.outcome.RetryAfter
 	switch {
-	case a.was(http.StatusTooManyRequests) && !a.loopWaits:
-		return 0, false // the limiter waits, or refuses at once
+	case a.was(http.StatusTooManyRequests) && a.limiterWaits():
+		return 0, false // it may also refuse at once
 	case a.was(http.StatusTooManyRequests):
 		// Jitter, so that calls that got their 429 together do not retry together.
-		return max(pause, time.Until(a.retryAt)) + rand.N(k.config.retry.BaseDelay), true
+		return max(pause, time.Until(a.retryAt())) + rand.N(k.config.retry.BaseDelay), true
 	case a.was(http.StatusServiceUnavailable) && retryAfter > 0:
 		return pause + min(retryAfter, math.MaxInt64-pause), true
 	case a.connection.isDead() && k.previous == nil:
@@ -101,24 +137,33 @@ func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
 
 // hasTime reports whether a pause is within the deadline and, if the service requires it, within
 // the rest of WithMaxWait.
-func (k *call) hasTime(ctx context.Context, pause time.Duration, required bool) bool {
-	deadline, ok := ctx.Deadline()
+func (k *call) hasTime(pause time.Duration, required bool) bool {
+	deadline, ok := k.stoppable.Deadline()
 	return (!ok || time.Until(deadline) > pause) && (!required || pause <= k.maxWait)
+}
+
+// beginPause plans the next attempt, after a pause of length d, and reports that, unless d is 0.
+func (k *call) beginPause(d time.Duration) {
+	k.pause = &ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: time.Now().Add(d), Waiting: 1}
+	if d > 0 {
+		k.WaitStart(*k.pause)
+	}
+	k.pause.Duration = d
 }
 
 // endPause reports the end of the pause before an attempt, if there was one. WithMaxWait counts
 // only those after a 429.
 func (k *call) endPause() {
-	w := k.pause
-	k.pause = ratelimit.Wait{}
-	if w.Duration == 0 {
+	pause := k.pause
+	k.pause = nil
+	if pause == nil || pause.Duration == 0 {
 		return
 	}
-	w.Duration -= time.Until(w.Until)
+	pause.Duration -= time.Until(pause.Until)
 	if k.last.was(http.StatusTooManyRequests) {
-		k.maxWait -= w.Duration
+		k.maxWait -= pause.Duration
 	}
-	k.WaitDone(w)
+	k.WaitDone(*pause)
 }
 
 // tokens limits the retries of a client, so that they do not multiply the load during an outage. It
@@ -146,15 +191,4 @@ func (t *tokens) earn() {
 	if t.spent.Add(-1) < 0 {
 		t.spent.Add(1) // undoes the subtraction, since all tokens were there
 	}
-}
-
-// backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
-// that calls that failed together do not retry together; the other half ensures that none retries
-// at once.
-func (p RetryPolicy) backoff(n int) time.Duration {
-	d := p.BaseDelay
-	for i := 1; i < n && d < p.MaxDelay; i++ {
-		d += min(d, p.MaxDelay-d) // d doubles, without an overflow
-	}
-	return d/2 + rand.N(d/2+1)
 }

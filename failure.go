@@ -1,0 +1,109 @@
+package petstore
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+
+	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/ratelimit"
+)
+
+// failure is why an attempt has no whole response.
+type failure uint8
+
+const (
+	noFailure        failure = iota
+	notAdmitted              // nothing was passed to the transport: no key, no permit, or the context had ended
+	contextEnded             // the context of the call has ended
+	connectionFailed         // it broke, or there was none: another attempt may succeed
+	permanent                // another attempt would fail in the same way
+	notHTTP                  // the response is not HTTP
+	bodyTooLarge             // the body is larger than maxBody
+)
+
+// errorOf returns the error of a call that ends with a; doc.go lists the types. Only decodeBody makes
+// one, too.
+func (k *call) errorOf(a *attempt) error {
+	code := a.outcome.StatusCode
+	switch {
+	case a.failure == notAdmitted:
+		return k.refusal(a)
+	case a.failure == contextEnded && code >= http.StatusMultipleChoices:
+		return k.transportError(a, after(a.err, k.apiError(a)))
+	case a.failure == notHTTP:
+		return k.responseError(a, "not HTTP", a.err)
+	case a.failure == contextEnded, code == 0:
+		return k.transportError(a, a.err)
+	case a.expectedStatus && a.failure == bodyTooLarge:
+		return k.responseError(a, "body is larger than 10 MiB", nil)
+	case a.expectedStatus:
+		return k.responseError(a, "body is cut off", a.err)
+	case code/100 == 2:
+		return k.responseError(a, "status is not the documented one", nil)
+	case code == http.StatusTooManyRequests:
+		limited := ratelimit.Error{RetryAt: a.retryAt(), Window: a.outcome.Window, Reason: a.lockout.Reason}
+		return k.rateLimitError(&limited, k.apiError(a))
+	}
+	return k.apiError(a)
+}
+
+// refusal returns the error of a call whose last attempt sent nothing. It wraps the error of the
+// attempt before, if there was one.
+func (k *call) refusal(a *attempt) error {
+	var last error
+	if k.previous != nil {
+		last = k.errorOf(k.previous)
+	}
+	limited, ok := a.err.(*ratelimit.Error)
+	switch {
+	case a.err == errSameKey:
+		return last
+	case !ok:
+		return k.transportError(a, after(a.err, last))
+	}
+	if got429, ok := last.(*RateLimitError); ok {
+		last = got429.Err
+	}
+	return k.rateLimitError(limited, after(limited.Err, last))
+}
+
+// after returns err together with the error of the attempt before; either may be nil.
+func after(err, last error) error {
+	if err == nil || last == nil {
+		return cmp.Or(err, last)
+	}
+	return fmt.Errorf("%w; last attempt: %w", err, last)
+}
+
+// apiError returns the error for a response that is not the success of the operation. The key is
+// taken out of all that it has from the response.
+func (k *call) apiError(a *attempt) *APIError {
+	code, message := decodeError(a.body)
+	key := a.key.Secret()
+	return &APIError{
+		Operation: k.name, CallID: k.info.ID, Code: safetext.Redact(code, key), Message: safetext.Redact(message, key),
+		RetryAfter: a.outcome.RetryAfter, Body: a.bodyStart(), Response: k.response(a),
+		OutcomeUnknown: k.outcomeUnknown(a), received: a.outcome.Received,
+	}
+}
+
+func (k *call) responseError(a *attempt, reason string, err error) *ResponseError {
+	return &ResponseError{
+		Operation: k.name, CallID: k.info.ID, Reason: reason, Body: a.bodyStart(), Response: k.response(a),
+		OutcomeUnknown: k.outcomeUnknown(a), Err: err,
+	}
+}
+
+func (k *call) transportError(a *attempt, err error) *TransportError {
+	return &TransportError{
+		Operation: k.name, CallID: k.info.ID, Attempts: k.requestsSent, OutcomeUnknown: k.outcomeUnknown(a), Err: err,
+	}
+}
+
+func (k *call) rateLimitError(e *ratelimit.Error, err error) *RateLimitError {
+	return &RateLimitError{
+		Operation: k.name, CallID: k.info.ID, RetryAt: e.RetryAt, RateLimit: e.Window, Reason: e.Reason,
+		Attempts: k.requestsSent, Err: err,
+	}
+}
