@@ -43,8 +43,8 @@ type request struct {
 	*operation
 	path, query string // of the URL, below the base URL, escaped
 	body        []byte // nil for none
-	// decode decodes the body of a success; nil if the method does not want it.
-	decode func(body []byte) error
+	// into decodes the body of a success, and keeps the result; nil if that is not wanted.
+	into interface{ decode(body []byte) error }
 }
 
 // call is one call of a method, on one goroutine. It is the transport of its own retry loop: each

@@ -36,12 +36,7 @@ func (c *Client) Do(
 		return nil, &ArgumentError{op.name, argument, problem}
 	}
 	if out != nil {
-		r.decode = func(body []byte) error {
-			if !jsontext.Value(body).IsValid() { // encoding/json takes duplicate names and invalid UTF-8
-				return errNotJSON
-			}
-			return json.Unmarshal(body, out)
-		}
+		r.into = jsonValue{out}
 	}
 	if in != nil {
 		body, err := json.Marshal(in)
@@ -57,7 +52,17 @@ func (c *Client) Do(
 	return response, nil
 }
 
+// jsonValue has a pointer to the value that a response of Do is decoded into.
+type jsonValue struct{ out any }
+
 var errNotJSON = errors.New("is not JSON")
+
+func (v jsonValue) decode(body []byte) error {
+	if !jsontext.Value(body).IsValid() { // encoding/json takes duplicate names and invalid UTF-8
+		return errNotJSON
+	}
+	return json.Unmarshal(body, v.out)
+}
 
 // problem returns which of the arguments of Do is wrong, and why.
 func (r *request) problem(in, out any) (argument, problem string) {

@@ -123,7 +123,7 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	}
 	const defaultLimit = 20
 	result := &ListPetsResult{Pets: make([]Pet, 0, cmp.Or(params.Limit, defaultLimit))}
-	r := request{operation: listPets, path: listPets.template, query: query.Encode(), decode: result.decode}
+	r := request{operation: listPets, path: listPets.template, query: query.Encode(), into: result}
 	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 		return nil, &ArgumentError{OpCreatePet, "Status", "is not valid UTF-8"}
 	}
 	result := &CreatePetResult{}
-	r := request{operation: createPet, path: createPet.template, body: body, decode: result.Pet.decode}
+	r := request{operation: createPet, path: createPet.template, body: body, into: &result.Pet}
 	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
 	result := &GetPetResult{}
-	r := request{operation: getPet, path: "/pets/" + strconv.FormatInt(id, 10), decode: result.Pet.decode}
+	r := request{operation: getPet, path: "/pets/" + strconv.FormatInt(id, 10), into: &result.Pet}
 	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}

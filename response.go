@@ -56,14 +56,14 @@ func (k *call) decodeBody(a *attempt) error {
 	mediaType = strings.TrimSpace(mediaType)
 	var err error
 	switch {
-	case a.was(http.StatusNoContent), k.decode == nil && len(a.body) == 0:
+	case a.was(http.StatusNoContent), k.into == nil && len(a.body) == 0:
 		return nil
 	case len(a.body) == 0: // the decoder would report no more than EOF
 		return k.responseError(a, "body is empty", nil)
 	case !strings.EqualFold(mediaType, "application/json"):
 		return k.responseError(a, "Content-Type is "+safetext.Quote(mediaType)+", not application/json", nil)
-	case k.decode != nil:
-		err = k.decode(a.body)
+	case k.into != nil:
+		err = k.into.decode(a.body)
 	case !jsontext.Value(a.body).IsValid():
 		err = errNotJSON
 	}
