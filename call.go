@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -48,7 +49,7 @@ type request struct {
 }
 
 // call is one call of a method, on one goroutine. It is the transport of its own retry loop: each
-// RoundTrip, the first one too, is one attempt (attempt.go), after which checkRetry decides whether
+// RoundTrip, the first one too, is one attempt (send.go), after which checkRetry decides whether
 // there is another one (retry.go).
 type call struct {
 	request
@@ -98,6 +99,34 @@ func (c *Client) do(ctx context.Context, r request, opts []CallOption, response 
 	done := CallDoneInfo{Call: k.info, Duration: time.Since(k.started), Err: err}
 	k.each(func(ctx context.Context, trace *ClientTrace) { trace.CallDone(ctx, done) })
 	return err
+}
+
+// begin calls the CallStart functions and makes the contexts of the call, which end frees:
+//
+//	k.ctx         ends with that of the caller, or after WithCallTimeout; for writes and traces
+//	k.stoppable   ends with k.ctx, or at WithStop; for waits and reads
+//
+// The context of a request or of a function for the key is made from one of them. It ends after the
+// timeout of an attempt, too.
+func (k *call) begin() (end func()) {
+	k.callStart()
+	endTimeout := func() {}
+	if limit := k.config.callTimeout; limit > 0 {
+		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{&timeoutError{"call", limit}, k.info.ID})
+	}
+	k.stoppable = k.ctx
+	stop := k.config.stop
+	if stop == nil {
+		return endTimeout
+	}
+	var cancel context.CancelCauseFunc
+	k.stoppable, cancel = context.WithCancelCause(k.ctx)
+	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop))), k.info.ID}) }
+	if stop.Err() != nil {
+		stopped() // AfterFunc would take a moment
+	}
+	forget := context.AfterFunc(stop, stopped)
+	return func() { forget(); cancel(nil); endTimeout() }
 }
 
 // run makes attempts while there is to be another one, and returns the error of the call.

@@ -55,21 +55,13 @@ type transport struct {
 // a fragment, if it is plain http to a host other than loopback (see [WithInsecureHTTP]), if the
 // key cannot be a bearer token, or if an option is invalid. No error repeats the URL or the key.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
-	c, err := newConfig(opts)
+	config, err := newConfig(opts)
 	if err != nil {
 		return nil, err
 	}
-	return newClient(argument{"baseURL", baseURL}, argument{"apiKey", apiKey}, c)
-}
-
-// argument is an argument of a constructor, with its name in errors.
-type argument struct{ name, value string }
-
-// newClient returns a client with the settings of config.
-func newClient(baseURL, apiKey argument, config *config) (*Client, error) {
-	base, problem := credential.ParseBaseURL(baseURL.value, config.insecureHTTP)
+	base, problem := credential.ParseBaseURL(baseURL, config.insecureHTTP)
 	if problem != "" {
-		return nil, &ArgumentError{"NewClient", baseURL.name, problem}
+		return nil, &ArgumentError{"NewClient", "baseURL", problem}
 	}
 	transport, err := config.newTransport()
 	if err != nil {
@@ -82,20 +74,20 @@ func newClient(baseURL, apiKey argument, config *config) (*Client, error) {
 }
 
 // configured sets the config, the traces and the key of c.
-func (c *Client) configured(opName string, config *config, apiKey argument) (*Client, error) {
+func (c *Client) configured(opName string, config *config, apiKey string) (*Client, error) {
 	c.config, c.traces = config, slices.Clip(config.traces)
 	if config.log != nil {
 		c.traces = append(c.traces, config.log)
 	}
-	problem := credential.KeyProblem(apiKey.value)
+	problem := credential.KeyProblem(apiKey)
 	if config.keyFunc != nil {
-		problem = safetext.If(apiKey.value != "", "is set although WithAPIKeyFunc is used")
+		problem = safetext.If(apiKey != "", "is set although WithAPIKeyFunc is used")
 	} else {
-		c.key = credential.New(apiKey.value)
+		c.key = credential.New(apiKey)
 		c.lastKeyID.Store(c.key.ID)
 	}
 	if problem != "" {
-		return nil, &ArgumentError{opName, apiKey.name, problem}
+		return nil, &ArgumentError{opName, "apiKey", problem}
 	}
 	return c, nil
 }
@@ -141,7 +133,7 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 	client := &Client{base: c.base, basePath: c.basePath, transport: c.transport}
-	return client.configured("ForKey", &config, argument{"apiKey", apiKey})
+	return client.configured("ForKey", &config, apiKey)
 }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares

@@ -1,8 +1,11 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,15 +35,13 @@ const (
 // PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for tests: the key is then sent
 // unencrypted.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	c, err := newConfig(append(optionsFromEnv(), opts...))
-	if err != nil {
-		return nil, err
+	opts = slices.Concat(optionsFromEnv(), opts, []Option{keyFileFromEnv{}})
+	client, err := NewClient(os.Getenv(envBaseURL), os.Getenv(envAPIKey), opts...)
+	if wrong, ok := errors.AsType[*ArgumentError](err); ok {
+		variables := map[string]string{"baseURL": envBaseURL, "apiKey": envAPIKey}
+		wrong.Argument = cmp.Or(variables[wrong.Argument], wrong.Argument)
 	}
-	apiKey, err := apiKeyFromEnv(c)
-	if err != nil {
-		return nil, err
-	}
-	return newClient(argument{envBaseURL, os.Getenv(envBaseURL)}, apiKey, c)
+	return client, err
 }
 
 // optionsFromEnv returns the options for the variables that have the effect of options and are set.
@@ -59,17 +60,18 @@ func optionsFromEnv() (opts []Option) {
 	return opts
 }
 
-// apiKeyFromEnv returns the key. For a key file, it sets the function of c instead, and reads the
-// file once, so that a wrong one is reported early.
-func apiKeyFromEnv(c *config) (argument, error) {
-	key, file := argument{envAPIKey, os.Getenv(envAPIKey)}, os.Getenv(envAPIKeyFile)
-	problem := ""
+// keyFileFromEnv is the last option of NewClientFromEnv: it knows whether another one set the
+// function for the key. It reads the file once, so that a wrong one is reported early.
+type keyFileFromEnv struct{}
+
+func (keyFileFromEnv) apply(opName string, c *config) error {
+	key, file, problem := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile), ""
 	switch {
-	case file == "" && key.value == "" && c.keyFunc == nil:
-		return key, &ArgumentError{"NewClient", envAPIKey, "is not set, nor is " + envAPIKeyFile}
+	case file == "" && key == "" && c.keyFunc == nil:
+		return &ArgumentError{opName, envAPIKey, "is not set, nor is " + envAPIKeyFile}
 	case file == "":
-		return key, nil
-	case key.value != "":
+		return nil
+	case key != "":
 		problem = "is set although " + envAPIKey + " is set"
 	case c.keyFunc != nil:
 		problem = "is set although WithAPIKeyFunc is used"
@@ -80,7 +82,7 @@ func apiKeyFromEnv(c *config) (argument, error) {
 		}
 	}
 	if problem != "" {
-		return key, &ArgumentError{"NewClient", envAPIKeyFile, problem}
+		return &ArgumentError{opName, envAPIKeyFile, problem}
 	}
-	return key, nil
+	return nil
 }

@@ -115,7 +115,9 @@ func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 	pause, required := k.pauseAfter(a)
 	// What was not sent is no load for the service, and after a 429 the rate limit delays the attempt.
 	isFree := !a.mayBeWritten || a.was(http.StatusTooManyRequests)
-	return pause, k.hasTime(pause, required) && (isFree || k.client.tokens.take())
+	deadline, ok := k.stoppable.Deadline()
+	isTooLong := ok && pause >= time.Until(deadline) || required && pause > k.maxWait
+	return pause, !isTooLong && (isFree || k.client.tokens.take())
 }
 
 // pauseAfter returns the pause after an attempt, and whether the service requires it.
@@ -133,13 +135,6 @@ func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
 		return 0, false // only once: the service may just have closed an idle connection
 	}
 	return pause, false
-}
-
-// hasTime reports whether a pause is within the deadline and, if the service requires it, within
-// the rest of WithMaxWait.
-func (k *call) hasTime(pause time.Duration, required bool) bool {
-	deadline, ok := k.stoppable.Deadline()
-	return (!ok || time.Until(deadline) > pause) && (!required || pause <= k.maxWait)
 }
 
 // beginPause plans the next attempt, after a pause of length d, and reports that, unless d is 0.
