@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/safetext"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // The variables of the environment that NewClientFromEnv reads.
@@ -35,7 +33,7 @@ const (
 // PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for tests: the key is then sent
 // unencrypted.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	opts = slices.Concat(optionsFromEnv(), opts, []Option{keyFileFromEnv{}})
+	opts = append(slices.Clip(opts), fromEnv{})
 	client, err := NewClient(os.Getenv(envBaseURL), os.Getenv(envAPIKey), opts...)
 	if wrong, ok := errors.AsType[*ArgumentError](err); ok {
 		variables := map[string]string{"baseURL": envBaseURL, "apiKey": envAPIKey}
@@ -44,27 +42,28 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	return client, err
 }
 
-// optionsFromEnv returns the options for the variables that have the effect of options and are set.
-func optionsFromEnv() (opts []Option) {
-	if text := os.Getenv(envProcesses); text != "" {
-		n, err := strconv.Atoi(text)
-		problem := safetext.If(err != nil || n < 1, "is not a number of processes")
-		opts = append(opts, perClient(envProcesses, problem, func(c *config) {
-			c.limiter = ratelimit.New(ratelimit.Processes(n))
-		}))
+// fromEnv is the last option of NewClientFromEnv, so that it knows what the others have set.
+type fromEnv struct{}
+
+func (fromEnv) apply(opName string, c *config) error {
+	processes, insecure := os.Getenv(envProcesses), os.Getenv(envInsecure)
+	n, err := strconv.Atoi(processes)
+	switch {
+	case processes != "" && (err != nil || n < 1):
+		return &ArgumentError{opName, envProcesses, "is not a number of processes"}
+	case insecure != "" && insecure != "0" && insecure != "1":
+		return &ArgumentError{opName, envInsecure, "is neither 0 nor 1"}
 	}
-	if text := os.Getenv(envInsecure); text != "" {
-		problem := safetext.If(text != "0" && text != "1", "is neither 0 nor 1")
-		opts = append(opts, shared(envInsecure, problem, func(c *config) { c.insecureHTTP = text == "1" }))
+	if !c.limiterSet && c.processes == 0 {
+		c.processes = n
 	}
-	return opts
+	c.insecureHTTP = c.insecureHTTP || insecure == "1"
+	return c.setKeyFile(opName)
 }
 
-// keyFileFromEnv is the last option of NewClientFromEnv: it knows whether another one set the
-// function for the key. It reads the file once, so that a wrong one is reported early.
-type keyFileFromEnv struct{}
-
-func (keyFileFromEnv) apply(opName string, c *config) error {
+// setKeyFile sets the function for the key if there is a key file, and reads the file once, so that
+// a wrong one is reported early.
+func (c *config) setKeyFile(opName string) error {
 	key, file, problem := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile), ""
 	switch {
 	case file == "" && key == "" && c.keyFunc == nil:
