@@ -100,8 +100,8 @@ func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) 
 	return again, nil
 }
 
-// next returns whether there is another attempt after a, and the pause before it. If the context has
-// ended meanwhile, that attempt says so.
+// next returns whether there is another attempt after a, and the pause before it. If the context
+// has ended meanwhile, that attempt says so.
 func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 	// After a 401 there may be another key; admit ends the call if there is not.
 	newKey := a.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized) && k.config.keyFunc != nil

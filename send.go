@@ -146,7 +146,7 @@ func (k *call) sendAndReceive(bare *http.Request, begun time.Time, a *attempt) {
 	}
 	ctx, cancel := k.withTimeout(k.describe(parent))
 	defer cancel()
-	defer a.release() // unless receive has: there was no response, or a function of the user panicked
+	defer a.release() // if receive has not: no response came, or a function of the user panicked
 	k.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptStart(ctx, k.info) })
 	header := k.config.header.Clone()
 	ctx = k.attemptContext(ctx, header)
@@ -256,9 +256,9 @@ func (s *connectionState) hooks() *httptrace.ClientTrace {
 	}
 }
 
-// mayBeWritten reports whether a request may have been written although the transport returned err.
-// It may if the transport got a connection for it, and if the transport is none of net/http's, which
-// would have asked for a connection.
+// mayBeWritten reports whether a request may have been written although the transport returned
+// err. It may if the transport got a connection for it, and if the transport is none of net/http's,
+// which would have asked for a connection.
 func (s *connectionState) mayBeWritten(err error) bool {
 	switch {
 	case wire.IsUnprocessed(err):
