@@ -5,8 +5,26 @@
 local command = cjson.decode(ARGV[1])
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local minute = 60000
+
+local second = 1000
+local minute = 60 * second
 local none = 1e9 -- more than any Remaining
+local leap = 60000 -- permits: no other process knows of so many more than the one that asks
+local carried_part = 4 -- what is left of a window goes over to the next if it is 1/4 of the limit
+local same_window = 30 -- seconds: two values of Reset that differ by no more are of one window
+local longest_minute = minute + 10 * second -- a window that lasts longer is of a day; clocks differ
+
+-- For how long requests wait until the service has responded to others, mostly within 0.2 seconds:
+local first_patience = second -- to the first of a window
+local lockout_patience = 10 * second -- to the first after a lockout: a second 429 may mean a ban
+local last_patience = 2 * second -- to those that show whether anything is left
+local new_pot_patience = 1.5 * second -- and each process has told a new pot what it knows
+
+local most_shares = 2 -- of a window for a process, one in each second; then all may use what is left
+local growth = 1.5 -- other programs may send half as much again as they did
+local reserve_part = 10 -- background requests leave 1/10 of the limit to others
+local response = 3 -- a reason to wait; those below are limits, by their numbers in closed_by
+
 local pot = {
   at = now,           -- when the last command came
   number = 0,         -- of the last permit
@@ -43,15 +61,16 @@ local function load_pot()
   for name in pairs(pot) do incomplete = incomplete or not found[name] end
   if not (incomplete -- missing, or a field is
       or found.number < command.Number -- an old copy: a process has a later permit
-      or found.at > now + 1000 -- written by another clock
-      or command.Fallback and found.at < now - 1000) then -- nobody reached it for a second
+      or found.at > now + second -- written by another clock
+      or command.Fallback and found.at < now - second) then -- no process reached it for a second
     pot = found
     return
   end
   redis.call('DEL', KEYS[1])
-  local number = math.max(now, command.Number + minute)
+  -- Later than what any process knows: fewer permits are given than milliseconds pass.
+  local number = math.max(now, command.Number + leap)
   set { number = number, epoch = number, as_of = number, processes = command.Processes }
-  if command.Number > 0 then pot.await = now + 1500 end -- for the other processes to report
+  if command.Number > 0 then pot.await = now + new_pot_patience end
 end
 
 -- begin begins another window; the permits of the old one are forgotten.
@@ -76,13 +95,13 @@ end
 -- learn takes the window from a response. `remaining` is what a response to a permit after as_of
 -- shows, or else the lowest of all.
 local function learn(outcome, in_window, reported)
-  local ahead = outcome.Reset - pot.reset -- by more than 30 seconds: another window
+  local ahead = outcome.Reset - pot.reset
   local newer = outcome.Number > pot.as_of -- its permit was given after `remaining` was set
   -- A new pot also believes a process that knows of a window that is used up.
   local first = pot.first_response == 0 and (in_window or pot.reset == 0 and outcome.Remaining == 0)
-  local overtaken = not newer and ahead < -30 -- by a response of the next window
+  local overtaken = not newer and ahead < -same_window -- by a response of the next window
   if not first and (pot.first_response == 0 or not reported or overtaken) then return end
-  if first or math.abs(ahead) > 30 then
+  if first or math.abs(ahead) > same_window then
     newer = true
     set { first_response = now, ends = 0, lowest = none }
   end
@@ -96,7 +115,7 @@ local function learn(outcome, in_window, reported)
     local rounded = ends < pot.ends -- of two ends by the same Reset, the earlier one counts
     local used_up_day = ends > now + minute -- while something was left, it ended in a minute
     if pot.ends == 0 or slides or rounded or used_up_day then pot.ends = ends end
-    local day = outcome.EndsIn > minute + 10000 and 1 or 0
+    local day = outcome.EndsIn > longest_minute and 1 or 0
     set { last_response = now, limit = outcome.Limit, reset = outcome.Reset, day = day }
   end
   if in_window and outcome.ClosedIn == 0 then set { closed = 0, streak = 0 } end -- a success
@@ -119,17 +138,19 @@ local function take(outcome)
   if outcome.ClosedIn > 0 and (reported or new_pot) then note_429(outcome, in_window) end
 end
 
-local function full_seconds() -- of the window
-  return math.floor((now - pot.first_response) / 1000)
+-- shares returns how many shares of the window a process may have by now; nil if it may have more.
+local function shares()
+  local n = 1 + math.floor((now - pot.first_response) / second)
+  return n <= most_shares and n or nil
 end
 
 -- grant gives a process its share of a window in its first second, twice that in two, later twice
--- its share of what is left. Other programs may use the key: 1.5 times what they have probably sent
--- since the last response is kept back.
+-- its share of what is left. What other programs have probably sent since the last response is kept
+-- back for them.
 local function grant()
   local urgent, background = command.Want[1], command.Want[2]
-  local same_window = command.Epoch == pot.epoch
-  if urgent + background > 0 and not same_window then pot.active = pot.active + 1 end
+  local asked_before = command.Epoch == pot.epoch -- in this window
+  if urgent + background > 0 and not asked_before then pot.active = pot.active + 1 end
   if urgent > 0 then pot.urgent = now end
   local processes = math.max(1, pot.active, pot.processes)
   local given = pot.number - pot.epoch
@@ -137,26 +158,26 @@ local function grant()
   local others = pot.limit - pot.remaining - given
   if others > 0 then
     local age = math.max(1, now - pot.ends + minute) -- of the window
-    local sent = math.ceil(1.5 * others * (now - pot.last_response) / age)
+    local sent = math.ceil(growth * others * (now - pot.last_response) / age)
     left = left - math.max(1, math.min(sent, math.floor(left / 2)))
   end
   local most = math.max(1, math.floor(2 * left / processes))
   -- Background requests leave a tenth to others, if there are any.
-  local reserve = now < pot.urgent + 2 * minute and math.floor(pot.limit / 10) or 0
+  local reserve = now < pot.urgent + 2 * minute and math.floor(pot.limit / reserve_part) or 0
   if now < pot.closed then
     left = 0
   elseif pot.first_response == 0 then -- one request goes ahead
     left = now < pot.await and 0 or 1
     most = 1
     reserve = 0
-  elseif full_seconds() < 2 then
-    local before = same_window and command.Granted or 0
-    most = (full_seconds() + 1) * math.ceil((left + given) / processes) - before
+  elseif shares() then
+    local before = asked_before and command.Granted or 0
+    most = shares() * math.ceil((left + given) / processes) - before
   end
   urgent = math.max(0, math.min(urgent, left, most))
   background = math.max(0, math.min(background, left - urgent - reserve, most - urgent))
   given = urgent + background
-  local patience = pot.first_response > 0 and 2000 or pot.closed > 0 and 10000 or 1000
+  local patience = pot.first_response > 0 and last_patience or pot.closed > 0 and lockout_patience or first_patience
   if given > 0 then pot.await = now + patience end
   set { number = pot.number + given, in_flight = pot.in_flight + given }
   left = left - given
@@ -176,11 +197,11 @@ end
 -- reply returns the pot, what was granted, and why requests got no permit, and for how long. Of the
 -- reasons, the first one counts that applies:
 --   the limit in closed_by, until the key opens
---   3 until the next second, if the process had its share of this one (after two, it is not known)
---   1 or 0, of a day or a minute, until the window ends, if it is used up, or responses are overdue
---   3 without a time: a response decides
+--   response, until the next second, if that brings another share
+--   the limit of the window, until that ends, if it is used up, or if responses are overdue
+--   response, for a time that nobody knows
 local function reply(given)
-  local reason = 3
+  local reason = response
   local wait = 0
   local reserve = command.Want[1] > given.granted[1] and 0 or given.reserve
   local heard = pot.first_response > 0
@@ -188,7 +209,7 @@ local function reply(given)
     reason = pot.closed_by
     wait = pot.closed - now
   elseif heard and given.left > reserve then
-    if full_seconds() < 2 then wait = pot.first_response + (full_seconds() + 1) * 1000 - now end
+    if shares() then wait = pot.first_response + shares() * second - now end
   elseif heard and (pot.remaining <= reserve or now >= pot.await) then
     reason = pot.day
     wait = math.max(0, pot.ends - now)
@@ -201,7 +222,8 @@ end
 load_pot()
 if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has room for it, too
   local left = pot.remaining - pot.in_flight
-  if left > 0 and left * 4 >= pot.limit then begin(left, now, now + minute) else begin(0, 0, 0) end
+  local much = left > 0 and left >= pot.limit / carried_part
+  if much then begin(left, now, now + minute) else begin(0, 0, 0) end
 end
 for _, outcome in ipairs(command.Outcomes or {}) do take(outcome) end
 take(command.Known)
