@@ -34,29 +34,40 @@ func (q *queue) shareOf(o ratelimit.Outcome) ratelimit.Outcome {
 	return o
 }
 
-// askFallback asks for the permit of the first request of a class. The limiter refuses it at once
-// if a limit is used up, and otherwise after a second at most.
-func (q *queue) askFallback(class int) {
-	limiter := q.fallback
-	q.askingFallback = true
-	go func() {
-		p, err := limiter.Acquire(context.Background(), ratelimit.Request{Key: q.key, Background: class == 1})
-		refused, _ := errors.AsType[*ratelimit.Error](err)
-		q.l.mu.Lock()
-		defer q.l.mu.Unlock()
-		now, away := q.l.now(), q.fallback == limiter
-		q.askingFallback = false
-		switch {
-		case err == nil && away && len(q.waiters[class]) > 0:
-			q.admit(class, 0, p, now)
-		case err == nil:
-			p.Release(ratelimit.Outcome{})
-		case away && refused.Reason == "":
-			q.holds[class] = hold{reason: ratelimit.ReasonResponse, askAt: now.Add(reportAfter)}
-		case away:
+// askFallback admits as many requests as the limiter allows. The others wait for its limit or, if a
+// response decides, ask it again soon.
+func (q *queue) askFallback(now time.Time) {
+	for class := range q.waiters {
+		for len(q.waiters[class]) > 0 && !q.holds[class].lasts(now) {
+			p, refused := q.acquireNow(class)
+			if refused == nil {
+				q.admit(class, 0, p, now)
+				continue
+			}
 			q.holds[class] = closedFor(refused.Reason, now, refused.RetryAt)
+			if refused.Reason == "" {
+				q.holds[class] = hold{reason: ratelimit.ReasonResponse, askAt: now.Add(pollEvery)}
+			}
+			break
 		}
-		q.signal()
-		q.step(now)
-	}()
+	}
+	q.signal()
 }
+
+// acquireNow returns a permit of the fallback, unless a request would have to wait for it.
+func (q *queue) acquireNow(class int) (ratelimit.Permit, *ratelimit.Error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r := ratelimit.Request{Key: q.key, Background: class == 1, Observer: impatient{cancel}}
+	p, err := q.fallback.Acquire(ctx, r)
+	refused, _ := errors.AsType[*ratelimit.Error](err)
+	return p, refused
+}
+
+// impatient is an observer that ends a wait when it begins.
+type impatient struct{ cancel context.CancelFunc }
+
+func (i impatient) WaitStart(ratelimit.Wait)    { i.cancel() }
+func (impatient) WaitDone(ratelimit.Wait)       {}
+func (impatient) LimitClosed(ratelimit.Lockout) {}
+func (impatient) LimitOpened(ratelimit.Lockout) {}

@@ -50,8 +50,7 @@ type queue struct {
 	asking   chan struct{} // closed when the command on its way is over; nil if there is none
 	err      error         // of the last command
 
-	fallback       *ratelimit.Limiter // gives permits while Redis is away; nil while Redis replies
-	askingFallback bool
+	fallback *ratelimit.Limiter // gives permits while Redis is away; nil while Redis replies
 }
 
 // hold is what requests wait for.
@@ -91,7 +90,7 @@ func earlier(a, b time.Time) time.Time {
 // processes returns how many processes share the key.
 func (q *queue) processes() int { return cmp.Or(q.l.share, q.pot.Processes, unknownProcesses) }
 
-// step sends the next command and asks without Redis if it is time, or sets the timer for it.
+// step sends the next command and asks the fallback if it is time, or sets the timer for it.
 func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
@@ -99,11 +98,12 @@ func (q *queue) step(now time.Time) {
 	if isDue(q.nextSend(now), now) {
 		q.send(now)
 	}
-	if at, class := q.nextFallback(now); isDue(at, now) {
-		q.askFallback(class)
+	at := q.nextSend(now)
+	if q.fallback != nil {
+		q.askFallback(now)
+		at = earlier(at, q.nextAsk(now))
 	}
-	fallbackAt, _ := q.nextFallback(now)
-	if at := earlier(q.nextSend(now), fallbackAt); !at.IsZero() {
+	if !at.IsZero() {
 		q.timer = time.AfterFunc(min(at.Sub(now), longestNap), func() {
 			q.l.mu.Lock()
 			defer q.l.mu.Unlock()
@@ -118,35 +118,25 @@ func (q *queue) nextSend(now time.Time) time.Time {
 	case q.asking != nil:
 		return time.Time{}
 	case q.fallback == nil:
-		askAt, _ := q.nextAsk(now)
-		return earlier(q.reportAt, askAt)
+		return earlier(q.reportAt, q.nextAsk(now))
 	case q.users == 0: // nobody needs to know whether Redis is back
 		return time.Time{}
 	}
 	return q.reportAt
 }
 
-// nextFallback returns when to ask the fallback for a permit, and for which class; zero while Redis
-// replies, while the fallback is being asked, and if no request waits.
-func (q *queue) nextFallback(now time.Time) (at time.Time, class int) {
-	if q.fallback == nil || q.askingFallback {
-		return time.Time{}, 0
-	}
-	return q.nextAsk(now)
-}
-
-// nextAsk returns when to ask for permits, and for which class first; zero if no request waits.
-func (q *queue) nextAsk(now time.Time) (at time.Time, class int) {
-	for c, waiters := range q.waiters {
-		t := now
-		if q.holds[c].lasts(now) {
-			t = q.holds[c].askAt
-		}
-		if len(waiters) > 0 && (at.IsZero() || t.Before(at)) {
-			at, class = t, c
+// nextAsk returns when to ask for permits; zero if no request waits.
+func (q *queue) nextAsk(now time.Time) (at time.Time) {
+	for class, waiters := range q.waiters {
+		switch h := q.holds[class]; {
+		case len(waiters) == 0:
+		case h.lasts(now):
+			at = earlier(at, h.askAt)
+		default:
+			return now
 		}
 	}
-	return at, class
+	return at
 }
 
 // send sends a command: what to report, and how many permits are wanted. What the process knows of
