@@ -41,7 +41,7 @@ func (q *queue) askFallback(now time.Time) {
 		for len(q.waiters[class]) > 0 && !q.holds[class].lasts(now) {
 			p, refused := q.acquireNow(class)
 			if refused == nil {
-				q.admit(class, 0, p, now)
+				q.admit(class, outcome{Number: q.pot.Number}, p, now)
 				continue
 			}
 			q.holds[class] = closedFor(refused.Reason, now, refused.RetryAt)

@@ -21,11 +21,11 @@ import (
 // it has no goroutine and no timer, so that it need not be closed. It remembers each key, in less
 // than a kilobyte. A program that ends right after its last call should call Flush before.
 type Limiter struct {
-	rdb     redis.UniversalClient
-	logger  *slog.Logger
-	share   int
-	timeout time.Duration
-	prefix  string
+	rdb       redis.UniversalClient
+	logger    *slog.Logger
+	processes int // that share each key while Redis is away; 0 if not told
+	timeout   time.Duration
+	prefix    string
 	// now returns the time of the wall clock: the monotonic clock stands still while a machine is
 	// suspended, and windows do not.
 	now func() time.Time
@@ -45,7 +45,7 @@ func WithLogger(logger *slog.Logger) Option { return func(l *Limiter) { l.logger
 
 // WithShare sets the number of processes that share each key while Redis is away. The default, 0,
 // is the number that Redis knew last, or 64 for a key of which it has told nothing.
-func WithShare(processes int) Option { return func(l *Limiter) { l.share = processes } }
+func WithShare(processes int) Option { return func(l *Limiter) { l.processes = processes } }
 
 // WithTimeout sets how long a command may take. After that, or if it fails, the process goes on
 // without Redis. The default is 2 s. The first command, which connects, may take three times as
@@ -64,25 +64,25 @@ func NewLimiter(rdb redis.UniversalClient, opts ...Option) (*Limiter, error) {
 		rdb: rdb, timeout: 2 * time.Second, prefix: "petstore:",
 		now: func() time.Time { return time.Now().Round(0) }, queues: map[string]*queue{},
 	}
-	wrong := &petstore.ArgumentError{Operation: "NewLimiter"}
 	for i, opt := range opts {
 		if opt == nil {
-			wrong.Argument, wrong.Reason = fmt.Sprintf("option %d", i+1), "is nil"
-			return nil, wrong
+			return nil, argumentError(fmt.Sprintf("option %d", i+1), "is nil")
 		}
 		opt(l)
 	}
 	switch {
 	case rdb == nil:
-		wrong.Argument, wrong.Reason = "rdb", "is nil"
-	case l.share < 0:
-		wrong.Argument, wrong.Reason = "WithShare", "is negative"
+		return nil, argumentError("rdb", "is nil")
+	case l.processes < 0:
+		return nil, argumentError("WithShare", "is negative")
 	case l.timeout <= 0:
-		wrong.Argument, wrong.Reason = "WithTimeout", "is not positive"
-	default:
-		return l, nil
+		return nil, argumentError("WithTimeout", "is not positive")
 	}
-	return nil, wrong
+	return l, nil
+}
+
+func argumentError(argument, reason string) error {
+	return &petstore.ArgumentError{Operation: "NewLimiter", Argument: argument, Reason: reason}
 }
 
 // RateLimit implements [petstore.Limiter].

@@ -88,7 +88,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // processes returns how many processes share the key.
-func (q *queue) processes() int { return cmp.Or(q.l.share, q.pot.Processes, unknownProcesses) }
+func (q *queue) processes() int { return cmp.Or(q.l.processes, q.pot.Processes, unknownProcesses) }
 
 // step sends the next command and asks the fallback if it is time, or sets the timer for it.
 func (q *queue) step(now time.Time) {
@@ -149,7 +149,7 @@ func (q *queue) send(now time.Time) {
 	if q.fallback == nil { // else the reply may be too late
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
-	c.Known = outcome{until: q.closedUntil, Reason: index(q.closedBy)}
+	c.Known = outcome{until: q.closedUntil, Reason: limitIndex(q.closedBy)}
 	if w := q.known(now); w.Limit > 0 {
 		c.Known.Remaining = max(0, w.Remaining-q.processes()+1) // each of the others may have sent one more
 		c.Known.Limit = w.Limit
@@ -178,7 +178,7 @@ func millisUntil(at, now time.Time) int64 {
 	return max(0, (at.Sub(now) + time.Millisecond - 1).Milliseconds())
 }
 
-func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // ended takes over the reply to a command, or its error. Redis may have counted the outcomes of a
 // command that failed: their permits count until their window is over.
@@ -200,7 +200,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 		q.reportAt = now.Add(tryEvery)
 	}
 	q.step(now)
-	q.l.logAway(err, q.processes())
+	q.l.note(err, q.processes())
 }
 
 // apply takes over what a reply says.
@@ -219,7 +219,7 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 		q.granted += int64(granted)
 	}
 	if len(q.outcomes) == 0 && !q.reopen { // else this process knows more than the reply
-		q.windowEnd, q.closedUntil = now.Add(millis(r.Ends-r.At)), now.Add(millis(r.Closed-r.At))
+		q.windowEnd, q.closedUntil = now.Add(fromMillis(r.Ends-r.At)), now.Add(fromMillis(r.Closed-r.At))
 		q.closedBy = limits[min(r.ClosedBy, len(limits)-1)]
 		if q.window = (ratelimit.Window{}); r.Limit > 0 {
 			q.window = ratelimit.Window{Limit: r.Limit, Remaining: r.Remaining, Reset: time.Unix(r.Reset, 0).UTC()}
@@ -231,14 +231,16 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 	blocked, closed := q.blocked(r, sent, now), q.closedUntil.After(now)
 	for class, granted := range r.Granted {
-		if q.holds[class] = (hold{}); c.Want[class] > granted || closed {
+		q.holds[class] = hold{}
+		if c.Want[class] > granted || closed {
 			q.holds[class] = blocked
 		}
+		permit := outcome{Number: r.Number, Epoch: r.Epoch}
 		for range granted {
-			if closed || len(q.waiters[class]) == 0 { // it goes back
-				q.outcomes, q.reportAt = append(q.outcomes, outcome{Number: r.Number, Epoch: r.Epoch}), now
+			if closed || len(q.waiters[class]) == 0 {
+				q.keep(permit, now) // it goes back
 			} else {
-				q.admit(class, r.Epoch, nil, now)
+				q.admit(class, permit, nil, now)
 			}
 		}
 	}
@@ -246,20 +248,19 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 }
 
 // admit admits the first request of a class.
-func (q *queue) admit(class int, epoch int64, fallback ratelimit.Permit, now time.Time) {
+func (q *queue) admit(class int, permit outcome, fallback ratelimit.Permit, now time.Time) {
 	t := q.waiters[class][0]
 	q.waiters[class] = q.waiters[class][1:]
 	t.admitted = true
 	t.admittedAt = now
-	t.number = q.pot.Number
-	t.epoch = epoch
+	t.outcome = permit
 	t.fallback = fallback
 	t.signal()
 }
 
 // blocked returns what the requests wait for that got no permit.
 func (q *queue) blocked(r reply, sent, now time.Time) hold {
-	wait := millis(r.Wait)
+	wait := fromMillis(r.Wait)
 	switch {
 	case q.closedUntil.After(now):
 		return closedFor(q.closedBy, now, q.closedUntil)

@@ -23,7 +23,8 @@ var potHash = redis.NewScript(potScript).Hash()
 // limits are the reasons for which a key can be closed, by their numbers in the script.
 var limits = []ratelimit.Reason{ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan}
 
-func index(limit ratelimit.Reason) int { return max(0, slices.Index(limits, limit)) }
+// limitIndex returns the number of a limit; 0 for no limit.
+func limitIndex(limit ratelimit.Reason) int { return max(0, slices.Index(limits, limit)) }
 
 // command is what the script gets. Its times are milliseconds from now.
 type command struct {
@@ -61,14 +62,12 @@ type reply struct {
 // ask sends a command to the pot of a key, and calls ended, once, with the reply or an error.
 func (l *Limiter) ask(key string, c *command, ended func(r reply, err error)) {
 	timeout := l.timeout
-	if !l.replied {
+	if !l.replied { // it connects
 		timeout *= 3
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	late := time.AfterFunc(timeout, func() { // the client of Redis may ignore ctx
-		cancel()
-		ended(reply{}, fmt.Errorf("no reply within %v", timeout))
-	})
+	late := fmt.Errorf("no reply within %v", timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	inTime := context.AfterFunc(ctx, func() { ended(reply{}, late) }) // the client of Redis may ignore ctx
 	go func() {
 		defer cancel()
 		r, err := l.run(ctx, key, c)
@@ -76,7 +75,7 @@ func (l *Limiter) ask(key string, c *command, ended func(r reply, err error)) {
 			c.Outcomes = nil // the connection broke after Redis may have counted them
 			r, err = l.run(ctx, key, c)
 		}
-		if late.Stop() {
+		if inTime() {
 			ended(r, err)
 		}
 	}()
@@ -105,23 +104,22 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// logAway records how a command went, and logs when Redis goes away and when it is back. It logs
-// without the lock: the handler may call the limiter.
-func (l *Limiter) logAway(err error, processes int) {
+// note records how a command went, and logs when Redis goes away and when it is back.
+func (l *Limiter) note(err error, processes int) {
 	l.replied = l.replied || err == nil
-	if (err == nil) == l.away.IsZero() {
-		return
-	}
-	level := slog.LevelInfo
-	text := "redis is back"
-	attr := slog.Duration("away", time.Since(l.away))
-	l.away = time.Time{}
-	if err != nil {
-		level = slog.LevelWarn
-		text = "redis is away, this process keeps to its share"
-		attr = slog.String("error", err.Error())
+	began := l.away
+	switch {
+	case err != nil && began.IsZero():
 		l.away = time.Now()
+		l.log(slog.LevelWarn, "redis is away, this process keeps to its share", slog.String("error", err.Error()), processes)
+	case err == nil && !began.IsZero():
+		l.away = time.Time{}
+		l.log(slog.LevelInfo, "redis is back", slog.Duration("away", time.Since(began)), processes)
 	}
+}
+
+// log logs without the lock: the handler may call the limiter.
+func (l *Limiter) log(level slog.Level, text string, attr slog.Attr, processes int) {
 	if l.logger != nil {
 		l.unlocked(func() {
 			l.logger.LogAttrs(context.Background(), level, "petstoreredis: "+text, attr, slog.Int("processes", processes))

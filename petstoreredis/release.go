@@ -30,7 +30,7 @@ func (t *ticket) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
 // settle learns from the outcome of a permit, and keeps it for the pot. It returns what to report.
 func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (r report) {
 	t.admitted = false
-	x := outcome{Number: t.number, Epoch: t.epoch}
+	x := t.outcome
 	counted := !o.Sent.IsZero() && o.StatusCode != http.StatusUnauthorized
 	answered := counted && !o.Received.IsZero()
 	if answered && o.Window.Limit > 0 {
@@ -82,16 +82,13 @@ func (q *queue) keep(x outcome, now time.Time) {
 // learn takes the window from a response, unless a later one is known.
 func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	const same = 30 * time.Second // two Resets that differ by less are of one window
-	usedUp := o
-	usedUp.StatusCode = http.StatusTooManyRequests
-	usedUp.RetryAfter = 0
-	usedUp.Window.Remaining = 0
-	_, over := interpret(q.key, usedUp)
 	w := o.Window
-	x.end, x.Reason = over.Until, index(over.Reason)
 	x.Limit = w.Limit
 	x.Remaining = w.Remaining
 	x.Reset = max(1, w.Reset.Unix())
+	o.StatusCode, o.RetryAfter, o.Window.Remaining = http.StatusTooManyRequests, 0, 0
+	_, usedUp := interpret(q.key, o) // if it were, the key would be closed until its end
+	x.end, x.Reason = usedUp.Until, limitIndex(usedUp.Reason)
 	switch ahead := w.Reset.Sub(q.window.Reset); {
 	case now.Before(q.windowEnd) && ahead < 0:
 		return
@@ -125,7 +122,7 @@ func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) report {
 	if l.Until.After(q.closedUntil) {
 		q.closedUntil, q.closedBy = l.Until, l.Reason
 	}
-	x.until, x.Reason = q.closedUntil, index(q.closedBy)
+	x.until, x.Reason = q.closedUntil, limitIndex(q.closedBy)
 	q.holds[0] = closedFor(q.closedBy, now, q.closedUntil)
 	q.holds[1] = q.holds[0]
 	q.signal()

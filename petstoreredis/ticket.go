@@ -20,14 +20,13 @@ type ticket struct {
 	queue  *queue
 	class  int            // the index of its waiters and their hold: 1 for background requests, else 0
 	latest time.Time      // the end of the longest limit that it may wait for: MaxWait, or its deadline
-	last   time.Time      // when it is refused, whatever it waits for
 	news   chan struct{}  // gets a value when await must look again
 	wait   ratelimit.Wait // as it was reported; zero if it was not
 
-	admitted      bool  // and not released
-	number, epoch int64 // of the pot when it was admitted
-	admittedAt    time.Time
-	fallback      ratelimit.Permit // of a request without Redis, whose epoch is 0; nil for others
+	admitted   bool // and not released
+	admittedAt time.Time
+	outcome    outcome          // what the pot is told of it; until then only of which permit it is
+	fallback   ratelimit.Permit // of a request without Redis; nil for others
 }
 
 // Acquire implements [petstore.Limiter]. A request that need not wait takes one command. The lock
@@ -43,7 +42,6 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	if deadline, ok := ctx.Deadline(); ok {
 		t.latest = earlier(t.latest, deadline)
 	}
-	t.last = t.latest.Add(patience)
 	if r.Background {
 		t.class = 1
 	}
@@ -82,7 +80,7 @@ func (t *ticket) notify(r report) {
 func (t *ticket) await(ctx context.Context) *ratelimit.Error {
 	for q := t.queue; ; {
 		now, ended := q.l.now(), contextError(ctx)
-		h, left := t.hold(now), t.last.Sub(now)
+		h, left := t.hold(now), t.latest.Add(patience).Sub(now)
 		switch {
 		case ended != nil, !t.admitted && (left <= 0 || h.until.After(t.latest)):
 			refused := &ratelimit.Error{RetryAt: h.until, Window: q.window, Err: ended}
