@@ -9,9 +9,17 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// newFallback returns a limiter that takes the place of the pot while Redis is away. It is told
-// what the process knows, by a response as the service would send it now if its limit were one
-// share of the real one, for this process alone.
+// goOn lets the process go on without Redis, and try it again later.
+func (q *queue) goOn(now time.Time) {
+	q.reportAt = now.Add(tryEvery)
+	if q.fallback == nil {
+		q.fallback = q.newFallback(now)
+		q.holds = [2]hold{}
+	}
+}
+
+// newFallback returns a limiter that takes the place of the pot. It has got the response that the
+// service would send now to this process if it were alone, and the limit one share of the real one.
 func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	w := q.known(now)
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: w}

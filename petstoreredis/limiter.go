@@ -124,7 +124,7 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	return failed
 }
 
-// flush returns an error if there are outcomes that it could not report.
+// flush waits until all outcomes are reported, or returns why they are not.
 func (q *queue) flush(ctx context.Context) error {
 	if q.asking == nil && len(q.outcomes) == 0 {
 		return nil
@@ -133,13 +133,7 @@ func (q *queue) flush(ctx context.Context) error {
 		if q.asking == nil {
 			q.send(q.l.now())
 		}
-		asking := q.asking
-		q.l.unlocked(func() {
-			select {
-			case <-asking:
-			case <-ctx.Done():
-			}
-		})
+		q.l.sleep(ctx, q.asking, longestNap)
 		if err := contextError(ctx); err != nil {
 			return err
 		}
@@ -155,6 +149,19 @@ func (l *Limiter) queue(key string) *queue {
 		l.queues[key] = q
 	}
 	return q
+}
+
+// sleep waits for d at most, or until there is news.
+func (l *Limiter) sleep(ctx context.Context, news <-chan struct{}, d time.Duration) {
+	l.unlocked(func() {
+		timer := time.NewTimer(min(d, longestNap))
+		defer timer.Stop()
+		select {
+		case <-news:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	})
 }
 
 // unlocked calls f without the lock: f waits, or calls an observer or the logger.

@@ -14,13 +14,15 @@ const (
 	tryEvery    = time.Second           // the time between two commands while Redis is away
 	askAgain    = 8 * time.Second       // the time between two commands while the key is closed for long
 	longWait    = 70 * time.Second      // longer than any window of a minute
-	pollEvery   = 30 * time.Millisecond // the first time between commands that ask for news of responses
-	pollSpread  = 2 * time.Millisecond  // so much longer for each process, so that Redis has as much to do
-	longestPoll = 500 * time.Millisecond
-	clockGrain  = 5 * time.Millisecond // by how much an end of a window may be rounded down
+	longestNap  = 30 * time.Second      // timers stand still while a machine is suspended
+	clockGrain  = 5 * time.Millisecond  // by how much the end of a window may be rounded down
 
-	unknownProcesses = 64               // the number of processes, as long as neither WithShare nor the pot says it
-	longestNap       = 30 * time.Second // timers stand still while a machine is suspended
+	// A poll is a command that asks whether a response has come to another process.
+	pollEvery   = 30 * time.Millisecond  // the first time between two polls
+	pollSpread  = 2 * time.Millisecond   // added for each process: many give Redis no more to do than few
+	longestPoll = 500 * time.Millisecond // the longest time between two polls
+
+	unknownProcesses = 64 // the number of processes while neither WithShare nor the pot says it
 )
 
 // queue has the requests of this process that wait for permits of one key, and what the process
@@ -33,7 +35,7 @@ type queue struct {
 	waiters [2][]*ticket // in the order of their permits
 	holds   [2]hold      // what the waiters wait for
 	users   int          // requests that wait or are in flight
-	polls   int          // replies in a row without a permit
+	polls   int          // commands in a row that asked for permits and got none
 	timer   *time.Timer  // calls step
 
 	pot            reply // the last reply
@@ -45,12 +47,12 @@ type queue struct {
 	reported       ratelimit.Lockout // the last that an observer was told; zero if the key has opened since
 
 	outcomes []outcome     // to be reported
-	reportAt time.Time     // when to do this or, without Redis, when to try it again
-	reopen   bool          // to be reported, too
+	reopen   bool          // to be reported, too: Reopen was called
+	reportAt time.Time     // when to report or, without Redis, when to try it again
 	asking   chan struct{} // closed when the command on its way is over; nil if there is none
 	err      error         // of the last command
 
-	fallback *ratelimit.Limiter // gives permits while Redis is away; nil while Redis replies
+	fallback *ratelimit.Limiter // gives permits while Redis is away, after an err; nil while Redis replies
 }
 
 // hold is what requests wait for.
@@ -69,8 +71,8 @@ func isDue(at, now time.Time) bool {
 	return !at.IsZero() && (!at.After(now) || at.Sub(now) > longWait)
 }
 
-// closedFor holds requests until a time. If the time is far away, they
-// ask the pot again before it, since another process may reopen the key.
+// closedFor holds requests until a time. If it is far away, they ask the pot again before it, since
+// another process may reopen the key.
 func closedFor(reason ratelimit.Reason, now, until time.Time) hold {
 	h := hold{reason, until, until}
 	if until.Sub(now) > longWait {
@@ -188,16 +190,11 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	now := q.l.now()
 	close(q.asking)
 	q.asking, q.err = nil, err
-	switch {
-	case err == nil:
+	if err == nil {
 		q.apply(c, r, now)
 		q.handOut(c, r, sent, now)
-	case q.fallback == nil:
-		q.fallback = q.newFallback(now)
-		q.holds = [2]hold{}
-		q.reportAt = now.Add(tryEvery)
-	default:
-		q.reportAt = now.Add(tryEvery)
+	} else {
+		q.goOn(now)
 	}
 	q.step(now)
 	q.l.note(err, q.processes())
@@ -205,18 +202,20 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 
 // apply takes over what a reply says.
 func (q *queue) apply(c *command, r reply, now time.Time) {
-	if q.fallback != nil {
+	if q.fallback != nil { // the requests that wait must ask the pot
 		q.fallback, q.reportAt = nil, now
 	}
 	q.pot = r
-	if granted := r.Granted[0] + r.Granted[1]; c.Want != [2]int{} {
-		if q.polls++; granted > 0 {
-			q.polls = 0
-		}
+	granted := r.Granted[0] + r.Granted[1]
+	if c.Want != [2]int{} {
+		q.polls++
 		if q.epoch != r.Epoch {
 			q.epoch, q.granted = r.Epoch, 0
 		}
 		q.granted += int64(granted)
+	}
+	if granted > 0 {
+		q.polls = 0
 	}
 	if len(q.outcomes) == 0 && !q.reopen { // else this process knows more than the reply
 		q.windowEnd, q.closedUntil = now.Add(fromMillis(r.Ends-r.At)), now.Add(fromMillis(r.Closed-r.At))
@@ -258,7 +257,7 @@ func (q *queue) admit(class int, permit outcome, fallback ratelimit.Permit, now 
 	t.signal()
 }
 
-// blocked returns what the requests wait for that got no permit.
+// blocked returns what the requests without a permit wait for.
 func (q *queue) blocked(r reply, sent, now time.Time) hold {
 	wait := fromMillis(r.Wait)
 	switch {
@@ -276,7 +275,7 @@ func (q *queue) blocked(r reply, sent, now time.Time) hold {
 	return hold{reason: ratelimit.ReasonResponse, askAt: now.Add(wait)}
 }
 
-// signal has the requests look again that cannot wait for so long, or have not reported their wait.
+// signal wakes the requests that cannot wait for so long, and those that have to report their wait.
 func (q *queue) signal() {
 	for class, waiters := range q.waiters {
 		for _, t := range waiters {

@@ -25,7 +25,7 @@ type ticket struct {
 
 	admitted   bool // and not released
 	admittedAt time.Time
-	outcome    outcome          // what the pot is told of it; until then only of which permit it is
+	outcome    outcome          // the numbers of its permit; settle adds what came of it
 	fallback   ratelimit.Permit // of a request without Redis; nil for others
 }
 
@@ -93,11 +93,11 @@ func (t *ticket) await(ctx context.Context) *ratelimit.Error {
 		case h.reason != "" && t.wait.Reason == "":
 			t.reportWait(h)
 		case t.NotBefore.After(now):
-			t.sleep(ctx, t.NotBefore.Sub(now))
+			q.l.sleep(ctx, t.news, t.NotBefore.Sub(now))
 		default:
 			q.join(t)
 			q.step(now)
-			t.sleep(ctx, left)
+			q.l.sleep(ctx, t.news, left)
 		}
 	}
 }
@@ -126,20 +126,7 @@ func (t *ticket) reportWait(h hold) {
 	t.notify(func(o ratelimit.Observer) { o.WaitStart(t.wait) })
 }
 
-// sleep waits for d at most, or until there is news.
-func (t *ticket) sleep(ctx context.Context, d time.Duration) {
-	t.queue.l.unlocked(func() {
-		timer := time.NewTimer(min(d, longestNap))
-		defer timer.Stop()
-		select {
-		case <-t.news:
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	})
-}
-
-// signal makes await look again.
+// signal wakes await.
 func (t *ticket) signal() {
 	select {
 	case t.news <- struct{}{}:
