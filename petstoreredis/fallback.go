@@ -9,17 +9,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// goOn lets the process go on without Redis, and try it again later.
-func (q *queue) goOn(now time.Time) {
-	q.reportAt = now.Add(tryEvery)
-	if q.fallback == nil {
-		q.fallback = q.newFallback(now)
-		q.holds = [2]hold{}
-	}
-}
-
-// newFallback returns a limiter that takes the place of the pot. It has got the response that the
-// service would send now to this process if it were alone, and the limit one share of the real one.
+// newFallback returns a limiter that takes the place of the pot. It has seen one response: what the
+// process knows, with one share of the limit, as if this process used the key alone.
 func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	w := q.known(now)
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: w}
@@ -42,27 +33,27 @@ func (q *queue) shareOf(o ratelimit.Outcome) ratelimit.Outcome {
 	return o
 }
 
-// askFallback admits as many requests as the limiter allows. The others wait for its limit or, if a
-// response decides, ask it again soon.
+// askFallback admits as many requests as the fallback allows. The others wait for its limit; if a
+// response decides, the fallback is asked again soon.
 func (q *queue) askFallback(now time.Time) {
 	for class := range q.waiters {
 		for len(q.waiters[class]) > 0 && !q.holds[class].lasts(now) {
 			p, refused := q.acquireNow(class)
-			if refused == nil {
-				q.admit(class, outcome{Number: q.pot.Number}, p, now)
-				continue
+			if refused != nil {
+				q.holds[class] = closedFor(refused.Reason, now, refused.RetryAt)
+				if refused.Reason == "" {
+					q.holds[class] = hold{reason: ratelimit.ReasonResponse, askAt: now.Add(pollEvery)}
+				}
+				q.signal()
+				break
 			}
-			q.holds[class] = closedFor(refused.Reason, now, refused.RetryAt)
-			if refused.Reason == "" {
-				q.holds[class] = hold{reason: ratelimit.ReasonResponse, askAt: now.Add(pollEvery)}
-			}
-			break
+			q.admit(class, outcome{Number: q.pot.Number}, p, now)
 		}
 	}
-	q.signal()
 }
 
-// acquireNow returns a permit of the fallback, unless a request would have to wait for it.
+// acquireNow returns a permit of the fallback, or why a request would have to wait for it. Nobody
+// waits here, since the lock is held.
 func (q *queue) acquireNow(class int) (ratelimit.Permit, *ratelimit.Error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -194,7 +194,11 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 		q.apply(c, r, now)
 		q.handOut(c, r, sent, now)
 	} else {
-		q.goOn(now)
+		q.reportAt = now.Add(tryEvery)
+		if q.fallback == nil {
+			q.fallback = q.newFallback(now)
+			q.holds = [2]hold{}
+		}
 	}
 	q.step(now)
 	q.l.note(err, q.processes())

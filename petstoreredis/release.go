@@ -70,12 +70,13 @@ func (q *queue) change(t *ticket, x *outcome, o ratelimit.Outcome, now time.Time
 
 // keep keeps an outcome for the next command, which goes at once if other processes wait for it.
 func (q *queue) keep(x outcome, now time.Time) {
-	at := now.Add(reportAfter)
-	if !x.until.IsZero() || q.pot.FirstResponse == 0 {
-		at = now
-	}
-	if q.outcomes = append(q.outcomes, x); q.fallback == nil {
-		q.reportAt = earlier(q.reportAt, at)
+	q.outcomes = append(q.outcomes, x)
+	switch othersWait := !x.until.IsZero() || q.pot.FirstResponse == 0; {
+	case q.fallback != nil: // it goes when Redis is tried again
+	case othersWait:
+		q.reportAt = now
+	default:
+		q.reportAt = earlier(q.reportAt, now.Add(reportAfter))
 	}
 }
 
@@ -123,8 +124,8 @@ func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) report {
 		q.closedUntil, q.closedBy = l.Until, l.Reason
 	}
 	x.until, x.Reason = q.closedUntil, limitIndex(q.closedBy)
-	q.holds[0] = closedFor(q.closedBy, now, q.closedUntil)
-	q.holds[1] = q.holds[0]
+	closed := closedFor(q.closedBy, now, q.closedUntil)
+	q.holds = [2]hold{closed, closed}
 	q.signal()
 	return q.close(q.closedBy, now, q.closedUntil)
 }
