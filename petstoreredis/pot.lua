@@ -14,11 +14,11 @@ local carried_part = 4 -- what is left of a window goes over to the next if it i
 local same_window = 30 -- seconds: two values of Reset that differ by no more are of one window
 local longest_minute = minute + 10 * second -- a window that lasts longer is of a day; clocks differ
 
--- For how long requests wait until the service has responded to others, mostly within 0.2 seconds:
-local first_patience = second -- to the first of a window
-local lockout_patience = 10 * second -- to the first after a lockout: a second 429 may mean a ban
-local last_patience = 2 * second -- to those that show whether anything is left
-local new_pot_patience = 1.5 * second -- and each process has told a new pot what it knows
+-- How long requests wait for responses to earlier ones. Most of these take less than 0.2 seconds.
+local first_patience = second -- for the first response of a window
+local lockout_patience = 10 * second -- for the first after a lockout: a second 429 may mean a ban
+local last_patience = 2 * second -- for those that show whether anything is left
+local new_pot_patience = 1.5 * second -- for all of a lost pot; the other processes report meanwhile
 
 local most_shares = 2 -- of a window for a process, one in each second; then all may use what is left
 local growth = 1.5 -- other programs may send half as much again as they did
@@ -138,7 +138,8 @@ local function take(outcome)
   if outcome.ClosedIn > 0 and (reported or new_pot) then note_429(outcome, in_window) end
 end
 
--- shares returns how many shares of the window a process may have by now; nil if it may have more.
+-- shares returns how many shares of the window a process may have by now; nil if that is no limit
+-- any more.
 local function shares()
   local n = 1 + math.floor((now - pot.first_response) / second)
   return n <= most_shares and n or nil
