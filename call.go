@@ -2,15 +2,19 @@ package petstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/hashicorp/go-retryablehttp"
 
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
@@ -64,6 +68,56 @@ type call struct {
 	last         *attempt        // nil before the first
 	previous     *attempt        // the one before last
 	pause        *ratelimit.Wait // before the next attempt; nil if none is planned
+}
+
+// attempt is what came of one attempt. RoundTrip fills it; nothing changes it afterwards. The
+// decision about the next attempt, and the result or the error of the call, need nothing else.
+type attempt struct {
+	key        credential.Key
+	permit     ratelimit.Permit // until it is released; nil without a limiter
+	connection connectionState
+	outcome    ratelimit.Outcome // of the request, for the limiter: the status and the times, for example
+	lockout    ratelimit.Lockout // of the key, as the limiter reported it after the request
+	header     http.Header       // of the response, without the key
+	body       []byte            // of the response, or its start
+	failure    failure
+	err        error // why there is no whole response; nil if there is one
+
+	mayBeWritten   bool // the request may have been written
+	expectedStatus bool // the status is the documented one
+}
+
+// succeeded reports whether there is a whole response with the documented status.
+func (a *attempt) succeeded() bool { return a.expectedStatus && a.failure == noFailure }
+
+// was reports whether there is a response with that status; a may be nil.
+func (a *attempt) was(status int) bool { return a != nil && a.outcome.StatusCode == status }
+
+// limiterWaits reports whether the limiter delays the attempt after a 429. Otherwise the loop must.
+func (a *attempt) limiterWaits() bool { return a.lockout.Until.After(a.outcome.Received) }
+
+// retryAt returns when the limiter or a 429 allows the next request; zero if that is not known.
+func (a *attempt) retryAt() time.Time {
+	switch {
+	case !a.was(http.StatusTooManyRequests), a.limiterWaits():
+		return a.lockout.Until
+	case a.outcome.RetryAfter > 0:
+		return a.outcome.Received.Add(a.outcome.RetryAfter)
+	}
+	return time.Time{}
+}
+
+// Response describes the last HTTP response of the call that returned a result, an [APIError] or a
+// [ResponseError].
+type Response struct {
+	// StatusCode is the HTTP status code.
+	StatusCode int
+	// Header is the response's header.
+	Header http.Header
+	// RateLimit is the rate limit from the X-RateLimit headers (section 8.2).
+	RateLimit RateLimit
+	// Attempts is the number of requests that the call sent, in part or completely.
+	Attempts int
 }
 
 // do makes a call. After a success, it sets response, and decodes the body. Any other end of the
@@ -129,6 +183,30 @@ func (k *call) begin() (end func()) {
 	return func() { forget(); cancel(nil); endTimeout() }
 }
 
+// endReason returns why a context of the call has ended; nil if it has not. A timeout of another
+// call around this one is a cause like others.
+func (k *call) endReason(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	own, ok := cause.(*endError)
+	switch {
+	case ok && own.callID == k.info.ID:
+		return own.error
+	case err == nil || errors.Is(err, cause):
+		return err
+	case isOfCall(cause):
+		return fmt.Errorf("%w: %v", err, cause)
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// endError is the cause of a context of a call that a timeout or WithStop has ended. endReason
+// takes the error out of it for the call itself. It has no Unwrap, so that it matches nothing in
+// the error of another call.
+type endError struct {
+	error
+	callID string
+}
+
 // run makes attempts while there is to be another one, and returns the error of the call.
 func (k *call) run() error {
 	loop := retryablehttp.Client{HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, RetryMax: math.MaxInt}
@@ -148,4 +226,36 @@ func (k *call) run() error {
 	}
 	k.client.tokens.earn()
 	return nil
+}
+
+// decodeBody decodes the body of a success. A body that is empty, that is no JSON or that does not
+// follow the document gives a *ResponseError. A 204 has no body.
+func (k *call) decodeBody(a *attempt) error {
+	mediaType, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+	mediaType = strings.TrimSpace(mediaType)
+	var err error
+	switch {
+	case a.was(http.StatusNoContent), k.into == nil && len(a.body) == 0:
+		return nil
+	case len(a.body) == 0: // the decoder would report no more than EOF
+		return k.responseError(a, "body is empty", nil)
+	case !strings.EqualFold(mediaType, "application/json"):
+		return k.responseError(a, "Content-Type is "+safetext.Quote(mediaType)+", not application/json", nil)
+	case k.into != nil:
+		err = k.into.decode(a.body)
+	case !jsontext.Value(a.body).IsValid():
+		err = errNotJSON
+	}
+	if err == nil {
+		return nil
+	}
+	// The decoder's error is not wrapped: it quotes names from the body, which may contain anything.
+	return k.responseError(a, "body", errors.New(safetext.Line(safetext.Redact(err.Error(), a.key.Secret()))))
+}
+
+// response returns what results and errors say about the last response of the call.
+func (k *call) response(a *attempt) Response {
+	return Response{
+		StatusCode: a.outcome.StatusCode, Header: a.header, RateLimit: a.outcome.Window, Attempts: k.requestsSent,
+	}
 }

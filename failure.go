@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
@@ -111,28 +113,22 @@ func (k *call) rateLimitError(e *ratelimit.Error, err error) *RateLimitError {
 	}
 }
 
-// endReason returns why a context of the call has ended; nil if it has not. A timeout of another
-// call around this one is a cause like others.
-func (k *call) endReason(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	own, ok := cause.(*endError)
-	switch {
-	case ok && own.callID == k.info.ID:
-		return own.error
-	case err == nil || errors.Is(err, cause):
-		return err
-	case isOfCall(cause):
-		return fmt.Errorf("%w: %v", err, cause)
+// decodeError returns the code and the message of a body that is an Error object; both are empty
+// for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
+func decodeError(body []byte) (code, message string) {
+	var decoded struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
 	}
-	return fmt.Errorf("%w: %w", err, cause)
+	if jsonv2.Unmarshal(body, &decoded) != nil {
+		return "", ""
+	}
+	return decoded.Code, decoded.Message
 }
 
-// endError is the cause of a context of a call that a timeout or WithStop has ended. endReason
-// takes the error out of it for the call itself. It has no Unwrap, so that it matches nothing in
-// the error of another call.
-type endError struct {
-	error
-	callID string
+// bodyStart returns the part of the body that an error keeps: enough for an Error object.
+func (a *attempt) bodyStart() []byte {
+	return safetext.Head(a.body, a.key.Secret(), 4<<10, a.failure != noFailure)
 }
 
 // foreign returns an error of a function, a transport or a limiter of the user, as an error of the

@@ -1,9 +1,7 @@
 package petstore
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/safetext"
@@ -27,6 +25,11 @@ type Limiter interface {
 	// has no effect on an open key.
 	Reopen(key string)
 }
+
+// RateLimit is the window of the rate limit according to the X-RateLimit headers of one response
+// (section 8.2): Limit, Remaining and Reset. The zero RateLimit means that nothing is known, as
+// when a header is missing or malformed.
+type RateLimit = ratelimit.Window
 
 // WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter
 // to all clients with the same API key, so that they share the budget of that key; one limiter may
@@ -56,40 +59,4 @@ func WithMaxWait(d time.Duration) CallOption {
 // window of the rate limit is left to these while there are any.
 func WithBackground() CallOption {
 	return perCall("WithBackground", "", func(c *config) { c.background = true })
-}
-
-// acquire gets a permit from the limiter, if there is one.
-func (k *call) acquire() (ratelimit.Permit, error) {
-	if k.config.limiter == nil {
-		return nil, nil
-	}
-	r := ratelimit.Request{
-		Key: k.info.KeyID, Background: k.config.background, MaxWait: max(0, k.maxWait), Asked: k.started,
-	}
-	if k.previous != nil && k.previous.key.ID == k.info.KeyID { // another key has a limit of its own
-		r.NotBefore = k.previous.retryAt()
-	}
-	if len(k.traces) > 0 {
-		r.Observer = k
-	}
-	permit, err := k.config.limiter.Acquire(k.describe(k.stoppable), r)
-	if err == nil {
-		return permit, nil
-	}
-	reason := k.endReason(k.stoppable)
-	limited, ok := errors.AsType[*ratelimit.Error](err)
-	if ok && !errors.Is(reason, ErrStopped) {
-		own := *limited
-		own.Err = cmp.Or(reason, foreign(own.Err))
-		return nil, &own
-	}
-	return nil, cmp.Or(reason, foreign(err))
-}
-
-// release releases the permit, if a still has it.
-func (a *attempt) release() {
-	if a.permit != nil {
-		a.lockout = a.permit.Release(a.outcome)
-		a.permit = nil
-	}
 }

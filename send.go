@@ -17,43 +17,6 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// attempt is what came of one attempt. RoundTrip fills it; nothing changes it afterwards. The
-// decision about the next attempt, and the result or the error of the call, need nothing else.
-type attempt struct {
-	key        credential.Key
-	permit     ratelimit.Permit // until it is released; nil without a limiter
-	connection connectionState
-	outcome    ratelimit.Outcome // of the request, for the limiter: the status and the times, for example
-	lockout    ratelimit.Lockout // of the key, as the limiter reported it after the request
-	header     http.Header       // of the response, without the key
-	body       []byte            // of the response, or its start
-	failure    failure
-	err        error // why there is no whole response; nil if there is one
-
-	mayBeWritten   bool // the request may have been written
-	expectedStatus bool // the status is the documented one
-}
-
-// succeeded reports whether there is a whole response with the documented status.
-func (a *attempt) succeeded() bool { return a.expectedStatus && a.failure == noFailure }
-
-// was reports whether there is a response with that status; a may be nil.
-func (a *attempt) was(status int) bool { return a != nil && a.outcome.StatusCode == status }
-
-// limiterWaits reports whether the limiter delays the attempt after a 429. Otherwise the loop must.
-func (a *attempt) limiterWaits() bool { return a.lockout.Until.After(a.outcome.Received) }
-
-// retryAt returns when the limiter or a 429 allows the next request; zero if that is not known.
-func (a *attempt) retryAt() time.Time {
-	switch {
-	case !a.was(http.StatusTooManyRequests), a.limiterWaits():
-		return a.lockout.Until
-	case a.outcome.RetryAfter > 0:
-		return a.outcome.Received.Add(a.outcome.RetryAfter)
-	}
-	return time.Time{}
-}
-
 // RoundTrip makes one attempt: key, permit, request, whole response. It implements
 // [http.RoundTripper] for the loop of the call, whose request is bare: without header and body. The
 // response that RoundTrip returns is always empty, since checkRetry looks at the attempt.
@@ -121,6 +84,42 @@ func (k *call) key() (credential.Key, error) {
 		err = &timeoutError{"attempt", k.timeout()}
 	}
 	return key, cmp.Or(k.endReason(k.stoppable), error(&keyError{err}))
+}
+
+// acquire gets a permit from the limiter, if there is one.
+func (k *call) acquire() (ratelimit.Permit, error) {
+	if k.config.limiter == nil {
+		return nil, nil
+	}
+	r := ratelimit.Request{
+		Key: k.info.KeyID, Background: k.config.background, MaxWait: max(0, k.maxWait), Asked: k.started,
+	}
+	if k.previous != nil && k.previous.key.ID == k.info.KeyID { // another key has a limit of its own
+		r.NotBefore = k.previous.retryAt()
+	}
+	if len(k.traces) > 0 {
+		r.Observer = k
+	}
+	permit, err := k.config.limiter.Acquire(k.describe(k.stoppable), r)
+	if err == nil {
+		return permit, nil
+	}
+	reason := k.endReason(k.stoppable)
+	limited, ok := errors.AsType[*ratelimit.Error](err)
+	if ok && !errors.Is(reason, ErrStopped) {
+		own := *limited
+		own.Err = cmp.Or(reason, foreign(own.Err))
+		return nil, &own
+	}
+	return nil, cmp.Or(reason, foreign(err))
+}
+
+// release releases the permit, if a still has it.
+func (a *attempt) release() {
+	if a.permit != nil {
+		a.lockout = a.permit.Release(a.outcome)
+		a.permit = nil
+	}
 }
 
 // send sends the request of an attempt, reads the response into a, and reports both to the traces.
@@ -215,6 +214,23 @@ func (k *call) receive(resp *http.Response, a *attempt) error {
 	}
 	a.release()
 	return a.read(resp)
+}
+
+// read reads the body of a response, at most maxBody bytes of it.
+func (a *attempt) read(resp *http.Response) error {
+	defer resp.Body.Close()  // its error says nothing new: the body was read to its end, or is given up
+	const maxBody = 10 << 20 // about 100,000 pets; the document allows 100
+	size := resp.ContentLength
+	if size < 0 || size > maxBody { // a server may announce any length: memory is taken as bytes arrive
+		size = 8 << 10
+	}
+	body := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	n, err := body.ReadFrom(io.LimitReader(resp.Body, maxBody+1))
+	a.body = body.Bytes()
+	if n > maxBody {
+		a.failure = bodyTooLarge
+	}
+	return err
 }
 
 // fail records why there is no whole response. ctx is the context of the request, parent the one of
