@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -192,12 +193,14 @@ func TestReset(t *testing.T) {
 }
 
 func TestOptionsCopy(t *testing.T) {
-	pets, faults := []petstore.NewPet{{Name: "Rex"}}, []fake.Fault{{Status: 503}}
+	pets := []petstore.NewPet{{Name: "Rex"}}
+	faults := []fake.Fault{{Status: 503, Header: http.Header{"Via": {"a"}}, Body: []byte("[]")}}
 	withPets, withFaults := fake.WithPets(pets...), fake.WithFaults(faults...)
-	pets[0].Name, faults[0].Status = "Max", 500
+	pets[0].Name, faults[0].Status, faults[0].Header["Via"][0], faults[0].Body[0] = "Max", 500, "b", '!'
 	srv := open(t, withPets, withFaults)
 	assert.Equal(t, "Rex", srv.Pets()[0].Name)
-	assert.Equal(t, 503, srv.list(t).status)
+	r := srv.list(t)
+	assert.Equal(t, []string{"503", "a", "[]"}, []string{strconv.Itoa(r.status), r.header.Get("Via"), r.body})
 }
 
 func TestMisuse(t *testing.T) {
