@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -284,27 +283,6 @@ func (p *program) list(times int) {
 	for range times {
 		p.send(http.MethodGet, "/v1/pets?status=available&limit=50", "")
 	}
-}
-
-// burst sends so many requests, at 900 a second. All of them must succeed.
-func (p *program) burst(requests int) {
-	const workers, rate = 8, 900
-	var all sync.WaitGroup
-	var succeeded atomic.Int64
-	for range workers {
-		all.Go(func() {
-			tick := time.NewTicker(time.Second * workers / rate)
-			defer tick.Stop()
-			for range requests / workers {
-				<-tick.C
-				if status, _ := p.send(http.MethodGet, "/v1/pets", ""); status == http.StatusOK {
-					succeeded.Add(1)
-				}
-			}
-		})
-	}
-	all.Wait()
-	require.EqualValues(p.t, requests, succeeded.Load())
 }
 
 // morning is what a few minutes of work look like.

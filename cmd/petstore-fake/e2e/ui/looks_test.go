@@ -3,41 +3,15 @@ package ui
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/heapprofiler"
-	"github.com/chromedp/cdproto/memory"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// allLooks are the states that a reader meets, each with the address at which it begins.
-var allLooks = []struct {
-	name, query string
-	setUp       func(p *program, b *tab)
-}{
-	{"busy", "", func(_ *program, b *tab) { b.text("#faults", "over") }},
-	{"detail", "?text=nori", func(_ *program, b *tab) {
-		b.click("#list tbody")
-		b.text("#detail", "--data-raw")
-	}},
-	{"nothing", "?text=status:4x+nowhere&request=999", func(_ *program, b *tab) { b.text("#shown", "Show all") }},
-	{"forms", "", func(_ *program, b *tab) {
-		b.run(`for (const e of document.querySelectorAll("details")) e.open = true; byId("keys-help").showPopover()`)
-		b.send("fault-form", "status=1000")
-		b.text("#fault-form .error", "Status 1000 does not lie")
-	}},
-	{"lost", "", func(p *program, b *tab) { // the program does not come back, so this look is the last
-		assert.NoError(p.t, p.process.Signal(syscall.SIGSTOP))
-		b.text("#gone", "No response from the program since")
-	}},
-}
 
 // theme sets what the reader prefers, light or dark.
 func (b *tab) theme(name string) {
@@ -58,12 +32,25 @@ func TestLooks(t *testing.T) {
 	b.judge("empty", string(axe))
 	p.morning()
 	p.unwieldy()
-	for _, l := range allLooks {
-		b.size(1280)
-		b.open(p, l.query)
-		l.setUp(p, b)
-		b.judge(l.name, string(axe))
-	}
+	b.open(p, "")
+	b.text("#faults", "over")
+	b.judge("busy", string(axe))
+	b.open(p, "?text=nori")
+	b.click("#list tbody")
+	b.text("#detail", "--data-raw")
+	b.judge("one request", string(axe))
+	b.open(p, "?text=status:4x+nowhere&request=999")
+	b.text("#shown", "Show all")
+	b.judge("nothing found", string(axe))
+	b.open(p, "")
+	b.run(`for (const e of document.querySelectorAll("details")) e.open = true; byId("keys-help").showPopover()`)
+	b.send("fault-form", "status=1000")
+	b.text("#fault-form .error", "Status 1000 does not lie")
+	b.judge("forms", string(axe))
+	b.open(p, "")
+	assert.NoError(t, p.process.Signal(syscall.SIGSTOP)) // it does not come back
+	b.text("#gone", "No response from the program since")
+	b.judge("lost", string(axe))
 }
 
 // misfits lists what is wider than its place, outside of the window, cut off, or too low for a
@@ -100,17 +87,12 @@ func (b *tab) judge(name, axe string) {
 // unwieldy fills each part of the page with long texts that have no place to break.
 func (p *program) unwieldy() {
 	long := strings.Repeat("unbroken", 40)
-	for path, body := range map[string]string{
-		"POST /_fake/keys":             long,
-		"POST /_fake/pets":             `{"name":"` + long + `","categoryId":9223372036854775807}`,
-		"POST /v1/pets?" + long + "=1": `{"` + long + `":1,"name":"Rex","categoryId":0}`,
-		"GET /v1/" + long:              "",
-		"POST /_fake/faults":           "status=503,operation=createPet,retryAfter=" + long,
-		"PATCH /_fake/keys/1":          "ban=10m",
-	} {
-		method, target, _ := strings.Cut(path, " ")
-		p.send(method, target, body)
-	}
+	p.send("POST", "/_fake/keys", long)
+	p.send("POST", "/_fake/pets", `{"name":"`+long+`","categoryId":9223372036854775807}`)
+	p.send("POST", "/v1/pets?"+long+"=1", `{"`+long+`":1,"name":"Rex","categoryId":0}`)
+	p.send("GET", "/v1/"+long, "")
+	p.send("POST", "/_fake/faults", "status=503,operation=createPet,retryAfter="+long)
+	p.send("PATCH", "/_fake/keys/1", "ban=10m")
 }
 
 // The picture of the documents is made by UPDATE_GOLDEN=1, as in internal/testkit.
@@ -125,48 +107,4 @@ func TestPicture(t *testing.T) {
 	b.text("#faults", "over")
 	path := filepath.Join("..", "..", "..", "..", "docs", "petstore-fake-light.png")
 	require.NoError(t, os.WriteFile(path, do(b, chromedp.CaptureScreenshot()), 0o644))
-}
-
-// nodes returns how many nodes the page holds.
-func (b *tab) nodes() int64 {
-	b.run("turn++; clearTimeout(timer)") // no update may leave garbage while this counts
-	defer b.run("refresh()")
-	for range 3 { // the next round collects what finalizers have released
-		call(b, heapprofiler.CollectGarbage, cdp.Empty{})
-	}
-	return call(b, memory.GetDOMCounters, cdp.Empty{}).Nodes
-}
-
-// watch has the page note its frames and its long tasks.
-const watch = `window.frameTimes = []; window.longTasks = 0; let last = performance.now();
-	const frame = (now) => { frameTimes.push(now - last); last = now; requestAnimationFrame(frame); };
-	requestAnimationFrame(frame);
-	new PerformanceObserver((list) => { longTasks += list.getEntries().length; }).observe({ type: "longtask" });`
-
-// The figures of a storm are in the log: run this test alone, and with PETSTORE_STORM=10000.
-func TestPage_storm(t *testing.T) {
-	requests := 1_000
-	if n, err := strconv.Atoi(os.Getenv("PETSTORE_STORM")); err == nil {
-		requests = n
-	}
-	p, b := openPage(t, "-plan", "{}")
-	p.burst(200)
-	b.rows(100)
-	nodes := b.nodes()
-	b.run(watch)
-	p.burst(requests)
-	b.newest(200 + requests)
-	t.Logf("p95 of frames %.0f ms, long tasks %d",
-		value[float64](b, `frameTimes.sort((a, b) => a - b)[Math.floor(frameTimes.length * .95)]`), value[int](b, "longTasks"))
-	b.run("scroller.scrollTop = 1200")
-	under := `document.elementFromPoint(300, 400).closest("tbody").id`
-	eye := value[string](b, under)
-	more := requests * 4 / 5 // the journal keeps the rows that the reader looks at
-	p.burst(more)
-	assert.Equal(t, eye, value[string](b, under), "the row under the eye is still there")
-	b.text("#release", " new")
-	b.click("#release")
-	b.newest(200 + requests + more)
-	b.rows(100)
-	assert.Less(t, b.nodes(), nodes*3/2)
 }
