@@ -88,6 +88,7 @@ func TestJSONErrors(t *testing.T) {
 		`{"perDay":-1}`:             {fake.Plan{}, "no limit is written 0"},
 		`"gold"`:                    {fake.Plan{}, `there is no plan "gold"; there are business, free, pro`},
 		`{"plan":{"perHour":1}}`:    {fake.Usage{}, `there is no field "perHour"`},
+		`{"window":"odd"}`:          {fake.Behavior{}, `there is no window "odd"; there are aligned, sliding`},
 		`{"order":"odd"}`:           {fake.Behavior{}, `there is no order "odd"; there are descending, shuffled`},
 	} {
 		_, err := read(c.value, text)

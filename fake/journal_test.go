@@ -3,6 +3,7 @@ package fake_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -84,14 +85,19 @@ func TestWaitForRequests(t *testing.T) {
 		for i := range 3 {
 			time.AfterFunc(time.Duration(i+1)*time.Second, func() { srv.list(t) })
 		}
-		start := time.Now()
-		require.NoError(t, srv.WaitForRequests(t.Context(), 2))
-		assert.Equal(t, 2*time.Second, time.Since(start))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		start, all := time.Now(), sync.WaitGroup{}
+		for n := range 4 { // each waits for another number
+			all.Go(func() {
+				assert.NoError(t, srv.WaitForRequests(t.Context(), n))
+				assert.Equal(t, time.Duration(n)*time.Second, time.Since(start))
+			})
+		}
+		all.Wait()
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, io.ErrNoProgress)
 		defer cancel()
 		err := srv.WaitForRequests(ctx, 4)
-		assert.EqualError(t, err, "fake: 3 of 4 requests arrived: context deadline exceeded")
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.EqualError(t, err, "fake: 3 of 4 requests arrived: "+io.ErrNoProgress.Error())
+		assert.ErrorIs(t, err, io.ErrNoProgress)
 		assert.Empty(t, srv.Requests())
 	}, fake.WithJournal(0))
 }
@@ -130,6 +136,7 @@ func TestViolations(t *testing.T) {
 	hour := fake.Fault{Delay: time.Hour, AfterCommit: true}
 	lost := fake.Fault{Wire: fake.WireReset, AfterCommit: true, Times: 2}
 	header := fake.Fault{Status: 429, Header: http.Header{"retry-after": {"30"}}}
+	short, twice := fake.Fault{Status: 429, RetryAfter: "1"}, []fake.Rule{early, early}
 	date := fake.Fault{Status: 429, RetryAfter: "Sat, 01 Jan 2000 00:00:30 GMT"}
 	type script []any
 	type row struct {
@@ -143,6 +150,7 @@ func TestViolations(t *testing.T) {
 		"after Retry-After, from a whole second on": {
 			one, script{600 * time.Millisecond, list, list, 59_400 * time.Millisecond, list}, nil,
 		},
+		"early, though told a shorter time, too": {nil, script{header, short, list, list, 2 * time.Second, list}, twice},
 		"early after a fault's header":           {nil, script{header, list, list}, []fake.Rule{early}},
 		"after a fault's date":                   {nil, script{date, list, 30 * time.Second, list}, nil},
 		"a ban":                                  {ban, script{list, list, list}, []fake.Rule{early, provoked}},
@@ -267,7 +275,10 @@ func TestViolationsUnderLoad(t *testing.T) {
 func TestNewTestServer(t *testing.T) {
 	t.Run("closes itself, and says nothing about success", func(t *testing.T) {
 		tb := &recorder{}
-		srv := open(tb, fake.WithStrict(fake.RuleDeprecated), fake.WithStrict(fake.RuleEarlyRetry))
+		rules := []fake.Rule{fake.RuleDeprecated}
+		strict := fake.WithStrict(rules...)
+		rules[0] = fake.RuleEarlyRetry // the option has a copy
+		srv := open(tb, strict, fake.WithStrict(rules...))
 		srv.send(t, request{path: "/pets/1"}) // a violation that is allowed
 		tb.end()
 		assert.Empty(t, tb.errors.String()+tb.log.String())

@@ -13,13 +13,14 @@ import (
 )
 
 func TestAuth(t *testing.T) {
-	throughEveryEntryPoint(t, "a 401 says why", func(t *testing.T, srv server) {
+	throughEveryEntryPoint(t, "a 401 says why, and neither it nor the journal repeats the key", func(t *testing.T, srv server) {
 		key := srv.APIKey()
 		for reason, auth := range map[string][]string{
 			"there are 0 Authorization headers": nil,
 			"there are 2 Authorization headers": {"Bearer " + key, "Bearer " + key},
 			"is not Bearer and a key":           {"Basic " + key},
 			"er is not Bearer and a key":        {"Bearer "},
+			"header is not Bearer and a key":    {key},
 			"not known to the server":           {"Bearer wrong-key"},
 			"key is not known to the server":    {"Bearer " + key + " x"},
 		} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -108,9 +109,9 @@ func TestClose(t *testing.T) {
 					_ = resp.Body.Close()
 				}
 			}()
-			synctest.Wait()
 			waited := make(chan error, 1)
 			go func() { waited <- srv.WaitForRequests(t.Context(), 2) }()
+			synctest.Wait()
 			start := time.Now()
 			srv.Close()
 			assert.LessOrEqual(t, time.Since(start), time.Second)
@@ -121,7 +122,7 @@ func TestClose(t *testing.T) {
 	for entry, reach := range entryPoints {
 		t.Run("lets a request in flight finish/"+entry, func(t *testing.T) {
 			for range 100 { // Close may come at any moment between the end of the handler and the last byte
-				srv := reach(t, fake.NewServer())
+				srv := reach(t, fake.NewServer(fake.WithLatency(time.Millisecond)))
 				var wg sync.WaitGroup
 				srv.Inject(fake.Fault{Match: func(*http.Request) bool { wg.Go(srv.Close); return false }})
 				require.Equal(t, http.StatusOK, srv.list(t).status)
@@ -238,7 +239,8 @@ func TestMisuse(t *testing.T) {
 	assert.Contains(t, panicOf(func() { fake.NewServer(twice, twice) }), "conflicts with pattern")
 	for _, f := range []fake.Fault{
 		{Operation: "listpets"}, {Wire: "cut"}, {Wire: fake.WireRefuse, AfterCommit: true}, {Skip: -1}, {Times: -2},
-		{For: -1}, {Delay: -1}, {Drip: -1}, {Chance: -0.1}, {Chance: 1.1}, {Code: "x"}, {Message: "x", Status: 399},
+		{For: -1}, {Delay: -1}, {Drip: -1}, {Chance: -0.1}, {Chance: 1.1}, {Chance: math.NaN()},
+		{Code: "x"}, {Message: "x", Status: 399},
 		{Wire: fake.WireLoginPage, Status: 511, Code: "x"}, {Status: 199}, {Status: 1000},
 	} {
 		assert.Regexp(t, "^fake: Inject: ", panicOf(func() { srv.Inject(f) }), "%+v", f)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,16 +113,15 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("exits with 1 without its port, or without a program to check", func(t *testing.T) {
-		nobody, other := testkit.Listen(t), testkit.Listen(t)
-		require.NoError(t, nobody.Close())
-		hs := newServer(http.NotFoundHandler(), io.Discard)
-		go func() { _ = hs.Serve(other) }()
-		t.Cleanup(func() { assert.NoError(t, hs.Close()) })
+		other := httptest.NewServer(http.NotFoundHandler())
+		defer other.Close()
+		taken, free := other.Listener.Addr().String(), testkit.Listen(t)
+		require.NoError(t, free.Close())
 		for want, args := range map[string][]string{
-			other.Addr().String():                        {"-addr", other.Addr().String()},
-			"listen tcp 192.0.2.1:4010":                  {"-addr", "192.0.2.1:4010", "-public"},
-			"no response from " + nobody.Addr().String(): {"-healthcheck", "-addr", nobody.Addr().String()},
-			"responds with status 404":                   {"-healthcheck", "-addr", other.Addr().String()},
+			taken:                       {"-addr", taken},
+			"listen tcp 192.0.2.1:4010": {"-addr", "192.0.2.1:4010", "-public"},
+			"no response from " + free.Addr().String(): {"-healthcheck", "-addr", free.Addr().String()},
+			"responds with status 404":                 {"-healthcheck", "-addr", taken},
 		} {
 			status, stdout, stderr := runOnce(t, nil, args...)
 			assert.Equal(t, exitFailed, status, want)
@@ -147,12 +147,20 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// arrive waits until so many requests have arrived.
-func arrive(t *testing.T, host string, n int) {
+// open sends requests, waits until they have arrived, and returns the channel of their errors.
+func open(t *testing.T, host string, n int) <-chan error {
+	ended := make(chan error, n)
+	for range n {
+		go func() {
+			_, err := call(t, host, "GET", "/v1/pets")
+			ended <- err
+		}()
+	}
 	require.Eventually(t, func() bool {
 		text, err := call(t, host, "GET", "/_fake/requests")
 		return err == nil && strings.Count(text, `"seq":`) == n
 	}, time.Minute, 5*time.Millisecond)
+	return ended
 }
 
 func TestServe_end(t *testing.T) {
@@ -166,14 +174,7 @@ func TestServe_end(t *testing.T) {
 			t.Skip("it takes the five seconds of the grace period")
 		}
 		r := start(t, "-strict", "-fault", "wire=stall", "-fault", "delay=1h")
-		ended := make(chan error, 2)
-		for range 2 {
-			go func() {
-				_, err := call(t, r.host, "GET", "/v1/pets")
-				ended <- err
-			}()
-		}
-		arrive(t, r.host, 2)
+		ended := open(t, r.host, 2)
 		signal := time.Now()
 		assert.Equal(t, exitOK, r.stop())
 		took := time.Since(signal)
@@ -195,13 +196,7 @@ func TestServe_end(t *testing.T) {
 		require.NoError(t, cmd.Start())
 		port, err := bufio.NewReader(stdout).ReadString('\n')
 		require.NoError(t, err)
-		host := testkit.Loopback(t) + ":" + strings.TrimSpace(port)
-		ended := make(chan error, 1)
-		go func() {
-			_, err := call(t, host, "GET", "/v1/pets")
-			ended <- err
-		}()
-		arrive(t, host, 1)
+		ended := open(t, testkit.Loopback(t)+":"+strings.TrimSpace(port), 1)
 		gone := make(chan error, 1)
 		go func() { gone <- cmd.Wait() }()
 		require.Eventually(t, func() bool { // signals that come before it notices the first count as one
