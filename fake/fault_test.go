@@ -208,7 +208,7 @@ func TestFaultWire(t *testing.T) {
 		fake.WireReset: "connection reset", fake.WireClose: "EOF", fake.WireTruncate: "unexpected EOF",
 		fake.WireGarbage: "malformed HTTP response",
 	} {
-		throughEveryEntryPoint(t, string(wire), func(t *testing.T, srv server) {
+		throughEveryEntryPoint(t, string(wire)+" breaks the connection", func(t *testing.T, srv server) {
 			srv.list(t) // so that sockets are kept and used again
 			shows := wire == fake.WireTruncate
 			for _, f := range []fake.Fault{{}, {AfterCommit: true}, {Body: []byte{}}} {

@@ -224,7 +224,7 @@ func TestViolationsAfterEachOutcome(t *testing.T) {
 	}
 	rex := petstore.NewPet{Name: "Rex", CategoryID: 1}
 	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
-	inBubble(t, "", func(t *testing.T, srv server) {
+	inBubble(t, "fit what the client makes of it", func(t *testing.T, srv server) {
 		for _, f := range faults {
 			srv.Reset()
 			srv.Inject(f)

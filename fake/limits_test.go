@@ -90,11 +90,11 @@ func TestBehaviorOf429(t *testing.T) {
 		behavior                  fake.Behavior
 		retryAfter, content, body string
 	}{
-		"seconds": {fake.Behavior{}, "60", json, `{"code":"rate_limited","message":"` + reason + `","status":429}`},
-		"date":    {fake.Behavior{RetryAfter: fake.RetryAfterDate}, date, json, reason},
-		"absent":  {fake.Behavior{RetryAfter: fake.RetryAfterAbsent}, "", json, reason},
-		"empty":   {fake.Behavior{LimitBody: fake.BodyEmpty}, "60", "", ""},
-		"HTML":    {fake.Behavior{LimitBody: fake.BodyHTML}, "60", html, "<h1>429 Too Many Requests</h1>"},
+		"gives seconds and a reason": {fake.Behavior{}, "60", json, `{"code":"rate_limited","message":"` + reason + `","status":429}`},
+		"gives a date":               {fake.Behavior{RetryAfter: fake.RetryAfterDate}, date, json, reason},
+		"gives no time":              {fake.Behavior{RetryAfter: fake.RetryAfterAbsent}, "", json, reason},
+		"has no body":                {fake.Behavior{LimitBody: fake.BodyEmpty}, "60", "", ""},
+		"has a page for a body":      {fake.Behavior{LimitBody: fake.BodyHTML}, "60", html, "<h1>429 Too Many Requests</h1>"},
 	} {
 		inBubble(t, name, func(t *testing.T, srv server) {
 			_, r := srv.admitted(t)
