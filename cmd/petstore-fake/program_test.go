@@ -94,7 +94,8 @@ func call(t *testing.T, host, method, path string) (text string, err error) {
 
 func TestRun(t *testing.T) {
 	t.Run("prints version and help", func(t *testing.T) {
-		for flag, want := range map[string]string{"-version": "petstore-fake " + petstore.Version + "\n", "-h": help, "--help": help} {
+		version := "petstore-fake " + petstore.Version + "\n"
+		for flag, want := range map[string]string{"-version": version, "-h": help, "--help": help} {
 			status, stdout, stderr := runOnce(t, nil, flag)
 			assert.Equal(t, []any{exitOK, want, ""}, []any{status, stdout, stderr})
 		}
