@@ -47,6 +47,7 @@ func TestAuth(t *testing.T) {
 		srv.AddKey("second-key", fake.PlanFree)
 		assert.Equal(t, []int{3, 2}, []int{number("third-key"), number("second-key")})
 		assert.Equal(t, 1, srv.Usage("third-key").Minute)
+		srv.Keys()[0] = "changed" // in a copy
 		assert.Equal(t, []string{fake.DefaultAPIKey, "second-key", "third-key"}, srv.Keys())
 	}, fake.WithKey("second-key", fake.PlanFree))
 }

@@ -36,6 +36,7 @@ func TestKeys(t *testing.T) {
 	assert.Equal(t, []int{200}, i.list("team-key-000001"), "it is valid again")
 
 	i.admin("PATCH keys/3", "minute=-1", 400, "at least 0")
+	i.admin("PATCH keys/3", "ban=-1m", 400, "at least 0")
 	i.admin("PATCH keys/3", "hour=1", 400, "hour: there is no such field")
 	i.admin("PATCH keys/3", "plan=gold", 400, `plan: there is no plan \"gold\"`)
 	i.admin("PATCH keys/9", "minute=1", 404, "no key")
@@ -181,7 +182,7 @@ func TestFront(t *testing.T) {
 	r.Header.Set("Accept", "*/*")
 	assert.Equal(t, "application/json", i.send(r).Header().Get("Content-Type"))
 	i.admin("GET ", "", 200, `"method":"POST","path":"/_fake/pets"`, `"categoryId":"integer","name":"string","status":"string"`,
-		`"path":"/_fake/faults"`, `"for":"duration such as 1m30s"`, `"login-page"`)
+		`"path":"/_fake/faults"`, `"body":"string"`, `"for":"duration such as 1m30s"`, `"login-page"`)
 }
 
 // guarded sends a request with headers in the form Name:value, and returns its status.

@@ -86,8 +86,10 @@ func TestParts(t *testing.T) {
 	}
 	contain(t, p.parts(""), "listPets", "GET </span>/pets?limit=3", "second-key-0001", "(section 8.1)",
 		`<b class="limited">429</b>`, `aria-pressed="false">2xx 1<`, `aria-pressed="false">429 1<`)
-	contain(t, p.parts("text=status:429+key:second-key-0001&key=2"), "1 of 2", `data-to="?key=2&text=key%3Asecond-key-0001"`,
-		`aria-pressed="false">2xx 1<`, `aria-pressed="true">429 1<`, "of 1 a minute") // the windows of the chosen key
+	contain(t, p.parts("text=status:429+key:second-key-0001&key=2"), "1 of 2", `aria-pressed="false">2xx 1<`,
+		`data-to="?key=2&text=key%3Asecond-key-0001" aria-pressed="true">429 1<`, // it takes its words out again
+		"of 1 a minute") // the windows of the chosen key
+	contain(t, p.parts("request=1&text=status:200"), `data-newer="0"`)
 	contain(t, p.parts("top=1"), ">1 new<")
 	assert.NotRegexp(t, `[?&](top|version)=`, p.parts("top=1&version=1"), "a link begins at the newest request")
 	p.srv.AddKey("banned-key-0001", fake.Plan{PerMinute: 9})
@@ -105,9 +107,11 @@ func TestParts(t *testing.T) {
 	assert.NotContains(t, p.parts(""), "dropped", "it was cleared")
 	contain(t, p.parts("text=status:x+listPets&request=x&key=x&colour=red"), "status:x must be", `<td class="op">`)
 	contain(t, p.parts("request=5"), "Request 5 is not in the journal")
+	p.call(theKey, "POST", "/v1/pets", strings.Repeat("body ", 99))
 	for range maxPets + 5 {
 		p.srv.AddPet(petstore.NewPet{Name: strings.Repeat("ä", 3_000), CategoryID: 9})
 	}
+	assert.NotContains(t, p.parts(""), strings.Repeat("body ", 20), "long bodies are cut")
 	text = p.parts("text=status:418")
 	contain(t, text, "No request fits.", "5 older ones before them", "<tr><td>105</td>", "<tr><td>6</td>")
 	assert.NotContains(t, text, "<tr><td>5</td>")
@@ -122,18 +126,22 @@ func TestDetail(t *testing.T) {
 			{`{"name":"\u00e9","a":9223372036854775807}`, "{\n  \"name\": \"\\u00e9\",\n  \"a\": 9223372036854775807\n}"},
 			{`{"name":`, `>{"name":</pre>`},
 			{"\xff\x00", "2 bytes"},
+			{"", "0 bytes"},
 		} {
 			p.call(theKey, "POST", "/v1/pets", c.body)
 			contain(t, p.parts(fmt.Sprintf("request=%d", i+1)), c.want)
 		}
 		contain(t, p.parts("request=2"), `<b class="refused">400</b>`, "00:01:00, 1m0s after this response")
+		p.srv.SetPlan(theKey, fake.Plan{PerDay: 9})
 		p.srv.Inject(fake.Fault{Delay: 61_234 * time.Millisecond, Status: 204})
+		contain(t, p.parts(""), "1 fault active")
 		go p.call(theKey, "GET", "/v1/pets", "")
 		synctest.Wait()
-		contain(t, p.parts("request=4"), ">no response<", `<b class="pending">`)
+		contain(t, p.parts("request=5"), ">no response<", `<b class="pending">`)
 		assert.NotContains(t, p.parts(""), ">no response 1<", "it may come")
 		time.Sleep(2 * time.Minute)
-		contain(t, p.parts("request=4"), `<b class="fine">204</b>`, "took 1m1.2s")
+		contain(t, p.parts("request=5"), `<b class="fine">204</b>`, "took 1m1.2s",
+			"2000-01-02 00:00:00, 23h58m59s after this response")
 	})
 }
 
@@ -152,7 +160,7 @@ func TestFilter(t *testing.T) {
 		assert.Equal(t, []time.Duration{-1, time.Second, -1, -1}, []time.Duration{since(0), since(1), since(2), since(3)})
 		assert.Equal(t, "fault with status 503", p.Journal()[1].Why(), "once")
 		for text, want := range map[string]int{
-			"": 4, "ZOË": 1, "authorization: bearer": 4, "retry-after: 77": 1, "getpet": 1, "no such": 1,
+			"": 4, "ZOË": 1, "authorization: bearer": 4, "retry-after: 77": 1, "getpet": 1, "no such": 1, `{"id":1,`: 1,
 			"violation deprecated-operation": 1, "Status:5xx 77": 1, "status:4xx -status:404": 0, "status:none": 0,
 			"status:": 4, "key": 3, "-zoë": 3, "operation:none": 1, "operation:LISTPETS": 1, "-": 4, "status:200 status:503": 0,
 			"key:team-key-000001": 1, "-key:team-key-000001 -key:unknown": 2, "key:none": 0,
@@ -172,7 +180,8 @@ func TestChart(t *testing.T) {
 	one := func(status int, at time.Time) *Request {
 		return &Request{Request: fake.Request{StatusCode: status, Time: at, Hint: "none"}}
 	}
-	all := []*Request{one(0, now), one(500, now), one(429, now)}
+	pending := &Request{Request: fake.Request{Time: now}}
+	all := []*Request{pending, one(0, now), one(500, now), one(429, now)}
 	for range 4500 {
 		all = append(all, one(200, now.Add(10*time.Second)))
 	}
