@@ -186,6 +186,9 @@ func (b *tab) run(statements string) {
 	value[bool](b, "(() => { "+statements+"; return true; })()")
 }
 
+// refresh has the page show what is new, and waits for that.
+func (b *tab) refresh() { value[bool](b, "refresh().then(() => true)") }
+
 // press presses keys one after another.
 func (b *tab) press(keys ...string) {
 	for _, key := range keys {

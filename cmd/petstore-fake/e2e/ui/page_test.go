@@ -47,7 +47,7 @@ func TestFind(t *testing.T) {
 // nodes returns how many nodes the page holds.
 func (b *tab) nodes() int64 {
 	b.run("turn++; clearTimeout(timer)") // no update may leave garbage while this counts
-	defer b.run("refresh()")
+	defer b.refresh()
 	for range 3 { // the next round collects what finalizers have released
 		call(b, heapprofiler.CollectGarbage, cdp.Empty{})
 	}
@@ -62,6 +62,7 @@ func TestList_standsStill(t *testing.T) {
 	stands := func(why, at string, n int) {
 		t.Helper()
 		b.until(`!byId("release")`)
+		b.refresh() // or a response from before the list stood still may be on its way
 		y := value[float64](b, at+".getBoundingClientRect().top")
 		p.list(n)
 		b.text("#release", fmt.Sprint(n, " new"))
@@ -178,6 +179,7 @@ func TestKeyboard(t *testing.T) {
 	b.press("j")
 	b.text("#detail-title", "Request 3")
 	b.until(`document.querySelector("#list [aria-current]").closest("tbody").id === "r3"`)
+	b.run(`byId("close").focus()`)
 	b.press(kb.Escape)
 	b.until(`byId("detail").hidden && document.activeElement.closest("tbody")?.id === "r3"`)
 	b.open(p, "?request=3&text=status:404") // a request that the list does not show
@@ -230,6 +232,7 @@ func TestLost(t *testing.T) {
 	p, b := openPage(t)
 	assert.NoError(t, p.process.Signal(syscall.SIGSTOP)) // the connections stay open: no error shows that it is stopped
 	b.text("#gone", "goes on by itself when the program is back.")
+	b.until(`!byId("gone").hidden`)
 	assert.NoError(t, p.process.Signal(syscall.SIGCONT))
 	b.text("#live", "live")
 	b.until(`byId("gone").hidden`)
