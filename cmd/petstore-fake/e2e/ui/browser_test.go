@@ -138,10 +138,10 @@ func (b *tab) open(p *program, query string) {
 	b.until(`document.getElementById("live")?.dataset.state === "live" && document.getElementById("clock").dateTime !== ""`)
 }
 
-// openPage starts a program, and opens its request page.
+// openPage starts a program on a free port, and opens its request page.
 func openPage(t *testing.T, args ...string) (*program, *tab) {
 	t.Helper()
-	p, b := start(t, args...), newTab(t)
+	p, b := start(t, "127.0.0.1:0", args...), newTab(t)
 	b.open(p, "")
 	return p, b
 }
@@ -224,13 +224,8 @@ type program struct {
 	process *os.Process
 }
 
-// start starts the program on a free port. It ends with the test.
-func start(t *testing.T, args ...string) *program {
-	t.Helper()
-	return startAt(t, "127.0.0.1:0", args...)
-}
-
-func startAt(t *testing.T, addr string, args ...string) *program {
+// start starts the program at an address, whose port may be 0 for a free one. It ends with the test.
+func start(t *testing.T, addr string, args ...string) *program {
 	t.Helper()
 	theBrowser(t) // skips the test if there is no browser
 	path, err := buildProgram()

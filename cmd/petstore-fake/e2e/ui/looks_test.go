@@ -100,7 +100,7 @@ func TestPicture(t *testing.T) {
 	if os.Getenv("UPDATE_GOLDEN") == "" {
 		t.Skip("it is made only on demand")
 	}
-	p, b := startAt(t, "127.0.0.1:4010", "-plan", "free", "-seed", "testdata/pets.json"), newTab(t)
+	p, b := start(t, "127.0.0.1:4010", "-plan", "free", "-seed", "testdata/pets.json"), newTab(t)
 	p.morning()
 	b.theme("light")
 	b.open(p, "")

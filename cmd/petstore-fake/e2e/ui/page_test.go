@@ -240,7 +240,7 @@ func TestLost(t *testing.T) {
 	b.text("#live", "no response")
 	b.click(`[data-act="DELETE requests"]`)
 	b.text("#message.wrong", "The program cannot be reached.")
-	again := startAt(t, strings.TrimPrefix(p.origin, "http://"))
+	again := start(t, strings.TrimPrefix(p.origin, "http://"))
 	again.list(2)
 	b.rows(2)
 	b.text("#live", "live")

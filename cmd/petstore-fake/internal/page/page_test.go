@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -232,9 +233,7 @@ func TestCurl(t *testing.T) {
 		r, err := http.NewRequestWithContext(t.Context(), c.method, p.srv.URL()+"/", strings.NewReader(c.body))
 		require.NoError(t, err)
 		r.URL.Opaque, r.Header = c.path, http.Header{"User-Agent": {"x"}, "Accept": {"*/*"}, "Authorization": {"Bearer " + c.key}}
-		for name, values := range c.header {
-			r.Header[name] = values
-		}
+		maps.Copy(r.Header, c.header)
 		resp, err := http.DefaultTransport.RoundTrip(r)
 		require.NoError(t, err)
 		_, _ = io.Copy(io.Discard, resp.Body)
