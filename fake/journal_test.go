@@ -3,8 +3,10 @@ package fake_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -188,6 +190,17 @@ func TestViolations(t *testing.T) {
 		require.NoError(t, srv.WaitForRequests(t.Context(), 2))
 		require.NoError(t, conn.Close())
 		assert.Empty(t, srv.rules())
+	})
+	inBubble(t, "none by a second connection, until a second after the 429", func(t *testing.T, srv server) {
+		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
+		for _, pause := range []time.Duration{0, 0, time.Second} {
+			time.Sleep(pause)
+			assert.Empty(t, srv.rules())
+			r := list.build(t, srv.base)
+			r.RemoteAddr = fmt.Sprint("192.0.2.", len(srv.Requests()), ":4010")
+			srv.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		assert.Equal(t, []fake.Rule{early}, srv.rules())
 	})
 	throughEveryEntryPoint(t, "early on a kept connection, at once", func(t *testing.T, srv server) {
 		srv.client.Transport.(*http.Transport).DisableKeepAlives = false
