@@ -181,13 +181,15 @@ func TestChart(t *testing.T) {
 	one := func(status int, at time.Time) *Request {
 		return &Request{Request: fake.Request{StatusCode: status, Time: at, Hint: "none"}}
 	}
-	pending := &Request{Request: fake.Request{Time: now}}
+	pending := &Request{Request: fake.Request{Time: now.Add(10 * time.Second)}}
 	all := []*Request{pending, one(0, now), one(500, now), one(429, now)}
 	for range 4500 {
 		all = append(all, one(200, now.Add(10*time.Second)))
 	}
+	drawn := newChart(all, now.Add(time.Minute))
+	assert.Equal(t, 4500, drawn.Peak, "a request without a response does not count")
 	assert.Equal(t, []bar{{"none", 235, 918, 82}, {"failed", 235, 869, 49}, {"limited", 235, 835, 34}, {"fine", 245, 0, 1000}},
-		newChart(all, now.Add(time.Minute)).Bars, "a storm leaves the rest to be seen, and the worst is at the bottom")
+		drawn.Bars, "a storm leaves the rest to be seen, and the worst is at the bottom")
 	assert.Empty(t, newChart(all, now.Add(6*time.Minute)).Bars)
 	assert.Empty(t, newChart(all, now.Add(-time.Minute)).Bars, "the clock was set back")
 }
