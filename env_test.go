@@ -83,6 +83,7 @@ func TestKeyThatRotates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		current := func() string { return fmt.Sprint("key-number-", time.Now().Unix()/37) }
 		permit, asked := new(permits), 0
+		away := time.Now().Add(time.Hour) // when there are no keys any more
 		limiter := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 			c, _ := petstore.CallFromContext(ctx)
 			assert.Equal(t, r.Key, c.KeyID)
@@ -91,15 +92,25 @@ func TestKeyThatRotates(t *testing.T) {
 			return permit.Acquire(ctx, r)
 		})
 		sent := 0
-		client, _ := rotating(t, func(context.Context) (string, error) { return current(), nil },
-			[]responder{func(r *http.Request) (*http.Response, error) {
-				assert.Equal(t, "Bearer "+current(), r.Header.Get("Authorization"))
-				sent++
-				return status([]int{503, 200}[sent%2], "[]")(r)
-			}}, petstore.WithLimiter(limiter))
+		client, _ := rotating(t, func(context.Context) (string, error) {
+			if time.Now().After(away) {
+				return "", errors.New("the store of keys is away")
+			}
+			return current(), nil
+		}, []responder{func(r *http.Request) (*http.Response, error) {
+			assert.Equal(t, "Bearer "+current(), r.Header.Get("Authorization"))
+			sent++
+			return status([]int{503, 200}[sent%2], "[]")(r)
+		}}, petstore.WithLimiter(limiter))
 		for range 15 {
 			require.NoError(t, list(client, petstore.WithMaxWait(time.Hour)))
 		}
+		var err error
+		for err == nil { // each third call does not wait, and so does not ask for the key again
+			away = time.Now()
+			err = list(client, petstore.WithMaxWait(time.Hour))
+		}
+		require.ErrorIs(t, err, petstore.ErrAPIKey)
 		unused := slices.DeleteFunc(permit.released, func(o ratelimit.Outcome) bool { return o.StatusCode != 0 })
 		assert.Equal(t, slices.Repeat([]ratelimit.Outcome{{}}, asked-sent), unused, "nothing was sent with them")
 		assert.Greater(t, asked, sent+5)
