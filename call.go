@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"net/http"
-	"strconv"
-	"strings"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/hashicorp/go-retryablehttp"
-
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -107,81 +102,51 @@ func (a *attempt) retryAt() time.Time {
 	return time.Time{}
 }
 
-// Response describes the last HTTP response of the call that returned a result, an [APIError] or a
-// [ResponseError].
-type Response struct {
-	// StatusCode is the HTTP status code.
-	StatusCode int
-	// Header is the response's header.
-	Header http.Header
-	// RateLimit is the rate limit from the X-RateLimit headers (section 8.2).
-	RateLimit RateLimit
-	// Attempts is the number of requests that the call sent, in part or completely.
-	Attempts int
+// failure is why an attempt has no whole response.
+type failure uint8
+
+const (
+	noFailure        failure = iota
+	notAdmitted              // nothing was passed to the transport: no key, no permit, or the context had ended
+	contextEnded             // the context of the call has ended
+	connectionFailed         // it broke, or there was none: another attempt may succeed
+	permanent                // another attempt would fail in the same way
+	notHTTP                  // the response is not HTTP
+	bodyTooLarge             // the body is larger than maxBody
+)
+
+// connectionState is what net/http reports about the connection of a request.
+type connectionState struct{ asked, got, reused, answered atomic.Bool }
+
+func (s *connectionState) hooks() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn: func(string) { s.asked.Store(true) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			// The connection of httputil.DumpRequestOut has no address: nothing is sent on it.
+			isReal := info.Conn == nil || info.Conn.RemoteAddr() != nil
+			s.asked.Store(isReal)
+			s.got.Store(isReal || s.got.Load())
+			s.reused.Store(info.Reused)
+		},
+		GotFirstResponseByte: func() { s.answered.Store(true) },
+	}
 }
 
-// do makes a call. After a success, it sets response, and decodes the body. Any other end of the
-// call is an error.
-func (c *Client) do(ctx context.Context, r request, opts []CallOption, response *Response) error {
+// mayBeWritten reports whether a request may have been written although the transport returned
+// err. It may if the transport got a connection for it, and if the transport is none of net/http's,
+// which would have asked for a connection.
+func (s *connectionState) mayBeWritten(err error) bool {
 	switch {
-	case ctx == nil:
-		return &ArgumentError{r.name, "ctx", "is nil"}
-	case c.transport == nil:
-		return &ArgumentError{r.name, "Client", "was not made by NewClient"}
+	case wire.IsUnprocessed(err):
+		return false
+	case s.got.Load() || s.asked.Load():
+		return s.got.Load()
 	}
-	config := c.config
-	if len(opts) > 0 {
-		own := *config
-		config = &own
-		if err := apply(r.name, config, opts); err != nil {
-			return err
-		}
-	}
-	k := &call{request: r, client: c, config: config, started: time.Now(), maxWait: config.maxWait}
-	k.tracer = tracer{traces: c.traces, ctx: ctx, info: Call{
-		ID:      strconv.FormatUint(1<<63|rand.Uint64(), 16), // the first bit makes it sixteen digits
-		BaseURL: c.base, Operation: r.name, Method: r.method,
-		Template: c.basePath + r.template, KeyID: c.key.ID, Background: config.background,
-	}}
-	end := k.begin()
-	defer end()
-	err := k.run()
-	if err == nil {
-		err = k.decodeBody(k.last)
-		*response = k.response(k.last)
-	}
-	done := CallDoneInfo{Call: k.info, Duration: time.Since(k.started), Err: err}
-	k.each(func(ctx context.Context, trace *ClientTrace) { trace.CallDone(ctx, done) })
-	return err
+	return !errors.Is(err, ErrNotSent) && !wire.IsDial(err)
 }
 
-// begin calls the CallStart functions and makes the contexts of the call, which end frees:
-//
-//	k.ctx         ends with that of the caller, or after WithCallTimeout; for writes and traces
-//	k.stoppable   ends with k.ctx, or at WithStop; for waits and reads
-//
-// The context of a request or of a function for the key is made from one of them. It ends after the
-// timeout of an attempt, too.
-func (k *call) begin() (end func()) {
-	k.callStart()
-	endTimeout := func() {}
-	if limit := k.config.callTimeout; limit > 0 {
-		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{&timeoutError{"call", limit}, k.info.ID})
-	}
-	k.stoppable = k.ctx
-	stop := k.config.stop
-	if stop == nil {
-		return endTimeout
-	}
-	var cancel context.CancelCauseFunc
-	k.stoppable, cancel = context.WithCancelCause(k.ctx)
-	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop))), k.info.ID}) }
-	if stop.Err() != nil {
-		stopped() // AfterFunc would take a moment
-	}
-	forget := context.AfterFunc(stop, stopped)
-	return func() { forget(); cancel(nil); endTimeout() }
-}
+// isDead reports whether nothing came back on a connection that had been used before.
+func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
 
 // endReason returns why a context of the call has ended; nil if it has not. A timeout of another
 // call around this one is a cause like others.
@@ -207,55 +172,39 @@ type endError struct {
 	callID string
 }
 
-// run makes attempts while there is to be another one, and returns the error of the call.
-func (k *call) run() error {
-	loop := retryablehttp.Client{HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, RetryMax: math.MaxInt}
-	loop.Backoff = func(time.Duration, time.Duration, int, *http.Response) time.Duration { return k.pause.Duration }
-	address := k.client.base + k.path + safetext.If(k.query != "", "?"+k.query)
-	bare, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
-	if err != nil {
-		return &ArgumentError{k.name, "path", "is not valid"}
+// foreign returns an error of a function, a transport or a limiter of the user, as an error of the
+// call may wrap it. If it is about another call, or about a context that is not that of the call,
+// only its text is kept.
+func foreign(err error) error {
+	if err != nil && (isOfCall(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return errors.New(err.Error())
 	}
-	_, _ = loop.Do(&retryablehttp.Request{Request: bare}) // what came of the attempts is in k.last
-	if k.pause != nil {                                   // the context ended during the pause
-		k.endPause()
-		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
-	}
-	if !k.last.succeeded() {
-		return k.errorOf(k.last)
-	}
-	k.client.tokens.earn()
-	return nil
+	return err
 }
 
-// decodeBody decodes the body of a success. A body that is empty, that is no JSON or that does not
-// follow the document gives a *ResponseError. A 204 has no body.
-func (k *call) decodeBody(a *attempt) error {
-	mediaType, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
-	mediaType = strings.TrimSpace(mediaType)
-	var err error
-	switch {
-	case a.was(http.StatusNoContent), k.into == nil && len(a.body) == 0:
-		return nil
-	case len(a.body) == 0: // the decoder would report no more than EOF
-		return k.responseError(a, "body is empty", nil)
-	case !strings.EqualFold(mediaType, "application/json"):
-		return k.responseError(a, "Content-Type is "+safetext.Quote(mediaType)+", not application/json", nil)
-	case k.into != nil:
-		err = k.into.decode(a.body)
-	case !jsontext.Value(a.body).IsValid():
-		err = errNotJSON
-	}
-	if err == nil {
-		return nil
-	}
-	// The decoder's error is not wrapped: it quotes names from the body, which may contain anything.
-	return k.responseError(a, "body", errors.New(safetext.Line(safetext.Redact(err.Error(), a.key.Secret()))))
+// isOfCall reports whether err is one of the five errors of a call. If such an error is the cause
+// of a context, it is about another call: an errgroup, for instance, cancels the other calls with
+// the error of the first one that failed.
+func isOfCall(err error) bool {
+	_, ok := errors.AsType[callError](err)
+	return ok
 }
 
-// response returns what results and errors say about the last response of the call.
-func (k *call) response(a *attempt) Response {
-	return Response{
-		StatusCode: a.outcome.StatusCode, Header: a.header, RateLimit: a.outcome.Window, Attempts: k.requestsSent,
-	}
+// timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
+type timeoutError struct {
+	what  string // attempt or call
+	limit time.Duration
 }
+
+func (e *timeoutError) Error() string        { return e.what + " timed out after " + e.limit.String() }
+func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
+func (e *timeoutError) Timeout() bool        { return true }
+func (e *timeoutError) Temporary() bool      { return true }
+
+// keyError is the reason why there is no API key; it matches ErrAPIKey.
+type keyError struct{ error }
+
+func (e *keyError) Is(target error) bool { return target == ErrAPIKey }
+func (e *keyError) Unwrap() error        { return e.error }
+
+var errSameKey = errors.New("petstore: after a 401 there is no other key")

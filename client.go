@@ -8,15 +8,11 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/internal/wire"
 )
-
-// Version is the version of this module; it is part of the User-Agent.
-const Version = "1.0.0"
 
 // Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
@@ -142,14 +138,6 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 func (c *Client) CloseIdleConnections() {
 	if c.transport != nil {
 		c.transport.closeIdleConnections()
-	}
-}
-
-// closeSuspects closes the idle connections if they may be dead, those for other keys, too.
-func (t *transport) closeSuspects() {
-	if t.suspectIdle.Swap(false) {
-		time.Sleep(time.Millisecond) // a stream of HTTP/2 ends a moment after its request
-		t.closeIdleConnections()
 	}
 }
 

@@ -2,16 +2,23 @@ package petstore
 
 import (
 	"context"
-	"encoding/json" // the values of Do are made for it, and for its RawMessage
+	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // Do sends a request that the SDK has no method for, below the base URL, with the client's key,
@@ -86,4 +93,113 @@ func (r *request) problem(in, out any) (argument, problem string) {
 		return "out", "is not a pointer"
 	}
 	return "", ""
+}
+
+// do makes a call. After a success, it sets response, and decodes the body. Any other end of the
+// call is an error.
+func (c *Client) do(ctx context.Context, r request, opts []CallOption, response *Response) error {
+	switch {
+	case ctx == nil:
+		return &ArgumentError{r.name, "ctx", "is nil"}
+	case c.transport == nil:
+		return &ArgumentError{r.name, "Client", "was not made by NewClient"}
+	}
+	config := c.config
+	if len(opts) > 0 {
+		own := *config
+		config = &own
+		if err := apply(r.name, config, opts); err != nil {
+			return err
+		}
+	}
+	k := &call{request: r, client: c, config: config, started: time.Now(), maxWait: config.maxWait}
+	k.tracer = tracer{traces: c.traces, ctx: ctx, info: Call{
+		ID:      strconv.FormatUint(1<<63|rand.Uint64(), 16), // the first bit makes it sixteen digits
+		BaseURL: c.base, Operation: r.name, Method: r.method,
+		Template: c.basePath + r.template, KeyID: c.key.ID, Background: config.background,
+	}}
+	end := k.begin()
+	defer end()
+	err := k.run()
+	if err == nil {
+		err = k.decodeBody(k.last)
+		*response = k.response(k.last)
+	}
+	done := CallDoneInfo{Call: k.info, Duration: time.Since(k.started), Err: err}
+	k.each(func(ctx context.Context, trace *ClientTrace) { trace.CallDone(ctx, done) })
+	return err
+}
+
+// begin calls the CallStart functions and makes the contexts of the call, which end frees:
+//
+//	k.ctx         ends with that of the caller, or after WithCallTimeout; for writes and traces
+//	k.stoppable   ends with k.ctx, or at WithStop; for waits and reads
+//
+// The context of a request or of a function for the key is made from one of them. It ends after the
+// timeout of an attempt, too.
+func (k *call) begin() (end func()) {
+	k.callStart()
+	endTimeout := func() {}
+	if limit := k.config.callTimeout; limit > 0 {
+		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{&timeoutError{"call", limit}, k.info.ID})
+	}
+	k.stoppable = k.ctx
+	stop := k.config.stop
+	if stop == nil {
+		return endTimeout
+	}
+	var cancel context.CancelCauseFunc
+	k.stoppable, cancel = context.WithCancelCause(k.ctx)
+	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop))), k.info.ID}) }
+	if stop.Err() != nil {
+		stopped() // AfterFunc would take a moment
+	}
+	forget := context.AfterFunc(stop, stopped)
+	return func() { forget(); cancel(nil); endTimeout() }
+}
+
+// run makes attempts while there is to be another one, and returns the error of the call.
+func (k *call) run() error {
+	loop := retryablehttp.Client{HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, RetryMax: math.MaxInt}
+	loop.Backoff = func(time.Duration, time.Duration, int, *http.Response) time.Duration { return k.pause.Duration }
+	address := k.client.base + k.path + safetext.If(k.query != "", "?"+k.query)
+	bare, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
+	if err != nil {
+		return &ArgumentError{k.name, "path", "is not valid"}
+	}
+	_, _ = loop.Do(&retryablehttp.Request{Request: bare}) // what came of the attempts is in k.last
+	if k.pause != nil {                                   // the context ended during the pause
+		k.endPause()
+		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
+	}
+	if !k.last.succeeded() {
+		return k.errorOf(k.last)
+	}
+	k.client.tokens.earn()
+	return nil
+}
+
+// decodeBody decodes the body of a success. A body that is empty, that is no JSON or that does not
+// follow the document gives a *ResponseError. A 204 has no body.
+func (k *call) decodeBody(a *attempt) error {
+	mediaType, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+	mediaType = strings.TrimSpace(mediaType)
+	var err error
+	switch {
+	case a.was(http.StatusNoContent), k.into == nil && len(a.body) == 0:
+		return nil
+	case len(a.body) == 0: // the decoder would report no more than EOF
+		return k.responseError(a, "body is empty", nil)
+	case !strings.EqualFold(mediaType, "application/json"):
+		return k.responseError(a, "Content-Type is "+safetext.Quote(mediaType)+", not application/json", nil)
+	case k.into != nil:
+		err = k.into.decode(a.body)
+	case !jsontext.Value(a.body).IsValid():
+		err = errNotJSON
+	}
+	if err == nil {
+		return nil
+	}
+	// The decoder's error is not wrapped: it quotes names from the body, which may contain anything.
+	return k.responseError(a, "body", errors.New(safetext.Line(safetext.Redact(err.Error(), a.key.Secret()))))
 }

@@ -46,6 +46,19 @@ var (
 	ErrTimeout = errors.New("petstore: timeout")
 )
 
+// Response describes the last HTTP response of the call that returned a result, an [APIError] or a
+// [ResponseError].
+type Response struct {
+	// StatusCode is the HTTP status code.
+	StatusCode int
+	// Header is the response's header.
+	Header http.Header
+	// RateLimit is the rate limit from the X-RateLimit headers (section 8.2).
+	RateLimit RateLimit
+	// Attempts is the number of requests that the call sent, in part or completely.
+	Attempts int
+}
+
 // APIError reports a response other than the operation's success: an Error object of the service
 // (sections 2 and 7), a redirect, or the response of a proxy or gateway. [errors.AsType] finds it
 // in the error of a call, also inside a [RateLimitError].

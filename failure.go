@@ -2,29 +2,13 @@ package petstore
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
-)
-
-// failure is why an attempt has no whole response.
-type failure uint8
-
-const (
-	noFailure        failure = iota
-	notAdmitted              // nothing was passed to the transport: no key, no permit, or the context had ended
-	contextEnded             // the context of the call has ended
-	connectionFailed         // it broke, or there was none: another attempt may succeed
-	permanent                // another attempt would fail in the same way
-	notHTTP                  // the response is not HTTP
-	bodyTooLarge             // the body is larger than maxBody
 )
 
 // errorOf returns the error of a call that ends with a; doc.go lists the types. Only decodeBody makes
@@ -81,6 +65,13 @@ func after(err, last error) error {
 	return fmt.Errorf("%w; last attempt: %w", err, last)
 }
 
+// response returns what results and errors say about the last response of the call.
+func (k *call) response(a *attempt) Response {
+	return Response{
+		StatusCode: a.outcome.StatusCode, Header: a.header, RateLimit: a.outcome.Window, Attempts: k.requestsSent,
+	}
+}
+
 // apiError returns the error for a response that is not the success of the operation. The key is
 // taken out of all that it has from the response.
 func (k *call) apiError(a *attempt) *APIError {
@@ -130,38 +121,3 @@ func decodeError(body []byte) (code, message string) {
 func (a *attempt) bodyStart() []byte {
 	return safetext.Head(a.body, a.key.Secret(), 4<<10, a.failure != noFailure)
 }
-
-// foreign returns an error of a function, a transport or a limiter of the user, as an error of the
-// call may wrap it. If it is about another call, or about a context that is not that of the call,
-// only its text is kept.
-func foreign(err error) error {
-	if err != nil && (isOfCall(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		return errors.New(err.Error())
-	}
-	return err
-}
-
-// isOfCall reports whether err is one of the five errors of a call. If such an error is the cause
-// of a context, it is about another call: an errgroup, for instance, cancels the other calls with
-// the error of the first one that failed.
-func isOfCall(err error) bool {
-	_, ok := errors.AsType[callError](err)
-	return ok
-}
-
-// timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
-type timeoutError struct {
-	what  string // attempt or call
-	limit time.Duration
-}
-
-func (e *timeoutError) Error() string        { return e.what + " timed out after " + e.limit.String() }
-func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
-func (e *timeoutError) Timeout() bool        { return true }
-func (e *timeoutError) Temporary() bool      { return true }
-
-// keyError is the reason why there is no API key; it matches ErrAPIKey.
-type keyError struct{ error }
-
-func (e *keyError) Is(target error) bool { return target == ErrAPIKey }
-func (e *keyError) Unwrap() error        { return e.error }

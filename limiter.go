@@ -2,9 +2,7 @@ package petstore
 
 import (
 	"context"
-	"time"
 
-	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -30,33 +28,3 @@ type Limiter interface {
 // (section 8.2): Limit, Remaining and Reset. The zero RateLimit means that nothing is known, as
 // when a header is missing or malformed.
 type RateLimit = ratelimit.Window
-
-// WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter
-// to all clients with the same API key, so that they share the budget of that key; one limiter may
-// serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After
-// of its own 429.
-func WithLimiter(l Limiter) Option {
-	return perClient("WithLimiter", "", func(c *config) { c.limiter, c.limiterSet = l, true })
-}
-
-// WithProcesses says how many processes use the API key, this one included, each with a limiter of
-// its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
-// with [WithLimiter]: give the number to that limiter.
-func WithProcesses(n int) Option {
-	return perClient("WithProcesses", safetext.If(n < 1, "must be positive"), func(c *config) { c.processes = n })
-}
-
-// WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
-// seconds, which is enough for two windows; with 0, a call does not wait for them. A call fails
-// immediately with a [*RateLimitError] if it is known that it would have to wait longer, and at the
-// latest when it has waited for d and one second for a permit. A 503 whose Retry-After, with the
-// backoff, is longer than d ends the call with its [*APIError].
-func WithMaxWait(d time.Duration) CallOption {
-	return perCall("WithMaxWait", safetext.If(d < 0, "is negative"), func(c *config) { c.maxWait = d })
-}
-
-// WithBackground marks a call as background work: it queues behind all other calls. A tenth of each
-// window of the rate limit is left to these while there are any.
-func WithBackground() CallOption {
-	return perCall("WithBackground", "", func(c *config) { c.background = true })
-}

@@ -107,6 +107,9 @@ func newConfig(opts []Option) (*config, error) {
 	return c, apply("NewClient", c, opts)
 }
 
+// Version is the version of this module; it is part of the User-Agent.
+const Version = "1.0.0"
+
 // sdk is the client's own name in the User-Agent header.
 const sdk = "petstore-go/" + Version
 
@@ -208,6 +211,15 @@ func WithTrace(t *ClientTrace) Option {
 	return perClient("WithTrace", problem, func(c *config) { c.traces = append(c.traces, t.complete()) })
 }
 
+// WithRetryPolicy replaces the whole retry policy. A field that is zero in p gets its default, even
+// if the client's own policy has another value there.
+func WithRetryPolicy(p RetryPolicy) CallOption {
+	problem := cmp.Or(
+		safetext.If(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
+		safetext.If(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
+	return perCall("WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() })
+}
+
 // WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
 // body, without the waits between attempts. The default is 30 seconds; 0 means that only the
 // context limits it. The error of an attempt that takes longer matches [ErrTimeout].
@@ -243,4 +255,57 @@ func WithHeader(key, value string) CallOption {
 		c.header = maps.Clone(c.header)
 		c.header.Set(name, value)
 	})
+}
+
+// WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter
+// to all clients with the same API key, so that they share the budget of that key; one limiter may
+// serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After
+// of its own 429.
+func WithLimiter(l Limiter) Option {
+	return perClient("WithLimiter", "", func(c *config) { c.limiter, c.limiterSet = l, true })
+}
+
+// WithProcesses says how many processes use the API key, this one included, each with a limiter of
+// its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
+// with [WithLimiter]: give the number to that limiter.
+func WithProcesses(n int) Option {
+	return perClient("WithProcesses", safetext.If(n < 1, "must be positive"), func(c *config) { c.processes = n })
+}
+
+// WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
+// seconds, which is enough for two windows; with 0, a call does not wait for them. A call fails
+// immediately with a [*RateLimitError] if it is known that it would have to wait longer, and at the
+// latest when it has waited for d and one second for a permit. A 503 whose Retry-After, with the
+// backoff, is longer than d ends the call with its [*APIError].
+func WithMaxWait(d time.Duration) CallOption {
+	return perCall("WithMaxWait", safetext.If(d < 0, "is negative"), func(c *config) { c.maxWait = d })
+}
+
+// WithBackground marks a call as background work: it queues behind all other calls. A tenth of each
+// window of the rate limit is left to these while there are any.
+func WithBackground() CallOption {
+	return perCall("WithBackground", "", func(c *config) { c.background = true })
+}
+
+// RetryPolicy sets how often a call is retried and with which backoff; the package documentation
+// has the table of what is retried. A zero field means its default.
+type RetryPolicy struct {
+	// MaxAttempts is the largest number of attempts per call, including the first. The default is
+	// 4; 1 means no retry.
+	MaxAttempts int
+	// BaseDelay is the backoff before the second attempt; it doubles with each further one. The
+	// default is 500 ms. The second half of each backoff is random.
+	BaseDelay time.Duration
+	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
+	// BaseDelay if that is longer.
+	MaxDelay time.Duration
+}
+
+// withDefaults returns p with the defaults of its zero fields.
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	const attempts, base, longest = 4, 500 * time.Millisecond, 30 * time.Second
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, attempts)
+	p.BaseDelay = cmp.Or(p.BaseDelay, min(base, cmp.Or(p.MaxDelay, base)))
+	p.MaxDelay = cmp.Or(p.MaxDelay, max(longest, p.BaseDelay))
+	return p
 }

@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -9,32 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
-
-// RetryPolicy sets how often a call is retried and with which backoff; the package documentation
-// has the table of what is retried. A zero field means its default.
-type RetryPolicy struct {
-	// MaxAttempts is the largest number of attempts per call, including the first. The default is
-	// 4; 1 means no retry.
-	MaxAttempts int
-	// BaseDelay is the backoff before the second attempt; it doubles with each further one. The
-	// default is 500 ms. The second half of each backoff is random.
-	BaseDelay time.Duration
-	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
-	// BaseDelay if that is longer.
-	MaxDelay time.Duration
-}
-
-// withDefaults returns p with the defaults of its zero fields.
-func (p RetryPolicy) withDefaults() RetryPolicy {
-	const attempts, base, longest = 4, 500 * time.Millisecond, 30 * time.Second
-	p.MaxAttempts = cmp.Or(p.MaxAttempts, attempts)
-	p.BaseDelay = cmp.Or(p.BaseDelay, min(base, cmp.Or(p.MaxDelay, base)))
-	p.MaxDelay = cmp.Or(p.MaxDelay, max(longest, p.BaseDelay))
-	return p
-}
 
 // backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
 // that calls that failed together do not retry together; the other half ensures that none retries
@@ -45,15 +20,6 @@ func (p RetryPolicy) backoff(n int) time.Duration {
 		d += min(d, p.MaxDelay-d) // d doubles, without an overflow
 	}
 	return d/2 + rand.N(d/2+1)
-}
-
-// WithRetryPolicy replaces the whole retry policy. A field that is zero in p gets its default, even
-// if the client's own policy has another value there.
-func WithRetryPolicy(p RetryPolicy) CallOption {
-	problem := cmp.Or(
-		safetext.If(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
-		safetext.If(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
-	return perCall("WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() })
 }
 
 // outcomeUnknown reports whether the request is a write that the service may have carried out. It

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
@@ -34,7 +33,13 @@ func (k *call) RoundTrip(bare *http.Request) (*http.Response, error) {
 	return &http.Response{Body: http.NoBody}, nil
 }
 
-var errSameKey = errors.New("petstore: after a 401 there is no other key")
+// closeSuspects closes the idle connections if they may be dead, those for other keys, too.
+func (t *transport) closeSuspects() {
+	if t.suspectIdle.Swap(false) {
+		time.Sleep(time.Millisecond) // a stream of HTTP/2 ends a moment after its request
+		t.closeIdleConnections()
+	}
+}
 
 // admit gets the key and a permit for it. If that took a while, it asks for the key again; another
 // key needs a permit of its own.
@@ -254,36 +259,3 @@ func (k *call) fail(parent, ctx context.Context, a *attempt, err error) {
 		k.client.transport.suspectIdle.Store(true)
 	}
 }
-
-// connectionState is what net/http reports about the connection of a request.
-type connectionState struct{ asked, got, reused, answered atomic.Bool }
-
-func (s *connectionState) hooks() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		GetConn: func(string) { s.asked.Store(true) },
-		GotConn: func(info httptrace.GotConnInfo) {
-			// The connection of httputil.DumpRequestOut has no address: nothing is sent on it.
-			isReal := info.Conn == nil || info.Conn.RemoteAddr() != nil
-			s.asked.Store(isReal)
-			s.got.Store(isReal || s.got.Load())
-			s.reused.Store(info.Reused)
-		},
-		GotFirstResponseByte: func() { s.answered.Store(true) },
-	}
-}
-
-// mayBeWritten reports whether a request may have been written although the transport returned
-// err. It may if the transport got a connection for it, and if the transport is none of net/http's,
-// which would have asked for a connection.
-func (s *connectionState) mayBeWritten(err error) bool {
-	switch {
-	case wire.IsUnprocessed(err):
-		return false
-	case s.got.Load() || s.asked.Load():
-		return s.got.Load()
-	}
-	return !errors.Is(err, ErrNotSent) && !wire.IsDial(err)
-}
-
-// isDead reports whether nothing came back on a connection that had been used before.
-func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
