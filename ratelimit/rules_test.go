@@ -2,7 +2,7 @@ package ratelimit
 
 import "testing"
 
-// TestRules has rows for each rule of README.md, by its number. A step is described at script.step.
+// TestRules has rows for each rule of README.md, by its number. Their words are in script_test.go.
 func TestRules(t *testing.T) {
 	perform(t, [][2]string{
 		{"1 requests in flight are spent, unless they are not sent",
@@ -10,6 +10,8 @@ func TestRules(t *testing.T) {
 		{"1 a lost request is spent until one that was sent a second later has a response",
 			"told 1, ask 1, 200 5 4, ask 1, lost, +999ms ask 1, 200 5 2, ask 9 = 1, leave, unsent, +1ms ask 1 = 1, " +
 				"200 5 1, ask 9 = 1"},
+		{"1 in the next window, too",
+			"told 1, ask 1, 200 5 4 10s, +10.9s ask 2 = 2, lost, +100ms 200 5 4 60s, ask 9 = 3"},
 		{"2 the response to an earlier request raises nothing",
 			"told 1, ask 1, 200 11 10, ask 1, +1ms ask 1, last 200 11 8, 200 11 9, ask 99 = 8"},
 		{"2 that to a later one does",
@@ -32,6 +34,7 @@ func TestRules(t *testing.T) {
 		{"4 a probe after a 429, and another one after ten seconds",
 			"ask 1, 429 20s 60 30, ask 5, +19.999s = 0, +1ms = 1, +9.999s = 0, +1ms = 1"},
 		{"4 the others wait for each probe", "ask 9 = 1, +1s = 1, last unsent = 0"},
+		{"4 a probe without a response opens nothing", "ask 1, 429 1s 60 30, +1s ask 5 = 1, lost = 1"},
 		{"5 used up, and Reset is later", "ask 1, 429 20s 999 0 50s, closed = 50s minute"},
 		{"5 not used up", "ask 1, 429 20s 999 5 50s, closed = 20s minute"},
 		{"5 not used up, and no Retry-After", "ask 1, 429 0s 999 5 50s, closed = 51s minute"},
@@ -74,11 +77,13 @@ func TestRules(t *testing.T) {
 			"ask 1, 200 999 998, ask 1, +100ms 200 999 896, ask 999 = 43, 200 999 895 = 2"},
 		{"6 six may be in flight while there is plenty", "ask 1, 200 60 59, ask 9 = 6"},
 		{"6 Processes replaces these parts", "told 4, ask 1, 200 160 80, ask 99 = 10"},
+		{"6 but not if it is not positive", "told -4, ask 1, 200 160 80, ask 99 = 6"},
 		{"7 a slow request keeps its reservation only",
 			"ask 1, 200 24 23, ask 99 = 5, +1s = 5, +1s = 5, +1s = 5, +1s = 3"},
 		{"7 each becomes slow after a second", "ask 1, 200 24 23, ask 4 = 4, +500ms ask 9 = 1, +500ms = 4"},
 		{"8 two are in flight without headers", "ask 1, 200, ask 9 = 2, +1s = 2"},
 		{"8 also after a lost one", "ask 1, 200, ask 1, lost, ask 9 = 2"},
+		{"8 a 401 has none", "ask 1, 401 60 59, window = [], ask 9 = 2"},
 		{"8 one is after the first 429", "ask 1, 429 1s, ask 9, +1s = 1, 200 = 1, +1s = 1"},
 		{"9 Reopen lets one go after a 429", "ask 1, 429 10m, ask 3 = 0, reopen = 1, 200 60 50 = 2"},
 		{"9 Reopen lets one go in a window that is used up", "ask 1, 200 60 0, ask 3 = 0, reopen = 1, 200 60 50 = 2"},
@@ -103,6 +108,7 @@ func TestRules(t *testing.T) {
 		{"12 a limit that lasts longer than before",
 			"ask 1, 200 60 59, ask 1, 200 60 59, ask 2 = 2, 200 60 0 20s, pause 0s 30s = 0, 429 50s 60 0 20s, " +
 				"until = 50s ban"},
+		{"12 a window that others use up", "ask 1, 200 60 9, ask 2, pause 0s 30s = 0, 200 60 0, until = 1m0s minute"},
 		{"12 a ban is the reason, also of a later window", "ask 1, 429 5m 60 30, ask 120, now 1, until = 6m0s ban"},
 		{"12 a pause that ends in a lockout",
 			"ask 1, 200 60 59, ask 1, pause 30s 35s, +20s 429 20s 60 5, +10s = 0, until = 10s minute"},
@@ -132,6 +138,8 @@ func TestReports(t *testing.T) {
 		{"the last end of a lockout that the same limit makes longer",
 			"ask 1, 200 60 59, ask 2, 429 10s 60 50, 429 20s 60 50, +20s ask 1, 200 60 59, " +
 				"heard = closed minute 10s; opened minute 20s"},
+		{"no other limit that ends earlier",
+			"ask 1, 200 99 98, ask 2, 429 5h 99 50, 200 99 0 1h, heard = closed ban 5h0m0s"},
 		{"a day that is used up, and its end",
 			"ask 1, 200 60 0 5h, heard = closed day 5h0m1s, ask 1, +5h1s = 1, 200 60 59, " +
 				"heard = wait day 5h0m1s; done day 5h0m1s; opened day 5h0m1s"},
@@ -147,6 +155,7 @@ func TestReports(t *testing.T) {
 		{"a lockout with the requests of this process that the window has counted",
 			"told 3, ask 1, 200 60 59, ask 1, 200 60 58, ask 2, lost, 429 9s 60 50, sent = 3 of 60 by 3, free, " +
 				"+1m ask 1, 200 60 59, ask 2, 200 60 58, 429 9s 60 50, sent = 2 of 60 by 3"},
+		{"the end of a wait with the same", "told 3, ask 1, 200 60 59, ask 1, 200 60 0, ask 1, +1m, sent = 2 of 60 by 3"},
 		{"no end by a 401", "ask 1, 429 1s, +1s ask 1, 401, heard = closed minute 1s"},
 		{"the success after Reopen",
 			"ask 2, 429 10m, reopen = 1, 200 60 59, " +

@@ -19,13 +19,56 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// perform runs a subtest for each row, which is its name and its steps.
+const long = 100 * time.Hour
+
+// words are the words of the scripts. A status is one, too: it ends the oldest request in flight or,
+// after "last", the newest. "429 20s 60 5 1h" has a Retry-After, the limit, Remaining, and the time
+// to Reset, which is by default the end of the minute.
+var words = map[string]func(s *script) string{
+	// They begin a request, or as many as the number behind them.
+	"ask":        func(s *script) string { return s.ask(Request{MaxWait: long}) },
+	"now":        func(s *script) string { return s.ask(Request{}) }, // with a MaxWait of 0
+	"background": func(s *script) string { return s.ask(Request{MaxWait: long, Background: true}) },
+	"pause": func(s *script) string { // with a NotBefore after a time, and a MaxWait
+		return s.ask(Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
+	},
+
+	// They end requests.
+	"lost":   func(s *script) string { return s.release(&Outcome{}) }, // as a status, without a response
+	"unsent": func(s *script) string { return s.release(nil) },        // the same, before it is sent
+	"free":   (*script).free,                                          // all in flight, before they are sent
+	"leave":  func(s *script) string { return s.renew(long) },         // the contexts of all that wait
+	"end":    func(s *script) string { return s.renew(s.times[0]) },   // and of later ones after a time
+
+	// They change something else.
+	"told":     func(s *script) string { return s.begin(s.numbers[0]) }, // how many processes there are
+	"reopen":   func(s *script) string { s.limiter.Reopen(""); return "" },
+	"clock":    func(s *script) string { s.ahead.Add(int64(s.times[0])); return "" }, // the wall clock
+	"dateless": func(s *script) string { s.dateless = true; return "" },              // responses from now on
+
+	// They show something.
+	"heard": func(s *script) string { // what observers were told since the last time
+		defer func() { s.heard = nil }()
+		return cmp.Or(strings.Join(s.heard, "; "), "nothing")
+	},
+	"sent": func(s *script) string { // what their last report says of the window
+		return fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
+	},
+	"window": func(s *script) string { return s.limiter.RateLimit("").LogValue().String() },
+	"until":  (*script).until,  // for how long the last request was refused, and why
+	"closed": (*script).closed, // the same of one that does not wait, if that is when the key opens
+}
+
+// perform runs a subtest for each row, which is its name and its steps. A step is a time that
+// passes, such as +1m, or a word, or both. Behind "=" is what it shows: for most words, how many
+// permits are given in this step.
 func perform(t *testing.T, rows [][2]string) {
 	for _, row := range rows {
 		t.Run(row[0], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{T: t, start: time.Now()}
 				s.begin(0)
+				s.renew(long)
 				for step := range strings.SplitSeq(row[1]+", leave, free", ", ") {
 					s.step(step)
 				}
@@ -51,17 +94,22 @@ type script struct {
 	*testing.T
 	start    time.Time
 	limiter  *Limiter
-	dateless bool         // responses have no Date
+	told     int          // the number of processes
 	ahead    atomic.Int64 // how far the wall clock is ahead
+	dateless bool         // responses have no Date
 	ctx      context.Context
-	leave    context.CancelFunc
+	leave    context.CancelCauseFunc
+
+	numbers []int // behind the word of the step
+	times   []time.Duration
+
+	asking, given atomic.Int64 // requests in Acquire, and permits so far
 
 	mu      sync.Mutex
-	permits []sent       // the oldest first
-	given   atomic.Int64 // permits so far
-	refused *Error       // the last one
-	heard   []string     // what the observer was told
-	lockout Lockout      // the last one that it was told
+	permits []sent   // the oldest first
+	refused *Error   // the last one
+	heard   []string // what observers were told
+	last    Lockout  // what their last report says of the window
 }
 
 // sent is a request in flight.
@@ -70,163 +118,184 @@ type sent struct {
 	at time.Time
 }
 
+func (s *script) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+
 // begin makes a limiter that knows nothing but the number of processes.
-func (s *script) begin(processes int) {
-	s.limiter = New(Processes(processes))
-	s.limiter.now = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
-	s.ctx, s.leave = context.WithCancel(s.Context())
+func (s *script) begin(processes int) string {
+	s.limiter, s.told = New(Processes(processes)), max(0, processes)
+	s.limiter.now = s.now
+	return ""
 }
 
-// step is, after a time such as +1m, what happens: "ask 5" begins five requests that wait for long,
-// "now 5" five that do not. A status ends the oldest request in flight or, after "last", the
-// newest: "429 20s 60 5 1h" has Retry-After, limit, Remaining, and the time to Reset, by default
-// the end of the minute. The number behind "=" is how many permits were given in this step. Behind
-// "until" it is how long the last request that was refused has to wait, and why, behind "closed"
-// the same of a new one that does not wait, if that time is true.
+var errLeft = errors.New("it left")
+
+// renew ends the context of all requests so far. That of later ones ends after d.
+func (s *script) renew(d time.Duration) string {
+	if s.leave != nil {
+		s.leave(errLeft)
+	}
+	ctx, cancel := context.WithTimeout(s.Context(), d)
+	s.Cleanup(cancel)
+	s.ctx, s.leave = context.WithCancelCause(ctx)
+	return ""
+}
+
+// step performs a step, and compares what it shows.
 func (s *script) step(text string) {
 	s.Helper()
 	command, want, check := strings.Cut(text, " = ")
-	words, before := strings.Fields(command), s.given.Load()
-	if d, err := time.ParseDuration(words[0]); err == nil {
+	fields, before := strings.Fields(command), s.given.Load()
+	if d, err := time.ParseDuration(fields[0]); err == nil {
 		time.Sleep(d)
 		synctest.Wait()
-		words = words[1:]
+		fields = fields[1:]
 	}
-	if len(words) == 0 {
-		words = []string{""}
-	}
-	if words[0] == "last" {
-		words = words[1:]
+	got := ""
+	if len(fields) > 0 && fields[0] == "last" {
 		slices.Reverse(s.permits)
-		defer func() { slices.Reverse(s.permits) }()
+		got = s.do(fields[1:])
+		slices.Reverse(s.permits)
+	} else if len(fields) > 0 {
+		got = s.do(fields)
 	}
-	var numbers []int
-	var times []time.Duration
-	for _, word := range words[1:] {
-		if n, err := strconv.Atoi(word); err == nil {
-			numbers = append(numbers, n)
-		} else {
-			d, err := time.ParseDuration(word)
-			require.NoError(s, err, text)
-			times = append(times, d)
-		}
-	}
-	got := s.do(words, numbers, times)
 	synctest.Wait()
 	got = cmp.Or(got, strconv.FormatInt(s.given.Load()-before, 10))
 	assert.True(s, !check || want == got, "%s: %s", text, got)
 }
 
-func (s *script) do(words []string, numbers []int, times []time.Duration) (got string) {
-	got = s.show(words[0])
-	if got == "" && !s.startsRequests(words[0], numbers, times) && !s.changes(words[0], numbers, times) {
-		s.release(words[0], numbers, times)
-	}
-	return got
-}
-
-// show runs a word of the script that asks for a result, and returns what requests or their
-// observer were told. For any other word it returns the empty string.
-func (s *script) show(what string) (got string) {
-	switch what {
-	case "heard":
-		got, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
-	case "sent": // requests that the last lockout reports, and of how many processes
-		got = fmt.Sprint(s.lockout.Sent, " of ", s.lockout.Window.Limit, " by ", s.lockout.Processes)
-	case "until":
-		require.NotNil(s, s.refused)
-		if s.refused.RetryAt.IsZero() {
-			return "?"
+// do performs a word with what is behind it, and returns what it shows.
+func (s *script) do(fields []string) string {
+	s.Helper()
+	s.numbers, s.times = nil, nil
+	for _, field := range fields[1:] {
+		if n, err := strconv.Atoi(field); err == nil {
+			s.numbers = append(s.numbers, n)
+		} else {
+			d, err := time.ParseDuration(field)
+			require.NoError(s, err, fields)
+			s.times = append(s.times, d)
 		}
-		got = strings.TrimSpace(s.refused.RetryAt.Sub(s.limiter.now()).String() + " " + string(s.refused.Reason))
-	case "closed":
-		s.ask(1, Request{})
-		got = s.show("until")
-		at := s.refused.RetryAt
-		s.acquire(Request{MaxWait: long})
-		assert.Equal(s, at, s.limiter.now(), "when it opens")
 	}
-	return got
+	if status, err := strconv.Atoi(fields[0]); err == nil {
+		return s.respond(status)
+	}
+	require.Contains(s, words, fields[0])
+	return words[fields[0]](s)
 }
 
-const long = 100 * time.Hour
-
-// startsRequests starts requests if the word is one that does so.
-func (s *script) startsRequests(what string, numbers []int, times []time.Duration) bool {
-	n, r := 1, Request{MaxWait: long}
-	if len(numbers) > 0 {
-		n = numbers[0]
-	}
-	switch what {
-	case "ask":
-	case "now":
-		r.MaxWait = 0
-	case "background":
-		r.Background = true
-	case "pause": // with its MaxWait
-		r.NotBefore, r.MaxWait = s.limiter.now().Add(times[0]), times[1]
-	default:
-		return false
-	}
-	s.ask(n, r)
-	return true
-}
-
-// changes changes something else than the requests in flight, if that is what the word says.
-func (s *script) changes(what string, numbers []int, times []time.Duration) bool {
-	switch what {
-	case "":
-	case "told":
-		s.begin(numbers[0])
-	case "leave": // all that wait
-		s.leave()
-		s.ctx, s.leave = context.WithCancel(s.Context())
-	case "end": // contexts from now on
-		s.ctx, s.leave = context.WithTimeout(s.Context(), times[0])
-	case "dateless": // from now on
-		s.dateless = true
-	case "free": // all permits
-		for len(s.permits) > 0 {
-			s.release("unsent", nil, nil)
-		}
-	case "reopen":
-		s.limiter.Reopen("")
-	case "clock":
-		s.ahead.Add(int64(times[0]))
-	default:
-		return false
-	}
-	return true
-}
-
-// ask begins n requests, one after the other.
-func (s *script) ask(n int, r Request) {
-	for range n {
+// ask begins requests, one after the other.
+func (s *script) ask(r Request) string {
+	for range append(s.numbers, 1)[0] {
 		go s.acquire(r)
 		synctest.Wait()
 	}
+	return ""
 }
 
 func (s *script) acquire(r Request) {
 	r.Observer = s
-	p, err := s.limiter.Acquire(s.ctx, r)
+	ctx := s.ctx
+	s.asking.Add(1)
+	p, err := s.limiter.Acquire(ctx, r)
+	s.asking.Add(-1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused, _ = errors.AsType[*Error](err)
 	if err == nil {
 		s.given.Add(1)
-		s.permits = append(s.permits, sent{p, s.limiter.now()})
+		s.permits = append(s.permits, sent{p, s.now()})
+	} else {
+		assert.Equal(s, s.limiter.RateLimit(""), s.refused.Window)
+	}
+	if err != nil && s.refused.Err != nil {
+		assert.ErrorIs(s, err, ctx.Err())
+		assert.ErrorIs(s, err, context.Cause(ctx))
 	}
 }
 
-func (s *script) WaitStart(w Wait)      { s.note("wait", w.Reason, w.Until) }
-func (s *script) WaitDone(w Wait)       { s.note("done", w.Reason, s.start.Add(w.Duration)) }
-func (s *script) LimitClosed(l Lockout) { s.lockout = l; s.note("closed", l.Reason, l.Until) }
+// respond ends the oldest request in flight with a response.
+func (s *script) respond(status int) string {
+	now := s.now()
+	o := &Outcome{Received: now, StatusCode: status}
+	if !s.dateless {
+		o.Date = now.Truncate(time.Second)
+	}
+	if status == http.StatusTooManyRequests && len(s.times) > 0 {
+		o.RetryAfter, s.times = s.times[0], s.times[1:]
+	}
+	if len(s.numbers) > 0 {
+		reset := append(s.times, now.Truncate(time.Minute).Add(time.Minute).Sub(now))[0]
+		o.Window = Window{Limit: s.numbers[0], Remaining: s.numbers[1], Reset: now.Add(reset)}
+	}
+	return s.release(o)
+}
+
+// release ends the oldest request in flight; it was not sent if o is nil.
+func (s *script) release(o *Outcome) string {
+	require.NotEmpty(s, s.permits)
+	oldest := s.permits[0]
+	s.permits = s.permits[1:]
+	if o == nil {
+		o = &Outcome{}
+	} else {
+		o.Sent = oldest.at
+	}
+	if l := oldest.Release(*o); l != (Lockout{}) {
+		assert.True(s, l.Until.After(s.now()), "%+v", l)
+		s.checkReport(l)
+	}
+	return ""
+}
+
+func (s *script) free() string {
+	for len(s.permits) > 0 {
+		s.release(nil)
+	}
+	return ""
+}
+
+// until returns for how long the last request was refused, and why; "?" if that is not known.
+func (s *script) until() string {
+	require.NotNil(s, s.refused)
+	if s.refused.RetryAt.IsZero() {
+		return "?"
+	}
+	return strings.TrimSpace(s.refused.RetryAt.Sub(s.now()).String() + " " + string(s.refused.Reason))
+}
+
+// closed checks that the key opens when a request is told.
+func (s *script) closed() string {
+	s.ask(Request{})
+	got, at := s.until(), s.refused.RetryAt
+	s.acquire(Request{MaxWait: long})
+	assert.Equal(s, at, s.now(), "when it opens")
+	return got
+}
+
+func (s *script) WaitStart(w Wait) {
+	assert.EqualValues(s, s.asking.Load(), w.Waiting, "requests that wait")
+	s.note("wait", w.Reason, w.Until)
+}
+
+func (s *script) WaitDone(w Wait) {
+	s.checkReport(Lockout{Window: w.Window, Sent: w.Sent, Processes: w.Processes})
+	s.note("done", w.Reason, s.start.Add(w.Duration))
+}
+
+func (s *script) LimitClosed(l Lockout) { s.checkReport(l); s.note("closed", l.Reason, l.Until) }
 func (s *script) LimitOpened(l Lockout) { s.note("opened", l.Reason, l.Until) }
 
-// note records what an observer is told. It may use the limiter.
+// checkReport compares a report with what the limiter says now.
+func (s *script) checkReport(l Lockout) {
+	assert.Equal(s, s.limiter.RateLimit(""), l.Window)
+	assert.Equal(s, s.told, l.Processes)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = l
+}
+
+// note records what an observer is told.
 func (s *script) note(what string, reason Reason, until time.Time) {
-	s.limiter.RateLimit("")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := "?"
@@ -234,34 +303,4 @@ func (s *script) note(what string, reason Reason, until time.Time) {
 		at = until.Sub(s.start).String()
 	}
 	s.heard = append(s.heard, fmt.Sprintf("%s %s %s", what, reason, at))
-}
-
-// release ends the oldest request in flight: with a status, "lost" or "unsent".
-func (s *script) release(what string, numbers []int, times []time.Duration) {
-	require.NotEmpty(s, s.permits)
-	now, oldest := s.limiter.now(), s.permits[0]
-	s.permits = s.permits[1:]
-	o := Outcome{Sent: oldest.at}
-	switch what {
-	case "unsent":
-		o.Sent = time.Time{}
-	case "lost":
-	default:
-		status, err := strconv.Atoi(what)
-		require.NoError(s, err, "no such word")
-		o.StatusCode, o.Received, o.Date = status, now, now.Truncate(time.Second)
-	}
-	if s.dateless {
-		o.Date = time.Time{}
-	}
-	if o.StatusCode == http.StatusTooManyRequests && len(times) > 0 {
-		o.RetryAfter, times = times[0], times[1:]
-	}
-	if len(numbers) > 0 {
-		o.Window = Window{Limit: numbers[0], Remaining: numbers[1], Reset: now.Truncate(time.Minute).Add(time.Minute)}
-		if len(times) > 0 {
-			o.Window.Reset = now.Add(times[0])
-		}
-	}
-	oldest.Release(o)
 }
