@@ -58,12 +58,17 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 	l, err := petstoreredis.NewLimiter(newClient(t, r.Addr(), &r.link), opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() { // what is on its way must end before the bubble
-		r.broken.Store(false)
-		r.silent.Store(false)
-		r.SetError("")
+		r.repair()
 		time.Sleep(10 * time.Second)
 	})
 	return l
+}
+
+// repair makes commands get through and succeed again.
+func (r *virtualRedis) repair() {
+	r.broken.Store(false)
+	r.silent.Store(false)
+	r.SetError("")
 }
 
 // link is the way to a Redis, which may be long or broken.

@@ -33,8 +33,8 @@ func TestNewLimiter(t *testing.T) {
 	}
 }
 
-// Processes share a pot. One permit is kept back for other programs. A step is described at
-// script.step.
+// Processes share a pot. One permit is kept back for other programs. The words are in
+// script_test.go.
 func TestLimiter(t *testing.T) {
 	perform(t, [][2]string{
 		{"a quarter of the limit goes over to the next window", "ask 1, 200 60 15, +1m ask 20 = 14"},
@@ -66,6 +66,10 @@ func TestLimiter(t *testing.T) {
 		{"a window of a day is over a day later", "ask 1, 200 1000 0 24h, +23h59m b now 1 = 0, +2m b now 1 = 1"},
 		{"at most half is kept back for other programs",
 			"ask 1, 200 60 59, +30s ask 1, 200 60 10, +20s slow 1ms, ask 99, +5ms = 6"},
+		{"the window of another limit may end earlier",
+			"ask 1, 200 500 50 5h, +3s ask 1, 200 60 20 50s, +3s ask 99 = 11"},
+		{"of two ends by one Reset the earlier counts",
+			"ask 2 = 1, +1.9s 200 60 0, +100ms 200 60 1, +1s b closed = 58s minute"},
 		{"permits that die with a process come back in a window of a day",
 			"ask 1, 200 501 500 1h, +3s b ask 400 = 400, ask 99 = 99, +1m ask 1 = 1, last 200 501 400 58m, " +
 				"+3s ask 9 = 9"},
@@ -79,6 +83,9 @@ func TestLimiter(t *testing.T) {
 		{"each further 429 in a row closes the key for longer, also that of another process",
 			"ask 1, 429 500ms, closed = 500ms minute, +1s ask 1, 429 500ms, closed = 1s minute, +2s b ask 1, " +
 				"b 429 500ms, b closed = 2s minute, +3s ask 1, 200 60 59, +1s ask 1, 429 500ms, closed = 500ms minute"},
+		{"for a minute at most",
+			"ask 1, 429 1ms, +1s ask 1, 429 1ms, +1s ask 1, 429 1ms, +2s ask 1, 429 1ms, +4s ask 1, 429 1ms, " +
+				"+8s ask 1, 429 1ms, +16s ask 1, 429 1ms, closed = 32s minute, +32s ask 1, 429 1ms, closed = 1m0s minute"},
 		{"several 429s are one lockout",
 			"ask 1, 200 60 59, +3s ask 3 = 3, 429 1s 60 5, +50ms 429 1s 60 5, +50ms 429 1s 60 5, +2s ask 1 = 1, " +
 				"429 1ms 60 5, closed = 1s minute"},
@@ -107,15 +114,21 @@ func TestLimiter(t *testing.T) {
 		{"calls that wait need few commands, a key at rest none",
 			"ask 1, 200 2000 0, ask 500, background 500, commands 9, +50s commands 20, leave, commands 9, " +
 				"+1h commands 1, broken, ask 1, +3s 200 2000 1999, +2m commands 999, +1h commands 0"},
+		{"nobody who has left asks whether Redis is back",
+			"error OOM, ask 2 = 1, +500ms leave, unsent, +3s commands 99, +1h commands 0"},
 		{"a wait for a pause", "ask 1, 200 60 59, pause 9s 8s, until = 9s, pause 9s 1h = 0, +9s = 1"},
-		{"a pause in a lockout that lasts longer", "ask 1, 429 1h, pause 9s 1m, until = 1h0m0s"},
+		{"a pause in a lockout that lasts longer", "ask 1, 429 1h, pause 9s 1m, until = 1h0m0s ban"},
 		{"responses are awaited while others are in flight",
 			"ask 1, 200 4 3, +3s ask 3 = 3, +1s 200 4 2, flush = <nil>, b now 1, waiting = 1"},
 		{"Reopen lets one request go while Redis is away", "ask 1, 429 1h, ask 1 = 0, broken, +20s = 0, reopen = 1"},
 		{"Reopen lets one request go in a window that is used up", "ask 1, 200 60 0, +1s ask 3 = 0, reopen = 1"},
-		{"a pot is kept for ten minutes longer than it is of use", "ask 1, 200 60 0 5h, ttl = 5h10m1s"},
-		{"a response of an old window says nothing", "ask 1, 200 60 9 50s, ask 1, 200 60 50 10s, window = 60 9 50s"},
-		{"an earlier response raises nothing", "ask 1, 200 60 59, ask 2, 200 60 40, 200 60 50, window = 60 40 1m0s"},
+		{"Reopen ends one lockout", "ask 1, 429 1h, reopen, ask 1 = 1, 429 1h, +10s b closed = 59m50s ban"},
+		{"a pot is kept for ten minutes longer than its window", "ask 1, 200 60 0 5h, ttl = 5h10m1s"},
+		{"a pot is kept for ten minutes longer than its lockout", "ask 1, 429 5h, ttl = 5h10m0s"},
+		{"a response of an old window says nothing", "ask 1, 200 60 9 50s, ask 1, 200 60 50 10s, " +
+			"window = [limit=60 remaining=9 reset=2000-01-01 00:00:50 +0000 UTC]"},
+		{"an earlier response raises nothing", "ask 1, 200 60 59, ask 2, 200 60 40, 200 60 50, " +
+			"window = [limit=60 remaining=40 reset=2000-01-01 00:01:00 +0000 UTC]"},
 		{"a deadline does not make MaxWait longer", "ask 1, 200 60 0, end 10m, now 1, waiting = 0"},
 		{"a pause on a machine that was suspended", "ask 1, 200 60 59, pause 30m 2h, clock 1h, +30s = 1"},
 		{"a machine that was suspended",
@@ -136,6 +149,8 @@ func TestLimiter(t *testing.T) {
 		{"a 401 is no success", "ask 1, 429 1s, +2s ask 1, 401, heard = closed minute 1s"},
 		{"the requests of a process are",
 			"b ask 1, b 200 60 59, +1s ask 2, 200 60 58, 429 9s 60 50, sent = 2 of 60 by 2"},
+		{"so they are at the end of a wait",
+			"b ask 1, b 200 60 59, +1s ask 1, 200 60 0, ask 1, +30s leave, sent = 1 of 60 by 2"},
 		{"waits are reported",
 			"ask 1, 200 60 59, ask 1, pause 9s 1m, heard = wait backoff 9s, 429 20s 60 5, ask 1, background 1, " +
 				"heard = closed minute 20s; wait minute 20s; wait background 20s"},
@@ -179,10 +194,39 @@ func TestLimiterAway(t *testing.T) {
 			"broken, ask 1, +1s 200 320 319, ask 99 = 1, +50s = 3"},
 		{"the share was used up in this window", "b ask 1, b 200 60 59, +3s ask 40 = 40, broken, ask 99 = 0, +50s = 0"},
 		{"the window was used up", "ask 1, 200 60 0, +1s broken, ask 1 = 0, +57s = 0, +3s = 1"},
+		{"each window has a share",
+			"share 30, ask 1, 200 60 59, +3s broken, ask 9 = 0, +50s = 1, 200 60 50, +7s = 0, +1s = 1, 200 60 59 = 1"},
+		{"a lockout goes on", "ask 1, 429 10m, +1s broken, ask 1 = 0, +9m = 0, +1m = 1"},
+		{"a 429 that comes when Redis is back closes the key for all",
+			"ask 1, 200 60 59, +3s broken, ask 1, +600ms up, +3s ask 1 = 1, last 200 60 40, 429 1h, " +
+				"+1s b closed = 59m59s ban"},
+		{"the log says for how long",
+			"silent, ask 1, +6.1s log 00:00:06 level=WARN within 6s, up, +9s log level=INFO back away=1s"},
 		{"background requests leave a tenth", "ask 1, 200 100 99, +3s broken, background 99 = 0, +50s = 89"},
 		{"a permit that comes too late is free again",
 			"ask 1, 200 6 5, +3s broken, ask 2, +600ms leave, +5s ask 9 = 1, +40s = 3"},
 		{"the others had the rest", "b ask 1, b 200 60 59, +3s b ask 50, ask 4 = 4, broken, ask 99 = 0, +50s = 1"},
+	})
+}
+
+func TestFlushOfManyKeys(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l, keys := r.process(t), []string{"1", "2", "3", "spoilt", "4", "5", "6"}
+		for range 2 {
+			time.Sleep(time.Second)
+			for _, key := range keys {
+				p, err := l.Acquire(t.Context(), ratelimit.Request{Key: key})
+				require.NoError(t, err)
+				now := time.Now()
+				w := ratelimit.Window{Limit: 60, Remaining: 59, Reset: now.Add(time.Minute)}
+				p.Release(ratelimit.Outcome{Sent: now, Received: now, StatusCode: 200, Window: w})
+			}
+		}
+		r.Del("petstore:spoilt")
+		require.NoError(t, r.Set("petstore:spoilt", "no pot"))
+		r.evals.Store(0)
+		assert.ErrorContains(t, l.Flush(t.Context()), "WRONGTYPE")
+		assert.EqualValues(t, len(keys), r.evals.Load(), "one key that fails does not keep the others")
 	})
 }
 

@@ -24,14 +24,88 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// perform runs a subtest for each row, which is its name and its steps.
+// words are the words of the scripts. A status is one, too: it ends the oldest request in flight or,
+// after "last", the newest. "429 20s 60 5 1h" has a Retry-After, the limit, Remaining, and the time
+// to Reset, which is by default the end of the minute.
+var words = map[string]func(s *script) string{
+	// They begin a request, or as many as the number behind them, together.
+	"ask":        func(s *script) string { return s.ask(ratelimit.Request{MaxWait: long}) },
+	"now":        func(s *script) string { return s.ask(ratelimit.Request{}) }, // with a MaxWait of 0
+	"background": func(s *script) string { return s.ask(ratelimit.Request{MaxWait: long, Background: true}) },
+	"pause": func(s *script) string { // with a NotBefore after a time, and a MaxWait
+		return s.ask(ratelimit.Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
+	},
+
+	// They end requests.
+	"spent":     func(s *script) string { return s.release(&ratelimit.Outcome{}) }, // as a status, without a response
+	"abandoned": func(s *script) string { return s.release(&ratelimit.Outcome{Abandoned: true}) },
+	"unsent":    func(s *script) string { return s.release(nil) },      // the same, before it is sent
+	"leave":     func(s *script) string { return s.renew(long) },       // the contexts of all that wait
+	"end":       func(s *script) string { return s.renew(s.times[0]) }, // and of later ones after a time
+
+	// They change something else.
+	"reopen":   func(s *script) string { s.Reopen(""); return "" },
+	"clock":    func(s *script) string { s.ahead.Add(int64(s.times[0])); return "" }, // the wall clock
+	"observer": func(s *script) string { s.holdUp = s.times[0]; return "" },          // takes so long
+	"share": func(s *script) string { // is WithShare of all processes, which are new
+		s.opts = append(s.opts, petstoreredis.WithShare(s.numbers[0]))
+		clear(s.processes)
+		return ""
+	},
+
+	// They change Redis.
+	"broken":  func(s *script) string { s.redis.broken.Store(true); return "" },                   // no connection
+	"silent":  func(s *script) string { s.redis.silent.Store(true); return "" },                   // no reply
+	"lost":    func(s *script) string { s.redis.lost.Store(true); return "" },                     // is the next reply
+	"error":   func(s *script) string { s.redis.SetError(strings.Join(s.texts, " ")); return "" }, // each reply
+	"slow":    func(s *script) string { s.redis.latency.Store(int64(s.times[0])); return "" },     // each command
+	"up":      func(s *script) string { s.redis.repair(); return "" },                             // all is well
+	"ahead":   func(s *script) string { s.redis.ahead.Add(int64(s.times[0])); return "" },         // its clock
+	"empty":   func(s *script) string { s.redis.FlushAll(); return "" },
+	"spoil":   func(s *script) string { s.redis.HSet(s.pot(), s.texts[0], "junk"); return "" }, // a field of the pot
+	"restore": func(s *script) string { s.redis.HSet(s.pot(), s.saved...); return "" },         // an older pot
+	"save": func(s *script) string { // the pot
+		fields, _ := s.redis.HKeys(s.pot())
+		for _, name := range fields {
+			s.saved = append(s.saved, name, s.redis.HGet(s.pot(), name))
+		}
+		return ""
+	},
+
+	// They show something.
+	"waiting": func(s *script) string { return strconv.FormatInt(s.waiting.Load(), 10) }, // requests in Acquire
+	"heard": func(s *script) string { // what observers were told since the last time
+		defer func() { s.heard = nil }()
+		return cmp.Or(strings.Join(s.heard, "; "), "nothing")
+	},
+	"sent": func(s *script) string { // what their last report says of the window
+		return fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
+	},
+	"window": func(s *script) string { return s.RateLimit("").LogValue().String() },
+	"until":  (*script).until,  // how long the last refused one has to wait, and why
+	"closed": (*script).closed, // the same of one that does not wait
+
+	"ttl":   func(s *script) string { return s.redis.TTL(s.pot()).String() }, // of the pot
+	"flush": func(s *script) string { return fmt.Sprint(s.Flush(s.ctx)) },
+	"log":   (*script).checkLog, // is one line with these words, or nothing, since the last time
+	"commands": func(s *script) string { // that Redis got since the last time: at most so many
+		assert.LessOrEqual(s, s.redis.evals.Swap(0), int64(s.numbers[0]), "commands")
+		return ""
+	},
+}
+
+const long = 100 * time.Hour
+
+// perform runs a subtest for each row, which is its name and its steps. A step is a time that
+// passes, such as +1m, or the name of a process, which is "a" by default, and a word, or both.
+// Behind "=" is what it shows: for most words, how many permits are given in this step.
 func perform(t *testing.T, rows [][2]string) {
 	for _, row := range rows {
 		t.Run(row[0], func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, r *virtualRedis) {
 				s := &script{T: t, redis: r, start: time.Now(), processes: map[string]*process{}}
-				s.ctx, s.leave = context.WithCancel(t.Context())
+				s.renew(long)
 				for step := range strings.SplitSeq(row[1]+", up, leave", ", ") {
 					s.step(step)
 				}
@@ -44,22 +118,28 @@ func perform(t *testing.T, rows [][2]string) {
 // script is some processes whose requests share a key, and their observer.
 type script struct {
 	*testing.T
+	*process  // of the step
 	redis     *virtualRedis
 	start     time.Time
 	ahead     atomic.Int64 // how far the wall clock is ahead
 	ctx       context.Context
-	leave     context.CancelFunc
+	leave     context.CancelCauseFunc
 	opts      []petstoreredis.Option // of processes from now on
 	processes map[string]*process    // by their names
 	log       bytes.Buffer
 	saved     []string // fields of a pot and their values
 
-	mu             sync.Mutex
-	given, waiting atomic.Int64      // permits so far, and requests in Acquire
-	refused        *ratelimit.Error  // the last one
-	heard          []string          // what the observer was told
-	lockout        ratelimit.Lockout // the last one that it was told
-	holdUp         time.Duration     // by the observer
+	numbers []int // behind the word of the step
+	times   []time.Duration
+	texts   []string
+
+	given, waiting atomic.Int64 // permits so far, and requests in Acquire
+
+	mu      sync.Mutex
+	refused *ratelimit.Error  // the last one
+	heard   []string          // what observers were told
+	last    ratelimit.Lockout // what their last report says of the window
+	holdUp  time.Duration     // by the observer
 }
 
 // process is one of the processes.
@@ -76,199 +156,87 @@ type sent struct {
 
 func (s *script) now() time.Time { return time.Now().Round(0).Add(time.Duration(s.ahead.Load())) }
 
-// step is, after a time such as +1m, and the name of a process, which is "a" by default, what
-// happens: "ask 5" begins five requests that wait for long, "now 5" five that do not. A status ends
-// the oldest request in flight or, after "last", the newest: "429 20s 60 5 1h" has Retry-After,
-// limit, Remaining, and the time to Reset, by default the end of the minute. The number behind "="
-// is how many permits were given in this step. Behind "closed" it is how long the key is closed for
-// a request that does not wait, and why, behind "until" how long the last one that was refused has
-// to wait.
+func (s *script) pot() string { return s.redis.Keys()[0] }
+
+var errLeft = errors.New("it left")
+
+// renew ends the context of all requests so far. That of later ones ends after d.
+func (s *script) renew(d time.Duration) string {
+	if s.leave != nil {
+		s.leave(errLeft)
+	}
+	ctx, cancel := context.WithTimeout(s.Context(), d)
+	s.Cleanup(cancel)
+	s.ctx, s.leave = context.WithCancelCause(ctx)
+	return ""
+}
+
+// step performs a step, and compares what it shows.
 func (s *script) step(text string) {
 	s.Helper()
 	command, want, check := strings.Cut(text, " = ")
-	words, before := strings.Fields(command), s.given.Load()
-	if d, err := time.ParseDuration(words[0]); err == nil {
+	fields, before := strings.Fields(command), s.given.Load()
+	if d, err := time.ParseDuration(fields[0]); err == nil {
 		time.Sleep(d)
 		synctest.Wait()
-		words = words[1:]
+		fields = fields[1:]
 	}
-	if len(words) == 0 {
-		words = []string{""}
+	name, got := "a", ""
+	if len(fields) > 0 && len(fields[0]) == 1 {
+		name, fields = fields[0], fields[1:]
 	}
-	name := "a"
-	if len(words[0]) == 1 {
-		name, words = words[0], words[1:]
+	s.enter(name)
+	if len(fields) > 0 && fields[0] == "last" {
+		slices.Reverse(s.permits)
+		got = s.do(fields[1:])
+		slices.Reverse(s.permits)
+	} else if len(fields) > 0 {
+		got = s.do(fields)
 	}
-	p := s.processes[name]
-	if p == nil {
-		opts := append(s.opts, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(&s.log, nil))))
-		p = &process{Limiter: s.redis.process(s.T, opts...)}
-		p.SetClock(s.now)
-		s.processes[name] = p
-	}
-	if words[0] == "last" {
-		words = words[1:]
-		slices.Reverse(p.permits)
-		defer func() { slices.Reverse(p.permits) }()
-	}
-	got := s.do(p, words)
 	synctest.Wait()
 	got = cmp.Or(got, strconv.FormatInt(s.given.Load()-before, 10))
 	assert.True(s, !check || want == got, "%s: %s", text, got)
 }
 
-// arguments returns the numbers and the times behind the first word; all others are mistakes,
-// except behind words whose arguments are texts.
-func (s *script) arguments(words []string) (numbers []int, times []time.Duration) {
-	if slices.Contains([]string{"log", "error", "spoil"}, words[0]) {
-		return nil, nil
+// enter makes a process that of the step.
+func (s *script) enter(name string) {
+	if s.processes[name] == nil {
+		opts := append(s.opts, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(&s.log, nil))))
+		s.processes[name] = &process{Limiter: s.redis.process(s.T, opts...)}
+		s.processes[name].SetClock(s.now)
 	}
-	for _, word := range words[1:] {
-		if n, err := strconv.Atoi(word); err == nil {
-			numbers = append(numbers, n)
+	s.process = s.processes[name]
+}
+
+// do performs a word with what is behind it, and returns what it shows.
+func (s *script) do(fields []string) string {
+	s.Helper()
+	s.numbers, s.times, s.texts = nil, nil, nil
+	for _, field := range fields[1:] {
+		if n, err := strconv.Atoi(field); err == nil {
+			s.numbers = append(s.numbers, n)
+		} else if d, err := time.ParseDuration(field); err == nil {
+			s.times = append(s.times, d)
 		} else {
-			d, err := time.ParseDuration(word)
-			require.NoError(s, err, words)
-			times = append(times, d)
+			require.Contains(s, []string{"error", "log", "spoil"}, fields[0], "has no texts")
+			s.texts = append(s.texts, field)
 		}
 	}
-	return numbers, times
+	if status, err := strconv.Atoi(fields[0]); err == nil {
+		return s.respond(status)
+	}
+	require.Contains(s, words, fields[0])
+	return words[fields[0]](s)
 }
 
-func (s *script) do(p *process, words []string) (got string) {
-	numbers, times := s.arguments(words)
-	got = s.show(p, words)
-	if got == "" && !s.startsRequests(p, words[0], numbers, times) && !s.changes(p, words, numbers, times) &&
-		!s.onRedis(words, times) {
-		s.release(p, words[0], numbers, times)
-	}
-	return got
-}
-
-// show returns what requests and their observer were told, and other results; empty for other
-// words.
-func (s *script) show(p *process, words []string) (got string) {
-	switch words[0] {
-	case "waiting":
-		got = strconv.FormatInt(s.waiting.Load(), 10)
-	case "heard":
-		got, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
-	case "window":
-		w := p.RateLimit("")
-		got = fmt.Sprint(w.Limit, " ", w.Remaining, " ", w.Reset.Sub(s.now()))
-	case "sent": // requests that the last lockout reports, and of how many processes
-		got = fmt.Sprint(s.lockout.Sent, " of ", s.lockout.Window.Limit, " by ", s.lockout.Processes)
-	case "until":
-		require.NotNil(s, s.refused)
-		got = s.refused.RetryAt.Sub(s.now()).Round(time.Millisecond).String()
-	case "closed":
-		s.ask(p, 1, ratelimit.Request{})
-		synctest.Wait()
-		got = s.show(p, []string{"until"}) + " " + string(s.refused.Reason)
-	case "ttl":
-		got = s.redis.TTL(s.redis.Keys()[0]).String()
-	case "flush":
-		got = fmt.Sprint(p.Flush(s.ctx))
-	}
-	return got
-}
-
-// startsRequests starts requests if the word is one that does so.
-func (s *script) startsRequests(p *process, what string, numbers []int, times []time.Duration) bool {
-	n, r := 1, ratelimit.Request{MaxWait: 100 * time.Hour}
-	if len(numbers) > 0 {
-		n = numbers[0]
-	}
-	switch what {
-	case "ask":
-	case "now":
-		r.MaxWait = 0
-	case "background":
-		r.Background = true
-	case "pause": // with its MaxWait
-		r.NotBefore, r.MaxWait = s.now().Add(times[0]), times[1]
-	default:
-		return false
-	}
-	s.ask(p, n, r)
-	return true
-}
-
-// changes changes something else than the requests in flight, or checks it, if the words say so.
-func (s *script) changes(p *process, words []string, numbers []int, times []time.Duration) bool {
-	switch words[0] {
-	case "":
-	case "leave": // all that wait
-		s.leave()
-		s.ctx, s.leave = context.WithCancel(s.Context())
-	case "end": // contexts from now on
-		s.ctx, s.leave = context.WithTimeout(s.Context(), times[0])
-	case "observer": // takes so long
-		s.holdUp = times[0]
-	case "reopen":
-		p.Reopen("")
-	case "clock":
-		s.ahead.Add(int64(times[0]))
-	case "share":
-		s.opts = append(s.opts, petstoreredis.WithShare(numbers[0]))
-		clear(s.processes)
-	case "log": // must be one line with these words
-		for _, word := range words[1:] {
-			assert.Contains(s, s.log.String(), word)
-		}
-		assert.Equal(s, min(1, len(words)-1), strings.Count(s.log.String(), "\n"), s.log.String())
-		s.log.Reset()
-	case "commands": // since the last time, at most
-		assert.LessOrEqual(s, s.redis.evals.Swap(0), int64(numbers[0]), "commands")
-	default:
-		return false
-	}
-	return true
-}
-
-// onRedis lets something happen to Redis, if that is what the words say.
-func (s *script) onRedis(words []string, times []time.Duration) bool {
-	switch r := s.redis; words[0] {
-	case "broken": // no connection
-		r.broken.Store(true)
-	case "silent": // no reply
-		r.silent.Store(true)
-	case "error": // to each command
-		r.SetError(strings.Join(words[1:], " "))
-	case "up":
-		r.broken.Store(false)
-		r.silent.Store(false)
-		r.SetError("")
-	case "slow":
-		r.latency.Store(int64(times[0]))
-	case "lost": // is the next reply
-		r.link.lost.Store(true)
-	case "save":
-		keys, _ := r.HKeys(r.Keys()[0])
-		for _, name := range keys {
-			s.saved = append(s.saved, name, r.HGet(r.Keys()[0], name))
-		}
-	case "restore": // an older pot
-		r.HSet(r.Keys()[0], s.saved...)
-	case "empty":
-		r.FlushAll()
-	case "spoil": // a field
-		r.HSet(r.Keys()[0], words[1], "junk")
-	case "ahead":
-		r.ahead.Add(int64(times[0]))
-	default:
-		return false
-	}
-	return true
-}
-
-// ask begins n requests together.
-func (s *script) ask(p *process, n int, r ratelimit.Request) {
+// ask begins requests together.
+func (s *script) ask(r ratelimit.Request) string {
+	n, p, ctx := append(s.numbers, 1)[0], s.process, s.ctx
 	r.Observer = s
 	s.waiting.Add(int64(n))
 	for range n {
 		go func() {
-			permit, err := p.Acquire(s.ctx, r)
+			permit, err := p.Acquire(ctx, r)
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.waiting.Add(-1)
@@ -276,18 +244,84 @@ func (s *script) ask(p *process, n int, r ratelimit.Request) {
 			if err == nil {
 				s.given.Add(1)
 				p.permits = append(p.permits, sent{permit, s.now()})
+			} else if s.refused.Err != nil {
+				assert.ErrorIs(s, err, ctx.Err())
+				assert.ErrorIs(s, err, context.Cause(ctx))
 			}
 		}()
 	}
+	return ""
 }
 
-func (s *script) WaitStart(w ratelimit.Wait)      { s.note("wait", w.Reason, w.Until) }
-func (s *script) WaitDone(w ratelimit.Wait)       { s.note("done", w.Reason, s.start.Add(w.Duration)) }
-func (s *script) LimitClosed(l ratelimit.Lockout) { s.lockout = l; s.note("closed", l.Reason, l.Until) }
-func (s *script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Reason, l.Until) }
+// respond ends the oldest request in flight with a response.
+func (s *script) respond(status int) string {
+	now := s.now()
+	o := &ratelimit.Outcome{Received: now, StatusCode: status, Date: now.Truncate(time.Second)}
+	if status == http.StatusTooManyRequests && len(s.times) > 0 {
+		o.RetryAfter, s.times = s.times[0], s.times[1:]
+	}
+	if len(s.numbers) > 0 {
+		reset := append(s.times, now.Truncate(time.Minute).Add(time.Minute).Sub(now))[0]
+		o.Window = ratelimit.Window{Limit: s.numbers[0], Remaining: s.numbers[1], Reset: now.Add(reset)}
+	}
+	return s.release(o)
+}
 
-// note records what an observer is told.
-func (s *script) note(what string, reason ratelimit.Reason, until time.Time) {
+// release ends the oldest request in flight; it was not sent if o is nil.
+func (s *script) release(o *ratelimit.Outcome) string {
+	require.NotEmpty(s, s.permits)
+	oldest := s.permits[0]
+	s.permits = s.permits[1:]
+	if o == nil {
+		o = &ratelimit.Outcome{}
+	} else {
+		o.Sent = oldest.at
+	}
+	if l := oldest.Release(*o); l != (ratelimit.Lockout{}) {
+		assert.True(s, l.Until.After(s.now()), "%+v", l)
+		assert.Equal(s, s.RateLimit(""), l.Window)
+	}
+	return ""
+}
+
+// until returns for how long the last request was refused, and why.
+func (s *script) until() string {
+	require.NotNil(s, s.refused)
+	assert.Equal(s, s.RateLimit(""), s.refused.Window)
+	d := s.refused.RetryAt.Sub(s.now()).Round(time.Millisecond)
+	return strings.TrimSpace(d.String() + " " + string(s.refused.Reason))
+}
+
+func (s *script) closed() string {
+	s.ask(ratelimit.Request{})
+	synctest.Wait()
+	return s.until()
+}
+
+func (s *script) checkLog() string {
+	for _, text := range s.texts {
+		assert.Contains(s, s.log.String(), text)
+	}
+	assert.Equal(s, min(1, len(s.texts)), strings.Count(s.log.String(), "\n"), s.log.String())
+	s.log.Reset()
+	return ""
+}
+
+func (s *script) WaitStart(w ratelimit.Wait) {
+	assert.LessOrEqual(s, w.Waiting, int(s.waiting.Load()))
+	s.note("wait", w.Reason, w.Until, nil)
+}
+
+func (s *script) WaitDone(w ratelimit.Wait) {
+	l := ratelimit.Lockout{Window: w.Window, Sent: w.Sent, Processes: w.Processes}
+	s.note("done", w.Reason, s.start.Add(w.Duration), &l)
+}
+
+func (s *script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l.Reason, l.Until, &l) }
+func (s *script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Reason, l.Until, nil) }
+
+// note records what an observer is told, and what that says of the window.
+func (s *script) note(what string, reason ratelimit.Reason, until time.Time, window *ratelimit.Lockout) {
 	time.Sleep(s.holdUp)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -296,32 +330,7 @@ func (s *script) note(what string, reason ratelimit.Reason, until time.Time) {
 		at = until.Sub(s.start).Round(time.Millisecond).String()
 	}
 	s.heard = append(s.heard, fmt.Sprintf("%s %s %s", what, reason, at))
-}
-
-// release ends the oldest request in flight: with a status, "spent", "abandoned" or "unsent".
-func (s *script) release(p *process, what string, numbers []int, times []time.Duration) {
-	require.NotEmpty(s, p.permits, what)
-	now, oldest := s.now(), p.permits[0]
-	p.permits = p.permits[1:]
-	o := ratelimit.Outcome{Sent: oldest.at, Abandoned: what == "abandoned"}
-	switch what {
-	case "unsent":
-		o.Sent = time.Time{}
-	case "spent", "abandoned":
-	default:
-		status, err := strconv.Atoi(what)
-		require.NoError(s, err, "no such word")
-		o.StatusCode, o.Received, o.Date = status, now, now.Truncate(time.Second)
+	if window != nil {
+		s.last = *window
 	}
-	if o.StatusCode == http.StatusTooManyRequests && len(times) > 0 {
-		o.RetryAfter, times = times[0], times[1:]
-	}
-	if len(numbers) > 0 {
-		reset := now.Truncate(time.Minute).Add(time.Minute)
-		if len(times) > 0 {
-			reset = now.Add(times[0])
-		}
-		o.Window = ratelimit.Window{Limit: numbers[0], Remaining: numbers[1], Reset: reset}
-	}
-	oldest.Release(o)
 }
