@@ -27,70 +27,66 @@ import (
 // words are the words of the scripts. A status is one, too: it ends the oldest request in flight or,
 // after "last", the newest. "429 20s 60 5 1h" has a Retry-After, the limit, Remaining, and the time
 // to Reset, which is by default the end of the minute.
-var words = map[string]func(s *script) string{
+var words = map[string]func(s *script){
 	// They begin a request, or as many as the number behind them, together.
-	"ask":        func(s *script) string { return s.ask(ratelimit.Request{MaxWait: long}) },
-	"now":        func(s *script) string { return s.ask(ratelimit.Request{}) }, // with a MaxWait of 0
-	"background": func(s *script) string { return s.ask(ratelimit.Request{MaxWait: long, Background: true}) },
-	"pause": func(s *script) string { // with a NotBefore after a time, and a MaxWait
-		return s.ask(ratelimit.Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
+	"ask":        func(s *script) { s.ask(ratelimit.Request{MaxWait: long}) },
+	"now":        func(s *script) { s.ask(ratelimit.Request{}) }, // with a MaxWait of 0
+	"background": func(s *script) { s.ask(ratelimit.Request{MaxWait: long, Background: true}) },
+	"pause": func(s *script) { // with a NotBefore after a time, and a MaxWait
+		s.ask(ratelimit.Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
 	},
 
 	// They end requests.
-	"spent":     func(s *script) string { return s.release(&ratelimit.Outcome{}) }, // as a status, without a response
-	"abandoned": func(s *script) string { return s.release(&ratelimit.Outcome{Abandoned: true}) },
-	"unsent":    func(s *script) string { return s.release(nil) },      // the same, before it is sent
-	"leave":     func(s *script) string { return s.renew(long) },       // the contexts of all that wait
-	"end":       func(s *script) string { return s.renew(s.times[0]) }, // and of later ones after a time
+	"spent":     func(s *script) { s.release(&ratelimit.Outcome{}) }, // as a status, without a response
+	"abandoned": func(s *script) { s.release(&ratelimit.Outcome{Abandoned: true}) },
+	"unsent":    func(s *script) { s.release(nil) },      // the same, before it is sent
+	"leave":     func(s *script) { s.renew(long) },       // the contexts of all that wait
+	"end":       func(s *script) { s.renew(s.times[0]) }, // and of later ones after a time
 
 	// They change something else.
-	"reopen":   func(s *script) string { s.Reopen(""); return "" },
-	"clock":    func(s *script) string { s.ahead.Add(int64(s.times[0])); return "" }, // the wall clock
-	"observer": func(s *script) string { s.holdUp = s.times[0]; return "" },          // takes so long
-	"share": func(s *script) string { // is WithShare of all processes, which are new
+	"reopen":   func(s *script) { s.Reopen("") },
+	"clock":    func(s *script) { s.ahead.Add(int64(s.times[0])) }, // the wall clock
+	"observer": func(s *script) { s.holdUp = s.times[0] },          // takes so long
+	"share": func(s *script) { // is WithShare of all processes, which are new
 		s.opts = append(s.opts, petstoreredis.WithShare(s.numbers[0]))
 		clear(s.processes)
-		return ""
 	},
 
 	// They change Redis.
-	"broken":  func(s *script) string { s.redis.broken.Store(true); return "" },                   // no connection
-	"silent":  func(s *script) string { s.redis.silent.Store(true); return "" },                   // no reply
-	"lost":    func(s *script) string { s.redis.lost.Store(true); return "" },                     // is the next reply
-	"error":   func(s *script) string { s.redis.SetError(strings.Join(s.texts, " ")); return "" }, // each reply
-	"slow":    func(s *script) string { s.redis.latency.Store(int64(s.times[0])); return "" },     // each command
-	"up":      func(s *script) string { s.redis.repair(); return "" },                             // all is well
-	"ahead":   func(s *script) string { s.redis.ahead.Add(int64(s.times[0])); return "" },         // its clock
-	"empty":   func(s *script) string { s.redis.FlushAll(); return "" },
-	"spoil":   func(s *script) string { s.redis.HSet(s.pot(), s.texts[0], "junk"); return "" }, // a field of the pot
-	"restore": func(s *script) string { s.redis.HSet(s.pot(), s.saved...); return "" },         // an older pot
-	"save": func(s *script) string { // the pot
+	"broken":  func(s *script) { s.redis.broken.Store(true) },                   // no connection
+	"silent":  func(s *script) { s.redis.silent.Store(true) },                   // no reply
+	"lost":    func(s *script) { s.redis.lost.Store(true) },                     // is the next reply
+	"error":   func(s *script) { s.redis.SetError(strings.Join(s.texts, " ")) }, // each reply
+	"slow":    func(s *script) { s.redis.latency.Store(int64(s.times[0])) },     // each command
+	"up":      func(s *script) { s.redis.repair() },                             // all is well
+	"ahead":   func(s *script) { s.redis.ahead.Add(int64(s.times[0])) },         // its clock
+	"empty":   func(s *script) { s.redis.FlushAll() },
+	"spoil":   func(s *script) { s.redis.HSet(s.pot(), s.texts[0], "junk") }, // a field of the pot
+	"restore": func(s *script) { s.redis.HSet(s.pot(), s.saved...) },         // an older pot
+	"save": func(s *script) { // the pot
 		fields, _ := s.redis.HKeys(s.pot())
 		for _, name := range fields {
 			s.saved = append(s.saved, name, s.redis.HGet(s.pot(), name))
 		}
-		return ""
 	},
 
 	// They show something.
-	"waiting": func(s *script) string { return strconv.FormatInt(s.waiting.Load(), 10) }, // requests in Acquire
-	"heard": func(s *script) string { // what observers were told since the last time
-		defer func() { s.heard = nil }()
-		return cmp.Or(strings.Join(s.heard, "; "), "nothing")
+	"waiting": func(s *script) { s.shown = strconv.FormatInt(s.waiting.Load(), 10) }, // requests in Acquire
+	"heard": func(s *script) { // what observers were told since the last time
+		s.shown, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
 	},
-	"sent": func(s *script) string { // what their last report says of the window
-		return fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
+	"sent": func(s *script) { // what their last report says of the window
+		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
-	"window": func(s *script) string { return s.RateLimit("").LogValue().String() },
+	"window": func(s *script) { s.shown = s.RateLimit("").LogValue().String() },
 	"until":  (*script).until,  // how long the last refused one has to wait, and why
 	"closed": (*script).closed, // the same of one that does not wait
 
-	"ttl":   func(s *script) string { return s.redis.TTL(s.pot()).String() }, // of the pot
-	"flush": func(s *script) string { return fmt.Sprint(s.Flush(s.ctx)) },
+	"ttl":   func(s *script) { s.shown = s.redis.TTL(s.pot()).String() }, // of the pot
+	"flush": func(s *script) { s.shown = fmt.Sprint(s.Flush(s.ctx)) },
 	"log":   (*script).checkLog, // is one line with these words, or nothing, since the last time
-	"commands": func(s *script) string { // that Redis got since the last time: at most so many
+	"commands": func(s *script) { // that Redis got since the last time: at most so many
 		assert.LessOrEqual(s, s.redis.evals.Swap(0), int64(s.numbers[0]), "commands")
-		return ""
 	},
 }
 
@@ -131,6 +127,7 @@ type script struct {
 
 	numbers []int // behind the word of the step
 	times   []time.Duration
+	shown   string // by the step; empty: the permits that are given
 	texts   []string
 
 	given, waiting atomic.Int64 // permits so far, and requests in Acquire
@@ -161,14 +158,13 @@ func (s *script) pot() string { return s.redis.Keys()[0] }
 var errLeft = errors.New("it left")
 
 // renew ends the context of all requests so far. That of later ones ends after d.
-func (s *script) renew(d time.Duration) string {
+func (s *script) renew(d time.Duration) {
 	if s.leave != nil {
 		s.leave(errLeft)
 	}
 	ctx, cancel := context.WithTimeout(s.Context(), d)
 	s.Cleanup(cancel)
 	s.ctx, s.leave = context.WithCancelCause(ctx)
-	return ""
 }
 
 // step performs a step, and compares what it shows.
@@ -181,20 +177,21 @@ func (s *script) step(text string) {
 		synctest.Wait()
 		fields = fields[1:]
 	}
-	name, got := "a", ""
+	name := "a"
+	s.shown = ""
 	if len(fields) > 0 && len(fields[0]) == 1 {
 		name, fields = fields[0], fields[1:]
 	}
 	s.enter(name)
 	if len(fields) > 0 && fields[0] == "last" {
 		slices.Reverse(s.permits)
-		got = s.do(fields[1:])
+		s.do(fields[1:])
 		slices.Reverse(s.permits)
 	} else if len(fields) > 0 {
-		got = s.do(fields)
+		s.do(fields)
 	}
 	synctest.Wait()
-	got = cmp.Or(got, strconv.FormatInt(s.given.Load()-before, 10))
+	got := cmp.Or(s.shown, strconv.FormatInt(s.given.Load()-before, 10))
 	assert.True(s, !check || want == got, "%s: %s", text, got)
 }
 
@@ -208,8 +205,8 @@ func (s *script) enter(name string) {
 	s.process = s.processes[name]
 }
 
-// do performs a word with what is behind it, and returns what it shows.
-func (s *script) do(fields []string) string {
+// do performs a word with what is behind it.
+func (s *script) do(fields []string) {
 	s.Helper()
 	s.numbers, s.times, s.texts = nil, nil, nil
 	for _, field := range fields[1:] {
@@ -223,14 +220,15 @@ func (s *script) do(fields []string) string {
 		}
 	}
 	if status, err := strconv.Atoi(fields[0]); err == nil {
-		return s.respond(status)
+		s.respond(status)
+		return
 	}
 	require.Contains(s, words, fields[0])
-	return words[fields[0]](s)
+	words[fields[0]](s)
 }
 
 // ask begins requests together.
-func (s *script) ask(r ratelimit.Request) string {
+func (s *script) ask(r ratelimit.Request) {
 	n, p, ctx := append(s.numbers, 1)[0], s.process, s.ctx
 	r.Observer = s
 	s.waiting.Add(int64(n))
@@ -250,11 +248,10 @@ func (s *script) ask(r ratelimit.Request) string {
 			}
 		}()
 	}
-	return ""
 }
 
 // respond ends the oldest request in flight with a response.
-func (s *script) respond(status int) string {
+func (s *script) respond(status int) {
 	now := s.now()
 	o := &ratelimit.Outcome{Received: now, StatusCode: status, Date: now.Truncate(time.Second)}
 	if status == http.StatusTooManyRequests && len(s.times) > 0 {
@@ -264,11 +261,11 @@ func (s *script) respond(status int) string {
 		reset := append(s.times, now.Truncate(time.Minute).Add(time.Minute).Sub(now))[0]
 		o.Window = ratelimit.Window{Limit: s.numbers[0], Remaining: s.numbers[1], Reset: now.Add(reset)}
 	}
-	return s.release(o)
+	s.release(o)
 }
 
 // release ends the oldest request in flight; it was not sent if o is nil.
-func (s *script) release(o *ratelimit.Outcome) string {
+func (s *script) release(o *ratelimit.Outcome) {
 	require.NotEmpty(s, s.permits)
 	oldest := s.permits[0]
 	s.permits = s.permits[1:]
@@ -281,30 +278,27 @@ func (s *script) release(o *ratelimit.Outcome) string {
 		assert.True(s, l.Until.After(s.now()), "%+v", l)
 		assert.Equal(s, s.RateLimit(""), l.Window)
 	}
-	return ""
 }
 
-// until returns for how long the last request was refused, and why.
-func (s *script) until() string {
+func (s *script) until() {
 	require.NotNil(s, s.refused)
 	assert.Equal(s, s.RateLimit(""), s.refused.Window)
 	d := s.refused.RetryAt.Sub(s.now()).Round(time.Millisecond)
-	return strings.TrimSpace(d.String() + " " + string(s.refused.Reason))
+	s.shown = strings.TrimSpace(d.String() + " " + string(s.refused.Reason))
 }
 
-func (s *script) closed() string {
+func (s *script) closed() {
 	s.ask(ratelimit.Request{})
 	synctest.Wait()
-	return s.until()
+	s.until()
 }
 
-func (s *script) checkLog() string {
+func (s *script) checkLog() {
 	for _, text := range s.texts {
 		assert.Contains(s, s.log.String(), text)
 	}
 	assert.Equal(s, min(1, len(s.texts)), strings.Count(s.log.String(), "\n"), s.log.String())
 	s.log.Reset()
-	return ""
 }
 
 func (s *script) WaitStart(w ratelimit.Wait) {

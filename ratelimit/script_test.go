@@ -24,37 +24,36 @@ const long = 100 * time.Hour
 // words are the words of the scripts. A status is one, too: it ends the oldest request in flight or,
 // after "last", the newest. "429 20s 60 5 1h" has a Retry-After, the limit, Remaining, and the time
 // to Reset, which is by default the end of the minute.
-var words = map[string]func(s *script) string{
+var words = map[string]func(s *script){
 	// They begin a request, or as many as the number behind them.
-	"ask":        func(s *script) string { return s.ask(Request{MaxWait: long}) },
-	"now":        func(s *script) string { return s.ask(Request{}) }, // with a MaxWait of 0
-	"background": func(s *script) string { return s.ask(Request{MaxWait: long, Background: true}) },
-	"pause": func(s *script) string { // with a NotBefore after a time, and a MaxWait
-		return s.ask(Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
+	"ask":        func(s *script) { s.ask(Request{MaxWait: long}) },
+	"now":        func(s *script) { s.ask(Request{}) }, // with a MaxWait of 0
+	"background": func(s *script) { s.ask(Request{MaxWait: long, Background: true}) },
+	"pause": func(s *script) { // with a NotBefore after a time, and a MaxWait
+		s.ask(Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
 	},
 
 	// They end requests.
-	"lost":   func(s *script) string { return s.release(&Outcome{}) }, // as a status, without a response
-	"unsent": func(s *script) string { return s.release(nil) },        // the same, before it is sent
-	"free":   (*script).free,                                          // all in flight, before they are sent
-	"leave":  func(s *script) string { return s.renew(long) },         // the contexts of all that wait
-	"end":    func(s *script) string { return s.renew(s.times[0]) },   // and of later ones after a time
+	"lost":   func(s *script) { s.release(&Outcome{}) }, // as a status, without a response
+	"unsent": func(s *script) { s.release(nil) },        // the same, before it is sent
+	"free":   (*script).free,                            // all in flight, before they are sent
+	"leave":  func(s *script) { s.renew(long) },         // the contexts of all that wait
+	"end":    func(s *script) { s.renew(s.times[0]) },   // and of later ones after a time
 
 	// They change something else.
-	"told":     func(s *script) string { return s.begin(s.numbers[0]) }, // how many processes there are
-	"reopen":   func(s *script) string { s.limiter.Reopen(""); return "" },
-	"clock":    func(s *script) string { s.ahead.Add(int64(s.times[0])); return "" }, // the wall clock
-	"dateless": func(s *script) string { s.dateless = true; return "" },              // responses from now on
+	"told":     func(s *script) { s.begin(s.numbers[0]) }, // how many processes there are
+	"reopen":   func(s *script) { s.limiter.Reopen("") },
+	"clock":    func(s *script) { s.ahead.Add(int64(s.times[0])) }, // the wall clock
+	"dateless": func(s *script) { s.dateless = true },              // responses from now on
 
 	// They show something.
-	"heard": func(s *script) string { // what observers were told since the last time
-		defer func() { s.heard = nil }()
-		return cmp.Or(strings.Join(s.heard, "; "), "nothing")
+	"heard": func(s *script) { // what observers were told since the last time
+		s.shown, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
 	},
-	"sent": func(s *script) string { // what their last report says of the window
-		return fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
+	"sent": func(s *script) { // what their last report says of the window
+		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
-	"window": func(s *script) string { return s.limiter.RateLimit("").LogValue().String() },
+	"window": func(s *script) { s.shown = s.limiter.RateLimit("").LogValue().String() },
 	"until":  (*script).until,  // for how long the last request was refused, and why
 	"closed": (*script).closed, // the same of one that does not wait, if that is when the key opens
 }
@@ -102,6 +101,7 @@ type script struct {
 
 	numbers []int // behind the word of the step
 	times   []time.Duration
+	shown   string // by the step; empty: the permits that are given
 
 	asking, given atomic.Int64 // requests in Acquire, and permits so far
 
@@ -121,23 +121,21 @@ type sent struct {
 func (s *script) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 
 // begin makes a limiter that knows nothing but the number of processes.
-func (s *script) begin(processes int) string {
+func (s *script) begin(processes int) {
 	s.limiter, s.told = New(Processes(processes)), max(0, processes)
 	s.limiter.now = s.now
-	return ""
 }
 
 var errLeft = errors.New("it left")
 
 // renew ends the context of all requests so far. That of later ones ends after d.
-func (s *script) renew(d time.Duration) string {
+func (s *script) renew(d time.Duration) {
 	if s.leave != nil {
 		s.leave(errLeft)
 	}
 	ctx, cancel := context.WithTimeout(s.Context(), d)
 	s.Cleanup(cancel)
 	s.ctx, s.leave = context.WithCancelCause(ctx)
-	return ""
 }
 
 // step performs a step, and compares what it shows.
@@ -150,21 +148,21 @@ func (s *script) step(text string) {
 		synctest.Wait()
 		fields = fields[1:]
 	}
-	got := ""
+	s.shown = ""
 	if len(fields) > 0 && fields[0] == "last" {
 		slices.Reverse(s.permits)
-		got = s.do(fields[1:])
+		s.do(fields[1:])
 		slices.Reverse(s.permits)
 	} else if len(fields) > 0 {
-		got = s.do(fields)
+		s.do(fields)
 	}
 	synctest.Wait()
-	got = cmp.Or(got, strconv.FormatInt(s.given.Load()-before, 10))
+	got := cmp.Or(s.shown, strconv.FormatInt(s.given.Load()-before, 10))
 	assert.True(s, !check || want == got, "%s: %s", text, got)
 }
 
-// do performs a word with what is behind it, and returns what it shows.
-func (s *script) do(fields []string) string {
+// do performs a word with what is behind it.
+func (s *script) do(fields []string) {
 	s.Helper()
 	s.numbers, s.times = nil, nil
 	for _, field := range fields[1:] {
@@ -177,19 +175,19 @@ func (s *script) do(fields []string) string {
 		}
 	}
 	if status, err := strconv.Atoi(fields[0]); err == nil {
-		return s.respond(status)
+		s.respond(status)
+		return
 	}
 	require.Contains(s, words, fields[0])
-	return words[fields[0]](s)
+	words[fields[0]](s)
 }
 
 // ask begins requests, one after the other.
-func (s *script) ask(r Request) string {
+func (s *script) ask(r Request) {
 	for range append(s.numbers, 1)[0] {
 		go s.acquire(r)
 		synctest.Wait()
 	}
-	return ""
 }
 
 func (s *script) acquire(r Request) {
@@ -214,7 +212,7 @@ func (s *script) acquire(r Request) {
 }
 
 // respond ends the oldest request in flight with a response.
-func (s *script) respond(status int) string {
+func (s *script) respond(status int) {
 	now := s.now()
 	o := &Outcome{Received: now, StatusCode: status}
 	if !s.dateless {
@@ -227,11 +225,11 @@ func (s *script) respond(status int) string {
 		reset := append(s.times, now.Truncate(time.Minute).Add(time.Minute).Sub(now))[0]
 		o.Window = Window{Limit: s.numbers[0], Remaining: s.numbers[1], Reset: now.Add(reset)}
 	}
-	return s.release(o)
+	s.release(o)
 }
 
 // release ends the oldest request in flight; it was not sent if o is nil.
-func (s *script) release(o *Outcome) string {
+func (s *script) release(o *Outcome) {
 	require.NotEmpty(s, s.permits)
 	oldest := s.permits[0]
 	s.permits = s.permits[1:]
@@ -244,32 +242,28 @@ func (s *script) release(o *Outcome) string {
 		assert.True(s, l.Until.After(s.now()), "%+v", l)
 		s.checkReport(l)
 	}
-	return ""
 }
 
-func (s *script) free() string {
+func (s *script) free() {
 	for len(s.permits) > 0 {
 		s.release(nil)
 	}
-	return ""
 }
 
-// until returns for how long the last request was refused, and why; "?" if that is not known.
-func (s *script) until() string {
+func (s *script) until() {
 	require.NotNil(s, s.refused)
-	if s.refused.RetryAt.IsZero() {
-		return "?"
+	s.shown = "?"
+	if at := s.refused.RetryAt; !at.IsZero() {
+		s.shown = strings.TrimSpace(at.Sub(s.now()).String() + " " + string(s.refused.Reason))
 	}
-	return strings.TrimSpace(s.refused.RetryAt.Sub(s.now()).String() + " " + string(s.refused.Reason))
 }
 
-// closed checks that the key opens when a request is told.
-func (s *script) closed() string {
+func (s *script) closed() {
 	s.ask(Request{})
-	got, at := s.until(), s.refused.RetryAt
+	s.until()
+	at := s.refused.RetryAt
 	s.acquire(Request{MaxWait: long})
 	assert.Equal(s, at, s.now(), "when it opens")
-	return got
 }
 
 func (s *script) WaitStart(w Wait) {
