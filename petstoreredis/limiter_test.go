@@ -229,14 +229,3 @@ func TestFlushOfManyKeys(t *testing.T) {
 		assert.EqualValues(t, len(keys), r.evals.Load(), "one key that fails does not keep the others")
 	})
 }
-
-func TestReleaseTwice(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		p, err := r.process(t).Acquire(t.Context(), ratelimit.Request{MaxWait: time.Hour})
-		require.NoError(t, err)
-		o := ratelimit.Outcome{Sent: time.Now(), Received: time.Now(), StatusCode: 200}
-		assert.Zero(t, p.Release(o))
-		o.StatusCode, o.RetryAfter = 429, time.Hour
-		assert.Zero(t, p.Release(o), "it has no effect")
-	})
-}

@@ -24,6 +24,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
+const long = 100 * time.Hour
+
 // words are the words of the scripts. A status is one, too: it ends the oldest request in flight or,
 // after "last", the newest. "429 20s 60 5 1h" has a Retry-After, the limit, Remaining, and the time
 // to Reset, which is by default the end of the minute.
@@ -89,8 +91,6 @@ var words = map[string]func(s *script){
 		assert.LessOrEqual(s, s.redis.evals.Swap(0), int64(s.numbers[0]), "commands")
 	},
 }
-
-const long = 100 * time.Hour
 
 // perform runs a subtest for each row, which is its name and its steps. A step is a time that
 // passes, such as +1m, or the name of a process, which is "a" by default, and a word, or both.
@@ -278,6 +278,8 @@ func (s *script) release(o *ratelimit.Outcome) {
 		assert.True(s, l.Until.After(s.now()), "%+v", l)
 		assert.Equal(s, s.RateLimit(""), l.Window)
 	}
+	again := ratelimit.Outcome{Sent: oldest.at, Received: s.now(), StatusCode: 429, RetryAfter: long}
+	oldest.Release(again) // has no effect
 }
 
 func (s *script) until() {

@@ -2,10 +2,8 @@ package ratelimit
 
 import (
 	"context"
-	"math/rand/v2"
 	"net/http"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,31 +39,6 @@ func TestErrorText(t *testing.T) {
 	cancel()
 	_, err := l.Acquire(ctx, Request{})
 	assert.EqualError(t, err, "rate limited: context canceled")
-}
-
-// Contexts end at random times, and nothing is left in the limiter.
-func TestLimiterContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := New()
-		within := func(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d))) }
-		var all sync.WaitGroup
-		for range 1_500 {
-			all.Go(func() {
-				time.Sleep(within(2 * time.Minute))
-				ctx, cancel := context.WithTimeout(t.Context(), within(40*time.Second))
-				defer cancel()
-				if p, err := l.Acquire(ctx, Request{MaxWait: within(time.Minute)}); err == nil {
-					o := Outcome{Sent: time.Now(), StatusCode: http.StatusOK}
-					time.Sleep(within(200 * time.Millisecond))
-					o.Received = time.Now()
-					o.Window = Window{Limit: 60, Remaining: rand.IntN(60), Reset: o.Received.Add(within(time.Minute))}
-					p.Release(o)
-				}
-			})
-		}
-		all.Wait()
-		nothingLeft(t, l)
-	})
 }
 
 // A limiter forgets keys that are of no use: those of open, idle keys whose window is over.

@@ -242,6 +242,7 @@ func (s *script) release(o *Outcome) {
 		assert.True(s, l.Until.After(s.now()), "%+v", l)
 		s.checkReport(l)
 	}
+	oldest.Release(Outcome{Sent: oldest.at, Received: s.now(), StatusCode: 429, RetryAfter: long}) // has no effect
 }
 
 func (s *script) free() {
