@@ -81,12 +81,11 @@ var words = map[string]func(s *script){
 		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
 	"window": func(s *script) { s.shown = s.RateLimit("").LogValue().String() },
-	"until":  (*script).until,  // how long the last refused one has to wait, and why
-	"closed": (*script).closed, // the same of one that does not wait
-
-	"ttl":   func(s *script) { s.shown = s.redis.TTL(s.pot()).String() }, // of the pot
-	"flush": func(s *script) { s.shown = fmt.Sprint(s.Flush(s.ctx)) },
-	"log":   (*script).checkLog, // is one line with these words, or nothing, since the last time
+	"until":  (*script).until,                                             // how long the last refused one has to wait, and why
+	"closed": (*script).closed,                                            // the same of one that does not wait
+	"ttl":    func(s *script) { s.shown = s.redis.TTL(s.pot()).String() }, // of the pot
+	"flush":  func(s *script) { s.shown = fmt.Sprint(s.Flush(s.ctx)) },
+	"log":    (*script).checkLog, // is one line with these words, or nothing, since the last time
 	"commands": func(s *script) { // that Redis got since the last time: at most so many
 		assert.LessOrEqual(s, s.redis.evals.Swap(0), int64(s.numbers[0]), "commands")
 	},
@@ -125,11 +124,10 @@ type script struct {
 	log       bytes.Buffer
 	saved     []string // fields of a pot and their values
 
-	numbers []int // behind the word of the step
-	times   []time.Duration
-	shown   string // by the step; empty: the permits that are given
-	texts   []string
-
+	numbers        []int // behind the word of the step
+	times          []time.Duration
+	texts          []string
+	shown          string       // by the step; empty: the permits that are given
 	given, waiting atomic.Int64 // permits so far, and requests in Acquire
 
 	mu      sync.Mutex
@@ -215,7 +213,7 @@ func (s *script) do(fields []string) {
 		} else if d, err := time.ParseDuration(field); err == nil {
 			s.times = append(s.times, d)
 		} else {
-			require.Contains(s, []string{"error", "log", "spoil"}, fields[0], "has no texts")
+			require.Contains(s, "error log spoil", fields[0], "has no texts")
 			s.texts = append(s.texts, field)
 		}
 	}
@@ -309,8 +307,8 @@ func (s *script) WaitStart(w ratelimit.Wait) {
 }
 
 func (s *script) WaitDone(w ratelimit.Wait) {
-	l := ratelimit.Lockout{Window: w.Window, Sent: w.Sent, Processes: w.Processes}
-	s.note("done", w.Reason, s.start.Add(w.Duration), &l)
+	l := &ratelimit.Lockout{Window: w.Window, Sent: w.Sent, Processes: w.Processes}
+	s.note("done", w.Reason, s.start.Add(w.Duration), l)
 }
 
 func (s *script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l.Reason, l.Until, &l) }

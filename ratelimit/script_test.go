@@ -71,20 +71,12 @@ func perform(t *testing.T, rows [][2]string) {
 				for step := range strings.SplitSeq(row[1]+", leave, free", ", ") {
 					s.step(step)
 				}
-				nothingLeft(t, s.limiter)
+				for _, q := range s.limiter.keys {
+					assert.Zero(t, len(q.budget.inFlight)+len(q.waiters)+q.waiting, "requests")
+					assert.Nil(t, q.timer, "timer")
+				}
 			})
 		})
-	}
-}
-
-// nothingLeft checks that no request waits or is in flight.
-func nothingLeft(t *testing.T, l *Limiter) {
-	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, q := range l.keys {
-		assert.Zero(t, len(q.budget.inFlight)+len(q.waiters)+q.waiting, "requests")
-		assert.Nil(t, q.timer, "timer")
 	}
 }
 
@@ -99,10 +91,9 @@ type script struct {
 	ctx      context.Context
 	leave    context.CancelCauseFunc
 
-	numbers []int // behind the word of the step
-	times   []time.Duration
-	shown   string // by the step; empty: the permits that are given
-
+	numbers       []int // behind the word of the step
+	times         []time.Duration
+	shown         string       // by the step; empty: the permits that are given
 	asking, given atomic.Int64 // requests in Acquire, and permits so far
 
 	mu      sync.Mutex
