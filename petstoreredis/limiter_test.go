@@ -89,6 +89,8 @@ func TestLimiter(t *testing.T) {
 		{"several 429s are one lockout",
 			"ask 1, 200 60 59, +3s ask 3 = 3, 429 1s 60 5, +50ms 429 1s 60 5, +50ms 429 1s 60 5, +2s ask 1 = 1, " +
 				"429 1ms 60 5, closed = 1s minute"},
+		{"a shorter 429 does not shorten a lockout",
+			"ask 1, 200 60 59, +3s ask 2, slow 1s, 429 20s 60 5, 429 1s 60 5, closed = 20s minute, +3s slow 0s"},
 		{"a 429 of an old window ends the new one",
 			"ask 1, 200 60 59, +3s ask 1 = 1, +58s b ask 1 = 1, b 200 60 58, 429 2s 60 50, +2.1s b ask 9 = 1"},
 		{"after a 429 a request is refused at once, however slow Redis is",
