@@ -163,7 +163,8 @@ func TestLimiter(t *testing.T) {
 // A pot that does not know what a process knows begins anew with one request.
 func TestLimiterNewPot(t *testing.T) {
 	for _, spoil := range []string{"empty", "spoil remaining", "spoil limit", "ahead -5s"} {
-		perform(t, [][2]string{{spoil, "ask 1, 200 60 40, +3s " + spoil + ", ask 9 = 0, +1.4s = 0, +600ms = 1, 200 60 39 = 8"}})
+		steps := "ask 1, 200 60 40, +3s " + spoil + ", ask 9 = 0, +1.4s = 0, +600ms = 1, 200 60 39 = 8"
+		perform(t, [][2]string{{spoil, steps}})
 	}
 	perform(t, [][2]string{
 		{"an older one", "ask 1, 200 60 59, save, +3s ask 20 = 20, restore, ask 9 = 0, +1.4s = 0, +700ms = 1"},

@@ -81,9 +81,9 @@ var words = map[string]func(s *script){
 		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
 	"window": func(s *script) { s.shown = s.RateLimit("").LogValue().String() },
-	"until":  (*script).until,                                             // how long the last refused one has to wait, and why
-	"closed": (*script).closed,                                            // the same of one that does not wait
-	"ttl":    func(s *script) { s.shown = s.redis.TTL(s.pot()).String() }, // of the pot
+	"until":  (*script).until,  // how long the last refused one must wait, and why
+	"closed": (*script).closed, // the same of one that does not wait
+	"ttl":    func(s *script) { s.shown = s.redis.TTL(s.pot()).String() },
 	"flush":  func(s *script) { s.shown = fmt.Sprint(s.Flush(s.ctx)) },
 	"log":    (*script).checkLog, // is one line with these words, or nothing, since the last time
 	"commands": func(s *script) { // that Redis got since the last time: at most so many
