@@ -52,6 +52,15 @@ func (q *queue) askFallback(now time.Time) {
 	}
 }
 
+// endResponseHolds has requests that wait for a response ask again: the fallback has got one.
+func (q *queue) endResponseHolds() {
+	for class := range q.holds {
+		if q.holds[class].reason == ratelimit.ReasonResponse {
+			q.holds[class] = hold{}
+		}
+	}
+}
+
 // acquireNow returns a permit of the fallback, or why a request would have to wait for it. Nobody
 // waits here, since the lock is held.
 func (q *queue) acquireNow(class int) (ratelimit.Permit, *ratelimit.Error) {

@@ -48,8 +48,8 @@ func WithLogger(logger *slog.Logger) Option { return func(l *Limiter) { l.logger
 func WithShare(processes int) Option { return func(l *Limiter) { l.processes = processes } }
 
 // WithTimeout sets how long a command may take. After that, or if it fails, the process goes on
-// without Redis. The default is 2 s. The first command, which connects, may take three times as
-// long.
+// without Redis. The default is 2 s. Until Redis has replied once, a command may take three times as
+// long, because it connects first.
 func WithTimeout(d time.Duration) Option { return func(l *Limiter) { l.timeout = d } }
 
 // WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It

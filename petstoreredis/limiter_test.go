@@ -91,6 +91,8 @@ func TestLimiter(t *testing.T) {
 				"429 1ms 60 5, closed = 1s minute"},
 		{"a shorter 429 does not shorten a lockout",
 			"ask 1, 200 60 59, +3s ask 2, slow 1s, 429 20s 60 5, 429 1s 60 5, closed = 20s minute, +3s slow 0s"},
+		{"a shorter 429 of another process does not hide a ban",
+			"ask 1, 200 60 59, b ask 1, +3s ask 1, 429 1h 60 5, b 429 1s 60 5, +1s c closed = 59m59s ban"},
 		{"a 429 of an old window ends the new one",
 			"ask 1, 200 60 59, +3s ask 1 = 1, +58s b ask 1 = 1, b 200 60 58, 429 2s 60 50, +2.1s b ask 9 = 1"},
 		{"after a 429 a request is refused at once, however slow Redis is",
@@ -157,6 +159,7 @@ func TestLimiter(t *testing.T) {
 		{"waits are reported",
 			"ask 1, 200 60 59, ask 1, pause 9s 1m, heard = wait backoff 9s, 429 20s 60 5, ask 1, background 1, " +
 				"heard = closed minute 20s; wait minute 20s; wait background 20s"},
+		{"a wait tells the place in the queue", "ask 1, 200 60 0, ask 1, place = 1, +1s ask 1, place = 2"},
 	})
 }
 

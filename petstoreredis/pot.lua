@@ -123,8 +123,8 @@ end
 
 -- note_429 closes the key. What came before the lockout says nothing of the window after it.
 local function note_429(outcome, in_window)
-  pot.closed = math.max(pot.closed, now + outcome.ClosedIn)
-  pot.closed_by = outcome.Reason
+  local closed = now + outcome.ClosedIn
+  if closed >= pot.closed then pot.closed, pot.closed_by = closed, outcome.Reason end
   if in_window then pot.streak = pot.streak + 1 end -- else it was sent before the lockout
   if in_window or pot.first_response > 0 then begin(0, 0, 0) end
 end

@@ -223,7 +223,7 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	}
 	if len(q.outcomes) == 0 && !q.reopen { // else this process knows more than the reply
 		q.windowEnd, q.closedUntil = now.Add(fromMillis(r.Ends-r.At)), now.Add(fromMillis(r.Closed-r.At))
-		q.closedBy = limits[min(r.ClosedBy, len(limits)-1)]
+		q.closedBy = limitAt(r.ClosedBy)
 		if q.window = (ratelimit.Window{}); r.Limit > 0 {
 			q.window = ratelimit.Window{Limit: r.Limit, Remaining: r.Remaining, Reset: time.Unix(r.Reset, 0).UTC()}
 		}
@@ -268,7 +268,7 @@ func (q *queue) blocked(r reply, sent, now time.Time) hold {
 	case q.closedUntil.After(now):
 		return closedFor(q.closedBy, now, q.closedUntil)
 	case r.Reason < len(limits):
-		h := closedFor(limits[r.Reason], now, now.Add(wait))
+		h := closedFor(limitAt(r.Reason), now, now.Add(wait))
 		h.askAt = earlier(h.askAt, sent.Add(wait+clockGrain))
 		return h
 	case wait == 0: // other processes are about to report responses

@@ -26,6 +26,9 @@ var limits = []ratelimit.Reason{ratelimit.ReasonMinute, ratelimit.ReasonDay, rat
 // limitIndex returns the number of a limit; 0 for no limit.
 func limitIndex(limit ratelimit.Reason) int { return max(0, slices.Index(limits, limit)) }
 
+// limitAt returns the limit with an index of a reply; a pot that somebody spoilt may have any number.
+func limitAt(index int) ratelimit.Reason { return limits[min(max(0, index), len(limits)-1)] }
+
 // command is what the script gets. Its times are milliseconds from now.
 type command struct {
 	Number         int64 // the last permit that this process knows of

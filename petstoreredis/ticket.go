@@ -122,7 +122,10 @@ func (t *ticket) reportWait(h hold) {
 		h.reason = ratelimit.ReasonBackground
 	}
 	waiting := len(t.queue.waiters[0]) + len(t.queue.waiters[1])
-	t.wait = ratelimit.Wait{Reason: h.reason, Until: h.until, Waiting: max(1, waiting)}
+	if !slices.Contains(t.queue.waiters[t.class], t) {
+		waiting++ // it joins after its report
+	}
+	t.wait = ratelimit.Wait{Reason: h.reason, Until: h.until, Waiting: waiting}
 	t.notify(func(o ratelimit.Observer) { o.WaitStart(t.wait) })
 }
 

@@ -191,7 +191,7 @@ func (w *waiter) proceed(ctx context.Context) time.Duration {
 		w.leave(now)
 		w.refuse(now, 0, ended)
 	case waits && w.decided == nil:
-		return min(early, left)
+		return early
 	case waits:
 		return left
 	}
