@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -19,10 +20,12 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/petstoreredis"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 func TestMain(m *testing.M) {
@@ -166,4 +169,34 @@ func newClient(t testing.TB, address string, k *link) *redis.Client {
 	rdb := redis.NewClient(&redis.Options{Addr: address, Dialer: k.dial})
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
+}
+
+// WaitStart and the next methods make a script the observer of its requests.
+func (s *script) WaitStart(w ratelimit.Wait) {
+	assert.LessOrEqual(s, w.Waiting, int(s.waiting.Load()))
+	s.place = w.Waiting
+	s.note("wait", w.Reason, w.Until, nil)
+}
+
+func (s *script) WaitDone(w ratelimit.Wait) {
+	l := &ratelimit.Lockout{Window: w.Window, Sent: w.Sent, Processes: w.Processes}
+	s.note("done", w.Reason, s.start.Add(w.Duration), l)
+}
+
+func (s *script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l.Reason, l.Until, &l) }
+func (s *script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Reason, l.Until, nil) }
+
+// note records what an observer is told, and what that says of the window.
+func (s *script) note(what string, reason ratelimit.Reason, until time.Time, window *ratelimit.Lockout) {
+	time.Sleep(s.holdUp)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := "?"
+	if !until.IsZero() {
+		at = until.Sub(s.start).Round(time.Millisecond).String()
+	}
+	s.heard = append(s.heard, fmt.Sprintf("%s %s %s", what, reason, at))
+	if window != nil {
+		s.last = *window
+	}
 }

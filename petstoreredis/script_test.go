@@ -302,32 +302,3 @@ func (s *script) checkLog() {
 	assert.Equal(s, min(1, len(s.texts)), strings.Count(s.log.String(), "\n"), s.log.String())
 	s.log.Reset()
 }
-
-func (s *script) WaitStart(w ratelimit.Wait) {
-	assert.LessOrEqual(s, w.Waiting, int(s.waiting.Load()))
-	s.place = w.Waiting
-	s.note("wait", w.Reason, w.Until, nil)
-}
-
-func (s *script) WaitDone(w ratelimit.Wait) {
-	l := &ratelimit.Lockout{Window: w.Window, Sent: w.Sent, Processes: w.Processes}
-	s.note("done", w.Reason, s.start.Add(w.Duration), l)
-}
-
-func (s *script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l.Reason, l.Until, &l) }
-func (s *script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Reason, l.Until, nil) }
-
-// note records what an observer is told, and what that says of the window.
-func (s *script) note(what string, reason ratelimit.Reason, until time.Time, window *ratelimit.Lockout) {
-	time.Sleep(s.holdUp)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := "?"
-	if !until.IsZero() {
-		at = until.Sub(s.start).Round(time.Millisecond).String()
-	}
-	s.heard = append(s.heard, fmt.Sprintf("%s %s %s", what, reason, at))
-	if window != nil {
-		s.last = *window
-	}
-}
