@@ -23,18 +23,18 @@ const (
 	OpGetPet    = "getPet"
 )
 
-var (
-	listPets  = &operation{name: OpListPets, method: http.MethodGet, template: "/pets", success: http.StatusOK}
-	createPet = &operation{
+// operations has a row for each operation, by its name.
+var operations = map[string]*operation{
+	OpListPets: {name: OpListPets, method: http.MethodGet, template: "/pets", success: http.StatusOK},
+	OpCreatePet: {
 		name: OpCreatePet, method: http.MethodPost, template: "/pets", success: http.StatusCreated,
 		doubt: "the pet may have been created",
-	}
-	getPet = &operation{
+	},
+	OpGetPet: {
 		name: OpGetPet, method: http.MethodGet, template: "/pets/{petId}", success: http.StatusOK,
 		removal: "2030-12-05", instead: OpListPets,
-	}
-	operations = map[string]*operation{OpListPets: listPets, OpCreatePet: createPet, OpGetPet: getPet}
-)
+	},
+}
 
 // PetStatus is the availability of a pet (section 2). The service may add statuses to the three
 // declared here; the client returns an unknown status unchanged.
@@ -123,7 +123,7 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	}
 	const defaultLimit = 20
 	result := &ListPetsResult{Pets: make([]Pet, 0, cmp.Or(params.Limit, defaultLimit))}
-	r := request{operation: listPets, path: listPets.template, query: query.Encode(), into: result}
+	r := request{operation: operations[OpListPets], path: "/pets", query: query.Encode(), into: result}
 	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 		return nil, &ArgumentError{OpCreatePet, "Status", "is not valid UTF-8"}
 	}
 	result := &CreatePetResult{}
-	r := request{operation: createPet, path: createPet.template, body: body, into: &result.Pet}
+	r := request{operation: operations[OpCreatePet], path: "/pets", body: body, into: &result.Pet}
 	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
 	result := &GetPetResult{}
-	r := request{operation: getPet, path: "/pets/" + strconv.FormatInt(id, 10), into: &result.Pet}
+	r := request{operation: operations[OpGetPet], path: "/pets/" + strconv.FormatInt(id, 10), into: &result.Pet}
 	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (k *call) RoundTrip(bare *http.Request) (*http.Response, error) {
 	k.endPause()
 	a := &attempt{}
 	k.previous, k.last, k.info.Attempt = k.last, a, k.info.Attempt+1
-	k.client.transport.closeSuspects()
+	k.client.transport.closeSuspects(k.stoppable)
 	err := k.admit(a)
 	if err != nil {
 		a.failure, a.err = notAdmitted, err
@@ -34,11 +34,15 @@ func (k *call) RoundTrip(bare *http.Request) (*http.Response, error) {
 }
 
 // closeSuspects closes the idle connections if they may be dead, those for other keys, too.
-func (t *transport) closeSuspects() {
-	if t.suspectIdle.Swap(false) {
-		time.Sleep(time.Millisecond) // a stream of HTTP/2 ends a moment after its request
-		t.closeIdleConnections()
+func (t *transport) closeSuspects(ctx context.Context) {
+	if !t.suspectIdle.Swap(false) {
+		return
 	}
+	select { // a stream of HTTP/2 ends a moment after its request
+	case <-time.After(time.Millisecond):
+	case <-ctx.Done():
+	}
+	t.closeIdleConnections()
 }
 
 // admit gets the key and a permit for it. If that took a while, it asks for the key again; another
