@@ -70,7 +70,8 @@ func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) 
 // has ended meanwhile, that attempt says so.
 func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 	// After a 401 there may be another key; admit ends the call if there is not.
-	newKey := a.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized) && k.config.keyFunc != nil
+	newKey := k.config.keyFunc != nil && a.failure != contextEnded &&
+		a.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized)
 	mayRepeat := newKey || a.mayChange() && !k.outcomeUnknown(a)
 	switch {
 	case !mayRepeat || k.info.Attempt >= k.config.retry.MaxAttempts:

@@ -125,9 +125,9 @@ func (k *call) acquire() (ratelimit.Permit, error) {
 
 // release releases the permit, if a still has it.
 func (a *attempt) release() {
-	if a.permit != nil {
-		a.lockout = a.permit.Release(a.outcome)
+	if p := a.permit; p != nil {
 		a.permit = nil
+		a.lockout = p.Release(a.outcome)
 	}
 }
 

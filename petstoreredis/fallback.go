@@ -37,7 +37,11 @@ func (q *queue) shareOf(o ratelimit.Outcome) ratelimit.Outcome {
 // response decides, the fallback is asked again soon.
 func (q *queue) askFallback(now time.Time) {
 	for class := range q.waiters {
-		for len(q.waiters[class]) > 0 && !q.holds[class].lasts(now) {
+		for len(q.waiters[class]) > 0 {
+			h := q.holds[class]
+			if h.reason != ratelimit.ReasonResponse && h.lasts(now) {
+				break // while it waits for a response, each step asks again
+			}
 			p, refused := q.acquireNow(class)
 			if refused != nil {
 				q.holds[class] = closedFor(refused.Reason, now, refused.RetryAt)
@@ -48,15 +52,6 @@ func (q *queue) askFallback(now time.Time) {
 				break
 			}
 			q.admit(class, outcome{Number: q.pot.Number}, p, now)
-		}
-	}
-}
-
-// endResponseHolds has requests that wait for a response ask again: the fallback has got one.
-func (q *queue) endResponseHolds() {
-	for class := range q.holds {
-		if q.holds[class].reason == ratelimit.ReasonResponse {
-			q.holds[class] = hold{}
 		}
 	}
 }

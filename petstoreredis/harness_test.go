@@ -174,7 +174,7 @@ func newClient(t testing.TB, address string, k *link) *redis.Client {
 // WaitStart and the next methods make a script the observer of its requests.
 func (s *script) WaitStart(w ratelimit.Wait) {
 	assert.LessOrEqual(s, w.Waiting, int(s.waiting.Load()))
-	s.place = w.Waiting
+	s.place.Store(int64(w.Waiting))
 	s.note("wait", w.Reason, w.Until, nil)
 }
 

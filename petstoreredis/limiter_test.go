@@ -209,6 +209,9 @@ func TestLimiterAway(t *testing.T) {
 				"+1s b closed = 59m59s ban"},
 		{"the log says for how long",
 			"silent, ask 1, +6.1s log 00:00:06 level=WARN within 6s, up, +9s log level=INFO back away=1s"},
+		{"a background request comes after the others",
+			"broken, share 10, ask 1, +1s ask 1, +88ms background 1, +11ms 200 60 59 = 1, " +
+				"heard = wait response ?; wait response ?; done response 99ms"},
 		{"background requests leave a tenth", "ask 1, 200 100 99, +3s broken, background 99 = 0, +50s = 89"},
 		{"a permit that comes too late is free again",
 			"ask 1, 200 6 5, +3s broken, ask 2, +600ms leave, +5s ask 9 = 1, +40s = 3"},

@@ -68,9 +68,11 @@ func (l *Limiter) ask(key string, c *command, ended func(r reply, err error)) {
 	if !l.replied { // it connects
 		timeout *= 3
 	}
-	late := fmt.Errorf("no reply within %v", timeout)
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	inTime := context.AfterFunc(ctx, func() { ended(reply{}, late) }) // the client of Redis may ignore ctx
+	ctx, cancel := context.WithCancel(context.Background())
+	late := time.AfterFunc(timeout, func() { // the client of Redis may ignore ctx
+		cancel()
+		ended(reply{}, fmt.Errorf("no reply within %v", timeout))
+	})
 	go func() {
 		defer cancel()
 		r, err := l.run(ctx, key, c)
@@ -78,7 +80,7 @@ func (l *Limiter) ask(key string, c *command, ended func(r reply, err error)) {
 			c.Outcomes = nil // the connection broke after Redis may have counted them
 			r, err = l.run(ctx, key, c)
 		}
-		if inTime() {
+		if late.Stop() {
 			ended(r, err)
 		}
 	}()

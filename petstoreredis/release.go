@@ -46,7 +46,6 @@ func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (r report)
 			q.granted++
 		}
 		t.fallback.Release(q.shareOf(o))
-		q.endResponseHolds()
 	}
 	if t.fallback == nil || q.fallback == nil { // else the pot needs only what the process knows
 		q.keep(x, now)

@@ -80,7 +80,7 @@ var words = map[string]func(s *script){
 	"sent": func(s *script) { // what their last report says of the window
 		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
-	"place":  func(s *script) { s.shown = strconv.Itoa(s.place) }, // in the queue, of the last that began to wait
+	"place":  func(s *script) { s.shown = strconv.FormatInt(s.place.Load(), 10) }, // in the queue, of the last that began to wait
 	"window": func(s *script) { s.shown = s.RateLimit("").LogValue().String() },
 	"until":  (*script).until,  // how long the last refused one must wait, and why
 	"closed": (*script).closed, // the same of one that does not wait
@@ -128,7 +128,7 @@ type script struct {
 	numbers        []int // behind the word of the step
 	times          []time.Duration
 	texts          []string
-	place          int
+	place          atomic.Int64
 	shown          string       // by the step; empty: the permits that are given
 	given, waiting atomic.Int64 // permits so far, and requests in Acquire
 
