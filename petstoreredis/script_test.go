@@ -80,7 +80,7 @@ var words = map[string]func(s *script){
 	"sent": func(s *script) { // what their last report says of the window
 		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
-	"place":  func(s *script) { s.shown = strconv.FormatInt(s.place.Load(), 10) }, // in the queue, of the last that began to wait
+	"place":  func(s *script) { s.shown = strconv.FormatInt(s.place.Load(), 10) }, // in the queue, of the last wait
 	"window": func(s *script) { s.shown = s.RateLimit("").LogValue().String() },
 	"until":  (*script).until,  // how long the last refused one must wait, and why
 	"closed": (*script).closed, // the same of one that does not wait
