@@ -20,7 +20,7 @@ func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	} else if w.Limit == 0 {
 		return ratelimit.New()
 	}
-	limiter, _ := interpret(q.key, q.shareOf(o))
+	limiter, _ := interpret(q.key, q.shareOf(o), 0)
 	return limiter
 }
 

@@ -86,6 +86,8 @@ func TestLimiter(t *testing.T) {
 		{"for a minute at most",
 			"ask 1, 429 1ms, +1s ask 1, 429 1ms, +1s ask 1, 429 1ms, +2s ask 1, 429 1ms, +4s ask 1, 429 1ms, " +
 				"+8s ask 1, 429 1ms, +16s ask 1, 429 1ms, closed = 32s minute, +32s ask 1, 429 1ms, closed = 1m0s minute"},
+		{"so does each 429 without headers",
+			"ask 1, 429, closed = 1m0s minute, +61s ask 1, 429, closed = 2m0s minute, +121s ask 1, 429, closed = 4m0s minute"},
 		{"several 429s are one lockout",
 			"ask 1, 200 60 59, +3s ask 3 = 3, 429 1s 60 5, +50ms 429 1s 60 5, +50ms 429 1s 60 5, +2s ask 1 = 1, " +
 				"429 1ms 60 5, closed = 1s minute"},

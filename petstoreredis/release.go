@@ -88,7 +88,7 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	x.Remaining = w.Remaining
 	x.Reset = max(1, w.Reset.Unix())
 	o.StatusCode, o.RetryAfter, o.Window.Remaining = http.StatusTooManyRequests, 0, 0
-	_, usedUp := interpret(q.key, o) // if it were, the key would be closed until its end
+	_, usedUp := interpret(q.key, o, 0) // if it were, the key would be closed until its end
 	x.end, x.Reason = usedUp.Until, limitIndex(usedUp.Reason)
 	switch ahead := w.Reset.Sub(q.window.Reset); {
 	case now.Before(q.windowEnd) && ahead < 0:
@@ -104,22 +104,23 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 }
 
 // interpret returns a limiter that knows nothing but a response, and the lockout that the response
-// means: package ratelimit decides that.
-func interpret(key string, o ratelimit.Outcome) (*ratelimit.Limiter, ratelimit.Lockout) {
-	l := ratelimit.New()
-	p, _ := l.Acquire(context.Background(), ratelimit.Request{Key: key}) // never refuses its first request
-	return l, p.Release(o)
+// means after so many lockouts in a row: package ratelimit decides that.
+func interpret(key string, o ratelimit.Outcome, streak int) (l *ratelimit.Limiter, lockout ratelimit.Lockout) {
+	l = ratelimit.New()
+	for range 1 + min(streak, longestStreak) {
+		l.Reopen(key) // so that it admits the next request, without an error
+		p, _ := l.Acquire(context.Background(), ratelimit.Request{Key: key})
+		lockout = p.Release(o)
+	}
+	return l, lockout
 }
 
-// lockOut begins a lockout after a 429, or makes it longer. The second 429 in a row, and further
-// ones, close the key for 1 s, 2 s, 4 s, up to a minute, at least.
+// longestStreak is how many lockouts in a row make the next one longer.
+const longestStreak = 7
+
+// lockOut begins a lockout after a 429, or makes it longer.
 func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) report {
-	_, l := interpret(q.key, o)
-	if streak := q.pot.Streak; streak > 0 {
-		if least := o.Received.Add(min(time.Second<<min(streak-1, 6), time.Minute)); least.After(l.Until) {
-			l.Until = least
-		}
-	}
+	_, l := interpret(q.key, o, q.pot.Streak)
 	if l.Until.After(q.closedUntil) {
 		q.closedUntil, q.closedBy = l.Until, l.Reason
 	}
