@@ -7,62 +7,61 @@ import (
 	"time"
 )
 
-// budget decides what one key may send. It is a state machine without a lock, a clock or a timer:
-// admit asks for one request, and record takes the outcome of one; outcomes come in any order. The
-// zero budget knows nothing about the key. README.md has its rules, and says why the key stays
-// within its limit. window.go has what a response shows of the window, others.go what it shows of
-// other processes.
+// budget decides when requests of one key may be sent. It is a state machine without a lock, a
+// clock or a timer: admit asks for permission to send a request, and record takes the outcome of a
+// request. Outcomes come in any order. The zero budget knows nothing about the key. README.md has
+// the rules, and why they keep the limit. window.go learns the window from responses, others.go the
+// number of foreign requests.
 type budget struct {
-	processes int       // that use the key, including this one; 0 if not told
-	now       time.Time // the latest time of a call
+	processes int       // how many use the key, including this one; 0 if not told
+	now       time.Time // the latest time that a caller passed
 
-	// The window: that of the minute or the day, whichever has fewer requests left.
-	windows int       // how many there were, including this one; 0 before the first
+	// The window in the headers: the minute or the day, whichever has fewer requests left.
+	windows int       // number so far, including this one; 0 before a response shows one
 	kind    Reason    // ReasonMinute or ReasonDay
-	limit   int       // requests that it allows
-	reset   time.Time // its end by the server's clock
-	wasOpen time.Time // a local time at which it was open
-	end     time.Time // the local time at which it is certainly over
-	slides  bool      // its Reset moves: it is the time at which its oldest request leaves the window
-	sent    int       // requests of this process that it has counted
+	limit   int       // requests that the window allows
+	reset   time.Time // the end of the window by the server's clock
+	wasOpen time.Time // a local time at which the window was open
+	end     time.Time // the local time at which the window is certainly over
+	slides  bool      // Reset moves: it is when the oldest counted request leaves the window
+	sent    int       // requests of this process that the window has counted
 
-	// samples are the responses whose Remaining counts, in the order in which they came. The response
-	// to a request replaces those from before it was sent. Of requests in flight together, nobody
-	// knows which one the server counted last, so the lowest Remaining counts: that of the first.
+	// samples are the responses whose Remaining may be the current one, in the order of arrival. A
+	// response replaces the samples that came before its request was sent. If requests were in flight
+	// together, nobody knows which the server counted last: the lowest Remaining counts, samples[0].
 	samples []sample
-	// lost are the requests that Remaining may include or not: the times until which they may still
-	// reach the server.
+	// lost has a time for each request that Remaining may or may not include: until that time, the
+	// request may still reach the server.
 	lost []time.Time
 
-	inFlight       []time.Time // when the requests without an outcome were admitted, the oldest first
-	responses      int         // outcomes so far of requests that were sent
+	inFlight       []time.Time // when each request without an outcome was admitted, oldest first
+	responses      int         // outcomes so far, without those of unsent requests
 	lastResponse   time.Time   // when the last response came
-	lastForeground time.Time   // when a request that is not in the background last asked
-	probes         int         // probes in flight; all other requests wait for their responses (rule 4)
-	lastProbe      time.Time   // when the last one was admitted
+	lastForeground time.Time   // when a request outside the background last asked
+	probes         int         // number in flight; all other requests wait for them (rule 4)
+	lastProbe      time.Time   // when the last probe was admitted
 
 	// The lockout after a 429 (rule 5).
-	closedUntil time.Time // nothing is sent before
-	closedBy    Reason    // the limit that the 429 seems to be for
+	closedUntil time.Time // nothing is sent before this time
+	closedBy    Reason    // the limit that seems to be the reason
 	streak      int       // lockouts since the last success
 	lockouts    int       // lockouts so far
 
 	// Other processes (rules 6 and 10); their requests are called foreign.
 	//
-	// trust is how far the process may believe that it is alone: from 0 to 8, the number of responses
-	// in a row without a foreign request. A foreign request makes it negative, which means that
-	// others use the key.
+	// trust is how sure this process is that it is alone. From 0 to 8, it is the number of responses
+	// in a row without a foreign request. It is negative after a foreign request: others use the key.
 	trust          int
 	othersInFlight int            // estimated foreign requests in flight
-	history        []foreignCount // shows how often others send
+	history        []foreignCount // foreign requests that the window had counted, over time
 }
 
-// sample is the Remaining of a response, and the number of responses up to and including this one:
-// a request that was admitted after as many responses was sent after this one had come.
+// sample is the Remaining of a response, and the number of responses up to and including it. A
+// request that was admitted at this number or a higher one was sent after the response had come.
 type sample struct{ responses, remaining int }
 
 // snapshot is the state of the budget when it admitted a request. record compares it with the state
-// when the outcome comes: a change between the two may or may not include this request.
+// at the outcome, to learn what has changed while the request was in flight.
 type snapshot struct {
 	windows, responses, lockouts, left, sent int
 
@@ -70,20 +69,20 @@ type snapshot struct {
 	probe                  bool
 }
 
-// hold is what a request has to wait for. The zero hold is nothing.
+// hold is what a request has to wait for. The zero hold means that it need not wait.
 type hold struct {
 	reason Reason    // a limit, or ReasonResponse
-	askAt  time.Time // the end of the limit; or when to ask again without a response, zero for never
+	askAt  time.Time // the end of the limit, or when to ask again if no response came; zero: never
 }
 
 const (
-	// A request without a response is slow after slowAfter, five times the longest usual latency: then
-	// it no longer holds up others, and another probe may follow. A request that was given up may
-	// reach the server for as long. After a 429, a probe has more time: the next one may cause a ban.
+	// slowAfter is five times the longest usual latency. After it, a request without a response is
+	// slow: others no longer wait for it, and a new probe may follow. A request that was given up may
+	// reach the server for that long. A probe after a 429 has more time: another may cause a ban.
 	slowAfter    = time.Second
 	slowAfter429 = 10 * time.Second
 
-	slidingLockout = 90 * time.Second // the least after a 429 in a sliding window that others use
+	slidingLockout = 90 * time.Second // the shortest lockout in a sliding window that others use
 )
 
 // later returns the later of two times.
@@ -94,7 +93,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// admit reserves one request, unless it has to wait.
+// admit reserves room for one request, or returns what the request has to wait for.
 func (b *budget) admit(now time.Time, background bool) (snapshot, hold) {
 	b.now = later(b.now, now)
 	if !background {
@@ -125,8 +124,8 @@ func (b *budget) admit(now time.Time, background bool) (snapshot, hold) {
 	}, hold{}
 }
 
-// left returns how many requests the window has left according to the responses. Requests in flight
-// are not subtracted: see free.
+// left returns how many requests the window has left if it has counted all lost requests. Requests
+// in flight are not subtracted: free does that.
 func (b *budget) left() int {
 	if len(b.samples) == 0 {
 		return 0
@@ -134,24 +133,24 @@ func (b *budget) left() int {
 	return max(0, b.samples[0].remaining-len(b.lost))
 }
 
-// free returns how many more requests the window certainly allows, if others send nothing: what is
-// left, minus the requests in flight, because Remaining may not include them yet.
+// free returns how many more requests the window certainly allows, if others send nothing. That is
+// what is left, minus the requests in flight: perhaps Remaining does not include them yet.
 func (b *budget) free() int { return b.left() - len(b.inFlight) }
 
-// possiblyFree returns how many more requests the window may turn out to allow once those in flight
-// have their responses: if Remaining includes some of them already, free subtracts these twice. So
-// possiblyFree subtracts each request once: it is the limit, minus the requests of this process,
-// those in flight too, and the foreign ones. For example, with a limit of 60, 10 requests with a
-// response, 40 in flight, and a Remaining of 30, it is 60-10-40 = 10, while free is 30-40 = -10.
+// possiblyFree returns how many more requests the window may turn out to allow when those in flight
+// have their responses. free may subtract these twice, if Remaining includes them already.
+// possiblyFree subtracts each request once, from the limit: ours with a response, ours in flight,
+// and the foreign ones. For example, the limit is 60, we have 10 responses and 40 requests in
+// flight, and Remaining is 30. Then possiblyFree is 60-10-40 = 10, while free is 30-40 = -10.
 //
-// It is 0 if no response will come soon, and if others use the key: they may have sent these 10.
+// It is 0 if no response will come soon. It is also 0 if others use the key: the 10 may be theirs.
 func (b *budget) possiblyFree() int {
 	if b.processes > 1 || b.trust < 0 || len(b.notSlow()) == 0 {
 		return 0
 	}
 	most := b.limit - b.sent - len(b.inFlight)
 	if n := len(b.history); n > 0 {
-		most -= b.history[n-1].requests // such as those of this process before its restart
+		most -= b.history[n-1].requests // also those that this process sent before a restart
 	}
 	return min(b.left(), most)
 }
@@ -162,15 +161,15 @@ func (b *budget) notSlow() []time.Time {
 	return b.inFlight[i:]
 }
 
-// needsProbe reports whether too little is known to admit requests at now, so that one has to be
-// a probe (rules 3 and 4). What was free at the end of a window may be sent in the next one without
-// a probe, except the reserve, which others may have used of that one.
+// needsProbe reports whether so little is known at a time that the next request has to be a probe
+// (rules 3 and 4). What was free at the end of a window may be sent in the next window without a
+// probe, except the reserve: others may have used that much of the old window.
 func (b *budget) needsProbe(now time.Time, reserve int) bool {
 	switch {
 	case b.streak > 0:
 		return true
 	case b.windows == 0:
-		return b.lastResponse.IsZero() // a server without the headers would show nothing to a probe either
+		return b.lastResponse.IsZero() // if a response had no headers, a probe would show nothing either
 	}
 	return !now.Before(b.end) && b.free() <= reserve
 }
@@ -187,7 +186,7 @@ func (b *budget) holdProbe() hold {
 	return hold{ReasonResponse, again}
 }
 
-// holdRequest returns what a request that is no probe has to wait for. It need not wait if enough
+// holdRequest returns what a request has to wait for if it is no probe. It need not wait if enough
 // of the window is free (rule 1), and few enough requests are in flight (rules 6 and 8).
 func (b *budget) holdRequest(reserve int) hold {
 	notSlow := b.notSlow()
@@ -203,11 +202,12 @@ func (b *budget) holdRequest(reserve int) hold {
 	return hold{reason: ReasonResponse}
 }
 
-// earliest returns a time before which a request certainly cannot be admitted, with that many
-// others before it, and the limit that is the reason; now and none if no known limit holds it.
+// earliest returns a time before which a request certainly cannot be admitted, and the limit that
+// is the reason; now and none if no known limit holds it. `before` requests are ahead of it in the
+// queue.
 //
-// It is the end of the lockout. If the window has too little for the requests before this one, it
-// is the end of the window, and a minute later for each further window that they fill.
+// The time is the end of the lockout. If the window has too little room for the requests ahead, it
+// is the end of the window, plus a minute for each further window that they fill.
 func (b *budget) earliest(now time.Time, before int, background bool) (at time.Time, reason Reason) {
 	at = now
 	if b.closedUntil.After(now) {
@@ -219,7 +219,7 @@ func (b *budget) earliest(now time.Time, before int, background bool) (at time.T
 	opens, filled, reserve := at, 0, b.reserve(background)
 	free := max(b.free(), b.possiblyFree()) - reserve
 	if b.needsProbe(at, reserve) {
-		// The response may show a window that is about to end, so one window is not counted.
+		// The probe may show a window that is about to end, so one window is not counted.
 		filled = max(0, before/b.limit-1)
 	} else if before >= free {
 		opens, filled = b.end, (before-max(0, free))/b.limit
@@ -246,7 +246,7 @@ func (b *budget) record(s *snapshot, o *Outcome, now time.Time) {
 	b.responses++
 	b.lastResponse = later(b.lastResponse, o.Received)
 	if o.StatusCode == http.StatusUnauthorized {
-		return // its headers say nothing about the limit of the key
+		return // the headers of a 401 say nothing about the limit of the key
 	}
 	b.updateWindow(s, o)
 	if o.StatusCode == http.StatusTooManyRequests {
@@ -257,10 +257,10 @@ func (b *budget) record(s *snapshot, o *Outcome, now time.Time) {
 }
 
 // startLockout begins a lockout after a 429, or makes it longer (rule 5). Several 429s to requests
-// that were in flight together make one lockout. If a 429 does not say how long, the first lockout
-// in a row takes a window, and each further one twice as long, up to 16 windows.
+// that were in flight together make one lockout. Without Retry-After and a usable Reset, the first
+// lockout in a row lasts for a window, the next for 2 windows, then 4, up to 16.
 func (b *budget) startLockout(s *snapshot, o *Outcome) {
-	if s.lockouts == b.lockouts { // else the request was sent before the lockout
+	if s.lockouts == b.lockouts { // no lockout has begun since the request was sent
 		b.lockouts++
 		b.streak++
 	}
@@ -273,7 +273,7 @@ func (b *budget) startLockout(s *snapshot, o *Outcome) {
 	case opens.IsZero():
 		least = windowLength << min(max(0, b.streak-1), 4)
 	case b.slides && b.trust < 0:
-		least = slidingLockout // the others get the room that becomes free
+		least = slidingLockout // until then, others take the room that becomes free
 	case b.streak > 1:
 		least = min(time.Second<<min(b.streak-2, 6), windowLength)
 	}
@@ -282,7 +282,7 @@ func (b *budget) startLockout(s *snapshot, o *Outcome) {
 	}
 }
 
-// reopen allows one probe although the key is closed (rule 9). It has no effect on an open key.
+// reopen allows one probe if the key is closed or used up (rule 9). If not, it has no effect.
 func (b *budget) reopen(now time.Time) {
 	b.now = later(b.now, now)
 	usedUp := b.streak == 0 && b.end.After(b.now) && b.left() <= b.reserve(false)
@@ -296,6 +296,6 @@ func (b *budget) known() Window {
 	return Window{Limit: b.limit, Remaining: b.left(), Reset: b.reset}
 }
 
-// ends returns when both the window and the lockout are over, as far as known. After that, what the
-// budget knows is of little use.
+// ends returns when both the window and the lockout are over, as far as known. After that, the
+// state of the budget is of little use.
 func (b *budget) ends() time.Time { return later(b.closedUntil, b.end) }

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// manyKeys is the number of keys from which on a limiter drops those of which it knows nothing
-// useful: a key that rotates each hour would fill the memory over years.
+// manyKeys is the number of keys at which a limiter begins to remove those without useful
+// knowledge: otherwise a key that rotates each hour would fill the memory over years.
 const manyKeys = 64
 
-// Limiter keeps the requests of one process within the limits of its API keys, which it learns from
-// the responses. Most callers should use one Limiter in the whole process. The zero Limiter is not
-// usable: make one with [New]. It is safe for concurrent use.
+// Limiter keeps the requests of one process within the limits of its API keys. It learns the limits
+// from the responses. Most callers should use one Limiter in the whole process. The zero Limiter is
+// not usable: make one with [New]. It is safe for concurrent use.
 //
-// A request waits while the window is used up, while the key is closed after a 429, and while
-// another request must get its response first: the first for the key or after a 429, or as many as
-// may be in flight while others may use the key. Requests are admitted in the order of their
-// arrival, those in the background last.
+// A request waits while the window is used up, while the key is closed after a 429, and while the
+// first request for the key, or the first after a 429, has no response. If other processes may use
+// the key, few requests may be in flight; the next one then waits for a response, too. Requests are
+// admitted in the order of their arrival, those in the background last.
 type Limiter struct {
 	mu        sync.Mutex
 	processes int
 	keys      map[string]*queue
-	sweepAt   int // number of keys at which to look for idle ones
+	sweepAt   int // number of keys at which idle ones are removed
 	now       func() time.Time
 }
 
@@ -32,7 +32,7 @@ type Option func(*Limiter)
 
 // Processes sets the number of processes that use each key, including this one, each with its own
 // limiter. By default, and if n is not positive, the limiter infers from the responses whether
-// others use the key; if eight processes start together, some of them learn that too late.
+// others use the key. If eight processes start together, some of them learn that too late.
 func Processes(n int) Option {
 	return func(l *Limiter) { l.processes = max(0, n) }
 }
@@ -46,22 +46,21 @@ func New(opts ...Option) *Limiter {
 	return l
 }
 
-// Request describes the request that [Limiter.Acquire] is asked for. The zero Request is refused if
-// it would have to wait for a limit.
+// Request describes a request for which [Limiter.Acquire] returns a permit. The zero Request is
+// refused if it would have to wait for a limit.
 type Request struct {
-	// Key identifies the API key, and is not the key itself. Each key has a budget of its own.
+	// Key is a name for the API key, not the secret itself. Each Key has a budget of its own.
 	Key string
-	// Background requests are admitted after all others. They leave a tenth of each window to them,
-	// if there were any in the last two minutes.
+	// Background requests are admitted after all other requests. They leave a tenth of each window to
+	// the others, if any of these asked in the last two minutes.
 	Background bool
 	// MaxWait is the longest wait. A request is refused at once if a known limit or its NotBefore
-	// lasts longer, and when it has been in Acquire for MaxWait and one second more, whatever it waits
-	// for.
+	// lasts longer. Whatever it waits for, it is refused after MaxWait and one second more in Acquire.
 	MaxWait time.Duration
-	// Asked is when the caller asked first, so that a request that is tried again keeps its place
-	// in the queue; zero stands for now.
+	// Asked is when the caller asked for the first time; zero stands for now. With it, a request that
+	// is tried again keeps its place in the queue.
 	Asked time.Time
-	// NotBefore is the earliest time of the request, such as the end of a backoff; zero is now.
+	// NotBefore is the earliest time of the request, such as the end of a backoff; zero: no limit.
 	NotBefore time.Time
 	// Observer is told what the limiter decides; nil for none.
 	Observer Observer
@@ -69,13 +68,13 @@ type Request struct {
 
 // Permit allows one request to be sent.
 type Permit interface {
-	// Release ends the permit, reports the outcome of the request, and returns the lockout of its key,
+	// Release ends the permit, reports the outcome of the request, and returns the lockout of its key;
 	// zero if the key is open. It must be called once, as soon as the header of the response has
 	// arrived; a second call has no effect.
 	//
 	// A permit that is never released counts as a request in flight for ever: each window then has
-	// room for one request less. If it was the first for the key, others wait for it for a second; if
-	// it was the first after a 429, for ten.
+	// room for one request less. If its request was the first for the key, the others wait one second
+	// for it; if it was the first after a 429, ten seconds.
 	Release(o Outcome) Lockout
 }
 
@@ -84,14 +83,14 @@ type permit struct {
 	snapshot
 	queue    *queue
 	observer Observer
-	// budget admitted the request: after the clock is set back, the queue has another one. It is nil
-	// once the permit is released.
+	// budget is the one that admitted the request: if the clock is set back, the queue gets a new
+	// budget. The field is nil once the permit is released.
 	budget *budget
 }
 
 // Acquire waits for a permit. It returns an [*Error] immediately if a known limit lasts longer than
-// r.MaxWait or the deadline of ctx allow. It also returns one if ctx ends during the wait, or when
-// the wait has taken r.MaxWait and one second more. With an error there is no permit.
+// r.MaxWait or the deadline of ctx allows. It also returns an [*Error] if ctx ends during the wait,
+// or when the wait has taken r.MaxWait and one second more. With an error there is no permit.
 func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 	p, w := l.permitOrWaiter(ctx, &r)
 	if p != nil {
@@ -107,8 +106,8 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 	return nil, w.refused
 }
 
-// permitOrWaiter returns a permit, or else a waiter, which may be refused already. While other
-// requests wait, it does not ask the budget, so that the request cannot overtake them.
+// permitOrWaiter returns a permit or, if the request has to wait, a waiter, which may be refused
+// already. It does not ask the budget while other requests must go first.
 func (l *Limiter) permitOrWaiter(ctx context.Context, r *Request) (*permit, *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +130,7 @@ func (l *Limiter) permitOrWaiter(ctx context.Context, r *Request) (*permit, *wai
 	return nil, w
 }
 
-// Release implements [Permit]. It reports without the lock: an observer may use the limiter.
+// Release implements [Permit]. It calls the observer, which may use the limiter, without the lock.
 func (p *permit) Release(o Outcome) (lockout Lockout) {
 	var change report
 	q := p.queue
@@ -151,9 +150,9 @@ func (p *permit) Release(o Outcome) (lockout Lockout) {
 	return lockout
 }
 
-// queueOf returns the queue of a key, a new one for a new key. Once there are many keys, it drops
-// those without useful knowledge, and again when there are twice as many as it kept: then a new key
-// costs little, however many there are.
+// queueOf returns the queue of a key, and makes one for a new key. When there are many keys, it
+// removes those without useful knowledge. It does so again at twice the number that remained, so
+// that a new key costs little on average, however many keys there are.
 func (l *Limiter) queueOf(key string) *queue {
 	if q := l.keys[key]; q != nil {
 		return q
@@ -176,8 +175,8 @@ func (l *Limiter) RateLimit(key string) Window {
 	return l.queueOf(key).budget.known()
 }
 
-// Reopen lets one request of a key go ahead although the key is closed, for instance after a ban
-// was lifted or a higher plan was bought. It sends nothing, and has no effect on an open key.
+// Reopen lets one request of a closed key go ahead, for instance after a ban was lifted or a higher
+// plan was bought. It sends nothing itself, and has no effect on an open key.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

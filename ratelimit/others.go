@@ -5,29 +5,28 @@ import (
 	"time"
 )
 
-// foreignCount is how many foreign requests a window had counted at a time.
+// foreignCount is the number of foreign requests that the window had counted by a time.
 type foreignCount struct {
 	at       time.Time
 	requests int
 }
 
-// othersSeen is the trust after a foreign request. Each new window halves it: -2, -1, and 0 in the
-// third.
+// othersSeen is the trust after a foreign request. Each new window halves it: to -2, to -1, and to
+// 0 in the third.
 const othersSeen = -4
 
-// mostInFlight returns how many requests of this process may be in flight that are not slow (rules
-// 6 and 8). It is at least 1: without a request in flight, nothing would be learned.
+// mostInFlight returns how many requests of this process may be in flight (rules 6 and 8). Slow
+// ones do not count. It is at least 1: without a request in flight, nothing would be learned.
 //
-// Several processes that see the same Remaining send at the same time. So each of n processes may
-// have 1/(2n) of it in flight: then all of them use up half of it at most before they see each
-// other's requests. If their number is not known, the part is 1/16. Every two responses without a
-// foreign request double the part, up to everything at a trust of 8.
+// Processes that see the same Remaining may all send at once. So each of n processes may have
+// 1/(2n) of the remaining requests in flight: they use up half at most before they see each other's
+// requests. If their number is not known, the part is 1/16 at first. It doubles with every second
+// response without a foreign request: it is 1/8 at a trust of 2, 1/4 at 4, 1/2 at 6, and all at 8.
 //
-// Foreign requests in flight are subtracted twice: Remaining does not include them, and others may
-// send as many again while ours are in flight. For example, with 320 left, it is 20 at a trust of
-// -4 to 1, 40 at 2, 80 at 4, 160 at 6, and 320 at 8; with 10 foreign requests in flight, it is
-// (320-2*10)/16 = 18 at -4. Six may be in flight in any case, as long as they are at most a quarter
-// of what is left after eight requests for each foreign one in flight.
+// Before the part is taken, each foreign request in flight is subtracted twice: Remaining does not
+// include it, and others may send as many again while ours are in flight. For example, with 320
+// left, 10 foreign requests in flight and a trust of 0, it is (320-2*10)/16 = 18. Up to six may
+// always be in flight if enough is left: 4 for each of them, and 8 for each foreign one.
 func (b *budget) mostInFlight() int {
 	left := b.left()
 	switch {
@@ -39,21 +38,21 @@ func (b *budget) mostInFlight() int {
 		return max(1, left/(2*b.processes))
 	}
 	part := (left - 2*b.othersInFlight) / max(1, 16>>(max(0, b.trust)/2))
-	few := min(6, (left-8*b.othersInFlight)/4) // a web page makes six calls, also on a small plan
+	few := min(6, (left-8*b.othersInFlight)/4) // a web page makes six calls at once
 	return max(1, part, few)
 }
 
 // reserve returns how many requests of the window must be left after this one. A background request
 // leaves a tenth of the limit, if others asked in the last two minutes (rule 11).
 //
-// If other processes use the key, each request leaves them what they may send before this process
-// knows of it (rule 10). That is the largest of three numbers: one request for each of them, the
-// foreign requests in flight, and those that others have probably sent since the last response. The
-// last number includes one more, and 1/16 of the limit, eight at most, for processes that start:
-// nothing holds back their first requests.
+// If other processes use the key, each request leaves room for foreign requests that this process
+// cannot know yet (rule 10). The room is the largest of three numbers: the number of other
+// processes, the foreign requests in flight, and a sum of three parts. These are what others have
+// probably sent since the last response (if the window does not slide), one more, and 1/16 of the
+// limit, eight at most, for processes that start: nothing holds back their first requests.
 //
-// For example, let the limit be 320, the last response be one second old, and 10 foreign requests
-// have come in the second before it: the reserve is 15+1+8 = 24 if others use the key, else 0.
+// For example, the limit is 320, the last response came one second ago, and 10 foreign requests
+// came in the second before it. Then the room is 15+1+8 = 24. If nobody else uses the key, it is 0.
 func (b *budget) reserve(background bool) (n int) {
 	if background && b.now.Sub(b.lastForeground) < 2*windowLength {
 		n = b.limit / 10
@@ -68,23 +67,24 @@ func (b *budget) reserve(background bool) (n int) {
 	return n + max(others, b.othersInFlight, b.processes-1)
 }
 
-// sentByOthers returns how many requests others have probably sent since the last response: as many
-// as in the same time before it, and half as many more, because processes that start send more. If
-// the last response came two seconds ago, these are the requests of the two seconds before it.
+// sentByOthers returns how many requests others have probably sent since the last response: 1.5
+// times what they sent in an equally long time before it, since processes that start send more. For
+// example, if the last response came two seconds ago, and 10 foreign requests came in the two
+// seconds before it, the result is 15.
 func (b *budget) sentByOthers() int {
 	i := len(b.history) - 1
 	if i < 0 {
 		return 0
 	}
 	last := b.history[i]
-	since := last.at.Add(last.at.Sub(b.now)) // as long before the last response as now is after it
+	since := last.at.Add(last.at.Sub(b.now)) // as long before last.at as now is after it
 	for i > 0 && b.history[i].at.After(since) {
 		i--
 	}
 	before := b.history[i]
 	came := float64(last.requests - before.requests)
 	if i+1 < len(b.history) && since.After(before.at) {
-		// Between two responses they came evenly: those that came until since are subtracted.
+		// Between two responses they came evenly: subtract those from before `since`.
 		next := b.history[i+1]
 		between := float64(next.requests - before.requests)
 		came -= between * since.Sub(before.at).Seconds() / next.at.Sub(before.at).Seconds()
@@ -93,9 +93,9 @@ func (b *budget) sentByOthers() int {
 }
 
 // estimateOthers updates trust, othersInFlight and history from the response to one of our
-// requests. Of the requests that its window has counted, those that cannot be ours are foreign.
+// requests. The requests that the window has counted, and that cannot be ours, are foreign.
 func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
-	// The window may have counted our requests in flight, too.
+	// The window may have counted our requests in flight already.
 	ours := b.sent + len(b.inFlight)
 	foreign := b.limit - o.Window.Remaining - ours
 	if len(b.history) == 0 && b.kind == ReasonMinute {
@@ -106,7 +106,7 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 		b.estimateAtFirst(foreign, o)
 		return
 	}
-	// Remaining has fallen since our request was admitted. What is more than ours is foreign.
+	// Since our request was admitted, Remaining has fallen by our requests and foreign ones.
 	came := s.left - o.Window.Remaining - (ours - s.sent)
 	if came > 0 {
 		b.trust = othersSeen
@@ -117,26 +117,26 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 }
 
 // estimateAtFirst updates trust and othersInFlight from the response to a request that was admitted
-// before its window was known: whether the foreign requests came before it or since then cannot be
-// told.
+// before its window was known. Nobody can tell whether the foreign requests came before or after
+// the admission.
 func (b *budget) estimateAtFirst(foreign int, o *Outcome) {
 	if b.kind == ReasonDay {
-		return // most of what a day has counted is long over
+		return // most requests of a day were sent long ago
 	}
 	if foreign > 0 {
 		b.trust = min(b.trust, 0)
 	}
-	// A quarter may be our own before a restart; a sliding window begins long before our first.
+	// Up to a quarter may be our own, from before a restart; in a sliding window, even more.
 	if foreign > b.limit/4 && !b.slides {
 		b.trust = min(b.trust, -1)
 	}
 	b.estimateInFlight(foreign, windowLength-b.end.Sub(o.Received), o)
 }
 
-// estimateInFlight estimates how many foreign requests are in flight, after some came in a span
-// that ended with a response. If each takes as long as our request, and they come evenly, these are
-// as many as came while ours was in flight, rounded up. The estimate falls by an eighth at most,
-// rounded up: after one quick response, others are not gone.
+// estimateInFlight estimates how many foreign requests are in flight, if `came` of them came in a
+// span that ended with our response. If they came evenly, and take as long as ours took, these are
+// came*took/span, rounded up: if 10 came in 1 s, and ours took 0.2 s, 2 are in flight. The estimate
+// falls by 1/8 at most, rounded up: one quick response does not prove that others are gone.
 func (b *budget) estimateInFlight(came int, span time.Duration, o *Outcome) {
 	took := o.Received.Sub(o.Sent)
 	span = max(span, took, 1)
@@ -144,10 +144,10 @@ func (b *budget) estimateInFlight(came int, span time.Duration, o *Outcome) {
 	b.othersInFlight = max(inFlight, b.othersInFlight-(b.othersInFlight+7)/8)
 }
 
-// addForeign adds to the history how many foreign requests the window had counted. A number lower
-// than the last one is older, since responses come in any order. While the number stays the same,
-// only the time of the last count moves. Of more than 32 counts, the first is kept, which is the
-// start of the window.
+// addForeign adds a number of counted foreign requests to the history. Responses come in any order:
+// a number that is lower than the last one is older, so the last one is repeated. Of equal numbers,
+// only the first and the last stay. At most 32 stay: the first one, which is from the start of the
+// window, and the newest.
 func (b *budget) addForeign(at time.Time, requests int) {
 	n := len(b.history)
 	if n > 0 {

@@ -9,45 +9,45 @@ import (
 	"time"
 )
 
-// queue has the budget of one key and the requests that wait for it. It asks the budget to admit
-// the first waiter, then the next one, until the budget refuses (dispatch). It asks again when a
-// permit is released, and at the time that the budget named when it refused. The lock of the
+// queue has the budget of one key and the requests that wait for a permit. It asks the budget to
+// admit the first waiter, then the next one, until the budget refuses (dispatch). It asks again
+// when a permit is released, and at the time that the budget named when it refused. The lock of the
 // limiter guards it.
 type queue struct {
 	limiter  *Limiter
 	budget   *budget
 	waiters  []*waiter // in the order in which they will be admitted
 	waiting  int       // requests that wait, also those that are not in waiters yet
-	hold     hold      // what the first waiter waits for; zero if there is none
-	checked  time.Time // the budget's ends when late waiters were last refused
+	hold     hold      // what the first waiter waits for; zero without a waiter
+	checked  time.Time // budget.ends when late waiters were last refused
 	timer    *time.Timer
-	alarm    time.Time // for which timer is set; zero without a timer
-	reported Lockout   // of which an observer was told last; zero once one was told of its end
+	alarm    time.Time // the time for which timer is set; zero without a timer
+	reported Lockout   // the last one that an observer was told; zero once its end was told
 }
 
 // waiter is a request that has to wait, until it is admitted or refused. It joins the queue once
-// its NotBefore has passed and its observer has returned from WaitStart: the observer may make a
-// request of its own there, which might have to wait for the response to this one. The lock of the
-// limiter guards it.
+// its NotBefore has passed and its observer has returned from WaitStart: there, the observer may
+// make a request of its own, which must not have to wait for this one. The lock of the limiter
+// guards it.
 type waiter struct {
 	Request
 	queue   *queue
 	entered time.Time
-	latest  time.Time     // until when it can wait for a limit
+	latest  time.Time     // the end of the longest limit that it can wait for
 	wait    Wait          // what the observer is told
-	decided chan struct{} // closed when a waiter in the queue is admitted or refused; nil before it joins
+	decided chan struct{} // closed once it is admitted or refused; nil before it joins the queue
 	permit  *permit       // nil until it is admitted
 	refused *Error        // nil until it is refused
-	report  report        // of the lockout that is the reason
+	report  report        // of the lockout that is the reason to refuse it
 }
 
 // extraWait is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
 const extraWait = time.Second
 
-// clock returns the time by the wall clock alone: the monotonic clock stands still while a machine
-// is suspended, and windows do not. If the clock was set back, as between two synctest bubbles, the
-// queue forgets everything. After a small correction the time of the budget stands still instead:
-// to forget everything would open a key that is closed.
+// clock returns the time of the wall clock alone: unlike windows, the monotonic clock stands still
+// while a machine is suspended. If the clock was set back, as between two synctest bubbles, the
+// queue forgets everything. If it was set back by a second or less, the budget goes on with its
+// latest time: to forget everything would open a key that is closed.
 func (q *queue) clock() time.Time {
 	now := q.limiter.now().Round(0)
 	if q.budget.now.Sub(now) > time.Second {
@@ -56,8 +56,8 @@ func (q *queue) clock() time.Time {
 	return now
 }
 
-// dispatch admits the first waiters, as many as the budget allows. It is called whenever one may be
-// admitted: after a release, at the alarm, and when a waiter joins or leaves.
+// dispatch admits as many waiters as the budget allows, the first one first. It is called whenever
+// one may be admitted: after a release, at the alarm, and when a waiter joins or leaves.
 func (q *queue) dispatch(now time.Time) {
 	for len(q.waiters) > 0 {
 		w := q.waiters[0]
@@ -77,10 +77,10 @@ func (q *queue) dispatch(now time.Time) {
 	}
 }
 
-// permitFor returns a permit if the budget admits the request. Otherwise it returns nil, and
-// records what the requests wait for. If this is another limit than before, or its end has moved by
-// more than a second, it refuses the waiters that would now wait too long. Each response moves the
-// end of a sliding window by less: that is ignored.
+// permitFor returns a permit if the budget admits the request. Otherwise it records what the
+// requests wait for, and returns nil. If the limit is another one than before, or its end has moved
+// by more than a second, it also refuses the waiters that would now wait too long. Smaller moves
+// are ignored: each response moves the end of a sliding window a little.
 func (q *queue) permitFor(now time.Time, r *Request) *permit {
 	admitted, why := q.budget.admit(now, r.Background)
 	if why.reason == "" {
@@ -95,7 +95,7 @@ func (q *queue) permitFor(now time.Time, r *Request) *permit {
 	return nil
 }
 
-// refuseLateWaiters refuses the waiters that cannot wait until they are admitted.
+// refuseLateWaiters refuses the waiters that cannot wait for as long as their limit lasts.
 func (q *queue) refuseLateWaiters(now time.Time) {
 	q.checked = q.budget.ends()
 	kept := 0
@@ -109,8 +109,8 @@ func (q *queue) refuseLateWaiters(now time.Time) {
 	})
 }
 
-// place returns the number of waiters that go before w: background requests come after all others,
-// otherwise the request that asked first comes first.
+// place returns the number of waiters that go before w. Background requests come after all others;
+// otherwise, the request that asked first comes first.
 func (q *queue) place(w *waiter) int {
 	return sort.Search(len(q.waiters), func(i int) bool {
 		other := q.waiters[i]
@@ -118,16 +118,16 @@ func (q *queue) place(w *waiter) int {
 	})
 }
 
-// nap returns for how long a wait of d sleeps before it looks at the wall clock again: timers stand
-// still while the machine is suspended, and the wall clock can be set. With a sixteenth of d, and
-// 30 seconds at least, a wait of a day looks about a hundred times, and ends late by little.
+// nap returns for how long a wait of d may sleep before it looks at the wall clock again: timers
+// stand still while the machine is suspended, and the wall clock can be set. A nap is 1/16 of d,
+// but 30 seconds at least: a wait of a day looks about a hundred times, and ends only a little
+// late.
 func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16)) }
 
-// setAlarm sets the timer that calls dispatch at a time, or earlier; the zero time stands for
-// never.
+// setAlarm sets the timer, which calls dispatch at `at` or earlier (see nap); zero: never.
 func (q *queue) setAlarm(now, at time.Time) {
 	if q.timer != nil {
-		q.timer.Stop() // if it has just fired, one more call of dispatch does no harm
+		q.timer.Stop() // if the timer has just fired, one more dispatch does no harm
 	}
 	q.alarm, q.timer = at, nil
 	if !at.IsZero() {
@@ -172,7 +172,7 @@ func (w *waiter) waitForDecision(ctx context.Context) {
 	}
 }
 
-// proceed lets w join the queue once its NotBefore has passed, and refuses it once its context has
+// proceed lets w join the queue once its NotBefore has passed, and refuses w once its context has
 // ended or its wait was too long. It returns for how long w may sleep; 0 if its wait is over.
 func (w *waiter) proceed(ctx context.Context) time.Duration {
 	q := w.queue
@@ -212,8 +212,7 @@ func (w *waiter) join(now time.Time) {
 	}
 }
 
-// leave takes w out of the queue, or gives back its permit. Then another request may take its
-// place.
+// leave takes w out of the queue, or gives back its permit. Then another request may be admitted.
 func (w *waiter) leave(now time.Time) {
 	if w.permit != nil {
 		w.permit.budget.record(&w.permit.snapshot, &Outcome{}, now)
@@ -225,9 +224,9 @@ func (w *waiter) leave(now time.Time) {
 	w.queue.dispatch(now)
 }
 
-// refuseIfLate refuses w if a known limit or its NotBefore lasts longer than it can wait, with that
-// many others before it, and reports whether it did. A wait for a response is no reason, because
-// nobody knows how long it will take.
+// refuseIfLate refuses w if a known limit or its NotBefore lasts longer than w can wait, and
+// reports whether it did. `before` is the number of waiters ahead of w. A wait for a response is no
+// reason, because nobody knows how long it will take.
 func (w *waiter) refuseIfLate(now time.Time, before int) bool {
 	limit, _ := w.queue.budget.earliest(now, before, w.Background)
 	late := later(limit, w.NotBefore).After(later(now, w.latest))
@@ -238,7 +237,7 @@ func (w *waiter) refuseIfLate(now time.Time, before int) bool {
 }
 
 // refuse refuses w because its context has ended or, if ended is nil, because its wait would be or
-// was too long. If a limit is the reason, it is reported that the key is closed.
+// was too long. In the second case, if a limit is the reason, the lockout is reported.
 func (w *waiter) refuse(now time.Time, before int, ended error) {
 	limit, reason := w.queue.budget.earliest(now, before, w.Background)
 	w.refused = &Error{Window: w.queue.budget.known(), Reason: reason, Err: ended}

@@ -6,24 +6,24 @@ import (
 )
 
 // Reason is what a request waits for, or what closes a key. The server does not report which of its
-// limits refuses a request, so the limiter infers it. The zero Reason means that none is known. A
-// limiter may have reasons of its own.
+// limits refuses a request, so the limiter infers it. The zero Reason means that none is known.
+// Other implementations of a limiter may have more reasons.
 type Reason string
 
 const (
-	// ReasonMinute is every limit that is neither of a day nor a ban.
+	// ReasonMinute is any limit that is neither that of a day nor a ban.
 	ReasonMinute Reason = "minute"
-	// ReasonDay is the limit of a used-up window that is longer than a minute: when its first response
-	// came, its Reset was more than a minute away.
+	// ReasonDay is the limit of a used-up window that is longer than a minute: its first response had
+	// a Reset that was more than a minute away.
 	ReasonDay Reason = "day"
 	// ReasonBan follows a 429 whose Retry-After ends after the Reset of the same response, or after
 	// more than a minute if there is no Reset. A shorter ban cannot be recognised.
 	ReasonBan Reason = "ban"
-	// ReasonResponse: another request must get its response first.
+	// ReasonResponse means that another request must get its response first.
 	ReasonResponse Reason = "response"
-	// ReasonBackground: only the reserve is left, which background requests leave to others.
+	// ReasonBackground means that the rest of the window is reserved for other requests.
 	ReasonBackground Reason = "background"
-	// ReasonBackoff: the pause after a failed attempt, or the Retry-After of a response that is no
+	// ReasonBackoff is the pause after a failed attempt, or the Retry-After of a response other than a
 	// 429.
 	ReasonBackoff Reason = "backoff"
 )
@@ -45,16 +45,16 @@ type Wait struct {
 
 // Lockout describes a key that is closed: for some time no request is admitted.
 type Lockout struct {
-	// Reason is the limit that seems to have closed it; empty if not known.
+	// Reason is the limit that seems to have closed the key; empty if not known.
 	Reason Reason
-	// Until is when it opens, by the local clock; zero if the key is open.
+	// Until is when the key opens, by the local clock; zero if the key is open.
 	Until time.Time
 	// Window is the last known window.
 	Window Window
-	// Sent is how many requests of this limiter the window has counted. If these are far fewer than
-	// Window.Limit, others use the key.
+	// Sent is how many requests of this limiter the window has counted. If the window is used up and
+	// Sent is far below Window.Limit, others use the key.
 	Sent int
-	// Processes is the number of processes that the limiter was told; 0 if it was not.
+	// Processes is the number of processes that the limiter was told; 0 if it was told none.
 	Processes int
 }
 
@@ -65,24 +65,24 @@ type Observer interface {
 	WaitStart(w Wait)
 	// WaitDone is called once for each WaitStart, also if the request gets no permit.
 	WaitDone(w Wait)
-	// LimitClosed is called once for each lockout of the key: after a 429, when the day is used up,
-	// or when a request is refused because its wait would be too long. It is called again if
-	// another limit closes the key for longer meanwhile, such as a ban.
+	// LimitClosed is called once for each lockout of the key: after a 429, when the day is used up, or
+	// when a request is refused because its wait would be too long. It is called again if another
+	// limit, such as a ban, closes the key for longer meanwhile.
 	LimitClosed(l Lockout)
 	// LimitOpened is called with the last Lockout when the server has accepted a request again.
 	LimitOpened(l Lockout)
 }
 
-// Error reports that a request gets no permit: the wait would be or was longer than its MaxWait,
-// would exceed the deadline of its context, or the context has ended.
+// Error reports that a request gets no permit: its wait was or would be longer than its MaxWait or
+// the deadline of its context allows, or its context has ended.
 type Error struct {
-	// RetryAt is the time from which to try again, by the local clock; zero if a response decides.
+	// RetryAt is when to try again, by the local clock; zero if that depends on a response.
 	RetryAt time.Time
 	// Window is the last known window of the key.
 	Window Window
 	// Reason is the limit that the request would have had to wait for; empty if there is none.
 	Reason Reason
-	// Err is the error of the context, with its cause, if it has ended; else nil.
+	// Err is the error of the context, with its cause; nil if the context has not ended.
 	Err error
 }
 
@@ -92,7 +92,7 @@ func (e *Error) Error() string {
 	if e.Reason != "" {
 		text += " (" + string(e.Reason) + ")"
 	}
-	if !e.RetryAt.IsZero() { // rounded up, since the format cuts off a part of a second
+	if !e.RetryAt.IsZero() { // rounded up, since the format cuts off fractions of a second
 		text += " until " + e.RetryAt.Add(time.Second-1).UTC().Format(time.RFC3339)
 	}
 	if e.Err != nil {
@@ -130,9 +130,9 @@ func (q *queue) reportOf(admitted time.Time, o *Outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout, nil if an observer was told of it already. It is
-// news if the key was open, or if another limit closes it for longer, such as a ban after a minute
-// that was used up.
+// reportClosed returns the report of a lockout; nil if an observer was told of it already. A
+// lockout is news if the key was open, or if another limit closes the key for longer, such as a ban
+// after a used-up minute.
 func (q *queue) reportClosed(now time.Time, reason Reason, until time.Time) report {
 	switch {
 	case !until.After(now):

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Window is the window of a rate limit according to the X-RateLimit headers of one response. If it
-// is used up, Limit is positive and Remaining is 0. The zero Window means that nothing is known, as
-// when a header is missing or malformed.
+// Window is the window of a rate limit according to the X-RateLimit headers of one response. If the
+// window is used up, Limit is positive and Remaining is 0. The zero Window means that nothing is
+// known, for example because a header is missing or malformed.
 type Window struct {
 	// Limit is the number of requests that the window allows.
 	Limit int
-	// Remaining is the number of requests left in it.
+	// Remaining is the number of requests that the window has left.
 	Remaining int
-	// Reset is its end by the server's clock, in whole seconds.
+	// Reset is the end of the window by the server's clock, in whole seconds.
 	Reset time.Time
 }
 
@@ -37,11 +37,11 @@ const (
 	dayLength    = 24 * time.Hour
 	sameWindow   = 30 * time.Second // two Resets of one window differ by less
 	grain        = time.Second      // Reset and Date are whole seconds
-	slack        = 10 * time.Second // a window that seems to be longer by up to this is not
+	slack        = 10 * time.Second // a window is of a minute if it seems longer by up to this
 )
 
-// updateWindow updates the budget from the headers of a response. They show which window it belongs
-// to, the known one, a new one or an old one; what is left of it; and what others have used.
+// updateWindow updates the budget from the headers of a response. They show to which window the
+// response belongs (the known one, a new or an old one), what is left of it, and what others used.
 func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 	if o.Received.IsZero() || o.Window.Limit == 0 {
 		b.lose(o)
@@ -55,34 +55,34 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 		return // a late response of an old window
 	}
 	switch { // rule 3
-	case b.windows == 0, apart.Abs() > sameWindow: // earlier, too: the window of another limit
+	case b.windows == 0, apart.Abs() > sameWindow: // also if earlier: the window of another limit
 		b.openWindow()
 		b.setWindow(s, o)
-	case apart >= 0: // else the response to an earlier request
+	case apart >= 0: // a response with an earlier Reset is an old one
 		b.slides = b.slides || apart > 0
 		b.setWindow(s, o)
 	}
-	// Rule 1: a lost request that could reach the server only until this one was sent is included in
-	// this Remaining, or it will never arrive.
+	// Rule 1: if a lost request could reach the server only before this request was sent, then this
+	// Remaining includes it, or it will never arrive.
 	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return !until.After(o.Sent) })
-	// Rule 2: if this request was sent after a sample, its Remaining replaces that of the sample. If
-	// they were in flight together, the lower Remaining counts.
+	// Rule 2: if a sample came before this request was sent, the new Remaining replaces it. If the two
+	// requests were in flight together, the lower Remaining counts.
 	b.samples = slices.DeleteFunc(b.samples, func(x sample) bool {
 		return x.responses <= s.responses || x.remaining >= o.Window.Remaining
 	})
 	b.samples = append(b.samples, sample{b.responses, o.Window.Remaining})
-	// A 429 may be about another window than the one that it shows.
+	// A 429 may be about another window than the one in its headers.
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.sent++
 		b.estimateOthers(s, o)
 	}
 }
 
-// lose records a request that has no response, or one without a window, as lost: it is subtracted
-// from Remaining while it may still arrive. More lost requests than the limit would change nothing.
+// lose records a request as lost: it has no response, or one without a window. While it may still
+// arrive, it is subtracted from Remaining. More lost requests than the limit change nothing.
 func (b *budget) lose(o *Outcome) {
 	b.sent++
-	until := o.Received.Add(1) // a request that is sent at this very time may be counted before it
+	until := o.Received.Add(1) // a request sent at this very time may be counted before it
 	if o.Received.IsZero() {
 		until = b.now.Add(slowAfter)
 	}
@@ -105,13 +105,13 @@ func (b *budget) openWindow() {
 	b.windows++
 	b.sent, b.kind = 0, ReasonMinute
 	b.samples, b.history = b.samples[:0], b.history[:0]
-	b.trust = max(b.trust, b.trust/2) // an old foreign request counts for less (rule 6)
+	b.trust = max(b.trust, b.trust/2) // foreign requests of old windows count for less (rule 6)
 }
 
-// setWindow sets the limit and the end of the window from a response that belongs to it.
+// setWindow sets the limit and the end of the window from a response of this window.
 func (b *budget) setWindow(s *snapshot, o *Outcome) {
 	if s.probe || !o.Window.Reset.Equal(b.reset) {
-		b.wasOpen = o.Received // at the old time, another window may have been open
+		b.wasOpen = o.Received // at the old wasOpen, another window may have been open
 	}
 	b.limit, b.reset = o.Window.Limit, o.Window.Reset
 	b.end = endOf(o, b.wasOpen, grain)
@@ -121,22 +121,22 @@ func (b *budget) setWindow(s *snapshot, o *Outcome) {
 }
 
 // untilReset returns the time from a response to its Reset, and false if the Reset cannot be true.
-// It is a time of the server's clock, which Date shows: a difference of the clocks does not matter.
+// Reset is compared with Date, which is of the same clock: the local clock may be a different one.
 func untilReset(o *Outcome) (left time.Duration, usable bool) {
 	left = o.Window.Reset.Sub(o.Date)
 	usable = left > 0
 	if o.Date.IsZero() {
 		left = o.Window.Reset.Sub(o.Received)
-		// A clock that is wrong by minutes is more likely than a window of minutes.
+		// A clock that is wrong by minutes is more likely than a window of several minutes.
 		usable = o.Window.Reset.Sub(o.Sent) > -grain && (left <= windowLength+slack || left >= time.Hour)
 	}
 	return left, usable && left < dayLength+slack
 }
 
 // endOf returns the local time at which the window of a response is certainly over: the time of the
-// response, plus the time until Reset, plus rounded, by how much Reset may have been rounded down.
-// But a window of a minute that was open at wasOpen is over one minute later. This counts if it is
-// earlier by up to slack; a larger difference shows that the window is longer than a minute.
+// response, plus the time until Reset, plus rounded, by which Reset may be too low. But if a window
+// of a minute was open at wasOpen, it is over one minute later. That time is returned if it is
+// earlier by up to slack. If it is earlier by more, the window is longer than a minute.
 func endOf(o *Outcome, wasOpen time.Time, rounded time.Duration) time.Time {
 	left, _ := untilReset(o)
 	end, minute := o.Received.Add(min(left+rounded, dayLength)), wasOpen.Add(windowLength)
@@ -146,13 +146,13 @@ func endOf(o *Outcome, wasOpen time.Time, rounded time.Duration) time.Time {
 	return end
 }
 
-// after429 returns when a 429 allows the next request, and which limit it is of. The time is the
-// end of Retry-After and, if the window is used up or there is no Retry-After, not before the end
-// of the window; zero if it has neither. The limit is a ban if the time is after the end of the
-// window, the day if it is more than a minute away, and else the minute.
+// after429 returns when a 429 allows the next request, and the limit that is the reason. The time
+// is the end of Retry-After. If Remaining is 0 or there is no Retry-After, it is the end of the
+// window, if that is later; zero if there is neither. The reason is a ban if the time is after the
+// end of the window, the day if the time is more than a minute away, else the minute.
 func after429(o *Outcome) (opens time.Time, reason Reason) {
 	rounded := grain
-	if o.RetryAfter > 0 { // which is rounded up
+	if o.RetryAfter > 0 { // rounded up by the server
 		opens, rounded = o.Received.Add(o.RetryAfter), 0
 	}
 	end := endOf(o, o.Received, rounded)

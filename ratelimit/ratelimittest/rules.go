@@ -7,7 +7,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// rules has what each limiter must do, with the check of it.
+// rules are what each limiter must do, with a check for each rule.
 var rules = []struct {
 	name  string
 	check func(c *client)
@@ -57,7 +57,7 @@ var rules = []struct {
 		c.must(e.Reason == ratelimit.ReasonBan && e.Err == nil, "Reason %q and Err %v", e.Reason, e.Err)
 	}},
 	{"no request waits for longer than MaxWait and a second", func(c *client) {
-		c.patient().atOnce() // which gets no response
+		c.patient().atOnce() // it gets no response
 		r := c.request(0).ask()
 		<-r.over
 		c.must(r.took < time.Second+3*c.pause, "Acquire took %v", r.took)
@@ -132,8 +132,8 @@ var rules = []struct {
 	}},
 }
 
-// inOrder checks that the requests are admitted one after the other, and not before a time. Its
-// responses to the limiter never have a Remaining above one.
+// inOrder checks that the requests are admitted one after the other, and none before notBefore.
+// Each response to the limiter has a Remaining of one: only one request may follow.
 func (c *client) inOrder(notBefore time.Time, requests ...*request) {
 	for i, r := range requests {
 		r.admittedAfter(notBefore)

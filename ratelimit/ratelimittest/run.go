@@ -1,9 +1,9 @@
-// Package ratelimittest tests limiters: [ratelimit.Limiter], and others that keep the requests of a
-// client within the limit of a server, such as one that several processes share through a file or a
-// database.
+// Package ratelimittest tests limiters, such as [ratelimit.Limiter]: whether they keep the requests
+// of a client within the limit of a server. It can also test a limiter that several processes share
+// through a file or a database.
 //
 // Most callers should use [Run], which needs no real time. A limiter with sockets or files does not
-// work in a testing/synctest bubble; [RunRealTime] is for these.
+// work in a testing/synctest bubble; use [RunRealTime] for it.
 package ratelimittest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// Limiter has the methods of a limiter that a client calls. *[ratelimit.Limiter] is one.
+// Limiter has the methods of a limiter that a client calls. *[ratelimit.Limiter] implements it.
 type Limiter interface {
 	Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
 	RateLimit(key string) ratelimit.Window
@@ -51,20 +51,20 @@ func RunRealTime(t *testing.T, newLimiter func(t *testing.T) Limiter) {
 	}
 }
 
-// client uses a limiter as the clients of a server do, and reports what is wrong with it.
+// client uses a limiter as a client of a server does, and reports what the limiter does wrong.
 type client struct {
 	Limiter
 	t     testing.TB
-	pause time.Duration // enough for what needs no wait
+	pause time.Duration // longer than a call of Acquire takes if it need not wait
 }
 
 const (
 	window = 2 * time.Second  // the length of the server's windows: short, since some tests run in real time
-	giveUp = 20 * time.Second // after which a request that waits is cancelled
+	giveUp = 20 * time.Second // how long a request may wait before it is cancelled
 )
 
-// response returns the outcome of a request that was sent just now. Its window has counted no other
-// request, since others would make a limiter cautious.
+// response returns the outcome of a request that was sent just now. The window has counted no other
+// request: a limiter becomes cautious if it sees foreign requests.
 func response(status, remaining int) ratelimit.Outcome {
 	now := time.Now()
 	w := ratelimit.Window{Limit: remaining + 1, Remaining: remaining, Reset: now.Add(window).Truncate(time.Second)}
@@ -84,13 +84,13 @@ type request struct {
 	err            error
 	took           time.Duration
 	ended          time.Time
-	waits          int               // that were reported, and their end was not
-	waited         time.Duration     // by the reports
-	closed, opened int               // reports of a lockout, and of its end
-	lockout        ratelimit.Lockout // the last that was reported
+	waits          int               // reported waits whose end was not reported
+	waited         time.Duration     // the length of its waits, as reported
+	closed, opened int               // reports that the key was closed, and that it opened
+	lockout        ratelimit.Lockout // the last reported one
 }
 
-// request returns a request. Its context has no deadline, which would be a reason to refuse it.
+// request returns a request without a deadline: a deadline would be a reason to refuse it.
 func (c *client) request(maxWait time.Duration) *request {
 	r := &request{client: c, over: make(chan struct{})}
 	r.MaxWait, r.Observer = maxWait, r
@@ -98,10 +98,10 @@ func (c *client) request(maxWait time.Duration) *request {
 	return r
 }
 
-// patient returns a request that waits for an hour.
+// patient returns a request that waits for up to an hour.
 func (c *client) patient() *request { return c.request(time.Hour) }
 
-// An observer may call the limiter.
+// The observer of a request calls the limiter: that must be possible.
 func (r *request) WaitStart(ratelimit.Wait)        { r.RateLimit(r.Key); r.waits++ }
 func (r *request) WaitDone(w ratelimit.Wait)       { r.RateLimit(r.Key); r.waits--; r.waited += w.Duration }
 func (r *request) LimitClosed(l ratelimit.Lockout) { r.RateLimit(r.Key); r.closed++; r.lockout = l }
@@ -114,7 +114,7 @@ func (c *client) must(ok bool, format string, args ...any) {
 	}
 }
 
-// acquire calls Acquire, and gives up after a time.
+// acquire calls Acquire. It cancels the request after giveUp.
 func (r *request) acquire() {
 	defer close(r.over)
 	defer time.AfterFunc(giveUp, func() { r.cancel(nil) }).Stop()
@@ -123,7 +123,7 @@ func (r *request) acquire() {
 	r.ended, r.took = time.Now(), time.Since(began)
 }
 
-// ask asks for the permit, and returns when the request has its permit or waits.
+// ask asks for the permit. It returns when the request has its permit or has begun to wait.
 func (r *request) ask() *request {
 	go r.acquire()
 	time.Sleep(r.pause)
@@ -140,7 +140,7 @@ func (r *request) isWaiting() bool {
 	}
 }
 
-// admittedAfter waits until the request has its permit, which must not come before a time.
+// admittedAfter waits until the request has its permit, which must not come before `at`.
 func (r *request) admittedAfter(at time.Time) *request {
 	<-r.over
 	r.must(r.permit != nil && r.err == nil, "Acquire returned no permit: %v", r.err)
@@ -175,8 +175,8 @@ func (r *request) release(o ratelimit.Outcome) (l ratelimit.Lockout) {
 	return l
 }
 
-// reject gives the request a 429, and returns when the key opens. If its window were used up, a
-// limiter could conclude that other processes use the key, and wait longer.
+// reject gives the request a 429, and returns the time at which the key opens. The 429 shows a
+// Remaining of 1: if it were 0, a limiter could conclude that others use the key, and wait longer.
 func (r *request) reject(retryAfter time.Duration) time.Time {
 	o := response(http.StatusTooManyRequests, 1)
 	o.RetryAfter = retryAfter
@@ -194,7 +194,7 @@ func (c *client) openWindow(remaining int) time.Time {
 	return o.Window.Reset
 }
 
-// succeedsAfter makes a request that must get its permit at a time or later, and succeeds.
+// succeedsAfter makes a request that succeeds. Its permit must not come before `at`.
 func (c *client) succeedsAfter(at time.Time) *request {
 	r := c.patient().ask().admittedAfter(at)
 	r.release(ok(50))
