@@ -10,29 +10,29 @@ import (
 // Process is a process with a budget of its own. Its calls wait in a queue for this budget.
 type Process struct {
 	budget   budget
-	Start    time.Time       // of its first calls
-	Stop     time.Time       // no call begins from then on; zero stands for the end of the run
-	Workers  int             // workers; each of them makes one call at a time, or Batch calls
-	Batch    int             // calls that a worker makes together; 0 stands for 1
-	Every    time.Duration   // mean time from one call of a worker to its next; 0 is none
-	Calls    int             // that it makes in all; 0 is no limit
+	Start    time.Time       // when its workers begin
+	Stop     time.Time       // no call begins from then on; zero: the end of the run
+	Workers  int             // number of workers; each makes one call at a time, or Batch calls
+	Batch    int             // calls that a worker makes together; 0: one
+	Every    time.Duration   // mean time from one call of a worker to its next; 0: no pause
+	Calls    int             // number of calls that it makes in all; 0: no limit
 	CatchUp  bool            // a worker that is late makes up for its delay
-	Fails    bool            // some of its requests are not sent, get no response, or one without headers
-	Slow     float64         // part of its responses that come 25 s late
+	Fails    bool            // some requests are not sent, or get no response, or no headers
+	Slow     float64         // share of its responses that come 25 s late
 	Done     int             // calls that succeeded
 	Finished time.Time       // when the last call succeeded
 	Rejected int             // 429s
-	Waits    []time.Duration // of the calls for a permit
+	Waits    []time.Duration // how long each call waited for a permit
 
 	queue []*worker
-	begun int // calls
+	begun int // calls that have begun
 	askAt time.Time
 }
 
 // worker makes one call at a time, or a batch of them.
 type worker struct {
-	next   time.Time // of its next calls
-	queued time.Time // when they began to wait for the budget
+	next   time.Time // time of its next calls
+	queued time.Time // when its calls began to wait for the budget
 	calls  int
 	open   int // calls that have not succeeded yet
 }
@@ -42,7 +42,7 @@ type run struct {
 	service *Service
 	random  *rand.Rand
 	now     time.Time
-	events  []event // by their times; those of the same time in the order in which they were added
+	events  []event // in the order of their times; at the same time, as they were added
 }
 
 type event struct {
@@ -50,15 +50,15 @@ type event struct {
 	do func()
 }
 
-// at makes something happen at a time.
+// at calls do at time t, or now if t is over.
 func (r *run) at(t time.Time, do func()) {
 	t = later(r.now, t)
 	place, _ := slices.BinarySearchFunc(r.events, t.Add(1), func(e event, t time.Time) int { return e.at.Compare(t) })
 	r.events = slices.Insert(r.events, place, event{t, do})
 }
 
-// Run simulates processes that use the key of a service from start to end. Requests take 20 to 200
-// ms, part of it before the service counts them.
+// Run simulates processes that use the key of a service from start to end. A request takes 20 to
+// 200 ms. It reaches the service after 10 to 90 % of that time.
 func Run(s *Service, random *rand.Rand, processes []*Process, start, end time.Time) {
 	r := &run{service: s, random: random, now: start}
 	s.Clock = func() time.Time { return r.now }
@@ -128,7 +128,7 @@ func (p *Process) send(r *run, w *worker, s *snapshot) {
 			fate = r.random.IntN(60)
 		}
 		var o Outcome
-		if fate != 1 { // else it is not sent
+		if fate != 1 { // a fate of 1: the request is not sent
 			o = r.service.Answer()
 			o.Sent, o.Received = sent, sent.Add(took)
 		}

@@ -16,11 +16,11 @@ import (
 
 var seed = flag.Uint64("seed", 0, "changes the times of all simulated deployments; 0 is that of README.md")
 
-// all reports whether all simulations run, as in .ci/run slow, or only a part of them. All of them
-// take ten seconds, and ten times as long with the race detector.
+// all reports whether all simulations must run, as in .ci/run slow, or only a part of them. All of
+// them take ten seconds, and ten times as long with the race detector.
 func all() bool { return os.Getenv("PETSTORE_SIMULATIONS") == "all" }
 
-// cases calls f n times, with a number and with a function that takes each combination of choices.
+// cases calls f n times: take(k) returns numbers below k, and goes through all their combinations.
 func cases(n int, f func(i int, take func(choices int) int)) {
 	for i := range n {
 		rest := i
@@ -29,13 +29,13 @@ func cases(n int, f func(i int, take func(choices int) int)) {
 }
 
 // Growth is a deployment that grows while it is at work: new processes start beside old ones. Each
-// has four workers, and the service bans the key after five further requests.
+// has four workers. The service bans the key at the sixth 429 in a row.
 type Growth struct {
 	Old, New  int
 	PerMinute int
-	Demand    float64       // what all processes together want, as a part of what the key allows
-	Within    time.Duration // the new ones start at random times within this; 0 starts all at once
-	Told      int           // the number of processes that they are told; 0 is none
+	Demand    float64       // what all processes together want, divided by the limit
+	Within    time.Duration // the new ones start at random times within this; 0: all at once
+	Told      int           // the number of processes that they are told; 0: none
 	Leaving   bool          // the old ones stop when the new ones have started
 	Window    windowKind
 	CatchUp   bool // workers make up for their delays
@@ -47,12 +47,12 @@ type Grown struct {
 	Rejected int     // 429s
 	Worst    int     // the most 429s of one new process
 	Bans     int     // bans of the key
-	Share    float64 // what they got, as a part of what they wanted and the key allows
+	Share    float64 // calls that succeeded, divided by those that were wanted and allowed
 }
 
 // Run runs the deployment for five minutes after its growth.
 func (g Growth) Run() (result Grown) {
-	const workers, meanTime = 4, 110 * time.Millisecond // of a request
+	const workers, meanTime = 4, 110 * time.Millisecond // meanTime of a request
 	random := rand.New(rand.NewPCG(g.Seed+1_000**seed, 1))
 	start := time.Unix(1_000_000_020, 0).Add(time.Duration(random.Int64N(int64(time.Minute))))
 	grows := start.Add(90*time.Second + time.Duration(random.Int64N(int64(time.Minute))))
@@ -80,7 +80,7 @@ func (g Growth) Run() (result Grown) {
 	for _, p := range processes[g.Old:] {
 		result.Worst = max(result.Worst, p.Rejected)
 	}
-	cycle := every + meanTime // of a worker
+	cycle := every + meanTime // from one call of a worker to its next
 	if g.CatchUp {
 		cycle = max(every, meanTime)
 	}
@@ -97,9 +97,9 @@ func (g Growth) Run() (result Grown) {
 	return result
 }
 
-// TestGrowth runs deployments that grow while they are at work, or one in 41 of them: 2,160 of up
-// to eight processes, and larger ones, which are not told their number. Those for which it is
-// possible must get no ban.
+// TestGrowth runs deployments that grow while they are at work: 2,160 with up to eight processes,
+// and larger ones, which are not told their number. By default it runs one in 41 of them. No key
+// may be banned, except in sliding windows, and with large deployments at 60 a minute.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]int{{1, 1}, {2, 2}, {4, 2}, {4, 4}, {6, 2}, {8, 4}, {8, 8}, {16, 4}, {32, 4}}
@@ -155,9 +155,9 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestHerds simulates 2 to 16 processes that start one after the other, and then want far more than
-// the key allows. Without the setting for all cases, it runs one in eleven. Processes that are told
-// their number must get no 429, and four that are not told no ban.
+// TestHerds simulates 2 to 16 processes that start together or one by one, and then want far more
+// than the key allows. By default it runs one case in eleven. Processes that are told their number
+// must get no 429. Up to four that are not told must not be banned.
 func TestHerds(t *testing.T) {
 	t.Parallel()
 	cases(4*2*3*3*2, func(i int, take func(int) int) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// read returns what a limiter reads in the headers of a response.
+// read returns what a limiter reads from the headers of a response.
 func read(h http.Header, received time.Time) Outcome {
 	return OutcomeOf(&http.Response{Header: h}, received, received)
 }
@@ -42,11 +42,11 @@ func TestWindow(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	const year = 366 * 24 * time.Hour
 	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	received := date.Add(-7 * time.Minute) // by a clock of our own that is wrong
+	received := date.Add(-7 * time.Minute) // by the local clock, which is wrong
 	for value, want := range map[string]time.Duration{
 		"120":                              2 * time.Minute,
 		"0.25":                             250 * time.Millisecond,
-		"0.00000000000001":                 1, // never less than was asked for
+		"0.00000000000001":                 1, // rounded up: never less than was asked for
 		"31622400":                         year,
 		"31622401":                         0,
 		"Sat, 21 Nov 2026 12:01:30 GMT":    90 * time.Second,

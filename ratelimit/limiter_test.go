@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// get makes a request that is admitted at once, and has this response in a window of a minute.
+// get makes a request that is admitted at once, and gets this response in a window of a minute.
 func get(t testing.TB, l *Limiter, key string, status, remaining int, retryAfter time.Duration) {
 	t.Helper()
 	p, err := l.Acquire(t.Context(), Request{Key: key})
@@ -37,7 +37,7 @@ func TestErrorText(t *testing.T) {
 	assert.EqualError(t, &Error{Err: context.Canceled}, "rate limited: context canceled")
 }
 
-// A limiter forgets keys that are of no use: those of open, idle keys whose window is over.
+// A limiter forgets a key that is open and idle, if the window of the key is over.
 func TestLimiterKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New()
@@ -60,7 +60,7 @@ func TestLimiterKeys(t *testing.T) {
 	})
 }
 
-// BenchmarkLimiter measures what a permit costs without a queue.
+// BenchmarkLimiter measures the cost of a permit if no request waits.
 func BenchmarkLimiter(b *testing.B) {
 	l := New()
 	b.ReportAllocs()

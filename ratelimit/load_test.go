@@ -13,8 +13,8 @@ import (
 
 var windows = []windowKind{Fixed, Aligned, Sliding}
 
-// TestBursts makes calls that fit into a window, all at once or by some workers. They take at most
-// three round trips longer than without a limiter, also after a restart.
+// TestBursts makes calls that fit into a window, all at once or by some workers. With the limiter,
+// they take at most three round trips longer than without, also after a restart.
 func TestBursts(t *testing.T) {
 	bursts := []struct{ perMinute, calls, workers int }{
 		{60, 20, 20}, {60, 40, 40}, {60, 48, 16}, {60, 50, 8}, {300, 200, 200}, {300, 250, 64}, {300, 290, 290},
@@ -40,15 +40,15 @@ func TestBursts(t *testing.T) {
 	})
 }
 
-// TestLoads runs programs for five minutes, which make calls at random times, one or ten together,
+// TestLoads runs programs for five minutes. They make calls at random times, one or ten together,
 // and use half of the limit. No call waits for long, even if one response in fifty comes 25 s late.
 func TestLoads(t *testing.T) {
 	cases(3*3*3*2*2, func(_ int, take func(int) int) {
-		const workers = 8 // so that a slow response does not keep the others from being asked for
+		const workers = 8 // so many that slow responses do not hold up all calls
 		perMinute, programs, window := []int{60, 300, 1_000}[take(3)], []int{1, 2, 8}[take(3)], windows[take(3)]
 		batch, slow := []int{1, 10}[take(2)], []float64{0, 0.02}[take(2)]
 		if batch*programs > perMinute {
-			return // together these programs may ask for too much at one time
+			return // at one time, these programs may ask for more than the limit
 		}
 		start := time.Unix(1_000_000_020, 0)
 		every := 2 * time.Minute * time.Duration(workers*programs*batch) / time.Duration(perMinute)
@@ -68,7 +68,7 @@ func TestLoads(t *testing.T) {
 			most = longest // the batches at the start are more than 1 % of all calls
 		}
 		if programs*batch > perMinute/4 {
-			most, longest = 3*time.Second, 3*time.Second // two batches together may use up what is safe
+			most, longest = 3*time.Second, 3*time.Second // two batches at a time have to wait
 		}
 		name := fmt.Sprintf("%d programs, %d at once, %d a minute, %s, slow %v", programs, batch, perMinute, window, slow)
 		assert.LessOrEqual(t, waits[len(waits)*99/100], most, "of 99 %%: %s", name)
@@ -80,9 +80,9 @@ func TestLoads(t *testing.T) {
 // conditions are ways in which a service, a network or a program differs from the service document.
 var conditions = []struct {
 	name  string
-	ratio float64 // the longest time that a job may take, as a part of the shortest
-	most  int     // 429s that it may earn
-	day   int     // windows after which the quota of the day is used up; 0 is never
+	ratio float64 // the longest time that a job may take, divided by the shortest
+	most  int     // 429s that the job may get
+	day   int     // windows after which the quota of the day is used up; 0: never
 	set   func(s *Service, p *Process)
 }{
 	{"plain", 1.04, 0, 0, func(*Service, *Process) {}},
@@ -110,7 +110,7 @@ var conditions = []struct {
 		}
 	}},
 	{"one response in fifty comes 25 s late", 1.5, 0, 0, func(_ *Service, p *Process) { p.Slow = 0.02 }},
-	// When both windows are used up at once, the headers show that of the minute.
+	// When both windows are used up at once, the headers show only that of the minute.
 	{"the day is used up after three windows", 1.01, 1, 3, func(*Service, *Process) {}},
 	{"some requests are never sent, some are lost", 1.15, 2, 0, func(_ *Service, p *Process) { p.Fails = true }},
 }
@@ -123,8 +123,8 @@ func resetIn(d time.Duration) func(*Outcome) {
 	return func(o *Outcome) { o.Window.Reset = o.Date.Add(d) }
 }
 
-// TestSaturated runs jobs of four and a half windows, by one process that is alone, under each
-// condition: with how many workers and in which window does not matter.
+// TestSaturated runs jobs of four and a half windows under each condition, in one process that is
+// alone. The number of workers and the kind of window must make no difference.
 func TestSaturated(t *testing.T) {
 	t.Parallel()
 	for i, c := range conditions {
@@ -132,7 +132,7 @@ func TestSaturated(t *testing.T) {
 		cases(3*3*3, func(_ int, take func(int) int) {
 			window, perMinute, workers := windows[take(3)], []int{60, 300, 1_000}[take(3)], []int{8, 64, 512}[take(3)]
 			if workers == 8 && perMinute == 1_000 || !all() && (i+workers+perMinute/20)%4 != 0 {
-				return // eight workers cannot use so much
+				return // eight workers cannot use 1,000 a minute; by default, one case in four
 			}
 			var s Service
 			var p Process
@@ -144,7 +144,7 @@ func TestSaturated(t *testing.T) {
 			if window == Aligned {
 				grain = time.Minute
 			}
-			opens := p.Start.Truncate(grain).Add(4 * time.Minute) // when the last calls have room
+			opens := p.Start.Truncate(grain).Add(4 * time.Minute) // room for the last calls
 			if c.day > 0 && window == Aligned {
 				opens = p.Start.Truncate(dayLength).Add(dayLength + time.Minute)
 			} else if c.day > 0 {
@@ -165,9 +165,9 @@ func TestSaturated(t *testing.T) {
 	}
 }
 
-// FuzzBudget lets a process use a service of any plan, in which responses and requests overtake
-// each other, also behind a clock that is wrong or without a Date. Some requests are not sent or
-// lost.
+// FuzzBudget lets a process use a service with a random plan. Requests and responses overtake each
+// other. The clock of the service may be wrong, or its responses lack a Date. Some requests are not
+// sent, some are lost.
 func FuzzBudget(f *testing.F) {
 	for seed := range uint64(100) {
 		f.Add(seed)
@@ -179,7 +179,7 @@ func FuzzBudget(f *testing.F) {
 			s.Alter, s.Skew = nil, time.Duration(random.Int64N(int64(2*skew)))-skew
 		}
 		start := time.Unix(1_000_000_000+random.Int64N(1e6), random.Int64N(1e9))
-		// Without the response to the first request, it is not known when a sliding window has room.
+		// No request is lost in a sliding window: without the first response, nobody knows its end.
 		p := &Process{Workers: 1 + random.IntN(12), Start: start, Fails: s.Window != Sliding}
 		Run(s, random, []*Process{p}, start, start.Add(20*time.Minute))
 		most := 0

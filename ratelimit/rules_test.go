@@ -2,7 +2,7 @@ package ratelimit
 
 import "testing"
 
-// TestRules has rows for each rule of README.md, by its number. Their words are in script_test.go.
+// TestRules has rows for each rule of README.md, by its number. script_test.go explains the steps.
 func TestRules(t *testing.T) {
 	perform(t, [][2]string{
 		{"1 requests in flight are spent, unless they are not sent",
@@ -128,7 +128,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// TestReports is about what an observer is told, with the times since the start.
+// TestReports checks what an observer is told. The times count from the start of the script.
 func TestReports(t *testing.T) {
 	perform(t, [][2]string{
 		{"each lockout once, another limit that lasts longer, and the end",

@@ -21,46 +21,46 @@ import (
 
 const long = 100 * time.Hour
 
-// words are the words of the scripts. A status is one, too: it ends the oldest request in flight or,
-// after "last", the newest. "429 20s 60 5 1h" has a Retry-After, the limit, Remaining, and the time
-// to Reset, which is by default the end of the minute.
+// words are the words of the scripts. A status is a word, too: it ends the request that is in
+// flight longest or, after "last", the newest. In "429 20s 60 5 1h", 20s is Retry-After, 60 the
+// limit, 5 Remaining, and 1h the time until Reset; without it, Reset is the end of the minute.
 var words = map[string]func(s *script){
-	// They begin a request, or as many as the number behind them.
+	// These words begin a request, or as many as the number after the word.
 	"ask":        func(s *script) { s.ask(Request{MaxWait: long}) },
 	"now":        func(s *script) { s.ask(Request{}) }, // with a MaxWait of 0
 	"background": func(s *script) { s.ask(Request{MaxWait: long, Background: true}) },
-	"pause": func(s *script) { // with a NotBefore after a time, and a MaxWait
+	"pause": func(s *script) { // with the time until NotBefore, and a MaxWait
 		s.ask(Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
 	},
 
-	// They end requests.
-	"lost":   func(s *script) { s.release(&Outcome{}) }, // as a status, without a response
-	"unsent": func(s *script) { s.release(nil) },        // the same, before it is sent
-	"free":   (*script).free,                            // all in flight, before they are sent
-	"leave":  func(s *script) { s.renew(long) },         // the contexts of all that wait
-	"end":    func(s *script) { s.renew(s.times[0]) },   // and of later ones after a time
+	// These words end requests.
+	"lost":   func(s *script) { s.release(&Outcome{}) }, // sent, and without a response
+	"unsent": func(s *script) { s.release(nil) },        // not sent
+	"free":   (*script).free,                            // all in flight, as not sent
+	"leave":  func(s *script) { s.renew(long) },         // ends the contexts of all that wait
+	"end":    func(s *script) { s.renew(s.times[0]) },   // the same; later contexts end after a time
 
-	// They change something else.
-	"told":     func(s *script) { s.begin(s.numbers[0]) }, // how many processes there are
+	// These words change something else.
+	"told":     func(s *script) { s.begin(s.numbers[0]) }, // makes a limiter with Processes(n)
 	"reopen":   func(s *script) { s.limiter.Reopen("") },
-	"clock":    func(s *script) { s.ahead.Add(int64(s.times[0])) }, // the wall clock
-	"dateless": func(s *script) { s.dateless = true },              // responses from now on
+	"clock":    func(s *script) { s.ahead.Add(int64(s.times[0])) }, // moves the wall clock
+	"dateless": func(s *script) { s.dateless = true },              // later responses have no Date
 
-	// They show something.
-	"heard": func(s *script) { // what observers were told since the last time
+	// These words show something.
+	"heard": func(s *script) { // what observers were told since the last "heard"
 		s.shown, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
 	},
-	"sent": func(s *script) { // what their last report says of the window
+	"sent": func(s *script) { // requests, limit and processes of the last report
 		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
 	"window": func(s *script) { s.shown = s.limiter.RateLimit("").LogValue().String() },
-	"until":  (*script).until,  // for how long the last request was refused, and why
-	"closed": (*script).closed, // the same of one that does not wait, if that is when the key opens
+	"until":  (*script).until,  // how long the last refused request must wait, and why
+	"closed": (*script).closed, // the same for a new request; the key must open then
 }
 
-// perform runs a subtest for each row, which is its name and its steps. A step is a time that
-// passes, such as +1m, or a word, or both. Behind "=" is what it shows: for most words, how many
-// permits are given in this step.
+// perform runs a subtest for each row, which has a name and steps. A step is a time that passes,
+// such as +1m, or a word with its arguments, or both. After "=" is what the step shows: for most
+// words, how many permits are given in it.
 func perform(t *testing.T, rows [][2]string) {
 	for _, row := range rows {
 		t.Run(row[0], func(t *testing.T) {
@@ -80,7 +80,7 @@ func perform(t *testing.T, rows [][2]string) {
 	}
 }
 
-// script is a process whose requests share a key, and their observer.
+// script is a process whose requests share a key. It is their observer, too.
 type script struct {
 	*testing.T
 	start    time.Time
@@ -91,16 +91,16 @@ type script struct {
 	ctx      context.Context
 	leave    context.CancelCauseFunc
 
-	numbers       []int // behind the word of the step
+	numbers       []int // after the word of the step
 	times         []time.Duration
-	shown         string       // by the step; empty: the permits that are given
+	shown         string       // by the step; empty: shows the number of permits given
 	asking, given atomic.Int64 // requests in Acquire, and permits so far
 
 	mu      sync.Mutex
 	permits []sent   // the oldest first
 	refused *Error   // the last one
 	heard   []string // what observers were told
-	last    Lockout  // what their last report says of the window
+	last    Lockout  // the last report
 }
 
 // sent is a request in flight.
@@ -119,7 +119,7 @@ func (s *script) begin(processes int) {
 
 var errLeft = errors.New("it left")
 
-// renew ends the context of all requests so far. That of later ones ends after d.
+// renew ends the context of all requests so far. The context of later requests ends after d.
 func (s *script) renew(d time.Duration) {
 	if s.leave != nil {
 		s.leave(errLeft)
@@ -129,7 +129,7 @@ func (s *script) renew(d time.Duration) {
 	s.ctx, s.leave = context.WithCancelCause(ctx)
 }
 
-// step performs a step, and compares what it shows.
+// step performs a step, and compares what the step shows with what the row expects.
 func (s *script) step(text string) {
 	s.Helper()
 	command, want, check := strings.Cut(text, " = ")
@@ -152,7 +152,7 @@ func (s *script) step(text string) {
 	assert.True(s, !check || want == got, "%s: %s", text, got)
 }
 
-// do performs a word with what is behind it.
+// do performs a word with its arguments.
 func (s *script) do(fields []string) {
 	s.Helper()
 	s.numbers, s.times = nil, nil
@@ -219,7 +219,7 @@ func (s *script) respond(status int) {
 	s.release(o)
 }
 
-// release ends the oldest request in flight; it was not sent if o is nil.
+// release ends the oldest request in flight. A nil o means that the request was not sent.
 func (s *script) release(o *Outcome) {
 	require.NotEmpty(s, s.permits)
 	oldest := s.permits[0]

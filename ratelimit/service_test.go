@@ -11,7 +11,7 @@ type windowKind string
 const (
 	Fixed   windowKind = "fixed"   // begun by its first request, on a whole second
 	Aligned windowKind = "aligned" // the wall-clock minute and day
-	Sliding windowKind = "sliding" // it counts the last minute; Reset is when the oldest request leaves it
+	Sliding windowKind = "sliding" // the last minute; Reset is when its oldest request leaves it
 )
 
 // counter counts the requests of one window of the modelled service.
@@ -26,7 +26,7 @@ type counter struct {
 // roll removes the requests that the window no longer counts at now.
 func (q *counter) roll(now time.Time) {
 	if q.kind == Sliding {
-		q.start = now // while it has counted nothing
+		q.start = now // counts only while there are no hits
 		for len(q.hits) > 0 && !now.Before(q.hits[0].Add(q.length)) {
 			q.hits = q.hits[1:]
 		}
@@ -40,7 +40,7 @@ func (q *counter) roll(now time.Time) {
 
 func (q *counter) left() int { return max(0, q.limit-len(q.hits)) }
 
-// free returns when a used-up window has room for the next request, which is its Reset.
+// free returns the time at which a used-up window has room for the next request: its Reset.
 func (q *counter) free() time.Time {
 	if q.kind == Sliding && len(q.hits) > 0 {
 		return q.hits[0].Add(q.length)
@@ -48,7 +48,7 @@ func (q *counter) free() time.Time {
 	return q.start.Add(q.length)
 }
 
-// Service is the model. What configures it must be set before the first Answer; only Clock and
+// Service models a service. Its settings must be set before the first Answer; only Clock and
 // PerMinute are required.
 type Service struct {
 	Clock     func() time.Time
@@ -57,7 +57,7 @@ type Service struct {
 	PerDay    int              // 0 means no limit
 	Skew      time.Duration    // how far its clock is ahead of Clock
 	Alter     func(o *Outcome) // what differs from the service document; nil is nothing
-	BanAfter  int              // a ban of five minutes after that many further 429s in a row; 0 is never
+	BanAfter  int              // after a first 429, as many more in a row cause no ban; 0: no bans
 
 	Arrivals []time.Time // of all requests
 	Rejected int         // 429s
@@ -92,7 +92,7 @@ func (s *Service) Answer() Outcome {
 	return o
 }
 
-// reject counts a 429, and returns when the key may be used again.
+// reject counts a 429, and returns the time from which the key may be used again.
 func (s *Service) reject(now time.Time) time.Time {
 	s.Rejected++
 	if now.Before(s.banned) {
@@ -121,7 +121,7 @@ func (s *Service) roll() time.Time {
 	return now
 }
 
-// tight returns the window with fewer requests left, which the headers show.
+// tight returns the window that has fewer requests left. The headers show this one.
 func (s *Service) tight() *counter {
 	if s.day.left() < s.minute.left() {
 		return &s.day

@@ -16,7 +16,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// TestMain lets all rules run at once in real time: they only wait, and need no processors.
+// TestMain lets all rules run at once in real time: they only wait, and need no processor time.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", strconv.Itoa(len(rules))); err != nil {
@@ -77,7 +77,7 @@ func asks(change func(r *ratelimit.Request)) changed {
 	return changed{request: func(_ *context.Context, r *ratelimit.Request) { change(r) }}
 }
 
-// slow returns a limiter with which each request waits, which it reports.
+// slow returns a limiter with which each request waits for d. The limiter reports each wait.
 func slow(d time.Duration) changed {
 	return asks(func(r *ratelimit.Request) {
 		r.Observer.WaitStart(ratelimit.Wait{Reason: "pace"})
@@ -107,7 +107,7 @@ type recorder struct {
 
 func (r *recorder) Errorf(string, ...any) { r.failed.Store(true) }
 
-// Each limiter that breaks a rule, in the order of the rules, fails its check.
+// Each limiter breaks one rule, in the order of the rules. The check of that rule must fail.
 func TestRunWrong(t *testing.T) {
 	all := []changed{
 		{outcome: func(o *ratelimit.Outcome) { o.Window.Remaining += 2 }},
