@@ -9,8 +9,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// newFallback returns a limiter that takes the place of the pot. It has seen one response: what the
-// process knows, with one share of the limit, as if this process used the key alone.
+// newFallback returns a limiter that takes the place of the pot. It has seen one response, made
+// from what the process knows. The limit in it is one share, as if this process used the key alone.
 func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	w := q.known(now)
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: w}
@@ -33,8 +33,8 @@ func (q *queue) shareOf(o ratelimit.Outcome) ratelimit.Outcome {
 	return o
 }
 
-// askFallback admits as many requests as the fallback allows. The others wait for its limit; if a
-// response decides, the fallback is asked again soon.
+// askFallback admits as many requests as the fallback allows. The others wait until its limit ends.
+// If they have to wait for a response, the fallback is asked again soon.
 func (q *queue) askFallback(now time.Time) {
 	for class := range q.waiters {
 		for len(q.waiters[class]) > 0 {
@@ -56,8 +56,8 @@ func (q *queue) askFallback(now time.Time) {
 	}
 }
 
-// acquireNow returns a permit of the fallback, or why a request would have to wait for it. Nobody
-// waits here, since the lock is held.
+// acquireNow returns a permit of the fallback, or why a request would have to wait for it. It must
+// not wait, because the lock is held.
 func (q *queue) acquireNow(class int) (ratelimit.Permit, *ratelimit.Error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

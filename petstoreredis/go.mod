@@ -1,5 +1,5 @@
-// The limiter shared through Redis is a module of its own because its client of Redis is nothing that users of
-// petstore-go must inherit. It imports nothing internal, so that both may have different versions.
+// The limiter for Redis is a module of its own: other users of petstore-go need no client of Redis.
+// It imports no internal package, so that the two modules may have different versions.
 module github.com/petstore/petstore-go/petstoreredis
 
 go 1.26.0

@@ -19,11 +19,11 @@ import (
 // Redis. [NewLimiter] returns one; pass it to all clients of this process with
 // [petstore.WithLimiter]. Each key has a budget of its own. It is safe for concurrent use. At rest
 // it has no goroutine and no timer, so that it need not be closed. It remembers each key, in less
-// than a kilobyte. A program that ends right after its last call should call Flush before.
+// than a kilobyte. A program that ends right after its last call should call Flush before it ends.
 type Limiter struct {
 	rdb       redis.UniversalClient
 	logger    *slog.Logger
-	processes int // that share each key while Redis is away; 0 if not told
+	processes int // how many share each key while Redis is away; 0 if not told
 	timeout   time.Duration
 	prefix    string
 	// now returns the time of the wall clock: the monotonic clock stands still while a machine is
@@ -44,21 +44,21 @@ type Option func(*Limiter)
 func WithLogger(logger *slog.Logger) Option { return func(l *Limiter) { l.logger = logger } }
 
 // WithShare sets the number of processes that share each key while Redis is away. The default, 0,
-// is the number that Redis knew last, or 64 for a key of which it has told nothing.
+// is the last number from Redis, or 64 for a key of which Redis has told nothing.
 func WithShare(processes int) Option { return func(l *Limiter) { l.processes = processes } }
 
 // WithTimeout sets how long a command may take. After that, or if it fails, the process goes on
-// without Redis. The default is 2 s. Until Redis has replied once, a command may take three times as
-// long, because it connects first.
+// without Redis. The default is 2 s. Until the first reply of Redis, a command may take three times
+// as long, because it connects first.
 func WithTimeout(d time.Duration) Option { return func(l *Limiter) { l.timeout = d } }
 
 // WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It
 // must be the same in all processes.
 func WithKeyPrefix(prefix string) Option { return func(l *Limiter) { l.prefix = prefix } }
 
-// NewLimiter returns a limiter that keeps its state in rdb, in a hash for each API key, whose name
-// ends in its [petstore.Call].KeyID. It does no I/O. It returns a [petstore.ArgumentError] if rdb
-// is nil or an option is invalid.
+// NewLimiter returns a limiter that keeps its state in rdb, in a hash for each API key. The name of
+// the hash ends in the [petstore.Call].KeyID. NewLimiter does no I/O. It returns a
+// [petstore.ArgumentError] if rdb is nil or an option is invalid.
 func NewLimiter(rdb redis.UniversalClient, opts ...Option) (*Limiter, error) {
 	l := &Limiter{
 		rdb: rdb, timeout: 2 * time.Second, prefix: "petstore:",
@@ -92,8 +92,8 @@ func (l *Limiter) RateLimit(key string) ratelimit.Window {
 	return l.queue(key).window
 }
 
-// Reopen implements [petstore.Limiter]. The other processes learn of it within ten seconds, or
-// when the key opens if that is less than 70 s away.
+// Reopen implements [petstore.Limiter]. The other processes learn of it within ten seconds. If the
+// key opens in less than 70 s anyway, they wait for that.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +101,7 @@ func (l *Limiter) Reopen(key string) {
 	if q.fallback != nil {
 		q.fallback.Reopen(key)
 	}
-	q.reported.Until = now // a request that is admitted from now on may open it
+	q.reported.Until = now // from now on, the success of an admitted request opens the key
 	q.closedUntil = time.Time{}
 	q.holds = [2]hold{}
 	q.reopen = true
@@ -109,9 +109,9 @@ func (l *Limiter) Reopen(key string) {
 	q.step(now)
 }
 
-// Flush reports to Redis the outcomes that it does not know yet: those of the last 20 ms. Without
-// it, these requests may count twice, and the fleet lacks as many permits until their window is
-// over. The error is that of ctx, or of the last command.
+// Flush reports the outcomes that Redis does not know yet: those of the last 20 ms. Without Flush,
+// these requests may count twice, and the fleet lacks as many permits until their window is over.
+// The error is that of ctx, or of the last command.
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,7 +164,7 @@ func (l *Limiter) sleep(ctx context.Context, news <-chan struct{}, d time.Durati
 	})
 }
 
-// unlocked calls f without the lock: f waits, or calls an observer or the logger.
+// unlocked calls f without the lock, because f waits, or calls an observer or the logger.
 func (l *Limiter) unlocked(f func()) {
 	l.mu.Unlock()
 	defer l.mu.Lock()

@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	reportAfter = 20 * time.Millisecond // how long an outcome waits for a command to go with
-	tryEvery    = time.Second           // the time between two commands while Redis is away
-	askAgain    = 8 * time.Second       // the time between two commands while the key is closed for long
+	reportAfter = 20 * time.Millisecond // how long an outcome waits for the next command
+	tryEvery    = time.Second           // between two commands while Redis is away
+	askAgain    = 8 * time.Second       // between two commands while the key is closed for long
 	longWait    = 70 * time.Second      // longer than any window of a minute
 	longestNap  = 30 * time.Second      // timers stand still while a machine is suspended
 	clockGrain  = 5 * time.Millisecond  // by how much the end of a window may be rounded down
 
 	// A poll is a command that asks whether a response has come to another process.
 	pollEvery   = 30 * time.Millisecond  // the first time between two polls
-	pollSpread  = 2 * time.Millisecond   // added for each process: many give Redis no more to do than few
+	pollSpread  = 2 * time.Millisecond   // added for each process: together they do not poll more
 	longestPoll = 500 * time.Millisecond // the longest time between two polls
 
-	unknownProcesses = 64 // the number of processes while neither WithShare nor the pot says it
+	unknownProcesses = 64 // the number of processes, as long as neither WithShare nor the pot has one
 )
 
-// queue has the requests of this process that wait for permits of one key, and what the process
-// knows of the pot. It asks the pot when a request waits, unless the last reply says that there is
-// no permit yet. One command at a time is on its way. Index 1 of an array is for background
-// requests.
+// queue has the requests of this process that wait for permits of one key, and the state of the pot
+// as far as the process knows it. It asks the pot when a request waits, unless the last reply says
+// that there is no permit yet. One command at a time is on its way. In each array, index 1 is for
+// background requests.
 type queue struct {
 	l       *Limiter
 	key     string
@@ -44,35 +44,35 @@ type queue struct {
 	windowEnd      time.Time
 	closedUntil    time.Time         // the end of the last lockout
 	closedBy       ratelimit.Reason  // its limit
-	reported       ratelimit.Lockout // the last that an observer was told; zero if the key has opened since
+	reported       ratelimit.Lockout // the last that an observer was told; zero once it is over
 
 	outcomes []outcome     // to be reported
-	reopen   bool          // to be reported, too: Reopen was called
-	reportAt time.Time     // when to report or, without Redis, when to try it again
+	reopen   bool          // whether Reopen was called, which must be reported, too
+	reportAt time.Time     // when to report or, without Redis, when to try Redis again
 	asking   chan struct{} // closed when the command on its way is over; nil if there is none
 	err      error         // of the last command
 
-	fallback *ratelimit.Limiter // gives permits while Redis is away, after an err; nil while Redis replies
+	fallback *ratelimit.Limiter // gives permits while Redis is away; nil while Redis replies
 }
 
 // hold is what requests wait for.
 type hold struct {
 	reason ratelimit.Reason // empty if the pot has to be asked
-	until  time.Time        // when it is over; zero if a response decides
+	until  time.Time        // the end of the wait; zero if it depends on a response
 	askAt  time.Time        // when to ask the pot again
 }
 
-// lasts reports whether the requests need not ask yet.
+// lasts reports whether it is too early to ask the pot again.
 func (h hold) lasts(now time.Time) bool { return !h.askAt.IsZero() && !isDue(h.askAt, now) }
 
 // isDue reports whether a time has come. Zero never comes. A time that is further away than any
-// wait has come, too: the clock was set back.
+// wait counts as come: the clock was set back.
 func isDue(at, now time.Time) bool {
 	return !at.IsZero() && (!at.After(now) || at.Sub(now) > longWait)
 }
 
-// closedFor holds requests until a time. If it is far away, they ask the pot again before it, since
-// another process may reopen the key.
+// closedFor returns a hold until a time. If that is far away, the requests ask the pot again before
+// it, since another process may reopen the key.
 func closedFor(reason ratelimit.Reason, now, until time.Time) hold {
 	h := hold{reason, until, until}
 	if until.Sub(now) > longWait {
@@ -81,7 +81,7 @@ func closedFor(reason ratelimit.Reason, now, until time.Time) hold {
 	return h
 }
 
-// earlier returns the earlier of two times, of which zero is never.
+// earlier returns the earlier of two times; a zero time stands for never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -92,7 +92,7 @@ func earlier(a, b time.Time) time.Time {
 // processes returns how many processes share the key.
 func (q *queue) processes() int { return cmp.Or(q.l.processes, q.pot.Processes, unknownProcesses) }
 
-// step sends the next command and asks the fallback if it is time, or sets the timer for it.
+// step sends the next command and asks the fallback, if it is time, and sets the timer.
 func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
@@ -141,19 +141,19 @@ func (q *queue) nextAsk(now time.Time) (at time.Time) {
 	return at
 }
 
-// send sends a command: what to report, and how many permits are wanted. What the process knows of
-// a lockout and of a window goes with it, for a pot that knows nothing.
+// send sends a command: what to report, and how many permits are wanted. It also sends what the
+// process knows of a lockout and of the window, in case the pot has lost it.
 func (q *queue) send(now time.Time) {
 	c := &command{
 		Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil, Reopen: q.reopen,
 		Epoch: q.epoch, Granted: q.granted, Outcomes: q.outcomes,
 	}
-	if q.fallback == nil { // else the reply may be too late
+	if q.fallback == nil { // without Redis it wants none: the reply may come too late
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
 	c.Known = outcome{until: q.closedUntil, Reason: limitIndex(q.closedBy)}
 	if w := q.known(now); w.Limit > 0 {
-		c.Known.Remaining = max(0, w.Remaining-q.processes()+1) // each of the others may have sent one more
+		c.Known.Remaining = max(0, w.Remaining-q.processes()+1) // each other process may have sent one
 		c.Known.Limit = w.Limit
 		c.Known.Reset = w.Reset.Unix()
 		c.Known.end = q.windowEnd
@@ -182,8 +182,8 @@ func millisUntil(at, now time.Time) int64 {
 
 func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// ended takes over the reply to a command, or its error. Redis may have counted the outcomes of a
-// command that failed: their permits count until their window is over.
+// ended takes over the reply to a command, or its error. If a command fails, its outcomes are not
+// sent again: Redis may have counted them. If not, these permits count until their window is over.
 func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
@@ -221,7 +221,7 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	if granted > 0 {
 		q.polls = 0
 	}
-	if len(q.outcomes) == 0 && !q.reopen { // else this process knows more than the reply
+	if len(q.outcomes) == 0 && !q.reopen { // nothing was learned since the command was sent
 		q.windowEnd, q.closedUntil = now.Add(fromMillis(r.Ends-r.At)), now.Add(fromMillis(r.Closed-r.At))
 		q.closedBy = limitAt(r.ClosedBy)
 		if q.window = (ratelimit.Window{}); r.Limit > 0 {
@@ -230,7 +230,7 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	}
 }
 
-// handOut hands out the permits of a reply. The other requests wait for what it says.
+// handOut hands out the permits of a reply. The other requests wait for what the reply says.
 func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 	blocked, closed := q.blocked(r, sent, now), q.closedUntil.After(now)
 	for class, granted := range r.Granted {
@@ -241,7 +241,7 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 		permit := outcome{Number: r.Number, Epoch: r.Epoch}
 		for range granted {
 			if closed || len(q.waiters[class]) == 0 {
-				q.keep(permit, now) // it goes back
+				q.keep(permit, now) // the permit goes back
 			} else {
 				q.admit(class, permit, nil, now)
 			}
@@ -272,14 +272,14 @@ func (q *queue) blocked(r reply, sent, now time.Time) hold {
 		h.askAt = earlier(h.askAt, sent.Add(wait+clockGrain))
 		return h
 	case wait == 0: // other processes are about to report responses
-		wait = max(pollEvery+time.Duration(r.Processes)*pollSpread, now.Sub(sent)/4) // a slow Redis has less to do
-		wait = min(wait<<min(q.polls/4, 4), longestPoll)                             // doubles after each four polls
+		wait = max(pollEvery+time.Duration(r.Processes)*pollSpread, now.Sub(sent)/4) // fewer polls if Redis is slow
+		wait = min(wait<<min(q.polls/4, 4), longestPoll)                             // twice as long after every four polls
 		wait = wait*3/4 + rand.N(wait/2)                                             // processes ask at different times
 	}
 	return hold{reason: ratelimit.ReasonResponse, askAt: now.Add(wait)}
 }
 
-// signal wakes the requests that cannot wait for so long, and those that have to report their wait.
+// signal wakes the requests that cannot wait for as long as they are held, or must report a wait.
 func (q *queue) signal() {
 	for class, waiters := range q.waiters {
 		for _, t := range waiters {
@@ -290,7 +290,7 @@ func (q *queue) signal() {
 	}
 }
 
-// known returns the window with what the pot had left in it; zero if it is over.
+// known returns the last window, with what the pot had left of it; zero if the window is over.
 func (q *queue) known(now time.Time) (w ratelimit.Window) {
 	if now.Before(q.windowEnd) {
 		w = q.window
@@ -299,7 +299,7 @@ func (q *queue) known(now time.Time) (w ratelimit.Window) {
 	return w
 }
 
-// join puts t among the waiters: who asked first goes first.
+// join puts t among the waiters: the request that asked first goes first.
 func (q *queue) join(t *ticket) {
 	waiters := q.waiters[t.class]
 	if slices.Contains(waiters, t) {

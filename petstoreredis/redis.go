@@ -23,53 +23,53 @@ var potHash = redis.NewScript(potScript).Hash()
 // limits are the reasons for which a key can be closed, by their numbers in the script.
 var limits = []ratelimit.Reason{ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan}
 
-// limitIndex returns the number of a limit; 0 for no limit.
+// limitIndex returns the index of a limit in limits; 0 for no limit.
 func limitIndex(limit ratelimit.Reason) int { return max(0, slices.Index(limits, limit)) }
 
-// limitAt returns the limit with an index of a reply; a pot that somebody spoilt may have any number.
+// limitAt returns the limit of an index in a reply. A damaged pot may contain any number.
 func limitAt(index int) ratelimit.Reason { return limits[min(max(0, index), len(limits)-1)] }
 
 // command is what the script gets. Its times are milliseconds from now.
 type command struct {
-	Number         int64 // the last permit that this process knows of
-	Processes      int   // the number of processes that it knows of
+	Number         int64 // of the last permit that this process knows
+	Processes      int   // the number of processes, as far as this one knows
 	Fallback       bool  // the last command has failed
 	Reopen         bool
-	Want           [2]int    // how many requests wait
-	Epoch, Granted int64     // the last window in which the process wanted permits, and how many it got
+	Want           [2]int    // how many requests wait; [1] in the background
+	Epoch, Granted int64     // the last window in which permits were wanted, and how many were given
 	Outcomes       []outcome `json:",omitempty"`
-	Known          outcome   // of no permit: the window and the lockout that the process knows
+	Known          outcome   // the window and the lockout that the process knows, without a permit
 }
 
 // outcome is the outcome of a request.
 type outcome struct {
-	Number, Epoch           int64 // of the permit, 0 without one; Epoch is 0 if it was given without Redis
-	Spent, Silent           bool  // the service may have counted it, and does not say so; it did not respond
+	Number, Epoch           int64 // of the permit; 0 without one. Epoch is 0 for the fallback, too
+	Spent, Silent           bool  // Spent: perhaps counted, no window; Silent: no response
 	Limit, Remaining        int   // the window
 	Reset, EndsIn, ClosedIn int64 // ClosedIn is positive after a 429
 	Reason                  int   // the index of the limit
 
-	end, until time.Time // of the window, and of the lockout
+	end, until time.Time // the ends of the window and of the lockout
 }
 
-// reply is what the script returns: the numbers of the pot, and what it gives.
+// reply is what the script returns: the numbers of the pot, and what was granted.
 type reply struct {
 	At, Number, Epoch, Reset, Ends, Closed, Wait      int64
 	Limit, Remaining, Left, Streak, Processes, Reason int
 
 	FirstResponse int64  `json:"first_response"` // of the window; 0 before it
 	ClosedBy      int    `json:"closed_by"`      // the index of the limit of the last lockout
-	Granted       [2]int // as Want
+	Granted       [2]int // permits, in the order of Want
 }
 
-// ask sends a command to the pot of a key, and calls ended, once, with the reply or an error.
+// ask sends a command to the pot of a key, and then calls ended once, with the reply or an error.
 func (l *Limiter) ask(key string, c *command, ended func(r reply, err error)) {
 	timeout := l.timeout
-	if !l.replied { // it connects
+	if !l.replied { // the first command also connects
 		timeout *= 3
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	late := time.AfterFunc(timeout, func() { // the client of Redis may ignore ctx
+	late := time.AfterFunc(timeout, func() { // go-redis may ignore ctx
 		cancel()
 		ended(reply{}, fmt.Errorf("no reply within %v", timeout))
 	})
@@ -77,7 +77,7 @@ func (l *Limiter) ask(key string, c *command, ended func(r reply, err error)) {
 		defer cancel()
 		r, err := l.run(ctx, key, c)
 		if _, refused := errors.AsType[redis.Error](err); err != nil && !refused && ctx.Err() == nil {
-			c.Outcomes = nil // the connection broke after Redis may have counted them
+			c.Outcomes = nil // Redis may have counted them before the connection broke
 			r, err = l.run(ctx, key, c)
 		}
 		if late.Stop() {
@@ -104,7 +104,7 @@ func (l *Limiter) run(ctx context.Context, key string, c *command) (r reply, err
 	return r, json.Unmarshal([]byte(text), &r)
 }
 
-// once is a command that go-redis must not send again by itself: it might be counted twice.
+// once is a command that go-redis must not send again: its outcomes might be counted twice.
 type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }

@@ -47,7 +47,7 @@ func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (r report)
 		}
 		t.fallback.Release(q.shareOf(o))
 	}
-	if t.fallback == nil || q.fallback == nil { // else the pot needs only what the process knows
+	if t.fallback == nil || q.fallback == nil { // while Redis is away, command.Known is enough
 		q.keep(x, now)
 	}
 	return r
@@ -68,11 +68,11 @@ func (q *queue) change(t *ticket, x *outcome, o ratelimit.Outcome, now time.Time
 	return nil
 }
 
-// keep keeps an outcome for the next command, which goes at once if other processes wait for it.
+// keep stores an outcome for the next command. If other processes wait for it, that goes at once.
 func (q *queue) keep(x outcome, now time.Time) {
 	q.outcomes = append(q.outcomes, x)
 	switch othersWait := !x.until.IsZero() || q.pot.FirstResponse == 0; {
-	case q.fallback != nil: // it goes when Redis is tried again
+	case q.fallback != nil: // the outcome goes when Redis is tried again
 	case othersWait:
 		q.reportAt = now
 	default:
@@ -80,7 +80,7 @@ func (q *queue) keep(x outcome, now time.Time) {
 	}
 }
 
-// learn takes the window from a response, unless a later one is known.
+// learn takes the window from a response, unless a later window is known.
 func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	const same = 30 * time.Second // two Resets that differ by less are of one window
 	w := o.Window
@@ -88,7 +88,7 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	x.Remaining = w.Remaining
 	x.Reset = max(1, w.Reset.Unix())
 	o.StatusCode, o.RetryAfter, o.Window.Remaining = http.StatusTooManyRequests, 0, 0
-	_, usedUp := interpret(q.key, o, 0) // if it were, the key would be closed until its end
+	_, usedUp := interpret(q.key, o, 0) // the lockout of a used-up window ends with the window
 	x.end, x.Reason = usedUp.Until, limitIndex(usedUp.Reason)
 	switch ahead := w.Reset.Sub(q.window.Reset); {
 	case now.Before(q.windowEnd) && ahead < 0:
@@ -103,8 +103,9 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	q.window, q.windowEnd = w, x.end
 }
 
-// interpret returns a limiter that knows nothing but a response, and the lockout that the response
-// means after so many lockouts in a row: package ratelimit decides that.
+// interpret returns a limiter that knows nothing but a response, and the lockout that follows from
+// the response. streak is the number of lockouts in a row before it. Package ratelimit decides how
+// long the lockout lasts.
 func interpret(key string, o ratelimit.Outcome, streak int) (l *ratelimit.Limiter, lockout ratelimit.Lockout) {
 	l = ratelimit.New()
 	for range 1 + min(streak, longestStreak) {
@@ -115,7 +116,7 @@ func interpret(key string, o ratelimit.Outcome, streak int) (l *ratelimit.Limite
 	return l, lockout
 }
 
-// longestStreak is how many lockouts in a row make the next one longer.
+// longestStreak is the number of lockouts in a row from which on the next one is as long as can be.
 const longestStreak = 7
 
 // lockOut begins a lockout after a 429, or makes it longer.
@@ -131,8 +132,8 @@ func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) report {
 	return q.close(q.closedBy, now, q.closedUntil)
 }
 
-// close records that the key is closed. It returns what to report: nothing if that was reported,
-// unless another limit, such as a ban, makes it longer.
+// close records that the key is closed. It returns the report; none if the lockout was reported,
+// and no other limit, such as a ban, makes it longer.
 func (q *queue) close(reason ratelimit.Reason, now, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {

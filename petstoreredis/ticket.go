@@ -13,23 +13,23 @@ import (
 // patience is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
 const patience = time.Second
 
-// ticket is one request in a limiter, from Acquire to Release: it waits in its queue and, once it
-// is admitted, is the permit. The lock of the limiter guards it.
+// ticket is one request in a limiter, from Acquire to Release: it waits in its queue. Once
+// admitted, it is the permit. The lock of the limiter guards it.
 type ticket struct {
 	ratelimit.Request
 	queue  *queue
 	class  int            // the index of its waiters and their hold: 1 for background requests, else 0
-	latest time.Time      // the end of the longest limit that it may wait for: MaxWait, or its deadline
+	latest time.Time      // until when it may wait for a limit, by MaxWait and its deadline
 	news   chan struct{}  // gets a value when await must look again
 	wait   ratelimit.Wait // as it was reported; zero if it was not
 
 	admitted   bool // and not released
 	admittedAt time.Time
-	outcome    outcome          // the numbers of its permit; settle adds what came of it
-	fallback   ratelimit.Permit // of a request without Redis; nil for others
+	outcome    outcome          // the numbers of its permit; settle adds the outcome
+	fallback   ratelimit.Permit // the permit of the fallback; nil with one of the pot
 }
 
-// Acquire implements [petstore.Limiter]. A request that need not wait takes one command. The lock
+// Acquire implements [petstore.Limiter]. A request that need not wait costs one command. The lock
 // is held except while the request sleeps, and while its observer is told.
 func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 	l.mu.Lock()

@@ -1,12 +1,11 @@
-// Fleet has eight workers share the limit of one key through Redis, and counts the 429s. Each
+// Fleet lets eight workers share the limit of one key through Redis, and counts the 429s. Each
 // worker has a limiter and a client of Redis of its own, as a process has.
 //
 //	$ cd petstoreredis && go run ./examples/fleet
 //	8 workers share a key of 60 requests in 10s
 //	96 requests in 12.1 s, 429s: 0
 //
-// In place of the service and of Redis it uses a fake, whose minute lasts ten seconds, and
-// miniredis.
+// It uses a fake service, whose minute lasts ten seconds, and miniredis in place of Redis.
 package main
 
 import (
@@ -32,7 +31,7 @@ func main() {
 	}
 }
 
-// run starts the servers and the workers, and prints what the service got.
+// run starts the servers and the workers, and prints how many requests the service got.
 func run(w io.Writer, workers, limit int, minute time.Duration) error {
 	service := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: limit}), fake.WithMinute(minute),
 		fake.WithLatency(50*time.Millisecond))
@@ -67,5 +66,5 @@ func work(address, url, key string) error {
 	for i := 0; i < 12 && err == nil; i++ {
 		_, err = client.ListPets(context.Background(), petstore.ListPetsParams{Limit: 1})
 	}
-	return errors.Join(err, limiter.Flush(context.Background())) // it ends right after its last call
+	return errors.Join(err, limiter.Flush(context.Background())) // the process ends now
 }
