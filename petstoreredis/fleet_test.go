@@ -22,23 +22,23 @@ import (
 	"github.com/petstore/petstore-go/petstoreredis"
 )
 
-// row is one line of the table of docs/scaling.md: a fleet, and what goes wrong.
+// row is one line of the table of docs/scaling.md: a fleet, and what goes wrong with it.
 type row struct {
 	name       string
 	processes  int // 8 by default
-	goroutines int // of each, 4 by default
-	limit      int // of a minute, 300 by default
-	windows    int // 2 by default
+	goroutines int // of each process, 4 by default
+	limit      int // requests a minute, 300 by default
+	windows    int // how many, 2 by default
 	window     fake.Window
 	service    time.Duration // how long each request takes; 0: 20 to 200 ms
-	delay      time.Duration // of each command of Redis
-	drops      int           // so many of a hundred commands break their connection
-	jump       time.Duration // of the clock of Redis, after 90 s
+	delay      time.Duration // of each command to Redis
+	drops      int           // percentage of commands that break their connection
+	jump       time.Duration // how far the clock of Redis jumps, after 90 s
 	during     func(f *fleet)
-	share      float64 // of the shortest time, at least; 0.95 by default
-	got429s    int     // at most, where processes send before they can know of others
-	evals      float64 // commands for each request, at most; 0 if Redis fails
-	least      float64 // of the mean of the processes, in each window, at least
+	share      float64 // the shortest time, divided by the time taken, at least; 0.95 by default
+	got429s    int     // at most; above 0 if processes send before they can know of others
+	evals      float64 // commands for each request, at most; 0: any number, since Redis fails
+	least      float64 // requests of each process in each window, divided by the mean, at least
 	short      bool    // runs in virtual time with -short, too
 	onRedis    bool    // runs on a real Redis, too
 }
@@ -77,8 +77,8 @@ func rows() []row {
 }
 
 // fleet is the processes of a row, and what they work with. Each process has a limiter and a client
-// of Redis of its own. Together they make the requests of some windows, and half of another window,
-// which they must begin in time.
+// of Redis of its own. Together they make the requests that fill some windows and half of another
+// one. They must begin that last window in time.
 type fleet struct {
 	*testing.T
 	row
@@ -86,7 +86,7 @@ type fleet struct {
 	dial    func(k *link) *redis.Client
 	server  *fake.Server
 	start   time.Time
-	workers []*worker // that are at work
+	workers []*worker // those at work
 	gone    []*worker
 	done    atomic.Int64 // responses
 }
@@ -112,12 +112,12 @@ func TestOnRedisFleets(t *testing.T) {
 	run(t, func(r row) bool { return r.onRedis }, func(f *fleet) {
 		address := startRedis(f.T)
 		f.dial = func(k *link) *redis.Client { return newClient(f, address, k) }
-		f.windows, f.minute, f.share = 1, 15*time.Second, 0.75 // rounding to seconds costs much
+		f.windows, f.minute, f.share = 1, 15*time.Second, 0.75 // rounding costs a lot
 		f.run()
 	})
 }
 
-// run runs the chosen rows beside each other.
+// run runs the chosen rows in parallel.
 func run(t *testing.T, chosen func(r row) bool, test func(f *fleet)) {
 	t.Helper()
 	for _, r := range rows() {
@@ -132,7 +132,7 @@ func run(t *testing.T, chosen func(r row) bool, test func(f *fleet)) {
 	}
 }
 
-// run does the work.
+// run lets the processes work until all requests are done, and checks the results.
 func (f *fleet) run() {
 	f.Helper()
 	f.server = fake.NewTestServer(f, fake.WithPlan(fake.Plan{PerMinute: f.limit}), fake.WithMinute(f.minute),
@@ -150,8 +150,8 @@ func (f *fleet) run() {
 	f.check(took)
 }
 
-// check compares the results with the goals: no 429; at least this share of the requests that the
-// windows allow; each process near the mean; and, if Redis is well, a limited number of commands.
+// check compares the results with the goals: 429s; the share of the possible requests; the requests
+// of each process, compared with the mean; and, if Redis is well, the number of commands.
 func (f *fleet) check(took time.Duration) {
 	f.Helper()
 	least, evals := math.Inf(1), int64(0)
@@ -175,7 +175,7 @@ func (f *fleet) check(took time.Duration) {
 
 func (f *fleet) target() int { return f.limit*f.windows + f.limit/2 }
 
-// bound is the shortest time in which the windows allow the requests.
+// bound returns the shortest time in which the windows allow the requests.
 func (f *fleet) bound() time.Duration {
 	callers := f.processes * f.goroutines
 	rounds := (f.limit/2 + callers - 1) / callers
@@ -183,7 +183,7 @@ func (f *fleet) bound() time.Duration {
 	return end.Sub(f.start) + time.Duration(rounds)*110*time.Millisecond
 }
 
-// lacks reports whether fewer responses have come, and more can be hoped for.
+// lacks reports whether fewer responses than these have come, and there is time for more.
 func (f *fleet) lacks(responses int) bool {
 	return int(f.done.Load()) < responses && time.Since(f.start) < time.Duration(f.windows)*f.minute+40*time.Second
 }
@@ -202,10 +202,10 @@ type worker struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	group   sync.WaitGroup
-	got     [6]atomic.Int64 // responses in each window, and after them
+	got     [6]atomic.Int64 // responses in each window, and after the last
 }
 
-// transport has a request take so long; if that is 0, 20 to 200 ms.
+// transport makes each request take the latency or, if that is 0, 20 to 200 ms.
 type transport struct {
 	http.RoundTripper
 	latency time.Duration
@@ -265,7 +265,7 @@ func (f *fleet) calls(w *worker, client *petstore.Client) {
 	}
 }
 
-// beside is a program without a limiter in common, which takes a third of the requests.
+// beside is a program that does not share the limiter, and takes a third of the requests.
 func beside(f *fleet) {
 	for client := f.server.Client(); f.lacks(f.target()); wait(f.Context(), 450*time.Millisecond) {
 		if _, err := client.ListPets(f.Context(), petstore.ListPetsParams{}); err == nil {
@@ -274,7 +274,7 @@ func beside(f *fleet) {
 	}
 }
 
-// cut keeps the workers from Redis for d, after that many responses: they cannot connect, or get no
+// cut waits for that many responses. Then, for d, the workers cannot connect to Redis or get no
 // replies. If there is a command, it runs on Redis before they can connect again.
 func (f *fleet) cut(responses int, off func(k *link) *atomic.Bool, d time.Duration, command ...any) {
 	f.await(responses)
@@ -319,8 +319,8 @@ func restartedTwice(f *fleet) {
 	}
 }
 
-// rolling replaces one process after the other. Every second one is killed, the others are told to
-// stop.
+// rolling replaces one process after the other. Every second process is killed, the others are told
+// to stop.
 func rolling(f *fleet) {
 	for i := range f.processes {
 		f.await(f.limit * (i + 1) / 6)

@@ -48,7 +48,7 @@ func newVirtualRedis(t *testing.T) *virtualRedis {
 }
 
 // bubble runs a test in virtual time with a Redis. While a goroutine waits for miniredis, the time
-// of the bubble stands still, so that a command takes only the latency.
+// of the bubble stands still, so that a command takes no longer than the latency of its link.
 func bubble(t *testing.T, f func(t *testing.T, r *virtualRedis)) {
 	t.Helper()
 	r := newVirtualRedis(t)
@@ -60,7 +60,7 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 	t.Helper()
 	l, err := petstoreredis.NewLimiter(newClient(t, r.Addr(), &r.link), opts...)
 	require.NoError(t, err)
-	t.Cleanup(func() { // what is on its way must end before the bubble
+	t.Cleanup(func() { // commands on their way must end before the bubble
 		r.repair()
 		time.Sleep(10 * time.Second)
 	})
@@ -74,15 +74,15 @@ func (r *virtualRedis) repair() {
 	r.SetError("")
 }
 
-// link is the way to a Redis, which may be long or broken.
+// link is the connection to a Redis, which may be slow or broken.
 type link struct {
 	latency atomic.Int64 // of a command
 	evals   atomic.Int64 // commands that ran the script
-	drops   int          // so many of a hundred commands break their connection
+	drops   int          // percentage of commands that break their connection
 	broken  atomic.Bool  // connections are refused and break
 	silent  atomic.Bool  // nothing gets through
 	lost    atomic.Bool  // the next reply is lost, and its connection breaks
-	before  func()       // is called before each command; nil: nothing
+	before  func()       // called before each command; may be nil
 }
 
 var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
@@ -138,7 +138,7 @@ func wait(ctx context.Context, d time.Duration) {
 
 // startRedis starts a Redis and returns its address, a socket. It is for the tests named OnRedis,
 // which take real time. They look for redis-server on the path. PETSTORE_REDIS_SERVER may name
-// another one, or a Valkey; if it is set, a test that cannot run fails.
+// another program, such as that of Valkey; if it is set, a test that cannot run fails.
 func startRedis(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -148,7 +148,7 @@ func startRedis(t testing.TB) string {
 	if err != nil && os.Getenv("PETSTORE_REDIS_SERVER") == "" {
 		t.Skip("there is no redis-server on the path: this test needs one")
 	}
-	dir, err2 := os.MkdirTemp("", "redis") // shorter than t.TempDir: the path of a socket may have 107 bytes
+	dir, err2 := os.MkdirTemp("", "redis") // t.TempDir is too long for the path of a socket
 	require.NoError(t, err2)
 	address := filepath.Join(dir, "socket")
 	cmd := exec.Command(program, "--port", "0", "--unixsocket", address, "--save", "", "--appendonly", "no", "--dir", dir)
@@ -186,7 +186,7 @@ func (s *script) WaitDone(w ratelimit.Wait) {
 func (s *script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l.Reason, l.Until, &l) }
 func (s *script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Reason, l.Until, nil) }
 
-// note records what an observer is told, and what that says of the window.
+// note records what an observer is told, also about the window.
 func (s *script) note(what string, reason ratelimit.Reason, until time.Time, window *ratelimit.Lockout) {
 	time.Sleep(s.holdUp)
 	s.mu.Lock()

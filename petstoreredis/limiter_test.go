@@ -33,8 +33,8 @@ func TestNewLimiter(t *testing.T) {
 	}
 }
 
-// Processes share a pot. One permit is kept back for other programs. The words are in
-// script_test.go.
+// TestLimiter has processes that share a pot. In most rows a response shows requests of other
+// programs, so one permit is kept back for these. script_test.go explains the steps.
 func TestLimiter(t *testing.T) {
 	perform(t, [][2]string{
 		{"a quarter of the limit goes over to the next window", "ask 1, 200 60 15, +1m ask 20 = 14"},
@@ -106,7 +106,7 @@ func TestLimiter(t *testing.T) {
 			"ask 1, 200 60 59, +3s slow 100ms, ask 1, leave, +1s slow 0s, ask 99 = 59"},
 		{"a permit that comes while an observer is told goes back, too",
 			"ask 1, observer 5s, ask 1 = 0, 200 60 59, +1s leave, +9s observer 0s, ask 99 = 59"},
-		{"a command whose reply is lost counts once", // it is sent again, without the permits that it may have counted
+		{"a command whose reply is lost counts once", // it is sent again without outcomes that Redis may have counted
 			"ask 1, 200 60 59, +1s ask 2 = 2, lost, 200 60 58, flush = <nil>, +3s ask 99 = 57"},
 		{"Flush reports what Redis does not know",
 			"ask 1, 200 60 59, +3s ask 2, 200 60 5, flush = <nil>, b ask 99 = 3, error READONLY replica, 200 60 4, " +
@@ -165,7 +165,7 @@ func TestLimiter(t *testing.T) {
 	})
 }
 
-// A pot that does not know what a process knows begins anew with one request.
+// A pot that lacks what a process knows is replaced by one that gives one permit at first.
 func TestLimiterNewPot(t *testing.T) {
 	for _, spoil := range []string{"empty", "spoil remaining", "spoil limit", "ahead -5s"} {
 		steps := "ask 1, 200 60 40, +3s " + spoil + ", ask 9 = 0, +1.4s = 0, +600ms = 1, 200 60 39 = 8"

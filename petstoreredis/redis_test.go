@@ -24,8 +24,8 @@ func TestOnRedisRules(t *testing.T) {
 	})
 }
 
-// TestOnRedisRights has a user with the rights in docs/scaling.md: they suffice, and without any of
-// them but those that connect, the process goes on without Redis.
+// TestOnRedisRights uses Redis with the rights in docs/scaling.md. They are enough. Without any one
+// of those that the script needs, Flush returns an error.
 func TestOnRedisRights(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/scaling.md")
@@ -51,7 +51,7 @@ func TestOnRedisRights(t *testing.T) {
 		p.Release(ratelimit.Outcome{})
 		return l.Flush(t.Context())
 	}
-	require.NoError(t, use("del")) // for a pot that is replaced
+	require.NoError(t, use("del")) // needed only to replace a pot
 	for _, command := range []string{"evalsha", "time", "hgetall", "hset", "pexpire"} {
 		require.Error(t, use(command), command)
 	}

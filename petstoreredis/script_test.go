@@ -26,75 +26,75 @@ import (
 
 const long = 100 * time.Hour
 
-// words are the words of the scripts. A status is one, too: it ends the oldest request in flight or,
-// after "last", the newest. "429 20s 60 5 1h" has a Retry-After, the limit, Remaining, and the time
-// to Reset, which is by default the end of the minute.
+// words are the words of the scripts. A status is a word, too: it ends the request that is in
+// flight longest or, after "last", the newest. In "429 20s 60 5 1h", 20s is Retry-After, 60 the
+// limit, 5 Remaining, and 1h the time until Reset; without it, Reset is the end of the minute.
 var words = map[string]func(s *script){
-	// They begin a request, or as many as the number behind them, together.
+	// These words begin a request, or together as many as the number after the word.
 	"ask":        func(s *script) { s.ask(ratelimit.Request{MaxWait: long}) },
 	"now":        func(s *script) { s.ask(ratelimit.Request{}) }, // with a MaxWait of 0
 	"background": func(s *script) { s.ask(ratelimit.Request{MaxWait: long, Background: true}) },
-	"pause": func(s *script) { // with a NotBefore after a time, and a MaxWait
+	"pause": func(s *script) { // with the time until NotBefore, and a MaxWait
 		s.ask(ratelimit.Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
 	},
 
-	// They end requests.
-	"spent":     func(s *script) { s.release(&ratelimit.Outcome{}) }, // as a status, without a response
+	// These words end requests.
+	"spent":     func(s *script) { s.release(&ratelimit.Outcome{}) }, // sent, and without a response
 	"abandoned": func(s *script) { s.release(&ratelimit.Outcome{Abandoned: true}) },
-	"unsent":    func(s *script) { s.release(nil) },      // the same, before it is sent
-	"leave":     func(s *script) { s.renew(long) },       // the contexts of all that wait
-	"end":       func(s *script) { s.renew(s.times[0]) }, // and of later ones after a time
+	"unsent":    func(s *script) { s.release(nil) },      // not sent
+	"leave":     func(s *script) { s.renew(long) },       // ends the contexts of all that wait
+	"end":       func(s *script) { s.renew(s.times[0]) }, // the same; later contexts end after a time
 
-	// They change something else.
+	// These words change something else.
 	"reopen":   func(s *script) { s.Reopen("") },
-	"clock":    func(s *script) { s.ahead.Add(int64(s.times[0])) }, // the wall clock
-	"observer": func(s *script) { s.holdUp = s.times[0] },          // takes so long
-	"share": func(s *script) { // is WithShare of all processes, which are new
+	"clock":    func(s *script) { s.ahead.Add(int64(s.times[0])) }, // moves the wall clock
+	"observer": func(s *script) { s.holdUp = s.times[0] },          // each report takes so long
+	"share": func(s *script) { // sets WithShare; all processes begin anew
 		s.opts = append(s.opts, petstoreredis.WithShare(s.numbers[0]))
 		clear(s.processes)
 	},
 
-	// They change Redis.
-	"broken":  func(s *script) { s.redis.broken.Store(true) },                   // no connection
-	"silent":  func(s *script) { s.redis.silent.Store(true) },                   // no reply
-	"lost":    func(s *script) { s.redis.lost.Store(true) },                     // is the next reply
-	"error":   func(s *script) { s.redis.SetError(strings.Join(s.texts, " ")) }, // each reply
+	// These words change Redis.
+	"broken":  func(s *script) { s.redis.broken.Store(true) },                   // no connections
+	"silent":  func(s *script) { s.redis.silent.Store(true) },                   // no replies
+	"lost":    func(s *script) { s.redis.lost.Store(true) },                     // the next reply
+	"error":   func(s *script) { s.redis.SetError(strings.Join(s.texts, " ")) }, // in each reply
 	"slow":    func(s *script) { s.redis.latency.Store(int64(s.times[0])) },     // each command
-	"up":      func(s *script) { s.redis.repair() },                             // all is well
-	"ahead":   func(s *script) { s.redis.ahead.Add(int64(s.times[0])) },         // its clock
+	"up":      func(s *script) { s.redis.repair() },                             // works again
+	"ahead":   func(s *script) { s.redis.ahead.Add(int64(s.times[0])) },         // moves its clock
 	"empty":   func(s *script) { s.redis.FlushAll() },
 	"spoil":   func(s *script) { s.redis.HSet(s.pot(), s.texts[0], "junk") }, // a field of the pot
-	"restore": func(s *script) { s.redis.HSet(s.pot(), s.saved...) },         // an older pot
-	"save": func(s *script) { // the pot
+	"restore": func(s *script) { s.redis.HSet(s.pot(), s.saved...) },         // the saved pot
+	"save": func(s *script) { // copies the pot
 		fields, _ := s.redis.HKeys(s.pot())
 		for _, name := range fields {
 			s.saved = append(s.saved, name, s.redis.HGet(s.pot(), name))
 		}
 	},
 
-	// They show something.
+	// These words show something.
 	"waiting": func(s *script) { s.shown = strconv.FormatInt(s.waiting.Load(), 10) }, // requests in Acquire
-	"heard": func(s *script) { // what observers were told since the last time
+	"heard": func(s *script) { // what observers were told since the last "heard"
 		s.shown, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
 	},
-	"sent": func(s *script) { // what their last report says of the window
+	"sent": func(s *script) { // requests, limit and processes of the last report
 		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
-	"place":  func(s *script) { s.shown = strconv.FormatInt(s.place.Load(), 10) }, // in the queue, of the last wait
+	"place":  func(s *script) { s.shown = strconv.FormatInt(s.place.Load(), 10) }, // in the queue, of the last waiter
 	"window": func(s *script) { s.shown = s.RateLimit("").LogValue().String() },
-	"until":  (*script).until,  // how long the last refused one must wait, and why
-	"closed": (*script).closed, // the same of one that does not wait
+	"until":  (*script).until,  // how long the last refused request must wait, and why
+	"closed": (*script).closed, // the same for a new request, with a MaxWait of 0
 	"ttl":    func(s *script) { s.shown = s.redis.TTL(s.pot()).String() },
 	"flush":  func(s *script) { s.shown = fmt.Sprint(s.Flush(s.ctx)) },
-	"log":    (*script).checkLog, // is one line with these words, or nothing, since the last time
-	"commands": func(s *script) { // that Redis got since the last time: at most so many
+	"log":    (*script).checkLog, // since the last "log": one line with these words, or nothing
+	"commands": func(s *script) { // at most so many since the last "commands"
 		assert.LessOrEqual(s, s.redis.evals.Swap(0), int64(s.numbers[0]), "commands")
 	},
 }
 
-// perform runs a subtest for each row, which is its name and its steps. A step is a time that
-// passes, such as +1m, or the name of a process, which is "a" by default, and a word, or both.
-// Behind "=" is what it shows: for most words, how many permits are given in this step.
+// perform runs a subtest for each row, which has a name and steps. A step is a time that passes,
+// such as +1m, or a word with its arguments, or both. A process may stand before the word; by
+// default it is "a". After "=" is what the step shows: for most words, the permits given.
 func perform(t *testing.T, rows [][2]string) {
 	for _, row := range rows {
 		t.Run(row[0], func(t *testing.T) {
@@ -111,7 +111,7 @@ func perform(t *testing.T, rows [][2]string) {
 	}
 }
 
-// script is some processes whose requests share a key, and their observer.
+// script is some processes whose requests share a key. It is their observer, too.
 type script struct {
 	*testing.T
 	*process  // of the step
@@ -120,23 +120,23 @@ type script struct {
 	ahead     atomic.Int64 // how far the wall clock is ahead
 	ctx       context.Context
 	leave     context.CancelCauseFunc
-	opts      []petstoreredis.Option // of processes from now on
+	opts      []petstoreredis.Option // of processes that begin from now on
 	processes map[string]*process    // by their names
 	log       bytes.Buffer
 	saved     []string // fields of a pot and their values
 
-	numbers        []int // behind the word of the step
+	numbers        []int // after the word of the step
 	times          []time.Duration
 	texts          []string
 	place          atomic.Int64
-	shown          string       // by the step; empty: the permits that are given
+	shown          string       // by the step; empty: shows the number of permits given
 	given, waiting atomic.Int64 // permits so far, and requests in Acquire
 
 	mu      sync.Mutex
 	refused *ratelimit.Error  // the last one
 	heard   []string          // what observers were told
-	last    ratelimit.Lockout // what their last report says of the window
-	holdUp  time.Duration     // by the observer
+	last    ratelimit.Lockout // the last report
+	holdUp  time.Duration     // how long each report takes
 }
 
 // process is one of the processes.
@@ -157,7 +157,7 @@ func (s *script) pot() string { return s.redis.Keys()[0] }
 
 var errLeft = errors.New("it left")
 
-// renew ends the context of all requests so far. That of later ones ends after d.
+// renew ends the context of all requests so far. The context of later requests ends after d.
 func (s *script) renew(d time.Duration) {
 	if s.leave != nil {
 		s.leave(errLeft)
@@ -167,7 +167,7 @@ func (s *script) renew(d time.Duration) {
 	s.ctx, s.leave = context.WithCancelCause(ctx)
 }
 
-// step performs a step, and compares what it shows.
+// step performs a step, and compares what the step shows with what the row expects.
 func (s *script) step(text string) {
 	s.Helper()
 	command, want, check := strings.Cut(text, " = ")
@@ -195,7 +195,7 @@ func (s *script) step(text string) {
 	assert.True(s, !check || want == got, "%s: %s", text, got)
 }
 
-// enter makes a process that of the step.
+// enter makes the process with this name the process of the step.
 func (s *script) enter(name string) {
 	if s.processes[name] == nil {
 		opts := append(s.opts, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(&s.log, nil))))
@@ -205,7 +205,7 @@ func (s *script) enter(name string) {
 	s.process = s.processes[name]
 }
 
-// do performs a word with what is behind it.
+// do performs a word with its arguments.
 func (s *script) do(fields []string) {
 	s.Helper()
 	s.numbers, s.times, s.texts = nil, nil, nil
@@ -264,7 +264,7 @@ func (s *script) respond(status int) {
 	s.release(o)
 }
 
-// release ends the oldest request in flight; it was not sent if o is nil.
+// release ends the oldest request in flight. A nil o means that the request was not sent.
 func (s *script) release(o *ratelimit.Outcome) {
 	require.NotEmpty(s, s.permits)
 	oldest := s.permits[0]
