@@ -59,14 +59,16 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	if problem != "" {
 		return nil, &ArgumentError{"NewClient", "baseURL", problem}
 	}
-	transport, err := config.newTransport()
+	c, err := (&Client{base: base.String(), basePath: base.Path}).configured("NewClient", config, apiKey)
 	if err != nil {
+		return nil, err
+	}
+	if c.transport, err = config.newTransport(); err != nil {
 		return nil, err
 	}
 	// A dump of the client could follow httpClient to connections, whose buffers contain the key.
 	config.httpClient = nil
-	c := &Client{base: base.String(), basePath: base.Path, transport: transport}
-	return c.configured("NewClient", config, apiKey)
+	return c, nil
 }
 
 // configured sets the config, the traces and the key of c.
