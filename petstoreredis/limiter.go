@@ -151,7 +151,7 @@ func (l *Limiter) queue(key string) *queue {
 	return q
 }
 
-// sleep waits for d at most, or until there is news.
+// sleep waits for d at most, or until there is news. It releases the lock meanwhile.
 func (l *Limiter) sleep(ctx context.Context, news <-chan struct{}, d time.Duration) {
 	l.unlocked(func() {
 		timer := time.NewTimer(min(d, longestNap))
@@ -164,7 +164,8 @@ func (l *Limiter) sleep(ctx context.Context, news <-chan struct{}, d time.Durati
 	})
 }
 
-// unlocked calls f without the lock, because f waits, or calls an observer or the logger.
+// unlocked releases the lock while it calls f, because f waits, or calls an observer or the logger.
+// What its caller knew of the limiter before may no longer be true afterwards.
 func (l *Limiter) unlocked(f func()) {
 	l.mu.Unlock()
 	defer l.mu.Lock()

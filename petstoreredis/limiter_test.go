@@ -107,7 +107,7 @@ func TestLimiter(t *testing.T) {
 		{"a permit that comes while an observer is told goes back, too",
 			"ask 1, observer 5s, ask 1 = 0, 200 60 59, +1s leave, +9s observer 0s, ask 99 = 59"},
 		{"a command whose reply is lost counts once", // it is sent again without outcomes that Redis may have counted
-			"ask 1, 200 60 59, +1s ask 2 = 2, lost, 200 60 58, flush = <nil>, +3s ask 99 = 57"},
+			"ask 1, 200 60 59, +1s ask 2 = 2, replylost, 200 60 58, flush = <nil>, +3s ask 99 = 57"},
 		{"Flush reports what Redis does not know",
 			"ask 1, 200 60 59, +3s ask 2, 200 60 5, flush = <nil>, b ask 99 = 3, error READONLY replica, 200 60 4, " +
 				"flush = petstoreredis: flush: READONLY replica"},

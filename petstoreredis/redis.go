@@ -109,7 +109,8 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// note records how a command went, and logs when Redis goes away and when it is back.
+// note records how a command went, and logs when Redis goes away and when it is back. It releases
+// the lock while it logs.
 func (l *Limiter) note(err error, processes int) {
 	l.replied = l.replied || err == nil
 	began := l.away

@@ -55,16 +55,16 @@ var words = map[string]func(s *script){
 	},
 
 	// These words change Redis.
-	"broken":  func(s *script) { s.redis.broken.Store(true) },                   // no connections
-	"silent":  func(s *script) { s.redis.silent.Store(true) },                   // no replies
-	"lost":    func(s *script) { s.redis.lost.Store(true) },                     // the next reply
-	"error":   func(s *script) { s.redis.SetError(strings.Join(s.texts, " ")) }, // in each reply
-	"slow":    func(s *script) { s.redis.latency.Store(int64(s.times[0])) },     // each command
-	"up":      func(s *script) { s.redis.repair() },                             // works again
-	"ahead":   func(s *script) { s.redis.ahead.Add(int64(s.times[0])) },         // moves its clock
-	"empty":   func(s *script) { s.redis.FlushAll() },
-	"spoil":   func(s *script) { s.redis.HSet(s.pot(), s.texts[0], "junk") }, // a field of the pot
-	"restore": func(s *script) { s.redis.HSet(s.pot(), s.saved...) },         // the saved pot
+	"broken":    func(s *script) { s.redis.broken.Store(true) },                   // no connections
+	"silent":    func(s *script) { s.redis.silent.Store(true) },                   // no replies
+	"replylost": func(s *script) { s.redis.lost.Store(true) },                     // the next reply
+	"error":     func(s *script) { s.redis.SetError(strings.Join(s.texts, " ")) }, // in each reply
+	"slow":      func(s *script) { s.redis.latency.Store(int64(s.times[0])) },     // each command
+	"up":        func(s *script) { s.redis.repair() },                             // works again
+	"ahead":     func(s *script) { s.redis.ahead.Add(int64(s.times[0])) },         // moves its clock
+	"empty":     func(s *script) { s.redis.FlushAll() },
+	"spoil":     func(s *script) { s.redis.HSet(s.pot(), s.texts[0], "junk") }, // a field of the pot
+	"restore":   func(s *script) { s.redis.HSet(s.pot(), s.saved...) },         // the saved pot
 	"save": func(s *script) { // copies the pot
 		fields, _ := s.redis.HKeys(s.pot())
 		for _, name := range fields {

@@ -116,7 +116,7 @@ func (t *ticket) hold(now time.Time) (h hold) {
 	return h
 }
 
-// reportWait reports that t waits.
+// reportWait reports that t waits. It releases the lock meanwhile.
 func (t *ticket) reportWait(h hold) {
 	if t.Background && h.reason == ratelimit.ReasonMinute {
 		h.reason = ratelimit.ReasonBackground
