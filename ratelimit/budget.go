@@ -72,7 +72,7 @@ type snapshot struct {
 // hold is what a request has to wait for. The zero hold means that it need not wait.
 type hold struct {
 	reason Reason    // a limit, or ReasonResponse
-	askAt  time.Time // the end of the limit, or when to ask again if no response came; zero: never
+	askAt  time.Time // the end of the limit, or when to ask again if no response came
 }
 
 const (
@@ -196,10 +196,8 @@ func (b *budget) holdRequest(reserve int) hold {
 		return hold{b.kind, b.end}
 	case !usedUp && len(notSlow) < b.mostInFlight():
 		return hold{}
-	case len(notSlow) > 0:
-		return hold{ReasonResponse, notSlow[0].Add(slowAfter)}
 	}
-	return hold{reason: ReasonResponse}
+	return hold{ReasonResponse, notSlow[0].Add(slowAfter)} // without one, the cases above apply
 }
 
 // earliest returns a time before which a request certainly cannot be admitted, and the limit that
