@@ -30,7 +30,7 @@ type operation struct {
 	removal, instead string
 }
 
-// isWrite reports whether a request may change something, so that it must not be repeated.
+// isWrite reports whether a request may change something, and so must not be repeated.
 func (o *operation) isWrite() bool { return o.method != http.MethodGet }
 
 // succeeds reports whether code is the documented status of a success.
@@ -65,7 +65,7 @@ type call struct {
 	pause        *ratelimit.Wait // before the next attempt; nil if none is planned
 }
 
-// attempt is what came of one attempt. RoundTrip fills it; nothing changes it afterwards. The
+// attempt is the record of one attempt. RoundTrip fills it; nothing changes it afterwards. The
 // decision about the next attempt, and the result or the error of the call, need nothing else.
 type attempt struct {
 	key        credential.Key
@@ -88,7 +88,7 @@ func (a *attempt) succeeded() bool { return a.expectedStatus && a.failure == noF
 // was reports whether there is a response with that status; a may be nil.
 func (a *attempt) was(status int) bool { return a != nil && a.outcome.StatusCode == status }
 
-// limiterWaits reports whether the limiter delays the attempt after a 429. Otherwise the loop must.
+// limiterWaits reports whether the limiter delays the attempt after a 429. If not, the loop must.
 func (a *attempt) limiterWaits() bool { return a.lockout.Until.After(a.outcome.Received) }
 
 // retryAt returns when the limiter or a 429 allows the next request; zero if that is not known.
@@ -109,7 +109,7 @@ const (
 	noFailure        failure = iota
 	notAdmitted              // nothing was passed to the transport: no key, no permit, or the context had ended
 	contextEnded             // the context of the call has ended
-	connectionFailed         // it broke, or there was none: another attempt may succeed
+	connectionFailed         // the connection broke, or there was none: another attempt may succeed
 	permanent                // another attempt would fail in the same way
 	notHTTP                  // the response is not HTTP
 	bodyTooLarge             // the body is larger than maxBody
@@ -133,8 +133,8 @@ func (s *connectionState) hooks() *httptrace.ClientTrace {
 }
 
 // mayBeWritten reports whether a request may have been written although the transport returned
-// err. It may if the transport got a connection for it, and if the transport is none of net/http's,
-// which would have asked for a connection.
+// err. It may if the transport got a connection. It also may if the transport never asked for one,
+// as net/http always does.
 func (s *connectionState) mayBeWritten(err error) bool {
 	switch {
 	case wire.IsUnprocessed(err):
@@ -148,8 +148,8 @@ func (s *connectionState) mayBeWritten(err error) bool {
 // isDead reports whether nothing came back on a connection that had been used before.
 func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
 
-// endReason returns why a context of the call has ended; nil if it has not. A timeout of another
-// call around this one is a cause like others.
+// endReason returns why a context of the call has ended; nil if it has not. If another call around
+// this one timed out, that is the caller's cause, not a timeout of this call.
 func (k *call) endReason(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	own, ok := cause.(*endError)
@@ -164,17 +164,17 @@ func (k *call) endReason(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// endError is the cause of a context of a call that a timeout or WithStop has ended. endReason
-// takes the error out of it for the call itself. It has no Unwrap, so that it matches nothing in
-// the error of another call.
+// endError is the cause with which a timeout or WithStop ends a context of a call. For that call,
+// endReason returns the error inside. endError has no Unwrap: in an error of another call it must
+// match nothing.
 type endError struct {
 	error
 	callID string
 }
 
-// foreign returns an error of a function, a transport or a limiter of the user, as an error of the
-// call may wrap it. If it is about another call, or about a context that is not that of the call,
-// only its text is kept.
+// foreign takes an error of the user's function, transport or limiter, and returns what an error of
+// the call may wrap. If the error is about another call, or about a context that has ended, only
+// its text is kept: the context need not be that of the call.
 func foreign(err error) error {
 	if err != nil && (isOfCall(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return errors.New(err.Error())

@@ -15,8 +15,8 @@ import (
 )
 
 // Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
-// keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
-// The zero Client is not usable: each of its calls fails with an [*ArgumentError].
+// keep it; it needs no closing, but see [Client.CloseIdleConnections]. No print of it shows the API
+// key. The zero Client is not usable: each of its calls fails with an [*ArgumentError].
 type Client struct {
 	base      string     // the base URL, without a trailing slash
 	basePath  string     // its path
@@ -27,7 +27,7 @@ type Client struct {
 	key       credential.Key // none if config has the function of WithAPIKeyFunc
 	lastKeyID atomic.Value   // the Call.KeyID of the key that was used last, a string; none before the first
 	tokens    tokens         // the retries that the client has left; see "Retries" in doc.go
-	// lastLimit is the rate limit of the last response; kept only without a limiter, which knows it.
+	// lastLimit is the rate limit of the last response; kept only if there is no limiter to ask.
 	lastLimit atomic.Pointer[RateLimit]
 }
 
@@ -37,8 +37,8 @@ type transport struct {
 	// to connections whose buffers contain the key.
 	roundTrip func(*http.Request) (*http.Response, error)
 	closeIdle []func() // of the transports that do not belong to the caller
-	// suspectIdle says that nothing came back on a connection that had been used before. The other
-	// idle ones may be dead, too: the next attempt closes them, and dials.
+	// suspectIdle says that a connection that had been used before brought no response. The other idle
+	// connections may be dead, too: the next attempt closes them, and dials.
 	suspectIdle atomic.Bool
 	http1       atomic.Bool // the last response came over HTTP/1; see newRequest
 }
@@ -116,10 +116,10 @@ func (c *config) newTransport() (*transport, error) {
 	return t, nil
 }
 
-// ForKey returns a client for another key. It shares the transport and the limiter of c, and has
-// the options of c and then opts. A program with many tenants has such a client for each of them,
-// and what happens to one tenant, such as a ban, does not affect the others. An option in opts
-// replaces that of c, except that the functions of WithTrace are called after those of c.
+// ForKey returns a client for another key. It shares the transport and the limiter of c. The
+// options of c apply, and after them opts. A program with many tenants has such a client for each
+// of them, and what happens to one tenant, such as a ban, does not affect the others. An option in
+// opts replaces that of c, except that the functions of WithTrace are called after those of c.
 // [WithHTTPClient], [WithTransport], [WithInsecureHTTP] and [WithAPIKeyFunc] are errors here.
 func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	if c.transport == nil {
@@ -134,9 +134,9 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	return client.configured("ForKey", &config, apiKey)
 }
 
-// CloseIdleConnections closes the idle connections of the client's own transport, which it shares
-// with the clients of [Client.ForKey], and of the clones of it that [WithTransport] returned. It
-// does not close those of a transport that came with [WithHTTPClient]. The client remains usable.
+// CloseIdleConnections closes the idle connections of the client's own transport, and of its clones
+// that [WithTransport] returned. The clients of [Client.ForKey] share these connections. Those of a
+// transport that came with [WithHTTPClient] stay open. The client remains usable.
 func (c *Client) CloseIdleConnections() {
 	if c.transport != nil {
 		c.transport.closeIdleConnections()
@@ -154,7 +154,7 @@ func (t *transport) closeIdleConnections() {
 func (c *Client) KeyID() string { return c.key.ID }
 
 // RateLimit returns the most recent rate limit known for the client's key; if the key rotates, for
-// the key that it used last. Responses to other clients that share its [Limiter] count, too. It
+// the key that was used last. Responses to other clients that share its [Limiter] count, too. It
 // returns the zero RateLimit before the first response.
 func (c *Client) RateLimit() RateLimit {
 	id, known := c.lastKeyID.Load().(string)
@@ -179,5 +179,5 @@ func (c *Client) String() string { return "petstore.Client(" + c.base + ")" }
 // Format writes String for each verb, so that %#v and %d show no more than %v.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// LogValue returns String as an attribute.
+// LogValue returns String as a [slog.Value].
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }

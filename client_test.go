@@ -104,8 +104,8 @@ func TestClientForKey(t *testing.T) {
 	})
 }
 
-// The transports of WithTransport are around each other, the last one outside. One may change the
-// request: its next attempt is as before.
+// The transports of WithTransport wrap each other, the last one outermost. If one changes a
+// request, the next attempt begins with the original.
 func TestWithTransport(t *testing.T) {
 	var ids []string // of calls
 	inner := func(http.RoundTripper) http.RoundTripper {

@@ -21,9 +21,9 @@ import (
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// Do sends a request that the SDK has no method for, below the base URL, with the client's key,
-// limiter and rules: a GET is repeated, everything else is sent once and may match
-// [ErrOutcomeUnknown]; after any other error the service did not carry out the request. method is
+// Do sends a request for which the SDK has no method, to a path below the base URL. The client's
+// key, limiter and rules apply: a GET is a read; any other method is a write, whose error may match
+// [ErrOutcomeUnknown]. After any other error the service did not carry out the request. method is
 // GET, POST, PUT, PATCH or DELETE. path must be escaped, as by [net/url.PathEscape], and may have a
 // query: "pets/7?full=true".
 //
@@ -31,8 +31,8 @@ import (
 // nil. A [encoding/json.RawMessage] is JSON as it is; a []byte is refused, since it does not say
 // whether it is JSON. A 204 leaves out unchanged.
 //
-// The Operation of its errors is "do " and the method, and [Call].Template ends in /{path}, so that
-// logs and metrics have few different values.
+// The Operation of an error of Do is "do " and the method, and [Call].Template ends in /{path}, so
+// that logs and metrics have few different values.
 func (c *Client) Do(
 	ctx context.Context, method, path string, in, out any, opts ...CallOption,
 ) (*Response, error) {
@@ -135,8 +135,8 @@ func (c *Client) do(ctx context.Context, r request, opts []CallOption, response 
 //	k.ctx         ends with that of the caller, or after WithCallTimeout; for writes and traces
 //	k.stoppable   ends with k.ctx, or at WithStop; for waits and reads
 //
-// The context of a request or of a function for the key is made from one of them. It ends after the
-// timeout of an attempt, too.
+// The context of a request, and that of the function for the key, is made from one of these two,
+// and also ends with the timeout of an attempt.
 func (k *call) begin() (end func()) {
 	k.callStart()
 	endTimeout := func() {}
@@ -158,7 +158,7 @@ func (k *call) begin() (end func()) {
 	return func() { forget(); cancel(nil); endTimeout() }
 }
 
-// run makes attempts while there is to be another one, and returns the error of the call.
+// run makes attempts until checkRetry wants no other one, and returns the error of the call.
 func (k *call) run() error {
 	loop := retryablehttp.Client{HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, RetryMax: math.MaxInt}
 	loop.Backoff = func(time.Duration, time.Duration, int, *http.Response) time.Duration { return k.pause.Duration }
@@ -167,7 +167,7 @@ func (k *call) run() error {
 	if err != nil {
 		return &ArgumentError{k.name, "path", "is not valid"}
 	}
-	_, _ = loop.Do(&retryablehttp.Request{Request: bare}) // what came of the attempts is in k.last
+	_, _ = loop.Do(&retryablehttp.Request{Request: bare}) // k.last has the outcome
 	if k.pause != nil {                                   // the context ended during the pause
 		k.endPause()
 		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
@@ -179,8 +179,8 @@ func (k *call) run() error {
 	return nil
 }
 
-// decodeBody decodes the body of a success. A body that is empty, that is no JSON or that does not
-// follow the document gives a *ResponseError. A 204 has no body.
+// decodeBody decodes the body of a success. It returns a *ResponseError if the body is empty, is
+// not JSON or does not follow the document. A 204 has no body.
 func (k *call) decodeBody(a *attempt) error {
 	mediaType, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
 	mediaType = strings.TrimSpace(mediaType)
@@ -188,7 +188,7 @@ func (k *call) decodeBody(a *attempt) error {
 	switch {
 	case a.was(http.StatusNoContent), k.into == nil && len(a.body) == 0:
 		return nil
-	case len(a.body) == 0: // the decoder would report no more than EOF
+	case len(a.body) == 0: // the decoder would only report EOF
 		return k.responseError(a, "body is empty", nil)
 	case !strings.EqualFold(mediaType, "application/json"):
 		return k.responseError(a, "Content-Type is "+safetext.Quote(mediaType)+", not application/json", nil)

@@ -15,8 +15,8 @@
 //	fake.NewServer      is the service in memory, for your tests
 //
 // A call repeats what may be repeated, and waits for the rate limit. So put no retry loop around
-// it. Set [WithRetryPolicy] and [WithMaxWait] instead, or wait for as long as [RetryAfter] says of
-// the error.
+// it. Set [WithRetryPolicy] and [WithMaxWait] instead, or wait for the time that [RetryAfter]
+// returns.
 //
 // Section numbers refer to the service document, "Pet Store Service Interface". [Option] and
 // [CallOption] list the options. In a bubble of [testing/synctest], the waits of a client take no
@@ -29,7 +29,7 @@
 // [ratelimit.Limiter] describes when a call waits. If the wait would exceed [WithMaxWait] or the
 // context's deadline, the call fails immediately with a [*RateLimitError], whose RetryAt is the
 // time from which to try again. Clients with the same key should share one limiter through
-// [WithLimiter]; see [WithProcesses] for those in other processes.
+// [WithLimiter]; see [WithProcesses] for clients in other processes.
 //
 // Each result and each [*APIError] embeds a [Response], which has the [RateLimit] of that response.
 //
@@ -45,21 +45,21 @@
 //	other 4xx, 501                            once                  once
 //	a 2xx with another status or body         once                  once; ErrOutcomeUnknown
 //	reset, cut off, attempt timed out         backs off, again      once; ErrOutcomeUnknown
-//	nothing was written, as a refused dial    backs off, again      backs off, again
-//	unknown host, TLS certificate of either   once                  once
+//	nothing written, such as a refused dial   backs off, again      backs off, again
+//	unknown host, refused certificate         once                  once
 //	a response that is not HTTP               once                  once; ErrOutcomeUnknown
 //
 // The backoff is exponential with jitter. The wait is never shorter than the Retry-After of a 429
 // or 503. If a wait would exceed the context's deadline or WithMaxWait, the call fails immediately.
-// Retries do not multiply the load during an outage: a client has 100 retries for each key, and
-// every ten successes add one, up to 100. A retry after a 429, or after a request that was never
-// written, costs nothing.
+// Retries do not multiply the load during an outage: each client, and each one of [Client.ForKey],
+// has 100 retries, and every ten successes add one, up to 100. A retry after a 429, or after a
+// request that was never written, costs nothing.
 //
 // A request was not written if there was no connection, if the server refused our certificate, or
-// if it says that it has not processed the request: by a GOAWAY before the stream, or by
-// REFUSED_STREAM. net/http itself repeats no write, and a read only over HTTP/2, after such a
-// refusal or a PROTOCOL_ERROR, and the first read of a new client on an idle connection of the
-// caller's own transport.
+// if the server says that it has not processed the request: by a GOAWAY before the stream, or by
+// REFUSED_STREAM. net/http itself repeats no write. It repeats a read over HTTP/2 after such a
+// refusal or a PROTOCOL_ERROR, and a new client's first read on an idle connection of the caller's
+// transport.
 //
 // # Errors
 //
@@ -71,10 +71,11 @@
 //	*ResponseError    a response that does not follow the document
 //	*TransportError   no response: the connection, the key, or the caller's context failed
 //
-// With [errors.Is] they match the sentinels of this package, such as [ErrOutcomeUnknown], and, if
-// the caller's own context ended, that context's error and cause. [RetryAfter] returns how long to
-// wait. The text of each error is one line of at most 512 bytes. Its CallID finds the lines of the
-// log. If the service's support is to find a call, give it an id: WithHeader("X-Request-ID", id).
+// With [errors.Is] these errors match the sentinels of this package, such as [ErrOutcomeUnknown],
+// and, if the caller's own context ended, that context's error and cause. [RetryAfter] returns how
+// long to wait. The text of each error is one line of at most 512 bytes. Search the log for its
+// CallID. To let the service's support find a call, give the call an id: WithHeader("X-Request-ID",
+// id).
 //
 // # The API key
 //

@@ -62,7 +62,7 @@ func (fromEnv) apply(opName string, c *config) error {
 }
 
 // setKeyFile sets the function for the key if there is a key file, and reads the file once, so that
-// a wrong one is reported early.
+// a wrong file is reported early.
 func (c *config) setKeyFile(opName string) error {
 	key, file, problem := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile), ""
 	switch {

@@ -77,8 +77,8 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	assert.Len(t, service.sent(), 1, "a fixed key is not tried again")
 }
 
-// A vault renews the key each 37 seconds. A call that has waited for a permit sends the key of that
-// moment, and gives back the permit of the key from before its wait.
+// A vault renews the key each 37 seconds. After a wait for a permit, a call sends the key that is
+// valid then, and gives back the permit of the old key.
 func TestKeyThatRotates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		current := func() string { return fmt.Sprint("key-number-", time.Now().Unix()/37) }
@@ -179,15 +179,15 @@ func TestAPIKeyFile(t *testing.T) {
 	require.ErrorIs(t, list(client), fs.ErrNotExist)
 }
 
-// TestKeyIsInNoOutput searches the client, its options, its limiter, all results, and what traces and
-// the log get of each attempt for the key. The service repeats the key in its responses.
+// TestKeyIsInNoOutput searches for the key in the client, its options, its limiter, all results,
+// and what traces and the log get of each attempt. The service repeats the key in its responses.
 func TestKeyIsInNoOutput(t *testing.T) {
 	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
 	limiter := ratelimit.New()
 	client, _ := echoing(t, []responder{status(200, twoPets, echo...), status(201, onePet, echo...)},
 		petstore.WithLimiter(limiter), petstore.WithTrace(hooked(
 			func(name string, ctx context.Context, _ petstore.Call, _ any) {
-				assertKeyNotIn(t, "the context of "+name, ctx) // nothing ends it meanwhile
+				assertKeyNotIn(t, "the context of "+name, ctx) // it does not change while it is searched
 			})))
 	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
@@ -264,13 +264,13 @@ func hasKey(text string) bool {
 	}, func(form string) bool { return strings.Contains(text, form) })
 }
 
-// failure has the text of a test that failed: all that can be reached from a value, also through
-// unexported fields. The variables of a closure cannot be reached.
+// failure has the text that a failed test prints of a value: all that can be reached from the
+// value, also through unexported fields, but not the variables of a closure.
 type failure string
 
 func (f *failure) Errorf(format string, args ...any) { *f += failure(fmt.Sprintf(format, args...)) }
 
-// textsOf returns v as a failed test, fmt, log/slog and encoding/json write it.
+// textsOf returns the texts that a failed test, fmt, log/slog and encoding/json write of v.
 func textsOf(v any) string {
 	var dump failure
 	assert.Equal(&dump, []any{v}, []any{nil})

@@ -23,11 +23,11 @@ var (
 	ErrNotFound = errors.New("petstore: not found")
 	// ErrRateLimited is matched by a RateLimitError and by an APIError with status 429.
 	ErrRateLimited = errors.New("petstore: rate limited")
-	// ErrOutcomeUnknown is matched by an error of a write, which the service may or may not have
-	// carried out. After any other error it has not. The client never sends such a request again:
-	// the service cannot distinguish a repetition of CreatePet from a second pet. A list shows at
-	// most 100 pets, in no promised order: that it lacks the pet proves nothing. Log what you are
-	// about to create, and the error's CallID. Section Retries of the package says what a write is.
+	// ErrOutcomeUnknown is matched by the error of a write that the service may have carried out, or
+	// not. After any other error it has not. The client never sends such a write again: the service
+	// cannot distinguish a repetition of CreatePet from a second pet. A list shows at most 100 pets,
+	// in no promised order: a list without the pet proves nothing. Log what you are about to create,
+	// and the error's CallID. Section Retries of the package says what a write is.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
 	// ErrAPIKey is matched by a TransportError if [WithAPIKeyFunc] returned no valid key.
 	ErrAPIKey = errors.New("petstore: no API key")
@@ -36,13 +36,13 @@ var (
 	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
 	// ErrNotSent is matched by every error of a call that sent nothing: its argument was wrong, the
-	// limiter refused it, it got no connection or no key, or its context had ended. A transport that
-	// [WithTransport] returns may wrap it, too.
+	// limiter refused it, it got no connection or no key, or its context had ended. An error of a
+	// transport of [WithTransport] may wrap ErrNotSent, too.
 	ErrNotSent = errors.New("petstore: not sent")
 	// ErrStopped is matched by a TransportError of a call that [WithStop] ended.
 	ErrStopped = errors.New("petstore: stopped by WithStop")
 	// ErrTimeout is matched by an error of a call that exceeded [WithAttemptTimeout] or
-	// [WithCallTimeout]. It wraps a [net.Error] whose Timeout returns true.
+	// [WithCallTimeout]. That error wraps a [net.Error] whose Timeout returns true.
 	ErrTimeout = errors.New("petstore: timeout")
 )
 
@@ -69,13 +69,13 @@ type APIError struct {
 	// Code and Message come from the Error object. Both are empty if the body is no Error object.
 	// The document lists no codes: decide by status, or with errors.Is.
 	Code, Message string
-	// RetryAfter is the time from Retry-After, counted from the response; 0 without a valid one.
+	// RetryAfter is the wait that Retry-After names, from the response on; 0 without a valid header.
 	RetryAfter time.Duration
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body []byte
 	Response
-	// OutcomeUnknown reports whether the request was a write, and the response does not say whether
-	// it was carried out.
+	// OutcomeUnknown reports whether the request was a write, and the response leaves open whether the
+	// write was carried out.
 	OutcomeUnknown bool
 
 	received time.Time // when the response came
@@ -116,7 +116,7 @@ type RateLimitError struct {
 	RetryAt time.Time
 	// RateLimit is the last known rate limit of the key.
 	RateLimit RateLimit
-	// Reason is the limit that the call would have had to wait for, such as [ratelimit.ReasonDay];
+	// Reason is the limit for which the call would have had to wait, such as [ratelimit.ReasonDay];
 	// empty if not known.
 	Reason ratelimit.Reason
 	// Attempts is the number of requests that the call sent; 0 if it was refused before the first.
@@ -244,8 +244,8 @@ func (*RateLimitError) isOfCall() {}
 func (*ResponseError) isOfCall()  {}
 func (*TransportError) isOfCall() {}
 
-// errorLine returns text with notes behind it: the number of requests and, if the outcome of a
-// write is unknown, what may have happened.
+// errorLine returns text with notes after it: the number of requests and, if the outcome of a write
+// is unknown, what may have happened.
 func errorLine(text, opName string, attempts int, unknown bool) string {
 	doubt := "; the request may have been carried out" // for Do
 	op := operations[opName]
@@ -257,8 +257,8 @@ func errorLine(text, opName string, attempts int, unknown bool) string {
 }
 
 // RetryAfter returns how long to wait from now before the call may be made again; 0 if that time
-// has passed. It is the same for a 429, a 503 and a refusal of the limiter. It returns false if err
-// does not say how long, or if it matches [ErrOutcomeUnknown]: to make that call again might carry
+// has passed. This works for a 429, a 503 and a refusal of the limiter. It returns false if err
+// does not say how long, or if err matches [ErrOutcomeUnknown]: to make that call again might carry
 // out the same request twice.
 func RetryAfter(err error) (time.Duration, bool) {
 	if errors.Is(err, ErrOutcomeUnknown) {
@@ -268,7 +268,7 @@ func RetryAfter(err error) (time.Duration, bool) {
 		return max(0, time.Until(e.RetryAt)), true
 	}
 	if e, ok := errors.AsType[*APIError](err); ok && e.RetryAfter > 0 {
-		if e.received.IsZero() { // a test built the error: no client did
+		if e.received.IsZero() { // no client made the error: a test did
 			return e.RetryAfter, true
 		}
 		return max(0, time.Until(e.received.Add(e.RetryAfter))), true

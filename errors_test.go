@@ -86,7 +86,7 @@ func TestErrorGoldenFiles(t *testing.T) {
 	testkit.AssertGolden(t, "testdata/errors.log", log.String())
 }
 
-// recordEnds has calls that end before they have a whole response, and not by the service.
+// recordEnds records calls that the client or its caller ends before there is a whole response.
 func recordEnds(t *testing.T, record func(name string, err error)) {
 	client, _ := scripted(t, []responder{hangs})
 	record("WithCallTimeout", create(client, petstore.WithCallTimeout(5*time.Second)))
@@ -118,7 +118,7 @@ func recordEnds(t *testing.T, record func(name string, err error)) {
 	record("a call that times out, around it", list(outer))
 }
 
-// recordRefusals has calls whose first or second attempt sends nothing.
+// recordRefusals records calls whose first or second attempt sends nothing.
 func recordRefusals(t *testing.T, record func(name string, err error)) {
 	for _, scope := range []ratelimit.Reason{"", ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan} {
 		client, _ := scripted(t, nil, refusesBy(&ratelimit.Error{Reason: scope}))
@@ -193,8 +193,8 @@ func errorRows() []errorRow {
 	return rows
 }
 
-// TestArgumentError compares what the client refuses to do with a golden file. The tests of
-// internal/credential have all wrong URLs, keys and paths.
+// TestArgumentError compares the errors about wrong arguments with a golden file. The tests of
+// internal/credential cover the wrong URLs, keys and paths.
 func TestArgumentError(t *testing.T) {
 	var texts strings.Builder
 	record := func(_ any, err error) { fmt.Fprintln(&texts, as[*petstore.ArgumentError](t, err)) }
@@ -253,8 +253,8 @@ func TestArgumentError(t *testing.T) {
 	testkit.AssertGolden(t, "testdata/arguments.txt", texts.String())
 }
 
-// A function of the user may return the error of another call, and an errgroup makes one the cause
-// of another call's end. The error of the call then does not match it. It matches any other.
+// A function of the user may return an error of another call, and an errgroup may make one the
+// cause of a context. The error of the call does not match such an error. It matches any other.
 func TestForeignErrors(t *testing.T) {
 	another, _ := scripted(t, []responder{fails(errReset)})
 	for name, err := range map[string]error{

@@ -79,7 +79,7 @@ func ExampleWithAPIKeyFunc() {
 	// Output: <nil>
 }
 
-// A nightly job leaves a part of the limit to other calls, and shows for what it waits.
+// A nightly job leaves a part of the limit to other calls, and prints what it waits for.
 func ExampleWithTrace() {
 	server := fake.NewServer()
 	defer server.Close()
@@ -183,7 +183,7 @@ func ExampleWithTransport() {
 	// Output: c66a89a7 18 <nil>
 }
 
-// The service asks for a certificate of the client (mTLS), and no proxy leads to it, whatever the
+// The service asks for a certificate of the client (mTLS). No proxy is used, whatever the
 // environment says.
 func ExampleWithTransport_proxy() {
 	server := fake.NewServer()

@@ -11,8 +11,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// errorOf returns the error of a call that ends with a; doc.go lists the types. Only decodeBody makes
-// one, too.
+// errorOf returns the error of a call that ends with the attempt a; doc.go lists the types. After
+// an attempt, only decodeBody makes another one.
 func (k *call) errorOf(a *attempt) error {
 	code := a.outcome.StatusCode
 	switch {
@@ -37,8 +37,8 @@ func (k *call) errorOf(a *attempt) error {
 	return k.apiError(a)
 }
 
-// refusal returns the error of a call whose last attempt sent nothing. It wraps the error of the
-// attempt before, if there was one.
+// refusal returns the error of a call whose last attempt sent nothing. If there was an attempt
+// before that, its error is wrapped.
 func (k *call) refusal(a *attempt) error {
 	var last error
 	if k.previous != nil {
@@ -73,7 +73,7 @@ func (k *call) response(a *attempt) Response {
 }
 
 // apiError returns the error for a response that is not the success of the operation. The key is
-// taken out of all that it has from the response.
+// removed from all parts of the response that the error keeps.
 func (k *call) apiError(a *attempt) *APIError {
 	code, message := decodeError(a.body)
 	key := a.key.Secret()
@@ -105,7 +105,7 @@ func (k *call) rateLimitError(e *ratelimit.Error, err error) *RateLimitError {
 }
 
 // decodeError returns the code and the message of a body that is an Error object; both are empty
-// for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
+// for any other body, such as the HTML that a gateway sends with a 502.
 func decodeError(body []byte) (code, message string) {
 	var decoded struct {
 		Code    string `json:"code"`

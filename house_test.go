@@ -28,8 +28,8 @@ func TestHouseImports(t *testing.T) {
 	}
 }
 
-// TestHouseOperations names each file that should have an operation and lacks it, and the form in
-// which it should. In the patterns and forms, @ is the operation; the case of its letters is free.
+// TestHouseOperations reports each file that lacks an operation, and what should be there. In the
+// patterns and forms, @ is the operation, in letters of any case.
 func TestHouseOperations(t *testing.T) {
 	files := texts(t, "")
 	operations := append(found(`operationId: (\w+)`, files["cmd/petstore-fake/openapi.yaml"]),
@@ -76,8 +76,8 @@ func anchors(text string) []string {
 	return strings.Split(strings.ReplaceAll(headings, " ", "-"), "\n")
 }
 
-// TestDocsNames checks that all Go code in documents is also in a file that is compiled, that the
-// tests that they name exist, and that docs/operations.md has all alerts and all lines of the log.
+// TestDocsNames checks three things: Go code in documents is also in a file that is compiled, tests
+// named in documents exist, and docs/operations.md has all alerts and all lines of the log.
 func TestDocsNames(t *testing.T) {
 	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	documents, code := texts(t, ".md"), ""
@@ -108,8 +108,8 @@ func found(pattern, text string) (all []string) {
 	return all
 }
 
-// texts returns the files of the repository, except results of builds, by their paths. It takes
-// those whose path ends in suffix, but in none of except.
+// texts returns the files of the repository, except results of builds, by their paths. It takes a
+// file if its path ends in suffix, and does not end in one of except.
 func texts(t *testing.T, suffix string, except ...string) map[string]string {
 	all, built := map[string]string{}, regexp.MustCompile(`(^|/)(\.git|bin|dist|testdata|node_modules)/`)
 	require.NoError(t, fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {

@@ -25,6 +25,6 @@ type Limiter interface {
 }
 
 // RateLimit is the window of the rate limit according to the X-RateLimit headers of one response
-// (section 8.2): Limit, Remaining and Reset. The zero RateLimit means that nothing is known, as
-// when a header is missing or malformed.
+// (section 8.2): Limit, Remaining and Reset. The zero RateLimit means that nothing is known, for
+// instance because a header is missing or malformed.
 type RateLimit = ratelimit.Window

@@ -159,7 +159,7 @@ func (e *ArgumentError) LogValue() slog.Value {
 		lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
 }
 
-// errorValue returns the attributes that all errors have, and more. A name means the same in all.
+// errorValue returns the attributes of each error, and more. A name means the same in all errors.
 func errorValue(err error, kind, opName, callID string, r Response, more ...slog.Attr) slog.Value {
 	return slog.GroupValue(nonZero(append([]slog.Attr{
 		slog.String("operation", opName), slog.String("kind", kind), slog.String("error", err.Error()),
@@ -169,11 +169,11 @@ func errorValue(err error, kind, opName, callID string, r Response, more ...slog
 	}, more...)...)...)
 }
 
-// nonZero returns the attributes that are not zero: the others say nothing, and make a line longer.
+// nonZero returns the attributes that are not zero: a zero says nothing, and makes a line longer.
 func nonZero(attrs ...slog.Attr) []slog.Attr {
 	return slices.DeleteFunc(attrs, func(a slog.Attr) bool { return reflect.ValueOf(a.Value.Any()).IsZero() })
 }
 
 // lineAttr returns an attribute with a text that may come from the server or from code of the user.
-// It is put on one line, so that it cannot forge a line of the log.
+// The text is put on one line, so that it cannot forge a line of the log.
 func lineAttr(key, text string) slog.Attr { return slog.String(key, safetext.Line(text)) }

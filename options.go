@@ -31,8 +31,8 @@ type CallOption interface {
 type option struct {
 	name, problem string
 	set           func(c *config)
-	// shared is for an option that ForKey does not take, because clients with different keys share
-	// what it sets.
+	// shared marks an option that ForKey does not take, because clients with different keys share what
+	// the option sets.
 	shared bool
 }
 
@@ -65,8 +65,8 @@ func perCall(name, problem string, set func(c *config)) CallOption {
 	return callOption{option{name: name, problem: problem, set: set}}
 }
 
-// config has the result of the options. A call with options has a copy of that of its client: what
-// the fields point to is never changed in place.
+// config has the result of the options. A call with options copies the config of its client; so
+// nothing changes in place what the fields point to.
 type config struct {
 	// What clients of different keys share:
 	httpClient     *http.Client
@@ -98,9 +98,9 @@ func newConfig(opts []Option) (*config, error) {
 		limiter: ratelimit.New(),
 		retry:   RetryPolicy{}.withDefaults(),
 		// A window of the plans lasts a minute, and its Reset is in whole seconds: a call can wait for
-		// the next window, and for one more if others use up that one.
+		// the next window, and for one more if others use up the next one.
 		maxWait: 2 * (time.Minute + time.Second),
-		// A response that takes longer is taken for lost.
+		// A response that takes longer counts as lost.
 		attemptTimeout: 30 * time.Second,
 		header:         http.Header{"Accept": {"application/json"}, "User-Agent": {sdk}},
 	}
@@ -136,7 +136,7 @@ func apply[O Option](opName string, c *config, opts []O) error {
 }
 
 // WithHTTPClient makes the Client send through hc's Transport, for which the rules of
-// [WithTransport] hold. The Client does not change hc, and never follows redirects. hc.Timeout, if
+// [WithTransport] apply. The Client does not change hc, and never follows redirects. hc.Timeout, if
 // set, limits each attempt, not the whole call; the shorter of hc.Timeout and [WithAttemptTimeout]
 // applies. A Jar is an error: the service has no cookies.
 func WithHTTPClient(hc *http.Client) Option {
@@ -147,18 +147,18 @@ func WithHTTPClient(hc *http.Client) Option {
 }
 
 // WithTransport wraps the transport that sends the attempts. NewClient calls wrap once, with the
-// client's own transport, which is an *http.Transport, or that of [WithHTTPClient]. The result is
-// used instead, such as a Clone with other settings. It must be safe for concurrent use, also by
-// the clients of [Client.ForKey]. A later WithTransport wraps the result of an earlier one.
+// client's own transport, an *http.Transport, or with that of [WithHTTPClient]. The client uses
+// what wrap returns, such as a Clone with other settings. That must be safe for concurrent use,
+// also by the clients of [Client.ForKey]. A later WithTransport wraps the result of an earlier one.
 // [CallFromContext] returns the call of a request from its context.
 //
 // The transport may read, sign or dump the body. It must pass the context of the request on: its
-// hooks of [net/http/httptrace] show whether a failed request was sent. Where these hooks are not
-// called, a request counts as sent, unless the error is that of a dial, or wraps [ErrNotSent], as
-// that of an open circuit breaker should: the call then ends with it. So a transport without these
-// hooks that tries a second host after the first one has failed must not return the refused dial of
-// the second: the client would send a write again. docs/scaling.md has more rules for such
-// transports.
+// hooks of [net/http/httptrace] show whether a failed request was sent. If these hooks are not
+// called, a failed request counts as sent, unless its error is that of a dial, or wraps
+// [ErrNotSent]. An open circuit breaker should wrap ErrNotSent: the call then ends with that error.
+// Suppose that a transport calls no hooks, and tries a second host when the first has failed: it
+// must not return the second one's refused dial, or the client would send a write again.
+// docs/scaling.md has more rules for transports.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	problem := safetext.If(wrap == nil, "is nil")
 	return shared("WithTransport", problem, func(c *config) { c.wraps = append(c.wraps, wrap) })
@@ -170,13 +170,13 @@ func WithInsecureHTTP() Option {
 	return shared("WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true })
 }
 
-// WithAPIKeyFunc calls f before each attempt to get the API key of one identity whose key rotates,
-// and once more if the attempt has waited, so that the key is never as old as the wait. It is not
-// for tenants: these have clients of [Client.ForKey]. The apiKey of NewClient must then be "". f
-// gets a context with the values and the timeout of an attempt, and must be safe for concurrent
-// use. If f fails, or returns a string that cannot be a bearer token, the call fails with a
-// [*TransportError] and nothing is sent. That error matches f's error but does not repeat its text,
-// which may contain a key.
+// WithAPIKeyFunc is for one identity whose API key rotates. The client calls f before each attempt,
+// and once more if the attempt has waited, because the key may have changed during the wait. For
+// tenants, use [Client.ForKey] instead. The apiKey of NewClient must be "". f gets a context with
+// the values and the timeout of an attempt, and must be safe for concurrent use. If f fails, or
+// returns a string that cannot be a bearer token, the call fails with a [*TransportError] and
+// nothing is sent. The call's error matches f's error but does not repeat its text, which may
+// contain a key.
 //
 // If the service answers 401, the client calls f once more within the call. If f then returns
 // another key, the client sends the request again with that key. It repeats a create, too, because
@@ -189,16 +189,16 @@ func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
 // regular file of at most 64 KiB, or a link to one. White space around the key is ignored. An error
 // of the function matches what is wrong, such as [io/fs.ErrNotExist]. It never repeats the path,
 // because a user may have put the key itself there by mistake. A program that changes the key
-// should write a new file and rename it to this one, so that no call finds it half written.
+// should write a new file and rename it to path, so that no call reads half of a key.
 func APIKeyFile(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return credential.ReadFile(path) }
 }
 
 // WithStop lets a program stop without losing anything. When ctx ends, calls that wait or begin end
-// at once, and so do reads. Writes that were sent finish. A call that ends fails with a
+// at once, and so do reads. Writes that were sent finish. A call that ends so fails with a
 // [*TransportError] that matches [ErrStopped] and, if you cancelled ctx with a cause of your own,
-// that cause; after a 429 it wraps the error of that, too. It matches neither [context.Canceled]
-// nor [context.DeadlineExceeded]: these are always about the call's own context. So do not also use
+// that cause; after a 429 it also wraps the error of the 429. It matches neither [context.Canceled]
+// nor [context.DeadlineExceeded]: they are always about the call's own context. So do not also use
 // ctx as the context of calls. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
 	return perClient("WithStop", safetext.If(ctx == nil, "is nil"), func(c *config) { c.stop = ctx })
@@ -222,7 +222,7 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 
 // WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
 // body, without the waits between attempts. The default is 30 seconds; 0 means that only the
-// context limits it. The error of an attempt that takes longer matches [ErrTimeout].
+// context limits an attempt. The error of an attempt that takes longer matches [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
 	return perCall("WithAttemptTimeout", safetext.If(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d })
 }
@@ -273,16 +273,16 @@ func WithProcesses(n int) Option {
 }
 
 // WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
-// seconds, which is enough for two windows; with 0, a call does not wait for them. A call fails
-// immediately with a [*RateLimitError] if it is known that it would have to wait longer, and at the
-// latest when it has waited for d and one second for a permit. A 503 whose Retry-After, with the
-// backoff, is longer than d ends the call with its [*APIError].
+// seconds, which is enough for two windows; with 0, a call waits for no window. A call fails
+// immediately with a [*RateLimitError] if it is known that the wait would be longer. At the latest,
+// it fails when it has waited for a permit for d and one second. A 503 ends the call with an
+// [*APIError] if its Retry-After plus the backoff is longer than d.
 func WithMaxWait(d time.Duration) CallOption {
 	return perCall("WithMaxWait", safetext.If(d < 0, "is negative"), func(c *config) { c.maxWait = d })
 }
 
-// WithBackground marks a call as background work: it queues behind all other calls. A tenth of each
-// window of the rate limit is left to these while there are any.
+// WithBackground marks a call as background work: it queues behind all other calls. While there are
+// other calls, a tenth of each window of the rate limit is left to them.
 func WithBackground() CallOption {
 	return perCall("WithBackground", "", func(c *config) { c.background = true })
 }
@@ -293,8 +293,8 @@ type RetryPolicy struct {
 	// MaxAttempts is the largest number of attempts per call, including the first. The default is
 	// 4; 1 means no retry.
 	MaxAttempts int
-	// BaseDelay is the backoff before the second attempt; it doubles with each further one. The
-	// default is 500 ms. The second half of each backoff is random.
+	// BaseDelay is the backoff before the second attempt; each further attempt doubles it. The default
+	// is 500 ms. The second half of each backoff is random.
 	BaseDelay time.Duration
 	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
 	// BaseDelay if that is longer.

@@ -75,7 +75,7 @@ func TestEndOfWaits(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		respond responder
-		option  petstore.Option // nil for a limiter, which must be made in the bubble
+		option  petstore.Option // nil: the test makes a limiter, which must happen in the bubble
 		code    int             // of the response before the wait; 0 for none
 	}{
 		"Retry-After of a 429": {status(429, "", "Retry-After: 60"), backoff, 429},
@@ -130,7 +130,7 @@ func TestEndOfWaits(t *testing.T) {
 				if stops {
 					assert.Equal(t, c.code == 429 || strings.HasPrefix(name, "Retry-After"), ok, "it stays reachable")
 				} else if c.option == nil {
-					// A caller that goes by RetryAt must not come back into a closed window.
+					// A caller that waits until RetryAt must not find the window still closed.
 					next := as[*petstore.RateLimitError](t, list(client, petstore.WithMaxWait(time.Second)))
 					assert.Equal(t, next.RetryAt, as[*petstore.RateLimitError](t, err).RetryAt)
 				}
@@ -142,7 +142,7 @@ func TestEndOfWaits(t *testing.T) {
 	}
 }
 
-// WithStop ends a read on its way at once, and lets a write finish.
+// WithStop ends a read in flight immediately, and lets a write finish.
 func TestWithStopDuringARequest(t *testing.T) {
 	for operation, sample := range samples {
 		virtual(t, operation, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestWithStopDuringARequest(t *testing.T) {
 				case <-r.Context().Done():
 					return nil, r.Context().Err()
 				case <-time.After(5 * time.Second):
-					return status(201, onePet)(r) // only a write comes so far
+					return status(201, onePet)(r) // a read has ended by now
 				}
 			}}, petstore.WithStop(ctx))
 			start, took := time.Now(), time.Second
@@ -270,7 +270,7 @@ func TestLimiterOfTheUser(t *testing.T) {
 		for range 2 {
 			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute), petstore.WithBackground()))
 		}
-		assert.Equal(t, []string{ // waits in the limiter count, as do those after a 429; Asked is the place in the queue
+		assert.Equal(t, []string{ // waits in the limiter and pauses after a 429 count; Asked is the place in the queue
 			"MaxWait 60, Asked 0, NotBefore 0", "MaxWait 57, Asked 0, NotBefore 2",
 			"MaxWait 24, Asked 0, NotBefore 36", "MaxWait 60, Asked 39, NotBefore 0",
 		}, requests)

@@ -58,8 +58,8 @@ type NewPet struct {
 	Name string `json:"name"`
 	// CategoryID is required and always sent; 0 is a valid category.
 	CategoryID int64 `json:"categoryId"`
-	// Status is optional. The empty status is not sent; the document does not say which status the
-	// pet then gets. It may be one that is not Valid, which a later version of the service may have.
+	// Status is optional. The empty status is not sent; the document does not say which status the pet
+	// then gets. A status need not be Valid: a later version of the service may have more.
 	Status PetStatus `json:"status,omitempty"`
 }
 
@@ -131,8 +131,8 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 }
 
 // CreatePet adds a pet (section 4.2). It is not idempotent, and the service has no idempotency key:
-// therefore the client never repeats a request that the service may have carried out; the error
-// then matches [ErrOutcomeUnknown]. After any other error the pet was not created.
+// therefore, if the service may have carried out the request, the client does not repeat it, and
+// the error matches [ErrOutcomeUnknown]. After any other error the pet was not created.
 func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) (*CreatePetResult, error) {
 	body, err := jsonv2.Marshal(pet)
 	switch {
@@ -176,13 +176,13 @@ func (r *ListPetsResult) decode(body []byte) error {
 	return err
 }
 
-// withReadPet has Unmarshal read each Pet by readPet: Unmarshal itself does not see that a field is
-// missing.
+// withReadPet makes Unmarshal read each Pet with readPet: Unmarshal itself does not see that a
+// field is missing.
 var withReadPet = jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(readPet))
 
 // readPet reads a Pet (section 2). It skips unknown fields, so that the service may add some. The
-// decoder refuses names that are given twice and invalid UTF-8, because parsers of JSON treat these
-// differently.
+// decoder refuses names that are given twice and invalid UTF-8, because JSON parsers differ in what
+// they make of such text.
 func readPet(d *jsontext.Decoder, pet *Pet) error {
 	if d.PeekKind() != '{' {
 		return errors.New("a pet is not an object")
@@ -234,7 +234,7 @@ func readInt(d *jsontext.Decoder, n *int64) (ok bool, err error) {
 	return true, err
 }
 
-// readText reads a string; ok is false if the value is none.
+// readText reads a string; ok is false if the value is no string.
 func readText(d *jsontext.Decoder, text *string) (ok bool, err error) {
 	if d.PeekKind() != '"' {
 		return false, d.SkipValue()

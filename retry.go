@@ -13,7 +13,7 @@ import (
 
 // backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
 // that calls that failed together do not retry together; the other half ensures that none retries
-// at once.
+// immediately.
 func (p RetryPolicy) backoff(n int) time.Duration {
 	d := p.BaseDelay
 	for i := 1; i < n && d < p.MaxDelay; i++ {
@@ -22,8 +22,8 @@ func (p RetryPolicy) backoff(n int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// outcomeUnknown reports whether the request is a write that the service may have carried out. It
-// is never sent again, and its error matches ErrOutcomeUnknown. A request can fail in four places:
+// outcomeUnknown reports whether the request is a write that the service may have carried out. Such
+// a write is never sent again; its error matches ErrOutcomeUnknown. A request fails in four places:
 //
 //	                                                                      carried out?
 //	never sent                no key, no permit, no connection            no
@@ -67,9 +67,9 @@ func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) 
 }
 
 // next returns whether there is another attempt after a, and the pause before it. If the context
-// has ended meanwhile, that attempt says so.
+// has ended meanwhile, the next attempt returns its error.
 func (k *call) next(a *attempt) (pause time.Duration, again bool) {
-	// After a 401 there may be another key; admit ends the call if there is not.
+	// After a 401 the function may return another key; admit ends the call if it does not.
 	newKey := k.config.keyFunc != nil && a.failure != contextEnded &&
 		a.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized)
 	mayRepeat := newKey || a.mayChange() && !k.outcomeUnknown(a)
@@ -92,14 +92,14 @@ func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
 	pause, retryAfter := k.config.retry.backoff(k.info.Attempt), a.outcome.RetryAfter
 	switch {
 	case a.was(http.StatusTooManyRequests) && a.limiterWaits():
-		return 0, false // it may also refuse at once
+		return 0, false // the limiter delays or refuses the next attempt
 	case a.was(http.StatusTooManyRequests):
 		// Jitter, so that calls that got their 429 together do not retry together.
 		return max(pause, time.Until(a.retryAt())) + rand.N(k.config.retry.BaseDelay), true
 	case a.was(http.StatusServiceUnavailable) && retryAfter > 0:
 		return pause + min(retryAfter, math.MaxInt64-pause), true
 	case a.connection.isDead() && k.previous == nil:
-		return 0, false // only once: the service may just have closed an idle connection
+		return 0, false // no pause, but only once: the service may just have closed an idle connection
 	}
 	return pause, false
 }
@@ -114,7 +114,7 @@ func (k *call) beginPause(d time.Duration) {
 }
 
 // endPause reports the end of the pause before an attempt, if there was one. WithMaxWait counts
-// only those after a 429.
+// only pauses after a 429.
 func (k *call) endPause() {
 	pause := k.pause
 	k.pause = nil
@@ -128,8 +128,8 @@ func (k *call) endPause() {
 	k.WaitDone(*pause)
 }
 
-// tokens limits the retries of a client, so that they do not multiply the load during an outage. It
-// counts the successes that are needed until all tokens are there again. The zero value has all.
+// tokens limits the retries of a client, so that they do not multiply the load during an outage.
+// spent is how many successes it takes until all tokens are back. The zero value has all tokens.
 type tokens struct{ spent atomic.Int64 }
 
 const (

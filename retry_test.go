@@ -30,12 +30,12 @@ var (
 	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 )
 
-// TestRetryBudget has an outage: calls have a hundred retries between them, and then none.
+// TestRetryBudget has an outage: all calls together have a hundred retries, and then none.
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down, up := []responder{status(503, ``)}, []responder{status(200, "[]")}
 		client, service := scripted(t, up)
-		for range 20 { // all retries are there already
+		for range 20 { // they add no retry: all are there already
 			require.NoError(t, list(client))
 		}
 		service.responders = down
@@ -54,7 +54,7 @@ func TestRetryBudget(t *testing.T) {
 		assert.Equal(t, 1, requests(func() { _ = list(client) }), "and then none")
 		other, err := client.ForKey("key-of-another")
 		require.NoError(t, err)
-		// Who has been told to wait, sent nothing or gave up takes none of the retries.
+		// A retry after a 429 or a refused dial costs nothing, and a caller that gives up takes no retry.
 		for range 150 {
 			service.responders = []responder{func(r *http.Request) (*http.Response, error) {
 				call, _ := petstore.CallFromContext(r.Context())
@@ -116,8 +116,8 @@ func TestRetriesAreSpread(t *testing.T) {
 	})
 }
 
-// TestRetryTable compares what the client does with the table in its documentation. It must have
-// each row of that table, and each status must be in one of the rows, whatever happens to its body.
+// TestRetryTable compares what the client does with the table in its documentation. The test has
+// each row of that table, and each status is in one of them, whatever happens to the body.
 func TestRetryTable(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestRetryTable(t *testing.T) {
 	otherSuccess := bodies(func(code int) bool { return code/100 == 2 && code > 201 })
 	otherSuccess["the documented status with a page"] = success("<html>", io.EOF)
 	otherSuccess["the documented status without a body"] = success("", io.EOF)
-	rows := map[string]map[string]responder{ // by row of the table; by what the request meets
+	rows := map[string]map[string]responder{ // by row of the table, then by what happens to a request
 		"429":                               bodies(func(code int) bool { return code == 429 }),
 		"408, 5xx other than 501":           bodies(again),
 		"3xx, never followed":               bodies(func(code int) bool { return code/100 == 3 }),
@@ -146,10 +146,10 @@ func TestRetryTable(t *testing.T) {
 		"reset, cut off, attempt timed out": {
 			"a reset": fails(errReset), "silence": hangs, "a success that is cut off": success("[", errReset),
 		},
-		"nothing was written, as a refused dial": {
+		"nothing written, such as a refused dial": {
 			"a refused dial": fails(errRefused), "no route": noRoute.RoundTrip, "no route, after a dump": dumped,
 		},
-		"unknown host, TLS certificate of either": {
+		"unknown host, refused certificate": {
 			"an unknown host":          dial(&net.DNSError{IsNotFound: true}),
 			"the server's certificate": dial(&tls.CertificateVerificationError{Err: io.EOF}),
 			"our certificate":          fails(&net.OpError{Op: "remote error", Err: tls.AlertError(116)}),
@@ -184,7 +184,7 @@ func TestRetryTable(t *testing.T) {
 	assert.Empty(t, rows, "the table lacks rows")
 }
 
-// bodies returns responses with each status, whose body is empty, is cut off or does not end.
+// bodies returns responses with each status, and a body that is empty, is cut off or never ends.
 func bodies(in func(code int) bool) map[string]responder {
 	all := map[string]responder{}
 	for code := 200; code < 600; code++ {

@@ -33,7 +33,7 @@ func (k *call) RoundTrip(bare *http.Request) (*http.Response, error) {
 	return &http.Response{Body: http.NoBody}, nil
 }
 
-// closeSuspects closes the idle connections if they may be dead, those for other keys, too.
+// closeSuspects closes all idle connections, also those of other keys, if they may be dead.
 func (t *transport) closeSuspects(ctx context.Context) {
 	if !t.suspectIdle.Swap(false) {
 		return
@@ -45,10 +45,10 @@ func (t *transport) closeSuspects(ctx context.Context) {
 	t.closeIdleConnections()
 }
 
-// admit gets the key and a permit for it. If that took a while, it asks for the key again; another
-// key needs a permit of its own.
+// admit gets the key and a permit for it. If it had to wait, it asks for the key again; another key
+// needs a permit of its own.
 func (k *call) admit(a *attempt) error {
-	const negligible = 10 * time.Millisecond // of a wait: even on a busy machine, a free permit takes less
+	const negligible = 10 * time.Millisecond // a free permit takes less, even on a busy machine
 	key, err := k.key()
 	for err == nil && key.ID != a.key.ID {
 		a.release()
@@ -76,7 +76,7 @@ func (k *call) admit(a *attempt) error {
 	return err
 }
 
-// key returns the key for the next request, or why there must not be one. The function of
+// key returns the key for the next request, or why nothing may be sent. The function of
 // WithAPIKeyFunc has as much time as an attempt.
 func (k *call) key() (credential.Key, error) {
 	if err := k.endReason(k.stoppable); err != nil || k.config.keyFunc == nil {
@@ -154,7 +154,7 @@ func (k *call) sendAndReceive(bare *http.Request, begun time.Time, a *attempt) {
 	}
 	ctx, cancel := k.withTimeout(k.describe(parent))
 	defer cancel()
-	defer a.release() // if receive has not: no response came, or a function of the user panicked
+	defer a.release() // for an attempt without a response, or if a function of the user panicked
 	k.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptStart(ctx, k.info) })
 	header := k.config.header.Clone()
 	ctx = k.attemptContext(ctx, header)
@@ -202,8 +202,8 @@ func (k *call) newRequest(ctx context.Context, bare *http.Request, header http.H
 	}
 	if k.isWrite() || k.client.transport.http1.Load() {
 		// Without GetBody, and with a body that is not nil even if it is empty, net/http never repeats a
-		// request. Otherwise it would repeat a write after a PROTOCOL_ERROR, although the server may
-		// have carried it out, and a read over HTTP/1 on one idle connection after the other, without a
+		// request. Otherwise it would repeat a write after a PROTOCOL_ERROR, although the server may have
+		// carried it out; and over HTTP/1 it would repeat a read on each idle connection, without a
 		// permit. Over HTTP/1, a GET or DELETE with an empty body looks as if it had none.
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(k.body)), int64(len(k.body))
 	}
@@ -211,7 +211,7 @@ func (k *call) newRequest(ctx context.Context, bare *http.Request, header http.H
 }
 
 // receive reads a response into a. The permit is released before the body is read, so that the next
-// request need not wait for that.
+// request need not wait for the body.
 func (k *call) receive(resp *http.Response, a *attempt) error {
 	a.expectedStatus = k.succeeds(resp.StatusCode)
 	a.outcome = ratelimit.OutcomeOf(resp, a.outcome.Sent, time.Now())
@@ -227,7 +227,7 @@ func (k *call) receive(resp *http.Response, a *attempt) error {
 
 // read reads the body of a response, at most maxBody bytes of it.
 func (a *attempt) read(resp *http.Response) error {
-	defer resp.Body.Close()  // its error says nothing new: the body was read to its end, or is given up
+	defer resp.Body.Close()  // an error of Close says nothing new: the body was read or is given up
 	const maxBody = 10 << 20 // about 100,000 pets; the document allows 100
 	size := resp.ContentLength
 	if size < 0 || size > maxBody { // a server may announce any length: memory is taken as bytes arrive
@@ -242,8 +242,8 @@ func (a *attempt) read(resp *http.Response) error {
 	return err
 }
 
-// fail records why there is no whole response. ctx is the context of the request, parent the one of
-// the call that it was made from.
+// fail records why there is no whole response. ctx is the context of the request; parent is that of
+// the call, from which ctx was made.
 func (k *call) fail(parent, ctx context.Context, a *attempt, err error) {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // a dialer may report the deadline a moment before the context ends

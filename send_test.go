@@ -81,7 +81,7 @@ func keepsSilent(r *http.Request) {
 	<-r.Context().Done()
 }
 
-// connKey is the key of a request's context for the server's end of its connection.
+// connKey is the key under which a request's context has the server's end of the connection.
 type connKey struct{}
 
 // served returns a client whose own transport dials to a server of HTTP/1 or HTTP/2.
@@ -114,15 +114,15 @@ func served(t *testing.T, isHTTP2 bool, handle handler) *petstore.Client {
 	return client
 }
 
-// TestHTTP2Unprocessed has a server that does something else with the first request. Where the
-// protocol says that it was not processed, the client sends a write again.
+// TestHTTP2Unprocessed has a server that sends a frame instead of the first response. If the frame
+// says that the request was not processed, the client sends a write again.
 func TestHTTP2Unprocessed(t *testing.T) {
 	// The frames are those of RFC 9113, section 6. The first request of a connection is stream 1.
 	goAway := func(last byte) string { return string([]byte{0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, last, 0, 0, 0, 0}) }
 	reset := func(code byte) string { return string([]byte{0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, code}) }
 	for name, row := range map[string]struct {
 		frame       string
-		closes      bool // the connection, behind the frame
+		closes      bool // the connection, after the frame
 		unprocessed bool // and so sent again
 	}{
 		"GOAWAY before the stream":                {frame: goAway(0), unprocessed: true},
@@ -179,8 +179,8 @@ func withIdle(t *testing.T, isHTTP2 bool, idle int, later handler) *petstore.Cli
 	return client
 }
 
-// Of idle connections that have gone silent, as a firewall leaves them behind, only the first one
-// costs a call its timeout: then the client closes them, and keeps the new one.
+// A firewall may silently drop idle connections. Only the first of them costs a call its timeout:
+// then the client closes the others, and keeps the new one.
 func TestDeadConnections(t *testing.T) {
 	for protocol, isHTTP2 := range map[string]bool{"HTTP/1": false, "HTTP/2": true} {
 		idle := map[bool]int{false: 16, true: 1}[isHTTP2]
@@ -211,8 +211,8 @@ func TestDeadConnections(t *testing.T) {
 	}
 }
 
-// Only the first attempt may have got a connection that its server was about to close: later ones
-// pause, since the service is in trouble.
+// If the first attempt loses its connection, the service may just have closed an idle one. If a
+// later attempt does, the service is in trouble, and the next one pauses.
 func TestConnectionLostAfterAnAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := 0
@@ -233,7 +233,7 @@ func TestConnectionLostAfterAnAttempt(t *testing.T) {
 	})
 }
 
-// A caller that loses patience says nothing about the connection: the client closes no other one.
+// If a caller gives up, the connection may still be good: the client closes no other one.
 func TestCancelOnAReusedConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -252,9 +252,9 @@ func TestCancelOnAReusedConnection(t *testing.T) {
 	})
 }
 
-// A service closes idle connections when it has read a request on one. net/http would repeat a
-// request without a body on the next one, and so on. The client, and one for another key with the
-// same connections, repeats only a read, once and without a pause.
+// A service closes each idle connection once it has read a request on it. net/http would repeat a
+// request without a body on each connection. The client repeats only a read, once and without a
+// pause; so does a client for another key on the same connections.
 func TestWriteIsSentOnce(t *testing.T) {
 	for method, in := range map[string]any{"POST": 1, "PUT": nil, "DELETE": nil, "GET": nil} {
 		virtual(t, method, func(t *testing.T) {

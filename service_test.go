@@ -223,7 +223,7 @@ func virtual(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-// limiterFunc is a limiter of a user: the Acquire of one.
+// limiterFunc is a user's limiter that has only an Acquire.
 type limiterFunc func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
 
 func (f limiterFunc) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {

@@ -20,8 +20,8 @@ import (
 // them. [CallFromContext] returns the call from their context. Their arguments contain nothing
 // secret; the functions may keep them.
 //
-// WaitDone and AttemptStart are called while the call has its permit. They must not make a call
-// with the same limiter, since that call might wait for the response to this one.
+// WaitDone and AttemptStart are called while the call holds its permit. They must not make a call
+// with the same limiter: the inner call might wait for the response to the outer one.
 type ClientTrace struct {
 	// CallStart is called first in each call. It returns the context for the call and its requests,
 	// which must be derived from ctx; nil means ctx.
@@ -36,13 +36,13 @@ type ClientTrace struct {
 	AttemptStart func(ctx context.Context, c Call)
 	// AttemptContext is called after AttemptStart. It returns the context for the request, which must
 	// be derived from ctx; nil means ctx. It may add headers for the request to header, such as the
-	// ID of a span. It can neither see nor replace those of the client.
+	// ID of a span. It can neither see nor replace the headers of the client.
 	AttemptContext func(ctx context.Context, c Call, header http.Header) context.Context
 	// AttemptDone is called when the response has been read, or the request has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
 	// LimitClosed is called once for each lockout of a key: after a 429, when the day is used up, or
 	// when a call is refused because its wait would be too long; and again if another limit, such as
-	// a ban, closes the key for longer. c is the call whose response or refusal showed it.
+	// a ban, closes the key for longer. c is the call whose response or refusal showed the lockout.
 	LimitClosed func(ctx context.Context, c Call, l ratelimit.Lockout)
 	// LimitOpened is called when the service has accepted a request again. l is the last lockout.
 	LimitOpened func(ctx context.Context, c Call, l ratelimit.Lockout)
@@ -137,8 +137,8 @@ type Call struct {
 	// Attempt is the number of the attempt within the call, starting at 1; 0 before the first. An
 	// attempt begins when the client asks for its key and its permit.
 	Attempt int
-	// KeyID identifies the API key: a one-way hash of it, the same in all processes, so that they can
-	// share its budget. With [WithAPIKeyFunc], it is empty before the first key is known.
+	// KeyID is a one-way hash of the API key, the same in all processes, so that they can share the
+	// budget of the key. With [WithAPIKeyFunc], it is empty before the first key is known.
 	KeyID string
 	// Background reports whether the call is background work; see [WithBackground].
 	Background bool
@@ -155,7 +155,7 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 // callKey is the context's key for the Call.
 type callKey struct{}
 
-// emptyTrace is a trace whose functions do nothing. Without AttemptContext, no header is needed.
+// emptyTrace is a trace whose functions do nothing. AttemptContext is nil: it would cost a header.
 var emptyTrace = ClientTrace{
 	CallStart:    func(ctx context.Context, _ Call) context.Context { return ctx },
 	CallDone:     func(context.Context, CallDoneInfo) {},

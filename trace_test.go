@@ -153,7 +153,7 @@ func TestWithLogger(t *testing.T) {
 	})
 }
 
-// TestLogOfAKey has what happens to a key, and the lines from Info upwards.
+// TestLogOfAKey has what may happen to a key, and the lines of the log from level Info upwards.
 func TestLogOfAKey(t *testing.T) {
 	for name, row := range map[string]struct {
 		happens func(server *fake.Server, client *petstore.Client)
