@@ -53,11 +53,11 @@ type Order string
 // The other orders.
 const (
 	OrderDescending Order = "descending" // by descending id
-	OrderShuffled   Order = "shuffled"   // any pets in any order, another one at every request
+	OrderShuffled   Order = "shuffled"   // any pets in any order, in another order at every request
 )
 
 // Window is a way to count requests per minute and per day, which section 8.1 leaves open. By
-// default the first request begins a window, which starts at the whole second before it.
+// default the first request begins a window, which starts at the whole second before that request.
 type Window string
 
 // The other windows.
@@ -100,7 +100,7 @@ func (b Behavior) String() string {
 //			srv := fake.NewTestServer(t, variant)
 //			...
 //
-// Each is named after the choices in which it differs from the default, which is the first. Names
+// The first is the default. Each other one is named after the choices in which it differs. Names
 // and order are the same in every run.
 func Variants() iter.Seq2[string, Option] {
 	// A pairwise covering array, as a test checks: a column is a field, a digit the index of a choice.

@@ -67,7 +67,7 @@ func TestJSON(t *testing.T) {
 	assert.Equal(t, fake.PlanPro, pro)
 }
 
-// read returns the value of the type of a value that a text of JSON stands for.
+// read reads JSON into a new value of the same type as value.
 func read(value any, text string) (any, error) {
 	into := reflect.New(reflect.TypeOf(value))
 	err := json.Unmarshal([]byte(text), into.Interface())

@@ -32,8 +32,8 @@
 //	a response without a rate limit header      Header: http.Header{"X-RateLimit-Limit": nil}
 //	a sequence: a 503, a 429, then a success    two Faults, one after the other
 //
-// [Server.Inject] and [WithFaults] take them. For an operation that the document does not have,
-// [WithHandler] adds a handler.
+// [Server.Inject] and [WithFaults] take these faults. For an operation that the document does not
+// have, [WithHandler] adds a handler.
 //
 // # Time
 //
@@ -41,20 +41,20 @@
 // testing/synctest bubble, where a client waits for 24 hours of Retry-After in microseconds. A
 // server and a client that were made outside work there, too, also in several bubbles one after
 // another. Each bubble begins in the year 2000, and a clock that goes back begins the windows anew
-// (see [Server.Advance]). If no time passed in a bubble, the next one goes on with its windows;
-// [Server.Reset] separates them.
+// (see [Server.Advance]). If no time passed in a bubble, the next one goes on with the same
+// windows; [Server.Reset] begins new ones.
 //
 // # Outside of Go
 //
 // [Fault], [Plan], [Usage] and [Behavior] are read and written as JSON, with the names of their
 // fields in lowerCamel and durations as strings: {"status":503,"times":3,"for":"5m"}. A field that
-// does not exist is an error that names it.
+// does not exist is an error that names the field.
 //
 // # Misuse
 //
 // Options and methods panic if an argument does not exist, can have no effect, or is refused by
-// petstore.NewClient: with a string that begins with "fake: " and the name of the function, and
-// never repeats a key.
+// petstore.NewClient. The value of the panic is a string that begins with "fake: " and the name of
+// the function. It never repeats a key.
 //
 // # What is different from a real deployment
 //

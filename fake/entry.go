@@ -24,8 +24,8 @@ import (
 const baseURL = "http://localhost" + version
 
 // Client returns a new client of the service that reaches the server in memory, with the default
-// key. Two of them do not know of each other's requests. Options override the client's http.Client
-// and, with [petstore.WithAPIKeyFunc], its key.
+// key. Two such clients do not know of each other's requests. Options override the client's
+// http.Client and, with [petstore.WithAPIKeyFunc], its key.
 func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
 	return s.client("Client", s.APIKey(), opts)
 }
@@ -47,13 +47,13 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 }
 
 // HTTPClient returns a new client whose requests reach the server in memory, for any host, by http
-// and https alike. Its Transport is an [http.Transport] that dials into memory, to an
-// [http.Server]. It may be changed and cloned, as long as its Proxy and its dial functions stay.
+// and https alike. Its Transport, an [http.Transport], dials into memory, to an [http.Server]. You
+// may change and clone that transport, if its Proxy and its dial functions stay.
 //
 // Every request has a connection of its own, so that several synctest bubbles can use one client,
 // and every fault is seen: net/http silently repeats a GET when a connection that it used before
 // breaks. For connections that are kept, use [Server.URL]. A response body that is never closed
-// keeps its goroutines, and so its bubble, until the context of its request ends.
+// keeps goroutines, and so a bubble, alive until the context of its request ends.
 func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		// No other function sees a request before it has a connection.
@@ -87,9 +87,9 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// ServeHTTP serves a request to a path below /v1, for a server of the caller's own. A fault that
-// breaks the connection hijacks it or, if w does not allow that, panics with
-// [http.ErrAbortHandler], as a closed server does.
+// ServeHTTP serves a request to a path below /v1, for a server of the caller's own. To break the
+// connection, a fault hijacks it or, if w does not allow that, panics with [http.ErrAbortHandler],
+// as a closed server does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.refuse(r) != nil { // the connection breaks also if the client has given up
 		breakOff(w, WireRefuse)
@@ -134,8 +134,8 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 	}
 }
 
-// grace is how long Close waits for requests to end by themselves, and then again for those that it
-// broke off. Both waits together take less than a second.
+// grace is how long Close waits for requests to end by themselves, and then again for the requests
+// that it broke off. Both waits together take less than a second.
 const grace = 400 * time.Millisecond
 
 // inflight holds everything that must have ended when Close returns.
@@ -145,7 +145,7 @@ type inflight struct {
 	parts  map[io.Closer]bool // the port and the connections; true: with a request in progress
 }
 
-// follow notes the state of a part, and closes it if it comes after the server was closed.
+// follow notes the state of a part. If the server was closed before, it closes the part.
 func (f *inflight) follow(c io.Closer, state http.ConnState) (open bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

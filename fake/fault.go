@@ -15,42 +15,42 @@ import (
 // Forever makes a [Fault] apply to every request that it matches.
 const Forever = -1
 
-// Fault is a failure on demand. Its first fields select the requests to which it applies, the
-// others say what happens to them. The zero Fault applies to the next request and changes nothing.
+// Fault is a failure on demand. The first fields select requests, the others say what happens to
+// the selected ones. The zero Fault applies to the next request and changes nothing.
 //
-// A request to which a fault applies is not authenticated, not counted and not carried out, unless
-// the fault only changes the response of the service: it has no Status, and a Wire, if any, that
-// lets the client see a part of that response. The response of a fault has the rate limit headers,
-// too, with the numbers from before the request.
+// A fault without a Status, and with no Wire or [WireTruncate], only changes the response of the
+// service. With any other fault, the request is not authenticated, counted or carried out, unless
+// AfterCommit is set. The response of a fault has the rate limit headers, too, with the numbers
+// from before the request.
 //
-// One fault applies to a request: the first matching one that is not used up. Only a [WireRefuse]
-// comes before it, since it applies before anything has reached the server.
+// At most one fault applies to a request: the first that matches and is not used up. Only a fault
+// with [WireRefuse] comes before all others, since it applies before anything reaches the server.
 type Fault struct {
 	// Operation selects only requests of an operation, such as [petstore.OpCreatePet]; empty: any.
 	Operation string `json:"operation,omitzero"`
 	// APIKey selects only requests that present this key; empty: any.
 	APIKey string `json:"apiKey,omitzero"`
 	// Match selects only requests for which it returns true; nil: any. It gets a copy of the request,
-	// whose body it may read, on the goroutine that serves it, and may call the server.
+	// whose body it may read. It runs on the request's own goroutine, and may call the server.
 	Match func(*http.Request) bool `json:"-"`
 	// Skip is the number of matching requests that pass before the fault applies.
 	Skip int `json:"skip,omitzero"`
-	// Times is the number of requests to which it applies: 0 is one or, with For, all in that time;
-	// [Forever] is all.
+	// Times is to how many requests it applies. 0: to one or, with For, to all in that time.
+	// [Forever]: to all.
 	Times int `json:"times,omitzero"`
 	// For is how long after its injection the fault ends, by the server's clock; 0 is never.
 	For time.Duration `json:"for,omitzero"`
-	// Chance is the probability for each matching request, by [WithSeed]; 0 is always.
+	// Chance is the probability with which the fault applies; 0 is always. [WithSeed] seeds it.
 	Chance float64 `json:"chance,omitzero"`
 
 	// Delay is how long the response, or the failure in its place, is held back; [Server.Advance] does
-	// not shorten it. The request is carried out after it, or before it with AfterCommit.
+	// not shorten it. The request is carried out after the delay or, with AfterCommit, before.
 	Delay time.Duration `json:"delay,omitzero"`
-	// AfterCommit passes the request to the service first, which counts it and carries it out, or
-	// refuses it; then the request fails.
+	// AfterCommit makes the request fail only after the service has counted it and carried it out, or
+	// has refused it.
 	AfterCommit bool `json:"afterCommit,omitzero"`
-	// Status is that of the response; 0 leaves it to the service. The client gets none, and no other
-	// part of a response, with a Wire that breaks the connection or stalls it: see Wire.
+	// Status is that of the response; 0 leaves it to the service. With a Wire that breaks the
+	// connection or stalls it, the client gets no response: see Wire.
 	Status int `json:"status,omitzero"`
 	// Code and Message go into the Error object of a Status of 400 and above. Both have defaults.
 	Code    string `json:"code,omitzero"`
@@ -60,7 +60,7 @@ type Fault struct {
 	// Header is added to the response in place of headers of the same name; a name with no values
 	// removes the header.
 	Header http.Header `json:"header,omitempty"`
-	// Body is sent instead of the usual body; nil keeps that.
+	// Body is sent instead of the usual body; nil keeps the usual one.
 	Body []byte `json:"body,omitzero"`
 	// Drip is how long the body takes, in up to 100 pieces. [Server.Advance] does not shorten it.
 	Drip time.Duration `json:"drip,omitzero"`
@@ -69,8 +69,8 @@ type Fault struct {
 	Wire Wire `json:"wire,omitzero"`
 }
 
-// problem returns an error if the fault can never apply, or its response cannot be sent. It does
-// not repeat a key.
+// problem returns an error if the fault can never apply, or its response cannot be sent. The error
+// repeats no key.
 func (f *Fault) problem() error {
 	return cmp.Or(
 		checkOperation(f.Operation),
@@ -120,8 +120,8 @@ func (f Fault) String() string {
 // comment of the Wire says otherwise.
 type Wire string
 
-// The values of Wire. Before the server resets or closes a socket, it sends 100 Continue, or
-// net/http would silently repeat a GET on a connection that it kept.
+// The values of Wire. Before the server resets or closes a socket, it sends 100 Continue. Without
+// that, net/http would silently repeat a GET whose connection was used before.
 const (
 	// WireReset resets the connection instead of answering; errors match syscall.ECONNRESET.
 	WireReset Wire = "reset"
@@ -135,7 +135,7 @@ const (
 	// WireStall sends nothing until the client gives up.
 	WireStall Wire = "stall"
 	// WireLoginPage sends the page of a proxy in place of the response, without rate limit headers:
-	// with the status 200, or that of the fault, and with a Location if that is 3xx.
+	// with the status 200, or that of the fault, and with a Location if the status is 3xx.
 	WireLoginPage Wire = "login-page"
 	// WireRefuse refuses the connection, so that nothing reaches the server or the journal; errors
 	// match syscall.ECONNREFUSED. Match sees the request without its body. For a client that comes
@@ -158,7 +158,7 @@ type Injection struct {
 	id    int
 	fault Fault
 	until time.Time // the end of Fault.For; zero: none
-	// They change under faultList.mu.
+	// These numbers change under faultList.mu.
 	fitting atomic.Int64 // requests for which the fault is meant
 	fired   atomic.Int64
 }
@@ -214,7 +214,7 @@ func (f Fault) clone() Fault {
 	return f
 }
 
-// ID is the number of the injection, from 1 since the server was made or reset.
+// ID is the number of the injection. They count from 1 since the server was made or reset.
 func (i *Injection) ID() int { return i.id }
 
 // Fault returns a copy of the fault.
@@ -247,8 +247,8 @@ func (i *Injection) active() bool {
 		slices.Contains(i.srv.faults.list, i)
 }
 
-// pick returns the first fault that applies to a request, noFault if none does. It looks only at
-// faults with a WireRefuse if refusals is true, and only at the others if not. No lock is held
+// pick returns the first fault that applies to a request, noFault if none does. If refusals is
+// true, it looks only at faults with a WireRefuse, otherwise only at the others. No lock is held
 // while it calls Match, which may do anything.
 func (s *Server) pick(x *exchange, refusals bool) *Fault {
 	for _, i := range s.Injections() {
@@ -267,7 +267,7 @@ func (i *Injection) strike() bool {
 	l := &i.srv.faults
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !i.active() { // it may have ended meanwhile
+	if !i.active() { // the fault may have ended meanwhile
 		return false
 	}
 	if int(i.fitting.Add(1)) <= i.fault.Skip || i.fault.Chance > 0 && l.rng.Float64() >= i.fault.Chance {

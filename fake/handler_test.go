@@ -92,7 +92,7 @@ func TestWithHandler(t *testing.T) {
 	}, fake.WithHandler("GET /v1/events", events))
 }
 
-// handlers do what handlers may do. net/http and WithHandler must show the same of them.
+// handlers do what handlers may do. They must behave alike in net/http and with WithHandler.
 var handlers = map[string]http.HandlerFunc{
 	"the request": func(w http.ResponseWriter, r *http.Request) {
 		_, inServer := r.Context().Value(http.ServerContextKey).(*http.Server)

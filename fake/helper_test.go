@@ -159,7 +159,7 @@ func (srv server) rules() (broken []fake.Rule) {
 	return broken
 }
 
-// recorder is a TB that records the log and the errors of a test, which end ends.
+// recorder is a TB that records the log and the errors of a test; its function end ends the test.
 type recorder struct {
 	log, errors bytes.Buffer
 	end         func()

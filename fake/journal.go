@@ -35,8 +35,8 @@ type Request struct {
 }
 
 // Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]). A
-// request is in the journal once it has arrived completely, and its response before the client gets
-// the first byte of it. Requests that a [WireRefuse] kept away never arrived.
+// request is in the journal once it has arrived completely, and has its response before the client
+// gets a byte of that response. Requests that a [WireRefuse] kept away never arrived.
 func (s *Server) Requests() []Request { return s.RequestsAfter(0, s.config.journal) }
 
 // RequestsAfter returns at most n requests of the journal that come after the one with that Seq,
@@ -73,8 +73,8 @@ func (s *Server) RequestsFor(key string) []Request {
 }
 
 // WaitForRequests returns as soon as n requests have arrived since the server was made or reset,
-// those that the journal dropped included; their responses may be still to come. It returns an
-// error if the server is closed, or, with the cause, if ctx ends before.
+// even if the journal has dropped them; their responses may be still to come. It returns an error
+// if the server is closed, or if ctx ends before, with the cause of ctx.
 func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	j := &s.journal
 	defer context.AfterFunc(ctx, j.wake)()
@@ -93,8 +93,8 @@ func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	return nil
 }
 
-// wake makes those who wait for requests look again whether they must wait. With the lock, none of
-// them has just looked and does not wait yet.
+// wake makes those who wait for requests look again whether they must wait. It takes the lock, so
+// that it misses nobody who has looked and is about to wait.
 func (j *journal) wake() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -174,7 +174,8 @@ func (x *exchange) arrive() {
 	}
 }
 
-// redact takes the credentials out of Authorization headers, and a scheme that may be one, too.
+// redact hides the credentials in Authorization headers, and any scheme but Bearer: it may be a
+// key.
 func redact(values []string) {
 	for i, v := range values {
 		values[i] = "[redacted]"
@@ -204,7 +205,7 @@ func (x *exchange) record(resp *response) {
 	}
 }
 
-// kept returns the part of a body that the journal keeps, without the memory of the rest.
+// kept returns the part of a body that the journal keeps. The rest of the body can be freed.
 func kept(body []byte) []byte {
 	if len(body) > maxKept {
 		return bytes.Clone(body[:maxKept])

@@ -28,7 +28,7 @@ func TestJournal(t *testing.T) {
 		q.path, q.auth = "/pets?dry=1", "bearer "+srv.APIKey()
 		q.header = http.Header{"X-Trace": {"a", "b"}}
 		answer := srv.send(t, q)
-		r := srv.last(t) // a copy: changes of it do not reach the journal
+		r := srv.last(t) // a copy: to change it does not change the journal
 		r.Header["X-Trace"][0], r.ResponseHeader["X-Trace"][0], r.Body[0], r.ResponseBody[0] = "c", "c", '!', '!'
 		r = srv.last(t)
 		assert.Equal(t, fake.Request{
@@ -104,7 +104,7 @@ func TestWaitForRequests(t *testing.T) {
 	}, fake.WithJournal(0))
 }
 
-// givenUp is a request whose client waits for a second.
+// givenUp is a request whose client gives up after a second.
 type givenUp request
 
 // play plays a script: it sends the requests, injects the faults and makes the pauses.
@@ -252,8 +252,8 @@ func TestViolationsAfterEachOutcome(t *testing.T) {
 	})
 }
 
-// A 429 in the middle of the requests of many goroutines: those that were on their way when it was
-// sent break no rule.
+// A 429 in the middle of the requests of many goroutines: requests that were on their way when the
+// 429 was sent break no rule.
 func TestViolationsUnderLoad(t *testing.T) {
 	throughEveryEntryPoint(t, "breaks no rule", func(t *testing.T, srv server) {
 		base := strings.Replace(srv.base, "service.test", "localhost", 1)

@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// encode writes a value without JSON methods of its own. A duration is a string such as "1m30s",
-// and bytes are the text of a string.
+// encode writes a value that has no JSON methods of its own. A duration is a string such as
+// "1m30s", and bytes are the text of a string.
 func encode(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true), json.WithMarshalers(json.JoinMarshalers(
 		json.MarshalFunc(func(d time.Duration) ([]byte, error) { return json.Marshal(d.String()) }),
@@ -21,7 +21,7 @@ func encode(v any) ([]byte, error) {
 	)))
 }
 
-// decode reads what encode writes. A field that v does not have is an error that names it.
+// decode reads what encode writes. A field that v does not have is an error that names the field.
 func decode(data []byte, v any) error {
 	err := json.Unmarshal(data, v, json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
 		fromText(time.ParseDuration),

@@ -13,7 +13,7 @@ import (
 	"github.com/petstore/petstore-go/internal/credential"
 )
 
-// Plan is what an API key may send (section 8.1): numbers of requests, of which 0 is unlimited. An
+// Plan is what an API key may send (section 8.1): numbers of requests; 0 means unlimited. An
 // Enterprise plan is a literal, such as Plan{PerMinute: 2_000}.
 type Plan struct {
 	PerMinute int `json:"perMinute"`
@@ -91,8 +91,8 @@ func (r *keyring) find(key string) *apiKey {
 	return r.keys[key]
 }
 
-// readToken returns the bearer token of a request (section 5), or why it has none. The problem has
-// nothing of the header, which may hold a real key.
+// readToken returns the bearer token of a request (section 5), or why there is none. The problem
+// repeats nothing of the header, which may hold a real key.
 func readToken(h http.Header) (token, problem string) {
 	values := h["Authorization"]
 	if len(values) != 1 {
@@ -130,8 +130,8 @@ func (s *Server) Keys() []string {
 	return slices.Clone(s.keys.texts)
 }
 
-// AddKey makes the server accept an API key on a plan. A key that it knows already begins anew,
-// even if it was revoked.
+// AddKey makes the server accept an API key on a plan. A key that the server knows already begins
+// anew, even if it was revoked.
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeKey("AddKey", key)
 	check("AddKey", plan.problem())
@@ -147,7 +147,7 @@ func (s *Server) mustFind(where, key string) *apiKey {
 	return k
 }
 
-// SetPlan puts a key on another plan. Requests stay counted; a wait that a 429 asked for ends.
+// SetPlan puts a key on another plan. Requests stay counted, but the wait after a 429 is over.
 func (s *Server) SetPlan(key string, plan Plan) {
 	check("SetPlan", plan.problem())
 	k := s.mustFind("SetPlan", key)
@@ -160,7 +160,7 @@ func (s *Server) SetPlan(key string, plan Plan) {
 func (s *Server) RevokeKey(key string) { s.mustFind("RevokeKey", key).revoked.Store(true) }
 
 // BanKey bans a key for d from now (section 8.3); 0 ends a ban. A client recognises a ban by a
-// Retry-After that reaches beyond X-RateLimit-Reset, which is that of the minute.
+// Retry-After that reaches beyond X-RateLimit-Reset, which is then the end of the minute.
 func (s *Server) BanKey(key string, d time.Duration) {
 	mustNotBeNegative("BanKey", d)
 	k := s.mustFind("BanKey", key)
@@ -174,7 +174,8 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	k.ban(now, d)
 }
 
-// SetUsage sets how many requests count in the current minute and day of the key, as if sent now.
+// SetUsage sets how many requests count in the key's current minute and day, as if they were sent
+// now.
 func (s *Server) SetUsage(key string, minute, day int) {
 	mustNotBeNegative("SetUsage", min(minute, day))
 	k := s.mustFind("SetUsage", key)

@@ -15,7 +15,7 @@ func (s *Server) Now() time.Time { return time.Now().Add(time.Duration(s.offset.
 // wait by their own clock, and so does a [Fault.Delay]. In a bubble, time.Sleep moves all clocks.
 func (s *Server) Advance(d time.Duration) { s.offset.Add(int64(d)) }
 
-// take admits a request and counts it, or returns the 429 that refuses it and counts that.
+// take admits a request and counts it, or counts and returns the 429 that refuses it.
 func (k *apiKey) take(x *exchange) (limited *response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -66,8 +66,8 @@ func (k *apiKey) restart() {
 }
 
 // update brings the key to the present time, and returns that time. From one synctest bubble to the
-// next, the clock goes back. It is read under the lock: a caller that read it and then waited for
-// the lock would bring an older time, as if the clock had gone back.
+// next, the clock goes back. update reads the clock under the lock: a caller that read the clock
+// and then waited for the lock would bring an older time, as if the clock had gone back.
 func (k *apiKey) update() time.Time {
 	now := k.srv.Now()
 	if back := now.Sub(k.lastNow); back < 0 {
@@ -87,16 +87,16 @@ func (k *apiKey) update() time.Time {
 
 func (k *apiKey) banned() bool { return !k.bannedUntil.IsZero() }
 
-// ban bans the key until a whole second, so that the headers can say when it ends. It is rounded up:
-// a client may come back at the time that it was given.
+// ban bans the key until a whole second, so that the headers can say when it ends. The second is
+// rounded up: a client may come back at the time that it was given.
 func (k *apiKey) ban(now time.Time, d time.Duration) {
 	k.bannedUntil = time.Unix(now.Add(d).Add(time.Second-1).Unix(), 0)
 	k.streak = 0
 }
 
 // quota returns the quota for the headers: the one of the window with fewer requests left. If both
-// have the same number left, the window that resets later counts, because a client waits for it.
-// During a ban, no request is left, and the reset is the end of the minute.
+// have the same number left, the window that resets later counts, because a client must wait for
+// that one. During a ban, no request is left, and the reset is the end of the minute.
 func (k *apiKey) quota(sec int64) quota {
 	minute, day := k.minute.quota(k.plan.PerMinute, sec), k.day.quota(k.plan.PerDay, sec)
 	q := day
@@ -143,17 +143,17 @@ const (
 	unlimited = math.MaxInt32 // in the headers, for a key without a limit
 )
 
-// window counts requests over a minute or a day. No timer ends it, but the next call of roll, which
-// comes before any other call. All times are Unix seconds.
+// window counts requests over a minute or a day. No timer ends it: roll does, which is called
+// before any other method. All times are Unix seconds.
 type window struct {
 	name  string // minute or day
 	kind  Window
 	span  int64
 	count int    // requests in the window
-	ticks []tick // the requests of count by their time; a fixed or aligned window has one, its beginning
+	ticks []tick // what makes up count, by time; a fixed or aligned window has one, at its beginning
 }
 
-// tick is a second, and how many requests count from then on, for the span of the window.
+// tick is n requests that count from the second sec on, for the span of the window.
 type tick struct {
 	sec int64
 	n   int
@@ -192,8 +192,8 @@ func (w *window) add(sec int64) {
 // set makes the window count n requests, as if they came at sec.
 func (w *window) set(n int, sec int64) { w.count, w.ticks = n, []tick{{w.begin(sec), n}} }
 
-// reset returns when the window allows another request: when its oldest requests drop out, or, if
-// the limit was lowered, when enough have. An unused window ends a span after its beginning.
+// reset returns when the window allows another request: when its oldest requests drop out, or after
+// a lower limit was set, when enough have. An unused window ends a span after its beginning.
 func (w *window) reset(limit int, sec int64) int64 {
 	sec = w.begin(sec)
 	left := w.count

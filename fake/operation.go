@@ -70,8 +70,8 @@ func newMux(handlers ...handler) *http.ServeMux {
 	return mux
 }
 
-// findOperation finds the operation of a request, the zero one for an unknown path. The mux also
-// redirects to cleaner paths, and has GET serve HEAD; this server does neither.
+// findOperation finds the operation of a request, the zero one for an unknown path. A mux by itself
+// redirects to cleaner paths, and serves HEAD as GET; this server does neither.
 func (s *Server) findOperation(r *http.Request) Operation {
 	find := func(method string) route {
 		h, _ := s.mux.Handler(&http.Request{Method: method, URL: r.URL})
@@ -94,7 +94,7 @@ func (s *Server) findOperation(r *http.Request) Operation {
 	return Operation{serve: onlyAllow(strings.Join(allow, ", "))}
 }
 
-// onlyAllow serves a path with a method that it does not have.
+// onlyAllow responds to a method that a path does not have.
 func onlyAllow(methods string) func(*exchange) response {
 	return func(x *exchange) response {
 		resp := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",

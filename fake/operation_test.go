@@ -68,7 +68,7 @@ func (r reply) ids(t *testing.T) (ids []int64) {
 
 func TestListPets(t *testing.T) {
 	t.Run("treats invalid parameters as the Behavior says", func(t *testing.T) {
-		for query, ignored := range map[string]int{ // the number of pets, if it may be ignored
+		for query, ignored := range map[string]int{ // number of pets if the parameter is ignored
 			"limit=0": 20, "limit=101": 20, "limit=99999999999999999999": 20, "limit=ten": 20, "limit=": 20,
 			"status=": 20, "status=SOLD": 20, "limit=3&status=lost": 3,
 			"limit=7&limit=8": 0, "status=sold&status=sold": 0, "limit=%zz": 0,

@@ -23,7 +23,7 @@ func (s *Server) AddPet(p petstore.NewPet) petstore.Pet {
 	return s.catalogue.add(p)
 }
 
-// Pet returns the pet of an id, without a request.
+// Pet returns the pet with an id, without a request.
 func (s *Server) Pet(id int64) (pet petstore.Pet, found bool) {
 	c := &s.catalogue
 	c.mu.Lock()
@@ -41,7 +41,7 @@ func (s *Server) Pets() []petstore.Pet { return s.catalogue.list(query{limit: ma
 type catalogue struct {
 	mu   sync.Mutex
 	pets []petstore.Pet                 // by their ids
-	ids  map[petstore.PetStatus][]int64 // of the pets with a status; the empty status has all ids
+	ids  map[petstore.PetStatus][]int64 // by status; the empty status has the ids of all pets
 	rng  *rand.Rand
 }
 
@@ -70,8 +70,8 @@ type query struct {
 	order  Order
 }
 
-// list returns the pets that fit q, in its order, and never nil. Its time depends on how many pets
-// it returns, not on how many there are.
+// list returns the pets that fit q, in the order of q, and never nil. The time it takes depends on
+// how many pets it returns, not on how many there are.
 func (c *catalogue) list(q query) []petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *catalogue) list(q query) []petstore.Pet {
 	return pets
 }
 
-// wirePet is a Pet object (section 2). With petstore.Pet, fake and client would share a wrong tag.
+// wirePet is a Pet object (section 2). A shared petstore.Pet would hide a wrong tag.
 type wirePet struct {
 	ID         int64              `json:"id"`
 	Name       string             `json:"name"`

@@ -20,7 +20,7 @@ import (
 
 const mediaJSON = "application/json"
 
-// The rate limit headers (section 8.2), in the case of the keys of an http.Header.
+// The rate limit headers (section 8.2), spelled like the keys of an http.Header.
 const (
 	headerLimit     = "X-Ratelimit-Limit"
 	headerRemaining = "X-Ratelimit-Remaining"
@@ -33,7 +33,7 @@ type response struct {
 	header    http.Header // a name without values is not sent
 	body      []byte
 	hint      string // why the request was refused
-	lost      bool   // there is none: the connection breaks
+	lost      bool   // no response is sent: the connection breaks
 	delivered bool   // a handler has written it to the client
 }
 
@@ -176,7 +176,7 @@ func (x *exchange) drip(resp *response) {
 
 // breakOff breaks the connection in place of a response, as a fault with that Wire does. To a
 // socket it first sends an interim response, so that the client does not repeat the request.
-// Clients of net/http read it and ignore it.
+// Clients of net/http read and ignore the interim response.
 func breakOff(w http.ResponseWriter, wire Wire) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

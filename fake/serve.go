@@ -18,7 +18,7 @@ type exchange struct {
 	srv       *Server
 	w         http.ResponseWriter
 	req       *http.Request
-	began     int64 // from Server.order, when its connection was ready for it, or else when it arrived
+	began     int64 // number of Server.order, taken when its connection was free, or at arrival
 	arrived   time.Time
 	operation Operation
 	token     string  // of its Authorization header
@@ -61,8 +61,8 @@ func (s *Server) newExchange(r *http.Request) *exchange {
 	return x
 }
 
-// readBody reads the request's body up to the size that the server takes. It drops the rest, since
-// most clients look for a response only after their request.
+// readBody reads the request's body up to the size that the server takes. It reads and discards up
+// to 8 MiB more, since most clients look for a response only after their request.
 func (x *exchange) readBody() {
 	const most = 1 << 20
 	if x.req.Body == nil {
@@ -84,7 +84,7 @@ func (x *exchange) copyRequest() *http.Request {
 }
 
 // carryOut waits as long as the latency and the fault say, and carries the request out before or
-// after that, or not at all if the fault takes the place of the service.
+// after that wait, or not at all if the fault takes the place of the service.
 func (x *exchange) carryOut() (resp response) {
 	f := x.fault
 	if f.AfterCommit {
@@ -156,8 +156,8 @@ func (x *exchange) handle() response {
 	return response{delivered: true}
 }
 
-// tee is the http.ResponseWriter of a handler. What it writes goes to the journal, then to the
-// client.
+// tee is the http.ResponseWriter of a handler. What the handler writes goes to the journal, then to
+// the client.
 type tee struct {
 	http.ResponseWriter
 	x    *exchange
@@ -191,7 +191,7 @@ func (t *tee) Write(b []byte) (int, error) {
 // Flush sends what was written so far.
 func (t *tee) Flush() {
 	t.add(http.StatusOK, nil)
-	_ = http.NewResponseController(t.ResponseWriter).Flush() // as Flush of net/http, it has no error
+	_ = http.NewResponseController(t.ResponseWriter).Flush() // no error, as in Flush of net/http
 }
 
 // Hijack gives the connection to the handler.

@@ -148,8 +148,8 @@ func WithMinute(d time.Duration) Option {
 	return func(c *config) { c.minute = int64(math.Ceil(d.Seconds())) }
 }
 
-// WithBan bans a key for d once it has sent that many further requests after a first 429, without
-// one that was admitted in between (section 8.3); 0, the default, bans none.
+// WithBan bans a key for d once it has sent that many further requests after a first 429, and none
+// of them was admitted (section 8.3). The default, 0, bans no key.
 func WithBan(after int, d time.Duration) Option {
 	mustNotBeNegative("WithBan", after)
 	mustNotBeNegative("WithBan", d)
@@ -162,8 +162,8 @@ func WithLatency(d time.Duration) Option {
 	return func(c *config) { c.latency = d }
 }
 
-// WithStrict makes the test of [NewTestServer] fail for each [Violation], but not of the allowed
-// rules, such as [RuleDeprecated] for a program that still calls getPet.
+// WithStrict makes the test of [NewTestServer] fail for each [Violation], except those of the
+// allowed rules, such as [RuleDeprecated] for a program that still calls getPet.
 func WithStrict(allowed ...Rule) Option {
 	for _, r := range allowed {
 		check("WithStrict", oneOf("rule", r, r.Values()))
@@ -218,7 +218,7 @@ func mustNotBeNegative[T int | time.Duration](where string, n T) {
 	must(n >= 0, where, "%v is negative", n)
 }
 
-// oneOf returns an error about a name that is none of the names there are.
+// oneOf returns an error if a name is not one of names.
 func oneOf[T ~string](kind string, name T, names []T) error {
 	if slices.Contains(names, name) {
 		return nil

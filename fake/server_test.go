@@ -50,7 +50,7 @@ func TestURL(t *testing.T) {
 func TestClient(t *testing.T) {
 	srv, other := open(t), open(t, fake.WithKey("second-key", fake.PlanFree))
 	second := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return "second-key", nil })
-	client := srv.Client(second, petstore.WithHTTPClient(other.client)) // the options are stronger
+	client := srv.Client(second, petstore.WithHTTPClient(other.client)) // options override the defaults
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
 	assert.Equal(t, 2, other.last(t).Key)

@@ -74,11 +74,11 @@ type Rule string
 // The rules.
 const (
 	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
-	// named (section 8.3). If several goroutines use the key, it may come in the first second: it may
-	// have been on its way.
+	// named (section 8.3). If several goroutines use the key, a request within a second of the 429 is
+	// allowed: it may have been on its way.
 	RuleEarlyRetry Rule = "early-retry"
-	// RuleBanProvoked is broken by the request for which [WithBan] bans its key (section 8.3), if
-	// the client got a 429 before it.
+	// RuleBanProvoked is broken by a request that makes [WithBan] ban its key (section 8.3), if the
+	// client had got a 429.
 	RuleBanProvoked Rule = "ban-provoked"
 	// RuleRepeatedCreate is broken by a key that sends the same createPet again, without a look at the
 	// catalogue, after a response that leaves open whether the pet was added (section 4.2).
@@ -126,7 +126,7 @@ func (x *exchange) addViolation(rule Rule, section, detail string) {
 type conduct struct {
 	got429   bool      // a client got a 429 since the last request that was admitted
 	retryAt  time.Time // until when a 429 asked the client to wait
-	toldAt   time.Time // when the client was told so first
+	toldAt   time.Time // when the first response with that wait was sent
 	answered int64     // Server.order of the last response
 	shared   bool      // requests overlapped: several goroutines use the key
 	peer     string
@@ -187,7 +187,7 @@ func (x *exchange) outcomeUnknown(resp *response, reached bool) bool {
 	if reached && resp.status == http.StatusCreated {
 		return x.fault.Wire != "" // its body is cut off
 	}
-	return !reached || resp.status < 400 || // a 303 comes after a create
+	return !reached || resp.status < 400 || // a 303 may follow a create that was carried out
 		resp.status == http.StatusRequestTimeout || resp.status >= 500 && resp.status != http.StatusNotImplemented
 }
 

@@ -140,8 +140,8 @@ var bugs = []bug{
 	{"5 a part of a key", "the case of keys does not matter", "GET", ` Bearer FAKE-API-KEY`, goodAuth},
 }
 
-// different has services that, where the document is silent, choose otherwise than the fake and its
-// variants. No clause may fail.
+// different has services that make other choices than the fake and its variants where the document
+// is silent. No clause may fail.
 var different = []bug{
 	{"", "more fields in pets", "HTTP", `"id":(\d+)`, `"id":$1,"breed":null,"photos":[{"id":"7"}]`},
 	{"", "more fields in errors", "HTTP", `"code":"(\w+)"`, `"code":"$1","details":[]`},
@@ -162,9 +162,9 @@ var different = []bug{
 }
 
 // bug is a small change of the fake's behaviour: a pattern in a request or a response, and the text
-// in its place, in which {count} stands for the number of requests so far.
+// that replaces it. In that text, {count} is the number of requests so far.
 type bug struct {
-	clause        string // the beginning of the name of the one that must fail; empty: none may
+	clause        string // beginning of the name of the clause that must fail; empty: no clause may
 	what          string
 	in            string // the beginning of the text of the requests or responses that change
 	pattern, with string

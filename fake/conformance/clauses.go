@@ -8,12 +8,12 @@ import (
 // clause is one rule of the service document.
 type clause struct {
 	section, text string
-	// check returns if the service keeps the rule. Otherwise expect or skipf ends it with a panic, as
-	// t.Fatalf and t.Skipf end a test.
+	// check returns if the service keeps the rule. Otherwise expect or skipf ends the check by a
+	// panic, as t.Fatalf and t.Skipf end a test.
 	check func(*session)
 }
 
-// name is what the clause's subtest is called.
+// name is the name of the clause's subtest.
 func (c clause) name() string { return c.section + " " + c.text }
 
 // clauses has all clauses in the order in which they are checked: the one that needs an empty
@@ -85,8 +85,8 @@ var clauses = []clause{
 	{"8.2", "X-RateLimit-Reset is not in the past", each(resetComes)},
 }
 
-// problem is why a check ended early: the service breaks the clause or, with skip, it cannot be
-// seen whether it does. Checks do not call testing.T, so that tests can see a clause fail.
+// problem is why a check ended early: the service breaks the clause or, with skip, the check cannot
+// tell whether it does. Checks do not call testing.T, so that tests can see a clause fail.
 type problem struct {
 	text string
 	skip bool
@@ -107,7 +107,7 @@ func attempt(f func()) (p *problem) {
 	return nil
 }
 
-// orSkip returns the result of f, and skips if f fails: then another clause fails, too.
+// orSkip returns the result of f. If f fails, it skips the check: another clause fails for that.
 func orSkip[T any](f func() T) (result T) {
 	if p := attempt(func() { result = f() }); p != nil {
 		skipf("%s", p.text)

@@ -7,10 +7,10 @@
 // Each clause is a subtest named after its section, such as "4.1 limit defaults to 20". A test
 // fails if the service contradicts the document, never where the document leaves a point open.
 //
-// A run sends some ninety requests, one at a time. It adds eight pets, or as many as it needs to
-// have 21, since no fewer show the default limit. Their names begin with "petstore-go conformance",
-// and they stay. The run also sends the key in forms that the service must refuse, such as half of
-// it; no message contains the key. Other pets do not disturb the run.
+// A run sends some ninety requests, one at a time. It adds eight pets, and more while there are
+// fewer than 21, which the test of the default limit needs. The pets stay; their names begin with
+// "petstore-go conformance". The run also sends the key in forms that the service must refuse, such
+// as half of it; no message contains the key. Other pets do not disturb the run.
 //
 // When X-RateLimit-Remaining falls to 1, the run waits for X-RateLimit-Reset, and after a 429 for
 // Retry-After as well. It never waits for more than two minutes: instead it skips the clauses that

@@ -141,7 +141,7 @@ func TestRunConduct(t *testing.T) {
 		opt   fake.Option
 		fault fake.Fault
 		ahead time.Duration // the clock of the service
-		says  string        // of a clause that fails, or of the end of the run; empty: none does
+		says  string        // part of what a failing clause or the end of the run says; empty: none fails
 		takes time.Duration // 0: any time
 		sends int           // requests; 0: as many as usual
 	}{

@@ -26,7 +26,7 @@ type request struct {
 const (
 	validKey   = "Bearer $key"
 	noKey      = ""
-	invalidKey = "Bearer petstore-go-conformance-no-such-key" // shows an operator where it comes from
+	invalidKey = "Bearer petstore-go-conformance-no-such-key" // for operators who look where it comes from
 )
 
 func get(path string) request    { return request{http.MethodGet, path, validKey, ""} }
@@ -58,7 +58,7 @@ func (x *exchange) expect(ok bool, format string, args ...any) {
 // success reports whether the service has carried out the request.
 func (x *exchange) success() bool { return x.status >= 200 && x.status <= 299 }
 
-// want ends the check unless the response has a status.
+// want ends the check unless the response has this status.
 func (x *exchange) want(status int) { x.expect(x.status == status, "%d, got %d", status, x.status) }
 
 // wantJSON allows parameters of the media type, such as charset.
@@ -80,7 +80,7 @@ func equal(a, b []byte) bool {
 	return bytes.Equal(a, b) || json.Unmarshal(a, &s) == nil && json.Unmarshal(b, &t) == nil && s == t
 }
 
-// objects returns the pets of a list, or the one object that the body is.
+// objects returns the pets of a list, or the one object that the body of another response is.
 func (x *exchange) objects() []object {
 	list, want := make([]object, 1), "an object"
 	var target any = &list[0]
@@ -102,8 +102,8 @@ func (x *exchange) pets() []object {
 // pet returns the one pet of a success.
 func (x *exchange) pet() object { return x.pets()[0] }
 
-// wantPet ends the check unless a pet has the fields of another one. It may also have a status that
-// it was not given: section 3 does not show the default.
+// wantPet ends the check unless pet has the fields of other. A pet that was added without a status
+// may have one: section 3 does not show the default.
 func (x *exchange) wantPet(pet, other object) {
 	for _, name := range []string{"id", "name", "categoryId", "status"} {
 		want, got := other[name], pet[name]
@@ -163,8 +163,8 @@ func (x *exchange) retryAfter() time.Duration {
 	return 0
 }
 
-// wait returns how long a response asks to wait: until the later one of the times that it names, or
-// a minute if it names none.
+// wait returns how long a response asks to wait: until the later of the times in its headers, or a
+// minute if no header names one.
 func (x *exchange) wait() time.Duration {
 	d := x.retryAfter()
 	if q, ok := x.quota(); ok {

@@ -24,7 +24,7 @@ const (
 
 func createWith(body, value string) request { return create(strings.ReplaceAll(body, "?", value)) }
 
-// add adds the pet of a status.
+// add adds a pet with a status.
 func (s *session) add(status string) *exchange {
 	if status == "" {
 		return s.ask(create(validPet))
@@ -44,7 +44,7 @@ func (s *session) list(query string) *exchange {
 	return s.ask(get("/pets" + query))
 }
 
-// page returns the pets of a list. It skips if there are none to read: then another clause fails.
+// page returns the pets of a list. It skips if the list is unreadable: another clause reports that.
 func (s *session) page(query string) ([]object, *exchange) {
 	x := s.list(query)
 	return orSkip(x.pets), x
@@ -69,7 +69,7 @@ func emptyIsArray(s *session) {
 func (s *session) longest() []object {
 	list, _ := s.page("?limit=100")
 	for range 21 - len(list) {
-		delete(s.memo, create(validPet)) // it adds another one
+		delete(s.memo, create(validPet)) // so that ask sends it again
 		_ = attempt(func() { s.ask(create(validPet)) })
 	}
 	list, _ = s.page("?limit=100")
@@ -87,7 +87,7 @@ func limits(s *session) {
 	}
 }
 
-// filters checks that a list of a status has no other pets, and that a limit counts only them.
+// filters checks that a list of a status has no other pets, and that a limit counts no others.
 func filters(s *session) {
 	for _, status := range statuses {
 		all, x := s.page("?limit=100&status=" + status)
@@ -99,9 +99,9 @@ func filters(s *session) {
 	}
 }
 
-// showsAdded returns the check that a list has pets that were added, exactly once. A missing pet is
-// an error only if the list is complete. A page may be shorter than the limit, but then its size is
-// almost certainly a multiple of five: such a list may be incomplete.
+// showsAdded returns the check that a list has each pet that was added exactly once. A missing pet
+// is an error only if the list is complete. A page may be shorter than the limit, but then its size
+// is almost certainly a multiple of five: such a list may be incomplete.
 func showsAdded(query string, statuses ...string) func(*session) {
 	return func(s *session) {
 		for _, status := range statuses {

@@ -34,8 +34,8 @@ func (s *session) provoke() *exchange {
 	if !s.target.Destructive {
 		skipf("it takes the whole quota of the key: see Target.Destructive")
 	}
-	const most = 2500                   // requests, for a limit of 1,000 whose window ends meanwhile
-	admitted := make(map[time.Time]int) // requests by the end of their window
+	const most = 2500                   // requests: two windows of 1,000 and more, since the first may end
+	admitted := make(map[time.Time]int) // number of requests, by the Reset of their window
 	for range most {
 		x := s.send(get("/pets?limit=1"))
 		if x.status == http.StatusTooManyRequests {
@@ -62,8 +62,8 @@ func admittedAfter(wait func(*exchange) time.Duration) func(*session) {
 	}
 }
 
-// each returns a check of all responses of these statuses, or of all responses. It first makes sure
-// that there are successes, a 400, a 401 and a 404.
+// each returns a check of all responses with these statuses; without statuses, of all responses. It
+// first makes sure that there are successes, a 400, a 401 and a 404.
 func each(check func(*exchange), statuses ...int) func(*session) {
 	return func(s *session) {
 		s.list("")
@@ -150,7 +150,7 @@ func resetComes(x *exchange) {
 // key. It may stay the same for some requests, but not for 25 of them.
 func remainingFalls(s *session) {
 	const strides = 25        // requests
-	const unlimited = 1 << 30 // this and larger limits stand for none
+	const unlimited = 1 << 30 // a limit of this size or more means no limit
 	var last quota
 	stays := 0
 	each(func(x *exchange) {

@@ -21,7 +21,7 @@ type session struct {
 	sent    int    // requests so far
 	memo    map[request]*exchange
 	log     []*exchange
-	overrun func() *exchange // provokes a 429 at its first call, and returns it
+	overrun func() *exchange // the first call provokes a 429; each call returns that 429
 	resume  time.Time        // when the key has quota again
 	stopped *problem         // why no more requests are sent
 }
@@ -40,7 +40,7 @@ func newSession(target Target) *session {
 
 // ask returns the response to a request: the remembered one, if the request was sent before and no
 // pet was added since. Otherwise it sends the request when the key's quota allows it, and once more
-// if it gets a 429 nevertheless.
+// if the response is a 429 nevertheless.
 func (s *session) ask(r request) *exchange {
 	for range 2 {
 		if x := s.memo[r]; x != nil {

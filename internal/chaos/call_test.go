@@ -42,7 +42,7 @@ type call struct {
 	took     time.Duration
 	over     bool           // the caller's context had ended when the call returned
 	pets     []petstore.Pet // of the result; nil without one
-	attempts int            // requests, by the result or the error; -1 for an error of no type of ours
+	attempts int            // requests, by the result or the error; -1 for an error of another type
 	err      error
 }
 
@@ -130,7 +130,7 @@ func (c *call) ask(ctx context.Context, client *petstore.Client, opts ...petstor
 	if c.err == nil {
 		return
 	}
-	// The type of the error itself is promised, not one that it wraps.
+	// The error itself must have the field: to wrap an error with the field is not enough.
 	c.attempts = -1
 	if e := reflect.Indirect(reflect.ValueOf(c.err)); e.Kind() == reflect.Struct && e.FieldByName("Attempts").IsValid() {
 		c.attempts = int(e.FieldByName("Attempts").Int())
@@ -164,8 +164,8 @@ func (c *call) String() string {
 }
 
 // faults has what may happen to a request. faults[0] is nothing. A status that means "not carried
-// out", such as 400 or 429, is sent only if that is true: no client can cope with a service that is
-// wrong about it.
+// out", such as 400 or 429, is sent only for a request that was not carried out: no client can cope
+// with a service that is wrong about that.
 var faults = append([]fake.Fault{
 	{}, {Status: 401}, {Status: 404}, {Status: 501}, {Wire: fake.WireRefuse},
 	{Status: 307, Header: http.Header{"Location": {"https://elsewhere.test/v1/pets"}}},
@@ -201,7 +201,7 @@ func ambiguous() (all []fake.Fault) {
 // faultHeader is the header of a request by which the fake selects its fault.
 const faultHeader = "Chaos-Fault"
 
-// inject makes the service give each request the fault whose index its header has.
+// inject makes the service apply to each request the fault whose index is in the request's header.
 func inject(srv *fake.Server) {
 	for i, f := range faults {
 		f.Times = fake.Forever
@@ -215,7 +215,7 @@ type request struct {
 	at     time.Time
 	fault  int          // the index in faults
 	asked  atomic.Int32 // number of times that the transport asked for a connection
-	got    atomic.Int32 // number of connections that it got; after the first, net/http has sent it again
+	got    atomic.Int32 // number of connections for it; for each after the first, net/http sent it again
 	status int
 	err    error
 }

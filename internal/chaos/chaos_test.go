@@ -1,11 +1,11 @@
 // Package chaos has only tests: random calls of package petstore meet every failure that package
 // fake can inject. No created pet may be lost, none may be created twice, and no error may claim
-// more than its caller can know.
+// more than the client can know.
 //
 // A scenario is a service with its plan, clock and behaviour, a connection to it, and callers that
-// share a client. All of it is drawn from a seed before it runs; only the order of goroutines and
-// the jitter of the backoff differ between two runs. Afterwards the oracle compares the results of
-// the calls with the requests that were sent, and with the pets and the journal of the service.
+// share a client. A seed decides all of it before the run; only the order of goroutines and the
+// jitter of the backoff differ between two runs. Afterwards the oracle compares the results of the
+// calls with the requests that were sent, and with the pets and the journal of the service.
 //
 //	go test ./internal/chaos                              a few thousand calls
 //	PETSTORE_CHAOS=100000 go test -v ./internal/chaos     that many calls, with figures
@@ -46,9 +46,9 @@ const (
 	key     = "chaos-key-3f9b1c7e5d"
 )
 
-// protocols has the ways to the service. "memory" is that of the fake's own clients, which dial for
-// each request. The others keep connections alive; behind a balancer that recycles them, each
-// serves a few requests.
+// protocols has the ways to the service. "memory" is the way of the fake's own clients, which dial
+// for each request. The other ways keep connections alive; a balancer that recycles a connection
+// ends it after a few requests.
 var protocols = []string{"memory", "HTTP/1.1", "HTTP/2", "HTTP/2, recycled"}
 
 func TestChaosInMemory(t *testing.T) {

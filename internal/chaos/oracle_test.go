@@ -84,7 +84,7 @@ func (r *report) check(srv *fake.Server, calls []*call) {
 
 // checkConduct looks for requests over the limit and during a lockout. net/http may repeat a read
 // whose connection was dead, and each such request may push another one over the limit. A request
-// that arrives at the very time of a 429 was sent before its client could know.
+// that arrives at the very time of a 429 was sent before its client could know of the 429.
 func (r *report) checkConduct(srv *fake.Server) {
 	limited := 0
 	for _, k := range r.keys {
@@ -109,8 +109,8 @@ func (r *report) checkConduct(srv *fake.Server) {
 	}
 }
 
-// afterLost counts the 429s right after a request without a response. In a sliding window that is
-// used up, such a request may have taken the only permit that had come back, and nobody was told.
+// afterLost counts the 429s right after a request without a response. In a used-up sliding window,
+// such a request may have taken the only permit that was back, unknown to the client.
 func afterLost(all []fake.Request) (n int) {
 	for i, q := range all[min(1, len(all)):] {
 		if q.StatusCode == http.StatusTooManyRequests && all[i].StatusCode == 0 && q.Key == all[i].Key {
@@ -184,7 +184,8 @@ func (r *report) checkRead(c *call) {
 	}
 }
 
-// checkCreate compares the result of a create with the catalogue and with its last request.
+// checkCreate compares the result of a create with the catalogue, and with the create's last
+// request.
 func (r *report) checkCreate(c *call) {
 	stored := slices.Clone(r.catalogue)
 	stored = slices.DeleteFunc(stored, func(p petstore.Pet) bool { return p.Name != c.pet.Name })
@@ -202,7 +203,7 @@ func (r *report) checkCreate(c *call) {
 }
 
 // asked reports whether the pet is the one that the call asked for. A service may have a default
-// for its status.
+// for the status of a pet.
 func (c *call) asked(pet petstore.Pet) bool {
 	return pet.CategoryID == c.pet.CategoryID && (c.pet.Status == "" || pet.Status == c.pet.Status)
 }

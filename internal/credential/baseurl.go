@@ -13,7 +13,7 @@ import (
 )
 
 // ParseBaseURL parses and checks a base URL; problem is empty if it is valid. The error of
-// url.Parse is not returned, because it repeats the URL, and with it any password.
+// url.Parse is not returned, because it repeats the URL, in which there may be a password.
 func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil {
@@ -44,7 +44,7 @@ var unescaped = regexp.MustCompile(`^[A-Za-z0-9._~!$&'()*+,;=:@/?%-]*$`)
 
 // PathBelow returns the unescaped form of a path, with a slash before it, or what is wrong with the
 // path or its query. A valid path is below the base URL for each server, also for one that
-// unescapes twice or takes a backslash for a slash.
+// unescapes twice or treats a backslash as a slash.
 func PathBelow(escaped, query string) (below, problem string) {
 	escaped = "/" + strings.TrimPrefix(escaped, "/")
 	below, err := url.PathUnescape(escaped)

@@ -133,7 +133,7 @@ func TestParseBaseURL(t *testing.T) {
 }
 
 // FuzzParseBaseURL checks that an accepted base URL keeps its scheme, host and path in the URLs of
-// requests. The text of a refusal is one of the table's, so that it cannot repeat the refused
+// requests. A refusal must have one of the texts of the table, so that it cannot repeat the refused
 // value.
 func FuzzParseBaseURL(f *testing.F) {
 	for _, text := range slices.Concat(slices.Collect(maps.Values(refusedURLs))...) {
@@ -151,7 +151,7 @@ func FuzzParseBaseURL(f *testing.F) {
 			assert.Contains(t, refusedURLs, problem)
 			return
 		} else if strings.Contains(base.Host, "%") {
-			t.Skip() // the text of a URL with the zone of an address may not be a URL again
+			t.Skip() // a URL with an IPv6 zone, written as text, is not always valid
 		}
 		want, err := url.Parse(text)
 		require.NoError(t, err)

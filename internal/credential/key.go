@@ -17,16 +17,16 @@ import (
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// Key is an API key. A function closes over it, so that no dump can print it. The zero Key is none.
+// Key is an API key, held by a closure, so that no dump can print it. The zero Key is no key.
 type Key struct {
 	header func() string
 	ID     string // Call.KeyID; empty for none
 }
 
-// New returns a key with its ID. That is a one-way hash, the same in all processes, so that they
-// can share the rate limit of the key.
+// New returns a key with its ID. The ID is a one-way hash. It is the same in all processes, so that
+// they can share the rate limit of the key.
 func New(key string) Key {
-	const salt = "github.com/petstore/petstore-go key: " // keeps IDs out of tables of plain hashes
+	const salt = "github.com/petstore/petstore-go key: " // no table of plain hashes has the IDs
 	sum := sha256.Sum256([]byte(salt + key))
 	id := hex.EncodeToString(sum[:8]) // 64 bits distinguish keys, and a random key cannot be guessed
 	header := "Bearer " + key
@@ -45,7 +45,7 @@ func (k Key) Secret() string {
 }
 
 // From asks f for a key. The returned error hides the text of f's error, which may contain a key,
-// unless that is a [*FileError].
+// unless f's error is a [*FileError].
 func From(ctx context.Context, f func(context.Context) (string, error)) (Key, error) {
 	key, err := f(ctx)
 	if err != nil {
@@ -57,8 +57,8 @@ func From(ctx context.Context, f func(context.Context) (string, error)) (Key, er
 	return New(key), nil
 }
 
-// funcError is an error of the function of WithAPIKeyFunc. A function closes over it, so that
-// errors.Is finds it and a dump does not.
+// funcError is an error of the function of WithAPIKeyFunc. A closure holds it, so that errors.Is
+// finds it and a dump does not.
 type funcError struct{ cause func() error }
 
 func (e *funcError) Error() string {

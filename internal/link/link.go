@@ -18,12 +18,12 @@ var (
 	ClientAddress net.Addr = &net.UnixAddr{Name: "fake-client", Net: "fake"}
 )
 
-// maxUnread is how many unread bytes make Write wait, as those in the buffer of a socket do.
+// maxUnread is how many unread bytes make Write wait, as a full buffer of a socket does.
 const maxUnread = 64 << 10
 
 // New returns the two ends of a connection. They wait only on a sync.Cond. A goroutine of a
 // synctest bubble that waits there counts as blocked, wherever the connection was made, so virtual
-// time passes while it is idle. The ends of net.Pipe wait on channels, which belong to one bubble.
+// time passes meanwhile. The ends of net.Pipe wait on channels, which belong to one bubble.
 func New() (client, server *Conn) {
 	l := &link{wake: sync.NewCond(new(sync.Mutex))}
 	client, server = &Conn{link: l, local: ClientAddress}, &Conn{link: l, local: ServerAddress}
@@ -80,7 +80,7 @@ func (c *Conn) Read(b []byte) (n int, err error) {
 	}
 }
 
-// Write hands bytes to the other end. It waits while that has too many unread ones.
+// Write hands bytes to the other end. It waits while the other end has too many unread bytes.
 func (c *Conn) Write(b []byte) (int, error) {
 	c.link.wake.L.Lock()
 	defer c.link.wake.L.Unlock()
@@ -106,8 +106,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// SetLinger makes both ends fail at once, and unread bytes are lost. With a TCPConn, Close would do
-// that after SetLinger(0).
+// SetLinger makes both ends fail at once, and unread bytes are lost. A TCPConn does that only at
+// Close, after SetLinger(0).
 func (c *Conn) SetLinger(int) error {
 	c.link.change(func() { c.link.reset = true })
 	return nil
@@ -137,10 +137,10 @@ func resetError(op string) error {
 	return &net.OpError{Op: op, Net: "fake", Source: ClientAddress, Addr: ServerAddress, Err: err}
 }
 
-// Serve serves one end of a connection. The server accepts no other one in its life, so that no
-// goroutine waits for one, and its WaitGroup belongs to one synctest bubble only.
+// Serve serves one end of a connection. The server never accepts another connection: so no
+// goroutine waits for one, and the server's WaitGroup belongs to one synctest bubble only.
 func Serve(c net.Conn, hs *http.Server) {
-	_ = hs.Serve(&listener{c}) // it returns once a goroutine has the connection
+	_ = hs.Serve(&listener{c}) // Serve returns once a goroutine has the connection
 }
 
 // listener accepts one connection, which it does not close.

@@ -16,7 +16,7 @@ import (
 	"github.com/petstore/petstore-go/internal/link"
 )
 
-// conn runs a subtest with a connection, in a bubble: all goroutines must have ended at its end.
+// conn runs a subtest with a connection, in a bubble, which fails if a goroutine does not end.
 func conn(t *testing.T, name string, f func(t *testing.T, client, server *link.Conn)) {
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -26,8 +26,8 @@ func If(applies bool, text string) string {
 	return ""
 }
 
-// Redact returns text without key. It removes a key only as it is, not in an escaped form, and no
-// key of less than 6 bytes.
+// Redact returns text without key. It does not find an escaped key, and removes no key of less than
+// 6 bytes.
 func Redact(text, key string) string {
 	if len(key) < minKey {
 		return text
@@ -58,7 +58,7 @@ func Header(h http.Header, key string) http.Header {
 }
 
 // Head returns at most limit bytes from the start of text, as a copy without key. cut says that
-// text was cut off before; then Head also removes the beginning of key at its end.
+// text itself was cut off; then Head also removes a beginning of key from the end of text.
 func Head(text []byte, key string, limit int, cut bool) []byte {
 	clean := Redact(string(text), key)
 	for n := len(key) - 1; cut && n >= minKey; n-- {
@@ -79,8 +79,7 @@ func Prefix(operation string) string {
 	return "petstore: " + operation + ": "
 }
 
-// TrimPrefix returns the text of err without the prefix that the error which wraps it writes
-// itself.
+// TrimPrefix returns the text of err without its prefix, which the wrapping error writes itself.
 func TrimPrefix(err error, operation string) string {
 	if err == nil {
 		return "no response"

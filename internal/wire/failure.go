@@ -30,12 +30,12 @@ func IsDial(err error) bool {
 // there was a connection:
 //
 //   - Nothing was written: the connection was lost before that.
-//   - The server ended the connection of HTTP/2 before the stream of the request, or refused that
-//     stream (RFC 9113, sections 6.8 and 8.7). After a PROTOCOL_ERROR it may have processed it.
+//   - The server ended an HTTP/2 connection without processing the request's stream, or refused it
+//     (RFC 9113, sections 6.8 and 8.7). A PROTOCOL_ERROR leaves open whether it did.
 //   - The server refused our certificate.
 //
-// It compares texts, because net/http has no exported errors for the first two. It compares how
-// they begin: other errors of net/http quote what the server sent, which may be these texts.
+// It compares texts, because net/http exports no errors for the first two, and only their
+// beginnings: other errors of net/http quote what the server sent, perhaps the same words.
 func IsUnprocessed(err error) bool {
 	if isCertificateRefused(err) {
 		return true
@@ -91,9 +91,9 @@ func containsAny(text string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// Class returns a word for the error of a request that got no response; else the Go type of its
-// cause, or _OTHER if that says nothing. It returns no text, which would make a class of each
-// error.
+// Class returns a word for the error of a request that got no response. If no word fits, it returns
+// the Go type of the cause, or _OTHER if that type says nothing. It never returns the text of the
+// error: each text would be a class of its own.
 func Class(err error) string {
 	network, ok := errors.AsType[net.Error](err)
 	_, dns := errors.AsType[*net.DNSError](err)

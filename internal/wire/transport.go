@@ -20,8 +20,8 @@ func DefaultTransport() *http.Transport {
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 64, 64
 	t.MaxResponseHeaderBytes = 1 << 20 // a usual header has less than 1 KiB
 	t.OnProxyConnectResponse = checkConnect
-	// How long a connection of HTTP/2 may be silent until a ping asks whether it is alive, and how
-	// long that ping and a write may take; else a dead one would fail calls for a quarter of an hour.
+	// How long an HTTP/2 connection may be silent before a ping, and how long that ping and a write
+	// may take. Without a ping, a dead connection would fail calls for a quarter of an hour.
 	const silence = 15 * time.Second
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence, WriteByteTimeout: silence}
 	return t

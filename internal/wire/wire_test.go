@@ -93,7 +93,7 @@ func TestErrors(t *testing.T) {
 }
 
 // The type of an alert of crypto/tls is not exported, so this error comes from a handshake in which
-// the server misses a certificate.
+// the server gets no certificate.
 func TestCertificateRefused(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.StartTLS()
@@ -105,7 +105,7 @@ func TestCertificateRefused(t *testing.T) {
 			config.Certificates = server.TLS.Certificates
 			_ = tls.Server(serverEnd, config).HandshakeContext(t.Context())
 		}()
-		conn := tls.Client(clientEnd, &tls.Config{InsecureSkipVerify: true}) // its certificate does not matter
+		conn := tls.Client(clientEnd, &tls.Config{InsecureSkipVerify: true}) // any certificate will do
 		_, err := conn.Read(make([]byte, 1))
 		require.ErrorContains(t, err, "remote error: tls")
 		assert.Equal(t, want, kinds(err), "%v", err)
@@ -169,7 +169,7 @@ func TestProxyRefuses(t *testing.T) {
 	}
 }
 
-// What few tests of package petstore show: errors of Windows, and those that say nothing.
+// Package petstore hardly tests these: errors of Windows, and errors that say nothing.
 func TestClass(t *testing.T) {
 	for want, err := range map[string]error{
 		"connection_closed": io.ErrUnexpectedEOF, "connection_refused": syscall.Errno(10061),
