@@ -146,7 +146,7 @@ func TestReset(t *testing.T) {
 	i.admin("GET pets", "", 200, `"name":"Rex"`, `"total":1}`)
 }
 
-// The page gets nothing while nothing changes, and hears of a request and of a change at once.
+// The page gets nothing while nothing changes. After a request or a change, its next poll gets it.
 func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestInstance(t, "-fault", "delay=3s")
@@ -199,7 +199,7 @@ func (i testInstance) guarded(method, path, host string, headers ...string) int 
 }
 
 // A page of another site sends a request with its own Origin. A page whose name was rebound to a
-// loopback address sends that name as Host, and an Origin that fits it.
+// loopback address sends that name as Host, and an Origin with the same name.
 func TestGuard_otherSites(t *testing.T) {
 	i := newTestInstance(t)
 	const own = "127.0.0.1:4010"

@@ -47,7 +47,7 @@ func (i testInstance) send(r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// call sends a request with a key. Admin routes do not look at it.
+// call sends a request with a key. Admin routes ignore the key.
 func (i testInstance) call(key, method, path, body string) *httptest.ResponseRecorder {
 	r := request(i.t, method, path, body)
 	if key != "" {
@@ -56,8 +56,8 @@ func (i testInstance) call(key, method, path, body string) *httptest.ResponseRec
 	return i.send(r)
 }
 
-// admin calls an admin route, such as "POST keys", and compares the status of the response, and the
-// parts of its body in their order.
+// admin calls an admin route, such as "POST keys", and checks the status of the response, and that
+// its body has the parts in their order.
 func (i testInstance) admin(route, body string, status int, parts ...string) {
 	method, path, _ := strings.Cut(route, " ")
 	w := i.call("", method, "/_fake/"+path, body)

@@ -8,8 +8,8 @@ import (
 )
 
 // logged returns a handler that also writes a line for each request to w, in a format: text, json,
-// or none. The line has no query, in which there may be a key of another service. Its status is 0
-// if there was no response.
+// or none. The line leaves out the query, which may contain a key of another service. The status is
+// 0 if there was no response.
 func logged(handler http.Handler, format string, w io.Writer) http.Handler {
 	var lines slog.Handler = slog.NewTextHandler(w, nil)
 	switch format {

@@ -28,7 +28,7 @@ import (
 	"github.com/petstore/petstore-go/internal/testkit"
 )
 
-// asProgram is the environment in which the binary of the tests is the program.
+// asProgram is the variable with which the binary of the tests runs as the program.
 const asProgram = "TESTS_ARE_PETSTORE_FAKE=1"
 
 // TestMain also checks that no test leaves a goroutine behind.
@@ -49,7 +49,7 @@ func runOnce(t *testing.T, env map[string]string, args ...string) (status int, s
 // running is a program that runs inside the test.
 type running struct {
 	host           string
-	stdout, stderr string // when it had announced itself
+	stdout, stderr string // up to its announcement
 	output         output // stderr after that
 	stop           func() int
 }
@@ -200,8 +200,8 @@ func TestServe_end(t *testing.T) {
 		ended := open(t, testkit.Loopback(t)+":"+strings.TrimSpace(port), 1)
 		gone := make(chan error, 1)
 		go func() { gone <- cmd.Wait() }()
-		require.Eventually(t, func() bool { // signals that come before it notices the first count as one
-			_ = cmd.Process.Signal(syscall.SIGTERM) // an error says that it is gone
+		require.Eventually(t, func() bool { // signals that come before it has noticed the first count as one
+			_ = cmd.Process.Signal(syscall.SIGTERM) // an error says that the program is gone
 			return len(gone) == 1
 		}, time.Minute, 5*time.Millisecond)
 		require.Error(t, <-gone)

@@ -84,8 +84,8 @@ func serveUntil(ctx context.Context, hs *http.Server, l net.Listener) error {
 	return nil
 }
 
-// announce writes the banner to stdout. With port 0 stdout is for scripts: it gets only the port,
-// and stderr gets the banner.
+// announce writes the banner to stdout. With port 0, stdout is for scripts and gets only the port;
+// the banner goes to stderr.
 func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
 	if s.port == "0" {
 		fmt.Fprintln(stdout, addr.Port)
@@ -95,7 +95,7 @@ func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
 	for _, k := range s.keys {
 		keys += fmt.Sprintf("  key       %s (plan %s)\n", k.Key, s.planOf(k))
 	}
-	// In one write, which keeps the lines together in a log.
+	// A single write keeps the lines together in a log.
 	fmt.Fprintf(stdout, `%s %s: the Pet Store Service in memory
 
   base URL  http://%s/v1
@@ -105,7 +105,7 @@ func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
 `, program, petstore.Version, host, keys, admin.Path, s.keys[0].Key)
 }
 
-// localHost returns the host and port of a listener as programs on the same machine call it.
+// localHost returns the host and port by which programs on the same machine reach a listener.
 func localHost(host, port string) string {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

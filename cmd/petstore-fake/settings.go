@@ -42,7 +42,7 @@ type settings struct {
 	version    bool
 }
 
-// ban is the value of -ban: a key is banned for so long after so many requests that follow a 429.
+// ban is the value of -ban: a key is banned for For after After requests that follow a 429.
 type ban struct {
 	After int           `json:"after"`
 	For   time.Duration `json:"for"`
@@ -125,7 +125,7 @@ func variable(flag string) string {
 	return "PETSTORE_FAKE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// check returns an error for a value that has the right form and makes no sense.
+// check returns an error for a value that has the right form but makes no sense.
 func (s *settings) check() error {
 	switch {
 	case s.minute%time.Second != 0 || s.minute <= 0 || s.minute > time.Hour:

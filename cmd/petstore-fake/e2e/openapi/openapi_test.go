@@ -35,7 +35,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const baseURL = "https://petstore.example/v1"
 
-// validator is a transport to a service that compares each exchange with openapi.yaml.
+// validator is a transport to a service. It compares each exchange with openapi.yaml.
 type validator struct {
 	service http.Handler
 	router  routers.Router
@@ -97,7 +97,7 @@ func (v *validator) validate(r *http.Request, sent []byte, w *httptest.ResponseR
 	return errors.Join(int64s(w.Body.Bytes()), openapi3filter.ValidateResponse(r.Context(), out.SetBodyBytes(w.Body.Bytes())))
 }
 
-// int64s checks the format int64, which the library does not.
+// int64s checks the format int64, because the library does not check it.
 func int64s(body []byte) error {
 	for _, found := range regexp.MustCompile(`"(?:id|categoryId)":\s*(-?\d+)`).FindAllSubmatch(body, -1) {
 		if _, err := strconv.ParseInt(string(found[1]), 10, 64); err != nil {
@@ -136,8 +136,8 @@ func TestDocument(t *testing.T) {
 	assert.Empty(t, v.found)
 	assert.Empty(t, v.missing)
 
-	// A validator that never finds anything could be broken. What it finds in requests is tested
-	// above: the service must refuse each.
+	// A validator that never finds anything could be broken. The test above shows what it finds in
+	// requests: the service must refuse each of those.
 	header := server.Requests()[0].ResponseHeader
 	for response, finds := range map[string]string{
 		"null": "doesn't match schema", `[{"id":1,"name":"Mia"}]`: "categoryId", `[{"id":9223372036854775808}]`: "out of range",

@@ -1,7 +1,7 @@
 // Package ui tests the request page of petstore-fake in a real browser: Chromium, without a window.
 //
 // The tests are skipped where there is no Chromium, unless PETSTORE_UI is set, as in the step ui of
-// .ci/run, which installs what they need.
+// .ci/run, which installs what the tests need.
 package ui
 
 import (
@@ -43,14 +43,14 @@ func skip(t *testing.T, reason string) {
 func TestMain(m *testing.M) {
 	status := m.Run()
 	if ctx, err := startBrowser(); err == nil {
-		_ = chromedp.Cancel(ctx) // waits until it is gone
+		_ = chromedp.Cancel(ctx) // waits until the browser is gone
 	}
 	_ = os.RemoveAll(programFolder)
 	os.Exit(status)
 }
 
-// startBrowser starts the one browser of all tests, with a profile that is new and empty. Each test
-// has a profile of its own in it.
+// startBrowser starts the one browser of all tests, with a new, empty profile. In that browser,
+// each test has a profile of its own.
 var startBrowser = sync.OnceValues(func() (context.Context, error) {
 	allocator, _ := chromedp.NewExecAllocator(context.Background(),
 		chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
@@ -162,7 +162,7 @@ func (b *tab) until(expression string) {
 	}
 }
 
-// text waits until an element has a text in it.
+// text waits until an element contains a text.
 func (b *tab) text(selector, want string) {
 	b.until(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, want)) // %q fits JavaScript
 }
@@ -186,7 +186,7 @@ func (b *tab) run(statements string) {
 	value[bool](b, "(() => { "+statements+"; return true; })()")
 }
 
-// refresh has the page show what is new, and waits for that.
+// refresh makes the page show what is new, and waits for that.
 func (b *tab) refresh() { value[bool](b, "refresh().then(() => true)") }
 
 // press presses keys one after another.
@@ -196,7 +196,7 @@ func (b *tab) press(keys ...string) {
 	}
 }
 
-// rows waits until so many requests are listed.
+// rows waits until n requests are listed.
 func (b *tab) rows(n int) {
 	b.until(fmt.Sprintf(`document.querySelectorAll("#list tbody").length === %d`, n))
 }
@@ -261,7 +261,7 @@ func (p *program) sendAs(ctx context.Context, key, method, path, body string) (s
 		return 0, ""
 	}
 	defer resp.Body.Close()
-	read, _ := io.ReadAll(resp.Body) // a fault may cut it off
+	read, _ := io.ReadAll(resp.Body) // a fault may cut the body off
 	return resp.StatusCode, string(read)
 }
 
@@ -276,7 +276,7 @@ func (p *program) admin(method, path, body string) string {
 	return text
 }
 
-// list calls listPets so many times.
+// list calls listPets the given number of times.
 func (p *program) list(times int) {
 	for range times {
 		p.send(http.MethodGet, "/v1/pets?status=available&limit=50", "")

@@ -48,13 +48,13 @@ func TestLooks(t *testing.T) {
 	b.text("#fault-form .error", "Status 1000 does not lie")
 	b.judge("forms", string(axe))
 	b.open(p, "")
-	assert.NoError(t, p.process.Signal(syscall.SIGSTOP)) // it does not come back
+	assert.NoError(t, p.process.Signal(syscall.SIGSTOP)) // the program does not come back
 	b.text("#gone", "No response from the program since")
 	b.judge("lost", string(axe))
 }
 
-// misfits lists what is wider than its place, outside of the window, cut off, or too low for a
-// finger.
+// misfits lists what is wider than its place, outside of the window, cut off, or not high enough
+// for a finger.
 const misfits = `(() => {
 	const box = (e) => e.getBoundingClientRect(), all = (selector) => [...document.querySelectorAll(selector)];
 	return [
@@ -95,7 +95,7 @@ func (p *program) unwieldy() {
 	p.send("PATCH", "/_fake/keys/1", "ban=10m")
 }
 
-// The picture of the documents is made by UPDATE_GOLDEN=1, as in internal/testkit.
+// UPDATE_GOLDEN=1 makes the picture in docs, as in internal/testkit.
 func TestPicture(t *testing.T) {
 	if os.Getenv("UPDATE_GOLDEN") == "" {
 		t.Skip("it is made only on demand")

@@ -62,7 +62,7 @@ func TestList_standsStill(t *testing.T) {
 	stands := func(why, at string, n int) {
 		t.Helper()
 		b.until(`!byId("release")`)
-		b.refresh() // or a response from before the list stood still may be on its way
+		b.refresh() // a response from before the list stood still may be on its way
 		y := value[float64](b, at+".getBoundingClientRect().top")
 		p.list(n)
 		b.text("#release", fmt.Sprint(n, " new"))
@@ -171,7 +171,7 @@ func TestKeyboard(t *testing.T) {
 		b.press(c.key)
 		assert.Equal(t, c.row, value[string](b, `String(document.activeElement.closest("tbody")?.id)`), c.key)
 	}
-	b.until(`links().filter((a) => a.tabIndex === 0).length === 1`) // one stop of the tab key
+	b.until(`links().filter((a) => a.tabIndex === 0).length === 1`) // the tab key stops at one row
 	b.press("k")
 	b.text("#message", "There is no newer request in the list.")
 	b.press(kb.Enter)
@@ -230,7 +230,7 @@ func TestFollow(t *testing.T) {
 func TestLost(t *testing.T) {
 	t.Parallel()
 	p, b := openPage(t)
-	assert.NoError(t, p.process.Signal(syscall.SIGSTOP)) // the connections stay open: no error shows that it is stopped
+	assert.NoError(t, p.process.Signal(syscall.SIGSTOP)) // the connections stay open: no error shows the stop
 	b.text("#gone", "goes on by itself when the program is back.")
 	b.until(`!byId("gone").hidden`)
 	assert.NoError(t, p.process.Signal(syscall.SIGCONT))

@@ -1,4 +1,4 @@
-// Package admin adds routes below /_fake/ to a fake, which steer it and show its state and journal.
+// Package admin adds routes below /_fake/ to a fake. They steer it, and show its state and journal.
 // It also reads the values that the routes and the flags of the program take.
 package admin
 
@@ -33,7 +33,7 @@ const maxBody = 1 << 20
 type API struct {
 	srv     *fake.Server
 	service http.Handler
-	start   time.Time // of the service's clock; zero for that of the machine
+	start   time.Time // to which the service's clock is set; zero: the machine's time
 	guard   guard
 	page    *page.Page
 	mux     *http.ServeMux // of the admin routes
@@ -64,7 +64,7 @@ func New(srv *fake.Server, service http.Handler, start time.Time, public bool, n
 	return a
 }
 
-// ServeHTTP uses no http.ServeMux to tell the admin routes from the service: it would redirect
+// ServeHTTP uses no http.ServeMux to tell the admin routes from the service: a mux would redirect
 // paths that the service must refuse.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path+"/", Path) {

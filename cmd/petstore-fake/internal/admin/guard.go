@@ -29,8 +29,8 @@ func (g guard) check(r *http.Request) error {
 	return nil
 }
 
-// knows reports whether a Host is the program's own. No DNS name can be rebound to look like an IP
-// address, so that a public program may be called by any of its addresses.
+// knows reports whether a Host is the program's own. A DNS name that was rebound never looks like
+// an IP address, so a public program may be called by any of its addresses.
 func (g guard) knows(hostPort string) bool {
 	host := strings.ToLower((&url.URL{Host: hostPort}).Hostname())
 	_, err := netip.ParseAddr(host)

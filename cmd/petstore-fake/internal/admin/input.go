@@ -37,9 +37,9 @@ func ReadList[T any](text string) ([]T, error) {
 var fieldName = regexp.MustCompile(`(?:^|,)\s*([a-zA-Z]+)\s*=`)
 
 // shortForm returns the JSON of a text such as status=503,times=3, which is
-// {"status":503,"times":3}. A comma belongs to the value before it, unless a name and = come after
-// it. A text that does not begin with a name is a single value. A value that is not JSON is a
-// string, and so is one whose field is a string.
+// {"status":503,"times":3}. A comma belongs to the value before it, unless a name and = follow. A
+// text that does not begin with a name is a single value. A value is a string if it is not JSON, or
+// if its field is a string.
 func shortForm[T any](text string) string {
 	names := fieldName.FindAllStringSubmatchIndex(text, -1)
 	if len(names) == 0 || names[0][0] > 0 {
@@ -54,8 +54,8 @@ func shortForm[T any](text string) string {
 	return "{" + strings.Join(fields, ",") + "}"
 }
 
-// jsonValue returns a text as JSON: as it is if that fits into a T between two other texts, or as a
-// string. No field and no T is null.
+// jsonValue returns a text as JSON: unchanged if a T can be read from before, text and after
+// together, otherwise as a string. No field and no T is null.
 func jsonValue[T any](before, text, after string) string {
 	wrong, _ := errors.AsType[*json.SemanticError](decode(before+text+after, new(T)))
 	if text != "null" && jsontext.Value(text).IsValid() && (wrong == nil || wrong.Err != nil || wrong.GoType.Kind() != reflect.String) {

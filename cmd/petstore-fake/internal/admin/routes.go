@@ -39,7 +39,7 @@ func (a *API) routes() []route {
 	}
 }
 
-// each returns what is shown of each element of a list. It is not nil, which JSON shows as null.
+// each returns what is shown of each element of a list; never nil, which JSON would show as null.
 func each[T, S any](list []T, show func(i int, one T) S) []S {
 	all := make([]S, len(list))
 	for i, one := range list {
@@ -106,7 +106,7 @@ func (a *API) addPets(_ *http.Request, pets []petstore.NewPet) (any, error) {
 func ReadPets(text string) (pets []petstore.NewPet, err error) {
 	given, err := ReadList[struct {
 		petstore.NewPet
-		CategoryID *int64 `json:"categoryId"` // in place of that of NewPet, to which a missing one is 0
+		CategoryID *int64 `json:"categoryId"` // hides that of NewPet, in which a missing category is 0
 	}](text)
 	for _, pet := range given {
 		if err == nil && (pet.Name == "" || pet.CategoryID == nil || pet.Status != "" && !pet.Status.Valid()) {
@@ -145,7 +145,7 @@ func (a *API) showKey(i int, key string) object {
 
 func (a *API) listKeys() any { return object{"keys": each(a.srv.Keys(), a.showKey)} }
 
-// addKeys adds keys, on the business plan unless they say otherwise.
+// addKeys adds keys, on the business plan if they come without one.
 func (a *API) addKeys(_ *http.Request, keys []Key) (any, error) {
 	for _, k := range keys {
 		a.srv.AddKey(k.Key, *cmp.Or(k.Plan, &fake.PlanBusiness))
@@ -202,7 +202,7 @@ func (a *API) inject(_ *http.Request, faults []fake.Fault) (any, error) {
 	return object{"faults": each(faults, func(n int, f fake.Fault) object { return showFault(n, a.srv.Inject(f)) })}, nil
 }
 
-// removeFaults removes all faults, or only that whose id is in the path.
+// removeFaults removes all faults, or only the one whose id is in the path.
 func (a *API) removeFaults(r *http.Request) (any, error) {
 	id := r.PathValue("id")
 	for _, i := range a.srv.Injections() {

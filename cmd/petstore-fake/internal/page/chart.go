@@ -10,7 +10,7 @@ import (
 const slotCount, slotSeconds = 60, 5
 
 // chart is a picture that is 300 wide, one for each second, and 1,000 high. Its scale is
-// logarithmic, since otherwise the rest could not be seen beside a storm of requests.
+// logarithmic, since a storm of requests would otherwise make all other bars too small to see.
 type chart struct {
 	Peak int // the most responses of a slot
 	Bars []bar

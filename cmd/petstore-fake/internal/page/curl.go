@@ -14,7 +14,7 @@ import (
 var own = []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", "Transfer-Encoding"}
 
 // Curl returns a command for a shell that sends a request again, as far as the journal has it, with
-// its key if the fake knows that, or else with $PETSTORE_API_KEY.
+// its key if the fake knows the key, otherwise with $PETSTORE_API_KEY.
 func Curl(origin string, r *Request) string {
 	words := []string{"curl", "--request", quote(r.Method)}
 	if r.Method == http.MethodHead {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Filter holds words that must all fit a request, or, with - before them, must not. The empty
+// Filter holds words that must all fit a request. A word with - before it must not fit. The empty
 // Filter lets every request pass.
 type Filter []string
 

@@ -13,7 +13,7 @@ import (
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// Request is a request of the journal, with what other requests say about it.
+// Request is a request of the journal, with what the page derives from the whole journal.
 type Request struct {
 	fake.Request
 
@@ -48,7 +48,7 @@ func (p *Page) Journal() []*Request {
 	return list
 }
 
-// Pending reports whether there is no response yet, but may be one.
+// Pending reports whether a response is missing but may still come.
 func (r *Request) Pending() bool {
 	return r.StatusCode == 0 && r.Hint == ""
 }
@@ -64,7 +64,7 @@ func (r *Request) Status() string {
 	return strconv.Itoa(r.StatusCode)
 }
 
-// kinds are the kinds of responses, from the best to the worst, each with the words that find it.
+// kinds are the kinds of responses, the best first. Find has the words that find such requests.
 var kinds = [...]struct{ Class, Text, Find string }{
 	{"fine", "2xx", "status:2xx"}, {"refused", "4xx", "status:4xx -status:429"}, {"limited", "429", "status:429"},
 	{"failed", "5xx", "status:5xx"}, {"none", "no response", "status:none"},
@@ -110,7 +110,7 @@ func (r *Request) Reset() string {
 
 // Why says what a fault did, and why the service refused the request.
 func (r *Request) Why() string {
-	if r.FaultEffect != "" && strings.HasPrefix(r.Hint, "injected ") { // which says the same
+	if r.FaultEffect != "" && strings.HasPrefix(r.Hint, "injected ") { // the hint says the same
 		return shorten(r.FaultEffect)
 	}
 	return shorten(strings.Trim(r.FaultEffect+"; "+r.Hint, "; "))

@@ -1,5 +1,5 @@
 // Package page shows the journal of a fake in a browser, with controls for the fake. The page asks
-// four times a second, and gets its changing parts, as HTML, if there is a newer version of them.
+// four times a second, and gets its changing parts, as HTML, if they have changed.
 package page
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// webFiles are the parts of the page. They go out as one document.
+// webFiles are the parts of the page, which is sent as one document.
 //
 //go:embed web
 var webFiles embed.FS
@@ -29,11 +29,11 @@ type Page struct {
 	template *template.Template
 	policy   string
 	cleared  atomic.Int64 // seq of the last request that was cleared
-	changes  atomic.Int64 // counts up from the time of the start, so that no other program has this version
+	changes  atomic.Int64 // begins at the time of the start, so that the page of an earlier program differs
 }
 
-// New returns the page of a fake. Its script and its style are inline, and its policy names them by
-// their digests, so that nothing else can run or be loaded, whatever a request has put on the page.
+// New returns the page of a fake. Its script and its style are inline, and its policy allows only
+// these two, by their digests: nothing that a request has put on the page can run or be loaded.
 func New(srv *fake.Server) *Page {
 	style, script := read("page.css"), read("morph.js")+read("program.js")+read("list.js")+read("refresh.js")
 	p := &Page{srv: srv, policy: strings.Join([]string{
@@ -74,7 +74,7 @@ func (p *Page) Clear() {
 func (p *Page) Show(w http.ResponseWriter, r *http.Request) { p.write(w, r, "page") }
 
 // Parts handles GET /_fake/page: it sends the parts of the page that change, for the query of the
-// page's address, unless that names their newest version.
+// page's address, unless the query names the newest version.
 func (p *Page) Parts(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("version") == p.version() {
 		w.WriteHeader(http.StatusNoContent)
@@ -86,7 +86,7 @@ func (p *Page) Parts(w http.ResponseWriter, r *http.Request) {
 // Changed notes that a request has arrived or has got its response, or that the fake has changed.
 func (p *Page) Changed() { p.changes.Add(1) }
 
-// version names what the page shows. It also changes with the slots of the chart.
+// version identifies the state that the page shows. It also changes with the slots of the chart.
 func (p *Page) version() string {
 	return fmt.Sprint(p.changes.Load(), ".", p.srv.Now().Unix()/slotSeconds)
 }

@@ -45,7 +45,7 @@ func (p testPage) call(key, method, path, body string) {
 	p.srv.ServeHTTP(httptest.NewRecorder(), r)
 }
 
-// parts returns what changes on the page, with the text as a reader sees it.
+// parts returns the parts of the page that change, with the text as a reader sees it.
 func (p testPage) parts(query string) string {
 	w := httptest.NewRecorder()
 	p.Parts(w, httptest.NewRequestWithContext(p.t.Context(), http.MethodGet, "/_fake/page?"+query, http.NoBody))
@@ -88,7 +88,7 @@ func TestParts(t *testing.T) {
 	contain(t, p.parts(""), "listPets", "GET </span>/pets?limit=3", "second-key-0001", "(section 8.1)",
 		`<b class="limited">429</b>`, `aria-pressed="false">2xx 1<`, `aria-pressed="false">429 1<`)
 	contain(t, p.parts("text=status:429+key:second-key-0001&key=2"), "1 of 2", `aria-pressed="false">2xx 1<`,
-		`data-to="?key=2&text=key%3Asecond-key-0001" aria-pressed="true">429 1<`, // it takes its words out again
+		`data-to="?key=2&text=key%3Asecond-key-0001" aria-pressed="true">429 1<`, // a pressed chip removes its words
 		"of 1 a minute") // the windows of the chosen key
 	contain(t, p.parts("request=1&text=status:200"), `data-newer="0"`)
 	contain(t, p.parts("top=1"), ">1 new<")
@@ -146,7 +146,7 @@ func TestDetail(t *testing.T) {
 	})
 }
 
-// In a bubble, since today's timestamps in the headers may contain 503.
+// It runs in a bubble, since real timestamps in the headers may contain 503.
 func TestFilter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPage(t)
@@ -194,7 +194,7 @@ func TestChart(t *testing.T) {
 	assert.Empty(t, newChart(all, now.Add(-time.Minute)).Bars, "the clock was set back")
 }
 
-// Nobody needs to tell the kinds by their colours alone.
+// The kinds of responses differ by more than their colours.
 func TestKinds(t *testing.T) {
 	css, err := webFiles.ReadFile("web/page.css")
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ type view struct {
 	Rows       []*Request // the newest that fit, newest first
 	Fit        int        // requests that fit
 	Top        int        // the first row of a list that stands still, 0 for another list
-	New        int        // requests above it that fit
+	New        int        // requests above that row that fit
 	Dropped    int        // requests that the journal has dropped for newer ones
 	Chips      [len(kinds)]chip
 	Violations int
@@ -51,8 +51,8 @@ type view struct {
 	PetsBefore int               // pets that are not shown
 }
 
-// view returns what the page shows for a request. What is wrong with its query is left out, so that
-// a reader always has a page.
+// view returns what the page shows for a request. A wrong part of its query is left out, so that a
+// reader always has a page.
 func (p *Page) view(r *http.Request) *view {
 	query, now := r.URL.Query(), p.srv.Now()
 	number := func(name string) int { n, _ := strconv.Atoi(query.Get(name)); return n }
@@ -77,8 +77,8 @@ func (p *Page) view(r *http.Request) *view {
 	return v
 }
 
-// addRows adds the requests after one that was cleared. A list that stands still keeps the rows
-// that it has, unless they are gone.
+// addRows adds the requests after the last one that was cleared. A list that stands still keeps its
+// rows, unless their requests are gone.
 func (v *view) addRows(cleared int) {
 	if len(v.List) > 0 {
 		v.Dropped = v.List[0].Seq - 1 - cleared
@@ -131,8 +131,8 @@ type chip struct {
 
 var statusWords = regexp.MustCompile(`-?\bstatus:\S*`)
 
-// addChips adds the chips. A chip puts its words into the text to find, in place of those that find
-// by status. If these are its own, it is pressed, and takes them out.
+// addChips adds the chips. A chip replaces the status: words of the text to find by its own words.
+// If they are its own already, it is pressed, and removes them.
 func (v *view) addChips(counts map[string]int) {
 	status, others := statusWords.FindAllString(v.Text, -1), statusWords.ReplaceAllString(v.Text, "")
 	for i, kind := range kinds {

@@ -1,5 +1,5 @@
 
-// ---- What is shown stands in the page's address, so that it can be kept and passed on
+// ---- The page's address says what is shown, so that a reader can keep it and pass it on
 
 const list = byId("list"), find = byId("text"), scroller = byId("scroll"), letters = byId("letters");
 let moved = -Infinity, paused = false; // moved: when the pointer moved over the list last
@@ -41,8 +41,8 @@ function topRow() {
 	return param("text") === param("text", shown) && links()[0] && still() ? seqOf(links()[0]) : 0;
 }
 
-// mark marks the open request, and makes one row the stop of the tab key: the newest, or the one
-// with the focus.
+// mark marks the open request, and makes one row the only stop of the tab key: the row with the
+// focus, or the newest.
 function mark() {
 	const all = links(), stop = all.find((a) => a === document.activeElement) ?? all[0];
 	for (const a of all) {
@@ -65,13 +65,13 @@ function close(focus) {
 	if (focus) a?.focus({ preventScroll: true });
 }
 
-// step moves the focus to the older (1) or the newer (-1) row. If a request is open, it opens the
-// neighbour, which the program names if the list does not have it.
+// step moves the focus to the older (1) or the newer (-1) row. If a request is open, step opens the
+// neighbour. If the list does not have that, the program names it.
 function step(by) {
 	const all = links(), open = Number(param("request")), known = byId("detail").dataset;
 	const at = all.findIndex((a) => open ? seqOf(a) === open : a === document.activeElement);
 	const next = at >= 0 ? all[at + by] : !open && all[0];
-	if (open && !next && Number(known.seq) !== open) return; // the program has not named them yet
+	if (open && !next && Number(known.seq) !== open) return; // no neighbours known yet
 	const seq = next ? seqOf(next) : open && Number(by > 0 ? known.older : known.newer);
 	if (!seq) return say("There is no " + (by > 0 ? "older" : "newer") + " request in the list.");
 	byId("r" + seq)?.querySelector("a").focus();

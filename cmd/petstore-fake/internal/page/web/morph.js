@@ -1,7 +1,7 @@
 "use strict";
 // The script of the page: these files one after another. All that changes comes from the program as
 // HTML, in which the program's templates have escaped what a request contains. The page's policy
-// runs no other script, and takes no other text for markup.
+// runs no other script, and no other text becomes markup.
 
 const byId = (id) => document.getElementById(id);
 const on = (e, type, f) => e.addEventListener(type, f);
@@ -16,12 +16,12 @@ function parse(html) {
 	return template.content;
 }
 
-// Attributes that the script gives to elements of the program's.
+// Attributes that the script adds to the program's elements.
 const own = ["aria-current", "open", "tabindex"];
 
 // morph changes an element until it equals another one. Parts that are in both stay, with their
 // focus, scrolling and selection. Elements with an id are the same part if their ids are equal,
-// others if their places are.
+// other elements if their places are equal.
 function morph(to, from) {
 	for (const name of to.getAttributeNames()) {
 		if (!from.hasAttribute(name) && !own.includes(name)) to.removeAttribute(name);
@@ -44,8 +44,7 @@ function morph(to, from) {
 	while (at) at = drop(at);
 }
 
-// drop removes a node and returns the next one. The focus, if it was in there, goes to the
-// neighbour.
+// drop removes a node and returns the next one. If the node had the focus, the neighbour gets it.
 function drop(e) {
 	const next = e.nextSibling;
 	const heirs = [e.nextElementSibling, e.previousElementSibling, e.parentElement.closest("section, header")];

@@ -25,8 +25,8 @@ async function ask(method, path, body) {
 	return text;
 }
 
-// act sends the request that the attributes of an element describe: a method and a path. It may ask a
-// question before, and shows a message after. The error of a form is shown beside its field.
+// act sends the request that the attributes of an element describe: a method and a path. It may ask
+// a question first, and shows a message at the end. The error of a form is shown beside its field.
 async function act(e, body) {
 	const [method, path] = e.dataset.act.replace("{key}", byId("key").value).split(" ");
 	if (e.dataset.confirm && !confirm(e.dataset.confirm)) return;
