@@ -25,8 +25,8 @@ type client struct {
 	call func(ctx context.Context, limit int) (any, error)
 }
 
-// clients returns the clients that are not generated, the yardstick first. They send through a
-// transport.
+// clients returns the clients that are not generated, on a transport. The first is the one to which
+// the others are compared.
 func clients(transport http.RoundTripper) []client {
 	retrying := retryablehttp.NewClient()
 	retrying.Logger, retrying.HTTPClient.Transport = nil, transport
@@ -62,8 +62,8 @@ func ours(transport http.RoundTripper) func(context.Context, int) (any, error) {
 	}
 }
 
-// byHand calls what a careful user writes with encoding/json around something that sends requests,
-// with a timeout for each of them.
+// byHand returns what a careful user would write: encoding/json around send, with a timeout for
+// each request.
 func byHand(send func(*http.Request) (*http.Response, error)) func(context.Context, int) (any, error) {
 	return func(ctx context.Context, limit int) (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // the default of ours

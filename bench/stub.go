@@ -26,8 +26,8 @@ func pets(n int) []petstore.Pet {
 }
 
 // stub is a transport that responds at once, on the caller's goroutine, with the headers of a plan
-// that is never used up: a limiter works, and never makes a caller wait. The map has the bodies by
-// the query of the request. As an http.Handler it responds the same over TCP.
+// that is never used up: a limiter does its work, and never makes a caller wait. The key of a body
+// is the query of the request. As an http.Handler it responds the same over TCP.
 type stub map[string][]byte
 
 func newStub() stub {

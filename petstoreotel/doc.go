@@ -1,18 +1,18 @@
 // Package petstoreotel records the calls of a [petstore.Client] as OpenTelemetry traces and
-// metrics, by the HTTP semantic conventions, version 1.43.0. alerts.yml and dashboard.json beside
-// it are for Prometheus and Grafana.
+// metrics, by the HTTP semantic conventions, version 1.43.0. The files alerts.yml and
+// dashboard.json are for Prometheus and Grafana.
 //
 //	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New())
 //
-// It changes nothing that the client sends or returns, except that each request carries the context
-// of its span, as the propagators write it. If propagation.Baggage is among them, the Pet Store
+// It changes nothing that the client sends or returns, except for a header: the propagators write
+// the context of a request's span into it. If propagation.Baggage is among them, the Pet Store
 // Service gets all baggage in the caller's context; WithPropagators(propagation.TraceContext{})
 // prevents that.
 //
 // # Traces
 //
-// A call is an internal span, named by its operation, and each of its requests is an HTTP client
-// span below it, which ends when the response has been read. A wait before a request is an event.
+// A call is an internal span with the name of its operation. Below it, each request is an HTTP
+// client span, which ends when the response has been read. A wait before a request is an event.
 //
 //	createPet                           internal    2.1 s
 //	├─ POST /v1/pets                    client      0.1 s   429
@@ -20,21 +20,21 @@
 //	└─ POST /v1/pets                    client      0.2 s   201, resent once
 //
 // All spans have petstore.operation. A call also has petstore.call.id, which is the call_id of the
-// log, petstore.attempts and, if it applies, petstore.outcome_unknown. petstore.attempts is the
-// number of requests that may have been sent, as Attempts of the errors and attempts of the log: 0
+// log, petstore.attempts and, if it applies, petstore.outcome_unknown. Like Attempts of the errors
+// and attempts of the log, petstore.attempts is the number of requests that may have been sent: 0
 // for a call that the limiter refused. A wait has the petstore.wait.reason of a [ratelimit.Wait],
-// petstore.wait.duration in seconds and petstore.wait.waiting_calls. error.type, of metrics too,
+// petstore.wait.duration in seconds and petstore.wait.waiting_calls. error.type, also of metrics,
 // has the words of error_type in the log. server.address and server.port are those of the base URL;
-// url.full is that with the template of the path. No span or metric has a header, a body, a query,
-// the text of an error, or the path that was given to [petstore.Client.Do]. So none has the API
-// key.
+// url.full is the base URL with the template of the path. No span or metric has a header, a body, a
+// query, the text of an error, or the path that was given to [petstore.Client.Do]. So none has the
+// API key.
 //
 // # Metrics
 //
 //	http.client.request.duration                 histogram        s          a request, as long as its span
 //	petstore.client.call.duration                histogram        s          a call, also one that sent nothing
 //	petstore.client.rate_limit.wait_time         histogram        s          a wait for the rate limit
-//	petstore.client.rate_limit.waiting_calls     up-down counter  {call}     calls that wait for it now
+//	petstore.client.rate_limit.waiting_calls     up-down counter  {call}     calls that wait for the limit
 //	petstore.client.rate_limit.limit             gauge            {request}  requests that the window allows
 //	petstore.client.rate_limit.remaining         gauge            {request}  requests left in the window
 //	petstore.client.rate_limit.closed_until      gauge            s          when a closed limit opens, Unix time
@@ -43,5 +43,5 @@
 // has petstore.wait.reason; limit, remaining and closed_until have a petstore.rate_limit.scope. A
 // closed_until in the past means that the limit is open. In a program with several keys,
 // [WithAttributes] adds the tenant; without it, limit and remaining are those of the last response
-// to any of them.
+// to any key.
 package petstoreotel

@@ -35,8 +35,8 @@ func newMetrics(meter metric.Meter) metrics {
 	}
 }
 
-// instrument returns the instrument, and reports an error. OpenTelemetry returns an
-// instrument that works even with an error, which is about its name or unit.
+// instrument returns the instrument, and reports an error. An error is about a wrong name or unit:
+// the instrument works all the same.
 func instrument[T any](instrument T, err error) T {
 	if err != nil {
 		otel.Handle(err)

@@ -101,15 +101,15 @@ func TestClosedUntil(t *testing.T) {
 	})
 }
 
-// TestWithAttributes has two tenants. Every span and every metric has the name of its tenant, from
-// the first call on.
+// TestWithAttributes has two tenants. From the first call on, each span and metric has the name of
+// the tenant.
 func TestWithAttributes(t *testing.T) {
 	recorded(t, func(h *harness) {
 		tenants := make(map[string]string) // by Client.KeyID
 		a := h.client(h.option(petstoreotel.WithAttributes(func(c petstore.Call) []attribute.KeyValue {
 			return []attribute.KeyValue{attribute.String("tenant", tenants[c.KeyID]), semconv.ServerAddress("not this")}
 		})))
-		b, err := a.ForKey("another-key") // it has the option of a
+		b, err := a.ForKey("another-key") // b has the option of a
 		require.NoError(h, err)
 		tenants[a.KeyID()], tenants[b.KeyID()] = "a", "b"
 		h.server.BanKey(h.server.APIKey(), time.Hour)
@@ -130,7 +130,7 @@ func TestWithAttributes(t *testing.T) {
 	}, fake.WithKey("another-key", fake.PlanFree))
 }
 
-// TestNew_globalProviders records only the client of ForKey that has the option.
+// TestNew_globalProviders gives the option to the client of ForKey only: no other is recorded.
 func TestNew_globalProviders(t *testing.T) {
 	recorded(t, func(h *harness) {
 		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(h.spans)))
@@ -148,8 +148,8 @@ func TestNew_globalProviders(t *testing.T) {
 	})
 }
 
-// TestAlertsAndDashboard checks that they use only metrics that are recorded; promtool runs the
-// tests of the alerts.
+// TestAlertsAndDashboard checks that alerts and dashboard use only metrics that are recorded;
+// promtool runs the tests of the alerts.
 func TestAlertsAndDashboard(t *testing.T) {
 	recorded(t, func(h *harness) {
 		h.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})

@@ -22,14 +22,14 @@ func WithTracerProvider(p trace.TracerProvider) Option { return func(r *recorder
 // WithMeterProvider sets the provider of the meter; nil, the default, is the global one.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(r *recorder) { r.meters = p } }
 
-// WithPropagators sets what writes the context of a request's span into its header; nil, the
+// WithPropagators sets what writes the context of a span into the request's header; nil, the
 // default, is the global one. An empty propagation.NewCompositeTextMapPropagator sends nothing.
 func WithPropagators(p propagation.TextMapPropagator) Option {
 	return func(r *recorder) { r.propagators = p }
 }
 
 // WithAttributes adds the attributes that f returns to all spans and metrics, such as the name of
-// the tenant to whom [petstore.Call].KeyID belongs; see [petstore.Client.KeyID]. f is called
+// the tenant that [petstore.Call].KeyID stands for; see [petstore.Client.KeyID]. f is called
 // several times in a call. It must be quick and safe for concurrent use, and its attributes must
 // have few values. They do not replace attributes that this package sets.
 func WithAttributes(f func(petstore.Call) []attribute.KeyValue) Option {
@@ -37,9 +37,9 @@ func WithAttributes(f func(petstore.Call) []attribute.KeyValue) Option {
 }
 
 // New returns an option that records the calls of a client, their waits and their requests. It may
-// stand before or after any other option. Give the same one to all clients of a program. The
-// clients of [petstore.Client.ForKey] have that of their first client: another one for ForKey
-// records the calls a second time.
+// stand before or after any other option. Give the same option to all clients of a program. The
+// clients of [petstore.Client.ForKey] inherit it: another one in ForKey would record their calls
+// twice.
 func New(opts ...Option) petstore.Option {
 	r := &recorder{}
 	for _, opt := range opts {

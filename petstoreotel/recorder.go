@@ -143,8 +143,9 @@ func (r *recorder) attemptDone(ctx context.Context, info petstore.AttemptDoneInf
 	r.showLimit(ctx, info)
 }
 
-// showLimit shows the rate limit of a response, but not that of a 401, which is not the key's. The
-// windows of the minute and of the day, which the service shows in turn, are two gauges.
+// showLimit records the rate limit of a response, but not of a 401, which shows no limit of the
+// key. A response shows either the minute or the day: each of the two windows has a gauge of its
+// own.
 func (r *recorder) showLimit(ctx context.Context, info petstore.AttemptDoneInfo) {
 	limit := info.RateLimit
 	if limit.IsZero() || info.StatusCode == http.StatusUnauthorized {
@@ -159,7 +160,7 @@ func (r *recorder) showLimit(ctx context.Context, info petstore.AttemptDoneInfo)
 	r.metrics.remaining.Record(ctx, float64(limit.Remaining), at)
 }
 
-// limitClosed shows when the closed key of a call opens.
+// limitClosed records when the key of a call, which is closed, opens again.
 func (r *recorder) limitClosed(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
 	r.metrics.closedUntil.Record(ctx, float64(l.Until.UnixMilli())/1000,
 		r.measurement(r.callOf(ctx), c, limitScope.String(string(l.Reason))))

@@ -68,9 +68,9 @@ func create(ctx context.Context, c *petstore.Client) error {
 	return err
 }
 
-// ended has a line for each span in the order in which they ended, requests before their call: its
-// kind, name, status, duration and attributes, and for each event its name and attributes. Calls
-// have an ID that no test can know.
+// ended returns a line for each span, in the order in which they ended (requests before their
+// call). A line has kind, name, status, duration and attributes, and the name and attributes of
+// each event. Without the IDs of calls, which are random.
 func (h *harness) ended() (lines []string) {
 	require.Len(h, h.spans.Ended(), len(h.spans.Started()), "every span has an end")
 	for _, span := range h.spans.Ended() {
@@ -98,7 +98,8 @@ func (h *harness) collect() metricdata.ScopeMetrics {
 	return all.ScopeMetrics[0]
 }
 
-// values has the points of a metric by their attributes; of a histogram, the one value of each.
+// values returns the points of a metric by their attributes, and of a histogram the only value
+// each.
 func (h *harness) values(name string) map[string]float64 {
 	all := map[string]float64{}
 	for _, m := range h.collect().Metrics {
@@ -151,8 +152,8 @@ func TestSpans_retry(t *testing.T) {
 	}, fake.WithLatency(200*time.Millisecond))
 }
 
-// TestSpans_callersTrace checks that a call belongs to the trace of its caller, has the call_id of
-// the log, and counts neither a refused dial as a request nor a backoff as a wait for the limit.
+// TestSpans_callersTrace checks that a call is in the trace of its caller, and has the call_id of
+// the log. A refused dial is no request, and a backoff is no wait for the limit.
 func TestSpans_callersTrace(t *testing.T) {
 	recorded(t, func(h *harness) {
 		var log strings.Builder

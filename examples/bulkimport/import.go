@@ -21,7 +21,7 @@ import (
 type connector func(...petstore.Option) (*petstore.Client, error)
 
 // importFile imports one file until stop ends. It sends one row at a time, so that a SIGKILL leaves
-// at most one of them undecided.
+// at most one row undecided.
 func importFile(stop context.Context, path string, connect connector, out io.Writer) error {
 	pets, err := readPets(path)
 	if err != nil {
@@ -53,8 +53,8 @@ func importFile(stop context.Context, path string, connect connector, out io.Wri
 
 const header = "name,categoryId,status"
 
-// readPets returns the pets of a file. It checks all of them by the rules of the service: if one is
-// wrong, none is sent.
+// readPets returns the pets of a file. It checks all rows by the rules of the service: if one row
+// is wrong, none is sent.
 func readPets(path string) (pets []petstore.NewPet, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -77,8 +77,8 @@ func readPets(path string) (pets []petstore.NewPet, err error) {
 	return pets, nil
 }
 
-// add adds the pet of the journal's row. After an error, no other row should be sent: it is about
-// the key, the plan, the service, the network or the journal.
+// add adds the pet of the journal's row. After an error, no other row should be sent, since the
+// error is about the key, the plan, the service, the network or the journal.
 func add(client *petstore.Client, j *journal, pet petstore.NewPet) error {
 	result, err := client.CreatePet(context.Background(), pet)
 	switch {

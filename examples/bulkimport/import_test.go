@@ -84,15 +84,15 @@ func TestImport_wrongRow(t *testing.T) {
 		assert.ErrorContains(t, err, reason)
 		assert.NoFileExists(t, h.path+".journal")
 		assert.Empty(t, h.server.Requests())
-		h.write(h.path, "\xef\xbb\xbf"+header+"\r\nRex,1,available\r\nMax,1,sold\r\n") // mended in a spreadsheet
+		h.write(h.path, "\xef\xbb\xbf"+header+"\r\nRex,1,available\r\nMax,1,sold\r\n") // by a spreadsheet
 		out, err := h.run(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, "2 created, 0 rejected, 0 undecided, 0 left\n", out)
 	}
 }
 
-// TestImport_changedFile has a row that the service rejects. It is mended, rows are inserted before
-// it, and one is there twice: the next run sends only what is new.
+// TestImport_changedFile has a row that the service rejects. Then that row is corrected, rows are
+// inserted before it, and one of these repeats an old row: the next run sends only what is new.
 func TestImport_changedFile(t *testing.T) {
 	h := newHarness(t, fake.NewTestServer(t), "Rex,1,", "Max,2,", "Mia,3,")
 	h.server.Inject(fake.Fault{Skip: 1, Status: http.StatusBadRequest})

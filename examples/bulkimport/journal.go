@@ -57,9 +57,9 @@ func openJournal(path string) (*journal, error) {
 	return j, errors.Join(err, j.drop())
 }
 
-// RoundTrip begins a line. A request has its permit then, so that a SIGKILL during the wait for it
-// leaves no row undecided. After a failed request, the line stays until the next one: a SIGKILL
-// during the wait after a 429 leaves the row undecided, although no pet was added.
+// RoundTrip begins a line. The request has its permit by then, so that a SIGKILL during a wait for
+// a permit leaves no row undecided. After a failed request, the line stays until the next request:
+// a SIGKILL during the wait after a 429 leaves the row undecided, although no pet was added.
 func (j *journal) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := errors.Join(j.drop(), j.write(j.row+"\t")); err != nil {
 		return nil, fmt.Errorf("%w: %w", petstore.ErrNotSent, err)

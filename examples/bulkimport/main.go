@@ -1,5 +1,5 @@
-// Bulkimport adds the pets of a CSV file to the service, at the pace of the API key. However it
-// ends, by Ctrl-C, SIGKILL or a full disk, run it again: it loses no row and adds none twice.
+// Bulkimport adds the pets of a CSV file to the service, at the pace of the API key. If Ctrl-C,
+// SIGKILL or a full disk ends it, run it again: it loses no row and adds none twice.
 //
 //	go run ./examples/bulkimport                # 500 rows of a sample into a fake service
 //	go run ./examples/bulkimport animals.csv    # into the service at PETSTORE_BASE_URL
@@ -9,11 +9,11 @@
 //	500 created, 0 rejected, 0 undecided, 0 left
 //
 // The first line of the file is name,categoryId,status. If any row is wrong, nothing is sent. Two
-// equal rows are two pets. A row is known by its text, so the file may be mended and grow between
-// two runs.
+// equal rows are two pets. A row is known by its text, so you may correct the file and add rows
+// between two runs.
 //
-// animals.csv.journal has a line for each row that was sent, with its outcome. A row that was
-// rejected may be mended. One that is undecided stops the import; the next run goes on behind it.
+// animals.csv.journal has a line for each row that was sent, with its outcome. You may correct a
+// row that was rejected. A row that is undecided stops the import; the next run goes on after it.
 // Look for its pet. To send a row again, delete its line. For another service, use a copy of the
 // file. Nothing locks the journal: run one import of a file at a time.
 package main

@@ -79,7 +79,7 @@ func run(ctx context.Context, server *fake.Server, w io.Writer) {
 	defer cancel()
 	_, err = client.ListPets(late, petstore.ListPetsParams{})
 	show("A deadline of the caller that has passed", err)
-	other, _ := client.ForKey("unknown-key") // it fails only for a text that cannot be a key
+	other, _ := client.ForKey("unknown-key") // ForKey fails only for a text that cannot be a key
 	_, err = other.ListPets(ctx, petstore.ListPetsParams{})
 	show("An unknown key", err)
 	_, err = client.GetPet(ctx, 404)

@@ -2,8 +2,8 @@
 //
 //	go run ./examples/quickstart
 //
-// It runs on a fake of the service in memory. To run it on a real service, where it adds a pet as
-// well, set PETSTORE_BASE_URL and PETSTORE_API_KEY.
+// It runs on a fake of the service in memory. To run it on a real service, to which it also adds a
+// pet, set PETSTORE_BASE_URL and PETSTORE_API_KEY.
 //
 // It prints
 //
@@ -57,7 +57,7 @@ func listAndAdd(ctx context.Context, client *petstore.Client) error {
 		return err
 	}
 	fmt.Printf("added %s with id %d, %s\n", created.Pet.Name, created.Pet.ID, created.Pet.Status)
-	limit := created.RateLimit // all results and all *APIErrors have it
+	limit := created.RateLimit // all results and all *APIErrors have a RateLimit
 	fmt.Printf("%d of %d requests left in this window\n", limit.Remaining, limit.Limit)
 	return nil
 }

@@ -1,6 +1,6 @@
 // Ratelimit lets 64 goroutines share the budget of one key on the Free plan, 60 requests a minute:
-// the service rejects none of them. They do nothing about the limit, the client waits for them. The
-// service is a fake whose minute lasts 6 seconds.
+// the service rejects none of their requests. The goroutines ignore the limit: the client waits for
+// it. The service is a fake whose minute lasts 6 seconds.
 //
 //	go run ./examples/ratelimit
 //

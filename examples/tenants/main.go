@@ -1,5 +1,5 @@
-// Tenants calls the service for three customers. Each has a key with its own limit, a log that
-// names it, and a stop; all share connections. None of them notices what happens to another.
+// Tenants calls the service for three customers. Each has a key with its own limit, a log with its
+// name, and a stop; all share connections. None of them notices what happens to another.
 //
 //	go run ./examples/tenants
 //

@@ -29,7 +29,7 @@ func (s Shelter) Available(ctx context.Context) (int, error) {
 var ErrLook = errors.New("look whether the pet was added")
 
 // Admit adds a pet. It does not add it again if the outcome is unknown: a list shows only 100 pets,
-// so a pet that is missing there may exist all the same.
+// so a pet that is not in the list may exist all the same.
 func (s Shelter) Admit(ctx context.Context, name string) (petstore.Pet, error) {
 	created, err := s.client.CreatePet(ctx, petstore.NewPet{
 		Name: name, CategoryID: 1, Status: petstore.PetStatusAvailable,

@@ -66,8 +66,8 @@ func visitors(client *petstore.Client, logger *slog.Logger) http.Handler {
 	return routes
 }
 
-// readPet reads what a visitor has sent. It does not decode into a petstore.NewPet, in which a
-// field that is missing looks like one that is zero: {"name":"Rex"} would get the category 0.
+// readPet reads what a visitor has sent. It does not decode into a petstore.NewPet, which cannot
+// tell a missing field from a zero: {"name":"Rex"} would get the category 0.
 func readPet(body io.Reader) (petstore.NewPet, error) {
 	var input struct {
 		Name       *string            `json:"name"`
@@ -93,7 +93,7 @@ func respond(w http.ResponseWriter, status int, value any) {
 }
 
 // refuse responds to a visitor whose call failed. It logs why, unless the visitor has caused it.
-// The error has attributes of its own: its call_id is on the lines of the client's log, too.
+// The log gets the error's attributes, such as its call_id, which the client's own lines have, too.
 func refuse(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err error) {
 	if errors.Is(err, petstore.ErrInvalidArgument) {
 		http.Error(w, "this is no pet", http.StatusBadRequest)

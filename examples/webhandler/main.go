@@ -1,5 +1,5 @@
 // Webhandler is a web server that does not let its visitors wait for the rate limit: it responds
-// 503 with the time after which to try again. It logs each call that failed, once. Copy handler.go.
+// 503, with the time after which to try again. It logs each failed call once. Copy handler.go.
 //
 //	go run ./examples/webhandler
 //

@@ -62,7 +62,7 @@ func TestVisitors_failure(t *testing.T) {
 		status     int
 		retryAfter string
 		text       string
-		after      time.Duration // when the call ends
+		after      time.Duration // how long the call takes
 	}{
 		"unknown outcome": {fake.Fault{Wire: fake.WireReset, AfterCommit: true}, "POST", 502, "", look, 0},
 		"503 to a list":   {fake.Fault{Status: 503, RetryAfter: "30"}, "GET", 503, "30", "try again later", 0},
