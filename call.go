@@ -61,7 +61,7 @@ type call struct {
 
 	requestsSent int             // requests that may have been written
 	last         *attempt        // nil before the first
-	previous     *attempt        // the one before last
+	previous     *attempt        // the attempt before last
 	pause        *ratelimit.Wait // before the next attempt; nil if none is planned
 }
 

@@ -275,8 +275,9 @@ func WithProcesses(n int) Option {
 // WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
 // seconds, which is enough for two windows; with 0, a call waits for no window. A call fails
 // immediately with a [*RateLimitError] if it is known that the wait would be longer. At the latest,
-// it fails when it has waited for a permit for d and one second. A 503 ends the call with an
-// [*APIError] if its Retry-After plus the backoff is longer than d.
+// it fails when it has waited for a permit for d and one second. Once it has its permit,
+// [WithAttemptTimeout] limits the attempt. A 503 ends the call with an [*APIError] if its
+// Retry-After plus the backoff is longer than d.
 func WithMaxWait(d time.Duration) CallOption {
 	return perCall("WithMaxWait", safetext.If(d < 0, "is negative"), func(c *config) { c.maxWait = d })
 }

@@ -66,8 +66,7 @@ func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) 
 	return again, nil
 }
 
-// next returns whether there is another attempt after a, and the pause before it. If the context
-// has ended meanwhile, the next attempt returns its error.
+// next returns whether there is another attempt after a, and the pause before it.
 func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 	// After a 401 the function may return another key; admit ends the call if it does not.
 	newKey := k.config.keyFunc != nil && a.failure != contextEnded &&
@@ -77,7 +76,7 @@ func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 	case !mayRepeat || k.info.Attempt >= k.config.retry.MaxAttempts:
 		return 0, false
 	case newKey || k.stoppable.Err() != nil:
-		return 0, true
+		return 0, true // if the context has ended, the next attempt returns its error
 	}
 	pause, required := k.pauseAfter(a)
 	// What was not sent is no load for the service, and after a 429 the rate limit delays the attempt.
