@@ -123,7 +123,7 @@ func (k *call) acquire() (ratelimit.Permit, error) {
 	return nil, cmp.Or(reason, foreign(err))
 }
 
-// release releases the permit, if a still has it.
+// release releases the permit, unless that was done before.
 func (a *attempt) release() {
 	if p := a.permit; p != nil {
 		a.permit = nil

@@ -52,7 +52,7 @@
 //
 // # Misuse
 //
-// Options and methods panic if an argument does not exist, can have no effect, or is refused by
+// Options and methods panic on an argument that is unknown, can have no effect, or is refused by
 // petstore.NewClient. The value of the panic is a string that begins with "fake: " and the name of
 // the function. It never repeats a key.
 //

@@ -56,7 +56,7 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 // keeps goroutines, and so a bubble, alive until the context of its request ends.
 func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
-		// No other function sees a request before it has a connection.
+		// Only Proxy sees a request before it has a connection.
 		Proxy:             func(r *http.Request) (*url.URL, error) { return nil, s.refuse(r) },
 		DialContext:       s.dial,
 		DialTLSContext:    s.dial, // https is sent as plain text: nobody can listen in memory

@@ -130,8 +130,8 @@ func (s *Server) Keys() []string {
 	return slices.Clone(s.keys.texts)
 }
 
-// AddKey makes the server accept an API key on a plan. A key that the server knows already begins
-// anew, even if it was revoked.
+// AddKey makes the server accept an API key on a plan. A known key begins anew, even if it
+// was revoked.
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeKey("AddKey", key)
 	check("AddKey", plan.problem())

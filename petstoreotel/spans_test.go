@@ -70,7 +70,7 @@ func create(ctx context.Context, c *petstore.Client) error {
 
 // ended returns a line for each span, in the order in which they ended (requests before their
 // call). A line has kind, name, status, duration and attributes, and the name and attributes of
-// each event. Without the IDs of calls, which are random.
+// each event, but no IDs of calls, which are random.
 func (h *harness) ended() (lines []string) {
 	require.Len(h, h.spans.Ended(), len(h.spans.Started()), "every span has an end")
 	for _, span := range h.spans.Ended() {

@@ -10,7 +10,7 @@ local second = 1000
 local minute = 60 * second
 local none = 1e9 -- more than any Remaining
 local leap = 60000 -- permits: the last ones that two processes know of differ by less than this
-local carried_part = 4 -- at the end of a window, 1/4 of the limit or more goes over to the next
+local carried_part = 4 -- what a window has left goes over to the next if it is 1/4 of the limit or more
 local same_window = 30 -- seconds: two values of Reset that differ by at most this are of one window
 local longest_minute = minute + 10 * second -- a window that seems longer is of a day; clocks differ
 
@@ -85,7 +85,7 @@ end
 -- settle ends a permit of this window.
 local function settle(outcome)
   pot.in_flight = math.max(0, pot.in_flight - 1)
-  if outcome.Spent then -- a response to a permit up to here need not include this request
+  if outcome.Spent then -- a response to any permit given so far might not include this request
     set { as_of = pot.number, lowest = none, remaining = math.max(0, pot.remaining - 1) }
   end
   local next_goes = pot.first_response == 0 or pot.in_flight == 0

@@ -68,7 +68,7 @@ func (q *queue) change(t *ticket, x *outcome, o ratelimit.Outcome, now time.Time
 	return nil
 }
 
-// keep stores an outcome for the next command. If other processes wait for it, that goes at once.
+// keep stores an outcome for the next command, which goes at once if other processes wait for it.
 func (q *queue) keep(x outcome, now time.Time) {
 	q.outcomes = append(q.outcomes, x)
 	switch othersWait := !x.until.IsZero() || q.pot.FirstResponse == 0; {

@@ -18,7 +18,7 @@ const patience = time.Second
 type ticket struct {
 	ratelimit.Request
 	queue  *queue
-	class  int            // the index of its waiters and their hold: 1 for background requests, else 0
+	class  int            // its index in waiters and holds: 1 for background requests, else 0
 	latest time.Time      // until when it may wait for a limit, by MaxWait and its deadline
 	news   chan struct{}  // gets a value when await must look again
 	wait   ratelimit.Wait // as it was reported; zero if it was not

@@ -184,7 +184,7 @@ func FuzzBudget(f *testing.F) {
 		Run(s, random, []*Process{p}, start, start.Add(20*time.Minute))
 		most := 0
 		if s.day.left() == 0 {
-			most = 1 // the headers show only the minute if it is used up at the same time
+			most = 1 // if both are used up at the same time, the headers show only the minute
 		}
 		assert.LessOrEqual(t, s.Rejected, most, "429s")
 		assert.GreaterOrEqual(t, p.Done, min(17*s.PerMinute, s.PerDay*9/10), "calls that succeeded")

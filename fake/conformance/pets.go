@@ -124,8 +124,8 @@ func showsAdded(query string, statuses ...string) func(*session) {
 	}
 }
 
-// keeps returns the check that createPet returns the pet, with each of these values. A service may
-// refuse them, since the document shows neither which categories exist nor how long a name may be.
+// keeps returns a check: for each of the values, createPet must return the pet with that value. A
+// service may refuse them, since the document shows neither which categories exist nor how long a name may be.
 func keeps(body string, values ...string) func(*session) {
 	return func(s *session) {
 		kept := false

@@ -34,7 +34,7 @@ func (s *session) provoke() *exchange {
 	if !s.target.Destructive {
 		skipf("it takes the whole quota of the key: see Target.Destructive")
 	}
-	const most = 2500                   // requests: two windows of 1,000 and more, since the first may end
+	const most = 2500                   // requests: more than two windows of 1,000, since the first may end
 	admitted := make(map[time.Time]int) // number of requests, by the Reset of their window
 	for range most {
 		x := s.send(get("/pets?limit=1"))

@@ -86,7 +86,7 @@ type request struct {
 	ended          time.Time
 	waits          int               // reported waits whose end was not reported
 	waited         time.Duration     // the length of its waits, as reported
-	closed, opened int               // reports that the key was closed, and that it opened
+	closed, opened int               // how often the key was reported closed, and opened
 	lockout        ratelimit.Lockout // the last reported one
 }
 

@@ -136,8 +136,8 @@ func TestDocument(t *testing.T) {
 	assert.Empty(t, v.found)
 	assert.Empty(t, v.missing)
 
-	// A validator that never finds anything could be broken. The test above shows what it finds in
-	// requests: the service must refuse each of those.
+	// A validator that never finds anything could be broken. For requests, the part above shows that
+	// it works: it must find an error in each request that gets a 400.
 	header := server.Requests()[0].ResponseHeader
 	for response, finds := range map[string]string{
 		"null": "doesn't match schema", `[{"id":1,"name":"Mia"}]`: "categoryId", `[{"id":9223372036854775808}]`: "out of range",

@@ -41,9 +41,9 @@ type API struct {
 	mu sync.Mutex // held for changes that depend on the state
 }
 
-// New returns the admin routes of a fake, beside the service: srv, or a handler around it. It sets
-// the fake's clock to start unless that is zero. With public, admin requests may also have any IP
-// address as their Host, or one of names. The caller closes the fake.
+// New returns the admin routes of the fake srv. Other requests go to service, which is srv or a
+// handler around it. New sets the fake's clock to start unless that is zero. With public, admin
+// requests may also have any IP address as their Host, or one of names. The caller closes the fake.
 func New(srv *fake.Server, service http.Handler, start time.Time, public bool, names []string) *API {
 	a := &API{
 		srv: srv, service: service, start: start, guard: guard{public, names},

@@ -98,8 +98,8 @@ func explain(err error) error {
 	return fmt.Errorf("%.64s: %w", strings.ReplaceAll(string(wrong.JSONPointer[1:]), "/", "."), wrong.Err)
 }
 
-// fieldsOf describes what JSON a type is read from, for the list of routes: the names of the fields
-// with their types, or with their values if the type lists them.
+// fieldsOf describes the JSON of a type, for the list of routes: the names of its fields, each with
+// its type or, if that type lists its values, with these.
 func fieldsOf(t reflect.Type) any {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
 		t = t.Elem()
@@ -123,7 +123,7 @@ func typeName(t reflect.Type) string {
 	return cmp.Or(typeNames[t.String()], typeNames[t.Kind().String()], t.Kind().String())
 }
 
-// typeNames are the names of types and kinds that JSON has in another form.
+// typeNames says what types and kinds of Go are called in JSON, if they differ.
 var typeNames = map[string]string{
 	"struct": "object", "slice": "array", "bool": "boolean",
 	"int": "integer", "int64": "integer", "uint64": "integer", "float64": "number",
