@@ -102,6 +102,13 @@ func (a *attempt) retryAt() time.Time {
 	return time.Time{}
 }
 
+// response returns what results and errors say about the last response of the call.
+func (k *call) response(a *attempt) Response {
+	return Response{
+		StatusCode: a.outcome.StatusCode, Header: a.header, RateLimit: a.outcome.Window, Attempts: k.requestsSent,
+	}
+}
+
 // failure is why an attempt has no whole response.
 type failure uint8
 

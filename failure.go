@@ -65,13 +65,6 @@ func after(err, last error) error {
 	return fmt.Errorf("%w; last attempt: %w", err, last)
 }
 
-// response returns what results and errors say about the last response of the call.
-func (k *call) response(a *attempt) Response {
-	return Response{
-		StatusCode: a.outcome.StatusCode, Header: a.header, RateLimit: a.outcome.Window, Attempts: k.requestsSent,
-	}
-}
-
 // apiError returns the error for a response that is not the success of the operation. The key is
 // removed from all parts of the response that the error keeps.
 func (k *call) apiError(a *attempt) *APIError {
