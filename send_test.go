@@ -141,6 +141,7 @@ func TestHTTP2Unprocessed(t *testing.T) {
 						return
 					}
 					conn := r.Context().Value(connKey{}).(net.Conn)
+					synctest.Wait() // the server's own first frame must come before this one
 					_, _ = io.WriteString(conn, row.frame)
 					if row.closes {
 						_ = conn.Close()
