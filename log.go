@@ -159,7 +159,8 @@ func (e *ArgumentError) LogValue() slog.Value {
 		lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
 }
 
-// errorValue returns the attributes that every error has, then those in more. A name means the same in all errors.
+// errorValue returns the attributes that every error has, then those in more. A name means the same
+// in all errors.
 func errorValue(err error, kind, opName, callID string, r Response, more ...slog.Attr) slog.Value {
 	return slog.GroupValue(nonZero(append([]slog.Attr{
 		slog.String("operation", opName), slog.String("kind", kind), slog.String("error", err.Error()),

@@ -87,9 +87,9 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// ServeHTTP serves a request to a path below /v1, for a server of the caller's own. To break the
-// connection, a fault hijacks it or, if w does not allow that, panics with [http.ErrAbortHandler],
-// as a closed server does.
+// ServeHTTP serves a request to a path below /v1, so that a server of the caller's own can use it.
+// A fault that breaks the connection hijacks it. If w does not allow that, ServeHTTP panics with
+// [http.ErrAbortHandler], as it does after Close.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.refuse(r) != nil { // the connection breaks also if the client has given up
 		breakOff(w, WireRefuse)

@@ -130,7 +130,8 @@ func (l *Limiter) permitOrWaiter(ctx context.Context, r *Request) (*permit, *wai
 	return nil, w
 }
 
-// Release implements [Permit]. It calls the observer without the lock: the observer may use the limiter.
+// Release implements [Permit]. It calls the observer without the lock, so that the observer may use
+// the limiter.
 func (p *permit) Release(o Outcome) (lockout Lockout) {
 	var change report
 	q := p.queue

@@ -125,7 +125,8 @@ func showsAdded(query string, statuses ...string) func(*session) {
 }
 
 // keeps returns a check: for each of the values, createPet must return the pet with that value. A
-// service may refuse them, since the document shows neither which categories exist nor how long a name may be.
+// service may refuse a value, since the document shows neither which categories exist nor how long
+// a name may be.
 func keeps(body string, values ...string) func(*session) {
 	return func(s *session) {
 		kept := false

@@ -84,7 +84,7 @@ type request struct {
 	err            error
 	took           time.Duration
 	ended          time.Time
-	waits          int               // reported waits whose end was not reported
+	waits          int               // reports of a wait that begins, less those of one that ends
 	waited         time.Duration     // the length of its waits, as reported
 	closed, opened int               // how often the key was reported closed, and opened
 	lockout        ratelimit.Lockout // the last reported one
