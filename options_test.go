@@ -153,7 +153,7 @@ func TestWithStopDuringARequest(t *testing.T) {
 				case <-r.Context().Done():
 					return nil, r.Context().Err()
 				case <-time.After(5 * time.Second):
-					return status(201, onePet)(r) // a read has ended by now
+					return status(sample.success, onePet)(r) // a read has ended by now
 				}
 			}}, petstore.WithStop(ctx))
 			start, took := time.Now(), time.Second

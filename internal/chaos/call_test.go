@@ -41,7 +41,7 @@ type call struct {
 	began    time.Time
 	took     time.Duration
 	over     bool           // the caller's context had ended when the call returned
-	pets     []petstore.Pet // of the result; nil without one
+	pets     []petstore.Pet // of the result, which may have none; nil without a result
 	attempts int            // requests, by the result or the error; -1 for an error of another type
 	err      error
 }
