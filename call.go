@@ -61,7 +61,7 @@ type call struct {
 
 	requestsSent int             // requests that may have been written
 	last         *attempt        // nil before the first
-	previous     *attempt        // the attempt before last
+	previous     *attempt        // the one before `last`; nil before the second
 	pause        *ratelimit.Wait // before the next attempt; nil if none is planned
 }
 
@@ -139,9 +139,9 @@ func (s *connectionState) hooks() *httptrace.ClientTrace {
 	}
 }
 
-// mayBeWritten reports whether a request may have been written although the transport returned
-// err. It may if the transport got a connection. It also may if the transport never asked for one,
-// as net/http always does.
+// mayBeWritten reports whether a request may have been written although the transport returned err.
+// It may if the transport got a connection. If the transport asked for none, it is not one of
+// net/http: then only the error can say that nothing was written.
 func (s *connectionState) mayBeWritten(err error) bool {
 	switch {
 	case wire.IsUnprocessed(err):

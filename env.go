@@ -28,7 +28,7 @@ const (
 // repeats its value.
 //
 // PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
-// effect of [WithProcesses], unless opts have a [WithLimiter].
+// effect of [WithProcesses], unless opts have a [WithProcesses] or a [WithLimiter].
 //
 // PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for tests: the key is then sent
 // unencrypted.

@@ -215,7 +215,7 @@ func (e *TransportError) Unwrap() error { return e.Err }
 
 // ArgumentError reports an argument that the service document rules out, or that cannot be sent.
 type ArgumentError struct {
-	// Operation is the name of the operation, or "NewClient".
+	// Operation is the name of the operation or, without a call, of the function: NewClient, ForKey.
 	Operation string
 	// Argument is the name of the parameter, field or option: "Limit".
 	Argument string

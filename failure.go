@@ -11,8 +11,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// errorOf returns the error of a call that ends with the attempt a; doc.go lists the types. After
-// an attempt, only decodeBody makes another one.
+// errorOf returns the error of a call that ends with the attempt a; doc.go lists the types. The
+// only other error of a call that made an attempt is that of decodeBody.
 func (k *call) errorOf(a *attempt) error {
 	code := a.outcome.StatusCode
 	switch {

@@ -65,8 +65,8 @@ func perCall(name, problem string, set func(c *config)) CallOption {
 	return callOption{option{name: name, problem: problem, set: set}}
 }
 
-// config has the result of the options. A call with options copies the config of its client; so
-// nothing changes in place what the fields point to.
+// config has the result of the options. A call with options gets a shallow copy of the config of
+// its client, so no option may modify in place what a field points to.
 type config struct {
 	// What clients of different keys share:
 	httpClient     *http.Client
@@ -277,7 +277,7 @@ func WithProcesses(n int) Option {
 // immediately with a [*RateLimitError] if it is known that the wait would be longer. At the latest,
 // it fails when it has waited for a permit for d and one second. Once it has its permit,
 // [WithAttemptTimeout] limits the attempt. A 503 ends the call with an [*APIError] if its
-// Retry-After plus the backoff is longer than d.
+// Retry-After plus the backoff is longer than d; each such wait counts by itself.
 func WithMaxWait(d time.Duration) CallOption {
 	return perCall("WithMaxWait", safetext.If(d < 0, "is negative"), func(c *config) { c.maxWait = d })
 }

@@ -181,8 +181,8 @@ func (r *ListPetsResult) decode(body []byte) error {
 var withReadPet = jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(readPet))
 
 // readPet reads a Pet (section 2). It skips unknown fields, so that the service may add some. The
-// decoder refuses names that are given twice and invalid UTF-8, because JSON parsers differ in what
-// they make of such text.
+// decoder refuses invalid UTF-8, and names that are given twice, because JSON parsers differ in
+// what they make of such text.
 func readPet(d *jsontext.Decoder, pet *Pet) error {
 	if d.PeekKind() != '{' {
 		return errors.New("a pet is not an object")

@@ -181,7 +181,7 @@ func (t ClientTrace) complete() *ClientTrace {
 // tracer calls the traces of a client about one call, as the [ratelimit.Observer] of its requests.
 type tracer struct {
 	traces []*ClientTrace  // each is complete
-	ctx    context.Context // of the call: that of the caller, as CallStart returned it
+	ctx    context.Context // call.ctx: for traces and writes
 	info   Call            // each attempt has a copy in its context
 }
 

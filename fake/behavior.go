@@ -89,7 +89,7 @@ func (b Behavior) problem() error {
 // String returns the choices that differ from the default, such as
 // "retryAfter=date,window=sliding", or "default".
 func (b Behavior) String() string {
-	text, _ := encode(b) // no value of a Behavior has an error
+	text, _ := encode(b) // each Behavior can be encoded
 	return cmp.Or(strings.NewReplacer("{", "", "}", "", `"`, "", ":", "=").Replace(string(text)), "default")
 }
 

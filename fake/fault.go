@@ -18,7 +18,7 @@ const Forever = -1
 // Fault is a failure on demand. The first fields select requests, the others say what happens to
 // the selected ones. The zero Fault applies to the next request and changes nothing.
 //
-// A fault without a Status, and with no Wire or [WireTruncate], only changes the response of the
+// A fault without a Status whose Wire is empty or [WireTruncate] only changes the response of the
 // service. With any other fault, the request is not authenticated, counted or carried out, unless
 // AfterCommit is set. The response of a fault has the rate limit headers, too, with the numbers
 // from before the request.

@@ -192,8 +192,8 @@ func (w *window) add(sec int64) {
 // set makes the window count n requests, as if they came at sec.
 func (w *window) set(n int, sec int64) { w.count, w.ticks = n, []tick{{w.begin(sec), n}} }
 
-// reset returns when the window allows another request: when its oldest requests drop out, or after
-// a lower limit was set, when enough have. An unused window ends a span after its beginning.
+// reset returns when the window allows another request: when its oldest requests drop out or, if a
+// lower limit was set, when enough of them have. An unused window ends a span after its beginning.
 func (w *window) reset(limit int, sec int64) int64 {
 	sec = w.begin(sec)
 	left := w.count

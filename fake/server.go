@@ -148,8 +148,8 @@ func WithMinute(d time.Duration) Option {
 	return func(c *config) { c.minute = int64(math.Ceil(d.Seconds())) }
 }
 
-// WithBan bans a key for d after a first 429 and as many more requests as after says, if none of
-// them was admitted (section 8.3). The default, 0, bans no key.
+// WithBan bans a key for d when a 429 is followed by as many further requests as after says, none
+// of them admitted (section 8.3). The default, 0, bans no key.
 func WithBan(after int, d time.Duration) Option {
 	mustNotBeNegative("WithBan", after)
 	mustNotBeNegative("WithBan", d)

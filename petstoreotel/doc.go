@@ -22,12 +22,12 @@
 // All spans have petstore.operation. A call also has petstore.call.id, which is the call_id of the
 // log, petstore.attempts and, if it applies, petstore.outcome_unknown. Like Attempts of the errors
 // and attempts of the log, petstore.attempts is the number of requests that may have been sent: 0
-// for a call that the limiter refused. A wait has the petstore.wait.reason of a [ratelimit.Wait],
-// petstore.wait.duration in seconds and petstore.wait.waiting_calls. error.type, also of metrics,
-// has the words of error_type in the log. server.address and server.port are those of the base URL;
-// url.full is the base URL with the template of the path. No span or metric has a header, a body, a
-// query, the text of an error, or the path that was given to [petstore.Client.Do]. So none has the
-// API key.
+// for a call that was refused before its first request. A wait has the petstore.wait.reason of a
+// [ratelimit.Wait], petstore.wait.duration in seconds and petstore.wait.waiting_calls. error.type,
+// also of metrics, has the words of error_type in the log. server.address and server.port are those
+// of the base URL; url.full is the base URL with the template of the path. No span or metric has a
+// header, a body, a query, the text of an error, or the path that was given to
+// [petstore.Client.Do]. So none has the API key.
 //
 // # Metrics
 //

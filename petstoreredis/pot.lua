@@ -44,7 +44,7 @@ local pot = {
   closed_by = 0,      -- the limit of that lockout: 0 minute, 1 day, 2 ban
   streak = 0,         -- lockouts since the last success
   active = 0,         -- processes that wanted permits in this window
-  processes = 0,      -- the same for earlier windows; it falls by half the difference to `active`
+  processes = 0,      -- at the end of a window: its mean with `active`, at least `active`
   urgent = 0,         -- when a request that is not in the background last wanted a permit
 }
 
@@ -85,7 +85,7 @@ end
 -- settle ends a permit of this window.
 local function settle(outcome)
   pot.in_flight = math.max(0, pot.in_flight - 1)
-  if outcome.Spent then -- a response to any permit given so far might not include this request
+  if outcome.Spent then -- Remaining, in a response to any permit given so far, may not include it
     set { as_of = pot.number, lowest = none, remaining = math.max(0, pot.remaining - 1) }
   end
   local next_goes = pot.first_response == 0 or pot.in_flight == 0

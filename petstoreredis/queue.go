@@ -183,7 +183,8 @@ func millisUntil(at, now time.Time) int64 {
 func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // ended takes over the reply to a command, or its error. If a command fails, its outcomes are not
-// sent again: Redis may have counted them. If not, these permits count until their window is over.
+// sent again, because Redis may have counted them. If it has not, their permits count until their
+// window is over.
 func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()

@@ -24,7 +24,7 @@ type budget struct {
 	wasOpen time.Time // a local time at which the window was open
 	end     time.Time // the local time at which the window is certainly over
 	slides  bool      // Reset moves: it is when the oldest counted request leaves the window
-	sent    int       // requests of this process that the window has counted
+	sent    int       // requests of this process that the window has counted, or may have
 
 	// samples are the responses whose Remaining may be the current one, in the order of arrival. A
 	// response replaces the samples that came before its request was sent. If requests were in flight

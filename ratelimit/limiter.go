@@ -73,8 +73,8 @@ type Permit interface {
 	// arrived; a second call has no effect.
 	//
 	// A permit that is never released counts as a request in flight for ever: each window then has
-	// room for one request less. If its request was the first for the key, the others wait one second
-	// for it; if it was the first after a 429, ten seconds.
+	// room for one request less. If its request was the first for the key, another one goes after
+	// a second; if it was the first after a 429, after ten.
 	Release(o Outcome) Lockout
 }
 

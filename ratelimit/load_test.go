@@ -152,7 +152,7 @@ func TestSaturated(t *testing.T) {
 			}
 			ratio := p.Finished.Sub(p.Start).Seconds() / opens.Sub(p.Start).Seconds()
 			if window == Sliding && strings.Contains(c.name, "Reset") {
-				ratio /= 2 // a minute after the first response, only few requests have left the window
+				ratio /= 2 // a minute after the first response, only few requests no longer count
 			}
 			name := fmt.Sprintf("%s: %s, %d a minute, %d workers", c.name, window, perMinute, workers)
 			assert.GreaterOrEqual(t, p.Done, p.Calls*95/100, name)

@@ -51,8 +51,8 @@ type Lockout struct {
 	Until time.Time
 	// Window is the last known window.
 	Window Window
-	// Sent is how many requests of this limiter the window has counted. If the window is used up and
-	// Sent is far below Window.Limit, others use the key.
+	// Sent is how many requests of this limiter the window has counted, or may have. If the window is
+	// used up and Sent is far below Window.Limit, others use the key.
 	Sent int
 	// Processes is the number of processes that the limiter was told; 0 if it was told none.
 	Processes int

@@ -134,9 +134,10 @@ func untilReset(o *Outcome) (left time.Duration, usable bool) {
 }
 
 // endOf returns the local time at which the window of a response is certainly over: the time of the
-// response, plus the time until Reset, plus rounded, by which Reset may be too low. But if a window
-// of a minute was open at wasOpen, it is over one minute later. That time is returned if it is
-// earlier by up to slack. If it is earlier by more, the window is longer than a minute.
+// response, plus the time until Reset, plus rounded, the most by which Reset may be too low. A
+// window of a minute that was open at wasOpen is over one minute after that time: endOf returns
+// this end if it is earlier, by at most slack. If it is earlier by more, the window is longer than
+// a minute.
 func endOf(o *Outcome, wasOpen time.Time, rounded time.Duration) time.Time {
 	left, _ := untilReset(o)
 	end, minute := o.Received.Add(min(left+rounded, dayLength)), wasOpen.Add(windowLength)

@@ -99,9 +99,9 @@ func filters(s *session) {
 	}
 }
 
-// showsAdded returns the check that a list has each pet that was added exactly once. A missing pet
-// is an error only if the list is complete. A page may be shorter than the limit, but then its size
-// is almost certainly a multiple of five: such a list may be incomplete.
+// showsAdded returns the check that each pet that was added is in the list exactly once. A missing
+// pet is an error only if the list is complete. A page may be shorter than the limit, but then its
+// size is almost certainly a multiple of five: such a list may be incomplete.
 func showsAdded(query string, statuses ...string) func(*session) {
 	return func(s *session) {
 		for _, status := range statuses {

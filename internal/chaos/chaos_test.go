@@ -47,8 +47,8 @@ const (
 )
 
 // protocols has the ways to the service. "memory" is the way of the fake's own clients, which dial
-// for each request. The other ways keep connections alive; a balancer that recycles a connection
-// ends it after a few requests.
+// for each request. The other ways keep connections alive. Over "HTTP/2, recycled", the server ends
+// a connection after a few requests, as some balancers do.
 var protocols = []string{"memory", "HTTP/1.1", "HTTP/2", "HTTP/2, recycled"}
 
 func TestChaosInMemory(t *testing.T) {

@@ -32,8 +32,8 @@ func AssertGolden(t testing.TB, path, got string) {
 	}
 }
 
-// Loopback returns the loopback address for a URL, of IPv4 or of IPv6. It skips the test if the
-// machine has none, as in a sandbox without a network.
+// Loopback returns the loopback address as a URL has it: 127.0.0.1 or [::1]. It skips the test if
+// the machine has none, as in a sandbox without a network.
 func Loopback(t testing.TB) string {
 	t.Helper()
 	if loopback() == "" {

@@ -54,8 +54,9 @@ func shortForm[T any](text string) string {
 	return "{" + strings.Join(fields, ",") + "}"
 }
 
-// jsonValue returns a text as JSON: unchanged if a T can be read from before, text and after
-// together, otherwise as a string. No field and no T is null.
+// jsonValue returns text unchanged if it is JSON, else as a string. It also makes a string of null,
+// which no field takes, and of a value for a field that takes only strings. before and after are
+// the JSON around text.
 func jsonValue[T any](before, text, after string) string {
 	wrong, _ := errors.AsType[*json.SemanticError](decode(before+text+after, new(T)))
 	if text != "null" && jsontext.Value(text).IsValid() && (wrong == nil || wrong.Err != nil || wrong.GoType.Kind() != reflect.String) {
@@ -123,7 +124,7 @@ func typeName(t reflect.Type) string {
 	return cmp.Or(typeNames[t.String()], typeNames[t.Kind().String()], t.Kind().String())
 }
 
-// typeNames says what types and kinds of Go are called in JSON, if they differ.
+// typeNames has the names in JSON of types and kinds of Go, if they differ.
 var typeNames = map[string]string{
 	"struct": "object", "slice": "array", "bool": "boolean",
 	"int": "integer", "int64": "integer", "uint64": "integer", "float64": "number",

@@ -29,10 +29,10 @@ type view struct {
 	Text       string     // of the field Find
 	Problem    string     // what is wrong with Text
 	List       []*Request // all requests, oldest first
-	Rows       []*Request // the newest that fit, newest first
-	Fit        int        // requests that fit
-	Top        int        // the first row of a list that stands still, 0 for another list
-	New        int        // requests above that row that fit
+	Rows       []*Request // the newest that match Text, newest first
+	Fit        int        // requests that match Text
+	Top        int        // the first row, if the list stands still; 0 if it follows the journal
+	New        int        // requests above that row that match Text
 	Dropped    int        // requests that the journal has dropped for newer ones
 	Chips      [len(kinds)]chip
 	Violations int
@@ -131,8 +131,9 @@ type chip struct {
 
 var statusWords = regexp.MustCompile(`-?\bstatus:\S*`)
 
-// addChips adds the chips. A chip replaces the status: words of the text to find by its own words.
-// If they are its own already, it is pressed, and removes them.
+// addChips adds the chips. A chip puts its words, such as status:4xx, in the place of all words of
+// Text that begin with "status:". If Text has just the words of a chip already, the chip is pressed:
+// it then removes them.
 func (v *view) addChips(counts map[string]int) {
 	status, others := statusWords.FindAllString(v.Text, -1), statusWords.ReplaceAllString(v.Text, "")
 	for i, kind := range kinds {
