@@ -33,8 +33,8 @@ type operation struct {
 // isWrite reports whether a request may change something, and so must not be repeated.
 func (o *operation) isWrite() bool { return o.method != http.MethodGet }
 
-// succeeds reports whether code is the documented status of a success.
-func (o *operation) succeeds(code int) bool {
+// expects reports whether code is the documented status of a success.
+func (o *operation) expects(code int) bool {
 	return code == o.success || o.success == 0 && code/100 == 2
 }
 
@@ -63,6 +63,7 @@ type call struct {
 	last         *attempt        // nil before the first
 	previous     *attempt        // the one before `last`; nil before the second
 	pause        *ratelimit.Wait // before the next attempt; nil if none is planned
+	pauseBegun   time.Time
 }
 
 // attempt is the record of one attempt. RoundTrip fills it; nothing changes it afterwards. The
@@ -93,13 +94,13 @@ func (a *attempt) limiterWaits() bool { return a.lockout.Until.After(a.outcome.R
 
 // retryAt returns when the limiter or a 429 allows the next request; zero if that is not known.
 func (a *attempt) retryAt() time.Time {
-	switch {
-	case !a.was(http.StatusTooManyRequests), a.limiterWaits():
+	if !a.was(http.StatusTooManyRequests) || a.limiterWaits() {
 		return a.lockout.Until
-	case a.outcome.RetryAfter > 0:
-		return a.outcome.Received.Add(a.outcome.RetryAfter)
 	}
-	return time.Time{}
+	if a.outcome.RetryAfter == 0 {
+		return time.Time{}
+	}
+	return a.outcome.Received.Add(a.outcome.RetryAfter)
 }
 
 // response returns what results and errors say about the last response of the call.
@@ -179,10 +180,10 @@ type endError struct {
 	callID string
 }
 
-// foreign takes an error of the user's function, transport or limiter, and returns what an error of
-// the call may wrap. If the error is about another call, or about a context that has ended, only
+// wrappable takes an error of the user's function, transport or limiter, and returns what an error
+// of the call may wrap. If the error is about another call, or about a context that has ended, only
 // its text is kept: the context need not be that of the call.
-func foreign(err error) error {
+func wrappable(err error) error {
 	if err != nil && (isOfCall(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return errors.New(err.Error())
 	}

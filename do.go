@@ -150,7 +150,7 @@ func (k *call) begin() (end func()) {
 	}
 	var cancel context.CancelCauseFunc
 	k.stoppable, cancel = context.WithCancelCause(k.ctx)
-	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop))), k.info.ID}) }
+	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, wrappable(context.Cause(stop))), k.info.ID}) }
 	if stop.Err() != nil {
 		stopped() // AfterFunc would take a moment
 	}
@@ -160,8 +160,9 @@ func (k *call) begin() (end func()) {
 
 // run makes attempts until checkRetry wants no other one, and returns the error of the call.
 func (k *call) run() error {
-	loop := retryablehttp.Client{HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, RetryMax: math.MaxInt}
-	loop.Backoff = func(time.Duration, time.Duration, int, *http.Response) time.Duration { return k.pause.Duration }
+	loop := retryablehttp.Client{
+		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.restOfPause, RetryMax: math.MaxInt,
+	}
 	address := k.client.base + k.path + safetext.If(k.query != "", "?"+k.query)
 	bare, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
 	if err != nil {

@@ -236,14 +236,14 @@ func (e *ArgumentError) Is(target error) bool {
 // callError is one of the five types above.
 type callError interface {
 	error
-	isOfCall()
+	callError()
 }
 
-func (*APIError) isOfCall()       {}
-func (*ArgumentError) isOfCall()  {}
-func (*RateLimitError) isOfCall() {}
-func (*ResponseError) isOfCall()  {}
-func (*TransportError) isOfCall() {}
+func (*APIError) callError()       {}
+func (*ArgumentError) callError()  {}
+func (*RateLimitError) callError() {}
+func (*ResponseError) callError()  {}
+func (*TransportError) callError() {}
 
 // errorLine returns text with notes after it: the number of requests and, if the outcome of a write
 // is unknown, what may have happened.

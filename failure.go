@@ -40,29 +40,29 @@ func (k *call) errorOf(a *attempt) error {
 // refusal returns the error of a call whose last attempt sent nothing. If there was an attempt
 // before that, its error is wrapped.
 func (k *call) refusal(a *attempt) error {
-	var last error
+	var before error
 	if k.previous != nil {
-		last = k.errorOf(k.previous)
+		before = k.errorOf(k.previous)
 	}
 	limited, ok := a.err.(*ratelimit.Error)
 	switch {
 	case a.err == errSameKey:
-		return last
+		return before
 	case !ok:
-		return k.transportError(a, after(a.err, last))
+		return k.transportError(a, after(a.err, before))
 	}
-	if got429, ok := last.(*RateLimitError); ok {
-		last = got429.Err
+	if got429, ok := before.(*RateLimitError); ok {
+		before = got429.Err
 	}
-	return k.rateLimitError(limited, after(limited.Err, last))
+	return k.rateLimitError(limited, after(limited.Err, before))
 }
 
 // after returns err together with the error of the attempt before; either may be nil.
-func after(err, last error) error {
-	if err == nil || last == nil {
-		return cmp.Or(err, last)
+func after(err, before error) error {
+	if err == nil || before == nil {
+		return cmp.Or(err, before)
 	}
-	return fmt.Errorf("%w; last attempt: %w", err, last)
+	return fmt.Errorf("%w; last attempt: %w", err, before)
 }
 
 // apiError returns the error for a response that is not the success of the operation. The key is

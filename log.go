@@ -20,17 +20,17 @@ import (
 //	petstore: waiting               Debug  reason until waiting
 //	petstore: retried               Debug  attempt; before each attempt but the first
 //	petstore: outcome unknown       Warn   duration error; a write may have been carried out
-//	petstore: rate limit closed     Warn   scope until limit remaining sent processes; once for each
+//	petstore: rate limit closed     Warn   reason until limit remaining sent processes; once for each
 //	                                       lockout
 //	petstore: rate limit open again Info   the same
 //	petstore: key refused           Warn   status; once until the key works again
 //	petstore: deprecated operation  Warn   removal instead; once
 //
 // Each line also has operation, key_id, which is a [Call].KeyID, and call_id, which is the same on
-// all lines of a call. reason and scope are a [ratelimit.Reason]; sent is how many requests of this
-// process the window has counted, and processes the number of processes that the limiter was told.
-// An attribute that is not known is left out. The API key and bodies are never logged. A nil
-// logger, the default, logs nothing.
+// all lines of a call. reason is a [ratelimit.Reason]; sent is how many requests of this process
+// the window has counted, and processes the number of processes that the limiter was told. An
+// attribute that is not known is left out. The API key and bodies are never logged. A nil logger,
+// the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return perClient("WithLogger", "", func(c *config) {
 		c.log = nil
@@ -117,11 +117,12 @@ func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
 // whose requests use up the limit.
 func (l *clientLog) lockout(level slog.Level, message string) func(context.Context, Call, ratelimit.Lockout) {
 	return func(ctx context.Context, c Call, lockout ratelimit.Lockout) {
-		attrs := nonZero(slog.String("scope", string(lockout.Reason)), slog.Time("until", lockout.Until))
+		attrs := nonZero(slog.String("reason", string(lockout.Reason)), slog.Time("until", lockout.Until))
 		if w := lockout.Window; !w.IsZero() {
 			attrs = append(attrs, slog.Int("limit", w.Limit), slog.Int("remaining", w.Remaining))
 		}
-		attrs = append(append(attrs, slog.Int("sent", lockout.Sent)), nonZero(slog.Int("processes", lockout.Processes))...)
+		attrs = append(attrs, slog.Int("sent", lockout.Sent))
+		attrs = append(attrs, nonZero(slog.Int("processes", lockout.Processes))...)
 		l.write(ctx, c, level, message, attrs...)
 	}
 }
@@ -140,7 +141,7 @@ func (e *RateLimitError) LogValue() slog.Value {
 	}
 	r.RateLimit, r.Attempts = e.RateLimit, e.Attempts
 	return errorValue(e, "rate_limit", e.Operation, e.CallID, r,
-		slog.String("scope", string(e.Reason)), slog.Time("retry_at", e.RetryAt))
+		slog.String("reason", string(e.Reason)), slog.Time("retry_at", e.RetryAt))
 }
 
 // LogValue returns the error as a group of attributes, without header and body.
@@ -166,7 +167,8 @@ func errorValue(err error, kind, opName, callID string, r Response, more ...slog
 		slog.String("operation", opName), slog.String("kind", kind), slog.String("error", err.Error()),
 		slog.String("error_type", errorType(err)), slog.Int("attempts", r.Attempts), slog.String("call_id", callID),
 		slog.Int("status", r.StatusCode), slog.Any("rate_limit", r.RateLimit),
-		slog.Bool("not_sent", errors.Is(err, ErrNotSent)), slog.Bool("outcome_unknown", errors.Is(err, ErrOutcomeUnknown)),
+		slog.Bool("not_sent", errors.Is(err, ErrNotSent)),
+		slog.Bool("outcome_unknown", errors.Is(err, ErrOutcomeUnknown)),
 	}, more...)...)...)
 }
 

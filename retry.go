@@ -33,14 +33,16 @@ func (p RetryPolicy) backoff(n int) time.Duration {
 //	                          any other: a gateway may send a 408 or 5xx  perhaps
 //	                          although the service has carried it out
 func (k *call) outcomeUnknown(a *attempt) bool {
-	code := a.outcome.StatusCode
-	switch {
-	case !k.isWrite(), !a.mayBeWritten: // also if the protocol refused it: see wire.IsUnprocessed
+	if !k.isWrite() || !a.mayBeWritten { // also if the protocol refused it: see wire.IsUnprocessed
 		return false
-	case code == http.StatusRequestTimeout:
-		return true
 	}
-	return code/100 != 4 && code != http.StatusNotImplemented
+	code := a.outcome.StatusCode // 0 without a response
+	return code < http.StatusBadRequest || isOutage(code)
+}
+
+// isOutage reports whether a status means that the service, or a gateway before it, is in trouble.
+func isOutage(code int) bool {
+	return code == http.StatusRequestTimeout || code >= 500 && code != http.StatusNotImplemented
 }
 
 // mayChange reports whether the same request, sent again, may have another result.
@@ -51,10 +53,8 @@ func (a *attempt) mayChange() bool {
 		return false
 	case code == 0, a.expectedStatus:
 		return a.failure == connectionFailed
-	case code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
-		return true
 	}
-	return code >= 500 && code != http.StatusNotImplemented
+	return code == http.StatusTooManyRequests || isOutage(code)
 }
 
 // checkRetry is the CheckRetry of the loop. It begins the pause before another attempt.
@@ -105,11 +105,16 @@ func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
 
 // beginPause plans the next attempt, after a pause of length d, and reports that, unless d is 0.
 func (k *call) beginPause(d time.Duration) {
-	k.pause = &ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: time.Now().Add(d), Waiting: 1}
+	k.pauseBegun = time.Now()
+	k.pause = &ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: k.pauseBegun.Add(d), Waiting: 1}
 	if d > 0 {
 		k.WaitStart(*k.pause)
 	}
-	k.pause.Duration = d
+}
+
+// restOfPause is the Backoff of the loop.
+func (k *call) restOfPause(time.Duration, time.Duration, int, *http.Response) time.Duration {
+	return time.Until(k.pause.Until)
 }
 
 // endPause reports the end of the pause before an attempt, if there was one. WithMaxWait counts
@@ -117,10 +122,10 @@ func (k *call) beginPause(d time.Duration) {
 func (k *call) endPause() {
 	pause := k.pause
 	k.pause = nil
-	if pause == nil || pause.Duration == 0 {
+	if pause == nil || !pause.Until.After(k.pauseBegun) {
 		return
 	}
-	pause.Duration -= time.Until(pause.Until)
+	pause.Duration = time.Since(k.pauseBegun)
 	if k.last.was(http.StatusTooManyRequests) {
 		k.maxWait -= pause.Duration
 	}

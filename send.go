@@ -88,7 +88,7 @@ func (k *call) key() (credential.Key, error) {
 	if err == nil {
 		return key, nil
 	}
-	err = foreign(err)
+	err = wrappable(err)
 	if ctx.Err() != nil {
 		err = &timeoutError{"attempt", k.timeout()}
 	}
@@ -117,10 +117,10 @@ func (k *call) acquire() (ratelimit.Permit, error) {
 	limited, ok := errors.AsType[*ratelimit.Error](err)
 	if ok && !errors.Is(reason, ErrStopped) {
 		own := *limited
-		own.Err = cmp.Or(reason, foreign(own.Err))
+		own.Err = cmp.Or(reason, wrappable(own.Err))
 		return nil, &own
 	}
-	return nil, cmp.Or(reason, foreign(err))
+	return nil, cmp.Or(reason, wrappable(err))
 }
 
 // release releases the permit, unless that was done before.
@@ -213,7 +213,7 @@ func (k *call) newRequest(ctx context.Context, bare *http.Request, header http.H
 // receive reads a response into a. The permit is released before the body is read, so that the next
 // request need not wait for the body.
 func (k *call) receive(resp *http.Response, a *attempt) error {
-	a.expectedStatus = k.succeeds(resp.StatusCode)
+	a.expectedStatus = k.expects(resp.StatusCode)
 	a.outcome = ratelimit.OutcomeOf(resp, a.outcome.Sent, time.Now())
 	a.header = safetext.Header(resp.Header, a.key.Secret())
 	k.client.transport.http1.Store(resp.ProtoMajor == 1)
@@ -248,7 +248,7 @@ func (k *call) fail(parent, ctx context.Context, a *attempt, err error) {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // a dialer may report the deadline a moment before the context ends
 	}
-	a.failure, a.err = connectionFailed, foreign(safetext.Error(err, a.key.Secret()))
+	a.failure, a.err = connectionFailed, wrappable(safetext.Error(err, a.key.Secret()))
 	switch {
 	case parent.Err() != nil:
 		a.failure, a.err = contextEnded, k.endReason(parent)

@@ -200,7 +200,7 @@ func TestLogOfAKey(t *testing.T) {
 				row.happens(server, server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo))))
 				var lines []string
 				for line := range strings.Lines(text.String()) {
-					shown := found(` (?:level|scope|limit)=(\S+)`, line)
+					shown := found(` (?:level|reason|limit)=(\S+)`, line)
 					shown[0] += " " + found(`msg="petstore: ([^"]+)"`, line)[0]
 					lines = append(lines, strings.Join(shown, " "))
 				}
