@@ -124,43 +124,11 @@ func TestRetryTable(t *testing.T) {
 	_, table, found := strings.Cut(string(doc), "//\tresponse or failure ")
 	require.True(t, found)
 	table, _, _ = strings.Cut(table, "\n//\n")
-	again := func(code int) bool { return code == 408 || code >= 500 && code != 501 }
-	final := func(code int) bool { return code >= 400 && code != 429 && !again(code) }
-	dial := func(err error) responder { return fails(&net.OpError{Op: "dial", Err: err}) }
-	noRoute := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return nil, errors.New("no route today")
-	}}
-	dumped := func(r *http.Request) (*http.Response, error) { // a transport may read the request
-		_, _ = httputil.DumpRequestOut(r, true)
-		return noRoute.RoundTrip(r)
-	}
-	otherSuccess := bodies(func(code int) bool { return code/100 == 2 && code > 201 })
-	otherSuccess["the documented status with a page"] = success("<html>", io.EOF)
-	otherSuccess["the documented status without a body"] = success("", io.EOF)
-	rows := map[string]map[string]responder{ // by row of the table, then by what happens to a request
-		"429":                               bodies(func(code int) bool { return code == 429 }),
-		"408, 5xx other than 501":           bodies(again),
-		"3xx, never followed":               bodies(func(code int) bool { return code/100 == 3 }),
-		"other 4xx, 501":                    bodies(final),
-		"a 2xx with another status or body": otherSuccess,
-		"reset, cut off, attempt timed out": {
-			"a reset": fails(errReset), "silence": hangs, "a success that is cut off": success("[", errReset),
-		},
-		"nothing written, such as a refused dial": {
-			"a refused dial": fails(errRefused), "no route": noRoute.RoundTrip, "no route, after a dump": dumped,
-		},
-		"unknown host, refused certificate": {
-			"an unknown host":          dial(&net.DNSError{IsNotFound: true}),
-			"the server's certificate": dial(&tls.CertificateVerificationError{Err: io.EOF}),
-			"our certificate":          fails(&net.OpError{Op: "remote error", Err: tls.AlertError(116)}),
-		},
-		"a response that is not HTTP": {"a mail server": fails(errNotHTTP)},
-	}
+	rows := retryRows()
 	for _, row := range strings.Split(table, "\n//\t")[1:] {
 		name := strings.TrimSpace(row[:42])
-		require.NotEmpty(t, rows[name], "%q is not in this test", name)
-		notSent := strings.HasPrefix(name, "nothing") || strings.HasPrefix(name, "unknown")
-		for what, respond := range rows[name] {
+		require.Contains(t, rows, name, "a row of doc.go")
+		for what, respond := range rows[name].responders {
 			for operation, sample := range samples {
 				synctest.Test(t, func(t *testing.T) {
 					says := row[42:64]
@@ -175,13 +143,54 @@ func TestRetryTable(t *testing.T) {
 					require.Equal(t, strings.Contains(says, "again"), len(service.sent()) > 1, text)
 					require.Equal(t, doubt, errors.Is(err, petstore.ErrOutcomeUnknown), text)
 					require.Equal(t, doubt, strings.Contains(err.Error(), "may have been"), text)
-					require.Equal(t, notSent, errors.Is(err, petstore.ErrNotSent), text)
+					require.Equal(t, rows[name].notSent, errors.Is(err, petstore.ErrNotSent), text)
 				})
 			}
 		}
 		delete(rows, name)
 	}
 	assert.Empty(t, rows, "the table lacks rows")
+}
+
+// retryRow is a row of the table in doc.go.
+type retryRow struct {
+	responders map[string]responder // by what happens to a request
+	notSent    bool
+}
+
+func retryRows() map[string]retryRow {
+	again := func(code int) bool { return code == 408 || code >= 500 && code != 501 }
+	final := func(code int) bool { return code >= 400 && code != 429 && !again(code) }
+	dial := func(err error) responder { return fails(&net.OpError{Op: "dial", Err: err}) }
+	noRoute := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("no route today")
+	}}
+	dumped := func(r *http.Request) (*http.Response, error) { // a transport may read the request
+		_, _ = httputil.DumpRequestOut(r, true)
+		return noRoute.RoundTrip(r)
+	}
+	otherSuccess := bodies(func(code int) bool { return code/100 == 2 && code > 201 })
+	otherSuccess["the documented status with a page"] = success("<html>", io.EOF)
+	otherSuccess["the documented status without a body"] = success("", io.EOF)
+	return map[string]retryRow{
+		"429":                               {responders: bodies(func(code int) bool { return code == 429 })},
+		"408, 5xx other than 501":           {responders: bodies(again)},
+		"3xx, never followed":               {responders: bodies(func(code int) bool { return code/100 == 3 })},
+		"other 4xx, 501":                    {responders: bodies(final)},
+		"a 2xx with another status or body": {responders: otherSuccess},
+		"reset, cut off, attempt timed out": {responders: map[string]responder{
+			"a reset": fails(errReset), "silence": hangs, "a success that is cut off": success("[", errReset),
+		}},
+		"nothing written, such as a refused dial": {notSent: true, responders: map[string]responder{
+			"a refused dial": fails(errRefused), "no route": noRoute.RoundTrip, "no route, after a dump": dumped,
+		}},
+		"unknown host, refused certificate": {notSent: true, responders: map[string]responder{
+			"an unknown host":          dial(&net.DNSError{IsNotFound: true}),
+			"the server's certificate": dial(&tls.CertificateVerificationError{Err: io.EOF}),
+			"our certificate":          fails(&net.OpError{Op: "remote error", Err: tls.AlertError(116)}),
+		}},
+		"a response that is not HTTP": {responders: map[string]responder{"a mail server": fails(errNotHTTP)}},
+	}
 }
 
 // bodies returns responses with each status, and a body that is empty, is cut off or never ends.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/testkit"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 const testKey = "test-key-9d8f7a"
@@ -222,38 +221,6 @@ func as[E error](t *testing.T, err error) E {
 func virtual(t *testing.T, name string, f func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
-}
-
-// limiterFunc is a user's limiter that has only an Acquire.
-type limiterFunc func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
-
-func (f limiterFunc) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
-	return f(ctx, r)
-}
-func (limiterFunc) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
-func (limiterFunc) Reopen(string)                       {}
-
-// refusesBy sets a limiter that returns an error from each Acquire.
-func refusesBy(err error) petstore.Option {
-	return petstore.WithLimiter(limiterFunc(
-		func(context.Context, ratelimit.Request) (ratelimit.Permit, error) { return nil, err }))
-}
-
-// permits admits all requests immediately and records their outcomes. It is its own permit, and is
-// used by one goroutine at a time.
-type permits struct {
-	petstore.Limiter
-	acquired int
-	released []ratelimit.Outcome
-}
-
-func (l *permits) Acquire(context.Context, ratelimit.Request) (ratelimit.Permit, error) {
-	l.acquired++
-	return l, nil
-}
-func (l *permits) Release(o ratelimit.Outcome) ratelimit.Lockout {
-	l.released = append(l.released, o)
-	return ratelimit.Lockout{Until: time.Now().Add(-time.Second)} // it is over
 }
 
 // TestMain fails if a test leaves a goroutine behind.

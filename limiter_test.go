@@ -1,0 +1,147 @@
+package petstore_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/ratelimit"
+)
+
+// A limiter gets each permit back, and need not know Retry-After.
+func TestLimiterRelease(t *testing.T) {
+	panics := func(*http.Request) (*http.Response, error) { panic("in the transport") }
+	gaveUp := func(r *http.Request) (*http.Response, error) {
+		time.Sleep(time.Hour) // the call may take a minute
+		return hangs(r)
+	}
+	for name, c := range map[string]struct {
+		responders []responder
+		want       []string // outcome of each permit
+		panics     bool
+	}{
+		"success":                {responders: []responder{status(201, onePet)}, want: []string{"201"}},
+		"cut off":                {responders: []responder{cutOff(201, errReset)}, want: []string{"201"}},
+		"reset":                  {responders: []responder{fails(errReset)}, want: []string{"no response"}},
+		"a panic":                {responders: []responder{panics}, want: []string{"no response"}, panics: true},
+		"given up by its caller": {responders: []responder{gaveUp}, want: []string{"abandoned"}},
+		"429, refused, success": {
+			responders: []responder{status(429, ``, "Retry-After: 30"), fails(errRefused), status(201, onePet)},
+			want:       []string{"429", "not sent", "201"},
+		},
+	} {
+		virtual(t, name, func(t *testing.T) {
+			limiter := &permits{}
+			client, service := scripted(t, c.responders,
+				petstore.WithLimiter(limiter), petstore.WithCallTimeout(time.Minute))
+			func() {
+				defer func() { assert.Equal(t, c.panics, recover() != nil) }()
+				_ = create(client)
+			}()
+			var released []string
+			for _, o := range limiter.released {
+				text := fmt.Sprint(o.StatusCode)
+				switch {
+				case o.Sent.IsZero():
+					text = "not sent"
+				case o.Abandoned:
+					text = "abandoned"
+				case o.Received.IsZero():
+					text = "no response"
+				}
+				released = append(released, text)
+			}
+			assert.Equal(t, c.want, released)
+			assert.Equal(t, limiter.acquired, len(released))
+			if sent := service.sent(); len(sent) > 1 {
+				assert.GreaterOrEqual(t, sent[1].at.Sub(sent[0].at), 30*time.Second)
+			}
+		})
+	}
+	t.Run("before the body is read", func(t *testing.T) {
+		limiter := &permits{}
+		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			return response(r, 404, failingReader(func() error {
+				assert.Len(t, limiter.released, 1)
+				return io.EOF
+			})), nil
+		}}, petstore.WithLimiter(limiter))
+		require.ErrorIs(t, list(client), petstore.ErrNotFound)
+	})
+}
+
+// A limiter learns what the call asks for. It may be slow.
+func TestLimiterRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, keyID := time.Now(), ""
+		var requests []string
+		limiter := limiterFunc(func(_ context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
+			asked, notBefore := r.Asked.Sub(start), max(0, r.NotBefore.Sub(start))
+			requests = append(requests, fmt.Sprintf("MaxWait %.0f, Asked %.0f, NotBefore %.0f",
+				r.MaxWait.Seconds(), asked.Seconds(), notBefore.Seconds()))
+			assert.True(t, r.Background)
+			assert.Equal(t, keyID, r.Key)
+			<-time.After(3 * time.Second)
+			return new(permits), nil
+		})
+		inTime := func(r *http.Request) (*http.Response, error) {
+			deadline, _ := r.Context().Deadline()
+			assert.Equal(t, 2*time.Second, time.Until(deadline), "the timeout begins after the limiter")
+			return status(200, "[]")(r)
+		}
+		client, _ := scripted(t, []responder{status(503, ""), status(429, "", "Retry-After: 30"), inTime},
+			petstore.WithLimiter(limiter), petstore.WithAttemptTimeout(2*time.Second), quick)
+		keyID = client.KeyID()
+		for range 2 {
+			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute), petstore.WithBackground()))
+		}
+		// MaxWait falls by waits in the limiter and pauses after a 429; Asked is the place in the queue.
+		assert.Equal(t, []string{
+			"MaxWait 60, Asked 0, NotBefore 0", "MaxWait 57, Asked 0, NotBefore 2",
+			"MaxWait 24, Asked 0, NotBefore 36", "MaxWait 60, Asked 39, NotBefore 0",
+		}, requests)
+	})
+}
+
+// limiterFunc is a user's limiter that has only an Acquire.
+type limiterFunc func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
+
+func (f limiterFunc) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
+	return f(ctx, r)
+}
+
+func (limiterFunc) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
+
+func (limiterFunc) Reopen(string) {}
+
+// refusesBy sets a limiter that returns an error from each Acquire.
+func refusesBy(err error) petstore.Option {
+	return petstore.WithLimiter(limiterFunc(
+		func(context.Context, ratelimit.Request) (ratelimit.Permit, error) { return nil, err }))
+}
+
+// permits admits all requests immediately and records their outcomes. It is its own permit, and is
+// used by one goroutine at a time.
+type permits struct {
+	petstore.Limiter
+	acquired int
+	released []ratelimit.Outcome
+}
+
+func (l *permits) Acquire(context.Context, ratelimit.Request) (ratelimit.Permit, error) {
+	l.acquired++
+	return l, nil
+}
+
+func (l *permits) Release(o ratelimit.Outcome) ratelimit.Lockout {
+	l.released = append(l.released, o)
+	return ratelimit.Lockout{Until: time.Now().Add(-time.Second)} // it is over
+}
