@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -56,6 +57,7 @@ type call struct {
 	client    *Client
 	config    *config // of the client, with the options of the call; only read
 	stoppable context.Context
+	url       *url.URL
 	started   time.Time
 	maxWait   time.Duration // the rest of WithMaxWait
 

@@ -164,12 +164,13 @@ func (k *call) run() error {
 		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.restOfPause, RetryMax: math.MaxInt,
 	}
 	address := k.client.base + k.path + safetext.If(k.query != "", "?"+k.query)
-	bare, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
+	request, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
 	if err != nil {
 		return &ArgumentError{k.name, "path", "is not valid"}
 	}
-	_, _ = loop.Do(&retryablehttp.Request{Request: bare}) // k.last has the outcome
-	if k.pause != nil {                                   // the context ended during the pause
+	k.url = request.URL
+	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome
+	if endedInPause := k.pause != nil; endedInPause {
 		k.endPause()
 		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
 	}

@@ -64,8 +64,7 @@ type Response struct {
 // (sections 2 and 7), a redirect, or the response of a proxy or gateway. [errors.AsType] finds it
 // in the error of a call, also inside a [RateLimitError].
 type APIError struct {
-	// Operation is the name of the operation in the service document, such as createPet. CallID is the
-	// call_id of the call's lines in the log.
+	// Operation is an operationId of the document, such as createPet; CallID is call_id in the log.
 	Operation, CallID string
 	// Code and Message come from the Error object. Both are empty if the body is no Error object.
 	// The document lists no codes: decide by status, or with errors.Is.
@@ -110,8 +109,7 @@ var statusErrors = map[int]error{
 // would exceed [WithMaxWait] or the context's deadline, the context ended during the wait, or the
 // service answered the last attempt with 429. The service did not carry out the request.
 type RateLimitError struct {
-	// Operation is the name of the operation in the service document, such as createPet. CallID is the
-	// call_id of the call's lines in the log.
+	// Operation is an operationId of the document, such as createPet; CallID is call_id in the log.
 	Operation, CallID string
 	// RetryAt is when a request may be sent again, by the local clock; zero if not known.
 	RetryAt time.Time
@@ -149,8 +147,7 @@ func (e *RateLimitError) Unwrap() error { return e.Err }
 // success status, a media type other than JSON, malformed or truncated JSON, a missing required
 // field, a body that is too large, or bytes that are not HTTP.
 type ResponseError struct {
-	// Operation is the name of the operation in the service document, such as createPet. CallID is the
-	// call_id of the call's lines in the log.
+	// Operation is an operationId of the document, such as createPet; CallID is call_id in the log.
 	Operation, CallID string
 	// Reason is what is wrong with the response.
 	Reason string
@@ -188,8 +185,7 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 // It matches [context.Canceled] or [context.DeadlineExceeded] only if the caller's own context
 // ended; it then also matches the [context.Cause], unless that is the error of another call.
 type TransportError struct {
-	// Operation is the name of the operation in the service document, such as createPet. CallID is the
-	// call_id of the call's lines in the log.
+	// Operation is an operationId of the document, such as createPet; CallID is call_id in the log.
 	Operation, CallID string
 	// Attempts is the number of requests that the call sent, in part or completely.
 	Attempts int

@@ -152,12 +152,15 @@ func WithHTTPClient(hc *http.Client) Option {
 // also by the clients of [Client.ForKey]. A later WithTransport wraps the result of an earlier one.
 // [CallFromContext] returns the call of a request from its context.
 //
-// The transport may read, sign or dump the body. It must pass the context of the request on: its
-// hooks of [net/http/httptrace] show whether a failed request was sent. If these hooks are not
-// called, a failed request counts as sent, unless its error is that of a dial, or wraps
-// [ErrNotSent]. An open circuit breaker should wrap ErrNotSent: the call then ends with that error.
-// Suppose that a transport calls no hooks, and tries a second host when the first has failed: it
-// must not return the second one's refused dial, or the client would send a write again.
+// The transport may read, sign or dump the body. The hooks of [net/http/httptrace] in the context
+// of the request show whether a failed request was sent, so:
+//
+//   - It must pass that context on.
+//   - If it does not send by net/http, and so calls no hooks, a failed request counts as sent,
+//     unless its error is that of a dial, or wraps [ErrNotSent]. If it has tried a second host, it
+//     must not return the refused dial of that one, or the client would send a write again.
+//   - An open circuit breaker should wrap ErrNotSent: the call then ends with that error.
+//
 // docs/scaling.md has more rules for transports.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	problem := safetext.If(wrap == nil, "is nil")

@@ -17,9 +17,9 @@ import (
 )
 
 // RoundTrip makes one attempt: key, permit, request, whole response. It implements
-// [http.RoundTripper] for the loop of the call, whose request is bare: without header and body. The
-// response that RoundTrip returns is always empty, since checkRetry looks at the attempt.
-func (k *call) RoundTrip(bare *http.Request) (*http.Response, error) {
+// [http.RoundTripper] for the loop of the call. It makes its own request, and returns an empty
+// response: checkRetry looks at the attempt.
+func (k *call) RoundTrip(*http.Request) (*http.Response, error) {
 	k.endPause()
 	a := &attempt{}
 	k.previous, k.last, k.info.Attempt = k.last, a, k.info.Attempt+1
@@ -28,7 +28,7 @@ func (k *call) RoundTrip(bare *http.Request) (*http.Response, error) {
 	if err != nil {
 		a.failure, a.err = notAdmitted, err
 	} else {
-		k.send(bare, a)
+		k.send(a)
 	}
 	return &http.Response{Body: http.NoBody}, nil
 }
@@ -50,8 +50,8 @@ func (t *transport) closeSuspects(ctx context.Context) {
 func (k *call) admit(a *attempt) error {
 	const negligible = 10 * time.Millisecond // a free permit takes less, even on a busy machine
 	key, err := k.key()
-	for err == nil && key.ID != a.key.ID {
-		a.release()
+	for err == nil && key.ID != a.key.ID { // at first, a has no key
+		a.release() // the permit of the key before this one
 		if k.previous.was(http.StatusUnauthorized) && k.previous.key.ID == key.ID {
 			return errSameKey
 		}
@@ -132,9 +132,9 @@ func (a *attempt) release() {
 }
 
 // send sends the request of an attempt, reads the response into a, and reports both to the traces.
-func (k *call) send(bare *http.Request, a *attempt) {
+func (k *call) send(a *attempt) {
 	begun := time.Now()
-	k.sendAndReceive(bare, begun, a)
+	k.sendAndReceive(begun, a)
 	if a.mayBeWritten {
 		k.requestsSent++
 	}
@@ -147,7 +147,7 @@ func (k *call) send(bare *http.Request, a *attempt) {
 }
 
 // sendAndReceive does what happens between AttemptStart and AttemptDone.
-func (k *call) sendAndReceive(bare *http.Request, begun time.Time, a *attempt) {
+func (k *call) sendAndReceive(begun time.Time, a *attempt) {
 	parent := k.stoppable
 	if k.isWrite() {
 		parent = k.ctx // WithStop lets writes finish
@@ -159,7 +159,7 @@ func (k *call) sendAndReceive(bare *http.Request, begun time.Time, a *attempt) {
 	header := k.config.header.Clone()
 	ctx = k.attemptContext(ctx, header)
 	a.outcome.Sent = begun // also if the transport panics
-	resp, err := k.client.transport.roundTrip(k.newRequest(ctx, bare, header, a))
+	resp, err := k.client.transport.roundTrip(k.newRequest(ctx, header, a))
 	a.mayBeWritten = err == nil || a.connection.mayBeWritten(err)
 	switch {
 	case err == nil:
@@ -191,11 +191,12 @@ func (k *call) timeout() time.Duration {
 	return d
 }
 
-// newRequest returns the request of an attempt, made from the bare one.
-func (k *call) newRequest(ctx context.Context, bare *http.Request, header http.Header, a *attempt) *http.Request {
-	r := bare.WithContext(httptrace.WithClientTrace(ctx, a.connection.hooks()))
-	own := *bare.URL // the transport may change it
-	r.URL, r.Header = &own, header
+// newRequest returns the request of an attempt.
+func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *http.Request {
+	url := *k.url // the transport may change it
+	r := (&http.Request{
+		Method: k.method, URL: &url, Host: url.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(httptrace.WithClientTrace(ctx, a.connection.hooks()))
 	header["Authorization"] = []string{a.key.Header()}
 	if k.body != nil {
 		header["Content-Type"] = []string{"application/json"}
