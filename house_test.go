@@ -32,7 +32,7 @@ func TestHouseImports(t *testing.T) {
 // patterns and forms, @ is the operation, in letters of any case.
 func TestHouseOperations(t *testing.T) {
 	files := texts(t, "")
-	operations := append(found(`operationId: (\w+)`, files["cmd/petstore-fake/openapi.yaml"]),
+	operations := append(found(`operationId: (\w+)`, files["openapi.yaml"]),
 		found(`\nfunc \(c \*Client\) (\w+)\(\s*ctx`, files["pets.go"])...)
 	require.GreaterOrEqual(t, len(operations), 6)
 	for _, row := range []struct{ file, pattern, form string }{
@@ -42,7 +42,7 @@ func TestHouseOperations(t *testing.T) {
 		{"fake/operation.go", `petstore\.Op@,`, `an operation with the name petstore.Op@`},
 		{"fake/operation.go", `\(x \*exchange\) @\(`, `a method @ of exchange`},
 		{"fake/conformance/clauses.go", `"5", "@ `, `a clause of section 5 that begins with "@ "`},
-		{"cmd/petstore-fake/openapi.yaml", `operationId: @\n`, `operationId: @`},
+		{"openapi.yaml", `operationId: @\n`, `operationId: @`},
 		{"internal/chaos/call_test.go", `petstore\.Op@,`, `petstore.Op@ in operations`},
 		{"README.md", `\b@\b`, `the word @`}, {"docs/conformance.md", `\b@\b`, `the word @`},
 	} {

@@ -5,4 +5,4 @@ package oapiapi
 // The generated code needs this package, and go.mod must have it before that code exists.
 import _ "github.com/oapi-codegen/runtime"
 
-//go:generate go tool oapi-codegen -generate types,client -package oapiapi -o client.gen.go ../../cmd/petstore-fake/openapi.yaml
+//go:generate go tool oapi-codegen -generate types,client -package oapiapi -o client.gen.go ../../openapi.yaml

@@ -11,4 +11,4 @@ import (
 	_ "go.opentelemetry.io/otel/trace"
 )
 
-//go:generate go tool ogen --target . --package ogenapi ../../cmd/petstore-fake/openapi.yaml
+//go:generate go tool ogen --target . --package ogenapi ../../openapi.yaml

@@ -44,7 +44,7 @@ type validator struct {
 }
 
 func newValidator(t *testing.T, service http.Handler) *validator {
-	doc, err := openapi3.NewLoader().LoadFromFile("../../openapi.yaml")
+	doc, err := openapi3.NewLoader().LoadFromFile("../../../../openapi.yaml")
 	require.NoError(t, err)
 	require.NoError(t, doc.Validate(t.Context()))
 	doc.Servers = openapi3.Servers{{URL: baseURL}}
