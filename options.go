@@ -242,13 +242,14 @@ func WithCallTimeout(d time.Duration) CallOption {
 // call: WithHeader("X-Request-ID", id). A User-Agent, such as myapp/1.2, stands before the SDK's
 // own. Other headers that the Client sets or relies on are errors, such as Authorization, Accept,
 // Content-Type, Host and those about the connection; so is Idempotency-Key, with which net/http
-// would repeat a create. A later WithHeader replaces only an earlier one with the same key.
+// would repeat a write without a body. A later WithHeader replaces only an earlier one with the same
+// key.
 func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
 	wouldRepeat := name == "Idempotency-Key" || name == "X-Idempotency-Key"
 	problem := cmp.Or(
 		safetext.If(!credential.ValidToken(key), "has an invalid key"),
-		safetext.If(wouldRepeat, name+" is refused: with it, net/http would repeat a create"),
+		safetext.If(wouldRepeat, name+" is refused: with it, net/http would repeat a write"),
 		safetext.If(credential.IsReserved(name), name+" is set by the client"),
 		safetext.If(!credential.ValidHeaderValue(value), "has an invalid value"))
 	if name == "User-Agent" {

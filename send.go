@@ -201,14 +201,25 @@ func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *
 	if k.body != nil {
 		header["Content-Type"] = []string{"application/json"}
 	}
-	if k.isWrite() || k.client.transport.http1.Load() {
-		// Without GetBody, and with a body that is not nil even if it is empty, net/http never repeats a
-		// request. Otherwise it would repeat a write after a PROTOCOL_ERROR, although the server may have
-		// carried it out; and over HTTP/1 it would repeat a read on each idle connection, without a
-		// permit. Over HTTP/1, a GET or DELETE with an empty body looks as if it had none.
+	if k.hasBody() {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(k.body)), int64(len(k.body))
 	}
 	return r
+}
+
+// hasBody reports whether the request gets a body, perhaps an empty one. With a body, and without
+// GetBody, net/http never repeats a request. Otherwise it would repeat a write after a
+// PROTOCOL_ERROR of HTTP/2, although the server may have carried it out; and over HTTP/1 it would
+// repeat a read on each idle connection, without a permit.
+func (k *call) hasBody() bool {
+	protocol := k.client.transport.protocol.Load()
+	switch {
+	case k.body != nil, k.method == http.MethodDelete: // over HTTP/1, a DELETE shows no empty body
+		return true
+	case k.isWrite():
+		return protocol == 2 // over HTTP/1, an empty body would be sent in chunks, which few servers expect
+	}
+	return protocol == 1 // a GET shows no empty body there, either
 }
 
 // receive reads a response into a. The permit is released before the body is read, so that the next
@@ -217,7 +228,7 @@ func (k *call) receive(resp *http.Response, a *attempt) error {
 	a.expectedStatus = k.expects(resp.StatusCode)
 	a.outcome = ratelimit.OutcomeOf(resp, a.outcome.Sent, time.Now())
 	a.header = safetext.Header(resp.Header, a.key.Secret())
-	k.client.transport.http1.Store(resp.ProtoMajor == 1)
+	k.client.transport.protocol.Store(int32(resp.ProtoMajor))
 	if k.config.limiter == nil && !a.outcome.Window.IsZero() { // a limiter keeps the rate limit
 		window := a.outcome.Window
 		k.client.lastLimit.Store(&window)

@@ -276,3 +276,21 @@ func TestWriteIsSentOnce(t *testing.T) {
 		})
 	}
 }
+
+// Over HTTP/1, a request without a body says so, also the first one. Few servers expect an empty
+// body in chunks.
+func TestRequestWithoutBody(t *testing.T) {
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		virtual(t, method, func(t *testing.T) {
+			client := served(t, false, func(w http.ResponseWriter, r *http.Request, _ int) {
+				assert.Empty(t, r.TransferEncoding)
+				assert.Zero(t, r.ContentLength)
+				w.WriteHeader(http.StatusNoContent)
+			})
+			for range 2 {
+				_, err := client.Do(t.Context(), method, "pets/7/adoptions", nil, nil)
+				require.NoError(t, err)
+			}
+		})
+	}
+}
