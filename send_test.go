@@ -277,6 +277,25 @@ func TestWriteIsSentOnce(t *testing.T) {
 	}
 }
 
+// A service closes each connection on its second request. net/http would repeat each read. The
+// client does so, too, however often it happens.
+func TestReadsOnClosedConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		used := map[int]bool{}
+		client := served(t, false, func(w http.ResponseWriter, r *http.Request, conn int) {
+			if used[conn] {
+				panic(http.ErrAbortHandler)
+			}
+			used[conn] = true
+			answer(w, r)
+		})
+		for range 200 {
+			require.NoError(t, list(client))
+		}
+		assert.Len(t, used, 200)
+	})
+}
+
 // Over HTTP/1, a request without a body says so, also the first one. Few servers expect an empty
 // body in chunks.
 func TestRequestWithoutBody(t *testing.T) {
