@@ -118,18 +118,21 @@ func served(t *testing.T, isHTTP2 bool, handle handler) *petstore.Client {
 // says that the request was not processed, the client sends a write again.
 func TestHTTP2Unprocessed(t *testing.T) {
 	// The frames are those of RFC 9113, section 6. The first request of a connection is stream 1.
-	goAway := func(last byte) string { return string([]byte{0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, last, 0, 0, 0, 0}) }
+	goAway := func(last, code byte) string {
+		return string([]byte{0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, last, 0, 0, 0, code})
+	}
 	reset := func(code byte) string { return string([]byte{0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, code}) }
 	for name, row := range map[string]struct {
 		frame       string
 		closes      bool // the connection, after the frame
 		unprocessed bool // and so sent again
 	}{
-		"GOAWAY before the stream":                {frame: goAway(0), unprocessed: true},
-		"GOAWAY before the stream, and closed":    {frame: goAway(0), closes: true, unprocessed: true},
+		"GOAWAY before the stream":                {frame: goAway(0, 0), unprocessed: true},
+		"GOAWAY before the stream, and closed":    {frame: goAway(0, 0), closes: true, unprocessed: true},
+		"GOAWAY before the stream, with an error": {frame: goAway(0, 11), unprocessed: true},
 		"REFUSED_STREAM":                          {frame: reset(7), unprocessed: true},
 		"PROTOCOL_ERROR, and the pet is there":    {frame: reset(1)},
-		"GOAWAY after the stream, and it is lost": {frame: goAway(1), closes: true},
+		"GOAWAY after the stream, and it is lost": {frame: goAway(1, 0), closes: true},
 		"the loss of its connection":              {closes: true},
 	} {
 		for write, call := range map[string]callFunc{"a create": create, "a DELETE": remove} {

@@ -45,7 +45,9 @@ func IsUnprocessed(err error) bool {
 		switch {
 		case fmt.Sprintf("%T", err) == "http.nothingWrittenError",
 			text == "net/http: cannot rewind body after connection loss",
+			text == "http: server closed idle connection", // before the request; after it, the error is EOF
 			strings.HasPrefix(text, "http2: client conn could not be established"),
+			strings.HasPrefix(text, "http2: Transport received GOAWAY from server"), // before stream 1
 			refusal && containsAny(text, "REFUSED_STREAM", "GOAWAY"):
 			return true
 		}

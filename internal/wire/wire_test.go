@@ -65,6 +65,7 @@ func TestErrors(t *testing.T) {
 			h2("stream error: stream ID 3; REFUSED_STREAM; received from peer"),
 			h2("http2: Transport received Server's graceful shutdown GOAWAY"),
 			errors.New("net/http: cannot rewind body after connection loss"),
+			errors.New("http: server closed idle connection"),
 			fmt.Errorf("wrapped: %w", errors.New("http2: client conn could not be established")),
 		},
 		"permanent, unprocessed": { // alerts about our certificate
