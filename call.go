@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -184,13 +185,24 @@ type endError struct {
 
 // wrappable takes an error of the user's function, transport or limiter, and returns what an error
 // of the call may wrap. If the error is about another call, or about a context that has ended, only
-// its text is kept: the context need not be that of the call.
+// its text is kept, and whether it is a timeout: the context need not be that of the call. The
+// timeouts of package net match [context.DeadlineExceeded], too.
 func wrappable(err error) error {
-	if err != nil && (isOfCall(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		return errors.New(err.Error())
+	if err == nil || !isOfCall(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
 	}
-	return err
+	if network, ok := errors.AsType[net.Error](err); ok && network.Timeout() {
+		return foreignTimeout(err.Error())
+	}
+	return errors.New(err.Error())
 }
+
+// foreignTimeout is the text of a timeout that no option of the call has set. It is a [net.Error].
+type foreignTimeout string
+
+func (e foreignTimeout) Error() string { return string(e) }
+func (foreignTimeout) Timeout() bool   { return true }
+func (foreignTimeout) Temporary() bool { return true }
 
 // isOfCall reports whether err is one of the five errors of a call. If such an error is the cause
 // of a context, it is about another call: an errgroup, for instance, cancels the other calls with

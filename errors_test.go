@@ -184,6 +184,7 @@ func errorRows() []errorRow {
 	}
 	for _, err := range []error{
 		io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.EHOSTUNREACH, os.ErrDeadlineExceeded, errRefused,
+		context.DeadlineExceeded, // the timeout of a net.Dialer matches it
 		tls.AlertError(42), tls.RecordHeaderError{Msg: "no TLS record"},
 		&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, &net.DNSError{Err: "server misbehaving"},
 		x509.HostnameError{Host: "service.test", Certificate: &x509.Certificate{DNSNames: []string{"other.test"}}},
