@@ -117,6 +117,24 @@ func TestKeyThatRotates(t *testing.T) {
 	})
 }
 
+// A function may return another key each time, and a permit may come from afar: that is no wait
+// after which the function is asked again, or the call would never end.
+func TestKeyForEachRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limiter := limiterFunc(func(context.Context, ratelimit.Request) (ratelimit.Permit, error) {
+			time.Sleep(100 * time.Millisecond)
+			return new(permits), nil
+		})
+		asked := 0
+		client, _ := rotating(t, func(context.Context) (string, error) {
+			asked++
+			return fmt.Sprint("key-number-", asked), nil
+		}, []responder{status(200, "[]")}, petstore.WithLimiter(limiter), petstore.WithCallTimeout(time.Minute))
+		require.NoError(t, list(client))
+		assert.Equal(t, 1, asked)
+	})
+}
+
 func TestAPIKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	client, service := rotating(t, petstore.APIKeyFile(file), []responder{status(200, `[]`)})

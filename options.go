@@ -174,11 +174,11 @@ func WithInsecureHTTP() Option {
 }
 
 // WithAPIKeyFunc is for one identity whose API key rotates. The client calls f before each attempt,
-// and once more if the attempt has waited, because the key may have changed during the wait. For
-// tenants, use [Client.ForKey] instead. The apiKey of NewClient must be "". f gets a context with
-// the values and the timeout of an attempt, and must be safe for concurrent use. If f fails, or
-// returns a string that cannot be a bearer token, the call fails with a [*TransportError] and
-// nothing is sent. The call's error matches f's error but does not repeat its text, which may
+// and again if the attempt has waited for a second, because the key may have changed during the
+// wait. For tenants, use [Client.ForKey] instead. The apiKey of NewClient must be "". f gets a
+// context with the values and the timeout of an attempt, and must be safe for concurrent use. If f
+// fails, or returns a string that cannot be a bearer token, the call fails with a [*TransportError]
+// and nothing is sent. The call's error matches f's error but does not repeat its text, which may
 // contain a key.
 //
 // If the service answers 401, the client calls f once more within the call. If f then returns

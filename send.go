@@ -45,10 +45,10 @@ func (t *transport) closeSuspects(ctx context.Context) {
 	t.closeIdleConnections()
 }
 
-// admit gets the key and a permit for it. If it had to wait, it asks for the key again; another key
-// needs a permit of its own.
+// admit gets the key and a permit for it. After a wait, it asks for the key again; another key needs
+// a permit of its own.
 func (k *call) admit(a *attempt) error {
-	const negligible = 10 * time.Millisecond // a free permit takes less, even on a busy machine
+	const negligible = time.Second // keys do not change that fast, and a slow Redis takes less for a free permit
 	key, err := k.key()
 	for err == nil && key.ID != a.key.ID { // at first, a has no key
 		a.release() // the permit of the key before this one
