@@ -103,13 +103,15 @@ func refuse(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err err
 	}
 	logger.ErrorContext(r.Context(), "pet store call failed", "error", err)
 	retryAfter, known := petstore.RetryAfterHeader(err)
+	if known {
+		w.Header().Set("Retry-After", retryAfter)
+	}
 	switch {
 	case errors.Is(err, petstore.ErrOutcomeUnknown): // first: a second try may add a second pet
 		http.Error(w, "the pet may have been added: look before you add it again", http.StatusBadGateway)
 	case errors.Is(err, petstore.ErrBadRequest):
 		http.Error(w, "the pet store refuses this pet", http.StatusBadRequest)
-	case known:
-		w.Header().Set("Retry-After", retryAfter)
+	case known, errors.Is(err, petstore.ErrRateLimited): // perhaps behind the first call, which is slow
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 	case errors.Is(err, petstore.ErrTimeout):
 		http.Error(w, "the pet store is slow", http.StatusGatewayTimeout)

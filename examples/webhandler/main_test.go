@@ -90,6 +90,25 @@ func TestVisitors_failure(t *testing.T) {
 	}
 }
 
+// Before the service has responded for the first time, one request goes each second. Nobody else
+// waits for longer.
+func TestVisitors_slowStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithLatency(5*time.Second))
+		routes := visitors(server.Client(), slog.New(slog.DiscardHandler))
+		for range 2 {
+			go visitor(t, routes, time.Hour, "POST", rex)
+			synctest.Wait()
+		}
+		start := time.Now()
+		w := visitor(t, routes, time.Hour, "POST", rex)
+		assert.Equal(t, time.Second, time.Since(start))
+		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+		assert.Equal(t, "try again later\n", w.Body.String())
+		time.Sleep(time.Minute) // the others end
+	})
+}
+
 func TestVisitors_disconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
