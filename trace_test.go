@@ -95,7 +95,7 @@ func TestClientTrace(t *testing.T) {
 			return status(200, "[]")(r)
 		}}, petstore.WithTrace(&petstore.ClientTrace{
 			AttemptContext: func(ctx context.Context, c petstore.Call, header http.Header) context.Context {
-				for _, name := range []string{"Traceparent", "Authorization", "User-Agent", "Host"} {
+				for _, name := range []string{"Traceparent", "Authorization", "User-Agent", "Host", "Idempotency-Key"} {
 					header.Set(name, fmt.Sprint("of attempt ", c.Attempt))
 				}
 				return context.WithValue(ctx, markKey{}, "span")
@@ -106,6 +106,6 @@ func TestClientTrace(t *testing.T) {
 		assert.Equal(t, "of attempt 1", sent.Get("Traceparent"))
 		assert.Equal(t, "Bearer "+testKey, sent.Get("Authorization"))
 		assert.Equal(t, "petstore-go/"+petstore.Version, sent.Get("User-Agent"))
-		assert.Empty(t, sent.Get("Host"))
+		assert.Empty(t, sent.Get("Host")+sent.Get("Idempotency-Key"))
 	})
 }
