@@ -242,7 +242,7 @@ func (a *attempt) read(resp *http.Response) error {
 	defer resp.Body.Close()  // an error of Close says nothing new: the body was read or is given up
 	const maxBody = 10 << 20 // about 100,000 pets; the document allows 100
 	size := resp.ContentLength
-	if size < 0 || size > maxBody { // a server may announce any length: memory is taken as bytes arrive
+	if size < 0 || size > 64<<10 { // a server may announce any length: memory is taken as bytes arrive
 		size = 8 << 10
 	}
 	body := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
