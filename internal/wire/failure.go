@@ -77,7 +77,8 @@ func IsPermanent(err error) bool {
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	return dns != nil && dns.IsNotFound || certificate || noTLS || isCertificateRefused(err) ||
 		containsAny(err.Error(), "unsupported protocol scheme", "server gave HTTP response to HTTPS client",
-			"username/password authentication failed") // the words of a SOCKS proxy
+			"username/password authentication failed", // the words of a SOCKS proxy
+			"Proxy Authentication Required")           // of an HTTP proxy, without checkConnect
 }
 
 // IsNotHTTP reports whether the response was not HTTP. It compares texts, because net/http has no

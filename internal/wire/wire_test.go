@@ -73,7 +73,7 @@ func TestErrors(t *testing.T) {
 		},
 		"permanent": {
 			errors.New(`unsupported protocol scheme ""`), errors.New("http: server gave HTTP response to HTTPS client"),
-			tls.RecordHeaderError{},
+			tls.RecordHeaderError{}, errors.New("Proxy Authentication Required"),
 			fmt.Errorf("wrapped: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}),
 		},
 		"not HTTP": {
