@@ -40,7 +40,7 @@ type transport struct {
 	// suspectIdle says that a connection that had been used before brought no response. The other idle
 	// connections may be dead, too: the next attempt closes them, and dials.
 	suspectIdle atomic.Bool
-	protocol    atomic.Int32 // major version of HTTP of the last response; 0 before the first
+	http1       atomic.Bool // the last response came over HTTP/1
 }
 
 // NewClient returns a client of the service at baseURL. The URL must be absolute and end in the

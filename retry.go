@@ -82,7 +82,7 @@ func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 	// What was not sent is no load for the service, nor is what an idle connection of HTTP/1 has lost:
 	// net/http, too, repeats that. After a 429 the rate limit delays the attempt.
 	isFree := !a.mayBeWritten || a.was(http.StatusTooManyRequests) ||
-		a.connection.isDead() && k.client.transport.protocol.Load() == 1
+		a.connection.isDead() && k.client.transport.http1.Load()
 	deadline, ok := k.stoppable.Deadline()
 	isTooLong := ok && pause >= time.Until(deadline) || required && pause > k.maxWait
 	return pause, !isTooLong && (isFree || k.client.tokens.take())

@@ -210,16 +210,17 @@ func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *
 // hasBody reports whether the request gets a body, perhaps an empty one. With a body, and without
 // GetBody, net/http never repeats a request. Otherwise it would repeat a write after a
 // PROTOCOL_ERROR of HTTP/2, although the server may have carried it out; and over HTTP/1 it would
-// repeat a read on each idle connection, without a permit.
+// repeat a read on each idle connection, without a permit. Over HTTP/1, it sends an empty body in
+// chunks, which few servers expect; that of a GET or DELETE it does not send.
 func (k *call) hasBody() bool {
-	protocol := k.client.transport.protocol.Load()
+	isHTTP1 := k.client.transport.http1.Load()
 	switch {
-	case k.body != nil, k.method == http.MethodDelete: // over HTTP/1, a DELETE shows no empty body
+	case k.body != nil, k.method == http.MethodDelete:
 		return true
 	case k.isWrite():
-		return protocol == 2 // over HTTP/1, an empty body would be sent in chunks, which few servers expect
+		return !isHTTP1
 	}
-	return protocol == 1 // a GET shows no empty body there, either
+	return isHTTP1
 }
 
 // receive reads a response into a. The permit is released before the body is read, so that the next
@@ -228,7 +229,7 @@ func (k *call) receive(resp *http.Response, a *attempt) error {
 	a.expectedStatus = k.expects(resp.StatusCode)
 	a.outcome = ratelimit.OutcomeOf(resp, a.outcome.Sent, time.Now())
 	a.header = safetext.Header(resp.Header, a.key.Secret())
-	k.client.transport.protocol.Store(int32(resp.ProtoMajor))
+	k.client.transport.http1.Store(resp.ProtoMajor == 1)
 	if k.config.limiter == nil && !a.outcome.Window.IsZero() { // a limiter keeps the rate limit
 		window := a.outcome.Window
 		k.client.lastLimit.Store(&window)
