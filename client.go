@@ -33,12 +33,12 @@ type Client struct {
 
 // transport sends the requests of a client, and of the clients that its ForKey made.
 type transport struct {
-	// roundTrip is a function so that no dump can print the variables that it closes over: they lead
-	// to connections whose buffers contain the key.
+	// roundTrip is a function so that no dump can print the variables that it closes over: they
+	// lead to connections whose buffers contain the key.
 	roundTrip func(*http.Request) (*http.Response, error)
 	closeIdle []func() // of the transports that do not belong to the caller
-	// suspectIdle says that a connection that had been used before brought no response. The other idle
-	// connections may be dead, too: the next attempt closes them, and dials.
+	// suspectIdle says that a connection that had been used before brought no response. The other
+	// idle connections may be dead, too: the next attempt closes them, and dials.
 	suspectIdle atomic.Bool
 	http1       atomic.Bool // the last response came over HTTP/1
 }

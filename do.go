@@ -202,6 +202,7 @@ func (k *call) decodeBody(a *attempt) error {
 	if err == nil {
 		return nil
 	}
-	// The decoder's error is not wrapped: it quotes names from the body, which may contain anything.
+	// The decoder's error is not wrapped: it quotes names from the body, which may contain
+	// anything.
 	return k.responseError(a, "body", errors.New(safetext.Line(safetext.Redact(err.Error(), a.key.Secret()))))
 }

@@ -23,11 +23,11 @@ var (
 	ErrNotFound = errors.New("petstore: not found")
 	// ErrRateLimited is matched by a RateLimitError and by an APIError with status 429.
 	ErrRateLimited = errors.New("petstore: rate limited")
-	// ErrOutcomeUnknown is matched by the error of a write that the service may have carried out, or
-	// not. After any other error it has not. The client never sends such a write again: the service
-	// cannot distinguish a repetition of CreatePet from a second pet. A list shows at most 100 pets,
-	// in no promised order: a list without the pet proves nothing. Log what you are about to create,
-	// and the error's CallID. Section Retries of the package says what a write is.
+	// ErrOutcomeUnknown is matched by the error of a write that the service may have carried out,
+	// or not. After any other error it has not. The client never sends such a write again: the
+	// service cannot distinguish a repetition of CreatePet from a second pet. A list shows at most
+	// 100 pets, in no promised order: a list without the pet proves nothing. Log what you are about
+	// to create, and the error's CallID. Section Retries of the package says what a write is.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
 	// ErrAPIKey is matched by a TransportError if [WithAPIKeyFunc] returned no valid key.
 	ErrAPIKey = errors.New("petstore: no API key")
@@ -69,13 +69,14 @@ type APIError struct {
 	// Code and Message come from the Error object. Both are empty if the body is no Error object.
 	// The document lists no codes: decide by status, or with errors.Is.
 	Code, Message string
-	// RetryAfter is the wait that Retry-After names, from the response on; 0 without a valid header.
+	// RetryAfter is the wait that Retry-After names, from the response on; 0 without a valid
+	// header.
 	RetryAfter time.Duration
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body []byte
 	Response
-	// OutcomeUnknown reports whether the request was a write, and the response leaves open whether the
-	// write was carried out.
+	// OutcomeUnknown reports whether the request was a write, and the response leaves open whether
+	// the write was carried out.
 	OutcomeUnknown bool
 
 	received time.Time // when the response came
@@ -120,8 +121,8 @@ type RateLimitError struct {
 	Reason ratelimit.Reason
 	// Attempts is the number of requests that the call sent; 0 if it was refused before the first.
 	Attempts int
-	// Err is the *APIError of the last 429, or the error and the cause of the context that ended the
-	// wait, or both; nil if there is neither.
+	// Err is the *APIError of the last 429, or the error and the cause of the context that ended
+	// the wait, or both; nil if there is neither.
 	Err error
 }
 
@@ -211,7 +212,8 @@ func (e *TransportError) Unwrap() error { return e.Err }
 
 // ArgumentError reports an argument that the service document rules out, or that cannot be sent.
 type ArgumentError struct {
-	// Operation is the name of the operation or, without a call, of the function: NewClient, ForKey.
+	// Operation is the name of the operation or, without a call, of the function: NewClient,
+	// ForKey.
 	Operation string
 	// Argument is the name of the parameter, field or option: "Limit".
 	Argument string

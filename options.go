@@ -31,8 +31,8 @@ type CallOption interface {
 type option struct {
 	name, problem string
 	set           func(c *config)
-	// shared marks an option that ForKey does not take, because clients with different keys share what
-	// the option sets.
+	// shared marks an option that ForKey does not take, because clients with different keys share
+	// what the option sets.
 	shared bool
 }
 
@@ -97,8 +97,8 @@ func newConfig(opts []Option) (*config, error) {
 	c := &config{
 		limiter: ratelimit.New(),
 		retry:   RetryPolicy{}.withDefaults(),
-		// A window of the plans lasts a minute, and its Reset is in whole seconds: a call can wait for
-		// the next window, and for one more if others use up the next one.
+		// A window of the plans lasts a minute, and its Reset is in whole seconds: a call can wait
+		// for the next window, and for one more if others use up the next one.
 		maxWait: 2 * (time.Minute + time.Second),
 		// A response that takes longer counts as lost.
 		attemptTimeout: 30 * time.Second,
@@ -298,8 +298,8 @@ type RetryPolicy struct {
 	// MaxAttempts is the largest number of attempts per call, including the first. The default is
 	// 4; 1 means no retry.
 	MaxAttempts int
-	// BaseDelay is the backoff before the second attempt; each further attempt doubles it. The default
-	// is 500 ms. The second half of each backoff is random.
+	// BaseDelay is the backoff before the second attempt; each further attempt doubles it. The
+	// default is 500 ms. The second half of each backoff is random.
 	BaseDelay time.Duration
 	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
 	// BaseDelay if that is longer.

@@ -58,8 +58,8 @@ type NewPet struct {
 	Name string `json:"name"`
 	// CategoryID is required and always sent; 0 is a valid category.
 	CategoryID int64 `json:"categoryId"`
-	// Status is optional. The empty status is not sent; the document does not say which status the pet
-	// then gets. A status need not be Valid: a later version of the service may have more.
+	// Status is optional. The empty status is not sent; the document does not say which status the
+	// pet then gets. A status need not be Valid: a later version of the service may have more.
 	Status PetStatus `json:"status,omitempty"`
 }
 

@@ -34,15 +34,16 @@ type ClientTrace struct {
 	WaitDone func(ctx context.Context, c Call, w ratelimit.Wait)
 	// AttemptStart is called before a request is passed to the transport.
 	AttemptStart func(ctx context.Context, c Call)
-	// AttemptContext is called after AttemptStart. It returns the context for the request, which must
-	// be derived from ctx; nil means ctx. It may add headers for the request to header, such as the
-	// ID of a span. It can neither see nor replace the headers of the client.
+	// AttemptContext is called after AttemptStart. It returns the context for the request, which
+	// must be derived from ctx; nil means ctx. It may add headers for the request to header, such
+	// as the ID of a span. It can neither see nor replace the headers of the client.
 	AttemptContext func(ctx context.Context, c Call, header http.Header) context.Context
 	// AttemptDone is called when the response has been read, or the request has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
-	// LimitClosed is called once for each lockout of a key: after a 429, when the day is used up, or
-	// when a call is refused because its wait would be too long; and again if another limit, such as
-	// a ban, closes the key for longer. c is the call whose response or refusal showed the lockout.
+	// LimitClosed is called once for each lockout of a key: after a 429, when the day is used up,
+	// or when a call is refused because its wait would be too long; and again if another limit,
+	// such as a ban, closes the key for longer. c is the call whose response or refusal showed the
+	// lockout.
 	LimitClosed func(ctx context.Context, c Call, l ratelimit.Lockout)
 	// LimitOpened is called when the service has accepted a request again. l is the last lockout.
 	LimitOpened func(ctx context.Context, c Call, l ratelimit.Lockout)
