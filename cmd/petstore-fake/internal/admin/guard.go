@@ -22,7 +22,8 @@ func (g guard) check(r *http.Request) error {
 		return errors.New("the Host of an admin request must be a loopback" +
 			" name or address, or with -public an IP address or a host that -addr or -public names")
 	}
-	// It lets every GET pass: such a request changes nothing, and no other page can read its response.
+	// It lets every GET pass: such a request changes nothing, and no other page can read its
+	// response.
 	if http.NewCrossOriginProtection().Check(r) != nil {
 		return errors.New("the request comes from a page of another origin; no such page may steer the fake")
 	}

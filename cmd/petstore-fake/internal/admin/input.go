@@ -59,7 +59,8 @@ func shortForm[T any](text string) string {
 // the JSON around text.
 func jsonValue[T any](before, text, after string) string {
 	wrong, _ := errors.AsType[*json.SemanticError](decode(before+text+after, new(T)))
-	if text != "null" && jsontext.Value(text).IsValid() && (wrong == nil || wrong.Err != nil || wrong.GoType.Kind() != reflect.String) {
+	wantsString := wrong != nil && wrong.Err == nil && wrong.GoType.Kind() == reflect.String
+	if text != "null" && jsontext.Value(text).IsValid() && !wantsString {
 		return text
 	}
 	quoted, _ := jsontext.AppendQuote(nil, text) // an error says that bytes which are not UTF-8 were replaced

@@ -22,7 +22,8 @@ func (a *API) routes() []route {
 		{get, "/_fake/page", "what changes on the request page, as HTML", nil, a.page.Parts},
 		shows(Health, "status 200 as soon as the program serves", a.health),
 		gives(post, "/_fake/reset", "puts everything back to the start of the program", a.resetAll),
-		gives(get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet", a.listRequests),
+		gives(get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet",
+			a.listRequests),
 		gives(del, "/_fake/requests", "clears the list of requests", a.clear),
 		shows("/_fake/violations", "what a well-behaved client does not do", a.violations),
 		shows("/_fake/pets", "the catalogue", a.listPets),
@@ -31,7 +32,8 @@ func (a *API) routes() []route {
 		takes(post, "/_fake/keys", "adds a key, or an array of them; a key alone will do", ReadKeys, a.addKeys),
 		takes(patch, "/_fake/keys/{id}", "changes a key; plan is a name or its limits", Read[keyChange], a.changeKey),
 		shows("/_fake/faults", "the faults, with how often each has struck", a.listFaults),
-		takes(post, "/_fake/faults", "injects a fault, or an array; times -1 is for ever", ReadList[fake.Fault], a.inject),
+		takes(post, "/_fake/faults", "injects a fault, or an array; times -1 is for ever",
+			ReadList[fake.Fault], a.inject),
 		gives(del, "/_fake/faults", "removes all faults", a.removeFaults),
 		gives(del, "/_fake/faults/{id}", "removes a fault", a.removeFaults),
 		shows("/_fake/clock", "the service's time", a.clock),
@@ -82,8 +84,8 @@ func showRequest(_ int, r *page.Request) object {
 	return object{
 		"seq": r.Seq, "operation": r.Operation, "keyId": r.Key, "key": r.Sender, "method": r.Method, "path": r.Path,
 		"header": r.Header, "body": string(r.Body), "status": r.StatusCode, "responseHeader": r.ResponseHeader,
-		"response": string(r.ResponseBody), "time": r.Time.UTC(), "durationMs": float64(r.Duration) / float64(time.Millisecond),
-		"fault": r.FaultEffect, "hint": r.Hint,
+		"response": string(r.ResponseBody), "fault": r.FaultEffect, "hint": r.Hint,
+		"time": r.Time.UTC(), "durationMs": float64(r.Duration) / float64(time.Millisecond),
 	}
 }
 
@@ -199,7 +201,8 @@ func showFault(_ int, i *fake.Injection) object {
 func (a *API) listFaults() any { return object{"faults": each(a.srv.Injections(), showFault)} }
 
 func (a *API) inject(_ *http.Request, faults []fake.Fault) (any, error) {
-	return object{"faults": each(faults, func(n int, f fake.Fault) object { return showFault(n, a.srv.Inject(f)) })}, nil
+	inject := func(n int, f fake.Fault) object { return showFault(n, a.srv.Inject(f)) }
+	return object{"faults": each(faults, inject)}, nil
 }
 
 // removeFaults removes all faults, or only the one whose id is in the path.

@@ -42,7 +42,8 @@ func newChart(requests []*Request, now time.Time) (c chart) {
 		n := 0
 		for _, kind := range slices.Backward(kinds[:]) { // the worst at the bottom, where even a few can be seen
 			if of := counts[part{slot, kind.Class}]; of > 0 {
-				c.Bars = append(c.Bars, bar{kind.Class, slot * slotSeconds, 1000 - height(n+of), height(n+of) - height(n)})
+				top := height(n + of)
+				c.Bars = append(c.Bars, bar{kind.Class, slot * slotSeconds, 1000 - top, top - height(n)})
 				n += of
 			}
 		}

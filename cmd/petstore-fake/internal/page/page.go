@@ -44,7 +44,8 @@ func New(srv *fake.Server) *Page {
 	p.changes.Store(time.Now().UnixNano())
 	p.template = template.Must(template.New("page").Funcs(template.FuncMap{
 		"many": many, "words": words, "when": when, "layOut": layOut, "curl": Curl,
-		"style": func() template.CSS { return template.CSS(style) }, "script": func() template.JS { return template.JS(script) },
+		"style":  func() template.CSS { return template.CSS(style) },
+		"script": func() template.JS { return template.JS(script) },
 	}).ParseFS(webFiles, "web/*.html"))
 	return p
 }

@@ -132,8 +132,8 @@ type chip struct {
 var statusWords = regexp.MustCompile(`-?\bstatus:\S*`)
 
 // addChips adds the chips. A chip puts its words, such as status:4xx, in the place of all words of
-// Text that begin with "status:". If Text has just the words of a chip already, the chip is pressed:
-// it then removes them.
+// Text that begin with "status:". If Text has just the words of a chip already, the chip is
+// pressed: it then removes them.
 func (v *view) addChips(counts map[string]int) {
 	status, others := statusWords.FindAllString(v.Text, -1), statusWords.ReplaceAllString(v.Text, "")
 	for i, kind := range kinds {
