@@ -17,8 +17,8 @@ type Behavior struct {
 	DefaultStatus petstore.PetStatus `json:"defaultStatus,omitzero"`
 	Order         Order              `json:"order,omitzero"`  // of listPets (section 4.1)
 	Window        Window             `json:"window,omitzero"` // of the rate limits (section 8.1)
-	// IgnoreInvalid makes listPets ignore a limit or status that section 4.1 does not allow, in place
-	// of a 400 (section 7).
+	// IgnoreInvalid makes listPets ignore a limit or status that section 4.1 does not allow, in
+	// place of a 400 (section 7).
 	IgnoreInvalid bool `json:"ignoreInvalid,omitzero"`
 	// Removal makes getPet return 404 from 5 December 2030 on, by the server's clock.
 	Removal bool `json:"removal,omitzero"`
@@ -103,7 +103,8 @@ func (b Behavior) String() string {
 // The first is the default. Each other one is named after the choices in which it differs. Names
 // and order are the same in every run.
 func Variants() iter.Seq2[string, Option] {
-	// A pairwise covering array, as a test checks: a column is a field, a digit the index of a choice.
+	// A pairwise covering array, as a test checks: a column is a field, a digit the index of a
+	// choice.
 	rows := []string{
 		"00000000", "22121011", "11212101", "32010110", "01221010", "30122111", "21102100", "10001110",
 		"02202001", "31020001", "00111101", "20012000", "12120010", "20200101", "30201001",

@@ -61,8 +61,9 @@
 //   - Nothing is kept on disk, and there is no latency unless a test asks for it.
 //   - There is no TLS: the entry points in memory take https addresses and send plain text.
 //   - In memory, every request has a connection of its own.
-//   - A request that net/http does not accept, and OPTIONS *, gets the response of net/http, without
-//     the rate limit headers and without an entry in the journal. A request body may have 1 MiB.
+//   - A request that net/http does not accept, and OPTIONS *, gets the response of net/http,
+//     without the rate limit headers and without an entry in the journal. A request body may
+//     have 1 MiB.
 //
 // # Where the document is silent
 //

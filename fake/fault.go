@@ -30,8 +30,9 @@ type Fault struct {
 	Operation string `json:"operation,omitzero"`
 	// APIKey selects only requests that present this key; empty: any.
 	APIKey string `json:"apiKey,omitzero"`
-	// Match selects only requests for which it returns true; nil: any. It gets a copy of the request,
-	// whose body it may read. It runs on the request's own goroutine, and may call the server.
+	// Match selects only requests for which it returns true; nil: any. It gets a copy of the
+	// request, whose body it may read. It runs on the request's own goroutine, and may call the
+	// server.
 	Match func(*http.Request) bool `json:"-"`
 	// Skip is the number of matching requests that pass before the fault applies.
 	Skip int `json:"skip,omitzero"`
@@ -43,11 +44,11 @@ type Fault struct {
 	// Chance is the probability with which the fault applies; 0 is always. [WithSeed] seeds it.
 	Chance float64 `json:"chance,omitzero"`
 
-	// Delay is how long the response, or the failure in its place, is held back; [Server.Advance] does
-	// not shorten it. The request is carried out after the delay or, with AfterCommit, before.
+	// Delay is how long the response, or the failure in its place, is held back; [Server.Advance]
+	// does not shorten it. The request is carried out after the delay or, with AfterCommit, before.
 	Delay time.Duration `json:"delay,omitzero"`
-	// AfterCommit makes the request fail only after the service has counted it and carried it out, or
-	// has refused it.
+	// AfterCommit makes the request fail only after the service has counted it and carried it out,
+	// or has refused it.
 	AfterCommit bool `json:"afterCommit,omitzero"`
 	// Status is that of the response; 0 leaves it to the service. With a Wire that breaks the
 	// connection or stalls it, the client gets no response: see Wire.
@@ -78,7 +79,8 @@ func (f *Fault) problem() error {
 		mistake(f.Skip < 0 || min(f.For, f.Delay, f.Drip) < 0, "Skip, For, Delay or Drip is negative"),
 		mistake(f.Times < Forever, "Times is negative and not Forever"),
 		mistake(!(f.Chance >= 0 && f.Chance <= 1), "Chance is not between 0 and 1"), // NaN, too
-		mistake(f.Status != 0 && (f.Status < 200 || f.Status > 999), "Status %d does not lie between 200 and 999", f.Status),
+		mistake(f.Status != 0 && (f.Status < 200 || f.Status > 999),
+			"Status %d does not lie between 200 and 999", f.Status),
 		mistake(f.Wire == WireRefuse && f.AfterCommit, "a refused connection carries out nothing"),
 		mistake(f.Code+f.Message != "" && (f.Status < 400 || f.Wire == WireLoginPage),
 			"Code and Message need a Status from 400 on"),
@@ -128,7 +130,8 @@ const (
 	// WireClose closes the connection instead of answering; errors match io.EOF, on a socket
 	// io.ErrUnexpectedEOF.
 	WireClose Wire = "close"
-	// WireTruncate sends half of the body and closes the connection; errors match io.ErrUnexpectedEOF.
+	// WireTruncate sends half of the body and closes the connection; errors match
+	// io.ErrUnexpectedEOF.
 	WireTruncate Wire = "truncate"
 	// WireGarbage sends bytes that are not HTTP.
 	WireGarbage Wire = "garbage"

@@ -114,8 +114,10 @@ func parseNewPet(text []byte) (pet petstore.NewPet, err error) {
 	switch {
 	case ok && wrong.JSONPointer != "":
 		field := wrong.JSONPointer.LastToken()
-		want := map[string]string{"name": "a string", "categoryId": "an integer of 64 bits", "status": "a string"}[field]
-		return pet, fmt.Errorf("%s must be %s", field, want)
+		want := map[string]string{
+			"name": "a string", "categoryId": "an integer of 64 bits", "status": "a string",
+		}
+		return pet, fmt.Errorf("%s must be %s", field, want[field])
 	case ok:
 		return pet, errors.New("the request body is not an object")
 	case err != nil:

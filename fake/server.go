@@ -40,7 +40,9 @@ type Server struct {
 // NewServer returns a server, which the caller closes with [Server.Close]. Nothing runs before the
 // first request. In a test, [NewTestServer] is the better choice.
 func NewServer(opts ...Option) *Server {
-	s := &Server{config: config{keys: []keyPlan{{DefaultAPIKey, PlanBusiness}}, minute: minute, journal: defaultJournal}}
+	s := &Server{config: config{
+		keys: []keyPlan{{DefaultAPIKey, PlanBusiness}}, minute: minute, journal: defaultJournal,
+	}}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&s.config)

@@ -74,14 +74,14 @@ type Rule string
 // The rules.
 const (
 	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
-	// named (section 8.3). If several goroutines use the key, a request within a second of the 429 is
-	// allowed: it may have been on its way.
+	// named (section 8.3). If several goroutines use the key, a request within a second of the 429
+	// is allowed: it may have been on its way.
 	RuleEarlyRetry Rule = "early-retry"
 	// RuleBanProvoked is broken by a request that makes [WithBan] ban its key (section 8.3), if the
 	// client had got a 429.
 	RuleBanProvoked Rule = "ban-provoked"
-	// RuleRepeatedCreate is broken by a key that sends the same createPet again, without a look at the
-	// catalogue, after a response that leaves open whether the pet was added (section 4.2).
+	// RuleRepeatedCreate is broken by a key that sends the same createPet again, without a look at
+	// the catalogue, after a response that leaves open whether the pet was added (section 4.2).
 	RuleRepeatedCreate Rule = "repeated-create"
 	// RuleDeprecated is broken by a call of getPet (section 4.3).
 	RuleDeprecated Rule = "deprecated-operation"

@@ -93,7 +93,8 @@ func filters(s *session) {
 		all, x := s.page("?limit=100&status=" + status)
 		one, y := s.page("?limit=1&status=" + status)
 		y.expect(len(one) == min(1, len(all)), "one pet of %d, got %d", len(all), len(one))
-		matches := field("status", func(_ *exchange, raw []byte) bool { return equal(raw, []byte(strconv.Quote(status))) })
+		want := []byte(strconv.Quote(status))
+		matches := field("status", func(_ *exchange, raw []byte) bool { return equal(raw, want) })
 		matches(x)
 		matches(y)
 	}
