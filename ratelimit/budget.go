@@ -27,8 +27,9 @@ type budget struct {
 	sent    int       // requests of this process that the window has counted, or may have
 
 	// samples are the responses whose Remaining may be the current one, in the order of arrival. A
-	// response replaces the samples that came before its request was sent. If requests were in flight
-	// together, nobody knows which the server counted last: the lowest Remaining counts, samples[0].
+	// response replaces the samples that came before its request was sent. If requests were in
+	// flight together, nobody knows which the server counted last: the lowest Remaining counts,
+	// samples[0].
 	samples []sample
 	// lost has a time for each request that Remaining may or may not include: until that time, the
 	// request may still reach the server.
@@ -49,8 +50,9 @@ type budget struct {
 
 	// Other processes (rules 6 and 10); their requests are called foreign.
 	//
-	// trust is how sure this process is that it is alone. From 0 to 8, it is the number of responses
-	// in a row without a foreign request. It is negative after a foreign request: others use the key.
+	// trust is how sure this process is that it is alone. From 0 to 8, it is the number of
+	// responses in a row without a foreign request. It is negative after a foreign request: others
+	// use the key.
 	trust          int
 	othersInFlight int            // estimated foreign requests in flight
 	history        []foreignCount // foreign requests that the window had counted, over time
@@ -77,8 +79,9 @@ type hold struct {
 
 const (
 	// slowAfter is five times the longest usual latency. After it, a request without a response is
-	// slow: others no longer wait for it, and a new probe may follow. A request that was given up may
-	// reach the server for that long. A probe after a 429 has more time: another may cause a ban.
+	// slow: others no longer wait for it, and a new probe may follow. A request that was given up
+	// may reach the server for that long. A probe after a 429 has more time: another may cause a
+	// ban.
 	slowAfter    = time.Second
 	slowAfter429 = 10 * time.Second
 

@@ -51,14 +51,15 @@ func New(opts ...Option) *Limiter {
 type Request struct {
 	// Key is a name for the API key, not the secret itself. Each Key has a budget of its own.
 	Key string
-	// Background requests are admitted after all other requests. They leave a tenth of each window to
-	// the others, if any of these asked in the last two minutes.
+	// Background requests are admitted after all other requests. They leave a tenth of each window
+	// to the others, if any of these asked in the last two minutes.
 	Background bool
 	// MaxWait is the longest wait. A request is refused at once if a known limit or its NotBefore
-	// lasts longer. Whatever it waits for, it is refused after MaxWait and one second more in Acquire.
+	// lasts longer. Whatever it waits for, it is refused after MaxWait and one second more in
+	// Acquire.
 	MaxWait time.Duration
-	// Asked is when the caller asked for the first time; zero stands for now. With it, a request that
-	// is tried again keeps its place in the queue.
+	// Asked is when the caller asked for the first time; zero stands for now. With it, a request
+	// that is tried again keeps its place in the queue.
 	Asked time.Time
 	// NotBefore is the earliest time of the request, such as the end of a backoff; zero: no limit.
 	NotBefore time.Time
@@ -68,9 +69,9 @@ type Request struct {
 
 // Permit allows one request to be sent.
 type Permit interface {
-	// Release ends the permit, reports the outcome of the request, and returns the lockout of its key;
-	// zero if the key is open. It must be called once, as soon as the header of the response has
-	// arrived; a second call has no effect.
+	// Release ends the permit, reports the outcome of the request, and returns the lockout of its
+	// key; zero if the key is open. It must be called once, as soon as the header of the response
+	// has arrived; a second call has no effect.
 	//
 	// A permit that is never released counts as a request in flight for ever: each window then has
 	// room for one request less. If its request was the first for the key, another one goes after

@@ -26,8 +26,8 @@ const othersSeen = -4
 // Before the part is taken, each foreign request in flight is subtracted twice: Remaining does not
 // include it, and others may send as many again while ours are in flight. For example, with 320
 // left, 10 foreign requests in flight and a trust of 0, it is (320-2*10)/16 = 18. Up to six may
-// always be in flight if enough is left: 4 requests for each of them, and 8 for each foreign request
-// in flight.
+// always be in flight if enough is left: 4 requests for each of them, and 8 for each foreign
+// request in flight.
 func (b *budget) mostInFlight() int {
 	left := b.left()
 	switch {

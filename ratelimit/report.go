@@ -13,8 +13,8 @@ type Reason string
 const (
 	// ReasonMinute is any limit that is neither that of a day nor a ban.
 	ReasonMinute Reason = "minute"
-	// ReasonDay is the limit of a used-up window that is longer than a minute: its first response had
-	// a Reset that was more than a minute away.
+	// ReasonDay is the limit of a used-up window that is longer than a minute: its first response
+	// had a Reset that was more than a minute away.
 	ReasonDay Reason = "day"
 	// ReasonBan follows a 429 whose Retry-After ends after the Reset of the same response, or after
 	// more than a minute if there is no Reset. A shorter ban cannot be recognised.
@@ -23,8 +23,8 @@ const (
 	ReasonResponse Reason = "response"
 	// ReasonBackground means that the rest of the window is reserved for other requests.
 	ReasonBackground Reason = "background"
-	// ReasonBackoff is the pause after a failed attempt, or the Retry-After of a response other than a
-	// 429.
+	// ReasonBackoff is the pause after a failed attempt, or the Retry-After of a response other
+	// than a 429.
 	ReasonBackoff Reason = "backoff"
 )
 
@@ -51,8 +51,8 @@ type Lockout struct {
 	Until time.Time
 	// Window is the last known window.
 	Window Window
-	// Sent is how many requests of this limiter the window has counted, or may have. If the window is
-	// used up and Sent is far below Window.Limit, others use the key.
+	// Sent is how many requests of this limiter the window has counted, or may have. If the window
+	// is used up and Sent is far below Window.Limit, others use the key.
 	Sent int
 	// Processes is the number of processes that the limiter was told; 0 if it was told none.
 	Processes int
@@ -65,9 +65,9 @@ type Observer interface {
 	WaitStart(w Wait)
 	// WaitDone is called once for each WaitStart, also if the request gets no permit.
 	WaitDone(w Wait)
-	// LimitClosed is called once for each lockout of the key: after a 429, when the day is used up, or
-	// when a request is refused because its wait would be too long. It is called again if another
-	// limit, such as a ban, closes the key for longer meanwhile.
+	// LimitClosed is called once for each lockout of the key: after a 429, when the day is used up,
+	// or when a request is refused because its wait would be too long. It is called again if
+	// another limit, such as a ban, closes the key for longer meanwhile.
 	LimitClosed(l Lockout)
 	// LimitOpened is called with the last Lockout when the server has accepted a request again.
 	LimitOpened(l Lockout)

@@ -65,8 +65,8 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 	// Rule 1: if a lost request could reach the server only before this request was sent, then this
 	// Remaining includes it, or it will never arrive.
 	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return !until.After(o.Sent) })
-	// Rule 2: if a sample came before this request was sent, the new Remaining replaces it. If the two
-	// requests were in flight together, the lower Remaining counts.
+	// Rule 2: if a sample came before this request was sent, the new Remaining replaces it. If the
+	// two requests were in flight together, the lower Remaining counts.
 	b.samples = slices.DeleteFunc(b.samples, func(x sample) bool {
 		return x.responses <= s.responses || x.remaining >= o.Window.Remaining
 	})

@@ -126,7 +126,8 @@ var rules = []struct {
 		opens := a.reject(2 * time.Second)
 		b.reject(2 * time.Second)
 		c.must(a.closed == 1 && b.closed == 0, "LimitClosed was not called once")
-		c.must(a.lockout.Reason == ratelimit.ReasonMinute && !a.lockout.Until.Before(opens), "LimitClosed(%+v)", a.lockout)
+		c.must(a.lockout.Reason == ratelimit.ReasonMinute && !a.lockout.Until.Before(opens),
+			"LimitClosed(%+v)", a.lockout)
 		first, second := c.succeedsAfter(opens), c.succeedsAfter(opens)
 		c.must(first.opened == 1 && second.opened == 0, "LimitOpened was not called once")
 	}},
