@@ -273,9 +273,10 @@ func (q *queue) blocked(r reply, sent, now time.Time) hold {
 		h.askAt = earlier(h.askAt, sent.Add(wait+clockGrain))
 		return h
 	case wait == 0: // other processes are about to report responses
-		wait = max(pollEvery+time.Duration(r.Processes)*pollSpread, now.Sub(sent)/4) // fewer polls if Redis is slow
-		wait = min(wait<<min(q.polls/4, 4), longestPoll)                             // twice as long after every four polls
-		wait = wait*3/4 + rand.N(wait/2)                                             // processes ask at different times
+		// If Redis is slow, there are fewer polls.
+		wait = max(pollEvery+time.Duration(r.Processes)*pollSpread, now.Sub(sent)/4)
+		wait = min(wait<<min(q.polls/4, 4), longestPoll) // twice as long after every four polls
+		wait = wait*3/4 + rand.N(wait/2)                 // processes ask at different times
 	}
 	return hold{reason: ratelimit.ReasonResponse, askAt: now.Add(wait)}
 }

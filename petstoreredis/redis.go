@@ -117,7 +117,8 @@ func (l *Limiter) note(err error, processes int) {
 	switch {
 	case err != nil && began.IsZero():
 		l.away = time.Now()
-		l.log(slog.LevelWarn, "redis is away, this process keeps to its share", slog.String("error", err.Error()), processes)
+		l.log(slog.LevelWarn, "redis is away, this process keeps to its share",
+			slog.String("error", err.Error()), processes)
 	case err == nil && !began.IsZero():
 		l.away = time.Time{}
 		l.log(slog.LevelInfo, "redis is back", slog.Duration("away", time.Since(began)), processes)
@@ -128,7 +129,8 @@ func (l *Limiter) note(err error, processes int) {
 func (l *Limiter) log(level slog.Level, text string, attr slog.Attr, processes int) {
 	if l.logger != nil {
 		l.unlocked(func() {
-			l.logger.LogAttrs(context.Background(), level, "petstoreredis: "+text, attr, slog.Int("processes", processes))
+			l.logger.LogAttrs(context.Background(), level, "petstoreredis: "+text,
+				attr, slog.Int("processes", processes))
 		})
 	}
 }
