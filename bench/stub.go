@@ -20,7 +20,9 @@ func pets(n int) []petstore.Pet {
 	statuses := []petstore.PetStatus{petstore.PetStatusAvailable, petstore.PetStatusSold, ""}
 	all := make([]petstore.Pet, n)
 	for i := range all {
-		all[i] = petstore.Pet{ID: 4711 + int64(i), Name: names[i%len(names)], CategoryID: int64(i % 12), Status: statuses[i%3]}
+		all[i] = petstore.Pet{
+			ID: 4711 + int64(i), Name: names[i%len(names)], CategoryID: int64(i % 12), Status: statuses[i%3],
+		}
 	}
 	return all
 }

@@ -20,7 +20,8 @@ func newMetrics(meter metric.Meter) metrics {
 		requestDuration: instrument(httpconv.NewClientRequestDuration(meter)),
 		callDuration: instrument(meter.Float64Histogram("petstore.client.call.duration", unit("s"),
 			means("Duration of calls, with their waits and requests."),
-			metric.WithExplicitBucketBoundaries(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300))),
+			metric.WithExplicitBucketBoundaries(
+				0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300))),
 		waitTime: instrument(meter.Float64Histogram(limits+"wait_time", unit("s"),
 			means("Duration of waits for the rate limit."),
 			metric.WithExplicitBucketBoundaries(0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120))),

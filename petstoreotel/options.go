@@ -53,6 +53,7 @@ func New(opts ...Option) petstore.Option {
 		metric.WithInstrumentationVersion(petstore.Version), metric.WithSchemaURL(semconv.SchemaURL)))
 	return petstore.WithTrace(&petstore.ClientTrace{
 		CallStart: r.callStart, CallDone: r.callDone, WaitStart: r.waitStart, WaitDone: r.waitDone,
-		AttemptContext: r.attemptContext, AttemptDone: r.attemptDone, LimitClosed: r.limitClosed, LimitOpened: r.limitOpened,
+		AttemptContext: r.attemptContext, AttemptDone: r.attemptDone,
+		LimitClosed: r.limitClosed, LimitOpened: r.limitOpened,
 	})
 }

@@ -139,7 +139,8 @@ func (r *recorder) attemptDone(ctx context.Context, info petstore.AttemptDoneInf
 	}
 	k.request.SetAttributes(own...)
 	k.request.End()
-	r.metrics.requestDuration.Inst().Record(ctx, info.Duration.Seconds(), metric.WithAttributeSet(attribute.NewSet(own...)))
+	ofRequest := metric.WithAttributeSet(attribute.NewSet(own...))
+	r.metrics.requestDuration.Inst().Record(ctx, info.Duration.Seconds(), ofRequest)
 	r.showLimit(ctx, info)
 }
 

@@ -32,10 +32,11 @@ func importFile(stop context.Context, path string, connect connector, out io.Wri
 		return err
 	}
 	defer j.file.Close()
-	client, err := connect(petstore.WithStop(stop), petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
+	throughJournal := func(base http.RoundTripper) http.RoundTripper {
 		j.base = base
 		return j
-	}))
+	}
+	client, err := connect(petstore.WithStop(stop), petstore.WithTransport(throughJournal))
 	for i := 0; i < len(pets) && err == nil; i++ {
 		j.row = fmt.Sprintf("%s,%d,%s", pets[i].Name, pets[i].CategoryID, pets[i].Status)
 		if known := j.known[j.row]; len(known) > 0 { // equal rows are several pets

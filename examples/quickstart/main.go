@@ -52,7 +52,8 @@ func listAndAdd(ctx context.Context, client *petstore.Client) error {
 	for _, pet := range available.Pets {
 		fmt.Printf("%d %s, %s\n", pet.ID, pet.Name, pet.Status)
 	}
-	created, err := client.CreatePet(ctx, petstore.NewPet{Name: "Nala", CategoryID: 2, Status: petstore.PetStatusPending})
+	nala := petstore.NewPet{Name: "Nala", CategoryID: 2, Status: petstore.PetStatusPending}
+	created, err := client.CreatePet(ctx, nala)
 	if err != nil {
 		return err
 	}
