@@ -1,7 +1,7 @@
 # The way of a contributor. CONTRIBUTING.md says what each part is for.
 .PHONY: test lint format nested golden ci bench fuzz
 
-test: # the root module, in seconds
+test: # the root module: seconds, once it is compiled
 	go test -short ./...
 
 lint:
@@ -14,8 +14,10 @@ nested: # tests the nested modules that need neither Redis nor a browser
 	.ci/run modules
 
 golden: # writes the golden files anew, also where other tests fail: read the difference
-	-for folder in $$(grep -rl --include='*_test.go' 'testkit\.AssertGolden' * | xargs -n1 dirname | sort -u); do \
-		UPDATE_GOLDEN=1 go -C $$folder test -short .; done
+	-for folder in $$(grep -rl --include='*_test.go' 'testkit\.AssertGolden' * | \
+			xargs -n1 dirname | sort -u); do \
+		UPDATE_GOLDEN=1 go -C $$folder test -short .; \
+	done
 
 ci: # all checks of CI
 	.ci/run
@@ -24,14 +26,21 @@ ci: # all checks of CI
 ROUNDS ?= 60
 
 bench:
-	mkdir -p bin && cd bench && go generate ./... && go test -c -tags generated -o ../bin/bench.test . && rm ogenapi/oas_* oapiapi/*.gen.go
+	mkdir -p bin
+	cd bench && go generate ./... && go test -c -tags generated -o ../bin/bench.test .
+	rm bench/ogenapi/oas_* bench/oapiapi/*.gen.go
 	for round in $$(seq $(ROUNDS)); do \
-		bin/bench.test -test.run - -test.bench . -test.benchtime 20ms -test.cpu 1; done >bin/bench.txt
+		bin/bench.test -test.run - -test.bench . -test.benchtime 20ms -test.cpu 1; \
+	done >bin/bench.txt
 	cd bench && go tool benchstat -col /client ../bin/bench.txt
 
-# Each fuzz target for FUZZTIME, one after another: inputs that nobody thought of.
+# Each fuzz target for FUZZTIME, one after another: inputs that nobody thought of. The first two
+# commands print "folder target" for each of them.
 FUZZTIME ?= 10m
 
 fuzz:
-	grep -r --include='*_test.go' -o '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func | |' | while read -r folder target; do \
-		go -C $$folder test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) . </dev/null || exit; done
+	grep -r --include='*_test.go' -o '^func Fuzz[A-Za-z0-9_]*' . | \
+	sed 's|/[^/]*:func | |' | \
+	while read -r folder target; do \
+		go -C $$folder test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) . </dev/null || exit; \
+	done
