@@ -123,8 +123,8 @@ func ExampleClient_Do() {
 	// {"id":1,"name":"Ada","categoryId":2} <nil>
 }
 
-// After an error of CreatePet there are three cases: the pet may have been created, nothing was
-// sent, or the service refused the request.
+// After an error of CreatePet, the pet may have been created; or nothing was sent; or the service
+// refused the request. RetryAfter says whether it is known when to try again.
 func ExampleClient_CreatePet_errors() {
 	server := fake.NewServer()
 	defer server.Close()
@@ -135,19 +135,23 @@ func ExampleClient_CreatePet_errors() {
 
 	for range 4 {
 		_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1})
-		after, _ := petstore.RetryAfter(err)
+		wait, known := petstore.RetryAfter(err)
 		switch {
 		case errors.Is(err, petstore.ErrOutcomeUnknown):
 			fmt.Println("look whether there is a pet before you send it again")
-		case errors.Is(err, petstore.ErrNotSent):
-			fmt.Println("not sent: try again in", after.Round(time.Second))
+		case errors.Is(err, petstore.ErrNotSent) && known:
+			fmt.Println("not sent: try again in", wait.Round(time.Second))
+		case known:
+			fmt.Println("refused: try again in", wait.Round(time.Second))
+		case errors.Is(err, petstore.ErrBadRequest):
+			fmt.Println("refused: fix the request")
 		case err != nil:
-			fmt.Println("refused: try again in", after.Round(time.Second))
+			fmt.Println("failed:", err)
 		}
 	}
 	// Output:
 	// look whether there is a pet before you send it again
-	// refused: try again in 0s
+	// refused: fix the request
 	// refused: try again in 1m30s
 	// not sent: try again in 1m30s
 }
