@@ -1,10 +1,10 @@
-# The way of a contributor. CONTRIBUTING.md says what each part is for.
+# The commands of a contributor.
 .PHONY: test lint format nested golden ci bench fuzz
 
 test: # the root module: seconds, once it is compiled
 	go test -short ./...
 
-lint:
+lint: # all modules: go vet, staticcheck, and the rules on size
 	.ci/run lint
 
 format: # writes
@@ -19,7 +19,7 @@ golden: # writes the golden files anew, also where other tests fail: read the di
 		UPDATE_GOLDEN=1 go -C $$folder test -short .; \
 	done
 
-ci: # all checks of CI
+ci: # all checks of CI, with Redis and a browser: minutes
 	.ci/run
 
 # The cost of a call, compared with other clients, in rounds; docs/design.md has the table.
