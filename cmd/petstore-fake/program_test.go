@@ -247,13 +247,16 @@ func shell(t *testing.T, commands string) string {
 	return string(out)
 }
 
-// The commands of docs/petstore-fake.md work.
+// The commands of docs/petstore-fake.md and incidents.sh work.
 func TestDocuments(t *testing.T) {
 	host := start(t, "-plan", "free").host
 	starts := strings.ReplaceAll(block(t, "petstore-fake -plan", host), "petstore-fake ", "petstore-fake -version ")
 	shell(t, "echo '[]' >pets.json\n"+starts)
 	shell(t, "curl() { command curl -fsS \"$@\"; }\n"+block(t, "fake/requests", host))
-	shell(t, "sleep() { :; }; curl -X DELETE http://"+host+"/_fake/faults\n"+block(t, "on() {", host))
+	incidents, err := os.ReadFile("incidents.sh")
+	require.NoError(t, err)
+	shell(t, "sleep() { :; }; curl -X DELETE http://"+host+"/_fake/faults\n"+
+		strings.ReplaceAll(string(incidents), "127.0.0.1:4010", host))
 	faults, err := call(t, host, "GET", "/_fake/faults")
 	require.NoError(t, err)
 	assert.Equal(t, 8, strings.Count(faults, `"fired":`))
