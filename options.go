@@ -242,8 +242,8 @@ func WithCallTimeout(d time.Duration) CallOption {
 // call: WithHeader("X-Request-ID", id). A User-Agent, such as myapp/1.2, stands before the SDK's
 // own. Other headers that the Client sets or relies on are errors, such as Authorization, Accept,
 // Content-Type, Host and those about the connection; so is Idempotency-Key, with which net/http
-// would repeat a write without a body. A later WithHeader replaces only an earlier one with the same
-// key.
+// would repeat a write without a body. A later WithHeader replaces only an earlier one with the
+// same key.
 func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
 	wouldRepeat := name == "Idempotency-Key" || name == "X-Idempotency-Key"

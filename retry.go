@@ -79,8 +79,8 @@ func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 		return 0, true // if the context has ended, the next attempt returns its error
 	}
 	pause, required := k.pauseAfter(a)
-	// What was not sent is no load for the service, nor is what an idle connection of HTTP/1 has lost:
-	// net/http, too, repeats that. After a 429 the rate limit delays the attempt.
+	// What was not sent is no load for the service, nor is what an idle connection of HTTP/1 has
+	// lost: net/http, too, repeats that. After a 429 the rate limit delays the attempt.
 	isFree := !a.mayBeWritten || a.was(http.StatusTooManyRequests) ||
 		a.connection.isDead() && k.client.transport.http1.Load()
 	deadline, ok := k.stoppable.Deadline()

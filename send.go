@@ -45,8 +45,8 @@ func (t *transport) closeSuspects(ctx context.Context) {
 	t.closeIdleConnections()
 }
 
-// admit gets the key and a permit for it. After a wait, it asks for the key again; another key needs
-// a permit of its own.
+// admit gets the key and a permit for it. After a wait, it asks for the key again; another key
+// needs a permit of its own.
 func (k *call) admit(a *attempt) error {
 	const negligible = time.Second // keys do not change that fast, and a slow Redis takes less for a free permit
 	key, err := k.key()
