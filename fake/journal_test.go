@@ -129,13 +129,12 @@ func (srv server) play(t *testing.T, script ...any) {
 
 func TestViolations(t *testing.T) {
 	list, rex, ada, order := request{path: "/pets"}, create("Rex"), create("Ada"), request{path: "/orders", body: "{}"}
-	sameBody := request{path: "/orders", body: rex.body}
 	one := []fake.Option{fake.WithPlan(fake.Plan{PerMinute: 1})}
 	ban := append(one[:1:1], fake.WithBan(1, time.Hour))
 	noWait := append(ban[:2:2], fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
 	const early, provoked, repeated = fake.RuleEarlyRetry, fake.RuleBanProvoked, fake.RuleRepeatedCreate
 	slow := fake.Fault{Match: func(r *http.Request) bool { <-r.Context().Done(); return true }}
-	hour := fake.Fault{Delay: time.Hour, AfterCommit: true}
+	hour, sameBody := fake.Fault{Delay: time.Hour, AfterCommit: true}, request{path: "/orders", body: rex.body}
 	lost := fake.Fault{Wire: fake.WireReset, AfterCommit: true, Times: 2}
 	header := fake.Fault{Status: 429, Header: http.Header{"retry-after": {"30"}}}
 	short, twice := fake.Fault{Status: 429, RetryAfter: "1"}, []fake.Rule{early, early}
@@ -191,17 +190,19 @@ func TestViolations(t *testing.T) {
 		require.NoError(t, conn.Close())
 		assert.Empty(t, srv.rules())
 	})
-	inBubble(t, "none by a second connection, until a second after the 429", func(t *testing.T, srv server) {
-		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
-		for _, pause := range []time.Duration{0, 0, time.Second} {
-			time.Sleep(pause)
-			assert.Empty(t, srv.rules())
-			r := list.build(t, srv.base)
-			r.RemoteAddr = fmt.Sprint("192.0.2.", len(srv.Requests()), ":4010")
-			srv.ServeHTTP(httptest.NewRecorder(), r)
-		}
-		assert.Equal(t, []fake.Rule{early}, srv.rules())
-	})
+	for _, proto := range []int{1, 2} { // all requests of HTTP/2 have one connection
+		inBubble(t, fmt.Sprint("none within a second of the 429, by HTTP/", proto), func(t *testing.T, srv server) {
+			srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
+			for n, pause := range []time.Duration{0, 0, time.Second} {
+				time.Sleep(pause)
+				assert.Empty(t, srv.rules())
+				r := list.build(t, srv.base)
+				r.RemoteAddr, r.ProtoMajor = fmt.Sprint("192.0.2.", n%(3-proto), ":4010"), proto
+				srv.ServeHTTP(httptest.NewRecorder(), r)
+			}
+			assert.Equal(t, []fake.Rule{early}, srv.rules())
+		})
+	}
 	throughEveryEntryPoint(t, "early on a kept connection, at once", func(t *testing.T, srv server) {
 		srv.client.Transport.(*http.Transport).DisableKeepAlives = false
 		srv.play(t, list, fake.Fault{Status: 429, RetryAfter: "30"}, list, list)

@@ -74,8 +74,8 @@ type Rule string
 // The rules.
 const (
 	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
-	// named (section 8.3). If several goroutines use the key, a request within a second of the 429
-	// is allowed: it may have been on its way.
+	// named (section 8.3). If several goroutines use the key, as HTTP/2 allows on one connection, a
+	// request within a second of the 429 is allowed: it may have been on its way.
 	RuleEarlyRetry Rule = "early-retry"
 	// RuleBanProvoked is broken by a request that makes [WithBan] ban its key (section 8.3), if the
 	// client had got a 429.
@@ -143,7 +143,8 @@ func (k *apiKey) noteRequest(x *exchange) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.update() // which ends the wait if the clock went back
-	k.shared = k.shared || x.began < k.answered || k.peer != "" && k.peer != x.req.RemoteAddr
+	k.shared = k.shared || x.began < k.answered || k.peer != "" && k.peer != x.req.RemoteAddr ||
+		x.req.ProtoMajor > 1 // goroutines share a connection of HTTP/2
 	k.peer = x.req.RemoteAddr
 	if early := k.retryAt.Sub(now); early > 0 && k.knew(now) {
 		x.addViolation(RuleEarlyRetry, "8.3",
