@@ -19,7 +19,7 @@ func TestKeys(t *testing.T) {
 	assert.Equal(t, []int{200, 429, 200, 401}, i.list("first-key-0001", "first-key-0001", "second-key", theKey), "plans of the flags")
 	i.admin("GET keys", "", 200, `{"keys":[{"id":1,"key":"first-key-0001","usage":{"plan":{"perMinute":1,"perDay":0}`, `"perMinute":60`)
 
-	i.admin("POST keys", "team-key-000001", 200, `"id":3,"key":"team-key-000001"`)
+	i.admin("POST keys", "team-key-000001", 200, `"id":3,"key":"team-key-000001","usage":{"plan":{"perMinute":60,`)
 	i.admin("POST keys", `[{"key":"other-key-0001","plan":"pro"},{"key":"fourth-key"}]`, 200, `"id":4`, `"perMinute":300`, `"id":5`)
 	i.admin("PATCH keys/3", "ban=10m", 200, `"bannedUntil":"2`)
 	assert.Equal(t, []int{429}, i.list("team-key-000001"))

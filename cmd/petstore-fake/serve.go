@@ -53,7 +53,7 @@ type instance struct {
 func newInstance(s settings, stderr io.Writer) *instance {
 	srv := fake.NewServer(s.fakeOptions()...)
 	names := append(s.names, strings.ToLower(s.host))
-	return &instance{admin.New(srv, logged(srv, s.log, stderr), s.clock, s.public, names), srv}
+	return &instance{admin.New(srv, logged(srv, s.log, stderr), s.clock, s.plan, s.public, names), srv}
 }
 
 // newServer returns a server with generous bounds for clients that are slow or gone.

@@ -34,6 +34,7 @@ type API struct {
 	srv     *fake.Server
 	service http.Handler
 	start   time.Time // to which the service's clock is set; zero: the machine's time
+	plan    fake.Plan // of a key that is added without one
 	guard   guard
 	page    *page.Page
 	mux     *http.ServeMux // of the admin routes
@@ -42,11 +43,12 @@ type API struct {
 }
 
 // New returns the admin routes of the fake srv. Other requests go to service, which is srv or a
-// handler around it. New sets the fake's clock to start unless that is zero. With public, admin
-// requests may also have any IP address as their Host, or one of names. The caller closes the fake.
-func New(srv *fake.Server, service http.Handler, start time.Time, public bool, names []string) *API {
+// handler around it. New sets the fake's clock to start unless that is zero. A key that is added
+// without a plan gets plan. With public, admin requests may also have any IP address as their Host,
+// or one of names. The caller closes the fake.
+func New(srv *fake.Server, service http.Handler, start time.Time, plan fake.Plan, public bool, names []string) *API {
 	a := &API{
-		srv: srv, service: service, start: start, guard: guard{public, names},
+		srv: srv, service: service, start: start, plan: plan, guard: guard{public, names},
 		page: page.New(srv), mux: http.NewServeMux(),
 	}
 	a.startClock()

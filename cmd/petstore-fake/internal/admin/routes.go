@@ -147,10 +147,10 @@ func (a *API) showKey(i int, key string) object {
 
 func (a *API) listKeys() any { return object{"keys": each(a.srv.Keys(), a.showKey)} }
 
-// addKeys adds keys, on the business plan if they come without one.
+// addKeys adds keys.
 func (a *API) addKeys(_ *http.Request, keys []Key) (any, error) {
 	for _, k := range keys {
-		a.srv.AddKey(k.Key, *cmp.Or(k.Plan, &fake.PlanBusiness))
+		a.srv.AddKey(k.Key, *cmp.Or(k.Plan, &a.plan))
 	}
 	return a.listKeys(), nil
 }
