@@ -153,6 +153,8 @@ var different = []bug{
 	{"", "no Date", "HTTP", `Date: .*\n`, ``},
 	{"", "no quota shown", "HTTP", `(X-Ratelimit-(?:Limit|Remaining):) .*`, `$1 2147483647`},
 	{"", "a quota in strides", "HTTP", `(X-Ratelimit-Remaining: .*)\d`, `${1}0`},
+	{"", "a window that slides within the second of its end", "20",
+		`( 00:00:0\d GMT\nX-Ratelimit-Limit:) .*(\n.*Remaining:) .*(\n.*Reset:) .*`, `$1 999$2 {count}$3 946684801`},
 	{"", "a limit of days", "HTTP", `(X-Ratelimit-Reset: 94)6`, `${1}7`},
 	{"", "pages of five at most", "GET", `^GET /pets(?:\?limit=\d\d+)?([& ])`, `GET /pets?limit=5$1`},
 	{"", "categories that are known", "POST", `\{.*"categoryId":(-?\d{5,}|0)\b.*`, `{}`},
