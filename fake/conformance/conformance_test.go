@@ -128,6 +128,17 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// A service may be too slow for one request at a time to use up the quota.
+func TestRun_slowService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, s := open(t, bug{}, catalogue(), fake.WithLatency(time.Second))
+		failed, skipped := s.checkAll()
+		assert.Empty(t, failed)
+		assert.Contains(t, skipped["8.3 a request over the limit is 429 (Destructive)"], "did not use up the quota")
+		assert.Less(t, len(srv.Requests()), 250)
+	})
+}
+
 func TestRunConduct(t *testing.T) {
 	const over, forever = http.StatusTooManyRequests, fake.Forever
 	elsewhere := http.Header{"Location": {"http://elsewhere.example/v1/pets"}}

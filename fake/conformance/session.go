@@ -56,9 +56,11 @@ func (s *session) ask(r request) *exchange {
 	return nil
 }
 
+// patience is how long a clause may take: a window, and as much for a slow clock.
+const patience = 2 * time.Minute
+
 // waitUntil waits, or stops the session if that takes longer than a test should.
 func (s *session) waitUntil(end time.Time) {
-	const patience = 2 * time.Minute // a window, and as much for a slow clock
 	d := time.Until(end)
 	if d > patience {
 		s.stop(true, "the quota is used up for %v, too long to wait", d.Round(time.Second))
