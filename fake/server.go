@@ -144,7 +144,9 @@ func WithFaults(faults ...Fault) Option {
 // of one seed that get the same requests in the same order behave alike.
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 
-// WithMinute makes the minute of the rate limits last for d, rounded up to a whole second.
+// WithMinute makes the minute of the rate limits last for d, rounded up to a whole second. A
+// petstore.Client expects that a window lasts a minute: if many calls wait, it refuses those that
+// would then wait for longer than its MaxWait.
 func WithMinute(d time.Duration) Option {
 	must(d > 0, "WithMinute", "%v is not a positive duration", d)
 	return func(c *config) { c.minute = int64(math.Ceil(d.Seconds())) }
