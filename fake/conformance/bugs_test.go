@@ -32,6 +32,7 @@ var bugs = []bug{
 	{"4.1 limit may be", "limit=1 refused", "GET", `limit=1\b`, `limit=0`},
 	{"4.1 limit may be", "limit=100 refused", "GET", `limit=100`, `limit=101`},
 	{"4.1 status returns pets", "filter ignored with a limit of 1", "GET", `(limit=1)&\S+`, `$1`},
+	{"4.1 status returns pets", "filter ignored without a limit", "GET", `\?status=\w+`, ``},
 	{"4.1 status returns pets", "the limit before the filter", "200 listPets /pets?limit=1&status", allOfBody, `$1[]`},
 	{"4.1 a pet that was added", "no pets without a status", list, `,?\{[^{}]*conformance[^{}]*"categoryId":1\}`, ``},
 	{"4.1 a pet that was added", "names are cut off in lists", list, `("name":"petstore-go)[^"]*`, `$1`},
