@@ -7,7 +7,7 @@
 // Each clause is a subtest named after its section, such as "4.1 limit defaults to 20". A test
 // fails if the service contradicts the document, never where the document leaves a point open.
 //
-// A run sends some ninety requests, one at a time. It adds eight pets, and more while there are
+// A run sends some hundred requests, one at a time. It adds eight pets, and more while there are
 // fewer than 21, which the test of the default limit needs. The pets stay; their names begin with
 // "petstore-go conformance". The run also sends the key in forms that the service must refuse, such
 // as half of it; no message contains the key. Other pets do not disturb the run.

@@ -128,9 +128,9 @@ func showsAdded(query string, statuses ...string) func(*session) {
 	}
 }
 
-// keeps returns a check: for each of the values, createPet must return the pet with that value. A
-// service may refuse a value, since the document shows neither which categories exist nor how long
-// a name may be.
+// keeps returns a check: for each of the values, createPet must return the pet with that value, and
+// so must getPet, whose pet has been in the store. A service may refuse a value, since the document
+// shows neither which categories exist nor how long a name may be.
 func keeps(body string, values ...string) func(*session) {
 	return func(s *session) {
 		kept := false
@@ -143,6 +143,9 @@ func keeps(body string, values ...string) func(*session) {
 				var sent object
 				_ = json.Unmarshal([]byte(x.body), &sent) // this package wrote it
 				x.wantPet(pet, sent)
+				if y := s.ask(get("/pets/" + pet.id())); y.success() {
+					y.wantPet(y.pet(), sent)
+				}
 			}
 		}
 		if !kept {
