@@ -156,7 +156,7 @@ func WithMinute(d time.Duration) Option {
 // of them admitted (section 8.3). The default, 0, bans no key.
 func WithBan(after int, d time.Duration) Option {
 	mustNotBeNegative("WithBan", after)
-	mustNotBeNegative("WithBan", d)
+	must(after == 0 || d > 0, "WithBan", "%v is no time for a ban", d)
 	return func(c *config) { c.banAfter, c.banFor = after, d }
 }
 
