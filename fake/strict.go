@@ -74,8 +74,8 @@ type Rule string
 // The rules.
 const (
 	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
-	// named (section 8.3). If several goroutines use the key, as HTTP/2 allows on one connection, a
-	// request within a second of the 429 is allowed: it may have been on its way.
+	// named (section 8.3). If several goroutines use the key, or if it comes by HTTP/2, a request
+	// within a second of the 429 is allowed: it may have been on its way.
 	RuleEarlyRetry Rule = "early-retry"
 	// RuleBanProvoked is broken by a request that makes [WithBan] ban its key (section 8.3), if the
 	// client had got a 429.
