@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -65,9 +65,14 @@ func (s *Server) HTTPClient() *http.Client {
 }
 
 // refuse returns the error of a refused connection if a WireRefuse applies to the request.
+// Otherwise the request goes on to serve.
 func (s *Server) refuse(r *http.Request) error {
-	f := s.pick(s.newExchange(r), true) // Match gets no body, which is not read yet
+	x := s.newExchange(r)
+	f := s.pick(x, true) // Match gets no body, which is not read yet
 	if f == noFault {
+		if x.key != nil {
+			x.key.noteSender()
+		}
 		return nil
 	}
 	return notConnected(cmp.Or(pause(r.Context(), f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
@@ -78,12 +83,8 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 	if s.inflight.closed.Load() {
 		return nil, notConnected(closedError{})
 	}
-	began := s.order.Add(1) // a client sends its first request as soon as it is connected
 	client, server := link.New()
-	link.Serve(server, s.newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.serve(w, r, began)
-		began = s.order.Add(1) // the next request on this connection comes after this response
-	})))
+	link.Serve(server, s.newHTTPServer(http.HandlerFunc(s.serve)))
 	return client, nil
 }
 
@@ -95,7 +96,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		breakOff(w, WireRefuse)
 		return
 	}
-	s.serve(w, r, s.order.Add(1))
+	s.serve(w, r)
 }
 
 // URL returns the address of the server on a loopback port, ending in /v1, for clients that cannot
@@ -103,11 +104,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // is closed. URL also panics inside a testing/synctest bubble, whose time does not pass while a
 // goroutine reads from a socket.
 func (s *Server) URL() string {
-	trace := make([]byte, 64) // as "goroutine 7 [running, synctest bubble 1]:"
-	inBubble := bytes.Contains(trace[:runtime.Stack(trace, false)], []byte("synctest bubble"))
-	must(!inBubble, "URL", "a goroutine that reads from a socket stops the time of a testing/synctest bubble;"+
-		" use Client or HTTPClient in a bubble")
+	must(!strings.Contains(goroutine(), "synctest bubble"), "URL", "a goroutine that reads from a socket"+
+		" stops the time of a testing/synctest bubble; use Client or HTTPClient in a bubble")
 	return s.loopback()
+}
+
+// goroutine describes the goroutine that calls it: "goroutine 7 [running, synctest bubble 1]:…".
+func goroutine() string {
+	trace := make([]byte, 64)
+	return string(trace[:runtime.Stack(trace, false)])
 }
 
 // listen opens the port, and returns its URL.

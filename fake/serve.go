@@ -18,7 +18,6 @@ type exchange struct {
 	srv       *Server
 	w         http.ResponseWriter
 	req       *http.Request
-	began     int64 // number of Server.order, taken when its connection was free, or at arrival
 	arrived   time.Time
 	operation Operation
 	token     string  // of its Authorization header
@@ -31,9 +30,9 @@ type exchange struct {
 }
 
 // serve serves a request, step by step.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, began int64) {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	x := s.newExchange(r)
-	x.w, x.began = w, began
+	x.w = w
 	x.readBody()
 	if s.inflight.closed.Load() {
 		panic(http.ErrAbortHandler)

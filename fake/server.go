@@ -27,7 +27,6 @@ type Server struct {
 	config    config
 	offset    atomic.Int64 // from the time of the machine
 	latency   atomic.Int64
-	order     atomic.Int64 // numbers dials and responses, so that rules can tell which came first
 	keys      keyring
 	catalogue catalogue
 	faults    faultList

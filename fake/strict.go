@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
@@ -74,8 +75,8 @@ type Rule string
 // The rules.
 const (
 	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
-	// named (section 8.3). If several goroutines use the key, or if it comes by HTTP/2, a request
-	// within a second of the 429 is allowed: it may have been on its way.
+	// named (section 8.3). Within a second of the 429, a request of another goroutine, on another
+	// connection or by HTTP/2 is allowed: it may have been on its way.
 	RuleEarlyRetry Rule = "early-retry"
 	// RuleBanProvoked is broken by a request that makes [WithBan] ban its key (section 8.3), if the
 	// client had got a 429.
@@ -124,28 +125,36 @@ func (x *exchange) addViolation(rule Rule, section, detail string) {
 
 // conduct is what the rules for clients need to know about a key. The lock of the key guards it.
 type conduct struct {
-	got429   bool      // a client got a 429 since the last request that was admitted
-	retryAt  time.Time // until when a 429 asked the client to wait
-	toldAt   time.Time // when the first response with that wait was sent
-	answered int64     // Server.order of the last response
-	shared   bool      // requests overlapped: several goroutines use the key
-	peer     string
+	got429   bool           // a client got a 429 since the last request that was admitted
+	retryAt  time.Time      // until when a 429 asked the client to wait
+	toldAt   time.Time      // when the first response with that wait was sent
+	told     string         // the sender that it was sent to; empty if it may be one of several
+	sender   string         // of the last request
+	underWay int            // requests that have no response
 	unknown  map[string]int // Seq of the creates of unknown outcome, by their bodies
 }
 
 // knew reports whether the client must have known of the last 429 when it sent a request that
-// arrives now. If several goroutines use the key, the request may have been sent up to a second
-// ago, before the client heard of the 429.
-func (k *apiKey) knew(now time.Time) bool { return !k.shared || now.Sub(k.toldAt) >= time.Second }
+// arrives now. Another goroutine may have sent it up to a second ago, before the client heard of
+// the 429.
+func (k *apiKey) knew(now time.Time) bool {
+	return k.sender == k.told || now.Sub(k.toldAt) >= time.Second
+}
+
+// noteSender notes the number of the goroutine that sends a request. In memory that is the
+// client's, elsewhere that of the connection or, by HTTP/2, of the request.
+func (k *apiKey) noteSender() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.sender = strings.Fields(goroutine())[1]
+	k.underWay++
+}
 
 // noteRequest looks for a rule that a request breaks when it arrives.
 func (k *apiKey) noteRequest(x *exchange) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.update() // which ends the wait if the clock went back
-	k.shared = k.shared || x.began < k.answered || k.peer != "" && k.peer != x.req.RemoteAddr ||
-		x.req.ProtoMajor > 1 // goroutines share a connection of HTTP/2
-	k.peer = x.req.RemoteAddr
 	if early := k.retryAt.Sub(now); early > 0 && k.knew(now) {
 		x.addViolation(RuleEarlyRetry, "8.3",
 			fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Second/10)))
@@ -165,19 +174,21 @@ func (k *apiKey) noteRequest(x *exchange) {
 func (k *apiKey) noteResponse(x *exchange, resp *response, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.shared = k.shared || x.began < k.answered
-	k.answered = k.srv.order.Add(1)
 	reached := !resp.lost && x.req.Context().Err() == nil
 	if resp.status == http.StatusTooManyRequests && reached {
 		k.got429 = true
 		if !now.Before(k.retryAt) {
-			k.toldAt = now
+			k.toldAt, k.told = now, k.sender
+			if k.underWay > 1 {
+				k.told = ""
+			}
 		}
 		// Seconds count from the whole second, as the server counts them.
 		if until := retryAfter(resp.header.Get("Retry-After"), now.Truncate(time.Second)); until.After(k.retryAt) {
 			k.retryAt = until
 		}
 	}
+	k.underWay = max(k.underWay-1, 0) // it is 0 if the key was added while the request was on its way
 	if x.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(resp, reached) && len(k.unknown) < 1_000 {
 		k.unknown[string(kept(x.body))] = x.entry.Seq
 	}
