@@ -42,7 +42,7 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 	if err != nil { // the options may have a WithAPIKeyFunc, which rules out a fixed key
 		c, err = petstore.NewClient(baseURL, "", all...)
 	}
-	check(where, err)
+	panicOn(where, err)
 	return c
 }
 
@@ -104,7 +104,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // is closed. URL also panics inside a testing/synctest bubble, whose time does not pass while a
 // goroutine reads from a socket.
 func (s *Server) URL() string {
-	must(!strings.Contains(goroutine(), "synctest bubble"), "URL", "a goroutine that reads from a socket"+
+	panicUnless(!strings.Contains(goroutine(), "synctest bubble"), "URL", "a goroutine that reads from a socket"+
 		" stops the time of a testing/synctest bubble; use Client or HTTPClient in a bubble")
 	return s.loopback()
 }
@@ -118,8 +118,8 @@ func goroutine() string {
 // listen opens the port, and returns its URL.
 func (s *Server) listen() string {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "localhost:0")
-	must(err == nil, "URL", "no loopback port: %v", err)
-	must(s.inflight.follow(l, http.StateIdle), "URL", "the server is closed")
+	panicUnless(err == nil, "URL", "no loopback port: %v", err)
+	panicUnless(s.inflight.follow(l, http.StateIdle), "URL", "the server is closed")
 	go func() {
 		_ = s.newHTTPServer(s).Serve(l) // it ends when Close closes the port
 		s.inflight.follow(l, http.StateClosed)

@@ -76,26 +76,29 @@ func (f *Fault) problem() error {
 	return cmp.Or(
 		checkOperation(f.Operation),
 		oneOf("wire", f.Wire, append(f.Wire.Values(), "")),
-		mistake(f.Skip < 0 || min(f.For, f.Delay, f.Drip) < 0, "Skip, For, Delay or Drip is negative"),
-		mistake(f.Times < Forever, "Times is negative and not Forever"),
-		mistake(!(f.Chance >= 0 && f.Chance <= 1), "Chance is not between 0 and 1"), // NaN, too
-		mistake(f.Status != 0 && (f.Status < 200 || f.Status > 999),
+		errorIf(f.Skip < 0 || min(f.For, f.Delay, f.Drip) < 0, "Skip, For, Delay or Drip is negative"),
+		errorIf(f.Times < Forever, "Times is negative and not Forever"),
+		errorIf(!(f.Chance >= 0 && f.Chance <= 1), "Chance is not between 0 and 1"), // NaN, too
+		errorIf(f.Status != 0 && (f.Status < 200 || f.Status > 999),
 			"Status %d does not lie between 200 and 999", f.Status),
-		mistake(f.Wire == WireRefuse && f.AfterCommit, "a refused connection carries out nothing"),
-		mistake(f.Code+f.Message != "" && (f.Status < 400 || f.Wire == WireLoginPage),
+		errorIf(f.Wire == WireRefuse && f.AfterCommit, "a refused connection carries out nothing"),
+		errorIf(f.Code+f.Message != "" && (f.Status < 400 || f.Wire == WireLoginPage),
 			"Code and Message need a Status from 400 on"),
 	)
 }
 
-func mistake(made bool, format string, args ...any) error {
-	if !made {
+func errorIf(wrong bool, format string, args ...any) error {
+	if !wrong {
 		return nil
 	}
 	return fmt.Errorf(format, args...)
 }
 
-// onlyChanges reports whether the service handles the request, and the fault changes its response.
-func (f *Fault) onlyChanges() bool { return f.Status == 0 && f.Wire.shows() && f.Wire != WireLoginPage }
+// reachesService reports whether the service handles the request; the fault only changes the
+// response.
+func (f *Fault) reachesService() bool {
+	return f.Status == 0 && f.Wire.shows() && f.Wire != WireLoginPage
+}
 
 // noFault stands for a request to which no fault applies.
 var noFault = new(Fault)
@@ -185,7 +188,7 @@ func (l *faultList) reset(seed uint64) {
 // Inject makes a fault apply to the requests that follow. It panics if the fault can never apply,
 // or its response cannot be sent. The server keeps a copy: changing f later changes nothing.
 func (s *Server) Inject(f Fault) *Injection {
-	check("Inject", f.problem())
+	panicOn("Inject", f.problem())
 	i := &Injection{srv: s, fault: f.clone()}
 	if f.For > 0 {
 		i.until = s.Now().Add(f.For)

@@ -60,7 +60,7 @@ func (s *Server) RequestsAfter(seq, n int) []Request {
 
 // RequestsOf is like [Server.Requests], for one operation, or for all if operation is empty.
 func (s *Server) RequestsOf(operation string) []Request {
-	check("RequestsOf", checkOperation(operation))
+	panicOn("RequestsOf", checkOperation(operation))
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool {
 		return operation != "" && r.Operation != operation
 	})
@@ -93,8 +93,8 @@ func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	return nil
 }
 
-// wake makes those who wait for requests look again whether they must wait. It takes the lock, so
-// that it misses nobody who has looked and is about to wait.
+// wake makes all goroutines in WaitForRequests look again. It takes the lock, so that it misses
+// none that has looked and is about to wait.
 func (j *journal) wake() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -37,7 +37,7 @@ func (p Plan) String() string {
 
 // problem returns an error for a negative limit, which would be taken for no limit.
 func (p Plan) problem() error {
-	return mistake(p.PerMinute < 0 || p.PerDay < 0,
+	return errorIf(p.PerMinute < 0 || p.PerDay < 0,
 		"the plan allows %d requests per minute and %d per day; no limit is written 0", p.PerMinute, p.PerDay)
 }
 
@@ -116,7 +116,7 @@ func (x *exchange) unauthorized() response {
 // mustBeKey panics on a key that no client can send.
 func mustBeKey(where, key string) {
 	problem := credential.KeyProblem(key)
-	must(problem == "", where, "the key %s", problem)
+	panicUnless(problem == "", where, "the key %s", problem)
 }
 
 // APIKey returns the default key: [DefaultAPIKey], or that of [WithAPIKey].
@@ -134,7 +134,7 @@ func (s *Server) Keys() []string {
 // was revoked.
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeKey("AddKey", key)
-	check("AddKey", plan.problem())
+	panicOn("AddKey", plan.problem())
 	s.keys.mu.Lock()
 	defer s.keys.mu.Unlock()
 	s.keys.put(key, plan)
@@ -143,13 +143,13 @@ func (s *Server) AddKey(key string, plan Plan) {
 // mustFind returns a key that the server knows, revoked or not, and panics if there is none.
 func (s *Server) mustFind(where, key string) *apiKey {
 	k := s.keys.find(key)
-	must(k != nil, where, "the server does not know this key; WithKey and AddKey add keys")
+	panicUnless(k != nil, where, "the server does not know this key; WithKey and AddKey add keys")
 	return k
 }
 
 // SetPlan puts a key on another plan. Requests stay counted, but the wait after a 429 is over.
 func (s *Server) SetPlan(key string, plan Plan) {
-	check("SetPlan", plan.problem())
+	panicOn("SetPlan", plan.problem())
 	k := s.mustFind("SetPlan", key)
 	k.mu.Lock()
 	defer k.mu.Unlock()

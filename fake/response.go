@@ -72,7 +72,7 @@ func (resp *response) change(f *Fault) {
 	if resp.header == nil {
 		resp.header = make(http.Header)
 	}
-	if !f.onlyChanges() {
+	if !f.reachesService() {
 		resp.hint = "injected " + f.String()
 	}
 	switch {

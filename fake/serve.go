@@ -96,7 +96,7 @@ func (x *exchange) carryOut() (resp response) {
 	if err := pause(x.req.Context(), wait); err != nil {
 		return response{lost: true, hint: "the client gave up, or the server was closed"}
 	}
-	if !f.AfterCommit && f.onlyChanges() {
+	if !f.AfterCommit && f.reachesService() {
 		resp = x.operate()
 	}
 	return resp

@@ -113,13 +113,13 @@ func WithAPIKey(key string) Option {
 // WithKey makes the server accept one more API key, on a plan.
 func WithKey(key string, plan Plan) Option {
 	mustBeKey("WithKey", key)
-	check("WithKey", plan.problem())
+	panicOn("WithKey", plan.problem())
 	return func(c *config) { c.keys = append(c.keys, keyPlan{key, plan}) }
 }
 
 // WithPlan puts the default key on a plan.
 func WithPlan(plan Plan) Option {
-	check("WithPlan", plan.problem())
+	panicOn("WithPlan", plan.problem())
 	return func(c *config) { c.keys[0].plan = plan }
 }
 
@@ -133,7 +133,7 @@ func WithPets(pets ...petstore.NewPet) Option {
 func WithFaults(faults ...Fault) Option {
 	faults = slices.Clone(faults)
 	for i, f := range faults {
-		check("WithFaults", f.problem())
+		panicOn("WithFaults", f.problem())
 		faults[i] = f.clone()
 	}
 	return func(c *config) { c.faults = append(c.faults, faults...) }
@@ -147,7 +147,7 @@ func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 // petstore.Client expects that a window lasts a minute: if many calls wait, it refuses those that
 // would then wait for longer than its MaxWait.
 func WithMinute(d time.Duration) Option {
-	must(d > 0, "WithMinute", "%v is not a positive duration", d)
+	panicUnless(d > 0, "WithMinute", "%v is not a positive duration", d)
 	return func(c *config) { c.minute = int64(math.Ceil(d.Seconds())) }
 }
 
@@ -155,7 +155,7 @@ func WithMinute(d time.Duration) Option {
 // of them admitted (section 8.3). The default, 0, bans no key.
 func WithBan(after int, d time.Duration) Option {
 	mustNotBeNegative("WithBan", after)
-	must(after == 0 || d > 0, "WithBan", "%v is no time for a ban", d)
+	panicUnless(after == 0 || d > 0, "WithBan", "%v is no time for a ban", d)
 	return func(c *config) { c.banAfter, c.banFor = after, d }
 }
 
@@ -169,7 +169,7 @@ func WithLatency(d time.Duration) Option {
 // allowed rules, such as [RuleDeprecated] for a program that still calls getPet.
 func WithStrict(allowed ...Rule) Option {
 	for _, r := range allowed {
-		check("WithStrict", oneOf("rule", r, r.Values()))
+		panicOn("WithStrict", oneOf("rule", r, r.Values()))
 	}
 	allowed = slices.Clone(allowed)
 	return func(c *config) { c.strict, c.allowed = true, append(c.allowed, allowed...) }
@@ -177,7 +177,7 @@ func WithStrict(allowed ...Rule) Option {
 
 // WithBehavior chooses what the server does where the service document is silent.
 func WithBehavior(b Behavior) Option {
-	check("WithBehavior", b.problem())
+	panicOn("WithBehavior", b.problem())
 	return func(c *config) { c.behavior = b }
 }
 
@@ -196,7 +196,7 @@ func WithJournal(n int) Option {
 func WithHandler(pattern string, h http.Handler) Option {
 	_, path, _ := strings.Cut(pattern, " ")
 	path = cmp.Or(strings.TrimSpace(path), pattern)
-	must(strings.HasPrefix(path, version+"/"), "WithHandler",
+	panicUnless(strings.HasPrefix(path, version+"/"), "WithHandler",
 		"the path of the pattern %s is not below /v1/", quote(pattern))
 	added := handler{h, pattern, path}
 	newMux(added) // which panics on a conflict
@@ -208,17 +208,18 @@ type handler struct {
 	pattern, path string
 }
 
-// must panics unless ok, for mistakes of the program that uses the fake. No message repeats a key.
-func must(ok bool, where, format string, args ...any) {
+// panicUnless and panicOn are for mistakes of the program that uses the fake. No message repeats a
+// key.
+func panicUnless(ok bool, where, format string, args ...any) {
 	if !ok {
 		panic("fake: " + where + ": " + fmt.Sprintf(format, args...))
 	}
 }
 
-func check(where string, err error) { must(err == nil, where, "%v", err) }
+func panicOn(where string, err error) { panicUnless(err == nil, where, "%v", err) }
 
 func mustNotBeNegative[T int | time.Duration](where string, n T) {
-	must(n >= 0, where, "%v is negative", n)
+	panicUnless(n >= 0, where, "%v is negative", n)
 }
 
 // oneOf returns an error if a name is not one of names.
