@@ -61,7 +61,6 @@ func (r *run) at(t time.Time, do func()) {
 // 200 ms. It reaches the service after 10 to 90 % of that time.
 func Run(s *Service, random *rand.Rand, processes []*Process, start, end time.Time) {
 	r := &run{service: s, random: random, now: start}
-	s.Clock = func() time.Time { return r.now }
 	for _, p := range processes {
 		for range p.Workers {
 			first := p.Start.Add(time.Duration(random.Float64() * float64(p.Every)))
@@ -129,7 +128,7 @@ func (p *Process) send(r *run, w *worker, s *snapshot) {
 		}
 		var o Outcome
 		if fate != 1 { // a fate of 1: the request is not sent
-			o = r.service.Answer()
+			o = r.service.Answer(r.now)
 			o.Sent, o.Received = sent, sent.Add(took)
 		}
 		if fate == 2 {

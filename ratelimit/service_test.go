@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 )
@@ -48,30 +49,30 @@ func (q *counter) free() time.Time {
 	return q.start.Add(q.length)
 }
 
-// Service models a service. Its settings must be set before the first Answer; only Clock and
-// PerMinute are required.
+// Service models a service. Its settings must be set before the first Answer; only PerMinute is
+// required.
 type Service struct {
-	Clock     func() time.Time
 	Window    windowKind       // how it counts
 	PerMinute int              // the plan
 	PerDay    int              // 0 means no limit
-	Skew      time.Duration    // how far its clock is ahead of Clock
+	Skew      time.Duration    // how far its clock is ahead
 	Alter     func(o *Outcome) // what differs from the service document; nil is nothing
 	BanAfter  int              // after a first 429, as many more in a row cause no ban; 0: no bans
 
-	Arrivals []time.Time // of all requests
-	Rejected int         // 429s
-	Bans     int         // of the key
+	Requests int // all
+	Rejected int // 429s
+	Bans     int // of the key
 
 	minute, day counter
 	streak      int       // 429s in a row
 	banned      time.Time // end of the last ban
 }
 
-// Answer returns the response to a request that arrives now, without Sent and Received.
-func (s *Service) Answer() Outcome {
-	now := s.roll()
-	s.Arrivals = append(s.Arrivals, s.Clock())
+// Answer returns the response to a request that arrives at a time, without Sent and Received.
+func (s *Service) Answer(at time.Time) Outcome {
+	now := at.Add(s.Skew)
+	s.roll(now)
+	s.Requests++
 	o := Outcome{StatusCode: http.StatusOK, Date: now.Truncate(time.Second)}
 	if s.tight().left() == 0 || now.Before(s.banned) {
 		o.StatusCode = http.StatusTooManyRequests
@@ -106,19 +107,14 @@ func (s *Service) reject(now time.Time) time.Time {
 	return s.tight().free()
 }
 
-// roll returns the time by the service's clock, and removes what the windows no longer count.
-func (s *Service) roll() time.Time {
+// roll removes what the windows no longer count.
+func (s *Service) roll(now time.Time) {
 	if s.minute.kind == "" {
 		s.minute = counter{kind: s.Window, limit: s.PerMinute, length: time.Minute}
-		s.day = counter{kind: s.Window, limit: s.PerDay, length: 24 * time.Hour}
-		if s.PerDay == 0 {
-			s.day.limit = 1 << 30
-		}
+		s.day = counter{kind: s.Window, limit: cmp.Or(s.PerDay, 1<<30), length: 24 * time.Hour}
 	}
-	now := s.Clock().Add(s.Skew)
 	s.minute.roll(now)
 	s.day.roll(now)
-	return now
 }
 
 // tight returns the window that has fewer requests left. The headers show this one.
