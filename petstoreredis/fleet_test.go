@@ -61,11 +61,11 @@ func rows() []row {
 		{name: "commands take 0.6 s", processes: 64, delay: slow, share: 0.93, evals: 2.2},
 		{name: "commands take 0.6 s", processes: 16, goroutines: 1, limit: 60, delay: slow, share: 0.93, evals: 2.2},
 		{name: "away with half of a window left, then empty", short: true, onRedis: true, during: func(f *fleet) {
-			f.cut(f.limit/2, broken, f.minute/6, "flushall")
+			f.cut(f.limit/2, broken, f.minute/6, true)
 		}},
-		{name: "away with a window used up", during: func(f *fleet) { f.cut(f.limit, broken, f.minute/3) }},
-		{name: "no replies", short: true, during: func(f *fleet) { f.cut(f.limit/2, silent, f.minute/3) }},
-		{name: "no replies", processes: 64, during: func(f *fleet) { f.cut(f.limit/2, silent, f.minute/3) }},
+		{name: "away with a window used up", during: func(f *fleet) { f.cut(f.limit, broken, f.minute/3, false) }},
+		{name: "no replies", short: true, during: func(f *fleet) { f.cut(f.limit/2, silent, f.minute/3, false) }},
+		{name: "no replies", processes: 64, during: func(f *fleet) { f.cut(f.limit/2, silent, f.minute/3, false) }},
 		{name: "flushed again and again", during: flushed},
 		{name: "killed and started cold, twice in a window", during: restartedTwice},
 		{name: "killed and started cold, twice in a window", processes: 64, during: restartedTwice, got429s: 1},
@@ -117,7 +117,6 @@ func TestOnRedisFleets(t *testing.T) {
 	})
 }
 
-// run runs the chosen rows in parallel.
 func run(t *testing.T, chosen func(r row) bool, test func(f *fleet)) {
 	t.Helper()
 	for _, r := range rows() {
@@ -132,7 +131,6 @@ func run(t *testing.T, chosen func(r row) bool, test func(f *fleet)) {
 	}
 }
 
-// run lets the processes work until all requests are done, and checks the results.
 func (f *fleet) run() {
 	f.Helper()
 	f.server = fake.NewTestServer(f, fake.WithPlan(fake.Plan{PerMinute: f.limit}), fake.WithMinute(f.minute),
@@ -158,8 +156,7 @@ func (f *fleet) check(took time.Duration) {
 	for _, w := range f.gone {
 		evals += w.toRedis.evals.Load()
 		for window := range f.windows {
-			got := float64(w.got[window].Load()) * float64(f.processes) / float64(f.limit)
-			least = min(least, got)
+			least = min(least, float64(w.got[window].Load())*float64(f.processes)/float64(f.limit))
 		}
 	}
 	done := float64(f.done.Load())
@@ -188,14 +185,12 @@ func (f *fleet) lacks(responses int) bool {
 	return int(f.done.Load()) < responses && time.Since(f.start) < time.Duration(f.windows)*f.minute+40*time.Second
 }
 
-// await waits until that many responses have come.
 func (f *fleet) await(responses int) {
 	for f.lacks(responses) {
 		wait(f.Context(), 50*time.Millisecond)
 	}
 }
 
-// worker stands for a process.
 type worker struct {
 	limiter *petstoreredis.Limiter
 	toRedis link
@@ -250,7 +245,6 @@ func (f *fleet) end(killed bool) {
 	_ = w.limiter.Flush(ctx) // Redis may be away
 }
 
-// calls makes one call after the other.
 func (f *fleet) calls(w *worker, client *petstore.Client) {
 	for w.ctx.Err() == nil {
 		_, err := client.ListPets(w.ctx, petstore.ListPetsParams{Limit: 1})
@@ -275,32 +269,28 @@ func beside(f *fleet) {
 }
 
 // cut waits for that many responses. Then, for d, the workers cannot connect to Redis or get no
-// replies. If there is a command, it runs on Redis before they can connect again.
-func (f *fleet) cut(responses int, off func(k *link) *atomic.Bool, d time.Duration, command ...any) {
+// replies. If empty, Redis has lost everything when they can connect again.
+func (f *fleet) cut(responses int, off func(k *link) *atomic.Bool, d time.Duration, empty bool) {
 	f.await(responses)
 	for _, w := range f.workers {
 		off(&w.toRedis).Store(true)
 		defer off(&w.toRedis).Store(false)
 	}
 	wait(f.Context(), d)
-	if len(command) > 0 {
-		f.do(command...)
+	if empty {
+		f.flush()
 	}
 }
 
 func broken(k *link) *atomic.Bool { return &k.broken }
 func silent(k *link) *atomic.Bool { return &k.silent }
 
-// do runs a command with all rights.
-func (f *fleet) do(words ...any) {
-	f.Helper()
-	require.NoError(f, f.dial(&link{}).Do(f.Context(), words...).Err(), "%v", words)
-}
+func (f *fleet) flush() { require.NoError(f, f.dial(&link{}).FlushAll(f.Context()).Err()) }
 
 func flushed(f *fleet) {
 	for range 18 {
 		wait(f.Context(), 5*time.Second)
-		f.do("flushall")
+		f.flush()
 	}
 }
 
@@ -313,7 +303,7 @@ func restartedTwice(f *fleet) {
 			f.end(true)
 		}
 		if i == 1 {
-			f.do("flushall")
+			f.flush()
 		}
 		f.hire(f.processes)
 	}

@@ -55,7 +55,6 @@ func bubble(t *testing.T, f func(t *testing.T, r *virtualRedis)) {
 	synctest.Test(t, func(t *testing.T) { f(t, r) })
 }
 
-// process returns the limiter of a process.
 func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *petstoreredis.Limiter {
 	t.Helper()
 	l, err := petstoreredis.NewLimiter(newClient(t, r.Addr(), &r.link), opts...)
@@ -87,7 +86,6 @@ type link struct {
 
 var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 
-// dial is the Dialer of a client of Redis.
 func (k *link) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if k.broken.Load() {
 		return nil, errRefused
@@ -128,7 +126,6 @@ func (c linkConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// wait waits for d, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -163,7 +160,6 @@ func startRedis(t testing.TB) string {
 	return address
 }
 
-// newClient returns a client of a Redis, over a link.
 func newClient(t testing.TB, address string, k *link) *redis.Client {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: address, Dialer: k.dial})
@@ -175,28 +171,25 @@ func newClient(t testing.TB, address string, k *link) *redis.Client {
 func (s *script) WaitStart(w ratelimit.Wait) {
 	assert.LessOrEqual(s, w.Waiting, int(s.waiting.Load()))
 	s.place.Store(int64(w.Waiting))
-	s.note("wait", w.Reason, w.Until, nil)
+	s.note("wait", ratelimit.Lockout{Reason: w.Reason, Until: w.Until})
 }
 
 func (s *script) WaitDone(w ratelimit.Wait) {
-	l := &ratelimit.Lockout{Window: w.Window, Sent: w.Sent, Processes: w.Processes}
-	s.note("done", w.Reason, s.start.Add(w.Duration), l)
+	l := ratelimit.Lockout{Reason: w.Reason, Window: w.Window, Sent: w.Sent, Processes: w.Processes}
+	l.Until = s.start.Add(w.Duration)
+	s.note("done", l)
 }
 
-func (s *script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l.Reason, l.Until, &l) }
-func (s *script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Reason, l.Until, nil) }
+func (s *script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l) }
+func (s *script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l) }
 
-// note records what an observer is told, also about the window.
-func (s *script) note(what string, reason ratelimit.Reason, until time.Time, window *ratelimit.Lockout) {
+func (s *script) note(what string, l ratelimit.Lockout) {
 	time.Sleep(s.holdUp)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := "?"
-	if !until.IsZero() {
-		at = until.Sub(s.start).Round(time.Millisecond).String()
+	if !l.Until.IsZero() {
+		at = l.Until.Sub(s.start).Round(time.Millisecond).String()
 	}
-	s.heard = append(s.heard, fmt.Sprintf("%s %s %s", what, reason, at))
-	if window != nil {
-		s.last = *window
-	}
+	s.heard, s.last = append(s.heard, fmt.Sprintf("%s %s %s", what, l.Reason, at)), l
 }

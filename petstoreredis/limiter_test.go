@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,13 +21,10 @@ func TestLimiterRules(t *testing.T) {
 }
 
 func TestNewLimiter(t *testing.T) {
-	rdb := redis.NewClient(&redis.Options{})
-	defer rdb.Close()
-	_, withoutRedis := petstoreredis.NewLimiter(nil)
-	_, negative := petstoreredis.NewLimiter(rdb, petstoreredis.WithShare(-1))
-	_, noTime := petstoreredis.NewLimiter(rdb, petstoreredis.WithTimeout(0))
-	_, isNil := petstoreredis.NewLimiter(rdb, nil)
-	for _, err := range []error{withoutRedis, negative, noTime, isNil} {
+	_, err := petstoreredis.NewLimiter(nil)
+	assert.ErrorIs(t, err, petstore.ErrInvalidArgument)
+	for _, invalid := range []petstoreredis.Option{petstoreredis.WithShare(-1), petstoreredis.WithTimeout(0), nil} {
+		_, err = petstoreredis.NewLimiter(newClient(t, "", &link{}), invalid)
 		assert.ErrorIs(t, err, petstore.ErrInvalidArgument)
 	}
 }
@@ -37,148 +33,112 @@ func TestNewLimiter(t *testing.T) {
 // programs, so one permit is kept back for these. script_test.go explains the steps.
 func TestLimiter(t *testing.T) {
 	perform(t, [][2]string{
-		{"a quarter of the limit goes over to the next window", "ask 1, 200 60 15, +1m ask 20 = 14"},
-		{"less than a quarter does not", "ask 1, 200 60 14, +1m ask 20 = 1"},
-		{"an outcome of an old window changes nothing",
-			"ask 1, 200 41 40, ask 2 = 2, +1m ask 3 = 3, spent, +1s ask 99 = 35"},
-		{"a spent permit counts, whatever an earlier response shows",
-			"ask 1, 200 11 10, ask 3 = 3, spent, spent, 200 11 9, +1s ask 99 = 8"},
-		{"a first request without a response is followed by another one after a second",
-			"ask 5 = 1, spent = 0, +990ms = 0, +700ms = 1"},
+		{"a quarter of the limit goes over to the next window", "get 60 15, +1m ask 20 = 14"},
+		{"less than a quarter does not", "get 60 14, +1m ask 20 = 1"},
+		{"an outcome of an old window changes nothing", "get 41 40, ask 2 = 2, +1m ask 3 = 3, spent, +1s ask 99 = 35"},
+		{"a spent permit counts, whatever earlier ones show", "get 11 10, ask 3 = 3, spent, spent, 200 11 9, +1s ask 99 = 8"},
+		{"after a first request without a response, the next waits a second", "ask 5 = 1, spent = 0, +990ms = 0, +700ms = 1"},
 		{"a first request that was abandoned is followed at once", "ask 5 = 1, abandoned = 1"},
 		{"after a lockout one request goes ahead, and another one after ten seconds",
-			"ask 1, 200 41 40, ask 1, 429 20s 41 39, ask 5 = 0, +19.9s = 0, +200ms = 1, +9.8s = 0, +700ms = 1"},
+			"get 41 40, ask, 429 20s 41 39, ask 5 = 0, +19.9s = 0, +200ms = 1, +9.8s = 0, +700ms = 1"},
 		{"a process gets its share in a second, twice that in two, then twice its share of what is left",
-			"ask 1, 200 100 99, b ask 10 = 10, c ask 10 = 10, ask 99 = 33, +1.1s = 34, leave, +1s slow 1ms, " +
-				"ask 99, +5ms = 8"},
-		{"a process that asks no more counts half as much in each window",
-			"ask 1, 200 60 59, b ask 1, c ask 1, d ask 1, +1m ask 1, 200 60 59, slow 1ms, ask 99, +5ms = 14, leave, " +
-				"+1m ask 1, +5ms 200 60 59, +5ms ask 99, +5ms = 29"},
-		{"what other programs have probably sent is kept back",
-			"ask 1, 200 60 59, +30s ask 1, 200 60 38, +10s slow 1ms, ask 99, +5ms = 30"},
-		{"background requests leave a tenth, if others were there",
-			"ask 1, 200 100 99, +3s background 100 = 89, background 100 = 0"},
-		{"these leave it for two minutes",
-			"ask 1, 200 100 99, +65s background 1 = 1, 200 100 10, +3s background 1 = 0"},
-		{"background requests that are alone leave nothing", "background 1, 200 100 99, +3s background 100 = 99"},
-		{"a window of a day that is used up lasts to its end",
-			"ask 1, 200 1000 0 1h, +59m closed = 1m1s day, ask 1 = 0, +1m2s = 1"},
-		{"a window of a day is over a day later", "ask 1, 200 1000 0 24h, +23h59m b now 1 = 0, +2m b now 1 = 1"},
-		{"at most half is kept back for other programs",
-			"ask 1, 200 60 59, +30s ask 1, 200 60 10, +20s slow 1ms, ask 99, +5ms = 6"},
-		{"the window of another limit may end earlier",
-			"ask 1, 200 500 50 5h, +3s ask 1, 200 60 20 50s, +3s ask 99 = 11"},
-		{"of two ends by one Reset the earlier counts",
-			"ask 2 = 1, +1.9s 200 60 0, +100ms 200 60 1, +1s b closed = 58s minute"},
+			"get 100 99, b ask 10 = 10, c ask 10 = 10, ask 99 = 33, +1.1s = 34, leave, +1s slow 1ms, ask 99, +5ms = 8"},
+		{"a process that asks no more counts half as much in each window", "get 60 59, b ask, c ask, d ask, +1m get 60 59, " +
+			"slow 1ms, ask 99, +5ms = 14, leave, +1m ask, +5ms 200 60 59, +5ms ask 99, +5ms = 29"},
+		{"what other programs probably sent is kept back", "get 60 59, +30s get 60 38, +10s slow 1ms, ask 99, +5ms = 30"},
+		{"background requests leave a tenth if others were there", "get 100 99, +3s background 100 = 89, background 100 = 0"},
+		{"these leave it for two minutes", "get 100 99, +65s background = 1, 200 100 10, +3s background = 0"},
+		{"background requests that are alone leave nothing", "background, 200 100 99, +3s background 100 = 99"},
+		{"a window of a day that is used up lasts to its end", "get 1000 0 1h, +59m closed = 1m1s day, ask = 0, +1m2s = 1"},
+		{"a window of a day is over a day later", "get 1000 0 24h, +23h59m b now = 0, +2m b now = 1"},
+		{"at most half is kept back for other programs", "get 60 59, +30s get 60 10, +20s slow 1ms, ask 99, +5ms = 6"},
+		{"the window of another limit may end earlier", "get 500 50 5h, +3s get 60 20 50s, +3s ask 99 = 11"},
+		{"of two ends by one Reset the earlier counts", "ask 2, +1.9s 200 60 0, +100ms 200 60 1, +1s b closed = 58s minute"},
 		{"permits that die with a process come back in a window of a day",
-			"ask 1, 200 501 500 1h, +3s b ask 400 = 400, ask 99 = 99, +1m ask 1 = 1, last 200 501 400 58m, " +
-				"+3s ask 9 = 9"},
+			"get 501 500 1h, +3s b ask 400 = 400, ask 99 = 99, +1m ask = 1, last 200 501 400 58m, +3s ask 9 = 9"},
 		{"responses are awaited for two seconds, and then the end of the window",
-			"ask 1, 200 4 3, +3s ask 3 = 3, +1.9s b now 1 = 0, waiting = 1, +200ms c closed = 54.9s minute"},
-		{"a clock of Redis that goes forward ends the window", "ask 1, 200 60 10, ahead 24h, ask 5 = 1"},
-		{"the first response of a window opens it for all at once", "ask 1, 200 60 59, b ask 1 = 1"},
+			"get 4 3, +3s ask 3 = 3, +1.9s b now = 0, waiting = 1, +200ms c closed = 54.9s minute"},
+		{"a clock of Redis that goes forward ends the window", "get 60 10, ahead 24h, ask 5 = 1"},
+		{"the first response of a window opens it for all at once", "get 60 59, b ask = 1"},
 		{"all learn in ten seconds that a key was reopened",
-			"ask 1, 429 1h, b closed = 1h0m0s ban, b ask 1 = 0, c now 1 = 0, +5s c reopen, +10s = 1, b 200 60 59, " +
-				"now 1 = 1, c now 1 = 1"},
+			"ask, 429 1h, b closed = 1h0m0s ban, b ask = 0, c now = 0, +5s c reopen, +10s = 1, b 200 60 59, now = 1, c now = 1"},
 		{"each further 429 in a row closes the key for longer, also that of another process",
-			"ask 1, 429 500ms, closed = 500ms minute, +1s ask 1, 429 500ms, closed = 1s minute, +2s b ask 1, " +
-				"b 429 500ms, b closed = 2s minute, +3s ask 1, 200 60 59, +1s ask 1, 429 500ms, closed = 500ms minute"},
-		{"for a minute at most",
-			"ask 1, 429 1ms, +1s ask 1, 429 1ms, +1s ask 1, 429 1ms, +2s ask 1, 429 1ms, +4s ask 1, 429 1ms, " +
-				"+8s ask 1, 429 1ms, +16s ask 1, 429 1ms, closed = 32s minute, +32s ask 1, 429 1ms, closed = 1m0s minute"},
+			"ask, 429 500ms, closed = 500ms minute, +1s ask, 429 500ms, closed = 1s minute, +2s b ask, b 429 500ms, " +
+				"b closed = 2s minute, +3s get 60 59, +1s ask, 429 500ms, closed = 500ms minute"},
+		{"for a minute at most", "ask, 429 1ms, +1s ask, 429 1ms, +1s ask, 429 1ms, +2s ask, 429 1ms, +4s ask, 429 1ms, " +
+			"+8s ask, 429 1ms, +16s ask, 429 1ms, closed = 32s minute, +32s ask, 429 1ms, closed = 1m0s minute"},
 		{"so does each 429 without headers",
-			"ask 1, 429, closed = 1m0s minute, +61s ask 1, 429, closed = 2m0s minute, +121s ask 1, 429, closed = 4m0s minute"},
-		{"several 429s are one lockout",
-			"ask 1, 200 60 59, +3s ask 3 = 3, 429 1s 60 5, +50ms 429 1s 60 5, +50ms 429 1s 60 5, +2s ask 1 = 1, " +
-				"429 1ms 60 5, closed = 1s minute"},
+			"ask, 429, closed = 1m0s minute, +61s ask, 429, closed = 2m0s minute, +121s ask, 429, closed = 4m0s minute"},
+		{"several 429s are one lockout", "get 60 59, +3s ask 3 = 3, 429 1s 60 5, +50ms 429 1s 60 5, +50ms 429 1s 60 5, " +
+			"+2s ask = 1, 429 1ms 60 5, closed = 1s minute"},
 		{"a shorter 429 does not shorten a lockout",
-			"ask 1, 200 60 59, +3s ask 2, slow 1s, 429 20s 60 5, 429 1s 60 5, closed = 20s minute, +3s slow 0s"},
+			"get 60 59, +3s ask 2, slow 1s, 429 20s 60 5, 429 1s 60 5, closed = 20s minute, +3s slow 0s"},
 		{"a shorter 429 of another process does not hide a ban",
-			"ask 1, 200 60 59, b ask 1, +3s ask 1, 429 1h 60 5, b 429 1s 60 5, +1s c closed = 59m59s ban"},
-		{"a 429 of an old window ends the new one",
-			"ask 1, 200 60 59, +3s ask 1 = 1, +58s b ask 1 = 1, b 200 60 58, 429 2s 60 50, +2.1s b ask 9 = 1"},
+			"get 60 59, b ask, +3s ask, 429 1h 60 5, b 429 1s 60 5, +1s c closed = 59m59s ban"},
+		{"a 429 of an old window ends the new one", "get 60 59, +3s ask, +58s b get 60 58, 429 2s 60 50, +2.1s b ask 9 = 1"},
 		{"after a 429 a request is refused at once, however slow Redis is",
-			"ask 1, 200 60 59, +3s ask 1, slow 1s, 429 1h, closed = 1h0m0s ban, +3s slow 0s"},
+			"get 60 59, +3s ask, slow 1s, 429 1h, closed = 1h0m0s ban, +3s slow 0s"},
 		{"after a 429 permits on their way are not used",
-			"ask 1, 200 60 59, +3s ask 1, slow 300ms, ask 8 = 0, 429 1h = 0, +1s = 0, waiting = 8, slow 0s"},
-		{"a context that ends before the window is refused at once", "ask 1, 200 60 0, end 10s, ask 1, waiting = 0"},
-		{"a permit that comes too late goes back",
-			"ask 1, 200 60 59, +3s slow 100ms, ask 1, leave, +1s slow 0s, ask 99 = 59"},
+			"get 60 59, +3s ask, slow 300ms, ask 8 = 0, 429 1h = 0, +1s = 0, waiting = 8, slow 0s"},
+		{"a context that ends before the window is refused at once", "get 60 0, end 10s, ask, waiting = 0"},
+		{"a permit that comes too late goes back", "get 60 59, +3s slow 100ms, ask, leave, +1s slow 0s, ask 99 = 59"},
 		{"a permit that comes while an observer is told goes back, too",
-			"ask 1, observer 5s, ask 1 = 0, 200 60 59, +1s leave, +9s observer 0s, ask 99 = 59"},
-		{"a command whose reply is lost counts once", // it is sent again without outcomes that Redis may have counted
-			"ask 1, 200 60 59, +1s ask 2 = 2, replylost, 200 60 58, flush = <nil>, +3s ask 99 = 57"},
-		{"Flush reports what Redis does not know",
-			"ask 1, 200 60 59, +3s ask 2, 200 60 5, flush = <nil>, b ask 99 = 3, error READONLY replica, 200 60 4, " +
-				"flush = petstoreredis: flush: READONLY replica"},
-		{"Flush ends with its context",
-			"ask 1, silent, 200 60 59, end 1s, flush = petstoreredis: flush: context deadline exceeded"},
-		{"without headers one request is in flight", "ask 1, 200, ask 9 = 1, 200 = 1, +900ms = 0, +600ms = 1"},
-		{"the less often they ask, the longer the service stalls",
-			"ask 1, ask 500, background 500, commands 99, +10s commands 200"},
-		{"after a stall they ask often again",
-			"ask 1, b ask 1 = 0, +900ms 200 4 3, +600ms = 1, +3s ask 2 = 2, b ask 1 = 0, unsent, +100ms = 1"},
+			"ask, observer 5s, ask = 0, 200 60 59, +1s leave, +9s observer 0s, ask 99 = 59"},
+		{"a command whose reply is lost counts once", "get 60 59, +1s ask 2, replylost, 200 60 58, flush, +3s ask 99 = 57"},
+		{"Flush reports what Redis does not know", "get 60 59, +3s ask 2, 200 60 5, flush = <nil>, b ask 99 = 3, " +
+			"error READONLY replica, 200 60 4, flush = petstoreredis: flush: READONLY replica"},
+		{"a context ends Flush", "ask, silent, 200 60 59, end 1s, flush = petstoreredis: flush: context deadline exceeded"},
+		{"without headers one request is in flight", "get, ask 9 = 1, 200 = 1, +900ms = 0, +600ms = 1"},
+		{"they ask the less, the longer the service stalls", "ask, ask 500, background 500, commands 99, +10s commands 200"},
+		{"and then often again", "ask, b ask = 0, +900ms 200 4 3, +600ms = 1, +3s ask 2 = 2, b ask = 0, unsent, +100ms = 1"},
 		{"calls that wait need few commands, a key at rest none",
-			"ask 1, 200 2000 0, ask 500, background 500, commands 9, +50s commands 20, leave, commands 9, " +
-				"+1h commands 1, broken, ask 1, +3s 200 2000 1999, +2m commands 999, +1h commands 0"},
-		{"nobody who has left asks whether Redis is back",
-			"error OOM, ask 2 = 1, +500ms leave, unsent, +3s commands 99, +1h commands 0"},
-		{"a wait for a pause", "ask 1, 200 60 59, pause 9s 8s, until = 9s, pause 9s 1h = 0, +9s = 1"},
-		{"a pause in a lockout that lasts longer", "ask 1, 429 1h, pause 9s 1m, until = 1h0m0s ban"},
-		{"responses are awaited while others are in flight",
-			"ask 1, 200 4 3, +3s ask 3 = 3, +1s 200 4 2, flush = <nil>, b now 1, waiting = 1"},
-		{"Reopen lets one request go while Redis is away", "ask 1, 429 1h, ask 1 = 0, broken, +20s = 0, reopen = 1"},
-		{"Reopen lets one request go in a window that is used up", "ask 1, 200 60 0, +1s ask 3 = 0, reopen = 1"},
-		{"Reopen ends one lockout", "ask 1, 429 1h, reopen, ask 1 = 1, 429 1h, +10s b closed = 59m50s ban"},
-		{"a pot is kept for ten minutes longer than its window", "ask 1, 200 60 0 5h, ttl = 5h10m1s"},
-		{"a pot is kept for ten minutes longer than its lockout", "ask 1, 429 5h, ttl = 5h10m0s"},
-		{"a response of an old window says nothing", "ask 1, 200 60 9 50s, ask 1, 200 60 50 10s, " +
-			"window = [limit=60 remaining=9 reset=2000-01-01 00:00:50 +0000 UTC]"},
-		{"an earlier response raises nothing", "ask 1, 200 60 59, ask 2, 200 60 40, 200 60 50, " +
-			"window = [limit=60 remaining=40 reset=2000-01-01 00:01:00 +0000 UTC]"},
-		{"a deadline does not make MaxWait longer", "ask 1, 200 60 0, end 10m, now 1, waiting = 0"},
-		{"a pause on a machine that was suspended", "ask 1, 200 60 59, pause 30m 2h, clock 1h, +30s = 1"},
-		{"a machine that was suspended",
-			"ask 1, 200 60 0, +1s now 1 = 0, ask 1 = 0, +10s ahead 1h, clock 1h, +30s = 1"},
-		{"a wall clock that is set back", "ask 1, 200 60 0, +1s now 1 = 0, ask 1 = 0, +10s clock -1h, +50s = 1"},
+			"get 2000 0, ask 500, background 500, commands 9, +50s commands 20, leave, commands 9, +1h commands 1, broken, " +
+				"ask, +3s 200 2000 1999, +2m commands 999, +1h commands 0"},
+		{"those who left ask Redis no more", "error OOM, ask 2 = 1, +500ms leave, unsent, +3s commands 99, +1h commands 0"},
+		{"a wait for a pause", "get 60 59, pause 9s 8s, until = 9s, pause 9s 1h = 0, +9s = 1"},
+		{"a pause in a lockout that lasts longer", "ask, 429 1h, pause 9s 1m, until = 1h0m0s ban"},
+		{"responses are awaited while others are in flight", "get 4 3, +3s ask 3, +1s 200 4 2, flush, b now, waiting = 1"},
+		{"Reopen lets one request go while Redis is away", "ask, 429 1h, ask = 0, broken, +20s = 0, reopen = 1"},
+		{"Reopen lets one request go in a window that is used up", "get 60 0, +1s ask 3 = 0, reopen = 1"},
+		{"Reopen ends one lockout", "ask, 429 1h, reopen, ask = 1, 429 1h, +10s b closed = 59m50s ban"},
+		{"a pot is kept for ten minutes longer than its window", "get 60 0 5h, ttl = 5h10m1s"},
+		{"a pot is kept for ten minutes longer than its lockout", "ask, 429 5h, ttl = 5h10m0s"},
+		{"a response of an old window says nothing", "get 60 9 50s, get 60 50 10s, window = 9 of 60 for 50s"},
+		{"an earlier response raises nothing", "get 60 59, ask 2, 200 60 40, 200 60 50, window = 40 of 60 for 1m0s"},
+		{"a deadline does not make MaxWait longer", "get 60 0, end 10m, now, waiting = 0"},
+		{"a pause on a machine that was suspended", "get 60 59, pause 30m 2h, clock 1h, +30s = 1"},
+		{"a machine that was suspended", "get 60 0, +1s now = 0, ask = 0, +10s ahead 1h, clock 1h, +30s = 1"},
+		{"a wall clock that is set back", "get 60 0, +1s now = 0, ask = 0, +10s clock -1h, +50s = 1"},
 		{"MaxWait 0 while Redis stalls", "silent, now 99, +1.1s waiting = 0"},
-		{"MaxWait 0 while the service stalls for another process", "ask 1, b now 99, +1.1s waiting = 0"},
-		{"MaxWait 0 while the service stalls and Redis is away", "broken, ask 1, now 99, +1.1s waiting = 0"},
-		{"each lockout is reported once, and its end",
-			"ask 1, 200 60 59, +3s ask 4, 429 10s 60 5, 429 20s 60 5, 429 5m 60 5, 200 60 57, " +
-				"heard = closed minute 13s; closed ban 5m3s, +5m ask 1, 200 60 59, heard = opened ban 5m3s"},
+		{"MaxWait 0 while the service stalls for another process", "ask, b now 99, +1.1s waiting = 0"},
+		{"MaxWait 0 while the service stalls and Redis is away", "broken, ask, now 99, +1.1s waiting = 0"},
+		{"each lockout is reported once, and its end", "get 60 59, +3s ask 4, 429 10s 60 5, 429 20s 60 5, 429 5m 60 5, " +
+			"200 60 57, heard = closed minute 13s; closed ban 5m3s, +5m get 60 59, heard = opened ban 5m3s"},
 		{"a day that is used up is reported, and its end",
-			"ask 1, 200 60 0 5h, heard = closed day 5h0m1s, +5h2s ask 1 = 1, 200 60 59, heard = opened day 5h0m1s"},
-		{"a window that is used up is, when a request is refused for it",
-			"ask 1, 200 60 0, heard = nothing, now 1, now 1, heard = closed minute 1m0s"},
-		{"a shorter one is none", "ask 1, 200 99 98, +3s ask 2 = 2, 429 5h 99 50, 200 99 0 1h, heard = closed ban 5h0m3s"},
-		{"no other one of a day is", "ask 1, 200 60 5 5h, heard = nothing"},
-		{"a 401 is no success", "ask 1, 429 1s, +2s ask 1, 401, heard = closed minute 1s"},
-		{"the requests of a process are",
-			"b ask 1, b 200 60 59, +1s ask 2, 200 60 58, 429 9s 60 50, sent = 2 of 60 by 2"},
-		{"so they are at the end of a wait",
-			"b ask 1, b 200 60 59, +1s ask 1, 200 60 0, ask 1, +30s leave, sent = 1 of 60 by 2"},
-		{"waits are reported",
-			"ask 1, 200 60 59, ask 1, pause 9s 1m, heard = wait backoff 9s, 429 20s 60 5, ask 1, background 1, " +
-				"heard = closed minute 20s; wait minute 20s; wait background 20s"},
-		{"a wait tells the place in the queue", "ask 1, 200 60 0, ask 1, place = 1, +1s ask 1, place = 2"},
+			"get 60 0 5h, heard = closed day 5h0m1s, +5h2s ask = 1, 200 60 59, heard = opened day 5h0m1s"},
+		{"a used-up window only if a request is refused", "get 60 0, heard = nothing, now, now, heard = closed minute 1m0s"},
+		{"a shorter one is none", "get 99 98, +3s ask 2 = 2, 429 5h 99 50, 200 99 0 1h, heard = closed ban 5h0m3s"},
+		{"no other one of a day is", "get 60 5 5h, heard = nothing"},
+		{"a 401 is no success", "ask, 429 1s, +2s ask, 401, heard = closed minute 1s"},
+		{"the requests of a process are", "b get 60 59, +1s ask 2, 200 60 58, 429 9s 60 50, sent = 2 of 60 by 2"},
+		{"so they are at the end of a wait", "b get 60 59, +1s get 60 0, ask, +30s leave, sent = 1 of 60 by 2"},
+		{"waits are reported", "get 60 59, ask, pause 9s 1m, heard = wait backoff 9s, 429 20s 60 5, ask, background, " +
+			"heard = closed minute 20s; wait minute 20s; wait background 20s"},
+		{"a wait tells the place in the queue", "get 60 0, ask, place = 1, +1s ask, place = 2"},
 	})
 }
 
 // A pot that lacks what a process knows is replaced by one that gives one permit at first.
 func TestLimiterNewPot(t *testing.T) {
-	for _, spoil := range []string{"empty", "spoil remaining", "spoil limit", "ahead -5s"} {
+	for _, spoil := range []string{"empty", "set remaining junk", "set limit junk", "set number 1", "ahead -5s"} {
 		steps := "ask 1, 200 60 40, +3s " + spoil + ", ask 9 = 0, +1.4s = 0, +600ms = 1, 200 60 39 = 8"
 		perform(t, [][2]string{{spoil, steps}})
 	}
 	perform(t, [][2]string{
-		{"an older one", "ask 1, 200 60 59, save, +3s ask 20 = 20, restore, ask 9 = 0, +1.4s = 0, +700ms = 1"},
-		{"it believes that the key is closed", "ask 1, 429 1h, empty, +1m b ask 1, ask 1, +10s b closed = 58m50s ban"},
-		{"it believes that the window is used up", "ask 1, 200 60 0, empty, +10s ask 1 = 0, b closed = 50s minute"},
-		{"permits in flight may have used it up",
-			"ask 1, 200 6 5, +3s ask 5 = 5, empty, ask 1 = 0, +50s = 0, +10s = 1"},
-		{"so may others have",
-			"b ask 1, b 200 60 59, +3s ask 1, 200 60 3, +1s ask 1 = 1, empty, ask 1 = 0, +50s = 0, +10s = 1"},
+		{"it believes that the key is closed", "ask, 429 1h, empty, +1m b ask, ask, +10s b closed = 58m50s ban"},
+		{"it believes that the window is used up", "get 60 0, empty, +10s ask = 0, b closed = 50s minute"},
+		{"permits in flight may have used it up", "get 6 5, +3s ask 5 = 5, empty, ask = 0, +50s = 0, +10s = 1"},
+		{"so may others have", "b get 60 59, +3s get 60 3, +1s ask = 1, empty, ask = 0, +50s = 0, +10s = 1"},
 	})
 }
 
@@ -188,36 +148,30 @@ func TestLimiterAway(t *testing.T) {
 		"broken": "connection refused", "silent": "no reply within ", "error OOM command not allowed": "OOM",
 		"error NOPERM this user": "NOPERM",
 	} {
-		once := ", +1s " + failure + ", ask 1, +2.1s log level=WARN processes=2 " + words + ", 200 60 50, " +
-			"+5s log, up, ask 1, +2s log level=INFO back, 200 60 49"
-		perform(t, [][2]string{{failure, "b ask 1, b 200 60 59, +3s ask 1, 200 60 58" + once + once}})
+		once := ", +1s " + failure + ", ask, +2.1s log level=WARN processes=2 " + words + ", 200 60 50, " +
+			"+5s log, up, ask, +2s log level=INFO back, 200 60 49"
+		perform(t, [][2]string{{failure, "b get 60 59, +3s get 60 58" + once + once}})
 	}
 	perform(t, [][2]string{
-		{"the first command may take three times as long", "silent, ask 1, +5.9s = 0, +200ms = 1"},
-		{"a later one may not", "ask 1, 200 60 59, +1s silent, ask 1, +1.9s = 0, +200ms = 1"},
-		{"the share is that of the processes that Redis knew",
-			"b ask 1, b 200 60 59, +3s ask 5 = 5, broken, ask 99 = 0, +50s = 25"},
-		{"the share is WithShare", "share 10, ask 1, 200 60 59, +3s broken, ask 99 = 0, +50s = 5"},
-		{"the share is one at least", "share 9, ask 1, 200 5 4, +3s broken, ask 9 = 0, +50s = 0"},
-		{"the share is a sixty-fourth if Redis has never replied",
-			"broken, ask 1, +1s 200 320 319, ask 99 = 1, +50s = 3"},
-		{"the share was used up in this window", "b ask 1, b 200 60 59, +3s ask 40 = 40, broken, ask 99 = 0, +50s = 0"},
-		{"the window was used up", "ask 1, 200 60 0, +1s broken, ask 1 = 0, +57s = 0, +3s = 1"},
+		{"the first command may take three times as long", "silent, ask, +5.9s = 0, +200ms = 1"},
+		{"a later one may not", "get 60 59, +1s silent, ask, +1.9s = 0, +200ms = 1"},
+		{"the share is that of the processes that Redis knew", "b get 60 59, +3s ask 5 = 5, broken, ask 99 = 0, +50s = 25"},
+		{"the share is WithShare", "share 10, get 60 59, +3s broken, ask 99 = 0, +50s = 5"},
+		{"the share is one at least", "share 9, get 5 4, +3s broken, ask 9 = 0, +50s = 0"},
+		{"the share is a sixty-fourth if Redis has never replied", "broken, ask, +1s 200 320 319, ask 99 = 1, +50s = 3"},
+		{"the share was used up in this window", "b get 60 59, +3s ask 40 = 40, broken, ask 99 = 0, +50s = 0"},
+		{"the window was used up", "get 60 0, +1s broken, ask = 0, +57s = 0, +3s = 1"},
 		{"each window has a share",
-			"share 30, ask 1, 200 60 59, +3s broken, ask 9 = 0, +50s = 1, 200 60 50, +7s = 0, +1s = 1, 200 60 59 = 1"},
-		{"a lockout goes on", "ask 1, 429 10m, +1s broken, ask 1 = 0, +9m = 0, +1m = 1"},
+			"share 30, get 60 59, +3s broken, ask 9 = 0, +50s = 1, 200 60 50, +7s = 0, +1s = 1, 200 60 59 = 1"},
+		{"a lockout goes on", "ask, 429 10m, +1s broken, ask = 0, +9m = 0, +1m = 1"},
 		{"a 429 that comes when Redis is back closes the key for all",
-			"ask 1, 200 60 59, +3s broken, ask 1, +600ms up, +3s ask 1 = 1, last 200 60 40, 429 1h, " +
-				"+1s b closed = 59m59s ban"},
-		{"the log says for how long",
-			"silent, ask 1, +6.1s log 00:00:06 level=WARN within 6s, up, +9s log level=INFO back away=1s"},
-		{"a background request comes after the others",
-			"broken, share 10, ask 1, +1s ask 1, +88ms background 1, +11ms 200 60 59 = 1, " +
-				"heard = wait response ?; wait response ?; done response 99ms"},
-		{"background requests leave a tenth", "ask 1, 200 100 99, +3s broken, background 99 = 0, +50s = 89"},
-		{"a permit that comes too late is free again",
-			"ask 1, 200 6 5, +3s broken, ask 2, +600ms leave, +5s ask 9 = 1, +40s = 3"},
-		{"the others had the rest", "b ask 1, b 200 60 59, +3s b ask 50, ask 4 = 4, broken, ask 99 = 0, +50s = 1"},
+			"get 60 59, +3s broken, ask, +600ms up, +3s ask = 1, last 200 60 40, 429 1h, +1s b closed = 59m59s ban"},
+		{"the log has the time", "silent, ask, +6.1s log 00:00:06 level=WARN within 6s, up, +9s log level=INFO back away=1s"},
+		{"a background request comes after the others", "broken, share 10, ask, +1s ask, +88ms background, " +
+			"+11ms 200 60 59 = 1, heard = wait response ?; wait response ?; done response 99ms"},
+		{"background requests leave a tenth", "get 100 99, +3s broken, background 99 = 0, +50s = 89"},
+		{"a permit that comes too late is free again", "get 6 5, +3s broken, ask 2, +600ms leave, +5s ask 9 = 1, +40s = 3"},
+		{"the others had the rest", "b get 60 59, +3s b ask 50, ask 4 = 4, broken, ask 99 = 0, +50s = 1"},
 	})
 }
 

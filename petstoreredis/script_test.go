@@ -30,20 +30,26 @@ const long = 100 * time.Hour
 // flight longest or, after "last", the newest. In "429 20s 60 5 1h", 20s is Retry-After, 60 the
 // limit, 5 Remaining, and 1h the time until Reset; without it, Reset is the end of the minute.
 var words = map[string]func(s *script){
+	"get": func(s *script) { // a request that ends at once with 200
+		s.ask(1, ratelimit.Request{MaxWait: long})
+		synctest.Wait()
+		s.respond(http.StatusOK)
+	},
+
 	// These words begin a request, or together as many as the number after the word.
-	"ask":        func(s *script) { s.ask(ratelimit.Request{MaxWait: long}) },
-	"now":        func(s *script) { s.ask(ratelimit.Request{}) }, // with a MaxWait of 0
-	"background": func(s *script) { s.ask(ratelimit.Request{MaxWait: long, Background: true}) },
+	"ask":        func(s *script) { s.ask(s.count(), ratelimit.Request{MaxWait: long}) },
+	"now":        func(s *script) { s.ask(s.count(), ratelimit.Request{}) }, // with a MaxWait of 0
+	"background": func(s *script) { s.ask(s.count(), ratelimit.Request{MaxWait: long, Background: true}) },
 	"pause": func(s *script) { // with the time until NotBefore, and a MaxWait
-		s.ask(ratelimit.Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
+		s.ask(1, ratelimit.Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
 	},
 
 	// These words end requests.
-	"spent":     func(s *script) { s.release(&ratelimit.Outcome{}) }, // sent, and without a response
-	"abandoned": func(s *script) { s.release(&ratelimit.Outcome{Abandoned: true}) },
-	"unsent":    func(s *script) { s.release(nil) },      // not sent
-	"leave":     func(s *script) { s.renew(long) },       // ends the contexts of all that wait
-	"end":       func(s *script) { s.renew(s.times[0]) }, // the same; later contexts end after a time
+	"spent":     func(s *script) { s.release(ratelimit.Outcome{Sent: s.now()}) }, // without a response
+	"abandoned": func(s *script) { s.release(ratelimit.Outcome{Sent: s.now(), Abandoned: true}) },
+	"unsent":    func(s *script) { s.release(ratelimit.Outcome{}) }, // not sent
+	"leave":     func(s *script) { s.renew(long) },                  // ends the contexts of all that wait
+	"end":       func(s *script) { s.renew(s.times[0]) },            // the same; later contexts end after a time
 
 	// These words change something else.
 	"reopen":   func(s *script) { s.Reopen("") },
@@ -63,14 +69,7 @@ var words = map[string]func(s *script){
 	"up":        func(s *script) { s.redis.repair() },                             // works again
 	"ahead":     func(s *script) { s.redis.ahead.Add(int64(s.times[0])) },         // moves its clock
 	"empty":     func(s *script) { s.redis.FlushAll() },
-	"spoil":     func(s *script) { s.redis.HSet(s.pot(), s.texts[0], "junk") }, // a field of the pot
-	"restore":   func(s *script) { s.redis.HSet(s.pot(), s.saved...) },         // the saved pot
-	"save": func(s *script) { // copies the pot
-		fields, _ := s.redis.HKeys(s.pot())
-		for _, name := range fields {
-			s.saved = append(s.saved, name, s.redis.HGet(s.pot(), name))
-		}
-	},
+	"set":       func(s *script) { s.redis.HSet(s.pot(), s.texts...) }, // a field of the pot
 
 	// These words show something.
 	"waiting": func(s *script) { s.shown = strconv.FormatInt(s.waiting.Load(), 10) }, // requests in Acquire
@@ -80,8 +79,11 @@ var words = map[string]func(s *script){
 	"sent": func(s *script) { // requests, limit and processes of the last report
 		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
-	"place":  func(s *script) { s.shown = strconv.FormatInt(s.place.Load(), 10) }, // in the queue, of the last waiter
-	"window": func(s *script) { s.shown = s.RateLimit("").LogValue().String() },
+	"place": func(s *script) { s.shown = strconv.FormatInt(s.place.Load(), 10) }, // in the queue, of the last waiter
+	"window": func(s *script) {
+		w := s.RateLimit("")
+		s.shown = fmt.Sprintf("%d of %d for %s", w.Remaining, w.Limit, w.Reset.Sub(s.start))
+	},
 	"until":  (*script).until,  // how long the last refused request must wait, and why
 	"closed": (*script).closed, // the same for a new request, with a MaxWait of 0
 	"ttl":    func(s *script) { s.shown = s.redis.TTL(s.pot()).String() },
@@ -100,7 +102,7 @@ func perform(t *testing.T, rows [][2]string) {
 		t.Run(row[0], func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, r *virtualRedis) {
-				s := &script{T: t, redis: r, start: time.Now(), processes: map[string]*process{}}
+				s := &script{T: t, redis: r, start: time.Now(), leave: func(error) {}, processes: map[string]*process{}}
 				s.renew(long)
 				for step := range strings.SplitSeq(row[1]+", up, leave", ", ") {
 					s.step(step)
@@ -123,7 +125,6 @@ type script struct {
 	opts      []petstoreredis.Option // of processes that begin from now on
 	processes map[string]*process    // by their names
 	log       bytes.Buffer
-	saved     []string // fields of a pot and their values
 
 	numbers        []int // after the word of the step
 	times          []time.Duration
@@ -139,29 +140,18 @@ type script struct {
 	holdUp  time.Duration     // how long each report takes
 }
 
-// process is one of the processes.
 type process struct {
 	*petstoreredis.Limiter
-	permits []sent // the oldest first
-}
-
-// sent is a request in flight.
-type sent struct {
-	ratelimit.Permit
-	at time.Time
+	permits []ratelimit.Permit // of requests in flight, the oldest first
 }
 
 func (s *script) now() time.Time { return time.Now().Round(0).Add(time.Duration(s.ahead.Load())) }
 
 func (s *script) pot() string { return s.redis.Keys()[0] }
 
-var errLeft = errors.New("it left")
-
 // renew ends the context of all requests so far. The context of later requests ends after d.
 func (s *script) renew(d time.Duration) {
-	if s.leave != nil {
-		s.leave(errLeft)
-	}
+	s.leave(errors.New("it left"))
 	ctx, cancel := context.WithTimeout(s.Context(), d)
 	s.Cleanup(cancel)
 	s.ctx, s.leave = context.WithCancelCause(ctx)
@@ -205,18 +195,16 @@ func (s *script) enter(name string) {
 	s.process = s.processes[name]
 }
 
-// do performs a word with its arguments.
 func (s *script) do(fields []string) {
 	s.Helper()
-	s.numbers, s.times, s.texts = nil, nil, nil
-	for _, field := range fields[1:] {
+	s.numbers, s.times, s.texts = nil, nil, fields[1:]
+	for _, field := range s.texts {
 		if n, err := strconv.Atoi(field); err == nil {
 			s.numbers = append(s.numbers, n)
 		} else if d, err := time.ParseDuration(field); err == nil {
 			s.times = append(s.times, d)
 		} else {
-			require.Contains(s, "error log spoil", fields[0], "has no texts")
-			s.texts = append(s.texts, field)
+			require.Contains(s, "error log set", fields[0], "has no texts")
 		}
 	}
 	if status, err := strconv.Atoi(fields[0]); err == nil {
@@ -227,9 +215,11 @@ func (s *script) do(fields []string) {
 	words[fields[0]](s)
 }
 
-// ask begins requests together.
-func (s *script) ask(r ratelimit.Request) {
-	n, p, ctx := append(s.numbers, 1)[0], s.process, s.ctx
+func (s *script) count() int { return append(s.numbers, 1)[0] }
+
+// ask begins n requests together.
+func (s *script) ask(n int, r ratelimit.Request) {
+	p, ctx := s.process, s.ctx
 	r.Observer = s
 	s.waiting.Add(int64(n))
 	for range n {
@@ -241,7 +231,7 @@ func (s *script) ask(r ratelimit.Request) {
 			s.refused, _ = errors.AsType[*ratelimit.Error](err)
 			if err == nil {
 				s.given.Add(1)
-				p.permits = append(p.permits, sent{permit, s.now()})
+				p.permits = append(p.permits, permit)
 			} else if s.refused.Err != nil {
 				assert.ErrorIs(s, err, ctx.Err())
 				assert.ErrorIs(s, err, context.Cause(ctx))
@@ -253,7 +243,7 @@ func (s *script) ask(r ratelimit.Request) {
 // respond ends the oldest request in flight with a response.
 func (s *script) respond(status int) {
 	now := s.now()
-	o := &ratelimit.Outcome{Received: now, StatusCode: status, Date: now.Truncate(time.Second)}
+	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: status, Date: now.Truncate(time.Second)}
 	if status == http.StatusTooManyRequests && len(s.times) > 0 {
 		o.RetryAfter, s.times = s.times[0], s.times[1:]
 	}
@@ -264,21 +254,15 @@ func (s *script) respond(status int) {
 	s.release(o)
 }
 
-// release ends the oldest request in flight. A nil o means that the request was not sent.
-func (s *script) release(o *ratelimit.Outcome) {
+func (s *script) release(o ratelimit.Outcome) {
 	require.NotEmpty(s, s.permits)
 	oldest := s.permits[0]
 	s.permits = s.permits[1:]
-	if o == nil {
-		o = &ratelimit.Outcome{}
-	} else {
-		o.Sent = oldest.at
-	}
-	if l := oldest.Release(*o); l != (ratelimit.Lockout{}) {
+	if l := oldest.Release(o); l != (ratelimit.Lockout{}) {
 		assert.True(s, l.Until.After(s.now()), "%+v", l)
 		assert.Equal(s, s.RateLimit(""), l.Window)
 	}
-	again := ratelimit.Outcome{Sent: oldest.at, Received: s.now(), StatusCode: 429, RetryAfter: long}
+	again := ratelimit.Outcome{Sent: s.now(), Received: s.now(), StatusCode: 429, RetryAfter: long}
 	oldest.Release(again) // has no effect
 }
 
@@ -290,7 +274,7 @@ func (s *script) until() {
 }
 
 func (s *script) closed() {
-	s.ask(ratelimit.Request{})
+	s.ask(1, ratelimit.Request{})
 	synctest.Wait()
 	s.until()
 }

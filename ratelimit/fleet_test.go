@@ -74,7 +74,6 @@ func Run(s *Service, random *rand.Rand, processes []*Process, start, end time.Ti
 	}
 }
 
-// schedule sets the time of a worker's next call.
 func (p *Process) schedule(r *run, w *worker) {
 	if w.calls > 0 {
 		if !p.CatchUp {
@@ -95,7 +94,6 @@ func (p *Process) schedule(r *run, w *worker) {
 	})
 }
 
-// dispatch sends the requests that the budget admits.
 func (p *Process) dispatch(r *run) {
 	for len(p.queue) > 0 {
 		admitted, wait := p.budget.admit(r.now, false)
@@ -113,7 +111,6 @@ func (p *Process) dispatch(r *run) {
 	}
 }
 
-// send sends a request.
 func (p *Process) send(r *run, w *worker, s *snapshot) {
 	sent := r.now
 	took := 20*time.Millisecond + time.Duration(r.random.Int64N(int64(180*time.Millisecond)))
@@ -140,7 +137,6 @@ func (p *Process) send(r *run, w *worker, s *snapshot) {
 	})
 }
 
-// receive gets the response to a request.
 func (p *Process) receive(r *run, w *worker, s *snapshot, o *Outcome) {
 	p.budget.record(s, o, r.now)
 	responded := !o.Received.IsZero()

@@ -15,14 +15,13 @@ import (
 	"github.com/petstore/petstore-go/internal/testkit"
 )
 
-// TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) {
 	testkit.SkipExamples()
 	goleak.VerifyTestMain(m)
 }
 
 // get makes a request that is admitted at once, and gets this response in a window of a minute.
-func get(t testing.TB, l *Limiter, key string, status, remaining int, retryAfter time.Duration) {
+func get(t *testing.T, l *Limiter, key string, status, remaining int, retryAfter time.Duration) {
 	t.Helper()
 	p, err := l.Acquire(t.Context(), Request{Key: key})
 	require.NoError(t, err)
@@ -58,13 +57,4 @@ func TestLimiterKeys(t *testing.T) {
 		assert.LessOrEqual(t, len(keys), 64)
 		assert.Equal(t, []string{"closed", "in flight", "waiting"}, keys[:3])
 	})
-}
-
-// BenchmarkLimiter measures the cost of a permit if no request waits.
-func BenchmarkLimiter(b *testing.B) {
-	l := New()
-	b.ReportAllocs()
-	for b.Loop() {
-		get(b, l, "key", http.StatusOK, 59, 0)
-	}
 }

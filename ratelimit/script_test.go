@@ -25,6 +25,12 @@ const long = 100 * time.Hour
 // flight longest or, after "last", the newest. In "429 20s 60 5 1h", 20s is Retry-After, 60 the
 // limit, 5 Remaining, and 1h the time until Reset; without it, Reset is the end of the minute.
 var words = map[string]func(s *script){
+	"get": func(s *script) { // a request that ends at once with 200
+		go s.acquire(Request{MaxWait: long})
+		synctest.Wait()
+		s.respond(http.StatusOK)
+	},
+
 	// These words begin a request, or as many as the number after the word.
 	"ask":        func(s *script) { s.ask(Request{MaxWait: long}) },
 	"now":        func(s *script) { s.ask(Request{}) }, // with a MaxWait of 0
@@ -34,11 +40,11 @@ var words = map[string]func(s *script){
 	},
 
 	// These words end requests.
-	"lost":   func(s *script) { s.release(&Outcome{}) }, // sent, and without a response
-	"unsent": func(s *script) { s.release(nil) },        // not sent
-	"free":   (*script).free,                            // all in flight, as not sent
-	"leave":  func(s *script) { s.renew(long) },         // ends the contexts of all that wait
-	"end":    func(s *script) { s.renew(s.times[0]) },   // the same; later contexts end after a time
+	"lost":   func(s *script) { s.release(Outcome{}, true) },  // without a response
+	"unsent": func(s *script) { s.release(Outcome{}, false) }, // not sent
+	"free":   (*script).free,                                  // all in flight, as not sent
+	"leave":  func(s *script) { s.renew(long) },               // ends the contexts of all that wait
+	"end":    func(s *script) { s.renew(s.times[0]) },         // the same; later contexts end after a time
 
 	// These words change something else.
 	"told":     func(s *script) { s.begin(s.numbers[0]) }, // makes a limiter with Processes(n)
@@ -65,7 +71,7 @@ func perform(t *testing.T, rows [][2]string) {
 	for _, row := range rows {
 		t.Run(row[0], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &script{T: t, start: time.Now()}
+				s := &script{T: t, start: time.Now(), leave: func(error) {}}
 				s.begin(0)
 				s.renew(long)
 				for step := range strings.SplitSeq(row[1]+", leave, free", ", ") {
@@ -97,16 +103,10 @@ type script struct {
 	asking, given atomic.Int64 // requests in Acquire, and permits so far
 
 	mu      sync.Mutex
-	permits []sent   // the oldest first
-	refused *Error   // the last one
-	heard   []string // what observers were told
-	last    Lockout  // the last report
-}
-
-// sent is a request in flight.
-type sent struct {
-	Permit
-	at time.Time
+	permits []*permit // the oldest first
+	refused *Error    // the last one
+	heard   []string  // what observers were told
+	last    Lockout   // the last report
 }
 
 func (s *script) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
@@ -117,13 +117,9 @@ func (s *script) begin(processes int) {
 	s.limiter.now = s.now
 }
 
-var errLeft = errors.New("it left")
-
 // renew ends the context of all requests so far. The context of later requests ends after d.
 func (s *script) renew(d time.Duration) {
-	if s.leave != nil {
-		s.leave(errLeft)
-	}
+	s.leave(errors.New("it left"))
 	ctx, cancel := context.WithTimeout(s.Context(), d)
 	s.Cleanup(cancel)
 	s.ctx, s.leave = context.WithCancelCause(ctx)
@@ -152,7 +148,6 @@ func (s *script) step(text string) {
 	assert.True(s, !check || want == got, "%s: %s", text, got)
 }
 
-// do performs a word with its arguments.
 func (s *script) do(fields []string) {
 	s.Helper()
 	s.numbers, s.times = nil, nil
@@ -192,11 +187,11 @@ func (s *script) acquire(r Request) {
 	s.refused, _ = errors.AsType[*Error](err)
 	if err == nil {
 		s.given.Add(1)
-		s.permits = append(s.permits, sent{p, s.now()})
-	} else {
-		assert.Equal(s, s.limiter.RateLimit(""), s.refused.Window)
+		s.permits = append(s.permits, p.(*permit))
+		return
 	}
-	if err != nil && s.refused.Err != nil {
+	assert.Equal(s, s.limiter.RateLimit(""), s.refused.Window)
+	if s.refused.Err != nil {
 		assert.ErrorIs(s, err, ctx.Err())
 		assert.ErrorIs(s, err, context.Cause(ctx))
 	}
@@ -205,7 +200,7 @@ func (s *script) acquire(r Request) {
 // respond ends the oldest request in flight with a response.
 func (s *script) respond(status int) {
 	now := s.now()
-	o := &Outcome{Received: now, StatusCode: status}
+	o := Outcome{Received: now, StatusCode: status}
 	if !s.dateless {
 		o.Date = now.Truncate(time.Second)
 	}
@@ -216,29 +211,26 @@ func (s *script) respond(status int) {
 		reset := append(s.times, now.Truncate(time.Minute).Add(time.Minute).Sub(now))[0]
 		o.Window = Window{Limit: s.numbers[0], Remaining: s.numbers[1], Reset: now.Add(reset)}
 	}
-	s.release(o)
+	s.release(o, true)
 }
 
-// release ends the oldest request in flight. A nil o means that the request was not sent.
-func (s *script) release(o *Outcome) {
+func (s *script) release(o Outcome, sent bool) {
 	require.NotEmpty(s, s.permits)
 	oldest := s.permits[0]
 	s.permits = s.permits[1:]
-	if o == nil {
-		o = &Outcome{}
-	} else {
-		o.Sent = oldest.at
+	if sent {
+		o.Sent = oldest.admitted
 	}
-	if l := oldest.Release(*o); l != (Lockout{}) {
+	if l := oldest.Release(o); l != (Lockout{}) {
 		assert.True(s, l.Until.After(s.now()), "%+v", l)
 		s.checkReport(l)
 	}
-	oldest.Release(Outcome{Sent: oldest.at, Received: s.now(), StatusCode: 429, RetryAfter: long}) // has no effect
+	oldest.Release(Outcome{Sent: s.now(), Received: s.now(), StatusCode: 429, RetryAfter: long}) // has no effect
 }
 
 func (s *script) free() {
 	for len(s.permits) > 0 {
-		s.release(nil)
+		s.release(Outcome{}, false)
 	}
 }
 
@@ -280,7 +272,6 @@ func (s *script) checkReport(l Lockout) {
 	s.last = l
 }
 
-// note records what an observer is told.
 func (s *script) note(what string, reason Reason, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

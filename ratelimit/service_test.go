@@ -107,7 +107,6 @@ func (s *Service) reject(now time.Time) time.Time {
 	return s.tight().free()
 }
 
-// roll removes what the windows no longer count.
 func (s *Service) roll(now time.Time) {
 	if s.minute.kind == "" {
 		s.minute = counter{kind: s.Window, limit: s.PerMinute, length: time.Minute}

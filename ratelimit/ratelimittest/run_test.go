@@ -51,7 +51,6 @@ func (c changed) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Pe
 	return p, err
 }
 
-// permit is the permit of a changed limiter.
 type permit struct {
 	ratelimit.Permit
 	outcome func(o *ratelimit.Outcome)
