@@ -84,11 +84,9 @@ type link struct {
 	before  func()       // called before each command; may be nil
 }
 
-var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-
 func (k *link) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if k.broken.Load() {
-		return nil, errRefused
+		return nil, errors.New("connection refused")
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	return linkConn{conn, k}, err

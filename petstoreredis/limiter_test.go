@@ -1,6 +1,7 @@
 package petstoreredis_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -59,7 +60,6 @@ func TestLimiter(t *testing.T) {
 		{"responses are awaited for two seconds, and then the end of the window",
 			"get 4 3, +3s ask 3 = 3, +1.9s b now = 0, waiting = 1, +200ms c closed = 54.9s minute"},
 		{"a clock of Redis that goes forward ends the window", "get 60 10, ahead 24h, ask 5 = 1"},
-		{"the first response of a window opens it for all at once", "get 60 59, b ask = 1"},
 		{"all learn in ten seconds that a key was reopened",
 			"ask, 429 1h, b closed = 1h0m0s ban, b ask = 0, c now = 0, +5s c reopen, +10s = 1, b 200 60 59, now = 1, c now = 1"},
 		{"each further 429 in a row closes the key for longer, also that of another process",
@@ -67,8 +67,6 @@ func TestLimiter(t *testing.T) {
 				"b closed = 2s minute, +3s get 60 59, +1s ask, 429 500ms, closed = 500ms minute"},
 		{"for a minute at most", "ask, 429 1ms, +1s ask, 429 1ms, +1s ask, 429 1ms, +2s ask, 429 1ms, +4s ask, 429 1ms, " +
 			"+8s ask, 429 1ms, +16s ask, 429 1ms, closed = 32s minute, +32s ask, 429 1ms, closed = 1m0s minute"},
-		{"so does each 429 without headers",
-			"ask, 429, closed = 1m0s minute, +61s ask, 429, closed = 2m0s minute, +121s ask, 429, closed = 4m0s minute"},
 		{"several 429s are one lockout", "get 60 59, +3s ask 3 = 3, 429 1s 60 5, +50ms 429 1s 60 5, +50ms 429 1s 60 5, " +
 			"+2s ask = 1, 429 1ms 60 5, closed = 1s minute"},
 		{"a shorter 429 does not shorten a lockout",
@@ -76,8 +74,6 @@ func TestLimiter(t *testing.T) {
 		{"a shorter 429 of another process does not hide a ban",
 			"get 60 59, b ask, +3s ask, 429 1h 60 5, b 429 1s 60 5, +1s c closed = 59m59s ban"},
 		{"a 429 of an old window ends the new one", "get 60 59, +3s ask, +58s b get 60 58, 429 2s 60 50, +2.1s b ask 9 = 1"},
-		{"after a 429 a request is refused at once, however slow Redis is",
-			"get 60 59, +3s ask, slow 1s, 429 1h, closed = 1h0m0s ban, +3s slow 0s"},
 		{"after a 429 permits on their way are not used",
 			"get 60 59, +3s ask, slow 300ms, ask 8 = 0, 429 1h = 0, +1s = 0, waiting = 8, slow 0s"},
 		{"a context that ends before the window is refused at once", "get 60 0, end 10s, ask, waiting = 0"},
@@ -103,14 +99,14 @@ func TestLimiter(t *testing.T) {
 		{"Reopen ends one lockout", "ask, 429 1h, reopen, ask = 1, 429 1h, +10s b closed = 59m50s ban"},
 		{"a pot is kept for ten minutes longer than its window", "get 60 0 5h, ttl = 5h10m1s"},
 		{"a pot is kept for ten minutes longer than its lockout", "ask, 429 5h, ttl = 5h10m0s"},
-		{"a response of an old window says nothing", "get 60 9 50s, get 60 50 10s, window = 9 of 60 for 50s"},
-		{"an earlier response raises nothing", "get 60 59, ask 2, 200 60 40, 200 60 50, window = 40 of 60 for 1m0s"},
+		{"an old window says nothing", "get 60 9 50s, get 60 50 10s, window = {60 9 2000-01-01 00:00:50 +0000 UTC}"},
+		{"an earlier response raises nothing",
+			"get 60 59, ask 2, 200 60 40, 200 60 50, window = {60 40 2000-01-01 00:01:00 +0000 UTC}"},
 		{"a deadline does not make MaxWait longer", "get 60 0, end 10m, now, waiting = 0"},
 		{"a pause on a machine that was suspended", "get 60 59, pause 30m 2h, clock 1h, +30s = 1"},
 		{"a machine that was suspended", "get 60 0, +1s now = 0, ask = 0, +10s ahead 1h, clock 1h, +30s = 1"},
 		{"a wall clock that is set back", "get 60 0, +1s now = 0, ask = 0, +10s clock -1h, +50s = 1"},
 		{"MaxWait 0 while Redis stalls", "silent, now 99, +1.1s waiting = 0"},
-		{"MaxWait 0 while the service stalls for another process", "ask, b now 99, +1.1s waiting = 0"},
 		{"MaxWait 0 while the service stalls and Redis is away", "broken, ask, now 99, +1.1s waiting = 0"},
 		{"each lockout is reported once, and its end", "get 60 59, +3s ask 4, 429 10s 60 5, 429 20s 60 5, 429 5m 60 5, " +
 			"200 60 57, heard = closed minute 13s; closed ban 5m3s, +5m get 60 59, heard = opened ban 5m3s"},
@@ -146,7 +142,6 @@ func TestLimiterNewPot(t *testing.T) {
 func TestLimiterAway(t *testing.T) {
 	for failure, words := range map[string]string{
 		"broken": "connection refused", "silent": "no reply within ", "error OOM command not allowed": "OOM",
-		"error NOPERM this user": "NOPERM",
 	} {
 		once := ", +1s " + failure + ", ask, +2.1s log level=WARN processes=2 " + words + ", 200 60 50, " +
 			"+5s log, up, ask, +2s log level=INFO back, 200 60 49"
@@ -154,7 +149,6 @@ func TestLimiterAway(t *testing.T) {
 	}
 	perform(t, [][2]string{
 		{"the first command may take three times as long", "silent, ask, +5.9s = 0, +200ms = 1"},
-		{"a later one may not", "get 60 59, +1s silent, ask, +1.9s = 0, +200ms = 1"},
 		{"the share is that of the processes that Redis knew", "b get 60 59, +3s ask 5 = 5, broken, ask 99 = 0, +50s = 25"},
 		{"the share is WithShare", "share 10, get 60 59, +3s broken, ask 99 = 0, +50s = 5"},
 		{"the share is one at least", "share 9, get 5 4, +3s broken, ask 9 = 0, +50s = 0"},
@@ -178,15 +172,12 @@ func TestLimiterAway(t *testing.T) {
 func TestFlushOfManyKeys(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		l, keys := r.process(t), []string{"1", "2", "3", "spoilt", "4", "5", "6"}
-		for range 2 {
-			time.Sleep(time.Second)
-			for _, key := range keys {
-				p, err := l.Acquire(t.Context(), ratelimit.Request{Key: key})
-				require.NoError(t, err)
-				now := time.Now()
-				w := ratelimit.Window{Limit: 60, Remaining: 59, Reset: now.Add(time.Minute)}
-				p.Release(ratelimit.Outcome{Sent: now, Received: now, StatusCode: 200, Window: w})
-			}
+		for _, key := range slices.Concat(keys, keys) {
+			p, err := l.Acquire(t.Context(), ratelimit.Request{Key: key})
+			require.NoError(t, err)
+			now := time.Now()
+			w := ratelimit.Window{Limit: 60, Remaining: 59, Reset: now.Add(time.Minute)}
+			p.Release(ratelimit.Outcome{Sent: now, Received: now, StatusCode: 200, Window: w})
 		}
 		r.Del("petstore:spoilt")
 		require.NoError(t, r.Set("petstore:spoilt", "no pot"))

@@ -35,7 +35,6 @@ var words = map[string]func(s *script){
 		synctest.Wait()
 		s.respond(http.StatusOK)
 	},
-
 	// These words begin a request, or together as many as the number after the word.
 	"ask":        func(s *script) { s.ask(s.count(), ratelimit.Request{MaxWait: long}) },
 	"now":        func(s *script) { s.ask(s.count(), ratelimit.Request{}) }, // with a MaxWait of 0
@@ -43,14 +42,12 @@ var words = map[string]func(s *script){
 	"pause": func(s *script) { // with the time until NotBefore, and a MaxWait
 		s.ask(1, ratelimit.Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
 	},
-
 	// These words end requests.
 	"spent":     func(s *script) { s.release(ratelimit.Outcome{Sent: s.now()}) }, // without a response
 	"abandoned": func(s *script) { s.release(ratelimit.Outcome{Sent: s.now(), Abandoned: true}) },
 	"unsent":    func(s *script) { s.release(ratelimit.Outcome{}) }, // not sent
 	"leave":     func(s *script) { s.renew(long) },                  // ends the contexts of all that wait
 	"end":       func(s *script) { s.renew(s.times[0]) },            // the same; later contexts end after a time
-
 	// These words change something else.
 	"reopen":   func(s *script) { s.Reopen("") },
 	"clock":    func(s *script) { s.ahead.Add(int64(s.times[0])) }, // moves the wall clock
@@ -59,7 +56,6 @@ var words = map[string]func(s *script){
 		s.opts = append(s.opts, petstoreredis.WithShare(s.numbers[0]))
 		clear(s.processes)
 	},
-
 	// These words change Redis.
 	"broken":    func(s *script) { s.redis.broken.Store(true) },                   // no connections
 	"silent":    func(s *script) { s.redis.silent.Store(true) },                   // no replies
@@ -70,7 +66,6 @@ var words = map[string]func(s *script){
 	"ahead":     func(s *script) { s.redis.ahead.Add(int64(s.times[0])) },         // moves its clock
 	"empty":     func(s *script) { s.redis.FlushAll() },
 	"set":       func(s *script) { s.redis.HSet(s.pot(), s.texts...) }, // a field of the pot
-
 	// These words show something.
 	"waiting": func(s *script) { s.shown = strconv.FormatInt(s.waiting.Load(), 10) }, // requests in Acquire
 	"heard": func(s *script) { // what observers were told since the last "heard"
@@ -79,11 +74,8 @@ var words = map[string]func(s *script){
 	"sent": func(s *script) { // requests, limit and processes of the last report
 		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
-	"place": func(s *script) { s.shown = strconv.FormatInt(s.place.Load(), 10) }, // in the queue, of the last waiter
-	"window": func(s *script) {
-		w := s.RateLimit("")
-		s.shown = fmt.Sprintf("%d of %d for %s", w.Remaining, w.Limit, w.Reset.Sub(s.start))
-	},
+	"place":  func(s *script) { s.shown = strconv.FormatInt(s.place.Load(), 10) }, // in the queue, of the last waiter
+	"window": func(s *script) { s.shown = fmt.Sprint(s.RateLimit("")) },
 	"until":  (*script).until,  // how long the last refused request must wait, and why
 	"closed": (*script).closed, // the same for a new request, with a MaxWait of 0
 	"ttl":    func(s *script) { s.shown = s.redis.TTL(s.pot()).String() },
@@ -128,7 +120,7 @@ type script struct {
 
 	numbers        []int // after the word of the step
 	times          []time.Duration
-	texts          []string
+	texts          []string // the numbers and times as well
 	place          atomic.Int64
 	shown          string       // by the step; empty: shows the number of permits given
 	given, waiting atomic.Int64 // permits so far, and requests in Acquire
@@ -146,8 +138,8 @@ type process struct {
 }
 
 func (s *script) now() time.Time { return time.Now().Round(0).Add(time.Duration(s.ahead.Load())) }
-
-func (s *script) pot() string { return s.redis.Keys()[0] }
+func (s *script) pot() string    { return s.redis.Keys()[0] }
+func (s *script) count() int     { return append(s.numbers, 1)[0] }
 
 // renew ends the context of all requests so far. The context of later requests ends after d.
 func (s *script) renew(d time.Duration) {
@@ -214,8 +206,6 @@ func (s *script) do(fields []string) {
 	require.Contains(s, words, fields[0])
 	words[fields[0]](s)
 }
-
-func (s *script) count() int { return append(s.numbers, 1)[0] }
 
 // ask begins n requests together.
 func (s *script) ask(n int, r ratelimit.Request) {

@@ -30,7 +30,6 @@ var words = map[string]func(s *script){
 		synctest.Wait()
 		s.respond(http.StatusOK)
 	},
-
 	// These words begin a request, or as many as the number after the word.
 	"ask":        func(s *script) { s.ask(Request{MaxWait: long}) },
 	"now":        func(s *script) { s.ask(Request{}) }, // with a MaxWait of 0
@@ -38,20 +37,17 @@ var words = map[string]func(s *script){
 	"pause": func(s *script) { // with the time until NotBefore, and a MaxWait
 		s.ask(Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
 	},
-
 	// These words end requests.
 	"lost":   func(s *script) { s.release(Outcome{}, true) },  // without a response
 	"unsent": func(s *script) { s.release(Outcome{}, false) }, // not sent
 	"free":   (*script).free,                                  // all in flight, as not sent
 	"leave":  func(s *script) { s.renew(long) },               // ends the contexts of all that wait
 	"end":    func(s *script) { s.renew(s.times[0]) },         // the same; later contexts end after a time
-
 	// These words change something else.
 	"told":     func(s *script) { s.begin(s.numbers[0]) }, // makes a limiter with Processes(n)
 	"reopen":   func(s *script) { s.limiter.Reopen("") },
 	"clock":    func(s *script) { s.ahead.Add(int64(s.times[0])) }, // moves the wall clock
 	"dateless": func(s *script) { s.dateless = true },              // later responses have no Date
-
 	// These words show something.
 	"heard": func(s *script) { // what observers were told since the last "heard"
 		s.shown, s.heard = cmp.Or(strings.Join(s.heard, "; "), "nothing"), nil
