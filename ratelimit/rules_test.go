@@ -107,8 +107,7 @@ func TestReports(t *testing.T) {
 		{"a minute only if a request is refused for it, once",
 			"get 60 0 40s, heard = nothing, now, heard = closed minute 41s, now, heard = nothing"},
 		{"not if a request leaves", "get 60 0, ask, leave, heard = wait minute 1m0s; done minute 0s"},
-		{"each anew after a clock set back",
-			"ask, 429 5m, clock -2s, ask, 429 2m, heard = closed ban 5m0s; closed ban 1m58s"},
+		{"anew after a clock set back", "ask, 429 5m, clock -2s, ask, 429 2m, heard = closed ban 5m0s; closed ban 1m58s"},
 		{"nothing if no response comes in time", "ask, now, +1s, heard = wait response ?; done response 1s"},
 		{"a pause, and a lockout that ends earlier", "get 60 59, ask, pause 9s 1m, 429 20s 60 9, pause 30s 1m, " +
 			"heard = wait backoff 9s; closed minute 20s; wait minute 30s"},
