@@ -34,9 +34,9 @@ func TestRules(t *testing.T) {
 		{"5 Retry-After and Reset are both rounded", "ask, 429 22s 999 0 20s, closed = 22s minute"},
 		{"5 Reset cannot be true", "ask, 429 0s 999 0 25h, closed = 1m0s minute"},
 		{"5 a ban, although Reset is past", "ask, 429 70s 999 0 -1h, closed = 1m10s ban"},
-		{"5 lockouts in a row last longer", "ask, 429 10ms 999 5 1h, closed = 10ms minute, 429 10ms, closed = 1s minute, " +
-			"429 10ms, closed = 2s minute, 429 10ms, closed = 4s minute, 429 10ms, closed = 8s minute, 429 10ms, " +
-			"closed = 16s minute, 429 10ms, closed = 32s minute, 429 10ms, closed = 1m0s minute, 429 10ms, " +
+		{"5 lockouts in a row last longer", "ask, 429 10ms 999 5 1h, closed = 10ms minute, 429 10ms 999 5 1h, " +
+			"closed = 1s minute, 429 10ms, closed = 2s minute, 429 10ms, closed = 4s minute, 429 10ms, closed = 8s minute, " +
+			"429 10ms, closed = 16s minute, 429 10ms, closed = 32s minute, 429 10ms, closed = 1m0s minute, 429 10ms, " +
 			"closed = 1m0s minute, 200 999 998 1h, ask, 429 10ms 999 5 1h, closed = 10ms minute"},
 		{"5 those without headers are twice as long", "ask, 429, closed = 1m0s minute, 429, closed = 2m0s minute, 429, " +
 			"closed = 4m0s minute, 429, closed = 8m0s minute, 429, closed = 16m0s minute, 429, closed = 16m0s minute"},

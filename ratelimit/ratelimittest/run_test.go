@@ -22,9 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func TestRun(t *testing.T) {
-	Run(t, func(*testing.T) Limiter { return ratelimit.New() })
-}
+func TestRun(t *testing.T) { Run(t, func(*testing.T) Limiter { return ratelimit.New() }) }
 
 func TestRunRealTime(t *testing.T) {
 	if testing.Short() {
