@@ -66,7 +66,6 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 	return l
 }
 
-// repair makes commands get through and succeed again.
 func (r *virtualRedis) repair() {
 	r.broken.Store(false)
 	r.silent.Store(false)

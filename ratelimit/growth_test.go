@@ -42,7 +42,6 @@ type Growth struct {
 	Seed      uint64
 }
 
-// Grown is the outcome of a Growth.
 type Grown struct {
 	Rejected int     // 429s
 	Worst    int     // the most 429s of one new process

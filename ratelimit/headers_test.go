@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// read returns what a limiter reads from the headers of a response.
 func read(h http.Header, received time.Time) Outcome {
 	return OutcomeOf(&http.Response{Header: h}, received, received)
 }

@@ -86,7 +86,6 @@ func (n noisy) LimitClosed(l ratelimit.Lockout) {
 	n.Observer.LimitClosed(l)
 }
 
-// recorder records whether a test has failed.
 type recorder struct {
 	testing.TB
 	failed bool
