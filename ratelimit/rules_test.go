@@ -19,6 +19,7 @@ func TestRules(t *testing.T) {
 		{"3 a window whose Reset moves slides", "get 31 30 60s, +10s get 31 0 51s, closed = 52s minute"},
 		{"3 a Reset after more than a day is replaced", "get 60 0 25h, closed = 1m0s minute"},
 		{"3 a Reset in the past is replaced, and stays so", "get 60 59 -1h, +10s get 60 0 -1h, closed = 50s minute"},
+		{"3 a window of 65 seconds is none of a minute", "get 60 0 65s, closed = 1m6s day"},
 		{"3 a window of 90 seconds is that of a day", "get 60 0 90s, closed = 1m31s day"},
 		{"3 without a Date, the local clock counts", "dateless, +20.5s get 60 0, closed = 40.5s minute"},
 		{"3 without a Date, hours are those of a day", "dateless, get 60 0 5h, closed = 5h0m1s day"},

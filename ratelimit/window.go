@@ -136,12 +136,13 @@ func untilReset(o *Outcome) (left time.Duration, usable bool) {
 // endOf returns the local time at which the window of a response is certainly over: the time of the
 // response, plus the time until Reset, plus rounded, the most by which Reset may be too low. A
 // window of a minute that was open at wasOpen is over one minute after that time: endOf returns
-// this end if it is earlier, by at most slack. If it is earlier by more, the window is longer than
-// a minute.
+// this end if it is earlier, by at most slack: the response may have come late. If it is earlier by
+// more, or if Reset was more than a minute after Date, both rounded, the window is longer than a
+// minute.
 func endOf(o *Outcome, wasOpen time.Time, rounded time.Duration) time.Time {
 	left, _ := untilReset(o)
 	end, minute := o.Received.Add(min(left+rounded, dayLength)), wasOpen.Add(windowLength)
-	if end.After(minute) && end.Sub(minute) <= slack {
+	if end.After(minute) && end.Sub(minute) <= slack && (o.Date.IsZero() || left <= windowLength+2*grain) {
 		return minute
 	}
 	return end
