@@ -18,8 +18,8 @@ import (
 // Limiter is a [petstore.Limiter] whose budgets are shared by all processes that use the same
 // Redis. [NewLimiter] returns one; pass it to all clients of this process with
 // [petstore.WithLimiter]. Each key has a budget of its own. It is safe for concurrent use. At rest
-// it has no goroutine and no timer, so that it need not be closed. It remembers each key, in less
-// than a kilobyte. A program that ends right after its last call should call Flush before it ends.
+// it has no goroutine and no timer, so that it need not be closed. It remembers each key, in about
+// a kilobyte. A program that ends right after its last call should call Flush before it ends.
 type Limiter struct {
 	rdb       redis.UniversalClient
 	logger    *slog.Logger

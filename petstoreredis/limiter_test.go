@@ -1,9 +1,11 @@
 package petstoreredis_test
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -167,20 +169,38 @@ func TestLimiterAway(t *testing.T) {
 	})
 }
 
+// get makes a request that is admitted at once, and succeeds.
+func get(t *testing.T, l *petstoreredis.Limiter, r ratelimit.Request) {
+	t.Helper()
+	p, err := l.Acquire(t.Context(), r)
+	require.NoError(t, err)
+	now := time.Now()
+	w := ratelimit.Window{Limit: 60, Remaining: 59, Reset: now.Add(time.Minute)}
+	p.Release(ratelimit.Outcome{Sent: now, Received: now, StatusCode: 200, Window: w})
+}
+
 func TestFlushOfManyKeys(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		l, keys := r.process(t), []string{"1", "2", "3", "spoilt", "4", "5", "6"}
 		for _, key := range slices.Concat(keys, keys) {
-			p, err := l.Acquire(t.Context(), ratelimit.Request{Key: key})
-			require.NoError(t, err)
-			now := time.Now()
-			w := ratelimit.Window{Limit: 60, Remaining: 59, Reset: now.Add(time.Minute)}
-			p.Release(ratelimit.Outcome{Sent: now, Received: now, StatusCode: 200, Window: w})
+			get(t, l, ratelimit.Request{Key: key})
 		}
 		r.Del("petstore:spoilt")
 		require.NoError(t, r.Set("petstore:spoilt", "no pot"))
 		r.evals.Store(0)
 		assert.ErrorContains(t, l.Flush(t.Context()), "WRONGTYPE")
 		assert.EqualValues(t, len(keys), r.evals.Load(), "one key that fails does not keep the others")
+	})
+}
+
+// A limiter keeps nothing of a request that is over.
+func TestLimiterMemory(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		observer := &script{}
+		kept := weak.Make(observer)
+		get(t, l, ratelimit.Request{Observer: observer})
+		runtime.GC()
+		assert.Nil(t, kept.Value())
 	})
 }

@@ -254,6 +254,7 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 // admit admits the first request of a class.
 func (q *queue) admit(class int, permit outcome, fallback ratelimit.Permit, now time.Time) {
 	t := q.waiters[class][0]
+	q.waiters[class][0] = nil
 	q.waiters[class] = q.waiters[class][1:]
 	t.admitted = true
 	t.admittedAt = now
