@@ -32,15 +32,14 @@ type Limiter struct {
 
 	mu      sync.Mutex // guards the fields below, and all queues
 	queues  map[string]*queue
-	away    time.Time // when Redis began to fail; zero while it replies
-	replied bool      // Redis has replied at least once
+	replied bool // Redis has replied at least once
 }
 
 // Option configures a [Limiter] in [NewLimiter].
 type Option func(*Limiter)
 
-// WithLogger makes the Limiter log when it goes on without Redis, at level Warn with the error, and
-// when Redis is back, at level Info. A nil logger, the default, logs nothing.
+// WithLogger makes the Limiter log, for each key, when it goes on without Redis, at level Warn with
+// the error, and when Redis is back, at level Info. A nil logger, the default, logs nothing.
 func WithLogger(logger *slog.Logger) Option { return func(l *Limiter) { l.logger = logger } }
 
 // WithShare sets the number of processes that share each key while Redis is away. The default, 0,

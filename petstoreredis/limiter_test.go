@@ -1,8 +1,11 @@
 package petstoreredis_test
 
 import (
+	"bytes"
+	"log/slog"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"weak"
@@ -190,6 +193,22 @@ func TestFlushOfManyKeys(t *testing.T) {
 		r.evals.Store(0)
 		assert.ErrorContains(t, l.Flush(t.Context()), "WRONGTYPE")
 		assert.EqualValues(t, len(keys), r.evals.Load(), "one key that fails does not keep the others")
+	})
+}
+
+// If Redis fails for one key, such as one in a part of a cluster that is away, the log says so once.
+func TestLogOfManyKeys(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		var log bytes.Buffer
+		l := r.process(t, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		require.NoError(t, r.Set("petstore:spoilt", "no pot"))
+		for range 10 {
+			get(t, l, ratelimit.Request{Key: "well"})
+			get(t, l, ratelimit.Request{Key: "spoilt", MaxWait: time.Hour})
+			time.Sleep(2 * time.Second)
+		}
+		assert.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+		assert.Contains(t, log.String(), "key_id=spoilt")
 	})
 }
 

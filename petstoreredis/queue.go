@@ -52,6 +52,7 @@ type queue struct {
 	asking   chan struct{} // closed when the command on its way is over; nil if there is none
 	err      error         // of the last command
 
+	away     time.Time          // when Redis began to fail; zero while it replies
 	fallback *ratelimit.Limiter // gives permits while Redis is away; nil while Redis replies
 }
 
@@ -202,7 +203,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 		}
 	}
 	q.step(now)
-	q.l.note(err, q.processes())
+	q.note(err)
 }
 
 // apply takes over what a reply says.

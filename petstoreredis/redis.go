@@ -109,28 +109,28 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// note records how a command went, and logs when Redis goes away and when it is back. It releases
-// the lock while it logs.
-func (l *Limiter) note(err error, processes int) {
-	l.replied = l.replied || err == nil
-	began := l.away
+// note records how a command went, and logs when Redis goes away and when it is back. With a cluster,
+// a part of the keys may be away. It releases the lock while it logs.
+func (q *queue) note(err error) {
+	q.l.replied = q.l.replied || err == nil
+	began := q.away
 	switch {
 	case err != nil && began.IsZero():
-		l.away = time.Now()
-		l.log(slog.LevelWarn, "redis is away, this process keeps to its share",
-			slog.String("error", err.Error()), processes)
+		q.away = time.Now()
+		q.log(slog.LevelWarn, "redis is away, this process keeps to its share",
+			slog.String("error", err.Error()))
 	case err == nil && !began.IsZero():
-		l.away = time.Time{}
-		l.log(slog.LevelInfo, "redis is back", slog.Duration("away", time.Since(began)), processes)
+		q.away = time.Time{}
+		q.log(slog.LevelInfo, "redis is back", slog.Duration("away", time.Since(began)))
 	}
 }
 
 // log logs without the lock: the handler may call the limiter.
-func (l *Limiter) log(level slog.Level, text string, attr slog.Attr, processes int) {
-	if l.logger != nil {
-		l.unlocked(func() {
-			l.logger.LogAttrs(context.Background(), level, "petstoreredis: "+text,
-				attr, slog.Int("processes", processes))
+func (q *queue) log(level slog.Level, text string, attr slog.Attr) {
+	if logger := q.l.logger; logger != nil {
+		key, processes := slog.String("key_id", q.key), slog.Int("processes", q.processes())
+		q.l.unlocked(func() {
+			logger.LogAttrs(context.Background(), level, "petstoreredis: "+text, attr, key, processes)
 		})
 	}
 }
