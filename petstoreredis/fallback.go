@@ -10,9 +10,11 @@ import (
 )
 
 // newFallback returns a limiter that takes the place of the pot. It has seen one response, made
-// from what the process knows. The limit in it is one share, as if this process used the key alone.
+// from what the process knows. The limit in it is one share, as if this process used the key alone;
+// less, if others had used more than theirs: then what is left in the window is shared.
 func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
-	w := q.known(now)
+	w, n := q.known(now), q.processes()
+	q.taken = max(0, w.Limit/n-int(q.granted)-(w.Remaining+n-1)/n)
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: w}
 	o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now)).Truncate(time.Second)
 	if q.closedUntil.After(now) {
@@ -27,7 +29,7 @@ func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 // shareOf returns an outcome with this process's share of the window in place of the window.
 func (q *queue) shareOf(o ratelimit.Outcome) ratelimit.Outcome {
 	if w := &o.Window; w.Limit > 0 {
-		w.Limit = max(1, w.Limit/q.processes())
+		w.Limit = max(1, w.Limit/q.processes()-q.taken)
 		w.Remaining = min(w.Remaining, max(0, w.Limit-int(q.granted)))
 	}
 	return o

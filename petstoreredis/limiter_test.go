@@ -156,6 +156,8 @@ func TestLimiterAway(t *testing.T) {
 		{"the share is WithShare", "share 10, get 60 59, +3s broken, ask 99 = 0, +50s = 5"},
 		{"the share is one at least", "share 9, get 5 4, +3s broken, ask 9 = 0, +50s = 0"},
 		{"the share is a sixty-fourth if Redis has never replied", "broken, ask, +1s 200 320 319, ask 99 = 1, +50s = 3"},
+		{"the share is one of what is left, if others had more than theirs",
+			"share 3, get 60 29, +3s broken, ask 99 = 0, +50s = 10"},
 		{"the share was used up in this window", "b get 60 59, +3s ask 40 = 40, broken, ask 99 = 0, +50s = 0"},
 		{"the window was used up", "get 60 0, +1s broken, ask = 0, +57s = 0, +3s = 1"},
 		{"each window has a share",

@@ -54,6 +54,7 @@ type queue struct {
 
 	away     time.Time          // when Redis began to fail; zero while it replies
 	fallback *ratelimit.Limiter // gives permits while Redis is away; nil while Redis replies
+	taken    int                // requests of this process's share that others had used when it began
 }
 
 // hold is what requests wait for.

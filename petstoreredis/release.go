@@ -97,7 +97,7 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 		w.Remaining = min(w.Remaining, q.window.Remaining)
 	default:
 		if q.pot.Left = w.Remaining; q.fallback != nil {
-			q.granted = 0
+			q.granted, q.taken = 0, 0
 		}
 	}
 	q.window, q.windowEnd = w, x.end
