@@ -13,7 +13,7 @@ import (
 // the rules, and why they keep the limit. window.go learns the window from responses, others.go the
 // number of foreign requests.
 type budget struct {
-	processes int       // how many use the key, including this one; 0 if not told
+	processes int       // how many use the key, including this one; 0 if not set
 	now       time.Time // the latest time that a caller passed
 
 	// The window in the headers: the minute or the day, whichever has fewer requests left.
@@ -21,7 +21,7 @@ type budget struct {
 	kind    Reason    // ReasonMinute or ReasonDay
 	limit   int       // requests that the window allows
 	reset   time.Time // the end of the window by the server's clock
-	wasOpen time.Time // a local time at which the window was open
+	openAt  time.Time // a local time at which the window was open
 	end     time.Time // the local time at which the window is certainly over
 	slides  bool      // Reset moves: it is when the oldest counted request leaves the window
 	sent    int       // requests of this process that the window has counted, or may have
@@ -71,17 +71,17 @@ type snapshot struct {
 	probe                  bool
 }
 
-// hold is what a request has to wait for. The zero hold means that it need not wait.
-type hold struct {
+// obstacle is what a request has to wait for. The zero obstacle means that it need not wait.
+type obstacle struct {
 	reason Reason    // a limit, or ReasonResponse
 	askAt  time.Time // the end of the limit, or when to ask again if no response came
 }
 
 const (
-	// slowAfter is five times the longest usual latency. After it, a request without a response is
-	// slow: others no longer wait for it, and a new probe may follow. A request that was given up
-	// may reach the server for that long. A probe after a 429 has more time: another may cause a
-	// ban.
+	// slowAfter is the time after which a request without a response is slow: others no longer wait
+	// for it, and a new probe may follow. A request that was given up may reach the server for that
+	// long. 200 ms is assumed as the longest usual latency; this is five times that. A probe after a
+	// 429 has more time: another may cause a ban.
 	slowAfter    = time.Second
 	slowAfter429 = 10 * time.Second
 
@@ -97,21 +97,21 @@ func later(a, b time.Time) time.Time {
 }
 
 // admit reserves room for one request, or returns what the request has to wait for.
-func (b *budget) admit(now time.Time, background bool) (snapshot, hold) {
+func (b *budget) admit(now time.Time, background bool) (snapshot, obstacle) {
 	b.now = later(b.now, now)
 	if !background {
 		b.lastForeground = b.now
 	}
 	reserve := b.reserve(background)
 	probe := b.needsProbe(b.now, reserve)
-	var why hold
+	var why obstacle
 	switch {
 	case b.closedUntil.After(b.now):
-		why = hold{b.closedBy, b.closedUntil}
+		why = obstacle{b.closedBy, b.closedUntil}
 	case probe:
-		why = b.holdProbe()
+		why = b.probeObstacle()
 	default:
-		why = b.holdRequest(reserve)
+		why = b.requestObstacle(reserve)
 	}
 	if why.reason != "" {
 		return snapshot{}, why
@@ -124,7 +124,7 @@ func (b *budget) admit(now time.Time, background bool) (snapshot, hold) {
 	return snapshot{
 		windows: b.windows, responses: b.responses, lockouts: b.lockouts, left: b.left(), sent: b.sent,
 		admitted: b.now, lastResponse: b.lastResponse, probe: probe,
-	}, hold{}
+	}, obstacle{}
 }
 
 // left returns how many requests the window has left if it has counted all lost requests. Requests
@@ -164,43 +164,45 @@ func (b *budget) notSlow() []time.Time {
 	return b.inFlight[i:]
 }
 
-// needsProbe reports whether so little is known at a time that the next request has to be a probe
-// (rules 3 and 4). What was free at the end of a window may be sent in the next window without a
+// needsProbe reports whether so little is known that a request has to be a probe if it is sent at a
+// time, now or later (rules 3 and 4). What was free at the end of a window may be sent in the next window without a
 // probe, except the reserve: others may have used that much of the old window.
-func (b *budget) needsProbe(now time.Time, reserve int) bool {
+func (b *budget) needsProbe(at time.Time, reserve int) bool {
 	switch {
 	case b.streak > 0:
 		return true
 	case b.windows == 0:
 		return b.lastResponse.IsZero() // if a response had no headers, a probe would show nothing either
 	}
-	return !now.Before(b.end) && b.free() <= reserve
+	return !at.Before(b.end) && b.free() <= reserve
 }
 
-// holdProbe returns what a probe has to wait for: the response to another probe (rule 4).
-func (b *budget) holdProbe() hold {
+// probeObstacle returns what a probe has to wait for: the response to another probe (rule 4).
+func (b *budget) probeObstacle() obstacle {
 	again := b.lastProbe.Add(slowAfter)
 	if b.streak > 0 {
 		again = b.lastProbe.Add(slowAfter429)
 	}
 	if b.probes == 0 || !again.After(b.now) {
-		return hold{}
+		return obstacle{}
 	}
-	return hold{ReasonResponse, again}
+	return obstacle{ReasonResponse, again}
 }
 
-// holdRequest returns what a request has to wait for if it is no probe. It need not wait if enough
+// requestObstacle returns what a request has to wait for if it is no probe. It need not wait if enough
 // of the window is free (rule 1), and few enough requests are in flight (rules 6 and 8).
-func (b *budget) holdRequest(reserve int) hold {
+func (b *budget) requestObstacle(reserve int) obstacle {
 	notSlow := b.notSlow()
 	usedUp := b.windows > 0 && b.free() <= reserve
 	switch {
 	case usedUp && b.possiblyFree() <= reserve:
-		return hold{b.kind, b.end}
+		return obstacle{b.kind, b.end}
 	case !usedUp && len(notSlow) < b.mostInFlight():
-		return hold{}
+		return obstacle{}
 	}
-	return hold{ReasonResponse, notSlow[0].Add(slowAfter)} // without one, the cases above apply
+	// There is a request in flight that is not slow: without one, possiblyFree would be 0, and fewer
+	// than mostInFlight, which is at least 1, would be in flight.
+	return obstacle{ReasonResponse, notSlow[0].Add(slowAfter)}
 }
 
 // earliest returns a time before which a request certainly cannot be admitted, and the limit that
@@ -217,7 +219,8 @@ func (b *budget) earliest(now time.Time, before int, background bool) (at time.T
 	if b.windows == 0 {
 		return at, reason
 	}
-	opens, filled, reserve := at, 0, b.reserve(background)
+	reserve := b.reserve(background)
+	opens, filled := at, 0
 	free := max(b.free(), b.possiblyFree()) - reserve
 	if b.needsProbe(at, reserve) {
 		// The probe may show a window that is about to end, so one window is not counted.

@@ -63,7 +63,7 @@ type Request struct {
 	Asked time.Time
 	// NotBefore is the earliest time of the request, such as the end of a backoff; zero: no limit.
 	NotBefore time.Time
-	// Observer is told what the limiter decides; nil for none.
+	// Observer gets the reports of what the limiter decides; nil for none.
 	Observer Observer
 }
 

@@ -18,11 +18,11 @@ type queue struct {
 	budget   *budget
 	waiters  []*waiter // in the order in which they will be admitted
 	waiting  int       // requests that wait, also those that are not in waiters yet
-	hold     hold      // what the first waiter waits for; zero without a waiter
-	checked  time.Time // budget.ends when late waiters were last refused
+	obstacle obstacle  // what the first waiter waits for; zero without a waiter
+	checked  time.Time // the value of budget.ends() when late waiters were last refused
 	timer    *time.Timer
 	alarm    time.Time // the time for which timer is set; zero without a timer
-	reported Lockout   // the last one that an observer was told; zero once its end was told
+	reported Lockout   // the last one that was reported; zero once its end was reported
 }
 
 // waiter is a request that has to wait, until it is admitted or refused. It joins the queue once
@@ -34,7 +34,7 @@ type waiter struct {
 	queue   *queue
 	entered time.Time
 	latest  time.Time     // the end of the longest limit that it can wait for
-	wait    Wait          // what the observer is told
+	wait    Wait          // what is reported to the observer
 	decided chan struct{} // closed once it is admitted or refused; nil before it joins the queue
 	permit  *permit       // nil until it is admitted
 	refused *Error        // nil until it is refused
@@ -70,10 +70,10 @@ func (q *queue) dispatch(now time.Time) {
 		close(w.decided)
 	}
 	if len(q.waiters) == 0 {
-		q.hold = hold{}
+		q.obstacle = obstacle{}
 	}
-	if !q.hold.askAt.Equal(q.alarm) {
-		q.setAlarm(now, q.hold.askAt)
+	if !q.obstacle.askAt.Equal(q.alarm) {
+		q.setAlarm(now, q.obstacle.askAt)
 	}
 }
 
@@ -86,9 +86,9 @@ func (q *queue) permitFor(now time.Time, r *Request) *permit {
 	if why.reason == "" {
 		return &permit{snapshot: admitted, queue: q, observer: r.Observer, budget: q.budget}
 	}
-	another := why.reason != ReasonResponse && why.reason != q.hold.reason
+	another := why.reason != ReasonResponse && why.reason != q.obstacle.reason
 	moved := q.budget.ends().Sub(q.checked).Abs()
-	q.hold = why
+	q.obstacle = why
 	if another || moved > time.Second {
 		q.refuseLateWaiters(now)
 	}

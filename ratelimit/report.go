@@ -54,11 +54,11 @@ type Lockout struct {
 	// Sent is how many requests of this limiter the window has counted, or may have. If the window
 	// is used up and Sent is far below Window.Limit, others use the key.
 	Sent int
-	// Processes is the number of processes that the limiter was told; 0 if it was told none.
+	// Processes is the number of processes that use the key, if the limiter knows it; else 0.
 	Processes int
 }
 
-// Observer is told what a [Limiter] decides about a request and its key. The methods are called on
+// Observer gets the reports of a [Limiter] about a request and its key. The methods are called on
 // the goroutine that called Acquire or Release, without a lock, so that they may use the limiter.
 type Observer interface {
 	// WaitStart is called when the request begins to wait.
@@ -104,10 +104,10 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// report tells an observer of a lockout that began or ended; nil if none did.
+// report reports to an observer that a lockout began or ended; nil if none did.
 type report func(o Observer)
 
-// to tells an observer. The lock must not be held.
+// to makes the report, if there is one and an observer. The lock must not be held.
 func (r report) to(o Observer) {
 	if r != nil && o != nil {
 		r(o)
@@ -130,7 +130,7 @@ func (q *queue) reportOf(admitted time.Time, o *Outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout; nil if an observer was told of it already. A
+// reportClosed returns the report of a lockout; nil if it was reported already. A
 // lockout is news if the key was open, or if another limit closes the key for longer, such as a ban
 // after a used-up minute.
 func (q *queue) reportClosed(now time.Time, reason Reason, until time.Time) report {
@@ -146,7 +146,7 @@ func (q *queue) reportClosed(now time.Time, reason Reason, until time.Time) repo
 	return nil
 }
 
-// lockout describes a lockout of the key.
+// lockout adds to the reason and the end of a lockout what is known about the key.
 func (q *queue) lockout(reason Reason, until time.Time) Lockout {
 	b := q.budget
 	return Lockout{Reason: reason, Until: until, Window: b.known(), Sent: b.sent, Processes: b.processes}
@@ -154,10 +154,10 @@ func (q *queue) lockout(reason Reason, until time.Time) Lockout {
 
 // describe returns the wait that w begins.
 func (w *waiter) describe(now time.Time) Wait {
-	b, h := w.queue.budget, w.queue.hold
-	wait := Wait{Reason: h.reason, Waiting: w.queue.waiting}
-	if h.reason != ReasonResponse {
-		wait.Until = h.askAt
+	b, obstacle := w.queue.budget, w.queue.obstacle
+	wait := Wait{Reason: obstacle.reason, Waiting: w.queue.waiting}
+	if obstacle.reason != ReasonResponse {
+		wait.Until = obstacle.askAt
 	}
 	switch {
 	case w.NotBefore.After(now) && b.closedUntil.After(now):

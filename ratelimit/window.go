@@ -105,17 +105,17 @@ func (b *budget) openWindow() {
 	b.windows++
 	b.sent, b.kind = 0, ReasonMinute
 	b.samples, b.history = b.samples[:0], b.history[:0]
-	b.trust = max(b.trust, b.trust/2) // foreign requests of old windows count for less (rule 6)
+	b.trust = max(b.trust, b.trust/2) // towards 0 if it is negative, and -1/2 is 0 in Go (rule 6)
 }
 
 // setWindow sets the limit and the end of the window from a response of this window.
 func (b *budget) setWindow(s *snapshot, o *Outcome) {
 	if s.probe || !o.Window.Reset.Equal(b.reset) {
-		b.wasOpen = o.Received // at the old wasOpen, another window may have been open
+		b.openAt = o.Received // at the old openAt, another window may have been open
 	}
 	b.limit, b.reset = o.Window.Limit, o.Window.Reset
-	b.end = endOf(o, b.wasOpen, grain)
-	if b.end.Sub(b.wasOpen) > windowLength {
+	b.end = endOf(o, b.openAt, grain)
+	if b.end.Sub(b.openAt) > windowLength {
 		b.kind = ReasonDay
 	}
 }
@@ -134,14 +134,14 @@ func untilReset(o *Outcome) (left time.Duration, usable bool) {
 }
 
 // endOf returns the local time at which the window of a response is certainly over: the time of the
-// response, plus the time until Reset, plus rounded, the most by which Reset may be too low. A
-// window of a minute that was open at wasOpen is over one minute after that time: endOf returns
+// response, plus the time until Reset, plus rounding, the most by which Reset may be too low. A
+// window of a minute that was open at openAt is over one minute after that time: endOf returns
 // this end if it is earlier, by at most slack: the response may have come late. If it is earlier by
 // more, or if Reset was more than a minute after Date, both rounded, the window is longer than a
 // minute.
-func endOf(o *Outcome, wasOpen time.Time, rounded time.Duration) time.Time {
+func endOf(o *Outcome, openAt time.Time, rounding time.Duration) time.Time {
 	left, _ := untilReset(o)
-	end, minute := o.Received.Add(min(left+rounded, dayLength)), wasOpen.Add(windowLength)
+	end, minute := o.Received.Add(min(left+rounding, dayLength)), openAt.Add(windowLength)
 	if end.After(minute) && end.Sub(minute) <= slack && (o.Date.IsZero() || left <= windowLength+2*grain) {
 		return minute
 	}
@@ -153,11 +153,11 @@ func endOf(o *Outcome, wasOpen time.Time, rounded time.Duration) time.Time {
 // window, if that is later; zero if there is neither. The reason is a ban if the time is after the
 // end of the window, the day if the time is more than a minute away, else the minute.
 func after429(o *Outcome) (opens time.Time, reason Reason) {
-	rounded := grain
+	rounding := grain
 	if o.RetryAfter > 0 { // rounded up by the server
-		opens, rounded = o.Received.Add(o.RetryAfter), 0
+		opens, rounding = o.Received.Add(o.RetryAfter), 0
 	}
-	end := endOf(o, o.Received, rounded)
+	end := endOf(o, o.Received, rounding)
 	if _, usable := untilReset(o); !usable || !end.After(o.Received) {
 		end = o.Received.Add(windowLength)
 	} else if o.Window.Remaining == 0 || opens.IsZero() {
