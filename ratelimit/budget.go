@@ -261,8 +261,7 @@ func (b *budget) record(s *snapshot, o *Outcome, now time.Time) {
 }
 
 // startLockout begins a lockout after a 429, or makes it longer (rule 5). Several 429s to requests
-// that were in flight together make one lockout. Without Retry-After and a usable Reset, the first
-// lockout in a row lasts for a window, the next for 2 windows, then 4, up to 16.
+// that were in flight together make one lockout.
 func (b *budget) startLockout(s *snapshot, o *Outcome) {
 	if s.lockouts == b.lockouts { // no lockout has begun since the request was sent
 		b.lockouts++
@@ -271,18 +270,12 @@ func (b *budget) startLockout(s *snapshot, o *Outcome) {
 	if b.streak <= 1 && !s.probe && o.Window.Remaining == 0 && o.RetryAfter <= windowLength {
 		b.trust = othersSeen // another process used up the window
 	}
-	opens, reason := after429(o)
-	least := time.Duration(0)
-	switch {
-	case opens.IsZero():
-		least = windowLength << min(max(0, b.streak-1), 4)
-	case b.slides && b.trust < 0:
-		least = slidingLockout // until then, others take the room that becomes free
-	case b.streak > 1:
-		least = min(time.Second<<min(b.streak-2, 6), windowLength)
+	until, limit := o.LockoutEnd(b.streak)
+	if b.slides && b.trust < 0 { // others take the room that becomes free before that
+		until = later(until, o.Received.Add(slidingLockout))
 	}
-	if until := later(opens, o.Received.Add(least)); until.After(b.closedUntil) {
-		b.closedUntil, b.closedBy = until, reason
+	if until.After(b.closedUntil) {
+		b.closedUntil, b.closedBy = until, limit
 	}
 }
 

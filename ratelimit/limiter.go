@@ -65,6 +65,8 @@ type Request struct {
 	NotBefore time.Time
 	// Observer gets the reports of what the limiter decides; nil for none.
 	Observer Observer
+
+	noWait bool // for TryAcquire
 }
 
 // Permit allows one request to be sent.
@@ -105,6 +107,13 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 	}
 	w.report.to(w.Observer)
 	return nil, w.refused
+}
+
+// TryAcquire is like [Limiter.Acquire], but does not wait. It returns a permit if there is one now,
+// or an [*Error] without a Reason if another request must get its response first.
+func (l *Limiter) TryAcquire(r Request) (Permit, error) {
+	r.noWait = true
+	return l.Acquire(context.Background(), r)
 }
 
 // permitOrWaiter returns a permit or, if the request has to wait, a waiter, which may be refused

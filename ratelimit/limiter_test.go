@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -54,6 +55,30 @@ func TestLimiterKeys(t *testing.T) {
 		}
 		assert.LessOrEqual(t, len(l.keys), 64)
 		assert.Subset(t, slices.Collect(maps.Keys(l.keys)), []string{"closed", "in flight", "waiting"})
+	})
+}
+
+// TryAcquire never waits, whatever the request would wait for.
+func TestTryAcquire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, start := New(), time.Now()
+		try := func(r Request) *Error {
+			r.MaxWait = long
+			_, err := l.TryAcquire(r)
+			refused, _ := errors.AsType[*Error](err)
+			return refused
+		}
+		assert.Equal(t, &Error{RetryAt: start.Add(time.Hour)}, try(Request{NotBefore: start.Add(time.Hour)}))
+		p, err := l.TryAcquire(Request{})
+		require.NoError(t, err)
+		assert.Equal(t, &Error{}, try(Request{}), "the first request has no response")
+		w := Window{Limit: 60, Reset: start.Add(time.Minute)}
+		p.Release(Outcome{Sent: start, Received: start, StatusCode: http.StatusOK, Window: w})
+		used := &Error{RetryAt: start.Add(time.Minute), Window: w, Reason: ReasonMinute}
+		assert.Equal(t, used, try(Request{}))
+		time.Sleep(time.Minute)
+		assert.Nil(t, try(Request{}))
+		assert.Less(t, time.Since(start), time.Minute+1)
 	})
 }
 

@@ -114,14 +114,16 @@ func (b *budget) setWindow(s *snapshot, o *Outcome) {
 		b.openAt = o.Received // at the old openAt, another window may have been open
 	}
 	b.limit, b.reset = o.Window.Limit, o.Window.Reset
-	b.end = endOf(o, b.openAt, grain)
-	if b.end.Sub(b.openAt) > windowLength {
-		b.kind = ReasonDay
+	end, limit := endOf(o, b.openAt, grain)
+	b.end = end
+	if limit == ReasonDay { // it stays the day when less than a minute is left of it
+		b.kind = limit
 	}
 }
 
-// untilReset returns the time from a response to its Reset, and false if the Reset cannot be true.
-// Reset is compared with Date, which is of the same clock: the local clock may be a different one.
+// untilReset returns the time from a response to its Reset, or a minute and false if the Reset cannot
+// be true (rule 3). Reset is compared with Date, which is of the same clock: the local clock may be
+// a different one.
 func untilReset(o *Outcome) (left time.Duration, usable bool) {
 	left = o.Window.Reset.Sub(o.Date)
 	usable = left > 0
@@ -130,7 +132,10 @@ func untilReset(o *Outcome) (left time.Duration, usable bool) {
 		// A clock that is wrong by minutes is more likely than a window of several minutes.
 		usable = o.Window.Reset.Sub(o.Sent) > -grain && (left <= windowLength+slack || left >= time.Hour)
 	}
-	return left, usable && left < dayLength+slack
+	if !usable || left >= dayLength+slack {
+		return windowLength, false
+	}
+	return left, true
 }
 
 // endOf returns the local time at which the window of a response is certainly over: the time of the
@@ -138,36 +143,54 @@ func untilReset(o *Outcome) (left time.Duration, usable bool) {
 // window of a minute that was open at openAt is over one minute after that time: endOf returns
 // this end if it is earlier, by at most slack: the response may have come late. If it is earlier by
 // more, or if Reset was more than a minute after Date, both rounded, the window is longer than a
-// minute.
-func endOf(o *Outcome, openAt time.Time, rounding time.Duration) time.Time {
+// minute: its limit is that of the day.
+func endOf(o *Outcome, openAt time.Time, rounding time.Duration) (end time.Time, limit Reason) {
 	left, _ := untilReset(o)
 	end, minute := o.Received.Add(min(left+rounding, dayLength)), openAt.Add(windowLength)
-	if end.After(minute) && end.Sub(minute) <= slack && (o.Date.IsZero() || left <= windowLength+2*grain) {
-		return minute
+	if end.Sub(minute) > slack || !o.Date.IsZero() && left > windowLength+2*grain {
+		return end, ReasonDay
 	}
-	return end
+	if end.After(minute) {
+		end = minute
+	}
+	return end, ReasonMinute
 }
 
-// after429 returns when a 429 allows the next request, and the limit that is the reason. The time
-// is the end of Retry-After. If Remaining is 0 or there is no Retry-After, it is the end of the
-// window, if that is later; zero if there is neither. The reason is a ban if the time is after the
-// end of the window, the day if the time is more than a minute away, else the minute.
-func after429(o *Outcome) (opens time.Time, reason Reason) {
+// WindowEnd returns the local time at which the window of the response is certainly over, and the
+// limit of the window: ReasonMinute or ReasonDay. Both are zero if the response has no window.
+func (o Outcome) WindowEnd() (end time.Time, limit Reason) {
+	if o.Received.IsZero() || o.Window.Limit == 0 {
+		return time.Time{}, ""
+	}
+	return endOf(&o, o.Received, grain)
+}
+
+// LockoutEnd returns when the key opens after this outcome, which must be a 429, and the limit that
+// seems to be the reason: ReasonMinute, ReasonDay or ReasonBan. streak is the number of lockouts
+// since the last success, including this one: the later ones may last longer than the response asks
+// for. README.md has the rule, number 5.
+func (o Outcome) LockoutEnd(streak int) (end time.Time, limit Reason) {
 	rounding := grain
 	if o.RetryAfter > 0 { // rounded up by the server
-		opens, rounding = o.Received.Add(o.RetryAfter), 0
+		end, rounding = o.Received.Add(o.RetryAfter), 0
 	}
-	end := endOf(o, o.Received, rounding)
-	if _, usable := untilReset(o); !usable || !end.After(o.Received) {
-		end = o.Received.Add(windowLength)
-	} else if o.Window.Remaining == 0 || opens.IsZero() {
-		opens = later(opens, end)
+	window, _ := endOf(&o, o.Received, rounding)
+	if !window.After(o.Received) {
+		window = o.Received.Add(windowLength)
+	} else if !o.Window.IsZero() && (o.Window.Remaining == 0 || end.IsZero()) {
+		end = later(end, window)
 	}
-	switch { // Retry-After and Reset are both rounded
-	case opens.Sub(end) > 2*grain:
-		return opens, ReasonBan
-	case opens.Sub(o.Received) > windowLength+2*grain:
-		return opens, ReasonDay
+	limit = ReasonMinute
+	if end.Sub(window) > 2*grain { // both are rounded
+		limit = ReasonBan
+	} else if end.Sub(o.Received) > windowLength+2*grain {
+		limit = ReasonDay
 	}
-	return opens, ReasonMinute
+	if end.IsZero() { // neither Retry-After nor Reset is usable
+		return o.Received.Add(windowLength << min(max(0, streak-1), 4)), limit
+	}
+	if streak > 1 {
+		end = later(end, o.Received.Add(min(time.Second<<min(streak-2, 6), windowLength)))
+	}
+	return end, limit
 }

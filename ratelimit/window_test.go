@@ -1,0 +1,45 @@
+package ratelimit
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestRules has more rows of lockouts, for rules 3 and 5.
+func TestOutcomeEnds(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 5e8, time.UTC)
+	w := func(remaining int, untilReset time.Duration) Window {
+		return Window{Limit: 60, Remaining: remaining, Reset: now.Truncate(time.Second).Add(untilReset)}
+	}
+	for _, row := range []struct {
+		name                       string
+		window                     Window
+		retryAfter                 time.Duration
+		streak                     int
+		windowEnd, lockoutEnd      time.Duration
+		windowLimit, lockoutReason Reason
+	}{
+		{"a window", w(9, 40*time.Second), 0, 1, 41 * time.Second, 41 * time.Second, ReasonMinute, ReasonMinute},
+		{"a minute", w(0, time.Minute), 9 * time.Second, 1, time.Minute, time.Minute, ReasonMinute, ReasonMinute},
+		{"a day", w(0, time.Hour), 0, 1, time.Hour + time.Second, time.Hour + time.Second, ReasonDay, ReasonDay},
+		{"a limit that is not in the headers", w(9, time.Hour), time.Second, 1,
+			time.Hour + time.Second, time.Second, ReasonDay, ReasonMinute},
+		{"a ban", w(0, 40*time.Second), time.Hour, 1, 41 * time.Second, time.Hour, ReasonMinute, ReasonBan},
+		{"a Reset in the past", w(0, -time.Hour), time.Second, 1, time.Minute, time.Minute, ReasonMinute, ReasonMinute},
+		{"the third lockout", w(9, 40*time.Second), 1, 3, 41 * time.Second, 2 * time.Second, ReasonMinute, ReasonMinute},
+		{"no headers, the third", Window{}, 0, 3, 0, 4 * time.Minute, "", ReasonMinute},
+		{"no headers, the hundredth", Window{}, 0, 100, 0, 16 * time.Minute, "", ReasonMinute},
+	} {
+		o := Outcome{Sent: now, Received: now, Date: now.Truncate(time.Second), StatusCode: http.StatusTooManyRequests,
+			Window: row.window, RetryAfter: row.retryAfter}
+		end, limit := o.WindowEnd()
+		assert.Equal(t, row.windowLimit, limit, row.name)
+		assert.True(t, limit == "" && end.IsZero() || end.Equal(now.Add(row.windowEnd)), "%s: %v", row.name, end)
+		end, limit = o.LockoutEnd(row.streak)
+		assert.Equal(t, row.lockoutReason, limit, row.name)
+		assert.Equal(t, row.lockoutEnd, end.Sub(now), row.name)
+	}
+}
