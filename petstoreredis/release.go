@@ -1,7 +1,6 @@
 package petstoreredis
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -45,7 +44,8 @@ func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (r report)
 		if counted {
 			q.granted++
 		}
-		t.fallback.Release(q.shareOf(o))
+		o.Window = q.shareOf(o.Window)
+		t.fallback.Release(o)
 	}
 	if t.fallback == nil || q.fallback == nil { // while Redis is away, command.Known is enough
 		q.keep(x, now)
@@ -87,9 +87,8 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	x.Limit = w.Limit
 	x.Remaining = w.Remaining
 	x.Reset = max(1, w.Reset.Unix())
-	o.StatusCode, o.RetryAfter, o.Window.Remaining = http.StatusTooManyRequests, 0, 0
-	_, usedUp := interpret(q.key, o, 0) // the lockout of a used-up window ends with the window
-	x.end, x.Reason = usedUp.Until, limitIndex(usedUp.Reason)
+	end, limit := o.WindowEnd()
+	x.end, x.Reason = end, limitIndex(limit)
 	switch ahead := w.Reset.Sub(q.window.Reset); {
 	case now.Before(q.windowEnd) && ahead < 0:
 		return
@@ -103,27 +102,11 @@ func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
 	q.window, q.windowEnd = w, x.end
 }
 
-// interpret returns a limiter that knows nothing but a response, and the lockout that follows from
-// the response. streak is the number of lockouts in a row before it. Package ratelimit decides how
-// long the lockout lasts.
-func interpret(key string, o ratelimit.Outcome, streak int) (l *ratelimit.Limiter, lockout ratelimit.Lockout) {
-	l = ratelimit.New()
-	for range 1 + min(streak, longestStreak) {
-		l.Reopen(key) // so that it admits the next request, without an error
-		p, _ := l.Acquire(context.Background(), ratelimit.Request{Key: key})
-		lockout = p.Release(o)
-	}
-	return l, lockout
-}
-
-// longestStreak is the number of lockouts in a row from which on the next one is as long as can be.
-const longestStreak = 7
-
 // lockOut begins a lockout after a 429, or makes it longer.
 func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) report {
-	_, l := interpret(q.key, o, q.pot.Streak)
-	if l.Until.After(q.closedUntil) {
-		q.closedUntil, q.closedBy = l.Until, l.Reason
+	until, limit := o.LockoutEnd(q.pot.Streak + 1)
+	if until.After(q.closedUntil) {
+		q.closedUntil, q.closedBy = until, limit
 	}
 	x.until, x.Reason = q.closedUntil, limitIndex(q.closedBy)
 	closed := closedFor(q.closedBy, now, q.closedUntil)
