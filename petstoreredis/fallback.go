@@ -42,16 +42,17 @@ func (q *queue) shareOf(w ratelimit.Window) ratelimit.Window {
 func (q *queue) askFallback(now time.Time) {
 	for class := range q.waiters {
 		for len(q.waiters[class]) > 0 {
-			h := q.holds[class]
-			if h.reason != ratelimit.ReasonResponse && h.lasts(now) {
+			why := q.obstacles[class]
+			if why.reason != ratelimit.ReasonResponse && why.lasts(now) {
 				break // while it waits for a response, each step asks again
 			}
 			p, err := q.fallback.TryAcquire(ratelimit.Request{Key: q.key, Background: class == 1})
 			if refused, ok := errors.AsType[*ratelimit.Error](err); ok {
-				q.holds[class] = closedFor(refused.Reason, now, refused.RetryAt)
+				why = limitUntil(refused.Reason, now, refused.RetryAt)
 				if refused.Reason == "" {
-					q.holds[class] = hold{reason: ratelimit.ReasonResponse, askAt: now.Add(pollEvery)}
+					why = obstacle{reason: ratelimit.ReasonResponse, askAt: now.Add(pollEvery)}
 				}
+				q.obstacles[class] = why
 				q.signal()
 				break
 			}

@@ -102,7 +102,7 @@ func (l *Limiter) Reopen(key string) {
 	}
 	q.reported.Until = now // from now on, the success of an admitted request opens the key
 	q.closedUntil = time.Time{}
-	q.holds = [2]hold{}
+	q.obstacles = [2]obstacle{}
 	q.reopen = true
 	q.reportAt = now
 	q.step(now)

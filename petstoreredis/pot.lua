@@ -14,11 +14,12 @@ local carried_part = 4 -- what a window has left goes over to the next if it is 
 local same_window = 30 -- seconds: two values of Reset that differ by at most this are of one window
 local longest_minute = minute + 10 * second -- a window that seems longer is of a day; clocks differ
 
--- How long requests wait for responses to earlier ones. Most responses take less than 0.2 seconds.
-local first_patience = second -- for the first response of a window
-local lockout_patience = 10 * second -- for the first response after a lockout: a new 429 may ban
-local last_patience = 2 * second -- for the last responses, which show whether anything is left
-local new_pot_patience = 1.5 * second -- after a lost pot, until the other processes have reported
+-- For how long requests wait for outcomes of earlier ones, which are awaited: see pot.await. Most
+-- responses take less than 0.2 seconds.
+local await_first = second -- for the first response of a window
+local await_after_429 = 10 * second -- for the first response after a lockout: a new 429 may ban
+local await_last = 2 * second -- for the last responses, which show whether anything is left
+local await_new_pot = 1.5 * second -- after a lost pot, until the other processes have reported
 
 local most_shares = 2 -- for a process, one in each of the first two seconds of a window
 local growth = 1.5 -- other programs may send 1.5 times what they sent before
@@ -70,7 +71,7 @@ local function load_pot()
   -- Higher than any number that a process knows: fewer than one permit a millisecond is given.
   local number = math.max(now, command.Number + leap)
   set { number = number, epoch = number, as_of = number, processes = command.Processes }
-  if command.Number > 0 then pot.await = now + new_pot_patience end
+  if command.Number > 0 then pot.await = now + await_new_pot end
 end
 
 -- begin begins another window. The permits of the old window no longer count.
@@ -85,11 +86,11 @@ end
 -- settle ends a permit of this window.
 local function settle(outcome)
   pot.in_flight = math.max(0, pot.in_flight - 1)
-  if outcome.Spent then -- Remaining, in a response to any permit given so far, may not include it
+  if outcome.Lost then -- Remaining, in a response to any permit given so far, may not include it
     set { as_of = pot.number, lowest = none, remaining = math.max(0, pot.remaining - 1) }
   end
   local next_goes = pot.first_response == 0 or pot.in_flight == 0
-  if next_goes and not outcome.Silent then pot.await = 0 end
+  if next_goes and not outcome.NoResponse then pot.await = 0 end
 end
 
 -- learn takes the window from a response. A response to a permit after as_of sets `remaining`; a
@@ -131,7 +132,9 @@ end
 
 local function take(outcome)
   local in_window = outcome.Number > pot.epoch -- the permit is of this window
-  local reported = outcome.Number > 0 or command.Fallback -- by a response, not by an earlier pot
+  -- Whether a response has shown the window, perhaps without this pot. If not, this is command.Known,
+  -- which repeats what an earlier reply of the pot said.
+  local reported = outcome.Number > 0 or command.Fallback
   local new_pot = pot.reset == 0
   if outcome.Epoch == pot.epoch then settle(outcome) end
   if outcome.Limit > 0 then learn(outcome, in_window, reported) end
@@ -178,8 +181,8 @@ local function grant()
   urgent = math.max(0, math.min(urgent, left, most))
   background = math.max(0, math.min(background, left - urgent - reserve, most - urgent))
   given = urgent + background
-  local patience = pot.first_response > 0 and last_patience or pot.closed > 0 and lockout_patience or first_patience
-  if given > 0 then pot.await = now + patience end
+  local awaited = pot.first_response > 0 and await_last or pot.closed > 0 and await_after_429 or await_first
+  if given > 0 then pot.await = now + awaited end
   set { number = pot.number + given, in_flight = pot.in_flight + given }
   left = left - given
   return { granted = { urgent, background }, left = left, processes = processes, reserve = reserve }

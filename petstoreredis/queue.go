@@ -30,13 +30,13 @@ const (
 // that there is no permit yet. One command at a time is on its way. In each array, index 1 is for
 // background requests.
 type queue struct {
-	l       *Limiter
-	key     string
-	waiters [2][]*ticket // in the order of their permits
-	holds   [2]hold      // what the waiters wait for
-	users   int          // requests that wait or are in flight
-	polls   int          // commands in a row that asked for permits and got none
-	timer   *time.Timer  // calls step
+	l         *Limiter
+	key       string
+	waiters   [2][]*waiter // in the order of their permits
+	obstacles [2]obstacle  // what the waiters wait for
+	users     int          // requests that wait or are in flight
+	polls     int          // commands in a row that asked for permits and got none
+	timer     *time.Timer  // calls step
 
 	pot            reply // the last reply
 	epoch, granted int64 // the last window in which a permit was wanted, and how many were granted
@@ -44,7 +44,7 @@ type queue struct {
 	windowEnd      time.Time
 	closedUntil    time.Time         // the end of the last lockout
 	closedBy       ratelimit.Reason  // its limit
-	reported       ratelimit.Lockout // the last that an observer was told; zero once it is over
+	reported       ratelimit.Lockout // the last one that was reported; zero once its end was reported
 
 	outcomes []outcome     // to be reported
 	reopen   bool          // whether Reopen was called, which must be reported, too
@@ -57,15 +57,15 @@ type queue struct {
 	taken    int                // requests of this process's share that others had used when it began
 }
 
-// hold is what requests wait for.
-type hold struct {
+// obstacle is what requests wait for.
+type obstacle struct {
 	reason ratelimit.Reason // empty if the pot has to be asked
 	until  time.Time        // the end of the wait; zero if it depends on a response
 	askAt  time.Time        // when to ask the pot again
 }
 
 // lasts reports whether it is too early to ask the pot again.
-func (h hold) lasts(now time.Time) bool { return !h.askAt.IsZero() && !isDue(h.askAt, now) }
+func (why obstacle) lasts(now time.Time) bool { return !why.askAt.IsZero() && !isDue(why.askAt, now) }
 
 // isDue reports whether a time has come. Zero never comes. A time that is further away than any
 // wait counts as come: the clock was set back.
@@ -73,14 +73,14 @@ func isDue(at, now time.Time) bool {
 	return !at.IsZero() && (!at.After(now) || at.Sub(now) > longWait)
 }
 
-// closedFor returns a hold until a time. If that is far away, the requests ask the pot again before
-// it, since another process may reopen the key.
-func closedFor(reason ratelimit.Reason, now, until time.Time) hold {
-	h := hold{reason, until, until}
+// limitUntil returns a limit that lasts until a time. If that is far away, the requests ask the pot
+// again before it, since another process may reopen the key.
+func limitUntil(limit ratelimit.Reason, now, until time.Time) obstacle {
+	why := obstacle{limit, until, until}
 	if until.Sub(now) > longWait {
-		h.askAt = now.Add(askAgain)
+		why.askAt = now.Add(askAgain)
 	}
-	return h
+	return why
 }
 
 // earlier returns the earlier of two times; a zero time stands for never.
@@ -132,10 +132,11 @@ func (q *queue) nextSend(now time.Time) time.Time {
 // nextAsk returns when to ask for permits; zero if no request waits.
 func (q *queue) nextAsk(now time.Time) (at time.Time) {
 	for class, waiters := range q.waiters {
-		switch h := q.holds[class]; {
+		why := q.obstacles[class]
+		switch {
 		case len(waiters) == 0:
-		case h.lasts(now):
-			at = earlier(at, h.askAt)
+		case why.lasts(now):
+			at = earlier(at, why.askAt)
 		default:
 			return now
 		}
@@ -154,7 +155,8 @@ func (q *queue) send(now time.Time) {
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
 	c.Known = outcome{until: q.closedUntil, Reason: limitIndex(q.closedBy)}
-	if w := q.known(now); w.Limit > 0 {
+	w := q.known(now)
+	if w.Limit > 0 {
 		c.Known.Remaining = max(0, w.Remaining-q.processes()+1) // each other process may have sent one
 		c.Known.Limit = w.Limit
 		c.Known.Reset = w.Reset.Unix()
@@ -200,7 +202,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 		q.reportAt = now.Add(tryEvery)
 		if q.fallback == nil {
 			q.fallback = q.newFallback(now)
-			q.holds = [2]hold{}
+			q.obstacles = [2]obstacle{}
 		}
 	}
 	q.step(now)
@@ -227,7 +229,8 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	if len(q.outcomes) == 0 && !q.reopen { // nothing was learned since the command was sent
 		q.windowEnd, q.closedUntil = now.Add(fromMillis(r.Ends-r.At)), now.Add(fromMillis(r.Closed-r.At))
 		q.closedBy = limitAt(r.ClosedBy)
-		if q.window = (ratelimit.Window{}); r.Limit > 0 {
+		q.window = ratelimit.Window{}
+		if r.Limit > 0 {
 			q.window = ratelimit.Window{Limit: r.Limit, Remaining: r.Remaining, Reset: time.Unix(r.Reset, 0).UTC()}
 		}
 	}
@@ -235,61 +238,59 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 
 // handOut hands out the permits of a reply. The other requests wait for what the reply says.
 func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
-	blocked, closed := q.blocked(r, sent, now), q.closedUntil.After(now)
+	why, closed := q.obstacleIn(r, sent, now), q.closedUntil.After(now)
+	numbers := outcome{Number: r.Number, Epoch: r.Epoch}
 	for class, granted := range r.Granted {
-		q.holds[class] = hold{}
+		q.obstacles[class] = obstacle{}
 		if c.Want[class] > granted || closed {
-			q.holds[class] = blocked
+			q.obstacles[class] = why
 		}
-		permit := outcome{Number: r.Number, Epoch: r.Epoch}
 		for range granted {
 			if closed || len(q.waiters[class]) == 0 {
-				q.keep(permit, now) // the permit goes back
+				q.keep(numbers, now) // the permit goes back
 			} else {
-				q.admit(class, permit, nil, now)
+				q.admit(class, numbers, nil, now)
 			}
 		}
 	}
 	q.signal()
 }
 
-// admit admits the first request of a class.
-func (q *queue) admit(class int, permit outcome, fallback ratelimit.Permit, now time.Time) {
-	t := q.waiters[class][0]
-	q.waiters[class][0] = nil
+// admit gives a permit to the first waiter of a class. The pot counts only a permit with an Epoch as
+// one in flight, so a permit of the fallback has none.
+func (q *queue) admit(class int, numbers outcome, fallback ratelimit.Permit, now time.Time) {
+	w := q.waiters[class][0]
+	q.waiters[class][0] = nil // which frees it
 	q.waiters[class] = q.waiters[class][1:]
-	t.admitted = true
-	t.admittedAt = now
-	t.outcome = permit
-	t.fallback = fallback
-	t.signal()
+	w.permit = &permit{queue: q, observer: w.Observer, admitted: now, numbers: numbers, fallback: fallback}
+	w.signal()
 }
 
-// blocked returns what the requests without a permit wait for.
-func (q *queue) blocked(r reply, sent, now time.Time) hold {
+// obstacleIn returns what, according to a reply, the requests without a permit wait for.
+func (q *queue) obstacleIn(r reply, sent, now time.Time) obstacle {
 	wait := fromMillis(r.Wait)
 	switch {
 	case q.closedUntil.After(now):
-		return closedFor(q.closedBy, now, q.closedUntil)
+		return limitUntil(q.closedBy, now, q.closedUntil)
 	case r.Reason < len(limits):
-		h := closedFor(limitAt(r.Reason), now, now.Add(wait))
-		h.askAt = earlier(h.askAt, sent.Add(wait+clockGrain))
-		return h
+		why := limitUntil(limitAt(r.Reason), now, now.Add(wait))
+		why.askAt = earlier(why.askAt, sent.Add(wait+clockGrain))
+		return why
 	case wait == 0: // other processes are about to report responses
 		// If Redis is slow, there are fewer polls.
 		wait = max(pollEvery+time.Duration(r.Processes)*pollSpread, now.Sub(sent)/4)
 		wait = min(wait<<min(q.polls/4, 4), longestPoll) // twice as long after every four polls
 		wait = wait*3/4 + rand.N(wait/2)                 // processes ask at different times
 	}
-	return hold{reason: ratelimit.ReasonResponse, askAt: now.Add(wait)}
+	return obstacle{reason: ratelimit.ReasonResponse, askAt: now.Add(wait)}
 }
 
-// signal wakes the requests that cannot wait for as long as they are held, or must report a wait.
+// signal wakes the waiters that cannot wait for as long as their limit lasts, or must report a wait.
 func (q *queue) signal() {
-	for class, waiters := range q.waiters {
-		for _, t := range waiters {
-			if h := q.holds[class]; h.until.After(t.latest) || h.reason != "" && t.wait.Reason == "" {
-				t.signal()
+	for class, why := range q.obstacles {
+		for _, w := range q.waiters[class] {
+			if why.until.After(w.latest) || why.reason != "" && w.wait.Reason == "" {
+				w.signal()
 			}
 		}
 	}
@@ -304,15 +305,15 @@ func (q *queue) known(now time.Time) (w ratelimit.Window) {
 	return w
 }
 
-// join puts t among the waiters: the request that asked first goes first.
-func (q *queue) join(t *ticket) {
-	waiters := q.waiters[t.class]
-	if slices.Contains(waiters, t) {
+// join puts w among the waiters: the request that asked first goes first.
+func (q *queue) join(w *waiter) {
+	waiters := q.waiters[w.class]
+	if slices.Contains(waiters, w) {
 		return
 	}
 	i := len(waiters)
-	for i > 0 && waiters[i-1].Asked.After(t.Asked) {
+	for i > 0 && waiters[i-1].Asked.After(w.Asked) {
 		i--
 	}
-	q.waiters[t.class] = slices.Insert(waiters, i, t)
+	q.waiters[w.class] = slices.Insert(waiters, i, w)
 }

@@ -41,10 +41,10 @@ type command struct {
 	Known          outcome   // the window and the lockout that the process knows, without a permit
 }
 
-// outcome is the outcome of a request.
+// outcome is what the script gets to know of a request.
 type outcome struct {
-	Number, Epoch           int64 // of the permit; 0 without one. Epoch is 0 for the fallback, too
-	Spent, Silent           bool  // Spent: perhaps counted, no window; Silent: no response
+	Number, Epoch           int64 // of the permit; 0 without one
+	Lost, NoResponse        bool  // Lost: it has no window; NoResponse: no response, and is not abandoned
 	Limit, Remaining        int   // the window
 	Reset, EndsIn, ClosedIn int64 // ClosedIn is positive after a 429
 	Reason                  int   // the index of the limit
@@ -86,7 +86,7 @@ func (l *Limiter) ask(key string, c *command, ended func(r reply, err error)) {
 	}()
 }
 
-// run runs the script.
+// run sends the hash of the script or, if Redis does not have it yet, its text.
 func (l *Limiter) run(ctx context.Context, key string, c *command) (r reply, err error) {
 	argument, _ := json.Marshal(c) // numbers and booleans: it cannot fail
 	do := func(name, script string) (string, error) {

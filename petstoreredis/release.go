@@ -7,71 +7,120 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
+// sameWindow is the time by which two Resets of one window differ at most, as in package ratelimit.
+const sameWindow = 30 * time.Second
+
+// permit is the [ratelimit.Permit] of one request. The lock of the limiter guards it.
+type permit struct {
+	queue    *queue
+	observer ratelimit.Observer
+	admitted time.Time
+	numbers  outcome          // an outcome with the numbers of the permit only
+	fallback ratelimit.Permit // the permit of the fallback; nil for one of the pot
+	released bool
+}
+
+// report reports to an observer that a lockout or a wait began or ended; nil if none did.
+type report func(o ratelimit.Observer)
+
+// to makes the report, if there is one and an observer. It releases the lock meanwhile.
+func (r report) to(o ratelimit.Observer, l *Limiter) {
+	if r != nil && o != nil {
+		l.unlocked(func() { r(o) })
+	}
+}
+
 // Release implements [ratelimit.Permit].
-func (t *ticket) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
-	q := t.queue
+func (p *permit) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
+	q := p.queue
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
 	now := q.l.now()
-	var r report
-	if t.admitted {
+	var change report
+	if !p.released {
+		p.released = true
 		q.users--
-		r = q.settle(t, o, now)
+		change = q.record(p, o, now)
 		q.step(now)
 	}
 	if q.closedUntil.After(now) {
 		lockout = q.lockout(q.closedBy, q.closedUntil)
 	}
-	t.notify(r)
+	change.to(p.observer, q.l)
 	return lockout
 }
 
-// settle learns from the outcome of a permit, and keeps it for the pot. It returns what to report.
-func (q *queue) settle(t *ticket, o ratelimit.Outcome, now time.Time) (r report) {
-	t.admitted = false
-	x := t.outcome
+// record takes the outcome of a permit, and keeps it for the pot. It returns what to report.
+func (q *queue) record(p *permit, o ratelimit.Outcome, now time.Time) (change report) {
+	x := p.numbers
 	counted := !o.Sent.IsZero() && o.StatusCode != http.StatusUnauthorized
-	answered := counted && !o.Received.IsZero()
-	if answered && o.Window.Limit > 0 {
-		q.learn(&x, o, now)
+	responded := counted && !o.Received.IsZero()
+	if responded && o.Window.Limit > 0 {
+		q.updateWindow(&x, o, now)
 	} else if counted {
-		x.Spent, x.Silent = true, !answered && !o.Abandoned
+		x.Lost, x.NoResponse = true, !responded && !o.Abandoned
 	}
-	if answered {
-		r = q.change(t, &x, o, now)
+	if responded {
+		if o.StatusCode == http.StatusTooManyRequests {
+			q.startLockout(&x, o, now)
+		}
+		change = q.reportOf(p.admitted, &x, now)
 	}
-	if t.fallback != nil {
+	if p.fallback != nil {
 		if counted {
 			q.granted++
 		}
 		o.Window = q.shareOf(o.Window)
-		t.fallback.Release(o)
+		p.fallback.Release(o)
 	}
-	if t.fallback == nil || q.fallback == nil { // while Redis is away, command.Known is enough
+	// While Redis is away, the outcome of a permit of the fallback is not kept. Once Redis is back,
+	// command.Known tells the pot what the process has learned of the window and of a lockout.
+	if p.fallback == nil || q.fallback == nil {
 		q.keep(x, now)
 	}
-	return r
+	return change
 }
 
-// change closes or opens the key after a response. It returns what to report.
-func (q *queue) change(t *ticket, x *outcome, o ratelimit.Outcome, now time.Time) report {
-	last := q.reported
+// updateWindow takes the window from a response, unless a later window is known.
+func (q *queue) updateWindow(x *outcome, o ratelimit.Outcome, now time.Time) {
+	w := o.Window
+	end, limit := o.WindowEnd()
+	x.Limit = w.Limit
+	x.Remaining = w.Remaining
+	x.Reset = max(1, w.Reset.Unix())
+	x.end, x.Reason = end, limitIndex(limit)
+	ahead := w.Reset.Sub(q.window.Reset)
 	switch {
-	case o.StatusCode == http.StatusTooManyRequests:
-		return q.lockOut(x, o, now)
-	case limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0:
-		return q.close(ratelimit.ReasonDay, now, x.end)
-	case last.Reason != "" && !t.admittedAt.Before(last.Until):
-		q.reported = ratelimit.Lockout{}
-		return func(observer ratelimit.Observer) { observer.LimitOpened(last) }
+	case now.Before(q.windowEnd) && ahead < 0:
+		return
+	case now.Before(q.windowEnd) && ahead <= sameWindow:
+		w.Remaining = min(w.Remaining, q.window.Remaining)
+	default:
+		q.pot.Left = w.Remaining
+		if q.fallback != nil {
+			q.granted, q.taken = 0, 0
+		}
 	}
-	return nil
+	q.window, q.windowEnd = w, end
+}
+
+// startLockout begins a lockout after a 429, or makes it longer.
+func (q *queue) startLockout(x *outcome, o ratelimit.Outcome, now time.Time) {
+	until, limit := o.LockoutEnd(q.pot.Streak + 1)
+	if until.After(q.closedUntil) {
+		q.closedUntil, q.closedBy = until, limit
+	}
+	x.until, x.Reason = q.closedUntil, limitIndex(q.closedBy)
+	closed := limitUntil(q.closedBy, now, q.closedUntil)
+	q.obstacles = [2]obstacle{closed, closed}
+	q.signal()
 }
 
 // keep stores an outcome for the next command, which goes at once if other processes wait for it.
 func (q *queue) keep(x outcome, now time.Time) {
 	q.outcomes = append(q.outcomes, x)
-	switch othersWait := !x.until.IsZero() || q.pot.FirstResponse == 0; {
+	othersWait := !x.until.IsZero() || q.pot.FirstResponse == 0
+	switch {
 	case q.fallback != nil: // the outcome goes when Redis is tried again
 	case othersWait:
 		q.reportAt = now
@@ -80,57 +129,37 @@ func (q *queue) keep(x outcome, now time.Time) {
 	}
 }
 
-// learn takes the window from a response, unless a later window is known.
-func (q *queue) learn(x *outcome, o ratelimit.Outcome, now time.Time) {
-	const same = 30 * time.Second // two Resets that differ by less are of one window
-	w := o.Window
-	x.Limit = w.Limit
-	x.Remaining = w.Remaining
-	x.Reset = max(1, w.Reset.Unix())
-	end, limit := o.WindowEnd()
-	x.end, x.Reason = end, limitIndex(limit)
-	switch ahead := w.Reset.Sub(q.window.Reset); {
-	case now.Before(q.windowEnd) && ahead < 0:
-		return
-	case now.Before(q.windowEnd) && ahead <= same:
-		w.Remaining = min(w.Remaining, q.window.Remaining)
-	default:
-		if q.pot.Left = w.Remaining; q.fallback != nil {
-			q.granted, q.taken = 0, 0
-		}
+// reportOf returns the report of the lockout that began or ended with the response x.
+func (q *queue) reportOf(admitted time.Time, x *outcome, now time.Time) report {
+	last := q.reported
+	switch {
+	case !x.until.IsZero():
+		return q.reportClosed(now, q.closedBy, q.closedUntil)
+	case limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0:
+		return q.reportClosed(now, ratelimit.ReasonDay, x.end)
+	case last.Reason != "" && !admitted.Before(last.Until):
+		q.reported = ratelimit.Lockout{}
+		return func(o ratelimit.Observer) { o.LimitOpened(last) }
 	}
-	q.window, q.windowEnd = w, x.end
+	return nil
 }
 
-// lockOut begins a lockout after a 429, or makes it longer.
-func (q *queue) lockOut(x *outcome, o ratelimit.Outcome, now time.Time) report {
-	until, limit := o.LockoutEnd(q.pot.Streak + 1)
-	if until.After(q.closedUntil) {
-		q.closedUntil, q.closedBy = until, limit
-	}
-	x.until, x.Reason = q.closedUntil, limitIndex(q.closedBy)
-	closed := closedFor(q.closedBy, now, q.closedUntil)
-	q.holds = [2]hold{closed, closed}
-	q.signal()
-	return q.close(q.closedBy, now, q.closedUntil)
-}
-
-// close records that the key is closed. It returns the report; none if the lockout was reported,
-// and no other limit, such as a ban, makes it longer.
-func (q *queue) close(reason ratelimit.Reason, now, until time.Time) report {
+// reportClosed returns the report of a lockout; nil if it was reported already. A lockout is news if
+// no other one lasts as long, unless it only makes one with the same reason longer.
+func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {
 		return nil
 	}
-	q.reported = q.lockout(reason, until)
+	closed := q.lockout(reason, until)
+	q.reported = closed
 	if last.Reason == reason {
 		return nil
 	}
-	closed := q.reported
 	return func(o ratelimit.Observer) { o.LimitClosed(closed) }
 }
 
-// lockout describes a lockout.
+// lockout adds to the reason and the end of a lockout what is known about the key.
 func (q *queue) lockout(reason ratelimit.Reason, until time.Time) ratelimit.Lockout {
 	return ratelimit.Lockout{
 		Reason: reason, Until: until, Window: q.window, Sent: int(q.granted), Processes: q.processes(),
