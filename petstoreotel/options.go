@@ -39,11 +39,13 @@ func WithAttributes(f func(petstore.Call) []attribute.KeyValue) Option {
 // New returns an option that records the calls of a client, their waits and their requests. It may
 // stand before or after any other option. Give the same option to all clients of a program. The
 // clients of [petstore.Client.ForKey] inherit it: another one in ForKey would record their calls
-// twice.
+// twice. New skips options that are nil.
 func New(opts ...Option) petstore.Option {
 	r := &recorder{}
 	for _, opt := range opts {
-		opt(r)
+		if opt != nil {
+			opt(r)
+		}
 	}
 	const scope = "github.com/petstore/petstore-go/petstoreotel" // of all spans and metrics
 	r.propagators = cmp.Or(r.propagators, otel.GetTextMapPropagator())

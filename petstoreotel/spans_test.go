@@ -45,6 +45,7 @@ func recorded(t *testing.T, run func(h *harness), opts ...fake.Option) {
 // option returns what records into the harness.
 func (h *harness) option(opts ...petstoreotel.Option) petstore.Option {
 	return petstoreotel.New(append([]petstoreotel.Option{
+		nil, // is skipped
 		petstoreotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(h.spans))),
 		petstoreotel.WithMeterProvider(metric.NewMeterProvider(metric.WithReader(h.reader))),
 		petstoreotel.WithPropagators(propagation.TraceContext{}),

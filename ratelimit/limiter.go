@@ -37,11 +37,13 @@ func Processes(n int) Option {
 	return func(l *Limiter) { l.processes = max(0, n) }
 }
 
-// New returns a limiter for one process.
+// New returns a limiter for one process. It skips options that are nil.
 func New(opts ...Option) *Limiter {
 	l := &Limiter{keys: make(map[string]*queue), now: time.Now}
 	for _, opt := range opts {
-		opt(l)
+		if opt != nil {
+			opt(l)
+		}
 	}
 	return l
 }

@@ -61,7 +61,7 @@ func TestLimiterKeys(t *testing.T) {
 // TryAcquire never waits, whatever the request would wait for.
 func TestTryAcquire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, start := New(), time.Now()
+		l, start := New(nil), time.Now() // a nil option is skipped
 		try := func(r Request) *Error {
 			r.MaxWait = long
 			_, err := l.TryAcquire(r)
