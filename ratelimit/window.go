@@ -35,7 +35,7 @@ func (w Window) LogValue() slog.Value {
 const (
 	windowLength = time.Minute // except for the window of the day
 	dayLength    = 24 * time.Hour
-	sameWindow   = 30 * time.Second // two Resets of one window differ by less
+	sameWindow   = 30 * time.Second // two Resets of one window differ by at most this
 	grain        = time.Second      // Reset and Date are whole seconds
 	slack        = 10 * time.Second // a window is of a minute if it seems longer by up to this
 )
