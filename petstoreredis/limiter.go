@@ -23,7 +23,7 @@ import (
 type Limiter struct {
 	rdb       redis.UniversalClient
 	logger    *slog.Logger
-	processes int // how many share each key while Redis is away; 0 if not told
+	processes int // how many share each key while Redis is away; 0 if not set
 	timeout   time.Duration
 	prefix    string
 	// now returns the time of the wall clock: the monotonic clock stands still while a machine is
@@ -43,7 +43,7 @@ type Option func(*Limiter)
 func WithLogger(logger *slog.Logger) Option { return func(l *Limiter) { l.logger = logger } }
 
 // WithShare sets the number of processes that share each key while Redis is away. The default, 0,
-// is the last number from Redis, or 64 for a key of which Redis has told nothing.
+// is the last number from Redis, or 64 if there is none.
 func WithShare(processes int) Option { return func(l *Limiter) { l.processes = processes } }
 
 // WithTimeout sets how long a command may take. After that, or if it fails, the process goes on

@@ -76,7 +76,8 @@ func (l *Limiter) ask(key string, c *command, ended func(r reply, err error)) {
 	go func() {
 		defer cancel()
 		r, err := l.run(ctx, key, c)
-		if _, refused := errors.AsType[redis.Error](err); err != nil && !refused && ctx.Err() == nil {
+		_, refused := errors.AsType[redis.Error](err)
+		if err != nil && !refused && ctx.Err() == nil {
 			c.Outcomes = nil // Redis may have counted them before the connection broke
 			r, err = l.run(ctx, key, c)
 		}

@@ -19,7 +19,8 @@ var rules = []struct {
 		c.succeedsAfter(end)
 	}},
 	{"a permit that is released unsent is free again, once", func(c *client) {
-		end, r := c.openWindow(1), c.patient().atOnce()
+		end := c.openWindow(1)
+		r := c.patient().atOnce()
 		r.release(ratelimit.Outcome{})
 		r.release(ok(0))
 		c.patient().atOnce()
@@ -39,7 +40,8 @@ var rules = []struct {
 	}},
 	{"after a 429 nothing goes before its time, whatever other responses say, and then one first", func(c *client) {
 		c.openWindow(50)
-		a, b, sent := c.patient().atOnce(), c.patient().atOnce(), ok(49)
+		a, b := c.patient().atOnce(), c.patient().atOnce()
+		sent := ok(49)
 		opens := a.reject(3 * time.Second)
 		b.release(sent)
 		first, second := c.patient().ask(), c.patient().ask()
@@ -85,7 +87,8 @@ var rules = []struct {
 		again := c.patient()
 		again.Asked = time.Now()
 		time.Sleep(c.pause)
-		end, first, second := c.openWindow(0), c.patient().ask(), c.patient().ask()
+		end := c.openWindow(0)
+		first, second := c.patient().ask(), c.patient().ask()
 		c.inOrder(end, again.ask(), first, second)
 	}},
 	{"background requests go last, and leave a reserve to others", func(c *client) {
@@ -108,7 +111,8 @@ var rules = []struct {
 	}},
 	{"a context that has ended gets no permit, and the next request goes", func(c *client) {
 		end, cause := c.openWindow(0), errors.New("the cause")
-		r, next, late := c.patient().ask(), c.patient().ask(), c.patient()
+		r, next := c.patient().ask(), c.patient().ask()
+		late := c.patient()
 		r.cancel(cause)
 		c.must(!r.isWaiting() && errors.Is(r.err, cause), "the wait did not end with its context: %v", r.err)
 		late.cancel(cause)

@@ -109,7 +109,8 @@ func (r *request) LimitOpened(ratelimit.Lockout)   { r.RateLimit(r.Key); r.opene
 
 // must reports a problem unless ok.
 func (c *client) must(ok bool, format string, args ...any) {
-	if c.t.Helper(); !ok {
+	c.t.Helper()
+	if !ok {
 		c.t.Errorf(format, args...)
 	}
 }
