@@ -148,23 +148,19 @@ func (q *queue) nextAsk(now time.Time) (at time.Time) {
 // process knows of a lockout and of the window, in case the pot has lost it.
 func (q *queue) send(now time.Time) {
 	c := &command{
-		Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil, Reopen: q.reopen,
-		Epoch: q.epoch, Granted: q.granted, Outcomes: q.outcomes,
+		Now: now.UnixMilli(), Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil,
+		Reopen: q.reopen, Epoch: q.epoch, Granted: q.granted, Outcomes: q.outcomes,
+		Known: outcome{Closed: millis(q.closedUntil), Reason: limitIndex(q.closedBy)},
 	}
 	if q.fallback == nil { // without Redis it wants none: the reply may come too late
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
-	c.Known = outcome{until: q.closedUntil, Reason: limitIndex(q.closedBy)}
 	w := q.known(now)
 	if w.Limit > 0 {
 		c.Known.Remaining = max(0, w.Remaining-q.processes()+1) // each other process may have sent one
 		c.Known.Limit = w.Limit
 		c.Known.Reset = w.Reset.Unix()
-		c.Known.end = q.windowEnd
-	}
-	c.Known.setDurations(now)
-	for i := range c.Outcomes {
-		c.Outcomes[i].setDurations(now)
+		c.Known.Ends = millis(q.windowEnd)
 	}
 	q.outcomes = nil
 	q.reportAt = time.Time{}
@@ -173,16 +169,8 @@ func (q *queue) send(now time.Time) {
 	q.l.ask(q.key, c, func(r reply, err error) { q.ended(c, r, err, now) })
 }
 
-// setDurations computes how far away the times are: Redis has a clock of its own.
-func (x *outcome) setDurations(now time.Time) {
-	x.EndsIn = millisUntil(x.end, now)
-	x.ClosedIn = millisUntil(x.until, now)
-}
-
-// millisUntil returns whole milliseconds, rounded up; 0 if the time is over.
-func millisUntil(at, now time.Time) int64 {
-	return max(0, (at.Sub(now) + time.Millisecond - 1).Milliseconds())
-}
+// millis returns a time in Unix milliseconds, rounded up.
+func millis(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMilli() }
 
 func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 

@@ -29,8 +29,9 @@ func limitIndex(limit ratelimit.Reason) int { return max(0, slices.Index(limits,
 // limitAt returns the limit of an index in a reply. A damaged pot may contain any number.
 func limitAt(index int) ratelimit.Reason { return limits[min(max(0, index), len(limits)-1)] }
 
-// command is what the script gets. Its times are milliseconds from now.
+// command is what the script gets. Its times are Unix milliseconds by the clock of this process.
 type command struct {
+	Now            int64 // the time at which it is sent
 	Number         int64 // of the last permit that this process knows
 	Processes      int   // the number of processes, as far as this one knows
 	Fallback       bool  // the last command has failed
@@ -43,13 +44,12 @@ type command struct {
 
 // outcome is what the script gets to know of a request.
 type outcome struct {
-	Number, Epoch           int64 // of the permit; 0 without one
-	Lost, NoResponse        bool  // Lost: it has no window; NoResponse: no response, and is not abandoned
-	Limit, Remaining        int   // the window
-	Reset, EndsIn, ClosedIn int64 // ClosedIn is positive after a 429
-	Reason                  int   // the index of the limit
-
-	end, until time.Time // the ends of the window and of the lockout
+	Number, Epoch    int64 // of the permit; 0 without one
+	Lost, NoResponse bool  // Lost: it has no window; NoResponse: no response, and is not abandoned
+	Limit, Remaining int   // of the window
+	Reset, Ends      int64 // of the window; Reset is in seconds by the clock of the service
+	Closed           int64 // the end of the lockout; 0 if it is no 429
+	Reason           int   // the index of the limit
 }
 
 // reply is what the script returns: the numbers of the pot, and what was granted.

@@ -88,7 +88,7 @@ func (q *queue) updateWindow(x *outcome, o ratelimit.Outcome, now time.Time) {
 	x.Limit = w.Limit
 	x.Remaining = w.Remaining
 	x.Reset = max(1, w.Reset.Unix())
-	x.end, x.Reason = end, limitIndex(limit)
+	x.Ends, x.Reason = millis(end), limitIndex(limit)
 	ahead := w.Reset.Sub(q.window.Reset)
 	switch {
 	case now.Before(q.windowEnd) && ahead < 0:
@@ -110,7 +110,7 @@ func (q *queue) startLockout(x *outcome, o ratelimit.Outcome, now time.Time) {
 	if until.After(q.closedUntil) {
 		q.closedUntil, q.closedBy = until, limit
 	}
-	x.until, x.Reason = q.closedUntil, limitIndex(q.closedBy)
+	x.Closed, x.Reason = millis(q.closedUntil), limitIndex(q.closedBy)
 	closed := limitUntil(q.closedBy, now, q.closedUntil)
 	q.obstacles = [2]obstacle{closed, closed}
 	q.signal()
@@ -119,7 +119,7 @@ func (q *queue) startLockout(x *outcome, o ratelimit.Outcome, now time.Time) {
 // keep stores an outcome for the next command, which goes at once if other processes wait for it.
 func (q *queue) keep(x outcome, now time.Time) {
 	q.outcomes = append(q.outcomes, x)
-	othersWait := !x.until.IsZero() || q.pot.FirstResponse == 0
+	othersWait := x.Closed > 0 || q.pot.FirstResponse == 0
 	switch {
 	case q.fallback != nil: // the outcome goes when Redis is tried again
 	case othersWait:
@@ -133,10 +133,10 @@ func (q *queue) keep(x outcome, now time.Time) {
 func (q *queue) reportOf(admitted time.Time, x *outcome, now time.Time) report {
 	last := q.reported
 	switch {
-	case !x.until.IsZero():
+	case x.Closed > 0:
 		return q.reportClosed(now, q.closedBy, q.closedUntil)
 	case limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0:
-		return q.reportClosed(now, ratelimit.ReasonDay, x.end)
+		return q.reportClosed(now, ratelimit.ReasonDay, time.UnixMilli(x.Ends))
 	case last.Reason != "" && !admitted.Before(last.Until):
 		q.reported = ratelimit.Lockout{}
 		return func(o ratelimit.Observer) { o.LimitOpened(last) }
