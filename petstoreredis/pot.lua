@@ -135,8 +135,8 @@ local function take(outcome)
   outcome.ends_in = math.max(0, outcome.Ends - command.Now) -- Redis has a clock of its own
   outcome.closed_in = math.max(0, outcome.Closed - command.Now)
   local in_window = outcome.Number > pot.epoch -- the permit is of this window
-  -- Whether a response has shown the window, perhaps without this pot. If not, this is command.Known,
-  -- which repeats what an earlier reply of the pot said.
+  -- Whether it is from a response: the outcome of a request is and, after a time without Redis,
+  -- command.Known. At other times, command.Known only repeats what this pot or an earlier one said.
   local reported = outcome.Number > 0 or command.Fallback
   local new_pot = pot.reset == 0
   if outcome.Epoch == pot.epoch then settle(outcome) end

@@ -244,8 +244,8 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 	q.signal()
 }
 
-// admit gives a permit to the first waiter of a class. The pot counts only a permit with an Epoch as
-// one in flight, so a permit of the fallback has none.
+// admit gives a permit to the first waiter of a class. The pot counts only a permit with an Epoch
+// as one in flight, so a permit of the fallback has none.
 func (q *queue) admit(class int, numbers outcome, fallback ratelimit.Permit, now time.Time) {
 	w := q.waiters[class][0]
 	q.waiters[class][0] = nil // which frees it
@@ -273,7 +273,7 @@ func (q *queue) obstacleIn(r reply, sent, now time.Time) obstacle {
 	return obstacle{reason: ratelimit.ReasonResponse, askAt: now.Add(wait)}
 }
 
-// signal wakes the waiters that cannot wait for as long as their limit lasts, or must report a wait.
+// signal wakes the waiters that must report a wait, or cannot wait for as long as their limit lasts.
 func (q *queue) signal() {
 	for class, why := range q.obstacles {
 		for _, w := range q.waiters[class] {

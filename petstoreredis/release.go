@@ -144,8 +144,8 @@ func (q *queue) reportOf(admitted time.Time, x *outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout; nil if it was reported already. A lockout is news if
-// no other one lasts as long, unless it only makes one with the same reason longer.
+// reportClosed returns the report of a lockout; nil if it was reported already, if another one
+// lasts as long, or if it only makes one with the same reason longer.
 func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {

@@ -80,8 +80,8 @@ type obstacle struct {
 const (
 	// slowAfter is the time after which a request without a response is slow: others no longer wait
 	// for it, and a new probe may follow. A request that was given up may reach the server for that
-	// long. 200 ms is assumed as the longest usual latency; this is five times that. A probe after a
-	// 429 has more time: another may cause a ban.
+	// long. 200 ms is assumed as the longest usual latency; this is five times that. A probe after
+	// a 429 has more time: another may cause a ban.
 	slowAfter    = time.Second
 	slowAfter429 = 10 * time.Second
 
@@ -165,8 +165,8 @@ func (b *budget) notSlow() []time.Time {
 }
 
 // needsProbe reports whether so little is known that a request has to be a probe if it is sent at a
-// time, now or later (rules 3 and 4). What was free at the end of a window may be sent in the next window without a
-// probe, except the reserve: others may have used that much of the old window.
+// time, now or later (rules 3 and 4). What was free at the end of a window may be sent in the next
+// window without a probe, except the reserve: others may have used that much of the old window.
 func (b *budget) needsProbe(at time.Time, reserve int) bool {
 	switch {
 	case b.streak > 0:
@@ -189,8 +189,8 @@ func (b *budget) probeObstacle() obstacle {
 	return obstacle{ReasonResponse, again}
 }
 
-// requestObstacle returns what a request has to wait for if it is no probe. It need not wait if enough
-// of the window is free (rule 1), and few enough requests are in flight (rules 6 and 8).
+// requestObstacle returns what a request has to wait for if it is no probe. It need not wait if
+// enough of the window is free (rule 1), and few enough requests are in flight (rules 6 and 8).
 func (b *budget) requestObstacle(reserve int) obstacle {
 	notSlow := b.notSlow()
 	usedUp := b.windows > 0 && b.free() <= reserve
@@ -200,8 +200,8 @@ func (b *budget) requestObstacle(reserve int) obstacle {
 	case !usedUp && len(notSlow) < b.mostInFlight():
 		return obstacle{}
 	}
-	// There is a request in flight that is not slow: without one, possiblyFree would be 0, and fewer
-	// than mostInFlight, which is at least 1, would be in flight.
+	// A request is in flight that is not slow: else possiblyFree would be 0, and mostInFlight, which
+	// is at least 1, would allow another one.
 	return obstacle{ReasonResponse, notSlow[0].Add(slowAfter)}
 }
 

@@ -224,9 +224,9 @@ func (w *waiter) leave(now time.Time) {
 	w.queue.dispatch(now)
 }
 
-// refuseIfLate refuses w if it must not wait, or if a known limit or its NotBefore lasts longer than
-// it can wait, and reports whether it did. `before` is the number of waiters ahead of w. A wait for
-// a response is no reason, because nobody knows how long it will take.
+// refuseIfLate refuses w if it must not wait, or if a known limit or its NotBefore lasts longer
+// than it can wait, and reports whether it did. `before` is the number of waiters ahead of w. A
+// wait for a response is no reason, because nobody knows how long it will take.
 func (w *waiter) refuseIfLate(now time.Time, before int) bool {
 	limit, _ := w.queue.budget.earliest(now, before, w.Background)
 	late := w.noWait || later(limit, w.NotBefore).After(later(now, w.latest))

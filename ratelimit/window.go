@@ -121,9 +121,9 @@ func (b *budget) setWindow(s *snapshot, o *Outcome) {
 	}
 }
 
-// untilReset returns the time from a response to its Reset, or a minute and false if the Reset cannot
-// be true (rule 3). Reset is compared with Date, which is of the same clock: the local clock may be
-// a different one.
+// untilReset returns the time from a response to its Reset, or a minute and false if the Reset
+// cannot be true (rule 3). Reset is compared with Date, which is of the same clock: the local clock
+// may be a different one.
 func untilReset(o *Outcome) (left time.Duration, usable bool) {
 	left = o.Window.Reset.Sub(o.Date)
 	usable = left > 0
