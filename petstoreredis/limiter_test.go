@@ -72,6 +72,10 @@ func TestLimiter(t *testing.T) {
 				"b closed = 2s minute, +3s get 60 59, +1s ask, 429 500ms, closed = 500ms minute"},
 		{"for a minute at most", "ask, 429 1ms, +1s ask, 429 1ms, +1s ask, 429 1ms, +2s ask, 429 1ms, +4s ask, 429 1ms, " +
 			"+8s ask, 429 1ms, +16s ask, 429 1ms, closed = 32s minute, +32s ask, 429 1ms, closed = 1m0s minute"},
+		{"so does each 429 without headers",
+			"ask, 429, closed = 1m0s minute, +61s ask, 429, closed = 2m0s minute, +121s ask, 429, closed = 4m0s minute"},
+		{"so does one that Redis learns of after its lockout",
+			"get 60 59, +3s ask, slow 1500ms, ask = 0, 429 1s 60 5, +9s slow 0s, 429 1ms 60 5, closed = 1s minute"},
 		{"several 429s are one lockout", "get 60 59, +3s ask 3 = 3, 429 1s 60 5, +50ms 429 1s 60 5, +50ms 429 1s 60 5, " +
 			"+2s ask = 1, 429 1ms 60 5, closed = 1s minute"},
 		{"a shorter 429 does not shorten a lockout",

@@ -111,29 +111,27 @@ local function learn(outcome, in_window, reported)
   pot.remaining = newer and pot.lowest or math.min(pot.remaining, pot.lowest)
   if newer then set { as_of = pot.number, lowest = none } end
   if newer or ahead >= 0 then -- an older response with an earlier Reset is skipped
-    local ends_in = pot.remaining > 0 and math.min(outcome.ends_in, minute) or outcome.ends_in
-    local ends = now + math.max(1, ends_in)
+    local left = math.max(1, outcome.Ends - command.Now) -- Redis has a clock of its own
+    local ends = now + (pot.remaining > 0 and math.min(left, minute) or left)
     local slides = ahead ~= 0
     local rounded = ends < pot.ends -- of two ends from the same Reset, the earlier one counts
     local used_up_day = ends > now + minute -- `ends` was capped while something was left
     if pot.ends == 0 or slides or rounded or used_up_day then pot.ends = ends end
-    local day = outcome.ends_in > longest_minute and 1 or 0
+    local day = left > longest_minute and 1 or 0
     set { last_response = now, limit = outcome.Limit, reset = outcome.Reset, day = day }
   end
-  if in_window and outcome.closed_in == 0 then set { closed = 0, streak = 0 } end -- a success
+  if in_window and outcome.Closed == 0 then set { closed = 0, streak = 0 } end -- a success
 end
 
 -- note_429 closes the key. Responses from before the lockout show nothing of the window after it.
 local function note_429(outcome, in_window)
-  local closed = now + outcome.closed_in
+  local closed = now + math.max(0, outcome.Closed - command.Now)
   if closed >= pot.closed then pot.closed, pot.closed_by = closed, outcome.Reason end
   if in_window then pot.streak = pot.streak + 1 end -- it was sent after the last lockout
   if in_window or pot.first_response > 0 then begin(0, 0, 0) end
 end
 
 local function take(outcome)
-  outcome.ends_in = math.max(0, outcome.Ends - command.Now) -- Redis has a clock of its own
-  outcome.closed_in = math.max(0, outcome.Closed - command.Now)
   local in_window = outcome.Number > pot.epoch -- the permit is of this window
   -- Whether it is from a response: the outcome of a request is and, after a time without Redis,
   -- command.Known. At other times, command.Known only repeats what this pot or an earlier one said.
@@ -141,7 +139,7 @@ local function take(outcome)
   local new_pot = pot.reset == 0
   if outcome.Epoch == pot.epoch then settle(outcome) end
   if outcome.Limit > 0 then learn(outcome, in_window, reported) end
-  if outcome.closed_in > 0 and (reported or new_pot) then note_429(outcome, in_window) end
+  if outcome.Closed > 0 and (reported or new_pot) then note_429(outcome, in_window) end
 end
 
 -- shares returns how many shares of the window a process may have by now; nil if there is no such

@@ -150,10 +150,12 @@ func (q *queue) send(now time.Time) {
 	c := &command{
 		Now: now.UnixMilli(), Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil,
 		Reopen: q.reopen, Epoch: q.epoch, Granted: q.granted, Outcomes: q.outcomes,
-		Known: outcome{Closed: millis(q.closedUntil), Reason: limitIndex(q.closedBy)},
 	}
 	if q.fallback == nil { // without Redis it wants none: the reply may come too late
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
+	}
+	if q.closedUntil.After(now) {
+		c.Known.Closed, c.Known.Reason = millis(q.closedUntil), limitIndex(q.closedBy)
 	}
 	w := q.known(now)
 	if w.Limit > 0 {
@@ -244,8 +246,7 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 	q.signal()
 }
 
-// admit gives a permit to the first waiter of a class. The pot counts only a permit with an Epoch
-// as one in flight, so a permit of the fallback has none.
+// admit gives a permit to the first waiter of a class.
 func (q *queue) admit(class int, numbers outcome, fallback ratelimit.Permit, now time.Time) {
 	w := q.waiters[class][0]
 	q.waiters[class][0] = nil // which frees it
