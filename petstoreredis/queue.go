@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
@@ -300,9 +301,6 @@ func (q *queue) join(w *waiter) {
 	if slices.Contains(waiters, w) {
 		return
 	}
-	i := len(waiters)
-	for i > 0 && waiters[i-1].Asked.After(w.Asked) {
-		i--
-	}
-	q.waiters[w.class] = slices.Insert(waiters, i, w)
+	place := sort.Search(len(waiters), func(i int) bool { return waiters[i].Asked.After(w.Asked) })
+	q.waiters[w.class] = slices.Insert(waiters, place, w)
 }
