@@ -16,7 +16,7 @@ const (
 	askAgain    = 8 * time.Second       // between two commands while the key is closed for long
 	longWait    = 70 * time.Second      // longer than any window of a minute
 	longestNap  = 30 * time.Second      // timers stand still while a machine is suspended
-	clockGrain  = 5 * time.Millisecond  // by how much the end of a window may be rounded down
+	clockGrain  = 5 * time.Millisecond  // by how much the end of a limit may be rounded down
 
 	// A poll is a command that asks whether a response has come to another process.
 	pollEvery   = 30 * time.Millisecond  // the first time between two polls
@@ -156,14 +156,14 @@ func (q *queue) send(now time.Time) {
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
 	if q.closedUntil.After(now) {
-		c.Known.Closed, c.Known.Reason = millis(q.closedUntil), limitIndex(q.closedBy)
+		c.Known.Closed, c.Known.Reason = q.closedUntil.UnixMilli(), limitIndex(q.closedBy)
 	}
 	w := q.known(now)
 	if w.Limit > 0 {
 		c.Known.Remaining = max(0, w.Remaining-q.processes()+1) // each other process may have sent one
 		c.Known.Limit = w.Limit
 		c.Known.Reset = w.Reset.Unix()
-		c.Known.Ends = millis(q.windowEnd)
+		c.Known.Ends = q.windowEnd.UnixMilli()
 	}
 	q.outcomes = nil
 	q.reportAt = time.Time{}
@@ -171,9 +171,6 @@ func (q *queue) send(now time.Time) {
 	q.asking = make(chan struct{})
 	q.l.ask(q.key, c, func(r reply, err error) { q.ended(c, r, err, now) })
 }
-
-// millis returns a time in Unix milliseconds, rounded up.
-func millis(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMilli() }
 
 func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 

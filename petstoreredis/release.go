@@ -88,7 +88,7 @@ func (q *queue) updateWindow(x *outcome, o ratelimit.Outcome, now time.Time) {
 	x.Limit = w.Limit
 	x.Remaining = w.Remaining
 	x.Reset = max(1, w.Reset.Unix())
-	x.Ends, x.Reason = millis(end), limitIndex(limit)
+	x.Ends, x.Reason = end.UnixMilli(), limitIndex(limit)
 	ahead := w.Reset.Sub(q.window.Reset)
 	switch {
 	case now.Before(q.windowEnd) && ahead < 0:
@@ -110,7 +110,7 @@ func (q *queue) startLockout(x *outcome, o ratelimit.Outcome, now time.Time) {
 	if until.After(q.closedUntil) {
 		q.closedUntil, q.closedBy = until, limit
 	}
-	x.Closed, x.Reason = millis(q.closedUntil), limitIndex(q.closedBy)
+	x.Closed, x.Reason = q.closedUntil.UnixMilli(), limitIndex(q.closedBy)
 	closed := limitUntil(q.closedBy, now, q.closedUntil)
 	q.obstacles = [2]obstacle{closed, closed}
 	q.signal()
