@@ -56,8 +56,8 @@ func (q *queue) askFallback(now time.Time) {
 				q.signal()
 				break
 			}
-			// Its response counts as one to the last permit of the pot. Without an Epoch, the pot does not
-			// take it for one of those in flight.
+			// Its response counts as one to the last permit of the pot. Without an Epoch, the pot
+			// does not take it for one of those in flight.
 			q.admit(class, outcome{Number: q.pot.Number}, p, now)
 		}
 	}

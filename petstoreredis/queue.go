@@ -272,7 +272,7 @@ func (q *queue) obstacleIn(r reply, sent, now time.Time) obstacle {
 	return obstacle{reason: ratelimit.ReasonResponse, askAt: now.Add(wait)}
 }
 
-// signal wakes the waiters that must report a wait, or cannot wait for as long as their limit lasts.
+// signal wakes the waiters that must report a wait, or that cannot wait until their limit ends.
 func (q *queue) signal() {
 	for class, why := range q.obstacles {
 		for _, w := range q.waiters[class] {

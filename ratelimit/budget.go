@@ -200,8 +200,8 @@ func (b *budget) requestObstacle(reserve int) obstacle {
 	case !usedUp && len(notSlow) < b.mostInFlight():
 		return obstacle{}
 	}
-	// A request is in flight that is not slow: else possiblyFree would be 0, and mostInFlight, which
-	// is at least 1, would allow another one.
+	// One that is not slow is in flight: without one, possiblyFree would be 0, and mostInFlight,
+	// which is at least 1, would allow this request.
 	return obstacle{ReasonResponse, notSlow[0].Add(slowAfter)}
 }
 
