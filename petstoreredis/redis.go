@@ -110,8 +110,8 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// note records how a command went, and logs when Redis goes away and when it is back. With a cluster,
-// a part of the keys may be away. It releases the lock while it logs.
+// note records how a command went, and logs when Redis goes away and when it is back. With a
+// cluster, a part of the keys may be away. It releases the lock while it logs.
 func (q *queue) note(err error) {
 	q.l.replied = q.l.replied || err == nil
 	began := q.away

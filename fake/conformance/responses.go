@@ -148,8 +148,8 @@ func resetComes(x *exchange) {
 
 // remainingFalls compares responses that follow each other in one window of the key. How fast the
 // number falls depends on which requests count, which is not described, and on other users of the
-// key. It may stay the same for some requests, but not for 25 of them. In the last second before the
-// reset it may rise: a window that slides by less than a second rounds the time of its reset.
+// key. It may stay the same for some requests, but not for 25 of them. In the last second before
+// the reset it may rise: a window that slides by less than a second rounds the time of its reset.
 func remainingFalls(s *session) {
 	const strides = 25        // requests
 	const unlimited = 1 << 30 // a limit of this size or more means no limit
