@@ -5,15 +5,14 @@
 package ui
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +24,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admin"
+	"github.com/petstore/petstore-go/fake"
 )
 
 // patience bounds every wait for the browser. The machine may be busy, so tests measure times in
@@ -45,7 +47,6 @@ func TestMain(m *testing.M) {
 	if ctx, err := startBrowser(); err == nil {
 		_ = chromedp.Cancel(ctx) // waits until the browser is gone
 	}
-	_ = os.RemoveAll(programFolder)
 	os.Exit(status)
 }
 
@@ -128,9 +129,7 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	return result
 }
 
-func (b *tab) size(width int64) {
-	do(b, chromedp.EmulateViewport(width, 800))
-}
+func (b *tab) size(width int64) { do(b, chromedp.EmulateViewport(width, 800)) }
 
 // open opens the request page and waits until it follows the program.
 func (b *tab) open(p *program, query string) {
@@ -138,10 +137,10 @@ func (b *tab) open(p *program, query string) {
 	b.until(`document.getElementById("live")?.dataset.state === "live" && document.getElementById("clock").dateTime !== ""`)
 }
 
-// openPage starts a program on a free port, and opens its request page.
-func openPage(t *testing.T, args ...string) (*program, *tab) {
+// openPage starts a program on a free port, and opens its page.
+func openPage(t *testing.T, opts ...fake.Option) (*program, *tab) {
 	t.Helper()
-	p, b := start(t, "127.0.0.1:0", args...), newTab(t)
+	p, b := start(t, "127.0.0.1:0", opts...), newTab(t)
 	b.open(p, "")
 	return p, b
 }
@@ -167,9 +166,7 @@ func (b *tab) text(selector, want string) {
 	b.until(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, want)) // %q fits JavaScript
 }
 
-func (b *tab) click(selector string) {
-	do(b, chromedp.Click(chromedp.CSS(selector)))
-}
+func (b *tab) click(selector string) { do(b, chromedp.Click(chromedp.CSS(selector))) }
 
 // send fills in a form and sends it.
 func (b *tab) send(form, text string) {
@@ -189,12 +186,7 @@ func (b *tab) run(statements string) {
 // refresh makes the page show what is new, and waits for that.
 func (b *tab) refresh() { value[bool](b, "refresh().then(() => true)") }
 
-// press presses keys one after another.
-func (b *tab) press(keys ...string) {
-	for _, key := range keys {
-		do(b, chromedp.KeyEvent(key))
-	}
-}
+func (b *tab) press(key string) { do(b, chromedp.KeyEvent(key)) }
 
 // rows waits until n requests are listed.
 func (b *tab) rows(n int) {
@@ -206,74 +198,44 @@ func (b *tab) newest(seq int) {
 	b.until(fmt.Sprintf(`links()[0] && seqOf(links()[0]) === %d`, seq))
 }
 
-// programFolder is where the program is built. It outlives every single test.
-var programFolder = filepath.Join(os.TempDir(), fmt.Sprintf("petstore-fake-ui-%d", os.Getpid()))
-
-// buildProgram builds the program, once for all tests, and returns its path.
-var buildProgram = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(programFolder, "petstore-fake")
-	cmd := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", path, "./cmd/petstore-fake")
-	cmd.Dir, cmd.Stderr = "../../../..", os.Stderr
-	return path, cmd.Run()
-})
-
-// program is petstore-fake in a process of its own.
+// program is the fake with its admin routes on a port, as petstore-fake has them.
 type program struct {
 	t       *testing.T
 	origin  string
-	process *os.Process
+	stopped sync.RWMutex // while it is locked, no request gets a response
+	server  http.Server
 }
 
-// start starts the program at an address, whose port may be 0 for a free one. It ends with the test.
-func start(t *testing.T, addr string, args ...string) *program {
+// start starts a program at an address, whose port may be 0 for a free one. It ends with the test.
+func start(t *testing.T, addr string, opts ...fake.Option) *program {
 	t.Helper()
 	theBrowser(t) // skips the test if there is no browser
-	path, err := buildProgram()
+	l, err := net.Listen("tcp", addr)
 	require.NoError(t, err)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, append(args, "-addr", addr)...)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { // after the tabs of the test are closed
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+	srv, p := fake.NewServer(opts...), &program{t: t, origin: "http://" + l.Addr().String()}
+	api := admin.New(srv, srv, time.Time{}, false, nil)
+	p.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.stopped.RLock()
+		defer p.stopped.RUnlock()
+		api.ServeHTTP(w, r)
 	})
-	first, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
-	if host, ok := strings.CutSuffix(addr, ":0"); ok {
-		addr = host + ":" + strings.TrimSpace(first)
-	} else {
-		require.Contains(t, first, "the Pet Store Service", "the banner")
-	}
-	return &program{t, "http://" + addr, cmd.Process}
+	go func() { _ = p.server.Serve(l) }() // until it is closed
+	t.Cleanup(func() {
+		_ = p.server.Close()
+		srv.Close()
+	})
+	return p
 }
 
-// sendAs sends a request with a key, and returns the response, or as much of it as came.
-func (p *program) sendAs(ctx context.Context, key, method, path, body string) (status int, text string) {
-	r, err := http.NewRequestWithContext(ctx, method, p.origin+path, strings.NewReader(body))
+// send sends a request with the default key, and waits until it has ended.
+func (p *program) send(method, path, body string) {
+	r, err := http.NewRequestWithContext(p.t.Context(), method, p.origin+path, strings.NewReader(body))
 	require.NoError(p.t, err)
-	r.Header.Set("Content-Type", "application/json")
-	if key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
+	r.Header = http.Header{"Authorization": {"Bearer " + fake.DefaultAPIKey}, "Content-Type": {"application/json"}}
+	if resp, err := http.DefaultClient.Do(r); err == nil { // a fault may break the connection
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
 	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return 0, ""
-	}
-	defer resp.Body.Close()
-	read, _ := io.ReadAll(resp.Body) // a fault may cut the body off
-	return resp.StatusCode, string(read)
-}
-
-func (p *program) send(method, path, body string) (status int, text string) {
-	return p.sendAs(p.t.Context(), "fake-api-key", method, path, body)
-}
-
-// admin sends a request to an admin route, which must succeed.
-func (p *program) admin(method, path, body string) string {
-	status, text := p.send(method, "/_fake/"+path, body)
-	require.Less(p.t, status, 300, "%s %s: %s", method, path, text)
-	return text
 }
 
 // list calls listPets the given number of times.
@@ -285,17 +247,20 @@ func (p *program) list(times int) {
 
 // morning is what a few minutes of work look like.
 func (p *program) morning() {
+	for _, name := range []string{"Rex", "Mimi", "Hazel"} {
+		p.send(http.MethodPost, "/_fake/pets", "categoryId=2,status=available,name="+name)
+	}
 	for i := range 46 {
 		p.list(1 + (i*7)%5 + i%3*2)
-		p.admin(http.MethodPost, "clock", `advance=5s`)
+		p.send(http.MethodPost, "/_fake/clock", `advance=5s`)
 	}
-	p.admin(http.MethodPost, "clock", `advance=61s`)
+	p.send(http.MethodPost, "/_fake/clock", `advance=61s`)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
 	p.send(http.MethodGet, "/v1/pets/3", "")
-	p.admin(http.MethodPost, "faults", `[{"wire":"truncate"},{"status":503,"afterCommit":true,"operation":"createPet"}]`)
+	p.send(http.MethodPost, "/_fake/faults", `[{"wire":"truncate"},{"status":503,"afterCommit":true,"operation":"createPet"}]`)
 	p.list(2)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
-	p.admin(http.MethodPatch, "keys/1", `plan={"perMinute":4,"perDay":1000}`)
+	p.send(http.MethodPatch, "/_fake/keys/1", `plan={"perMinute":4,"perDay":1000}`)
 	p.list(3)
-	p.admin(http.MethodPost, "faults", "status=503,chance=0.1,times=-1,for=10m")
+	p.send(http.MethodPost, "/_fake/faults", "status=503,chance=0.1,times=-1,for=10m")
 }

@@ -2,15 +2,15 @@ package ui
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/fake"
 )
 
 // theme sets what the reader prefers, light or dark.
@@ -20,20 +20,27 @@ func (b *tab) theme(name string) {
 	}})
 }
 
-// In both colours, each look fits its window, and axe finds nothing wrong.
+// In both colours, each look fits its window, and axe finds nothing wrong. UPDATE_GOLDEN=1 also
+// makes the picture in docs.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile("../../../../bin/ui/node_modules/axe-core/axe.min.js")
 	if err != nil {
 		skip(t, "what judges the page is not there: run .ci/run ui once")
 	}
-	p, b := openPage(t, "-plan", "free", "-seed", "testdata/pets.json")
+	p, b := openPage(t, fake.WithPlan(fake.PlanFree))
 	b.text("#shown", "No request yet")
 	b.judge("empty", string(axe))
 	p.morning()
-	p.unwieldy()
-	b.open(p, "")
 	b.text("#faults", "over")
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		b.theme("light")
+		b.run(`byId("base").innerText = "http://127.0.0.1:4010/v1"`)
+		picture := do(b, chromedp.CaptureScreenshot())
+		require.NoError(t, os.WriteFile("../../../../docs/petstore-fake-light.png", picture, 0o644))
+	}
+	p.unwieldy()
+	b.text("#strip", "1 key banned") // what is done last
 	b.judge("busy", string(axe))
 	b.open(p, "?text=nori")
 	b.click("#list tbody")
@@ -48,7 +55,7 @@ func TestLooks(t *testing.T) {
 	b.text("#fault-form .error", "Status 1000 does not lie")
 	b.judge("forms", string(axe))
 	b.open(p, "")
-	assert.NoError(t, p.process.Signal(syscall.SIGSTOP)) // the program does not come back
+	p.stopped.Lock() // the program does not come back
 	b.text("#gone", "No response from the program since")
 	b.judge("lost", string(axe))
 }
@@ -93,18 +100,4 @@ func (p *program) unwieldy() {
 	p.send("GET", "/v1/"+long, "")
 	p.send("POST", "/_fake/faults", "status=503,operation=createPet,retryAfter="+long)
 	p.send("PATCH", "/_fake/keys/1", "ban=10m")
-}
-
-// UPDATE_GOLDEN=1 makes the picture in docs, as in internal/testkit.
-func TestPicture(t *testing.T) {
-	if os.Getenv("UPDATE_GOLDEN") == "" {
-		t.Skip("it is made only on demand")
-	}
-	p, b := start(t, "127.0.0.1:4010", "-plan", "free", "-seed", "testdata/pets.json"), newTab(t)
-	p.morning()
-	b.theme("light")
-	b.open(p, "")
-	b.text("#faults", "over")
-	path := filepath.Join("..", "..", "..", "..", "docs", "petstore-fake-light.png")
-	require.NoError(t, os.WriteFile(path, do(b, chromedp.CaptureScreenshot()), 0o644))
 }
