@@ -24,7 +24,6 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/fake/conformance"
 	"github.com/petstore/petstore-go/internal/testkit"
 )
 
@@ -165,11 +164,6 @@ func open(t *testing.T, host string, n int) <-chan error {
 }
 
 func TestServe_end(t *testing.T) {
-	t.Run("after it has conformed to the service document", func(t *testing.T) {
-		r, client := start(t), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-		conformance.Run(t, conformance.Target{BaseURL: "http://" + r.host + "/v1", APIKey: "fake-api-key", HTTPClient: client})
-		assert.Equal(t, exitOK, r.stop())
-	})
 	t.Run("with open requests, and with -strict without violations", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("it takes the five seconds of the grace period")

@@ -63,16 +63,6 @@ var startBrowser = sync.OnceValues(func() (context.Context, error) {
 	return ctx, chromedp.Do(ctx)
 })
 
-func theBrowser(t *testing.T) context.Context {
-	t.Helper()
-	ctx, err := startBrowser()
-	if errors.Is(err, exec.ErrNotFound) {
-		skip(t, "there is no Chromium on the path: install Debian's package chromium")
-	}
-	require.NoError(t, err)
-	return ctx
-}
-
 // tab is a page of the browser. An error that its console reports fails the test.
 type tab struct {
 	t   *testing.T
@@ -84,7 +74,12 @@ type tab struct {
 
 func newTab(t *testing.T) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(theBrowser(t), chromedp.WithNewBrowserContext())
+	browser, err := startBrowser()
+	if errors.Is(err, exec.ErrNotFound) {
+		skip(t, "there is no Chromium on the path: install Debian's package chromium")
+	}
+	require.NoError(t, err)
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	b := &tab{t: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
@@ -209,7 +204,6 @@ type program struct {
 // start starts a program at an address, whose port may be 0 for a free one. It ends with the test.
 func start(t *testing.T, addr string, opts ...fake.Option) *program {
 	t.Helper()
-	theBrowser(t) // skips the test if there is no browser
 	l, err := net.Listen("tcp", addr)
 	require.NoError(t, err)
 	srv, p := fake.NewServer(opts...), &program{t: t, origin: "http://" + l.Addr().String()}
