@@ -13,14 +13,13 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -63,15 +62,13 @@ var startBrowser = sync.OnceValues(func() (context.Context, error) {
 	return ctx, chromedp.Do(ctx)
 })
 
-// tab is a page of the browser. An error that its console reports fails the test.
+// tab is a page of the browser.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
-
-	mu     sync.Mutex
-	errors []string
 }
 
+// newTab opens a tab. An error or a warning in its console fails the test.
 func newTab(t *testing.T) *tab {
 	t.Helper()
 	browser, err := startBrowser()
@@ -81,31 +78,19 @@ func newTab(t *testing.T) *tab {
 	require.NoError(t, err)
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	b := &tab{t: t, ctx: ctx}
-	require.NoError(t, chromedp.Listen(ctx, b.listen))
-	call(b, log.Enable, cdp.Empty{})
-	call(b, runtime.Enable, cdp.Empty{})
-	b.size(1280)
+	b, messages := &tab{t, ctx}, chromedp.Console(ctx)
 	t.Cleanup(func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		assert.Empty(t, b.errors, "the console has errors")
-	})
-	return b
-}
-
-func (b *tab) listen(event any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		b.errors = append(b.errors, fmt.Sprintf("%+v", e.ExceptionDetails))
-	case *log.EventEntryAdded: // tests cause errors of the network on purpose
-		serious := e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning
-		if serious && e.Entry.Source != log.EntrySourceNetwork {
-			b.errors = append(b.errors, e.Entry.Text+" "+e.Entry.URL)
+		b.run(`console.info("the end")`)
+		for m := range messages {
+			if m.Text == "the end" {
+				break
+			}
+			serious := slices.Contains([]chromedp.ConsoleType{"warning", "error", "exception"}, m.Type)
+			assert.False(t, serious && m.Source != "network", "%v %s", m, m.URL) // tests break the network on purpose
 		}
-	}
+	})
+	b.size(1280)
+	return b
 }
 
 // do takes a step in the browser, and returns its result.
