@@ -52,13 +52,10 @@ func TestMain(m *testing.M) {
 // startBrowser starts the one browser of all tests, with a new, empty profile. In that browser,
 // each test has a profile of its own.
 var startBrowser = sync.OnceValues(func() (context.Context, error) {
-	allocator, _ := chromedp.NewExecAllocator(context.Background(),
-		chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
+	ctx, _ := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(
 		chromedp.NoSandbox, // root cannot have a sandbox
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", false),
-	)
-	ctx, _ := chromedp.NewContext(allocator)
+		chromedp.Flag("hide-scrollbars", false),
+	))
 	return ctx, chromedp.Do(ctx)
 })
 
