@@ -38,10 +38,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func runOnce(t *testing.T, env map[string]string, args ...string) (status int, stdout, stderr string) {
-	t.Helper()
+// runOnce runs the program to its end.
+func runOnce(t *testing.T, args string) (status int, stdout, stderr string) {
 	var out, errs strings.Builder
-	status = run(t.Context(), args, envOf(env), &out, &errs)
+	status = run(t.Context(), strings.Fields(args), envOf(nil), &out, &errs)
 	return status, out.String(), errs.String()
 }
 
@@ -92,43 +92,33 @@ func call(t *testing.T, host, method, path string) (text string, err error) {
 }
 
 func TestRun(t *testing.T) {
-	t.Run("prints version and help", func(t *testing.T) {
-		version := "petstore-fake " + petstore.Version + "\n"
-		for flag, want := range map[string]string{"-version": version, "-h": help, "--help": help} {
-			status, stdout, stderr := runOnce(t, nil, flag)
-			assert.Equal(t, []any{exitOK, want, ""}, []any{status, stdout, stderr})
-		}
-	})
-	t.Run("exits with 2 and one clear line", func(t *testing.T) {
-		for want, args := range map[string][]string{
-			"flag provided but not defined: -nope": {"-nope"},
-			`unexpected argument "json"`:           {"-log", "text", "json"},
-			"for PETSTORE_FAKE_MINUTE":             nil,
-		} {
-			status, stdout, stderr := runOnce(t, map[string]string{"PETSTORE_FAKE_MINUTE": "soon"}, args...)
-			assert.Equal(t, exitUsage, status, "%q", args)
-			assert.Empty(t, stdout)
-			assert.Regexp(t, "^petstore-fake: .*\npetstore-fake -help lists the flags.\n$", stderr)
-			assert.Contains(t, stderr, want)
-		}
-	})
-	t.Run("exits with 1 without its port, or without a program to check", func(t *testing.T) {
-		other := httptest.NewServer(http.NotFoundHandler())
-		defer other.Close()
-		taken, free := other.Listener.Addr().String(), testkit.Listen(t)
-		require.NoError(t, free.Close())
-		for want, args := range map[string][]string{
-			taken:                       {"-addr", taken},
-			"listen tcp 192.0.2.1:4010": {"-addr", "192.0.2.1:4010", "-public"},
-			"no response from " + free.Addr().String(): {"-healthcheck", "-addr", free.Addr().String()},
-			"responds with status 404":                 {"-healthcheck", "-addr", taken},
-		} {
-			status, stdout, stderr := runOnce(t, nil, args...)
-			assert.Equal(t, exitFailed, status, want)
-			assert.Empty(t, stdout)
-			assert.Contains(t, stderr, want)
-		}
-	})
+	other, unused := httptest.NewServer(http.NotFoundHandler()), testkit.Listen(t)
+	defer other.Close()
+	require.NoError(t, unused.Close())
+	taken, free := other.Listener.Addr().String(), unused.Addr().String()
+	lines := map[int]string{ // of stderr
+		exitOK: `^$`, exitFailed: `^petstore-fake: .*\n$`, exitUsage: `^petstore-fake: .*\npetstore-fake -help lists the flags.\n$`,
+	}
+	for _, c := range []struct {
+		args           string
+		status         int
+		stdout, reason string
+	}{
+		{"-version", exitOK, "petstore-fake " + petstore.Version + "\n", ""},
+		{"-h", exitOK, help, ""},
+		{"--help", exitOK, help, ""},
+		{"-nope", exitUsage, "", "flag provided but not defined: -nope"},
+		{"-log text json", exitUsage, "", `unexpected argument "json"`},
+		{"-addr " + taken, exitFailed, "", taken},
+		{"-addr 192.0.2.1:4010 -public", exitFailed, "", "listen tcp 192.0.2.1:4010"},
+		{"-healthcheck -addr " + free, exitFailed, "", "no response from " + free},
+		{"-healthcheck -addr " + taken, exitFailed, "", "responds with status 404"},
+	} {
+		status, stdout, stderr := runOnce(t, c.args)
+		assert.Equal(t, []any{c.status, c.stdout}, []any{status, stdout}, c.args)
+		assert.Regexp(t, lines[c.status], stderr, c.args)
+		assert.Contains(t, stderr, c.reason, c.args)
+	}
 	t.Run("prints only the port if it is 0, and is healthy whatever the service does", func(t *testing.T) {
 		r := start(t, "-fault", "status=500,times=-1", "-key", "key=a-key==", "-plan", "perMinute=5,perDay=100")
 		assert.Regexp(t, `^\d+\n$`, r.stdout)
@@ -140,7 +130,7 @@ func TestRun(t *testing.T) {
 		}
 		assert.Equal(t, "[::1]:99", localHost("::1", "99"))
 		assert.Equal(t, "127.0.0.1:99", localHost("0.0.0.0", "99"))
-		status, stdout, stderr := runOnce(t, map[string]string{"PETSTORE_FAKE_ADDR": r.host}, "-healthcheck")
+		status, stdout, stderr := runOnce(t, "-healthcheck -addr "+r.host)
 		assert.Equal(t, exitOK, status)
 		assert.Empty(t, stdout+stderr)
 		assert.Equal(t, exitOK, r.stop())

@@ -103,6 +103,7 @@ func TestReadSettings_wrong(t *testing.T) {
 		assert.ErrorContains(t, err, c.reason)
 		_, err = readSettings(nil, envOf(map[string]string{variable(c.flag): c.value}))
 		assert.ErrorContains(t, err, c.reason)
+		assert.Regexp(t, "-"+c.flag+"|for "+variable(c.flag), err)
 	}
 }
 
