@@ -64,7 +64,10 @@ func TestFaultDelay(t *testing.T) {
 		inBubble(t, name+", on top of the latency", func(t *testing.T, srv server) {
 			srv.client.Timeout = timeout
 			srv.Inject(c.fault)
-			time.AfterFunc(30*time.Minute, func() { assert.Equal(t, c.fault.AfterCommit, len(srv.Pets()) == 1) })
+			time.AfterFunc(timeout/4, func() {
+				assert.Equal(t, c.fault.AfterCommit, len(srv.Pets()) == 1)
+				assert.Regexp(t, "^#1 POST /v1/pets .* → no response yet$", srv.last(t))
+			})
 			start := time.Now()
 			r, _ := srv.try(t, create("Rex"))
 			assert.Equal(t, c.takes, time.Since(start))
@@ -119,23 +122,6 @@ func TestFaultTimes(t *testing.T) {
 	}
 }
 
-func TestFaultFor(t *testing.T) {
-	inBubble(t, "ends by the server's clock", func(t *testing.T, srv server) {
-		status := func() int { r, _ := srv.try(t, request{path: "/pets"}); return r.status }
-		for wire, during := range map[fake.Wire]int{"": 503, fake.WireRefuse: 0} {
-			injected := srv.Inject(fake.Fault{Status: 503, Wire: wire, For: time.Minute})
-			assert.Equal(t, during, status())
-			srv.Advance(time.Minute - 1)
-			assert.Equal(t, during, status())
-			assert.True(t, injected.Active())
-			srv.Advance(1)
-			assert.Equal(t, 200, status())
-			assert.False(t, injected.Active())
-			assert.Equal(t, 2, injected.Fired())
-		}
-	})
-}
-
 func TestInjections(t *testing.T) {
 	inBubble(t, "the first that fits strikes, but a refusal comes before the others", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Status: 503, APIKey: "other-key"})
@@ -162,6 +148,20 @@ func TestInjections(t *testing.T) {
 		}})
 		assert.Equal(t, 200, srv.list(t).status)
 		assert.Zero(t, removed.Fired())
+	})
+	inBubble(t, "end by the server's clock", func(t *testing.T, srv server) {
+		status := func() int { r, _ := srv.try(t, request{path: "/pets"}); return r.status }
+		for wire, during := range map[fake.Wire]int{"": 503, fake.WireRefuse: 0} {
+			injected := srv.Inject(fake.Fault{Status: 503, Wire: wire, For: time.Minute})
+			assert.Equal(t, during, status())
+			srv.Advance(time.Minute - 1)
+			assert.Equal(t, during, status())
+			assert.True(t, injected.Active())
+			srv.Advance(1)
+			assert.Equal(t, 200, status())
+			assert.False(t, injected.Active())
+			assert.Equal(t, 2, injected.Fired())
+		}
 	})
 	inBubble(t, "are listed unless removed", func(t *testing.T, srv server) {
 		once := srv.Inject(fake.Fault{Status: 500, Header: http.Header{"x-a": {"1"}}})

@@ -40,13 +40,6 @@ func TestJournal(t *testing.T) {
 		assert.Equal(t, answer.header["X-Trace"], r.ResponseHeader["X-Trace"])
 		assert.Empty(t, r.ResponseHeader["X-Ratelimit-Reset"])
 	})
-	inBubble(t, "has a request while it is held back", func(t *testing.T, srv server) {
-		srv.SetLatency(time.Second)
-		time.AfterFunc(time.Second-1, func() {
-			assert.Equal(t, "#1 GET /v1/pets → no response yet", srv.last(t).String())
-		})
-		srv.list(t)
-	})
 }
 
 func seqs(list []fake.Request) (seqs []int) {

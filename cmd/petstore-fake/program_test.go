@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -137,29 +135,23 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// open sends requests, waits until they have arrived, and returns the channel of their errors.
-func open(t *testing.T, host string, n int) <-chan error {
-	ended := make(chan error, n)
-	for range n {
-		go func() {
-			_, err := call(t, host, "GET", "/v1/pets")
-			ended <- err
-		}()
-	}
-	require.Eventually(t, func() bool {
-		text, err := call(t, host, "GET", "/_fake/requests")
-		return err == nil && strings.Count(text, `"seq":`) == n
-	}, time.Minute, 5*time.Millisecond)
-	return ended
-}
-
 func TestServe_end(t *testing.T) {
 	t.Run("with open requests, and with -strict without violations", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("it takes the five seconds of the grace period")
 		}
 		r := start(t, "-strict", "-fault", "wire=stall", "-fault", "delay=1h")
-		ended := open(t, r.host, 2)
+		ended := make(chan error, 2)
+		for range 2 {
+			go func() {
+				_, err := call(t, r.host, "GET", "/v1/pets")
+				ended <- err
+			}()
+		}
+		require.Eventually(t, func() bool {
+			text, err := call(t, r.host, "GET", "/_fake/requests")
+			return err == nil && strings.Count(text, `"seq":`) == 2
+		}, time.Minute, 5*time.Millisecond)
 		signal := time.Now()
 		assert.Equal(t, exitOK, r.stop())
 		took := time.Since(signal)
@@ -169,28 +161,14 @@ func TestServe_end(t *testing.T) {
 		assert.Error(t, <-ended)
 	})
 	t.Run("at once after a second signal", func(t *testing.T) {
-		if runtime.GOOS == "windows" {
-			t.Skip("Windows has no SIGTERM")
-		}
-		path, err := os.Executable()
-		require.NoError(t, err)
-		cmd := exec.CommandContext(t.Context(), path, "-addr", testkit.Loopback(t)+":0", "-fault", "wire=stall")
-		cmd.Env = append(os.Environ(), asProgram)
-		stdout, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		port, err := bufio.NewReader(stdout).ReadString('\n')
-		require.NoError(t, err)
-		ended := open(t, testkit.Loopback(t)+":"+strings.TrimSpace(port), 1)
-		gone := make(chan error, 1)
-		go func() { gone <- cmd.Wait() }()
-		require.Eventually(t, func() bool { // signals that come before it has noticed the first count as one
-			_ = cmd.Process.Signal(syscall.SIGTERM) // an error says that the program is gone
-			return len(gone) == 1
-		}, time.Minute, 5*time.Millisecond)
-		require.Error(t, <-gone)
-		assert.Equal(t, -1, cmd.ProcessState.ExitCode(), "ended by the signal")
-		assert.Error(t, <-ended)
+		status := shell(t, `mkfifo out
+			(sh -c 'echo $$ >pid; exec petstore-fake -addr 127.0.0.1:0 -fault wire=stall' >out || echo $?) &
+			read -r port <out
+			curl -s http://127.0.0.1:$port/v1/pets &
+			until curl -s http://127.0.0.1:$port/_fake/requests | grep -q '"seq":1'; do :; done
+			while kill $(cat pid); do :; done # those that come before it has noticed the first count as one
+			wait`)
+		assert.Equal(t, "143\n", status, "ended by the signal, 15")
 	})
 	t.Run("with -strict, and the violations", func(t *testing.T) {
 		r := start(t, "-strict")
