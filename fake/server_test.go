@@ -24,6 +24,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/faketest"
 	"github.com/petstore/petstore-go/internal/testkit"
 )
 
@@ -68,6 +69,10 @@ func TestBubbles(t *testing.T) {
 			assert.Equal(t, http.StatusOK, srv.list(t).status)
 		})
 	}
+	var used *fake.Server
+	faketest.Bubble(t, func(_ *testing.T, srv *fake.Server) { used = srv })
+	_, err := used.Client().ListPets(t.Context(), petstore.ListPetsParams{})
+	assert.ErrorIs(t, err, petstore.ErrNotSent, "the bubble has closed its server")
 }
 
 func TestClose(t *testing.T) {
