@@ -160,7 +160,6 @@ func TestCreatePet(t *testing.T) {
 			`{"name":"Rex","categoryId":null}`:                      "field categoryId is missing",
 			`{"name":7,"categoryId":1}`:                             "name must be a string",
 			`{"name":"Rex","categoryId":1.0}`:                       "categoryId must be an integer of 64 bits",
-			`{"name":"Rex","categoryId":-9223372036854775809}`:      "must be an integer",
 			`{"name":"Rex","categoryId":1,"status":1}`:              "status must be a string",
 			`{"name":"Rex","categoryId":1,"status":null}`:           `status is \"\"`,
 			`{"name":"Rex","categoryId":1,"status":"` + long + `"}`: `status is \"` + long[:63] + `…\"; it must be`,
