@@ -40,7 +40,13 @@ func TestLooks(t *testing.T) {
 		picture := do(b, chromedp.CaptureScreenshot())
 		require.NoError(t, os.WriteFile("../../../../docs/petstore-fake-light.png", picture, 0o644))
 	}
-	p.unwieldy()
+	long := strings.Repeat("unbroken", 40) // in each part of the page, without a place to break
+	p.send("POST", "/_fake/keys", long)
+	p.send("POST", "/_fake/pets", `{"name":"`+long+`","categoryId":9223372036854775807}`)
+	p.send("POST", "/v1/pets?"+long+"=1", `{"`+long+`":1,"name":"Rex","categoryId":0}`)
+	p.send("GET", "/v1/"+long, "")
+	p.send("POST", "/_fake/faults", "status=503,operation=createPet,retryAfter="+long)
+	p.send("PATCH", "/_fake/keys/1", "ban=10m")
 	b.text("#strip", "1 key banned") // what is done last
 	b.judge("busy", string(axe))
 	b.open(p, "?text=nori")
@@ -90,15 +96,4 @@ func (b *tab) judge(name, axe string) {
 				...r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html + n.failureSummary))])`)
 		assert.Empty(b.t, found, "%s %s", name, theme)
 	}
-}
-
-// unwieldy fills each part of the page with long texts that have no place to break.
-func (p *program) unwieldy() {
-	long := strings.Repeat("unbroken", 40)
-	p.send("POST", "/_fake/keys", long)
-	p.send("POST", "/_fake/pets", `{"name":"`+long+`","categoryId":9223372036854775807}`)
-	p.send("POST", "/v1/pets?"+long+"=1", `{"`+long+`":1,"name":"Rex","categoryId":0}`)
-	p.send("GET", "/v1/"+long, "")
-	p.send("POST", "/_fake/faults", "status=503,operation=createPet,retryAfter="+long)
-	p.send("PATCH", "/_fake/keys/1", "ban=10m")
 }
