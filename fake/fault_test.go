@@ -48,15 +48,15 @@ func TestFaultStatus(t *testing.T) {
 }
 
 func TestFaultDelay(t *testing.T) {
-	const timeout = 2 * time.Hour // of the client
+	const late, timeout = time.Hour + time.Second, 2 * time.Hour // with the latency; of the client
 	for name, c := range map[string]struct {
 		fault  fake.Fault
 		status int // 0: the client gives up
 		takes  time.Duration
 	}{
-		"before the request is carried out": {fake.Fault{Delay: time.Hour}, 201, time.Hour + time.Second},
-		"after it was":                      {fake.Fault{Delay: time.Hour, AfterCommit: true}, 201, time.Hour + time.Second},
-		"of a failure after it was":         {fake.Fault{Delay: time.Hour, AfterCommit: true, Status: 500}, 500, time.Hour + time.Second},
+		"before the request is carried out": {fake.Fault{Delay: time.Hour}, 201, late},
+		"after it was":                      {fake.Fault{Delay: time.Hour, AfterCommit: true}, 201, late},
+		"of a failure after it was":         {fake.Fault{Delay: time.Hour, AfterCommit: true, Status: 500}, 500, late},
 		"of a client that gives up":         {fake.Fault{Delay: timeout + 1}, 0, timeout},
 		"without an end":                    {fake.Fault{Wire: fake.WireStall}, 0, timeout},
 		"without an end, after it was":      {fake.Fault{Wire: fake.WireStall, AfterCommit: true}, 0, timeout},
@@ -139,7 +139,7 @@ func TestInjections(t *testing.T) {
 		assert.Equal(t, 500, srv.send(t, create("Rex")).status)
 		assert.Equal(t, 503, srv.send(t, request{path: "/pets", auth: "Bearer other-key"}).status)
 	}, fake.WithKey("other-key", fake.PlanFree))
-	inBubble(t, "do not strike once Match, which has a copy of the request, has removed them", func(t *testing.T, srv server) {
+	inBubble(t, "do not strike once Match, on a copy of the request, has removed them", func(t *testing.T, srv server) {
 		var removed *fake.Injection
 		removed = srv.Inject(fake.Fault{Status: 500, Match: func(r *http.Request) bool {
 			r.Header.Del("Content-Type")

@@ -94,7 +94,8 @@ func TestRun(t *testing.T) {
 	require.NoError(t, unused.Close())
 	taken, free := other.Listener.Addr().String(), unused.Addr().String()
 	lines := map[int]string{ // of stderr
-		exitOK: `^$`, exitFailed: `^petstore-fake: .*\n$`, exitUsage: `^petstore-fake: .*\npetstore-fake -help lists the flags.\n$`,
+		exitOK: `^$`, exitFailed: `^petstore-fake: .*\n$`,
+		exitUsage: `^petstore-fake: .*\npetstore-fake -help lists the flags.\n$`,
 	}
 	for _, c := range []struct {
 		args           string
@@ -156,7 +157,8 @@ func TestServe_end(t *testing.T) {
 		assert.Equal(t, "143\n", status, "ended by the signal, 15")
 	})
 	t.Run("with violations, which only -strict lists", func(t *testing.T) {
-		const listed = `^violation of deprecated-operation by request 1 \(section 4.3\): .*\n.*-strict: violations by the clients: 1\n$`
+		const listed = `^violation of deprecated-operation by request 1 \(section 4.3\): .*\n` +
+			`.*-strict: violations by the clients: 1\n$`
 		for strict, stderr := range map[string]string{"-strict": listed, "-strict=false": `^$`} {
 			r := start(t, strict)
 			_, err := call(t, r.host, "GET", "/v1/pets/1")

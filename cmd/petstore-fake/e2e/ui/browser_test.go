@@ -224,7 +224,7 @@ func (p *program) morning() {
 	p.send(http.MethodPost, "/_fake/clock", `advance=61s`)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
 	p.send(http.MethodGet, "/v1/pets/3", "")
-	p.send(http.MethodPost, "/_fake/faults", `[{"wire":"truncate"},{"status":503,"afterCommit":true,"operation":"createPet"}]`)
+	p.send("POST", "/_fake/faults", `[{"wire":"truncate"},{"status":503,"afterCommit":true,"operation":"createPet"}]`)
 	p.list(2)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
 	p.send(http.MethodPatch, "/_fake/keys/1", `plan={"perMinute":4,"perDay":1000}`)
