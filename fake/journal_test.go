@@ -121,7 +121,6 @@ func (srv server) play(t *testing.T, script ...any) {
 
 func TestViolations(t *testing.T) {
 	list, rex, ada := request{path: "/pets"}, create("Rex"), create("Ada")
-	sameBody := request{path: "/orders", body: rex.body}
 	one := []fake.Option{fake.WithPlan(fake.Plan{PerMinute: 1})}
 	ban := append(one[:1:1], fake.WithBan(1, time.Hour))
 	noWait := append(ban[:2:2], fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
