@@ -92,7 +92,8 @@ func (a *attempt) succeeded() bool { return a.expectedStatus && a.failure == noF
 // was reports whether there is a response with that status; a may be nil.
 func (a *attempt) was(status int) bool { return a != nil && a.outcome.StatusCode == status }
 
-// limiterWaits reports whether the limiter delays the attempt after a 429. If not, the loop must.
+// limiterWaits reports whether the limiter delays the next attempt, if this one got a 429. If not,
+// the loop must.
 func (a *attempt) limiterWaits() bool { return a.lockout.Until.After(a.outcome.Received) }
 
 // retryAt returns when the limiter or a 429 allows the next request; zero if that is not known.

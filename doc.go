@@ -51,9 +51,9 @@
 //
 // The backoff is exponential with jitter. The wait is never shorter than the Retry-After of a 429
 // or 503. If a wait would exceed the context's deadline or WithMaxWait, the call fails immediately.
-// Retries do not multiply the load during an outage: each client, and each one of [Client.ForKey],
-// has 100 retries, and every ten successes add one, up to 100. A retry costs nothing after a 429,
-// after a request that was never written, or if an idle connection of HTTP/1 was lost.
+// Retries do not multiply the load during an outage: each client, also one that [Client.ForKey]
+// made, has 100 retries, and every ten successes add one, up to 100. A retry costs nothing after a
+// 429, after a request that was never written, or if an idle connection of HTTP/1 was lost.
 //
 // A request was not written if there was no connection, if the server refused our certificate, or
 // if the server says that it has not processed the request: by a GOAWAY before the stream, or by

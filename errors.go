@@ -35,10 +35,10 @@ var (
 	ErrInvalidResponse = errors.New("petstore: invalid response")
 	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
-	// ErrNotSent is matched by every error of a call that sent nothing: its argument was wrong, the
-	// limiter refused it, it got no key or no connection, its context ended before it was sent, or
-	// the server said that it had not processed the request; see "Retries" of the package. An error
-	// of a transport of [WithTransport] may wrap ErrNotSent, too.
+	// ErrNotSent is matched by every error of a call whose Attempts is 0: its argument was wrong,
+	// the limiter refused it, it got no key or no connection, its context ended before it was sent,
+	// or what it sent was certainly not processed, as the server said; see "Retries" of the
+	// package. An error of a transport of [WithTransport] may wrap ErrNotSent, too.
 	ErrNotSent = errors.New("petstore: not sent")
 	// ErrStopped is matched by a TransportError of a call that [WithStop] ended.
 	ErrStopped = errors.New("petstore: stopped by WithStop")

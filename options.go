@@ -270,8 +270,9 @@ func WithLimiter(l Limiter) Option {
 }
 
 // WithProcesses says how many processes use the API key, this one included, each with a limiter of
-// its own; see [ratelimit.Processes]. PETSTORE_PROCESSES has the same effect. It cannot be combined
-// with [WithLimiter]: give the number to that limiter.
+// its own; see [ratelimit.Processes]. It cannot be combined with [WithLimiter]: give the number to
+// that limiter. With [NewClientFromEnv], PETSTORE_PROCESSES has the same effect, unless there is a
+// WithProcesses or a WithLimiter.
 func WithProcesses(n int) Option {
 	return perClient("WithProcesses", safetext.If(n < 1, "must be positive"), func(c *config) { c.processes = n })
 }

@@ -210,8 +210,8 @@ func (t *tracer) callStart() {
 	}
 }
 
-// attemptContext returns the context of a request, and adds headers of the traces to it. Each trace
-// gets the context of the one before it.
+// attemptContext returns the context of a request, and adds the headers of the traces to header.
+// Each trace gets the context of the one before it.
 func (t *tracer) attemptContext(ctx context.Context, header http.Header) context.Context {
 	for _, trace := range t.traces {
 		if trace.AttemptContext == nil {

@@ -122,8 +122,8 @@ func (f Fault) String() string {
 
 // Wire is something that happens on the way between client and service, as part of a [Fault]. The
 // empty Wire changes nothing. A client observes the same through every entry point, unless the
-// comment of the Wire says otherwise. If your own server has TLS, a reset looks like a close; by
-// HTTP/2, all but a login page and a stall are errors of the stream.
+// comment of the Wire says otherwise. If your own server has TLS, a reset looks like a
+// close; over HTTP/2, every Wire but [WireLoginPage] and [WireStall] ends the stream with an error.
 type Wire string
 
 // The values of Wire. Before the server resets or closes a socket, it sends 100 Continue. Without

@@ -141,8 +141,8 @@ func (k *apiKey) knew(now time.Time) bool {
 	return k.sender == k.told || now.Sub(k.toldAt) >= time.Second
 }
 
-// noteSender notes the number of the goroutine that sends a request. In memory that is the
-// client's, elsewhere that of the connection or, by HTTP/2, of the request.
+// noteSender notes the number of the goroutine that sends a request. For a client in memory that is
+// a goroutine of the client, otherwise that of the connection or, over HTTP/2, of the request.
 func (k *apiKey) noteSender() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -160,7 +160,7 @@ func (k *apiKey) noteRequest(x *exchange) {
 			fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Second/10)))
 	}
 	if x.req.Method == http.MethodGet {
-		clear(k.unknown) // with a look at the catalogue a client learns the outcome
+		clear(k.unknown) // its client has looked at the catalogue, and may decide
 	}
 	seq := k.unknown[string(kept(x.body))]
 	if seq != 0 && x.operation.Name == petstore.OpCreatePet {

@@ -9,8 +9,8 @@ import (
 )
 
 // newFallback returns a limiter that takes the place of the pot. It has seen one response, made
-// from what the process knows. The limit in it is one share, as if this process used the key alone;
-// less, if others had used more than theirs: then what is left in the window is shared.
+// from what the process knows. Its limit is this process's share. If others have used more than
+// their shares, it is less, so that the process gets one share of what the window has left.
 func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	l, w, n := ratelimit.New(), q.known(now), q.processes()
 	q.taken = max(0, w.Limit/n-int(q.granted)-(w.Remaining+n-1)/n)
@@ -44,7 +44,7 @@ func (q *queue) askFallback(now time.Time) {
 		for len(q.waiters[class]) > 0 {
 			why := q.obstacles[class]
 			if why.reason != ratelimit.ReasonResponse && why.lasts(now) {
-				break // while it waits for a response, each step asks again
+				break // a limit lasts; if the wait is for a response, each step asks again
 			}
 			p, err := q.fallback.TryAcquire(ratelimit.Request{Key: q.key, Background: class == 1})
 			if refused, ok := errors.AsType[*ratelimit.Error](err); ok {

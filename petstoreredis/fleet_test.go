@@ -35,10 +35,10 @@ type row struct {
 	drops      int           // percentage of commands that break their connection
 	jump       time.Duration // how far the clock of Redis jumps, after 90 s
 	during     func(f *fleet)
-	share      float64 // the shortest time, divided by the time taken, at least; 0.95 by default
-	got429s    int     // at most; above 0 if processes send before they can know of others
-	evals      float64 // commands for each request, at most; 0: any number, since Redis fails
-	least      float64 // requests of each process in each window, divided by the mean, at least
+	share      float64 // least value of: shortest possible time, divided by time taken; 0.95 by default
+	got429s    int     // greatest number; above 0 if processes send before they can know of others
+	evals      float64 // greatest number of commands for a request; 0: any, since Redis fails
+	least      float64 // least value of: requests of a process in a window, divided by the mean
 	short      bool    // runs in virtual time with -short, too
 	onRedis    bool    // runs on a real Redis, too
 }

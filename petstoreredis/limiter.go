@@ -91,8 +91,8 @@ func (l *Limiter) RateLimit(key string) ratelimit.Window {
 	return l.queue(key).window
 }
 
-// Reopen implements [petstore.Limiter]. The other processes learn of it within ten seconds. If the
-// key opens in less than 70 s anyway, they wait for that.
+// Reopen implements [petstore.Limiter]. The other processes learn of it within ten seconds; but if
+// they expect the key to open within 70 s, they do not ask before then.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,19 +10,19 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local second = 1000
 local minute = 60 * second
 local none = 1e9 -- more than any Remaining
-local leap = 60000 -- permits: the last ones that two processes know of differ by less than this
+local leap = 60000 -- the last permit numbers that two processes know differ by less than this
 local carried_part = 4 -- what a window has left goes over to the next if it is 1/4 of the limit or more
 local same_window = 30 -- seconds: two values of Reset that differ by at most this are of one window
 local longest_minute = minute + 10 * second -- a window that seems longer is of a day; clocks differ
 
--- For how long requests wait for outcomes of earlier ones, which are awaited: see pot.await. Most
--- responses take less than 0.2 seconds.
+-- How long requests wait for the outcomes of earlier requests: see pot.await. Most responses take
+-- less than 0.2 seconds.
 local await_first = second -- for the first response of a window
 local await_after_429 = 10 * second -- for the first response after a lockout: a new 429 may ban
 local await_last = 2 * second -- for the last responses, which show whether anything is left
 local await_new_pot = 1.5 * second -- after a lost pot, until the other processes have reported
 
-local most_shares = 2 -- for a process, one in each of the first two seconds of a window
+local most_shares = 2 -- of a process: one in the first second after the first response, two in two
 local growth = 1.5 -- other programs may send 1.5 times what they sent before
 local reserve_part = 10 -- background requests leave 1/10 of the limit to others
 local response = 3 -- a reason to wait; 0 to 2 are the limits, as in closed_by
@@ -41,12 +41,12 @@ local pot = {
   in_flight = 0,      -- permits of the window without an outcome
   await = 0,          -- until when requests wait for outcomes of permits in flight
   as_of = 0,          -- the value of `number` when `remaining` was set
-  lowest = none,      -- the least Remaining since then, in responses to permits up to as_of
+  lowest = none,      -- the least Remaining since `remaining` was set, of permits up to as_of
   closed = 0,         -- the end of the last lockout
   closed_by = 0,      -- the limit of that lockout: 0 minute, 1 day, 2 ban
   streak = 0,         -- lockouts since the last success
   active = 0,         -- processes that wanted permits in this window
-  processes = 0,      -- at the end of a window: its mean with `active`, at least `active`
+  processes = 0,      -- set at the end of a window: its mean with `active`, at least `active`
   urgent = 0,         -- when a request that is not in the background last wanted a permit
 }
 
@@ -87,7 +87,7 @@ end
 -- settle ends a permit of this window.
 local function settle(outcome)
   pot.in_flight = math.max(0, pot.in_flight - 1)
-  if outcome.Lost then -- Remaining, in a response to any permit given so far, may not include it
+  if outcome.Lost then -- the responses to permits given so far may come from before it is counted
     set { as_of = pot.number, lowest = none, remaining = math.max(0, pot.remaining - 1) }
   end
   local next_goes = pot.first_response == 0 or pot.in_flight == 0
@@ -133,8 +133,8 @@ end
 
 local function take(outcome)
   local in_window = outcome.Number > pot.epoch -- the permit is of this window
-  -- Whether it is from a response: the outcome of a request is and, after a time without Redis,
-  -- command.Known. At other times, command.Known only repeats what this pot or an earlier one said.
+  -- Whether it comes from a response. The outcome of a request does. command.Known does only after
+  -- a time without Redis: otherwise it repeats what this pot or an earlier one said.
   local reported = outcome.Number > 0 or command.Fallback
   local new_pot = pot.reset == 0
   if outcome.Epoch == pot.epoch then settle(outcome) end
@@ -163,7 +163,7 @@ local function grant()
   local others = pot.limit - pot.remaining - given -- counted without a permit
   if others > 0 then
     local age = math.max(1, now - pot.ends + minute) -- of the window
-    local sent = math.ceil(growth * others * (now - pot.last_response) / age) -- since then
+    local sent = math.ceil(growth * others * (now - pot.last_response) / age) -- since that response
     left = left - math.max(1, math.min(sent, math.floor(left / 2)))
   end
   local most = math.max(1, math.floor(2 * left / processes))

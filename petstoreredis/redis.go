@@ -39,13 +39,13 @@ type command struct {
 	Want           [2]int    // how many requests wait; [1] in the background
 	Epoch, Granted int64     // the last window in which permits were wanted, and how many were given
 	Outcomes       []outcome `json:",omitempty"`
-	Known          outcome   // the window and the lockout that the process knows, without a permit
+	Known          outcome   // the window and the lockout that the process knows; it belongs to no permit
 }
 
 // outcome is what the script gets to know of a request.
 type outcome struct {
 	Number, Epoch    int64 // of the permit; 0 without one
-	Lost, NoResponse bool  // Lost: it has no window; NoResponse: no response, and is not abandoned
+	Lost, NoResponse bool  // Lost: no window came; NoResponse: no response, and nobody gave it up
 	Limit, Remaining int   // of the window
 	Reset, Ends      int64 // of the window; Reset is in seconds by the clock of the service
 	Closed           int64 // the end of the lockout; 0 if it is no 429

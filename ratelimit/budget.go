@@ -8,8 +8,8 @@ import (
 )
 
 // budget decides when requests of one key may be sent. It is a state machine without a lock, a
-// clock or a timer: admit asks for permission to send a request, and record takes the outcome of a
-// request. Outcomes come in any order. The zero budget knows nothing about the key. README.md has
+// clock or a timer: admit admits a request or returns what it has to wait for, and record takes its
+// outcome. Outcomes come in any order. The zero budget knows nothing about the key. README.md has
 // the rules, and why they keep the limit. window.go learns the window from responses, others.go the
 // number of foreign requests.
 type budget struct {
@@ -31,8 +31,8 @@ type budget struct {
 	// flight together, nobody knows which the server counted last: the lowest Remaining counts,
 	// samples[0].
 	samples []sample
-	// lost has a time for each request that Remaining may or may not include: until that time, the
-	// request may still reach the server.
+	// lost has a time for each request that the server may or may not have counted: until that
+	// time, the request may still reach the server.
 	lost []time.Time
 
 	inFlight       []time.Time // when each request without an outcome was admitted, oldest first
@@ -79,9 +79,9 @@ type obstacle struct {
 
 const (
 	// slowAfter is the time after which a request without a response is slow: others no longer wait
-	// for it, and a new probe may follow. A request that was given up may reach the server for that
-	// long. 200 ms is assumed as the longest usual latency; this is five times that. A probe after
-	// a 429 has more time: another may cause a ban.
+	// for it, and a new probe may follow. A request that was given up may still reach the server
+	// for as long. 200 ms is assumed as the longest usual latency; this is five times that. After a
+	// 429, a probe has more time: another 429 may cause a ban.
 	slowAfter    = time.Second
 	slowAfter429 = 10 * time.Second
 
@@ -137,11 +137,11 @@ func (b *budget) left() int {
 }
 
 // free returns how many more requests the window certainly allows, if others send nothing. That is
-// what is left, minus the requests in flight: perhaps Remaining does not include them yet.
+// what is left, minus the requests in flight: perhaps the server had not counted them yet.
 func (b *budget) free() int { return b.left() - len(b.inFlight) }
 
 // possiblyFree returns how many more requests the window may turn out to allow when those in flight
-// have their responses. free may subtract these twice, if Remaining includes them already.
+// have their responses. If the server has counted these already, free subtracts them twice.
 // possiblyFree subtracts each request once, from the limit: ours with a response, ours in flight,
 // and the foreign ones. For example, the limit is 60, we have 10 responses and 40 requests in
 // flight, and Remaining is 30. Then possiblyFree is 60-10-40 = 10, while free is 30-40 = -10.
@@ -164,9 +164,10 @@ func (b *budget) notSlow() []time.Time {
 	return b.inFlight[i:]
 }
 
-// needsProbe reports whether so little is known that a request has to be a probe if it is sent at a
-// time, now or later (rules 3 and 4). What was free at the end of a window may be sent in the next
-// window without a probe, except the reserve: others may have used that much of the old window.
+// needsProbe reports whether so little is known that a request has to be a probe if it is sent at
+// the time `at`, which is now or later (rules 3 and 4). What was free at the end of a window may be
+// sent in the next window without a probe, except the reserve: others may have used that much of
+// the old window.
 func (b *budget) needsProbe(at time.Time, reserve int) bool {
 	switch {
 	case b.streak > 0:
@@ -200,8 +201,8 @@ func (b *budget) requestObstacle(reserve int) obstacle {
 	case !usedUp && len(notSlow) < b.mostInFlight():
 		return obstacle{}
 	}
-	// One that is not slow is in flight: without one, possiblyFree would be 0, and mostInFlight,
-	// which is at least 1, would allow this request.
+	// notSlow is not empty here: if it were, the first case would apply if usedUp, since
+	// possiblyFree would be 0, and otherwise the second one, since mostInFlight is at least 1.
 	return obstacle{ReasonResponse, notSlow[0].Add(slowAfter)}
 }
 
@@ -210,7 +211,7 @@ func (b *budget) requestObstacle(reserve int) obstacle {
 // queue.
 //
 // The time is the end of the lockout. If the window has too little room for the requests ahead, it
-// is the end of the window, plus a minute for each further window that they fill.
+// is at least the end of the window, plus a minute for each further window that they fill.
 func (b *budget) earliest(now time.Time, before int, background bool) (at time.Time, reason Reason) {
 	at = now
 	if b.closedUntil.After(now) {
@@ -271,7 +272,7 @@ func (b *budget) startLockout(s *snapshot, o *Outcome) {
 		b.trust = othersSeen // another process used up the window
 	}
 	until, limit := o.LockoutEnd(b.streak)
-	if b.slides && b.trust < 0 { // others take the room that becomes free before that
+	if b.slides && b.trust < 0 { // until then, others take the room that becomes free
 		until = later(until, o.Received.Add(slidingLockout))
 	}
 	if until.After(b.closedUntil) {

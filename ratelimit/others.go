@@ -23,10 +23,10 @@ const othersSeen = -4
 // requests. If their number is not known, the part is 1/16 at first. It doubles with every second
 // response without a foreign request: it is 1/8 at a trust of 2, 1/4 at 4, 1/2 at 6, and all at 8.
 //
-// Before the part is taken, each foreign request in flight is subtracted twice: Remaining does not
-// include it, and others may send as many again while ours are in flight. For example, with 320
-// left, 10 foreign requests in flight and a trust of 0, it is (320-2*10)/16 = 18. Up to six may
-// always be in flight if enough is left: 4 requests for each of them, and 8 for each foreign
+// Before the part is taken, each foreign request in flight is subtracted twice: the server had not
+// counted it yet, and others may send as many again while ours are in flight. For example, with 320
+// left, 10 foreign requests in flight and a trust of 0, it is (320-2*10)/16 = 18. Whatever the
+// trust, up to six may be in flight if 4 requests are left for each of them, and 8 for each foreign
 // request in flight.
 func (b *budget) mostInFlight() int {
 	left := b.left()
@@ -44,13 +44,14 @@ func (b *budget) mostInFlight() int {
 }
 
 // reserve returns how many requests of the window must be left after this one. A background request
-// leaves a tenth of the limit, if others asked in the last two minutes (rule 11).
+// leaves a tenth of the limit, if a request outside the background asked in the last two minutes
+// (rule 11).
 //
 // If other processes use the key, each request leaves room for foreign requests that this process
-// cannot know yet (rule 10). The room is the largest of three numbers: the number of other
-// processes, the foreign requests in flight, and a sum of three parts. These are what others have
-// probably sent since the last response (if the window does not slide), one more, and 1/16 of the
-// limit, eight at most, for processes that start: nothing holds back their first requests.
+// cannot know of yet (rule 10). The room is the largest of three numbers: the number of other
+// processes, the foreign requests in flight, and a sum. The sum is what others have probably sent
+// since the last response (0 if the window slides), plus one request, plus 1/16 of the limit, eight
+// at most, for processes that start: nothing holds back their first requests.
 //
 // For example, the limit is 320, the last response came one second ago, and 10 foreign requests
 // came in the second before it. Then the room is 15+1+8 = 24. If nobody else uses the key, it is 0.
@@ -85,7 +86,7 @@ func (b *budget) sentByOthers() int {
 	before := b.history[i]
 	came := float64(last.requests - before.requests)
 	if i+1 < len(b.history) && since.After(before.at) {
-		// Between two responses they came evenly: subtract those from before `since`.
+		// Assume that they came evenly: subtract those from before `since`.
 		next := b.history[i+1]
 		between := float64(next.requests - before.requests)
 		came -= between * since.Sub(before.at).Seconds() / next.at.Sub(before.at).Seconds()

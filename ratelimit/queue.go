@@ -124,7 +124,8 @@ func (q *queue) place(w *waiter) int {
 // late.
 func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16)) }
 
-// setAlarm sets the timer, which calls dispatch at `at` or earlier (see nap); zero: never.
+// setAlarm sets the timer, which calls dispatch at `at` or earlier (see nap). If `at` is zero, it
+// only stops the timer.
 func (q *queue) setAlarm(now, at time.Time) {
 	if q.timer != nil {
 		q.timer.Stop() // if the timer has just fired, one more dispatch does no harm

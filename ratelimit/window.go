@@ -62,8 +62,8 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 		b.slides = b.slides || apart > 0
 		b.setWindow(s, o)
 	}
-	// Rule 1: if a lost request could reach the server only before this request was sent, then this
-	// Remaining includes it, or it will never arrive.
+	// Rule 1: if a lost request could reach the server only before this request was sent, then the
+	// server has counted it by now, or it will never arrive.
 	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return !until.After(o.Sent) })
 	// Rule 2: if a sample came before this request was sent, the new Remaining replaces it. If the
 	// two requests were in flight together, the lower Remaining counts.
@@ -138,12 +138,12 @@ func untilReset(o *Outcome) (left time.Duration, usable bool) {
 	return left, true
 }
 
-// endOf returns the local time at which the window of a response is certainly over: the time of the
-// response, plus the time until Reset, plus rounding, the most by which Reset may be too low. A
-// window of a minute that was open at openAt is over one minute after that time: endOf returns
-// this end if it is earlier, by at most slack: the response may have come late. If it is earlier by
-// more, or if Reset was more than a minute after Date, both rounded, the window is longer than a
-// minute: its limit is that of the day.
+// endOf returns the local time at which the window of a response is certainly over, and its limit.
+// The end is the time of the response, plus the time until Reset, plus rounding, the most by which
+// Reset may be too low. A window of a minute also ends a minute after openAt, when it was open:
+// that end counts if it is earlier by at most slack, since the response may have come late. If it
+// is earlier by more, or if Reset is more than a minute after Date, but for rounding, the window is
+// that of the day.
 func endOf(o *Outcome, openAt time.Time, rounding time.Duration) (end time.Time, limit Reason) {
 	left, _ := untilReset(o)
 	end, minute := o.Received.Add(min(left+rounding, dayLength)), openAt.Add(windowLength)

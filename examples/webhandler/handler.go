@@ -111,7 +111,7 @@ func refuse(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err err
 		http.Error(w, "the pet may have been added: look before you add it again", http.StatusBadGateway)
 	case errors.Is(err, petstore.ErrBadRequest):
 		http.Error(w, "the pet store refuses this pet", http.StatusBadRequest)
-	case known, errors.Is(err, petstore.ErrRateLimited): // perhaps behind the first call, which is slow
+	case known, errors.Is(err, petstore.ErrRateLimited): // not known while another call is the first, and slow
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 	case errors.Is(err, petstore.ErrTimeout):
 		http.Error(w, "the pet store is slow", http.StatusGatewayTimeout)

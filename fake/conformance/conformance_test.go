@@ -122,7 +122,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// A service may be too slow for one request at a time to use up the quota.
+// If a service is slow, one request at a time may not use up the quota.
 func TestRun_slowService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, s := open(t, bug{}, catalogue(), fake.WithLatency(time.Second))

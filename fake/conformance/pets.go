@@ -77,7 +77,7 @@ func (s *session) longest() []object {
 }
 
 // limits checks that lists have as many pets as their limit. A service may have shorter pages, but
-// then its page for the largest limit is as short.
+// then no page may be longer, not even that of limit=100.
 func limits(s *session) {
 	all := len(s.longest())
 	for query, limit := range map[string]int{"?limit=1": 1, "?limit=2": 2, "": 20, "?limit=20": 20, "?limit=100": 100} {

@@ -84,7 +84,7 @@ func each(check func(*exchange), statuses ...int) func(*session) {
 	}
 }
 
-// field returns the check of a field of all objects of a response.
+// field returns the check that a field fits, in each object of a response.
 func field(name string, fits func(x *exchange, raw []byte) bool) func(*exchange) {
 	return func(x *exchange) {
 		for _, o := range x.objects() {

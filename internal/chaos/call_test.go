@@ -18,9 +18,9 @@ import (
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
-// operations has what a call may ask for. What stands here twice is drawn twice as often.
+// operations has what a call may ask for. One that stands here three times is drawn as often.
 var operations = []string{
-	petstore.OpListPets, petstore.OpGetPet, // it lives until 5 December 2030
+	petstore.OpListPets, petstore.OpGetPet, // until the service removes getPet on 5 December 2030
 	petstore.OpCreatePet, petstore.OpCreatePet, petstore.OpCreatePet,
 }
 
@@ -263,7 +263,8 @@ func (w *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// checkKey checks that the current key goes to the base URL's origin only, and in no other header.
+// checkKey checks that the request goes below the base URL, with the current key in Authorization
+// and no key anywhere else.
 func (w *recorder) checkKey(r *http.Request) {
 	current, _ := w.report.key(r.Context())
 	header := r.Header.Clone()

@@ -126,8 +126,8 @@ type Key struct {
 	Plan *fake.Plan `json:"plan"`
 }
 
-// ReadKeys reads a key as it is, or keys with their plans in JSON. A key that no client can send is
-// an error.
+// ReadKeys reads a bare key, or keys with plans: one in the short form of [Read], or several in
+// JSON. A key that no client can send is an error.
 func ReadKeys(text string) ([]Key, error) {
 	if !strings.ContainsAny(strings.TrimRight(text, "="), "={[") { // base64 may end with =
 		text = "key=" + text

@@ -61,8 +61,8 @@ func digest(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Clear takes the requests that have arrived off the page and out of [Page.Journal]. Their numbers
-// are not used again. It must also be called after a reset of the fake, whose numbers begin with 1.
+// Clear removes the requests so far from the page and from [Page.Journal]. Their numbers are not
+// used again. It must also be called after a reset of the fake, whose numbers begin with 1.
 func (p *Page) Clear() {
 	last := 0
 	for _, r := range p.srv.Requests() {

@@ -31,8 +31,8 @@ function arrive() {
 }
 on(window, "popstate", arrive);
 
-// still reports whether the list stands still: while it is scrolled, has the focus or is paused,
-// and for 3 s after a pointer has moved over it.
+// still reports whether the list takes no new rows: while it is scrolled down, has the focus or is
+// paused, and for 3 s after a pointer has moved over it.
 const still = () =>
 	paused || scroller.scrollTop > 0 || list.contains(document.activeElement) || Date.now() - moved < 3000;
 
@@ -66,7 +66,7 @@ function close(focus) {
 }
 
 // step moves the focus to the older (1) or the newer (-1) row. If a request is open, step opens the
-// neighbour. If the list does not have that, the program names it.
+// neighbour. If the list does not have the neighbour, its number is in data-older or data-newer.
 function step(by) {
 	const all = links(), open = Number(param("request")), known = byId("detail").dataset;
 	const at = all.findIndex((a) => open ? seqOf(a) === open : a === document.activeElement);
