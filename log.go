@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
@@ -54,8 +55,8 @@ func logTrace(logger *slog.Logger) *ClientTrace {
 // clientLog is the log of a client and of the clients that its ForKey made.
 type clientLog struct {
 	logger     *slog.Logger
-	deprecated sync.Once // the line about the deprecated operation
-	refused    sync.Map  // the Call.KeyID of each key that the service answers with 401
+	deprecated atomic.Bool // the line about the deprecated operation was written
+	refused    sync.Map    // the Call.KeyID of each key that the service answers with 401
 }
 
 // write writes a line with the attributes that all lines have.
@@ -76,12 +77,14 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 		if info.Err != nil {
 			text = info.Err.Error()
 		}
-		l.write(ctx, info.Call, slog.LevelDebug, "petstore: attempt", append([]slog.Attr{
+		attrs := []slog.Attr{
 			slog.String("method", info.Call.Method), slog.String("path", info.Call.Template),
 			slog.Int("attempt", info.Call.Attempt), slog.Duration("duration", info.Duration),
-		}, nonZero(slog.Int("status", info.StatusCode), slog.Any("rate_limit", info.RateLimit),
+		}
+		attrs = append(attrs, nonZero(slog.Int("status", info.StatusCode), slog.Any("rate_limit", info.RateLimit),
 			slog.Duration("retry_after", info.RetryAfter), slog.String("error_type", info.ErrorType()),
-			lineAttr("error", text))...)...)
+			lineAttr("error", text))...)
+		l.write(ctx, info.Call, slog.LevelDebug, "petstore: attempt", attrs...)
 	}
 	if info.StatusCode/100 == 2 {
 		l.refused.Delete(info.Call.KeyID)
@@ -99,11 +102,9 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 			slog.Duration("duration", info.Duration), lineAttr("error", info.Err.Error()))
 	}
 	op := operations[info.Call.Operation]
-	if op != nil && op.removal != "" {
-		l.deprecated.Do(func() {
-			l.write(ctx, info.Call, slog.LevelWarn, "petstore: deprecated operation",
-				slog.String("removal", op.removal), slog.String("instead", op.instead))
-		})
+	if op != nil && op.removal != "" && !l.deprecated.Swap(true) {
+		l.write(ctx, info.Call, slog.LevelWarn, "petstore: deprecated operation",
+			slog.String("removal", op.removal), slog.String("instead", op.instead))
 	}
 }
 

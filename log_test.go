@@ -2,6 +2,7 @@ package petstore_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"strings"
@@ -108,4 +109,24 @@ func TestLogOfAKey(t *testing.T) {
 			}, fake.WithPlan(fake.PlanFree))
 		})
 	}
+}
+
+// callingHandler is a user's slog.Handler that makes a call of its own for each line.
+type callingHandler struct {
+	slog.Handler
+	handle func()
+}
+
+func (h callingHandler) Handle(ctx context.Context, r slog.Record) error {
+	h.handle()
+	return h.Handler.Handle(ctx, r)
+}
+
+func TestLogHandlerMayCall(t *testing.T) {
+	var text bytes.Buffer
+	var client *petstore.Client
+	log := callingHandler{logTo(&text, slog.LevelInfo).Handler(), func() { assert.NoError(t, get(client)) }}
+	client, _ = scripted(t, []responder{status(200, onePet)}, petstore.WithLogger(slog.New(log)))
+	require.NoError(t, get(client))
+	assert.Contains(t, text.String(), "deprecated operation")
 }
