@@ -2,17 +2,11 @@ package petstore
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -113,121 +107,3 @@ func (k *call) response(a *attempt) Response {
 		StatusCode: a.outcome.StatusCode, Header: a.header, RateLimit: a.outcome.Window, Attempts: k.requestsSent,
 	}
 }
-
-// failure is why an attempt has no whole response.
-type failure uint8
-
-const (
-	noFailure        failure = iota
-	notAdmitted              // nothing was passed to the transport: no key, no permit, or the context had ended
-	contextEnded             // the context of the call has ended
-	connectionFailed         // the connection broke, or there was none: another attempt may succeed
-	permanent                // another attempt would fail in the same way
-	notHTTP                  // the response is not HTTP
-	bodyTooLarge             // the body is larger than maxBody
-)
-
-// connectionState is what net/http reports about the connection of a request.
-type connectionState struct{ asked, got, reused, answered atomic.Bool }
-
-func (s *connectionState) hooks() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		GetConn: func(string) { s.asked.Store(true) },
-		GotConn: func(info httptrace.GotConnInfo) {
-			// The connection of httputil.DumpRequestOut has no address: nothing is sent on it.
-			isReal := info.Conn == nil || info.Conn.RemoteAddr() != nil
-			s.asked.Store(isReal)
-			s.got.Store(isReal || s.got.Load())
-			s.reused.Store(info.Reused)
-		},
-		GotFirstResponseByte: func() { s.answered.Store(true) },
-	}
-}
-
-// mayBeWritten reports whether a request may have been written although the transport returned err.
-// It may if the transport got a connection. If the transport asked for none, it is not one of
-// net/http: then only the error can say that nothing was written.
-func (s *connectionState) mayBeWritten(err error) bool {
-	switch {
-	case wire.IsUnprocessed(err):
-		return false
-	case s.got.Load() || s.asked.Load():
-		return s.got.Load()
-	}
-	return !errors.Is(err, ErrNotSent) && !wire.IsDial(err)
-}
-
-// isDead reports whether nothing came back on a connection that had been used before.
-func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
-
-// endReason returns why a context of the call has ended; nil if it has not. If another call around
-// this one timed out, that is the caller's cause, not a timeout of this call.
-func (k *call) endReason(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	own, ok := cause.(*endError)
-	switch {
-	case ok && own.callID == k.info.ID:
-		return own.error
-	case err == nil || errors.Is(err, cause):
-		return err
-	case isOfCall(cause):
-		return fmt.Errorf("%w: %v", err, cause)
-	}
-	return fmt.Errorf("%w: %w", err, cause)
-}
-
-// endError is the cause with which a timeout or WithStop ends a context of a call. For that call,
-// endReason returns the error inside. endError has no Unwrap: in an error of another call it must
-// match nothing.
-type endError struct {
-	error
-	callID string
-}
-
-// wrappable takes an error of the user's function, transport or limiter, and returns what an error
-// of the call may wrap. If the error is about another call, or about a context that has ended, only
-// its text is kept, and whether it is a timeout: the context need not be that of the call. The
-// timeouts of package net match [context.DeadlineExceeded], too.
-func wrappable(err error) error {
-	if err == nil || !isOfCall(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	if network, ok := errors.AsType[net.Error](err); ok && network.Timeout() {
-		return foreignTimeout(err.Error())
-	}
-	return errors.New(err.Error())
-}
-
-// foreignTimeout is the text of a timeout that no option of the call has set. It is a [net.Error].
-type foreignTimeout string
-
-func (e foreignTimeout) Error() string { return string(e) }
-func (foreignTimeout) Timeout() bool   { return true }
-func (foreignTimeout) Temporary() bool { return true }
-
-// isOfCall reports whether err is one of the five errors of a call. If such an error is the cause
-// of a context, it is about another call: an errgroup, for instance, cancels the other calls with
-// the error of the first one that failed.
-func isOfCall(err error) bool {
-	_, ok := errors.AsType[callError](err)
-	return ok
-}
-
-// timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
-type timeoutError struct {
-	what  string // attempt or call
-	limit time.Duration
-}
-
-func (e *timeoutError) Error() string        { return e.what + " timed out after " + e.limit.String() }
-func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
-func (e *timeoutError) Timeout() bool        { return true }
-func (e *timeoutError) Temporary() bool      { return true }
-
-// keyError is the reason why there is no API key; it matches ErrAPIKey.
-type keyError struct{ error }
-
-func (e *keyError) Is(target error) bool { return target == ErrAPIKey }
-func (e *keyError) Unwrap() error        { return e.error }
-
-var errSameKey = errors.New("petstore: after a 401 there is no other key")

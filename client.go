@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"slices"
 	"sync/atomic"
 
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/safetext"
-	"github.com/petstore/petstore-go/internal/wire"
 )
 
 // Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
@@ -31,18 +28,6 @@ type Client struct {
 	lastLimit atomic.Pointer[RateLimit]
 }
 
-// transport sends the requests of a client, and of the clients that its ForKey made.
-type transport struct {
-	// roundTrip is a function so that no dump can print the variables that it closes over: they
-	// lead to connections whose buffers contain the key.
-	roundTrip func(*http.Request) (*http.Response, error)
-	closeIdle []func() // of the transports that do not belong to the caller
-	// suspectIdle says that a connection that had been used before brought no response. The other
-	// idle connections may be dead, too: the next attempt closes them, and dials.
-	suspectIdle atomic.Bool
-	http1       atomic.Bool // the last response came over HTTP/1
-}
-
 // NewClient returns a client of the service at baseURL. The URL must be absolute and end in the
 // version prefix, as https://host/v1 does (section 1); one trailing slash is allowed. The client
 // sends apiKey as a bearer token (section 5).
@@ -59,8 +44,8 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	if problem != "" {
 		return nil, &ArgumentError{"NewClient", "baseURL", problem}
 	}
-	c, err := (&Client{base: base.String(), basePath: base.Path}).configured("NewClient", config, apiKey)
-	if err != nil {
+	c := &Client{base: base.String(), basePath: base.Path}
+	if err := c.configure("NewClient", config, apiKey); err != nil {
 		return nil, err
 	}
 	if c.transport, err = config.newTransport(); err != nil {
@@ -71,49 +56,23 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// configured sets the config, the traces and the key of c.
-func (c *Client) configured(opName string, config *config, apiKey string) (*Client, error) {
+// configure sets the config, the traces and the key of c.
+func (c *Client) configure(opName string, config *config, apiKey string) error {
 	c.config, c.traces = config, slices.Clip(config.traces)
 	if config.log != nil {
 		c.traces = append(c.traces, config.log)
 	}
 	problem := credential.KeyProblem(apiKey)
 	if config.keyFunc != nil {
-		problem = safetext.If(apiKey != "", "is set although WithAPIKeyFunc is used")
+		problem = when(apiKey != "", "is set although WithAPIKeyFunc is used")
 	} else {
 		c.key = credential.New(apiKey)
 		c.lastKeyID.Store(c.key.ID)
 	}
 	if problem != "" {
-		return nil, &ArgumentError{opName, "apiKey", problem}
+		return &ArgumentError{opName, "apiKey", problem}
 	}
-	return c, nil
-}
-
-// newTransport returns the transport that the options WithHTTPClient and WithTransport choose.
-func (c *config) newTransport() (*transport, error) {
-	t := &transport{}
-	var inner http.RoundTripper
-	if c.httpClient == nil {
-		own := wire.DefaultTransport()
-		t.closeIdle = append(t.closeIdle, own.CloseIdleConnections)
-		inner = own
-	} else {
-		inner = cmp.Or(c.httpClient.Transport, http.DefaultTransport)
-	}
-	for _, wrap := range c.wraps {
-		outer := wrap(inner)
-		if outer == nil {
-			return nil, &ArgumentError{"NewClient", "WithTransport", "returned nil"}
-		}
-		clone, ok := outer.(*http.Transport)
-		if ok && outer != inner {
-			t.closeIdle = append(t.closeIdle, clone.CloseIdleConnections)
-		}
-		inner = outer
-	}
-	t.roundTrip = inner.RoundTrip
-	return t, nil
+	return nil
 }
 
 // ForKey returns a client for another key. It shares the transport and the limiter of c. The
@@ -126,12 +85,18 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 		return nil, &ArgumentError{"ForKey", "Client", "was not made by NewClient"}
 	}
 	config := *c.config
-	config.keyFunc, config.limiterSet, config.traces = nil, false, slices.Clip(config.traces)
+	config.forKey = true
+	config.keyFunc = nil
+	config.limiterSet = false
+	config.traces = slices.Clip(config.traces)
 	if err := apply("ForKey", &config, opts); err != nil {
 		return nil, err
 	}
 	client := &Client{base: c.base, basePath: c.basePath, transport: c.transport}
-	return client.configured("ForKey", &config, apiKey)
+	if err := client.configure("ForKey", &config, apiKey); err != nil {
+		return nil, err
+	}
+	return client, nil
 }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, and of its clones
@@ -140,12 +105,6 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 func (c *Client) CloseIdleConnections() {
 	if c.transport != nil {
 		c.transport.closeIdleConnections()
-	}
-}
-
-func (t *transport) closeIdleConnections() {
-	for _, closeIdle := range t.closeIdle {
-		closeIdle()
 	}
 }
 

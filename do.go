@@ -163,7 +163,7 @@ func (k *call) run() error {
 	loop := retryablehttp.Client{
 		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.restOfPause, RetryMax: math.MaxInt,
 	}
-	address := k.client.base + k.path + safetext.If(k.query != "", "?"+k.query)
+	address := k.client.base + k.path + when(k.query != "", "?"+k.query)
 	request, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
 	if err != nil {
 		return &ArgumentError{k.name, "path", "is not valid"}

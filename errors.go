@@ -86,10 +86,10 @@ type APIError struct {
 func (e *APIError) Error() string {
 	code := cmp.Or(safetext.Token(e.Code), http.StatusText(e.StatusCode))
 	return errorLine(safetext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
-		safetext.If(code != "", " "+code)+
-		safetext.If(e.RetryAfter > 0, ", Retry-After "+e.RetryAfter.String())+
-		safetext.If(e.Message != "", ": "+safetext.Quote(e.Message))+
-		safetext.If(e.StatusCode/100 == 3, ": redirects are not followed"), e.Operation, e.Attempts, e.OutcomeUnknown)
+		when(code != "", " "+code)+
+		when(e.RetryAfter > 0, ", Retry-After "+e.RetryAfter.String())+
+		when(e.Message != "", ": "+safetext.Quote(e.Message))+
+		when(e.StatusCode/100 == 3, ": redirects are not followed"), e.Operation, e.Attempts, e.OutcomeUnknown)
 }
 
 // Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown].
@@ -129,7 +129,7 @@ type RateLimitError struct {
 // Error returns one line of at most 512 bytes.
 func (e *RateLimitError) Error() string {
 	limited := ratelimit.Error{RetryAt: e.RetryAt, Reason: e.Reason}
-	text := safetext.Prefix(e.Operation) + limited.Error() + safetext.If(e.Attempts == 0, ", nothing was sent")
+	text := safetext.Prefix(e.Operation) + limited.Error() + when(e.Attempts == 0, ", nothing was sent")
 	if e.Err != nil {
 		text += ": " + safetext.TrimPrefix(e.Err, e.Operation)
 	}
@@ -164,7 +164,7 @@ type ResponseError struct {
 // Error returns one line of at most 512 bytes.
 func (e *ResponseError) Error() string {
 	text := safetext.Prefix(e.Operation) + "invalid response" +
-		safetext.If(e.StatusCode != 0, " (status "+strconv.Itoa(e.StatusCode)+")") + ": " + e.Reason
+		when(e.StatusCode != 0, " (status "+strconv.Itoa(e.StatusCode)+")") + ": " + e.Reason
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -251,8 +251,8 @@ func errorLine(text, opName string, attempts int, unknown bool) string {
 	if op != nil {
 		doubt = "; " + op.doubt
 	}
-	number := safetext.If(attempts > 1, " ("+strconv.Itoa(attempts)+" attempts)")
-	return safetext.Line(text, number, safetext.If(unknown, doubt))
+	number := when(attempts > 1, " ("+strconv.Itoa(attempts)+" attempts)")
+	return safetext.Line(text, number, when(unknown, doubt))
 }
 
 // RetryAfter returns how long to wait from now before the call may be made again; 0 if that time

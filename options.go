@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -37,7 +36,7 @@ type option struct {
 }
 
 func (o option) apply(opName string, c *config) error {
-	if o.shared && opName == "ForKey" {
+	if o.shared && c.forKey {
 		o.problem = "cannot differ between keys"
 	}
 	if o.problem != "" {
@@ -51,6 +50,15 @@ func (o option) apply(opName string, c *config) error {
 type callOption struct{ option }
 
 func (callOption) ofCall() {}
+
+// when returns text if applies is true, else the empty string. It saves an if for each part of a
+// text, and for each thing that can be wrong with an argument.
+func when(applies bool, text string) string {
+	if applies {
+		return text
+	}
+	return ""
+}
 
 // shared, perClient and perCall make options. They differ in where the option may be used.
 func shared(name, problem string, set func(c *config)) Option {
@@ -69,12 +77,13 @@ func perCall(name, problem string, set func(c *config)) CallOption {
 // its client, so no option may modify in place what a field points to.
 type config struct {
 	// What clients of different keys share:
-	httpClient     *http.Client
-	longestAttempt time.Duration // the Timeout of httpClient; 0 for none
-	wraps          []func(http.RoundTripper) http.RoundTripper
-	insecureHTTP   bool
+	httpClient    *http.Client
+	clientTimeout time.Duration // the Timeout of httpClient; 0 for none
+	wraps         []func(http.RoundTripper) http.RoundTripper
+	insecureHTTP  bool
 
 	// What may differ between clients:
+	forKey     bool // of a client of ForKey
 	keyFunc    func(context.Context) (string, error)
 	stop       context.Context // of WithStop; nil for none
 	limiter    Limiter
@@ -141,9 +150,9 @@ func apply[O Option](opName string, c *config, opts []O) error {
 // applies. A Jar is an error: the service has no cookies.
 func WithHTTPClient(hc *http.Client) Option {
 	problem := cmp.Or(
-		safetext.If(hc == nil, "is nil"),
-		safetext.If(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
-	return shared("WithHTTPClient", problem, func(c *config) { c.httpClient, c.longestAttempt = hc, hc.Timeout })
+		when(hc == nil, "is nil"),
+		when(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
+	return shared("WithHTTPClient", problem, func(c *config) { c.httpClient, c.clientTimeout = hc, hc.Timeout })
 }
 
 // WithTransport wraps the transport that sends the attempts. NewClient calls wrap once, with the
@@ -163,7 +172,7 @@ func WithHTTPClient(hc *http.Client) Option {
 //
 // docs/scaling.md has more rules for transports.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	problem := safetext.If(wrap == nil, "is nil")
+	problem := when(wrap == nil, "is nil")
 	return shared("WithTransport", problem, func(c *config) { c.wraps = append(c.wraps, wrap) })
 }
 
@@ -185,7 +194,7 @@ func WithInsecureHTTP() Option {
 // another key, the client sends the request again with that key. It repeats a create, too, because
 // the service has not carried it out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return shared("WithAPIKeyFunc", safetext.If(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
+	return shared("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
 }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file each time: a
@@ -204,13 +213,13 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 // nor [context.DeadlineExceeded]: they are always about the call's own context. So do not also use
 // ctx as the context of calls. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
-	return perClient("WithStop", safetext.If(ctx == nil, "is nil"), func(c *config) { c.stop = ctx })
+	return perClient("WithStop", when(ctx == nil, "is nil"), func(c *config) { c.stop = ctx })
 }
 
 // WithTrace makes the Client call the functions of a copy of t during each call. With several
 // WithTrace options, the functions are called in the order of the options.
 func WithTrace(t *ClientTrace) Option {
-	problem := safetext.If(t == nil, "is nil")
+	problem := when(t == nil, "is nil")
 	return perClient("WithTrace", problem, func(c *config) { c.traces = append(c.traces, t.complete()) })
 }
 
@@ -218,8 +227,8 @@ func WithTrace(t *ClientTrace) Option {
 // if the client's own policy has another value there.
 func WithRetryPolicy(p RetryPolicy) CallOption {
 	problem := cmp.Or(
-		safetext.If(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
-		safetext.If(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
+		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
+		when(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
 	return perCall("WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() })
 }
 
@@ -227,7 +236,7 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 // body, without the waits between attempts. The default is 30 seconds; 0 means that only the
 // context limits an attempt. The error of an attempt that takes longer matches [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
-	return perCall("WithAttemptTimeout", safetext.If(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d })
+	return perCall("WithAttemptTimeout", when(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d })
 }
 
 // WithCallTimeout limits each call with all its attempts and waits. If a wait for the rate limit
@@ -235,7 +244,7 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 // time fails with an error that matches [ErrTimeout], but not [context.DeadlineExceeded], which is
 // about the caller's own deadline. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
-	return perCall("WithCallTimeout", safetext.If(d < 0, "is negative"), func(c *config) { c.callTimeout = d })
+	return perCall("WithCallTimeout", when(d < 0, "is negative"), func(c *config) { c.callTimeout = d })
 }
 
 // WithHeader sets a header of the requests, such as an id by which the service's support finds a
@@ -248,10 +257,10 @@ func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
 	wouldRepeat := name == "Idempotency-Key" || name == "X-Idempotency-Key"
 	problem := cmp.Or(
-		safetext.If(!credential.ValidToken(key), "has an invalid key"),
-		safetext.If(wouldRepeat, name+" is refused: with it, net/http would repeat a write"),
-		safetext.If(credential.IsReserved(name), name+" is set by the client"),
-		safetext.If(!credential.ValidHeaderValue(value), "has an invalid value"))
+		when(!credential.ValidToken(key), "has an invalid key"),
+		when(wouldRepeat, name+" is refused: with it, net/http would repeat a write"),
+		when(credential.IsReserved(name), name+" is set by the client"),
+		when(!credential.ValidHeaderValue(value), "has an invalid value"))
 	if name == "User-Agent" {
 		value += " " + sdk
 	}
@@ -274,7 +283,7 @@ func WithLimiter(l Limiter) Option {
 // that limiter. With [NewClientFromEnv], PETSTORE_PROCESSES has the same effect, unless there is a
 // WithProcesses or a WithLimiter.
 func WithProcesses(n int) Option {
-	return perClient("WithProcesses", safetext.If(n < 1, "must be positive"), func(c *config) { c.processes = n })
+	return perClient("WithProcesses", when(n < 1, "must be positive"), func(c *config) { c.processes = n })
 }
 
 // WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
@@ -284,7 +293,7 @@ func WithProcesses(n int) Option {
 // [WithAttemptTimeout] limits the attempt. A 503 ends the call with an [*APIError] if its
 // Retry-After plus the backoff is longer than d; each such wait counts by itself.
 func WithMaxWait(d time.Duration) CallOption {
-	return perCall("WithMaxWait", safetext.If(d < 0, "is negative"), func(c *config) { c.maxWait = d })
+	return perCall("WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d })
 }
 
 // WithBackground marks a call as background work: it queues behind all other calls. While there are

@@ -11,8 +11,6 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // The operations of the service (section 4), as the Operation fields of errors and of [Call] name
@@ -213,8 +211,8 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 	if err != nil {
 		return err
 	}
-	wrong := cmp.Or(safetext.If(!id, "id"), safetext.If(!name, "name"),
-		safetext.If(!category, "categoryId"), safetext.If(!status, "status"))
+	wrong := cmp.Or(when(!id, "id"), when(!name, "name"),
+		when(!category, "categoryId"), when(!status, "status"))
 	if wrong != "" {
 		return errors.New(wrong + " is missing or of a wrong type")
 	}

@@ -33,18 +33,6 @@ func (k *call) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{Body: http.NoBody}, nil
 }
 
-// closeSuspects closes all idle connections, also those of other keys, if they may be dead.
-func (t *transport) closeSuspects(ctx context.Context) {
-	if !t.suspectIdle.Swap(false) {
-		return
-	}
-	select { // a stream of HTTP/2 ends a moment after its request
-	case <-time.After(time.Millisecond):
-	case <-ctx.Done():
-	}
-	t.closeIdleConnections()
-}
-
 // admit gets the key and a permit for it. After a wait, it asks for the key again; another key
 // needs a permit of its own.
 func (k *call) admit(a *attempt) error {
@@ -184,7 +172,7 @@ func (k *call) withTimeout(ctx context.Context) (context.Context, context.Cancel
 
 // timeout returns the shorter of WithAttemptTimeout and the Timeout of the http.Client; 0 for none.
 func (k *call) timeout() time.Duration {
-	d, longest := k.config.attemptTimeout, k.config.longestAttempt
+	d, longest := k.config.attemptTimeout, k.config.clientTimeout
 	if d == 0 || longest > 0 && longest < d {
 		return longest
 	}
@@ -193,9 +181,10 @@ func (k *call) timeout() time.Duration {
 
 // newRequest returns the request of an attempt.
 func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *http.Request {
-	url := *k.url // the transport may change it
+	address := *k.url // the transport may change it
 	r := (&http.Request{
-		Method: k.method, URL: &url, Host: url.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Method: k.method, URL: &address, Host: address.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(httptrace.WithClientTrace(ctx, a.connection.hooks()))
 	header["Authorization"] = []string{a.key.Header()}
 	if k.body != nil {

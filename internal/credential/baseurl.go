@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-
-	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // ParseBaseURL parses and checks a base URL; problem is empty if it is valid. The error of
@@ -22,16 +20,16 @@ func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 	// net/http bypasses a proxy only for a lower-case "localhost".
 	u.Host, u.Path = strings.ToLower(u.Host), strings.TrimSuffix(u.Path, "/")
 	return u, cmp.Or(
-		safetext.If(s == "", "is not set"),
-		safetext.If(strings.TrimSpace(s) != s, "has white space around it"),
-		safetext.If(u.Scheme != "https" && u.Scheme != "http", "does not start with https:// or http://"),
-		safetext.If(u.User != nil, "has user information; pass the API key as apiKey"),
-		safetext.If(u.Hostname() == "", "has no host"),
-		safetext.If(u.RawQuery != "" || u.ForceQuery, "has a query"),
-		safetext.If(strings.Contains(s, "#"), "has a fragment"), // url.Parse drops an empty fragment
-		safetext.If(path.Base(u.Path) != "v1", "does not end in the version prefix /v1"),
-		safetext.If(u.RawPath != "" || path.Clean(u.Path) != u.Path, "has a path that is not clean"),
-		safetext.If(u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()),
+		when(s == "", "is not set"),
+		when(strings.TrimSpace(s) != s, "has white space around it"),
+		when(u.Scheme != "https" && u.Scheme != "http", "does not start with https:// or http://"),
+		when(u.User != nil, "has user information; pass the API key as apiKey"),
+		when(u.Hostname() == "", "has no host"),
+		when(u.RawQuery != "" || u.ForceQuery, "has a query"),
+		when(strings.Contains(s, "#"), "has a fragment"), // url.Parse drops an empty fragment
+		when(path.Base(u.Path) != "v1", "does not end in the version prefix /v1"),
+		when(u.RawPath != "" || path.Clean(u.Path) != u.Path, "has a path that is not clean"),
+		when(u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()),
 			"is plain http to a host that is not loopback; see WithInsecureHTTP"),
 	)
 }
@@ -49,10 +47,18 @@ func PathBelow(escaped, query string) (below, problem string) {
 	escaped = "/" + strings.TrimPrefix(escaped, "/")
 	below, err := url.PathUnescape(escaped)
 	return below, cmp.Or(
-		safetext.If(err != nil || !unescaped.MatchString(escaped+query), "has a character that is not escaped"),
-		safetext.If(strings.Count(below, "/") != strings.Count(escaped, "/"), "has an escaped slash"),
-		safetext.If(strings.ContainsAny(below, "%\\") || strings.ContainsFunc(below, unicode.IsControl),
+		when(err != nil || !unescaped.MatchString(escaped+query), "has a character that is not escaped"),
+		when(strings.Count(below, "/") != strings.Count(escaped, "/"), "has an escaped slash"),
+		when(strings.ContainsAny(below, "%\\") || strings.ContainsFunc(below, unicode.IsControl),
 			"has an escaped percent sign, backslash or control character"),
-		safetext.If(path.Clean(below) != strings.TrimSuffix(below, "/"), "has the segment ., .. or an empty one"),
+		when(path.Clean(below) != strings.TrimSuffix(below, "/"), "has the segment ., .. or an empty one"),
 	)
+}
+
+// when returns problem if applies is true, else the empty string.
+func when(applies bool, problem string) string {
+	if applies {
+		return problem
+	}
+	return ""
 }

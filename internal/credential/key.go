@@ -13,8 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/petstore/petstore-go/internal/safetext"
 )
 
 // Key is an API key, held by a closure, so that no dump can print it. The zero Key is no key.
@@ -104,9 +102,9 @@ var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 func KeyProblem(key string) string {
 	scheme, _, found := strings.Cut(key, " ")
 	return cmp.Or(
-		safetext.If(key == "", "is empty"),
-		safetext.If(found && strings.EqualFold(scheme, "Bearer"), "starts with the scheme; pass the key alone"),
-		safetext.If(!bearerToken.MatchString(key), "has a character that a bearer token cannot have"))
+		when(key == "", "is empty"),
+		when(found && strings.EqualFold(scheme, "Bearer"), "starts with the scheme; pass the key alone"),
+		when(!bearerToken.MatchString(key), "has a character that a bearer token cannot have"))
 }
 
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")

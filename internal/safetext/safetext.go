@@ -17,15 +17,6 @@ const Mark = "[redacted]"
 // minKey is the length of the shortest key that is removed, in bytes. Words are often shorter.
 const minKey = 6
 
-// If returns text if applies is true, else the empty string. It saves an if for each part of a
-// text, and for each thing that can be wrong with a value.
-func If(applies bool, text string) string {
-	if applies {
-		return text
-	}
-	return ""
-}
-
 // Redact returns text without key. It does not find an escaped key, and removes no key of less than
 // 6 bytes.
 func Redact(text, key string) string {
@@ -79,7 +70,8 @@ func Prefix(operation string) string {
 	return "petstore: " + operation + ": "
 }
 
-// TrimPrefix returns the text of err without its prefix, which the wrapping error writes itself.
+// TrimPrefix returns the text of err without its prefix, which the wrapping error writes itself. A
+// nil error has the text "no response".
 func TrimPrefix(err error, operation string) string {
 	if err == nil {
 		return "no response"
