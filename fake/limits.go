@@ -7,14 +7,6 @@ import (
 	"time"
 )
 
-// Now returns the server's time: that of the machine or the bubble, moved by [Server.Advance].
-func (s *Server) Now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
-
-// Advance moves the server's clock ahead: windows pass, bans end, and the Date header follows. A
-// negative d moves it back: all windows start again, and a ban keeps the time it had left. Clients
-// wait by their own clock, and so does a [Fault.Delay]. In a bubble, time.Sleep moves all clocks.
-func (s *Server) Advance(d time.Duration) { s.offset.Add(int64(d)) }
-
 // take admits a request and counts it, or counts and returns the 429 that refuses it.
 func (k *apiKey) take(x *exchange) (limited *response) {
 	k.mu.Lock()
