@@ -3,6 +3,7 @@ package fake
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -39,8 +40,8 @@ func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client
 func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Client {
 	all := append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient())}, opts...)
 	c, err := petstore.NewClient(baseURL, key, all...)
-	if err != nil { // the options may have a WithAPIKeyFunc, which rules out a fixed key
-		c, err = petstore.NewClient(baseURL, "", all...)
+	if wrong, ok := errors.AsType[*petstore.ArgumentError](err); ok && wrong.Argument == "apiKey" {
+		c, err = petstore.NewClient(baseURL, "", all...) // a WithAPIKeyFunc rules out a fixed key
 	}
 	panicOn(where, err)
 	return c
