@@ -111,6 +111,10 @@ func (s *Server) URL() string {
 }
 
 // goroutine describes the goroutine that calls it: "goroutine 7 [running, synctest bubble 1]:…".
+//
+// The rules for clients need the number. Whether a request was on its way when a 429 was sent cannot
+// be told from the order of connections and responses, but from the goroutine that sends it: after
+// the 429, the same goroutine knows. Package runtime has no other name for a goroutine.
 func goroutine() string {
 	trace := make([]byte, 64)
 	return string(trace[:runtime.Stack(trace, false)])

@@ -69,7 +69,7 @@ type conduct struct {
 	got429   bool           // a client got a 429 since the last request that was admitted
 	retryAt  time.Time      // until when a 429 asked the client to wait
 	toldAt   time.Time      // when the first response with that wait was sent
-	told     string         // the sender that it was sent to; empty if it may be one of several
+	told     string         // the sender that it was sent to; empty if several requests were under way
 	sender   string         // of the last request
 	underWay int            // requests that have no response
 	unknown  map[string]int // Seq of the creates of unknown outcome, by their bodies
