@@ -27,6 +27,7 @@
 //	a connection closed without a response      Wire: WireClose
 //	a slow response, one that never comes       Delay: time.Second; Wire: WireStall
 //	a body that is cut off, or takes a minute   Wire: WireTruncate; Drip: time.Minute
+//	a 503 whose body is cut off                 Status: 503, Wire: WireTruncate
 //	bytes that are not HTTP                     Wire: WireGarbage
 //	a login page in place of the service        Wire: WireLoginPage; with Status: 302, a redirect
 //	a response without a rate limit header      Header: http.Header{"X-RateLimit-Limit": nil}

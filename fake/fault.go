@@ -18,10 +18,10 @@ const Forever = -1
 // Fault is a failure on demand. The first fields select requests, the others say what happens to
 // the selected ones. The zero Fault applies to the next request and changes nothing.
 //
-// A fault without a Status whose Wire is empty or [WireTruncate] only changes the response of the
-// service. With any other fault, the request is not authenticated, counted or carried out, unless
-// AfterCommit is set. The response of a fault has the rate limit headers, too, with the numbers
-// from before the request.
+// A fault that has no Status, and no Wire but [WireTruncate], only changes the response of the
+// service. Any other fault takes the place of the service: the request is not authenticated,
+// counted or carried out, unless AfterCommit is set. The response of a fault has the rate limit
+// headers, too, with the numbers from before the request.
 //
 // At most one fault applies to a request: the first that matches and is not used up. Only a fault
 // with [WireRefuse] comes before all others, since it applies before anything reaches the server.
@@ -50,8 +50,7 @@ type Fault struct {
 	// AfterCommit makes the request fail only after the service has counted it and carried it out,
 	// or has refused it.
 	AfterCommit bool `json:"afterCommit,omitzero"`
-	// Status is that of the response; 0 leaves it to the service. With a Wire that breaks the
-	// connection or stalls it, the client gets no response: see Wire.
+	// Status is that of the response; 0 leaves it to the service.
 	Status int `json:"status,omitzero"`
 	// Code and Message go into the Error object of a Status of 400 and above. Both have defaults.
 	Code    string `json:"code,omitzero"`
@@ -65,8 +64,8 @@ type Fault struct {
 	Body []byte `json:"body,omitzero"`
 	// Drip is how long the body takes, in up to 100 pieces. [Server.Advance] does not shorten it.
 	Drip time.Duration `json:"drip,omitzero"`
-	// Wire is what happens on the way. All but WireTruncate and WireLoginPage send nothing of a
-	// response: with them, Status and the other fields that describe a response have no effect.
+	// Wire is what happens on the way. Unless it is empty, WireTruncate or WireLoginPage, no response
+	// is sent: Status and the other fields that describe the response then have no effect.
 	Wire Wire `json:"wire,omitzero"`
 }
 
@@ -122,8 +121,8 @@ func (f Fault) String() string {
 
 // Wire is something that happens on the way between client and service, as part of a [Fault]. The
 // empty Wire changes nothing. A client observes the same through every entry point, unless the
-// comment of the Wire says otherwise. If your own server has TLS, a reset looks like a
-// close; over HTTP/2, every Wire but [WireLoginPage] and [WireStall] ends the stream with an error.
+// comment of the Wire says otherwise. If your own server has TLS, a reset looks like a close; over
+// HTTP/2, every Wire but [WireLoginPage] and [WireStall] ends the stream with an error.
 type Wire string
 
 // The values of Wire. Before the server resets or closes a socket, it sends 100 Continue. Without
