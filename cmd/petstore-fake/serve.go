@@ -52,8 +52,10 @@ type instance struct {
 
 func newInstance(s settings, stderr io.Writer) *instance {
 	srv := fake.NewServer(s.fakeOptions()...)
-	names := append(s.names, strings.ToLower(s.host))
-	return &instance{admin.New(srv, logged(srv, s.log, stderr), s.clock, s.plan, s.public, names), srv}
+	routes := admin.New(srv, logged(srv, s.log, stderr), admin.Config{
+		Start: s.clock, Plan: s.plan, Public: s.public, Names: append(s.names, strings.ToLower(s.host)),
+	})
+	return &instance{routes, srv}
 }
 
 // newServer returns a server with generous bounds for clients that are slow or gone.

@@ -180,7 +180,7 @@ func start(t *testing.T, addr string, opts ...fake.Option) *program {
 	l, err := net.Listen("tcp", addr)
 	require.NoError(t, err)
 	srv, p := fake.NewServer(opts...), &program{t: t, origin: "http://" + l.Addr().String()}
-	api := admin.New(srv, srv, time.Time{}, fake.PlanBusiness, false, nil)
+	api := admin.New(srv, srv, admin.Config{Plan: fake.PlanBusiness})
 	p.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.stopped.RLock()
 		defer p.stopped.RUnlock()

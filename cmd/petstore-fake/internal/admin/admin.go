@@ -33,24 +33,25 @@ const maxBody = 1 << 20
 type API struct {
 	srv     *fake.Server
 	service http.Handler
-	start   time.Time // to which the service's clock is set; zero: the machine's time
-	plan    fake.Plan // of a key that is added without one
-	guard   guard
+	config  Config
 	page    *page.Page
 	mux     *http.ServeMux // of the admin routes
 
 	mu sync.Mutex // held for changes that depend on the state
 }
 
+// Config has the settings of the admin routes.
+type Config struct {
+	Start  time.Time // to which New and a reset set the fake's clock; zero: the machine's time
+	Plan   fake.Plan // of a key that is added without one
+	Public bool      // admin requests may also have any IP address as their Host, or one of Names
+	Names  []string  // in lower case
+}
+
 // New returns the admin routes of the fake srv. Other requests go to service, which is srv or a
-// handler around it. New sets the fake's clock to start unless that is zero. A key that is added
-// without a plan gets plan. With public, admin requests may also have any IP address as their Host,
-// or one of names. The caller closes the fake.
-func New(srv *fake.Server, service http.Handler, start time.Time, plan fake.Plan, public bool, names []string) *API {
-	a := &API{
-		srv: srv, service: service, start: start, plan: plan, guard: guard{public, names},
-		page: page.New(srv), mux: http.NewServeMux(),
-	}
+// handler around it. The caller closes the fake.
+func New(srv *fake.Server, service http.Handler, config Config) *API {
+	a := &API{srv: srv, service: service, config: config, page: page.New(srv), mux: http.NewServeMux()}
 	a.startClock()
 	for _, r := range a.routes() {
 		pattern := r.Method + " " + r.Path
@@ -82,7 +83,7 @@ func (a *API) serveAdmin(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
-	if err := a.guard.check(r); err != nil {
+	if err := a.config.checkOrigin(r); err != nil {
 		writeError(w, http.StatusForbidden, err)
 		return
 	}

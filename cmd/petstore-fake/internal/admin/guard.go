@@ -9,16 +9,11 @@ import (
 	"strings"
 )
 
-// guard keeps pages of other sites away from the admin routes. A browser sends the requests of such
-// a page to a loopback port like any other: with the page's own Origin or, if the name of the
+// checkOrigin keeps pages of other sites away from the admin routes. A browser sends the requests of
+// such a page to a loopback port like any other: with the page's own Origin or, if the name of the
 // page's site was made to resolve to this machine (DNS rebinding), with that name as Host.
-type guard struct {
-	public bool
-	names  []string
-}
-
-func (g guard) check(r *http.Request) error {
-	if !g.knows(r.Host) && r.URL.Path != Health {
+func (c *Config) checkOrigin(r *http.Request) error {
+	if !c.knows(r.Host) && r.URL.Path != Health {
 		return errors.New("the Host of an admin request must be a loopback" +
 			" name or address, or with -public an IP address or a host that -addr or -public names")
 	}
@@ -32,10 +27,10 @@ func (g guard) check(r *http.Request) error {
 
 // knows reports whether a Host is the program's own. A DNS name that was rebound never looks like
 // an IP address, so a public program may be called by any of its addresses.
-func (g guard) knows(hostPort string) bool {
+func (c *Config) knows(hostPort string) bool {
 	host := strings.ToLower((&url.URL{Host: hostPort}).Hostname())
 	_, err := netip.ParseAddr(host)
-	return IsLoopback(host) || g.public && (err == nil || host != "" && slices.Contains(g.names, host))
+	return IsLoopback(host) || c.Public && (err == nil || host != "" && slices.Contains(c.Names, host))
 }
 
 // IsLoopback reports whether a host is a loopback address, or a name that RFC 6761 reserves for

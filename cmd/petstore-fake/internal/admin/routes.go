@@ -150,7 +150,7 @@ func (a *API) listKeys() any { return object{"keys": each(a.srv.Keys(), a.showKe
 // addKeys adds keys.
 func (a *API) addKeys(_ *http.Request, keys []Key) (any, error) {
 	for _, k := range keys {
-		a.srv.AddKey(k.Key, *cmp.Or(k.Plan, &a.plan))
+		a.srv.AddKey(k.Key, *cmp.Or(k.Plan, &a.config.Plan))
 	}
 	return a.listKeys(), nil
 }
@@ -182,8 +182,8 @@ func (a *API) changeKey(r *http.Request, c keyChange) (any, error) {
 		a.srv.SetPlan(key, *c.Plan)
 	}
 	if c.Minute != nil || c.Day != nil {
-		is := a.srv.Usage(key)
-		a.srv.SetUsage(key, *cmp.Or(c.Minute, &is.Minute), *cmp.Or(c.Day, &is.Day))
+		used := a.srv.Usage(key)
+		a.srv.SetUsage(key, *cmp.Or(c.Minute, &used.Minute), *cmp.Or(c.Day, &used.Day))
 	}
 	if c.Ban != nil {
 		a.srv.BanKey(key, *c.Ban)
@@ -219,8 +219,8 @@ func (a *API) removeFaults(r *http.Request) (any, error) {
 func (a *API) clock() any { return object{"now": a.srv.Now().UTC().Round(0)} }
 
 func (a *API) startClock() {
-	if !a.start.IsZero() {
-		a.srv.Advance(a.start.Sub(a.srv.Now()))
+	if start := a.config.Start; !start.IsZero() {
+		a.srv.Advance(start.Sub(a.srv.Now()))
 	}
 }
 
