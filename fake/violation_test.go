@@ -1,0 +1,165 @@
+package fake_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// givenUp is a request whose client gives up after a second.
+type givenUp request
+
+// play plays a script: it sends the requests, injects the faults and makes the pauses.
+func (srv server) play(t *testing.T, script ...any) {
+	t.Helper()
+	for _, step := range script {
+		switch step := step.(type) {
+		case fake.Fault:
+			srv.Inject(step)
+		case time.Duration:
+			time.Sleep(step)
+		case request:
+			_, _ = srv.try(t, step)
+		case givenUp:
+			srv.client.Timeout = time.Second
+			_, err := srv.try(t, request(step))
+			assert.Error(t, err)
+			synctest.Wait()
+		}
+	}
+}
+
+func TestViolations(t *testing.T) {
+	list, rex, ada := request{path: "/pets"}, create("Rex"), create("Ada")
+	one := []fake.Option{fake.WithPlan(fake.Plan{PerMinute: 1})}
+	ban := append(one[:1:1], fake.WithBan(1, time.Hour))
+	noWait := append(ban[:2:2], fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
+	const early, provoked, repeated = fake.RuleEarlyRetry, fake.RuleBanProvoked, fake.RuleRepeatedCreate
+	slow := fake.Fault{Match: func(r *http.Request) bool { <-r.Context().Done(); return true }}
+	hour, sameBody := fake.Fault{Delay: time.Hour, AfterCommit: true}, request{path: "/orders", body: rex.body}
+	lost := fake.Fault{Wire: fake.WireReset, AfterCommit: true, Times: 2}
+	header := fake.Fault{Status: 429, Header: http.Header{"retry-after": {"30"}}}
+	short, twice := fake.Fault{Status: 429, RetryAfter: "1"}, []fake.Rule{early, early}
+	date := fake.Fault{Status: 429, RetryAfter: "Sat, 01 Jan 2000 00:00:30 GMT"}
+	type script []any
+	type row struct {
+		opts   []fake.Option
+		script script
+		broken []fake.Rule
+		bans   bool
+	}
+	rows := map[string]row{
+		"a second before Retry-After": {opts: one, script: script{list, list, 59 * time.Second, list}, broken: []fake.Rule{early}},
+		"after Retry-After, from a whole second on": {
+			opts: one, script: script{600 * time.Millisecond, list, list, 59_400 * time.Millisecond, list},
+		},
+		"early, though told a shorter time, too": {script: script{header, short, list, list, 2 * time.Second, list}, broken: twice},
+		"after a fault's date":                   {script: script{date, list, 30 * time.Second, list}},
+		"a ban without a Retry-After":            {opts: noWait, script: script{list, list, list}, broken: []fake.Rule{provoked}, bans: true},
+		"a ban for 429s that were lost":          {opts: ban, script: script{list, lost, list, list}, bans: true},
+		"a 429 too late for its client":          {opts: one, script: script{list, slow, givenUp(list), list}},
+		"the same create later":                  {script: script{fake.Fault{Status: 502}, rex, ada, rex}, broken: []fake.Rule{repeated}},
+		"a create after a look at the catalogue": {script: script{fake.Fault{Status: 500}, rex, list, rex}},
+		"the same body for something else":       {script: script{fake.Fault{Status: 502}, rex, sameBody}},
+		"a create given up":                      {script: script{hour, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
+		"a create given up before its 201":       {script: script{slow, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
+	}
+	for name, f := range map[string]fake.Fault{
+		"was reset":       {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
+		"became a 503":    {AfterCommit: true, Status: 503, RetryAfter: "30"},
+		"got an odd time": {AfterCommit: true, Status: 429, RetryAfter: "soon"},
+		"lost its time":   {AfterCommit: true, Header: http.Header{"retry-after": nil}},
+	} {
+		rows["a 429 that "+name] = row{opts: one, script: script{list, f, list, list}}
+		rows["early after one that "+name+" and a true one"] = row{opts: one, script: script{list, f, list, list, list}, broken: []fake.Rule{early}}
+	}
+	for name, c := range rows {
+		inBubble(t, name, func(t *testing.T, srv server) {
+			srv.play(t, c.script...)
+			assert.Equal(t, c.broken, srv.rules())
+			assert.Equal(t, c.bans, !srv.Usage(srv.APIKey()).BannedUntil.IsZero())
+		}, c.opts...)
+	}
+	// The client had not heard of the 429 yet when it sent the second request.
+	inBubble(t, "none by another goroutine, until a second after the 429", func(t *testing.T, srv server) {
+		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
+		for _, pause := range []time.Duration{0, 0, time.Second} {
+			time.Sleep(pause)
+			assert.Empty(t, srv.rules())
+			var wg sync.WaitGroup
+			wg.Go(func() { srv.play(t, list) })
+			wg.Wait()
+		}
+		assert.Equal(t, []fake.Rule{early}, srv.rules())
+	})
+	inBubble(t, "early at once by the goroutine that got the 429", func(t *testing.T, srv server) {
+		srv.play(t, list)
+		var wg sync.WaitGroup
+		wg.Go(func() { srv.play(t, fake.Fault{Status: 429, RetryAfter: "30"}, list, list) })
+		wg.Wait()
+		assert.Equal(t, []fake.Rule{early}, srv.rules())
+	})
+	inBubble(t, "early in each of several goroutines, but only a second after the 429", func(t *testing.T, srv server) {
+		srv.Inject(fake.Fault{Status: 429, RetryAfter: "60", Times: fake.Forever})
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() { srv.play(t, list, time.Second/2, list, time.Second/2, list) })
+		}
+		wg.Wait()
+		assert.Equal(t, slices.Repeat([]fake.Rule{early}, 8), srv.rules(), "the third of each")
+	}, fake.WithLatency(time.Millisecond))
+	throughEveryEntryPoint(t, "early on a kept connection, at once", func(t *testing.T, srv server) {
+		srv.client.Transport.(*http.Transport).DisableKeepAlives = false
+		srv.play(t, list, fake.Fault{Status: 429, RetryAfter: "30"}, list, list)
+		srv.client.CloseIdleConnections()
+		assert.Equal(t, []fake.Rule{early}, srv.rules())
+	})
+	inBubble(t, "and their words", func(t *testing.T, srv server) {
+		srv.play(t, list, list, list, 2*time.Hour, fake.Fault{Status: 500}, rex, rex, 2*time.Minute, request{path: "/pets/1"})
+		assert.Equal(t, "[early-retry (section 8.3): the key came back 1m0s before its Retry-After had passed, request #3"+
+			" ban-provoked (section 8.3): the request earned the key a ban: the API key is banned until"+
+			" 2000-01-01T01:00:00Z (section 8.3), request #3"+
+			" repeated-create (section 4.2): the same createPet as #4, whose outcome its client could not know, request #5"+
+			" deprecated-operation (section 4.3): getPet is removed on 5 December 2030; listPets takes its place, request #6]",
+			fmt.Sprint(srv.Violations()))
+	}, ban...)
+}
+
+// The rules here and the client's table of retries are two lists: this test compares them.
+func TestViolationsAfterEachOutcome(t *testing.T) {
+	var faults []fake.Fault
+	for _, w := range fake.Wire("").Values() {
+		faults = append(faults, fake.Fault{Wire: w})
+	}
+	for status := 200; status < 600; status++ {
+		if status != http.StatusCreated { // no service sends a 201 for a pet that it did not add
+			faults = append(faults, fake.Fault{Status: status, RetryAfter: "30"})
+		}
+	}
+	rex := petstore.NewPet{Name: "Rex", CategoryID: 1}
+	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
+	inBubble(t, "fit what the client makes of it", func(t *testing.T, srv server) {
+		for _, f := range faults {
+			srv.Reset()
+			srv.Inject(f)
+			_, err := srv.Client(once).CreatePet(t.Context(), rex)
+			synctest.Wait() // until the server, too, has seen that the client gave up
+			unknown := errors.Is(err, petstore.ErrOutcomeUnknown)
+			_, err = srv.Client(once).CreatePet(t.Context(), rex)
+			require.NoError(t, err)
+			assert.Equal(t, unknown, slices.Contains(srv.rules(), fake.RuleRepeatedCreate), f)
+			assert.Equal(t, f.Status == http.StatusTooManyRequests, slices.Contains(srv.rules(), fake.RuleEarlyRetry), f)
+		}
+	})
+}
