@@ -59,14 +59,14 @@ func TestFaultDelay(t *testing.T) {
 		status int // 0: the client gives up
 		takes  time.Duration
 	}{
-		"before the request is carried out": {fake.Fault{Delay: time.Hour}, 201, late},
-		"after it was":                      {fake.Fault{Delay: time.Hour, AfterCommit: true}, 201, late},
-		"of a failure after it was":         {fake.Fault{Delay: time.Hour, AfterCommit: true, Status: 500}, 500, late},
-		"of a client that gives up":         {fake.Fault{Delay: timeout + 1}, 0, timeout},
-		"without an end":                    {fake.Fault{Wire: fake.WireStall}, 0, timeout},
-		"without an end, after it was":      {fake.Fault{Wire: fake.WireStall, AfterCommit: true}, 0, timeout},
+		"holds the request back":             {fake.Fault{Delay: time.Hour}, 201, late},
+		"holds the response back":            {fake.Fault{Delay: time.Hour, AfterCommit: true}, 201, late},
+		"holds a failure back after commit":  {fake.Fault{Delay: time.Hour, AfterCommit: true, Status: 500}, 500, late},
+		"outlasts a client that gives up":    {fake.Fault{Delay: timeout + 1}, 0, timeout},
+		"has no end in a stall":              {fake.Fault{Wire: fake.WireStall}, 0, timeout},
+		"has no end in a stall after commit": {fake.Fault{Wire: fake.WireStall, AfterCommit: true}, 0, timeout},
 	} {
-		inBubble(t, name+", on top of the latency", func(t *testing.T, srv server) {
+		inBubble(t, name, func(t *testing.T, srv server) {
 			srv.client.Timeout = timeout
 			srv.Inject(c.fault)
 			time.AfterFunc(timeout/4, func() {
@@ -87,7 +87,7 @@ func TestFaultDelay(t *testing.T) {
 }
 
 func TestFaultHeader(t *testing.T) {
-	throughEveryEntryPoint(t, "replaces that of the response", func(t *testing.T, srv server) {
+	throughEveryEntryPoint(t, "replaces the header and the body of the response", func(t *testing.T, srv server) {
 		header, body := http.Header{
 			"x-ratelimit-limit": {"many"}, "X-RateLimit-Reset": nil, "Via": {"a", "b"}, "Date": nil, "Content-Type": {},
 		}, []byte(`[{"id":"1"}]`)
@@ -246,9 +246,9 @@ func TestFaultDrip(t *testing.T) {
 		fault fake.Fault
 		body  string // that arrives, in up to 100 pieces
 	}{
-		"a long body":           {fake.Fault{Body: make([]byte, 12_345)}, string(make([]byte, 12_345))},
-		"a body cut off":        {fake.Fault{Body: []byte("abcd"), Wire: fake.WireTruncate}, "ab"},
-		"together with a delay": {fake.Fault{Delay: time.Hour, Body: []byte("ab")}, "ab"},
+		"a long body comes in 100 pieces":              {fake.Fault{Body: make([]byte, 12_345)}, string(make([]byte, 12_345))},
+		"half of a body that is cut off takes as long": {fake.Fault{Body: []byte("abcd"), Wire: fake.WireTruncate}, "ab"},
+		"a delay comes before the body":                {fake.Fault{Delay: time.Hour, Body: []byte("ab")}, "ab"},
 	} {
 		inBubble(t, name, func(t *testing.T, srv server) {
 			c.fault.Drip = time.Minute

@@ -15,18 +15,22 @@ import (
 func TestAuth(t *testing.T) {
 	throughEveryEntryPoint(t, "a 401 says why, without the key", func(t *testing.T, srv server) {
 		key := srv.APIKey()
-		for reason, auth := range map[string][]string{
-			"there are 0 Authorization headers": nil,
-			"there are 2 Authorization headers": {"Bearer " + key, "Bearer " + key},
-			"is not Bearer and a key":           {"Basic " + key},
-			"er is not Bearer and a key":        {"Bearer "},
-			"header is not Bearer and a key":    {key},
-			"not known to the server":           {"Bearer wrong-key"},
-			"key is not known to the server":    {"Bearer " + key + " x"},
+		for _, c := range []struct {
+			reason string
+			auth   []string
+		}{
+			{"there are 0 Authorization headers", nil},
+			{"there are 2 Authorization headers", []string{"Bearer " + key, "Bearer " + key}},
+			{"is not Bearer and a key", []string{"Basic " + key}},
+			{"is not Bearer and a key", []string{"Bearer "}},
+			{"is not Bearer and a key", []string{key}},
+			{"is not known to the server", []string{"Bearer wrong-key"}},
+			{"is not known to the server", []string{"Bearer " + key + " x"}},
 		} {
-			r := srv.send(t, request{method: "NOSUCH", path: "/pets", auth: "-", header: http.Header{"Authorization": auth}})
-			assert.Equal(t, http.StatusUnauthorized, r.status, auth)
-			assert.Contains(t, r.body, reason, auth)
+			header := http.Header{"Authorization": c.auth}
+			r := srv.send(t, request{method: "NOSUCH", path: "/pets", auth: "-", header: header})
+			assert.Equal(t, http.StatusUnauthorized, r.status, c.auth)
+			assert.Contains(t, r.body, c.reason, c.auth)
 			assert.NotRegexp(t, key+"|wrong-key", r.body+fmt.Sprint(srv.last(t).Header))
 		}
 		assert.Equal(t, http.StatusNotFound, srv.send(t, request{path: "/nowhere", auth: "-"}).status, "the path comes first")
@@ -238,7 +242,7 @@ func TestClock(t *testing.T) {
 		assert.Equal(t, 429, srv.list(t).status)
 		srv.Advance(-24 * time.Hour)
 		assert.Equal(t, 200, srv.list(t).status)
-		assert.Empty(t, srv.Violations(), "the wait of a 429 ends, too")
+		assert.Empty(t, srv.Violations(), "the wait that a 429 asked for is over")
 		assert.Equal(t, 429, srv.send(t, banned).status)
 		srv.Advance(time.Hour - 1500*time.Millisecond)
 		assert.Equal(t, 429, srv.send(t, banned).status)

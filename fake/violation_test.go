@@ -64,16 +64,16 @@ func TestViolations(t *testing.T) {
 		"after Retry-After, from a whole second on": {
 			opts: one, script: script{600 * time.Millisecond, list, list, 59_400 * time.Millisecond, list},
 		},
-		"early, though told a shorter time, too": {script: script{header, short, list, list, 2 * time.Second, list}, broken: twice},
-		"after a fault's date":                   {script: script{date, list, 30 * time.Second, list}},
-		"a ban without a Retry-After":            {opts: noWait, script: script{list, list, list}, broken: []fake.Rule{provoked}, bans: true},
-		"a ban for 429s that were lost":          {opts: ban, script: script{list, lost, list, list}, bans: true},
-		"a 429 too late for its client":          {opts: one, script: script{list, slow, givenUp(list), list}},
-		"the same create later":                  {script: script{fake.Fault{Status: 502}, rex, ada, rex}, broken: []fake.Rule{repeated}},
-		"a create after a look at the catalogue": {script: script{fake.Fault{Status: 500}, rex, list, rex}},
-		"the same body for something else":       {script: script{fake.Fault{Status: 502}, rex, sameBody}},
-		"a create given up":                      {script: script{hour, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
-		"a create given up before its 201":       {script: script{slow, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
+		"early, although a later 429 asked for less": {script: script{header, short, list, list, 2 * time.Second, list}, broken: twice},
+		"after a fault's date":                       {script: script{date, list, 30 * time.Second, list}},
+		"a ban without a Retry-After":                {opts: noWait, script: script{list, list, list}, broken: []fake.Rule{provoked}, bans: true},
+		"a ban for 429s that were lost":              {opts: ban, script: script{list, lost, list, list}, bans: true},
+		"a 429 too late for its client":              {opts: one, script: script{list, slow, givenUp(list), list}},
+		"the same create later":                      {script: script{fake.Fault{Status: 502}, rex, ada, rex}, broken: []fake.Rule{repeated}},
+		"a create after a look at the catalogue":     {script: script{fake.Fault{Status: 500}, rex, list, rex}},
+		"the same body for something else":           {script: script{fake.Fault{Status: 502}, rex, sameBody}},
+		"a create given up":                          {script: script{hour, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
+		"a create given up before its 201":           {script: script{slow, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
 	}
 	for name, f := range map[string]fake.Fault{
 		"was reset":       {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
@@ -82,7 +82,7 @@ func TestViolations(t *testing.T) {
 		"lost its time":   {AfterCommit: true, Header: http.Header{"retry-after": nil}},
 	} {
 		rows["a 429 that "+name] = row{opts: one, script: script{list, f, list, list}}
-		rows["early after one that "+name+" and a true one"] = row{opts: one, script: script{list, f, list, list, list}, broken: []fake.Rule{early}}
+		rows["early after a true 429 that follows one that "+name] = row{opts: one, script: script{list, f, list, list, list}, broken: []fake.Rule{early}}
 	}
 	for name, c := range rows {
 		inBubble(t, name, func(t *testing.T, srv server) {
@@ -92,7 +92,7 @@ func TestViolations(t *testing.T) {
 		}, c.opts...)
 	}
 	// The client had not heard of the 429 yet when it sent the second request.
-	inBubble(t, "none by another goroutine, until a second after the 429", func(t *testing.T, srv server) {
+	inBubble(t, "another goroutine may be early for a second after the 429", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
 		for _, pause := range []time.Duration{0, 0, time.Second} {
 			time.Sleep(pause)
@@ -103,14 +103,14 @@ func TestViolations(t *testing.T) {
 		}
 		assert.Equal(t, []fake.Rule{early}, srv.rules())
 	})
-	inBubble(t, "early at once by the goroutine that got the 429", func(t *testing.T, srv server) {
+	inBubble(t, "the goroutine that got the 429 is early at once", func(t *testing.T, srv server) {
 		srv.play(t, list)
 		var wg sync.WaitGroup
 		wg.Go(func() { srv.play(t, fake.Fault{Status: 429, RetryAfter: "30"}, list, list) })
 		wg.Wait()
 		assert.Equal(t, []fake.Rule{early}, srv.rules())
 	})
-	inBubble(t, "early in each of several goroutines, but only a second after the 429", func(t *testing.T, srv server) {
+	inBubble(t, "each of several goroutines is early a second after the 429", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Status: 429, RetryAfter: "60", Times: fake.Forever})
 		var wg sync.WaitGroup
 		for range 8 {
@@ -119,13 +119,13 @@ func TestViolations(t *testing.T) {
 		wg.Wait()
 		assert.Equal(t, slices.Repeat([]fake.Rule{early}, 8), srv.rules(), "the third of each")
 	}, fake.WithLatency(time.Millisecond))
-	throughEveryEntryPoint(t, "early on a kept connection, at once", func(t *testing.T, srv server) {
+	throughEveryEntryPoint(t, "a kept connection is early at once", func(t *testing.T, srv server) {
 		srv.client.Transport.(*http.Transport).DisableKeepAlives = false
 		srv.play(t, list, fake.Fault{Status: 429, RetryAfter: "30"}, list, list)
 		srv.client.CloseIdleConnections()
 		assert.Equal(t, []fake.Rule{early}, srv.rules())
 	})
-	inBubble(t, "and their words", func(t *testing.T, srv server) {
+	inBubble(t, "each rule says what happened", func(t *testing.T, srv server) {
 		srv.play(t, list, list, list, 2*time.Hour, fake.Fault{Status: 500}, rex, rex, 2*time.Minute, request{path: "/pets/1"})
 		assert.Equal(t, "[early-retry (section 8.3): the key came back 1m0s before its Retry-After had passed, request #3"+
 			" ban-provoked (section 8.3): the request earned the key a ban: the API key is banned until"+
@@ -149,12 +149,12 @@ func TestViolationsAfterEachOutcome(t *testing.T) {
 	}
 	rex := petstore.NewPet{Name: "Rex", CategoryID: 1}
 	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
-	inBubble(t, "fit what the client makes of it", func(t *testing.T, srv server) {
+	inBubble(t, "report a repeated create if the client calls its outcome unknown", func(t *testing.T, srv server) {
 		for _, f := range faults {
 			srv.Reset()
 			srv.Inject(f)
 			_, err := srv.Client(once).CreatePet(t.Context(), rex)
-			synctest.Wait() // until the server, too, has seen that the client gave up
+			synctest.Wait() // until the server has seen that the client gave up
 			unknown := errors.Is(err, petstore.ErrOutcomeUnknown)
 			_, err = srv.Client(once).CreatePet(t.Context(), rex)
 			require.NoError(t, err)

@@ -52,7 +52,7 @@ func catalogue() fake.Option {
 	return fake.WithPets(pets...)
 }
 
-// The fake conforms over a port, and by the other tests also in memory.
+// The fake conforms over a port. The other tests reach it in memory.
 func TestRun(t *testing.T) {
 	testkit.Loopback(t)
 	srv := fake.NewTestServer(t, catalogue())
@@ -153,21 +153,21 @@ func TestRunConduct(t *testing.T) {
 		"works with a short key in capitals":       {opt: fake.WithAPIKey("A")},
 		"takes the removal of getPet as announced": {opt: removed, ahead: 31 * 366 * 24 * time.Hour},
 		"waits for a short quota":                  {opt: ten},
-		"waits for that of a service in the past":  {opt: ten, ahead: -time.Hour},
-		"waits for that of one in the future":      {opt: ten, ahead: time.Hour},
+		"waits if the service is an hour behind":   {opt: ten, ahead: -time.Hour},
+		"waits if the service is an hour ahead":    {opt: ten, ahead: time.Hour},
 		"waits if others use up the quota":         {fault: fake.Fault{Skip: 7, Status: over, RetryAfter: "20"}},
 		"waits for two minutes":                    {fault: limited("120"), takes: 2 * time.Minute},
 		"waits for a second and a half":            {fault: limited("1.5"), takes: 1500 * time.Millisecond},
-		"waits until a date by the clock of the service": {
+		"waits until a date, by the clock of the service": {
 			fault: limited("Sat, 01 Jan 2000 00:00:20 GMT"), ahead: 4 * time.Second, takes: 16 * time.Second,
 		},
 		"waits for a minute if a 429 says nothing": {fault: limited("soon"), takes: time.Minute},
-		"waits for a minute if told 0":             {fault: limited("0"), takes: time.Minute},
+		"waits for a minute if Retry-After is 0":   {fault: limited("0"), takes: time.Minute},
 		"leaves one request of a day to others": {
 			opt: fake.WithPlan(fake.Plan{PerMinute: 100, PerDay: 12}), says: "the quota is used up for 24h", sends: 11,
 		},
-		"ends before a longer wait": {fault: limited("121"), says: "used up for 2m1s", sends: 1},
-		"ends at a second 429":      {fault: fake.Fault{Status: over, RetryAfter: "1", Times: 2}, says: "sent another", sends: 2},
+		"ends if the wait is longer than two minutes": {fault: limited("121"), says: "used up for 2m1s", sends: 1},
+		"ends at a second 429":                        {fault: fake.Fault{Status: over, RetryAfter: "1", Times: 2}, says: "sent another", sends: 2},
 		"sends one request to a service that is down": {
 			fault: fake.Fault{Wire: fake.WireReset}, sends: 1,
 			says: "expected a response to GET /pets?limit=1&status=available, got none",
