@@ -106,7 +106,8 @@ func (r *Request) open() bool { return r.StatusCode == 0 && r.Hint == "" }
 
 // String returns the request and its response as one line.
 func (r Request) String() string {
-	line, result := fmt.Sprintf("#%d %s %s", r.Seq, r.Method, r.Path), "no response"
+	line := fmt.Sprintf("#%d %s %s", r.Seq, r.Method, r.Path)
+	result := "no response"
 	if len(r.Body) > 0 {
 		line += " " + quote(string(r.Body))
 	}
@@ -144,7 +145,8 @@ type journal struct {
 func (j *journal) reset() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.seq, j.entries, j.violations = 0, nil, nil
+	j.seq = 0
+	j.entries, j.violations = nil, nil
 }
 
 // arrive adds a request to the journal once it has arrived completely, and notes its violations.
@@ -199,7 +201,8 @@ func (x *exchange) record(resp *response) {
 	if first {
 		e.Duration = now.Sub(x.arrived)
 	}
-	e.StatusCode, e.ResponseHeader, e.ResponseBody, e.Hint = resp.status, resp.header, kept(resp.body), resp.hint
+	e.StatusCode, e.Hint = resp.status, resp.hint
+	e.ResponseHeader, e.ResponseBody = resp.header, kept(resp.body)
 	if x.fault != noFault {
 		e.FaultEffect = x.fault.String()
 	}

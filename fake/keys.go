@@ -99,7 +99,8 @@ func readToken(h http.Header) (token, problem string) {
 		return "", fmt.Sprintf("there are %d Authorization headers", len(values))
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
-	if token = strings.Trim(token, " "); !strings.EqualFold(scheme, "Bearer") || token == "" {
+	token = strings.Trim(token, " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return "", "the Authorization header is not Bearer and a key"
 	}
 	return token, ""
@@ -130,8 +131,8 @@ func (s *Server) Keys() []string {
 	return slices.Clone(s.keys.texts)
 }
 
-// AddKey makes the server accept an API key on a plan. A known key begins anew, even if it
-// was revoked.
+// AddKey makes the server accept an API key on a plan. A known key begins anew, even if it was
+// revoked.
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeKey("AddKey", key)
 	panicOn("AddKey", plan.problem())
@@ -168,7 +169,8 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	defer k.mu.Unlock()
 	now := k.update()
 	if d == 0 {
-		k.bannedUntil, k.retryAt, k.streak, k.got429 = time.Time{}, time.Time{}, 0, false
+		k.bannedUntil, k.streak = time.Time{}, 0
+		k.retryAt, k.got429 = time.Time{}, false
 		return
 	}
 	k.ban(now, d)

@@ -191,7 +191,8 @@ func (w *window) reset(limit int, sec int64) int64 {
 	left := w.count
 	for _, t := range w.ticks {
 		sec = t.sec
-		if left -= t.n; left < limit {
+		left -= t.n
+		if left < limit {
 			break
 		}
 	}

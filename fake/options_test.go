@@ -18,7 +18,8 @@ func TestOptionsCopy(t *testing.T) {
 	pets := []petstore.NewPet{{Name: "Rex"}}
 	faults := []fake.Fault{{Status: 503, Header: http.Header{"Via": {"a"}}, Body: []byte("[]")}}
 	withPets, withFaults := fake.WithPets(pets...), fake.WithFaults(faults...)
-	pets[0].Name, faults[0].Status, faults[0].Header["Via"][0], faults[0].Body[0] = "Max", 500, "b", '!'
+	pets[0].Name, faults[0].Status = "Max", 500
+	faults[0].Header["Via"][0], faults[0].Body[0] = "b", '!'
 	srv := open(t, withPets, withFaults)
 	assert.Equal(t, "Rex", srv.Pets()[0].Name)
 	r := srv.list(t)

@@ -14,8 +14,8 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// AddPet puts a pet into the catalogue without a request, and returns it with its id. It takes
-// pets that createPet refuses, too, such as one with a status that the document does not know.
+// AddPet puts a pet into the catalogue without a request, and returns it with its id. It takes pets
+// that createPet refuses, too, such as one with a status that the document does not know.
 func (s *Server) AddPet(p petstore.NewPet) petstore.Pet {
 	if p.Status == "" {
 		p.Status = s.config.behavior.DefaultStatus
@@ -84,7 +84,9 @@ func (c *catalogue) list(q query) []petstore.Pet {
 		case OrderDescending:
 			at = len(ids) - 1 - i
 		case OrderShuffled:
-			for at = c.rng.IntN(len(ids)); drawn[at]; at = c.rng.IntN(len(ids)) { // a list has at most 100 pets
+			at = c.rng.IntN(len(ids))
+			for drawn[at] { // not for long, since a list has at most 100 pets
+				at = c.rng.IntN(len(ids))
 			}
 			drawn[at] = true
 		}

@@ -113,7 +113,7 @@ func (resp *response) becomeLoginPage(status int) {
 // complete adds the headers of every response and of the fault, and cuts off what is not sent.
 func (x *exchange) complete(resp *response) {
 	if resp.lost {
-		resp.status, resp.header, resp.body = 0, nil, nil
+		*resp = response{lost: true, hint: resp.hint}
 		return
 	}
 	now := x.srv.Now()
@@ -122,7 +122,8 @@ func (x *exchange) complete(resp *response) {
 	}
 	length := len(resp.body)
 	if x.fault.Wire == WireTruncate {
-		length, resp.body = max(length, 1), resp.body[:length/2] // an empty body counts as cut off, too
+		resp.body = resp.body[:length/2]
+		length = max(length, 1) // an empty body counts as cut off, too
 	}
 	resp.header["Content-Length"] = []string{strconv.Itoa(length)}
 	x.quota.addTo(resp.header, now)

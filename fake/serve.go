@@ -34,7 +34,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.inflight.closed.Load() {
 		panic(http.ErrAbortHandler)
 	}
-	defer x.end()
+	defer x.breakOnPanic()
 	x.arrive()
 	x.fault = s.pick(x, false)
 	resp := x.carryOut()
@@ -115,9 +115,9 @@ func (x *exchange) operate() response {
 	return x.operation.serve(x)
 }
 
-// end breaks the connection if Match or a handler panicked, as net/http does. A panic that is not
-// http.ErrAbortHandler fails the test.
-func (x *exchange) end() {
+// breakOnPanic breaks the connection if Match or a handler panicked, as net/http does. A panic that
+// is not http.ErrAbortHandler fails the test.
+func (x *exchange) breakOnPanic() {
 	p := recover()
 	if p == nil {
 		return

@@ -77,7 +77,8 @@ func start(t *testing.T, args ...string) running {
 // the response.
 func call(t *testing.T, host, method, path string) (text string, err error) {
 	r := request(t, method, "http://"+host+path, "")
-	r.RequestURI, r.Host, r.Close = "", host, true // as a client must have it
+	r.RequestURI, r.Host = "", host // as a client must have them
+	r.Close = true
 	r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {

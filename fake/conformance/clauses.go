@@ -100,7 +100,8 @@ func skipf(format string, args ...any) { panic(&problem{fmt.Sprintf(format, args
 func attempt(f func()) (p *problem) {
 	defer func() {
 		v := recover()
-		if p, _ = v.(*problem); p == nil && v != nil {
+		p, _ = v.(*problem)
+		if p == nil && v != nil {
 			panic(v)
 		}
 	}()

@@ -163,7 +163,8 @@ func remainingFalls(s *session) {
 		same := q.reset.Equal(last.reset) && q.limit == last.limit && q.limit < unlimited &&
 			q.reset.Sub(x.date) > time.Second
 		x.expect(!same || q.remaining <= last.remaining, "at most %d remaining, got %d", last.remaining, q.remaining)
-		if stays++; !same || q.remaining < last.remaining {
+		stays++
+		if !same || q.remaining < last.remaining {
 			stays = 0
 		}
 		x.expect(stays < strides, "%s to fall in %d responses, got %d", headerRemaining, strides, q.remaining)

@@ -128,7 +128,8 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 4<<20))
 	x := &exchange{request: r, status: resp.StatusCode, header: resp.Header, response: string(body), at: time.Now()}
-	if x.date, _ = http.ParseTime(resp.Header.Get("Date")); x.date.IsZero() {
+	x.date, _ = http.ParseTime(resp.Header.Get("Date"))
+	if x.date.IsZero() {
 		x.date = x.at
 	}
 	return x, err

@@ -18,7 +18,8 @@ import (
 // Read reads a value from JSON or from its short form (see shortForm). Its errors name the field
 // and what is wrong with it.
 func Read[T any](text string) (value T, err error) {
-	if text = strings.TrimSpace(text); !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 		text = shortForm[T](text)
 	}
 	return value, explain(decode(text, &value))
@@ -26,7 +27,7 @@ func Read[T any](text string) (value T, err error) {
 
 // ReadList reads a JSON array of values, or one value as Read does.
 func ReadList[T any](text string) ([]T, error) {
-	if text = strings.TrimSpace(text); strings.HasPrefix(text, "[") {
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return Read[[]T](text)
 	}
 	value, err := Read[T](text)

@@ -34,7 +34,7 @@ func (p *Page) Journal() []*Request {
 	}
 	list := make([]*Request, len(requests))
 	for i, one := range requests {
-		r := &Request{one, "unknown", broken[one.Seq], -1}
+		r := &Request{Request: one, Sender: "unknown", Violations: broken[one.Seq], Since: -1}
 		if before, known := last[one.Key]; known && one.Key > 0 {
 			r.Since = one.Time.Sub(before)
 		}
@@ -43,7 +43,8 @@ func (p *Page) Journal() []*Request {
 		} else if one.Header.Get("Authorization") == "" {
 			r.Sender = "none"
 		}
-		last[one.Key], list[i] = one.Time, r
+		last[one.Key] = one.Time
+		list[i] = r
 	}
 	return list
 }

@@ -110,7 +110,8 @@ func layOut(body []byte) string {
 
 // when writes a time, with its day unless that is today.
 func when(t, now time.Time) string {
-	if t, now = t.UTC(), now.UTC(); t.Truncate(24 * time.Hour).Equal(now.Truncate(24 * time.Hour)) {
+	t, now = t.UTC(), now.UTC()
+	if t.Truncate(24 * time.Hour).Equal(now.Truncate(24 * time.Hour)) {
 		return t.Format(time.TimeOnly)
 	}
 	return t.Format(time.DateTime)
