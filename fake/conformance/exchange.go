@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"mime"
 	"net/http"
 	"slices"
@@ -51,7 +50,7 @@ type exchange struct {
 func (x *exchange) expect(ok bool, format string, args ...any) {
 	if !ok {
 		args = append(args, x.method, x.path, x.auth, x.body, x.status, x.response)
-		panic(&problem{fmt.Sprintf("expected "+format+"\n\tin %s %s [%s] %s, which got %d %q", args...), false})
+		panic(failed("expected "+format+"\n\tin %s %s [%s] %s, which got %d %q", args...))
 	}
 }
 

@@ -52,7 +52,7 @@ func (s *session) ask(r request) *exchange {
 			return x
 		}
 	}
-	s.stop(true, "the service sent another 429 after the wait that the first had asked for")
+	s.stop(skipped("the service sent another 429 after the wait that the first had asked for"))
 	return nil
 }
 
@@ -63,15 +63,15 @@ const patience = 2 * time.Minute
 func (s *session) waitUntil(end time.Time) {
 	d := time.Until(end)
 	if d > patience {
-		s.stop(true, "the quota is used up for %v, too long to wait", d.Round(time.Second))
+		s.stop(skipped("the quota is used up for %v, too long to wait", d.Round(time.Second)))
 	}
 	time.Sleep(d)
 }
 
 // stop ends this check, and every later one that would send a request.
-func (s *session) stop(skip bool, format string, args ...any) {
-	s.stopped = &problem{fmt.Sprintf(format, args...), skip}
-	panic(s.stopped)
+func (s *session) stop(p *problem) {
+	s.stopped = p
+	panic(p)
 }
 
 // send sends a request, whatever the quota is.
@@ -82,7 +82,7 @@ func (s *session) send(r request) *exchange {
 	x, err := s.roundTrip(r)
 	if err != nil {
 		// The service is down: further timeouts would show nothing new.
-		s.stop(false, "expected a response to %s %s, got none: %v", r.method, r.path, err)
+		s.stop(failed("expected a response to %s %s, got none: %v", r.method, r.path, err))
 	}
 	s.log = append(s.log, x)
 	if r.method == http.MethodPost && x.success() {
