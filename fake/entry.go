@@ -6,11 +6,13 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -69,7 +71,7 @@ func (s *Server) HTTPClient() *http.Client {
 // Otherwise the request goes on to serve.
 func (s *Server) refuse(r *http.Request) error {
 	x := s.newExchange(r)
-	f := s.pick(x, true) // Match gets no body, which is not read yet
+	f := s.pick(x, (*Fault).refuses) // Match gets no body, which is not read yet
 	if f == noFault {
 		if x.key != nil {
 			x.key.noteSender()
@@ -180,33 +182,36 @@ func (s *Server) Close() {
 	f := &s.inflight
 	f.closed.Store(true)
 	s.journal.wake()
-	f.wait(false)
-	for _, c := range f.left(true) {
+	waitUntilNone(f.busy)
+	for _, c := range f.all() {
 		abort(c)
 	}
-	f.wait(true)
+	waitUntilNone(f.all)
 }
 
-// left returns the parts that have not ended: all of them, or those that are busy.
-func (f *inflight) left(all bool) (list []io.Closer) {
+// all returns the parts that have not ended.
+func (f *inflight) all() []io.Closer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for c, busy := range f.parts {
-		if all || busy {
-			list = append(list, c)
-		}
-	}
-	return list
+	return slices.Collect(maps.Keys(f.parts))
 }
 
-// wait waits until no part is left, but no longer than the grace. It polls, as http.Server.Shutdown
-// does: a channel or a WaitGroup that could wake it would belong to one synctest bubble, and the
-// parts may live in another bubble or outside of all.
-func (f *inflight) wait(all bool) {
-	limit := grace
-	for pause := 50 * time.Microsecond; limit > 0 && f.left(all) != nil; pause = min(2*pause, 10*time.Millisecond) {
-		time.Sleep(pause)
-		limit -= pause
+// busy returns the parts with a request in progress.
+func (f *inflight) busy() []io.Closer {
+	all := f.all()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(all, func(c io.Closer) bool { return !f.parts[c] })
+}
+
+// waitUntilNone waits until parts returns none, but no longer than the grace. It polls, as
+// http.Server.Shutdown does: a channel or a WaitGroup that could wake it would belong to one
+// synctest bubble, and the parts may live in another bubble or outside of all.
+func waitUntilNone(parts func() []io.Closer) {
+	interval := 50 * time.Microsecond
+	for left := grace; left > 0 && len(parts()) > 0; left -= interval {
+		time.Sleep(interval)
+		interval = min(2*interval, 10*time.Millisecond)
 	}
 }
 

@@ -99,6 +99,10 @@ func (f *Fault) reachesService() bool {
 	return f.Status == 0 && f.Wire.shows() && f.Wire != WireLoginPage
 }
 
+// refuses reports whether the fault refuses the connection, and connects the opposite.
+func (f *Fault) refuses() bool  { return f.Wire == WireRefuse }
+func (f *Fault) connects() bool { return !f.refuses() }
+
 // noFault stands for a request to which no fault applies.
 var noFault = new(Fault)
 
@@ -253,13 +257,12 @@ func (i *Injection) active() bool {
 		slices.Contains(i.srv.faults.list, i)
 }
 
-// pick returns the first fault that applies to a request, noFault if none does. If refusals is
-// true, it looks only at faults with a WireRefuse, otherwise only at the others. No lock is held
-// while it calls Match, which may do anything.
-func (s *Server) pick(x *exchange, refusals bool) *Fault {
+// pick returns the first fault that applies to a request, of those for which kind is true; noFault
+// if none does. No lock is held while it calls Match, which may do anything.
+func (s *Server) pick(x *exchange, kind func(*Fault) bool) *Fault {
 	for _, i := range s.Injections() {
 		f := &i.fault
-		meant := (f.Wire == WireRefuse) == refusals && (f.Operation == "" || f.Operation == x.operation.Name) &&
+		meant := kind(f) && (f.Operation == "" || f.Operation == x.operation.Name) &&
 			(f.APIKey == "" || f.APIKey == x.token)
 		if meant && i.Active() && (f.Match == nil || f.Match(x.copyRequest())) && i.strike() {
 			return f

@@ -36,7 +36,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer x.breakOnPanic()
 	x.arrive()
-	x.fault = s.pick(x, false)
+	x.fault = s.pick(x, (*Fault).connects)
 	resp := x.carryOut()
 	if resp.delivered { // by a handler
 		return
