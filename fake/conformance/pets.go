@@ -64,9 +64,9 @@ func emptyIsArray(s *session) {
 	}
 }
 
-// longest returns the list with the largest limit. If the catalogue is small, it first adds pets
-// until there are more than a list without a limit shows.
-func (s *session) longest() []object {
+// fillCatalogue adds pets until there are more than a list without a limit shows. It returns the
+// list with the largest limit.
+func (s *session) fillCatalogue() []object {
 	list, _ := s.page("?limit=100")
 	for range 21 - len(list) {
 		delete(s.memo, create(validPet)) // so that ask sends it again
@@ -79,7 +79,7 @@ func (s *session) longest() []object {
 // limits checks that lists have as many pets as their limit. A service may have shorter pages, but
 // then no page may be longer, not even that of limit=100.
 func limits(s *session) {
-	all := len(s.longest())
+	all := len(s.fillCatalogue())
 	for query, limit := range map[string]int{"?limit=1": 1, "?limit=2": 2, "": 20, "?limit=20": 20, "?limit=100": 100} {
 		list, x := s.page(query)
 		x.expect(len(list) <= limit, "at most %d pets, got %d", limit, len(list))

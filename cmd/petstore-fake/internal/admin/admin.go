@@ -121,7 +121,7 @@ type route struct {
 
 // gives returns a route without a body whose response is a value in JSON, or nothing for nil.
 func gives(method, path, about string, f func(r *http.Request) (any, error)) route {
-	return route{method, path, about, nil, func(w http.ResponseWriter, r *http.Request) {
+	return route{Method: method, Path: path, About: about, handle: func(w http.ResponseWriter, r *http.Request) {
 		value, err := f(r)
 		switch {
 		case errors.Is(err, errNoKey):

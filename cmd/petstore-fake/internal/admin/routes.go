@@ -18,8 +18,8 @@ import (
 func (a *API) routes() []route {
 	const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
 	return []route{
-		{get, Path, "the request page for a browser, these routes for others", nil, a.front},
-		{get, "/_fake/page", "what changes on the request page, as HTML", nil, a.page.Parts},
+		{Method: get, Path: Path, About: "the request page for a browser, these routes for others", handle: a.front},
+		{Method: get, Path: "/_fake/page", About: "what changes on the request page, as HTML", handle: a.page.Parts},
 		shows(Health, "status 200 as soon as the program serves", a.health),
 		gives(post, "/_fake/reset", "puts everything back to the start of the program", a.resetAll),
 		gives(get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet",
