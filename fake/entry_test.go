@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -117,6 +118,19 @@ func TestClose(t *testing.T) {
 			time.Sleep(time.Hour) // until all has ended
 		})
 	}
+	inBubble(t, "returns when the goroutines of the server have ended", func(t *testing.T, srv server) {
+		var ended atomic.Bool
+		srv.Inject(fake.Fault{Match: func(r *http.Request) bool {
+			<-r.Context().Done()
+			time.Sleep(time.Second / 10)
+			ended.Store(true)
+			return true
+		}})
+		go func() { _, _ = srv.try(t, request{path: "/pets"}) }()
+		synctest.Wait()
+		srv.Close()
+		assert.True(t, ended.Load())
+	})
 	for entry, reach := range entryPoints {
 		t.Run("lets a request in flight finish/"+entry, func(t *testing.T) {
 			for range 100 { // Close may come at any moment between the end of the handler and the last byte

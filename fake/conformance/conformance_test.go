@@ -170,7 +170,7 @@ func TestRunConduct(t *testing.T) {
 		"ends at a second 429":                        {fault: fake.Fault{Status: over, RetryAfter: "1", Times: 2}, says: "sent another", sends: 2},
 		"sends one request to a service that is down": {
 			fault: fake.Fault{Wire: fake.WireReset}, sends: 1,
-			says: "expected a response to GET /pets?limit=1&status=available, got none",
+			says: "section 4.1: expected a response to GET /pets?limit=1&status=available, got none",
 		},
 		"follows no redirects": {
 			fault: fake.Fault{Operation: petstore.OpListPets, Times: forever, Status: http.StatusFound, Header: elsewhere},
