@@ -114,9 +114,9 @@ func (s *Server) URL() string {
 
 // goroutine describes the goroutine that calls it: "goroutine 7 [running, synctest bubble 1]:…".
 //
-// The rules for clients need the number. Whether a request was on its way when a 429 was sent cannot
-// be told from the order of connections and responses, but from the goroutine that sends it: after
-// the 429, the same goroutine knows. Package runtime has no other name for a goroutine.
+// The rules for clients need the number. The order of connections and responses cannot show whether
+// a request was on its way when a 429 was sent. The goroutine of the caller can: the one that got
+// the 429 knows of it. Package runtime has no other name for a goroutine.
 func goroutine() string {
 	trace := make([]byte, 64)
 	return string(trace[:runtime.Stack(trace, false)])

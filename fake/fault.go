@@ -64,8 +64,8 @@ type Fault struct {
 	Body []byte `json:"body,omitzero"`
 	// Drip is how long the body takes, in up to 100 pieces. [Server.Advance] does not shorten it.
 	Drip time.Duration `json:"drip,omitzero"`
-	// Wire is what happens on the way. Unless it is empty, WireTruncate or WireLoginPage, no response
-	// is sent: Status and the other fields that describe the response then have no effect.
+	// Wire is what happens on the way. Unless it is empty, WireTruncate or WireLoginPage, the client
+	// gets no response, and Status and the other fields of the response have no effect.
 	Wire Wire `json:"wire,omitzero"`
 }
 

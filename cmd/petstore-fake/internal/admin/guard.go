@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// checkOrigin keeps pages of other sites away from the admin routes. A browser sends the requests of
-// such a page to a loopback port like any other: with the page's own Origin or, if the name of the
-// page's site was made to resolve to this machine (DNS rebinding), with that name as Host.
+// checkOrigin keeps pages of other sites away from the admin routes. A browser sends the requests
+// of such a page to a loopback port like any other: with the page's own Origin or, if the name of
+// the page's site was made to resolve to this machine (DNS rebinding), with that name as Host.
 func (c *Config) checkOrigin(r *http.Request) error {
 	if !c.knows(r.Host) && r.URL.Path != Health {
 		return errors.New("the Host of an admin request must be a loopback" +
