@@ -64,8 +64,8 @@ type Fault struct {
 	Body []byte `json:"body,omitzero"`
 	// Drip is how long the body takes, in up to 100 pieces. [Server.Advance] does not shorten it.
 	Drip time.Duration `json:"drip,omitzero"`
-	// Wire is what happens on the way. Unless it is empty, WireTruncate or WireLoginPage, the client
-	// gets no response, and Status and the other fields of the response have no effect.
+	// Wire is what happens on the way. Unless it is empty, WireTruncate or WireLoginPage, the
+	// client gets no response, and Status and the other fields of the response have no effect.
 	Wire Wire `json:"wire,omitzero"`
 }
 
@@ -84,13 +84,6 @@ func (f *Fault) problem() error {
 		errorIf(f.Code+f.Message != "" && (f.Status < 400 || f.Wire == WireLoginPage),
 			"Code and Message need a Status from 400 on"),
 	)
-}
-
-func errorIf(wrong bool, format string, args ...any) error {
-	if !wrong {
-		return nil
-	}
-	return fmt.Errorf(format, args...)
 }
 
 // reachesService reports whether the service handles the request; the fault only changes the

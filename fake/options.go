@@ -149,6 +149,13 @@ func mustNotBeNegative[T int | time.Duration](where string, n T) {
 	panicUnless(n >= 0, where, "%v is negative", n)
 }
 
+func errorIf(wrong bool, format string, args ...any) error {
+	if !wrong {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
 // oneOf returns an error if a name is not one of names.
 func oneOf[T ~string](kind string, name T, names []T) error {
 	if slices.Contains(names, name) {
