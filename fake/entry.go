@@ -68,7 +68,7 @@ func (s *Server) HTTPClient() *http.Client {
 }
 
 // refuse returns the error of a refused connection if a WireRefuse applies to the request.
-// Otherwise the request goes on to serve.
+// Otherwise it notes the sender for the rules, and the request goes on to serve.
 func (s *Server) refuse(r *http.Request) error {
 	x := s.newExchange(r)
 	f := s.pick(x, (*Fault).refuses) // Match gets no body, which is not read yet

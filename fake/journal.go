@@ -187,8 +187,8 @@ func redact(values []string) {
 	}
 }
 
-// record puts the response into the journal before the client gets it. For a handler that writes in
-// parts it is called with each part.
+// record puts the response into the journal before the client gets it, and notes what the client
+// then knows. For a handler that writes in parts it is called with each part.
 func (x *exchange) record(resp *response) {
 	e, now := x.entry, x.srv.Now()
 	first := e.open()

@@ -93,6 +93,7 @@ type problem struct {
 	skip bool
 }
 
+// failed and skipped return the problems of the two kinds.
 func failed(format string, args ...any) *problem {
 	return &problem{text: fmt.Sprintf(format, args...)}
 }
