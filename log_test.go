@@ -60,10 +60,11 @@ func TestLogOfAKey(t *testing.T) {
 		happens func(server *fake.Server, client *petstore.Client)
 		want    []string // level, message, and some attributes
 	}{
-		"the minute is used up": {func(server *fake.Server, client *petstore.Client) {
+		"two lockouts, one after the other": {func(server *fake.Server, client *petstore.Client) {
 			server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Times: 2})
 			_ = list(client)
-		}, []string{"WARN rate limit closed minute 60", "INFO rate limit open again minute 60"}},
+		}, []string{"WARN rate limit closed minute 60", "WARN rate limit closed minute 60",
+			"INFO rate limit open again minute 60"}},
 		"a ban, during which nothing is sent": {func(server *fake.Server, client *petstore.Client) {
 			server.BanKey(server.APIKey(), 10*time.Hour)
 			for range 6 {

@@ -119,6 +119,11 @@ func TestLimiter(t *testing.T) {
 		{"MaxWait 0 while the service stalls and Redis is away", "broken, ask, now 99, +1.1s waiting = 0"},
 		{"each lockout is reported once, and its end", "get 60 59, +3s ask 4, 429 10s 60 5, 429 20s 60 5, 429 5m 60 5, " +
 			"200 60 57, heard = closed minute 13s; closed ban 5m3s, +5m get 60 59, heard = opened ban 5m3s"},
+		{"a lockout after another one by the same limit is reported, and one end",
+			"ask, 429 5m, +5m2s ask, 429 5m, heard = closed ban 5m0s; closed ban 10m2s, " +
+				"+5m2s get 60 59, heard = opened ban 10m2s"},
+		{"a lockout after Reopen is reported, also by the same limit",
+			"ask, 429 1h, +1m reopen, ask, 429 30m, heard = closed ban 1h0m0s; closed ban 31m0s"},
 		{"a day that is used up is reported, and its end",
 			"get 60 0 5h, heard = closed day 5h0m1s, +5h2s ask = 1, 200 60 59, heard = opened day 5h0m1s"},
 		{"a used-up window only if a request is refused", "get 60 0, heard = nothing, now, now, heard = closed minute 1m0s"},

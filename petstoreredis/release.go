@@ -144,8 +144,8 @@ func (q *queue) reportOf(admitted time.Time, x *outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout; nil if it was reported already, if another one
-// lasts as long, or if it only makes one with the same reason longer.
+// reportClosed returns the report of a lockout; nil if the last one that was reported lasts as long,
+// or if it lasts still, and the same limit makes it longer.
 func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {
@@ -153,7 +153,7 @@ func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.
 	}
 	closed := q.lockout(reason, until)
 	q.reported = closed
-	if last.Reason == reason {
+	if last.Reason == reason && last.Until.After(now) {
 		return nil
 	}
 	return func(o ratelimit.Observer) { o.LimitClosed(closed) }

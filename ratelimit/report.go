@@ -130,15 +130,16 @@ func (q *queue) reportOf(admitted time.Time, o *Outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout; nil if it was reported already. A
-// lockout is news if the key was open, or if another limit closes the key for longer, such as a ban
-// after a used-up minute.
+// reportClosed returns the report of a lockout; nil if it was reported already. A lockout is news
+// if the last one that was reported is over or was ended by Reopen, or if another limit closes the
+// key for longer, such as a ban after a used-up minute.
 func (q *queue) reportClosed(now time.Time, reason Reason, until time.Time) report {
-	switch {
+	last := q.reported
+	switch lasts := last.Until.After(now); {
 	case !until.After(now):
-	case q.reported.Reason == reason:
-		q.reported.Until = later(q.reported.Until, until)
-	case q.reported.Reason == "", until.After(q.reported.Until):
+	case lasts && last.Reason == reason:
+		q.reported.Until = later(last.Until, until)
+	case !lasts, until.After(last.Until):
 		l := q.lockout(reason, until)
 		q.reported = l
 		return func(o Observer) { o.LimitClosed(l) }

@@ -102,6 +102,10 @@ func TestReports(t *testing.T) {
 			"heard = closed minute 10s; closed ban 5m0s, +5m 200 60 59, heard = nothing, get 60 59, heard = opened ban 5m0s"},
 		{"the last end of a lockout that the same limit makes longer",
 			"get 60 59, ask 2, 429 10s 60 50, 429 20s 60 50, +20s get 60 59, heard = closed minute 10s; opened minute 20s"},
+		{"a lockout after another one by the same limit, and one end", "ask, 429 5m, +5m ask, 429 5m, " +
+			"heard = closed ban 5m0s; closed ban 10m0s, +5m get 60 59, heard = opened ban 10m0s"},
+		{"a lockout after Reopen, by the same limit",
+			"ask, 429 1h, +1m reopen, ask, 429 30m, heard = closed ban 1h0m0s; closed ban 31m0s"},
 		{"no other limit that ends earlier", "get 99 98, ask 2, 429 5h 99 50, 200 99 0 1h, heard = closed ban 5h0m0s"},
 		{"a day that is used up, and its end", "get 60 0 5h, heard = closed day 5h0m1s, ask, +5h1s = 1, 200 60 59, " +
 			"heard = wait day 5h0m1s; done day 5h0m1s; opened day 5h0m1s"},
