@@ -1,6 +1,9 @@
 package ratelimit
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestRules has rows for each rule of README.md, by its number. script_test.go explains the steps.
 func TestRules(t *testing.T) {
@@ -9,6 +12,9 @@ func TestRules(t *testing.T) {
 			"told 1, ask = 1, 200 6 5, ask 9 = 5, unsent = 1, lost = 0, 200 6 4 = 0"},
 		{"1 a lost request is spent until one that was sent a second later has a response",
 			"told 1, get 5 4, ask, lost, +999ms get 5 2, ask 9 = 1, leave, unsent, +1ms ask = 1, 200 5 1, ask 9 = 1"},
+		{"1 a lost first request is spent, too", "told 1, ask, +100ms lost, get 60 59, ask 99 = 58"},
+		{"1 of many lost first requests, those of the last second are spent",
+			"told 1, " + strings.Repeat("ask, lost, ", 16) + "+1s ask, lost, get 60 59, ask 99 = 58"},
 		{"1 in the next window, too", "told 1, get 5 4 10s, +10.9s ask 2 = 2, lost, +100ms 200 5 4 60s, ask 9 = 3"},
 		{"2 an earlier request raises nothing", "told 1, get 11 10, ask, +1ms ask, last 200 11 8, 200 11 9, ask 99 = 8"},
 		{"2 a later one does", "told 1, get 9 8 60s, get 9 7 60s, +1s get 9 8 61s, ask 99 = 8"},

@@ -38,6 +38,7 @@ const (
 	sameWindow   = 30 * time.Second // two Resets of one window differ by at most this
 	grain        = time.Second      // Reset and Date are whole seconds
 	slack        = 10 * time.Second // a window is of a minute if it seems longer by up to this
+	mostLost     = 16               // lost requests to remember before the limit is known
 )
 
 // updateWindow updates the budget from the headers of a response. They show to which window the
@@ -79,15 +80,17 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 }
 
 // lose records a request as lost: it has no response, or one without a window. While it may still
-// arrive, it is subtracted from Remaining. More lost requests than the limit change nothing.
+// arrive, it is subtracted from Remaining. More lost requests than the limit change nothing: the
+// oldest one is dropped, since it is the least likely to arrive.
 func (b *budget) lose(o *Outcome) {
 	b.sent++
 	until := o.Received.Add(1) // a request sent at this very time may be counted before it
 	if o.Received.IsZero() {
 		until = b.now.Add(slowAfter)
 	}
-	if len(b.lost) < b.limit {
-		b.lost = append(b.lost, until)
+	b.lost = append(b.lost, until)
+	if len(b.lost) > max(b.limit, mostLost) {
+		b.lost = slices.Delete(b.lost, 0, 1)
 	}
 }
 
