@@ -223,7 +223,7 @@ func TestLogOfManyKeys(t *testing.T) {
 	})
 }
 
-// A limiter keeps nothing of a request that is over.
+// A limiter keeps nothing of a request that is over, and nothing of a key without requests.
 func TestLimiterMemory(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		l := r.process(t)
@@ -232,5 +232,7 @@ func TestLimiterMemory(t *testing.T) {
 		get(t, l, ratelimit.Request{Observer: observer})
 		runtime.GC()
 		assert.Nil(t, kept.Value())
+		assert.Zero(t, l.RateLimit("unknown"))
+		assert.Equal(t, 1, l.Keys())
 	})
 }

@@ -185,7 +185,10 @@ func (l *Limiter) queueOf(key string) *queue {
 func (l *Limiter) RateLimit(key string) Window {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.queueOf(key).budget.known()
+	if q := l.keys[key]; q != nil { // queueOf would remember the key
+		return q.budget.known()
+	}
+	return Window{}
 }
 
 // Reopen lets one request of a closed key go ahead, for instance after a ban was lifted or a higher

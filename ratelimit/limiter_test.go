@@ -58,6 +58,13 @@ func TestLimiterKeys(t *testing.T) {
 	})
 }
 
+// The window of a key without requests is not known, and the limiter does not remember the key.
+func TestRateLimit(t *testing.T) {
+	l := New()
+	assert.Zero(t, l.RateLimit("unknown"))
+	assert.Empty(t, l.keys)
+}
+
 // TryAcquire never waits, whatever the request would wait for.
 func TestTryAcquire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
