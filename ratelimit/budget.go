@@ -50,9 +50,9 @@ type budget struct {
 
 	// Other processes (rules 6 and 10); their requests are called foreign.
 	//
-	// trust is how sure this process is that it is alone. From 0 to 8, it is the number of
-	// responses in a row without a foreign request. It is negative after a foreign request: others
-	// use the key.
+	// trust is how sure this process is that it is alone. From 0 to surelyAlone, it is the number
+	// of responses in a row without a foreign request. It is negative after a foreign request:
+	// others use the key.
 	trust          int
 	othersInFlight int            // estimated foreign requests in flight
 	history        []foreignCount // foreign requests that the window had counted, over time
@@ -148,7 +148,7 @@ func (b *budget) free() int { return b.left() - len(b.inFlight) }
 //
 // It is 0 if no response will come soon. It is also 0 if others use the key: the 10 may be theirs.
 func (b *budget) possiblyFree() int {
-	if b.processes > 1 || b.trust < 0 || len(b.notSlow()) == 0 {
+	if b.processes > 1 || b.trust < 0 || len(b.awaited()) == 0 {
 		return 0
 	}
 	most := b.limit - b.sent - len(b.inFlight)
@@ -158,8 +158,9 @@ func (b *budget) possiblyFree() int {
 	return min(b.left(), most)
 }
 
-// notSlow returns the requests in flight that are not slow (rule 7).
-func (b *budget) notSlow() []time.Time {
+// awaited returns the requests in flight whose responses others wait for: those that are not slow
+// (rule 7).
+func (b *budget) awaited() []time.Time {
 	i := sort.Search(len(b.inFlight), func(i int) bool { return b.inFlight[i].Add(slowAfter).After(b.now) })
 	return b.inFlight[i:]
 }
@@ -193,17 +194,17 @@ func (b *budget) probeObstacle() obstacle {
 // requestObstacle returns what a request has to wait for if it is no probe. It need not wait if
 // enough of the window is free (rule 1), and few enough requests are in flight (rules 6 and 8).
 func (b *budget) requestObstacle(reserve int) obstacle {
-	notSlow := b.notSlow()
+	awaited := b.awaited()
 	usedUp := b.windows > 0 && b.free() <= reserve
 	switch {
 	case usedUp && b.possiblyFree() <= reserve:
 		return obstacle{b.kind, b.end}
-	case !usedUp && len(notSlow) < b.mostInFlight():
+	case !usedUp && len(awaited) < b.mostInFlight():
 		return obstacle{}
 	}
-	// notSlow is not empty here: if it were, the first case would apply if usedUp, since
+	// awaited is not empty here: if it were, the first case would apply if usedUp, since
 	// possiblyFree would be 0, and otherwise the second one, since mostInFlight is at least 1.
-	return obstacle{ReasonResponse, notSlow[0].Add(slowAfter)}
+	return obstacle{ReasonResponse, awaited[0].Add(slowAfter)}
 }
 
 // earliest returns a time before which a request certainly cannot be admitted, and the limit that

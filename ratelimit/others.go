@@ -11,9 +11,16 @@ type foreignCount struct {
 	requests int
 }
 
-// othersSeen is the trust after a foreign request. Each new window halves it: to -2, to -1, and to
-// 0 in the third.
-const othersSeen = -4
+const (
+	// othersSeen is the trust after a foreign request. Each new window halves it: to -2, to -1, and
+	// to 0 in the third.
+	othersSeen = -4
+	// surelyAlone is the highest trust: everything that is left may be in flight.
+	surelyAlone = 8
+	// partAtFirst is for a trust of 0: 1/16 of what is left may be in flight. Every two responses
+	// without a foreign request double this part, so that at surelyAlone it is everything.
+	partAtFirst = 16
+)
 
 // mostInFlight returns how many requests of this process may be in flight (rules 6 and 8). Slow
 // ones do not count. It is at least 1: without a request in flight, nothing would be learned.
@@ -38,7 +45,7 @@ func (b *budget) mostInFlight() int {
 	case b.processes > 1:
 		return max(1, left/(2*b.processes))
 	}
-	part := (left - 2*b.othersInFlight) / max(1, 16>>(max(0, b.trust)/2))
+	part := (left - 2*b.othersInFlight) / (partAtFirst >> (max(0, b.trust) / 2))
 	few := min(6, (left-8*b.othersInFlight)/4) // a web page makes six calls at once
 	return max(1, part, few)
 }
@@ -113,7 +120,7 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 	if came > 0 {
 		b.trust = othersSeen
 	} else if b.trust >= 0 {
-		b.trust = min(b.trust+1, 8)
+		b.trust = min(b.trust+1, surelyAlone)
 	}
 	b.estimateInFlight(came, o.Received.Sub(s.lastResponse), o)
 }

@@ -14,15 +14,15 @@ import (
 // when a permit is released, and at the time that the budget named when it refused. The lock of the
 // limiter guards it.
 type queue struct {
-	limiter  *Limiter
-	budget   *budget
-	waiters  []*waiter // in the order in which they will be admitted
-	waiting  int       // requests that wait, also those that are not in waiters yet
-	obstacle obstacle  // what the first waiter waits for; zero without a waiter
-	checked  time.Time // the value of budget.ends() when late waiters were last refused
-	timer    *time.Timer
-	alarm    time.Time // the time for which timer is set; zero without a timer
-	reported Lockout   // the last one that was reported; zero once its end was reported
+	limiter    *Limiter
+	budget     *budget
+	waiters    []*waiter // in the order in which they will be admitted
+	waiting    int       // requests that wait, also those that are not in waiters yet
+	obstacle   obstacle  // what the first waiter waits for; zero without a waiter
+	refusedFor time.Time // late waiters were last refused for this value of budget.ends()
+	timer      *time.Timer
+	alarm      time.Time // the time for which timer is set; zero without a timer
+	reported   Lockout   // the last one that was reported; zero once its end was reported
 }
 
 // waiter is a request that has to wait, until it is admitted or refused. It joins the queue once
@@ -61,10 +61,12 @@ func (q *queue) clock() time.Time {
 func (q *queue) dispatch(now time.Time) {
 	for len(q.waiters) > 0 {
 		w := q.waiters[0]
-		w.permit = q.permitFor(now, &w.Request)
-		if w.permit == nil {
+		p, why := q.permitFor(now, &w.Request)
+		if p == nil {
+			q.waitFor(now, why)
 			break
 		}
+		w.permit = p
 		q.waiters[0] = nil
 		q.waiters = q.waiters[1:]
 		close(w.decided)
@@ -77,27 +79,30 @@ func (q *queue) dispatch(now time.Time) {
 	}
 }
 
-// permitFor returns a permit if the budget admits the request. Otherwise it records what the
-// requests wait for, and returns nil. If the limit is another one than before, or its end has moved
-// by more than a second, it also refuses the waiters that would now wait too long. Smaller moves
-// are ignored: each response moves the end of a sliding window a little.
-func (q *queue) permitFor(now time.Time, r *Request) *permit {
+// permitFor returns a permit if the budget admits the request, or what the request has to wait for.
+func (q *queue) permitFor(now time.Time, r *Request) (*permit, obstacle) {
 	admitted, why := q.budget.admit(now, r.Background)
-	if why.reason == "" {
-		return &permit{snapshot: admitted, queue: q, observer: r.Observer, budget: q.budget}
+	if why.reason != "" {
+		return nil, why
 	}
+	return &permit{snapshot: admitted, queue: q, observer: r.Observer, budget: q.budget}, why
+}
+
+// waitFor makes the queue wait for an obstacle. If the limit is another one than before, or its end
+// has moved by more than a second, the waiters that would now wait too long are refused. Smaller
+// moves are ignored: each response moves the end of a sliding window a little.
+func (q *queue) waitFor(now time.Time, why obstacle) {
 	another := why.reason != ReasonResponse && why.reason != q.obstacle.reason
-	moved := q.budget.ends().Sub(q.checked).Abs()
+	moved := q.budget.ends().Sub(q.refusedFor).Abs()
 	q.obstacle = why
 	if another || moved > time.Second {
 		q.refuseLateWaiters(now)
 	}
-	return nil
 }
 
 // refuseLateWaiters refuses the waiters that cannot wait for as long as their limit lasts.
 func (q *queue) refuseLateWaiters(now time.Time) {
-	q.checked = q.budget.ends()
+	q.refusedFor = q.budget.ends()
 	kept := 0
 	q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
 		if w.refuseIfLate(now, kept) {
@@ -238,7 +243,9 @@ func (w *waiter) refuseIfLate(now time.Time, before int) bool {
 }
 
 // refuse refuses w because its context has ended or, if ended is nil, because its wait would be or
-// was too long. In the second case, if a limit is the reason, the lockout is reported.
+// was too long. In the second case, if a limit is the reason, the lockout is reported. `before` is
+// the number of waiters ahead of w. It is 0 after a wait, and if the context has ended: RetryAt then
+// is the earliest time for any request.
 func (w *waiter) refuse(now time.Time, before int, ended error) {
 	limit, reason := w.queue.budget.earliest(now, before, w.Background)
 	w.refused = &Error{Window: w.queue.budget.known(), Reason: reason, Err: ended}
