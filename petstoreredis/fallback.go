@@ -11,9 +11,13 @@ import (
 // newFallback returns a limiter that takes the place of the pot. It has seen one response, made
 // from what the process knows. Its limit is this process's share. If others have used more than
 // their shares, it is less, so that the process gets one share of what the window has left.
+//
+// For example, three processes share 60 requests a minute. This one has used 5 of its share of 20,
+// and the window has 9 left, of which it gets 3. Then the others have taken 20-5-3 = 12 of its
+// share, and the limit of the fallback is 20-12 = 8, of which 5 are used.
 func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	l, w, n := ratelimit.New(), q.known(now), q.processes()
-	q.taken = max(0, w.Limit/n-int(q.granted)-(w.Remaining+n-1)/n)
+	q.taken = max(0, w.Limit/n-int(q.shareUsed)-(w.Remaining+n-1)/n)
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: q.shareOf(w)}
 	if w.Limit > 0 { // the time now by the server's clock: the window ends a second after its Reset
 		o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now))
@@ -32,7 +36,7 @@ func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 func (q *queue) shareOf(w ratelimit.Window) ratelimit.Window {
 	if w.Limit > 0 {
 		w.Limit = max(1, w.Limit/q.processes()-q.taken)
-		w.Remaining = min(w.Remaining, max(0, w.Limit-int(q.granted)))
+		w.Remaining = min(w.Remaining, max(0, w.Limit-int(q.shareUsed)))
 	}
 	return w
 }

@@ -96,6 +96,11 @@ end
 
 -- learn takes the window from a response. A response to a permit after as_of sets `remaining`; a
 -- response to an earlier permit can only lower it.
+--
+-- For example, permits up to number 9 are given when the response to permit 5 shows 40: `remaining`
+-- is 40, as_of is 9. Then permit 7 shows 38: `remaining` and `lowest` are 38. Permit 8 shows 39,
+-- which changes nothing. Permit 10 sets `remaining`: to 37 if it shows 37, but to `lowest` if it
+-- shows 39, since the service counted it before permit 7.
 local function learn(outcome, in_window, reported)
   local ahead = outcome.Reset - pot.reset
   local newer = outcome.Number > pot.as_of -- the permit was given after `remaining` was set
@@ -158,9 +163,9 @@ local function grant()
   if urgent + background > 0 and not asked_before then pot.active = pot.active + 1 end
   if urgent > 0 then pot.urgent = now end
   local processes = math.max(1, pot.active, pot.processes)
-  local given = pot.number - pot.epoch -- permits of this window
+  local earlier = pot.number - pot.epoch -- permits of this window
   local left = pot.remaining - pot.in_flight
-  local others = pot.limit - pot.remaining - given -- counted without a permit
+  local others = pot.limit - pot.remaining - earlier -- counted without a permit
   if others > 0 then
     local age = math.max(1, now - pot.ends + minute) -- of the window
     local sent = math.ceil(growth * others * (now - pot.last_response) / age) -- since that response
@@ -176,12 +181,12 @@ local function grant()
     most = 1
     reserve = 0
   elseif shares() then
-    local before = asked_before and command.Granted or 0
-    most = shares() * math.ceil((left + given) / processes) - before
+    local used = asked_before and command.ShareUsed or 0
+    most = shares() * math.ceil((left + earlier) / processes) - used
   end
   urgent = math.max(0, math.min(urgent, left, most))
   background = math.max(0, math.min(background, left - urgent - reserve, most - urgent))
-  given = urgent + background
+  local given = urgent + background
   local awaited = pot.first_response > 0 and await_last or pot.closed > 0 and await_after_429 or await_first
   if given > 0 then pot.await = now + awaited end
   set { number = pot.number + given, in_flight = pot.in_flight + given }
@@ -205,21 +210,21 @@ end
 --   response, until the next second, if the process gets another share then
 --   the limit of the window, until its end, if it is used up or if responses are overdue
 --   response, for an unknown time
-local function reply(given)
+local function reply(grants)
   local reason = response
   local wait = 0
-  local reserve = command.Want[1] > given.granted[1] and 0 or given.reserve
+  local reserve = command.Want[1] > grants.granted[1] and 0 or grants.reserve
   local heard = pot.first_response > 0
   if pot.closed > now then
     reason = pot.closed_by
     wait = pot.closed - now
-  elseif heard and given.left > reserve then
+  elseif heard and grants.left > reserve then
     if shares() then wait = pot.first_response + shares() * second - now end
   elseif heard and (pot.remaining <= reserve or now >= pot.await) then
     reason = pot.day
     wait = math.max(0, pot.ends - now)
   end
-  set { granted = given.granted, left = given.left, processes = given.processes }
+  set { granted = grants.granted, left = grants.left, processes = grants.processes }
   set { reason = reason, wait = wait }
   return cjson.encode(pot)
 end
@@ -237,7 +242,7 @@ if command.Reopen and (pot.closed > now or used_up) then
   set { closed = 0, reset = math.max(1, pot.reset) } -- a reset that is not 0: the pot is not new
   begin(0, 0, 0)
 end
-local granted = grant()
+local grants = grant()
 pot.at = now
 save()
-return reply(granted)
+return reply(grants)

@@ -39,13 +39,14 @@ type queue struct {
 	polls     int          // commands in a row that asked for permits and got none
 	timer     *time.Timer  // calls step
 
-	pot            reply // the last reply
-	epoch, granted int64 // the last window in which a permit was wanted, and how many were granted
-	window         ratelimit.Window
-	windowEnd      time.Time
-	closedUntil    time.Time         // the end of the last lockout
-	closedBy       ratelimit.Reason  // its limit
-	reported       ratelimit.Lockout // the last one that was reported; zero once its end was reported
+	pot         reply // the last reply
+	epoch       int64 // the last window in which a permit was wanted
+	shareUsed   int64 // permits of that window that this process has had; without Redis, its requests
+	window      ratelimit.Window
+	windowEnd   time.Time
+	closedUntil time.Time         // the end of the last lockout
+	closedBy    ratelimit.Reason  // its limit
+	reported    ratelimit.Lockout // the last one that was reported; zero once its end was reported
 
 	outcomes []outcome     // to be reported
 	reopen   bool          // whether Reopen was called, which must be reported, too
@@ -150,7 +151,7 @@ func (q *queue) nextAsk(now time.Time) (at time.Time) {
 func (q *queue) send(now time.Time) {
 	c := &command{
 		Now: now.UnixMilli(), Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil,
-		Reopen: q.reopen, Epoch: q.epoch, Granted: q.granted, Outcomes: q.outcomes,
+		Reopen: q.reopen, Epoch: q.epoch, ShareUsed: q.shareUsed, Outcomes: q.outcomes,
 	}
 	if q.fallback == nil { // without Redis it wants none: the reply may come too late
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
@@ -207,9 +208,9 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	if c.Want != [2]int{} {
 		q.polls++
 		if q.epoch != r.Epoch {
-			q.epoch, q.granted = r.Epoch, 0
+			q.epoch, q.shareUsed = r.Epoch, 0
 		}
-		q.granted += int64(granted)
+		q.shareUsed += int64(granted)
 	}
 	if granted > 0 {
 		q.polls = 0
@@ -259,7 +260,7 @@ func (q *queue) obstacleIn(r reply, sent, now time.Time) obstacle {
 	switch {
 	case q.closedUntil.After(now):
 		return limitUntil(q.closedBy, now, q.closedUntil)
-	case r.Reason < len(limits):
+	case r.Reason < responseIndex:
 		why := limitUntil(limitAt(r.Reason), now, now.Add(wait))
 		why.askAt = earlier(why.askAt, sent.Add(wait+clockGrain))
 		return why

@@ -20,8 +20,11 @@ var potScript string
 
 var potHash = redis.NewScript(potScript).Hash()
 
-// limits are the reasons for which a key can be closed, by their numbers in the script.
+// limits are the reasons for which a key can be closed, by their numbers in the script: 0 to 2.
 var limits = []ratelimit.Reason{ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan}
+
+// responseIndex is the number of ReasonResponse in the script.
+const responseIndex = 3
 
 // limitIndex returns the index of a limit in limits; 0 for no limit.
 func limitIndex(limit ratelimit.Reason) int { return max(0, slices.Index(limits, limit)) }
@@ -31,15 +34,16 @@ func limitAt(index int) ratelimit.Reason { return limits[min(max(0, index), len(
 
 // command is what the script gets. Its times are Unix milliseconds by the clock of this process.
 type command struct {
-	Now            int64 // the time at which it is sent
-	Number         int64 // of the last permit that this process knows
-	Processes      int   // the number of processes, as far as this one knows
-	Fallback       bool  // the last command has failed
-	Reopen         bool
-	Want           [2]int    // how many requests wait; [1] in the background
-	Epoch, Granted int64     // the last window in which permits were wanted, and how many were given
-	Outcomes       []outcome `json:",omitempty"`
-	Known          outcome   // the window and the lockout that the process knows; it belongs to no permit
+	Now       int64 // the time at which it is sent
+	Number    int64 // of the last permit that this process knows
+	Processes int   // the number of processes, as far as this one knows
+	Fallback  bool  // the last command has failed
+	Reopen    bool
+	Want      [2]int    // how many requests wait; [1] in the background
+	Epoch     int64     // the last window in which permits were wanted
+	ShareUsed int64     // permits of that window that the process has had
+	Outcomes  []outcome `json:",omitempty"`
+	Known     outcome   // the window and the lockout that the process knows; it belongs to no permit
 }
 
 // outcome is what the script gets to know of a request.

@@ -68,7 +68,7 @@ func (q *queue) record(p *permit, o ratelimit.Outcome, now time.Time) (change re
 	}
 	if p.fallback != nil {
 		if counted {
-			q.granted++
+			q.shareUsed++
 		}
 		o.Window = q.shareOf(o.Window)
 		p.fallback.Release(o)
@@ -98,7 +98,7 @@ func (q *queue) updateWindow(x *outcome, o ratelimit.Outcome, now time.Time) {
 	default:
 		q.pot.Left = w.Remaining
 		if q.fallback != nil {
-			q.granted, q.taken = 0, 0
+			q.shareUsed, q.taken = 0, 0
 		}
 	}
 	q.window, q.windowEnd = w, end
@@ -162,6 +162,6 @@ func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.
 // lockout adds to the reason and the end of a lockout what is known about the key.
 func (q *queue) lockout(reason ratelimit.Reason, until time.Time) ratelimit.Lockout {
 	return ratelimit.Lockout{
-		Reason: reason, Until: until, Window: q.window, Sent: int(q.granted), Processes: q.processes(),
+		Reason: reason, Until: until, Window: q.window, Sent: int(q.shareUsed), Processes: q.processes(),
 	}
 }
