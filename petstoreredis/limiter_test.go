@@ -53,7 +53,8 @@ func TestLimiter(t *testing.T) {
 			"slow 1ms, ask 99, +5ms = 14, leave, +1m ask, +5ms 200 60 59, +5ms ask 99, +5ms = 29"},
 		{"what other programs probably sent is kept back", "get 60 59, +30s get 60 38, +10s slow 1ms, ask 99, +5ms = 30"},
 		{"background requests leave a tenth if others were there", "get 100 99, +3s background 100 = 89, background 100 = 0"},
-		{"these leave it for two minutes", "get 100 99, +65s background = 1, 200 100 10, +3s background = 0"},
+		{"background requests leave a tenth for two minutes",
+			"get 100 99, +65s background = 1, 200 100 10, +3s background = 0"},
 		{"background requests that are alone leave nothing", "background, 200 100 99, +3s background 100 = 99"},
 		{"a window of a day that is used up lasts to its end", "get 1000 0 1h, +59m closed = 1m1s day, ask = 0, +1m2s = 1"},
 		{"a window of a day is over a day later", "get 1000 0 24h, +23h59m b now = 0, +2m b now = 1"},
@@ -70,11 +71,12 @@ func TestLimiter(t *testing.T) {
 		{"each further 429 in a row closes the key for longer, also that of another process",
 			"ask, 429 500ms, closed = 500ms minute, +1s ask, 429 500ms, closed = 1s minute, +2s b ask, b 429 500ms, " +
 				"b closed = 2s minute, +3s get 60 59, +1s ask, 429 500ms, closed = 500ms minute"},
-		{"for a minute at most", "ask, 429 1ms, +1s ask, 429 1ms, +1s ask, 429 1ms, +2s ask, 429 1ms, +4s ask, 429 1ms, " +
-			"+8s ask, 429 1ms, +16s ask, 429 1ms, closed = 32s minute, +32s ask, 429 1ms, closed = 1m0s minute"},
-		{"so does each 429 without headers",
+		{"lockouts in a row last for a minute at most",
+			"ask, 429 1ms, +1s ask, 429 1ms, +1s ask, 429 1ms, +2s ask, 429 1ms, +4s ask, 429 1ms, " +
+				"+8s ask, 429 1ms, +16s ask, 429 1ms, closed = 32s minute, +32s ask, 429 1ms, closed = 1m0s minute"},
+		{"each further 429 without headers closes the key for longer",
 			"ask, 429, closed = 1m0s minute, +61s ask, 429, closed = 2m0s minute, +121s ask, 429, closed = 4m0s minute"},
-		{"so does one that Redis learns of after its lockout",
+		{"a 429 that Redis learns of after its lockout counts as one in a row",
 			"get 60 59, +3s ask, slow 1500ms, ask = 0, 429 1s 60 5, +9s slow 0s, 429 1ms 60 5, closed = 1s minute"},
 		{"several 429s are one lockout", "get 60 59, +3s ask 3 = 3, 429 1s 60 5, +50ms 429 1s 60 5, +50ms 429 1s 60 5, " +
 			"+2s ask = 1, 429 1ms 60 5, closed = 1s minute"},
@@ -94,8 +96,10 @@ func TestLimiter(t *testing.T) {
 			"error READONLY replica, 200 60 4, flush = petstoreredis: flush: READONLY replica"},
 		{"a context ends Flush", "ask, silent, 200 60 59, end 1s, flush = petstoreredis: flush: context deadline exceeded"},
 		{"without headers one request is in flight", "get, ask 9 = 1, 200 = 1, +900ms = 0, +600ms = 1"},
-		{"they ask the less, the longer the service stalls", "ask, ask 500, background 500, commands 99, +10s commands 200"},
-		{"and then often again", "ask, b ask = 0, +900ms 200 4 3, +600ms = 1, +3s ask 2 = 2, b ask = 0, unsent, +100ms = 1"},
+		{"processes ask the less, the longer the service stalls",
+			"ask, ask 500, background 500, commands 99, +10s commands 200"},
+		{"processes ask often again after a response",
+			"ask, b ask = 0, +900ms 200 4 3, +600ms = 1, +3s ask 2 = 2, b ask = 0, unsent, +100ms = 1"},
 		{"calls that wait need few commands, a key at rest none",
 			"get 2000 0, ask 500, background 500, commands 9, +50s commands 20, leave, commands 9, +1h commands 1, broken, " +
 				"ask, +3s 200 2000 1999, +2m commands 999, +1h commands 0"},
@@ -127,11 +131,14 @@ func TestLimiter(t *testing.T) {
 		{"a day that is used up is reported, and its end",
 			"get 60 0 5h, heard = closed day 5h0m1s, +5h2s ask = 1, 200 60 59, heard = opened day 5h0m1s"},
 		{"a used-up window only if a request is refused", "get 60 0, heard = nothing, now, now, heard = closed minute 1m0s"},
-		{"a shorter one is none", "get 99 98, +3s ask 2 = 2, 429 5h 99 50, 200 99 0 1h, heard = closed ban 5h0m3s"},
-		{"no other one of a day is", "get 60 5 5h, heard = nothing"},
+		{"a shorter lockout by another limit is not reported",
+			"get 99 98, +3s ask 2 = 2, 429 5h 99 50, 200 99 0 1h, heard = closed ban 5h0m3s"},
+		{"a window of a day with requests left is not reported", "get 60 5 5h, heard = nothing"},
 		{"a 401 is no success", "ask, 429 1s, +2s ask, 401, heard = closed minute 1s"},
-		{"the requests of a process are", "b get 60 59, +1s ask 2, 200 60 58, 429 9s 60 50, sent = 2 of 60 by 2"},
-		{"so they are at the end of a wait", "b get 60 59, +1s get 60 0, ask, +30s leave, sent = 1 of 60 by 2"},
+		{"a lockout is reported with the requests of the process",
+			"b get 60 59, +1s ask 2, 200 60 58, 429 9s 60 50, sent = 2 of 60 by 2"},
+		{"the end of a wait is reported with the requests of the process",
+			"b get 60 59, +1s get 60 0, ask, +30s leave, sent = 1 of 60 by 2"},
 		{"waits are reported", "get 60 59, ask, pause 9s 1m, heard = wait backoff 9s, 429 20s 60 5, ask, background, " +
 			"heard = closed minute 20s; wait minute 20s; wait background 20s"},
 		{"a wait tells the place in the queue", "get 60 0, ask, place = 1, +1s ask, place = 2"},
@@ -145,10 +152,12 @@ func TestLimiterNewPot(t *testing.T) {
 		perform(t, [][2]string{{spoil, steps}})
 	}
 	perform(t, [][2]string{
-		{"it believes that the key is closed", "ask, 429 1h, empty, +1m b ask, ask, +10s b closed = 58m50s ban"},
-		{"it believes that the window is used up", "get 60 0, empty, +10s ask = 0, b closed = 50s minute"},
-		{"permits in flight may have used it up", "get 6 5, +3s ask 5 = 5, empty, ask = 0, +50s = 0, +10s = 1"},
-		{"so may others have", "b get 60 59, +3s get 60 3, +1s ask = 1, empty, ask = 0, +50s = 0, +10s = 1"},
+		{"a new pot believes that the key is closed", "ask, 429 1h, empty, +1m b ask, ask, +10s b closed = 58m50s ban"},
+		{"a new pot believes that the window is used up", "get 60 0, empty, +10s ask = 0, b closed = 50s minute"},
+		{"before a new pot, permits in flight may have used the window up",
+			"get 6 5, +3s ask 5 = 5, empty, ask = 0, +50s = 0, +10s = 1"},
+		{"before a new pot, other processes may have used the window up",
+			"b get 60 59, +3s get 60 3, +1s ask = 1, empty, ask = 0, +50s = 0, +10s = 1"},
 	})
 }
 
