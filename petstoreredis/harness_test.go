@@ -157,6 +157,14 @@ func startRedis(t testing.TB) string {
 	return address
 }
 
+// needsRepository skips a test that reads files beside this module: a module cache has none.
+func needsRepository(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("../go.mod"); err != nil {
+		t.Skip("there is no repository around this module")
+	}
+}
+
 func newClient(t testing.TB, address string, k *link) *redis.Client {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: address, Dialer: k.dial})

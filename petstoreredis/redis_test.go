@@ -28,6 +28,7 @@ func TestOnRedisRules(t *testing.T) {
 // of those that the script needs, Flush returns an error.
 func TestOnRedisRights(t *testing.T) {
 	t.Parallel()
+	needsRepository(t)
 	text, err := os.ReadFile("../docs/scaling.md")
 	require.NoError(t, err)
 	_, rights, _ := strings.Cut(string(text), "user petstore on >PASSWORD ")
