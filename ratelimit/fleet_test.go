@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// Process is a process with a budget of its own. Its calls wait in a queue for this budget.
-type Process struct {
+// process is a process with a budget of its own. Its calls wait in a queue for this budget.
+type process struct {
 	budget   budget
-	Start    time.Time       // when its workers begin
-	Stop     time.Time       // no call begins from then on; zero: the end of the run
-	Workers  int             // number of workers; each makes one call at a time, or Batch calls
-	Batch    int             // calls that a worker makes together; 0: one
-	Every    time.Duration   // mean time from one call of a worker to its next; 0: no pause
-	Calls    int             // number of calls that it makes in all; 0: no limit
-	CatchUp  bool            // a worker that is late makes up for its delay
-	Fails    bool            // some requests are not sent, or get no response, or no headers
-	Slow     float64         // share of its responses that come 25 s late
-	Done     int             // calls that succeeded
-	Finished time.Time       // when the last call succeeded
-	Rejected int             // 429s
-	Waits    []time.Duration // how long each call waited for a permit
+	start    time.Time       // when its workers begin
+	stop     time.Time       // no call begins from then on; zero: the end of the run
+	workers  int             // number of workers; each makes one call at a time, or batch calls
+	batch    int             // calls that a worker makes together; 0: one
+	every    time.Duration   // mean time from one call of a worker to its next; 0: no pause
+	calls    int             // number of calls that it makes in all; 0: no limit
+	catchUp  bool            // a worker that is late makes up for its delay
+	fails    bool            // some requests are not sent, or get no response, or no headers
+	slow     float64         // share of its responses that come 25 s late
+	done     int             // calls that succeeded
+	finished time.Time       // when the last call succeeded
+	rejected int             // 429s
+	waits    []time.Duration // how long each call waited for a permit
 
 	queue []*worker
 	begun int // calls that have begun
@@ -39,7 +39,7 @@ type worker struct {
 
 // run is a simulation of processes that use one key, in virtual time without goroutines.
 type run struct {
-	service *Service
+	service *service
 	random  *rand.Rand
 	now     time.Time
 	events  []event // in the order of their times; at the same time, as they were added
@@ -57,13 +57,13 @@ func (r *run) at(t time.Time, do func()) {
 	r.events = slices.Insert(r.events, place, event{t, do})
 }
 
-// Run simulates processes that use the key of a service from start to end. A request takes 20 to
+// simulate runs processes that use the key of a service from start to end. A request takes 20 to
 // 200 ms. It reaches the service after 10 to 90 % of that time.
-func Run(s *Service, random *rand.Rand, processes []*Process, start, end time.Time) {
+func simulate(s *service, random *rand.Rand, processes []*process, start, end time.Time) {
 	r := &run{service: s, random: random, now: start}
 	for _, p := range processes {
-		for range p.Workers {
-			first := p.Start.Add(time.Duration(random.Float64() * float64(p.Every)))
+		for range p.workers {
+			first := p.start.Add(time.Duration(random.Float64() * float64(p.every)))
 			p.schedule(r, &worker{next: first})
 		}
 	}
@@ -74,27 +74,27 @@ func Run(s *Service, random *rand.Rand, processes []*Process, start, end time.Ti
 	}
 }
 
-func (p *Process) schedule(r *run, w *worker) {
+func (p *process) schedule(r *run, w *worker) {
 	if w.calls > 0 {
-		if !p.CatchUp {
+		if !p.catchUp {
 			w.next = later(w.next, r.now)
 		}
-		w.next = w.next.Add(time.Duration((0.5 + r.random.Float64()) * float64(p.Every)))
+		w.next = w.next.Add(time.Duration((0.5 + r.random.Float64()) * float64(p.every)))
 	}
 	w.calls++
 	p.begun++
 	at := later(w.next, r.now)
-	if !p.Stop.IsZero() && !at.Before(p.Stop) || p.Calls > 0 && p.begun > p.Calls {
+	if !p.stop.IsZero() && !at.Before(p.stop) || p.calls > 0 && p.begun > p.calls {
 		return
 	}
 	r.at(at, func() {
-		w.queued, w.open = r.now, max(1, p.Batch)
+		w.queued, w.open = r.now, max(1, p.batch)
 		p.queue = append(p.queue, slices.Repeat([]*worker{w}, w.open)...)
 		p.dispatch(r)
 	})
 }
 
-func (p *Process) dispatch(r *run) {
+func (p *process) dispatch(r *run) {
 	for len(p.queue) > 0 {
 		admitted, wait := p.budget.admit(r.now, false)
 		if wait.reason != "" {
@@ -106,26 +106,26 @@ func (p *Process) dispatch(r *run) {
 		}
 		w := p.queue[0]
 		p.queue = p.queue[1:]
-		p.Waits = append(p.Waits, r.now.Sub(w.queued))
+		p.waits = append(p.waits, r.now.Sub(w.queued))
 		p.send(r, w, &admitted)
 	}
 }
 
-func (p *Process) send(r *run, w *worker, s *snapshot) {
+func (p *process) send(r *run, w *worker, s *snapshot) {
 	sent := r.now
 	took := 20*time.Millisecond + time.Duration(r.random.Int64N(int64(180*time.Millisecond)))
 	out := time.Duration((0.1 + 0.8*r.random.Float64()) * float64(took))
-	if p.Slow > 0 && r.random.Float64() < p.Slow {
+	if p.slow > 0 && r.random.Float64() < p.slow {
 		took += 25 * time.Second
 	}
 	r.at(sent.Add(out), func() {
 		fate := 0
-		if p.Fails {
+		if p.fails {
 			fate = r.random.IntN(60)
 		}
 		var o Outcome
 		if fate != 1 { // a fate of 1: the request is not sent
-			o = r.service.Answer(r.now)
+			o = r.service.answer(r.now)
 			o.Sent, o.Received = sent, sent.Add(took)
 		}
 		if fate == 2 {
@@ -137,7 +137,7 @@ func (p *Process) send(r *run, w *worker, s *snapshot) {
 	})
 }
 
-func (p *Process) receive(r *run, w *worker, s *snapshot, o *Outcome) {
+func (p *process) receive(r *run, w *worker, s *snapshot, o *Outcome) {
 	p.budget.record(s, o, r.now)
 	responded := !o.Received.IsZero()
 	rejected := responded && o.StatusCode == http.StatusTooManyRequests
@@ -147,9 +147,9 @@ func (p *Process) receive(r *run, w *worker, s *snapshot, o *Outcome) {
 		p.schedule(r, w)
 	}
 	if rejected {
-		p.Rejected++
+		p.rejected++
 	} else if responded {
-		p.Done, p.Finished = p.Done+1, r.now
+		p.done, p.finished = p.done+1, r.now
 	}
 	p.dispatch(r)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-var windows = []windowKind{Fixed, Aligned, Sliding}
+var windows = []windowKind{fixed, aligned, sliding}
 
 // TestBursts makes calls that fit into a window, all at once or by some workers. With the limiter,
 // they take at most three round trips longer than without, also after a restart.
@@ -23,20 +23,20 @@ func TestBursts(t *testing.T) {
 	cases(3*4*len(bursts), func(_ int, take func(int) int) {
 		window, before, restart, b := windows[take(3)], 4*take(2), take(2) == 1, bursts[take(len(bursts))]
 		start, random := time.Unix(1_000_000_020, 0), rand.New(rand.NewPCG(1, 1))
-		s := &Service{PerMinute: b.perMinute, Window: window}
-		p := &Process{Start: start, Workers: min(1, before), Calls: before}
-		Run(s, random, []*Process{p}, start, start.Add(10*time.Second))
-		next := &Process{Start: start.Add(10 * time.Second), Workers: b.workers, Calls: b.calls}
+		s := &service{perMinute: b.perMinute, window: window}
+		p := &process{start: start, workers: min(1, before), calls: before}
+		simulate(s, random, []*process{p}, start, start.Add(10*time.Second))
+		next := &process{start: start.Add(10 * time.Second), workers: b.workers, calls: b.calls}
 		if !restart {
 			next.budget = p.budget
 		}
-		Run(s, random, []*Process{next}, next.Start, next.Start.Add(time.Minute))
+		simulate(s, random, []*process{next}, next.start, next.start.Add(time.Minute))
 		name := fmt.Sprintf("%+v, %s, %d calls before, restart: %v", b, window, before, restart)
 		const longest = 200 * time.Millisecond
 		rounds := (b.calls + b.workers - 1) / b.workers
-		assert.LessOrEqual(t, next.Finished.Sub(next.Start), time.Duration(rounds+3)*longest, name)
-		assert.Equal(t, b.calls, next.Done, name)
-		assert.Zero(t, s.Rejected, name)
+		assert.LessOrEqual(t, next.finished.Sub(next.start), time.Duration(rounds+3)*longest, name)
+		assert.Equal(t, b.calls, next.done, name)
+		assert.Zero(t, s.rejected, name)
 	})
 }
 
@@ -52,15 +52,15 @@ func TestLoads(t *testing.T) {
 		}
 		start := time.Unix(1_000_000_020, 0)
 		every := 2 * time.Minute * time.Duration(workers*programs*batch) / time.Duration(perMinute)
-		all := make([]*Process, programs)
+		all := make([]*process, programs)
 		for i := range all {
-			all[i] = &Process{Start: start, Workers: workers, Batch: batch, Every: every, CatchUp: true, Slow: slow}
+			all[i] = &process{start: start, workers: workers, batch: batch, every: every, catchUp: true, slow: slow}
 		}
-		s := &Service{PerMinute: perMinute, Window: window}
-		Run(s, rand.New(rand.NewPCG(9, 9)), all, start, start.Add(5*time.Minute))
+		s := &service{perMinute: perMinute, window: window}
+		simulate(s, rand.New(rand.NewPCG(9, 9)), all, start, start.Add(5*time.Minute))
 		var waits []time.Duration
 		for _, p := range all {
-			waits = append(waits, p.Waits...)
+			waits = append(waits, p.waits...)
 		}
 		slices.Sort(waits)
 		most, longest := time.Duration(0), 300*time.Millisecond // a request takes 200 ms at most
@@ -73,7 +73,7 @@ func TestLoads(t *testing.T) {
 		name := fmt.Sprintf("%d programs, %d at once, %d a minute, %s, slow %v", programs, batch, perMinute, window, slow)
 		assert.LessOrEqual(t, waits[len(waits)*99/100], most, "of 99 %%: %s", name)
 		assert.LessOrEqual(t, waits[len(waits)-1], longest, name)
-		assert.Zero(t, s.Rejected, name)
+		assert.Zero(t, s.rejected, name)
 	})
 }
 
@@ -83,36 +83,36 @@ var conditions = []struct {
 	ratio float64 // the longest time that a job may take, divided by the shortest
 	most  int     // 429s that the job may get
 	day   int     // windows after which the quota of the day is used up; 0: never
-	set   func(s *Service, p *Process)
+	set   func(s *service, p *process)
 }{
-	{"plain", 1.04, 0, 0, func(*Service, *Process) {}},
-	{"a clock 10 minutes ahead", 1.04, 0, 0, func(s *Service, _ *Process) { s.Skew = skew }},
-	{"a clock 10 minutes behind", 1.04, 0, 0, func(s *Service, _ *Process) { s.Skew = -skew }},
-	{"no Date", 1.04, 0, 0, func(s *Service, _ *Process) { s.Alter = noDate }},
-	{"no Date, Reset 10 minutes ahead", 1.12, 0, 0, func(s *Service, _ *Process) { s.Alter, s.Skew = noDate, skew }},
-	{"no Date, Reset 10 minutes behind", 1.12, 0, 0, func(s *Service, _ *Process) { s.Alter, s.Skew = noDate, -skew }},
-	{"Reset is an hour ago", 1.12, 0, 0, func(s *Service, _ *Process) { s.Alter = resetIn(-time.Hour) }},
-	{"Reset is in two years", 1.12, 0, 0, func(s *Service, _ *Process) { s.Alter = resetIn(2 * 365 * 24 * time.Hour) }},
-	{"no Retry-After", 1.05, 0, 0, func(s *Service, _ *Process) { s.Alter = func(o *Outcome) { o.RetryAfter = 0 } }},
-	{"one response in ten has no headers", 1.05, 0, 0, func(s *Service, _ *Process) {
-		s.Alter = func(o *Outcome) {
-			if s.Requests%10 == 4 {
+	{"plain", 1.04, 0, 0, func(*service, *process) {}},
+	{"a clock 10 minutes ahead", 1.04, 0, 0, func(s *service, _ *process) { s.skew = skew }},
+	{"a clock 10 minutes behind", 1.04, 0, 0, func(s *service, _ *process) { s.skew = -skew }},
+	{"no Date", 1.04, 0, 0, func(s *service, _ *process) { s.alter = noDate }},
+	{"no Date, Reset 10 minutes ahead", 1.12, 0, 0, func(s *service, _ *process) { s.alter, s.skew = noDate, skew }},
+	{"no Date, Reset 10 minutes behind", 1.12, 0, 0, func(s *service, _ *process) { s.alter, s.skew = noDate, -skew }},
+	{"Reset is an hour ago", 1.12, 0, 0, func(s *service, _ *process) { s.alter = resetIn(-time.Hour) }},
+	{"Reset is in two years", 1.12, 0, 0, func(s *service, _ *process) { s.alter = resetIn(2 * 365 * 24 * time.Hour) }},
+	{"no Retry-After", 1.05, 0, 0, func(s *service, _ *process) { s.alter = func(o *Outcome) { o.RetryAfter = 0 } }},
+	{"one response in ten has no headers", 1.05, 0, 0, func(s *service, _ *process) {
+		s.alter = func(o *Outcome) {
+			if s.requests%10 == 4 {
 				o.Window = Window{}
 			}
 		}
 	}},
-	{"no headers", 4, 1 << 30, 0, func(s *Service, _ *Process) { s.Alter = func(o *Outcome) { o.Window = Window{} } }},
-	{"twice the plan after 100 seconds", 1, 2, 0, func(s *Service, _ *Process) {
-		s.Alter = func(o *Outcome) {
+	{"no headers", 4, 1 << 30, 0, func(s *service, _ *process) { s.alter = func(o *Outcome) { o.Window = Window{} } }},
+	{"twice the plan after 100 seconds", 1, 2, 0, func(s *service, _ *process) {
+		s.alter = func(o *Outcome) {
 			if o.Date.Unix() >= 1_000_000_120 {
-				s.minute.limit = 2 * s.PerMinute
+				s.minute.limit = 2 * s.perMinute
 			}
 		}
 	}},
-	{"one response in fifty comes 25 s late", 1.5, 0, 0, func(_ *Service, p *Process) { p.Slow = 0.02 }},
+	{"one response in fifty comes 25 s late", 1.5, 0, 0, func(_ *service, p *process) { p.slow = 0.02 }},
 	// When both windows are used up at once, the headers show only that of the minute.
-	{"the day is used up after three windows", 1.01, 1, 3, func(*Service, *Process) {}},
-	{"some requests are never sent, some are lost", 1.15, 2, 0, func(_ *Service, p *Process) { p.Fails = true }},
+	{"the day is used up after three windows", 1.01, 1, 3, func(*service, *process) {}},
+	{"some requests are never sent, some are lost", 1.15, 2, 0, func(_ *service, p *process) { p.fails = true }},
 }
 
 const skew = 10 * time.Minute
@@ -133,31 +133,31 @@ func TestSaturated(t *testing.T) {
 			if workers == 8 && perMinute == 1_000 || !all() && (i+workers+perMinute/20)%4 != 0 {
 				return // eight workers cannot use 1,000 a minute; by default, one case in four
 			}
-			var s Service
-			var p Process
+			var s service
+			var p process
 			c.set(&s, &p)
-			s.Window, s.PerMinute, s.PerDay, s.BanAfter = window, perMinute, c.day*perMinute, 5
-			p.Start, p.Workers, p.Calls = time.Unix(1_000_000_020, 300_000_000), workers, perMinute*9/2
-			Run(&s, rand.New(rand.NewPCG(1, uint64(i))), []*Process{&p}, p.Start, p.Start.Add(26*time.Hour))
+			s.window, s.perMinute, s.perDay, s.banAfter = window, perMinute, c.day*perMinute, 5
+			p.start, p.workers, p.calls = time.Unix(1_000_000_020, 300_000_000), workers, perMinute*9/2
+			simulate(&s, rand.New(rand.NewPCG(1, uint64(i))), []*process{&p}, p.start, p.start.Add(26*time.Hour))
 			grain := time.Second
-			if window == Aligned {
+			if window == aligned {
 				grain = time.Minute
 			}
-			opens := p.Start.Truncate(grain).Add(4 * time.Minute) // room for the last calls
-			if c.day > 0 && window == Aligned {
-				opens = p.Start.Truncate(dayLength).Add(dayLength + time.Minute)
+			opens := p.start.Truncate(grain).Add(4 * time.Minute) // room for the last calls
+			if c.day > 0 && window == aligned {
+				opens = p.start.Truncate(dayLength).Add(dayLength + time.Minute)
 			} else if c.day > 0 {
 				opens = opens.Add(dayLength - 3*time.Minute)
 			}
-			ratio := p.Finished.Sub(p.Start).Seconds() / opens.Sub(p.Start).Seconds()
-			if window == Sliding && strings.Contains(c.name, "Reset") {
+			ratio := p.finished.Sub(p.start).Seconds() / opens.Sub(p.start).Seconds()
+			if window == sliding && strings.Contains(c.name, "Reset") {
 				ratio /= 2 // a minute after the first response, only few requests no longer count
 			}
 			name := fmt.Sprintf("%s: %s, %d a minute, %d workers", c.name, window, perMinute, workers)
-			assert.GreaterOrEqual(t, p.Done, p.Calls*95/100, name)
+			assert.GreaterOrEqual(t, p.done, p.calls*95/100, name)
 			assert.LessOrEqual(t, ratio, c.ratio, "times the shortest time: %s", name)
-			assert.LessOrEqual(t, s.Rejected, c.most, "429s: %s", name)
-			assert.Zero(t, s.Bans, "bans: %s", name)
+			assert.LessOrEqual(t, s.rejected, c.most, "429s: %s", name)
+			assert.Zero(t, s.bans, "bans: %s", name)
 		})
 	}
 }
@@ -171,19 +171,19 @@ func FuzzBudget(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 7))
-		s := &Service{Window: windows[random.IntN(3)], PerMinute: 5 + random.IntN(60), PerDay: 200 + random.IntN(2000)}
-		if s.Alter = noDate; random.IntN(4) > 0 {
-			s.Alter, s.Skew = nil, time.Duration(random.Int64N(int64(2*skew)))-skew
+		s := &service{window: windows[random.IntN(3)], perMinute: 5 + random.IntN(60), perDay: 200 + random.IntN(2000)}
+		if s.alter = noDate; random.IntN(4) > 0 {
+			s.alter, s.skew = nil, time.Duration(random.Int64N(int64(2*skew)))-skew
 		}
 		start := time.Unix(1_000_000_000+random.Int64N(1e6), random.Int64N(1e9))
 		// No request is lost in a sliding window: without the first response, nobody knows its end.
-		p := &Process{Workers: 1 + random.IntN(12), Start: start, Fails: s.Window != Sliding}
-		Run(s, random, []*Process{p}, start, start.Add(20*time.Minute))
+		p := &process{workers: 1 + random.IntN(12), start: start, fails: s.window != sliding}
+		simulate(s, random, []*process{p}, start, start.Add(20*time.Minute))
 		most := 0
 		if s.day.left() == 0 {
 			most = 1 // if both are used up at the same time, the headers show only the minute
 		}
-		assert.LessOrEqual(t, s.Rejected, most, "429s")
-		assert.GreaterOrEqual(t, p.Done, min(17*s.PerMinute, s.PerDay*9/10), "calls that succeeded")
+		assert.LessOrEqual(t, s.rejected, most, "429s")
+		assert.GreaterOrEqual(t, p.done, min(17*s.perMinute, s.perDay*9/10), "calls that succeeded")
 	})
 }

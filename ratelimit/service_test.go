@@ -10,9 +10,9 @@ import (
 type windowKind string
 
 const (
-	Fixed   windowKind = "fixed"   // begun by its first request, on a whole second
-	Aligned windowKind = "aligned" // the wall-clock minute and day
-	Sliding windowKind = "sliding" // the last minute; Reset is when its oldest request leaves it
+	fixed   windowKind = "fixed"   // begun by its first request, on a whole second
+	aligned windowKind = "aligned" // the wall-clock minute and day
+	sliding windowKind = "sliding" // the last minute; Reset is when its oldest request leaves it
 )
 
 // counter counts the requests of one window of the modelled service.
@@ -26,14 +26,14 @@ type counter struct {
 
 // roll removes the requests that the window no longer counts at now.
 func (q *counter) roll(now time.Time) {
-	if q.kind == Sliding {
+	if q.kind == sliding {
 		q.start = now // counts only while there are no hits
 		for len(q.hits) > 0 && !now.Before(q.hits[0].Add(q.length)) {
 			q.hits = q.hits[1:]
 		}
 	} else if !now.Before(q.start.Add(q.length)) {
 		q.start, q.hits = now.Truncate(time.Second), nil
-		if q.kind == Aligned {
+		if q.kind == aligned {
 			q.start = now.Truncate(q.length)
 		}
 	}
@@ -43,36 +43,36 @@ func (q *counter) left() int { return max(0, q.limit-len(q.hits)) }
 
 // free returns the time at which a used-up window has room for the next request: its Reset.
 func (q *counter) free() time.Time {
-	if q.kind == Sliding && len(q.hits) > 0 {
+	if q.kind == sliding && len(q.hits) > 0 {
 		return q.hits[0].Add(q.length)
 	}
 	return q.start.Add(q.length)
 }
 
-// Service models a service. Its settings must be set before the first Answer; only PerMinute is
+// service models a service. Its settings must be set before the first use; only perMinute is
 // required.
-type Service struct {
-	Window    windowKind       // how it counts
-	PerMinute int              // the plan
-	PerDay    int              // 0 means no limit
-	Skew      time.Duration    // how far its clock is ahead
-	Alter     func(o *Outcome) // what differs from the service document; nil is nothing
-	BanAfter  int              // after a first 429, as many more in a row cause no ban; 0: no bans
+type service struct {
+	window    windowKind       // how it counts
+	perMinute int              // the plan
+	perDay    int              // 0 means no limit
+	skew      time.Duration    // how far its clock is ahead
+	alter     func(o *Outcome) // what differs from the service document; nil is nothing
+	banAfter  int              // after a first 429, as many more in a row cause no ban; 0: no bans
 
-	Requests int // all
-	Rejected int // 429s
-	Bans     int // of the key
+	requests int // all
+	rejected int // 429s
+	bans     int // of the key
 
 	minute, day counter
 	streak      int       // 429s in a row
 	banned      time.Time // end of the last ban
 }
 
-// Answer returns the response to a request that arrives at a time, without Sent and Received.
-func (s *Service) Answer(at time.Time) Outcome {
-	now := at.Add(s.Skew)
+// answer returns the response to a request that arrives at a time, without Sent and Received.
+func (s *service) answer(at time.Time) Outcome {
+	now := at.Add(s.skew)
 	s.roll(now)
-	s.Requests++
+	s.requests++
 	o := Outcome{StatusCode: http.StatusOK, Date: now.Truncate(time.Second)}
 	if s.tight().left() == 0 || now.Before(s.banned) {
 		o.StatusCode = http.StatusTooManyRequests
@@ -87,37 +87,37 @@ func (s *Service) Answer(at time.Time) Outcome {
 	if now.Before(s.banned) {
 		o.Window.Remaining = 0
 	}
-	if s.Alter != nil {
-		s.Alter(&o)
+	if s.alter != nil {
+		s.alter(&o)
 	}
 	return o
 }
 
 // reject counts a 429, and returns the time from which the key may be used again.
-func (s *Service) reject(now time.Time) time.Time {
-	s.Rejected++
+func (s *service) reject(now time.Time) time.Time {
+	s.rejected++
 	if now.Before(s.banned) {
 		return s.banned
 	}
 	s.streak++
-	if s.BanAfter > 0 && s.streak > s.BanAfter {
-		s.Bans, s.streak, s.banned = s.Bans+1, 0, now.Add(5*time.Minute)
+	if s.banAfter > 0 && s.streak > s.banAfter {
+		s.bans, s.streak, s.banned = s.bans+1, 0, now.Add(5*time.Minute)
 		return s.banned
 	}
 	return s.tight().free()
 }
 
-func (s *Service) roll(now time.Time) {
+func (s *service) roll(now time.Time) {
 	if s.minute.kind == "" {
-		s.minute = counter{kind: s.Window, limit: s.PerMinute, length: time.Minute}
-		s.day = counter{kind: s.Window, limit: cmp.Or(s.PerDay, 1<<30), length: 24 * time.Hour}
+		s.minute = counter{kind: s.window, limit: s.perMinute, length: time.Minute}
+		s.day = counter{kind: s.window, limit: cmp.Or(s.perDay, 1<<30), length: 24 * time.Hour}
 	}
 	s.minute.roll(now)
 	s.day.roll(now)
 }
 
 // tight returns the window that has fewer requests left. The headers show this one.
-func (s *Service) tight() *counter {
+func (s *service) tight() *counter {
 	if s.day.left() < s.minute.left() {
 		return &s.day
 	}
