@@ -130,21 +130,19 @@ func (q *queue) reportOf(admitted time.Time, o *Outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout; nil if it was reported already. A lockout is news
-// if the last one that was reported is over or was ended by Reopen, or if another limit closes the
-// key for longer, such as a ban after a used-up minute.
+// reportClosed returns the report of a lockout. It returns nil if the lockout that was reported last
+// is not over, nor was ended by Reopen, and lasts as long or is by the same limit.
 func (q *queue) reportClosed(now time.Time, reason Reason, until time.Time) report {
 	last := q.reported
-	switch lasts := last.Until.After(now); {
-	case !until.After(now):
-	case lasts && last.Reason == reason:
-		q.reported.Until = later(last.Until, until)
-	case !lasts, until.After(last.Until):
-		l := q.lockout(reason, until)
-		q.reported = l
-		return func(o Observer) { o.LimitClosed(l) }
+	if !until.After(now) || !until.After(last.Until) {
+		return nil
 	}
-	return nil
+	closed := q.lockout(reason, until)
+	q.reported = closed
+	if last.Reason == reason && last.Until.After(now) {
+		return nil
+	}
+	return func(o Observer) { o.LimitClosed(closed) }
 }
 
 // lockout adds to the reason and the end of a lockout what is known about the key.
