@@ -144,8 +144,9 @@ func (q *queue) reportOf(admitted time.Time, x *outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout. It returns nil if the lockout that was reported last
-// is not over, nor was ended by Reopen, and lasts as long or is by the same limit.
+// reportClosed returns the report of a lockout. It returns nil if the one that was reported last
+// still lasts (it is not over, and Reopen has not ended it), and lasts as long or is by the same
+// limit.
 func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {

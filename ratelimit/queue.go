@@ -244,8 +244,8 @@ func (w *waiter) refuseIfLate(now time.Time, before int) bool {
 
 // refuse refuses w because its context has ended or, if ended is nil, because its wait would be or
 // was too long. In the second case, if a limit is the reason, the lockout is reported. `before` is
-// the number of waiters ahead of w. It is 0 after a wait, and if the context has ended: RetryAt then
-// is the earliest time for any request.
+// the number of waiters ahead of w. It is 0 after a wait, and if the context has ended: then
+// RetryAt is the earliest time for any request.
 func (w *waiter) refuse(now time.Time, before int, ended error) {
 	limit, reason := w.queue.budget.earliest(now, before, w.Background)
 	w.refused = &Error{Window: w.queue.budget.known(), Reason: reason, Err: ended}
