@@ -89,13 +89,13 @@ func (q *queue) permitFor(now time.Time, r *Request) (*permit, obstacle) {
 }
 
 // waitFor makes the queue wait for an obstacle. If the limit is another one than before, or its end
-// has moved by more than a second, the waiters that would now wait too long are refused. Smaller
-// moves are ignored: each response moves the end of a sliding window a little.
+// or that of the window has moved by more than a second, the waiters that would now wait too long
+// are refused. Smaller moves are ignored: each response moves the end of a sliding window a little.
 func (q *queue) waitFor(now time.Time, why obstacle) {
-	another := why.reason != ReasonResponse && why.reason != q.obstacle.reason
+	another := why.reason != q.obstacle.reason || why.askAt.Sub(q.obstacle.askAt) > time.Second
 	moved := q.budget.ends().Sub(q.refusedFor).Abs()
 	q.obstacle = why
-	if another || moved > time.Second {
+	if another && why.reason != ReasonResponse || moved > time.Second {
 		q.refuseLateWaiters(now)
 	}
 }
