@@ -43,7 +43,7 @@ var words = map[string]func(s *script){
 		s.ask(1, ratelimit.Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
 	},
 	// These words end requests.
-	"spent":     func(s *script) { s.release(ratelimit.Outcome{Sent: s.now()}) }, // without a response
+	"lost":      func(s *script) { s.release(ratelimit.Outcome{Sent: s.now()}) }, // without a response
 	"abandoned": func(s *script) { s.release(ratelimit.Outcome{Sent: s.now(), Abandoned: true}) },
 	"unsent":    func(s *script) { s.release(ratelimit.Outcome{}) }, // not sent
 	"leave":     func(s *script) { s.renew(long) },                  // ends the contexts of all that wait
@@ -75,7 +75,7 @@ var words = map[string]func(s *script){
 		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
 	"place":  func(s *script) { s.shown = strconv.FormatInt(s.place.Load(), 10) }, // in the queue, of the last waiter
-	"window": func(s *script) { s.shown = fmt.Sprint(s.RateLimit("")) },
+	"window": func(s *script) { s.shown = s.RateLimit("").LogValue().String() },
 	"until":  (*script).until,  // how long the last refused request must wait, and why
 	"closed": (*script).closed, // the same for a new request, with a MaxWait of 0
 	"ttl":    func(s *script) { s.shown = s.redis.TTL(s.pot()).String() },

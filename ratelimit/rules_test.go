@@ -20,39 +20,39 @@ func TestRules(t *testing.T) {
 		{"2 an earlier request raises nothing", "told 1, get 11 10, ask, +1ms ask, last 200 11 8, 200 11 9, ask 99 = 8"},
 		{"2 a later request raises Remaining", "told 1, get 9 8 60s, get 9 7 60s, +1s get 9 8 61s, ask 99 = 8"},
 		{"2 an old window changes nothing", "get 60 59 50s, ask 2, last 200 600 100 5h, 200 60 9 50s, ask 99 = 6"},
-		{"3 Reset is compared with Date, plus a second", "+20.5s get 60 0, closed = 41s minute"},
-		{"3 a minute is over a minute after it was open", "get 60 0 61s, closed = 1m0s minute"},
+		{"3 Reset is compared with Date, plus a second", "+20.5s get 60 0, opens = 41s minute"},
+		{"3 a minute is over a minute after it was open", "get 60 0 61s, opens = 1m0s minute"},
 		{"3 what was left may still be sent, and then a probe", "told 1, get 31 30, +1m ask 99 = 31"},
-		{"3 a window whose Reset moves slides", "get 31 30 60s, +10s get 31 0 51s, closed = 52s minute"},
-		{"3 a Reset after more than a day is replaced", "get 60 0 25h, closed = 1m0s minute"},
-		{"3 a Reset in the past is replaced, and stays so", "get 60 59 -1h, +10s get 60 0 -1h, closed = 50s minute"},
-		{"3 a window of 65 seconds is none of a minute", "get 60 0 65s, closed = 1m6s day"},
-		{"3 a window of 90 seconds is that of a day", "get 60 0 90s, closed = 1m31s day"},
-		{"3 without a Date, the local clock counts", "dateless, +20.5s get 60 0, closed = 40.5s minute"},
-		{"3 without a Date, hours are those of a day", "dateless, get 60 0 5h, closed = 5h0m1s day"},
-		{"3 without a Date, minutes are those of a wrong clock", "dateless, get 60 0 20m, closed = 1m0s minute"},
+		{"3 a window whose Reset moves slides", "get 31 30 60s, +10s get 31 0 51s, opens = 52s minute"},
+		{"3 a Reset after more than a day is replaced", "get 60 0 25h, opens = 1m0s minute"},
+		{"3 a Reset in the past is replaced, and stays so", "get 60 59 -1h, +10s get 60 0 -1h, opens = 50s minute"},
+		{"3 a window of 65 seconds is none of a minute", "get 60 0 65s, opens = 1m6s day"},
+		{"3 a window of 90 seconds is that of a day", "get 60 0 90s, opens = 1m31s day"},
+		{"3 without a Date, the local clock counts", "dateless, +20.5s get 60 0, opens = 40.5s minute"},
+		{"3 without a Date, hours are those of a day", "dateless, get 60 0 5h, opens = 5h0m1s day"},
+		{"3 without a Date, minutes are those of a wrong clock", "dateless, get 60 0 20m, opens = 1m0s minute"},
 		{"4 a probe when nothing is known", "ask 5 = 1, +999ms = 0, +1ms = 1, +1s = 1"},
 		{"4 a probe after a window that was used up", "get 60 0, ask 5 = 0, +59.999s = 0, +1ms = 1, +999ms = 0, +1ms = 1"},
 		{"4 a probe after a 429, and another one after ten seconds",
 			"ask, 429 20s 60 30, ask 5, +19.999s = 0, +1ms = 1, +9.999s = 0, +1ms = 1"},
 		{"4 the others wait for each probe", "ask 9 = 1, +1s = 1, last unsent = 0"},
 		{"4 a probe without a response opens nothing", "ask, 429 1s 60 30, +1s ask 5 = 1, lost = 1"},
-		{"5 not used up, and no Retry-After", "ask, 429 0s 999 5 50s, closed = 51s minute"},
-		{"5 the day is used up", "ask, 429 5s 999 0 5h, closed = 5h0m0s day"},
-		{"5 Retry-After and Reset are both rounded", "ask, 429 22s 999 0 20s, closed = 22s minute"},
-		{"5 Reset cannot be true", "ask, 429 0s 999 0 25h, closed = 1m0s minute"},
-		{"5 a ban, although Reset is past", "ask, 429 70s 999 0 -1h, closed = 1m10s ban"},
-		{"5 lockouts in a row last longer", "ask, 429 10ms 999 5 1h, closed = 10ms minute, 429 10ms 999 5 1h, " +
-			"closed = 1s minute, 429 10ms, closed = 2s minute, 429 10ms, closed = 4s minute, 429 10ms, closed = 8s minute, " +
-			"429 10ms, closed = 16s minute, 429 10ms, closed = 32s minute, 429 10ms, closed = 1m0s minute, 429 10ms, " +
-			"closed = 1m0s minute, 200 999 998 1h, ask, 429 10ms 999 5 1h, closed = 10ms minute"},
-		{"5 lockouts without headers last twice as long", "ask, 429, closed = 1m0s minute, 429, closed = 2m0s minute, 429, " +
-			"closed = 4m0s minute, 429, closed = 8m0s minute, 429, closed = 16m0s minute, 429, closed = 16m0s minute"},
+		{"5 not used up, and no Retry-After", "ask, 429 0s 999 5 50s, opens = 51s minute"},
+		{"5 the day is used up", "ask, 429 5s 999 0 5h, opens = 5h0m0s day"},
+		{"5 Retry-After and Reset are both rounded", "ask, 429 22s 999 0 20s, opens = 22s minute"},
+		{"5 Reset cannot be true", "ask, 429 0s 999 0 25h, opens = 1m0s minute"},
+		{"5 a ban, although Reset is past", "ask, 429 70s 999 0 -1h, opens = 1m10s ban"},
+		{"5 lockouts in a row last longer", "ask, 429 10ms 999 5 1h, opens = 10ms minute, 429 10ms 999 5 1h, " +
+			"opens = 1s minute, 429 10ms, opens = 2s minute, 429 10ms, opens = 4s minute, 429 10ms, opens = 8s minute, " +
+			"429 10ms, opens = 16s minute, 429 10ms, opens = 32s minute, 429 10ms, opens = 1m0s minute, 429 10ms, " +
+			"opens = 1m0s minute, 200 999 998 1h, ask, 429 10ms 999 5 1h, opens = 10ms minute"},
+		{"5 lockouts without headers last twice as long", "ask, 429, opens = 1m0s minute, 429, opens = 2m0s minute, 429, " +
+			"opens = 4m0s minute, 429, opens = 8m0s minute, 429, opens = 16m0s minute, 429, opens = 16m0s minute"},
 		{"5 several 429s are one lockout, and an early success does not end it", "get 60 59, ask 3 = 3, 429 1s 60 9, " +
-			"429 1s 60 9, closed = 1s minute, 200 60 8, last 429 1ms 60 9, closed = 1s minute"},
-		{"5 a shorter 429 does not shorten a lockout", "get 60 59, ask 2, 429 20s 60 9, 429 1s 60 9, closed = 20s minute"},
+			"429 1s 60 9, opens = 1s minute, 200 60 8, last 429 1ms 60 9, opens = 1s minute"},
+		{"5 a shorter 429 does not shorten a lockout", "get 60 59, ask 2, 429 20s 60 9, 429 1s 60 9, opens = 20s minute"},
 		{"5 in a sliding window that others use, each lasts for 90 seconds",
-			"get 60 59 60s, +2s get 60 40 60s, ask, 429 1s 60 0 1s, closed = 1m30s minute"},
+			"get 60 59 60s, +2s get 60 40 60s, ask, 429 1s 60 0 1s, opens = 1m30s minute"},
 		{"6 a sixteenth of what is left may be in flight, and twice that after two responses",
 			"get 999 800, ask 999 = 50, 200 999 799 = 0, 200 999 798 = 51"},
 		{"6 a foreign request sets the part back to 1/16, until the third window without one",
@@ -73,7 +73,7 @@ func TestRules(t *testing.T) {
 		{"8 without headers one is in flight after the first 429", "ask, 429 1s, ask 9, +1s = 1, 200 = 1, +1s = 1"},
 		{"9 Reopen lets one go in a window that is used up", "get 60 0, ask 3 = 0, reopen = 1, 200 60 50 = 2"},
 		{"9 lockouts after Reopen go on to last longer", "ask, 429 10ms 999 5 1h, +1s ask, 429 10ms 999 5 1h, +2s ask, " +
-			"429 1h 999 5 1h, reopen, ask, 429 10ms 999 5 1h, closed = 4s minute"},
+			"429 1h 999 5 1h, reopen, ask, 429 10ms 999 5 1h, opens = 4s minute"},
 		{"9 Reopen has no effect on an open key", "get 60 59, reopen, ask 9 = 6"},
 		{"10 room is left for 1.5 times what others sent in as much time",
 			"get 60 59, +20s get 60 20, +5s now = 1, unsent, +2s now = 0"},
@@ -106,7 +106,7 @@ func TestRules(t *testing.T) {
 		{"12 a context that ends with the wait", "get 60 0, ask, clock 2m, leave = 0"},
 		{"13 the end of a window comes while the machine is suspended", "get 60 0 30m, ask, clock 1h, +2m = 1"},
 		{"13 the end of a pause comes while the machine is suspended", "get 60 59, pause 30m 1h, clock 1h, +2m = 1"},
-		{"13 a clock that is set back by a second changes nothing", "ask, 429 1h, clock -1s, now = 0, closed = 1h0m1s ban"},
+		{"13 a clock that is set back by a second changes nothing", "ask, 429 1h, clock -1s, now = 0, opens = 1h0m1s ban"},
 		{"13 a clock that is set back by more makes it forget everything", "ask, 429 1h, clock -1.001s, now = 1"},
 	})
 }
@@ -132,6 +132,7 @@ func TestReports(t *testing.T) {
 		{"nothing if no response comes in time", "ask, now, +1s, heard = wait response ?; done response 1s"},
 		{"a pause, and a lockout that ends earlier", "get 60 59, ask, pause 9s 1m, 429 20s 60 9, pause 30s 1m, " +
 			"heard = wait backoff 9s; closed minute 20s; wait minute 30s"},
+		{"a wait tells the place in the queue", "get 60 0, ask, place = 1, +1s ask, place = 2"},
 		{"a wait of a background request for the reserve", "get 60 9, background, heard = wait background 1m0s"},
 		{"a lockout with the requests of this process that the window has counted", "told 3, get 60 59, get 60 58, ask 2, " +
 			"lost, 429 9s 60 50, sent = 3 of 60 by 3, free, +1m get 60 59, ask 2, 200 60 58, 429 9s 60 50, sent = 2 of 60 by 3"},

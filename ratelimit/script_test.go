@@ -26,16 +26,15 @@ const long = 100 * time.Hour
 // limit, 5 Remaining, and 1h the time until Reset; without it, Reset is the end of the minute.
 var words = map[string]func(s *script){
 	"get": func(s *script) { // a request that ends at once with 200
-		go s.acquire(Request{MaxWait: long})
-		synctest.Wait()
+		s.ask(1, Request{MaxWait: long})
 		s.respond(http.StatusOK)
 	},
-	// These words begin a request, or as many as the number after the word.
-	"ask":        func(s *script) { s.ask(Request{MaxWait: long}) },
-	"now":        func(s *script) { s.ask(Request{}) }, // with a MaxWait of 0
-	"background": func(s *script) { s.ask(Request{MaxWait: long, Background: true}) },
+	// These words begin a request, or together as many as the number after the word.
+	"ask":        func(s *script) { s.ask(s.count(), Request{MaxWait: long}) },
+	"now":        func(s *script) { s.ask(s.count(), Request{}) }, // with a MaxWait of 0
+	"background": func(s *script) { s.ask(s.count(), Request{MaxWait: long, Background: true}) },
 	"pause": func(s *script) { // with the time until NotBefore, and a MaxWait
-		s.ask(Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
+		s.ask(s.count(), Request{NotBefore: s.now().Add(s.times[0]), MaxWait: s.times[1]})
 	},
 	// These words end requests.
 	"lost":   func(s *script) { s.release(Outcome{}, true) },  // without a response
@@ -55,9 +54,10 @@ var words = map[string]func(s *script){
 	"sent": func(s *script) { // requests, limit and processes of the last report
 		s.shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	},
+	"place":  func(s *script) { s.shown = strconv.FormatInt(s.place.Load(), 10) }, // in the queue, of the last waiter
 	"window": func(s *script) { s.shown = s.limiter.RateLimit("").LogValue().String() },
-	"until":  (*script).until,  // how long the last refused request must wait, and why
-	"closed": (*script).closed, // the same for a new request; the key must open then
+	"until":  (*script).until, // how long the last refused request must wait, and why
+	"opens":  (*script).opens, // the same for a new request, with a MaxWait of 0; the key must open then
 }
 
 // perform runs a subtest for each row, which has a name and steps. A step is a time that passes,
@@ -95,6 +95,7 @@ type script struct {
 
 	numbers       []int // after the word of the step
 	times         []time.Duration
+	place         atomic.Int64
 	shown         string       // by the step; empty: shows the number of permits given
 	asking, given atomic.Int64 // requests in Acquire, and permits so far
 
@@ -106,6 +107,7 @@ type script struct {
 }
 
 func (s *script) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+func (s *script) count() int     { return append(s.numbers, 1)[0] }
 
 // begin makes a limiter that knows nothing but the number of processes.
 func (s *script) begin(processes int) {
@@ -164,18 +166,17 @@ func (s *script) do(fields []string) {
 	words[fields[0]](s)
 }
 
-// ask begins requests, one after the other.
-func (s *script) ask(r Request) {
-	for range append(s.numbers, 1)[0] {
-		go s.acquire(r)
-		synctest.Wait()
+// ask begins n requests together.
+func (s *script) ask(n int, r Request) {
+	s.asking.Add(int64(n))
+	for range n {
+		go s.acquire(s.ctx, r)
 	}
+	synctest.Wait()
 }
 
-func (s *script) acquire(r Request) {
+func (s *script) acquire(ctx context.Context, r Request) {
 	r.Observer = s
-	ctx := s.ctx
-	s.asking.Add(1)
 	p, err := s.limiter.Acquire(ctx, r)
 	s.asking.Add(-1)
 	s.mu.Lock()
@@ -238,16 +239,17 @@ func (s *script) until() {
 	}
 }
 
-func (s *script) closed() {
-	s.ask(Request{})
+func (s *script) opens() {
+	s.ask(1, Request{})
 	s.until()
 	at := s.refused.RetryAt
-	s.acquire(Request{MaxWait: long})
+	s.asking.Add(1)
+	s.acquire(s.ctx, Request{MaxWait: long})
 	assert.Equal(s, at, s.now(), "when it opens")
 }
 
 func (s *script) WaitStart(w Wait) {
-	assert.EqualValues(s, s.asking.Load(), w.Waiting, "requests that wait")
+	s.place.Store(int64(w.Waiting))
 	s.note("wait", w.Reason, w.Until)
 }
 
