@@ -1,5 +1,5 @@
 // The limiter for Redis is a module of its own: other users of petstore-go need no client of Redis.
-// It imports no internal package, so that the two modules may have different versions.
+// Only its tests import an internal package, so that the two modules may have different versions.
 module github.com/petstore/petstore-go/petstoreredis
 
 go 1.26.0

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -20,12 +19,10 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/petstoreredis"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 func TestMain(m *testing.M) {
@@ -170,31 +167,4 @@ func newClient(t testing.TB, address string, k *link) *redis.Client {
 	rdb := redis.NewClient(&redis.Options{Addr: address, Dialer: k.dial})
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
-}
-
-// WaitStart and the next methods make a script the observer of its requests.
-func (s *script) WaitStart(w ratelimit.Wait) {
-	assert.LessOrEqual(s, w.Waiting, int(s.waiting.Load()))
-	s.place.Store(int64(w.Waiting))
-	s.note("wait", ratelimit.Lockout{Reason: w.Reason, Until: w.Until})
-}
-
-func (s *script) WaitDone(w ratelimit.Wait) {
-	l := ratelimit.Lockout{Reason: w.Reason, Window: w.Window, Sent: w.Sent, Processes: w.Processes}
-	l.Until = s.start.Add(w.Duration)
-	s.note("done", l)
-}
-
-func (s *script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l) }
-func (s *script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l) }
-
-func (s *script) note(what string, l ratelimit.Lockout) {
-	time.Sleep(s.holdUp)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := "?"
-	if !l.Until.IsZero() {
-		at = l.Until.Sub(s.start).Round(time.Millisecond).String()
-	}
-	s.heard, s.last = append(s.heard, fmt.Sprintf("%s %s %s", what, l.Reason, at)), l
 }

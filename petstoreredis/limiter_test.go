@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/scripttest"
 	"github.com/petstore/petstore-go/petstoreredis"
 	"github.com/petstore/petstore-go/ratelimit"
 	"github.com/petstore/petstore-go/ratelimit/ratelimittest"
@@ -36,7 +37,7 @@ func TestNewLimiter(t *testing.T) {
 }
 
 // TestLimiter has processes that share a pot. In most rows a response shows requests of other
-// programs, so one permit is kept back for these. script_test.go explains the steps.
+// programs, so one permit is kept back for these. Package scripttest explains the steps.
 func TestLimiter(t *testing.T) {
 	perform(t, [][2]string{
 		{"a quarter of the limit goes over to the next window", "get 60 15, +1m ask 20 = 14"},
@@ -236,7 +237,7 @@ func TestLogOfManyKeys(t *testing.T) {
 func TestLimiterMemory(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		l := r.process(t)
-		observer := &script{}
+		observer := &scripttest.Script{}
 		kept := weak.Make(observer)
 		get(t, l, ratelimit.Request{Observer: observer})
 		runtime.GC()

@@ -1,11 +1,11 @@
-package ratelimit
+package ratelimit_test
 
 import (
 	"strings"
 	"testing"
 )
 
-// TestRules has rows for each rule of README.md, by its number. script_test.go explains the steps.
+// TestRules has rows for each rule of README.md, by its number. Package scripttest explains the steps.
 func TestRules(t *testing.T) {
 	perform(t, [][2]string{
 		{"1 requests in flight are spent, unless they are not sent",
@@ -64,7 +64,8 @@ func TestRules(t *testing.T) {
 		{"6 the foreign requests in flight may double, and fall by an eighth",
 			"get 999 998, ask, +100ms 200 999 896, ask 999 = 43, 200 999 895 = 2"},
 		{"6 Processes replaces the part by 1/(2n)", "told 4, get 160 80, ask 99 = 10"},
-		{"6 if Processes is not positive, six may be in flight", "told -4, get 160 80, ask 99 = 6"},
+		{"6 if Processes is not positive, six may be in flight",
+			"told -4, get 160 80, ask 99 = 6, 429 9s 160 70, sent = 1 of 160 by 0"},
 		{"7 a slow request keeps its reservation, and others may be in flight",
 			"get 24 23, ask 99 = 5, +1s = 5, +1s = 5, +1s = 5, +1s = 3"},
 		{"7 each request becomes slow after a second", "get 24 23, ask 4 = 4, +500ms ask 9 = 1, +500ms = 4"},
@@ -132,7 +133,7 @@ func TestReports(t *testing.T) {
 		{"nothing if no response comes in time", "ask, now, +1s, heard = wait response ?; done response 1s"},
 		{"a pause, and a lockout that ends earlier", "get 60 59, ask, pause 9s 1m, 429 20s 60 9, pause 30s 1m, " +
 			"heard = wait backoff 9s; closed minute 20s; wait minute 30s"},
-		{"a wait tells the place in the queue", "get 60 0, ask, place = 1, +1s ask, place = 2"},
+		{"a wait with its place in the queue", "get 60 0, ask, place = 1, +1s ask, place = 2"},
 		{"a wait of a background request for the reserve", "get 60 9, background, heard = wait background 1m0s"},
 		{"a lockout with the requests of this process that the window has counted", "told 3, get 60 59, get 60 58, ask 2, " +
 			"lost, 429 9s 60 50, sent = 3 of 60 by 3, free, +1m get 60 59, ask 2, 200 60 58, 429 9s 60 50, sent = 2 of 60 by 3"},
