@@ -1,9 +1,9 @@
 package petstore_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/testkit"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 func TestNewClientFromEnv(t *testing.T) {
@@ -57,13 +56,10 @@ func TestNewClientFromEnv(t *testing.T) {
 	client, err := petstore.NewClientFromEnv(refusesBy(os.ErrClosed))
 	require.NoError(t, err)
 	require.ErrorIs(t, list(client), os.ErrClosed, "an option overrides the variable")
-	processes := 0
-	client, err = petstore.NewClientFromEnv(petstore.WithMaxWait(0),
-		petstore.WithHTTPClient(&http.Client{Transport: status(429, "", "Retry-After: 60")}),
-		petstore.WithTrace(&petstore.ClientTrace{
-			LimitClosed: func(_ context.Context, _ petstore.Call, l ratelimit.Lockout) { processes = l.Processes },
-		}))
+	var log strings.Builder
+	client, err = petstore.NewClientFromEnv(petstore.WithMaxWait(0), petstore.WithLogger(logTo(&log, slog.LevelWarn)),
+		petstore.WithHTTPClient(&http.Client{Transport: status(429, "", "Retry-After: 60")}))
 	require.NoError(t, err)
 	require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-	assert.Equal(t, 4, processes)
+	assert.Contains(t, log.String(), "processes=4")
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,62 +53,35 @@ func TestWithLogger(t *testing.T) {
 	})
 }
 
-// TestLogOfAKey has what may happen to a key, and the lines of the log from level Info upwards.
-func TestLogOfAKey(t *testing.T) {
-	for name, row := range map[string]struct {
-		happens func(server *fake.Server, client *petstore.Client)
-		want    []string // level, message, and some attributes
-	}{
-		"two lockouts, one after the other": {func(server *fake.Server, client *petstore.Client) {
-			server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Times: 2})
-			_ = list(client)
-		}, []string{"WARN rate limit closed minute 60", "WARN rate limit closed minute 60",
-			"INFO rate limit open again minute 60"}},
-		"a ban, during which nothing is sent": {func(server *fake.Server, client *petstore.Client) {
-			server.BanKey(server.APIKey(), 10*time.Hour)
-			for range 6 {
-				_ = list(client)
-			}
-			time.Sleep(10*time.Hour + time.Minute)
-			_ = list(client)
-		}, []string{"WARN rate limit closed ban 60", "INFO rate limit open again ban 60"}},
-		"a queue, which is usual near the limit": {func(_ *fake.Server, client *petstore.Client) {
-			for range 150 {
-				_ = list(client)
-			}
-		}, nil},
-		"a key that is refused until it works again": {func(server *fake.Server, client *petstore.Client) {
-			for range 2 {
-				server.RevokeKey(server.APIKey())
-				_ = list(client)
-				server.Inject(fake.Fault{Status: 501})
-				_ = list(client)
-				_ = list(client)
-				server.AddKey(server.APIKey(), fake.PlanFree)
-				_ = list(client)
-			}
-		}, []string{"WARN key refused", "WARN key refused"}},
-		"a write in doubt, and the deprecated operation": {func(server *fake.Server, client *petstore.Client) {
-			server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: 502})
-			_ = create(client)
-			_ = get(client)
-			_ = get(client)
-		}, []string{"WARN outcome unknown", "WARN deprecated operation"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
-				var text bytes.Buffer
-				row.happens(server, server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo))))
-				var lines []string
-				for line := range strings.Lines(text.String()) {
-					shown := found(` (?:level|reason|limit)=(\S+)`, line)
-					shown[0] += " " + found(`msg="petstore: ([^"]+)"`, line)[0]
-					lines = append(lines, strings.Join(shown, " "))
-				}
-				assert.Equal(t, row.want, lines, &text)
-			}, fake.WithPlan(fake.PlanFree))
-		})
-	}
+// The tests of ratelimit have more lockouts.
+func TestLogFromInfo(t *testing.T) {
+	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+		var text bytes.Buffer
+		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo)))
+		server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Times: 2}) // two lockouts, one after the other
+		require.NoError(t, list(client))
+		for range 2 { // a key is refused until it works again
+			server.RevokeKey(server.APIKey())
+			require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
+			server.Inject(fake.Fault{Status: 501})
+			require.Error(t, list(client))
+			require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
+			server.AddKey(server.APIKey(), fake.PlanFree)
+			require.NoError(t, list(client))
+		}
+		server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: 502})
+		require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
+		for range 2 { // the operation is deprecated
+			require.ErrorIs(t, get(client), petstore.ErrNotFound)
+		}
+		assert.Equal(t, []string{
+			`WARN msg="petstore: rate limit closed"`, `WARN msg="petstore: rate limit closed"`, `INFO msg="petstore: rate limit open again"`,
+			`WARN msg="petstore: key refused"`, `WARN msg="petstore: key refused"`,
+			`WARN msg="petstore: outcome unknown"`, `WARN msg="petstore: deprecated operation"`,
+		}, found(`level=(\w+ msg="[^"]+")`, text.String()))
+		assert.Equal(t, []string{"minute", "minute", "minute"}, found(` reason=(\S+)`, text.String()))
+		assert.Equal(t, []string{"60", "60", "60"}, found(` limit=(\S+)`, text.String()))
+	}, fake.WithPlan(fake.PlanFree))
 }
 
 // callingHandler is a user's slog.Handler that makes a call of its own for each line.
