@@ -16,17 +16,9 @@ import (
 
 type markKey struct{}
 
-// hook is a function of a trace: its name, its context and call, and what else it gets.
-type hook func(name string, ctx context.Context, c petstore.Call, more any)
-
-// hooked returns a trace that marks the context of each call, and calls the hook in each function.
-func hooked(h hook) *petstore.ClientTrace {
-	wait := func(name string) func(context.Context, petstore.Call, ratelimit.Wait) {
-		return func(ctx context.Context, c petstore.Call, w ratelimit.Wait) { h(name, ctx, c, w) }
-	}
-	limit := func(name string) func(context.Context, petstore.Call, ratelimit.Lockout) {
-		return func(ctx context.Context, c petstore.Call, l ratelimit.Lockout) { h(name, ctx, c, l) }
-	}
+// hooked returns a trace that marks the context of each call. Each of its functions calls h with its
+// name, its context and call, and what else it gets.
+func hooked(h func(name string, ctx context.Context, c petstore.Call, more any)) *petstore.ClientTrace {
 	return &petstore.ClientTrace{
 		CallStart: func(ctx context.Context, c petstore.Call) context.Context {
 			ctx = context.WithValue(ctx, markKey{}, "call")
@@ -36,8 +28,10 @@ func hooked(h hook) *petstore.ClientTrace {
 		CallDone:     func(ctx context.Context, i petstore.CallDoneInfo) { h("CallDone", ctx, i.Call, i) },
 		AttemptStart: func(ctx context.Context, c petstore.Call) { h("AttemptStart", ctx, c, nil) },
 		AttemptDone:  func(ctx context.Context, i petstore.AttemptDoneInfo) { h("AttemptDone", ctx, i.Call, i) },
-		WaitStart:    wait("WaitStart"), WaitDone: wait("WaitDone"),
-		LimitClosed: limit("LimitClosed"), LimitOpened: limit("LimitOpened"),
+		WaitStart:    func(ctx context.Context, c petstore.Call, w ratelimit.Wait) { h("WaitStart", ctx, c, w) },
+		WaitDone:     func(ctx context.Context, c petstore.Call, w ratelimit.Wait) { h("WaitDone", ctx, c, w) },
+		LimitClosed:  func(ctx context.Context, c petstore.Call, l ratelimit.Lockout) { h("LimitClosed", ctx, c, l) },
+		LimitOpened:  func(ctx context.Context, c petstore.Call, l ratelimit.Lockout) { h("LimitOpened", ctx, c, l) },
 	}
 }
 
