@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptrace"
 	"os"
 	"testing"
 	"time"
@@ -15,17 +14,8 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/testkit"
 	"github.com/petstore/petstore-go/ratelimit"
 )
-
-// TestArgumentError has more of what NewClient refuses.
-func TestNewClient(t *testing.T) {
-	_, err := petstore.NewClient("http://service.test/v1", testKey)
-	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
-	_, err = petstore.NewClient("http://service.test/v1", testKey, petstore.WithInsecureHTTP())
-	require.NoError(t, err)
-}
 
 func TestClientFormat(t *testing.T) {
 	client := newClient(t, nil, testKey)
@@ -140,43 +130,39 @@ func TestWithTransport(t *testing.T) {
 
 // TestIdleConnections reads each response to its end, so that the next request uses its connection.
 func TestIdleConnections(t *testing.T) {
-	testkit.Loopback(t)
-	server := fake.NewTestServer(t)
-	var reused []bool
-	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { reused = append(reused, info.Reused) },
-	})
 	callers := new(http.Transport)
-	defer callers.CloseIdleConnections()
-	same := petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper { return own })
-	clones := petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
-		return own.(*http.Transport).Clone()
-	})
 	for name, row := range map[string]struct {
-		opts   []petstore.Option
-		closes bool
+		opt  petstore.Option
+		last int // the connection after CloseIdleConnections
 	}{
-		"its own":       {[]petstore.Option{same}, true},
-		"a clone":       {[]petstore.Option{clones}, true},
-		"of the caller": {[]petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: callers}), same}, false},
+		"its own": {petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper { return own }), 2},
+		"a clone": {petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
+			return own.(*http.Transport).Clone()
+		}), 2},
+		"of the caller": {petstore.WithHTTPClient(&http.Client{Transport: callers}), 1},
 	} {
-		client, err := petstore.NewClient(server.URL(), server.APIKey(), append(row.opts, quick)...)
-		require.NoError(t, err)
-		other, err := client.ForKey(server.APIKey())
-		require.NoError(t, err)
-		reused = nil
-		for _, f := range []fake.Fault{
-			{Status: 503, Body: bytes.Repeat([]byte("x"), 50_000)}, {Status: 404}, {Body: []byte(`[{]`)},
-			{Status: 302, Header: http.Header{"Location": {"/v1/elsewhere"}}},
-		} {
-			server.Inject(f)
-			_, _ = client.ListPets(ctx, petstore.ListPetsParams{})
-		}
-		for range 2 {
-			_, err = other.ListPets(ctx, petstore.ListPetsParams{})
+		virtual(t, name, func(t *testing.T) {
+			defer callers.CloseIdleConnections()
+			var used []int // connections
+			server := fake.NewTestServer(t, fake.WithKey(testKey, fake.PlanFree), fake.WithFaults(
+				fake.Fault{Status: 503, Body: bytes.Repeat([]byte("x"), 50_000)},
+				fake.Fault{Status: 404}, fake.Fault{Body: []byte(`[{]`)},
+				fake.Fault{Status: 302, Header: http.Header{"Location": {"/v1/elsewhere"}}},
+			))
+			client := served(t, false, func(w http.ResponseWriter, r *http.Request, conn int) {
+				used = append(used, conn)
+				server.ServeHTTP(w, r)
+			}, row.opt)
+			other, err := client.ForKey(testKey)
 			require.NoError(t, err)
-			other.CloseIdleConnections()
-		}
-		assert.Equal(t, []bool{true, true, true, true, true, !row.closes}, reused[1:], name)
+			for range 3 { // with a retry after the 503
+				require.Error(t, list(client))
+			}
+			for range 2 {
+				require.NoError(t, list(other))
+				other.CloseIdleConnections()
+			}
+			assert.Equal(t, []int{1, 1, 1, 1, 1, row.last}, used)
+		})
 	}
 }

@@ -21,16 +21,7 @@ import (
 	"github.com/petstore/petstore-go/internal/link"
 )
 
-// TestRetryTable has each redirect, and each operation.
-func TestRedirectIsNotFollowed(t *testing.T) {
-	client, service := scripted(t, []responder{status(307, "", "Location: https://elsewhere.test/v1/pets")})
-	err := as[*petstore.APIError](t, list(client))
-	assert.Len(t, service.sent(), 1)
-	assert.Equal(t, "https://elsewhere.test/v1/pets", err.Header.Get("Location"), "the caller may want to know")
-}
-
-// TestResponseMemory floods a client, and counts all bytes that it allocates until it returns the
-// error.
+// TestResponseMemory counts the bytes that a flooded client allocates until it returns the error.
 func TestResponseMemory(t *testing.T) {
 	const bound = 10 << 20 // of a body
 	for want, row := range map[string]struct {
@@ -86,8 +77,8 @@ func keepsSilent(r *http.Request) {
 // connKey is the key under which a request's context has the server's end of the connection.
 type connKey struct{}
 
-// served returns a client whose own transport dials to a server of HTTP/1 or HTTP/2.
-func served(t *testing.T, isHTTP2 bool, handle handler) *petstore.Client {
+// served returns a client whose transport dials to a server of HTTP/1 or HTTP/2.
+func served(t *testing.T, isHTTP2 bool, handle handler, opts ...petstore.Option) *petstore.Client {
 	t.Helper()
 	protocols, dials := new(http.Protocols), new(atomic.Int64)
 	protocols.SetHTTP1(!isHTTP2)
@@ -102,12 +93,12 @@ func served(t *testing.T, isHTTP2 bool, handle handler) *petstore.Client {
 		})
 		return client, nil
 	}
-	client, err := petstore.NewClient("http://localhost/v1", testKey, petstore.WithLimiter(nil),
-		petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
-			clone := own.(*http.Transport).Clone()
-			clone.DialContext, clone.Protocols = dial, protocols
-			return clone
-		}))
+	inMemory := petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
+		base.(*http.Transport).DialContext, base.(*http.Transport).Protocols = dial, protocols
+		return base
+	})
+	opts = append([]petstore.Option{petstore.WithInsecureHTTP(), petstore.WithLimiter(nil), inMemory}, opts...)
+	client, err := petstore.NewClient("http://service.test/v1", testKey, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		time.Sleep(time.Second) // streams and connections end a moment after their calls
@@ -162,8 +153,7 @@ func TestHTTP2Unprocessed(t *testing.T) {
 	}
 }
 
-// withIdle is like served, for a client that has idle connections. The handler gets the requests
-// that come later.
+// withIdle is like served, with idle connections. The handler gets the requests that come later.
 func withIdle(t *testing.T, isHTTP2 bool, idle int, later handler) *petstore.Client {
 	t.Helper()
 	var opened sync.WaitGroup
@@ -217,10 +207,8 @@ func TestDeadConnections(t *testing.T) {
 	}
 }
 
-// If the first attempt loses its connection, the service may just have closed an idle one. If a
-// later attempt does, the service is in trouble, and the next one pauses.
-func TestConnectionLostAfterAnAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestReusedConnection(t *testing.T) {
+	virtual(t, "a second attempt that loses its connection is followed by a pause", func(t *testing.T) {
 		requests := 0
 		client := withIdle(t, false, 1, func(w http.ResponseWriter, r *http.Request, _ int) {
 			switch requests++; requests {
@@ -237,11 +225,7 @@ func TestConnectionLostAfterAnAttempt(t *testing.T) {
 		assert.Equal(t, 3, requests)
 		assert.GreaterOrEqual(t, time.Since(start), 750*time.Millisecond, "half of both backoffs")
 	})
-}
-
-// If a caller gives up, the connection may still be good: the client closes no other one.
-func TestCancelOnAReusedConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtual(t, "a caller who gives up closes no other connection", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		client := withIdle(t, false, 2, func(w http.ResponseWriter, r *http.Request, conn int) {
 			assert.LessOrEqual(t, conn, 2)
@@ -255,6 +239,20 @@ func TestCancelOnAReusedConnection(t *testing.T) {
 		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
 		require.ErrorIs(t, err, context.Canceled)
 		require.NoError(t, list(client))
+	})
+	virtual(t, "reads succeed although the service closes each connection on its second request", func(t *testing.T) {
+		used := map[int]bool{}
+		client := served(t, false, func(w http.ResponseWriter, r *http.Request, conn int) {
+			if used[conn] {
+				panic(http.ErrAbortHandler)
+			}
+			used[conn] = true
+			answer(w, r)
+		})
+		for range 200 {
+			require.NoError(t, list(client))
+		}
+		assert.Len(t, used, 200)
 	})
 }
 
@@ -280,25 +278,6 @@ func TestWriteIsSentOnce(t *testing.T) {
 			assert.Less(t, time.Since(start), 10*time.Millisecond)
 		})
 	}
-}
-
-// A service closes each connection on its second request. net/http would repeat each read. The
-// client does so, too, however often it happens.
-func TestReadsOnClosedConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		used := map[int]bool{}
-		client := served(t, false, func(w http.ResponseWriter, r *http.Request, conn int) {
-			if used[conn] {
-				panic(http.ErrAbortHandler)
-			}
-			used[conn] = true
-			answer(w, r)
-		})
-		for range 200 {
-			require.NoError(t, list(client))
-		}
-		assert.Len(t, used, 200)
-	})
 }
 
 // Once the client knows that the service speaks HTTP/1, a request without a body says so: few
