@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -29,16 +30,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// sentinels are the errors that those of a call may match.
-var sentinels = []error{
-	petstore.ErrBadRequest, petstore.ErrUnauthorized, petstore.ErrNotFound, petstore.ErrRateLimited,
-	petstore.ErrOutcomeUnknown, petstore.ErrInvalidResponse, petstore.ErrInvalidArgument,
-	petstore.ErrNotSent, petstore.ErrAPIKey, petstore.ErrStopped, petstore.ErrTimeout,
-	context.Canceled, context.DeadlineExceeded,
-}
-
-// TestErrorText has errors with text of a server or of another program; TestErrorGoldenFiles has
-// the rest.
+// TestErrorText has errors with text of a server or of another program.
 func TestErrorText(t *testing.T) {
 	for _, evil := range []string{strings.Repeat("x", 5000), strings.Repeat("\xff\u202e\"\n日", 999)} {
 		response := petstore.Response{StatusCode: 500, Attempts: 3}
@@ -58,15 +50,19 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// TestErrorGoldenFiles compares errors with golden files: their texts and what they match, and
-// their attributes in a log.
+// TestErrorGoldenFiles compares texts, matches and attributes of errors with golden files.
 func TestErrorGoldenFiles(t *testing.T) {
 	var texts strings.Builder
 	var log bytes.Buffer
 	record := func(name string, err error) {
 		require.Error(t, err, name)
 		fmt.Fprintf(&texts, "%s\n\t%v\n", name, err)
-		for _, sentinel := range sentinels {
+		for _, sentinel := range []error{
+			petstore.ErrBadRequest, petstore.ErrUnauthorized, petstore.ErrNotFound, petstore.ErrRateLimited,
+			petstore.ErrOutcomeUnknown, petstore.ErrInvalidResponse, petstore.ErrInvalidArgument,
+			petstore.ErrNotSent, petstore.ErrAPIKey, petstore.ErrStopped, petstore.ErrTimeout,
+			context.Canceled, context.DeadlineExceeded,
+		} {
 			if errors.Is(err, sentinel) {
 				fmt.Fprintf(&texts, "\t= %v\n", sentinel)
 			}
@@ -74,16 +70,52 @@ func TestErrorGoldenFiles(t *testing.T) {
 		logTo(&log, slog.LevelInfo).Error("failed", "case", name, "err", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		for _, row := range errorRows() {
-			client, _ := scripted(t, []responder{row.respond},
-				petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1, MaxDelay: 1}))
-			record(row.name, row.call(client))
-		}
+		recordFailures(t, record)
 		recordEnds(t, record)
 		recordRefusals(t, record)
 	})
 	testkit.AssertGolden(t, "testdata/errors.txt", texts.String())
 	testkit.AssertGolden(t, "testdata/errors.log", log.String())
+}
+
+// recordFailures records calls whose attempts get a response, or an error in place of one.
+func recordFailures(t *testing.T, record func(name string, err error)) {
+	meets := func(name string, respond responder, call callFunc) {
+		client, _ := scripted(t, []responder{respond},
+			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1, MaxDelay: 1}))
+		record(name, call(client))
+	}
+	limited := append(quota(60, 0, time.Minute), "Retry-After: 3600")
+	meets("400", status(400, `{"code":"invalid_request","message":"name is missing","status":400}`), create)
+	meets("401", status(401, `{"code":"unauthorized","message":"unknown key","status":401}`), list)
+	meets("404, not JSON", status(404, `{"code":"not_found","message":"gone"}`, "Content-Type: "), get)
+	meets("429", status(429, `{"code":"rate_limited","message":"60 a minute","status":429}`, limited...), list)
+	meets("503 of a read", status(503, "", "Retry-After: 3600"), list)
+	meets("202 of a create", status(202, ""), create)
+	meets("an empty body", status(200, ""), list)
+	meets("not JSON", status(200, "<html>"), list)
+	meets("a login page", status(200, "<html>", "Content-Type: text/html"), list)
+	meets("body cut off, of a create", cutOff("[", 201, errReset), create)
+	meets("a wrong chunk", cutOff("[", 200, errNotHTTP), list)
+	meets("reset of a create", fails(errReset), create)
+	meets("connection refused", fails(errRefused), create)
+	meets("not HTTP", fails(errNotHTTP), list)
+	meets("anything else", fails(errors.New("anything")), list)
+	meets("a circuit breaker", fails(fmt.Errorf("anything: %w", petstore.ErrNotSent)), list)
+	meets("a transport's own context", fails(errors.Join(context.Canceled, errors.New("anything"))), list)
+	meets("attempt timed out", hangs, list)
+	for _, code := range []int{301, 403, 408, 409, 413, 415, 422, 500, 501, 502, 503, 504, 520} {
+		meets(fmt.Sprint(code, " of a create"), status(code, "", "Location: /v1/pets/1"), create)
+	}
+	for _, err := range []error{
+		io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.EHOSTUNREACH, os.ErrDeadlineExceeded, errRefused,
+		context.DeadlineExceeded, // the timeout of a net.Dialer matches it
+		tls.AlertError(42), tls.RecordHeaderError{Msg: "no TLS record"},
+		&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, &net.DNSError{Err: "server misbehaving"},
+		x509.HostnameError{Host: "service.test", Certificate: &x509.Certificate{DNSNames: []string{"other.test"}}},
+	} {
+		meets(fmt.Sprintf("a %T", err), fails(&net.OpError{Op: "read", Net: "tcp", Err: err}), list)
+	}
 }
 
 // recordEnds records calls that the client or its caller ends before there is a whole response.
@@ -150,52 +182,7 @@ func recordRefusals(t *testing.T, record func(name string, err error)) {
 	record("an argument", err)
 }
 
-// errorRow is a response, or an error in place of one, to the attempts of a call.
-type errorRow struct {
-	name    string
-	respond responder
-	call    callFunc
-}
-
-func errorRows() []errorRow {
-	limited := append(quota(60, 0, time.Minute), "Retry-After: 3600")
-	rows := []errorRow{
-		{"400", status(400, `{"code":"invalid_request","message":"name is missing","status":400}`), create},
-		{"401", status(401, `{"code":"unauthorized","message":"unknown key","status":401}`), list},
-		{"404, not JSON", status(404, `{"code":"not_found","message":"gone"}`, "Content-Type: "), get},
-		{"429", status(429, `{"code":"rate_limited","message":"60 a minute","status":429}`, limited...), list},
-		{"503 of a read", status(503, "", "Retry-After: 3600"), list},
-		{"202 of a create", status(202, ""), create},
-		{"an empty body", status(200, ""), list},
-		{"not JSON", status(200, "<html>"), list},
-		{"a login page", status(200, "<html>", "Content-Type: text/html"), list},
-		{"body cut off, of a create", cutOff(201, errReset), create},
-		{"a wrong chunk", cutOff(200, errNotHTTP), list},
-		{"reset of a create", fails(errReset), create},
-		{"connection refused", fails(errRefused), create},
-		{"not HTTP", fails(errNotHTTP), list},
-		{"anything else", fails(errors.New("anything")), list},
-		{"a circuit breaker", fails(fmt.Errorf("anything: %w", petstore.ErrNotSent)), list},
-		{"a transport's own context", fails(errors.Join(context.Canceled, errors.New("anything"))), list},
-		{"attempt timed out", hangs, list},
-	}
-	for _, code := range []int{301, 403, 408, 409, 413, 415, 422, 500, 501, 502, 503, 504, 520} {
-		rows = append(rows, errorRow{fmt.Sprint(code, " of a create"), status(code, "", "Location: /v1/pets/1"), create})
-	}
-	for _, err := range []error{
-		io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.EHOSTUNREACH, os.ErrDeadlineExceeded, errRefused,
-		context.DeadlineExceeded, // the timeout of a net.Dialer matches it
-		tls.AlertError(42), tls.RecordHeaderError{Msg: "no TLS record"},
-		&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, &net.DNSError{Err: "server misbehaving"},
-		x509.HostnameError{Host: "service.test", Certificate: &x509.Certificate{DNSNames: []string{"other.test"}}},
-	} {
-		rows = append(rows, errorRow{fmt.Sprintf("a %T", err), fails(&net.OpError{Op: "read", Net: "tcp", Err: err}), list})
-	}
-	return rows
-}
-
-// TestArgumentError compares the errors about wrong arguments with a golden file. The tests of
-// internal/credential cover the wrong URLs, keys and paths.
+// The tests of internal/credential have more wrong URLs, keys and paths.
 func TestArgumentError(t *testing.T) {
 	var texts strings.Builder
 	record := func(_ any, err error) { fmt.Fprintln(&texts, as[*petstore.ArgumentError](t, err)) }
@@ -276,6 +263,39 @@ func TestForeignErrors(t *testing.T) {
 			assert.ErrorIs(t, got, petstore.ErrNotSent)
 		}
 	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := func(d time.Duration) error { return &petstore.RateLimitError{RetryAt: time.Now().Add(d)} }
+		const busy = 1500 * time.Millisecond
+		api := &petstore.APIError{RetryAfter: busy}
+		for _, row := range []struct {
+			err    error
+			after  time.Duration
+			header string // in whole seconds; empty if the time is not known
+		}{
+			{refused(1001 * time.Millisecond), 1001 * time.Millisecond, "2"}, {refused(-time.Hour), 0, "1"},
+			{refused(math.MaxInt64), math.MaxInt64, "9223372037"}, {&petstore.RateLimitError{}, 0, ""},
+			{api, busy, "2"}, {fmt.Errorf("import: %w", api), busy, "2"}, {&petstore.RateLimitError{Err: api}, busy, "2"},
+			{&petstore.APIError{}, 0, ""}, {&petstore.APIError{RetryAfter: busy, OutcomeUnknown: true}, 0, ""}, {nil, 0, ""},
+		} {
+			after, known := petstore.RetryAfter(row.err)
+			header, ok := petstore.RetryAfterHeader(row.err)
+			assert.Equal(t, row.header != "", known, "%v", row.err)
+			assert.Equal(t, row.header != "", ok, "%v", row.err)
+			assert.Equal(t, row.after, after, "%v", row.err)
+			assert.Equal(t, row.header, header, "%v", row.err)
+		}
+		client, _ := scripted(t, []responder{status(503, "", "Retry-After: 30")}, petstore.WithMaxWait(0))
+		err := list(client)
+		for _, want := range []time.Duration{30 * time.Second, 10 * time.Second, 0} {
+			left, ok := petstore.RetryAfter(err)
+			assert.True(t, ok)
+			assert.Equal(t, want, left, "it counts down")
+			time.Sleep(20 * time.Second)
+		}
+	})
 }
 
 // assertShortLine checks that the text of err fits any log: one line of at most 512 bytes of UTF-8,

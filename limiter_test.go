@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -17,7 +16,7 @@ import (
 )
 
 // A limiter gets each permit back, and need not know Retry-After.
-func TestLimiterRelease(t *testing.T) {
+func TestWithLimiter(t *testing.T) {
 	panics := func(*http.Request) (*http.Response, error) { panic("in the transport") }
 	gaveUp := func(r *http.Request) (*http.Response, error) {
 		time.Sleep(time.Hour) // the call may take a minute
@@ -29,7 +28,7 @@ func TestLimiterRelease(t *testing.T) {
 		panics     bool
 	}{
 		"success":                {responders: []responder{status(201, onePet)}, want: []string{"201"}},
-		"cut off":                {responders: []responder{cutOff(201, errReset)}, want: []string{"201"}},
+		"cut off":                {responders: []responder{cutOff("{", 201, errReset)}, want: []string{"201"}},
 		"reset":                  {responders: []responder{fails(errReset)}, want: []string{"no response"}},
 		"a panic":                {responders: []responder{panics}, want: []string{"no response"}, panics: true},
 		"given up by its caller": {responders: []responder{gaveUp}, want: []string{"abandoned"}},
@@ -66,7 +65,7 @@ func TestLimiterRelease(t *testing.T) {
 			}
 		})
 	}
-	t.Run("before the body is read", func(t *testing.T) {
+	t.Run("gets a permit back before the body is read", func(t *testing.T) {
 		limiter := &permits{}
 		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
 			return response(r, 404, failingReader(func() error {
@@ -76,11 +75,7 @@ func TestLimiterRelease(t *testing.T) {
 		}}, petstore.WithLimiter(limiter))
 		require.ErrorIs(t, list(client), petstore.ErrNotFound)
 	})
-}
-
-// A limiter learns what the call asks for. It may be slow.
-func TestLimiterRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtual(t, "learns what the call asks for, and may be slow", func(t *testing.T) {
 		start, keyID := time.Now(), ""
 		var requests []string
 		limiter := limiterFunc(func(_ context.Context, r ratelimit.Request) (ratelimit.Permit, error) {

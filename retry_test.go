@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -80,13 +79,12 @@ func TestRetryBudget(t *testing.T) {
 	})
 }
 
-// The backoff doubles up to its maximum; its second half is random.
 func TestBackoff(t *testing.T) {
 	for _, policy := range []petstore.RetryPolicy{
 		{MaxAttempts: 6, MaxDelay: time.Minute}, {MaxAttempts: 6, BaseDelay: 3 * time.Second, MaxDelay: 10 * time.Second},
 		{MaxAttempts: 3, BaseDelay: time.Hour},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		virtual(t, "doubles up to its maximum; its second half is random", func(t *testing.T) {
 			client, service := scripted(t, []responder{status(503, "")})
 			require.Error(t, list(client, petstore.WithRetryPolicy(policy)))
 			longest := max(policy.BaseDelay, 500*time.Millisecond)
@@ -97,22 +95,14 @@ func TestBackoff(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Calls without a limiter that get their 429 together are not sent again together.
-func TestRetriesAreSpread(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, service := scripted(t, []responder{status(429, "", "Retry-After: 60")})
-		var group sync.WaitGroup
+	virtual(t, "is random after a 429, too: calls that got it together do not return together", func(t *testing.T) {
+		pauses := map[time.Duration]bool{}
 		for range 20 {
-			group.Go(func() { _ = list(client, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2})) })
+			client, service := scripted(t, []responder{status(429, "", "Retry-After: 60"), status(200, "[]")})
+			require.NoError(t, list(client))
+			pauses[service.sent()[1].at.Sub(service.sent()[0].at)] = true
 		}
-		group.Wait()
-		times := map[time.Time]bool{}
-		for _, r := range service.sent()[20:] {
-			times[r.at] = true
-		}
-		assert.Greater(t, len(times), 10)
+		assert.Greater(t, len(pauses), 10)
 	})
 }
 
@@ -198,8 +188,8 @@ func bodies(in func(code int) bool) map[string]responder {
 	all := map[string]responder{}
 	for code := 200; code < 600; code++ {
 		if in(code) {
-			all[fmt.Sprintf("a %d without a body", code)] = status(code, "")
-			all[fmt.Sprintf("a %d that is cut off", code)] = cutOff(code, errReset)
+			all[fmt.Sprintf("a %d without a body", code)] = status(code, "", "Location: https://elsewhere.test/v1/pets")
+			all[fmt.Sprintf("a %d that is cut off", code)] = cutOff("[", code, errReset)
 			all[fmt.Sprintf("a %d that does not end", code)] = stalls(code)
 		}
 	}
@@ -213,39 +203,6 @@ func success(body string, end error) responder {
 		if r.Method == http.MethodPost {
 			code = http.StatusCreated
 		}
-		return cutOffAfter(body, code, end)(r)
+		return cutOff(body, code, end)(r)
 	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		refused := func(d time.Duration) error { return &petstore.RateLimitError{RetryAt: time.Now().Add(d)} }
-		const busy = 1500 * time.Millisecond
-		api := &petstore.APIError{RetryAfter: busy}
-		for _, row := range []struct {
-			err    error
-			after  time.Duration
-			header string // in whole seconds; empty if the time is not known
-		}{
-			{refused(1001 * time.Millisecond), 1001 * time.Millisecond, "2"}, {refused(-time.Hour), 0, "1"},
-			{refused(math.MaxInt64), math.MaxInt64, "9223372037"}, {&petstore.RateLimitError{}, 0, ""},
-			{api, busy, "2"}, {fmt.Errorf("import: %w", api), busy, "2"}, {&petstore.RateLimitError{Err: api}, busy, "2"},
-			{&petstore.APIError{}, 0, ""}, {&petstore.APIError{RetryAfter: busy, OutcomeUnknown: true}, 0, ""}, {nil, 0, ""},
-		} {
-			after, known := petstore.RetryAfter(row.err)
-			header, ok := petstore.RetryAfterHeader(row.err)
-			assert.Equal(t, row.header != "", known, "%v", row.err)
-			assert.Equal(t, row.header != "", ok, "%v", row.err)
-			assert.Equal(t, row.after, after, "%v", row.err)
-			assert.Equal(t, row.header, header, "%v", row.err)
-		}
-		client, _ := scripted(t, []responder{status(503, "", "Retry-After: 30")}, petstore.WithMaxWait(0))
-		err := list(client)
-		for _, want := range []time.Duration{30 * time.Second, 10 * time.Second, 0} {
-			left, ok := petstore.RetryAfter(err)
-			assert.True(t, ok)
-			assert.Equal(t, want, left, "it counts down")
-			time.Sleep(20 * time.Second)
-		}
-	})
 }
