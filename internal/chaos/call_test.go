@@ -67,12 +67,11 @@ func drawCall(r *rand.Rand, trouble float64, name string) *call {
 	if r.Float64() < .15 {
 		c.patience, c.cancels = 1+upTo(r, 4*time.Second), r.IntN(2) == 0
 	}
-	for range c.retry.MaxAttempts {
-		f := 0
+	c.faults = make([]int, c.retry.MaxAttempts)
+	for i := range c.faults {
 		if r.Float64() < trouble {
-			f = r.IntN(len(faults))
+			c.faults[i] = r.IntN(len(faults))
 		}
-		c.faults = append(c.faults, f)
 	}
 	return c
 }
@@ -84,13 +83,10 @@ func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.
 // writes reports whether the service must carry out the call at most once.
 func (c *call) writes() bool { return c.operation == petstore.OpCreatePet }
 
-// callKey is the context's key for the *call.
 type callKey struct{}
 
-// errImpatient is the cause of the end of the caller's context.
 var errImpatient = errors.New("the caller lost patience")
 
-// run makes the call.
 func (c *call) run(ctx context.Context, client *petstore.Client) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, callKey{}, c))
 	defer cancel(nil)
@@ -108,7 +104,6 @@ func (c *call) run(ctx context.Context, client *petstore.Client) {
 	c.took, c.over = time.Since(c.began), ctx.Err() != nil
 }
 
-// ask calls the method of the operation.
 func (c *call) ask(ctx context.Context, client *petstore.Client, opts ...petstore.CallOption) {
 	switch c.operation {
 	case petstore.OpListPets:
@@ -180,8 +175,7 @@ var faults = append([]fake.Fault{
 	{Header: http.Header{"X-RateLimit-Remaining": {"-1"}, "X-RateLimit-Reset": {"tomorrow"}}},
 }, ambiguous()...)
 
-// ambiguous returns the faults that may come before or after the request is carried out: responses
-// whose status leaves that open, and what happens on the wire.
+// ambiguous returns the faults that may come before or after the request is carried out.
 func ambiguous() (all []fake.Fault) {
 	for _, after := range []bool{false, true} {
 		for _, status := range []int{202, 204, 408, 500, 502, 503, 504} {
@@ -198,17 +192,8 @@ func ambiguous() (all []fake.Fault) {
 	return all
 }
 
-// faultHeader is the header of a request by which the fake selects its fault.
+// faultHeader has the index of a request's fault.
 const faultHeader = "Chaos-Fault"
-
-// inject makes the service apply to each request the fault whose index is in the request's header.
-func inject(srv *fake.Server) {
-	for i, f := range faults {
-		f.Times = fake.Forever
-		f.Match = func(r *http.Request) bool { return r.Header.Get(faultHeader) == fmt.Sprint(i) }
-		srv.Inject(f)
-	}
-}
 
 // request is one request of a client, with its response.
 type request struct {
@@ -227,29 +212,16 @@ func (q *request) unsent() bool {
 	return q.err != nil && (noConnection || wire.IsUnprocessed(q.err))
 }
 
-// retryAfter returns how long the response, if there was one, asked the client to wait.
-func (q *request) retryAfter() (wait time.Duration) {
-	if q.status != 0 {
-		wait, _ = time.ParseDuration(faults[q.fault].RetryAfter + "s") // 0 for a value that is no number
-	}
-	return wait
-}
-
-// recorder is the transport below the client: it records each request, and sets the header that
-// selects its fault.
+// recorder is the transport below the client. It records each request, and selects its fault.
 type recorder struct {
 	base   http.RoundTripper
 	report *report
 }
 
-// RoundTrip records and sends a request.
 func (w *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.checkKey(r)
 	c := r.Context().Value(callKey{}).(*call)
-	q := &request{at: time.Now()}
-	if n := len(c.requests); n < len(c.faults) {
-		q.fault = c.faults[n]
-	}
+	q := &request{at: time.Now(), fault: c.faults[min(len(c.requests), len(c.faults)-1)]}
 	c.requests = append(c.requests, q)
 	passed := r.Clone(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
 		GetConn: func(string) { q.asked.Add(1) },

@@ -86,7 +86,6 @@ func run(t *testing.T, seed int, counts map[string]int) []string {
 		calls[i] = drawCall(r, trouble, fmt.Sprintf("pet %d", i))
 	}
 	srv := newServer(r, report.keys)
-	inject(srv)
 	report.protocol = protocols[seed%len(protocols)]
 	base, hangUp := dial(srv, report.protocol)
 	client, err := petstore.NewClient(baseURL, "", petstore.WithAPIKeyFunc(report.key),
@@ -112,7 +111,6 @@ func run(t *testing.T, seed int, counts map[string]int) []string {
 	return report.findings
 }
 
-// newServer draws a service.
 func newServer(r *rand.Rand, keys []string) *fake.Server {
 	var behaviors []fake.Option
 	for _, b := range fake.Variants() {
@@ -122,6 +120,11 @@ func newServer(r *rand.Rand, keys []string) *fake.Server {
 		pick(r, behaviors...), fake.WithBan(1+r.IntN(3), time.Hour),
 		fake.WithLatency(pick(r, 0, time.Millisecond, 80*time.Millisecond)), fake.WithJournal(1<<20),
 		fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}, petstore.NewPet{Name: "Ada", CategoryID: 2}))
+	for i, f := range faults {
+		f.Times = fake.Forever
+		f.Match = func(r *http.Request) bool { return r.Header.Get(faultHeader) == fmt.Sprint(i) }
+		srv.Inject(f)
+	}
 	for _, k := range keys {
 		srv.AddKey(k, fake.Plan{PerMinute: pick(r, 60, 300, 1000, 1000, 0), PerDay: pick(r, 0, 0, 0, 1000)})
 	}

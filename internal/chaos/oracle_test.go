@@ -45,7 +45,6 @@ func (r *report) searchKey(where, text string) {
 	}
 }
 
-// Write takes a line of the log.
 func (r *report) Write(line []byte) (int, error) {
 	r.searchKey("the log", string(line))
 	return len(line), nil
@@ -132,7 +131,8 @@ func (r *report) checkRequests(c *call) {
 		r.found("attempts", "%d, reported %d: %v", sent, c.attempts, c)
 	}
 	for i, q := range c.requests[:max(0, n-1)] {
-		if c.requests[i+1].at.Sub(q.at) < q.retryAfter() {
+		asked, _ := time.ParseDuration(faults[q.fault].RetryAfter + "s") // 0 for a value that is no number
+		if q.status != 0 && c.requests[i+1].at.Sub(q.at) < asked {
 			r.found("sent too early", "request %d: %v", i+2, c)
 		}
 	}
@@ -143,7 +143,6 @@ func (q *request) inDoubt() bool {
 	return q.status == http.StatusRequestTimeout || q.status >= 500 && q.status != http.StatusNotImplemented
 }
 
-// checkTime checks that the call ended in time.
 func (r *report) checkTime(c *call) {
 	const asked = 3 * time.Second // the longest Retry-After of a response
 	// In each attempt, the limiter may refuse a call a second after its MaxWait.
@@ -184,11 +183,9 @@ func (r *report) checkRead(c *call) {
 	}
 }
 
-// checkCreate compares the result of a create with the catalogue, and with the create's last
-// request.
+// checkCreate compares the result of a create with the catalogue, and with its last request.
 func (r *report) checkCreate(c *call) {
-	stored := slices.Clone(r.catalogue)
-	stored = slices.DeleteFunc(stored, func(p petstore.Pet) bool { return p.Name != c.pet.Name })
+	stored := slices.DeleteFunc(slices.Clone(r.catalogue), func(p petstore.Pet) bool { return p.Name != c.pet.Name })
 	switch outcome := c.outcome(); {
 	case len(stored) > 1:
 		r.found("duplicate", "the catalogue has %+v: %v", stored, c)
@@ -202,8 +199,7 @@ func (r *report) checkCreate(c *call) {
 	}
 }
 
-// asked reports whether the pet is the one that the call asked for. A service may have a default
-// for the status of a pet.
+// asked reports whether the call asked for this pet. A service may have a default for the status.
 func (c *call) asked(pet petstore.Pet) bool {
 	return pet.CategoryID == c.pet.CategoryID && (c.pet.Status == "" || pet.Status == c.pet.Status)
 }
