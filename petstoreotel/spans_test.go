@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -99,8 +98,7 @@ func (h *harness) collect() metricdata.ScopeMetrics {
 	return all.ScopeMetrics[0]
 }
 
-// values returns the points of a metric by their attributes, and of a histogram the only value
-// each.
+// values returns the points of a metric by their attributes; a histogram has one value each.
 func (h *harness) values(name string) map[string]float64 {
 	all := map[string]float64{}
 	for _, m := range h.collect().Metrics {
@@ -161,7 +159,9 @@ func TestSpans_callersTrace(t *testing.T) {
 		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		h.server.Inject(fake.Fault{Wire: fake.WireRefuse})
 		ctx, caller := sdktrace.NewTracerProvider().Tracer("caller").Start(h.Context(), "caller")
-		require.NoError(h, list(ctx, h.client(h.option(), petstore.WithLogger(logger))))
+		own := h.option(petstoreotel.WithPropagators(propagation.Baggage{}))
+		require.NoError(h, list(ctx, h.client(own, petstore.WithLogger(logger))))
+		assert.Empty(h, h.server.Requests()[0].Header.Get("Traceparent"), "it is no baggage")
 		spans := h.spans.Ended()
 		set := attribute.NewSet(spans[2].Attributes()...)
 		id, _ := set.Value("petstore.call.id")
@@ -172,16 +172,5 @@ func TestSpans_callersTrace(t *testing.T) {
 		assert.Contains(h, h.ended()[2], "petstore.wait.reason=backoff")
 		assert.Empty(h, h.values("rate_limit.wait_time"))
 		assert.Empty(h, h.values("rate_limit.waiting_calls"))
-	})
-}
-
-func TestWithPropagators(t *testing.T) {
-	recorded(t, func(h *harness) {
-		bag, err := baggage.Parse("user=4711")
-		require.NoError(h, err)
-		client := h.client(h.option(petstoreotel.WithPropagators(propagation.Baggage{})))
-		require.NoError(h, list(baggage.ContextWithBaggage(h.Context(), bag), client))
-		assert.Equal(h, "user=4711", h.server.Requests()[0].Header.Get("Baggage"))
-		assert.Empty(h, h.server.Requests()[0].Header.Get("Traceparent"))
 	})
 }
