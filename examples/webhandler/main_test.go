@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/faketest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -73,9 +74,8 @@ func TestVisitors_failure(t *testing.T) {
 		"slow list":       {fake.Fault{Delay: time.Minute}, "GET", 504, "", "the pet store is slow", 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 				var log bytes.Buffer
-				server := fake.NewTestServer(t, fake.WithStrict())
 				server.Inject(test.fault)
 				start := time.Now()
 				w := visitor(t, visitors(server.Client(), slog.New(slog.NewTextHandler(&log, nil))), time.Hour, test.method, rex)
@@ -85,7 +85,7 @@ func TestVisitors_failure(t *testing.T) {
 				assert.Equal(t, test.after, time.Since(start))
 				assert.Equal(t, 1, strings.Count(log.String(), "\n"), "it is logged once")
 				assert.Contains(t, log.String(), "call_id=")
-			})
+			}, fake.WithStrict())
 		})
 	}
 }
@@ -93,8 +93,7 @@ func TestVisitors_failure(t *testing.T) {
 // Before the service has responded for the first time, one request goes each second. Nobody else
 // waits for longer.
 func TestVisitors_slowStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithLatency(5*time.Second))
+	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		routes := visitors(server.Client(), slog.New(slog.DiscardHandler))
 		for range 2 {
 			go visitor(t, routes, time.Hour, "POST", rex)
@@ -106,13 +105,12 @@ func TestVisitors_slowStart(t *testing.T) {
 		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 		assert.Equal(t, "try again later\n", w.Body.String())
 		time.Sleep(time.Minute) // the others end
-	})
+	}, fake.WithLatency(5*time.Second))
 }
 
 func TestVisitors_disconnect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		var log bytes.Buffer
-		server := fake.NewTestServer(t, fake.WithLatency(time.Second))
 		routes := visitors(server.Client(), slog.New(slog.NewTextHandler(&log, nil)))
 		start := time.Now()
 		visitor(t, routes, time.Millisecond, "GET", "")
@@ -120,5 +118,5 @@ func TestVisitors_disconnect(t *testing.T) {
 		visitor(t, routes, time.Millisecond, "POST", rex)
 		assert.Len(t, server.Pets(), 1, "the create goes on")
 		assert.Empty(t, log.String())
-	})
+	}, fake.WithLatency(time.Second))
 }

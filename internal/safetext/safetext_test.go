@@ -14,9 +14,7 @@ import (
 const key = "c2Vj+cmV0/a2V5=="
 
 func TestRedact(t *testing.T) {
-	for _, c := range []struct {
-		text, want, key string
-	}{
+	for _, c := range []struct{ text, want, key string }{
 		{"a " + key + `,"` + key + `"`, `a [redacted],"[redacted]"`, key},
 		{"a sixsix", "a [redacted]", "sixsix"},
 		{"a short word", "a short word", "short"}, // ordinary text has such a word

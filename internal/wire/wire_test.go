@@ -112,10 +112,10 @@ func TestCertificateRefused(t *testing.T) {
 	}
 }
 
-// trip sends a request through a transport whose connections a function makes.
-func trip(t *testing.T, transport *http.Transport, service string, dial func() net.Conn) error {
+// trip sends a request through a transport that gets this connection.
+func trip(t *testing.T, transport *http.Transport, service string, conn net.Conn) error {
 	t.Helper()
-	transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return dial(), nil }
+	transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return conn, nil }
 	_, err := (&http.Client{Transport: transport}).Post(service, "", nil)
 	require.Error(t, err)
 	return err
@@ -124,7 +124,7 @@ func trip(t *testing.T, transport *http.Transport, service string, dial func() n
 // A server may have closed an idle connection before the client writes to it.
 func TestNothingWritten(t *testing.T) {
 	conn, _ := net.Pipe()
-	err := trip(t, wire.DefaultTransport(), "http://service.test", func() net.Conn { return broken{conn} })
+	err := trip(t, wire.DefaultTransport(), "http://service.test", broken{conn})
 	assert.Equal(t, "unprocessed", kinds(err), "%v", err)
 }
 
@@ -134,13 +134,11 @@ type broken struct{ net.Conn }
 func (broken) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 func TestEndlessHeader(t *testing.T) {
-	err := trip(t, wire.DefaultTransport(), "http://service.test", func() net.Conn {
-		conn, server := net.Pipe()
-		go func() {
-			_, _ = io.WriteString(server, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X-Echo: x\r\n", 200_000))
-		}()
-		return conn
-	})
+	conn, server := net.Pipe()
+	go func() {
+		_, _ = io.WriteString(server, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X-Echo: x\r\n", 200_000))
+	}()
+	err := trip(t, wire.DefaultTransport(), "http://service.test", conn)
 	assert.Equal(t, "not HTTP", kinds(err), "%v", err)
 }
 
@@ -152,15 +150,13 @@ func TestProxyRefuses(t *testing.T) {
 		transport := wire.DefaultTransport()
 		proxy := url.URL{Scheme: "http", Host: "proxy.test", User: url.UserPassword("team", "proxy-secret")}
 		transport.Proxy = http.ProxyURL(&proxy)
-		err := trip(t, transport, "https://service.test", func() net.Conn {
-			conn, proxy := net.Pipe()
-			go func() {
-				_, _ = http.ReadRequest(bufio.NewReader(proxy))
-				_, _ = io.WriteString(proxy, reply+"\r\n\r\n")
-				_ = proxy.Close()
-			}()
-			return conn
-		})
+		conn, server := net.Pipe()
+		go func() {
+			_, _ = http.ReadRequest(bufio.NewReader(server))
+			_, _ = io.WriteString(server, reply+"\r\n\r\n")
+			_ = server.Close()
+		}()
+		err := trip(t, transport, "https://service.test", conn)
 		assert.Equal(t, want, kinds(err), "%v", err)
 		assert.NotContains(t, err.Error(), "proxy-secret")
 		assert.True(t, want == "not HTTP" || strings.Contains(err.Error(), "the proxy responded "+reply[9:12]), "%v", err)
