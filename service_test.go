@@ -163,12 +163,13 @@ type callFunc func(*petstore.Client, ...petstore.CallOption) error
 
 // samples has all that the tests need to know about each operation.
 var samples = map[string]struct {
-	call   callFunc
-	writes bool // it must not be repeated
+	call    callFunc
+	success int  // its status
+	writes  bool // it must not be repeated
 }{
-	"listPets":  {call: list},
-	"createPet": {call: create, writes: true},
-	"getPet":    {call: get},
+	"listPets":  {call: list, success: 200},
+	"createPet": {call: create, success: 201, writes: true},
+	"getPet":    {call: get, success: 200},
 }
 
 func list(c *petstore.Client, opts ...petstore.CallOption) error {
