@@ -34,9 +34,9 @@ func (r *report) found(rule, format string, args ...any) {
 }
 
 // key returns the current key. If there are several, it changes each 37 seconds.
-func (r *report) key(context.Context) (string, error) {
-	return r.keys[time.Now().Unix()/37%int64(len(r.keys))], nil
-}
+func (r *report) key(context.Context) (string, error) { return r.keyAt(time.Now()), nil }
+
+func (r *report) keyAt(t time.Time) string { return r.keys[t.Unix()/37%int64(len(r.keys))] }
 
 // searchKey looks for the keys in a text.
 func (r *report) searchKey(where, text string) {
