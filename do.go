@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"reflect"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/safetext"
@@ -156,29 +154,6 @@ func (k *call) begin() (end func()) {
 	}
 	forget := context.AfterFunc(stop, stopped)
 	return func() { forget(); cancel(nil); endTimeout() }
-}
-
-// run makes attempts until checkRetry wants no other one, and returns the error of the call.
-func (k *call) run() error {
-	loop := retryablehttp.Client{
-		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.restOfPause, RetryMax: math.MaxInt,
-	}
-	address := k.client.base + k.path + when(k.query != "", "?"+k.query)
-	request, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
-	if err != nil {
-		return &ArgumentError{k.name, "path", "is not valid"}
-	}
-	k.url = request.URL
-	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome
-	if endedInPause := k.pause != nil; endedInPause {
-		k.endPause()
-		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
-	}
-	if !k.last.succeeded() {
-		return k.errorOf(k.last)
-	}
-	k.client.tokens.earn()
-	return nil
 }
 
 // decodeBody decodes the body of a success. It returns a *ResponseError if the body is empty, is

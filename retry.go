@@ -1,14 +1,11 @@
 package petstore
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
 	"time"
-
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
@@ -57,15 +54,6 @@ func (a *attempt) mayChange() bool {
 	return code == http.StatusTooManyRequests || isOutage(code)
 }
 
-// checkRetry is the CheckRetry of the loop. It begins the pause before another attempt.
-func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) {
-	pause, again := k.next(k.last)
-	if again {
-		k.beginPause(pause)
-	}
-	return again, nil
-}
-
 // next returns whether there is another attempt after a, and the pause before it.
 func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 	// After a 401 the function may return another key; admit ends the call if it does not.
@@ -76,7 +64,7 @@ func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 	case !mayRepeat || k.info.Attempt >= k.config.retry.MaxAttempts:
 		return 0, false
 	case newKey || k.stoppable.Err() != nil:
-		return 0, true // if the context has ended, the next attempt returns its error
+		return 0, true // if the context has ended, checkRetry ends the loop
 	}
 	pause, required := k.pauseAfter(a)
 	// What was not sent is no load for the service, nor is what an idle connection of HTTP/1 has
@@ -103,35 +91,6 @@ func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
 		return 0, false // no pause, but only once: the service may just have closed an idle connection
 	}
 	return pause, false
-}
-
-// beginPause plans the next attempt, after a pause of length d, and reports that, unless d is 0.
-func (k *call) beginPause(d time.Duration) {
-	k.pauseBegun = time.Now()
-	k.pause = &ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: k.pauseBegun.Add(d), Waiting: 1}
-	if d > 0 {
-		k.WaitStart(*k.pause)
-	}
-}
-
-// restOfPause is the Backoff of the loop.
-func (k *call) restOfPause(time.Duration, time.Duration, int, *http.Response) time.Duration {
-	return time.Until(k.pause.Until)
-}
-
-// endPause reports the end of the pause before an attempt, if there was one. WithMaxWait counts
-// only pauses after a 429.
-func (k *call) endPause() {
-	pause := k.pause
-	k.pause = nil
-	if pause == nil || !pause.Until.After(k.pauseBegun) {
-		return
-	}
-	pause.Duration = time.Since(k.pauseBegun)
-	if k.last.was(http.StatusTooManyRequests) {
-		k.maxWait -= pause.Duration
-	}
-	k.WaitDone(*pause)
 }
 
 // tokens limits the retries of a client, so that they do not multiply the load during an outage.

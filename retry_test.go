@@ -206,3 +206,19 @@ func success(body string, end error) responder {
 		return cutOff(body, code, end)(r)
 	}
 }
+
+// If the caller's context ends during an attempt, no other attempt begins.
+func TestNoAttemptAfterTheEnd(t *testing.T) {
+	for range 50 {
+		ctx, cancel := context.WithCancel(t.Context())
+		attempts := 0
+		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			cancel()
+			return status(429, "")(r)
+		}}, petstore.WithTrace(&petstore.ClientTrace{
+			CallDone: func(_ context.Context, info petstore.CallDoneInfo) { attempts = info.Call.Attempt },
+		}))
+		require.ErrorIs(t, createFor(ctx, client), context.Canceled)
+		require.Equal(t, 1, attempts)
+	}
+}

@@ -16,11 +16,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// RoundTrip makes one attempt: key, permit, request, whole response. It implements
-// [http.RoundTripper] for the loop of the call. It makes its own request, and returns an empty
-// response: checkRetry looks at the attempt.
-func (k *call) RoundTrip(*http.Request) (*http.Response, error) {
-	k.endPause()
+// attempt makes one attempt: key, permit, request, whole response.
+func (k *call) attempt() {
 	a := &attempt{}
 	k.previous, k.last, k.info.Attempt = k.last, a, k.info.Attempt+1
 	k.client.transport.closeSuspects(k.stoppable)
@@ -30,7 +27,6 @@ func (k *call) RoundTrip(*http.Request) (*http.Response, error) {
 	} else {
 		k.send(a)
 	}
-	return &http.Response{Body: http.NoBody}, nil
 }
 
 // admit gets the key and a permit for it. After a wait, it asks for the key again; another key
@@ -261,7 +257,8 @@ func (k *call) fail(parent, ctx context.Context, a *attempt, err error) {
 	case wire.IsPermanent(err), !a.mayBeWritten && errors.Is(err, ErrNotSent):
 		a.failure = permanent
 	}
-	if a.connection.isDead() && !errors.Is(a.err, context.Canceled) {
+	callerGaveUp := errors.Is(a.err, context.Canceled) || errors.Is(a.err, ErrStopped)
+	if a.connection.isDead() && !callerGaveUp {
 		k.client.transport.suspectIdle.Store(true)
 	}
 }

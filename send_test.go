@@ -225,21 +225,29 @@ func TestReusedConnection(t *testing.T) {
 		assert.Equal(t, 3, requests)
 		assert.GreaterOrEqual(t, time.Since(start), 750*time.Millisecond, "half of both backoffs")
 	})
-	virtual(t, "a caller who gives up closes no other connection", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		client := withIdle(t, false, 2, func(w http.ResponseWriter, r *http.Request, conn int) {
-			assert.LessOrEqual(t, conn, 2)
-			if ctx.Err() == nil {
-				cancel()
-				keepsSilent(r)
-				return
+	for end, want := range map[string]error{"the context": context.Canceled, "WithStop": petstore.ErrStopped} {
+		virtual(t, "a call that ends by "+end+" closes no other connection", func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			client := withIdle(t, false, 2, func(w http.ResponseWriter, r *http.Request, conn int) {
+				assert.LessOrEqual(t, conn, 2)
+				if ctx.Err() == nil {
+					cancel()
+					keepsSilent(r)
+					return
+				}
+				answer(w, r)
+			})
+			stops, err := client.ForKey("key-of-a-tenant", petstore.WithStop(ctx))
+			require.NoError(t, err)
+			if want == context.Canceled {
+				err = listFor(ctx, client)
+			} else {
+				err = list(stops)
 			}
-			answer(w, r)
+			require.ErrorIs(t, err, want)
+			require.NoError(t, list(client))
 		})
-		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-		require.ErrorIs(t, err, context.Canceled)
-		require.NoError(t, list(client))
-	})
+	}
 	virtual(t, "reads succeed although the service closes each connection on its second request", func(t *testing.T) {
 		used := map[int]bool{}
 		client := served(t, false, func(w http.ResponseWriter, r *http.Request, conn int) {

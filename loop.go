@@ -1,0 +1,82 @@
+package petstore
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/petstore/petstore-go/ratelimit"
+)
+
+// run makes attempts until checkRetry wants no other one, and returns the error of the call.
+func (k *call) run() error {
+	loop := retryablehttp.Client{
+		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.restOfPause, RetryMax: math.MaxInt,
+	}
+	address := k.client.base + k.path + when(k.query != "", "?"+k.query)
+	request, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
+	if err != nil {
+		return &ArgumentError{k.name, "path", "is not valid"}
+	}
+	k.url = request.URL
+	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome
+	if endedInPause := k.pause != nil; endedInPause {
+		k.endPause()
+		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
+	}
+	if !k.last.succeeded() {
+		return k.errorOf(k.last)
+	}
+	k.client.tokens.earn()
+	return nil
+}
+
+// RoundTrip implements [http.RoundTripper] for the loop: each use is one attempt. The response is
+// always empty, since checkRetry looks at the attempt.
+func (k *call) RoundTrip(*http.Request) (*http.Response, error) {
+	k.endPause()
+	k.attempt()
+	return &http.Response{Body: http.NoBody}, nil
+}
+
+// checkRetry is the CheckRetry of the loop. It begins the pause before another attempt. If the
+// context has ended, the loop ends, too, as if the context had ended in that pause.
+func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) {
+	pause, again := k.next(k.last)
+	if again {
+		k.beginPause(pause)
+	}
+	return again && k.stoppable.Err() == nil, nil
+}
+
+// beginPause plans the next attempt, after a pause of length d, and reports that, unless d is 0.
+func (k *call) beginPause(d time.Duration) {
+	k.pauseBegun = time.Now()
+	k.pause = &ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: k.pauseBegun.Add(d), Waiting: 1}
+	if d > 0 {
+		k.WaitStart(*k.pause)
+	}
+}
+
+// restOfPause is the Backoff of the loop.
+func (k *call) restOfPause(time.Duration, time.Duration, int, *http.Response) time.Duration {
+	return time.Until(k.pause.Until)
+}
+
+// endPause reports the end of the pause before an attempt, if there was one. WithMaxWait counts
+// only pauses after a 429.
+func (k *call) endPause() {
+	pause := k.pause
+	k.pause = nil
+	if pause == nil || !pause.Until.After(k.pauseBegun) {
+		return
+	}
+	pause.Duration = time.Since(k.pauseBegun)
+	if k.last.was(http.StatusTooManyRequests) {
+		k.maxWait -= pause.Duration
+	}
+	k.WaitDone(*pause)
+}
