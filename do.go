@@ -128,7 +128,8 @@ func (c *Client) do(ctx context.Context, r request, opts []CallOption, response 
 	return err
 }
 
-// begin calls the CallStart functions and makes the contexts of the call, which end frees:
+// begin calls the CallStart functions and makes the contexts of the call. The function end frees
+// them.
 //
 //	k.ctx         ends with that of the caller, or after WithCallTimeout; for writes and traces
 //	k.stoppable   ends with k.ctx, or at WithStop; for waits and reads

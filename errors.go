@@ -155,7 +155,7 @@ type ResponseError struct {
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body     []byte
 	Response // StatusCode is 0 if the response was not HTTP
-	// OutcomeUnknown reports whether the request was a write.
+	// OutcomeUnknown reports whether the request was a write: the service may have carried it out.
 	OutcomeUnknown bool
 	// Err is the error of the transport or the decoder; nil if there is none.
 	Err error

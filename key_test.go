@@ -195,7 +195,8 @@ func echoing(t *testing.T, responders []responder, opts ...petstore.Option) (*pe
 		assertKeyNotIn(t, name, more)
 	}))
 	opts = append(opts, trace, petstore.WithLogger(logTo(log, slog.LevelDebug)))
-	// The transport keeps the key, as a connection keeps what it has sent.
+	// This transport keeps its requests with the key, as the buffers of a connection do: no dump may
+	// reach it.
 	return newClient(t, &service{responders: responders}, secretKey, opts...), log
 }
 

@@ -19,7 +19,7 @@ import (
 func TestWithLimiter(t *testing.T) {
 	panics := func(*http.Request) (*http.Response, error) { panic("in the transport") }
 	gaveUp := func(r *http.Request) (*http.Response, error) {
-		time.Sleep(time.Hour) // the call may take a minute
+		time.Sleep(time.Hour) // longer than the timeout of the call; this transport ignores contexts
 		return hangs(r)
 	}
 	for name, c := range map[string]struct {

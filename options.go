@@ -206,12 +206,12 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return credential.ReadFile(path) }
 }
 
-// WithStop lets a program stop without losing anything. When ctx ends, calls that wait or begin end
-// at once, and so do reads. Writes that were sent finish. A call that ends so fails with a
-// [*TransportError] that matches [ErrStopped] and, if you cancelled ctx with a cause of your own,
-// that cause; after a 429 it also wraps the error of the 429. It matches neither [context.Canceled]
-// nor [context.DeadlineExceeded]: they are always about the call's own context. So do not also use
-// ctx as the context of calls. See examples/bulkimport.
+// WithStop lets a program stop without losing anything. When ctx ends, reads and calls that wait
+// end at once, and so does each call that begins later. Writes that were sent finish. Such a call
+// fails with a [*TransportError] that matches [ErrStopped] and, if you cancelled ctx with a cause
+// of your own, that cause; after a 429 it also wraps the error of the 429. It matches neither
+// [context.Canceled] nor [context.DeadlineExceeded]: they are always about the call's own context.
+// So do not also use ctx as the context of calls. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
 	return perClient("WithStop", when(ctx == nil, "is nil"), func(c *config) { c.stop = ctx })
 }

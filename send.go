@@ -195,8 +195,8 @@ func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *
 // hasBody reports whether the request gets a body, perhaps an empty one. With a body, and without
 // GetBody, net/http never repeats a request. Otherwise it would repeat a write after a
 // PROTOCOL_ERROR of HTTP/2, although the server may have carried it out; and over HTTP/1 it would
-// repeat a read on each idle connection, without a permit. Over HTTP/1, it sends an empty body in
-// chunks, which few servers expect; that of a GET or DELETE it does not send.
+// repeat a read on each idle connection, without a permit. Over HTTP/1, an empty body of a GET or
+// DELETE is not sent, that of other methods in chunks, which few servers expect.
 func (k *call) hasBody() bool {
 	isHTTP1 := k.client.transport.http1.Load()
 	switch {
@@ -215,7 +215,7 @@ func (k *call) receive(resp *http.Response, a *attempt) error {
 	a.outcome = ratelimit.OutcomeOf(resp, a.outcome.Sent, time.Now())
 	a.header = safetext.Header(resp.Header, a.key.Secret())
 	k.client.transport.http1.Store(resp.ProtoMajor == 1)
-	if k.config.limiter == nil && !a.outcome.Window.IsZero() { // a limiter keeps the rate limit
+	if k.config.limiter == nil && !a.outcome.Window.IsZero() { // a limiter would be asked for it
 		window := a.outcome.Window
 		k.client.lastLimit.Store(&window)
 	}

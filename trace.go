@@ -156,8 +156,8 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 // callKey is the context's key for the Call.
 type callKey struct{}
 
-// emptyTrace has a function that does nothing for each one of a ClientTrace but AttemptContext: if
-// that is nil, no http.Header is allocated for it.
+// emptyTrace has a function that does nothing in each field but AttemptContext: if that is nil, no
+// http.Header is allocated for it.
 var emptyTrace = ClientTrace{
 	CallStart:    func(ctx context.Context, _ Call) context.Context { return ctx },
 	CallDone:     func(context.Context, CallDoneInfo) {},

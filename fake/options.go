@@ -77,14 +77,14 @@ func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 
 // WithMinute makes the minute of the rate limits last for d, rounded up to a whole second. A
 // petstore.Client expects that a window lasts a minute: if many calls wait, it refuses those that
-// would then wait for longer than its MaxWait.
+// would have to wait for longer than MaxWait in such windows.
 func WithMinute(d time.Duration) Option {
 	panicUnless(d > 0, "WithMinute", "%v is not a positive duration", d)
 	return func(c *config) { c.minute = int64(math.Ceil(d.Seconds())) }
 }
 
-// WithBan bans a key for d when a 429 is followed by as many further requests as after says, none
-// of them admitted (section 8.3). The default, 0, bans no key.
+// WithBan bans a key for d when a 429 is followed by a number of further requests, the parameter
+// after, none of them admitted (section 8.3). The default, 0, bans no key.
 func WithBan(after int, d time.Duration) Option {
 	mustNotBeNegative("WithBan", after)
 	panicUnless(after == 0 || d > 0, "WithBan", "%v is no time for a ban", d)

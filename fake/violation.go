@@ -16,8 +16,8 @@ type Rule string
 // The rules.
 const (
 	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
-	// named (section 8.3). Within a second of the 429, a request of another goroutine, on another
-	// connection or by HTTP/2 is allowed: it may have been on its way.
+	// named (section 8.3). Within a second of the 429, a request is allowed if it comes from
+	// another goroutine, on another connection, or over HTTP/2: it may have been on its way.
 	RuleEarlyRetry Rule = "early-retry"
 	// RuleBanProvoked is broken by a request that makes [WithBan] ban its key (section 8.3), if the
 	// client had got a 429.
@@ -124,7 +124,7 @@ func (k *apiKey) noteResponse(x *exchange, resp *response, now time.Time) {
 				k.told = ""
 			}
 		}
-		// Seconds count from the whole second, as the server counts them.
+		// A number of seconds counts from the start of this second, as in tooManyRequests.
 		if until := retryAfter(resp.header.Get("Retry-After"), now.Truncate(time.Second)); until.After(k.retryAt) {
 			k.retryAt = until
 		}

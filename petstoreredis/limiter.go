@@ -103,7 +103,7 @@ func (l *Limiter) Reopen(key string) {
 	if q.fallback != nil {
 		q.fallback.Reopen(key)
 	}
-	q.reported.Until = now // from now on, the success of an admitted request opens the key
+	q.reported.Until = now // the success of a request that is admitted from now on is reported
 	q.closedUntil = time.Time{}
 	q.obstacles = [2]obstacle{}
 	q.reopen = true

@@ -20,7 +20,7 @@ const (
 
 	// A poll is a command that asks whether a response has come to another process.
 	pollEvery   = 30 * time.Millisecond  // the first time between two polls
-	pollSpread  = 2 * time.Millisecond   // added for each process: together they do not poll more
+	pollSpread  = 2 * time.Millisecond   // added for each process, so that more processes do not poll more often in all
 	longestPoll = 500 * time.Millisecond // the longest time between two polls
 
 	unknownProcesses = 64 // the number of processes, as long as neither WithShare nor the pot has one
@@ -161,7 +161,7 @@ func (q *queue) send(now time.Time) {
 	}
 	w := q.known(now)
 	if w.Limit > 0 {
-		c.Known.Remaining = max(0, w.Remaining-q.processes()+1) // each other process may have sent one
+		c.Known.Remaining = max(0, w.Remaining-q.processes()+1) // every other process may have sent one
 		c.Known.Limit = w.Limit
 		c.Known.Reset = w.Reset.Unix()
 		c.Known.Ends = q.windowEnd.UnixMilli()

@@ -52,7 +52,7 @@ type outcome struct {
 	Lost, NoResponse bool  // Lost: no window came; NoResponse: no response, and nobody gave it up
 	Limit, Remaining int   // of the window
 	Reset, Ends      int64 // of the window; Reset is in seconds by the clock of the service
-	Closed           int64 // the end of the lockout; 0 if it is no 429
+	Closed           int64 // the end of the lockout by a 429 or, in Known, of the known one; 0 if there is none
 	Reason           int   // the index of the limit
 }
 

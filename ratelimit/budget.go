@@ -202,8 +202,9 @@ func (b *budget) requestObstacle(reserve int) obstacle {
 	case !usedUp && len(awaited) < b.mostInFlight():
 		return obstacle{}
 	}
-	// awaited is not empty here: if it were, the first case would apply if usedUp, since
-	// possiblyFree would be 0, and otherwise the second one, since mostInFlight is at least 1.
+	// awaited is not empty here. Without an awaited request, one of the two cases applies: if
+	// usedUp, the first, since possiblyFree is 0; otherwise the second, since mostInFlight is at
+	// least 1.
 	return obstacle{ReasonResponse, awaited[0].Add(slowAfter)}
 }
 

@@ -57,8 +57,8 @@ type Request struct {
 	// to the others, if any of these asked in the last two minutes.
 	Background bool
 	// MaxWait is the longest wait. A request is refused at once if a known limit or its NotBefore
-	// lasts longer. Whatever it waits for, it is refused after MaxWait and one second more in
-	// Acquire.
+	// lasts longer. Whatever it waits for, it is refused once it has been in Acquire for MaxWait
+	// and one second.
 	MaxWait time.Duration
 	// Asked is when the caller asked for the first time; zero stands for now. With it, a request
 	// that is tried again keeps its place in the queue.

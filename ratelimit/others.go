@@ -23,7 +23,8 @@ const (
 )
 
 // mostInFlight returns how many requests of this process may be in flight (rules 6 and 8). Slow
-// ones do not count. It is at least 1: without a request in flight, nothing would be learned.
+// ones do not count. It is at least 1 while something is left: without a request in flight, nothing
+// would be learned.
 //
 // Processes that see the same Remaining may all send at once. So each of n processes may have
 // 1/(2n) of the remaining requests in flight: they use up half at most before they see each other's

@@ -107,7 +107,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // report reports to an observer that a lockout began or ended; nil if none did.
 type report func(o Observer)
 
-// to makes the report, if there is one and an observer. The lock must not be held.
+// to calls r with the observer, unless one of them is nil. The lock must not be held.
 func (r report) to(o Observer) {
 	if r != nil && o != nil {
 		r(o)

@@ -142,11 +142,10 @@ func untilReset(o *Outcome) (left time.Duration, usable bool) {
 }
 
 // endOf returns the local time at which the window of a response is certainly over, and its limit.
-// The end is the time of the response, plus the time until Reset, plus rounding, the most by which
-// Reset may be too low. A window of a minute also ends a minute after openAt, when it was open:
-// that end counts if it is earlier by at most slack, since the response may have come late. If it
-// is earlier by more, or if Reset is more than a minute after Date, but for rounding, the window is
-// that of the day.
+// The end is the time of the response, plus the time until Reset, plus rounding, since Reset may be
+// too low by that much. But a window of a minute that was open at openAt is over a minute later. If
+// that is earlier by at most slack, it is the end: the response may have come late. If it is
+// earlier by more, or if Reset is more than 62 seconds after Date, the window is that of the day.
 func endOf(o *Outcome, openAt time.Time, rounding time.Duration) (end time.Time, limit Reason) {
 	left, _ := untilReset(o)
 	end, minute := o.Received.Add(min(left+rounding, dayLength)), openAt.Add(windowLength)

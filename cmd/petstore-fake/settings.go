@@ -42,7 +42,8 @@ type settings struct {
 	version    bool
 }
 
-// ban is the value of -ban: a key is banned for For after After requests that follow a 429.
+// ban is the value of -ban: once After requests have followed a 429, the key is banned for the time
+// For.
 type ban struct {
 	After int           `json:"after"`
 	For   time.Duration `json:"for"`

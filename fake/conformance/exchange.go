@@ -149,7 +149,7 @@ func (x *exchange) reset() (time.Time, bool) {
 	return t, err == nil && t.Sub(x.date).Abs() <= year
 }
 
-// retryAfter reads Retry-After, which is a number of seconds or a date: section 8.4 does not say.
+// retryAfter reads Retry-After, a number of seconds or a date: section 8.4 does not say which.
 // The result is 0 if the header asks for no wait.
 func (x *exchange) retryAfter() time.Duration {
 	value := x.header.Get("Retry-After")

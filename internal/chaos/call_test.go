@@ -206,7 +206,7 @@ type request struct {
 }
 
 // unsent reports whether the request got no connection, or its error says that the service has not
-// processed it. The catalogue shows whether that is true.
+// processed it. If a create was carried out all the same, checkCreate finds its pet.
 func (q *request) unsent() bool {
 	noConnection := q.got.Load() == 0 && (q.asked.Load() > 0 || wire.IsDial(q.err))
 	return q.err != nil && (noConnection || wire.IsUnprocessed(q.err))

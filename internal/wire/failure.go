@@ -34,8 +34,8 @@ func IsDial(err error) bool {
 //     (RFC 9113, sections 6.8 and 8.7). A PROTOCOL_ERROR leaves open whether it did.
 //   - The server refused our certificate.
 //
-// It compares texts, because net/http exports no errors for the first two, and only their
-// beginnings: other errors of net/http quote what the server sent, perhaps the same words.
+// It compares texts, because net/http exports no errors for the first two cases. It searches no
+// whole text: other errors of net/http quote what the server sent, perhaps the same words.
 func IsUnprocessed(err error) bool {
 	if isCertificateRefused(err) {
 		return true

@@ -117,7 +117,8 @@ func when(t, now time.Time) string {
 	return t.Format(time.DateTime)
 }
 
-// words writes a duration to three digits: 59.6s, 10m0s. What is below a millisecond is noise.
+// words writes a duration to three digits: 59.6s, 10m0s. A shorter one than a millisecond is
+// <1ms.
 func words(d time.Duration) string {
 	if d.Abs() < time.Millisecond {
 		return "<1ms"

@@ -1,7 +1,7 @@
 "use strict";
-// The script of the page: these files one after another. All that changes comes from the program as
-// HTML, in which the program's templates have escaped what a request contains. The page's policy
-// runs no other script, and no other text becomes markup.
+// The script of the page: these files one after another. All markup that changes comes from the
+// program, whose templates have escaped what a request contains. The script itself sets only texts
+// and attributes. The page's policy runs no other script.
 
 const byId = (id) => document.getElementById(id);
 const on = (e, type, f) => e.addEventListener(type, f);
