@@ -138,7 +138,7 @@ func recordEnds(t *testing.T, record func(name string, err error)) {
 		client, _ := scripted(t, []responder{stalls(code)})
 		for _, call := range []func(context.Context, *petstore.Client, ...petstore.CallOption) error{listFor, createFor} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			record("the caller's deadline, during a body", call(ctx, client))
+			record(fmt.Sprint("the caller's deadline, during a body of status ", code), call(ctx, client))
 			cancel()
 		}
 	}
@@ -154,7 +154,7 @@ func recordEnds(t *testing.T, record func(name string, err error)) {
 func recordRefusals(t *testing.T, record func(name string, err error)) {
 	for _, scope := range []ratelimit.Reason{"", ratelimit.ReasonMinute, ratelimit.ReasonDay, ratelimit.ReasonBan} {
 		client, _ := scripted(t, nil, refusesBy(&ratelimit.Error{Reason: scope}))
-		record("refused by the limiter", list(client))
+		record(fmt.Sprintf("refused by the limiter, reason %q", scope), list(client))
 	}
 	for _, refusal := range []error{&ratelimit.Error{}, errors.New("broken")} {
 		limiter := limiterFunc(func(ctx context.Context, _ ratelimit.Request) (ratelimit.Permit, error) {
@@ -165,7 +165,7 @@ func recordRefusals(t *testing.T, record func(name string, err error)) {
 		})
 		for _, first := range []responder{fails(errRefused), fails(errReset), status(429, "", "Retry-After: 1")} {
 			client, service := scripted(t, []responder{first}, petstore.WithLimiter(limiter), quick)
-			record("no permit for the second attempt", list(client))
+			record(fmt.Sprintf("the limiter returns %q after the first attempt", refusal), list(client))
 			assert.Len(t, service.sent(), 1)
 		}
 	}

@@ -273,7 +273,7 @@ func WithHeader(key, value string) CallOption {
 // WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter
 // to all clients with the same API key, so that they share the budget of that key; one limiter may
 // serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After
-// of its own 429.
+// of its own 429, or backs off if there is none.
 func WithLimiter(l Limiter) Option {
 	return perClient("WithLimiter", "", func(c *config) { c.limiter, c.limiterSet = l, true })
 }
