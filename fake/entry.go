@@ -59,26 +59,32 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 // keeps goroutines, and so a bubble, alive until the context of its request ends.
 func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
-		// Only Proxy sees a request before it has a connection.
-		Proxy:             func(r *http.Request) (*url.URL, error) { return nil, s.refuse(r) },
+		Proxy:             s.connect, // only Proxy sees a request before it has a connection
 		DialContext:       s.dial,
 		DialTLSContext:    s.dial, // https is sent as plain text: nobody can listen in memory
 		DisableKeepAlives: true,
 	}}
 }
 
-// refuse returns the error of a refused connection if a WireRefuse applies to the request.
-// Otherwise it notes the sender for the rules, and the request goes on to serve.
-func (s *Server) refuse(r *http.Request) error {
+// connect lets a request in memory go on to its connection, or returns the error of a refused one.
+// A request whose client gave up meanwhile never arrives, and must not count as under way.
+func (s *Server) connect(r *http.Request) (*url.URL, error) {
 	x := s.newExchange(r)
+	if err := cmp.Or(s.refuse(x), context.Cause(r.Context())); err != nil {
+		return nil, err
+	}
+	x.noteSender()
+	return nil, nil
+}
+
+// refuse returns the error of a refused connection if a WireRefuse applies to the request.
+func (s *Server) refuse(x *exchange) error {
 	f := s.pick(x, (*Fault).refuses) // Match gets no body, which is not read yet
 	if f == noFault {
-		if x.key != nil {
-			x.key.noteSender()
-		}
 		return nil
 	}
-	return notConnected(cmp.Or(pause(r.Context(), f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
+	ctx := x.req.Context()
+	return notConnected(cmp.Or(pause(ctx, f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
 }
 
 // dial makes a connection in memory with a net/http server at its other end.
@@ -95,10 +101,12 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 // A fault that breaks the connection hijacks it. If w does not allow that, ServeHTTP panics with
 // [http.ErrAbortHandler], as it does after Close.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.refuse(r) != nil { // the connection breaks also if the client has given up
+	x := s.newExchange(r)
+	if s.refuse(x) != nil { // the connection breaks also if the client has given up
 		breakOff(w, WireRefuse)
 		return
 	}
+	x.noteSender()
 	s.serve(w, r)
 }
 

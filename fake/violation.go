@@ -84,7 +84,11 @@ func (k *apiKey) knew(now time.Time) bool {
 
 // noteSender notes the number of the goroutine that sends a request. For a client in memory that is
 // a goroutine of the client, otherwise that of the connection or, over HTTP/2, of the request.
-func (k *apiKey) noteSender() {
+func (x *exchange) noteSender() {
+	k := x.key
+	if k == nil {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.sender = strings.Fields(goroutine())[1]

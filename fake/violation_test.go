@@ -47,6 +47,7 @@ func TestViolations(t *testing.T) {
 	noWait := append(ban[:2:2], fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
 	const early, provoked, repeated = fake.RuleEarlyRetry, fake.RuleBanProvoked, fake.RuleRepeatedCreate
 	slow := fake.Fault{Match: func(r *http.Request) bool { <-r.Context().Done(); return true }}
+	slowRefusal := fake.Fault{Wire: fake.WireRefuse, Skip: 1, Match: slow.Match}
 	hour, sameBody := fake.Fault{Delay: time.Hour, AfterCommit: true}, request{path: "/orders", body: rex.body}
 	lost := fake.Fault{Wire: fake.WireReset, AfterCommit: true, Times: 2}
 	header := fake.Fault{Status: 429, Header: http.Header{"retry-after": {"30"}}}
@@ -65,15 +66,18 @@ func TestViolations(t *testing.T) {
 			opts: one, script: script{600 * time.Millisecond, list, list, 59_400 * time.Millisecond, list},
 		},
 		"early, although a later 429 asked for less": {script: script{header, short, list, list, 2 * time.Second, list}, broken: twice},
-		"after a fault's date":                       {script: script{date, list, 30 * time.Second, list}},
-		"a ban without a Retry-After":                {opts: noWait, script: script{list, list, list}, broken: []fake.Rule{provoked}, bans: true},
-		"a ban for 429s that were lost":              {opts: ban, script: script{list, lost, list, list}, bans: true},
-		"a 429 too late for its client":              {opts: one, script: script{list, slow, givenUp(list), list}},
-		"the same create later":                      {script: script{fake.Fault{Status: 502}, rex, ada, rex}, broken: []fake.Rule{repeated}},
-		"a create after a look at the catalogue":     {script: script{fake.Fault{Status: 500}, rex, list, rex}},
-		"the same body for something else":           {script: script{fake.Fault{Status: 502}, rex, sameBody}},
-		"a create given up":                          {script: script{hour, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
-		"a create given up before its 201":           {script: script{slow, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
+		"early after a request that was given up before it arrived": {
+			script: script{slowRefusal, givenUp(list), givenUp(list), header, list, list}, broken: []fake.Rule{early},
+		},
+		"after a fault's date":                   {script: script{date, list, 30 * time.Second, list}},
+		"a ban without a Retry-After":            {opts: noWait, script: script{list, list, list}, broken: []fake.Rule{provoked}, bans: true},
+		"a ban for 429s that were lost":          {opts: ban, script: script{list, lost, list, list}, bans: true},
+		"a 429 too late for its client":          {opts: one, script: script{list, slow, givenUp(list), list}},
+		"the same create later":                  {script: script{fake.Fault{Status: 502}, rex, ada, rex}, broken: []fake.Rule{repeated}},
+		"a create after a look at the catalogue": {script: script{fake.Fault{Status: 500}, rex, list, rex}},
+		"the same body for something else":       {script: script{fake.Fault{Status: 502}, rex, sameBody}},
+		"a create given up":                      {script: script{hour, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
+		"a create given up before its 201":       {script: script{slow, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
 	}
 	for name, f := range map[string]fake.Fault{
 		"was reset":       {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
