@@ -132,7 +132,16 @@ func (s *session) check(c clause) *problem {
 	if p == nil {
 		return nil
 	}
+	return &problem{fmt.Sprintf("section %s: %.600s", c.section, s.redact(p.text)), p.skip}
+}
+
+// redact takes the key out of a text, and also the half of it that the session sends, unless that
+// is so short that it may be a part of any word.
+func (s *session) redact(text string) string {
 	key := s.target.APIKey
-	text := strings.NewReplacer(key, "[key]", key[:len(key)/2], "[key]").Replace(p.text)
-	return &problem{fmt.Sprintf("section %s: %.600s", c.section, text), p.skip}
+	text = strings.ReplaceAll(text, key, "[key]")
+	if half := key[:len(key)/2]; len(half) >= 6 {
+		text = strings.ReplaceAll(text, half, "[key]")
+	}
+	return text
 }

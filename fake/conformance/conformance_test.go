@@ -180,6 +180,11 @@ func TestRunConduct(t *testing.T) {
 			fault: fake.Fault{Times: forever, Status: http.StatusTeapot, Message: asks, Header: key},
 			says:  "what is [key] or [key]?",
 		},
+		"leaves the half of a short key as it is": {
+			opt:   fake.WithAPIKey("fake-key-01"),
+			fault: fake.Fault{Times: forever, Status: http.StatusTeapot, Message: "what is fake-key-01 or fake-?"},
+			says:  "what is [key] or fake-?",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
