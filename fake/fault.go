@@ -89,7 +89,7 @@ func (f *Fault) problem() error {
 // reachesService reports whether the service handles the request; the fault only changes the
 // response.
 func (f *Fault) reachesService() bool {
-	return f.Status == 0 && f.Wire.shows() && f.Wire != WireLoginPage
+	return f.Status == 0 && f.Wire.sendsResponse() && f.Wire != WireLoginPage
 }
 
 // refuses reports whether the fault refuses the connection, and connects the opposite.
@@ -152,8 +152,8 @@ func (Wire) Values() []Wire {
 	return []Wire{WireReset, WireClose, WireTruncate, WireGarbage, WireStall, WireLoginPage, WireRefuse}
 }
 
-// shows reports whether the client receives the response, or a part of it.
-func (w Wire) shows() bool { return w == "" || w == WireTruncate || w == WireLoginPage }
+// sendsResponse reports whether the client receives the response, or a part of it.
+func (w Wire) sendsResponse() bool { return w == "" || w == WireTruncate || w == WireLoginPage }
 
 // Injection is a fault that was injected. Its methods are safe for concurrent use.
 type Injection struct {
@@ -161,7 +161,7 @@ type Injection struct {
 	id    int
 	fault Fault
 	until time.Time // the end of Fault.For; zero: none
-	// These numbers change under faultList.mu.
+	// These numbers change under faultList.mu, and are read without it.
 	fitting atomic.Int64 // requests for which the fault is meant
 	fired   atomic.Int64
 }
@@ -255,9 +255,9 @@ func (i *Injection) active() bool {
 func (s *Server) pick(x *exchange, kind func(*Fault) bool) *Fault {
 	for _, i := range s.Injections() {
 		f := &i.fault
-		meant := kind(f) && (f.Operation == "" || f.Operation == x.operation.Name) &&
+		matches := kind(f) && (f.Operation == "" || f.Operation == x.operation.Name) &&
 			(f.APIKey == "" || f.APIKey == x.token)
-		if meant && i.Active() && (f.Match == nil || f.Match(x.copyRequest())) && i.strike() {
+		if matches && i.Active() && (f.Match == nil || f.Match(x.copyRequest())) && i.strike() {
 			return f
 		}
 	}

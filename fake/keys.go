@@ -70,7 +70,7 @@ func (r *keyring) put(key string, plan Plan) {
 	}
 	k := &apiKey{srv: r.srv, number: slices.Index(r.texts, key) + 1, plan: plan}
 	k.restart()
-	k.unknown = make(map[string]int)
+	k.doubtful = make(map[string]int)
 	r.keys[key] = k
 }
 
@@ -167,7 +167,7 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	k := s.mustFind("BanKey", key)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := k.update()
+	now := k.syncClock()
 	if d == 0 {
 		k.bannedUntil, k.streak = time.Time{}, 0
 		k.retryAt, k.got429 = time.Time{}, false
@@ -183,7 +183,7 @@ func (s *Server) SetUsage(key string, minute, day int) {
 	k := s.mustFind("SetUsage", key)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	sec := k.update().Unix()
+	sec := k.syncClock().Unix()
 	k.minute.set(minute, sec)
 	k.day.set(day, sec)
 }
@@ -209,7 +209,7 @@ func (s *Server) Usage(key string) Usage {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	sec := k.update().Unix()
+	sec := k.syncClock().Unix()
 	return Usage{
 		Plan: k.plan, Revoked: k.revoked.Load(),
 		Minute: k.minute.count, Day: k.day.count,

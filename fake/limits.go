@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// take admits a request and counts it, or counts and returns the 429 that refuses it.
-func (k *apiKey) take(x *exchange) (limited *response) {
+// admit admits a request and counts it, or counts and returns the 429 that refuses it.
+func (k *apiKey) admit(x *exchange) (limited *response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := k.update()
+	now := k.syncClock()
 	sec := now.Unix()
 	if k.quota(sec).remaining > 0 { // a ban leaves none
 		k.minute.add(sec)
@@ -31,7 +31,7 @@ func (k *apiKey) take(x *exchange) (limited *response) {
 	}
 	x.quota = k.quota(sec)
 	limited = k.tooManyRequests(x.quota, now)
-	if banned && k.got429 && k.knew(now) {
+	if banned && k.got429 && k.sentAfter429(now) {
 		x.addViolation(RuleBanProvoked, "8.3", "the request earned the key a ban: "+limited.hint)
 	}
 	return limited
@@ -46,7 +46,7 @@ func (x *exchange) uncountedQuota(now time.Time) quota {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.quota(k.update().Unix())
+	return k.quota(k.syncClock().Unix())
 }
 
 // restart begins the windows anew.
@@ -57,10 +57,11 @@ func (k *apiKey) restart() {
 	k.retryAt = time.Time{}
 }
 
-// update brings the key to the present time, and returns that time. From one synctest bubble to the
-// next, the clock goes back. update reads the clock under the lock: a caller that read the clock
-// and then waited for the lock would bring an older time, as if the clock had gone back.
-func (k *apiKey) update() time.Time {
+// syncClock brings the key to the present time, and returns that time. It may restart the windows
+// and end a ban. From one synctest bubble to the next, the clock goes back. syncClock reads the
+// clock under the lock: a caller that read the clock and then waited for the lock would bring an
+// older time, as if the clock had gone back.
+func (k *apiKey) syncClock() time.Time {
 	now := k.srv.Now()
 	if back := now.Sub(k.lastNow); back < 0 {
 		k.restart()

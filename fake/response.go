@@ -95,7 +95,7 @@ func (resp *response) change(f *Fault) {
 	if f.RetryAfter != "" {
 		resp.header.Set("Retry-After", f.RetryAfter)
 	}
-	resp.lost = resp.lost || !f.Wire.shows()
+	resp.lost = resp.lost || !f.Wire.sendsResponse()
 }
 
 // becomeLoginPage puts a page of a proxy in place of the response. A proxy sends no quota.

@@ -37,7 +37,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer x.breakOnPanic()
 	x.arrive()
 	x.fault = s.pick(x, (*Fault).connects)
-	resp := x.carryOut()
+	resp := x.respond()
 	if resp.delivered { // by a handler
 		return
 	}
@@ -79,12 +79,12 @@ func (x *exchange) copyRequest() *http.Request {
 	return r
 }
 
-// carryOut waits as long as the latency and the fault say, and carries the request out before or
-// after that wait, or not at all if the fault takes the place of the service.
-func (x *exchange) carryOut() (resp response) {
+// respond returns the response after a wait as long as the latency and the fault say. It serves the
+// operation before or after that wait, or not at all if the fault takes the place of the service.
+func (x *exchange) respond() (resp response) {
 	f := x.fault
 	if f.AfterCommit {
-		resp = x.operate()
+		resp = x.serveOperation()
 	}
 	wait := time.Duration(x.srv.latency.Load()) + f.Delay
 	if f.Wire == WireStall {
@@ -94,14 +94,14 @@ func (x *exchange) carryOut() (resp response) {
 		return response{lost: true, hint: "the client gave up, or the server was closed"}
 	}
 	if !f.AfterCommit && f.reachesService() {
-		resp = x.operate()
+		resp = x.serveOperation()
 	}
 	return resp
 }
 
-// operate does the operation, unless the path, the key or the limits do not allow it, in this
-// order.
-func (x *exchange) operate() response {
+// serveOperation does the operation, unless the path, the key or the limits do not allow it, in
+// this order.
+func (x *exchange) serveOperation() response {
 	if x.operation.serve == nil {
 		return refusal(http.StatusNotFound, "the service has no path %s; it has %s (section 4)",
 			quote(x.req.URL.Path), strings.Join(x.srv.paths(), ", "))
@@ -109,7 +109,7 @@ func (x *exchange) operate() response {
 	if x.key == nil {
 		return x.unauthorized()
 	}
-	if limited := x.key.take(x); limited != nil {
+	if limited := x.key.admit(x); limited != nil {
 		return *limited
 	}
 	return x.operation.serve(x)

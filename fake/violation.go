@@ -66,20 +66,20 @@ func (x *exchange) addViolation(rule Rule, section, detail string) {
 
 // conduct is what the rules for clients need to know about a key. The lock of the key guards it.
 type conduct struct {
-	got429   bool           // a client got a 429 since the last request that was admitted
-	retryAt  time.Time      // until when a 429 asked the client to wait
-	toldAt   time.Time      // when the first response with that wait was sent
-	told     string         // the sender that it was sent to; empty if several requests were under way
-	sender   string         // of the last request
-	underWay int            // requests that have no response
-	unknown  map[string]int // Seq of the creates of unknown outcome, by their bodies
+	got429         bool           // a client got a 429 since the last request that was admitted
+	retryAt        time.Time      // until when a 429 asked the client to wait
+	notifiedAt     time.Time      // when the first response with that wait was sent
+	notifiedSender string         // to which it was sent; empty if several requests were under way
+	sender         string         // of the last request
+	underWay       int            // requests that have no response
+	doubtful       map[string]int // Seq of the creates of unknown outcome, by their bodies
 }
 
-// knew reports whether the client must have known of the last 429 when it sent a request that
-// arrives now. Another goroutine may have sent it up to a second ago, before the client heard of
-// the 429.
-func (k *apiKey) knew(now time.Time) bool {
-	return k.sender == k.told || now.Sub(k.toldAt) >= time.Second
+// sentAfter429 reports whether the client must have known of the last 429 when it sent a request
+// that arrives now. Another goroutine may have sent it up to a second ago, before the client heard
+// of the 429.
+func (k *apiKey) sentAfter429(now time.Time) bool {
+	return k.sender == k.notifiedSender || now.Sub(k.notifiedAt) >= time.Second
 }
 
 // noteSender notes the number of the goroutine that sends a request. For a client in memory that is
@@ -99,15 +99,15 @@ func (x *exchange) noteSender() {
 func (k *apiKey) noteRequest(x *exchange) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := k.update() // which ends the wait if the clock went back
-	if early := k.retryAt.Sub(now); early > 0 && k.knew(now) {
+	now := k.syncClock() // which ends the wait if the clock went back
+	if early := k.retryAt.Sub(now); early > 0 && k.sentAfter429(now) {
 		x.addViolation(RuleEarlyRetry, "8.3",
 			fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Second/10)))
 	}
 	if x.req.Method == http.MethodGet {
-		clear(k.unknown) // its client has looked at the catalogue, and may decide
+		clear(k.doubtful) // its client has looked at the catalogue, and may decide
 	}
-	seq := k.unknown[string(kept(x.body))]
+	seq := k.doubtful[string(kept(x.body))]
 	if seq != 0 && x.operation.Name == petstore.OpCreatePet {
 		x.addViolation(RuleRepeatedCreate, "4.2",
 			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
@@ -123,9 +123,9 @@ func (k *apiKey) noteResponse(x *exchange, resp *response, now time.Time) {
 	if resp.status == http.StatusTooManyRequests && reached {
 		k.got429 = true
 		if !now.Before(k.retryAt) {
-			k.toldAt, k.told = now, k.sender
+			k.notifiedAt, k.notifiedSender = now, k.sender
 			if k.underWay > 1 {
-				k.told = ""
+				k.notifiedSender = ""
 			}
 		}
 		// A number of seconds counts from the start of this second, as in tooManyRequests.
@@ -134,8 +134,8 @@ func (k *apiKey) noteResponse(x *exchange, resp *response, now time.Time) {
 		}
 	}
 	k.underWay = max(k.underWay-1, 0) // it is 0 if the key was added while the request was on its way
-	if x.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(resp, reached) && len(k.unknown) < 1_000 {
-		k.unknown[string(kept(x.body))] = x.entry.Seq
+	if x.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(resp, reached) && len(k.doubtful) < 1_000 {
+		k.doubtful[string(kept(x.body))] = x.entry.Seq
 	}
 }
 
