@@ -32,8 +32,8 @@ func (s *session) add(status string) *exchange {
 	return s.ask(createWith(anyStatus, `"`+status+`"`))
 }
 
-// mine returns the pet that was added with a status. It skips if none could be added.
-func (s *session) mine(status string) object { return orSkip(s.add(status).pet) }
+// addedPet returns the pet that was added with a status. It skips if none could be added.
+func (s *session) addedPet(status string) object { return orSkip(s.add(status).pet) }
 
 // list adds the session's pets, and then calls listPets with a query. Other clauses check whether
 // pets can be added.
@@ -109,7 +109,7 @@ func filters(s *session) {
 func showsAdded(query string, statuses ...string) func(*session) {
 	return func(s *session) {
 		for _, status := range statuses {
-			want := s.mine(status)
+			want := s.addedPet(status)
 			list, x := s.page(query)
 			found := 0
 			for _, pet := range list {
@@ -128,10 +128,10 @@ func showsAdded(query string, statuses ...string) func(*session) {
 	}
 }
 
-// keeps returns a check: for each of the values, createPet must return the pet with that value, and
-// so must getPet, whose pet has been in the store. A service may refuse a value, since the document
-// shows neither which categories exist nor how long a name may be.
-func keeps(body string, values ...string) func(*session) {
+// valuesKept returns a check: for each of the values, createPet must return the pet with that value,
+// and so must getPet, whose pet has been in the store. A service may refuse a value, since the
+// document shows neither which categories exist nor how long a name may be.
+func valuesKept(body string, values ...string) func(*session) {
 	return func(s *session) {
 		kept := false
 		for _, value := range values {
@@ -157,7 +157,7 @@ func keeps(body string, values ...string) func(*session) {
 // fetch calls getPet for the pet that was added with a status. It skips if getPet was removed as
 // announced.
 func (s *session) fetch(status string) *exchange {
-	x := s.ask(get("/pets/" + s.mine(status).id()))
+	x := s.ask(get("/pets/" + s.addedPet(status).id()))
 	if !x.success() && x.date.After(time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)) {
 		skipf("getPet was announced for removal on 5 December 2030, and that has passed")
 	}
@@ -169,6 +169,6 @@ func (s *session) fetch(status string) *exchange {
 func fetchedAsAdded(s *session) {
 	for _, status := range added {
 		x := s.fetch(status)
-		x.wantPet(x.pet(), s.mine(status))
+		x.wantPet(x.pet(), s.addedPet(status))
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// gives returns the check that a request gets a status, with each of these values.
-func gives(status int, ask func(*session, string) *exchange, values ...string) func(*session) {
+// statusIs returns the check that a request gets a status, with each of these values.
+func statusIs(status int, ask func(*session, string) *exchange, values ...string) func(*session) {
 	return func(s *session) {
 		for _, value := range values {
 			ask(s, value).want(status)
@@ -20,13 +20,13 @@ func gives(status int, ask func(*session, string) *exchange, values ...string) f
 // refuses returns the check that createPet responds with 400 to each of these values in a body.
 func refuses(body string, values ...string) func(*session) {
 	add := func(s *session, value string) *exchange { return s.ask(createWith(body, value)) }
-	return gives(http.StatusBadRequest, add, values...)
+	return statusIs(http.StatusBadRequest, add, values...)
 }
 
 // refusesKey returns the check that the service refuses each of these Authorization headers.
 func refusesKey(r request, auths ...string) func(*session) {
 	ask := func(s *session, auth string) *exchange { return s.ask(request{r.method, r.path, auth, r.body}) }
-	return gives(http.StatusUnauthorized, ask, auths...)
+	return statusIs(http.StatusUnauthorized, ask, auths...)
 }
 
 // provoke spends the key's quota until a 429 comes.
@@ -63,9 +63,9 @@ func admittedAfter(wait func(*exchange) time.Duration) func(*session) {
 	}
 }
 
-// each returns a check of all responses with these statuses; without statuses, of all responses. It
+// allResponses returns a check of all responses with these statuses; without statuses, of all. It
 // first makes sure that there are successes, a 400, a 401 and a 404.
-func each(check func(*exchange), statuses ...int) func(*session) {
+func allResponses(check func(*exchange), statuses ...int) func(*session) {
 	return func(s *session) {
 		s.list("")
 		for _, r := range []request{create("{}"), getUnknown, {http.MethodGet, "/pets", noKey, ""}} {
@@ -109,7 +109,7 @@ func isOwnStatus(x *exchange, raw []byte) bool { return string(raw) == strconv.I
 // uniqueIDs looks for an id that two pets share, among those added and within each list.
 func uniqueIDs(s *session) {
 	created := make(map[string]bool)
-	each(func(x *exchange) {
+	allResponses(func(x *exchange) {
 		seen := make(map[string]bool)
 		if x.method == http.MethodPost {
 			seen = created
@@ -155,7 +155,7 @@ func remainingFalls(s *session) {
 	const unlimited = 1 << 30 // a limit of this size or more means no limit
 	var last quota
 	stays := 0
-	each(func(x *exchange) {
+	allResponses(func(x *exchange) {
 		q, ok := x.quota()
 		if !ok || x.auth != validKey {
 			return
