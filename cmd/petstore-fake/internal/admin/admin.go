@@ -119,8 +119,8 @@ type route struct {
 	handle http.HandlerFunc
 }
 
-// gives returns a route without a body whose response is a value in JSON, or nothing for nil.
-func gives(method, path, about string, f func(r *http.Request) (any, error)) route {
+// jsonRoute returns a route without a body whose response is a value in JSON, or nothing for nil.
+func jsonRoute(method, path, about string, f func(r *http.Request) (any, error)) route {
 	return route{Method: method, Path: path, About: about, handle: func(w http.ResponseWriter, r *http.Request) {
 		value, err := f(r)
 		switch {
@@ -136,16 +136,16 @@ func gives(method, path, about string, f func(r *http.Request) (any, error)) rou
 	}}
 }
 
-// shows returns a route that shows a part of the fake's state.
-func shows(path, about string, state func() any) route {
-	return gives(http.MethodGet, path, about, func(*http.Request) (any, error) { return state(), nil })
+// stateRoute returns a route that shows a part of the fake's state.
+func stateRoute(path, about string, state func() any) route {
+	return jsonRoute(http.MethodGet, path, about, func(*http.Request) (any, error) { return state(), nil })
 }
 
-// takes is like gives, for a route that reads a value from its body.
-func takes[T any](
+// bodyRoute is like jsonRoute, for a route that reads a value from its body.
+func bodyRoute[T any](
 	method, path, about string, read func(string) (T, error), f func(r *http.Request, value T) (any, error),
 ) route {
-	r := gives(method, path, about, func(r *http.Request) (any, error) {
+	r := jsonRoute(method, path, about, func(r *http.Request) (any, error) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return nil, err

@@ -20,29 +20,30 @@ func (a *API) routes() []route {
 	return []route{
 		{Method: get, Path: Path, About: "the request page for a browser, these routes for others", handle: a.front},
 		{Method: get, Path: "/_fake/page", About: "what changes on the request page, as HTML", handle: a.page.Parts},
-		shows(Health, "status 200 as soon as the program serves", a.health),
-		gives(post, "/_fake/reset", "puts everything back to the start of the program", a.resetAll),
-		gives(get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet",
+		stateRoute(Health, "status 200 as soon as the program serves", a.health),
+		jsonRoute(post, "/_fake/reset", "puts everything back to the start of the program", a.resetAll),
+		jsonRoute(get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet",
 			a.listRequests),
-		gives(del, "/_fake/requests", "clears the list of requests", a.clear),
-		shows("/_fake/violations", "what a well-behaved client does not do", a.violations),
-		shows("/_fake/pets", "the catalogue", a.listPets),
-		takes(post, "/_fake/pets", "adds a pet, or an array of them", ReadPets, a.addPets),
-		shows("/_fake/keys", "the keys, with their plans and usage", a.listKeys),
-		takes(post, "/_fake/keys", "adds a key, or an array of them; a key alone will do", ReadKeys, a.addKeys),
-		takes(patch, "/_fake/keys/{id}", "changes a key; plan is a name or its limits", Read[keyChange], a.changeKey),
-		shows("/_fake/faults", "the faults, with how often each has struck", a.listFaults),
-		takes(post, "/_fake/faults", "injects a fault, or an array; times -1 is for ever",
+		jsonRoute(del, "/_fake/requests", "clears the list of requests", a.clear),
+		stateRoute("/_fake/violations", "what a well-behaved client does not do", a.violations),
+		stateRoute("/_fake/pets", "the catalogue", a.listPets),
+		bodyRoute(post, "/_fake/pets", "adds a pet, or an array of them", ReadPets, a.addPets),
+		stateRoute("/_fake/keys", "the keys, with their plans and usage", a.listKeys),
+		bodyRoute(post, "/_fake/keys", "adds a key, or an array of them; a key alone will do", ReadKeys, a.addKeys),
+		bodyRoute(patch, "/_fake/keys/{id}", "changes a key; plan is a name or its limits",
+			Read[keyChange], a.changeKey),
+		stateRoute("/_fake/faults", "the faults, with how often each has struck", a.listFaults),
+		bodyRoute(post, "/_fake/faults", "injects a fault, or an array; times -1 is for ever",
 			ReadList[fake.Fault], a.inject),
-		gives(del, "/_fake/faults", "removes all faults", a.removeFaults),
-		gives(del, "/_fake/faults/{id}", "removes a fault", a.removeFaults),
-		shows("/_fake/clock", "the service's time", a.clock),
-		takes(post, "/_fake/clock", "moves it, back with a minus, or sets it", Read[clockChange], a.setClock),
+		jsonRoute(del, "/_fake/faults", "removes all faults", a.removeFaults),
+		jsonRoute(del, "/_fake/faults/{id}", "removes a fault", a.removeFaults),
+		stateRoute("/_fake/clock", "the service's time", a.clock),
+		bodyRoute(post, "/_fake/clock", "moves it, back with a minus, or sets it", Read[clockChange], a.setClock),
 	}
 }
 
-// each returns what is shown of each element of a list; never nil, which JSON would show as null.
-func each[T, S any](list []T, show func(i int, one T) S) []S {
+// convert returns what is shown of each element of a list; never nil, which would be null in JSON.
+func convert[T, S any](list []T, show func(i int, one T) S) []S {
 	all := make([]S, len(list))
 	for i, one := range list {
 		all[i] = show(i, one)
@@ -77,7 +78,7 @@ func (a *API) listRequests(r *http.Request) (any, error) {
 		return nil, errors.New(problem)
 	}
 	list := slices.DeleteFunc(a.page.Journal(), func(r *page.Request) bool { return !filter.Fits(r) })
-	return object{"total": len(list), "requests": each(list[max(len(list)-limit, 0):], showRequest)}, nil
+	return object{"total": len(list), "requests": convert(list[max(len(list)-limit, 0):], showRequest)}, nil
 }
 
 func showRequest(_ int, r *page.Request) object {
@@ -90,7 +91,7 @@ func showRequest(_ int, r *page.Request) object {
 }
 
 func (a *API) violations() any {
-	return object{"violations": each(a.srv.Violations(), func(_ int, v fake.Violation) object {
+	return object{"violations": convert(a.srv.Violations(), func(_ int, v fake.Violation) object {
 		return object{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq}
 	})}
 }
@@ -101,7 +102,7 @@ func (a *API) listPets() any {
 }
 
 func (a *API) addPets(_ *http.Request, pets []petstore.NewPet) (any, error) {
-	return object{"pets": each(pets, func(_ int, p petstore.NewPet) petstore.Pet { return a.srv.AddPet(p) })}, nil
+	return object{"pets": convert(pets, func(_ int, p petstore.NewPet) petstore.Pet { return a.srv.AddPet(p) })}, nil
 }
 
 // ReadPets reads pets that createPet would take.
@@ -145,7 +146,7 @@ func (a *API) showKey(i int, key string) object {
 	return object{"id": i + 1, "key": key, "usage": a.srv.Usage(key)}
 }
 
-func (a *API) listKeys() any { return object{"keys": each(a.srv.Keys(), a.showKey)} }
+func (a *API) listKeys() any { return object{"keys": convert(a.srv.Keys(), a.showKey)} }
 
 // addKeys adds keys.
 func (a *API) addKeys(_ *http.Request, keys []Key) (any, error) {
@@ -198,11 +199,11 @@ func showFault(_ int, i *fake.Injection) object {
 	return object{"id": i.ID(), "fault": i.Fault(), "fired": i.Fired(), "active": i.Active()}
 }
 
-func (a *API) listFaults() any { return object{"faults": each(a.srv.Injections(), showFault)} }
+func (a *API) listFaults() any { return object{"faults": convert(a.srv.Injections(), showFault)} }
 
 func (a *API) inject(_ *http.Request, faults []fake.Fault) (any, error) {
 	inject := func(n int, f fake.Fault) object { return showFault(n, a.srv.Inject(f)) }
-	return object{"faults": each(faults, inject)}, nil
+	return object{"faults": convert(faults, inject)}, nil
 }
 
 // removeFaults removes all faults, or only the one whose id is in the path.
