@@ -1,7 +1,7 @@
-// Package testing is a small application, and shelter_test.go its tests on a fake of the service:
+// Package shelter is a small application, and shelter_test.go its tests on a fake of the service:
 //
 //	go test -v ./examples/testing
-package testing
+package shelter
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package testing
+package shelter
 
 import (
 	"net/http"
