@@ -4,18 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -87,6 +82,10 @@ func (s *Server) refuse(x *exchange) error {
 	return notConnected(cmp.Or(pause(ctx, f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
 }
 
+func notConnected(reason error) error {
+	return &net.OpError{Op: "dial", Net: "fake", Addr: link.ServerAddress, Err: reason}
+}
+
 // dial makes a connection in memory with a net/http server at its other end.
 func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 	if s.inflight.closed.Load() {
@@ -151,92 +150,5 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 		MaxHeaderBytes:    64 << 10,
 		// It writes nothing to stderr: faults abort connections on purpose.
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
-	}
-}
-
-// grace is how long Close waits for requests to end by themselves, and then again for the requests
-// that it broke off. Both waits together take less than a second.
-const grace = 400 * time.Millisecond
-
-// inflight holds everything that must have ended when Close returns.
-type inflight struct {
-	closed atomic.Bool
-	mu     sync.Mutex
-	parts  map[io.Closer]bool // the port and the connections; true: with a request in progress
-}
-
-// follow notes the state of a part. If the server was closed before, it closes the part.
-func (f *inflight) follow(c io.Closer, state http.ConnState) (open bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	_, here := f.parts[c]
-	switch {
-	case state == http.StateClosed, state == http.StateHijacked:
-		delete(f.parts, c)
-	case f.closed.Load() && !here:
-		_ = c.Close()
-		return false
-	default:
-		f.parts[c] = state == http.StateActive
-	}
-	return true
-}
-
-// Close ends the server: it closes the port, and cuts connections, which ends stalled requests.
-// When it returns, the goroutines of the server are gone. Requests in progress get a moment to
-// finish; a handler that hangs is cut off within a second. Requests of [Server.ServeHTTP] end with
-// the server in which they run. Close may be called more than once.
-func (s *Server) Close() {
-	f := &s.inflight
-	f.closed.Store(true)
-	s.journal.wake()
-	waitUntilNone(f.busy)
-	for _, c := range f.all() {
-		abort(c)
-	}
-	waitUntilNone(f.all)
-}
-
-// all returns the parts that have not ended.
-func (f *inflight) all() []io.Closer {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Collect(maps.Keys(f.parts))
-}
-
-// busy returns the parts with a request in progress.
-func (f *inflight) busy() []io.Closer {
-	all := f.all()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.DeleteFunc(all, func(c io.Closer) bool { return !f.parts[c] })
-}
-
-// waitUntilNone waits until parts returns none, but no longer than the grace. It polls, as
-// http.Server.Shutdown does: a channel or a WaitGroup that could wake it would belong to one
-// synctest bubble, and the parts may live in another bubble or outside of all.
-func waitUntilNone(parts func() []io.Closer) {
-	interval := 50 * time.Microsecond
-	for left := grace; left > 0 && len(parts()) > 0; left -= interval {
-		time.Sleep(interval)
-		interval = min(2*interval, 10*time.Millisecond)
-	}
-}
-
-// pause waits for d, or for ever if d is negative. It ends early with an error if the client gives
-// up or the connection is cut.
-func pause(ctx context.Context, d time.Duration) error {
-	if d == 0 {
-		return nil
-	}
-	var timeout <-chan time.Time
-	if d > 0 {
-		timeout = time.After(d)
-	}
-	select {
-	case <-timeout:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

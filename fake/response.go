@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -201,18 +199,4 @@ func abort(c io.Closer) {
 		_ = l.SetLinger(0) // so that Close resets
 	}
 	_ = c.Close()
-}
-
-func notConnected(reason error) error {
-	return &net.OpError{Op: "dial", Net: "fake", Addr: link.ServerAddress, Err: reason}
-}
-
-type closedError struct{}
-
-func (closedError) Error() string { return "fake: the server is closed" }
-
-// Unwrap makes the error match net.ErrClosed, syscall.ECONNREFUSED and, so that no client tries
-// again, a net.DNSError of a host that does not exist.
-func (closedError) Unwrap() []error {
-	return []error{net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true}}
 }

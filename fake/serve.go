@@ -2,6 +2,7 @@ package fake
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -97,6 +98,24 @@ func (x *exchange) respond() (resp response) {
 		resp = x.serveOperation()
 	}
 	return resp
+}
+
+// pause waits for d, or for ever if d is negative. It ends early with an error if the client gives
+// up or the connection is cut.
+func pause(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	var timeout <-chan time.Time
+	if d > 0 {
+		timeout = time.After(d)
+	}
+	select {
+	case <-timeout:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // serveOperation does the operation, unless the path, the key or the limits do not allow it, in
