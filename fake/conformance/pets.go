@@ -128,9 +128,9 @@ func showsAdded(query string, statuses ...string) func(*session) {
 	}
 }
 
-// valuesKept returns a check: for each of the values, createPet must return the pet with that value,
-// and so must getPet, whose pet has been in the store. A service may refuse a value, since the
-// document shows neither which categories exist nor how long a name may be.
+// valuesKept returns a check: for each value, createPet must return the pet with that value, and so
+// must getPet, whose pet has been in the store. A service may refuse a value, since the document
+// shows neither which categories exist nor how long a name may be.
 func valuesKept(body string, values ...string) func(*session) {
 	return func(s *session) {
 		kept := false
