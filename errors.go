@@ -56,8 +56,8 @@ type Response struct {
 	Header http.Header
 	// RateLimit is the rate limit from the X-RateLimit headers (section 8.2).
 	RateLimit RateLimit
-	// Attempts is the number of requests that the call sent, in part or completely, without those of
-	// which the server said that it had not processed them.
+	// Attempts is the number of requests that the call sent, in part or completely, without those
+	// of which the server said that it had not processed them.
 	Attempts int
 }
 
