@@ -9,16 +9,11 @@ import (
 )
 
 // newFallback returns a limiter that takes the place of the pot. It has seen one response, made
-// from what the process knows. Its limit is this process's share. If others have used more than
-// their shares, it is less, so that the process gets one share of what the window has left.
-//
-// For example, three processes share 60 requests a minute. This one has used 5 of its share of 20,
-// and the window has 9 left, of which it gets 3. Then the others have taken 20-5-3 = 12 of its
-// share, and the limit of the fallback is 20-12 = 8, of which 5 are used.
+// from what the process knows. Its limit is this process's share.
 func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	l, w, n := ratelimit.New(), q.known(now), q.processes()
-	q.taken = max(0, w.Limit/n-int(q.shareUsed)-(w.Remaining+n-1)/n)
-	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: q.shareOf(w)}
+	q.share.setTakenByOthers(w, n)
+	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: q.share.of(w, n)}
 	if w.Limit > 0 { // the time now by the server's clock: the window ends a second after its Reset
 		o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now))
 	}
@@ -30,15 +25,6 @@ func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	p, _ := l.TryAcquire(ratelimit.Request{Key: q.key}) // a limiter that knows nothing refuses none
 	p.Release(o)
 	return l
-}
-
-// shareOf returns this process's share of a window.
-func (q *queue) shareOf(w ratelimit.Window) ratelimit.Window {
-	if w.Limit > 0 {
-		w.Limit = max(1, w.Limit/q.processes()-q.taken)
-		w.Remaining = min(w.Remaining, max(0, w.Limit-int(q.shareUsed)))
-	}
-	return w
 }
 
 // askFallback admits as many requests as the fallback allows. The others wait until its limit ends.

@@ -40,8 +40,7 @@ type queue struct {
 	timer     *time.Timer  // calls step
 
 	pot         reply // the last reply
-	epoch       int64 // the last window in which a permit was wanted
-	shareUsed   int64 // permits of that window that this process has had; without Redis, its requests
+	share       share // of the last window
 	window      ratelimit.Window
 	windowEnd   time.Time
 	closedUntil time.Time         // the end of the last lockout
@@ -56,7 +55,6 @@ type queue struct {
 
 	away     time.Time          // when Redis began to fail; zero while it replies
 	fallback *ratelimit.Limiter // gives permits while Redis is away; nil while Redis replies
-	taken    int                // requests of this process's share that others had used when it began
 }
 
 // obstacle is what requests wait for.
@@ -151,7 +149,7 @@ func (q *queue) nextAsk(now time.Time) (at time.Time) {
 func (q *queue) send(now time.Time) {
 	c := &command{
 		Now: now.UnixMilli(), Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil,
-		Reopen: q.reopen, Epoch: q.epoch, ShareUsed: q.shareUsed, Outcomes: q.outcomes,
+		Reopen: q.reopen, Epoch: q.share.epoch, ShareUsed: q.share.used, Outcomes: q.outcomes,
 	}
 	if q.fallback == nil { // without Redis it wants none: the reply may come too late
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
@@ -207,10 +205,10 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	granted := r.Granted[0] + r.Granted[1]
 	if c.Want != [2]int{} {
 		q.polls++
-		if q.epoch != r.Epoch {
-			q.epoch, q.shareUsed = r.Epoch, 0
+		if q.share.epoch != r.Epoch {
+			q.share.begin(r.Epoch)
 		}
-		q.shareUsed += int64(granted)
+		q.share.grant(granted)
 	}
 	if granted > 0 {
 		q.polls = 0

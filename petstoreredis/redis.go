@@ -41,7 +41,7 @@ type command struct {
 	Reopen    bool
 	Want      [2]int    // how many requests wait; [1] in the background
 	Epoch     int64     // the last window in which permits were wanted
-	ShareUsed int64     // permits of that window that the process has had
+	ShareUsed int       // permits of that window that the process has had
 	Outcomes  []outcome `json:",omitempty"`
 	Known     outcome   // the window and the lockout that the process knows; it belongs to no permit
 }

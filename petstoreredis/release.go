@@ -68,9 +68,9 @@ func (q *queue) record(p *permit, o ratelimit.Outcome, now time.Time) (change re
 	}
 	if p.fallback != nil {
 		if counted {
-			q.shareUsed++
+			q.share.grant(1)
 		}
-		o.Window = q.shareOf(o.Window)
+		o.Window = q.share.of(o.Window, q.processes())
 		p.fallback.Release(o)
 	}
 	// While Redis is away, the outcome of a permit of the fallback is not kept. Once Redis is back,
@@ -98,7 +98,7 @@ func (q *queue) updateWindow(x *outcome, o ratelimit.Outcome, now time.Time) {
 	default:
 		q.pot.Left = w.Remaining
 		if q.fallback != nil {
-			q.shareUsed, q.taken = 0, 0
+			q.share.begin(q.share.epoch)
 		}
 	}
 	q.window, q.windowEnd = w, end
@@ -163,6 +163,6 @@ func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.
 // lockout adds to the reason and the end of a lockout what is known about the key.
 func (q *queue) lockout(reason ratelimit.Reason, until time.Time) ratelimit.Lockout {
 	return ratelimit.Lockout{
-		Reason: reason, Until: until, Window: q.window, Sent: int(q.shareUsed), Processes: q.processes(),
+		Reason: reason, Until: until, Window: q.window, Sent: q.share.used, Processes: q.processes(),
 	}
 }

@@ -40,7 +40,7 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	if w.wait.Reason != "" {
 		w.wait.Duration = l.now().Sub(entered)
 		w.wait.Window = q.window
-		w.wait.Sent = int(q.shareUsed)
+		w.wait.Sent = q.share.used
 		w.wait.Processes = q.processes()
 		report(func(o ratelimit.Observer) { o.WaitDone(w.wait) }).to(r.Observer, l)
 	}
