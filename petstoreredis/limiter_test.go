@@ -137,7 +137,13 @@ func TestLimiter(t *testing.T) {
 		{"a window of a day with requests left is not reported", "get 60 5 5h, heard = nothing"},
 		{"a 401 is no success", "ask, 429 1s, +2s ask, 401, heard = closed minute 1s"},
 		{"a lockout is reported with the requests of the process",
-			"b get 60 59, +1s ask 2, 200 60 58, 429 9s 60 50, sent = 2 of 60 by 2"},
+			"b get 60 59, +1s ask 2, 200 60 58, 429 9s 60 50, sent = 1 of 60 by 2"},
+		{"requests that were not sent, and 429s, are no requests of the process", "get 60 59, +3s ask 5, " +
+			"unsent, unsent, unsent, 401, +1s 429 9s 60 50, sent = 1 of 60 by 1"},
+		{"nor are permits that come too late", "get 60 59, +3s slow 100ms, ask 8, leave, +1s slow 0s, ask 2, " +
+			"+1s 200 60 57, 429 9s 60 50, sent = 2 of 60 by 1"},
+		{"a request that is not sent takes nothing of the share, and adds nothing to it",
+			"b get 60 59, ask 20 = 20, " + strings.Repeat("unsent, ", 20) + "+30ms ask 99 = 30"},
 		{"the end of a wait is reported with the requests of the process",
 			"b get 60 59, +1s get 60 0, ask, +30s leave, sent = 1 of 60 by 2"},
 		{"waits are reported", "get 60 59, ask, pause 9s 1m, heard = wait backoff 9s, 429 20s 60 5, ask, background, " +

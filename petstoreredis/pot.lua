@@ -39,6 +39,7 @@ local pot = {
   first_response = 0, -- when the window's first response came; 0: none yet
   last_response = 0,  -- when the window's last response came
   in_flight = 0,      -- permits of the window without an outcome
+  returned = 0,       -- permits of the window whose requests it has not counted
   await = 0,          -- until when requests wait for outcomes of permits in flight
   as_of = 0,          -- the value of `number` when `remaining` was set
   lowest = none,      -- the least Remaining since `remaining` was set, of permits up to as_of
@@ -79,7 +80,7 @@ end
 local function begin(remaining, response, ends)
   local processes = math.max(pot.active, math.floor((pot.processes + pot.active) / 2))
   local number = pot.number + 1
-  set { processes = processes, active = 0, in_flight = 0, await = 0 }
+  set { processes = processes, active = 0, in_flight = 0, returned = 0, await = 0 }
   set { number = number, epoch = number, as_of = number, lowest = none, remaining = remaining }
   set { first_response = response, last_response = response, ends = ends }
 end
@@ -89,6 +90,8 @@ local function settle(outcome)
   pot.in_flight = math.max(0, pot.in_flight - 1)
   if outcome.Lost then -- the responses to permits given so far may come from before it is counted
     set { as_of = pot.number, lowest = none, remaining = math.max(0, pot.remaining - 1) }
+  elseif outcome.Limit == 0 then
+    pot.returned = pot.returned + 1
   end
   local next_goes = pot.first_response == 0 or pot.in_flight == 0
   if next_goes and not outcome.NoResponse then pot.await = 0 end
@@ -163,7 +166,7 @@ local function grant()
   if urgent + background > 0 and not asked_before then pot.active = pot.active + 1 end
   if urgent > 0 then pot.urgent = now end
   local processes = math.max(1, pot.active, pot.processes)
-  local earlier = pot.number - pot.epoch -- permits of this window
+  local earlier = pot.number - pot.epoch - pot.returned -- permits of this window that count
   local left = pot.remaining - pot.in_flight
   local others = pot.limit - pot.remaining - earlier -- counted without a permit
   if others > 0 then

@@ -234,7 +234,8 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 		}
 		for range granted {
 			if closed || len(q.waiters[class]) == 0 {
-				q.keep(numbers, now) // the permit goes back
+				q.share.giveBack(r.Epoch)
+				q.keep(numbers, now)
 			} else {
 				q.admit(class, numbers, nil, now)
 			}

@@ -60,16 +60,15 @@ func (q *queue) record(p *permit, o ratelimit.Outcome, now time.Time) (change re
 	} else if counted {
 		x.Lost, x.NoResponse = true, !responded && !o.Abandoned
 	}
+	refused := o.StatusCode == http.StatusTooManyRequests
+	q.updateShare(p, x.Lost || counted && !refused)
 	if responded {
-		if o.StatusCode == http.StatusTooManyRequests {
+		if refused {
 			q.startLockout(&x, o, now)
 		}
 		change = q.reportOf(p.admitted, &x, now)
 	}
 	if p.fallback != nil {
-		if counted {
-			q.share.grant(1)
-		}
 		o.Window = q.share.of(o.Window, q.processes())
 		p.fallback.Release(o)
 	}
@@ -79,6 +78,17 @@ func (q *queue) record(p *permit, o ratelimit.Outcome, now time.Time) (change re
 		q.keep(x, now)
 	}
 	return change
+}
+
+// updateShare counts a request of the fallback that the window may have counted, and no longer
+// counts a permit of the pot whose request it has not counted.
+func (q *queue) updateShare(p *permit, counted bool) {
+	switch {
+	case p.fallback != nil && counted:
+		q.share.grant(1)
+	case p.fallback == nil && q.fallback == nil && !counted:
+		q.share.giveBack(p.numbers.Epoch)
+	}
 }
 
 // updateWindow takes the window from a response, unless a later window is known.

@@ -16,6 +16,13 @@ func (s *share) begin(epoch int64) { *s = share{epoch: epoch} }
 // grant counts n permits.
 func (s *share) grant(n int) { s.used += n }
 
+// giveBack no longer counts a permit of a window, if it is this one.
+func (s *share) giveBack(epoch int64) {
+	if s.epoch == epoch {
+		s.used = max(0, s.used-1)
+	}
+}
+
 // setTakenByOthers sets how much of this share others have used: they have if a share of what the
 // window has left is less than what this share has left. Then the process gets only the former.
 //

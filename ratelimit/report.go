@@ -51,8 +51,9 @@ type Lockout struct {
 	Until time.Time
 	// Window is the last known window.
 	Window Window
-	// Sent is how many requests of this limiter the window has counted, or may have. If the window
-	// is used up and Sent is far below Window.Limit, others use the key.
+	// Sent is how many requests of this limiter the window has counted, or may have. A 401,
+	// and a 429 that shows a window, it has not. Over Redis, requests in flight count, too. If the
+	// window is used up and Sent is far below Window.Limit, others use the key.
 	Sent int
 	// Processes is the number of processes that use the key, if the limiter knows it; else 0.
 	Processes int
