@@ -106,6 +106,7 @@ func TestLimiter(t *testing.T) {
 				"ask, +3s 200 2000 1999, +2m commands 999, +1h commands 0"},
 		{"those who left ask Redis no more", "error OOM, ask 2 = 1, +500ms leave, unsent, +3s commands 99, +1h commands 0"},
 		{"a wait for a pause", "get 60 59, pause 9s 8s, until = 9s, pause 9s 1h = 0, +9s = 1"},
+		{"there is no time to try again if the context ends in a pause", "get 60 59, pause 9s 1m, leave, until = ?"},
 		{"a pause in a lockout that lasts longer", "ask, 429 1h, pause 9s 1m, until = 1h0m0s ban"},
 		{"responses are awaited while others are in flight", "get 4 3, +3s ask 3, +1s 200 4 2, flush, b now, waiting = 1"},
 		{"Reopen lets one request go while Redis is away", "ask, 429 1h, ask = 0, broken, +20s = 0, reopen = 1"},

@@ -75,11 +75,7 @@ func (w *waiter) waitForDecision(ctx context.Context) *ratelimit.Error {
 		why, left := w.obstacle(now), w.latest.Add(extraWait).Sub(now)
 		switch {
 		case ended != nil, w.permit == nil && (left <= 0 || why.until.After(w.latest)):
-			refused := &ratelimit.Error{RetryAt: why.until, Window: q.window, Err: ended}
-			if slices.Contains(limits, why.reason) {
-				refused.Reason = why.reason
-			}
-			return refused
+			return q.refusal(why, ended)
 		case w.permit != nil:
 			return nil
 		case why.reason != "" && w.wait.Reason == "":
@@ -92,6 +88,17 @@ func (w *waiter) waitForDecision(ctx context.Context) *ratelimit.Error {
 			q.l.sleep(ctx, w.news, left)
 		}
 	}
+}
+
+// refusal returns the error of a request that would have had to wait, or whose context has ended.
+func (q *queue) refusal(why obstacle, ended error) *ratelimit.Error {
+	refused := &ratelimit.Error{RetryAt: why.until, Window: q.window, Err: ended}
+	if slices.Contains(limits, why.reason) {
+		refused.Reason = why.reason
+	} else if ended != nil {
+		refused.RetryAt = time.Time{} // the end of a pause says nothing about the key
+	}
+	return refused
 }
 
 // obstacle returns what w waits for; zero if that is not known.
