@@ -48,7 +48,7 @@ func (q *queue) askFallback(now time.Time) {
 			}
 			// Its response counts as one to the last permit of the pot. Without an Epoch, the pot
 			// does not take it for one of those in flight.
-			q.admit(class, outcome{Number: q.pot.Number}, p, now)
+			q.admit(class, potOutcome{Number: q.pot.Number}, p, now)
 		}
 	}
 }

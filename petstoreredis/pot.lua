@@ -25,7 +25,7 @@ local await_new_pot = 1.5 * second -- after a lost pot, until the other processe
 local most_shares = 2 -- of a process: one in the first second after the first response, two in two
 local growth = 1.5 -- other programs may send 1.5 times what they sent before
 local reserve_part = 10 -- background requests leave 1/10 of the limit to others
-local response = 3 -- a reason to wait; 0 to 2 are the limits, as in closed_by
+local reason_response = 3 -- a reason to wait; 0 to 2 are the limits, as in closed_by
 
 local pot = {
   at = now,           -- when the last command came
@@ -139,7 +139,7 @@ local function note_429(outcome, in_window)
   if in_window or pot.first_response > 0 then begin(0, 0, 0) end
 end
 
-local function take(outcome)
+local function apply(outcome)
   local in_window = outcome.Number > pot.epoch -- the permit is of this window
   -- Whether it comes from a response. The outcome of a request does. command.Known does only after
   -- a time without Redis: otherwise it repeats what this pot or an earlier one said.
@@ -214,7 +214,7 @@ end
 --   the limit of the window, until its end, if it is used up or if responses are overdue
 --   response, for an unknown time
 local function reply(grants)
-  local reason = response
+  local reason = reason_response
   local wait = 0
   local reserve = command.Want[1] > grants.granted[1] and 0 or grants.reserve
   local heard = pot.first_response > 0
@@ -238,8 +238,8 @@ if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has
   local much = left > 0 and left >= pot.limit / carried_part
   if much then begin(left, now, now + minute) else begin(0, 0, 0) end
 end
-for _, outcome in ipairs(command.Outcomes or {}) do take(outcome) end
-take(command.Known)
+for _, outcome in ipairs(command.Outcomes or {}) do apply(outcome) end
+apply(command.Known)
 local used_up = pot.first_response > 0 and pot.remaining <= pot.in_flight
 if command.Reopen and (pot.closed > now or used_up) then
   set { closed = 0, reset = math.max(1, pot.reset) } -- a reset that is not 0: the pot is not new

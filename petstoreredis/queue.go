@@ -31,13 +31,13 @@ const (
 // that there is no permit yet. One command at a time is on its way. In each array, index 1 is for
 // background requests.
 type queue struct {
-	l         *Limiter
-	key       string
-	waiters   [2][]*waiter // in the order of their permits
-	obstacles [2]obstacle  // what the waiters wait for
-	users     int          // requests that wait or are in flight
-	polls     int          // commands in a row that asked for permits and got none
-	timer     *time.Timer  // calls step
+	l          *Limiter
+	key        string
+	waiters    [2][]*waiter // in the order of their permits
+	obstacles  [2]obstacle  // what the waiters wait for
+	unfinished int          // requests that wait or are in flight
+	polls      int          // commands in a row that asked for permits and got none
+	timer      *time.Timer  // calls step
 
 	pot         reply // the last reply
 	share       share // of the last window
@@ -47,7 +47,7 @@ type queue struct {
 	closedBy    ratelimit.Reason  // its limit
 	reported    ratelimit.Lockout // the last one that was reported; zero once its end was reported
 
-	outcomes []outcome     // to be reported
+	outcomes []potOutcome  // to be reported
 	reopen   bool          // whether Reopen was called, which must be reported, too
 	reportAt time.Time     // when to report or, without Redis, when to try Redis again
 	asking   chan struct{} // closed when the command on its way is over; nil if there is none
@@ -123,7 +123,7 @@ func (q *queue) nextSend(now time.Time) time.Time {
 		return time.Time{}
 	case q.fallback == nil:
 		return earlier(q.reportAt, q.nextAsk(now))
-	case q.users == 0: // nobody needs to know whether Redis is back
+	case q.unfinished == 0: // nobody needs to know whether Redis is back
 		return time.Time{}
 	}
 	return q.reportAt
@@ -193,7 +193,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 		}
 	}
 	q.step(now)
-	q.note(err)
+	q.logAvailability(err)
 }
 
 // apply takes over what a reply says.
@@ -226,7 +226,7 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 // handOut hands out the permits of a reply. The other requests wait for what the reply says.
 func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 	why, closed := q.obstacleIn(r, sent, now), q.closedUntil.After(now)
-	numbers := outcome{Number: r.Number, Epoch: r.Epoch}
+	numbers := potOutcome{Number: r.Number, Epoch: r.Epoch}
 	for class, granted := range r.Granted {
 		q.obstacles[class] = obstacle{}
 		if c.Want[class] > granted || closed {
@@ -245,7 +245,7 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 }
 
 // admit gives a permit to the first waiter of a class.
-func (q *queue) admit(class int, numbers outcome, fallback ratelimit.Permit, now time.Time) {
+func (q *queue) admit(class int, numbers potOutcome, fallback ratelimit.Permit, now time.Time) {
 	w := q.waiters[class][0]
 	q.waiters[class][0] = nil // which frees it
 	q.waiters[class] = q.waiters[class][1:]

@@ -39,15 +39,15 @@ type command struct {
 	Processes int   // the number of processes, as far as this one knows
 	Fallback  bool  // the last command has failed
 	Reopen    bool
-	Want      [2]int    // how many requests wait; [1] in the background
-	Epoch     int64     // the last window in which permits were wanted
-	ShareUsed int       // permits of that window that the process has had
-	Outcomes  []outcome `json:",omitempty"`
-	Known     outcome   // the window and the lockout that the process knows; it belongs to no permit
+	Want      [2]int       // how many requests wait; [1] in the background
+	Epoch     int64        // the last window in which permits were wanted
+	ShareUsed int          // permits of that window that count for the process
+	Outcomes  []potOutcome `json:",omitempty"`
+	Known     potOutcome   // the window and the lockout that the process knows; it belongs to no permit
 }
 
-// outcome is what the script gets to know of a request.
-type outcome struct {
+// potOutcome is what the script gets to know of a request.
+type potOutcome struct {
 	Number, Epoch    int64 // of the permit; 0 without one
 	Lost, NoResponse bool  // Lost: no window came; NoResponse: no response, and nobody gave it up
 	Limit, Remaining int   // of the window
@@ -114,9 +114,9 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// note records how a command went, and logs when Redis goes away and when it is back. With a
-// cluster, a part of the keys may be away. It releases the lock while it logs.
-func (q *queue) note(err error) {
+// logAvailability records how a command went, and logs when Redis goes away and when it is back.
+// With a cluster, a part of the keys may be away. It releases the lock while it logs.
+func (q *queue) logAvailability(err error) {
 	q.l.replied = q.l.replied || err == nil
 	began := q.away
 	switch {

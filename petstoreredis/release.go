@@ -15,7 +15,7 @@ type permit struct {
 	queue    *queue
 	observer ratelimit.Observer
 	admitted time.Time
-	numbers  outcome          // an outcome with the numbers of the permit only
+	numbers  potOutcome       // an outcome with the numbers of the permit only
 	fallback ratelimit.Permit // the permit of the fallback; nil for one of the pot
 	released bool
 }
@@ -39,7 +39,7 @@ func (p *permit) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
 	var change report
 	if !p.released {
 		p.released = true
-		q.users--
+		q.unfinished--
 		change = q.record(p, o, now)
 		q.step(now)
 	}
@@ -52,21 +52,21 @@ func (p *permit) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
 
 // record takes the outcome of a permit, and keeps it for the pot. It returns what to report.
 func (q *queue) record(p *permit, o ratelimit.Outcome, now time.Time) (change report) {
-	x := p.numbers
+	out := p.numbers
 	counted := !o.Sent.IsZero() && o.StatusCode != http.StatusUnauthorized
 	responded := counted && !o.Received.IsZero()
 	if responded && o.Window.Limit > 0 {
-		q.updateWindow(&x, o, now)
+		q.updateWindow(&out, o, now)
 	} else if counted {
-		x.Lost, x.NoResponse = true, !responded && !o.Abandoned
+		out.Lost, out.NoResponse = true, !responded && !o.Abandoned
 	}
 	refused := o.StatusCode == http.StatusTooManyRequests
-	q.updateShare(p, x.Lost || counted && !refused)
+	q.updateShare(p, out.Lost || counted && !refused)
 	if responded {
 		if refused {
-			q.startLockout(&x, o, now)
+			q.startLockout(&out, o, now)
 		}
-		change = q.reportOf(p.admitted, &x, now)
+		change = q.reportOf(p.admitted, &out, now)
 	}
 	if p.fallback != nil {
 		o.Window = q.share.of(o.Window, q.processes())
@@ -75,7 +75,7 @@ func (q *queue) record(p *permit, o ratelimit.Outcome, now time.Time) (change re
 	// While Redis is away, the outcome of a permit of the fallback is not kept. Once Redis is back,
 	// command.Known tells the pot what the process has learned of the window and of a lockout.
 	if p.fallback == nil || q.fallback == nil {
-		q.keep(x, now)
+		q.keep(out, now)
 	}
 	return change
 }
@@ -92,13 +92,13 @@ func (q *queue) updateShare(p *permit, counted bool) {
 }
 
 // updateWindow takes the window from a response, unless a later window is known.
-func (q *queue) updateWindow(x *outcome, o ratelimit.Outcome, now time.Time) {
+func (q *queue) updateWindow(out *potOutcome, o ratelimit.Outcome, now time.Time) {
 	w := o.Window
 	end, limit := o.WindowEnd()
-	x.Limit = w.Limit
-	x.Remaining = w.Remaining
-	x.Reset = max(1, w.Reset.Unix())
-	x.Ends, x.Reason = end.UnixMilli(), limitIndex(limit)
+	out.Limit = w.Limit
+	out.Remaining = w.Remaining
+	out.Reset = max(1, w.Reset.Unix())
+	out.Ends, out.Reason = end.UnixMilli(), limitIndex(limit)
 	ahead := w.Reset.Sub(q.window.Reset)
 	switch {
 	case now.Before(q.windowEnd) && ahead < 0:
@@ -115,21 +115,21 @@ func (q *queue) updateWindow(x *outcome, o ratelimit.Outcome, now time.Time) {
 }
 
 // startLockout begins a lockout after a 429, or makes it longer.
-func (q *queue) startLockout(x *outcome, o ratelimit.Outcome, now time.Time) {
+func (q *queue) startLockout(out *potOutcome, o ratelimit.Outcome, now time.Time) {
 	until, limit := o.LockoutEnd(q.pot.Streak + 1)
 	if until.After(q.closedUntil) {
 		q.closedUntil, q.closedBy = until, limit
 	}
-	x.Closed, x.Reason = q.closedUntil.UnixMilli(), limitIndex(q.closedBy)
+	out.Closed, out.Reason = q.closedUntil.UnixMilli(), limitIndex(q.closedBy)
 	closed := limitUntil(q.closedBy, now, q.closedUntil)
 	q.obstacles = [2]obstacle{closed, closed}
 	q.signal()
 }
 
 // keep stores an outcome for the next command, which goes at once if other processes wait for it.
-func (q *queue) keep(x outcome, now time.Time) {
-	q.outcomes = append(q.outcomes, x)
-	othersWait := x.Closed > 0 || q.pot.FirstResponse == 0
+func (q *queue) keep(out potOutcome, now time.Time) {
+	q.outcomes = append(q.outcomes, out)
+	othersWait := out.Closed > 0 || q.pot.FirstResponse == 0
 	switch {
 	case q.fallback != nil: // the outcome goes when Redis is tried again
 	case othersWait:
@@ -139,14 +139,14 @@ func (q *queue) keep(x outcome, now time.Time) {
 	}
 }
 
-// reportOf returns the report of the lockout that began or ended with the response x.
-func (q *queue) reportOf(admitted time.Time, x *outcome, now time.Time) report {
+// reportOf returns the report of the lockout that began or ended with the response out.
+func (q *queue) reportOf(admitted time.Time, out *potOutcome, now time.Time) report {
 	last := q.reported
 	switch {
-	case x.Closed > 0:
+	case out.Closed > 0:
 		return q.reportClosed(now, q.closedBy, q.closedUntil)
-	case limits[x.Reason] == ratelimit.ReasonDay && x.Remaining == 0:
-		return q.reportClosed(now, ratelimit.ReasonDay, time.UnixMilli(x.Ends))
+	case limits[out.Reason] == ratelimit.ReasonDay && out.Remaining == 0:
+		return q.reportClosed(now, ratelimit.ReasonDay, time.UnixMilli(out.Ends))
 	case last.Reason != "" && !admitted.Before(last.Until):
 		q.reported = ratelimit.Lockout{}
 		return func(o ratelimit.Observer) { o.LimitOpened(last) }

@@ -5,7 +5,7 @@ import "github.com/petstore/petstore-go/ratelimit"
 // share is what this process has had of its share of one window.
 type share struct {
 	epoch int64 // the last window in which a permit was wanted
-	used  int   // permits of that window that this process has had; without Redis, its requests
+	used  int   // permits of that window that count for this process; without Redis, its requests
 
 	takenByOthers int // requests of this share that others had used when Redis began to fail
 }

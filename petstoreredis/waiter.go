@@ -32,7 +32,7 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	defer l.mu.Unlock()
 	q, entered := l.queue(r.Key), l.now()
 	w := q.newWaiter(ctx, entered, r)
-	q.users++
+	q.unfinished++
 	refused := w.waitForDecision(ctx)
 	if refused != nil {
 		w.leave()
@@ -140,7 +140,7 @@ func (w *waiter) signal() {
 // meanwhile.
 func (w *waiter) leave() {
 	q, now := w.queue, w.queue.l.now()
-	q.users--
+	q.unfinished--
 	q.waiters[w.class] = slices.DeleteFunc(q.waiters[w.class], func(other *waiter) bool { return other == w })
 	if w.permit != nil {
 		q.record(w.permit, ratelimit.Outcome{}, now)

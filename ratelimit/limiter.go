@@ -124,7 +124,7 @@ func (l *Limiter) permitOrWaiter(ctx context.Context, r *Request) (*permit, *wai
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q := l.queueOf(r.Key)
-	now := q.clock()
+	now := q.syncClock()
 	ended := ctx.Err() != nil
 	first := len(q.waiters) == 0 || !r.Background && q.waiters[0].Background
 	if first && !ended && !r.NotBefore.After(now) {
@@ -150,7 +150,7 @@ func (p *permit) Release(o Outcome) (lockout Lockout) {
 	var change report
 	q := p.queue
 	q.limiter.mu.Lock()
-	now := q.clock()
+	now := q.syncClock()
 	if p.budget != nil {
 		p.budget.record(&p.snapshot, &o, now)
 		p.budget = nil
@@ -199,7 +199,7 @@ func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q := l.queueOf(key)
-	now := q.clock()
+	now := q.syncClock()
 	q.budget.reopen(now)
 	q.reported.Until = now
 	q.dispatch(now)

@@ -44,11 +44,11 @@ type waiter struct {
 // extraWait is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
 const extraWait = time.Second
 
-// clock returns the time of the wall clock alone: unlike windows, the monotonic clock stands still
-// while a machine is suspended. If the clock was set back, as between two synctest bubbles, the
-// queue forgets everything. If it was set back by a second or less, the budget goes on with its
+// syncClock returns the time of the wall clock alone: unlike windows, the monotonic clock stands
+// still while a machine is suspended. If the clock was set back, as between two synctest bubbles,
+// the queue forgets everything. If it was set back by a second or less, the budget goes on with its
 // latest time: to forget everything would open a key that is closed.
-func (q *queue) clock() time.Time {
+func (q *queue) syncClock() time.Time {
 	now := q.limiter.now().Round(0)
 	if q.budget.now.Sub(now) > time.Second {
 		q.budget, q.reported = &budget{processes: q.limiter.processes}, Lockout{}
@@ -95,7 +95,7 @@ func (q *queue) waitFor(now time.Time, why obstacle) {
 	another := why.reason != q.obstacle.reason || why.askAt.Sub(q.obstacle.askAt) > time.Second
 	moved := q.budget.ends().Sub(q.refusedFor).Abs()
 	q.obstacle = why
-	if another && why.reason != ReasonResponse || moved > time.Second {
+	if (another && why.reason != ReasonResponse) || moved > time.Second {
 		q.refuseLateWaiters(now)
 	}
 }
@@ -140,7 +140,7 @@ func (q *queue) setAlarm(now, at time.Time) {
 		q.timer = time.AfterFunc(nap(at.Sub(now)), func() {
 			q.limiter.mu.Lock()
 			defer q.limiter.mu.Unlock()
-			now := q.clock()
+			now := q.syncClock()
 			q.setAlarm(now, time.Time{})
 			q.dispatch(now)
 		})
@@ -184,7 +184,7 @@ func (w *waiter) proceed(ctx context.Context) time.Duration {
 	q := w.queue
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
-	now := q.clock()
+	now := q.syncClock()
 	ended, early := contextError(ctx), w.NotBefore.Sub(now)
 	if w.decided == nil && ended == nil && early <= 0 {
 		w.join(now)
