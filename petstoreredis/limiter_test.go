@@ -110,11 +110,12 @@ func TestLimiter(t *testing.T) {
 		{"a lockout is reported with the requests of the process",
 			"b get 60 59, +1s ask 2, 200 60 58, 429 9s 60 50, sent = 1 of 60 by 2"},
 		{"requests that were not sent, and 429s, are no requests of the process", "get 60 59, +3s ask 5, " +
-			"unsent, unsent, unsent, 401, +1s 429 9s 60 50, sent = 1 of 60 by 1"},
+			"unsent, unsent, lost, 401, +1s 429 9s 60 50, sent = 2 of 60 by 1"},
 		{"nor are permits that come too late", "get 60 59, +3s slow 100ms, ask 8, leave, +1s slow 0s, ask 2, " +
 			"+1s 200 60 57, 429 9s 60 50, sent = 2 of 60 by 1"},
 		{"a request that is not sent takes nothing of the share, and adds nothing to it",
-			"b get 60 59, ask 20 = 20, " + strings.Repeat("unsent, ", 20) + "+30ms ask 99 = 30"},
+			"b get 60 59, ask 20 = 20, " + strings.Repeat("unsent, ", 20) + "+30ms ask 99 = 30, leave, " +
+				strings.Repeat("unsent, ", 30) + "+1m b get 60 59, ask 99 = 30"},
 		{"the end of a wait is reported with the requests of the process",
 			"b get 60 59, +1s get 60 0, ask, +30s leave, sent = 1 of 60 by 2"},
 	})
@@ -155,6 +156,8 @@ func TestLimiterAway(t *testing.T) {
 		{"the window was used up", "get 60 0, +1s broken, ask = 0, +58.9s = 0, +200ms = 1"},
 		{"each window has a share",
 			"share 30, get 60 59, +3s broken, ask 9 = 0, +50s = 1, 200 60 50, +7s = 0, +1s = 1, 200 60 59 = 1"},
+		{"a permit of an earlier window that goes back adds nothing", "share 30, get 60 59, +3s ask, broken, ask 9 = 0, " +
+			"+57.5s = 1, last 200 60 59 = 1, unsent = 0, 429 9s 60 50, sent = 1 of 60 by 30"},
 		{"a lockout goes on", "ask, 429 10m, +1s broken, ask = 0, +9m = 0, +1m = 1"},
 		{"a 429 that comes when Redis is back closes the key for all",
 			"get 60 59, +3s broken, ask, +600ms up, +3s ask = 1, last 200 60 40, 429 1h, +1s b closed = 59m59s ban"},
