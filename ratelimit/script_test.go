@@ -42,6 +42,7 @@ func begin(s *scripttest.Script, processes int) {
 func free(s *scripttest.Script) {
 	for len(s.Permits) > 0 {
 		s.Release(ratelimit.Outcome{})
+		synctest.Wait() // requests that got a permit meanwhile
 	}
 }
 

@@ -100,9 +100,9 @@ func (s *Script) addWords() {
 		"leave":  func() { s.renew(long) },       // ends the contexts of all that wait
 		"end":    func() { s.renew(s.Times[0]) }, // the same; later contexts end after a time
 		"last": func() { // the word after it ends the newest request
-			slices.Reverse(s.Permits)
+			newest := max(0, len(s.Permits)-1)
+			s.Permits = slices.Concat(s.Permits[newest:], s.Permits[:newest])
 			s.Do(s.Texts)
-			slices.Reverse(s.Permits)
 		},
 		"reopen": func() { s.Reopen("") },
 		"clock":  func() { s.ahead += s.Times[0] }, // moves the wall clock
