@@ -106,8 +106,8 @@ func (l *Limiter) Reopen(key string) {
 	q.reported.Until = now // the success of a request that is admitted from now on is reported
 	q.closedUntil = time.Time{}
 	q.obstacles = [2]obstacle{}
-	q.reopen = true
-	q.reportAt = now
+	q.outbox.reopen = true
+	q.outbox.sendAt = now
 	q.step(now)
 }
 
@@ -128,10 +128,10 @@ func (l *Limiter) Flush(ctx context.Context) error {
 
 // flush waits until all outcomes are reported, or returns why they are not.
 func (q *queue) flush(ctx context.Context) error {
-	if q.asking == nil && len(q.outcomes) == 0 {
+	if q.asking == nil && len(q.outbox.outcomes) == 0 {
 		return nil
 	}
-	for q.asking != nil || len(q.outcomes) > 0 && q.err == nil {
+	for q.asking != nil || len(q.outbox.outcomes) > 0 && q.err == nil {
 		if q.asking == nil {
 			q.send(q.l.now())
 		}

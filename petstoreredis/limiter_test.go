@@ -98,6 +98,10 @@ func TestLimiter(t *testing.T) {
 				"ask, +3s 200 2000 1999, +2m commands 999, +1h commands 0"},
 		{"those who left ask Redis no more", "error OOM, ask 2 = 1, +500ms leave, unsent, +3s commands 99, +1h commands 0"},
 		{"responses are awaited while others are in flight", "get 4 3, +3s ask 3, +1s 200 4 2, flush, b now, waiting = 1"},
+		{"Reopen is not lost with a command that fails",
+			"ask, 429 1h, error OOM, +1s reopen, +10ms up, +20s b now = 1"},
+		{"Reopen is not lost while others use the pot", "ask, 429 1h, ask = 0, error OOM, reopen = 1, up, " +
+			"+900ms c now = 0, +1s 200 60 59, +20s b now = 1"},
 		{"Reopen lets one request go while Redis is away", "ask, 429 1h, ask = 0, broken, +20s = 0, reopen = 1"},
 		{"Reopen ends one lockout", "ask, 429 1h, reopen, ask = 1, 429 1h, +10s b closed = 59m50s ban"},
 		{"a pot is kept for ten minutes longer than its window", "get 60 0 5h, ttl = 5h10m1s"},

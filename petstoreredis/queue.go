@@ -47,11 +47,9 @@ type queue struct {
 	closedBy    ratelimit.Reason  // its limit
 	reported    ratelimit.Lockout // the last one that was reported; zero once its end was reported
 
-	outcomes []potOutcome  // to be reported
-	reopen   bool          // whether Reopen was called, which must be reported, too
-	reportAt time.Time     // when to report or, without Redis, when to try Redis again
-	asking   chan struct{} // closed when the command on its way is over; nil if there is none
-	err      error         // of the last command
+	outbox outbox
+	asking chan struct{} // closed when the command on its way is over; nil if there is none
+	err    error         // of the last command
 
 	away     time.Time          // when Redis began to fail; zero while it replies
 	fallback *ratelimit.Limiter // gives permits while Redis is away; nil while Redis replies
@@ -122,11 +120,11 @@ func (q *queue) nextSend(now time.Time) time.Time {
 	case q.asking != nil:
 		return time.Time{}
 	case q.fallback == nil:
-		return earlier(q.reportAt, q.nextAsk(now))
-	case q.unfinished == 0: // nobody needs to know whether Redis is back
+		return earlier(q.outbox.sendAt, q.nextAsk(now))
+	case q.unfinished == 0 && !q.outbox.reopen: // nobody needs to know whether Redis is back
 		return time.Time{}
 	}
-	return q.reportAt
+	return q.outbox.sendAt
 }
 
 // nextAsk returns when to ask for permits; zero if no request waits.
@@ -149,8 +147,9 @@ func (q *queue) nextAsk(now time.Time) (at time.Time) {
 func (q *queue) send(now time.Time) {
 	c := &command{
 		Now: now.UnixMilli(), Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil,
-		Reopen: q.reopen, Epoch: q.share.epoch, ShareUsed: q.share.used, Outcomes: q.outcomes,
+		Epoch: q.share.epoch, ShareUsed: q.share.used,
 	}
+	q.outbox.take(c)
 	if q.fallback == nil { // without Redis it wants none: the reply may come too late
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
@@ -164,18 +163,13 @@ func (q *queue) send(now time.Time) {
 		c.Known.Reset = w.Reset.Unix()
 		c.Known.Ends = q.windowEnd.UnixMilli()
 	}
-	q.outcomes = nil
-	q.reportAt = time.Time{}
-	q.reopen = false
 	q.asking = make(chan struct{})
 	q.l.ask(q.key, c, func(r reply, err error) { q.ended(c, r, err, now) })
 }
 
 func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// ended takes over the reply to a command, or its error. If a command fails, its outcomes are not
-// sent again, because Redis may have counted them. If it has not, their permits count until their
-// window is over.
+// ended takes over the reply to a command, or its error.
 func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
@@ -186,7 +180,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 		q.apply(c, r, now)
 		q.handOut(c, r, sent, now)
 	} else {
-		q.reportAt = now.Add(tryEvery)
+		q.outbox.failed(c, now)
 		if q.fallback == nil {
 			q.fallback = q.newFallback(now)
 			q.obstacles = [2]obstacle{}
@@ -199,7 +193,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 // apply takes over what a reply says.
 func (q *queue) apply(c *command, r reply, now time.Time) {
 	if q.fallback != nil { // the requests that wait must ask the pot
-		q.fallback, q.reportAt = nil, now
+		q.fallback, q.outbox.sendAt = nil, now
 	}
 	q.pot = r
 	granted := r.Granted[0] + r.Granted[1]
@@ -213,7 +207,7 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	if granted > 0 {
 		q.polls = 0
 	}
-	if len(q.outcomes) == 0 && !q.reopen { // nothing was learned since the command was sent
+	if q.outbox.isEmpty() { // nothing was learned since the command was sent
 		q.windowEnd, q.closedUntil = now.Add(fromMillis(r.Ends-r.At)), now.Add(fromMillis(r.Closed-r.At))
 		q.closedBy = limitAt(r.ClosedBy)
 		q.window = ratelimit.Window{}

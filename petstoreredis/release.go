@@ -128,14 +128,15 @@ func (q *queue) startLockout(out *potOutcome, o ratelimit.Outcome, now time.Time
 
 // keep stores an outcome for the next command, which goes at once if other processes wait for it.
 func (q *queue) keep(out potOutcome, now time.Time) {
-	q.outcomes = append(q.outcomes, out)
+	b := &q.outbox
+	b.outcomes = append(b.outcomes, out)
 	othersWait := out.Closed > 0 || q.pot.FirstResponse == 0
 	switch {
 	case q.fallback != nil: // the outcome goes when Redis is tried again
 	case othersWait:
-		q.reportAt = now
+		b.sendAt = now
 	default:
-		q.reportAt = earlier(q.reportAt, now.Add(reportAfter))
+		b.sendAt = earlier(b.sendAt, now.Add(reportAfter))
 	}
 }
 
