@@ -49,6 +49,8 @@
 //	unknown host, refused certificate         once                  once
 //	a response that is not HTTP               once                  once; ErrOutcomeUnknown
 //
+// With [WithAPIKeyFunc], a 401 is sent again, once, if the function returns another key.
+//
 // The backoff is exponential with jitter. The wait is never shorter than the Retry-After of a 429
 // or 503. If a wait would exceed the context's deadline or WithMaxWait, the call fails immediately.
 // Retries do not multiply the load during an outage: each client, also one that [Client.ForKey]

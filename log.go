@@ -29,9 +29,9 @@ import (
 //
 // Each line also has operation, key_id, which is a [Call].KeyID, and call_id, which is the same on
 // all lines of a call. reason is a [ratelimit.Reason]; sent is how many requests of this process
-// the window has counted, and processes the number of processes that the limiter was told. An
-// attribute that is not known is left out. The API key and bodies are never logged. A nil logger,
-// the default, logs nothing.
+// the window has counted, and processes the number of processes that use the key. An attribute that
+// is not known is left out. The API key and bodies are never logged. A nil logger, the default,
+// logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return perClient("WithLogger", "", func(c *config) {
 		c.log = nil

@@ -190,9 +190,9 @@ func WithInsecureHTTP() Option {
 // and nothing is sent. The call's error matches f's error but does not repeat its text, which may
 // contain a key.
 //
-// If the service answers 401, the client calls f once more within the call. If f then returns
-// another key, the client sends the request again with that key. It repeats a create, too, because
-// the service has not carried it out.
+// If the service answers 401, the client calls f once more within the call, if [RetryPolicy] allows
+// another attempt. If f then returns another key, the client sends the request again with that key.
+// It repeats a create, too, because the service has not carried it out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
 	return shared("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
 }
@@ -291,7 +291,8 @@ func WithProcesses(n int) Option {
 // immediately with a [*RateLimitError] if it is known that the wait would be longer. At the latest,
 // it fails when it has waited for a permit for d and one second. Once it has its permit,
 // [WithAttemptTimeout] limits the attempt. A 503 ends the call with an [*APIError] if its
-// Retry-After plus the backoff is longer than d; each such wait counts by itself.
+// Retry-After plus the backoff is longer than what the waits for the rate limit have left of d; a
+// wait after a 503 takes nothing from d.
 func WithMaxWait(d time.Duration) CallOption {
 	return perCall("WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d })
 }

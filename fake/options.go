@@ -130,6 +130,7 @@ func WithHandler(pattern string, h http.Handler) Option {
 	path = cmp.Or(strings.TrimSpace(path), pattern)
 	panicUnless(strings.HasPrefix(path, version+"/"), "WithHandler",
 		"the path of the pattern %s is not below /v1/", quote(pattern))
+	panicUnless(h != nil, "WithHandler", "the handler is nil")
 	added := handler{h, pattern, path}
 	newMux(added) // which panics on a conflict
 	return func(c *config) { c.handlers = append(c.handlers, added) }

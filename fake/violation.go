@@ -149,9 +149,12 @@ func (x *exchange) outcomeUnknown(resp *response, reached bool) bool {
 }
 
 // retryAfter returns the time until which a Retry-After header asks its client to wait, zero if it
-// asks for none.
+// asks for none. A number of more than a year is a Unix time, as for the client.
 func retryAfter(value string, now time.Time) time.Time {
-	if wait, err := time.ParseDuration(value + "s"); err == nil {
+	const year = 366 * 24 * time.Hour
+	if wait, err := time.ParseDuration(value + "s"); err == nil && wait > year {
+		return time.Unix(0, 0).Add(wait)
+	} else if err == nil {
 		return now.Add(wait)
 	}
 	date, _ := http.ParseTime(value)

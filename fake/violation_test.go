@@ -69,6 +69,9 @@ func TestViolations(t *testing.T) {
 		"early after a request that was given up before it arrived": {
 			script: script{slowRefusal, givenUp(list), givenUp(list), header, list, list}, broken: []fake.Rule{early},
 		},
+		"after a fault's Unix time": {script: script{
+			fake.Fault{Status: 429, RetryAfter: "946684830"}, list, 30 * time.Second, list,
+		}},
 		"after a fault's date":                   {script: script{date, list, 30 * time.Second, list}},
 		"a ban without a Retry-After":            {opts: noWait, script: script{list, list, list}, broken: []fake.Rule{provoked}, bans: true},
 		"a ban for 429s that were lost":          {opts: ban, script: script{list, lost, list, list}, bans: true},

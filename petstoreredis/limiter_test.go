@@ -98,6 +98,10 @@ func TestLimiter(t *testing.T) {
 				"ask, +3s 200 2000 1999, +2m commands 999, +1h commands 0"},
 		{"those who left ask Redis no more", "error OOM, ask 2 = 1, +500ms leave, unsent, +3s commands 99, +1h commands 0"},
 		{"responses are awaited while others are in flight", "get 4 3, +3s ask 3, +1s 200 4 2, flush, b now, waiting = 1"},
+		{"the number of processes in a report is that of Redis, not that of WithShare",
+			"share 7, get 60 59, +3s ask, 429 9s 60 50, sent = 1 of 60 by 1"},
+		{"the number of processes in a report is 0 if nobody knows it",
+			"broken, ask, +10s = 1, 429 9s 60 50, sent = 0 of 60 by 0"},
 		{"Reopen is not lost with a command that fails",
 			"ask, 429 1h, error OOM, +1s reopen, +10ms up, +20s b now = 1"},
 		{"Reopen is not lost while others use the pot", "ask, 429 1h, ask = 0, error OOM, reopen = 1, up, " +

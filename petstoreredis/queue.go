@@ -92,6 +92,15 @@ func earlier(a, b time.Time) time.Time {
 // processes returns how many processes share the key.
 func (q *queue) processes() int { return cmp.Or(q.l.processes, q.pot.Processes, unknownProcesses) }
 
+// knownProcesses returns the number of processes for reports: that of the pot or, without Redis,
+// that of WithShare; 0 if there is neither.
+func (q *queue) knownProcesses() int {
+	if q.fallback == nil {
+		return q.pot.Processes
+	}
+	return cmp.Or(q.l.processes, q.pot.Processes)
+}
+
 // step sends the next command and asks the fallback, if it is time, and sets the timer.
 func (q *queue) step(now time.Time) {
 	if q.timer != nil {

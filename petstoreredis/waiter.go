@@ -41,7 +41,7 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 		w.wait.Duration = l.now().Sub(entered)
 		w.wait.Window = q.window
 		w.wait.Sent = q.share.used
-		w.wait.Processes = q.processes()
+		w.wait.Processes = q.knownProcesses()
 		report(func(o ratelimit.Observer) { o.WaitDone(w.wait) }).to(r.Observer, l)
 	}
 	if refused == nil {

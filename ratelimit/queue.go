@@ -18,7 +18,7 @@ type queue struct {
 	budget     *budget
 	waiters    []*waiter // in the order in which they will be admitted
 	waiting    int       // requests that wait, also those that are not in waiters yet
-	obstacle   obstacle  // what the first waiter waits for; zero without a waiter
+	obstacle   obstacle  // of the first waiter, or of the last request that was not admitted
 	refusedFor time.Time // late waiters were last refused for this value of budget.ends()
 	timer      *time.Timer
 	alarm      time.Time // the time for which timer is set; zero without a timer
