@@ -255,10 +255,9 @@ func WithCallTimeout(d time.Duration) CallOption {
 // same key.
 func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
-	wouldRepeat := name == "Idempotency-Key" || name == "X-Idempotency-Key"
 	problem := cmp.Or(
 		when(!credential.ValidToken(key), "has an invalid key"),
-		when(wouldRepeat, name+" is refused: with it, net/http would repeat a write"),
+		when(credential.WouldRepeat(name), name+" is refused: with it, net/http would repeat a write"),
 		when(credential.IsReserved(name), name+" is set by the client"),
 		when(!credential.ValidHeaderValue(value), "has an invalid value"))
 	if name == "User-Agent" {
