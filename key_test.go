@@ -44,7 +44,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	} {
 		virtual(t, name, func(t *testing.T) {
 			asked, limiter := 0, ratelimit.New()
-			// The function is asked again after a wait of a second, but not after each permit from afar.
+			// The function is asked again after a wait of a second, not after each permit from afar.
 			slow := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 				time.Sleep(100 * time.Millisecond)
 				return limiter.Acquire(ctx, r)
@@ -195,7 +195,7 @@ func echoing(t *testing.T, responders []responder, opts ...petstore.Option) (*pe
 		assertKeyNotIn(t, name, more)
 	}))
 	opts = append(opts, trace, petstore.WithLogger(logTo(log, slog.LevelDebug)))
-	// This transport keeps its requests with the key, as the buffers of a connection do: no dump may
+	// This transport keeps requests with the key, as buffers of a connection do: no dump may
 	// reach it.
 	return newClient(t, &service{responders: responders}, secretKey, opts...), log
 }

@@ -98,7 +98,7 @@ func TestWithLimiter(t *testing.T) {
 		for range 2 {
 			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute), petstore.WithBackground()))
 		}
-		// MaxWait falls by waits in the limiter and pauses after a 429; Asked is the place in the queue.
+		// MaxWait falls by waits in the limiter and pauses after a 429. Asked keeps the place.
 		assert.Equal(t, []string{
 			"MaxWait 60, Asked 0, NotBefore 0", "MaxWait 57, Asked 0, NotBefore 2",
 			"MaxWait 24, Asked 0, NotBefore 36", "MaxWait 60, Asked 39, NotBefore 0",

@@ -23,7 +23,7 @@ func (k *call) run() error {
 	}
 	k.url = request.URL
 	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome
-	if endedInPause := k.pause != nil; endedInPause {
+	if k.pause != nil {                                      // the context has ended in the pause
 		k.endPause()
 		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
 	}

@@ -53,7 +53,7 @@ func TestRetryBudget(t *testing.T) {
 		assert.Equal(t, 1, requests(func() { _ = list(client) }), "and then none")
 		other, err := client.ForKey("key-of-another")
 		require.NoError(t, err)
-		// A retry after a 429 or a refused dial costs nothing, and a caller that gives up takes no retry.
+		// A retry after a 429 or a refused dial is free, and a caller that gives up takes none.
 		for range 150 {
 			service.responders = []responder{func(r *http.Request) (*http.Response, error) {
 				call, _ := petstore.CallFromContext(r.Context())

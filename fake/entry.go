@@ -96,9 +96,9 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// ServeHTTP serves a request to a path below /v1, so that a server of the caller's own can use it.
-// A fault that breaks the connection hijacks it. If w does not allow that, ServeHTTP panics with
-// [http.ErrAbortHandler], as it does after Close.
+// ServeHTTP makes the server a handler for the paths below /v1, to be used in an [http.Server] of
+// the caller. A fault that breaks the connection hijacks it. If w does not allow that, ServeHTTP
+// panics with [http.ErrAbortHandler], as it does after Close.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.newExchange(r)
 	if s.refuse(x) != nil { // the connection breaks also if the client has given up

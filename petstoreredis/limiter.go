@@ -112,8 +112,8 @@ func (l *Limiter) Reopen(key string) {
 }
 
 // Flush reports the outcomes that Redis does not know yet: those of the last 20 ms. Without Flush,
-// each of these requests may count twice, until its window is over.
-// The error is that of ctx, or of the last command.
+// each of these requests may count twice, until its window is over. The error is that of ctx, or of
+// the last command.
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

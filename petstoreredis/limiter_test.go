@@ -202,7 +202,7 @@ func TestFlushOfManyKeys(t *testing.T) {
 	})
 }
 
-// If Redis fails for one key, such as one in a part of a cluster that is away, the log says so once.
+// If Redis fails for one key, as if a part of a cluster is away, the log says so once.
 func TestLogOfManyKeys(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		var log bytes.Buffer

@@ -9,7 +9,7 @@ import (
 
 func TestCommon(t *testing.T) { perform(t, scripttest.Common) }
 
-// TestRules has rows for each rule of README.md, by its number. Package scripttest explains the steps.
+// TestRules has rows for each rule of README.md, by its number. Package scripttest explains steps.
 func TestRules(t *testing.T) {
 	perform(t, [][2]string{
 		{"1 requests in flight are spent, unless they are not sent",

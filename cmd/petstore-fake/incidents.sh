@@ -1,5 +1,5 @@
 #!/bin/sh
-# A day of incidents, in half an hour, for the clients of "petstore-fake -plan free" on this machine.
+# A day of incidents, in half an hour, for clients of "petstore-fake -plan free" on this machine.
 set -e
 fake=http://127.0.0.1:4010/_fake
 on() { curl -fsS -o /dev/null "$@"; }
