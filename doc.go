@@ -60,8 +60,8 @@
 // A request was not written if there was no connection, if the server refused our certificate, or
 // if the server says that it has not processed the request: by a GOAWAY before the stream, or by
 // REFUSED_STREAM. net/http itself repeats no write. It may repeat a read: over HTTP/2, after a
-// GOAWAY, a REFUSED_STREAM or a PROTOCOL_ERROR; over HTTP/1, only the first request of a new
-// client, if the caller's transport had an idle connection.
+// GOAWAY, a REFUSED_STREAM or a PROTOCOL_ERROR; over HTTP/1, with the transport of [WithHTTPClient],
+// for each idle connection that turns out to be closed.
 //
 // # Errors
 //

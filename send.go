@@ -195,17 +195,22 @@ func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *
 // hasBody reports whether the request gets a body, perhaps an empty one. With a body, and without
 // GetBody, net/http never repeats a request. Otherwise it would repeat a write after a
 // PROTOCOL_ERROR of HTTP/2, although the server may have carried it out; and over HTTP/1 it would
-// repeat a read on each idle connection, without a permit. Over HTTP/1, an empty body of a GET or
-// DELETE is not sent, that of other methods in chunks, which few servers expect.
+// repeat a read on each idle connection that fails, without a permit. That is right only for a
+// transport of the caller, whose idle connections the client must not close: otherwise the attempts
+// might all meet dead ones.
+//
+// Over HTTP/1, an empty body of a GET or DELETE is not sent, that of other methods in chunks, which
+// few servers expect.
 func (k *call) hasBody() bool {
-	isHTTP1 := k.client.transport.http1.Load()
+	t := k.client.transport
+	isHTTP1 := t.http1.Load()
 	switch {
 	case k.body != nil, k.method == http.MethodDelete:
 		return true
 	case k.isWrite():
 		return !isHTTP1
 	}
-	return isHTTP1
+	return isHTTP1 && len(t.closeIdle) > 0
 }
 
 // receive reads a response into a. The permit is released before the body is read, so that the next

@@ -154,7 +154,9 @@ func TestHTTP2Unprocessed(t *testing.T) {
 }
 
 // withIdle is like served, with idle connections. The handler gets the requests that come later.
-func withIdle(t *testing.T, isHTTP2 bool, idle int, later handler) *petstore.Client {
+func withIdle(
+	t *testing.T, isHTTP2 bool, idle int, later handler, opts ...petstore.Option,
+) *petstore.Client {
 	t.Helper()
 	var opened sync.WaitGroup
 	var first atomic.Int64
@@ -167,7 +169,7 @@ func withIdle(t *testing.T, isHTTP2 bool, idle int, later handler) *petstore.Cli
 		opened.Done()
 		opened.Wait() // so that each of the first requests needs a connection
 		answer(w, r)
-	})
+	}, opts...)
 	for range idle {
 		go func() { assert.NoError(t, create(client)) }()
 	}
@@ -261,6 +263,23 @@ func TestReusedConnection(t *testing.T) {
 			require.NoError(t, list(client))
 		}
 		assert.Len(t, used, 200)
+	})
+}
+
+// The client must not close idle connections of the caller's transport. So net/http repeats a read
+// on each of them that the service closes, as it does for any other program.
+func TestDeadConnectionsOfTheCaller(t *testing.T) {
+	virtual(t, "a read", func(t *testing.T) {
+		const idle = 8
+		transport := &http.Transport{MaxIdleConnsPerHost: idle}
+		defer transport.CloseIdleConnections()
+		client := withIdle(t, false, idle, func(w http.ResponseWriter, r *http.Request, conn int) {
+			if conn <= idle {
+				panic(http.ErrAbortHandler)
+			}
+			answer(w, r)
+		}, petstore.WithHTTPClient(&http.Client{Transport: transport}))
+		require.NoError(t, list(client))
 	})
 }
 

@@ -89,7 +89,8 @@ func run(t *testing.T, seed int, counts map[string]int) []string {
 	report.protocol = protocols[seed%len(protocols)]
 	base, hangUp := dial(srv, report.protocol)
 	client, err := petstore.NewClient(baseURL, "", petstore.WithAPIKeyFunc(report.key),
-		petstore.WithHTTPClient(&http.Client{Transport: &recorder{base, report}}),
+		petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return base }),
+		petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper { return &recorder{own, report} }),
 		petstore.WithLogger(slog.New(slog.NewTextHandler(report, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	require.NoError(t, err)
 	var all sync.WaitGroup
