@@ -103,8 +103,7 @@ func (b Behavior) String() string {
 // The first is the default. Each other one is named after the choices in which it differs. Names
 // and order are the same in every run.
 func Variants() iter.Seq2[string, Option] {
-	// A pairwise covering array, as a test checks: a column is a field, a digit the index of a
-	// choice.
+	// Each digit is the index of a choice. TestVariants checks that the rows have all pairs.
 	rows := []string{
 		"00000000", "22121011", "11212101", "32010110", "01221010", "30122111", "21102100", "10001110",
 		"02202001", "31020001", "00111101", "20012000", "12120010", "20200101", "30201001",
