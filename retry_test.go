@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -115,19 +116,21 @@ func TestRetryTable(t *testing.T) {
 	require.True(t, found)
 	table, _, _ = strings.Cut(table, "\n//\n")
 	rows := retryRows()
-	for _, row := range strings.Split(table, "\n//\t")[1:] {
-		name := strings.TrimSpace(row[:42])
+	for _, line := range strings.Split(table, "\n//\t")[1:] {
+		columns := regexp.MustCompile("  +").Split(line, -1)
+		require.Len(t, columns, 3, line)
+		name := columns[0]
 		require.Contains(t, rows, name, "a row of doc.go")
 		for what, respond := range rows[name].responders {
 			for operation, sample := range samples {
 				synctest.Test(t, func(t *testing.T) {
-					says := row[42:64]
+					says := columns[1]
 					if sample.writes {
-						says = row[64:]
+						says = columns[2]
 					}
 					client, service := scripted(t, []responder{respond})
 					err := sample.call(client)
-					text := fmt.Sprintf("%s that meets %s; doc.go: %q", operation, what, strings.TrimSpace(says))
+					text := fmt.Sprintf("%s that meets %s; doc.go: %q", operation, what, says)
 					doubt := strings.Contains(says, "ErrOutcomeUnknown")
 					require.Error(t, err, text)
 					require.Equal(t, strings.Contains(says, "again"), len(service.sent()) > 1, text)
