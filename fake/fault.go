@@ -162,8 +162,8 @@ type Injection struct {
 	fault Fault
 	until time.Time // the end of Fault.For; zero: none
 	// These numbers change under faultList.mu, and are read without it.
-	fitting atomic.Int64 // requests for which the fault is meant
-	fired   atomic.Int64
+	matched atomic.Int64 // requests that the first fields of the fault select
+	applied atomic.Int64
 }
 
 // faultList holds the faults in the order of their injection, but not those that were removed.
@@ -223,7 +223,7 @@ func (i *Injection) ID() int { return i.id }
 // Fault returns a copy of the fault.
 func (i *Injection) Fault() Fault { return i.fault.clone() }
 
-// Active reports whether the fault may still strike: it was not removed, it has struck less often
+// Active reports whether the fault may still apply: it was not removed, it has applied less often
 // than [Fault.Times] says, and its time has not passed.
 func (i *Injection) Active() bool {
 	i.srv.faults.mu.Lock()
@@ -231,8 +231,8 @@ func (i *Injection) Active() bool {
 	return i.active()
 }
 
-// Fired returns the number of requests to which the fault has applied.
-func (i *Injection) Fired() int { return int(i.fired.Load()) }
+// Applied returns the number of requests to which the fault has applied.
+func (i *Injection) Applied() int { return int(i.applied.Load()) }
 
 // Remove ends the fault. Requests to which it has applied already are not changed.
 func (i *Injection) Remove() {
@@ -246,7 +246,7 @@ func (i *Injection) Remove() {
 func (i *Injection) active() bool {
 	f := &i.fault
 	always := f.Times == Forever || f.Times == 0 && f.For > 0
-	return (always || i.Fired() < max(f.Times, 1)) && (i.until.IsZero() || i.srv.Now().Before(i.until)) &&
+	return (always || i.Applied() < max(f.Times, 1)) && (i.until.IsZero() || i.srv.Now().Before(i.until)) &&
 		slices.Contains(i.srv.faults.list, i)
 }
 
@@ -257,24 +257,24 @@ func (s *Server) pick(x *exchange, kind func(*Fault) bool) *Fault {
 		f := &i.fault
 		matches := kind(f) && (f.Operation == "" || f.Operation == x.operation.Name) &&
 			(f.APIKey == "" || f.APIKey == x.token)
-		if matches && i.Active() && (f.Match == nil || f.Match(x.copyRequest())) && i.strike() {
+		if matches && i.Active() && (f.Match == nil || f.Match(x.copyRequest())) && i.apply() {
 			return f
 		}
 	}
 	return noFault
 }
 
-// strike counts a request that fits, and reports whether the fault applies to it.
-func (i *Injection) strike() bool {
+// apply counts a request that matches, and reports whether the fault applies to it.
+func (i *Injection) apply() bool {
 	l := &i.srv.faults
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !i.active() { // the fault may have ended meanwhile
 		return false
 	}
-	if int(i.fitting.Add(1)) <= i.fault.Skip || i.fault.Chance > 0 && l.rng.Float64() >= i.fault.Chance {
+	if int(i.matched.Add(1)) <= i.fault.Skip || i.fault.Chance > 0 && l.rng.Float64() >= i.fault.Chance {
 		return false
 	}
-	i.fired.Add(1)
+	i.applied.Add(1)
 	return true
 }

@@ -108,7 +108,7 @@ func TestFaultHeader(t *testing.T) {
 }
 
 func TestFaultTimes(t *testing.T) {
-	for want, fault := range map[string]fake.Fault{ // of ten requests, those that are struck
+	for want, fault := range map[string]fake.Fault{ // of ten requests, those to which it applies
 		"x.........": {},
 		"xxx.......": {Times: 3, For: time.Hour},
 		"xxxxxxxxxx": {Times: fake.Forever},
@@ -128,7 +128,7 @@ func TestFaultTimes(t *testing.T) {
 }
 
 func TestInjections(t *testing.T) {
-	inBubble(t, "the first that fits strikes, but a refusal comes before the others", func(t *testing.T, srv server) {
+	inBubble(t, "the first that matches applies, but a refusal comes before the others", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Status: 503, APIKey: "other-key"})
 		srv.Inject(fake.Fault{Status: 500, Operation: petstore.OpCreatePet})
 		srv.Inject(fake.Fault{Status: 501})
@@ -144,7 +144,7 @@ func TestInjections(t *testing.T) {
 		assert.Equal(t, 500, srv.send(t, create("Rex")).status)
 		assert.Equal(t, 503, srv.send(t, request{path: "/pets", auth: "Bearer other-key"}).status)
 	}, fake.WithKey("other-key", fake.PlanFree))
-	inBubble(t, "do not strike once Match, on a copy of the request, has removed them", func(t *testing.T, srv server) {
+	inBubble(t, "do not apply once Match, on a copy of the request, has removed them", func(t *testing.T, srv server) {
 		var removed *fake.Injection
 		removed = srv.Inject(fake.Fault{Status: 500, Match: func(r *http.Request) bool {
 			r.Header.Del("Content-Type")
@@ -152,7 +152,7 @@ func TestInjections(t *testing.T) {
 			return true
 		}})
 		assert.Equal(t, 201, srv.send(t, create("Rex")).status)
-		assert.Zero(t, removed.Fired())
+		assert.Zero(t, removed.Applied())
 	})
 	inBubble(t, "end by the server's clock", func(t *testing.T, srv server) {
 		status := func() int { r, _ := srv.try(t, request{path: "/pets"}); return r.status }
@@ -165,7 +165,7 @@ func TestInjections(t *testing.T) {
 			srv.Advance(1)
 			assert.Equal(t, 200, status())
 			assert.False(t, injected.Active())
-			assert.Equal(t, 2, injected.Fired())
+			assert.Equal(t, 2, injected.Applied())
 		}
 	})
 	inBubble(t, "are listed unless removed", func(t *testing.T, srv server) {
@@ -176,7 +176,7 @@ func TestInjections(t *testing.T) {
 		for range 3 {
 			srv.list(t)
 		}
-		assert.Equal(t, []int{1, 1, 2, 2}, []int{once.ID(), once.Fired(), often.ID(), often.Fired()})
+		assert.Equal(t, []int{1, 1, 2, 2}, []int{once.ID(), once.Applied(), often.ID(), often.Applied()})
 		assert.Equal(t, []bool{false, true}, []bool{once.Active(), often.Active()})
 		assert.Equal(t, fake.Fault{Status: 500, Header: http.Header{"X-A": {"1"}}}, once.Fault())
 		once.Remove()
@@ -204,7 +204,7 @@ func TestFaultWire(t *testing.T) {
 					_, err := srv.try(t, q)
 					require.ErrorContains(t, err, words, "also if the body is empty")
 					assert.Equal(t, wire == fake.WireReset, errors.Is(err, syscall.ECONNRESET))
-					assert.Equal(t, 1, injected.Fired())
+					assert.Equal(t, 1, injected.Applied())
 				}
 				assert.Equal(t, shows, srv.last(t).StatusCode != 0)
 				assert.Equal(t, shows && f.Body == nil, len(srv.last(t).ResponseBody) > 0)

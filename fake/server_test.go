@@ -52,12 +52,12 @@ func TestReset(t *testing.T) {
 		state := func() string {
 			usage, second := srv.Usage("own-default-key"), srv.Usage("second-key")
 			return fmt.Sprint(time.Until(srv.Now()), srv.Keys(), srv.Pets(), srv.Requests(), srv.Violations(),
-				len(srv.Injections()), srv.Injections()[0].Fired(), usage.Plan, usage.Minute, usage.BannedUntil, second.Revoked)
+				len(srv.Injections()), srv.Injections()[0].Applied(), usage.Plan, usage.Minute, usage.BannedUntil, second.Revoked)
 		}
 		first := state()
 		for range 2 {
 			begun := time.Now()
-			assert.Equal(t, 503, srv.list(t).status, "the fault strikes again")
+			assert.Equal(t, 503, srv.list(t).status, "the fault applies again")
 			assert.Equal(t, 1, srv.last(t).Seq)
 			srv.send(t, request{path: "/pets/1", auth: "Bearer own-default-key"})
 			assert.Equal(t, 2*time.Second, time.Since(begun), "the latency is that of the options")

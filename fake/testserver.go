@@ -18,7 +18,7 @@ type TB interface {
 }
 
 // NewTestServer returns a server for a test, which closes itself at the end of the test. The test
-// fails if an injected fault never struck, if [Fault.Match] or a handler panicked and, with
+// fails if an injected fault never applied, if [Fault.Match] or a handler panicked and, with
 // [WithStrict], if a client misbehaved. A failed test gets the last 100 requests in its log.
 func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Helper()
@@ -35,9 +35,9 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 func (s *Server) report(tb TB) {
 	tb.Helper()
 	for _, i := range s.Injections() {
-		if i.Fired() == 0 && i.fault.Chance == 0 {
-			tb.Errorf("fake: an injected fault never struck: %s; %d fitting requests came, Skip is %d",
-				i.fault, i.fitting.Load(), i.fault.Skip)
+		if i.Applied() == 0 && i.fault.Chance == 0 {
+			tb.Errorf("fake: an injected fault never applied: %s; %d requests matched, Skip is %d",
+				i.fault, i.matched.Load(), i.fault.Skip)
 		}
 	}
 	s.journal.mu.Lock() // a handler that hangs may still panic

@@ -24,7 +24,7 @@ func TestNewTestServer(t *testing.T) {
 		_, err := srv.try(t, request{path: "/pets"})
 		assert.Error(t, err)
 	})
-	t.Run("a fault that never struck fails the test, which prints the journal", func(t *testing.T) {
+	t.Run("a fault that never applied fails the test, which prints the journal", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			tb := &recorder{}
 			srv := open(tb)
@@ -41,8 +41,8 @@ func TestNewTestServer(t *testing.T) {
 			srv.send(t, request{path: "/pets?limit=0&key=k"})
 			_, _ = srv.try(t, request{path: "/pets"})
 			tb.end()
-			assert.Equal(t, `fake: an injected fault never struck: fault on getPet after 1ns with status 500 dripping for 1ns after commit; 0 fitting requests came, Skip is 0
-fake: an injected fault never struck: fault by reset; 3 fitting requests came, Skip is 3
+			assert.Equal(t, `fake: an injected fault never applied: fault on getPet after 1ns with status 500 dripping for 1ns after commit; 0 requests matched, Skip is 0
+fake: an injected fault never applied: fault by reset; 3 requests matched, Skip is 3
 `, tb.errors.String())
 			assert.Regexp(t, `^fake: the server of TestImport served 101 requests\n\t\+0s #2 GET`, tb.log.String())
 			assert.Contains(t, tb.log.String(), `

@@ -40,12 +40,12 @@ func TestKeys(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	i := newTestInstance(t)
-	i.admin("POST faults", "status = 503, times=2,operation = listPets ", 200, `"fault":{"operation":"listPets","times":2,"status":503}`, `"fired":0,"id":1`)
+	i.admin("POST faults", "status = 503, times=2,operation = listPets ", 200, `"applied":0,"fault":{"operation":"listPets","times":2,"status":503},"id":1`)
 	i.admin("POST faults", `[{"wire":"stall","apiKey":"some-other-key"},{"delay":"1m30s"}]`, 200, `"id":2`, `"delay":"1m30s"`, `"id":3`)
 	assert.Equal(t, []int{503}, i.list(theKey))
 	i.admin("DELETE faults/3", "", 204)
 	assert.Equal(t, []int{503}, i.list(theKey))
-	i.admin("GET faults", "", 200, `"active":false,`, `"fired":2,"id":1`, `"active":true,`, `"fired":0,"id":2}]}`)
+	i.admin("GET faults", "", 200, `"active":false,"applied":2,`, `"active":true,"applied":0,`, `"id":2}]}`)
 	i.admin("DELETE faults", "", 204)
 	i.admin("GET faults", "", 200, `{"faults":[]}`)
 	for body, problem := range map[string]string{

@@ -210,7 +210,7 @@ func TestDocuments(t *testing.T) {
 		strings.ReplaceAll(string(incidents), "127.0.0.1:4010", host))
 	faults, err := call(t, host, "GET", "/_fake/faults")
 	require.NoError(t, err)
-	assert.Equal(t, 8, strings.Count(faults, `"fired":`))
+	assert.Equal(t, 8, strings.Count(faults, `"applied":`))
 	out := shell(t, block(t, "mkfifo", host)+`trap 'kill $!' EXIT
 		PETSTORE_FAKE_ADDR=127.0.0.1:$port petstore-fake -healthcheck
 		curl -fsS -H 'Authorization: Bearer fake-api-key' "$base_url/pets"`)

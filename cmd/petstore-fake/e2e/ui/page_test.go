@@ -143,7 +143,7 @@ func TestControls(t *testing.T) {
 	for range 2 {
 		b.text("#strip", "1 fault active")
 		p.list(1)
-		b.text("#faults", "over, struck 1 ×")
+		b.text("#faults", "over, applied 1 ×")
 		b.click(`#faults button`) // again
 	}
 	b.run(`window.confirm = () => true`)
@@ -211,7 +211,7 @@ func TestFollow(t *testing.T) {
 	b.text("#list", "pending")
 	b.click("#pause")
 	b.run("stalled.abort()")
-	b.text("#faults", "struck 1 ×")
+	b.text("#faults", "applied 1 ×")
 	b.text("#list", "pending")
 	b.click("#pause")
 	b.until(`!list.innerText.includes("pending")`) // the row is up to date, although nothing has changed since

@@ -32,7 +32,7 @@ func (a *API) routes() []route {
 		bodyRoute(post, "/_fake/keys", "adds a key, or an array of them; a key alone will do", ReadKeys, a.addKeys),
 		bodyRoute(patch, "/_fake/keys/{id}", "changes a key; plan is a name or its limits",
 			Read[keyChange], a.changeKey),
-		stateRoute("/_fake/faults", "the faults, with how often each has struck", a.listFaults),
+		stateRoute("/_fake/faults", "the faults, with how often each has applied", a.listFaults),
 		bodyRoute(post, "/_fake/faults", "injects a fault, or an array; times -1 is for ever",
 			ReadList[fake.Fault], a.inject),
 		jsonRoute(del, "/_fake/faults", "removes all faults", a.removeFaults),
@@ -196,7 +196,7 @@ func (a *API) changeKey(r *http.Request, c keyChange) (any, error) {
 }
 
 func showFault(_ int, i *fake.Injection) object {
-	return object{"id": i.ID(), "fault": i.Fault(), "fired": i.Fired(), "active": i.Active()}
+	return object{"id": i.ID(), "fault": i.Fault(), "applied": i.Applied(), "active": i.Active()}
 }
 
 func (a *API) listFaults() any { return object{"faults": convert(a.srv.Injections(), showFault)} }
