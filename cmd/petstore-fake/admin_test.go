@@ -107,8 +107,6 @@ func TestClock(t *testing.T) {
 	i.admin("POST reset", "", 204)
 	i.admin("GET clock", "", 200, `"now":"2030-12-04T23:59`)
 	i.admin("POST clock", "now=tomorrow", 400, "now: ", "parsing")
-	i.admin("POST clock", "now=2500-01-01T00:00:00Z", 400, "1970 to 2200")
-	i.admin("POST clock", "advance=-876001h", 400, "1970 to 2200")
 	i.admin("GET clock", "", 200, `"now":"2030-12-04T23:59`)
 }
 
