@@ -18,7 +18,7 @@ func envOf(variables map[string]string) func(string) string {
 // testInstance is an instance that is called without a port.
 type testInstance struct {
 	t *testing.T
-	*instance
+	http.Handler
 	stderr output
 }
 
@@ -28,9 +28,9 @@ func newTestInstance(t *testing.T, args ...string) testInstance {
 	s, err := readSettings(args, envOf(nil))
 	require.NoError(t, err)
 	stderr := newOutput()
-	i := newInstance(s, stderr)
-	t.Cleanup(i.srv.Close)
-	return testInstance{t, i, stderr}
+	srv, handler := newService(s, stderr)
+	t.Cleanup(srv.Close)
+	return testInstance{t, handler, stderr}
 }
 
 func request(t *testing.T, method, path, body string) *http.Request {

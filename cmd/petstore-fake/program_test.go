@@ -158,7 +158,7 @@ func TestServe_end(t *testing.T) {
 		assert.Equal(t, "143\n", status, "ended by the signal, 15")
 	})
 	t.Run("with violations, which only -strict lists", func(t *testing.T) {
-		const listed = `^violation of deprecated-operation by request 1 \(section 4.3\): .*\n` +
+		const listed = `^violation: deprecated-operation \(section 4.3\): .*, request #1\n` +
 			`.*-strict: violations by the clients: 1\n$`
 		for strict, stderr := range map[string]string{"-strict": listed, "-strict=false": `^$`} {
 			r := start(t, strict)

@@ -28,15 +28,15 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%w; -addr takes another address, such as 127.0.0.1:0 for any free port", err)
 	}
-	i := newInstance(s, stderr)
-	defer i.srv.Close()
+	srv, handler := newService(s, stderr)
+	defer srv.Close()
 	announce(s, l.Addr().(*net.TCPAddr), stdout, stderr)
-	if err := serveUntil(ctx, newServer(i, stderr), l); err != nil || !s.strict {
+	if err := serveUntil(ctx, newServer(handler, stderr), l); err != nil || !s.strict {
 		return err
 	}
-	violations := i.srv.Violations()
+	violations := srv.Violations()
 	for _, v := range violations {
-		fmt.Fprintf(stderr, "violation of %s by request %d (section %s): %s\n", v.Rule, v.Seq, v.Section, v.Detail)
+		fmt.Fprintln(stderr, "violation:", v)
 	}
 	if len(violations) > 0 {
 		return fmt.Errorf("-strict: violations by the clients: %d", len(violations))
@@ -44,18 +44,13 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// instance is the fake with its admin routes and its log: the program without a port.
-type instance struct {
-	http.Handler
-	srv *fake.Server
-}
-
-func newInstance(s settings, stderr io.Writer) *instance {
+// newService returns the fake, and a handler for it with its admin routes and its log: the program
+// without a port.
+func newService(s settings, stderr io.Writer) (*fake.Server, http.Handler) {
 	srv := fake.NewServer(s.fakeOptions()...)
-	routes := admin.New(srv, logged(srv, s.log, stderr), admin.Config{
+	return srv, admin.New(srv, logged(srv, s.log, stderr), admin.Config{
 		Start: s.clock, Plan: s.plan, Public: s.public, Names: append(s.names, strings.ToLower(s.host)),
 	})
-	return &instance{routes, srv}
 }
 
 // newServer returns a server with generous bounds for clients that are slow or gone.
