@@ -35,7 +35,7 @@ func TestKeys(t *testing.T) {
 	i.admin("PATCH keys/3", "ban=-1m", 400, "at least 0")
 	i.admin("PATCH keys/3", "hour=1", 400, "hour: there is no such field")
 	i.admin("PATCH keys/3", "plan=gold", 400, `plan: there is no plan \"gold\"`)
-	i.admin("PATCH keys/9", "minute=1", 404, "no key")
+	i.admin("PATCH keys/9", "minute=1", 400, "no key")
 }
 
 func TestFaults(t *testing.T) {

@@ -4,7 +4,6 @@ package admin
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,8 +35,7 @@ type API struct {
 	config  Config
 	page    *page.Page
 	mux     *http.ServeMux // of the admin routes
-
-	mu sync.Mutex // held for changes that depend on the state
+	changes sync.Mutex     // one at a time: many ask for the state, and then change it
 }
 
 // Config has the settings of the admin routes.
@@ -88,6 +86,8 @@ func (a *API) serveAdmin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodGet {
+		a.changes.Lock()
+		defer a.changes.Unlock()
 		defer a.page.Changed()
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -124,8 +124,6 @@ func jsonRoute(method, path, about string, f func(r *http.Request) (any, error))
 	return route{Method: method, Path: path, About: about, handle: func(w http.ResponseWriter, r *http.Request) {
 		value, err := f(r)
 		switch {
-		case errors.Is(err, errNoKey):
-			writeError(w, http.StatusNotFound, err)
 		case err != nil:
 			writeError(w, http.StatusBadRequest, err)
 		case value == nil:
@@ -134,11 +132,6 @@ func jsonRoute(method, path, about string, f func(r *http.Request) (any, error))
 			writeJSON(w, http.StatusOK, value)
 		}
 	}}
-}
-
-// stateRoute returns a route that shows a part of the fake's state.
-func stateRoute(path, about string, state func() any) route {
-	return jsonRoute(http.MethodGet, path, about, func(*http.Request) (any, error) { return state(), nil })
 }
 
 // bodyRoute is like jsonRoute, for a route that reads a value from its body.

@@ -20,24 +20,24 @@ func (a *API) routes() []route {
 	return []route{
 		{Method: get, Path: Path, About: "the request page for a browser, these routes for others", handle: a.front},
 		{Method: get, Path: "/_fake/page", About: "what changes on the request page, as HTML", handle: a.page.Parts},
-		stateRoute(Health, "status 200 as soon as the program serves", a.health),
+		jsonRoute(get, Health, "status 200 as soon as the program serves", a.health),
 		jsonRoute(post, "/_fake/reset", "puts everything back to the start of the program", a.resetAll),
 		jsonRoute(get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet",
 			a.listRequests),
 		jsonRoute(del, "/_fake/requests", "clears the list of requests", a.clear),
-		stateRoute("/_fake/violations", "what a well-behaved client does not do", a.violations),
-		stateRoute("/_fake/pets", "the catalogue", a.listPets),
+		jsonRoute(get, "/_fake/violations", "what a well-behaved client does not do", a.violations),
+		jsonRoute(get, "/_fake/pets", "the catalogue", a.listPets),
 		bodyRoute(post, "/_fake/pets", "adds a pet, or an array of them", ReadPets, a.addPets),
-		stateRoute("/_fake/keys", "the keys, with their plans and usage", a.listKeys),
+		jsonRoute(get, "/_fake/keys", "the keys, with their plans and usage", a.listKeys),
 		bodyRoute(post, "/_fake/keys", "adds a key, or an array of them; a key alone will do", ReadKeys, a.addKeys),
 		bodyRoute(patch, "/_fake/keys/{id}", "changes a key; plan is a name or its limits",
 			Read[keyChange], a.changeKey),
-		stateRoute("/_fake/faults", "the faults, with how often each has applied", a.listFaults),
+		jsonRoute(get, "/_fake/faults", "the faults, with how often each has applied", a.listFaults),
 		bodyRoute(post, "/_fake/faults", "injects a fault, or an array; times -1 is for ever",
 			ReadList[fake.Fault], a.inject),
 		jsonRoute(del, "/_fake/faults", "removes all faults", a.removeFaults),
 		jsonRoute(del, "/_fake/faults/{id}", "removes a fault", a.removeFaults),
-		stateRoute("/_fake/clock", "the service's time", a.clock),
+		jsonRoute(get, "/_fake/clock", "the service's time", a.clock),
 		bodyRoute(post, "/_fake/clock", "moves it, back with a minus, or sets it", Read[clockChange], a.setClock),
 	}
 }
@@ -51,11 +51,11 @@ func convert[T, S any](list []T, show func(i int, one T) S) []S {
 	return all
 }
 
-func (a *API) health() any { return object{"status": "ok", "version": petstore.Version} }
+func (a *API) health(*http.Request) (any, error) {
+	return object{"status": "ok", "version": petstore.Version}, nil
+}
 
 func (a *API) resetAll(r *http.Request) (any, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.srv.Reset()
 	a.startClock()
 	return a.clear(r)
@@ -90,15 +90,15 @@ func showRequest(_ int, r *page.Request) object {
 	}
 }
 
-func (a *API) violations() any {
+func (a *API) violations(*http.Request) (any, error) {
 	return object{"violations": convert(a.srv.Violations(), func(_ int, v fake.Violation) object {
 		return object{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq}
-	})}
+	})}, nil
 }
 
-func (a *API) listPets() any {
+func (a *API) listPets(*http.Request) (any, error) {
 	pets := a.srv.Pets()
-	return object{"total": len(pets), "pets": pets}
+	return object{"total": len(pets), "pets": pets}, nil
 }
 
 func (a *API) addPets(_ *http.Request, pets []petstore.NewPet) (any, error) {
@@ -146,14 +146,15 @@ func (a *API) showKey(i int, key string) object {
 	return object{"id": i + 1, "key": key, "usage": a.srv.Usage(key)}
 }
 
-func (a *API) listKeys() any { return object{"keys": convert(a.srv.Keys(), a.showKey)} }
+func (a *API) listKeys(*http.Request) (any, error) {
+	return object{"keys": convert(a.srv.Keys(), a.showKey)}, nil
+}
 
-// addKeys adds keys.
-func (a *API) addKeys(_ *http.Request, keys []Key) (any, error) {
+func (a *API) addKeys(r *http.Request, keys []Key) (any, error) {
 	for _, k := range keys {
 		a.srv.AddKey(k.Key, *cmp.Or(k.Plan, &a.config.Plan))
 	}
-	return a.listKeys(), nil
+	return a.listKeys(r)
 }
 
 // keyChange changes a key. What is not given stays as it is.
@@ -165,29 +166,26 @@ type keyChange struct {
 	Revoked bool           `json:"revoked"`
 }
 
-var errNoKey = errors.New("there is no key with this id; GET /_fake/keys lists the ids")
-
 func (a *API) changeKey(r *http.Request, c keyChange) (any, error) {
-	a.mu.Lock() // a reset in between would remove the key, and the fake would panic
-	defer a.mu.Unlock()
 	id, _ := strconv.Atoi(r.PathValue("id")) // 0, for what is not a number, is not the number of a key
 	keys := a.srv.Keys()
 	if id < 1 || id > len(keys) {
-		return nil, errNoKey
+		return nil, errors.New("there is no key with this id; GET /_fake/keys lists the ids")
 	}
-	key, none := keys[id-1], new(int)
-	if *cmp.Or(c.Minute, none) < 0 || *cmp.Or(c.Day, none) < 0 || c.Ban != nil && *c.Ban < 0 {
+	key := keys[id-1]
+	used := a.srv.Usage(key)
+	minute, day, ban := *cmp.Or(c.Minute, &used.Minute), *cmp.Or(c.Day, &used.Day), *cmp.Or(c.Ban, new(time.Duration))
+	if min(minute, day) < 0 || ban < 0 {
 		return nil, errors.New("minute, day and ban must be at least 0")
 	}
 	if c.Plan != nil {
 		a.srv.SetPlan(key, *c.Plan)
 	}
 	if c.Minute != nil || c.Day != nil {
-		used := a.srv.Usage(key)
-		a.srv.SetUsage(key, *cmp.Or(c.Minute, &used.Minute), *cmp.Or(c.Day, &used.Day))
+		a.srv.SetUsage(key, minute, day)
 	}
 	if c.Ban != nil {
-		a.srv.BanKey(key, *c.Ban)
+		a.srv.BanKey(key, ban)
 	}
 	if c.Revoked {
 		a.srv.RevokeKey(key)
@@ -199,7 +197,9 @@ func showFault(_ int, i *fake.Injection) object {
 	return object{"id": i.ID(), "fault": i.Fault(), "applied": i.Applied(), "active": i.Active()}
 }
 
-func (a *API) listFaults() any { return object{"faults": convert(a.srv.Injections(), showFault)} }
+func (a *API) listFaults(*http.Request) (any, error) {
+	return object{"faults": convert(a.srv.Injections(), showFault)}, nil
+}
 
 func (a *API) inject(_ *http.Request, faults []fake.Fault) (any, error) {
 	inject := func(n int, f fake.Fault) object { return showFault(n, a.srv.Inject(f)) }
@@ -217,7 +217,9 @@ func (a *API) removeFaults(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-func (a *API) clock() any { return object{"now": a.srv.Now().UTC().Round(0)} }
+func (a *API) clock(*http.Request) (any, error) {
+	return object{"now": a.srv.Now().UTC().Round(0)}, nil
+}
 
 func (a *API) startClock() {
 	if start := a.config.Start; !start.IsZero() {
@@ -231,10 +233,10 @@ type clockChange struct {
 	Now     time.Time     `json:"now"`
 }
 
-func (a *API) setClock(_ *http.Request, c clockChange) (any, error) {
+func (a *API) setClock(r *http.Request, c clockChange) (any, error) {
 	if !c.Now.IsZero() {
 		c.Advance = c.Now.Sub(a.srv.Now())
 	}
 	a.srv.Advance(c.Advance)
-	return a.clock(), nil
+	return a.clock(r)
 }
