@@ -68,10 +68,6 @@ func TestPets(t *testing.T) {
 	i.admin("POST pets", "name=Mia,categoryId=9223372036854775807", 200, `"id":2`)
 	i.admin("POST pets", `[{"name":"<img>","categoryId":0},{"name":"Coco","categoryId":2,"status":"sold"}]`, 200, `{"pets":[{"id":3,`, `{"id":4,`, `"status":"sold"}]}`)
 	i.admin("POST pets", `[{"name":"a","categoryId":1},{"name":5}]`, 400, "1.name: it must be of the type string")
-	for _, wrong := range []string{`[{"name":"a","categoryId":1},{"name":"b"}]`, "categoryId=1", "name=Rex,categoryId=1,status=lost", "[null]"} {
-		i.admin("POST pets", wrong, 400, "a pet needs a name and a categoryId, and its status is available, pending or sold")
-	}
-	i.admin("POST pets", "null", 400, "it must be of the type object")
 	i.admin("POST pets", "name=Rex,categoryId=1,colour=red", 400, "colour")
 	i.admin("GET pets", "", 200, `"categoryId":9223372036854775807`, `"name":"\u003cimg\u003e"`, `"total":4}`)
 	i.admin("POST reset", "", 204)

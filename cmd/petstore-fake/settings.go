@@ -59,7 +59,7 @@ func (s *settings) flags() *flag.FlagSet {
 	flags.DurationVar(&s.minute, "minute", time.Minute, "")
 	flags.Func("ban", "", setTo(&s.ban, admin.Read))
 	flags.TextVar(&s.clock, "clock", time.Time{}, "")
-	flags.Func("seed", "", func(file string) error { return appendTo(&s.pets, admin.ReadPets)("@" + file) })
+	flags.Func("seed", "", func(file string) error { return appendTo(&s.pets, admin.ReadList)("@" + file) })
 	flags.Func("fault", "", appendTo(&s.faults, admin.ReadList))
 	flags.Func("variant", "", setTo(&s.behavior, admin.Read))
 	flags.Uint64Var(&s.random, "random-seed", 0, "")

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 func Read[T any](text string) (value T, err error) {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
-		text = shortForm[T](text)
+		text = shortForm(text, reflect.TypeFor[T]())
 	}
 	return value, explain(decode(text, &value))
 }
@@ -39,31 +38,26 @@ var fieldName = regexp.MustCompile(`(?:^|,)\s*([a-zA-Z]+)\s*=`)
 
 // shortForm returns the JSON of a text such as status=503,times=3, which is
 // {"status":503,"times":3}. A comma belongs to the value before it, unless a name and = follow. A
-// text that does not begin with a name is a single value. A value is a string if it is not JSON, or
-// if its field is a string.
-func shortForm[T any](text string) string {
+// text that does not begin with a name is a single value, which is a string.
+func shortForm(text string, of reflect.Type) string {
 	names := fieldName.FindAllStringSubmatchIndex(text, -1)
 	if len(names) == 0 || names[0][0] > 0 {
-		return jsonValue[T]("", text, "")
+		return quote(text)
 	}
+	types, _ := fieldsOf(of).(map[string]any)
 	fields, end := make([]string, len(names)), len(text)
 	for i, at := range slices.Backward(names) {
-		name := strconv.Quote(text[at[2]:at[3]]) + ":"
-		fields[i] = name + jsonValue[T]("{"+name, strings.TrimSpace(text[at[1]:end]), "}")
+		name, value := text[at[2]:at[3]], strings.TrimSpace(text[at[1]:end])
+		if types[name] == "string" || !jsontext.Value(value).IsValid() {
+			value = quote(value)
+		}
+		fields[i] = quote(name) + ":" + value
 		end = at[0]
 	}
 	return "{" + strings.Join(fields, ",") + "}"
 }
 
-// jsonValue returns text unchanged if it is JSON, else as a string. It also makes a string of null,
-// which no field takes, and of a value for a field that takes only strings. before and after are
-// the JSON around text.
-func jsonValue[T any](before, text, after string) string {
-	wrong, _ := errors.AsType[*json.SemanticError](decode(before+text+after, new(T)))
-	wantsString := wrong != nil && wrong.Err == nil && wrong.GoType.Kind() == reflect.String
-	if text != "null" && jsontext.Value(text).IsValid() && !wantsString {
-		return text
-	}
+func quote(text string) string {
 	quoted, _ := jsontext.AppendQuote(nil, text) // an error says that bytes which are not UTF-8 were replaced
 	return string(quoted)
 }

@@ -27,7 +27,7 @@ func (a *API) routes() []route {
 		jsonRoute(del, "/_fake/requests", "clears the list of requests", a.clear),
 		jsonRoute(get, "/_fake/violations", "what a well-behaved client does not do", a.violations),
 		jsonRoute(get, "/_fake/pets", "the catalogue", a.listPets),
-		bodyRoute(post, "/_fake/pets", "adds a pet, or an array of them", ReadPets, a.addPets),
+		bodyRoute(post, "/_fake/pets", "adds a pet, or an array of them", ReadList[petstore.NewPet], a.addPets),
 		jsonRoute(get, "/_fake/keys", "the keys, with their plans and usage", a.listKeys),
 		bodyRoute(post, "/_fake/keys", "adds a key, or an array of them; a key alone will do", ReadKeys, a.addKeys),
 		bodyRoute(patch, "/_fake/keys/{id}", "changes a key; plan is a name or its limits",
@@ -103,22 +103,6 @@ func (a *API) listPets(*http.Request) (any, error) {
 
 func (a *API) addPets(_ *http.Request, pets []petstore.NewPet) (any, error) {
 	return object{"pets": convert(pets, func(_ int, p petstore.NewPet) petstore.Pet { return a.srv.AddPet(p) })}, nil
-}
-
-// ReadPets reads pets that createPet would take.
-func ReadPets(text string) (pets []petstore.NewPet, err error) {
-	given, err := ReadList[struct {
-		petstore.NewPet
-		CategoryID *int64 `json:"categoryId"` // hides that of NewPet, in which a missing category is 0
-	}](text)
-	for _, pet := range given {
-		if err == nil && (pet.Name == "" || pet.CategoryID == nil || pet.Status != "" && !pet.Status.Valid()) {
-			err = errors.New("a pet needs a name and a categoryId, and its status is available, pending or sold")
-		}
-		pet.NewPet.CategoryID = *cmp.Or(pet.CategoryID, new(int64))
-		pets = append(pets, pet.NewPet)
-	}
-	return pets, err
 }
 
 // Key is an API key with its plan, which is nil if none was given.
