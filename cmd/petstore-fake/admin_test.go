@@ -83,7 +83,6 @@ func TestRequests(t *testing.T) {
 		`"seq":1,"status":201,"time":"2`, `"seq":2,"status":404`, `"total":2}`)
 	i.admin("GET requests?limit=1", "", 200, `{"requests":[{"body":"","durationMs":`, `"hint":"`, `"seq":2`, `"total":2}`)
 	i.admin("GET requests?text=status:4xx+-key:none", "", 200, `{"requests":[],"total":0}`)
-	i.admin("GET requests?text=status:4y", "", 400, "status:4y must be")
 	i.admin("GET requests?limit=0", "", 400, "limit")
 	i.call(theKey, "GET", "/v1/pets/1", "")
 	i.admin("GET violations", "", 200, `"rule":"deprecated-operation","section":"4.3","seq":3}]}`)

@@ -53,7 +53,7 @@ func TestLooks(t *testing.T) {
 	b.click("#list tbody")
 	b.text("#detail", "--data-raw")
 	b.judge("one request", string(axe))
-	b.open(p, "?text=status:4x+nowhere&request=999")
+	b.open(p, "?text=status:4xx+nowhere&request=999")
 	b.text("#shown", "Show all")
 	b.judge("nothing found", string(axe))
 	b.open(p, "")

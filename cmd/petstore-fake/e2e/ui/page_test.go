@@ -21,7 +21,7 @@ func TestFind(t *testing.T) {
 	p.list(2)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Rex"}`)
 	value[bool](b, `fetch("/v1/nothing").then(() => true)`) // without a key
-	b.find("rex status:nope")
+	b.find("rex")
 	b.text("#said", "1 of 4 requests")
 	b.find("fake-api")
 	b.rows(3)

@@ -73,10 +73,7 @@ func (a *API) listRequests(r *http.Request) (any, error) {
 	if err != nil || limit < 1 {
 		return nil, errors.New("limit must be a number of at least 1")
 	}
-	filter, problem := page.NewFilter(query.Get("text"))
-	if problem != "" {
-		return nil, errors.New(problem)
-	}
+	filter := page.NewFilter(query.Get("text"))
 	list := slices.DeleteFunc(a.page.Journal(), func(r *page.Request) bool { return !filter.Fits(r) })
 	return object{"total": len(list), "requests": convert(list[max(len(list)-limit, 0):], showRequest)}, nil
 }

@@ -101,12 +101,11 @@ func TestParts(t *testing.T) {
 	}
 	text := p.parts("")
 	assert.Equal(t, maxRows, strings.Count(text, `<tbody id="r`))
-	contain(t, text, "The newest 100 of 250.", "752 older requests were dropped")
+	contain(t, text, "The newest 100 of 250.")
 	contain(t, p.parts("request=1000"), `data-older="999"`, `data-newer="1001"`)
 	p.Clear()
 	p.call(theKey, "GET", "/v1/pets", "")
-	assert.NotContains(t, p.parts(""), "dropped", "it was cleared")
-	contain(t, p.parts("text=status:x+listPets&request=x&key=x&colour=red"), "status:x must be", `<td class="op">`)
+	contain(t, p.parts("text=listPets&request=x&key=x&colour=red"), `<td class="op">`)
 	contain(t, p.parts("request=5"), "Request 5 is not in the journal")
 	p.call(theKey, "POST", "/v1/pets", strings.Repeat("body ", 99))
 	for range maxPets + 5 {
@@ -163,11 +162,10 @@ func TestFilter(t *testing.T) {
 		for text, want := range map[string]int{
 			"": 4, "ZOË": 1, "authorization: bearer": 4, "retry-after: 77": 1, "getpet": 1, "no such": 1, `{"id":1,`: 1,
 			"violation deprecated-operation": 1, "Status:5xx 77": 1, "status:4xx -status:404": 0, "status:none": 0,
-			"status:": 4, "key": 3, "-zoë": 3, "operation:none": 1, "operation:LISTPETS": 1, "-": 4, "status:200 status:503": 0,
+			"status:": 0, "key": 3, "-zoë": 3, "operation:none": 1, "operation:LISTPETS": 1, "status:200 status:503": 0,
 			"key:team-key-000001": 1, "-key:team-key-000001 -key:unknown": 2, "key:none": 0,
 		} {
-			filter, problem := NewFilter(text)
-			assert.Empty(t, problem, text)
+			filter := NewFilter(text)
 			found := slices.DeleteFunc(p.Journal(), func(r *Request) bool { return !filter.Fits(r) })
 			assert.Len(t, found, want, text)
 		}

@@ -27,13 +27,11 @@ type view struct {
 	Ahead           time.Duration // how far the service's clock is ahead of the machine's
 
 	Text       string     // of the field Find
-	Problem    string     // what is wrong with Text
 	List       []*Request // all requests, oldest first
 	Rows       []*Request // the newest that match Text, newest first
 	Fit        int        // requests that match Text
 	Top        int        // the first row, if the list stands still; 0 if it follows the journal
 	New        int        // requests above that row that match Text
-	Dropped    int        // requests that the journal has dropped for newer ones
 	Chips      [len(kinds)]chip
 	Violations int
 
@@ -63,7 +61,7 @@ func (p *Page) view(r *http.Request) *view {
 		List: p.Journal(), Violations: len(p.srv.Violations()), Faults: p.srv.Injections(), Pets: p.srv.Pets(),
 	}
 	v.Chart = newChart(v.List, now)
-	v.addRows(int(p.cleared.Load()))
+	v.addRows()
 	v.addKeys(p.srv, number("key"))
 	for _, i := range v.Faults {
 		if i.Active() {
@@ -77,15 +75,10 @@ func (p *Page) view(r *http.Request) *view {
 	return v
 }
 
-// addRows adds the requests after the last one that was cleared. A list that stands still keeps its
-// rows, unless their requests are gone.
-func (v *view) addRows(cleared int) {
-	if len(v.List) > 0 {
-		v.Dropped = v.List[0].Seq - 1 - cleared
-	}
-	var filter Filter
-	filter, v.Problem = NewFilter(v.Text)
-	counts, top := make(map[string]int), 0
+// addRows adds the rows of the list. A list that stands still keeps them, unless their requests are
+// gone.
+func (v *view) addRows() {
+	filter, counts, top := NewFilter(v.Text), make(map[string]int), 0
 	for _, r := range slices.Backward(v.List) {
 		counts[r.Class()]++
 		fits := filter.Fits(r)
