@@ -57,7 +57,7 @@ func TestLooks(t *testing.T) {
 	b.text("#shown", "Show all")
 	b.judge("nothing found", string(axe))
 	b.open(p, "")
-	b.run(`for (const e of document.querySelectorAll("details")) e.open = true; byId("keys-help").showPopover()`)
+	b.run(`for (const e of document.querySelectorAll("details")) e.open = true; byId("set-clock").showPopover()`)
 	b.send("fault-form", "status=1000")
 	b.text("#fault-form .error", "Status 1000 does not lie")
 	b.judge("forms", string(axe))

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -35,9 +34,8 @@ type view struct {
 	Chips      [len(kinds)]chip
 	Violations int
 
-	Open         int      // the request that is to be shown
-	Older, Newer int      // its neighbours in the list
-	Detail       *Request // nil if the journal does not have it
+	Open   int      // the request that is to be shown
+	Detail *Request // nil if the journal does not have it
 
 	Keys       []key
 	Banned     int
@@ -81,19 +79,13 @@ func (v *view) addRows() {
 	filter, counts, top := NewFilter(v.Text), make(map[string]int), 0
 	for _, r := range slices.Backward(v.List) {
 		counts[r.Class()]++
-		fits := filter.Fits(r)
-		switch {
-		case r.Seq == v.Open:
+		if r.Seq == v.Open {
 			v.Detail = r
-		case fits && r.Seq > v.Open:
-			v.Newer = r.Seq
-		case fits:
-			v.Older = cmp.Or(v.Older, r.Seq)
 		}
 		if r.Seq == v.Top {
 			v.New, top = v.Fit, v.Top
 		}
-		if fits {
+		if filter.Fits(r) {
 			v.Fit++
 			v.Rows = append(v.Rows, r)
 		}

@@ -1,7 +1,7 @@
 
 // ---- The page's address says what is shown, so that a reader can keep it and pass it on
 
-const list = byId("list"), find = byId("text"), scroller = byId("scroll"), letters = byId("letters");
+const list = byId("list"), find = byId("text"), scroller = byId("scroll");
 let moved = -Infinity, paused = false; // moved: when the pointer moved over the list last
 let shown = null; // the address of what is shown
 let findTimer = 0; // runs while the reader writes
@@ -65,18 +65,14 @@ function close(focus) {
 	if (focus) a?.focus({ preventScroll: true });
 }
 
-// step moves the focus to the older (1) or the newer (-1) row. If a request is open, step opens the
-// neighbour. If the list does not have the neighbour, its number is in data-older or data-newer.
+// step moves the focus to the older (1) or the newer (-1) row. If a request is open, step opens that
+// of the row.
 function step(by) {
-	const all = links(), open = Number(param("request")), known = byId("detail").dataset;
-	const at = all.findIndex((a) => open ? seqOf(a) === open : a === document.activeElement);
-	const next = at >= 0 ? all[at + by] : !open && all[0];
-	if (open && !next && Number(known.seq) !== open) return; // no neighbours known yet
-	const seq = next ? seqOf(next) : open && Number(by > 0 ? known.older : known.newer);
-	if (!seq) return say("There is no " + (by > 0 ? "older" : "newer") + " request in the list.");
-	byId("r" + seq)?.querySelector("a").focus();
+	const all = links(), next = all[all.indexOf(document.activeElement) + by];
+	if (!next) return;
+	next.focus();
 	mark();
-	if (open) go(to("request", seq));
+	if (param("request")) go(to("request", seqOf(next)));
 }
 
 for (const kind of ["pointermove", "pointerdown"]) on(list, kind, () => { moved = Date.now(); });
@@ -112,18 +108,12 @@ on(find, "input", () => {
 });
 on(byId("key"), "change", (e) => go(to("key", e.target.value), true));
 
-letters.checked = localStorage.getItem("letters") !== "off";
-on(letters, "change", () => localStorage.setItem("letters", letters.checked ? "on" : "off"));
-
 on(document, "keydown", (e) => {
-	if (e.key === "Escape" && param("request") && !document.querySelector(":popover-open")) return close(true);
-	if (e.target.closest("input, select, pre") || e.ctrlKey || e.metaKey || e.altKey) return;
-	if (e.key.length === 1 && !letters.checked) return;
-	const act = {
-		"/": () => find.focus(), "?": () => byId("keys-help").togglePopover(), j: () => step(1), k: () => step(-1),
-		...e.target.closest("#list") && { ArrowDown: () => step(1), ArrowUp: () => step(-1) },
-	}[e.key];
-	if (!act) return;
+	if (e.key === "Escape" && param("request") && !document.querySelector(":popover-open")) close(true);
+});
+on(list, "keydown", (e) => {
+	const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+	if (!by) return;
 	e.preventDefault();
-	act();
+	step(by);
 });
