@@ -119,7 +119,7 @@ func TestSettings(t *testing.T) {
 func TestPaths(t *testing.T) {
 	i := newTestInstance(t, "-fault", "status=503,times=-1")
 	for path, status := range map[string]int{
-		"/": 503, "/_fakes": 503, "/v1/../_fake/reset": 503, "//v1/pets": 503, "/_fake/keys": 200, "/_fake/pets/": 404, "/_fake": 307,
+		"/": 503, "/_fakes": 503, "/_fake/web/page.css": 200, "/v1/../_fake/reset": 503, "//v1/pets": 503, "/_fake/keys": 200, "/_fake/pets/": 404, "/_fake": 307,
 	} {
 		assert.Equal(t, status, i.call(theKey, "GET", path, "").Code, path)
 	}

@@ -20,6 +20,7 @@ func (a *API) routes() []route {
 	return []route{
 		{Method: get, Path: Path, About: "the request page for a browser, these routes for others", handle: a.front},
 		{Method: get, Path: "/_fake/page", About: "what changes on the request page, as HTML", handle: a.page.Parts},
+		{Method: get, Path: "/_fake/web/", About: "the style and the scripts of the request page", handle: page.Files.ServeHTTP},
 		jsonRoute(get, Health, "status 200 as soon as the program serves", a.health),
 		jsonRoute(post, "/_fake/reset", "puts everything back to the start of the program", a.resetAll),
 		jsonRoute(get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet",

@@ -106,7 +106,7 @@ func (r *Request) Reset() string {
 		return ""
 	}
 	reset := time.Unix(seconds, 0)
-	return when(reset, r.Time) + ", " + words(reset.Sub(r.Ended())) + " after this response"
+	return when(reset) + ", " + words(reset.Sub(r.Ended())) + " after this response"
 }
 
 // Why says what a fault did, and why the service refused the request.

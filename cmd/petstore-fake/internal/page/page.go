@@ -4,9 +4,7 @@ package page
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -18,47 +16,32 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// webFiles are the parts of the page, which is sent as one document.
-//
 //go:embed web
 var webFiles embed.FS
 
+// Files handles GET /_fake/web/: it sends the style and the scripts.
+var Files = http.StripPrefix("/_fake/", http.FileServerFS(webFiles))
+
+// policy lets the page run and load only its own files, and nothing that a request has put on it.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:;" +
+	" form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"many": many, "words": words, "when": when, "layOut": layOut, "curl": curl,
+}).ParseFS(webFiles, "web/*.html"))
+
 // Page is the request page of a fake. It is safe for concurrent use.
 type Page struct {
-	srv      *fake.Server
-	template *template.Template
-	policy   string
-	cleared  atomic.Int64 // seq of the last request that was cleared
-	changes  atomic.Int64 // begins at the time of the start, so that the page of an earlier program differs
+	srv     *fake.Server
+	cleared atomic.Int64 // seq of the last request that was cleared
+	changes atomic.Int64 // begins at the time of the start, so that the page of an earlier program differs
 }
 
-// New returns the page of a fake. Its script and its style are inline, and its policy allows only
-// these two, by their digests: nothing that a request has put on the page can run or be loaded.
+// New returns the page of a fake.
 func New(srv *fake.Server) *Page {
-	style, script := read("page.css"), read("morph.js")+read("program.js")+read("list.js")+read("refresh.js")
-	p := &Page{srv: srv, policy: strings.Join([]string{
-		"default-src 'none'", "script-src " + digest(script), "style-src " + digest(style),
-		"connect-src 'self'", "img-src data:", "form-action 'none'", "base-uri 'none'",
-		"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types page",
-	}, "; ")}
+	p := &Page{srv: srv}
 	p.changes.Store(time.Now().UnixNano())
-	p.template = template.Must(template.New("page").Funcs(template.FuncMap{
-		"many": many, "words": words, "when": when, "layOut": layOut, "curl": Curl,
-		"style":  func() template.CSS { return template.CSS(style) },
-		"script": func() template.JS { return template.JS(script) },
-	}).ParseFS(webFiles, "web/*.html"))
 	return p
-}
-
-// read returns an embedded file.
-func read(name string) string {
-	text, _ := webFiles.ReadFile("web/" + name)
-	return string(text)
-}
-
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // Clear removes the requests so far from the page and from [Page.Journal]. Their numbers are not
@@ -93,10 +76,10 @@ func (p *Page) version() string {
 }
 
 func (p *Page) write(w http.ResponseWriter, r *http.Request, name string) {
-	w.Header().Set("Content-Security-Policy", p.policy)
+	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = p.template.ExecuteTemplate(w, name, p.view(r)) // an error says that the client is gone
+	_ = templates.ExecuteTemplate(w, name, p.view(r)) // an error says that the client is gone
 }
 
 // layOut writes a body for reading: a JSON text over several lines, its numbers as they are.
@@ -108,26 +91,15 @@ func layOut(body []byte) string {
 	return strings.ToValidUTF8(string(body), "�")
 }
 
-// when writes a time, with its day unless that is today.
-func when(t, now time.Time) string {
-	t, now = t.UTC(), now.UTC()
-	if t.Truncate(24 * time.Hour).Equal(now.Truncate(24 * time.Hour)) {
-		return t.Format(time.TimeOnly)
-	}
-	return t.Format(time.DateTime)
-}
+// when writes a time.
+func when(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
-// words writes a duration to three digits: 59.6s, 10m0s. A shorter one than a millisecond is
-// <1ms.
+// words writes a duration such as 1.2ms or, from a second on, 59.6s.
 func words(d time.Duration) string {
-	if d.Abs() < time.Millisecond {
-		return "<1ms"
+	if d.Abs() < time.Second {
+		return d.Round(100 * time.Microsecond).String()
 	}
-	digit := 10 * time.Microsecond
-	for digit < time.Second && d.Abs() >= 1000*digit {
-		digit *= 10
-	}
-	return d.Round(digit).String()
+	return d.Round(100 * time.Millisecond).String()
 }
 
 // many writes a number with its noun.

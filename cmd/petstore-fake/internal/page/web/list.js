@@ -1,5 +1,4 @@
-
-// ---- The page's address says what is shown, so that a reader can keep it and pass it on
+// The page's address says what is shown, so that a reader can keep it and pass it on.
 
 const list = byId("list"), find = byId("text"), scroller = byId("scroll");
 let moved = -Infinity, paused = false; // moved: when the pointer moved over the list last

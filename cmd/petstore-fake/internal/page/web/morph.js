@@ -1,18 +1,14 @@
-"use strict";
-// The script of the page: these files one after another. All markup that changes comes from the
-// program, whose templates have escaped what a request contains. The script itself sets only texts
-// and attributes. The page's policy runs no other script.
+// The scripts of the page share their names. All markup that changes comes from the program, whose
+// templates have escaped what a request contains. The scripts set only texts and attributes.
 
 const byId = (id) => document.getElementById(id);
 const on = (e, type, f) => e.addEventListener(type, f);
 const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
-const asItIs = { createHTML: (html) => html };
-const markup = window.trustedTypes?.createPolicy("page", asItIs) ?? asItIs; // some browsers have no such policies
 
 // parse returns the elements of HTML that came from the program.
 function parse(html) {
 	const template = document.createElement("template");
-	template.innerHTML = markup.createHTML(html);
+	template.innerHTML = html;
 	return template.content;
 }
 

@@ -1,5 +1,4 @@
-
-// ---- Requests to the program
+// Requests to the program.
 
 let messageTimer;
 
