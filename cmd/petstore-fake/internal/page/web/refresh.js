@@ -1,7 +1,5 @@
+// The page follows the program: it asks four times a second for what has changed.
 
-// ---- The page follows the program: it asks four times a second for what has changed
-
-let pause = 250; // milliseconds between two questions: more if the page is slow to show what has come
 let timer, turn = 0;
 let answered; // the question whose response is shown
 let heard = Date.now(), clockOffset = 0; // heard: when the program responded last
@@ -38,12 +36,12 @@ async function refresh() {
 		take(parse(text), address);
 		answered = question;
 	}
-	timer = setTimeout(refresh, text === undefined ? 1000 : pause);
+	timer = setTimeout(refresh, text === undefined ? 1000 : 250);
 }
 
 // take shows the parts of the page as they are now.
 function take(parts, address) {
-	const begun = performance.now(), before = shown;
+	const before = shown;
 	shown = address;
 	for (const part of [...parts.children]) morph(byId(part.id), part);
 	setClock();
@@ -51,23 +49,13 @@ function take(parts, address) {
 	document.querySelector("main").toggleAttribute("data-open", param("request") !== "");
 	announce(before);
 	tick();
-	requestAnimationFrame(() => setTimeout(() => { // the page has been drawn
-		pause = Math.min(1000, Math.max(250, 10 * (performance.now() - begun)));
-	}));
-}
-
-// span writes a duration as a clock does, such as 9:05.
-function span(ms) {
-	const s = Math.max(0, Math.ceil(ms / 1000)), two = (n) => String(n).padStart(2, "0");
-	const hours = s < 3600 ? "" : Math.floor(s / 3600) + ":", minutes = Math.floor(s / 60) % 60;
-	return hours + (hours ? two(minutes) : minutes) + ":" + two(s % 60);
 }
 
 function tick() {
 	if (byId("live").dataset.state === "lost") return;
 	byId("clock").dateTime = new Date(now()).toISOString();
 	setText(byId("clock"), byId("clock").dateTime.slice(0, 19).replace("T", " "));
-	for (const e of ends()) setText(e, span(e.dataset.until - now()));
+	for (const e of ends()) setText(e, new Date(Math.max(0, e.dataset.until - now())).toISOString().slice(11, 19));
 }
 
 on(document, "visibilitychange", () => refresh());
