@@ -49,14 +49,13 @@ func TestFaults(t *testing.T) {
 	i.admin("DELETE faults", "", 204)
 	i.admin("GET faults", "", 200, `{"faults":[]}`)
 	for body, problem := range map[string]string{
-		`{"statu":503}`:            `no field \"statu\"`,
-		"status=none":              "status: it must be of the type integer",
-		`[{},{"delay":"soon"}]`:    `1.delay: time: invalid duration \"soon\"`,
-		"wire=login":               `login`,
-		`{"status"`:                "it is not JSON",
-		"":                         "it must be of the type object",
-		"null":                     "it must be of the type object",
-		strings.Repeat(" ", 1<<20): "too large",
+		`{"statu":503}`:         `no field \"statu\"`,
+		"status=none":           "status: it must be of the type integer",
+		`[{},{"delay":"soon"}]`: `1.delay: time: invalid duration \"soon\"`,
+		"wire=login":            `login`,
+		`{"status"`:             "it is not JSON",
+		"":                      "it must be of the type object",
+		"null":                  "it must be of the type object",
 	} {
 		i.admin("POST faults", body+"  ", 400, problem)
 	}

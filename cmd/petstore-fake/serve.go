@@ -31,7 +31,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	srv, handler := newService(s, stderr)
 	defer srv.Close()
 	announce(s, l.Addr().(*net.TCPAddr), stdout, stderr)
-	if err := serveUntil(ctx, newServer(handler, stderr), l); err != nil || !s.strict {
+	if err := serveUntil(ctx, handler, stderr, l); err != nil || !s.strict {
 		return err
 	}
 	violations := srv.Violations()
@@ -53,19 +53,9 @@ func newService(s settings, stderr io.Writer) (*fake.Server, http.Handler) {
 	})
 }
 
-// newServer returns a server with generous bounds for clients that are slow or gone.
-func newServer(handler http.Handler, stderr io.Writer) *http.Server {
-	return &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          log.New(stderr, program+": ", 0),
-	}
-}
-
 // serveUntil serves until ctx ends, and then lets open requests end within grace.
-func serveUntil(ctx context.Context, hs *http.Server, l net.Listener) error {
+func serveUntil(ctx context.Context, handler http.Handler, stderr io.Writer, l net.Listener) error {
+	hs := &http.Server{Handler: handler, ErrorLog: log.New(stderr, program+": ", 0)}
 	failed := make(chan error, 1)
 	go func() { failed <- hs.Serve(l) }()
 	select {

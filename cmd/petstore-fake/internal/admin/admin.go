@@ -24,9 +24,6 @@ const Path = "/_fake/"
 // orchestrators do.
 const Health = Path + "health"
 
-// maxBody bounds the body of an admin request, in bytes: 1 MiB, as for requests of the service.
-const maxBody = 1 << 20
-
 // API serves the admin routes, and passes all other requests to the service. It is safe for
 // concurrent use.
 type API struct {
@@ -90,7 +87,6 @@ func (a *API) serveAdmin(w http.ResponseWriter, r *http.Request) {
 		defer a.changes.Unlock()
 		defer a.page.Changed()
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	a.mux.ServeHTTP(w, r)
 }
 
@@ -156,10 +152,9 @@ func bodyRoute[T any](
 type object = map[string]any
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
-	text, _ := json.Marshal(value) // the values of the routes can be encoded
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // the client may be gone
+	_ = json.NewEncoder(w).Encode(value) // the client may be gone
 }
 
 func writeError(w http.ResponseWriter, status int, err error) {
