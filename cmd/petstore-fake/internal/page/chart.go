@@ -40,7 +40,7 @@ func newChart(requests []*Request, now time.Time) (c chart) {
 	height := func(n int) int { return int(math.Round(1000 * math.Log1p(float64(n)) / math.Log1p(float64(c.Peak)))) }
 	for slot := range slotCount {
 		n := 0
-		for _, kind := range slices.Backward(kinds[:]) { // the worst at the bottom, where even a few can be seen
+		for _, kind := range slices.Backward(kinds) { // the worst at the bottom, where even a few can be seen
 			if of := counts[part{slot, kind.Class}]; of > 0 {
 				top := height(n + of)
 				c.Bars = append(c.Bars, bar{kind.Class, slot * slotSeconds, 1000 - top, top - height(n)})

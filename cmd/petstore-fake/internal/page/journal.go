@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -65,8 +66,11 @@ func (r *Request) Status() string {
 	return strconv.Itoa(r.StatusCode)
 }
 
-// kinds are the kinds of responses, the best first. Find has the words that find such requests.
-var kinds = [...]struct{ Class, Text, Find string }{
+// kind is a kind of responses. Find has the words that find such requests.
+type kind struct{ Class, Text, Find string }
+
+// kinds are all kinds, the best first.
+var kinds = []kind{
 	{"fine", "2xx", "status:2xx"}, {"refused", "4xx", "status:4xx -status:429"}, {"limited", "429", "status:429"},
 	{"failed", "5xx", "status:5xx"}, {"none", "no response", "status:none"},
 }
@@ -109,13 +113,8 @@ func (r *Request) Reset() string {
 	return when(reset) + ", " + words(reset.Sub(r.Ended())) + " after this response"
 }
 
-// Why says what a fault did, and why the service refused the request.
-func (r *Request) Why() string {
-	if r.FaultEffect != "" && strings.HasPrefix(r.Hint, "injected ") { // the hint says the same
-		return shorten(r.FaultEffect)
-	}
-	return shorten(strings.Trim(r.FaultEffect+"; "+r.Hint, "; "))
-}
+// Why says why the service refused the request, or what a fault did.
+func (r *Request) Why() string { return shorten(cmp.Or(r.Hint, r.FaultEffect)) }
 
 // shorten bounds a text of which the page has many, in bytes.
 func shorten(s string) string { return safetext.Shorten(s, 512) }

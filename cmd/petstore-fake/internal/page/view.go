@@ -4,10 +4,8 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
@@ -31,7 +29,8 @@ type view struct {
 	Fit        int        // requests that match Text
 	Top        int        // the first row, if the list stands still; 0 if it follows the journal
 	New        int        // requests above that row that match Text
-	Chips      [len(kinds)]chip
+	Kinds      []kind
+	Counts     map[string]int // requests of each class
 	Violations int
 
 	Open   int      // the request that is to be shown
@@ -56,7 +55,7 @@ func (p *Page) view(r *http.Request) *view {
 		query: query, Program: petstore.Version, Origin: "http://" + r.Host, Version: p.version(),
 		Now: now, Ahead: time.Until(now).Round(time.Second), // since the two clocks are not read at once
 		Text: query.Get("text"), Open: number("request"), Top: number("top"),
-		List: p.Journal(), Violations: len(p.srv.Violations()), Faults: p.srv.Injections(), Pets: p.srv.Pets(),
+		List: p.Journal(), Kinds: kinds, Counts: make(map[string]int), Violations: len(p.srv.Violations()), Faults: p.srv.Injections(), Pets: p.srv.Pets(),
 	}
 	v.Chart = newChart(v.List, now)
 	v.addRows()
@@ -76,9 +75,9 @@ func (p *Page) view(r *http.Request) *view {
 // addRows adds the rows of the list. A list that stands still keeps them, unless their requests are
 // gone.
 func (v *view) addRows() {
-	filter, counts, top := NewFilter(v.Text), make(map[string]int), 0
+	filter, top := NewFilter(v.Text), 0
 	for _, r := range slices.Backward(v.List) {
-		counts[r.Class()]++
+		v.Counts[r.Class()]++
 		if r.Seq == v.Open {
 			v.Detail = r
 		}
@@ -91,7 +90,6 @@ func (v *view) addRows() {
 		}
 	}
 	v.Top, v.Rows = top, v.Rows[:min(v.Fit, maxRows)]
-	v.addChips(counts)
 }
 
 // To returns the page's address with another value of a parameter; "" takes the parameter out.
@@ -104,31 +102,6 @@ func (v *view) To(name, value string) string {
 		query.Del(name)
 	}
 	return "?" + query.Encode()
-}
-
-// chip is a button that finds the requests of a kind.
-type chip struct {
-	Class, Text string
-	N           int // requests of this kind in the journal
-	To          string
-	Pressed     bool
-}
-
-var statusWords = regexp.MustCompile(`-?\bstatus:\S*`)
-
-// addChips adds the chips. A chip puts its words, such as status:4xx, in the place of all words of
-// Text that begin with "status:". If Text has just the words of a chip already, the chip is
-// pressed: it then removes them.
-func (v *view) addChips(counts map[string]int) {
-	status, others := statusWords.FindAllString(v.Text, -1), statusWords.ReplaceAllString(v.Text, "")
-	for i, kind := range kinds {
-		pressed, text := strings.Join(status, " ") == kind.Find, others
-		if !pressed {
-			text += " " + kind.Find
-		}
-		to := v.To("text", strings.Join(strings.Fields(text), " "))
-		v.Chips[i] = chip{kind.Class, kind.Text, counts[kind.Class], to, pressed}
-	}
 }
 
 // key is an API key with its windows.
