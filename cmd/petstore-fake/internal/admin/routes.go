@@ -20,7 +20,7 @@ func (a *API) routes() []route {
 	return []route{
 		{Method: get, Path: Path, About: "the request page for a browser, these routes for others", handle: a.front},
 		{Method: get, Path: "/_fake/page", About: "what changes on the request page, as HTML", handle: a.page.Parts},
-		{Method: get, Path: "/_fake/web/", About: "the style and the scripts of the request page", handle: page.Files.ServeHTTP},
+		{Method: get, Path: "/_fake/web/", About: "the files of the request page", handle: page.Files.ServeHTTP},
 		jsonRoute(get, Health, "status 200 as soon as the program serves", a.health),
 		jsonRoute(post, "/_fake/reset", "puts everything back to the start of the program", a.resetAll),
 		jsonRoute(get, "/_fake/requests", "the newest requests: ?limit=100&text=status:4xx -key:none createPet",
@@ -156,7 +156,8 @@ func (a *API) changeKey(r *http.Request, c keyChange) (any, error) {
 	}
 	key := keys[id-1]
 	used := a.srv.Usage(key)
-	minute, day, ban := *cmp.Or(c.Minute, &used.Minute), *cmp.Or(c.Day, &used.Day), *cmp.Or(c.Ban, new(time.Duration))
+	minute, day := *cmp.Or(c.Minute, &used.Minute), *cmp.Or(c.Day, &used.Day)
+	ban := *cmp.Or(c.Ban, new(time.Duration))
 	if min(minute, day) < 0 || ban < 0 {
 		return nil, errors.New("minute, day and ban must be at least 0")
 	}

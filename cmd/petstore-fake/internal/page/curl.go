@@ -13,7 +13,9 @@ var own = []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", 
 // curl returns a command for a shell that sends a request again, as far as the journal has it, with
 // its key if the fake knows the key, otherwise with $PETSTORE_API_KEY.
 func curl(origin string, r *Request) string {
-	words := []string{"curl", "--globoff", "--path-as-is", "--request", quote(r.Method), quote(origin + r.Path)}
+	words := []string{
+		"curl", "--globoff", "--path-as-is", "--request", quote(r.Method), quote(origin + r.Path),
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		for _, value := range r.Header[name] {
 			switch {

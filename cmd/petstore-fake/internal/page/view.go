@@ -55,7 +55,8 @@ func (p *Page) view(r *http.Request) *view {
 		query: query, Program: petstore.Version, Origin: "http://" + r.Host, Version: p.version(),
 		Now: now, Ahead: time.Until(now).Round(time.Second), // since the two clocks are not read at once
 		Text: query.Get("text"), Open: number("request"), Top: number("top"),
-		List: p.Journal(), Kinds: kinds, Counts: make(map[string]int), Violations: len(p.srv.Violations()), Faults: p.srv.Injections(), Pets: p.srv.Pets(),
+		List: p.Journal(), Kinds: kinds, Counts: make(map[string]int),
+		Violations: len(p.srv.Violations()), Faults: p.srv.Injections(), Pets: p.srv.Pets(),
 	}
 	v.Chart = newChart(v.List, now)
 	v.addRows()
