@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -86,13 +85,6 @@ func do[T any](b *tab, step chromedp.Action[T]) T {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	result, err := chromedp.Run(ctx, step)
-	require.NoError(b.t, err)
-	return result
-}
-
-// call sends a command of the DevTools protocol.
-func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
-	result, err := chromedp.Call(b.ctx, command, params)
 	require.NoError(b.t, err)
 	return result
 }

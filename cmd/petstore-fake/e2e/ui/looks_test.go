@@ -15,9 +15,10 @@ import (
 
 // theme sets what the reader prefers, light or dark.
 func (b *tab) theme(name string) {
-	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: name},
-	}})
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+	})
+	require.NoError(b.t, err)
 }
 
 // In both colours, each look fits its window, and axe finds nothing wrong. UPDATE_GOLDEN=1 also
