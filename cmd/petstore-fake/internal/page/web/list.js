@@ -2,7 +2,7 @@
 
 const list = byId("list"), find = byId("text"), scroller = byId("scroll");
 let moved = -Infinity, paused = false; // moved: when the pointer moved over the list last
-let shown = null; // the address of what is shown
+let shown = location.search; // the address of what is shown
 let findTimer = 0; // runs while the reader writes
 
 const param = (name, address = location.search) => new URLSearchParams(address).get(name) ?? "";

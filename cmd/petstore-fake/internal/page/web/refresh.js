@@ -6,12 +6,10 @@ let heard = Date.now(), clockOffset = 0; // heard: when the program responded la
 
 const now = () => Date.now() + clockOffset;
 const ends = () => document.querySelectorAll("[data-until]"); // when windows end
-const setClock = () => { clockOffset = byId("strip").dataset.now - Date.now(); };
 
 function live(word, text = word) {
 	byId("live").dataset.state = word;
 	setText(byId("live"), text);
-	document.documentElement.classList.toggle("lost", word === "lost");
 	byId("gone").hidden = word !== "lost";
 	setText(byId("since"), new Date(heard + clockOffset).toISOString().slice(11, 19));
 }
@@ -44,7 +42,7 @@ function take(parts, address) {
 	const before = shown;
 	shown = address;
 	for (const part of [...parts.children]) morph(byId(part.id), part);
-	setClock();
+	clockOffset = byId("strip").dataset.now - Date.now();
 	mark();
 	document.querySelector("main").toggleAttribute("data-open", param("request") !== "");
 	announce(before);
@@ -59,10 +57,6 @@ function tick() {
 }
 
 on(document, "visibilitychange", () => refresh());
-setClock();
-shown = location.search;
 if (param("key")) byId("key").value = param("key");
-mark();
-tick();
 refresh();
 setInterval(tick, 1000);
