@@ -32,7 +32,7 @@ type API struct {
 	config  Config
 	page    *page.Page
 	mux     *http.ServeMux // of the admin routes
-	changes sync.Mutex     // one at a time: many ask for the state, and then change it
+	changes sync.Mutex     // held during a change: some read the state first
 }
 
 // Config has the settings of the admin routes.
