@@ -94,10 +94,10 @@ func layOut(body []byte) string {
 // when writes a time.
 func when(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
-// words writes a duration such as 1.2ms or, from a second on, 59.6s.
+// words writes a duration such as 12ms or, from a second on, 59.6s.
 func words(d time.Duration) string {
 	if d.Abs() < time.Second {
-		return d.Round(100 * time.Microsecond).String()
+		return fmt.Sprint(d.Milliseconds(), "ms")
 	}
 	return d.Round(100 * time.Millisecond).String()
 }
