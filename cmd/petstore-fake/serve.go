@@ -55,7 +55,10 @@ func newService(s settings, stderr io.Writer) (*fake.Server, http.Handler) {
 
 // serveUntil serves until ctx ends, and then lets open requests end within grace.
 func serveUntil(ctx context.Context, handler http.Handler, stderr io.Writer, l net.Listener) error {
-	hs := &http.Server{Handler: handler, ErrorLog: log.New(stderr, program+": ", 0)}
+	hs := &http.Server{
+		Handler: handler, ErrorLog: log.New(stderr, program+": ", 0),
+		ReadHeaderTimeout: 10 * time.Second, // a client that sends nothing holds no connection for ever
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- hs.Serve(l) }()
 	select {

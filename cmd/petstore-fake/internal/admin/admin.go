@@ -3,6 +3,7 @@
 package admin
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,6 +84,12 @@ func (a *API) serveAdmin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodGet {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20)) // before the lock: a client may be slow
+		if err != nil {
+			writeError(w, http.StatusBadRequest, err)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		a.changes.Lock()
 		defer a.changes.Unlock()
 		defer a.page.Changed()
@@ -135,10 +142,7 @@ func bodyRoute[T any](
 	method, path, about string, read func(string) (T, error), f func(r *http.Request, value T) (any, error),
 ) route {
 	r := jsonRoute(method, path, about, func(r *http.Request) (any, error) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
+		body, _ := io.ReadAll(r.Body) // it is in memory: see serveAdmin
 		value, err := read(string(body))
 		if err != nil {
 			return nil, err
