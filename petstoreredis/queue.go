@@ -290,7 +290,9 @@ func (q *queue) signal() {
 func (q *queue) known(now time.Time) (w ratelimit.Window) {
 	if now.Before(q.windowEnd) {
 		w = q.window
-		w.Remaining = min(w.Remaining, q.pot.Left)
+		if q.pot.FirstResponse > 0 { // a new pot knows no window, and so not what is left of it
+			w.Remaining = min(w.Remaining, q.pot.Left)
+		}
 	}
 	return w
 }
