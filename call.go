@@ -10,8 +10,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// operation is an operation of the service (section 4), or a request of Do. All that differs
-// between operations is in its values, so that no other code asks which operation it has.
+// operation is an operation of the service (section 4), or a request of Do. Operations differ only
+// in the values of these fields: no other code asks which operation it has.
 type operation struct {
 	// name is the operationId of the document or, for Do, "do " and the method.
 	name     string
@@ -19,14 +19,14 @@ type operation struct {
 	template string // path template below the base URL
 	// success is the documented status of a success; 0 for any 2xx.
 	success int
-	// doubt is what an error says may have happened if the outcome of a write is unknown.
+	// doubt is the note in an error if the outcome is unknown: "the pet may have been created".
 	doubt string
 	// removal is the date from which the service no longer has the operation; empty if it stays.
 	// instead is the operation to use in its place.
 	removal, instead string
 }
 
-// isWrite reports whether a request may change something, and so must not be repeated.
+// isWrite reports whether the request may change something, and so must not be carried out twice.
 func (o *operation) isWrite() bool { return o.method != http.MethodGet }
 
 // expects reports whether code is the documented status of a success.
@@ -34,18 +34,18 @@ func (o *operation) expects(code int) bool {
 	return code == o.success || o.success == 0 && code/100 == 2
 }
 
-// request is what a method asks for.
+// request is the request that a method makes, without the key.
 type request struct {
 	*operation
 	path, query string // of the URL, below the base URL, escaped
 	body        []byte // nil for none
-	// into decodes the body of a success, and keeps the result; nil if that is not wanted.
+	// into decodes the body of a success, and keeps the result; nil if the caller wants no result.
 	into interface{ decode(body []byte) error }
 }
 
-// call is one call of a method, on one goroutine. It is the transport of its own retry loop: each
-// RoundTrip, the first one too, is one attempt (send.go), after which checkRetry decides whether
-// there is another one (retry.go).
+// call is one use of a method of Client, on one goroutine. It is the http.RoundTripper of its own
+// retry loop (loop.go): each RoundTrip makes one attempt (send.go). After each attempt, checkRetry
+// decides whether another one follows (retry.go).
 type call struct {
 	request
 	tracer
@@ -54,7 +54,7 @@ type call struct {
 	stoppable context.Context
 	url       *url.URL
 	started   time.Time
-	maxWait   time.Duration // the rest of WithMaxWait
+	maxWait   time.Duration // what is left of WithMaxWait
 
 	requestsSent int             // requests that may have been written
 	last         *attempt        // nil before the first
@@ -63,11 +63,11 @@ type call struct {
 	pauseBegun   time.Time
 }
 
-// attempt is the record of one attempt. RoundTrip fills it; nothing changes it afterwards. The
-// decision about the next attempt, and the result or the error of the call, need nothing else.
+// attempt is the record of one attempt. RoundTrip fills it; nothing changes it afterwards. From it
+// come the decision about another attempt, and the result or the error of the call.
 type attempt struct {
 	key        credential.Key
-	permit     ratelimit.Permit // until it is released; nil without a limiter
+	permit     ratelimit.Permit // nil once it is released, and without a limiter
 	connection connectionState
 	outcome    ratelimit.Outcome // of the request, for the limiter: the status and the times, for example
 	lockout    ratelimit.Lockout // of the key, as the limiter reported it after the request
@@ -77,17 +77,17 @@ type attempt struct {
 	err        error // why there is no whole response; nil if there is one
 
 	mayBeWritten   bool // the request may have been written
-	expectedStatus bool // the status is the documented one
+	expectedStatus bool // the status is the documented one of a success
 }
 
 // succeeded reports whether there is a whole response with the documented status.
 func (a *attempt) succeeded() bool { return a.expectedStatus && a.failure == noFailure }
 
-// was reports whether there is a response with that status; a may be nil.
+// was reports whether the attempt got a response with this status. a may be nil.
 func (a *attempt) was(status int) bool { return a != nil && a.outcome.StatusCode == status }
 
-// limiterWaits reports whether the limiter delays the next attempt, if this one got a 429. If not,
-// the loop must.
+// limiterWaits reports, for an attempt that got a 429, whether the limiter delays the next attempt.
+// If the limiter does not, the retry loop must wait.
 func (a *attempt) limiterWaits() bool { return a.lockout.Until.After(a.outcome.Received) }
 
 // retryAt returns when the limiter or a 429 allows the next request; zero if that is not known.

@@ -12,19 +12,19 @@ import (
 )
 
 // Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
-// keep it; it needs no closing, but see [Client.CloseIdleConnections]. No print of it shows the API
-// key. The zero Client is not usable: each of its calls fails with an [*ArgumentError].
+// keep it; it needs no closing, but see [Client.CloseIdleConnections]. A printed Client never shows
+// the API key. The zero Client is not usable: each of its calls fails with an [*ArgumentError].
 type Client struct {
 	base      string     // the base URL, without a trailing slash
-	basePath  string     // its path
+	basePath  string     // the path of base
 	transport *transport // nil in a zero Client
 	config    *config
-	traces    []*ClientTrace // those of config, and the log
+	traces    []*ClientTrace // the traces of config, and then the log
 
-	key       credential.Key // none if config has the function of WithAPIKeyFunc
+	key       credential.Key // the zero Key with WithAPIKeyFunc
 	lastKeyID atomic.Value   // the Call.KeyID of the key that was used last, a string; none before the first
 	tokens    tokens         // the retries that the client has left; see "Retries" in doc.go
-	// lastLimit is the rate limit of the last response; kept only if there is no limiter to ask.
+	// lastLimit is the rate limit of the last response, for RateLimit if there is no limiter.
 	lastLimit atomic.Pointer[RateLimit]
 }
 
@@ -51,7 +51,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	if c.transport, err = config.newTransport(); err != nil {
 		return nil, err
 	}
-	// A dump of the client could follow httpClient to connections, whose buffers contain the key.
+	// A dump of the client would follow this field to connections, whose buffers contain the key.
 	config.httpClient = nil
 	return c, nil
 }
@@ -75,11 +75,13 @@ func (c *Client) configure(opName string, config *config, apiKey string) error {
 	return nil
 }
 
-// ForKey returns a client for another key. It shares the transport and the limiter of c. The
-// options of c apply, and after them opts. A program with many tenants has such a client for each
-// of them, and what happens to one tenant, such as a ban, does not affect the others. An option in
-// opts replaces that of c, except that the functions of WithTrace are called after those of c.
-// [WithHTTPClient], [WithTransport], [WithInsecureHTTP] and [WithAPIKeyFunc] are errors here.
+// ForKey returns a client for another key, such as the key of one tenant of a program. What happens
+// to one key, such as a ban, does not affect the others.
+//
+// The new client shares the transport and the limiter of c. It has the options of c. An option in
+// opts replaces the same option of c, but a WithTrace in opts adds functions, which are called
+// after those of c. ForKey returns an error if opts have [WithHTTPClient], [WithTransport],
+// [WithInsecureHTTP] or [WithAPIKeyFunc].
 func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	if c.transport == nil {
 		return nil, &ArgumentError{"ForKey", "Client", "was not made by NewClient"}
@@ -99,22 +101,23 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	return client, nil
 }
 
-// CloseIdleConnections closes the idle connections of the client's own transport, and of its clones
-// that [WithTransport] returned. The clients of [Client.ForKey] share these connections. Those of a
-// transport that came with [WithHTTPClient] stay open. The client remains usable.
+// CloseIdleConnections closes the idle connections of the client's own transport, and of each
+// *http.Transport that a function of [WithTransport] made, such as a Clone. The clients of
+// [Client.ForKey] share these connections. The idle connections of a transport that came with
+// [WithHTTPClient] stay open. The client remains usable.
 func (c *Client) CloseIdleConnections() {
 	if c.transport != nil {
 		c.transport.closeIdleConnections()
 	}
 }
 
-// KeyID returns the [Call].KeyID of the key of NewClient or ForKey. It is empty for a client with
-// [WithAPIKeyFunc], whose key may change.
+// KeyID returns the [Call].KeyID of the key that was given to NewClient or ForKey. It is empty for
+// a client with [WithAPIKeyFunc], whose key may change.
 func (c *Client) KeyID() string { return c.key.ID }
 
-// RateLimit returns the most recent rate limit known for the client's key; if the key rotates, for
-// the key that was used last. Responses to other clients that share its [Limiter] count, too. It
-// returns the zero RateLimit before the first response.
+// RateLimit returns the most recent rate limit known for the client's key. If the key rotates, it
+// is that of the key that was used last. Responses to other clients with the same key and [Limiter]
+// count, too. Before the first response, it is the zero RateLimit.
 func (c *Client) RateLimit() RateLimit {
 	id, known := c.lastKeyID.Load().(string)
 	if known && c.config.limiter != nil {
@@ -124,8 +127,8 @@ func (c *Client) RateLimit() RateLimit {
 }
 
 // ReopenLimit lets the next call send one request although the limiter has closed the client's key,
-// for instance after a ban was lifted or a higher plan was bought. It sends nothing by itself, and
-// has no effect on an open key or without a limiter.
+// for instance after a ban was lifted or a higher plan was bought. ReopenLimit itself sends
+// nothing. It has no effect if the key is open, or if there is no limiter.
 func (c *Client) ReopenLimit() {
 	if id, known := c.lastKeyID.Load().(string); known && c.config.limiter != nil {
 		c.config.limiter.Reopen(id)

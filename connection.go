@@ -14,12 +14,12 @@ import (
 
 // transport sends the requests of a client, and of the clients that its ForKey made.
 type transport struct {
-	// roundTrip is a function so that no dump can print the variables that it closes over: they
-	// lead to connections whose buffers contain the key.
+	// roundTrip is a function, because a dump prints nothing of what a function refers to. A field
+	// with the http.RoundTripper would lead a dump to connections, whose buffers contain the key.
 	roundTrip func(*http.Request) (*http.Response, error)
-	closeIdle []func() // of the transports that do not belong to the caller
-	// suspectIdle says that a connection that had been used before brought no response. The other
-	// idle connections may be dead, too: the next attempt closes them, and dials.
+	closeIdle []func() // CloseIdleConnections of each transport that is not the caller's
+	// suspectIdle is set when a request on a reused connection got no response. The other idle
+	// connections may be dead, too. So the next attempt closes them all, and dials a new one.
 	suspectIdle atomic.Bool
 	http1       atomic.Bool // the last response came over HTTP/1
 }
@@ -50,12 +50,13 @@ func (c *config) newTransport() (*transport, error) {
 	return t, nil
 }
 
-// closeSuspects closes all idle connections, also those of other keys, if they may be dead.
+// closeSuspects closes all idle connections, which clients of other keys share, if they may be
+// dead.
 func (t *transport) closeSuspects(ctx context.Context) {
 	if !t.suspectIdle.Swap(false) {
 		return
 	}
-	select { // a stream of HTTP/2 ends a moment after its request
+	select { // an HTTP/2 connection becomes idle a moment after its last request failed
 	case <-time.After(time.Millisecond):
 	case <-ctx.Done():
 	}
@@ -75,7 +76,7 @@ func (s *connectionState) hooks() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GetConn: func(string) { s.asked.Store(true) },
 		GotConn: func(info httptrace.GotConnInfo) {
-			// The connection of httputil.DumpRequestOut has no address: nothing is sent on it.
+			// httputil.DumpRequestOut sends nothing: its connection has no address.
 			isReal := info.Conn == nil || info.Conn.RemoteAddr() != nil
 			s.asked.Store(isReal)
 			s.got.Store(isReal || s.got.Load())
@@ -85,9 +86,9 @@ func (s *connectionState) hooks() *httptrace.ClientTrace {
 	}
 }
 
-// mayBeWritten reports whether a request may have been written although the transport returned err.
-// It may if the transport got a connection. If the transport asked for none, it is not one of
-// net/http: then only the error can say that nothing was written.
+// mayBeWritten reports whether a request that failed with err may have been written. It may if
+// net/http got a connection for it. If net/http was asked for none, the caller's transport sends in
+// some other way: then the request may have been written unless err says that it was not.
 func (s *connectionState) mayBeWritten(err error) bool {
 	switch {
 	case wire.IsUnprocessed(err):
@@ -98,5 +99,5 @@ func (s *connectionState) mayBeWritten(err error) bool {
 	return !errors.Is(err, ErrNotSent) && !wire.IsDial(err)
 }
 
-// isDead reports whether nothing came back on a connection that had been used before.
+// isDead reports whether the request got a reused connection, and no byte of a response.
 func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }

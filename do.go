@@ -20,17 +20,17 @@ import (
 )
 
 // Do sends a request for which the SDK has no method, to a path below the base URL. The client's
-// key, limiter and rules apply: a GET is a read; any other method is a write, whose error may match
-// [ErrOutcomeUnknown]. After any other error the service did not carry out the request. method is
-// GET, POST, PUT, PATCH or DELETE. path must be escaped, as by [net/url.PathEscape], and may have a
-// query: "pets/7?full=true".
+// key, limiter and retries apply. A GET is a read. Any other method is a write, whose error may
+// match [ErrOutcomeUnknown]. If the error of a write does not match it, the service has not carried
+// out the request. method is GET, POST, PUT, PATCH or DELETE. path must be escaped, as by
+// [net/url.PathEscape], and may have a query: "pets/7?full=true".
 //
-// in is sent as JSON, unless nil. The body of a 2xx must be JSON and is decoded into out, unless
-// nil. A [encoding/json.RawMessage] is JSON as it is; a []byte is refused, since it does not say
-// whether it is JSON. A 204 leaves out unchanged.
+// If in is not nil, Do sends it as JSON. The body of a 2xx must be JSON; if out is not nil, Do
+// decodes the body into out. A [encoding/json.RawMessage] is sent or received without a change. Do
+// refuses a []byte, because it cannot know whether the bytes are JSON. A 204 leaves out unchanged.
 //
-// The Operation of an error of Do is "do " and the method, and [Call].Template ends in /{path}, so
-// that logs and metrics have few different values.
+// In an error of Do, Operation is "do " and the method, such as "do PUT". [Call].Template ends in
+// /{path}, whatever the path is. So logs and metrics have few different values.
 func (c *Client) Do(
 	ctx context.Context, method, path string, in, out any, opts ...CallOption,
 ) (*Response, error) {
@@ -45,7 +45,7 @@ func (c *Client) Do(
 	}
 	if in != nil {
 		body, err := json.Marshal(in)
-		if err != nil { // its text may contain a part of in
+		if err != nil { // err is not wrapped: its text may contain a part of in
 			return nil, &ArgumentError{op.name, "in", "cannot be encoded as JSON"}
 		}
 		r.body = body
@@ -63,7 +63,7 @@ type jsonValue struct{ out any }
 var errNotJSON = errors.New("is not JSON")
 
 func (v jsonValue) decode(body []byte) error {
-	if !jsontext.Value(body).IsValid() { // encoding/json takes duplicate names and invalid UTF-8
+	if !jsontext.Value(body).IsValid() { // encoding/json would accept duplicate names and invalid UTF-8
 		return errNotJSON
 	}
 	return json.Unmarshal(body, v.out)
@@ -93,8 +93,8 @@ func (r *request) problem(in, out any) (argument, problem string) {
 	return "", ""
 }
 
-// do makes a call. After a success, it sets response, and decodes the body. Any other end of the
-// call is an error.
+// do makes a call. If the call succeeds, do decodes the body and sets response. If not, it returns
+// an error.
 func (c *Client) do(ctx context.Context, r request, opts []CallOption, response *Response) error {
 	switch {
 	case ctx == nil:
@@ -112,7 +112,7 @@ func (c *Client) do(ctx context.Context, r request, opts []CallOption, response 
 	}
 	k := &call{request: r, client: c, config: config, started: time.Now(), maxWait: config.maxWait}
 	k.tracer = tracer{traces: c.traces, ctx: ctx, info: Call{
-		ID:      strconv.FormatUint(1<<63|rand.Uint64(), 16), // the first bit makes it sixteen digits
+		ID:      strconv.FormatUint(1<<63|rand.Uint64(), 16), // the highest bit is 1, so that there are sixteen digits
 		BaseURL: c.base, Operation: r.name, Method: r.method,
 		Template: c.basePath + r.template, KeyID: c.key.ID, Background: config.background,
 	}}
@@ -128,14 +128,14 @@ func (c *Client) do(ctx context.Context, r request, opts []CallOption, response 
 	return err
 }
 
-// begin calls the CallStart functions and makes the contexts of the call. The function end frees
-// them.
+// begin calls the CallStart functions and makes the contexts of the call. The function end releases
+// the contexts.
 //
-//	k.ctx         ends with that of the caller, or after WithCallTimeout; for writes and traces
+//	k.ctx         ends with the caller's context, or after WithCallTimeout; for writes and traces
 //	k.stoppable   ends with k.ctx, or at WithStop; for waits and reads
 //
-// The context of a request, and that of the function for the key, is made from one of these two,
-// and also ends with the timeout of an attempt.
+// The contexts of requests, and of the function of WithAPIKeyFunc, are derived from one of these
+// two. They also end after the timeout of an attempt.
 func (k *call) begin() (end func()) {
 	k.callStart()
 	endTimeout := func() {}
@@ -151,14 +151,14 @@ func (k *call) begin() (end func()) {
 	k.stoppable, cancel = context.WithCancelCause(k.ctx)
 	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, wrappable(context.Cause(stop))), k.info.ID}) }
 	if stop.Err() != nil {
-		stopped() // AfterFunc would take a moment
+		stopped() // at once: AfterFunc calls it a moment later
 	}
 	forget := context.AfterFunc(stop, stopped)
 	return func() { forget(); cancel(nil); endTimeout() }
 }
 
 // decodeBody decodes the body of a success. It returns a *ResponseError if the body is empty, is
-// not JSON or does not follow the document. A 204 has no body.
+// not JSON or does not follow the document. A 204 needs no body.
 func (k *call) decodeBody(a *attempt) error {
 	mediaType, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
 	mediaType = strings.TrimSpace(mediaType)

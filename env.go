@@ -21,17 +21,17 @@ const (
 	envProcesses  = "PETSTORE_PROCESSES"
 )
 
-// NewClientFromEnv is [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
-// PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which [APIKeyFile] reads again for
-// each request. It is an error to set both variables of the key, or one of them and
-// [WithAPIKeyFunc]. Each error matches [ErrInvalidArgument] and names the variable, but never
-// repeats its value.
+// NewClientFromEnv calls [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
+// PETSTORE_API_KEY. Instead of the key, PETSTORE_API_KEY_FILE may have the path of a file with the
+// key; [APIKeyFile] reads the file again before each attempt. It is an error to set both variables
+// of the key, or one of them and [WithAPIKeyFunc]. Each error matches [ErrInvalidArgument]. An
+// error about a variable has its name, but never its value.
 //
-// PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
+// PETSTORE_PROCESSES is the number of processes that use the key, this one included. It has the
 // effect of [WithProcesses], unless opts have a [WithProcesses] or a [WithLimiter].
 //
-// PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for tests: the key is then sent
-// unencrypted.
+// PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP]: the key is sent unencrypted. Set
+// it only in tests.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	opts = append(slices.Clip(opts), fromEnv{})
 	client, err := NewClient(os.Getenv(envBaseURL), os.Getenv(envAPIKey), opts...)
@@ -42,7 +42,7 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	return client, err
 }
 
-// fromEnv is the last option of NewClientFromEnv, so that it knows what the others have set.
+// fromEnv is an option. NewClientFromEnv puts it last, so that it knows what the others have set.
 type fromEnv struct{}
 
 func (fromEnv) apply(opName string, c *config) error {
@@ -61,8 +61,8 @@ func (fromEnv) apply(opName string, c *config) error {
 	return c.setKeyFile(opName)
 }
 
-// setKeyFile sets the function for the key if there is a key file, and reads the file once, so that
-// a wrong file is reported early.
+// setKeyFile sets keyFunc if PETSTORE_API_KEY_FILE is set. It also reads the file once, so that
+// NewClientFromEnv reports a wrong file.
 func (c *config) setKeyFile(opName string) error {
 	key, file, problem := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile), ""
 	switch {

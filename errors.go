@@ -24,31 +24,33 @@ var (
 	// ErrRateLimited is matched by a RateLimitError and by an APIError with status 429.
 	ErrRateLimited = errors.New("petstore: rate limited")
 	// ErrOutcomeUnknown is matched by the error of a write that the service may have carried out,
-	// or not. After any other error it has not. The client never sends such a write again: the
-	// service cannot distinguish a repetition of CreatePet from a second pet. A list shows at most
-	// 100 pets, in no promised order: a list without the pet proves nothing. Log what you are about
-	// to create, and the error's CallID. Section Retries of the package says what a write is.
+	// or not. If the error of a write does not match it, the service has not carried out the write.
+	// The client never repeats a write whose outcome is unknown, because a repeated CreatePet may
+	// add a second pet. A list without the pet does not prove that the pet is missing: it shows at
+	// most 100 pets, in no promised order. So log what you are about to create, and the error's
+	// CallID. "Retries" in the package documentation says which calls are writes.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
-	// ErrAPIKey is matched by a TransportError if [WithAPIKeyFunc] returned no valid key.
+	// ErrAPIKey is matched by a TransportError: the function of WithAPIKeyFunc gave no valid key.
 	ErrAPIKey = errors.New("petstore: no API key")
 	// ErrInvalidResponse is matched by a ResponseError: the response does not follow the document.
 	ErrInvalidResponse = errors.New("petstore: invalid response")
 	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
-	// ErrNotSent is matched by every error of a call whose Attempts is 0: its argument was wrong,
-	// the limiter refused it, it got no key or no connection, its context ended before it was sent,
-	// or what it sent was certainly not processed, as the server said; see "Retries" of the
-	// package. An error of a transport of [WithTransport] may wrap ErrNotSent, too.
+	// ErrNotSent is matched by every error of a call whose Attempts is 0. Such a call had a wrong
+	// argument, no key or no connection; or the limiter refused it; or its context ended first. A
+	// request that the server reported as not processed does not count as sent either; see
+	// "Retries" in the package documentation. A transport of [WithTransport] may return an error
+	// that wraps ErrNotSent.
 	ErrNotSent = errors.New("petstore: not sent")
 	// ErrStopped is matched by a TransportError of a call that [WithStop] ended.
 	ErrStopped = errors.New("petstore: stopped by WithStop")
 	// ErrTimeout is matched by an error of a call that exceeded [WithAttemptTimeout] or
-	// [WithCallTimeout]. That error wraps a [net.Error] whose Timeout returns true.
+	// [WithCallTimeout]. The error wraps a [net.Error] whose Timeout returns true.
 	ErrTimeout = errors.New("petstore: timeout")
 )
 
-// Response describes the last HTTP response of the call that returned a result, an [APIError] or a
-// [ResponseError].
+// Response describes the last HTTP response of a call. Each result, [APIError] and [ResponseError]
+// of a call embeds one.
 type Response struct {
 	// StatusCode is the HTTP status code.
 	StatusCode int
@@ -56,8 +58,8 @@ type Response struct {
 	Header http.Header
 	// RateLimit is the rate limit from the X-RateLimit headers (section 8.2).
 	RateLimit RateLimit
-	// Attempts is the number of requests that the call sent, in part or completely, without those
-	// of which the server said that it had not processed them.
+	// Attempts is the number of requests that the call sent, in part or completely. A request that
+	// the server reported as not processed does not count.
 	Attempts int
 }
 
@@ -70,14 +72,13 @@ type APIError struct {
 	// Code and Message come from the Error object. Both are empty if the body is no Error object.
 	// The document lists no codes: decide by status, or with errors.Is.
 	Code, Message string
-	// RetryAfter is the wait that Retry-After names, from the response on; 0 without a valid
-	// header.
+	// RetryAfter is how long the Retry-After header asks to wait, from the response on; 0 without a
+	// valid header.
 	RetryAfter time.Duration
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body []byte
 	Response
-	// OutcomeUnknown reports whether the request was a write, and the response leaves open whether
-	// the write was carried out.
+	// OutcomeUnknown reports whether the request was a write that may have been carried out.
 	OutcomeUnknown bool
 
 	received time.Time // when the response came
@@ -117,13 +118,12 @@ type RateLimitError struct {
 	RetryAt time.Time
 	// RateLimit is the last known rate limit of the key.
 	RateLimit RateLimit
-	// Reason is the limit for which the call would have had to wait, such as [ratelimit.ReasonDay];
-	// empty if not known.
+	// Reason is the limit that made the call give up, for example "day"; empty if not known.
 	Reason ratelimit.Reason
 	// Attempts is the number of requests that the call sent; 0 if it was refused before the first.
 	Attempts int
-	// Err is the *APIError of the last 429, or the error and the cause of the context that ended
-	// the wait, or both; nil if there is neither.
+	// Err is the error of the last attempt, such as the *APIError of a 429; or the error and the
+	// cause of the context that ended the wait; or all of these; nil if there is none.
 	Err error
 }
 
@@ -156,7 +156,7 @@ type ResponseError struct {
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body     []byte
 	Response // StatusCode is 0 if the response was not HTTP
-	// OutcomeUnknown reports whether the request was a write: the service may have carried it out.
+	// OutcomeUnknown reports whether the request was a write that may have been carried out.
 	OutcomeUnknown bool
 	// Err is the error of the transport or the decoder; nil if there is none.
 	Err error
@@ -180,12 +180,12 @@ func (e *ResponseError) Is(target error) bool {
 // Unwrap returns Err.
 func (e *ResponseError) Unwrap() error { return e.Err }
 
-// TransportError reports a call that ended without a response: the connection failed, an attempt
-// exceeded [WithAttemptTimeout], [WithAPIKeyFunc] returned no valid key, or the caller's context
-// ended.
+// TransportError reports a call that ended without a whole response: the connection failed, an
+// attempt exceeded [WithAttemptTimeout], the function of [WithAPIKeyFunc] returned no valid key, or
+// the caller's context ended.
 //
 // It matches [context.Canceled] or [context.DeadlineExceeded] only if the caller's own context
-// ended; it then also matches the [context.Cause], unless that is the error of another call.
+// ended. Then it also matches the cause of that context, unless this is the error of another call.
 type TransportError struct {
 	// Operation is an operationId of the document, such as createPet; CallID is call_id in the log.
 	Operation, CallID string
@@ -213,8 +213,8 @@ func (e *TransportError) Unwrap() error { return e.Err }
 
 // ArgumentError reports an argument that the service document rules out, or that cannot be sent.
 type ArgumentError struct {
-	// Operation is the name of the operation or, without a call, of the function: NewClient,
-	// ForKey.
+	// Operation is the name of the operation. For an error outside a call, it is the name of the
+	// function: NewClient or ForKey.
 	Operation string
 	// Argument is the name of the parameter, field or option: "Limit".
 	Argument string
@@ -244,10 +244,10 @@ func (*RateLimitError) callError() {}
 func (*ResponseError) callError()  {}
 func (*TransportError) callError() {}
 
-// errorLine returns text with notes after it: the number of requests and, if the outcome of a write
-// is unknown, what may have happened.
+// errorLine returns text on one line, and two notes after it: the number of requests, if there were
+// several, and what may have happened, if the outcome of a write is unknown.
 func errorLine(text, opName string, attempts int, unknown bool) string {
-	doubt := "; the request may have been carried out" // for Do
+	doubt := "; the request may have been carried out" // the note of Do, which has no operation
 	op := operations[opName]
 	if op != nil {
 		doubt = "; " + op.doubt
@@ -257,9 +257,9 @@ func errorLine(text, opName string, attempts int, unknown bool) string {
 }
 
 // RetryAfter returns how long to wait from now before the call may be made again; 0 if that time
-// has passed. This works for a 429, a 503 and a refusal of the limiter. It returns false if err
-// does not say how long, or if err matches [ErrOutcomeUnknown]: to make that call again might carry
-// out the same request twice.
+// has passed. It works for a 429, a 503 and a refusal of the limiter. It returns false if err has
+// no such time. It also returns false if err matches [ErrOutcomeUnknown], because another call
+// might carry out the same write twice.
 func RetryAfter(err error) (time.Duration, bool) {
 	if errors.Is(err, ErrOutcomeUnknown) {
 		return 0, false
@@ -268,7 +268,7 @@ func RetryAfter(err error) (time.Duration, bool) {
 		return max(0, time.Until(e.RetryAt)), true
 	}
 	if e, ok := errors.AsType[*APIError](err); ok && e.RetryAfter > 0 {
-		if e.received.IsZero() { // no client made the error: a test did
+		if e.received.IsZero() { // the error was made by a test, not by a client
 			return e.RetryAfter, true
 		}
 		return max(0, time.Until(e.received.Add(e.RetryAfter))), true

@@ -28,8 +28,8 @@ const (
 	bodyTooLarge             // the body is larger than maxBody
 )
 
-// errorOf returns the error of a call that ends with the attempt a; doc.go lists the types. The
-// only other error of a call that made an attempt is that of decodeBody.
+// errorOf returns the error of a call whose last attempt was a; doc.go lists the types. It makes
+// all errors of calls that made an attempt, except those of decodeBody.
 func (k *call) errorOf(a *attempt) error {
 	code := a.outcome.StatusCode
 	switch {
@@ -54,8 +54,8 @@ func (k *call) errorOf(a *attempt) error {
 	return k.apiError(a)
 }
 
-// refusal returns the error of a call whose last attempt sent nothing. If there was an attempt
-// before that, its error is wrapped.
+// refusal returns the error of a call whose last attempt sent nothing. It wraps the error of the
+// attempt before that, if there was one.
 func (k *call) refusal(a *attempt) error {
 	var before error
 	if k.previous != nil {
@@ -74,7 +74,8 @@ func (k *call) refusal(a *attempt) error {
 	return k.rateLimitError(limited, after(limited.Err, before))
 }
 
-// after returns err together with the error of the attempt before; either may be nil.
+// after returns an error that wraps both err and the error of the attempt before; either may be
+// nil.
 func after(err, before error) error {
 	if err == nil || before == nil {
 		return cmp.Or(err, before)
@@ -132,8 +133,9 @@ func (a *attempt) bodyStart() []byte {
 	return safetext.Head(a.body, a.key.Secret(), 4<<10, a.failure != noFailure)
 }
 
-// endReason returns why a context of the call has ended; nil if it has not. If another call around
-// this one timed out, that is the caller's cause, not a timeout of this call.
+// endReason returns why ctx, a context of the call, has ended; nil if it has not. The caller's
+// context may be that of another call, around this one. If the other call timed out, this is a
+// cause of the caller, not a timeout of this call.
 func (k *call) endReason(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	own, ok := cause.(*endError)
@@ -148,18 +150,19 @@ func (k *call) endReason(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// endError is the cause with which a timeout or WithStop ends a context of a call. For that call,
-// endReason returns the error inside. endError has no Unwrap: in an error of another call it must
-// match nothing.
+// endError is the cause with which WithCallTimeout or WithStop ends a context of the call with
+// callID. For this call, endReason returns the error inside. endError has no Unwrap, because in an
+// error of another call it must match nothing.
 type endError struct {
 	error
 	callID string
 }
 
-// wrappable takes an error of the user's function, transport or limiter, and returns what an error
-// of the call may wrap. If the error is about another call, or about a context that has ended, only
-// its text is kept, and whether it is a timeout: the context need not be that of the call. The
-// timeouts of package net match [context.DeadlineExceeded], too.
+// wrappable takes an error of the user's function, transport or limiter, and returns the error that
+// an error of the call may wrap. If err is an error of another call, or of a context, wrappable
+// keeps only its text, and whether it is a timeout. Otherwise the call's error would match, for
+// example, context.Canceled, although the caller's own context has not ended. The timeouts of
+// package net match [context.DeadlineExceeded], too.
 func wrappable(err error) error {
 	if err == nil || !isOfCall(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err

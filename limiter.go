@@ -6,15 +6,17 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// Limiter admits the requests of API keys. A [Client] calls Acquire before each attempt, with a
-// [Call].KeyID as the key, and Release of the permit as soon as the header of the response has
-// arrived. [ratelimit.Limiter] is the default, the module petstoreredis has one for several
-// processes. An implementation must be safe for concurrent use; package ratelimittest tests it.
+// Limiter decides when a request may be sent with an API key. A [Client] calls Acquire before each
+// request, with a [Call].KeyID as the key. It calls Release of the permit as soon as the header of
+// the response has arrived. The default is a [ratelimit.Limiter]; the module petstoreredis has a
+// limiter for several processes. An implementation must be safe for concurrent use. Package
+// ratelimittest has tests for implementations.
 type Limiter interface {
-	// Acquire blocks until one request may be sent. If that would take longer than r.MaxWait or
-	// would exceed the deadline of ctx, which is that of the call, it returns a *[ratelimit.Error]
-	// immediately, and the call fails with a [*RateLimitError]. Any other error ends the call, too:
-	// it is not retried, and a [*TransportError] wraps it. With an error it returns no permit.
+	// Acquire blocks until one request may be sent. If the wait would be longer than r.MaxWait, or
+	// would exceed the deadline of ctx, Acquire returns a *[ratelimit.Error] immediately, and the
+	// call fails with a [*RateLimitError]. The deadline of ctx is that of the call. After any other
+	// error, the call fails with a [*TransportError] that wraps the error, and makes no other
+	// attempt. With an error, Acquire returns no permit.
 	Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
 	// RateLimit returns the most recent rate limit known for a key; the zero RateLimit before the
 	// first response.

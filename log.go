@@ -23,14 +23,14 @@ import (
 //	petstore: outcome unknown       Warn   duration error; a write may have been carried out
 //	petstore: rate limit closed     Warn   reason until limit remaining sent processes; once for each
 //	                                       lockout
-//	petstore: rate limit open again Info   the same
+//	petstore: rate limit open again Info   as for "rate limit closed"
 //	petstore: key refused           Warn   status; once until the key works again
 //	petstore: deprecated operation  Warn   removal instead; once
 //
 // Each line also has operation, key_id, which is a [Call].KeyID, and call_id, which is the same on
-// all lines of a call. reason is a [ratelimit.Reason]; sent is how many requests of this process
-// the window has counted, and processes the number of processes that use the key. An attribute that
-// is not known is left out. The API key and bodies are never logged. A nil logger, the default,
+// all lines of a call. reason is a [ratelimit.Reason]. sent is how many requests of this process
+// the window has counted. processes is the number of processes that use the key. An attribute
+// without a value is left out. The API key and bodies are never logged. A nil logger, the default,
 // logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return perClient("WithLogger", "", func(c *config) {
@@ -108,7 +108,7 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 	}
 }
 
-// waitStart logs that a call waits, and for what. Near the limit that is usual, hence Debug.
+// waitStart logs that a call waits, and for what. Near the limit, waits are usual: hence Debug.
 func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
 	attrs := nonZero(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
 	l.write(ctx, c, slog.LevelDebug, "petstore: waiting", append(attrs, slog.Int("waiting", w.Waiting))...)
@@ -161,8 +161,8 @@ func (e *ArgumentError) LogValue() slog.Value {
 		lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
 }
 
-// errorValue returns the attributes that every error has, then those in more. A name means the same
-// in all errors.
+// errorValue returns the attributes that every error has, and then more. An attribute means the
+// same in all errors that have it.
 func errorValue(err error, kind, opName, callID string, r Response, more ...slog.Attr) slog.Value {
 	return slog.GroupValue(nonZero(append([]slog.Attr{
 		slog.String("operation", opName), slog.String("kind", kind), slog.String("error", err.Error()),

@@ -11,7 +11,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// run makes attempts until checkRetry wants no other one, and returns the error of the call.
+// run makes attempts until checkRetry asks for no other one, and returns the error of the call.
 func (k *call) run() error {
 	loop := retryablehttp.Client{
 		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.restOfPause, RetryMax: math.MaxInt,
@@ -34,8 +34,8 @@ func (k *call) run() error {
 	return nil
 }
 
-// RoundTrip implements [http.RoundTripper] for the loop: each use is one attempt. The response is
-// always empty, since checkRetry looks at the attempt.
+// RoundTrip implements [http.RoundTripper] for the loop, which calls it once for each attempt. The
+// response is always empty, because checkRetry looks at k.last instead.
 func (k *call) RoundTrip(*http.Request) (*http.Response, error) {
 	k.endPause()
 	k.attempt()
@@ -43,7 +43,7 @@ func (k *call) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 // checkRetry is the CheckRetry of the loop. It begins the pause before another attempt. If the
-// context has ended, the loop ends, too, as if the context had ended in that pause.
+// context has ended already, the loop ends, as it does when the context ends in that pause.
 func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) {
 	pause, again := k.next(k.last)
 	if again {
@@ -52,7 +52,7 @@ func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) 
 	return again && k.stoppable.Err() == nil, nil
 }
 
-// beginPause plans the next attempt, after a pause of length d, and reports that, unless d is 0.
+// beginPause plans the next attempt after a pause d, and reports this pause unless d is 0.
 func (k *call) beginPause(d time.Duration) {
 	k.pauseBegun = time.Now()
 	k.pause = &ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: k.pauseBegun.Add(d), Waiting: 1}
@@ -66,8 +66,8 @@ func (k *call) restOfPause(time.Duration, time.Duration, int, *http.Response) ti
 	return time.Until(k.pause.Until)
 }
 
-// endPause reports the end of the pause before an attempt, if there was one. WithMaxWait counts
-// only pauses after a 429.
+// endPause reports the end of the pause before an attempt, if there was one. Only pauses after a
+// 429 count for WithMaxWait.
 func (k *call) endPause() {
 	pause := k.pause
 	k.pause = nil

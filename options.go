@@ -26,7 +26,7 @@ type CallOption interface {
 	ofCall()
 }
 
-// option is an Option: set changes the config, unless there is a problem with the argument.
+// option implements Option: if problem is empty, apply calls set, which changes the config.
 type option struct {
 	name, problem string
 	set           func(c *config)
@@ -51,8 +51,7 @@ type callOption struct{ option }
 
 func (callOption) ofCall() {}
 
-// when returns text if applies is true, else the empty string. It saves an if for each part of a
-// text, and for each thing that can be wrong with an argument.
+// when returns text if applies is true, else the empty string.
 func when(applies bool, text string) string {
 	if applies {
 		return text
@@ -60,7 +59,7 @@ func when(applies bool, text string) string {
 	return ""
 }
 
-// shared, perClient and perCall make options. They differ in where the option may be used.
+// shared makes an option of NewClient, perClient also of ForKey, and perCall also of a single call.
 func shared(name, problem string, set func(c *config)) Option {
 	return option{name: name, problem: problem, set: set, shared: true}
 }
@@ -106,8 +105,8 @@ func newConfig(opts []Option) (*config, error) {
 	c := &config{
 		limiter: ratelimit.New(),
 		retry:   RetryPolicy{}.withDefaults(),
-		// A window of the plans lasts a minute, and its Reset is in whole seconds: a call can wait
-		// for the next window, and for one more if others use up the next one.
+		// A window lasts a minute, and a second more because its Reset is rounded. Twice this time
+		// lets a call wait for the next window, and for another one if others use up the next.
 		maxWait: 2 * (time.Minute + time.Second),
 		// A response that takes longer counts as lost.
 		attemptTimeout: 30 * time.Second,
@@ -155,20 +154,21 @@ func WithHTTPClient(hc *http.Client) Option {
 	return shared("WithHTTPClient", problem, func(c *config) { c.httpClient, c.clientTimeout = hc, hc.Timeout })
 }
 
-// WithTransport wraps the transport that sends the attempts. NewClient calls wrap once, with the
-// client's own transport, an *http.Transport, or with that of [WithHTTPClient]. The client uses
-// what wrap returns, such as a Clone with other settings. That must be safe for concurrent use,
-// also by the clients of [Client.ForKey]. A later WithTransport wraps the result of an earlier one.
-// [CallFromContext] returns the call of a request from its context.
+// WithTransport wraps the transport that sends the requests. NewClient calls wrap once, with the
+// transport of [WithHTTPClient] or, without this option, with the client's own *http.Transport. The
+// client sends through the transport that wrap returns, such as a Clone with other settings. The
+// returned transport must be safe for concurrent use, also by the clients of [Client.ForKey]. A
+// later WithTransport wraps the result of an earlier one. [CallFromContext] returns the call of a
+// request from its context.
 //
-// The transport may read, sign or dump the body. The hooks of [net/http/httptrace] in the context
-// of the request show whether a failed request was sent, so:
+// The transport may read, sign or dump the body. The client learns from [net/http/httptrace] hooks,
+// in the context of the request, whether a failed request was sent. So:
 //
-//   - It must pass that context on.
-//   - If it does not send by net/http, and so calls no hooks, a failed request counts as sent,
-//     unless its error is that of a dial, or wraps [ErrNotSent]. If it has tried a second host, it
-//     must not return the refused dial of that one, or the client would send a write again.
-//   - An open circuit breaker should wrap ErrNotSent: the call then ends with that error.
+//   - The transport must pass on the context of the request.
+//   - A transport without net/http calls no hooks. Its failed requests count as sent, unless the
+//     error is that of a dial, or wraps [ErrNotSent]. After it has sent a request to one host, it
+//     must not return the error of a dial to another host: the client would send a write again.
+//   - An open circuit breaker should return an error that wraps ErrNotSent: this ends the call.
 //
 // docs/scaling.md has more rules for transports.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
@@ -182,36 +182,38 @@ func WithInsecureHTTP() Option {
 	return shared("WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true })
 }
 
-// WithAPIKeyFunc is for one identity whose API key rotates. The client calls f before each attempt,
-// and again if the attempt has waited for a second, because the key may have changed during the
-// wait. For tenants, use [Client.ForKey] instead. The apiKey of NewClient must be "". f gets a
-// context with the values and the timeout of an attempt, and must be safe for concurrent use. If f
-// fails, or returns a string that cannot be a bearer token, the call fails with a [*TransportError]
-// and nothing is sent. The call's error matches f's error but does not repeat its text, which may
-// contain a key.
+// WithAPIKeyFunc is for one identity whose API key rotates. The client calls f at the beginning of
+// each attempt. It calls f again after a wait for a permit of a second or more, because the key may
+// have changed during the wait. For tenants, use [Client.ForKey] instead. The apiKey of NewClient
+// must be "". f gets a context with the values and the timeout of an attempt, and must be safe for
+// concurrent use. If f fails, or returns a string that cannot be a bearer token, nothing is sent,
+// and the call fails with a [*TransportError]. This error matches f's error but does not repeat its
+// text, which may contain a key.
 //
 // If the service answers 401, the client calls f once more within the call, if [RetryPolicy] allows
 // another attempt. If f then returns another key, the client sends the request again with that key.
-// It repeats a create, too, because the service has not carried it out.
+// A create is sent again, too, because the service has not carried out the refused one.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
 	return shared("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
 }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file each time: a
 // regular file of at most 64 KiB, or a link to one. White space around the key is ignored. An error
-// of the function matches what is wrong, such as [io/fs.ErrNotExist]. It never repeats the path,
-// because a user may have put the key itself there by mistake. A program that changes the key
-// should write a new file and rename it to path, so that no call reads half of a key.
+// of the function matches its cause, such as [io/fs.ErrNotExist]. The error never contains path,
+// because a user may have passed the key itself by mistake. A program that changes the key should
+// write a new file and rename it to path, so that no call reads half of a key.
 func APIKeyFile(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return credential.ReadFile(path) }
 }
 
-// WithStop lets a program stop without losing anything. When ctx ends, reads and calls that wait
-// end at once, and so does each call that begins later. Writes that were sent finish. Such a call
-// fails with a [*TransportError] that matches [ErrStopped] and, if you cancelled ctx with a cause
-// of your own, that cause; after a 429 it also wraps the error of the 429. It matches neither
-// [context.Canceled] nor [context.DeadlineExceeded]: they are always about the call's own context.
-// So do not also use ctx as the context of calls. See examples/bulkimport.
+// WithStop lets a program stop without losing the outcome of a write. When ctx ends, writes that
+// have been sent finish. All other calls end at once, also those that begin later.
+//
+// These calls fail with a [*TransportError] that matches [ErrStopped] and, if you cancelled ctx
+// with a cause of your own, that cause. If the call waited after a failed attempt, such as a 429,
+// the error also wraps that of the attempt. It matches neither [context.Canceled] nor
+// [context.DeadlineExceeded], which are always about the call's own context: so do not also use ctx
+// as the context of calls. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
 	return perClient("WithStop", when(ctx == nil, "is nil"), func(c *config) { c.stop = ctx })
 }
@@ -232,8 +234,8 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 	return perCall("WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() })
 }
 
-// WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
-// body, without the waits between attempts. The default is 30 seconds; 0 means that only the
+// WithAttemptTimeout limits the time of each attempt from asking for a connection to the last byte
+// of the body. Waits before that do not count. The default is 30 seconds; 0 means that only the
 // context limits an attempt. The error of an attempt that takes longer matches [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
 	return perCall("WithAttemptTimeout", when(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d })
@@ -248,11 +250,11 @@ func WithCallTimeout(d time.Duration) CallOption {
 }
 
 // WithHeader sets a header of the requests, such as an id by which the service's support finds a
-// call: WithHeader("X-Request-ID", id). A User-Agent, such as myapp/1.2, stands before the SDK's
-// own. Other headers that the Client sets or relies on are errors, such as Authorization, Accept,
-// Content-Type, Host and those about the connection; so is Idempotency-Key, with which net/http
-// would repeat a write without a body. A later WithHeader replaces only an earlier one with the
-// same key.
+// call: WithHeader("X-Request-ID", id). The value of a User-Agent, such as myapp/1.2, is put before
+// that of the SDK. It is an error to set another header that the Client sets or relies on:
+// Authorization, Accept, Content-Type, Host, those about the connection, and some more. It is also
+// an error to set an Idempotency-Key, because net/http would then repeat a write without a body. A
+// later WithHeader replaces only an earlier one with the same key.
 func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
 	problem := cmp.Or(
@@ -285,31 +287,32 @@ func WithProcesses(n int) Option {
 	return perClient("WithProcesses", when(n < 1, "must be positive"), func(c *config) { c.processes = n })
 }
 
-// WithMaxWait limits how long a call waits for the rate limit. The default is 2 minutes and 2
-// seconds, which is enough for two windows; with 0, a call waits for no window. A call fails
-// immediately with a [*RateLimitError] if it is known that the wait would be longer. At the latest,
-// it fails when it has waited for a permit for d and one second. Once it has its permit,
-// [WithAttemptTimeout] limits the attempt. A 503 ends the call with an [*APIError] if its
-// Retry-After plus the backoff is longer than what the waits for the rate limit have left of d; a
-// wait after a 503 takes nothing from d.
+// WithMaxWait limits the time that a call waits for the rate limit, in all attempts together. The
+// default is 2 minutes and 2 seconds, which is enough for the ends of two windows. With 0, a call
+// never waits for the end of a window. If the limiter knows that the wait would be too long, the
+// call fails immediately with a [*RateLimitError]. If the limiter cannot know, the call fails after
+// a wait of d and one second.
+//
+// A 503 with a Retry-After ends the call with an [*APIError] if the pause, which is Retry-After
+// plus the backoff, is longer than what is left of d. Such a pause takes nothing from d.
 func WithMaxWait(d time.Duration) CallOption {
 	return perCall("WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d })
 }
 
-// WithBackground marks a call as background work: it queues behind all other calls. While there are
-// other calls, a tenth of each window of the rate limit is left to them.
+// WithBackground marks a call as background work: it queues behind all other calls. If there were
+// other calls in the last two minutes, background calls leave a tenth of each window to them.
 func WithBackground() CallOption {
 	return perCall("WithBackground", "", func(c *config) { c.background = true })
 }
 
-// RetryPolicy sets how often a call is retried and with which backoff; the package documentation
-// has the table of what is retried. A zero field means its default.
+// RetryPolicy sets how often a call is retried and with which backoff. A table in the package
+// documentation says after what a call is retried. A zero field means its default.
 type RetryPolicy struct {
 	// MaxAttempts is the largest number of attempts per call, including the first. The default is
 	// 4; 1 means no retry.
 	MaxAttempts int
 	// BaseDelay is the backoff before the second attempt; each further attempt doubles it. The
-	// default is 500 ms. The second half of each backoff is random.
+	// default is 500 ms. The actual pause is random: from half of the backoff to all of it.
 	BaseDelay time.Duration
 	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
 	// BaseDelay if that is longer.

@@ -107,7 +107,7 @@ type GetPetResult struct {
 }
 
 // ListPets lists pets (section 4.1). The service offers no way to get the pets beyond the limit.
-// The package documentation has the types of errors of all methods.
+// The package documentation lists the types of errors that all methods return.
 func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...CallOption) (*ListPetsResult, error) {
 	if params.Limit < 0 || params.Limit > MaxListLimit {
 		return nil, &ArgumentError{OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default"}
@@ -174,19 +174,19 @@ func (r *ListPetsResult) decode(body []byte) error {
 	return err
 }
 
-// withReadPet makes Unmarshal read each Pet with readPet: Unmarshal itself does not see that a
-// field is missing.
+// withReadPet makes Unmarshal read each Pet with readPet, because Unmarshal itself does not report
+// a missing field.
 var withReadPet = jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(readPet))
 
 // readPet reads a Pet (section 2). It skips unknown fields, so that the service may add some. The
-// decoder refuses invalid UTF-8, and names that are given twice, because JSON parsers differ in
-// what they make of such text.
+// decoder refuses invalid UTF-8, and an object that has a name twice, because different JSON
+// parsers read such a text differently.
 func readPet(d *jsontext.Decoder, pet *Pet) error {
 	if d.PeekKind() != '{' {
 		return errors.New("a pet is not an object")
 	}
-	var id, name, category bool // whether there is a valid value
-	status := true              // it may be missing, or null
+	var id, name, category bool // whether the field has a valid value
+	status := true              // true at first: status may be missing, or null
 	_, err := d.ReadToken()     // the opening brace
 	for err == nil && d.PeekKind() != '}' {
 		field, invalid := d.ReadToken()

@@ -20,7 +20,7 @@ func (p RetryPolicy) backoff(n int) time.Duration {
 }
 
 // outcomeUnknown reports whether the request is a write that the service may have carried out. Such
-// a write is never sent again; its error matches ErrOutcomeUnknown. A request fails in four places:
+// a write is never sent again; its error matches ErrOutcomeUnknown. How a request may fail:
 //
 //	                                                                      carried out?
 //	never sent                no key, no permit, no connection            no
@@ -30,7 +30,7 @@ func (p RetryPolicy) backoff(n int) time.Duration {
 //	                          any other: a gateway may send a 408 or 5xx  perhaps
 //	                          although the service has carried it out
 func (k *call) outcomeUnknown(a *attempt) bool {
-	if !k.isWrite() || !a.mayBeWritten { // also if the protocol refused it: see wire.IsUnprocessed
+	if !k.isWrite() || !a.mayBeWritten { // not written, or refused by the protocol (wire.IsUnprocessed)
 		return false
 	}
 	code := a.outcome.StatusCode // 0 without a response
@@ -54,9 +54,9 @@ func (a *attempt) mayChange() bool {
 	return code == http.StatusTooManyRequests || isOutage(code)
 }
 
-// next returns whether there is another attempt after a, and the pause before it.
+// next returns whether another attempt follows the attempt a, and the pause between them.
 func (k *call) next(a *attempt) (pause time.Duration, again bool) {
-	// After a 401 the function may return another key; admit ends the call if it does not.
+	// After a 401, keyFunc may return another key. If it returns the same one, admit ends the call.
 	newKey := k.config.keyFunc != nil && a.failure != contextEnded &&
 		a.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized)
 	mayRepeat := newKey || a.mayChange() && !k.outcomeUnknown(a)
@@ -67,8 +67,9 @@ func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 		return 0, true // if the context has ended, checkRetry ends the loop
 	}
 	pause, required := k.pauseAfter(a)
-	// What was not sent is no load for the service, nor is what an idle connection of HTTP/1 has
-	// lost: net/http, too, repeats that. After a 429 the rate limit delays the attempt.
+	// These retries take no token. A request that was not written was no load for the service. What
+	// an idle connection of HTTP/1 lost, net/http would send again, too. After a 429, the rate
+	// limit delays the retry.
 	isFree := !a.mayBeWritten || a.was(http.StatusTooManyRequests) ||
 		a.connection.isDead() && k.client.transport.http1.Load()
 	deadline, ok := k.stoppable.Deadline()
@@ -94,13 +95,13 @@ func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
 }
 
 // tokens limits the retries of a client, so that they do not multiply the load during an outage.
-// spent is how many successes it takes until all tokens are back. The zero value has all tokens.
+// spent is the number of successes until all tokens are back. The zero value has all tokens.
 type tokens struct{ spent atomic.Int64 }
 
 const (
-	// mostTokens lets 33 calls use all their 3 default retries at the beginning of an outage.
+	// mostTokens is 100, so that 33 calls can use their 3 retries at the beginning of an outage.
 	mostTokens = 100
-	// successesPerToken: in the long run, retries add at most a tenth to the load.
+	// successesPerToken is 10, so that in the long run, retries add at most a tenth to the load.
 	successesPerToken = 10
 )
 

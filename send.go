@@ -29,13 +29,13 @@ func (k *call) attempt() {
 	}
 }
 
-// admit gets the key and a permit for it. After a wait, it asks for the key again; another key
-// needs a permit of its own.
+// admit gets the key, and a permit for this key. After a wait for the permit, it asks for the key
+// again. If the key has changed, admit gets a permit for the new one.
 func (k *call) admit(a *attempt) error {
-	const negligible = time.Second // keys do not change that fast, and a slow Redis takes less for a free permit
+	const negligible = time.Second // keys rarely change sooner, and a slow Redis gives a free permit sooner
 	key, err := k.key()
 	for err == nil && key.ID != a.key.ID { // at first, a has no key
-		a.release() // the permit of the key before this one
+		a.release() // the permit of the previous key
 		if k.previous.was(http.StatusUnauthorized) && k.previous.key.ID == key.ID {
 			return errSameKey
 		}
@@ -60,8 +60,8 @@ func (k *call) admit(a *attempt) error {
 	return err
 }
 
-// key returns the key for the next request, or why nothing may be sent. The function of
-// WithAPIKeyFunc has as much time as an attempt.
+// key returns the key for the next request, or the error why nothing may be sent. The function of
+// WithAPIKeyFunc has the timeout of an attempt.
 func (k *call) key() (credential.Key, error) {
 	if err := k.endReason(k.stoppable); err != nil || k.config.keyFunc == nil {
 		return k.client.key, err
@@ -107,7 +107,7 @@ func (k *call) acquire() (ratelimit.Permit, error) {
 	return nil, cmp.Or(reason, wrappable(err))
 }
 
-// release releases the permit, unless that was done before.
+// release releases the permit, if there is one that is not released yet.
 func (a *attempt) release() {
 	if p := a.permit; p != nil {
 		a.permit = nil
@@ -138,11 +138,11 @@ func (k *call) sendAndReceive(begun time.Time, a *attempt) {
 	}
 	ctx, cancel := k.withTimeout(k.describe(parent))
 	defer cancel()
-	defer a.release() // for an attempt without a response, or if a function of the user panicked
+	defer a.release() // also without a response, or if a function of the user panics
 	k.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptStart(ctx, k.info) })
 	header := k.config.header.Clone()
 	ctx = k.attemptContext(ctx, header)
-	a.outcome.Sent = begun // also if the transport panics
+	a.outcome.Sent = begun // before the send, so that the limiter gets it even if the transport panics
 	resp, err := k.client.transport.roundTrip(k.newRequest(ctx, header, a))
 	a.mayBeWritten = err == nil || a.connection.mayBeWritten(err)
 	switch {
@@ -177,7 +177,7 @@ func (k *call) timeout() time.Duration {
 
 // newRequest returns the request of an attempt.
 func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *http.Request {
-	address := *k.url // the transport may change it
+	address := *k.url // a copy, since the transport may change it
 	r := (&http.Request{
 		Method: k.method, URL: &address, Host: address.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -192,15 +192,15 @@ func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *
 	return r
 }
 
-// hasBody reports whether the request gets a body, perhaps an empty one. With a body, and without
-// GetBody, net/http never repeats a request. Otherwise it would repeat a write after a
-// PROTOCOL_ERROR of HTTP/2, although the server may have carried it out; and over HTTP/1 it would
-// repeat a read on each idle connection that fails, without a permit. That is right only for a
-// transport of the caller, whose idle connections the client must not close: otherwise the attempts
-// might all meet dead ones.
+// hasBody reports whether the request gets a body, perhaps an empty one. net/http never repeats a
+// request that has a body and no GetBody. Without a body, net/http would repeat a write after a
+// PROTOCOL_ERROR of HTTP/2, although the server may have carried it out. Over HTTP/1, it would
+// repeat a read on each idle connection that fails, and take no permit for that. With a transport
+// of the caller, net/http may do so: the client must not close the idle connections of this
+// transport, so all attempts of a call might fail on dead connections.
 //
-// Over HTTP/1, an empty body of a GET or DELETE is not sent, that of other methods in chunks, which
-// few servers expect.
+// Over HTTP/1, net/http does not send the empty body of a GET or DELETE. It would send the empty
+// body of any other method in chunks, which few servers expect. So these methods get no empty body.
 func (k *call) hasBody() bool {
 	t := k.client.transport
 	isHTTP1 := t.http1.Load()
@@ -220,7 +220,7 @@ func (k *call) receive(resp *http.Response, a *attempt) error {
 	a.outcome = ratelimit.OutcomeOf(resp, a.outcome.Sent, time.Now())
 	a.header = safetext.Header(resp.Header, a.key.Secret())
 	k.client.transport.http1.Store(resp.ProtoMajor == 1)
-	if k.config.limiter == nil && !a.outcome.Window.IsZero() { // a limiter would be asked for it
+	if k.config.limiter == nil && !a.outcome.Window.IsZero() { // with a limiter, RateLimit asks the limiter
 		window := a.outcome.Window
 		k.client.lastLimit.Store(&window)
 	}
@@ -245,8 +245,8 @@ func (a *attempt) read(resp *http.Response) error {
 	return err
 }
 
-// fail records why there is no whole response. ctx is the context of the request; parent is that of
-// the call, from which ctx was made.
+// fail records why there is no whole response. ctx is the context of the request. parent is the
+// context of the call from which ctx was derived.
 func (k *call) fail(parent, ctx context.Context, a *attempt, err error) {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // a dialer may report the deadline a moment before the context ends

@@ -16,17 +16,17 @@ import (
 
 // ClientTrace is a set of functions that a [Client] calls during each API call, similar to
 // [net/http/httptrace.ClientTrace]. Each may be nil. The functions are called on the goroutine of
-// the call, and at the same time for different calls. They must be quick, since the call waits for
-// them. [CallFromContext] returns the call from their context. Their arguments contain nothing
-// secret; the functions may keep them.
+// the call; for different calls, they are called concurrently. They must be quick, since the call
+// waits for them. [CallFromContext] returns the call from their context. Their arguments contain
+// nothing secret, and the functions may keep the arguments.
 //
-// WaitDone and AttemptStart are called while the call holds its permit. They must not make a call
-// with the same limiter: the inner call might wait for the response to the outer one.
+// WaitDone, AttemptStart and AttemptContext are called while the call holds its permit. They must
+// not make a call with the same limiter: it might wait for the response to the outer call.
 type ClientTrace struct {
 	// CallStart is called first in each call. It returns the context for the call and its requests,
 	// which must be derived from ctx; nil means ctx.
 	CallStart func(ctx context.Context, c Call) context.Context
-	// CallDone is called at the end of the call. ctx is that of the call.
+	// CallDone is called at the end of the call. ctx is derived from the context of CallStart.
 	CallDone func(ctx context.Context, info CallDoneInfo)
 	// WaitStart is called when the call begins to wait before a request.
 	WaitStart func(ctx context.Context, c Call, w ratelimit.Wait)
@@ -41,11 +41,11 @@ type ClientTrace struct {
 	// AttemptDone is called when the response has been read, or the request has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
 	// LimitClosed is called once for each lockout of a key: after a 429, when the day is used up,
-	// or when a call is refused because its wait would be too long; and again if another limit,
-	// such as a ban, closes the key for longer. c is the call whose response or refusal showed the
-	// lockout.
+	// or when a call is refused because its wait would be too long. It is called again if another
+	// limit, such as a ban, closes the key for longer. c is the call whose response or refusal
+	// showed the lockout.
 	LimitClosed func(ctx context.Context, c Call, l ratelimit.Lockout)
-	// LimitOpened is called when the service has accepted a request again. l is the last lockout.
+	// LimitOpened is called when the service has accepted a request after the lockout l.
 	LimitOpened func(ctx context.Context, c Call, l ratelimit.Lockout)
 }
 
@@ -61,7 +61,7 @@ type CallDoneInfo struct {
 
 // AttemptDoneInfo is the argument of [ClientTrace].AttemptDone.
 type AttemptDoneInfo struct {
-	// Call is the call; its Attempt is the number of this request.
+	// Call is the call. Its field Attempt is the number of the attempt that is done.
 	Call Call
 	// Duration is the time from passing the request to the transport to the end of the body.
 	Duration time.Duration
@@ -77,12 +77,12 @@ type AttemptDoneInfo struct {
 	Err error
 }
 
-// ErrorType returns the class of Err, which the log has as error_type; empty for a success. It is
-// the status code of a response, else one of canceled (the caller's context was cancelled), stopped
-// (by [WithStop]), timeout, rate_limited (given up without a 429), invalid_response,
-// invalid_argument, connection_refused, connection_reset, connection_closed, name_resolution or
-// certificate. For any other error it is the Go type of the cause, or _OTHER if that type says
-// nothing.
+// ErrorType returns the class of Err, which the log has as error_type; empty for a success. The
+// class is the status code of the response, if Err is about one. Otherwise it is one of canceled
+// (the caller's context was cancelled), stopped (by [WithStop]), timeout, rate_limited (given up
+// without a 429), invalid_response, invalid_argument, connection_refused, connection_reset,
+// connection_closed, name_resolution or certificate. For any other error, the class is the Go type
+// of the cause, or _OTHER if the type says nothing, as *errors.errorString does.
 func (i CallDoneInfo) ErrorType() string { return errorType(i.Err) }
 
 // ErrorType returns the class of the failure as [CallDoneInfo].ErrorType does: the status code of a
@@ -94,8 +94,8 @@ func (i AttemptDoneInfo) ErrorType() string {
 	return errorType(i.Err)
 }
 
-// errorType returns the class of an error; empty for none. An error may match several cases: the
-// first one is what ended the call.
+// errorType returns the class of an error; empty for none. An error may match several cases. The
+// first of them is what ended the call.
 func errorType(err error) string {
 	is := func(target error) bool { return errors.Is(err, target) }
 	response, hasStatus := errors.AsType[*APIError](err)
@@ -156,8 +156,8 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 // callKey is the context's key for the Call.
 type callKey struct{}
 
-// emptyTrace has a function that does nothing in each field but AttemptContext: if that is nil, no
-// http.Header is allocated for it.
+// emptyTrace has a function that does nothing in each field, except in AttemptContext: that field
+// stays nil, so that no http.Header is allocated for it.
 var emptyTrace = ClientTrace{
 	CallStart:    func(ctx context.Context, _ Call) context.Context { return ctx },
 	CallDone:     func(context.Context, CallDoneInfo) {},
@@ -180,7 +180,7 @@ func (t ClientTrace) complete() *ClientTrace {
 	return &t
 }
 
-// tracer calls the traces of a client about one call, as the [ratelimit.Observer] of its requests.
+// tracer calls the traces of a client for one call. It is the [ratelimit.Observer] of that call.
 type tracer struct {
 	traces []*ClientTrace  // each is complete
 	ctx    context.Context // call.ctx: for traces and writes
