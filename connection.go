@@ -50,8 +50,7 @@ func (c *config) newTransport() (*transport, error) {
 	return t, nil
 }
 
-// closeSuspects closes all idle connections, which clients of other keys share, if they may be
-// dead.
+// closeSuspects closes all idle connections, also for clients of other keys, if they may be dead.
 func (t *transport) closeSuspects(ctx context.Context) {
 	if !t.suspectIdle.Swap(false) {
 		return

@@ -93,8 +93,8 @@ func (r *request) problem(in, out any) (argument, problem string) {
 	return "", ""
 }
 
-// do makes a call. If the call succeeds, do decodes the body and sets response. If not, it returns
-// an error.
+// do makes a call. If the call succeeds, it decodes the body and sets response. Otherwise it
+// returns an error.
 func (c *Client) do(ctx context.Context, r request, opts []CallOption, response *Response) error {
 	switch {
 	case ctx == nil:
@@ -128,8 +128,7 @@ func (c *Client) do(ctx context.Context, r request, opts []CallOption, response 
 	return err
 }
 
-// begin calls the CallStart functions and makes the contexts of the call. The function end releases
-// the contexts.
+// begin calls the CallStart functions and makes the contexts of the call, which end releases.
 //
 //	k.ctx         ends with the caller's context, or after WithCallTimeout; for writes and traces
 //	k.stoppable   ends with k.ctx, or at WithStop; for waits and reads

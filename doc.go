@@ -15,8 +15,8 @@
 //	fake.NewServer      is the service in memory, for your tests
 //
 // A call sends a failed request again if that is safe, and waits for the rate limit. So put no
-// retry loop around a call. Set [WithRetryPolicy] and [WithMaxWait] instead, or wait for the time
-// that [RetryAfter] returns.
+// retry loop around it. Set [WithRetryPolicy] and [WithMaxWait], or wait for the time of
+// [RetryAfter].
 //
 // Section numbers refer to the service document, "Pet Store Service Interface". [Option] and
 // [CallOption] list the options. In a test with [testing/synctest], the waits of a client take no
@@ -50,8 +50,7 @@
 //	unknown host, refused certificate         once                  once
 //	a response that is not HTTP               once                  once; ErrOutcomeUnknown
 //
-// After a 401, the request is sent again once if the function of WithAPIKeyFunc returns another
-// key.
+// After a 401, the request is sent again once if the [WithAPIKeyFunc] function returns another key.
 //
 // The backoff is exponential with jitter. The wait is never shorter than the Retry-After of a 429
 // or 503. The call fails immediately if a wait would exceed the context's deadline, or if a wait

@@ -30,8 +30,7 @@ const (
 // PETSTORE_PROCESSES is the number of processes that use the key, this one included. It has the
 // effect of [WithProcesses], unless opts have a [WithProcesses] or a [WithLimiter].
 //
-// PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP]: the key is sent unencrypted. Set
-// it only in tests.
+// PETSTORE_INSECURE_HTTP=1 acts as [WithInsecureHTTP], for tests: it sends the key unencrypted.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	opts = append(slices.Clip(opts), fromEnv{})
 	client, err := NewClient(os.Getenv(envBaseURL), os.Getenv(envAPIKey), opts...)

@@ -72,8 +72,8 @@ type APIError struct {
 	// Code and Message come from the Error object. Both are empty if the body is no Error object.
 	// The document lists no codes: decide by status, or with errors.Is.
 	Code, Message string
-	// RetryAfter is how long the Retry-After header asks to wait, from the response on; 0 without a
-	// valid header.
+	// RetryAfter is the time from the response to the end of its Retry-After; 0 without a valid
+	// one.
 	RetryAfter time.Duration
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body []byte

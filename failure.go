@@ -74,8 +74,7 @@ func (k *call) refusal(a *attempt) error {
 	return k.rateLimitError(limited, after(limited.Err, before))
 }
 
-// after returns an error that wraps both err and the error of the attempt before; either may be
-// nil.
+// after returns an error that wraps err and the error of the attempt before; either may be nil.
 func after(err, before error) error {
 	if err == nil || before == nil {
 		return cmp.Or(err, before)
@@ -133,9 +132,8 @@ func (a *attempt) bodyStart() []byte {
 	return safetext.Head(a.body, a.key.Secret(), 4<<10, a.failure != noFailure)
 }
 
-// endReason returns why ctx, a context of the call, has ended; nil if it has not. The caller's
-// context may be that of another call, around this one. If the other call timed out, this is a
-// cause of the caller, not a timeout of this call.
+// endReason returns why ctx, a context of the call, has ended; nil if it has not. If another call
+// around this one timed out, this is a cause of the caller, not a timeout of the call.
 func (k *call) endReason(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	own, ok := cause.(*endError)

@@ -44,7 +44,8 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	} {
 		virtual(t, name, func(t *testing.T) {
 			asked, limiter := 0, ratelimit.New()
-			// The function is asked again after a wait of a second, not after each permit from afar.
+			// The limiter is slow, but takes less than a second, so the function is not called
+			// again.
 			slow := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 				time.Sleep(100 * time.Millisecond)
 				return limiter.Acquire(ctx, r)

@@ -15,7 +15,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// A limiter gets each permit back, and need not know Retry-After.
+// The client releases each permit, and itself waits for a Retry-After that its limiter ignores.
 func TestWithLimiter(t *testing.T) {
 	panics := func(*http.Request) (*http.Response, error) { panic("in the transport") }
 	gaveUp := func(r *http.Request) (*http.Response, error) {

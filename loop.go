@@ -66,8 +66,8 @@ func (k *call) restOfPause(time.Duration, time.Duration, int, *http.Response) ti
 	return time.Until(k.pause.Until)
 }
 
-// endPause reports the end of the pause before an attempt, if there was one. Only pauses after a
-// 429 count for WithMaxWait.
+// endPause reports the end of the pause before an attempt, if there was one. For WithMaxWait, only
+// pauses after a 429 count.
 func (k *call) endPause() {
 	pause := k.pause
 	k.pause = nil

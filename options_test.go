@@ -63,10 +63,10 @@ func TestWithMaxWait(t *testing.T) {
 // endedWait is a wait of a call that WithStop or the context of the call ends after five seconds.
 type endedWait struct {
 	respond   responder
-	option    petstore.Option // in place of the limiter; nil with one
+	option    petstore.Option // of a client without a limiter; nil: with a limiter
 	code      int             // of the response before the wait; 0 for none
 	keyIsSlow bool            // the call waits for its key
-	isKnown   bool            // for how long the call would have had to wait
+	isKnown   bool            // how long the call would have had to wait
 }
 
 // end makes a call, and checks what does not depend on how it ends.
@@ -92,7 +92,7 @@ func (w *endedWait) end(t *testing.T, isStop bool) (*petstore.Client, error) {
 		return testKey, ctx.Err()
 	}, []responder{w.respond}, opts...)
 	call, start := listFor, time.Now()
-	if w.code == http.StatusTooManyRequests { // a create is sent again, and so waits, only then
+	if w.code == http.StatusTooManyRequests { // only after a 429, a create waits in order to be sent again
 		call = createFor
 	}
 	err := call(ctx, client)

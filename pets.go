@@ -174,8 +174,7 @@ func (r *ListPetsResult) decode(body []byte) error {
 	return err
 }
 
-// withReadPet makes Unmarshal read each Pet with readPet, because Unmarshal itself does not report
-// a missing field.
+// withReadPet makes Unmarshal use readPet, because Unmarshal alone does not report a missing field.
 var withReadPet = jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(readPet))
 
 // readPet reads a Pet (section 2). It skips unknown fields, so that the service may add some. The

@@ -30,12 +30,12 @@ var (
 	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 )
 
-// TestRetryBudget has an outage: all calls together have a hundred retries, and then none.
+// TestRetryBudget has an outage, in which all calls of a client together have 100 retries.
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down, up := []responder{status(503, ``)}, []responder{status(200, "[]")}
 		client, service := scripted(t, up)
-		for range 20 { // they add no retry: all are there already
+		for range 20 { // they add no retry: the client still has all 100
 			require.NoError(t, list(client))
 		}
 		service.responders = down
@@ -54,7 +54,7 @@ func TestRetryBudget(t *testing.T) {
 		assert.Equal(t, 1, requests(func() { _ = list(client) }), "and then none")
 		other, err := client.ForKey("key-of-another")
 		require.NoError(t, err)
-		// A retry after a 429 or a refused dial is free, and a caller that gives up takes none.
+		// A retry after a 429 or a refused dial does not count. Nor does a call that was given up.
 		for range 150 {
 			service.responders = []responder{func(r *http.Request) (*http.Response, error) {
 				call, _ := petstore.CallFromContext(r.Context())
@@ -107,8 +107,8 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// TestRetryTable compares what the client does with the table in its documentation. The test has
-// each row of that table, and each status is in one of them, whatever happens to the body.
+// TestRetryTable compares what the client does with the table in doc.go. The test has each row of
+// the table. A row has all its statuses, with bodies that are empty, cut off or endless.
 func TestRetryTable(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
@@ -199,7 +199,7 @@ func bodies(in func(code int) bool) map[string]responder {
 	return all
 }
 
-// success responds with the documented status, and a body that ends with an error; io.EOF for none.
+// success responds with the documented status and a body, which ends with an error, perhaps io.EOF.
 func success(body string, end error) responder {
 	return func(r *http.Request) (*http.Response, error) {
 		code := http.StatusOK

@@ -23,7 +23,7 @@ import (
 
 // TestResponseMemory counts the bytes that a flooded client allocates until it returns the error.
 func TestResponseMemory(t *testing.T) {
-	const bound = 10 << 20 // of a body
+	const bound = 10 << 20 // on the size of a body
 	for want, row := range map[string]struct {
 		code                 int
 		start, repeated, end string
@@ -37,7 +37,7 @@ func TestResponseMemory(t *testing.T) {
 		text := row.start + strings.Repeat(row.repeated, row.length/len(row.repeated)) + row.end
 		client := newClient(t, responder(func(r *http.Request) (*http.Response, error) {
 			resp := response(r, row.code, strings.NewReader(text))
-			resp.ContentLength = 9 << 20 // whatever comes
+			resp.ContentLength = 9 << 20 // more or less than the body really has
 			return resp, nil
 		}), testKey)
 		var before, after runtime.MemStats
@@ -117,8 +117,8 @@ func TestHTTP2Unprocessed(t *testing.T) {
 	reset := func(code byte) string { return string([]byte{0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, code}) }
 	for name, row := range map[string]struct {
 		frame       string
-		closes      bool // the connection, after the frame
-		unprocessed bool // and so sent again
+		closes      bool // the server closes the connection after the frame
+		unprocessed bool // by the server, so that the client sends it again
 	}{
 		"GOAWAY before the stream":                {frame: goAway(0, 0), unprocessed: true},
 		"GOAWAY before the stream, and closed":    {frame: goAway(0, 0), closes: true, unprocessed: true},
@@ -153,7 +153,7 @@ func TestHTTP2Unprocessed(t *testing.T) {
 	}
 }
 
-// withIdle is like served, with idle connections. The handler gets the requests that come later.
+// withIdle is like served, but the client already has idle connections. later handles its requests.
 func withIdle(
 	t *testing.T, isHTTP2 bool, idle int, later handler, opts ...petstore.Option,
 ) *petstore.Client {
@@ -177,8 +177,8 @@ func withIdle(
 	return client
 }
 
-// A firewall may silently drop idle connections. Only the first of them costs a call its timeout:
-// then the client closes the others, and keeps the new one.
+// A firewall may silently drop idle connections. Only one call then waits for its timeout. After
+// that, the client closes all idle connections, and keeps the new one.
 func TestDeadConnections(t *testing.T) {
 	for protocol, isHTTP2 := range map[string]bool{"HTTP/1": false, "HTTP/2": true} {
 		idle := map[bool]int{false: 16, true: 1}[isHTTP2]
@@ -266,8 +266,8 @@ func TestReusedConnection(t *testing.T) {
 	})
 }
 
-// The client must not close idle connections of the caller's transport. So net/http repeats a read
-// on each of them that the service closes, as it does for any other program.
+// The client must not close idle connections of the caller's transport. So if the service closes
+// these connections, net/http repeats a read on each of them.
 func TestDeadConnectionsOfTheCaller(t *testing.T) {
 	virtual(t, "a read", func(t *testing.T) {
 		const idle = 8
@@ -285,7 +285,7 @@ func TestDeadConnectionsOfTheCaller(t *testing.T) {
 
 // A service closes each idle connection once it has read a request on it. net/http would repeat a
 // request without a body on each connection. The client repeats only a read, once and without a
-// pause; so does a client for another key on the same connections.
+// pause. A client for another key, which uses the same connections, does the same.
 func TestWriteIsSentOnce(t *testing.T) {
 	for method, in := range map[string]any{"POST": 1, "PUT": nil, "DELETE": nil, "GET": nil} {
 		virtual(t, method, func(t *testing.T) {
@@ -307,8 +307,8 @@ func TestWriteIsSentOnce(t *testing.T) {
 	}
 }
 
-// Once the client knows that the service speaks HTTP/1, a request without a body says so: few
-// servers expect an empty body in chunks.
+// Once the client knows that the service speaks HTTP/1, it sends no empty body in chunks, which few
+// servers expect.
 func TestRequestWithoutBody(t *testing.T) {
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		virtual(t, method, func(t *testing.T) {
