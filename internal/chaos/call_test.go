@@ -18,7 +18,7 @@ import (
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
-// operations has what a call may ask for. One that stands here three times is drawn as often.
+// operations has what a call may ask for. One that is listed three times is drawn more often.
 var operations = []string{
 	petstore.OpListPets, petstore.OpGetPet, // until the service removes getPet on 5 December 2030
 	petstore.OpCreatePet, petstore.OpCreatePet, petstore.OpCreatePet,
@@ -41,7 +41,7 @@ type call struct {
 	began    time.Time
 	took     time.Duration
 	over     bool           // the caller's context had ended when the call returned
-	pets     []petstore.Pet // of the result, which may have none; nil without a result
+	pets     []petstore.Pet // of the result, perhaps empty; nil without a result
 	attempts int            // requests, by the result or the error; -1 for an error of another type
 	err      error
 }
@@ -158,7 +158,7 @@ func (c *call) String() string {
 	return fmt.Sprintf("%s; error: %v", s, c.err)
 }
 
-// faults has what may happen to a request. faults[0] is nothing. A status that means "not carried
+// faults has what may happen to a request. faults[0] is no fault. A status that means "not carried
 // out", such as 400 or 429, is sent only for a request that was not carried out: no client can cope
 // with a service that is wrong about that.
 var faults = append([]fake.Fault{

@@ -109,7 +109,7 @@ func (r *report) checkConduct(srv *fake.Server) {
 }
 
 // afterLost counts the 429s right after a request without a response. In a used-up sliding window,
-// such a request may have taken the only permit that was back, unknown to the client.
+// such a request may have used the only one that was free again, and the client cannot know that.
 func afterLost(all []fake.Request) (n int) {
 	for i, q := range all[min(1, len(all)):] {
 		if q.StatusCode == http.StatusTooManyRequests && all[i].StatusCode == 0 && q.Key == all[i].Key {

@@ -41,7 +41,7 @@ func IsLoopback(host string) bool { return host == "localhost" || net.ParseIP(ho
 var unescaped = regexp.MustCompile(`^[A-Za-z0-9._~!$&'()*+,;=:@/?%-]*$`)
 
 // PathBelow returns the unescaped form of a path, with a slash before it, or what is wrong with the
-// path or its query. A valid path is below the base URL for each server, also for one that
+// path or its query. A valid path stays below the base URL on each server, even on one that
 // unescapes twice or treats a backslash as a slash.
 func PathBelow(escaped, query string) (below, problem string) {
 	escaped = "/" + strings.TrimPrefix(escaped, "/")

@@ -18,7 +18,7 @@ import (
 	"github.com/petstore/petstore-go/internal/credential"
 )
 
-// Package petstore has the tests of From, and of what shows no key.
+// The tests of From, and the tests that no output shows a key, are in package petstore.
 func TestKey(t *testing.T) {
 	key := credential.New("hush-hush")
 	assert.Equal(t, "Bearer hush-hush", key.Header())

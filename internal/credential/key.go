@@ -1,5 +1,5 @@
 // Package credential decides which base URLs, API keys and headers are valid, and keeps a key so
-// that no dump shows it. Its reasons and errors never repeat the refused value.
+// that no dump shows it. The problems and errors that it returns never repeat the refused value.
 package credential
 
 import (
@@ -24,9 +24,9 @@ type Key struct {
 // New returns a key with its ID. The ID is a one-way hash. It is the same in all processes, so that
 // they can share the rate limit of the key.
 func New(key string) Key {
-	const salt = "github.com/petstore/petstore-go key: " // no table of plain hashes has the IDs
+	const salt = "github.com/petstore/petstore-go key: " // so that no table of plain hashes has the IDs
 	sum := sha256.Sum256([]byte(salt + key))
-	id := hex.EncodeToString(sum[:8]) // 64 bits distinguish keys, and a random key cannot be guessed
+	id := hex.EncodeToString(sum[:8]) // 64 bits distinguish keys, but do not reveal a random key
 	header := "Bearer " + key
 	return Key{func() string { return header }, id}
 }

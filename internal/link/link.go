@@ -21,9 +21,9 @@ var (
 // maxUnread is how many unread bytes make Write wait, as a full buffer of a socket does.
 const maxUnread = 64 << 10
 
-// New returns the two ends of a connection. They wait only on a sync.Cond. A goroutine of a
-// synctest bubble that waits there counts as blocked, wherever the connection was made, so virtual
-// time passes meanwhile. The ends of net.Pipe wait on channels, which belong to one bubble.
+// New returns the two ends of a connection. They wait only on a sync.Cond. If a goroutine of a
+// synctest bubble waits on it, virtual time passes, wherever the connection was made. The ends of
+// net.Pipe wait on channels, which belong to one bubble.
 func New() (client, server *Conn) {
 	l := &link{wake: sync.NewCond(new(sync.Mutex))}
 	client, server = &Conn{link: l, local: ClientAddress}, &Conn{link: l, local: ServerAddress}
@@ -33,7 +33,7 @@ func New() (client, server *Conn) {
 
 // link is what both ends of a connection share.
 type link struct {
-	wake  *sync.Cond // at each change; its lock guards the link and its ends
+	wake  *sync.Cond // is broadcast at each change; its lock guards the link and its ends
 	reset bool
 }
 
@@ -137,8 +137,8 @@ func resetError(op string) error {
 	return &net.OpError{Op: op, Net: "fake", Source: ClientAddress, Addr: ServerAddress, Err: err}
 }
 
-// Serve serves one end of a connection. The server never accepts another connection: so no
-// goroutine waits for one, and the server's WaitGroup belongs to one synctest bubble only.
+// Serve serves one end of a connection. The server never accepts another connection. So no
+// goroutine waits for one, and the WaitGroup of the server belongs to one synctest bubble only.
 func Serve(c net.Conn, hs *http.Server) {
 	_ = hs.Serve(&listener{c}) // Serve returns once a goroutine has the connection
 }

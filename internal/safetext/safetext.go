@@ -14,7 +14,7 @@ import (
 // Mark replaces a key.
 const Mark = "[redacted]"
 
-// minKey is the length of the shortest key that is removed, in bytes. Words are often shorter.
+// minKey is the length in bytes of the shortest key that is removed: a shorter one may be a word.
 const minKey = 6
 
 // Redact returns text without key. It does not find an escaped key, and removes no key of less than
@@ -49,7 +49,8 @@ func Header(h http.Header, key string) http.Header {
 }
 
 // Head returns at most limit bytes from the start of text, as a copy without key. cut says that
-// text itself was cut off; then Head also removes a beginning of key from the end of text.
+// text is the start of a longer text, which may end within a key: then Head also removes a part of
+// key from the end of text.
 func Head(text []byte, key string, limit int, cut bool) []byte {
 	clean := Redact(string(text), key)
 	for n := len(key) - 1; cut && n >= minKey; n-- {

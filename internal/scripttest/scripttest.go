@@ -1,9 +1,9 @@
-// Package scripttest has a language for table tests of limiters. A row is a script, such as
-// "get 60 59, +1s ask 9 = 6". A step is a time that passes, or a word with arguments, or both.
-// After "=" is what the step shows: for most words, how many permits are given in it. A status is a
-// word, too: it ends the request that is in flight longest. In "429 20s 60 5 1h", 20s is
-// Retry-After, 60 the limit, 5 Remaining, and 1h the time until Reset; without it, Reset is the end
-// of the minute. addWords has the other words; a test may have more.
+// Package scripttest has a language for table tests of limiters. A row is a script, such as "get 60
+// 59, +1s ask 9 = 6". Commas separate its steps. A step is a time that passes, or a word with
+// arguments, or both. After "=" is what the step must show: for most words, how many permits were
+// given during the step. A status is a word, too: it is the response to the oldest request in
+// flight. In "429 20s 60 5 1h", 20s is Retry-After, 60 the limit, 5 Remaining, and 1h the time
+// until Reset; without 1h, Reset is the end of the minute. addWords has more words.
 package scripttest
 
 import (
@@ -29,11 +29,11 @@ const long = 100 * time.Hour
 // Script is a script that runs in a testing/synctest bubble. It is the observer of its requests.
 type Script struct {
 	*testing.T
-	*Process                   // of the step
-	Words    map[string]func() // of this test only
-	Numbers  []int             // after the word of the step
+	*Process                   // whose limiter the step uses
+	Words    map[string]func() // by name; a test may add its own
+	Numbers  []int             // the numbers after the word of the step
 	Times    []time.Duration
-	Texts    []string         // the numbers and times as well
+	Texts    []string         // all arguments, as text
 	Shown    string           // by the step; empty: shows the number of permits given
 	Ctx      context.Context  // of requests that begin from now on
 	Waiting  int              // requests in Acquire
@@ -47,7 +47,7 @@ type Script struct {
 	mu    sync.Mutex
 	given int            // permits so far
 	heard []string       // what observers were told
-	shown int            // how many of these a step has shown
+	shown int            // how many elements of heard a step has shown
 	last  ratelimit.Wait // the last report
 }
 
@@ -62,8 +62,7 @@ type permit struct {
 	sent time.Time
 }
 
-// Now returns the time of the wall clock. Its lock lets limiters see what a step changed before a
-// Sleep.
+// Now returns the time of the wall clock. Its lock makes the changes of a step visible to limiters.
 func (s *Script) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +219,8 @@ func (s *Script) respond(status int) {
 	s.Release(o)
 }
 
-// Release ends the oldest request in flight. If it was sent at all, it was when it had its permit.
+// Release ends the oldest request in flight with an outcome. If the request was sent, Sent becomes
+// the time at which it got its permit.
 func (s *Script) Release(o ratelimit.Outcome) {
 	if len(s.Permits) == 0 {
 		s.Fatal("no request is in flight")

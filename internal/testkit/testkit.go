@@ -11,8 +11,8 @@ import (
 )
 
 // AssertGolden compares a text with the file at a path, and reports the first line that differs.
-// With UPDATE_GOLDEN=1 in the environment, it writes the file. A flag would make go test ./...
-// fail, because not all packages would have it.
+// With UPDATE_GOLDEN=1 in the environment, it writes the text to the file. This is no flag, because
+// go test ./... fails if a package does not have the flag.
 func AssertGolden(t testing.TB, path, got string) {
 	t.Helper()
 	if os.Getenv("UPDATE_GOLDEN") != "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // IsDial reports whether err says that there was no connection to write to. It does not look into
-// joined errors, which may be those of several requests.
+// joined errors, because these may be about several requests.
 func IsDial(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		op, ok := err.(*net.OpError)
@@ -29,13 +29,13 @@ func IsDial(err error) bool {
 // IsUnprocessed reports whether err says that the server has not processed the request although
 // there was a connection:
 //
-//   - Nothing was written: the connection was lost before that.
+//   - Nothing was written, because the connection was lost first.
 //   - The server ended an HTTP/2 connection without processing the request's stream, or refused it
-//     (RFC 9113, sections 6.8 and 8.7). A PROTOCOL_ERROR leaves open whether it did.
+//     (RFC 9113, sections 6.8 and 8.7). A PROTOCOL_ERROR does not say whether it did.
 //   - The server refused our certificate.
 //
-// It compares texts, because net/http exports no errors for the first two cases. It searches no
-// whole text: other errors of net/http quote what the server sent, perhaps the same words.
+// It compares texts, because net/http exports no errors for the first two cases. It compares each
+// text from its beginning, because other errors quote what the server sent.
 func IsUnprocessed(err error) bool {
 	if isCertificateRefused(err) {
 		return true
@@ -62,7 +62,7 @@ func isCertificateRefused(err error) bool {
 	if !ok || op.Op != "remote error" {
 		return false
 	}
-	alert := reflect.ValueOf(op.Err) // its type is not exported
+	alert := reflect.ValueOf(op.Err) // tls.alert, which is not exported
 	return alert.Kind() == reflect.Uint8 && (alert.Uint() >= 42 && alert.Uint() <= 49 || alert.Uint() == 116)
 }
 
@@ -77,8 +77,8 @@ func IsPermanent(err error) bool {
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	return dns != nil && dns.IsNotFound || certificate || noTLS || isCertificateRefused(err) ||
 		containsAny(err.Error(), "unsupported protocol scheme", "server gave HTTP response to HTTPS client",
-			"username/password authentication failed", // the words of a SOCKS proxy
-			"Proxy Authentication Required")           // of an HTTP proxy, without checkConnect
+			"username/password authentication failed", // by a SOCKS proxy
+			"Proxy Authentication Required")           // by an HTTP proxy, on a transport without checkConnect
 }
 
 // IsNotHTTP reports whether the response was not HTTP. It compares texts, because net/http has no

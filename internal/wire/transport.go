@@ -15,13 +15,13 @@ import (
 // DefaultTransport returns the client's own transport.
 func DefaultTransport() *http.Transport {
 	t := cleanhttp.DefaultPooledTransport()
-	// With the usual two or three idle connections for a host, 64 goroutines would dial for most of
-	// their requests.
+	// go-cleanhttp keeps GOMAXPROCS + 1 idle connections for a host. With so few, 64 goroutines
+	// would dial for most of their requests.
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 64, 64
 	t.MaxResponseHeaderBytes = 1 << 20 // a usual header has less than 1 KiB
 	t.OnProxyConnectResponse = checkConnect
-	// How long an HTTP/2 connection may be silent before a ping, and how long that ping and a write
-	// may take. Without a ping, a dead connection would fail calls for a quarter of an hour.
+	// After 15 s of silence, net/http pings an HTTP/2 connection. A ping or a write may take as
+	// long. Without a ping, a dead connection would fail calls for a quarter of an hour.
 	const silence = 15 * time.Second
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence, WriteByteTimeout: silence}
 	return t
