@@ -20,13 +20,13 @@ const baseURL, apiKey = "http://127.0.0.1/v1", "bench-api-key"
 // client is one of the clients that are compared, used as its documentation shows.
 type client struct {
 	name string
-	// call lists pets or, if limit is 0, creates one. It returns the typed value that the client
+	// call lists pets or, if limit is 0, creates a pet. It returns the typed value that the client
 	// gives to its user.
 	call func(ctx context.Context, limit int) (any, error)
 }
 
-// clients returns the clients that are not generated, on a transport. The first is the one to which
-// the others are compared.
+// clients returns the clients that are not generated. They send through transport. The others are
+// compared with the first one.
 func clients(transport http.RoundTripper) []client {
 	retrying := retryablehttp.NewClient()
 	retrying.Logger, retrying.HTTPClient.Transport = nil, transport
@@ -66,7 +66,7 @@ func ours(transport http.RoundTripper) func(context.Context, int) (any, error) {
 // each request.
 func byHand(send func(*http.Request) (*http.Response, error)) func(context.Context, int) (any, error) {
 	return func(ctx context.Context, limit int) (any, error) {
-		ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // the default of ours
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // the default timeout of petstore-go
 		defer cancel()
 		if limit > 0 {
 			var pets []petstore.Pet

@@ -27,9 +27,9 @@ func pets(n int) []petstore.Pet {
 	return all
 }
 
-// stub is a transport that responds at once, on the caller's goroutine, with the headers of a plan
-// that is never used up: a limiter does its work, and never makes a caller wait. The key of a body
-// is the query of the request. As an http.Handler it responds the same over TCP.
+// stub is a transport that responds at once, on the caller's goroutine. It maps the query of a
+// request to the body of the response. The headers show a limit that is never used up, so a limiter
+// does its work, but never makes a caller wait. As an http.Handler, it responds over TCP.
 type stub map[string][]byte
 
 func newStub() stub {

@@ -36,8 +36,8 @@ func newMetrics(meter metric.Meter) metrics {
 	}
 }
 
-// instrument returns the instrument, and reports an error. An error is about a wrong name or unit:
-// the instrument works all the same.
+// instrument returns the instrument, and reports an error. Such an error is about a wrong name or
+// unit, and the instrument works all the same.
 func instrument[T any](instrument T, err error) T {
 	if err != nil {
 		otel.Handle(err)

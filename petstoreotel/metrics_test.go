@@ -123,7 +123,7 @@ func TestWithAttributes(t *testing.T) {
 	}, fake.WithKey("another-key", fake.PlanFree))
 }
 
-// TestNew_globalProviders gives the option to the client of ForKey only: no other is recorded.
+// TestNew_globalProviders gives the option only to the client of ForKey: only this is recorded.
 func TestNew_globalProviders(t *testing.T) {
 	recorded(t, func(h *harness) {
 		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(h.spans)))

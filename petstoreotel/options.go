@@ -22,24 +22,24 @@ func WithTracerProvider(p trace.TracerProvider) Option { return func(r *recorder
 // WithMeterProvider sets the provider of the meter; nil, the default, is the global one.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(r *recorder) { r.meters = p } }
 
-// WithPropagators sets what writes the context of a span into the request's header; nil, the
-// default, is the global one. An empty propagation.NewCompositeTextMapPropagator sends nothing.
+// WithPropagators sets the propagator that writes the context of a span into the request's header;
+// nil, the default, is the global one. An empty one sends nothing: NewCompositeTextMapPropagator().
 func WithPropagators(p propagation.TextMapPropagator) Option {
 	return func(r *recorder) { r.propagators = p }
 }
 
 // WithAttributes adds the attributes that f returns to all spans and metrics, such as the name of
 // the tenant that [petstore.Call].KeyID stands for; see [petstore.Client.KeyID]. f is called
-// several times in a call. It must be quick and safe for concurrent use, and its attributes must
-// have few values. They do not replace attributes that this package sets.
+// several times in a call. It must be quick and safe for concurrent use. Its attributes must have
+// few different values, and do not replace attributes that this package sets.
 func WithAttributes(f func(petstore.Call) []attribute.KeyValue) Option {
 	return func(r *recorder) { r.more = f }
 }
 
 // New returns an option that records the calls of a client, their waits and their requests. It may
 // stand before or after any other option. Give the same option to all clients of a program. The
-// clients of [petstore.Client.ForKey] inherit it: another one in ForKey would record their calls
-// twice. New skips options that are nil.
+// clients of [petstore.Client.ForKey] inherit it: do not pass ForKey another one, which would
+// record their calls twice. New skips options that are nil.
 func New(opts ...Option) petstore.Option {
 	r := &recorder{}
 	for _, opt := range opts {

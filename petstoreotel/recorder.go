@@ -25,7 +25,7 @@ const (
 	limitScope = attribute.Key("petstore.rate_limit.scope")
 )
 
-// recorder has the functions of the trace. Its address is the context's key for a *call.
+// recorder has the functions of the trace. Its address is the key of the *call in a context.
 type recorder struct {
 	tracers     trace.TracerProvider
 	meters      metric.MeterProvider
@@ -40,7 +40,7 @@ type call struct {
 	base    *url.URL
 	span    trace.Span
 	request trace.Span // of the last request
-	sent    int        // number of requests, as Attempts of the error and attempts of the log
+	sent    int        // number of requests sent, as in Attempts of an error
 }
 
 // callOf returns the call that ctx belongs to.
@@ -83,7 +83,8 @@ func (r *recorder) callDone(ctx context.Context, info petstore.CallDoneInfo) {
 		own = append(own, attribute.Bool("petstore.outcome_unknown", true))
 	}
 	r.metrics.callDuration.Record(ctx, info.Duration.Seconds(), r.measurement(k, c, own...))
-	// All attributes once more: at the start, the key of WithAPIKeyFunc was not known.
+	// All attributes once more, since WithAttributes may need the KeyID: at the start of the span,
+	// it was not known with WithAPIKeyFunc.
 	k.span.SetAttributes(r.attributes(k, c, append(own, attribute.Int("petstore.attempts", k.sent))...)...)
 	k.span.End()
 }
@@ -144,9 +145,8 @@ func (r *recorder) attemptDone(ctx context.Context, info petstore.AttemptDoneInf
 	r.showLimit(ctx, info)
 }
 
-// showLimit records the rate limit of a response, but not of a 401, which shows no limit of the
-// key. A response shows either the minute or the day: each of the two windows has a gauge of its
-// own.
+// showLimit records the rate limit of a response, but not of a 401, whose headers are not about the
+// key. A response shows either the minute or the day, so the gauges have the window as their scope.
 func (r *recorder) showLimit(ctx context.Context, info petstore.AttemptDoneInfo) {
 	limit := info.RateLimit
 	if limit.IsZero() || info.StatusCode == http.StatusUnauthorized {
@@ -161,7 +161,7 @@ func (r *recorder) showLimit(ctx context.Context, info petstore.AttemptDoneInfo)
 	r.metrics.remaining.Record(ctx, float64(limit.Remaining), at)
 }
 
-// limitClosed records when the key of a call, which is closed, opens again.
+// limitClosed records the time at which the closed key of a call opens again.
 func (r *recorder) limitClosed(ctx context.Context, c petstore.Call, l ratelimit.Lockout) {
 	r.metrics.closedUntil.Record(ctx, float64(l.Until.UnixMilli())/1000,
 		r.measurement(r.callOf(ctx), c, limitScope.String(string(l.Reason))))
