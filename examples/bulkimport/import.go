@@ -39,14 +39,14 @@ func importFile(stop context.Context, path string, connect connector, out io.Wri
 	client, err := connect(petstore.WithStop(stop), petstore.WithTransport(throughJournal))
 	for i := 0; i < len(pets) && err == nil; i++ {
 		j.row = fmt.Sprintf("%s,%d,%s", pets[i].Name, pets[i].CategoryID, pets[i].Status)
-		if known := j.known[j.row]; len(known) > 0 { // equal rows are several pets
+		if known := j.known[j.row]; len(known) > 0 { // two equal rows are two pets
 			j.known[j.row] = known[1:]
 			j.number[known[0]]++
 		} else {
 			err = add(client, j, pets[i])
 		}
 	}
-	n := j.number // by the outcome
+	n := j.number
 	fmt.Fprintf(out, "%d created, %d rejected, %d undecided, %d left\n",
 		n[created], n[rejected], n[undecided], len(pets)-n[created]-n[rejected]-n[undecided])
 	return err
@@ -61,7 +61,7 @@ func readPets(path string) (pets []petstore.NewPet, err error) {
 	if err != nil {
 		return nil, err
 	}
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // the mark that spreadsheets write
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // the byte order mark that spreadsheets write
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil || len(rows) == 0 || strings.Join(rows[0], ",") != header {
 		return nil, errors.Join(errors.New("the file is no table that begins with "+header), err)

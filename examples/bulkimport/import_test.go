@@ -89,8 +89,8 @@ func TestImport_wrongRow(t *testing.T) {
 	}
 }
 
-// TestImport_changedFile has a row that the service rejects. Then that row is corrected, rows are
-// inserted before it, and one of these repeats an old row: the next run sends only what is new.
+// TestImport_changedFile has a row that the service rejects. Then this row is corrected, and rows
+// are added before it. One of these equals an old row. The next run sends only the new rows.
 func TestImport_changedFile(t *testing.T) {
 	h := newHarness(t, fake.NewTestServer(t), "Rex,1,", "Max,2,", "Mia,3,")
 	h.server.Inject(fake.Fault{Skip: 1, Status: http.StatusBadRequest})
@@ -110,8 +110,8 @@ func TestImport_changedFile(t *testing.T) {
 	assert.Equal(t, []string{"Rex", "Mia", "Nala", "Rex", "Max"}, names)
 }
 
-// TestImport_killed cuts a journal at each byte, as a SIGKILL does. A row of which the journal has
-// more than the name is not sent again.
+// TestImport_killed cuts a journal at each byte, as a SIGKILL does. A row is not sent again if the
+// journal has its whole text and the tab.
 func TestImport_killed(t *testing.T) {
 	h := newHarness(t, fake.NewTestServer(t), pets(3)...)
 	_, err := h.run(t.Context())

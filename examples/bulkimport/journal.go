@@ -19,12 +19,12 @@ const (
 )
 
 // journal is a file with a line for each row that was sent: the row, a tab, the ID of its pet, and
-// the outcome. The line begins before the request leaves. So a line without an outcome is about the
-// row that was being sent when the program was killed.
+// the outcome. The row and the tab are written before the request is sent. So a line without an
+// outcome is about the row that was being sent when the program was killed.
 type journal struct {
 	file   *os.File
-	size   int64               // of the lines that have an outcome
-	known  map[string][]string // the outcomes of equal rows
+	size   int64               // in bytes, of the lines that have an outcome
+	known  map[string][]string // by row, the outcomes of all rows with this text
 	number map[string]int      // of rows with an outcome
 	row    string              // the row that is being added
 	base   http.RoundTripper
@@ -46,7 +46,7 @@ func openJournal(path string) (*journal, error) {
 		if ended := strings.HasSuffix(line, "\n"); ended && !begun {
 			return nil, fmt.Errorf("%s is damaged: %.200q", path, line)
 		} else if !begun {
-			break // the request did not leave
+			break // the request was not sent
 		} else if !ended {
 			end = " " + undecided + "\n"
 			line, err = line+end, errors.Join(err, j.write(end))
@@ -57,8 +57,8 @@ func openJournal(path string) (*journal, error) {
 	return j, errors.Join(err, j.drop())
 }
 
-// RoundTrip begins a line. The request has its permit by then, so that a SIGKILL during a wait for
-// a permit leaves no row undecided. After a failed request, the line stays until the next request:
+// RoundTrip begins a line. The request already has its permit, so a SIGKILL during a wait for the
+// permit leaves no row undecided. After a failed request, the line stays until the next request. So
 // a SIGKILL during the wait after a 429 leaves the row undecided, although no pet was added.
 func (j *journal) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := errors.Join(j.drop(), j.write(j.row+"\t")); err != nil {

@@ -9,13 +9,13 @@
 //	500 created, 0 rejected, 0 undecided, 0 left
 //
 // The first line of the file is name,categoryId,status. If any row is wrong, nothing is sent. Two
-// equal rows are two pets. A row is known by its text, not by its position: between two runs, you
-// may add rows, and correct rows that were rejected or not sent yet.
+// equal rows are two pets. A row is recognised by its text, not by its position. So between two
+// runs, you may add rows, and correct rows that were rejected or not sent yet.
 //
-// animals.csv.journal has a line for each row that was sent, with its outcome. A row that is
-// undecided stops the import; the next run goes on after it. Look for its pet. To send a row again,
-// delete its line. For another service, use a copy of the file. Nothing locks the journal: run one
-// import of a file at a time.
+// animals.csv.journal has a line for each row that was sent, with its outcome. An undecided row,
+// whose pet may have been added, stops the import; the next run goes on after it. Look for the pet.
+// To send a row again, delete its line from the journal. For another service, use a copy of the
+// file. Nothing locks the journal: run one import of a file at a time.
 package main
 
 import (

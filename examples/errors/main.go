@@ -36,7 +36,7 @@ func handle(err error) string {
 		return "this program was asked to stop, or gave the call too little time"
 	case known:
 		return "try again in " + wait.Round(time.Second).String()
-	case errors.Is(err, petstore.ErrRateLimited): // only the next response shows for how long
+	case errors.Is(err, petstore.ErrRateLimited): // how long is known only after the next response
 		return "try again later"
 	case errors.Is(err, petstore.ErrUnauthorized), errors.Is(err, petstore.ErrAPIKey):
 		return "check the API key"

@@ -1,5 +1,5 @@
-// Tenants calls the service for three customers. Each has a key with its own limit, a log with its
-// name, and a stop; all share connections. None of them notices what happens to another.
+// Tenants calls the service for three customers. Each has a key with its own limit and a log with
+// its name, and can be stopped alone. All share connections. None notices what happens to another.
 //
 //	go run ./examples/tenants
 //
@@ -31,7 +31,7 @@ import (
 // tenant is a customer with a key of its own. It is safe for concurrent use.
 type tenant struct {
 	name   string
-	client atomic.Pointer[petstore.Client] // another one after each change of the key
+	client atomic.Pointer[petstore.Client] // replaced when the key changes
 	stop   context.CancelFunc              // ends all waits, but lets requests in flight finish
 }
 
@@ -46,7 +46,7 @@ func newTenant(parent *petstore.Client, name, key string) (*tenant, error) {
 
 // setKey gives another key to all calls that follow. Calls that have begun go on with the old key.
 func (t *tenant) setKey(key string) error {
-	client, err := t.client.Load().ForKey(key) // log and stop stay
+	client, err := t.client.Load().ForKey(key) // it inherits the options for log and stop
 	if err == nil {
 		t.client.Store(client)
 	}

@@ -25,11 +25,11 @@ func (s Shelter) Available(ctx context.Context) (int, error) {
 	return len(result.Pets), nil
 }
 
-// ErrLook is matched by an error after which a person has to look whether there is a pet.
+// ErrLook is matched by an error after which a person must check whether the pet exists.
 var ErrLook = errors.New("look whether the pet was added")
 
-// Admit adds a pet. It does not add it again if the outcome is unknown: a list shows only 100 pets,
-// so a pet that is not in the list may exist all the same.
+// Admit adds a pet. If the outcome is unknown, Admit does not try again: a list shows only 100
+// pets, so a pet that is not in the list may exist all the same.
 func (s Shelter) Admit(ctx context.Context, name string) (petstore.Pet, error) {
 	created, err := s.client.CreatePet(ctx, petstore.NewPet{
 		Name: name, CategoryID: 1, Status: petstore.PetStatusAvailable,

@@ -13,7 +13,7 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// serve serves visitors until ctx ends, and then lets their requests finish: a create that is cut
+// serve serves visitors until ctx ends. Then it lets their requests finish: a create that is cut
 // off has an unknown outcome.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := http.Server{
@@ -21,7 +21,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		Handler:           http.NewCrossOriginProtection().Handler(handler),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      30 * time.Second, // more than ReadTimeout and the longest call
+		WriteTimeout:      30 * time.Second, // longer than ReadTimeout plus the longest call, 10 + 10 s
 	}
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
@@ -92,8 +92,8 @@ func respond(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value) // it fails only if the visitor is gone
 }
 
-// refuse responds to a visitor whose call failed. It logs why, unless the visitor has caused it.
-// The log gets the error's attributes, such as its call_id, which the client's own lines have, too.
+// refuse responds to a visitor whose call failed. It logs the error, unless the visitor has caused
+// it. The call_id of the error is also in the lines that the client itself logs.
 func refuse(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err error) {
 	if errors.Is(err, petstore.ErrInvalidArgument) {
 		http.Error(w, "this is no pet", http.StatusBadRequest)
@@ -111,7 +111,7 @@ func refuse(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err err
 		http.Error(w, "the pet may have been added: look before you add it again", http.StatusBadGateway)
 	case errors.Is(err, petstore.ErrBadRequest):
 		http.Error(w, "the pet store refuses this pet", http.StatusBadRequest)
-	case known, errors.Is(err, petstore.ErrRateLimited): // not known while another call is the first, and slow
+	case known, errors.Is(err, petstore.ErrRateLimited): // the time is not known before the first response
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 	case errors.Is(err, petstore.ErrTimeout):
 		http.Error(w, "the pet store is slow", http.StatusGatewayTimeout)

@@ -90,8 +90,8 @@ func TestVisitors_failure(t *testing.T) {
 	}
 }
 
-// Before the service has responded for the first time, one request goes each second. Nobody else
-// waits for longer.
+// Until the first response of the service, one request is sent each second. A call that does not
+// get this permit fails after a second.
 func TestVisitors_slowStart(t *testing.T) {
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		routes := visitors(server.Client(), slog.New(slog.DiscardHandler))
