@@ -15,8 +15,8 @@
 //	fake.NewServer      is the service in memory, for your tests
 //
 // A call sends a failed request again if that is safe, and waits for the rate limit. So put no
-// retry loop around it. Set [WithRetryPolicy] and [WithMaxWait], or wait for the time of
-// [RetryAfter].
+// retry loop around a call. Set [WithRetryPolicy] and [WithMaxWait] instead, or wait for the time
+// that [RetryAfter] returns.
 //
 // Section numbers refer to the service document, "Pet Store Service Interface". [Option] and
 // [CallOption] list the options. In a test with [testing/synctest], the waits of a client take no
@@ -28,7 +28,7 @@
 // keeps sending after a 429 (section 8). Therefore a [Client] asks a [Limiter] before each request.
 // [ratelimit.Limiter] describes when a call waits. If the wait would exceed [WithMaxWait] or the
 // context's deadline, the call fails immediately with a [*RateLimitError], whose RetryAt is the
-// time from which to try again. Clients with the same key should share one limiter through
+// earliest time to try again. Clients with the same key should share one limiter through
 // [WithLimiter]; see [WithProcesses] for clients in other processes.
 //
 // Each result and each [*APIError] has a field RateLimit: the [RateLimit] of the last response.
@@ -60,8 +60,8 @@
 // request that was never written, or if an idle connection of HTTP/1 was lost.
 //
 // A request counts as not written if there was no connection, or if the server refused the client's
-// certificate. It also does if an HTTP/2 server reported that it has not processed the request, by
-// a REFUSED_STREAM or by a GOAWAY that excludes the request's stream.
+// certificate. It also counts as not written if an HTTP/2 server reported that it has not processed
+// the request, by a REFUSED_STREAM or by a GOAWAY that excludes the request's stream.
 //
 // net/http itself never repeats a write. It may repeat a read over HTTP/2, after a GOAWAY, a
 // REFUSED_STREAM or a PROTOCOL_ERROR. Over HTTP/1, it repeats a read only with the transport of

@@ -37,8 +37,8 @@ var (
 	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
 	// ErrNotSent is matched by every error of a call whose Attempts is 0. Such a call had a wrong
-	// argument, no key or no connection; or the limiter refused it; or its context ended first. A
-	// request that the server reported as not processed does not count as sent either; see
+	// argument, no key or no connection; or the limiter refused it; or its context ended before
+	// that. A request that the server reported as not processed does not count as sent either; see
 	// "Retries" in the package documentation. A transport of [WithTransport] may return an error
 	// that wraps ErrNotSent.
 	ErrNotSent = errors.New("petstore: not sent")
@@ -72,8 +72,8 @@ type APIError struct {
 	// Code and Message come from the Error object. Both are empty if the body is no Error object.
 	// The document lists no codes: decide by status, or with errors.Is.
 	Code, Message string
-	// RetryAfter is the time from the response to the end of its Retry-After; 0 without a valid
-	// one.
+	// RetryAfter is how long the Retry-After header asks to wait after the response; 0 without a
+	// valid header.
 	RetryAfter time.Duration
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body []byte

@@ -183,12 +183,12 @@ func WithInsecureHTTP() Option {
 }
 
 // WithAPIKeyFunc is for one identity whose API key rotates. The client calls f at the beginning of
-// each attempt. It calls f again after a wait for a permit of a second or more, because the key may
-// have changed during the wait. For tenants, use [Client.ForKey] instead. The apiKey of NewClient
-// must be "". f gets a context with the values and the timeout of an attempt, and must be safe for
-// concurrent use. If f fails, or returns a string that cannot be a bearer token, nothing is sent,
-// and the call fails with a [*TransportError]. This error matches f's error but does not repeat its
-// text, which may contain a key.
+// each attempt. It calls f again after it has waited a second or more for a permit, because the key
+// may have changed during the wait. For tenants, use [Client.ForKey] instead. The apiKey of
+// NewClient must be "". f gets a context with the values and the timeout of an attempt, and must be
+// safe for concurrent use. If f fails, or returns a string that cannot be a bearer token, nothing
+// is sent, and the call fails with a [*TransportError]. This error matches f's error but does not
+// repeat its text, which may contain a key.
 //
 // If the service answers 401, the client calls f once more within the call, if [RetryPolicy] allows
 // another attempt. If f then returns another key, the client sends the request again with that key.
@@ -206,8 +206,8 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return credential.ReadFile(path) }
 }
 
-// WithStop lets a program stop without losing the outcome of a write. When ctx ends, writes that
-// have been sent finish. All other calls end at once, also those that begin later.
+// WithStop lets a program stop without losing the outcome of a write. When ctx ends, a write that
+// has been sent still gets its response. All other calls end at once, also those that begin later.
 //
 // These calls fail with a [*TransportError] that matches [ErrStopped] and, if you cancelled ctx
 // with a cause of your own, that cause. If the call waited after a failed attempt, such as a 429,
