@@ -7,10 +7,11 @@
 //	}
 //
 // A [Server] implements the whole service document: keys, limits per minute and per day, the three
-// headers, Retry-After, bans, validation, Error bodies. It fails on demand ([Server.Inject]), keeps
-// a journal ([Server.Requests]) and reports what a client does wrong ([Server.Violations]).
+// rate limit headers, Retry-After, bans, validation, Error bodies. It fails on demand
+// ([Server.Inject]), keeps a journal ([Server.Requests]) and reports what a client does wrong
+// ([Server.Violations]).
 //
-// # To make … inject …
+// # Which fault for which failure
 //
 //	To make                                     inject a Fault with
 //	three 503s in a row                         Status: 503, Times: 3
@@ -19,14 +20,14 @@
 //	an outage of five minutes                   Status: 503, For: 5 * time.Minute
 //	refused connections for five minutes        Wire: WireRefuse, For: 5 * time.Minute
 //	a 429 with a wait                           Status: 429, RetryAfter: "30"
-//	a 429 by the real limit                     nothing: WithPlan(Plan{PerMinute: 3})
-//	a used-up day, a ban                        nothing: Server.SetUsage, Server.BanKey
-//	a 401 for a key that was good               nothing: Server.RevokeKey
+//	a 429 by the real limit                     no fault: use WithPlan(Plan{PerMinute: 3})
+//	a used-up day, a ban                        no fault: use Server.SetUsage, Server.BanKey
+//	a 401 for a key that was good               no fault: use Server.RevokeKey
 //	a create that was not carried out           Operation: petstore.OpCreatePet, Wire: WireReset
-//	one that was, but whose response is lost    the same, and AfterCommit: true
+//	a create whose response is lost             the same, and AfterCommit: true
 //	a connection closed without a response      Wire: WireClose
-//	a slow response, one that never comes       Delay: time.Second; Wire: WireStall
-//	a body that is cut off, or takes a minute   Wire: WireTruncate; Drip: time.Minute
+//	a slow response; one that never comes       Delay: time.Second; Wire: WireStall
+//	a body cut off; one that takes a minute     Wire: WireTruncate; Drip: time.Minute
 //	a 503 whose body is cut off                 Status: 503, Wire: WireTruncate
 //	bytes that are not HTTP                     Wire: WireGarbage
 //	a login page in place of the service        Wire: WireLoginPage; with Status: 302, a redirect
@@ -40,10 +41,10 @@
 //
 // [github.com/petstore/petstore-go/fake/faketest.Bubble] runs a test with a server inside a
 // testing/synctest bubble, where a client waits for 24 hours of Retry-After in microseconds. A
-// server and a client that were made outside work there, too, also in several bubbles one after
-// another. Each bubble begins in the year 2000, and a clock that goes back begins the windows anew
-// (see [Server.Advance]). If no time passed in a bubble, the next one goes on with the same
-// windows; [Server.Reset] begins new ones.
+// server and a client that were made outside of a bubble work inside, too, and in several bubbles
+// one after another. Each bubble begins at the same time in 2000. So the clock goes back from one
+// bubble to the next, and the server starts new windows (see [Server.Advance]). If no time passed
+// in the first bubble, its windows continue in the next: call [Server.Reset] in between.
 //
 // # Outside of Go
 //
@@ -63,11 +64,11 @@
 //   - There is no TLS: the entry points in memory take https addresses and send plain text.
 //   - In memory, every request has a connection of its own.
 //   - A request that net/http does not accept, and OPTIONS *, gets the response of net/http,
-//     without the rate limit headers and without an entry in the journal. A request body may
-//     have 1 MiB.
+//     without the rate limit headers and without an entry in the journal.
+//   - A request body may have at most 1 MiB.
 //
 // # Where the document is silent
 //
-// docs/conformance.md has a table of the server's choices. [Behavior] changes those that clients
-// can come to depend on, and [Variants] runs a test under all of them.
+// docs/conformance.md has a table of the server's choices. [Behavior] changes the choices on which
+// a client can come to depend. With [Variants], a test runs with each of these choices.
 package fake

@@ -15,62 +15,63 @@ import (
 // Forever makes a [Fault] apply to every request that it matches.
 const Forever = -1
 
-// Fault is a failure on demand. The first fields select requests, the others say what happens to
-// the selected ones. The zero Fault applies to the next request and changes nothing.
+// Fault is a failure on demand. Its first fields select requests; the others say what happens to a
+// selected request. The zero Fault applies to the next request and changes nothing.
 //
-// A fault that has no Status, and no Wire but [WireTruncate], only changes the response of the
-// service. Any other fault takes the place of the service: the request is not authenticated,
-// counted or carried out, unless AfterCommit is set. The response of a fault has the rate limit
-// headers, too, with the numbers from before the request.
+// A fault without a Status only changes the response of the service, if its Wire is empty or
+// [WireTruncate]. Any other fault takes the place of the service: the request is not authenticated,
+// counted or carried out. With AfterCommit, the service first handles the request as usual. All
+// responses of faults have the rate limit headers, except that of [WireLoginPage].
 //
-// At most one fault applies to a request: the first that matches and is not used up. Only a fault
-// with [WireRefuse] comes before all others, since it applies before anything reaches the server.
+// At most one fault applies to a request: in the order of injection, the first that selects the
+// request and is not used up. But faults with [WireRefuse] come before all others, since they apply
+// before a request reaches the server.
 type Fault struct {
-	// Operation selects only requests of an operation, such as [petstore.OpCreatePet]; empty: any.
+	// Operation selects requests of one operation, such as [petstore.OpCreatePet]; if empty, all.
 	Operation string `json:"operation,omitzero"`
-	// APIKey selects only requests that present this key; empty: any.
+	// APIKey selects requests that present this key; if empty, all.
 	APIKey string `json:"apiKey,omitzero"`
-	// Match selects only requests for which it returns true; nil: any. It gets a copy of the
-	// request, whose body it may read. It runs on the request's own goroutine, and may call the
-	// server.
+	// Match selects requests for which it returns true; if nil, all. It gets a copy of the request,
+	// with a body of its own to read. It runs on the request's goroutine, and may call the server.
 	Match func(*http.Request) bool `json:"-"`
 	// Skip is the number of matching requests that pass before the fault applies.
 	Skip int `json:"skip,omitzero"`
-	// Times is to how many requests it applies. 0: to one or, with For, to all in that time.
-	// [Forever]: to all.
+	// Times is the number of requests to which the fault applies. 0 means one request or, with For,
+	// all requests in that time. [Forever] means all requests.
 	Times int `json:"times,omitzero"`
-	// For is how long after its injection the fault ends, by the server's clock; 0 is never.
+	// For is how long the fault lasts from its injection on, by the server's clock; 0: without end.
 	For time.Duration `json:"for,omitzero"`
-	// Chance is the probability with which the fault applies; 0 is always. [WithSeed] seeds it.
+	// Chance is the probability with which the fault applies; 0: always. [WithSeed] sets the seed.
 	Chance float64 `json:"chance,omitzero"`
 
-	// Delay is how long the response, or the failure in its place, is held back; [Server.Advance]
-	// does not shorten it. The request is carried out after the delay or, with AfterCommit, before.
+	// Delay is how long the server holds the response back, or the failure in its place. The
+	// service handles the request after the delay or, with AfterCommit, before the delay.
+	// [Server.Advance] does not shorten a Delay or a Drip.
 	Delay time.Duration `json:"delay,omitzero"`
-	// AfterCommit makes the request fail only after the service has counted it and carried it out,
-	// or has refused it.
+	// AfterCommit lets the service handle the request before the fault applies: the service counts
+	// the request and carries it out, or refuses it.
 	AfterCommit bool `json:"afterCommit,omitzero"`
-	// Status is that of the response; 0 leaves it to the service.
+	// Status is the status of the response. With 0, the service chooses it.
 	Status int `json:"status,omitzero"`
-	// Code and Message go into the Error object of a Status of 400 and above. Both have defaults.
+	// Code and Message are sent in the Error object of a Status of 400 or more. Both have defaults.
 	Code    string `json:"code,omitzero"`
 	Message string `json:"message,omitzero"`
 	// RetryAfter is the value of the Retry-After header, sent as it is.
 	RetryAfter string `json:"retryAfter,omitzero"`
-	// Header is added to the response in place of headers of the same name; a name with no values
-	// removes the header.
+	// Header replaces or adds headers of the response. A name without values removes the header.
 	Header http.Header `json:"header,omitempty"`
-	// Body is sent instead of the usual body; nil keeps the usual one.
+	// Body is sent in place of the usual body, unless it is nil.
 	Body []byte `json:"body,omitzero"`
-	// Drip is how long the body takes, in up to 100 pieces. [Server.Advance] does not shorten it.
+	// Drip is how long the server takes to send the body, in up to 100 pieces.
 	Drip time.Duration `json:"drip,omitzero"`
-	// Wire is what happens on the way. Unless it is empty, WireTruncate or WireLoginPage, the
-	// client gets no response, and Status and the other fields of the response have no effect.
+	// Wire is what happens on the way between client and service. Only if it is empty, WireTruncate
+	// or WireLoginPage, the client gets a response. With any other Wire, Status and the other
+	// fields of the response have no effect.
 	Wire Wire `json:"wire,omitzero"`
 }
 
-// problem returns an error if the fault can never apply, or its response cannot be sent. The error
-// repeats no key.
+// problem returns an error if the fault can never apply, or if its response cannot be sent. The
+// error has no key in it.
 func (f *Fault) problem() error {
 	return cmp.Or(
 		checkOperation(f.Operation),
@@ -86,8 +87,8 @@ func (f *Fault) problem() error {
 	)
 }
 
-// reachesService reports whether the service handles the request; the fault only changes the
-// response.
+// reachesService reports whether the fault lets the service handle the request, and only changes
+// the response.
 func (f *Fault) reachesService() bool {
 	return f.Status == 0 && f.Wire.sendsResponse() && f.Wire != WireLoginPage
 }
@@ -99,7 +100,7 @@ func (f *Fault) connects() bool { return !f.refuses() }
 // noFault stands for a request to which no fault applies.
 var noFault = new(Fault)
 
-// String describes in a few words what the fault does to which requests, without its key.
+// String describes the fault in a few words, without its key.
 func (f Fault) String() string {
 	text := "fault"
 	add := func(applies bool, format string, args ...any) {
@@ -116,14 +117,14 @@ func (f Fault) String() string {
 	return text
 }
 
-// Wire is something that happens on the way between client and service, as part of a [Fault]. The
-// empty Wire changes nothing. A client observes the same through every entry point, unless the
-// comment of the Wire says otherwise. If your own server has TLS, a reset looks like a close; over
-// HTTP/2, every Wire but [WireLoginPage] and [WireStall] ends the stream with an error.
+// Wire is the part of a [Fault] that happens on the way between client and service. The empty Wire
+// changes nothing. A client observes the same through every entry point, unless the comment of a
+// value says otherwise. If your own server has TLS, a reset looks like a close. Over HTTP/2, each
+// Wire except [WireLoginPage] and [WireStall] ends the stream with an error.
 type Wire string
 
 // The values of Wire. Before the server resets or closes a socket, it sends 100 Continue. Without
-// that, net/http would silently repeat a GET whose connection was used before.
+// this response, net/http would silently repeat a GET on a connection that it has used before.
 const (
 	// WireReset resets the connection instead of answering; errors match syscall.ECONNRESET.
 	WireReset Wire = "reset"
@@ -137,17 +138,17 @@ const (
 	WireGarbage Wire = "garbage"
 	// WireStall sends nothing until the client gives up.
 	WireStall Wire = "stall"
-	// WireLoginPage sends the page of a proxy in place of the response, without rate limit headers:
-	// with the status 200, or that of the fault, and with a Location if the status is 3xx.
+	// WireLoginPage sends the login page of a proxy in place of the response, without rate limit
+	// headers. Its status is the Status of the fault, or 200 if that is 0. A 3xx has a Location.
 	WireLoginPage Wire = "login-page"
 	// WireRefuse refuses the connection, so that nothing reaches the server or the journal; errors
-	// match syscall.ECONNREFUSED. Match sees the request without its body. For a client that comes
-	// through [Server.URL] or [Server.ServeHTTP] the connection exists already: it is reset, as by
+	// match syscall.ECONNREFUSED. Match sees the request without its body. A client of [Server.URL]
+	// or [Server.ServeHTTP] is already connected: the server resets its connection, as with
 	// WireReset.
 	WireRefuse Wire = "refuse"
 )
 
-// Values returns all values of Wire but the empty one.
+// Values returns all values of Wire, except the empty one.
 func (Wire) Values() []Wire {
 	return []Wire{WireReset, WireClose, WireTruncate, WireGarbage, WireStall, WireLoginPage, WireRefuse}
 }
@@ -160,17 +161,17 @@ type Injection struct {
 	srv   *Server
 	id    int
 	fault Fault
-	until time.Time // the end of Fault.For; zero: none
+	until time.Time // when the fault ends by Fault.For; zero if it has no end
 	// These numbers change under faultList.mu, and are read without it.
 	matched atomic.Int64 // requests that the first fields of the fault select
 	applied atomic.Int64
 }
 
-// faultList holds the faults in the order of their injection, but not those that were removed.
+// faultList holds the faults in the order of their injection, without the faults that were removed.
 type faultList struct {
 	mu   sync.Mutex
 	list []*Injection
-	last int // id
+	last int // the last id
 	rng  *rand.Rand
 }
 
@@ -182,7 +183,7 @@ func (l *faultList) reset(seed uint64) {
 }
 
 // Inject makes a fault apply to the requests that follow. It panics if the fault can never apply,
-// or its response cannot be sent. The server keeps a copy: changing f later changes nothing.
+// or if its response cannot be sent. The server keeps a copy of f.
 func (s *Server) Inject(f Fault) *Injection {
 	panicOn("Inject", f.problem())
 	i := &Injection{srv: s, fault: f.clone()}
@@ -198,26 +199,26 @@ func (s *Server) Inject(f Fault) *Injection {
 	return i
 }
 
-// Injections returns the injections in their order, also those that are used up, but none that was
-// removed.
+// Injections returns the injections in their order. Injections that are used up are among them,
+// those that were removed are not.
 func (s *Server) Injections() []*Injection {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	return slices.Clone(s.faults.list)
 }
 
-// clone returns a copy, whose header has its names in the spelling that net/http looks for.
+// clone returns a copy. The names in its Header have the canonical spelling of net/http.
 func (f Fault) clone() Fault {
 	h := make(http.Header, len(f.Header))
 	for name, values := range f.Header {
 		name = http.CanonicalHeaderKey(name)
-		h[name] = append(h[name], values...) // nil if there are none
+		h[name] = append(h[name], values...) // a name without values gets nil
 	}
 	f.Header, f.Body = h, bytes.Clone(f.Body)
 	return f
 }
 
-// ID is the number of the injection. They count from 1 since the server was made or reset.
+// ID is the number of the injection, counted from 1 since the server was made or reset.
 func (i *Injection) ID() int { return i.id }
 
 // Fault returns a copy of the fault.
@@ -250,8 +251,8 @@ func (i *Injection) active() bool {
 		slices.Contains(i.srv.faults.list, i)
 }
 
-// pick returns the first fault that applies to a request, of those for which kind is true; noFault
-// if none does. No lock is held while it calls Match, which may do anything.
+// pick returns the first fault of a kind that applies to a request, or noFault. It calls Match
+// without holding a lock, since Match may call the server.
 func (s *Server) pick(x *exchange, kind func(*Fault) bool) *Fault {
 	for _, i := range s.Injections() {
 		f := &i.fault
@@ -264,7 +265,7 @@ func (s *Server) pick(x *exchange, kind func(*Fault) bool) *Fault {
 	return noFault
 }
 
-// apply counts a request that matches, and reports whether the fault applies to it.
+// apply counts a request that matches the fault, and reports whether the fault applies to it.
 func (i *Injection) apply() bool {
 	l := &i.srv.faults
 	l.mu.Lock()

@@ -25,9 +25,9 @@ const (
 	headerReset     = "X-Ratelimit-Reset"
 )
 
-// response is the server's decision about a request.
+// response is what the server decides to send for a request.
 type response struct {
-	status    int         // 0: none is sent
+	status    int         // 0 if no response is sent
 	header    http.Header // a name without values is not sent
 	body      []byte
 	hint      string // why the request was refused
@@ -35,11 +35,11 @@ type response struct {
 	delivered bool   // a handler has written it to the client
 }
 
-// newResponse returns a response with a body of JSON, which has U+FFFD for what is not UTF-8.
+// newResponse returns a response with a body of JSON. Bytes that are not UTF-8 become U+FFFD.
 func newResponse(status int, body any) response {
 	h := make(http.Header, 8)
 	h["Content-Type"] = []string{mediaJSON}
-	text, _ := json.Marshal(body, jsontext.AllowInvalidUTF8(true)) // the objects of the document have no other error
+	text, _ := json.Marshal(body, jsontext.AllowInvalidUTF8(true)) // only invalid UTF-8 could fail
 	return response{status: status, header: h, body: text}
 }
 
@@ -58,14 +58,15 @@ func refusal(status int, format string, args ...any) response {
 	return resp
 }
 
-// codeOf returns the code of the Error objects of a status, which section 7 leaves open.
+// codeOf returns the code of an Error object with this status. Section 7 leaves the codes open.
 func codeOf(status int) string {
 	known := map[int]string{http.StatusBadRequest: "invalid_request", http.StatusTooManyRequests: "rate_limited"}
 	text := strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(http.StatusText(status))
 	return cmp.Or(known[status], strings.ToLower(text), "injected")
 }
 
-// change applies the fault to the response, which may be the zero one.
+// change applies the fault to the response, which is zero if the service did not handle the
+// request.
 func (resp *response) change(f *Fault) {
 	if resp.header == nil {
 		resp.header = make(http.Header)
@@ -96,7 +97,8 @@ func (resp *response) change(f *Fault) {
 	resp.lost = resp.lost || !f.Wire.sendsResponse()
 }
 
-// becomeLoginPage puts a page of a proxy in place of the response. A proxy sends no quota.
+// becomeLoginPage puts the login page of a proxy in place of the response. A proxy sends no rate
+// limit headers.
 func (resp *response) becomeLoginPage(status int) {
 	resp.status = cmp.Or(status, http.StatusOK)
 	resp.header = http.Header{
@@ -108,7 +110,8 @@ func (resp *response) becomeLoginPage(status int) {
 	}
 }
 
-// complete adds the headers of every response and of the fault, and cuts off what is not sent.
+// complete adds the headers that every response has, and those of the fault. For a WireTruncate it
+// cuts off half of the body.
 func (x *exchange) complete(resp *response) {
 	if resp.lost {
 		*resp = response{lost: true, hint: resp.hint}
@@ -121,14 +124,14 @@ func (x *exchange) complete(resp *response) {
 	length := len(resp.body)
 	if x.fault.Wire == WireTruncate {
 		resp.body = resp.body[:length/2]
-		length = max(length, 1) // an empty body counts as cut off, too
+		length = max(length, 1) // so that an empty body is cut off, too
 	}
 	resp.header["Content-Length"] = []string{strconv.Itoa(length)}
 	x.quota.addTo(resp.header, now)
-	maps.Copy(resp.header, x.fault.Header) // a nil value stays: it keeps net/http from adding its own
+	maps.Copy(resp.header, x.fault.Header) // a nil value keeps net/http from adding the header
 }
 
-// addTo adds the rate limit headers, and the server's date, unless they are there.
+// addTo adds the rate limit headers and the Date. A header that h has already stays as it is.
 func (q quota) addTo(h http.Header, now time.Time) {
 	add := func(name, value string) {
 		if _, has := h[name]; !has {
@@ -173,9 +176,9 @@ func (x *exchange) drip(resp *response) {
 	}
 }
 
-// breakOff breaks the connection in place of a response, as a fault with that Wire does. To a
-// socket it first sends an interim response, so that the client does not repeat the request.
-// Clients of net/http read and ignore the interim response.
+// breakOff breaks the connection in place of a response, in the way of a Wire. To a socket it first
+// sends an interim response, so that the client does not repeat the request. Clients of net/http
+// read and ignore the interim response.
 func breakOff(w http.ResponseWriter, wire Wire) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -193,7 +196,7 @@ func breakOff(w http.ResponseWriter, wire Wire) {
 	}
 }
 
-// abort closes a connection so that what is on its way is lost.
+// abort closes a connection. Bytes that are still on their way are lost.
 func abort(c io.Closer) {
 	if l, ok := c.(interface{ SetLinger(sec int) error }); ok {
 		_ = l.SetLinger(0) // so that Close resets

@@ -18,13 +18,13 @@ type exchange struct {
 	req       *http.Request
 	arrived   time.Time
 	operation Operation
-	token     string  // of its Authorization header
+	token     string  // the bearer token of the request
 	key       *apiKey // nil without a valid key
 	body      []byte
 	bodyErr   error
 	entry     *Request // in the journal
-	fault     *Fault   // that applies to it; noFault if none does
-	quota     quota    // when it was counted or refused; zero before
+	fault     *Fault   // that applies to the request, or noFault
+	quota     quota    // after the request was counted or refused; zero before
 }
 
 // serve serves a request, step by step.
@@ -58,8 +58,9 @@ func (s *Server) newExchange(r *http.Request) *exchange {
 	return x
 }
 
-// readBody reads the request's body up to the size that the server takes. It reads and discards up
-// to 8 MiB more, since most clients look for a response only after their request.
+// readBody reads the request's body up to the size that the server takes. If the body is larger, it
+// reads and discards up to 8 MiB more, since most clients read a response only after they have sent
+// the whole request.
 func (x *exchange) readBody() {
 	const most = 1 << 20
 	if x.req.Body == nil {
@@ -73,15 +74,16 @@ func (x *exchange) readBody() {
 	x.body = body
 }
 
-// copyRequest returns the request as Match and handlers get it.
+// copyRequest returns a copy of the request, with its whole body, for Match and handlers.
 func (x *exchange) copyRequest() *http.Request {
 	r := x.req.Clone(x.req.Context())
 	r.Body = io.NopCloser(bytes.NewReader(x.body))
 	return r
 }
 
-// respond returns the response after a wait as long as the latency and the fault say. It serves the
-// operation before or after that wait, or not at all if the fault takes the place of the service.
+// respond waits for the latency and the delay of the fault, and returns the response. It serves the
+// operation before the wait with AfterCommit, and otherwise after it, unless the fault takes the
+// place of the service.
 func (x *exchange) respond() (resp response) {
 	f := x.fault
 	if f.AfterCommit {
@@ -118,8 +120,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// serveOperation does the operation, unless the path, the key or the limits do not allow it, in
-// this order.
+// serveOperation checks the path, the key and the limits, in this order. If no check refuses the
+// request, it does the operation.
 func (x *exchange) serveOperation() response {
 	if x.operation.serve == nil {
 		return refusal(http.StatusNotFound, "the service has no path %s; it has %s (section 4)",
@@ -134,8 +136,8 @@ func (x *exchange) serveOperation() response {
 	return x.operation.serve(x)
 }
 
-// breakOnPanic breaks the connection if Match or a handler panicked, as net/http does. A panic that
-// is not http.ErrAbortHandler fails the test.
+// breakOnPanic breaks the connection if Match or a handler panicked, as net/http does. The test of
+// a NewTestServer fails, unless the panic is http.ErrAbortHandler.
 func (x *exchange) breakOnPanic() {
 	p := recover()
 	if p == nil {
@@ -148,7 +150,7 @@ func (x *exchange) breakOnPanic() {
 		j.mu.Unlock()
 	}
 	if x.entry.open() {
-		x.record(&response{lost: true, hint: "the handler aborted the response"})
+		x.record(&response{lost: true, hint: "Match or the handler panicked"})
 	}
 	panic(http.ErrAbortHandler)
 }
