@@ -12,36 +12,36 @@ import (
 	"time"
 )
 
-// Request is a request that arrived, with its response; one that is still open has neither a
-// StatusCode nor a Hint. The credentials of its Authorization header are redacted.
+// Request is an entry of the journal: a request that arrived, with its response. Until it has a
+// response, StatusCode is 0 and Hint is empty. The credentials in Authorization are redacted.
 type Request struct {
 	Seq       int    // counts requests from 1, in the order in which they arrived completely
-	Operation string // its name (section 4), empty if the request fits none
-	Key       int    // number of the API key, 0 without a valid one: see [Server.Keys]
+	Operation string // name of the operation (section 4); empty if there is no such operation
+	Key       int    // number of the API key (see [Server.Keys]); 0 without a valid key
 	Method    string
 	Path      string // with the query
 	Header    http.Header
 	Body      []byte // at most 64 KiB
 
 	StatusCode     int         // of the response; 0 if there is none
-	ResponseHeader http.Header // without what net/http adds; a name without values was not sent
+	ResponseHeader http.Header // without headers that net/http adds; a name without values was not sent
 	ResponseBody   []byte      // at most 64 KiB
 
 	Time     time.Time     // when the request arrived, by the server's clock
 	Duration time.Duration // until the response began
 
-	FaultEffect string // what an injected fault did; empty without one
-	Hint        string // why the request was refused, or why it has no response; or empty
+	FaultEffect string // what an injected fault did; empty if no fault applied
+	Hint        string // why the request was refused or has no response; otherwise empty
 }
 
-// Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]). A
-// request is in the journal once it has arrived completely, and has its response before the client
-// gets a byte of that response. Requests that a [WireRefuse] kept away never arrived.
+// Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]). The
+// journal gets a request when it has arrived completely, and its response before the client does. A
+// request that a [WireRefuse] refused never arrives, and is not in the journal.
 func (s *Server) Requests() []Request { return s.RequestsAfter(0, s.config.journal) }
 
-// RequestsAfter returns at most n requests of the journal that come after the one with that Seq,
-// oldest first. The cost depends on n, not on the length of the journal. [Server.Reset] begins with
-// Seq 1 again.
+// RequestsAfter returns at most n requests of the journal, oldest first: those whose Seq is greater
+// than seq. The cost depends on n, not on the length of the journal. After [Server.Reset], the next
+// request has Seq 1.
 func (s *Server) RequestsAfter(seq, n int) []Request {
 	j := &s.journal
 	j.mu.Lock()
@@ -66,15 +66,15 @@ func (s *Server) RequestsOf(operation string) []Request {
 	})
 }
 
-// RequestsFor is like [Server.Requests], for the requests that came with a key.
+// RequestsFor is like [Server.Requests], for the requests with one API key.
 func (s *Server) RequestsFor(key string) []Request {
 	number := s.mustFind("RequestsFor", key).number
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Key != number })
 }
 
-// WaitForRequests returns as soon as n requests have arrived since the server was made or reset,
-// even if the journal has dropped them; their responses may be still to come. It returns an error
-// if the server is closed, or if ctx ends before, with the cause of ctx.
+// WaitForRequests returns as soon as n requests have arrived since the server was made or reset. It
+// also counts requests that have no response yet, or that the journal has dropped. It returns an
+// error if the server is closed first, or if ctx ends first; that error wraps the cause of ctx.
 func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	j := &s.journal
 	defer context.AfterFunc(ctx, j.wake)()
@@ -93,8 +93,8 @@ func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	return nil
 }
 
-// wake makes all goroutines in WaitForRequests look again. It takes the lock, so that it misses
-// none that has looked and is about to wait.
+// wake makes all goroutines in WaitForRequests check again whether they may return. It takes the
+// lock, so that it also wakes a goroutine that has just checked and is about to wait.
 func (j *journal) wake() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -126,7 +126,7 @@ func (r Request) String() string {
 	return line
 }
 
-// The bounds of the journal: requests, and bytes of each of their bodies.
+// The bounds of the journal: the number of requests, and the bytes of a body.
 const (
 	defaultJournal = 10_000
 	maxKept        = 64 << 10
@@ -136,10 +136,10 @@ const (
 type journal struct {
 	mu         sync.Mutex
 	seq        int
-	entries    []*Request // the last ones, without gaps
+	entries    []*Request // the last requests, without gaps
 	violations []Violation
 	panics     []string   // of Match and of handlers
-	arrival    *sync.Cond // of a request; unlike a channel, it may wake goroutines of several bubbles
+	arrival    *sync.Cond // of a request; unlike a channel, a Cond may wake goroutines of several bubbles
 }
 
 func (j *journal) reset() {
@@ -176,8 +176,8 @@ func (x *exchange) arrive() {
 	}
 }
 
-// redact hides the credentials in Authorization headers, and any scheme but Bearer: it may be a
-// key.
+// redact hides the credentials in Authorization headers. It shows no scheme except Bearer: any
+// other word in its place may be a key.
 func redact(values []string) {
 	for i, v := range values {
 		values[i] = "[redacted]"
@@ -187,8 +187,9 @@ func redact(values []string) {
 	}
 }
 
-// record puts the response into the journal before the client gets it, and notes what the client
-// then knows. For a handler that writes in parts it is called with each part.
+// record puts the response into the journal before the client gets it. The first time, it also
+// notes what the client learns from it. If a handler writes in parts, record is called with each
+// part.
 func (x *exchange) record(resp *response) {
 	e, now := x.entry, x.srv.Now()
 	first := e.open()

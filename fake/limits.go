@@ -32,7 +32,7 @@ func (k *apiKey) admit(x *exchange) (limited *response) {
 	x.quota = k.quota(sec)
 	limited = k.tooManyRequests(x.quota, now)
 	if banned && k.got429 && k.sentAfter429(now) {
-		x.addViolation(RuleBanProvoked, "8.3", "the request earned the key a ban: "+limited.hint)
+		x.addViolation(RuleBanProvoked, "8.3", "the request led to a ban: "+limited.hint)
 	}
 	return limited
 }

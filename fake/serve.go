@@ -81,9 +81,9 @@ func (x *exchange) copyRequest() *http.Request {
 	return r
 }
 
-// respond waits for the latency and the delay of the fault, and returns the response. It serves the
-// operation before the wait with AfterCommit, and otherwise after it, unless the fault takes the
-// place of the service.
+// respond waits for the latency and the delay of the fault, and returns the response. With
+// AfterCommit it serves the operation before the wait; otherwise after the wait, or not at all if
+// the fault takes the place of the service.
 func (x *exchange) respond() (resp response) {
 	f := x.fault
 	if f.AfterCommit {

@@ -10,22 +10,23 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// Rule is a rule for clients, which [Server.Violations] reports if it is broken.
+// Rule is a rule for clients. [Server.Violations] reports when a client broke one.
 type Rule string
 
 // The rules.
 const (
-	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
-	// named (section 8.3). Within a second of the 429, a request is allowed if it comes from
-	// another goroutine, on another connection, or over HTTP/2: it may have been on its way.
+	// RuleEarlyRetry is broken by a request that comes before the Retry-After of a 429 to its key
+	// has passed (section 8.3). In the first second after the 429, a request may come from another
+	// goroutine, on another connection, or over HTTP/2: it may have been on its way already.
 	RuleEarlyRetry Rule = "early-retry"
-	// RuleBanProvoked is broken by a request that makes [WithBan] ban its key (section 8.3), if the
-	// client had got a 429.
+	// RuleBanProvoked is broken by the request for which [WithBan] bans its key (section 8.3), if
+	// the client had got a 429 before it sent this request.
 	RuleBanProvoked Rule = "ban-provoked"
-	// RuleRepeatedCreate is broken by a key that sends the same createPet again, without a look at
-	// the catalogue, after a response that leaves open whether the pet was added (section 4.2).
+	// RuleRepeatedCreate is broken by a createPet with the same key and body as an earlier one
+	// whose outcome is unknown (section 4.2). A GET in between allows it: the client may have seen
+	// that the pet was not added.
 	RuleRepeatedCreate Rule = "repeated-create"
-	// RuleDeprecated is broken by a call of getPet (section 4.3).
+	// RuleDeprecated is broken by each getPet (section 4.3).
 	RuleDeprecated Rule = "deprecated-operation"
 )
 
@@ -37,7 +38,7 @@ func (Rule) Values() []Rule {
 // Violation is something that a well-behaved client does not do. It changes no response.
 type Violation struct {
 	Rule    Rule
-	Section string // of the service document, where the rule comes from
+	Section string // of the service document that has the rule
 	Detail  string // what happened
 	Seq     int    // of the [Request]
 }
@@ -64,26 +65,26 @@ func (x *exchange) addViolation(rule Rule, section, detail string) {
 	}
 }
 
-// conduct is what the rules for clients need to know about a key. The lock of the key guards it.
+// conduct is the state of a key that the rules for clients need. The lock of the key guards it.
 type conduct struct {
 	got429         bool           // a client got a 429 since the last request that was admitted
 	retryAt        time.Time      // until when a 429 asked the client to wait
-	notifiedAt     time.Time      // when the first response with that wait was sent
-	notifiedSender string         // to which it was sent; empty if several requests were under way
-	sender         string         // of the last request
-	underWay       int            // requests that have no response
-	doubtful       map[string]int // Seq of the creates of unknown outcome, by their bodies
+	notifiedAt     time.Time      // when the 429 was sent that began this wait
+	notifiedSender string         // the sender that got this 429; empty if several requests were under way
+	sender         string         // of the last request: see noteSender
+	underWay       int            // number of requests that have no response yet
+	doubtful       map[string]int // Seq of each create of unknown outcome, by its body
 }
 
 // sentAfter429 reports whether the client must have known of the last 429 when it sent a request
-// that arrives now. Another goroutine may have sent it up to a second ago, before the client heard
-// of the 429.
+// that arrives now. A request of another goroutine may have been on its way for up to a second.
 func (k *apiKey) sentAfter429(now time.Time) bool {
 	return k.sender == k.notifiedSender || now.Sub(k.notifiedAt) >= time.Second
 }
 
-// noteSender notes the number of the goroutine that sends a request. For a client in memory that is
-// a goroutine of the client, otherwise that of the connection or, over HTTP/2, of the request.
+// noteSender notes the number of the current goroutine as the sender of the request. In memory, it
+// is the goroutine in which the client sends. Otherwise it is a goroutine of the server, one for
+// each connection or, over HTTP/2, one for each request.
 func (x *exchange) noteSender() {
 	k := x.key
 	if k == nil {
@@ -99,23 +100,23 @@ func (x *exchange) noteSender() {
 func (k *apiKey) noteRequest(x *exchange) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := k.syncClock() // which ends the wait if the clock went back
+	now := k.syncClock() // this also ends the wait if the clock went back
 	if early := k.retryAt.Sub(now); early > 0 && k.sentAfter429(now) {
 		x.addViolation(RuleEarlyRetry, "8.3",
-			fmt.Sprintf("the key came back %v before its Retry-After had passed", early.Round(time.Second/10)))
+			fmt.Sprintf("a request came %v before the Retry-After of its key had passed", early.Round(time.Second/10)))
 	}
 	if x.req.Method == http.MethodGet {
-		clear(k.doubtful) // its client has looked at the catalogue, and may decide
+		clear(k.doubtful) // the client has looked at the catalogue, and may send a create again
 	}
 	seq := k.doubtful[string(kept(x.body))]
 	if seq != 0 && x.operation.Name == petstore.OpCreatePet {
 		x.addViolation(RuleRepeatedCreate, "4.2",
-			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
+			fmt.Sprintf("the same createPet as request #%d, whose outcome was unknown to the client", seq))
 	}
 }
 
-// noteResponse notes until when a 429 asks its client to wait, and creates of unknown outcome. The
-// Retry-After of a 503 concerns only the call that got it.
+// noteResponse notes the wait that a 429 asks for, and a create of unknown outcome. It ignores the
+// Retry-After of a 503, which concerns only the call that got the 503.
 func (k *apiKey) noteResponse(x *exchange, resp *response, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -133,7 +134,7 @@ func (k *apiKey) noteResponse(x *exchange, resp *response, now time.Time) {
 			k.retryAt = until
 		}
 	}
-	k.underWay = max(k.underWay-1, 0) // it is 0 if the key was added while the request was on its way
+	k.underWay = max(k.underWay-1, 0) // it is 0 already if the key was added after the request was sent
 	if x.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(resp, reached) && len(k.doubtful) < 1_000 {
 		k.doubtful[string(kept(x.body))] = x.entry.Seq
 	}
@@ -142,14 +143,14 @@ func (k *apiKey) noteResponse(x *exchange, resp *response, now time.Time) {
 // outcomeUnknown reports whether the client of a create cannot know if the pet was added.
 func (x *exchange) outcomeUnknown(resp *response, reached bool) bool {
 	if reached && resp.status == http.StatusCreated {
-		return x.fault.Wire != "" // its body is cut off
+		return x.fault.Wire != "" // a cut off body, or another page
 	}
 	return !reached || resp.status < 400 || // a 303 may follow a create that was carried out
 		resp.status == http.StatusRequestTimeout || resp.status >= 500 && resp.status != http.StatusNotImplemented
 }
 
-// retryAfter returns the time until which a Retry-After header asks its client to wait, zero if it
-// asks for none. A number of more than a year is a Unix time, as for the client.
+// retryAfter returns the time until which a Retry-After header asks the client to wait, or the zero
+// time. A number of seconds that is more than a year is a Unix time, as in package ratelimit.
 func retryAfter(value string, now time.Time) time.Time {
 	const year = 366 * 24 * time.Hour
 	if wait, err := time.ParseDuration(value + "s"); err == nil && wait > year {

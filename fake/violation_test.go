@@ -98,7 +98,7 @@ func TestViolations(t *testing.T) {
 			assert.Equal(t, c.bans, !srv.Usage(srv.APIKey()).BannedUntil.IsZero())
 		}, c.opts...)
 	}
-	// The client had not heard of the 429 yet when it sent the second request.
+	// The client may have sent the second request before it heard of the 429.
 	inBubble(t, "another goroutine may be early for a second after the 429", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
 		for _, pause := range []time.Duration{0, 0, time.Second} {
@@ -134,23 +134,24 @@ func TestViolations(t *testing.T) {
 	})
 	inBubble(t, "each rule says what happened", func(t *testing.T, srv server) {
 		srv.play(t, list, list, list, 2*time.Hour, fake.Fault{Status: 500}, rex, rex, 2*time.Minute, request{path: "/pets/1"})
-		assert.Equal(t, "[early-retry (section 8.3): the key came back 1m0s before its Retry-After had passed, request #3"+
-			" ban-provoked (section 8.3): the request earned the key a ban: the API key is banned until"+
+		assert.Equal(t, "[early-retry (section 8.3): a request came 1m0s before the Retry-After of its key had passed, request #3"+
+			" ban-provoked (section 8.3): the request led to a ban: the API key is banned until"+
 			" 2000-01-01T01:00:00Z (section 8.3), request #3"+
-			" repeated-create (section 4.2): the same createPet as #4, whose outcome its client could not know, request #5"+
+			" repeated-create (section 4.2): the same createPet as request #4, whose outcome was unknown to the client, request #5"+
 			" deprecated-operation (section 4.3): getPet is removed on 5 December 2030; listPets takes its place, request #6]",
 			fmt.Sprint(srv.Violations()))
 	}, ban...)
 }
 
-// The rules here and the client's table of retries are two lists: this test compares them.
+// The fake and the client each decide when the outcome of a create is unknown, and when a client
+// must wait: this test compares their decisions.
 func TestViolationsAfterEachOutcome(t *testing.T) {
 	var faults []fake.Fault
 	for _, w := range fake.Wire("").Values() {
 		faults = append(faults, fake.Fault{Wire: w})
 	}
 	for status := 200; status < 600; status++ {
-		if status != http.StatusCreated { // no service sends a 201 for a pet that it did not add
+		if status != http.StatusCreated { // a service sends 201 only for a pet that it added
 			faults = append(faults, fake.Fault{Status: status, RetryAfter: "30"})
 		}
 	}
