@@ -9,7 +9,7 @@ import (
 )
 
 // Behavior holds a choice for every point on which the service document is silent and real
-// deployments may differ. The zero value is the default, and so is an empty field.
+// deployments may differ. An empty field stands for the default choice.
 type Behavior struct {
 	RetryAfter RetryAfterForm `json:"retryAfter,omitzero"` // of a 429 (section 8.3)
 	LimitBody  BodyForm       `json:"limitBody,omitzero"`  // of a 429 (section 7)
@@ -17,16 +17,17 @@ type Behavior struct {
 	DefaultStatus petstore.PetStatus `json:"defaultStatus,omitzero"`
 	Order         Order              `json:"order,omitzero"`  // of listPets (section 4.1)
 	Window        Window             `json:"window,omitzero"` // of the rate limits (section 8.1)
-	// IgnoreInvalid makes listPets ignore a limit or status that section 4.1 does not allow, in
-	// place of a 400 (section 7).
+	// IgnoreInvalid makes listPets ignore a limit or status that section 4.1 does not allow. The
+	// default is a 400 (section 7).
 	IgnoreInvalid bool `json:"ignoreInvalid,omitzero"`
 	// Removal makes getPet return 404 from 5 December 2030 on, by the server's clock.
 	Removal bool `json:"removal,omitzero"`
-	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to getPet.
+	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to the responses
+	// of getPet.
 	DeprecationHeaders bool `json:"deprecationHeaders,omitzero"`
 }
 
-// RetryAfterForm is a way to write the Retry-After header, whose unit and format section 8.4 leaves
+// RetryAfterForm is a way to write the Retry-After header. Section 8.4 leaves its unit and format
 // open. The default is whole seconds, rounded up, at least 1.
 type RetryAfterForm string
 
@@ -36,8 +37,8 @@ const (
 	RetryAfterAbsent RetryAfterForm = "absent" // no Retry-After at all, against section 8.3
 )
 
-// BodyForm is a kind of body for a 429, whose shape section 7 leaves open. The default is an Error
-// object, as with every other refusal.
+// BodyForm is a kind of body of a 429. Section 7 leaves open which one it has. The default is an
+// Error object, as with every other refusal.
 type BodyForm string
 
 // The other bodies of a 429.
@@ -53,17 +54,17 @@ type Order string
 // The other orders.
 const (
 	OrderDescending Order = "descending" // by descending id
-	OrderShuffled   Order = "shuffled"   // any pets in any order, in another order at every request
+	OrderShuffled   Order = "shuffled"   // random pets in random order, drawn anew for each request
 )
 
 // Window is a way to count requests per minute and per day, which section 8.1 leaves open. By
-// default the first request begins a window, which starts at the whole second before that request.
+// default, a window begins with its first request, rounded down to a whole second.
 type Window string
 
 // The other windows.
 const (
 	WindowAligned Window = "aligned" // the minute and the day (UTC) of the wall clock
-	WindowSliding Window = "sliding" // the last 60 s and the last 24 h, to the second
+	WindowSliding Window = "sliding" // the last 60 s and the last 24 h, in whole seconds
 )
 
 // The choices of each field, the default first.
@@ -75,7 +76,7 @@ var (
 	windows         = []Window{"", WindowAligned, WindowSliding}
 )
 
-// problem returns an error if a field has no valid choice.
+// problem returns an error if a field has an unknown choice.
 func (b Behavior) problem() error {
 	return cmp.Or(
 		oneOf("defaultStatus", b.DefaultStatus, defaultStatuses),
@@ -100,8 +101,8 @@ func (b Behavior) String() string {
 //			srv := fake.NewTestServer(t, variant)
 //			...
 //
-// The first is the default. Each other one is named after the choices in which it differs. Names
-// and order are the same in every run.
+// The first one is the default. The name of each other one lists the choices in which it differs
+// from the default. Names and order are the same in every run.
 func Variants() iter.Seq2[string, Option] {
 	// Each digit is the index of a choice. TestVariants checks that the rows have all pairs.
 	rows := []string{

@@ -124,7 +124,7 @@ func TestJSONErrors(t *testing.T) {
 		`{"status":7}`:              {fake.Fault{}, "Status 7 does not lie between 200 and 999"},
 		`{"wire":"burn"}`:           {fake.Fault{}, `there is no wire "burn"; there are reset, close,`},
 		`{"perHour":1}`:             {fake.Plan{}, `there is no field "perHour"`},
-		`{"perDay":-1}`:             {fake.Plan{}, "no limit is written 0"},
+		`{"perDay":-1}`:             {fake.Plan{}, "0 means no limit"},
 		`"gold"`:                    {fake.Plan{}, `there is no plan "gold"; there are business, free, pro`},
 		`{"plan":{"perHour":1}}`:    {fake.Usage{}, `there is no field "perHour"`},
 		`{"window":"odd"}`:          {fake.Behavior{}, `there is no window "odd"; there are aligned, sliding`},

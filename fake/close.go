@@ -13,17 +13,18 @@ import (
 )
 
 // grace is how long Close waits for requests to end by themselves, and then again for the requests
-// that it broke off. Both waits together take less than a second.
+// that it cut off. Both waits together take less than a second.
 const grace = 400 * time.Millisecond
 
 // inflight holds everything that must have ended when Close returns.
 type inflight struct {
 	closed atomic.Bool
 	mu     sync.Mutex
-	parts  map[io.Closer]bool // the port and the connections; true: with a request in progress
+	parts  map[io.Closer]bool // the port and the connections; true if a request is in progress
 }
 
-// follow notes the state of a part. If the server was closed before, it closes the part.
+// follow notes the state of a part. If the part is new and the server is closed, it closes the
+// part.
 func (f *inflight) follow(c io.Closer, state http.ConnState) (open bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,10 +41,10 @@ func (f *inflight) follow(c io.Closer, state http.ConnState) (open bool) {
 	return true
 }
 
-// Close ends the server: it closes the port, and cuts connections, which ends stalled requests.
-// When it returns, the goroutines of the server are gone. Requests in progress get a moment to
-// finish; a handler that hangs is cut off within a second. Requests of [Server.ServeHTTP] end with
-// the server in which they run. Close may be called more than once.
+// Close ends the server. Requests in progress get a moment to finish; then Close closes the port
+// and all connections, which also ends stalled requests. It returns within a second. By then, the
+// goroutines of the server have ended, except in a Match or a handler that hangs. Requests of
+// [Server.ServeHTTP] end with the server in which they run. Close may be called more than once.
 func (s *Server) Close() {
 	f := &s.inflight
 	f.closed.Store(true)
@@ -71,8 +72,8 @@ func (f *inflight) busy() []io.Closer {
 }
 
 // waitUntilNone waits until parts returns none, but no longer than the grace. It polls, as
-// http.Server.Shutdown does: a channel or a WaitGroup that could wake it would belong to one
-// synctest bubble, and the parts may live in another bubble or outside of all.
+// http.Server.Shutdown does: a channel or a WaitGroup would belong to one synctest bubble, and the
+// parts may live in another bubble, or in none.
 func waitUntilNone(parts func() []io.Closer) {
 	interval := 50 * time.Microsecond
 	for left := grace; left > 0 && len(parts()) > 0; left -= interval {
@@ -85,8 +86,8 @@ type closedError struct{}
 
 func (closedError) Error() string { return "fake: the server is closed" }
 
-// Unwrap makes the error match net.ErrClosed, syscall.ECONNREFUSED and, so that no client tries
-// again, a net.DNSError of a host that does not exist.
+// Unwrap makes the error match net.ErrClosed and syscall.ECONNREFUSED. It also matches a
+// net.DNSError of a host that does not exist, after which a petstore.Client does not try again.
 func (closedError) Unwrap() []error {
 	return []error{net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true}}
 }

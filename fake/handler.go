@@ -13,8 +13,8 @@ type handler struct {
 	pattern, path string
 }
 
-// handle calls a handler of WithHandler, which writes to the client. If a fault applies, the
-// response is recorded, so that the fault can change it.
+// handle calls a handler of WithHandler. The handler writes to the client or, if a fault applies,
+// to a recorder, so that the fault can change the response.
 func (x *exchange) handle() response {
 	if x.bodyErr != nil {
 		return refusal(http.StatusBadRequest, "%v", x.bodyErr)
@@ -42,7 +42,8 @@ type tee struct {
 // Unwrap returns the client's ResponseWriter, for [http.ResponseController].
 func (t *tee) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// add adds a part of the body to the journal and, with the first one, the status and the header.
+// add adds a part of the body to the journal. With the first part, it also adds the status and the
+// header.
 func (t *tee) add(status int, body []byte) {
 	if t.resp.status == 0 {
 		t.resp.status, t.resp.header = status, t.Header().Clone()
@@ -52,7 +53,7 @@ func (t *tee) add(status int, body []byte) {
 }
 
 func (t *tee) WriteHeader(status int) {
-	if status >= 200 || status == http.StatusSwitchingProtocols { // others come before the response
+	if status >= 200 || status == http.StatusSwitchingProtocols { // other statuses below 200 come before the response
 		t.add(status, nil)
 	}
 	t.ResponseWriter.WriteHeader(status)
@@ -63,10 +64,10 @@ func (t *tee) Write(b []byte) (int, error) {
 	return t.ResponseWriter.Write(b)
 }
 
-// Flush sends what was written so far.
+// Flush sends to the client what was written so far.
 func (t *tee) Flush() {
 	t.add(http.StatusOK, nil)
-	_ = http.NewResponseController(t.ResponseWriter).Flush() // no error, as in Flush of net/http
+	_ = http.NewResponseController(t.ResponseWriter).Flush() // http.Flusher has no error to return
 }
 
 // Hijack gives the connection to the handler.

@@ -44,7 +44,7 @@ func fromText[T any](parse func(string) (T, error)) *json.Unmarshalers {
 	})
 }
 
-// MarshalJSON writes the fields that are set, but not Match, which is no data.
+// MarshalJSON writes the fields that are set, except Match, which is a function.
 func (f Fault) MarshalJSON() ([]byte, error) {
 	type fields Fault // without the methods
 	return encode(fields(f))

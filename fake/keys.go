@@ -13,21 +13,20 @@ import (
 	"github.com/petstore/petstore-go/internal/credential"
 )
 
-// Plan is what an API key may send (section 8.1): numbers of requests; 0 means unlimited. An
-// Enterprise plan is a literal, such as Plan{PerMinute: 2_000}.
+// Plan has the numbers of requests that an API key may send (section 8.1); 0 means unlimited. Write
+// an Enterprise plan as a literal, such as Plan{PerMinute: 2_000}.
 type Plan struct {
 	PerMinute int `json:"perMinute"`
 	PerDay    int `json:"perDay"`
 }
 
-// The plans of section 8.1 that have a name of their own.
+// The plans of section 8.1 with fixed limits.
 var (
 	PlanFree     = Plan{60, 1_000}
 	PlanPro      = Plan{300, 10_000}
 	PlanBusiness = Plan{1_000, 100_000}
 )
 
-// planNames are the names of the plans with fixed limits.
 var planNames = map[Plan]string{PlanFree: "free", PlanPro: "pro", PlanBusiness: "business"}
 
 // String returns the name of the plan, such as "free" or "enterprise:2000,0".
@@ -35,10 +34,10 @@ func (p Plan) String() string {
 	return cmp.Or(planNames[p], fmt.Sprintf("enterprise:%d,%d", p.PerMinute, p.PerDay))
 }
 
-// problem returns an error for a negative limit, which would be taken for no limit.
+// problem returns an error for a negative limit, which would otherwise mean no limit.
 func (p Plan) problem() error {
 	return errorIf(p.PerMinute < 0 || p.PerDay < 0,
-		"the plan allows %d requests per minute and %d per day; no limit is written 0", p.PerMinute, p.PerDay)
+		"the plan allows %d requests per minute and %d per day; 0 means no limit", p.PerMinute, p.PerDay)
 }
 
 type keyring struct {
@@ -63,7 +62,8 @@ type apiKey struct {
 	conduct
 }
 
-// put puts the key on a plan, as if it were new. The caller holds mu.
+// put puts the key on a plan. A known key starts again as a new one, but keeps its number. The
+// caller holds mu.
 func (r *keyring) put(key string, plan Plan) {
 	if r.keys[key] == nil {
 		r.texts = append(r.texts, key)
@@ -74,7 +74,7 @@ func (r *keyring) put(key string, plan Plan) {
 	r.keys[key] = k
 }
 
-// reset replaces all keys at once: no request finds only a part of them.
+// reset replaces all keys in one step, so that no request finds only some of them.
 func (r *keyring) reset(keys []keyPlan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +84,7 @@ func (r *keyring) reset(keys []keyPlan) {
 	}
 }
 
-// find returns a key that the server knows, revoked or not, nil if there is none.
+// find returns a key that the server knows, revoked or not. It returns nil for an unknown key.
 func (r *keyring) find(key string) *apiKey {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -92,7 +92,7 @@ func (r *keyring) find(key string) *apiKey {
 }
 
 // readToken returns the bearer token of a request (section 5), or why there is none. The problem
-// repeats nothing of the header, which may hold a real key.
+// quotes nothing of the header, which may hold a real key.
 func readToken(h http.Header) (token, problem string) {
 	values := h["Authorization"]
 	if len(values) != 1 {
@@ -120,10 +120,10 @@ func mustBeKey(where, key string) {
 	panicUnless(problem == "", where, "the key %s", problem)
 }
 
-// APIKey returns the default key: [DefaultAPIKey], or that of [WithAPIKey].
+// APIKey returns the default key: [DefaultAPIKey], or the key of [WithAPIKey].
 func (s *Server) APIKey() string { return s.config.keys[0].key }
 
-// Keys returns the API keys that the server knows, revoked ones included. The first has the number
+// Keys returns the API keys that the server knows, also revoked keys. The first key has the number
 // 1 in [Request.Key]. A key that is revoked, or added again, keeps its number.
 func (s *Server) Keys() []string {
 	s.keys.mu.RLock()
@@ -131,8 +131,8 @@ func (s *Server) Keys() []string {
 	return slices.Clone(s.keys.texts)
 }
 
-// AddKey makes the server accept an API key on a plan. A known key begins anew, even if it was
-// revoked.
+// AddKey makes the server accept an API key on a plan. A known key starts again as a new one, even
+// if it was revoked.
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeKey("AddKey", key)
 	panicOn("AddKey", plan.problem())
@@ -141,14 +141,15 @@ func (s *Server) AddKey(key string, plan Plan) {
 	s.keys.put(key, plan)
 }
 
-// mustFind returns a key that the server knows, revoked or not, and panics if there is none.
+// mustFind returns a key that the server knows, revoked or not. It panics for an unknown key.
 func (s *Server) mustFind(where, key string) *apiKey {
 	k := s.keys.find(key)
 	panicUnless(k != nil, where, "the server does not know this key; WithKey and AddKey add keys")
 	return k
 }
 
-// SetPlan puts a key on another plan. Requests stay counted, but the wait after a 429 is over.
+// SetPlan puts a key on another plan. Requests stay counted, but the wait for an earlier 429 is
+// over.
 func (s *Server) SetPlan(key string, plan Plan) {
 	panicOn("SetPlan", plan.problem())
 	k := s.mustFind("SetPlan", key)
@@ -160,8 +161,8 @@ func (s *Server) SetPlan(key string, plan Plan) {
 // RevokeKey makes a key invalid: requests with it get 401 from now on.
 func (s *Server) RevokeKey(key string) { s.mustFind("RevokeKey", key).revoked.Store(true) }
 
-// BanKey bans a key for d from now (section 8.3); 0 ends a ban. A client recognises a ban by a
-// Retry-After that reaches beyond X-RateLimit-Reset, which is then the end of the minute.
+// BanKey bans a key for d from now (section 8.3); 0 ends a ban. During a ban, X-RateLimit-Reset is
+// the end of the minute: a client recognises a ban by a Retry-After that reaches beyond it.
 func (s *Server) BanKey(key string, d time.Duration) {
 	mustNotBeNegative("BanKey", d)
 	k := s.mustFind("BanKey", key)
@@ -176,7 +177,7 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	k.ban(now, d)
 }
 
-// SetUsage sets how many requests count in the key's current minute and day, as if they were sent
+// SetUsage sets how many requests count in the key's current minute and day, as if all of them came
 // now.
 func (s *Server) SetUsage(key string, minute, day int) {
 	mustNotBeNegative("SetUsage", min(minute, day))
@@ -193,15 +194,16 @@ type Usage struct {
 	Plan    Plan `json:"plan"`
 	Revoked bool `json:"revoked"` // requests with the key get 401
 	Minute  int  `json:"minute"`  // requests counted in the current minute
-	Day     int  `json:"day"`     // and in the current day
-	// MinuteReset and DayReset are when the windows end, by the server's clock.
+	Day     int  `json:"day"`     // requests counted in the current day
+	// MinuteReset and DayReset are X-RateLimit-Reset for the minute and for the day.
 	MinuteReset time.Time `json:"minuteReset,omitzero"`
 	DayReset    time.Time `json:"dayReset,omitzero"`
-	BannedUntil time.Time `json:"bannedUntil,omitzero"` // zero if it is not banned
+	BannedUntil time.Time `json:"bannedUntil,omitzero"` // zero if the key is not banned
 	Limited     int       `json:"limited"`              // 429 responses so far, faults not included
 }
 
-// Usage returns how much of its limits a key has used, the zero Usage for an unknown key.
+// Usage returns how much of its limits a key has used. For an unknown key, it returns the zero
+// Usage.
 func (s *Server) Usage(key string) Usage {
 	k := s.keys.find(key)
 	if k == nil {

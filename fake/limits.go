@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// admit admits a request and counts it, or counts and returns the 429 that refuses it.
+// admit admits a request and counts it. If it refuses the request, it counts the 429 and returns
+// it.
 func (k *apiKey) admit(x *exchange) (limited *response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.syncClock()
 	sec := now.Unix()
-	if k.quota(sec).remaining > 0 { // a ban leaves none
+	if k.quota(sec).remaining > 0 { // in a ban, none remain
 		k.minute.add(sec)
 		k.day.add(sec)
 		k.streak, k.got429 = 0, false
@@ -37,8 +38,8 @@ func (k *apiKey) admit(x *exchange) (limited *response) {
 	return limited
 }
 
-// uncountedQuota returns the quota for the headers without counting the request: without a valid
-// key, the quota of an unused Free plan.
+// uncountedQuota returns the quota for the headers of a request that is not counted. Without a
+// valid key, that is the quota of an unused Free plan.
 func (x *exchange) uncountedQuota(now time.Time) quota {
 	k := x.key
 	if k == nil {
@@ -49,7 +50,7 @@ func (x *exchange) uncountedQuota(now time.Time) quota {
 	return k.quota(k.syncClock().Unix())
 }
 
-// restart begins the windows anew.
+// restart starts new windows, and ends the wait for a 429.
 func (k *apiKey) restart() {
 	kind := k.srv.config.behavior.Window
 	k.minute = window{name: "minute", kind: kind, span: k.srv.config.minute}
@@ -57,10 +58,10 @@ func (k *apiKey) restart() {
 	k.retryAt = time.Time{}
 }
 
-// syncClock brings the key to the present time, and returns that time. It may restart the windows
-// and end a ban. From one synctest bubble to the next, the clock goes back. syncClock reads the
-// clock under the lock: a caller that read the clock and then waited for the lock would bring an
-// older time, as if the clock had gone back.
+// syncClock updates the windows and the ban of the key, and returns the time. If the clock went
+// back, as it does from one synctest bubble to the next, syncClock starts new windows. It reads the
+// clock itself, with the lock held: a caller that read the clock first, and then waited for the
+// lock, would have an older time, as if the clock had gone back.
 func (k *apiKey) syncClock() time.Time {
 	now := k.srv.Now()
 	if back := now.Sub(k.lastNow); back < 0 {
@@ -80,16 +81,16 @@ func (k *apiKey) syncClock() time.Time {
 
 func (k *apiKey) banned() bool { return !k.bannedUntil.IsZero() }
 
-// ban bans the key until a whole second, so that the headers can say when it ends. The second is
-// rounded up: a client may come back at the time that it was given.
+// ban bans the key for d, rounded up to the next whole second. So a ban ends exactly at the time
+// that Retry-After names, and a client may come back at that time.
 func (k *apiKey) ban(now time.Time, d time.Duration) {
 	k.bannedUntil = time.Unix(now.Add(d).Add(time.Second-1).Unix(), 0)
 	k.streak = 0
 }
 
-// quota returns the quota for the headers: the one of the window with fewer requests left. If both
-// have the same number left, the window that resets later counts, because a client must wait for
-// that one. During a ban, no request is left, and the reset is the end of the minute.
+// quota returns the quota for the headers. The window with fewer requests left counts. If both have
+// the same number left, the window that resets later counts, because a client must wait for that
+// reset. During a ban, no request is left, and the reset is that of the minute.
 func (k *apiKey) quota(sec int64) quota {
 	minute, day := k.minute.quota(k.plan.PerMinute, sec), k.day.quota(k.plan.PerDay, sec)
 	q := day
@@ -133,17 +134,17 @@ func (k *apiKey) tooManyRequests(q quota, now time.Time) *response {
 const (
 	minute    = 60 // seconds
 	day       = 24 * 60 * 60
-	unlimited = math.MaxInt32 // in the headers, for a key without a limit
+	unlimited = math.MaxInt32 // the number in the headers of a plan without a limit
 )
 
-// window counts requests over a minute or a day. No timer ends it: roll does, which is called
-// before any other method. All times are Unix seconds.
+// window counts requests over a minute or a day. No timer ends a window: before any other method,
+// roll is called, and drops what no longer counts. All times are Unix seconds.
 type window struct {
 	name  string // minute or day
 	kind  Window
 	span  int64
 	count int    // requests in the window
-	ticks []tick // what makes up count, by time; a fixed or aligned window has one, at its beginning
+	ticks []tick // the requests in count, by time; only a sliding window has more than one tick
 }
 
 // tick is n requests that count from the second sec on, for the span of the window.
@@ -160,7 +161,7 @@ func (w *window) roll(sec int64) {
 	}
 }
 
-// begin returns the second under which add counts a request at sec.
+// begin returns the second of the tick in which a request at sec counts.
 func (w *window) begin(sec int64) int64 {
 	switch {
 	case w.kind == WindowAligned:
@@ -182,11 +183,12 @@ func (w *window) add(sec int64) {
 	w.ticks = append(w.ticks, tick{sec, 1})
 }
 
-// set makes the window count n requests, as if they came at sec.
+// set makes the window count n requests, as if all of them came at sec.
 func (w *window) set(n int, sec int64) { w.count, w.ticks = n, []tick{{w.begin(sec), n}} }
 
-// reset returns when the window allows another request: when its oldest requests drop out or, if a
-// lower limit was set, when enough of them have. An unused window ends a span after its beginning.
+// reset returns when the window allows another request. That is when its oldest requests drop out;
+// if the limit was lowered, enough requests must drop out first. An unused window resets a span
+// after its beginning.
 func (w *window) reset(limit int, sec int64) int64 {
 	sec = w.begin(sec)
 	left := w.count
@@ -202,12 +204,12 @@ func (w *window) reset(limit int, sec int64) int64 {
 
 // quota is the content of the three headers of a response (section 8.2).
 type quota struct {
-	window           string // the name of the window that it comes from
+	window           string // the name of the window with this quota
 	limit, remaining int
 	reset            int64 // Unix time
 }
 
-// quota returns the quota of a plan that has only this window.
+// quota returns the quota of the window, for a plan with this limit.
 func (w *window) quota(limit int, sec int64) quota {
 	reset := w.reset(limit, sec)
 	if limit <= 0 {

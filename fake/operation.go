@@ -51,8 +51,8 @@ func checkOperation(operation string) error {
 	return oneOf("operation", operation, names)
 }
 
-// route is an operation in a mux. The handler is that of WithHandler, nil for the operations of the
-// document.
+// route is an operation in a mux. Its Handler comes from WithHandler; it is nil for the operations
+// of the document.
 type route struct {
 	http.Handler
 	Operation
@@ -70,8 +70,8 @@ func newMux(handlers ...handler) *http.ServeMux {
 	return mux
 }
 
-// findOperation finds the operation of a request, the zero one for an unknown path. A mux by itself
-// redirects to cleaner paths, and serves HEAD as GET; this server does neither.
+// findOperation finds the operation of a request; for an unknown path, the zero Operation. Unlike a
+// mux, it does not redirect to cleaner paths, and does not serve HEAD as GET.
 func (s *Server) findOperation(r *http.Request) Operation {
 	find := func(method string) route {
 		h, _ := s.mux.Handler(&http.Request{Method: method, URL: r.URL})
@@ -94,7 +94,7 @@ func (s *Server) findOperation(r *http.Request) Operation {
 	return Operation{serve: onlyAllow(strings.Join(allow, ", "))}
 }
 
-// onlyAllow responds to a method that a path does not have.
+// onlyAllow responds to a method that the path does not have, with the methods that it has.
 func onlyAllow(methods string) func(*exchange) response {
 	return func(x *exchange) response {
 		resp := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
@@ -104,7 +104,7 @@ func onlyAllow(methods string) func(*exchange) response {
 	}
 }
 
-// paths returns each path of the service once, with those of WithHandler.
+// paths returns each path of the service once, also the paths of WithHandler.
 func (s *Server) paths() (paths []string) {
 	for _, o := range operations {
 		paths = append(paths, version+o.Path)
@@ -129,7 +129,7 @@ func (x *exchange) listPets() response {
 	return newResponse(http.StatusOK, body)
 }
 
-// readQuery returns the query, by the bounds of sections 4.1 and 8.4.
+// readQuery reads the query, and checks the bounds of sections 4.1 and 8.4.
 func (x *exchange) readQuery() (query, error) {
 	b := x.srv.config.behavior
 	q := query{limit: 20, order: b.Order}
@@ -183,7 +183,7 @@ func (x *exchange) readNewPet() (p petstore.NewPet, err error) {
 	case err != nil || media != mediaJSON:
 		return p, fmt.Errorf("the Content-Type is %s; it must be application/json", quote(content))
 	case encoding != "" && encoding != "identity":
-		return p, fmt.Errorf("the Content-Encoding is %s; the server takes none", quote(encoding))
+		return p, fmt.Errorf("the Content-Encoding is %s; the server takes only uncompressed bodies", quote(encoding))
 	case x.bodyErr != nil:
 		return p, x.bodyErr
 	case len(x.body) == 0:
@@ -200,7 +200,7 @@ func (x *exchange) getPet() response {
 	x.addViolation(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
 	resp := x.findPet()
 	if x.srv.config.behavior.DeprecationHeaders {
-		resp.header.Set("Deprecation", "@915148800") // 1999: the past also in a bubble, which begins in 2000
+		resp.header.Set("Deprecation", "@915148800") // in 1999, which is past also in a bubble: bubbles begin in 2000
 		resp.header.Set("Sunset", removal().Format(http.TimeFormat))
 		resp.header.Set("Link", `</v1/pets>; rel="successor-version"`)
 	}
@@ -211,7 +211,7 @@ func (x *exchange) findPet() response {
 	if x.srv.config.behavior.Removal && !x.srv.Now().Before(removal()) {
 		return refusal(http.StatusNotFound, "getPet was removed on 5 December 2030; use listPets (section 9)")
 	}
-	petID, _ := url.PathUnescape(path.Base(x.req.URL.EscapedPath())) // net/url has refused other paths
+	petID, _ := url.PathUnescape(path.Base(x.req.URL.EscapedPath())) // net/url has refused paths with a wrong escape
 	id, ok := parseInteger(petID)
 	if !ok {
 		return refusal(http.StatusNotFound, "getPet: petId is %s, which is not an int64 in decimal digits,"+

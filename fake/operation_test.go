@@ -18,8 +18,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// Paths are taken as they are, segment by segment. Each response has the headers of the document,
-// and a refusal an Error object.
+// The server takes paths as they are, segment by segment. Each response has the headers of the
+// document, and each refusal has an Error object.
 func TestRoutes(t *testing.T) {
 	srv := open(t, fake.WithPets(catalogue(2)...))
 	for target, status := range map[string]int{
@@ -68,7 +68,7 @@ func (r reply) ids(t *testing.T) (ids []int64) {
 
 func TestListPets(t *testing.T) {
 	t.Run("treats invalid parameters as the Behavior says", func(t *testing.T) {
-		for query, ignored := range map[string]int{ // number of pets if the parameter is ignored
+		for query, ignored := range map[string]int{ // number of pets if the parameter is ignored; 0 if it is always refused
 			"limit=0": 20, "limit=101": 20, "limit=99999999999999999999": 20, "limit=ten": 20, "limit=": 20,
 			"status=": 20, "status=SOLD": 20, "limit=3&status=lost": 3,
 			"limit=7&limit=8": 0, "status=sold&status=sold": 0, "limit=%zz": 0,
@@ -101,7 +101,7 @@ func TestListPets(t *testing.T) {
 	})
 }
 
-// A list of a few pets must not copy the catalogue.
+// A list of a few pets must not copy the whole catalogue.
 func TestListPets_cost(t *testing.T) {
 	for _, order := range []fake.Order{"", fake.OrderDescending, fake.OrderShuffled} {
 		srv := open(t, fake.WithPets(catalogue(50_000)...), fake.WithBehavior(fake.Behavior{Order: order}))
@@ -172,10 +172,10 @@ func TestCreatePet(t *testing.T) {
 	})
 	inBubble(t, "takes no media type but JSON, and says so", func(t *testing.T, srv server) {
 		for message, header := range map[string]http.Header{
-			"the Content-Type header is missing; it must be application/json": {"Content-Type": nil},
-			`the Content-Type is \"text/json\"; it must be application/json`:  {"Content-Type": {"text/json"}},
-			`json; charset\"; it must be application/json`:                    {"Content-Type": {"application/json; charset"}},
-			`the Content-Encoding is \"gzip\"; the server takes none`:         {"Content-Encoding": {"gzip"}},
+			"the Content-Type header is missing; it must be application/json":             {"Content-Type": nil},
+			`the Content-Type is \"text/json\"; it must be application/json`:              {"Content-Type": {"text/json"}},
+			`json; charset\"; it must be application/json`:                                {"Content-Type": {"application/json; charset"}},
+			`the Content-Encoding is \"gzip\"; the server takes only uncompressed bodies`: {"Content-Encoding": {"gzip"}},
 			`"name":"Rex"`: {"Content-Type": {"Application/JSON"}, "Content-Encoding": {"identity"}},
 		} {
 			q := create("Rex")

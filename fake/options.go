@@ -22,7 +22,7 @@ type config struct {
 	faults   []Fault
 	handlers []handler
 	seed     uint64
-	banAfter int // further requests after a first 429; 0 is never
+	banAfter int // number of requests after a first 429; 0 for no bans
 	banFor   time.Duration
 	strict   bool
 	allowed  []Rule
@@ -72,22 +72,22 @@ func WithFaults(faults ...Fault) Option {
 }
 
 // WithSeed seeds all random choices: [Fault.Chance] and [OrderShuffled]; the default is 0. Servers
-// of one seed that get the same requests in the same order behave alike.
+// with the same seed behave alike if they get the same requests in the same order.
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 
 // WithMinute makes the minute of the rate limits last for d, rounded up to a whole second. A
-// petstore.Client expects that a window lasts a minute: if many calls wait, it refuses those that
-// would have to wait for longer than MaxWait in such windows.
+// petstore.Client still expects windows of a minute: if many calls wait, it refuses a call that
+// would wait longer than its MaxWait in windows of a minute.
 func WithMinute(d time.Duration) Option {
 	panicUnless(d > 0, "WithMinute", "%v is not a positive duration", d)
 	return func(c *config) { c.minute = int64(math.Ceil(d.Seconds())) }
 }
 
-// WithBan bans a key for d when a 429 is followed by a number of further requests, the parameter
-// after, none of them admitted (section 8.3). The default, 0, bans no key.
+// WithBan bans a key for d when it gets more 429s in a row than after says (section 8.3): with an
+// after of 2, the third 429 begins the ban. An after of 0, the default, bans no key.
 func WithBan(after int, d time.Duration) Option {
 	mustNotBeNegative("WithBan", after)
-	panicUnless(after == 0 || d > 0, "WithBan", "%v is no time for a ban", d)
+	panicUnless(after == 0 || d > 0, "WithBan", "%v is not a positive duration", d)
 	return func(c *config) { c.banAfter, c.banFor = after, d }
 }
 
@@ -97,7 +97,7 @@ func WithLatency(d time.Duration) Option {
 	return func(c *config) { c.latency = d }
 }
 
-// WithStrict makes the test of [NewTestServer] fail for each [Violation], except those of the
+// WithStrict makes the test of [NewTestServer] fail for each [Violation], except violations of the
 // allowed rules, such as [RuleDeprecated] for a program that still calls getPet.
 func WithStrict(allowed ...Rule) Option {
 	for _, r := range allowed {
@@ -120,11 +120,11 @@ func WithJournal(n int) Option {
 }
 
 // WithHandler adds an operation that the service has and this fake does not. The pattern is one of
-// [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}", and must not conflict with
-// another one. There is no redirect to a cleaner path. A request for h is authenticated, counts
-// against the limits, may meet a fault, and is in the journal, with an empty Operation. h writes to
-// the connection, as in any server; the rate limit headers are set already. A fault that changes
-// the response holds it back until h returns.
+// [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}". It must not conflict with
+// another pattern. The server never redirects to a cleaner path. A request for h is authenticated,
+// counts against the limits, may meet a fault, and is in the journal, with an empty Operation. h
+// writes to the connection, as in any server; the rate limit headers are set already. If a fault
+// applies, the client gets the response only after h has returned.
 func WithHandler(pattern string, h http.Handler) Option {
 	_, path, _ := strings.Cut(pattern, " ")
 	path = cmp.Or(strings.TrimSpace(path), pattern)
@@ -132,12 +132,12 @@ func WithHandler(pattern string, h http.Handler) Option {
 		"the path of the pattern %s is not below /v1/", quote(pattern))
 	panicUnless(h != nil, "WithHandler", "the handler is nil")
 	added := handler{h, pattern, path}
-	newMux(added) // which panics on a conflict
+	newMux(added) // newMux panics on a conflict
 	return func(c *config) { c.handlers = append(c.handlers, added) }
 }
 
-// panicUnless and panicOn are for mistakes of the program that uses the fake. No message repeats a
-// key.
+// panicUnless and panicOn are for mistakes of the program that uses the fake. No message has a key
+// in it.
 func panicUnless(ok bool, where, format string, args ...any) {
 	if !ok {
 		panic("fake: " + where + ": " + fmt.Sprintf(format, args...))
@@ -162,6 +162,6 @@ func oneOf[T ~string](kind string, name T, names []T) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	list := strings.Trim(fmt.Sprint(names), "[ ]") // no name has a space, and the empty one is not shown
+	list := strings.Trim(fmt.Sprint(names), "[ ]") // no name has a space; an empty name is not shown
 	return fmt.Errorf("there is no %s %s; there are %s", kind, quote(string(name)), strings.ReplaceAll(list, " ", ", "))
 }

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// DefaultAPIKey is the key that a [Server] accepts from the start unless [WithAPIKey] replaces it,
-// on [PlanBusiness] unless [WithPlan] says otherwise.
+// DefaultAPIKey is the API key of a new [Server], on [PlanBusiness]. [WithAPIKey] replaces the key,
+// and [WithPlan] its plan.
 const DefaultAPIKey = "fake-api-key"
 
-// Server is the Pet Store Service in memory. It has three entry points: [Server.Client] and
-// [Server.HTTPClient] by a connection in memory, [Server.URL] by a loopback port, and
-// [Server.ServeHTTP] in a server of your own. [NewServer] and [NewTestServer] make one. Its methods
-// are safe for concurrent use.
+// Server is the Pet Store Service in memory. It has three entry points: connections in memory
+// ([Server.Client] and [Server.HTTPClient]), a loopback port ([Server.URL]), and a server of your
+// own ([Server.ServeHTTP]). [NewServer] and [NewTestServer] make a Server. Its methods are safe for
+// concurrent use.
 type Server struct {
 	config    config
-	offset    atomic.Int64 // from the time of the machine
+	offset    atomic.Int64 // from the clock of the machine
 	latency   atomic.Int64
 	keys      keyring
 	catalogue catalogue
@@ -49,9 +49,9 @@ func NewServer(opts ...Option) *Server {
 	return s
 }
 
-// Reset puts everything back to where NewServer left it: the keys, plans, pets and faults of the
-// options, an empty journal without violations, unused windows, no bans, the latency and the clock.
-// Ids begin with 1 again. Connections stay open. Other injections count as removed.
+// Reset restores the state after NewServer: the keys, plans, pets and faults of the options, an
+// empty journal without violations, unused windows, no bans, the latency and the clock. Ids begin
+// with 1 again. Connections stay open. All earlier injections count as removed.
 func (s *Server) Reset() {
 	s.offset.Store(0)
 	s.latency.Store(int64(s.config.latency))
@@ -73,10 +73,11 @@ func (s *Server) SetLatency(d time.Duration) {
 	s.latency.Store(int64(d))
 }
 
-// Now returns the server's time: that of the machine or the bubble, moved by [Server.Advance].
+// Now returns the server's time: the time of the machine or the bubble, moved by [Server.Advance].
 func (s *Server) Now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
 
 // Advance moves the server's clock ahead: windows pass, bans end, and the Date header follows. A
-// negative d moves it back: all windows start again, and a ban keeps the time it had left. Clients
-// wait by their own clock, and so does a [Fault.Delay]. In a bubble, time.Sleep moves all clocks.
+// negative d moves it back: the server starts new windows, and a ban still lasts for the time that
+// was left. Advance shortens no wait of a client, and no [Fault.Delay]. In a bubble, time.Sleep
+// moves all clocks.
 func (s *Server) Advance(d time.Duration) { s.offset.Add(int64(d)) }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TB is the part of testing.TB that [NewTestServer] needs. It keeps package testing out of programs
-// that use package fake without being tests.
+// TB is the part of testing.TB that [NewTestServer] needs. With it, a program that is no test can
+// use package fake without linking package testing.
 type TB interface {
 	Helper()
 	Name() string
@@ -19,7 +19,7 @@ type TB interface {
 
 // NewTestServer returns a server for a test, which closes itself at the end of the test. The test
 // fails if an injected fault never applied, if [Fault.Match] or a handler panicked and, with
-// [WithStrict], if a client misbehaved. A failed test gets the last 100 requests in its log.
+// [WithStrict], if a client broke a rule. A failed test gets the last 100 requests in its log.
 func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Helper()
 	s := NewServer(opts...)
@@ -31,7 +31,7 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 	return s
 }
 
-// report fails the test if something happened that must not.
+// report makes the test fail in the cases that NewTestServer names.
 func (s *Server) report(tb TB) {
 	tb.Helper()
 	for _, i := range s.Injections() {
@@ -40,7 +40,7 @@ func (s *Server) report(tb TB) {
 				i.fault, i.matched.Load(), i.fault.Skip)
 		}
 	}
-	s.journal.mu.Lock() // a handler that hangs may still panic
+	s.journal.mu.Lock() // a handler that hangs may still add a panic
 	panics := slices.Clone(s.journal.panics)
 	s.journal.mu.Unlock()
 	for _, p := range panics {
@@ -56,7 +56,8 @@ func (s *Server) report(tb TB) {
 	}
 }
 
-// transcript writes the end of the journal, a line for each request, with the time since the first.
+// transcript writes the end of the journal: a line for each request, with the time since the first
+// one.
 func transcript(test string, all []Request) string {
 	text := fmt.Sprintf("fake: the server of %s served %d requests", test, len(all))
 	for _, r := range all[max(len(all)-100, 0):] {

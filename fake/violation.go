@@ -55,7 +55,6 @@ func (s *Server) Violations() []Violation {
 	return slices.Clone(s.journal.violations)
 }
 
-// addViolation notes that the client broke a rule.
 func (x *exchange) addViolation(rule Rule, section, detail string) {
 	j := &x.srv.journal
 	j.mu.Lock()

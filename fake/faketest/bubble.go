@@ -1,5 +1,5 @@
-// Package faketest runs tests with a fake in virtual time. It is apart from package fake, so that
-// programs which use a fake do not link package testing.
+// Package faketest runs tests with a fake in virtual time. It is a package of its own, so that
+// programs that use package fake do not link package testing.
 package faketest
 
 import (
