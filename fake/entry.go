@@ -18,12 +18,13 @@ import (
 	"github.com/petstore/petstore-go/internal/link"
 )
 
-// baseURL is the address of clients in memory: a loopback host, which they may call by plain http.
+// baseURL is the address of clients in memory. A petstore.Client may call a loopback host by plain
+// http.
 const baseURL = "http://localhost" + version
 
 // Client returns a new client of the service that reaches the server in memory, with the default
-// key. Two such clients do not know of each other's requests. Options override the client's
-// http.Client and, with [petstore.WithAPIKeyFunc], its key.
+// key. Two such clients do not know of each other's requests. Options may replace the http.Client
+// and, with [petstore.WithAPIKeyFunc], the key.
 func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
 	return s.client("Client", s.APIKey(), opts)
 }
@@ -38,20 +39,20 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 	all := append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient())}, opts...)
 	c, err := petstore.NewClient(baseURL, key, all...)
 	if wrong, ok := errors.AsType[*petstore.ArgumentError](err); ok && wrong.Argument == "apiKey" {
-		c, err = petstore.NewClient(baseURL, "", all...) // a WithAPIKeyFunc rules out a fixed key
+		c, err = petstore.NewClient(baseURL, "", all...) // WithAPIKeyFunc allows no fixed key
 	}
 	panicOn(where, err)
 	return c
 }
 
 // HTTPClient returns a new client whose requests reach the server in memory, for any host, by http
-// and https alike. Its Transport, an [http.Transport], dials into memory, to an [http.Server]. You
-// may change and clone that transport, if its Proxy and its dial functions stay.
+// and https alike. Its Transport is an [http.Transport], which dials to an [http.Server] in memory.
+// You may change or clone this transport, but must keep its Proxy and its dial functions.
 //
-// Every request has a connection of its own, so that several synctest bubbles can use one client,
-// and every fault is seen: net/http silently repeats a GET when a connection that it used before
-// breaks. For connections that are kept, use [Server.URL]. A response body that is never closed
-// keeps goroutines, and so a bubble, alive until the context of its request ends.
+// Every request has a connection of its own, so that several synctest bubbles can use one client.
+// So the client also sees every fault: if a connection breaks that it has used before, net/http
+// silently repeats a GET. To keep connections open, use [Server.URL]. A response body that is never
+// closed keeps goroutines, and so a bubble, alive until the context of its request ends.
 func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		Proxy:             s.connect, // only Proxy sees a request before it has a connection
@@ -61,8 +62,9 @@ func (s *Server) HTTPClient() *http.Client {
 	}}
 }
 
-// connect lets a request in memory go on to its connection, or returns the error of a refused one.
-// A request whose client gave up meanwhile never arrives, and must not count as under way.
+// connect is called before a request in memory gets a connection. It returns an error if a fault
+// refuses the connection, or if the client has given up: this request never arrives, and must not
+// count as under way.
 func (s *Server) connect(r *http.Request) (*url.URL, error) {
 	x := s.newExchange(r)
 	if err := cmp.Or(s.refuse(x), context.Cause(r.Context())); err != nil {
@@ -74,7 +76,7 @@ func (s *Server) connect(r *http.Request) (*url.URL, error) {
 
 // refuse returns the error of a refused connection if a WireRefuse applies to the request.
 func (s *Server) refuse(x *exchange) error {
-	f := s.pick(x, (*Fault).refuses) // Match gets no body, which is not read yet
+	f := s.pick(x, (*Fault).refuses) // Match gets no body: it is not read yet
 	if f == noFault {
 		return nil
 	}
@@ -97,8 +99,8 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 }
 
 // ServeHTTP makes the server a handler for the paths below /v1, to be used in an [http.Server] of
-// the caller. A fault that breaks the connection hijacks it. If w does not allow that, ServeHTTP
-// panics with [http.ErrAbortHandler], as it does after Close.
+// the caller. A fault that breaks the connection hijacks it. If w cannot be hijacked, ServeHTTP
+// panics with [http.ErrAbortHandler], as it also does after Close.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.newExchange(r)
 	if s.refuse(x) != nil { // the connection breaks also if the client has given up
@@ -110,8 +112,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // URL returns the address of the server on a loopback port, ending in /v1, for clients that cannot
-// be given an http.Client. The first call opens the port, and panics if none is free or the server
-// is closed. URL also panics inside a testing/synctest bubble, whose time does not pass while a
+// be given an http.Client. The first call opens the port, and panics if no port is free or the
+// server is closed. URL also panics inside a testing/synctest bubble, where no time passes while a
 // goroutine reads from a socket.
 func (s *Server) URL() string {
 	panicUnless(!strings.Contains(goroutine(), "synctest bubble"), "URL", "a goroutine that reads from a socket"+
@@ -121,9 +123,9 @@ func (s *Server) URL() string {
 
 // goroutine describes the goroutine that calls it: "goroutine 7 [running, synctest bubble 1]:…".
 //
-// The rules for clients need the number. The order of connections and responses cannot show whether
-// a request was on its way when a 429 was sent. The goroutine of the caller can: the one that got
-// the 429 knows of it. Package runtime has no other name for a goroutine.
+// The rules for clients need the number, to tell whether a request was already on its way when a
+// 429 was sent. The order of connections and responses cannot show this. But a goroutine that got
+// the 429 has sent its next request later. Package runtime has no other name for a goroutine.
 func goroutine() string {
 	trace := make([]byte, 64)
 	return string(trace[:runtime.Stack(trace, false)])
@@ -135,7 +137,7 @@ func (s *Server) listen() string {
 	panicUnless(err == nil, "URL", "no loopback port: %v", err)
 	panicUnless(s.inflight.follow(l, http.StateIdle), "URL", "the server is closed")
 	go func() {
-		_ = s.newHTTPServer(s).Serve(l) // it ends when Close closes the port
+		_ = s.newHTTPServer(s).Serve(l) // Serve returns when Close closes the port
 		s.inflight.follow(l, http.StateClosed)
 	}()
 	return "http://" + l.Addr().String() + version
@@ -145,10 +147,10 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:   h,
 		ConnState: func(c net.Conn, state http.ConnState) { s.inflight.follow(c, state) },
-		// The bounds of what a process can hold open through the port.
+		// These two bound what another process can hold open through the port.
 		ReadHeaderTimeout: 10 * time.Second,
 		MaxHeaderBytes:    64 << 10,
-		// It writes nothing to stderr: faults abort connections on purpose.
+		// Nothing goes to stderr: faults abort connections on purpose.
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 }

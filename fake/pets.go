@@ -14,8 +14,8 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// AddPet puts a pet into the catalogue without a request, and returns it with its id. It takes pets
-// that createPet refuses, too, such as one with a status that the document does not know.
+// AddPet puts a pet into the catalogue without a request, and returns it with its id. It also takes
+// pets that createPet refuses, such as one with an unknown status.
 func (s *Server) AddPet(p petstore.NewPet) petstore.Pet {
 	if p.Status == "" {
 		p.Status = s.config.behavior.DefaultStatus
@@ -70,8 +70,8 @@ type query struct {
 	order  Order
 }
 
-// list returns the pets that fit q, in the order of q, and never nil. The time it takes depends on
-// how many pets it returns, not on how many there are.
+// list returns the pets that fit q, in the order of q, and never nil. Its time depends on the
+// number of pets that it returns, not on the size of the catalogue.
 func (c *catalogue) list(q query) []petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *catalogue) list(q query) []petstore.Pet {
 			at = len(ids) - 1 - i
 		case OrderShuffled:
 			at = c.rng.IntN(len(ids))
-			for drawn[at] { // not for long, since a list has at most 100 pets
+			for drawn[at] { // not often, since a list has at most 100 pets
 				at = c.rng.IntN(len(ids))
 			}
 			drawn[at] = true
@@ -95,7 +95,8 @@ func (c *catalogue) list(q query) []petstore.Pet {
 	return pets
 }
 
-// wirePet is a Pet object (section 2). A shared petstore.Pet would hide a wrong tag.
+// wirePet is a Pet object (section 2). It is not petstore.Pet: if client and fake shared a type, no
+// test would notice a wrong JSON tag.
 type wirePet struct {
 	ID         int64              `json:"id"`
 	Name       string             `json:"name"`
@@ -105,7 +106,7 @@ type wirePet struct {
 
 // parseNewPet reads a NewPet object (section 2). Fields that a NewPet does not have are ignored.
 func parseNewPet(text []byte) (pet petstore.NewPet, err error) {
-	const none = "\x00" // no status; null becomes the empty one
+	const none = "\x00" // stands for a missing status; null becomes the empty status
 	fields := struct {
 		Name       string             `json:"name"`
 		CategoryID *int64             `json:"categoryId"`
@@ -135,7 +136,7 @@ func parseNewPet(text []byte) (pet petstore.NewPet, err error) {
 	return pet, err
 }
 
-// checkStatus returns an error if a status is none of the document (section 2).
+// checkStatus returns an error for a status that the document does not have (section 2).
 func checkStatus(s petstore.PetStatus) error {
 	if s == "available" || s == "pending" || s == "sold" {
 		return nil

@@ -8,16 +8,16 @@ import (
 // clause is one rule of the service document.
 type clause struct {
 	section, text string
-	// check returns if the service keeps the rule. Otherwise expect or skipf ends the check by a
-	// panic, as t.Fatalf and t.Skipf end a test.
+	// check returns if the service keeps the rule. Otherwise expect or skipf ends it by a panic, as
+	// t.Fatalf and t.Skipf end a test.
 	check func(*session)
 }
 
 // name is the name of the clause's subtest.
 func (c clause) name() string { return c.section + " " + c.text }
 
-// clauses has all clauses in the order in which they are checked: the one that needs an empty
-// catalogue first, those that look at every response last.
+// clauses has all clauses in the order of their checks. The first clause needs an empty catalogue;
+// the last clauses look at every response of the run.
 var clauses = []clause{
 	{"4.1", "an empty list is an array", emptyIsArray},
 	{"4.1", "success is 200", statusIs(200, (*session).list, "")},
@@ -89,7 +89,8 @@ var clauses = []clause{
 }
 
 // problem is why a check ended early: the service breaks the clause or, with skip, the check cannot
-// tell whether it does. Checks do not call testing.T, so that tests can see a clause fail.
+// tell whether the service does. Checks do not call testing.T, so that the tests of this package
+// can see a clause fail.
 type problem struct {
 	text string
 	skip bool
@@ -120,7 +121,8 @@ func attempt(f func()) (p *problem) {
 	return nil
 }
 
-// orSkip returns the result of f. If f fails, it skips the check: another clause fails for that.
+// orSkip returns the result of f. If f fails, it skips the check, since another clause reports this
+// failure.
 func orSkip[T any](f func() T) (result T) {
 	if p := attempt(func() { result = f() }); p != nil {
 		skipf("%s", p.text)
@@ -137,8 +139,8 @@ func (s *session) check(c clause) *problem {
 	return &problem{fmt.Sprintf("section %s: %.600s", c.section, s.redact(p.text)), p.skip}
 }
 
-// redact takes the key out of a text, and also the half of it that the session sends, unless that
-// is so short that it may be a part of any word.
+// redact takes the key out of a text. It also takes out the half of the key that the session sends,
+// unless this half is so short that any word may contain it.
 func (s *session) redact(text string) string {
 	key := s.target.APIKey
 	text = strings.ReplaceAll(text, key, "[key]")

@@ -5,16 +5,18 @@
 //	}
 //
 // Each clause is a subtest named after its section, such as "4.1 limit defaults to 20". A test
-// fails if the service contradicts the document, never where the document leaves a point open.
+// fails if the service contradicts the document. It never fails for a point that the document
+// leaves open.
 //
-// A run sends some hundred requests, one at a time. It adds eight pets, and more while there are
-// fewer than 21, which the test of the default limit needs. The pets stay; their names begin with
-// "petstore-go conformance". The run also sends the key in forms that the service must refuse, such
-// as half of it; no message contains the key. Other pets do not disturb the run.
+// A run sends some hundred requests, one at a time. It adds eight pets. If there are then fewer
+// than 21, it adds more, since the test of the default limit needs 21. The pets stay; their names
+// begin with "petstore-go conformance". The run also sends the key in forms that the service must
+// refuse, such as half of it; no message contains the key. Pets of others do not disturb the run.
 //
-// When X-RateLimit-Remaining falls to 1, the run waits for X-RateLimit-Reset, and after a 429 for
-// Retry-After as well. It never waits for more than two minutes: instead it skips the clauses that
-// are left, and fails. Only [Target.Destructive] allows clauses that use up the key's quota.
+// When X-RateLimit-Remaining falls to 1, the run waits until X-RateLimit-Reset. After a 429, it
+// also waits until Retry-After has passed. If a wait would be longer than two minutes, it skips the
+// clauses that still need a request, and fails. Only [Target.Destructive] allows clauses that use
+// up the key's quota.
 package conformance
 
 import (
@@ -28,11 +30,11 @@ type Target struct {
 	BaseURL string
 	// APIKey is a key that the service accepts (section 5).
 	APIKey string
-	// HTTPClient sends the requests. It is copied, and the copy follows no redirects. Nil stands
-	// for a client with a timeout of 30 seconds.
+	// HTTPClient sends the requests. It is copied, and the copy follows no redirects. If it is nil,
+	// the run uses a client with a timeout of 30 seconds.
 	HTTPClient *http.Client
 	// CategoryID is the category of the pets that are added. The document does not say which
-	// categories exist; 0 stands for category 1.
+	// categories exist; 0 means category 1.
 	CategoryID int64
 	// Destructive allows the run to spend the key's quota until a 429 comes, and to wait for the
 	// window to end. This harms other users of the key.
@@ -40,9 +42,9 @@ type Target struct {
 }
 
 // Run checks the target, with one subtest for each clause of the document. A clause that cannot be
-// checked, such as one about pets where none can be added, is skipped and says why. Run waits for
-// the key's quota if it has to; it must not be called inside a testing/synctest bubble, where there
-// are no subtests.
+// checked is skipped, with the reason, such as a clause about a pet if no pet can be added. Run
+// waits for the key's quota if it has to. It must not be called inside a testing/synctest bubble,
+// where t.Run is not allowed.
 func Run(t *testing.T, target Target) {
 	t.Helper()
 	if target.BaseURL == "" || target.APIKey == "" {

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// request is what is sent to the service. It is comparable, so that of equal requests only one is
-// sent.
+// request is a request to the service. It is comparable, since it is the key of session.memo.
 type request struct {
 	method string
 	path   string // below the base address, with the query
@@ -25,7 +24,7 @@ type request struct {
 const (
 	validKey   = "Bearer $key"
 	noKey      = ""
-	invalidKey = "Bearer petstore-go-conformance-no-such-key" // for operators who look where it comes from
+	invalidKey = "Bearer petstore-go-conformance-no-such-key" // an operator sees where it comes from
 )
 
 func get(path string) request    { return request{http.MethodGet, path, validKey, ""} }
@@ -43,10 +42,10 @@ type exchange struct {
 	header   http.Header
 	response string
 	at       time.Time // when the response arrived, by this machine's clock
-	date     time.Time // the same by the clock of the service, if it sent a Date
+	date     time.Time // the Date of the response, by the clock of the service; at if there is none
 }
 
-// expect ends the check unless ok. The text says what was expected, and what came.
+// expect ends the check unless ok is true. The text says what was expected, and what came.
 func (x *exchange) expect(ok bool, format string, args ...any) {
 	if !ok {
 		args = append(args, x.method, x.path, x.auth, x.body, x.status, x.response)
@@ -60,7 +59,7 @@ func (x *exchange) success() bool { return x.status >= 200 && x.status <= 299 }
 // want ends the check unless the response has this status.
 func (x *exchange) want(status int) { x.expect(x.status == status, "%d, got %d", status, x.status) }
 
-// wantJSON allows parameters of the media type, such as charset.
+// wantJSON ends the check unless the media type is JSON. It may have parameters, such as charset.
 func (x *exchange) wantJSON() {
 	value := x.header.Get("Content-Type")
 	media, _, err := mime.ParseMediaType(value)
@@ -79,7 +78,7 @@ func equal(a, b []byte) bool {
 	return bytes.Equal(a, b) || json.Unmarshal(a, &s) == nil && json.Unmarshal(b, &t) == nil && s == t
 }
 
-// objects returns the pets of a list, or the one object that the body of another response is.
+// objects returns the pets of a list. Of any other response, it returns the one object in the body.
 func (x *exchange) objects() []object {
 	list, want := make([]object, 1), "an object"
 	var target any = &list[0]
@@ -101,8 +100,8 @@ func (x *exchange) pets() []object {
 // pet returns the one pet of a success.
 func (x *exchange) pet() object { return x.pets()[0] }
 
-// wantPet ends the check unless pet has the fields of other. A pet that was added without a status
-// may have one: section 3 does not show the default.
+// wantPet ends the check unless pet has all fields of other, with equal values. If other has no
+// status, pet may have one: section 3 does not show the default.
 func (x *exchange) wantPet(pet, other object) {
 	for _, name := range []string{"id", "name", "categoryId", "status"} {
 		want, got := other[name], pet[name]
@@ -110,7 +109,7 @@ func (x *exchange) wantPet(pet, other object) {
 	}
 }
 
-// shown returns a JSON value that may be missing.
+// shown returns a JSON value for a message, or "nothing" if it is missing.
 func shown(raw []byte) string { return cmp.Or(string(raw), "nothing") }
 
 // The headers of every response (section 8.2).
@@ -120,7 +119,7 @@ const (
 	headerReset     = "X-RateLimit-Reset"
 )
 
-// quota is what the three headers of a response say.
+// quota has the values of the three headers of a response.
 type quota struct {
 	limit, remaining int
 	reset            time.Time
@@ -140,8 +139,8 @@ func (x *exchange) number(header string) (int, bool) {
 	return n, err == nil && n >= 0
 }
 
-// reset reads X-RateLimit-Reset. It refuses a time that must be in another unit, such as
-// milliseconds or the seconds that are left: no limit lasts for longer than a year.
+// reset reads X-RateLimit-Reset. It refuses a time more than a year away, since no limit lasts that
+// long: the number must be in another unit, such as milliseconds, or seconds from now.
 func (x *exchange) reset() (time.Time, bool) {
 	const year = 366 * 24 * time.Hour
 	seconds, err := strconv.ParseInt(x.header.Get(headerReset), 10, 64)
@@ -162,8 +161,8 @@ func (x *exchange) retryAfter() time.Duration {
 	return 0
 }
 
-// wait returns how long a response asks to wait: until the later of the times in its headers, or a
-// minute if no header names one.
+// wait returns how long a response asks to wait: until Retry-After or X-RateLimit-Reset, whichever
+// is later, or a minute if neither names a time to come.
 func (x *exchange) wait() time.Duration {
 	d := x.retryAfter()
 	if q, ok := x.quota(); ok {

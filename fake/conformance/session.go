@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// session is one run against a service. It sends one request at a time and remembers the responses,
-// since many clauses look at the same ones.
+// session is one run against a service. It sends one request at a time. It remembers the responses,
+// since many clauses look at the same response.
 type session struct {
 	target  Target
 	client  http.Client
-	tag     string // the names of its pets begin with it
+	tag     string // the names of the pets that it adds begin with tag
 	sent    int    // requests so far
 	memo    map[request]*exchange
 	log     []*exchange
 	overrun func() *exchange // the first call provokes a 429; each call returns that 429
 	resume  time.Time        // when the key has quota again
-	stopped *problem         // why no more requests are sent
+	stopped *problem         // why no more requests are sent; nil while they are
 }
 
 func newSession(target Target) *session {
@@ -38,9 +38,9 @@ func newSession(target Target) *session {
 	return s
 }
 
-// ask returns the response to a request: the remembered one, if the request was sent before and no
-// pet was added since. Otherwise it sends the request when the key's quota allows it, and once more
-// if the response is a 429 nevertheless.
+// ask returns the response to a request. It sends an equal request only once, but a GET again if a
+// pet was added since. It waits until the key's quota allows the request. If the response is a 429
+// nevertheless, it waits and sends the request once more.
 func (s *session) ask(r request) *exchange {
 	for range 2 {
 		if x := s.memo[r]; x != nil {
@@ -56,10 +56,10 @@ func (s *session) ask(r request) *exchange {
 	return nil
 }
 
-// patience is how long a clause may take: a window, and as much for a slow clock.
+// patience is the longest wait: a window of a minute, and as much again for a clock that is slow.
 const patience = 2 * time.Minute
 
-// waitUntil waits, or stops the session if that takes longer than a test should.
+// waitUntil waits until end. If that is too long for a test, it stops the session.
 func (s *session) waitUntil(end time.Time) {
 	d := time.Until(end)
 	if d > patience {
@@ -81,14 +81,14 @@ func (s *session) send(r request) *exchange {
 	}
 	x, err := s.roundTrip(r)
 	if err != nil {
-		// The service is down: further timeouts would show nothing new.
+		// The service is down: more requests would only show more timeouts.
 		s.stop(failed("expected a response to %s %s, got none: %v", r.method, r.path, err))
 	}
 	s.log = append(s.log, x)
 	if r.method == http.MethodPost && x.success() {
 		maps.DeleteFunc(s.memo, func(r request, _ *exchange) bool { return r.method == http.MethodGet })
 	}
-	const spare = 1 // request that is left to other users of the key
+	const spare = 1 // number of requests that are left to other users of the key
 	q, ok := x.quota()
 	if x.status == http.StatusTooManyRequests || r.auth == validKey && ok && q.remaining <= spare {
 		s.resume = x.at.Add(x.wait())
@@ -96,14 +96,14 @@ func (s *session) send(r request) *exchange {
 	return x
 }
 
-// roundTrip sends a request with a value in place of each variable. Each pet gets a name of its
-// own, since a service may accept a name only once.
+// roundTrip sends a request, with a value in place of each variable such as $name. Each pet gets a
+// name of its own, since a service may accept a name only once.
 func (s *session) roundTrip(r request) (*exchange, error) {
 	s.sent++
 	name, key := fmt.Sprintf("%s %d", s.tag, s.sent), s.target.APIKey
 	upper := strings.ToUpper(key)
 	if upper == key {
-		upper += "x" // a key without small letters
+		upper += "x" // the key has no small letters, and would be valid
 	}
 	variables := strings.NewReplacer(
 		"$name", `"`+name+`"`,
