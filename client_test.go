@@ -88,8 +88,8 @@ func TestClientForKey(t *testing.T) {
 	})
 }
 
-// The transports of WithTransport wrap each other, the last one outermost. If one changes a
-// request, the next attempt begins with the original.
+// The transports of WithTransport wrap each other, the last one outermost. If a transport changes a
+// request, the next attempt still begins with the unchanged request.
 func TestWithTransport(t *testing.T) {
 	var ids []string // of calls
 	inner := func(http.RoundTripper) http.RoundTripper {
@@ -128,12 +128,13 @@ func TestWithTransport(t *testing.T) {
 	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
 }
 
-// TestIdleConnections reads each response to its end, so that the next request uses its connection.
+// TestIdleConnections checks that the client reads each response to its end: then the next request
+// can use the same connection.
 func TestIdleConnections(t *testing.T) {
 	callers := new(http.Transport)
 	for name, row := range map[string]struct {
 		opt  petstore.Option
-		last int // the connection after CloseIdleConnections
+		last int // number of the connection that is used after CloseIdleConnections
 	}{
 		"its own": {petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper { return own }), 2},
 		"a clone": {petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
@@ -143,7 +144,7 @@ func TestIdleConnections(t *testing.T) {
 	} {
 		virtual(t, name, func(t *testing.T) {
 			defer callers.CloseIdleConnections()
-			var used []int // connections
+			var used []int // numbers of connections
 			server := fake.NewTestServer(t, fake.WithKey(testKey, fake.PlanFree), fake.WithFaults(
 				fake.Fault{Status: 503, Body: bytes.Repeat([]byte("x"), 50_000)},
 				fake.Fault{Status: 404}, fake.Fault{Body: []byte(`[{]`)},
@@ -155,7 +156,7 @@ func TestIdleConnections(t *testing.T) {
 			}, row.opt)
 			other, err := client.ForKey(testKey)
 			require.NoError(t, err)
-			for range 3 { // with a retry after the 503
+			for range 3 { // the 503 has a retry
 				require.Error(t, list(client))
 			}
 			for range 2 {

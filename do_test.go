@@ -87,7 +87,7 @@ func TestDo(t *testing.T) {
 	})
 }
 
-// TestDecoding has bodies of a success that follow the document, and others that nearly do.
+// TestDecoding has bodies of a success that follow the document, and bodies with one mistake.
 func TestDecoding(t *testing.T) {
 	const whole = "" // no problem
 	for body, problem := range map[string]string{

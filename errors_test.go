@@ -30,7 +30,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// TestErrorText has errors with text of a server or of another program.
+// TestErrorText has errors with a text that a server or another program wrote.
 func TestErrorText(t *testing.T) {
 	for _, evil := range []string{strings.Repeat("x", 5000), strings.Repeat("\xff\u202e\"\n日", 999)} {
 		response := petstore.Response{StatusCode: 500, Attempts: 3}
@@ -109,7 +109,7 @@ func recordFailures(t *testing.T, record func(name string, err error)) {
 	}
 	for _, err := range []error{
 		io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.EHOSTUNREACH, os.ErrDeadlineExceeded, errRefused,
-		context.DeadlineExceeded, // the timeout of a net.Dialer matches it
+		context.DeadlineExceeded, // as a net.Dialer returns for its timeout
 		tls.AlertError(42), tls.RecordHeaderError{Msg: "no TLS record"},
 		&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, &net.DNSError{Err: "server misbehaving"},
 		x509.HostnameError{Host: "service.test", Certificate: &x509.Certificate{DNSNames: []string{"other.test"}}},
@@ -118,7 +118,7 @@ func recordFailures(t *testing.T, record func(name string, err error)) {
 	}
 }
 
-// recordEnds records calls that the client or its caller ends before there is a whole response.
+// recordEnds records calls that the client or its caller ends before the response is complete.
 func recordEnds(t *testing.T, record func(name string, err error)) {
 	client, _ := scripted(t, []responder{hangs})
 	record("WithCallTimeout", create(client, petstore.WithCallTimeout(5*time.Second)))
@@ -130,7 +130,7 @@ func recordEnds(t *testing.T, record func(name string, err error)) {
 	record("WithStop", get(stopped))
 	for _, respond := range []responder{fails(errRefused), status(503, "")} {
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(600*time.Millisecond, cancel) // within the second backoff
+		time.AfterFunc(600*time.Millisecond, cancel) // during the second backoff
 		client, _ := scripted(t, []responder{respond})
 		record("a cancel after two attempts", listFor(ctx, client))
 	}
@@ -192,7 +192,7 @@ func TestArgumentError(t *testing.T) {
 		petstore.WithTransport(nil), petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return nil }),
 		petstore.WithAPIKeyFunc(nil), keyFunc, petstore.WithMaxWait(-1), petstore.WithProcesses(0),
 		petstore.WithAttemptTimeout(-1), petstore.WithCallTimeout(-1), petstore.WithTrace(nil),
-		petstore.WithStop(nil), //lint:ignore SA1012 nil is the case
+		petstore.WithStop(nil), //lint:ignore SA1012 nil is what the test is about
 		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: -1}),
 		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 2, MaxDelay: 1}),
 		petstore.WithHeader("", "x"), petstore.WithHeader("X-Trace", "a\nb"),
@@ -218,7 +218,7 @@ func TestArgumentError(t *testing.T) {
 	record(client.ForKey("key-of-a-tenant", petstore.WithProcesses(2), petstore.WithLimiter(nil)))
 	ctx := t.Context()
 	record(new(petstore.Client).GetPet(ctx, 7))
-	record(client.GetPet(nil, 7)) //lint:ignore SA1012 nil is the case
+	record(client.GetPet(nil, 7)) //lint:ignore SA1012 nil is what the test is about
 	for _, pet := range []petstore.NewPet{{}, {Name: "a\xffb"}, {Name: "x", Status: "a\xffb"}} {
 		record(client.CreatePet(ctx, pet))
 	}
@@ -241,8 +241,9 @@ func TestArgumentError(t *testing.T) {
 	testkit.AssertGolden(t, "testdata/arguments.txt", texts.String())
 }
 
-// A function of the user may return an error of another call, and an errgroup may make one the
-// cause of a context. The error of the call does not match such an error. It matches any other.
+// A function of the user may return an error of another call, and an errgroup may make such an
+// error the cause of a context. The error of a call must not match an error of another call, but
+// must match any other error of the user.
 func TestForeignErrors(t *testing.T) {
 	another, _ := scripted(t, []responder{fails(errReset)})
 	for err, matches := range map[error]bool{create(another): false, errors.New("of the user"): true} {
@@ -273,7 +274,7 @@ func TestRetryAfter(t *testing.T) {
 		for _, row := range []struct {
 			err    error
 			after  time.Duration
-			header string // in whole seconds; empty if the time is not known
+			header string // the header Retry-After, in whole seconds; empty if the time is not known
 		}{
 			{refused(1001 * time.Millisecond), 1001 * time.Millisecond, "2"}, {refused(-time.Hour), 0, "1"},
 			{refused(math.MaxInt64), math.MaxInt64, "9223372037"}, {&petstore.RateLimitError{}, 0, ""},

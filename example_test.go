@@ -63,7 +63,7 @@ func ExampleNewClient() {
 func ExampleWithAPIKeyFunc() {
 	server := fake.NewServer()
 	defer server.Close()
-	key := server.APIKey() // say, from a vault
+	key := server.APIKey() // in a program, the key may come from a vault
 	client, err := petstore.NewClient("http://localhost/v1", "",
 		petstore.WithHTTPClient(server.HTTPClient()),
 		petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return key, nil }))
@@ -98,8 +98,8 @@ func ExampleWithTrace() {
 	// <nil>
 }
 
-// The service has an endpoint that the SDK does not know. Do sends Go values as JSON, and JSON as
-// it is.
+// The service has an endpoint that the SDK does not know. Do sends Go values as JSON, and sends
+// JSON text as it is.
 func ExampleClient_Do() {
 	server := fake.NewServer(fake.WithHandler("POST /v1/pets/{id}/adoptions", http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {
@@ -123,8 +123,8 @@ func ExampleClient_Do() {
 	// {"id":1,"name":"Ada","categoryId":2} <nil>
 }
 
-// After an error of CreatePet, the pet may have been created; or nothing was sent; or the service
-// refused the request. RetryAfter says whether it is known when to try again.
+// There are three kinds of errors of CreatePet: the pet may have been created; nothing was sent; or
+// the service refused the request. RetryAfter reports when to try again, if that is known.
 func ExampleClient_CreatePet_errors() {
 	server := fake.NewServer()
 	defer server.Close()
@@ -187,7 +187,7 @@ func ExampleWithTransport() {
 	// Output: c66a89a7 18 <nil>
 }
 
-// The service asks for a certificate of the client (mTLS). No proxy is used, whatever the
+// The service asks for a certificate of the client (mTLS). The client uses no proxy, whatever the
 // environment says.
 func ExampleWithTransport_proxy() {
 	server := fake.NewServer()

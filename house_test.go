@@ -29,7 +29,7 @@ func TestHouseImports(t *testing.T) {
 }
 
 // TestHouseOperations reports each file that lacks an operation, and what should be there. In the
-// patterns and forms, @ is the operation, in letters of any case.
+// patterns and forms, @ stands for the operation, in letters of any case.
 func TestHouseOperations(t *testing.T) {
 	files := texts(t, "")
 	operations := append(found(`operationId: (\w+)`, files["openapi.yaml"]),
@@ -70,7 +70,7 @@ func TestDocsLinks(t *testing.T) {
 	}
 }
 
-// inClone skips a test of all documents where only the root module is, as in a module cache.
+// inClone skips a test of all documents if only the root module is there, as in a module cache.
 func inClone(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat("petstoreredis/go.mod"); err != nil {
@@ -110,7 +110,7 @@ func TestDocsNames(t *testing.T) {
 	}
 }
 
-// found returns all that the group of a pattern matches in a text.
+// found returns each text that the group of a pattern matches.
 func found(pattern, text string) (all []string) {
 	for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
 		all = append(all, match[1])

@@ -44,8 +44,8 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	} {
 		virtual(t, name, func(t *testing.T) {
 			asked, limiter := 0, ratelimit.New()
-			// The limiter is slow, but takes less than a second, so the function is not called
-			// again.
+			// This limiter is slow, as over a network. Only after a wait of a second is the
+			// function called again.
 			slow := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 				time.Sleep(100 * time.Millisecond)
 				return limiter.Acquire(ctx, r)
@@ -80,7 +80,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 		// A vault renews the key each 37 seconds.
 		current := func() string { return fmt.Sprint("key-number-", time.Now().Unix()/37) }
 		permit, asked := new(permits), 0
-		away := time.Now().Add(time.Hour) // when there are no keys any more
+		away := time.Now().Add(time.Hour) // from then on, there are no keys
 		limiter := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 			c, _ := petstore.CallFromContext(ctx)
 			assert.Equal(t, r.Key, c.KeyID)
@@ -103,7 +103,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			require.NoError(t, list(client, petstore.WithMaxWait(time.Hour)))
 		}
 		var err error
-		for err == nil { // each third call does not wait, and so does not ask for the key again
+		for err == nil { // a call that does not wait, each third one, asks for no key after its permit
 			away = time.Now()
 			err = list(client, petstore.WithMaxWait(time.Hour))
 		}
@@ -128,14 +128,14 @@ func TestAPIKeyFile(t *testing.T) {
 }
 
 // TestKeyIsInNoOutput searches for the key in the client, its options, its limiter, all results,
-// and what traces and the log get of each attempt. The service repeats the key in its responses.
+// and in all that traces and the log get. The service repeats the key in its responses.
 func TestKeyIsInNoOutput(t *testing.T) {
 	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
 	limiter := ratelimit.New()
 	client, _ := echoing(t, []responder{status(200, twoPets, echo...), status(201, onePet, echo...)},
 		petstore.WithLimiter(limiter), petstore.WithTrace(hooked(
 			func(name string, ctx context.Context, _ petstore.Call, _ any) {
-				assertKeyNotIn(t, "the context of "+name, ctx) // it does not change while it is searched
+				assertKeyNotIn(t, "the context of "+name, ctx) // the context does not change during the search
 			})))
 	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
@@ -188,7 +188,8 @@ func TestKeyIsInNoError(t *testing.T) {
 // echo has headers with the key.
 var echo = []string{"X-Echo: Bearer " + secretKey, "Set-Cookie: key=" + secretKey, "X-Request-Id: " + secretKey}
 
-// echoing returns a client with secretKey and its log. What its traces get is searched for the key.
+// echoing returns a client with secretKey, and its log. It searches for the key in all that traces
+// get.
 func echoing(t *testing.T, responders []responder, opts ...petstore.Option) (*petstore.Client, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
@@ -196,12 +197,12 @@ func echoing(t *testing.T, responders []responder, opts ...petstore.Option) (*pe
 		assertKeyNotIn(t, name, more)
 	}))
 	opts = append(opts, trace, petstore.WithLogger(logTo(log, slog.LevelDebug)))
-	// This transport keeps requests with the key, as buffers of a connection do: no dump may
-	// reach it.
+	// This transport keeps requests with the key, as buffers of a connection do: no text of the
+	// client may show them.
 	return newClient(t, &service{responders: responders}, secretKey, opts...), log
 }
 
-// secretKey has each kind of character that a key may have and that some format escapes.
+// secretKey has characters of each kind that a key may have, also those that some format escapes.
 const secretKey = "Zx9+secret/key~4711.of_the-house=="
 
 // hasKey reports whether a text has the key, or a part of it, in some form.
@@ -212,8 +213,8 @@ func hasKey(text string) bool {
 	}, func(form string) bool { return strings.Contains(text, form) })
 }
 
-// failure has the text that a failed test prints of a value: all that can be reached from the
-// value, also through unexported fields, but not the variables of a closure.
+// failure has the text that a failed test prints for a value: all that the value leads to, also by
+// unexported fields, except variables of closures.
 type failure string
 
 func (f *failure) Errorf(format string, args ...any) { *f += failure(fmt.Sprintf(format, args...)) }

@@ -15,7 +15,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// The client releases each permit, and itself waits for a Retry-After that its limiter ignores.
+// A limiter gets each permit back. It need not know Retry-After, since the client itself waits for
+// that.
 func TestWithLimiter(t *testing.T) {
 	panics := func(*http.Request) (*http.Response, error) { panic("in the transport") }
 	gaveUp := func(r *http.Request) (*http.Response, error) {
@@ -98,7 +99,8 @@ func TestWithLimiter(t *testing.T) {
 		for range 2 {
 			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute), petstore.WithBackground()))
 		}
-		// MaxWait falls by waits in the limiter and pauses after a 429. Asked keeps the place.
+		// Waits in the limiter and pauses after a 429 shorten MaxWait. Asked stays the same in all
+		// attempts of a call, so that the call keeps its place in the queue.
 		assert.Equal(t, []string{
 			"MaxWait 60, Asked 0, NotBefore 0", "MaxWait 57, Asked 0, NotBefore 2",
 			"MaxWait 24, Asked 0, NotBefore 36", "MaxWait 60, Asked 39, NotBefore 0",
@@ -138,5 +140,5 @@ func (l *permits) Acquire(context.Context, ratelimit.Request) (ratelimit.Permit,
 
 func (l *permits) Release(o ratelimit.Outcome) ratelimit.Lockout {
 	l.released = append(l.released, o)
-	return ratelimit.Lockout{Until: time.Now().Add(-time.Second)} // it is over
+	return ratelimit.Lockout{Until: time.Now().Add(-time.Second)} // it has ended already
 }

@@ -60,7 +60,7 @@ func TestLogFromInfo(t *testing.T) {
 		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo)))
 		server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Times: 2}) // two lockouts, one after the other
 		require.NoError(t, list(client))
-		for range 2 { // two 401s, of which one is logged, since the key has worked in between
+		for range 2 { // each time two 401s: the second is not logged, since the key has not worked in between
 			server.RevokeKey(server.APIKey())
 			require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
 			server.Inject(fake.Fault{Status: 501})

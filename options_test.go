@@ -47,7 +47,7 @@ func TestWithMaxWait(t *testing.T) {
 	}
 	virtual(t, "limits the waits of a call together", func(t *testing.T) {
 		client, service := scripted(t, []responder{status(429, ``, "Retry-After: 50")})
-		require.ErrorIs(t, list(client), petstore.ErrRateLimited) // 2 minutes by default
+		require.ErrorIs(t, list(client), petstore.ErrRateLimited) // MaxWait is 2 minutes by default
 		assert.Len(t, service.sent(), 3, "two waits of 50 s fit, a third does not")
 	})
 	virtual(t, "does not limit backoffs", func(t *testing.T) {
@@ -63,13 +63,13 @@ func TestWithMaxWait(t *testing.T) {
 // endedWait is a wait of a call that WithStop or the context of the call ends after five seconds.
 type endedWait struct {
 	respond   responder
-	option    petstore.Option // of a client without a limiter; nil: with a limiter
+	option    petstore.Option // in place of the limiter; nil: the call has a limiter
 	code      int             // of the response before the wait; 0 for none
 	keyIsSlow bool            // the call waits for its key
-	isKnown   bool            // how long the call would have had to wait
+	isKnown   bool            // the client knows for how long the call has to wait
 }
 
-// end makes a call, and checks what does not depend on how it ends.
+// end makes a call that WithStop or its context ends, and checks what is the same for both.
 func (w *endedWait) end(t *testing.T, isStop bool) (*petstore.Client, error) {
 	cause := errors.New("the user\nleft")
 	ending, cancel := context.WithCancelCause(context.Background())
@@ -92,7 +92,7 @@ func (w *endedWait) end(t *testing.T, isStop bool) (*petstore.Client, error) {
 		return testKey, ctx.Err()
 	}, []responder{w.respond}, opts...)
 	call, start := listFor, time.Now()
-	if w.code == http.StatusTooManyRequests { // only after a 429, a create waits in order to be sent again
+	if w.code == http.StatusTooManyRequests { // only then is a create sent again, and waits before
 		call = createFor
 	}
 	err := call(ctx, client)
@@ -163,7 +163,7 @@ func TestWithStopDuringARequest(t *testing.T) {
 				case <-r.Context().Done():
 					return nil, r.Context().Err()
 				case <-time.After(5 * time.Second):
-					return status(sample.success, onePet)(r) // a read has ended by now
+					return status(sample.success, onePet)(r) // a read has ended before
 				}
 			}}, petstore.WithStop(ctx))
 			start, took := time.Now(), time.Second

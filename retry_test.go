@@ -30,12 +30,12 @@ var (
 	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 )
 
-// TestRetryBudget has an outage, in which all calls of a client together have 100 retries.
+// TestRetryBudget has an outage: all calls of a key together have a hundred retries, and then none.
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down, up := []responder{status(503, ``)}, []responder{status(200, "[]")}
 		client, service := scripted(t, up)
-		for range 20 { // they add no retry: the client still has all 100
+		for range 20 { // they add no retry: the budget is full from the start
 			require.NoError(t, list(client))
 		}
 		service.responders = down
@@ -54,7 +54,8 @@ func TestRetryBudget(t *testing.T) {
 		assert.Equal(t, 1, requests(func() { _ = list(client) }), "and then none")
 		other, err := client.ForKey("key-of-another")
 		require.NoError(t, err)
-		// A retry after a 429 or a refused dial does not count. Nor does a call that was given up.
+		// A retry after a 429 or a refused dial takes nothing from the hundred, and neither does a
+		// call that is given up.
 		for range 150 {
 			service.responders = []responder{func(r *http.Request) (*http.Response, error) {
 				call, _ := petstore.CallFromContext(r.Context())
@@ -107,8 +108,9 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// TestRetryTable compares what the client does with the table in doc.go. The test has each row of
-// the table. A row has all its statuses, with bodies that are empty, cut off or endless.
+// TestRetryTable compares what the client does with the table in its documentation. The test has
+// each row of that table, and responses with each status: without a body, cut off, or without an
+// end.
 func TestRetryTable(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
@@ -186,7 +188,8 @@ func retryRows() map[string]retryRow {
 	}
 }
 
-// bodies returns responses with each status, and a body that is empty, is cut off or never ends.
+// bodies returns responses with each status, and with a body that is empty, is cut off or never
+// ends.
 func bodies(in func(code int) bool) map[string]responder {
 	all := map[string]responder{}
 	for code := 200; code < 600; code++ {
@@ -199,7 +202,8 @@ func bodies(in func(code int) bool) map[string]responder {
 	return all
 }
 
-// success responds with the documented status and a body, which ends with an error, perhaps io.EOF.
+// success responds with the documented status, and a body that ends with an error; io.EOF is no
+// error.
 func success(body string, end error) responder {
 	return func(r *http.Request) (*http.Response, error) {
 		code := http.StatusOK

@@ -37,13 +37,13 @@ func TestResponseMemory(t *testing.T) {
 		text := row.start + strings.Repeat(row.repeated, row.length/len(row.repeated)) + row.end
 		client := newClient(t, responder(func(r *http.Request) (*http.Response, error) {
 			resp := response(r, row.code, strings.NewReader(text))
-			resp.ContentLength = 9 << 20 // more or less than the body really has
+			resp.ContentLength = 9 << 20 // also if the body is longer
 			return resp, nil
 		}), testKey)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		err := list(client)
-		runtime.ReadMemStats(&after) // counts garbage, too
+		runtime.ReadMemStats(&after) // TotalAlloc counts garbage, too
 		require.ErrorContains(t, err, want)
 		assertShortLine(t, err)
 		most := uint64(12*min(row.length, bound) + 1<<20) // the buffer doubles, and the decoder copies
@@ -117,8 +117,8 @@ func TestHTTP2Unprocessed(t *testing.T) {
 	reset := func(code byte) string { return string([]byte{0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, code}) }
 	for name, row := range map[string]struct {
 		frame       string
-		closes      bool // the server closes the connection after the frame
-		unprocessed bool // by the server, so that the client sends it again
+		closes      bool // the connection, after the frame
+		unprocessed bool // and so the client sends the request again
 	}{
 		"GOAWAY before the stream":                {frame: goAway(0, 0), unprocessed: true},
 		"GOAWAY before the stream, and closed":    {frame: goAway(0, 0), closes: true, unprocessed: true},
@@ -153,7 +153,8 @@ func TestHTTP2Unprocessed(t *testing.T) {
 	}
 }
 
-// withIdle is like served, but the client already has idle connections. later handles its requests.
+// withIdle is like served, for a client that has idle connections. Its further requests go to
+// later.
 func withIdle(
 	t *testing.T, isHTTP2 bool, idle int, later handler, opts ...petstore.Option,
 ) *petstore.Client {
@@ -177,8 +178,8 @@ func withIdle(
 	return client
 }
 
-// A firewall may silently drop idle connections. Only one call then waits for its timeout. After
-// that, the client closes all idle connections, and keeps the new one.
+// A firewall may silently drop idle connections. The first call over such a connection runs into
+// its timeout. Then the client closes the other idle connections, and keeps the new one.
 func TestDeadConnections(t *testing.T) {
 	for protocol, isHTTP2 := range map[string]bool{"HTTP/1": false, "HTTP/2": true} {
 		idle := map[bool]int{false: 16, true: 1}[isHTTP2]
@@ -266,8 +267,8 @@ func TestReusedConnection(t *testing.T) {
 	})
 }
 
-// The client must not close idle connections of the caller's transport. So if the service closes
-// these connections, net/http repeats a read on each of them.
+// The client must not close idle connections of the caller's transport. If the service closes them,
+// net/http repeats a read on one after another, as for any other program.
 func TestDeadConnectionsOfTheCaller(t *testing.T) {
 	virtual(t, "a read", func(t *testing.T) {
 		const idle = 8
@@ -285,7 +286,7 @@ func TestDeadConnectionsOfTheCaller(t *testing.T) {
 
 // A service closes each idle connection once it has read a request on it. net/http would repeat a
 // request without a body on each connection. The client repeats only a read, once and without a
-// pause. A client for another key, which uses the same connections, does the same.
+// pause. A client for another key, on the same connections, does the same.
 func TestWriteIsSentOnce(t *testing.T) {
 	for method, in := range map[string]any{"POST": 1, "PUT": nil, "DELETE": nil, "GET": nil} {
 		virtual(t, method, func(t *testing.T) {
@@ -307,8 +308,8 @@ func TestWriteIsSentOnce(t *testing.T) {
 	}
 }
 
-// Once the client knows that the service speaks HTTP/1, it sends no empty body in chunks, which few
-// servers expect.
+// Once the client knows that the service speaks HTTP/1, it sends no chunked body that is empty: few
+// servers expect one.
 func TestRequestWithoutBody(t *testing.T) {
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		virtual(t, method, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 
 type markKey struct{}
 
-// hooked returns a trace that marks the context of each call. Each of its functions calls h with its
-// name, its context and call, and what else it gets.
+// hooked returns a trace that marks the context of each call. Each of its functions calls h with
+// its name, and with its context, call and other argument.
 func hooked(h func(name string, ctx context.Context, c petstore.Call, more any)) *petstore.ClientTrace {
 	return &petstore.ClientTrace{
 		CallStart: func(ctx context.Context, c petstore.Call) context.Context {

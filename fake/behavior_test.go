@@ -44,7 +44,7 @@ func TestVariants(t *testing.T) {
 }
 
 // pairwise returns rows of digits that together have each pair of choices, and the number of pairs.
-// Each row is the best of many random ones.
+// Each row after the first is the one of many random rows that adds the most pairs.
 func pairwise(choices []int) (rows []string, all int) {
 	rng, row, covered := rand.New(rand.NewPCG(1, 0)), make([]byte, len(choices)), make(map[[4]int]bool)
 	for i, n := range choices {
@@ -120,7 +120,7 @@ func TestJSONErrors(t *testing.T) {
 	}{
 		`{"status":503,"statsu":1}`: {fake.Fault{}, `there is no field "statsu"`},
 		`{"for":"5 minutes"}`:       {fake.Fault{}, `time: unknown unit " minutes" in duration "5 minutes"`},
-		`{"for":5}`:                 {fake.Fault{}, `number into Go st`}, // in the words of encoding/json
+		`{"for":5}`:                 {fake.Fault{}, `number into Go st`}, // a message of encoding/json
 		`{"status":7}`:              {fake.Fault{}, "Status 7 does not lie between 200 and 999"},
 		`{"wire":"burn"}`:           {fake.Fault{}, `there is no wire "burn"; there are reset, close,`},
 		`{"perHour":1}`:             {fake.Plan{}, `there is no field "perHour"`},

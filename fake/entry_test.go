@@ -76,7 +76,7 @@ func TestClose(t *testing.T) {
 		srv.Inject(fake.Fault{Wire: fake.WireReset})
 		_, err := srv.try(t, create("Rex"))
 		require.ErrorIs(t, err, syscall.ECONNRESET)
-		srv.list(t) // on a connection that is kept
+		srv.list(t) // this connection is kept
 		srv.Close()
 		srv.Close()
 		synctest.Wait()
@@ -115,7 +115,7 @@ func TestClose(t *testing.T) {
 			srv.Close()
 			assert.LessOrEqual(t, time.Since(start), time.Second)
 			assert.ErrorIs(t, <-waited, net.ErrClosed)
-			time.Sleep(time.Hour) // until all has ended
+			time.Sleep(time.Hour) // until both goroutines have ended
 		})
 	}
 	inBubble(t, "returns when the goroutines of the server have ended", func(t *testing.T, srv server) {

@@ -53,7 +53,7 @@ func TestFaultStatus(t *testing.T) {
 }
 
 func TestFaultDelay(t *testing.T) {
-	const late, timeout = time.Hour + time.Second, 2 * time.Hour // with the latency; of the client
+	const late, timeout = time.Hour + time.Second, 2 * time.Hour // late is with the latency; timeout is of the client
 	for name, c := range map[string]struct {
 		fault  fake.Fault
 		status int // 0: the client gives up
@@ -108,7 +108,7 @@ func TestFaultHeader(t *testing.T) {
 }
 
 func TestFaultTimes(t *testing.T) {
-	for want, fault := range map[string]fake.Fault{ // of ten requests, those to which it applies
+	for want, fault := range map[string]fake.Fault{ // x: of ten requests, those to which the fault applies
 		"x.........": {},
 		"xxx.......": {Times: 3, For: time.Hour},
 		"xxxxxxxxxx": {Times: fake.Forever},
@@ -194,7 +194,7 @@ func TestFaultWire(t *testing.T) {
 		fake.WireGarbage: "malformed HTTP response",
 	} {
 		throughEveryEntryPoint(t, string(wire)+" breaks the connection", func(t *testing.T, srv server) {
-			srv.list(t) // so that sockets are kept and used again
+			srv.list(t) // so that there is a socket to use again
 			shows := wire == fake.WireTruncate
 			for _, f := range []fake.Fault{{}, {AfterCommit: true}, {Body: []byte{}}} {
 				pets := len(srv.Pets())
@@ -219,7 +219,7 @@ func TestFaultWire(t *testing.T) {
 			return assert.Equal(t, "POST /v1/pets", r.Method+" "+r.URL.Path+string(body))
 		}})
 		_, err := srv.try(t, create("Rex"))
-		late := errors.Is(err, syscall.ECONNRESET) // on a socket, the connection is there already
+		late := errors.Is(err, syscall.ECONNRESET) // over a socket, the client is already connected
 		assert.True(t, late || errors.Is(err, syscall.ECONNREFUSED))
 		assert.NotEqual(t, late, strings.Contains(srv.base, "://service.test"))
 		assert.GreaterOrEqual(t, time.Since(start), time.Millisecond)
@@ -244,7 +244,7 @@ func TestFaultWire(t *testing.T) {
 func TestFaultDrip(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault fake.Fault
-		body  string // that arrives, in up to 100 pieces
+		body  string // the body that arrives, in up to 100 pieces
 	}{
 		"a long body comes in 100 pieces":              {fake.Fault{Body: make([]byte, 12_345)}, string(make([]byte, 12_345))},
 		"half of a body that is cut off takes as long": {fake.Fault{Body: []byte("abcd"), Wire: fake.WireTruncate}, "ab"},

@@ -91,7 +91,8 @@ func TestWithHandler(t *testing.T) {
 	}, fake.WithHandler("GET /v1/events", events))
 }
 
-// handlers do what handlers may do. They must behave alike in net/http and with WithHandler.
+// handlers do unusual things that are allowed. They must do the same in net/http and with
+// WithHandler.
 var handlers = map[string]struct {
 	status int // in the journal
 	serve  http.HandlerFunc
@@ -110,7 +111,7 @@ var handlers = map[string]struct {
 		w.Header().Set("X-Late", "1")
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = io.WriteString(w, `{}`)
-		w.(http.Flusher).Flush() // a body of unknown length, which can have a trailer
+		w.(http.Flusher).Flush() // now the body has no known length, and may have a trailer
 		w.Header().Set(http.TrailerPrefix+"X-Sum", "abc")
 	}},
 	"nothing": {200, func(http.ResponseWriter, *http.Request) {}},
@@ -133,7 +134,7 @@ var handlers = map[string]struct {
 	}},
 }
 
-// look describes what a client sees of a response.
+// look sends a request, and describes what a client sees of the response.
 func look(t *testing.T, c *http.Client, base string) string {
 	header := http.Header{"Range": {"bytes=2-3"}}
 	resp, err := c.Do(request{path: "/x?a=b", header: header, method: "PUT", body: "one"}.build(t, base))

@@ -34,7 +34,7 @@ type server struct {
 
 var entryPoints = map[string]func(testing.TB, *fake.Server) server{"memory": inMemory, "loopback": overLoopback}
 
-// throughEveryEntryPoint runs a subtest once for each entry point, each time with a new server.
+// throughEveryEntryPoint runs a subtest once for each entry point, with a new server.
 func throughEveryEntryPoint(t *testing.T, name string, f func(*testing.T, server), opts ...fake.Option) {
 	t.Helper()
 	for entry, reach := range entryPoints {
@@ -59,7 +59,7 @@ func inMemory(_ testing.TB, srv *fake.Server) server {
 	return server{srv, srv.HTTPClient(), "https://service.test/v1"}
 }
 
-// overLoopback has connections of its own, which end with the test.
+// overLoopback returns a client with connections of its own, which end with the test.
 func overLoopback(t testing.TB, srv *fake.Server) server {
 	testkit.Loopback(t)
 	tr := &http.Transport{MaxIdleConnsPerHost: 64}
@@ -67,7 +67,7 @@ func overLoopback(t testing.TB, srv *fake.Server) server {
 	return server{srv, &http.Client{Transport: tr}, srv.URL()}
 }
 
-// dial returns a connection in memory, for what net/http does not send.
+// dial returns a connection in memory, for requests that net/http would not send.
 func (srv server) dial(t testing.TB) net.Conn {
 	t.Helper()
 	conn, err := srv.client.Transport.(*http.Transport).DialContext(t.Context(), "", "")

@@ -22,7 +22,7 @@ func TestJournal(t *testing.T) {
 		q.path, q.auth = "/pets?dry=1", "bearer "+srv.APIKey()
 		q.header = http.Header{"X-Trace": {"a", "b"}}
 		answer := srv.send(t, q)
-		r := srv.last(t) // a copy: to change it does not change the journal
+		r := srv.last(t) // a copy: changes do not reach the journal
 		r.Header["X-Trace"][0], r.Body[0] = "c", '!'
 		r.ResponseHeader["X-Trace"][0], r.ResponseBody[0] = "c", '!'
 		r = srv.last(t)

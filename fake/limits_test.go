@@ -114,12 +114,12 @@ func TestBehaviorOf429(t *testing.T) {
 	}
 }
 
-// step is a part of a test of windows: its fields are what happens, in this order.
+// step is a part of a test of windows. It runs in the order of its fields.
 type step struct {
 	pause    time.Duration
 	change   func(*fake.Server, string) // of the key
 	admitted int
-	waits    []int // the Retry-After of further requests, in seconds
+	waits    []int // the Retry-After of the requests after the admitted ones, in seconds
 }
 
 func TestWindow(t *testing.T) {
@@ -217,7 +217,7 @@ func TestWindow(t *testing.T) {
 
 func TestBanKey(t *testing.T) {
 	inBubble(t, "bans at once, and 0 lifts the ban", func(t *testing.T, srv server) {
-		srv.BanKey(srv.APIKey(), time.Hour-time.Second/2) // until a whole second
+		srv.BanKey(srv.APIKey(), time.Hour-time.Second/2) // rounded up to a whole second
 		srv.list(t)
 		r := srv.list(t)
 		assert.Contains(t, r.body, "the API key is banned until 2000-01-01T01:00:00Z (section 8.3)")

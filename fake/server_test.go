@@ -17,7 +17,7 @@ import (
 	"github.com/petstore/petstore-go/internal/testkit"
 )
 
-// Each file in testdata/exchanges holds a request and its response as they are on the wire, but for
+// Each file in testdata/exchanges holds a request and its response as they are on the wire, without
 // the CR before each line feed.
 func TestGolden(t *testing.T) {
 	const mark = "=== answer ===\n"

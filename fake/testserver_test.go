@@ -18,7 +18,7 @@ func TestNewTestServer(t *testing.T) {
 		strict := fake.WithStrict(rules...)
 		rules[0] = fake.RuleEarlyRetry // the option has a copy
 		srv := open(tb, strict, fake.WithStrict(rules...))
-		srv.send(t, request{path: "/pets/1"}) // a violation that is allowed
+		srv.send(t, request{path: "/pets/1"}) // a violation of an allowed rule
 		tb.end()
 		assert.Empty(t, tb.errors.String()+tb.log.String())
 		_, err := srv.try(t, request{path: "/pets"})

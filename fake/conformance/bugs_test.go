@@ -18,8 +18,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// bugs has services with one bug each. A bug changes all requests or responses that begin with a
-// text: see bug.change.
+// bugs has a row for each planted bug. A bug changes all requests or responses that begin with a
+// text: see service.change.
 var bugs = []bug{
 	{"4.1 an empty list", "null for an empty list", list, `(\n)\[\]$`, `${1}null`},
 	{"4.1 an empty list", "no body for an empty list", list, `\[\]$`, ``},
@@ -144,8 +144,8 @@ var bugs = []bug{
 	{"5 a part of a key", "the case of keys does not matter", "GET", ` Bearer FAKE-API-KEY`, goodAuth},
 }
 
-// different has services that make other choices than the fake and its variants where the document
-// is silent. No clause may fail.
+// different has services whose choices are neither those of the fake nor of its variants, where the
+// document is silent. No clause may fail for them.
 var different = []bug{
 	{"", "more fields in pets", "HTTP", `"id":(\d+)`, `"id":$1,"breed":null,"photos":[{"id":"7"}]`},
 	{"", "more fields in errors", "HTTP", `"code":"(\w+)"`, `"code":"$1","details":[]`},
@@ -168,11 +168,11 @@ var different = []bug{
 }
 
 // bug is a small change of the fake's behaviour: a pattern in a request or a response, and the text
-// that replaces it. In that text, {count} is the number of requests so far.
+// with which to replace it. In this text, {count} is the number of requests so far.
 type bug struct {
-	clause        string // beginning of the name of the clause that must fail; empty: no clause may
+	clause        string // beginning of the name of the clause that must fail; empty: none may fail
 	what          string
-	in            string // the beginning of the text of the requests or responses that change
+	in            string // the beginning of the requests or responses that change
 	pattern, with string
 }
 
@@ -230,8 +230,8 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.ReadResponse(bufio.NewReader(strings.NewReader(text)), r)
 }
 
-// For each planted bug, the clause that covers it must fail in at least one of two runs: one with
-// an empty catalogue, one with a full one.
+// Each planted bug has two runs, with a full catalogue and with an empty one. In at least one of
+// them, the clause that covers the bug must fail.
 func TestPlanted(t *testing.T) {
 	caught := make(map[string]bool) // clauses
 	for _, b := range slices.Concat(bugs, different) {

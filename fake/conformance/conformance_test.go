@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The flags with which the package tests another service than the fake.
+// With these flags, the package tests another service than the fake.
 var (
 	serviceURL  = flag.String("petstore.url", "", "base address of a service to test, ending in /v1")
 	serviceKey  = flag.String("petstore.key", "", "API key for it; PETSTORE_API_KEY if there is no such flag")
@@ -43,7 +43,7 @@ func TestService(t *testing.T) {
 	})
 }
 
-// catalogue is an option with more than a page of pets, and pets of every status.
+// catalogue returns an option with pets of every status, more than one list returns by default.
 func catalogue() fake.Option {
 	var pets []petstore.NewPet
 	for i := range 27 {
@@ -95,7 +95,7 @@ func TestEachClauseAlone(t *testing.T) {
 	})
 }
 
-// One variant sends a 429 without Retry-After, against section 8.3. The document leaves the other
+// Some variants send a 429 without Retry-After, against section 8.3. The document leaves all other
 // choices open, and no clause may fail for them.
 func TestEveryVariant(t *testing.T) {
 	for name, variant := range fake.Variants() {
@@ -110,7 +110,7 @@ func TestEveryVariant(t *testing.T) {
 	}
 }
 
-// docs/conformance.md has each section with a clause, and each choice of the fake.
+// docs/conformance.md has a row for each section with a clause, and names each field of Behavior.
 func TestDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/conformance.md")
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// If a service is slow, one request at a time may not use up the quota.
+// One request at a time may be too few to use up the quota of a slow service.
 func TestRun_slowService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, s := open(t, bug{}, catalogue(), fake.WithLatency(time.Second))
@@ -146,7 +146,7 @@ func TestRunConduct(t *testing.T) {
 		opt   fake.Option
 		fault fake.Fault
 		ahead time.Duration // the clock of the service
-		says  string        // part of what a failing clause or the end of the run says; empty: none fails
+		says  string        // a part of the text of a failure; empty: nothing fails
 		takes time.Duration // 0: any time
 		sends int           // requests; 0: as many as usual
 	}{

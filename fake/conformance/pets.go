@@ -32,11 +32,11 @@ func (s *session) add(status string) *exchange {
 	return s.ask(createWith(anyStatus, `"`+status+`"`))
 }
 
-// addedPet returns the pet that was added with a status. It skips if none could be added.
+// addedPet returns the pet that was added with a status. If it was refused, it skips the check.
 func (s *session) addedPet(status string) object { return orSkip(s.add(status).pet) }
 
-// list adds the session's pets, and then calls listPets with a query. Other clauses check whether
-// pets can be added.
+// list adds the session's pets, and then calls listPets with a query. If a pet cannot be added,
+// other clauses report it.
 func (s *session) list(query string) *exchange {
 	for _, status := range added {
 		_ = attempt(func() { s.add(status) })
@@ -44,13 +44,14 @@ func (s *session) list(query string) *exchange {
 	return s.ask(get("/pets" + query))
 }
 
-// page returns the pets of a list. It skips if the list is unreadable: another clause reports that.
+// page returns the pets of a list. If the list is unreadable, it skips: another clause reports
+// that.
 func (s *session) page(query string) ([]object, *exchange) {
 	x := s.list(query)
 	return orSkip(x.pets), x
 }
 
-// emptyIsArray asks for the pets of each status before any is added.
+// emptyIsArray asks for the pets of each status, before the session adds any.
 func emptyIsArray(s *session) {
 	empty := false
 	for _, status := range statuses {
@@ -64,7 +65,7 @@ func emptyIsArray(s *session) {
 	}
 }
 
-// fillCatalogue adds pets until there are more than a list without a limit shows. It returns the
+// fillCatalogue adds pets until there are more than 20, the default limit of a list. It returns the
 // list with the largest limit.
 func (s *session) fillCatalogue() []object {
 	list, _ := s.page("?limit=100")
@@ -76,8 +77,8 @@ func (s *session) fillCatalogue() []object {
 	return list
 }
 
-// limits checks that lists have as many pets as their limit. A service may have shorter pages, but
-// then no page may be longer, not even that of limit=100.
+// limits checks that a list has as many pets as its limit. A service may have shorter pages, such
+// as five pets, but then limit=100 must not return more than five either.
 func limits(s *session) {
 	all := len(s.fillCatalogue())
 	for query, limit := range map[string]int{"?limit=1": 1, "?limit=2": 2, "": 20, "?limit=20": 20, "?limit=100": 100} {
@@ -87,7 +88,7 @@ func limits(s *session) {
 	}
 }
 
-// filters checks that a list of a status has no other pets, and that a limit counts no others.
+// filters checks that a list of a status has only pets of this status, up to its limit.
 func filters(s *session) {
 	for _, status := range statuses {
 		want := []byte(strconv.Quote(status))
@@ -104,8 +105,8 @@ func filters(s *session) {
 }
 
 // showsAdded returns the check that each pet that was added is in the list exactly once. A missing
-// pet is an error only if the list is complete. A page may be shorter than the limit, but then its
-// size is almost certainly a multiple of five: such a list may be incomplete.
+// pet is an error only if the list is complete. If a service has pages shorter than the limit,
+// their size is almost certainly a multiple of five: a list of such a size may be incomplete.
 func showsAdded(query string, statuses ...string) func(*session) {
 	return func(s *session) {
 		for _, status := range statuses {
@@ -128,9 +129,9 @@ func showsAdded(query string, statuses ...string) func(*session) {
 	}
 }
 
-// valuesKept returns a check: for each value, createPet must return the pet with that value, and so
-// must getPet, whose pet has been in the store. A service may refuse a value, since the document
-// shows neither which categories exist nor how long a name may be.
+// valuesKept returns a check: for each value, createPet must return the pet with that value. So
+// must getPet, which reads the pet from the store. A service may refuse a value, since the document
+// says neither which categories exist nor how long a name may be.
 func valuesKept(body string, values ...string) func(*session) {
 	return func(s *session) {
 		kept := false
@@ -154,18 +155,18 @@ func valuesKept(body string, values ...string) func(*session) {
 	}
 }
 
-// fetch calls getPet for the pet that was added with a status. It skips if getPet was removed as
-// announced.
+// fetch calls getPet for the pet that was added with a status. It skips the check if getPet may
+// have been removed.
 func (s *session) fetch(status string) *exchange {
 	x := s.ask(get("/pets/" + s.addedPet(status).id()))
 	if !x.success() && x.date.After(time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)) {
-		skipf("getPet was announced for removal on 5 December 2030, and that has passed")
+		skipf("getPet may have been removed, as announced for 5 December 2030")
 	}
 	return x
 }
 
-// fetchedAsAdded looks at several pets: with one, a service that always returns its first pet would
-// pass.
+// fetchedAsAdded looks at several pets, since one pet would not show that getPet always returns the
+// same one.
 func fetchedAsAdded(s *session) {
 	for _, status := range added {
 		x := s.fetch(status)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// statusIs returns the check that a request gets a status, with each of these values.
+// statusIs returns the check that the request of ask, with each of these values, gets a status.
 func statusIs(status int, ask func(*session, string) *exchange, values ...string) func(*session) {
 	return func(s *session) {
 		for _, value := range values {
@@ -17,7 +17,7 @@ func statusIs(status int, ask func(*session, string) *exchange, values ...string
 	}
 }
 
-// refuses returns the check that createPet responds with 400 to each of these values in a body.
+// refuses returns the check that createPet responds with 400 to a body with each of these values.
 func refuses(body string, values ...string) func(*session) {
 	add := func(s *session, value string) *exchange { return s.ask(createWith(body, value)) }
 	return statusIs(http.StatusBadRequest, add, values...)
@@ -34,8 +34,8 @@ func (s *session) provoke() *exchange {
 	if !s.target.Destructive {
 		skipf("it takes the whole quota of the key: see Target.Destructive")
 	}
-	const most = 2500                   // requests: more than two windows of 1,000, since the first may end
-	admitted := make(map[time.Time]int) // number of requests, by the Reset of their window
+	const most = 2500                   // requests, for a limit of 1,000: the first window may end before it is used up
+	admitted := make(map[time.Time]int) // number of requests, by the end of their window
 	sent, begun := 0, time.Now()
 	for ; sent < most && time.Since(begun) < patience; sent++ {
 		x := s.send(get("/pets?limit=1"))
@@ -63,8 +63,8 @@ func admittedAfter(wait func(*exchange) time.Duration) func(*session) {
 	}
 }
 
-// allResponses returns a check of all responses with these statuses; without statuses, of all. It
-// first makes sure that there are successes, a 400, a 401 and a 404.
+// allResponses returns a check of all responses with these statuses; without statuses, of all
+// responses. It first sends requests, so that there are successes, a 400, a 401 and a 404.
 func allResponses(check func(*exchange), statuses ...int) func(*session) {
 	return func(s *session) {
 		s.list("")
@@ -84,7 +84,7 @@ func allResponses(check func(*exchange), statuses ...int) func(*session) {
 	}
 }
 
-// field returns the check that a field fits, in each object of a response.
+// field returns the check that, in each object of a response, the value of a field fits.
 func field(name string, fits func(x *exchange, raw []byte) bool) func(*exchange) {
 	return func(x *exchange) {
 		for _, o := range x.objects() {
@@ -106,7 +106,8 @@ func isPetStatus(_ *exchange, raw []byte) bool {
 
 func isOwnStatus(x *exchange, raw []byte) bool { return string(raw) == strconv.Itoa(x.status) }
 
-// uniqueIDs looks for an id that two pets share, among those added and within each list.
+// uniqueIDs looks for an id that two pets share, among the pets that were added and within each
+// list.
 func uniqueIDs(s *session) {
 	created := make(map[string]bool)
 	allResponses(func(x *exchange) {
@@ -138,21 +139,22 @@ func remainingFits(x *exchange) {
 	x.expect(!ok || q.remaining <= q.limit, "at most %d as %s, got %d", q.limit, headerRemaining, q.remaining)
 }
 
-// resetComes checks that Reset is not before the Date, with some seconds of tolerance, since the
-// service may have read its clock before it wrote the Date.
+// resetComes checks that X-RateLimit-Reset is not before the Date. It may be up to five seconds
+// before, since the service may read its clock some time before it writes the Date.
 func resetComes(x *exchange) {
 	q, ok := x.quota()
 	late := ok && q.reset.Before(x.date.Add(-5*time.Second))
 	x.expect(!late || x.header.Get("Date") == "", "%s after the response, got %v", headerReset, q.reset.UTC())
 }
 
-// remainingFalls compares responses that follow each other in one window of the key. How fast the
-// number falls depends on which requests count, which is not described, and on other users of the
-// key. It may stay the same for some requests, but not for 25 of them. In the last second before
-// the reset it may rise: a window that slides by less than a second rounds the time of its reset.
+// remainingFalls compares the remaining requests in responses of one window of the key. How fast
+// their number falls is open: the document does not say which requests count, and the key may have
+// other users. So the number may stay the same for some requests, but not for 25. In the last
+// second before the reset it may rise: a window that slides in steps of less than a second has to
+// round the time of its reset.
 func remainingFalls(s *session) {
 	const strides = 25        // requests
-	const unlimited = 1 << 30 // a limit of this size or more means no limit
+	const unlimited = 1 << 30 // a limit this large means no limit
 	var last quota
 	stays := 0
 	allResponses(func(x *exchange) {

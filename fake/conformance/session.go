@@ -103,7 +103,7 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	name, key := fmt.Sprintf("%s %d", s.tag, s.sent), s.target.APIKey
 	upper := strings.ToUpper(key)
 	if upper == key {
-		upper += "x" // the key has no small letters, and would be valid
+		upper += "x" // without small letters, it would be the valid key
 	}
 	variables := strings.NewReplacer(
 		"$name", `"`+name+`"`,

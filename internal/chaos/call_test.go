@@ -18,7 +18,8 @@ import (
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
-// operations has what a call may ask for. One that is listed three times is drawn more often.
+// operations has the operations of calls. An operation with three entries is drawn three times as
+// often.
 var operations = []string{
 	petstore.OpListPets, petstore.OpGetPet, // until the service removes getPet on 5 December 2030
 	petstore.OpCreatePet, petstore.OpCreatePet, petstore.OpCreatePet,
@@ -29,10 +30,10 @@ type call struct {
 	operation string
 	pet       petstore.NewPet // of createPet; its name is unique
 	id        int64           // of getPet
-	faults    []int           // of its requests, as indexes
+	faults    []int           // of its requests, as indexes of the variable faults
 	pause     time.Duration   // before the call
-	patience  time.Duration   // after which the caller's context ends; 0 for never
-	cancels   bool            // the caller cancels the context, which has no deadline
+	patience  time.Duration   // the time after which the caller's context ends; 0 for never
+	cancels   bool            // the context ends by a cancel, not by a deadline
 
 	maxWait, attemptTimeout, callTimeout time.Duration // a callTimeout of 0 is none
 	retry                                petstore.RetryPolicy
@@ -41,8 +42,8 @@ type call struct {
 	began    time.Time
 	took     time.Duration
 	over     bool           // the caller's context had ended when the call returned
-	pets     []petstore.Pet // of the result, perhaps empty; nil without a result
-	attempts int            // requests, by the result or the error; -1 for an error of another type
+	pets     []petstore.Pet // of the result, where they may be empty; nil without a result
+	attempts int            // as the result or the error says; -1 if the error has no such field
 	err      error
 }
 
@@ -54,7 +55,7 @@ func drawCall(r *rand.Rand, trouble float64, name string) *call {
 			Name: name, CategoryID: r.Int64(),
 			Status: pick(r, "", petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold),
 		},
-		id:             1 + r.Int64N(8), // some are missing at the beginning
+		id:             1 + r.Int64N(8), // the catalogue begins with two pets
 		pause:          upTo(r, 2*time.Second),
 		maxWait:        pick(r, 0, 5*time.Second, 2*time.Minute, 2*time.Minute, 10*time.Minute),
 		attemptTimeout: pick(r, 500*time.Millisecond, 5*time.Second, 10*time.Second, 30*time.Second),
@@ -125,7 +126,7 @@ func (c *call) ask(ctx context.Context, client *petstore.Client, opts ...petstor
 	if c.err == nil {
 		return
 	}
-	// The error itself must have the field: to wrap an error with the field is not enough.
+	// The error itself must have the field: it is not enough that it wraps an error with the field.
 	c.attempts = -1
 	if e := reflect.Indirect(reflect.ValueOf(c.err)); e.Kind() == reflect.Struct && e.FieldByName("Attempts").IsValid() {
 		c.attempts = int(e.FieldByName("Attempts").Int())
@@ -158,16 +159,16 @@ func (c *call) String() string {
 	return fmt.Sprintf("%s; error: %v", s, c.err)
 }
 
-// faults has what may happen to a request. faults[0] is no fault. A status that means "not carried
-// out", such as 400 or 429, is sent only for a request that was not carried out: no client can cope
-// with a service that is wrong about that.
+// faults has what may happen to a request; faults[0] changes nothing. A status that means "not
+// carried out", such as 400 or 429, never comes after the request was carried out: no client can
+// cope with a service that sends a wrong status.
 var faults = append([]fake.Fault{
 	{}, {Status: 401}, {Status: 404}, {Status: 501}, {Wire: fake.WireRefuse},
 	{Status: 307, Header: http.Header{"Location": {"https://elsewhere.test/v1/pets"}}},
 	{Status: 400, Message: "what is " + key + "?", Header: http.Header{"X-Echo": {key}}},
 	{Status: 429}, {Status: 429, RetryAfter: "soon"}, {Status: 429, RetryAfter: "3"},
 	{Status: 429, Wire: fake.WireTruncate}, {Status: 500, Wire: fake.WireTruncate},
-	{Status: 503, RetryAfter: "2.5"}, // the fake takes a fraction as a wait of this call, not of the key
+	{Status: 503, RetryAfter: "2.5"}, // only this call must wait, not all calls with its key
 	// These change only the response: the request is carried out.
 	{Body: []byte(`{"id":1,"name":"`)}, {Body: []byte(`{"status":"available"}`)},
 	{Header: http.Header{"Content-Type": {"text/html"}}},
@@ -192,15 +193,15 @@ func ambiguous() (all []fake.Fault) {
 	return all
 }
 
-// faultHeader has the index of a request's fault.
+// faultHeader is the header with the index of a request's fault.
 const faultHeader = "Chaos-Fault"
 
 // request is one request of a client, with its response.
 type request struct {
 	at     time.Time
 	fault  int          // the index in faults
-	asked  atomic.Int32 // number of times that the transport asked for a connection
-	got    atomic.Int32 // number of connections for it; for each after the first, net/http sent it again
+	asked  atomic.Int32 // number of connections that the transport asked for
+	got    atomic.Int32 // number of connections that it got; after the first, net/http sent the request again
 	status int
 	err    error
 }
@@ -235,8 +236,8 @@ func (w *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// checkKey checks that the request goes below the base URL, with the key of the last second in
-// Authorization and no key anywhere else.
+// checkKey checks that the request goes below the base URL, with a key that was current within the
+// last second in Authorization, and with no key anywhere else.
 func (w *recorder) checkKey(r *http.Request) {
 	header, now := r.Header.Clone(), time.Now()
 	keys := []string{"Bearer " + w.report.keyAt(now), "Bearer " + w.report.keyAt(now.Add(-time.Second))}

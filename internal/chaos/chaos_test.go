@@ -3,12 +3,12 @@
 // more than the client can know.
 //
 // A scenario is a service with its plan, clock and behaviour, a connection to it, and callers that
-// share a client. A seed decides all of it before the run; only the order of goroutines and the
-// jitter of the backoff differ between two runs. Afterwards the oracle compares the results of the
-// calls with the requests that were sent, and with the pets and the journal of the service.
+// share a client. A seed decides the whole scenario before the run; only the order of goroutines
+// and the jitter of the backoff differ between two runs. Afterwards the oracle compares the results
+// of the calls with the requests that were sent, and with the pets and the journal of the service.
 //
 //	go test ./internal/chaos                              a few thousand calls
-//	PETSTORE_CHAOS=100000 go test -v ./internal/chaos     that many calls, with figures
+//	PETSTORE_CHAOS=100000 go test -v ./internal/chaos     100,000 calls, with figures
 //	PETSTORE_SEED=7 go test -count=1 ./internal/chaos     scenarios from this seed on
 package chaos
 
@@ -46,9 +46,9 @@ const (
 	key     = "chaos-key-3f9b1c7e5d"
 )
 
-// protocols has the ways to the service. "memory" is the way of the fake's own clients, which dial
-// for each request. The other ways keep connections alive. Over "HTTP/2, recycled", the server ends
-// a connection after a few requests, as some balancers do.
+// protocols has the ways to the service. With "memory", the client uses the transport of the fake,
+// which dials for each request. The other ways keep connections alive. Over "HTTP/2, recycled", the
+// server ends a connection after a few requests, as some balancers do.
 var protocols = []string{"memory", "HTTP/1.1", "HTTP/2", "HTTP/2, recycled"}
 
 func TestChaosInMemory(t *testing.T) {
@@ -65,10 +65,10 @@ func TestChaosInMemory(t *testing.T) {
 		})
 	}
 	t.Log(counts)
-	if counts["calls"] < usualCalls { // a short run may lack any kind of call
+	if counts["calls"] < usualCalls { // a short run may lack some kinds of calls
 		return
 	}
-	for _, o := range fake.Operations() { // without a success, no rule about successes can be broken
+	for _, o := range fake.Operations() { // without a success, nothing tests the rules about successes
 		assert.Positive(t, counts[o.Name+" done"], "calls of %s that succeeded: see ask in call_test.go", o.Name)
 	}
 	assert.GreaterOrEqual(t, 2*counts[done], counts["calls"], "half of the calls succeed")
@@ -99,7 +99,7 @@ func run(t *testing.T, seed int, counts map[string]int) []string {
 			for _, c := range mine {
 				time.Sleep(c.pause) // virtual, as all time in a bubble
 				c.run(t.Context(), client)
-				if limited, ok := errors.AsType[*petstore.RateLimitError](c.err); ok { // as a good caller does
+				if limited, ok := errors.AsType[*petstore.RateLimitError](c.err); ok { // a well-behaved caller waits
 					time.Sleep(time.Until(limited.RetryAt))
 				}
 			}

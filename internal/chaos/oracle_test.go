@@ -17,10 +17,10 @@ import (
 
 // report has the figures and findings of a scenario.
 type report struct {
-	keys      []string       // of the client, one after another
-	protocol  string         // of protocols
+	keys      []string       // the keys that the client uses, one after another
+	protocol  string         // one of protocols
 	repeated  int            // number of requests that net/http sent again
-	catalogue []petstore.Pet // of the service at the end
+	catalogue []petstore.Pet // the pets of the service at the end
 	counts    map[string]int // of all scenarios
 
 	mu       sync.Mutex
@@ -33,12 +33,12 @@ func (r *report) found(rule, format string, args ...any) {
 	r.findings = append(r.findings, rule+": "+fmt.Sprintf(format, args...))
 }
 
-// key returns the current key. If there are several, it changes each 37 seconds.
+// key returns the current key. If there are several keys, the current key changes every 37 seconds.
 func (r *report) key(context.Context) (string, error) { return r.keyAt(time.Now()), nil }
 
 func (r *report) keyAt(t time.Time) string { return r.keys[t.Unix()/37%int64(len(r.keys))] }
 
-// searchKey looks for the keys in a text.
+// searchKey reports a text that has one of the keys in it.
 func (r *report) searchKey(where, text string) {
 	if slices.ContainsFunc(r.keys, func(key string) bool { return strings.Contains(text, key) }) {
 		r.found("key", "it is in %s", where)
@@ -81,9 +81,10 @@ func (r *report) check(srv *fake.Server, calls []*call) {
 	r.checkConduct(srv)
 }
 
-// checkConduct looks for requests over the limit and during a lockout. net/http may repeat a read
-// whose connection was dead, and each such request may push another one over the limit. A request
-// that arrives at the very time of a 429 was sent before its client could know of the 429.
+// checkConduct looks for requests over the limit, and for requests during a lockout. net/http may
+// repeat a read whose connection was dead: this unplanned request may push another request over the
+// limit. A request that arrives at the very time of a 429 was sent before the client could know of
+// the 429.
 func (r *report) checkConduct(srv *fake.Server) {
 	limited := 0
 	for _, k := range r.keys {
@@ -108,8 +109,9 @@ func (r *report) checkConduct(srv *fake.Server) {
 	}
 }
 
-// afterLost counts the 429s right after a request without a response. In a used-up sliding window,
-// such a request may have used the only one that was free again, and the client cannot know that.
+// afterLost counts the 429s that follow directly on a request without a response. In a used-up
+// sliding window, that request may have been the only one that the window allowed, and the client
+// cannot know whether it was counted.
 func afterLost(all []fake.Request) (n int) {
 	for i, q := range all[min(1, len(all)):] {
 		if q.StatusCode == http.StatusTooManyRequests && all[i].StatusCode == 0 && q.Key == all[i].Key {
@@ -119,8 +121,8 @@ func afterLost(all []fake.Request) (n int) {
 	return n
 }
 
-// checkRequests counts the requests, and checks that none was sent before its time. The fake reports
-// a create that is repeated although it may have been carried out.
+// checkRequests checks the number of requests, and that each one waited for the Retry-After before.
+// The rules of the fake find a create that was repeated although it may have been carried out.
 func (r *report) checkRequests(c *call) {
 	n := len(c.requests)
 	if n > c.retry.MaxAttempts {
@@ -138,14 +140,14 @@ func (r *report) checkRequests(c *call) {
 	}
 }
 
-// inDoubt reports whether the request may have been carried out, by its status.
+// inDoubt reports whether the request may have been carried out, as far as its status shows.
 func (q *request) inDoubt() bool {
 	return q.status == http.StatusRequestTimeout || q.status >= 500 && q.status != http.StatusNotImplemented
 }
 
 func (r *report) checkTime(c *call) {
 	const asked = 3 * time.Second // the longest Retry-After of a response
-	// In each attempt, the limiter may refuse a call a second after its MaxWait.
+	// In each attempt, the limiter may refuse a call up to a second after its MaxWait.
 	most := c.maxWait + time.Duration(c.retry.MaxAttempts)*(time.Second+c.attemptTimeout+c.retry.MaxDelay+asked)
 	most = min(most, cmp.Or(c.patience, most), cmp.Or(c.callTimeout, most))
 	if n := len(c.requests); c.took > most || n > 0 && c.requests[n-1].at.After(c.began.Add(most)) {
@@ -183,7 +185,8 @@ func (r *report) checkRead(c *call) {
 	}
 }
 
-// checkCreate compares the result of a create with the catalogue, and with its last request.
+// checkCreate compares the result of a create with the catalogue, and with the last request of the
+// call.
 func (r *report) checkCreate(c *call) {
 	stored := slices.DeleteFunc(slices.Clone(r.catalogue), func(p petstore.Pet) bool { return p.Name != c.pet.Name })
 	switch outcome := c.outcome(); {
@@ -199,7 +202,7 @@ func (r *report) checkCreate(c *call) {
 	}
 }
 
-// asked reports whether the call asked for this pet. A service may have a default for the status.
+// asked reports whether the call asked for this pet. A service may have a default status.
 func (c *call) asked(pet petstore.Pet) bool {
 	return pet.CategoryID == c.pet.CategoryID && (c.pet.Status == "" || pet.Status == c.pet.Status)
 }
