@@ -128,8 +128,7 @@ func TestWithTransport(t *testing.T) {
 	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
 }
 
-// TestIdleConnections checks that the client reads each response to its end: then the next request
-// can use the same connection.
+// TestIdleConnections checks that the next request uses the connection of the last response.
 func TestIdleConnections(t *testing.T) {
 	callers := new(http.Transport)
 	for name, row := range map[string]struct {

@@ -44,8 +44,8 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	} {
 		virtual(t, name, func(t *testing.T) {
 			asked, limiter := 0, ratelimit.New()
-			// This limiter is slow, as over a network. Only after a wait of a second is the
-			// function called again.
+			// A limiter that takes 100 ms, as over a network, is no reason to ask for the key
+			// again.
 			slow := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 				time.Sleep(100 * time.Millisecond)
 				return limiter.Acquire(ctx, r)
@@ -188,8 +188,8 @@ func TestKeyIsInNoError(t *testing.T) {
 // echo has headers with the key.
 var echo = []string{"X-Echo: Bearer " + secretKey, "Set-Cookie: key=" + secretKey, "X-Request-Id: " + secretKey}
 
-// echoing returns a client with secretKey, and its log. It searches for the key in all that traces
-// get.
+// echoing returns a client with secretKey, and its log. It searches all that traces get for the
+// key.
 func echoing(t *testing.T, responders []responder, opts ...petstore.Option) (*petstore.Client, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)

@@ -15,8 +15,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// A limiter gets each permit back. It need not know Retry-After, since the client itself waits for
-// that.
+// A limiter gets each permit back. It need not know Retry-After: the client waits for that.
 func TestWithLimiter(t *testing.T) {
 	panics := func(*http.Request) (*http.Response, error) { panic("in the transport") }
 	gaveUp := func(r *http.Request) (*http.Response, error) {
@@ -99,8 +98,8 @@ func TestWithLimiter(t *testing.T) {
 		for range 2 {
 			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute), petstore.WithBackground()))
 		}
-		// Waits in the limiter and pauses after a 429 shorten MaxWait. Asked stays the same in all
-		// attempts of a call, so that the call keeps its place in the queue.
+		// Waits in the limiter and pauses after a 429 shorten MaxWait. All attempts of a call have
+		// the same Asked, and so the same place in the queue.
 		assert.Equal(t, []string{
 			"MaxWait 60, Asked 0, NotBefore 0", "MaxWait 57, Asked 0, NotBefore 2",
 			"MaxWait 24, Asked 0, NotBefore 36", "MaxWait 60, Asked 39, NotBefore 0",

@@ -54,8 +54,7 @@ func TestRetryBudget(t *testing.T) {
 		assert.Equal(t, 1, requests(func() { _ = list(client) }), "and then none")
 		other, err := client.ForKey("key-of-another")
 		require.NoError(t, err)
-		// A retry after a 429 or a refused dial takes nothing from the hundred, and neither does a
-		// call that is given up.
+		// Retries after a 429 or a refused dial do not count, and a call that is given up has none.
 		for range 150 {
 			service.responders = []responder{func(r *http.Request) (*http.Response, error) {
 				call, _ := petstore.CallFromContext(r.Context())
@@ -109,8 +108,7 @@ func TestBackoff(t *testing.T) {
 }
 
 // TestRetryTable compares what the client does with the table in its documentation. The test has
-// each row of that table, and responses with each status: without a body, cut off, or without an
-// end.
+// each row of that table, and for each status, responses with different bodies.
 func TestRetryTable(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
@@ -188,8 +186,7 @@ func retryRows() map[string]retryRow {
 	}
 }
 
-// bodies returns responses with each status, and with a body that is empty, is cut off or never
-// ends.
+// bodies returns three responses for each status: without a body, cut off, and without an end.
 func bodies(in func(code int) bool) map[string]responder {
 	all := map[string]responder{}
 	for code := 200; code < 600; code++ {
@@ -202,8 +199,7 @@ func bodies(in func(code int) bool) map[string]responder {
 	return all
 }
 
-// success responds with the documented status, and a body that ends with an error; io.EOF is no
-// error.
+// success responds with the documented status and a body that ends with end, such as io.EOF.
 func success(body string, end error) responder {
 	return func(r *http.Request) (*http.Response, error) {
 		code := http.StatusOK

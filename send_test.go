@@ -153,8 +153,8 @@ func TestHTTP2Unprocessed(t *testing.T) {
 	}
 }
 
-// withIdle is like served, for a client that has idle connections. Its further requests go to
-// later.
+// withIdle is like served, for a client that has idle connections. The handler later gets its next
+// requests.
 func withIdle(
 	t *testing.T, isHTTP2 bool, idle int, later handler, opts ...petstore.Option,
 ) *petstore.Client {

@@ -22,8 +22,7 @@ type Behavior struct {
 	IgnoreInvalid bool `json:"ignoreInvalid,omitzero"`
 	// Removal makes getPet return 404 from 5 December 2030 on, by the server's clock.
 	Removal bool `json:"removal,omitzero"`
-	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to the responses
-	// of getPet.
+	// DeprecationHeaders makes getPet send Deprecation (RFC 9745), Sunset (RFC 8594) and Link.
 	DeprecationHeaders bool `json:"deprecationHeaders,omitzero"`
 }
 

@@ -23,8 +23,7 @@ type inflight struct {
 	parts  map[io.Closer]bool // the port and the connections; true if a request is in progress
 }
 
-// follow notes the state of a part. If the part is new and the server is closed, it closes the
-// part.
+// follow notes the state of a part. If the server is closed, it closes a new part.
 func (f *inflight) follow(c io.Closer, state http.ConnState) (open bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,10 +6,9 @@
 //		...
 //	}
 //
-// A [Server] implements the whole service document: keys, limits per minute and per day, the three
-// rate limit headers, Retry-After, bans, validation, Error bodies. It fails on demand
-// ([Server.Inject]), keeps a journal ([Server.Requests]) and reports what a client does wrong
-// ([Server.Violations]).
+// A [Server] implements the whole service document: keys, limits per minute and per day with their
+// headers, Retry-After, bans, validation, Error bodies. It fails on demand ([Server.Inject]), keeps
+// a journal ([Server.Requests]) and reports mistakes of clients ([Server.Violations]).
 //
 // # Which fault for which failure
 //

@@ -18,8 +18,7 @@ import (
 	"github.com/petstore/petstore-go/internal/link"
 )
 
-// baseURL is the address of clients in memory. A petstore.Client may call a loopback host by plain
-// http.
+// baseURL is the address for clients in memory. They may call a loopback host by plain http.
 const baseURL = "http://localhost" + version
 
 // Client returns a new client of the service that reaches the server in memory, with the default
@@ -62,9 +61,8 @@ func (s *Server) HTTPClient() *http.Client {
 	}}
 }
 
-// connect is called before a request in memory gets a connection. It returns an error if a fault
-// refuses the connection, or if the client has given up: this request never arrives, and must not
-// count as under way.
+// connect returns an error if a request in memory gets no connection: a fault refuses it, or the
+// client has given up. Such a request never arrives, and must not count as under way.
 func (s *Server) connect(r *http.Request) (*url.URL, error) {
 	x := s.newExchange(r)
 	if err := cmp.Or(s.refuse(x), context.Cause(r.Context())); err != nil {

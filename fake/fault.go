@@ -23,9 +23,9 @@ const Forever = -1
 // counted or carried out. With AfterCommit, the service first handles the request as usual. All
 // responses of faults have the rate limit headers, except that of [WireLoginPage].
 //
-// At most one fault applies to a request: in the order of injection, the first that selects the
-// request and is not used up. But faults with [WireRefuse] come before all others, since they apply
-// before a request reaches the server.
+// At most one fault applies to a request: the first injected one that selects it and is not used
+// up. But faults with [WireRefuse] come first, since they apply before a request reaches the
+// server.
 type Fault struct {
 	// Operation selects requests of one operation, such as [petstore.OpCreatePet]; if empty, all.
 	Operation string `json:"operation,omitzero"`

@@ -42,8 +42,7 @@ type tee struct {
 // Unwrap returns the client's ResponseWriter, for [http.ResponseController].
 func (t *tee) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// add adds a part of the body to the journal. With the first part, it also adds the status and the
-// header.
+// add adds a part of the body to the journal and, with the first part, the status and the header.
 func (t *tee) add(status int, body []byte) {
 	if t.resp.status == 0 {
 		t.resp.status, t.resp.header = status, t.Header().Clone()

@@ -91,8 +91,7 @@ func TestWithHandler(t *testing.T) {
 	}, fake.WithHandler("GET /v1/events", events))
 }
 
-// handlers do unusual things that are allowed. They must do the same in net/http and with
-// WithHandler.
+// handlers do unusual things. They must do the same in net/http and with WithHandler.
 var handlers = map[string]struct {
 	status int // in the journal
 	serve  http.HandlerFunc

@@ -187,9 +187,8 @@ func redact(values []string) {
 	}
 }
 
-// record puts the response into the journal before the client gets it. The first time, it also
-// notes what the client learns from it. If a handler writes in parts, record is called with each
-// part.
+// record puts the response into the journal before the client gets it. At the first part of a
+// response, it also notes what the client learns. A handler may write several parts.
 func (x *exchange) record(resp *response) {
 	e, now := x.entry, x.srv.Now()
 	first := e.open()

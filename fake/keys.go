@@ -62,8 +62,7 @@ type apiKey struct {
 	conduct
 }
 
-// put puts the key on a plan. A known key starts again as a new one, but keeps its number. The
-// caller holds mu.
+// put puts the key on a plan. A known key starts again, with its number. The caller holds mu.
 func (r *keyring) put(key string, plan Plan) {
 	if r.keys[key] == nil {
 		r.texts = append(r.texts, key)
@@ -148,8 +147,7 @@ func (s *Server) mustFind(where, key string) *apiKey {
 	return k
 }
 
-// SetPlan puts a key on another plan. Requests stay counted, but the wait for an earlier 429 is
-// over.
+// SetPlan puts a key on another plan. Requests stay counted, but a wait after a 429 ends.
 func (s *Server) SetPlan(key string, plan Plan) {
 	panicOn("SetPlan", plan.problem())
 	k := s.mustFind("SetPlan", key)
@@ -202,8 +200,7 @@ type Usage struct {
 	Limited     int       `json:"limited"`              // 429 responses so far, faults not included
 }
 
-// Usage returns how much of its limits a key has used. For an unknown key, it returns the zero
-// Usage.
+// Usage returns how much of its limits a key has used; for an unknown key, the zero Usage.
 func (s *Server) Usage(key string) Usage {
 	k := s.keys.find(key)
 	if k == nil {

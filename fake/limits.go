@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// admit admits a request and counts it. If it refuses the request, it counts the 429 and returns
-// it.
+// admit admits a request and counts it, or refuses it: it counts the 429, and returns it.
 func (k *apiKey) admit(x *exchange) (limited *response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -187,7 +186,7 @@ func (w *window) add(sec int64) {
 func (w *window) set(n int, sec int64) { w.count, w.ticks = n, []tick{{w.begin(sec), n}} }
 
 // reset returns when the window allows another request. That is when its oldest requests drop out;
-// if the limit was lowered, enough requests must drop out first. An unused window resets a span
+// if the limit was lowered, when enough requests have dropped out. An unused window ends a span
 // after its beginning.
 func (w *window) reset(limit int, sec int64) int64 {
 	sec = w.begin(sec)

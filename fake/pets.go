@@ -95,8 +95,8 @@ func (c *catalogue) list(q query) []petstore.Pet {
 	return pets
 }
 
-// wirePet is a Pet object (section 2). It is not petstore.Pet: if client and fake shared a type, no
-// test would notice a wrong JSON tag.
+// wirePet is a Pet object (section 2). If client and fake shared a type, no test would notice a
+// wrong tag.
 type wirePet struct {
 	ID         int64              `json:"id"`
 	Name       string             `json:"name"`

@@ -65,8 +65,7 @@ func codeOf(status int) string {
 	return cmp.Or(known[status], strings.ToLower(text), "injected")
 }
 
-// change applies the fault to the response, which is zero if the service did not handle the
-// request.
+// change applies the fault to the response; it is zero if the service has not handled the request.
 func (resp *response) change(f *Fault) {
 	if resp.header == nil {
 		resp.header = make(http.Header)
@@ -97,8 +96,7 @@ func (resp *response) change(f *Fault) {
 	resp.lost = resp.lost || !f.Wire.sendsResponse()
 }
 
-// becomeLoginPage puts the login page of a proxy in place of the response. A proxy sends no rate
-// limit headers.
+// becomeLoginPage puts the login page of a proxy in place of the response. Proxies send no quota.
 func (resp *response) becomeLoginPage(status int) {
 	resp.status = cmp.Or(status, http.StatusOK)
 	resp.header = http.Header{
@@ -110,8 +108,8 @@ func (resp *response) becomeLoginPage(status int) {
 	}
 }
 
-// complete adds the headers that every response has, and those of the fault. For a WireTruncate it
-// cuts off half of the body.
+// complete adds the headers of every response and of the fault, and cuts the body of a
+// WireTruncate.
 func (x *exchange) complete(resp *response) {
 	if resp.lost {
 		*resp = response{lost: true, hint: resp.hint}

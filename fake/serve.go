@@ -58,9 +58,8 @@ func (s *Server) newExchange(r *http.Request) *exchange {
 	return x
 }
 
-// readBody reads the request's body up to the size that the server takes. If the body is larger, it
-// reads and discards up to 8 MiB more, since most clients read a response only after they have sent
-// the whole request.
+// readBody reads the request's body up to the size that the server takes. It discards up to 8 MiB
+// more, since most clients read a response only after they have sent the whole request.
 func (x *exchange) readBody() {
 	const most = 1 << 20
 	if x.req.Body == nil {

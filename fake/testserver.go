@@ -56,8 +56,7 @@ func (s *Server) report(tb TB) {
 	}
 }
 
-// transcript writes the end of the journal: a line for each request, with the time since the first
-// one.
+// transcript writes the end of the journal: a line for each request, with the time since the first.
 func transcript(test string, all []Request) string {
 	text := fmt.Sprintf("fake: the server of %s served %d requests", test, len(all))
 	for _, r := range all[max(len(all)-100, 0):] {

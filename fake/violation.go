@@ -81,9 +81,9 @@ func (k *apiKey) sentAfter429(now time.Time) bool {
 	return k.sender == k.notifiedSender || now.Sub(k.notifiedAt) >= time.Second
 }
 
-// noteSender notes the number of the current goroutine as the sender of the request. In memory, it
-// is the goroutine in which the client sends. Otherwise it is a goroutine of the server, one for
-// each connection or, over HTTP/2, one for each request.
+// noteSender notes the number of the current goroutine as the sender of the request. In memory, the
+// client sends in this goroutine. Otherwise each connection, or over HTTP/2 each request, has a
+// goroutine of its own.
 func (x *exchange) noteSender() {
 	k := x.key
 	if k == nil {

@@ -143,8 +143,7 @@ func TestViolations(t *testing.T) {
 	}, ban...)
 }
 
-// The fake and the client each decide when the outcome of a create is unknown, and when a client
-// must wait: this test compares their decisions.
+// The fake and the client each have a list of unknown outcomes. This test compares the lists.
 func TestViolationsAfterEachOutcome(t *testing.T) {
 	var faults []fake.Fault
 	for _, w := range fake.Wire("").Values() {

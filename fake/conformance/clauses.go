@@ -89,8 +89,7 @@ var clauses = []clause{
 }
 
 // problem is why a check ended early: the service breaks the clause or, with skip, the check cannot
-// tell whether the service does. Checks do not call testing.T, so that the tests of this package
-// can see a clause fail.
+// tell whether the service does. Checks do not call testing.T, so that tests can see a clause fail.
 type problem struct {
 	text string
 	skip bool
@@ -121,8 +120,7 @@ func attempt(f func()) (p *problem) {
 	return nil
 }
 
-// orSkip returns the result of f. If f fails, it skips the check, since another clause reports this
-// failure.
+// orSkip returns the result of f. If f fails, it skips the check: another clause reports this.
 func orSkip[T any](f func() T) (result T) {
 	if p := attempt(func() { result = f() }); p != nil {
 		skipf("%s", p.text)

@@ -5,8 +5,8 @@
 //	}
 //
 // Each clause is a subtest named after its section, such as "4.1 limit defaults to 20". A test
-// fails if the service contradicts the document. It never fails for a point that the document
-// leaves open.
+// fails if the service contradicts the document, but never for a point that the document leaves
+// open.
 //
 // A run sends some hundred requests, one at a time. It adds eight pets. If there are then fewer
 // than 21, it adds more, since the test of the default limit needs 21. The pets stay; their names
@@ -14,9 +14,9 @@
 // refuse, such as half of it; no message contains the key. Pets of others do not disturb the run.
 //
 // When X-RateLimit-Remaining falls to 1, the run waits until X-RateLimit-Reset. After a 429, it
-// also waits until Retry-After has passed. If a wait would be longer than two minutes, it skips the
-// clauses that still need a request, and fails. Only [Target.Destructive] allows clauses that use
-// up the key's quota.
+// also waits for Retry-After. It does not wait for more than two minutes: then it skips all clauses
+// that need another request, and fails. Only [Target.Destructive] allows clauses that use up the
+// key's quota.
 package conformance
 
 import (

@@ -44,8 +44,7 @@ func (s *session) list(query string) *exchange {
 	return s.ask(get("/pets" + query))
 }
 
-// page returns the pets of a list. If the list is unreadable, it skips: another clause reports
-// that.
+// page returns the pets of a list. An unreadable list skips the check: another clause fails.
 func (s *session) page(query string) ([]object, *exchange) {
 	x := s.list(query)
 	return orSkip(x.pets), x

@@ -106,8 +106,7 @@ func isPetStatus(_ *exchange, raw []byte) bool {
 
 func isOwnStatus(x *exchange, raw []byte) bool { return string(raw) == strconv.Itoa(x.status) }
 
-// uniqueIDs looks for an id that two pets share, among the pets that were added and within each
-// list.
+// uniqueIDs looks for an id that two pets share, among the pets of the run and within each list.
 func uniqueIDs(s *session) {
 	created := make(map[string]bool)
 	allResponses(func(x *exchange) {
@@ -147,11 +146,10 @@ func resetComes(x *exchange) {
 	x.expect(!late || x.header.Get("Date") == "", "%s after the response, got %v", headerReset, q.reset.UTC())
 }
 
-// remainingFalls compares the remaining requests in responses of one window of the key. How fast
-// their number falls is open: the document does not say which requests count, and the key may have
-// other users. So the number may stay the same for some requests, but not for 25. In the last
-// second before the reset it may rise: a window that slides in steps of less than a second has to
-// round the time of its reset.
+// remainingFalls compares the remaining requests in responses of one window of the key. The key may
+// have other users, and the document does not say which requests count. So the number may stay the
+// same for some requests, but not for 25. In the last second before the reset it may rise: a window
+// that slides in smaller steps has to round the time of its reset.
 func remainingFalls(s *session) {
 	const strides = 25        // requests
 	const unlimited = 1 << 30 // a limit this large means no limit

@@ -18,8 +18,7 @@ import (
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
-// operations has the operations of calls. An operation with three entries is drawn three times as
-// often.
+// operations has what a call may ask for. An operation with three entries is drawn more often.
 var operations = []string{
 	petstore.OpListPets, petstore.OpGetPet, // until the service removes getPet on 5 December 2030
 	petstore.OpCreatePet, petstore.OpCreatePet, petstore.OpCreatePet,

@@ -82,9 +82,8 @@ func (r *report) check(srv *fake.Server, calls []*call) {
 }
 
 // checkConduct looks for requests over the limit, and for requests during a lockout. net/http may
-// repeat a read whose connection was dead: this unplanned request may push another request over the
-// limit. A request that arrives at the very time of a 429 was sent before the client could know of
-// the 429.
+// repeat a read whose connection was dead: this request may push another one over the limit. A
+// request that arrives at the very time of a 429 was sent before the client knew of the 429.
 func (r *report) checkConduct(srv *fake.Server) {
 	limited := 0
 	for _, k := range r.keys {
@@ -185,8 +184,7 @@ func (r *report) checkRead(c *call) {
 	}
 }
 
-// checkCreate compares the result of a create with the catalogue, and with the last request of the
-// call.
+// checkCreate compares the result of a create with the catalogue and with the call's last request.
 func (r *report) checkCreate(c *call) {
 	stored := slices.DeleteFunc(slices.Clone(r.catalogue), func(p petstore.Pet) bool { return p.Name != c.pet.Name })
 	switch outcome := c.outcome(); {
