@@ -242,8 +242,8 @@ func TestArgumentError(t *testing.T) {
 }
 
 // A function of the user may return an error of another call, and an errgroup may make such an
-// error the cause of a context. The error of this call must not match it, but must match any other
-// error of the user.
+// error the cause of a context. The error of this call must not match such an error. It must match
+// any other error of the user.
 func TestForeignErrors(t *testing.T) {
 	another, _ := scripted(t, []responder{fails(errReset)})
 	for err, matches := range map[error]bool{create(another): false, errors.New("of the user"): true} {

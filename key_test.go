@@ -103,7 +103,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			require.NoError(t, list(client, petstore.WithMaxWait(time.Hour)))
 		}
 		var err error
-		for err == nil { // a call that does not wait, each third one, asks for no key after its permit
+		for err == nil { // each third call does not wait for its permit, and so asks for no second key
 			away = time.Now()
 			err = list(client, petstore.WithMaxWait(time.Hour))
 		}

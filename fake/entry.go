@@ -122,8 +122,8 @@ func (s *Server) URL() string {
 // goroutine describes the goroutine that calls it: "goroutine 7 [running, synctest bubble 1]:…".
 //
 // The rules for clients need the number, to tell whether a request was already on its way when a
-// 429 was sent. The order of connections and responses cannot show this. But a goroutine that got
-// the 429 has sent its next request later. Package runtime has no other name for a goroutine.
+// 429 was sent. The order of connections and responses cannot show this. But the goroutine that got
+// the 429 sends its next request after the 429. Package runtime has no other name for a goroutine.
 func goroutine() string {
 	trace := make([]byte, 64)
 	return string(trace[:runtime.Stack(trace, false)])

@@ -20,12 +20,12 @@ const Forever = -1
 //
 // A fault without a Status only changes the response of the service, if its Wire is empty or
 // [WireTruncate]. Any other fault takes the place of the service: the request is not authenticated,
-// counted or carried out. With AfterCommit, the service first handles the request as usual. All
-// responses of faults have the rate limit headers, except that of [WireLoginPage].
+// counted or carried out. With AfterCommit, the service first handles the request as usual. Each
+// response of a fault has the rate limit headers, except a login page.
 //
-// At most one fault applies to a request: the first injected one that selects it and is not used
-// up. But faults with [WireRefuse] come first, since they apply before a request reaches the
-// server.
+// At most one fault applies to a request: the first injected fault that selects the request and is
+// not used up. But faults with [WireRefuse] come first, since they apply before a request reaches
+// the server.
 type Fault struct {
 	// Operation selects requests of one operation, such as [petstore.OpCreatePet]; if empty, all.
 	Operation string `json:"operation,omitzero"`
@@ -60,13 +60,13 @@ type Fault struct {
 	RetryAfter string `json:"retryAfter,omitzero"`
 	// Header replaces or adds headers of the response. A name without values removes the header.
 	Header http.Header `json:"header,omitempty"`
-	// Body is sent in place of the usual body, unless it is nil.
+	// Body is sent in place of the usual body, unless Body is nil.
 	Body []byte `json:"body,omitzero"`
 	// Drip is how long the server takes to send the body, in up to 100 pieces.
 	Drip time.Duration `json:"drip,omitzero"`
-	// Wire is what happens on the way between client and service. Only if it is empty, WireTruncate
-	// or WireLoginPage, the client gets a response. With any other Wire, Status and the other
-	// fields of the response have no effect.
+	// Wire is what happens on the way between client and service. If it is empty, WireTruncate or
+	// WireLoginPage, the client gets a response. With any other Wire, it gets none: Status and the
+	// other fields of the response have no effect.
 	Wire Wire `json:"wire,omitzero"`
 }
 
@@ -93,7 +93,7 @@ func (f *Fault) reachesService() bool {
 	return f.Status == 0 && f.Wire.sendsResponse() && f.Wire != WireLoginPage
 }
 
-// refuses reports whether the fault refuses the connection, and connects the opposite.
+// refuses reports whether the fault refuses the connection, connects whether it does not.
 func (f *Fault) refuses() bool  { return f.Wire == WireRefuse }
 func (f *Fault) connects() bool { return !f.refuses() }
 
@@ -128,8 +128,8 @@ type Wire string
 const (
 	// WireReset resets the connection instead of answering; errors match syscall.ECONNRESET.
 	WireReset Wire = "reset"
-	// WireClose closes the connection instead of answering; errors match io.EOF, on a socket
-	// io.ErrUnexpectedEOF.
+	// WireClose closes the connection instead of answering; errors match io.EOF. Over a socket,
+	// they match io.ErrUnexpectedEOF.
 	WireClose Wire = "close"
 	// WireTruncate sends half of the body and closes the connection; errors match
 	// io.ErrUnexpectedEOF.

@@ -35,8 +35,8 @@ type Request struct {
 }
 
 // Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]). The
-// journal gets a request when it has arrived completely, and its response before the client does. A
-// request that a [WireRefuse] refused never arrives, and is not in the journal.
+// journal gets a request when it has arrived completely, and its response before the client gets
+// it. A request that a [WireRefuse] refused never arrives, and is not in the journal.
 func (s *Server) Requests() []Request { return s.RequestsAfter(0, s.config.journal) }
 
 // RequestsAfter returns at most n requests of the journal, oldest first: those whose Seq is greater

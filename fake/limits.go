@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// admit admits a request and counts it, or refuses it: it counts the 429, and returns it.
+// admit admits a request and counts it, or returns a 429. It counts 429s, too.
 func (k *apiKey) admit(x *exchange) (limited *response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -22,7 +22,7 @@ type config struct {
 	faults   []Fault
 	handlers []handler
 	seed     uint64
-	banAfter int // number of requests after a first 429; 0 for no bans
+	banAfter int // more 429s in a row than this ban a key; 0 for no bans
 	banFor   time.Duration
 	strict   bool
 	allowed  []Rule

@@ -65,7 +65,7 @@ func codeOf(status int) string {
 	return cmp.Or(known[status], strings.ToLower(text), "injected")
 }
 
-// change applies the fault to the response; it is zero if the service has not handled the request.
+// change applies the fault to the response, which is zero if the service has not been asked.
 func (resp *response) change(f *Fault) {
 	if resp.header == nil {
 		resp.header = make(http.Header)
@@ -108,8 +108,7 @@ func (resp *response) becomeLoginPage(status int) {
 	}
 }
 
-// complete adds the headers of every response and of the fault, and cuts the body of a
-// WireTruncate.
+// complete adds the headers of each response and of the fault. It cuts the body for WireTruncate.
 func (x *exchange) complete(resp *response) {
 	if resp.lost {
 		*resp = response{lost: true, hint: resp.hint}

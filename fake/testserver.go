@@ -17,8 +17,8 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// NewTestServer returns a server for a test, which closes itself at the end of the test. The test
-// fails if an injected fault never applied, if [Fault.Match] or a handler panicked and, with
+// NewTestServer returns a server for a test. The server closes itself at the end of the test. The
+// test fails if an injected fault never applied, if [Fault.Match] or a handler panicked and, with
 // [WithStrict], if a client broke a rule. A failed test gets the last 100 requests in its log.
 func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Helper()

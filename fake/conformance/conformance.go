@@ -14,7 +14,7 @@
 // refuse, such as half of it; no message contains the key. Pets of others do not disturb the run.
 //
 // When X-RateLimit-Remaining falls to 1, the run waits until X-RateLimit-Reset. After a 429, it
-// also waits for Retry-After. It does not wait for more than two minutes: then it skips all clauses
+// also waits for Retry-After. Instead of waiting for more than two minutes, it skips all clauses
 // that need another request, and fails. Only [Target.Destructive] allows clauses that use up the
 // key's quota.
 package conformance
@@ -42,9 +42,9 @@ type Target struct {
 }
 
 // Run checks the target, with one subtest for each clause of the document. A clause that cannot be
-// checked is skipped, with the reason, such as a clause about a pet if no pet can be added. Run
-// waits for the key's quota if it has to. It must not be called inside a testing/synctest bubble,
-// where t.Run is not allowed.
+// checked, such as one about a pet if no pet can be added, is skipped with the reason. Run waits
+// for the key's quota if it has to. It must not be called inside a testing/synctest bubble, where
+// t.Run is not allowed.
 func Run(t *testing.T, target Target) {
 	t.Helper()
 	if target.BaseURL == "" || target.APIKey == "" {

@@ -44,7 +44,8 @@ func (s *session) list(query string) *exchange {
 	return s.ask(get("/pets" + query))
 }
 
-// page returns the pets of a list. An unreadable list skips the check: another clause fails.
+// page returns the pets of a list. It skips the check if the list is unreadable, since another
+// clause reports that.
 func (s *session) page(query string) ([]object, *exchange) {
 	x := s.list(query)
 	return orSkip(x.pets), x
@@ -87,7 +88,7 @@ func limits(s *session) {
 	}
 }
 
-// filters checks that a list of a status has only pets of this status, up to its limit.
+// filters checks that a list of a status has only pets of it, and as many as the limit allows.
 func filters(s *session) {
 	for _, status := range statuses {
 		want := []byte(strconv.Quote(status))

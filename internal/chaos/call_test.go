@@ -54,7 +54,7 @@ func drawCall(r *rand.Rand, trouble float64, name string) *call {
 			Name: name, CategoryID: r.Int64(),
 			Status: pick(r, "", petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold),
 		},
-		id:             1 + r.Int64N(8), // the catalogue begins with two pets
+		id:             1 + r.Int64N(8), // some are missing: the catalogue begins with two pets
 		pause:          upTo(r, 2*time.Second),
 		maxWait:        pick(r, 0, 5*time.Second, 2*time.Minute, 2*time.Minute, 10*time.Minute),
 		attemptTimeout: pick(r, 500*time.Millisecond, 5*time.Second, 10*time.Second, 30*time.Second),

@@ -120,7 +120,7 @@ func afterLost(all []fake.Request) (n int) {
 	return n
 }
 
-// checkRequests checks the number of requests, and that each one waited for the Retry-After before.
+// checkRequests checks the number of requests, and that each one waited for the last Retry-After.
 // The rules of the fake find a create that was repeated although it may have been carried out.
 func (r *report) checkRequests(c *call) {
 	n := len(c.requests)
