@@ -8,38 +8,38 @@ import (
 )
 
 // budget decides when requests of one key may be sent. It is a state machine without a lock, a
-// clock or a timer: admit admits a request or returns what it has to wait for, and record takes its
-// outcome. Outcomes come in any order. The zero budget knows nothing about the key. README.md has
-// the rules, and why they keep the limit. window.go learns the window from responses, others.go the
-// number of foreign requests.
+// clock or a timer: admit admits a request or returns what the request has to wait for, and record
+// takes the outcome of an admitted request. Outcomes come in any order. The zero budget knows
+// nothing about the key. README.md has the rules, and why they keep the limit. window.go takes the
+// window from responses, and others.go estimates what other processes send.
 type budget struct {
-	processes int       // how many use the key, including this one; 0 if not set
+	processes int       // number of processes that use the key, including this one; 0 if not set
 	now       time.Time // the latest time that a caller passed
 
 	// The window in the headers: the minute or the day, whichever has fewer requests left.
-	windows int       // number so far, including this one; 0 before a response shows one
+	windows int       // number of windows so far, including this one; 0 before a response shows one
 	kind    Reason    // ReasonMinute or ReasonDay
 	limit   int       // requests that the window allows
 	reset   time.Time // the end of the window by the server's clock
 	openAt  time.Time // a local time at which the window was open
 	end     time.Time // the local time at which the window is certainly over
-	slides  bool      // Reset moves: it is when the oldest counted request leaves the window
-	sent    int       // requests of this process that the window has counted, or may have
+	slides  bool      // whether Reset moves, as it does if the server counts the last minute or day
+	sent    int       // requests of this process that the window has counted, or may have counted
 
-	// samples are the responses whose Remaining may be the current one, in the order of arrival. A
-	// response replaces the samples that came before its request was sent. If requests were in
-	// flight together, nobody knows which the server counted last: the lowest Remaining counts,
-	// samples[0].
+	// samples has each Remaining that may be the current one, in the order of arrival. A response
+	// replaces the samples that came before its request was sent. If two requests were in flight
+	// together, nobody knows which of them the server counted last: then the lower Remaining
+	// counts. The lowest is samples[0].
 	samples []sample
-	// lost has a time for each request that the server may or may not have counted: until that
-	// time, the request may still reach the server.
+	// lost has one time for each lost request: until that time, the request may still reach the
+	// server.
 	lost []time.Time
 
 	inFlight       []time.Time // when each request without an outcome was admitted, oldest first
 	responses      int         // outcomes so far, without those of unsent requests
 	lastResponse   time.Time   // when the last response came
-	lastForeground time.Time   // when a request outside the background last asked
-	probes         int         // number in flight; all other requests wait for them (rule 4)
+	lastForeground time.Time   // when a foreground request last asked
+	probes         int         // probes in flight; all other requests wait for them (rule 4)
 	lastProbe      time.Time   // when the last probe was admitted
 
 	// The lockout after a 429 (rule 5).
@@ -50,16 +50,17 @@ type budget struct {
 
 	// Other processes (rules 6 and 10); their requests are called foreign.
 	//
-	// trust is how sure this process is that it is alone. From 0 to surelyAlone, it is the number
-	// of responses in a row without a foreign request. It is negative after a foreign request:
-	// others use the key.
+	// trust is how sure this process is that nobody else uses the key. From 0 to surelyAlone, it
+	// counts the responses in a row without a foreign request. After a foreign request it is
+	// negative.
 	trust          int
 	othersInFlight int            // estimated foreign requests in flight
 	history        []foreignCount // foreign requests that the window had counted, over time
 }
 
-// sample is the Remaining of a response, and the number of responses up to and including it. A
-// request that was admitted at this number or a higher one was sent after the response had come.
+// sample is the Remaining of a response, with the value of budget.responses when this response had
+// come. A request was sent after that if the responses of its snapshot has the same value, or a
+// higher one.
 type sample struct{ responses, remaining int }
 
 // snapshot is the state of the budget when it admitted a request. record compares it with the state
@@ -74,14 +75,15 @@ type snapshot struct {
 // obstacle is what a request has to wait for. The zero obstacle means that it need not wait.
 type obstacle struct {
 	reason Reason    // a limit, or ReasonResponse
-	askAt  time.Time // the end of the limit, or when to ask again if no response came
+	askAt  time.Time // the end of the limit or, if no response comes, when to ask again
 }
 
 const (
-	// slowAfter is the time after which a request without a response is slow: others no longer wait
-	// for it, and a new probe may follow. A request that was given up may still reach the server
-	// for as long. 200 ms is assumed as the longest usual latency; this is five times that. After a
-	// 429, a probe has more time: another 429 may cause a ban.
+	// slowAfter is the time after which a request without a response is slow: other requests no
+	// longer wait for it, and another probe may follow. It is also how long a request may take to
+	// reach the server after its caller gave up. It is five times 200 ms, the longest usual
+	// latency. After a 429, slowAfter429 is the time after which another probe may follow. It is
+	// longer, because another 429 may cause a ban.
 	slowAfter    = time.Second
 	slowAfter429 = 10 * time.Second
 
@@ -127,8 +129,8 @@ func (b *budget) admit(now time.Time, background bool) (snapshot, obstacle) {
 	}, obstacle{}
 }
 
-// left returns how many requests the window has left if it has counted all lost requests. Requests
-// in flight are not subtracted: free does that.
+// left returns how many requests the window has left if the server counts all lost requests. It
+// does not subtract the requests in flight: free does that.
 func (b *budget) left() int {
 	if len(b.samples) == 0 {
 		return 0
@@ -136,45 +138,48 @@ func (b *budget) left() int {
 	return max(0, b.samples[0].remaining-len(b.lost))
 }
 
-// free returns how many more requests the window certainly allows, if others send nothing. That is
-// what is left, minus the requests in flight: perhaps the server had not counted them yet.
+// free returns how many more requests the window certainly allows, if others send nothing. It
+// subtracts all requests in flight, because the server may not have counted them before it sent the
+// last Remaining.
 func (b *budget) free() int { return b.left() - len(b.inFlight) }
 
-// possiblyFree returns how many more requests the window may turn out to allow when those in flight
-// have their responses. If the server has counted these already, free subtracts them twice.
-// possiblyFree subtracts each request once, from the limit: ours with a response, ours in flight,
-// and the foreign ones. For example, the limit is 60, we have 10 responses and 40 requests in
-// flight, and Remaining is 30. Then possiblyFree is 60-10-40 = 10, while free is 30-40 = -10.
+// possiblyFree returns how many more requests the window allows at best. free may be lower: if the
+// server has counted a request in flight already, free subtracts this request twice. possiblyFree
+// starts from the limit, and subtracts each request once: the requests of this process with an
+// outcome, its requests in flight, and the foreign requests. For example, the limit is 60, this
+// process has 10 responses and 40 requests in flight, and Remaining is 30. So the server has
+// counted 20 of the 40 requests in flight. free is 30-40 = -10, but possiblyFree is 60-10-40 = 10.
 //
-// It is 0 if no response will come soon. It is also 0 if others use the key: the 10 may be theirs.
+// possiblyFree is 0 if no response will come soon. It is also 0 if others use the key, because the
+// 20 requests may then be foreign.
 func (b *budget) possiblyFree() int {
 	if b.processes > 1 || b.trust < 0 || len(b.awaited()) == 0 {
 		return 0
 	}
 	most := b.limit - b.sent - len(b.inFlight)
 	if n := len(b.history); n > 0 {
-		most -= b.history[n-1].requests // also those that this process sent before a restart
+		most -= b.history[n-1].requests // foreign requests, and those from before a restart
 	}
 	return min(b.left(), most)
 }
 
-// awaited returns the requests in flight whose responses others wait for: those that are not slow
-// (rule 7).
+// awaited returns when the requests in flight were admitted, without the slow ones (rule 7): other
+// requests do not wait for the response to a slow request.
 func (b *budget) awaited() []time.Time {
 	i := sort.Search(len(b.inFlight), func(i int) bool { return b.inFlight[i].Add(slowAfter).After(b.now) })
 	return b.inFlight[i:]
 }
 
-// needsProbe reports whether so little is known that a request has to be a probe if it is sent at
-// the time `at`, which is now or later (rules 3 and 4). What was free at the end of a window may be
-// sent in the next window without a probe, except the reserve: others may have used that much of
-// the old window.
+// needsProbe reports whether a request must be a probe if it is sent at the time `at`, because too
+// little will be known then (rules 3 and 4). `at` is now or later. Requests that are free at the
+// end of a window may be sent in the next window without a probe. But others may have used as many
+// as the reserve in the old window, so more than the reserve must be free.
 func (b *budget) needsProbe(at time.Time, reserve int) bool {
 	switch {
 	case b.streak > 0:
 		return true
 	case b.windows == 0:
-		return b.lastResponse.IsZero() // if a response had no headers, a probe would show nothing either
+		return b.lastResponse.IsZero() // after a response without headers, a probe would show nothing either
 	}
 	return !at.Before(b.end) && b.free() <= reserve
 }
@@ -191,8 +196,9 @@ func (b *budget) probeObstacle() obstacle {
 	return obstacle{ReasonResponse, again}
 }
 
-// requestObstacle returns what a request has to wait for if it is no probe. It need not wait if
-// enough of the window is free (rule 1), and few enough requests are in flight (rules 6 and 8).
+// requestObstacle returns what a request that is no probe has to wait for. The request need not
+// wait if enough of the window is free (rule 1), and few enough requests are in flight (rules 6 to
+// 8).
 func (b *budget) requestObstacle(reserve int) obstacle {
 	awaited := b.awaited()
 	usedUp := b.windows > 0 && b.free() <= reserve
@@ -202,18 +208,18 @@ func (b *budget) requestObstacle(reserve int) obstacle {
 	case !usedUp && len(awaited) < b.mostInFlight():
 		return obstacle{}
 	}
-	// awaited is not empty here. Without an awaited request, one of the two cases applies: if
-	// usedUp, the first, since possiblyFree is 0; otherwise the second, since mostInFlight is at
-	// least 1.
+	// awaited is not empty here: if it were, possiblyFree would be 0, and len(awaited) would be
+	// less than mostInFlight, which is at least 1. So one of the two cases would apply.
 	return obstacle{ReasonResponse, awaited[0].Add(slowAfter)}
 }
 
-// earliest returns a time before which a request certainly cannot be admitted, and the limit that
-// is the reason; now and none if no known limit holds it. `before` requests are ahead of it in the
-// queue.
+// earliest returns the earliest time at which a request may be admitted, as far as limits are
+// known, and the limit that is the reason. If no known limit holds the request back, it returns now
+// and no reason. `before` is the number of requests ahead in the queue.
 //
-// The time is the end of the lockout. If the window has too little room for the requests ahead, it
-// is at least the end of the window, plus a minute for each further window that they fill.
+// The time is the end of the lockout. If the window has too little room for the requests ahead, the
+// time is at least the end of the window, plus a minute for each further window that these requests
+// fill.
 func (b *budget) earliest(now time.Time, before int, background bool) (at time.Time, reason Reason) {
 	at = now
 	if b.closedUntil.After(now) {
@@ -226,7 +232,8 @@ func (b *budget) earliest(now time.Time, before int, background bool) (at time.T
 	opens, filled := at, 0
 	free := max(b.free(), b.possiblyFree()) - reserve
 	if b.needsProbe(at, reserve) {
-		// The probe may show a window that is about to end, so one window is not counted.
+		// The window that the probe shows may end soon. So the first window that the requests ahead
+		// fill is not counted.
 		filled = max(0, before/b.limit-1)
 	} else if before >= free {
 		opens, filled = b.end, (before-max(0, free))/b.limit
@@ -274,7 +281,7 @@ func (b *budget) startLockout(s *snapshot, o *Outcome) {
 		b.trust = othersSeen // another process used up the window
 	}
 	until, limit := o.LockoutEnd(b.streak)
-	if b.slides && b.trust < 0 { // until then, others take the room that becomes free
+	if b.slides && b.trust < 0 { // an earlier request would find no room: others take it
 		until = later(until, o.Received.Add(slidingLockout))
 	}
 	if until.After(b.closedUntil) {
@@ -282,7 +289,8 @@ func (b *budget) startLockout(s *snapshot, o *Outcome) {
 	}
 }
 
-// reopen allows one probe if the key is closed or used up (rule 9). If not, it has no effect.
+// reopen allows one probe if the key is closed or its window is used up (rule 9). Otherwise it has
+// no effect.
 func (b *budget) reopen(now time.Time) {
 	b.now = later(b.now, now)
 	usedUp := b.streak == 0 && b.end.After(b.now) && b.left() <= b.reserve(false)
@@ -297,5 +305,5 @@ func (b *budget) known() Window {
 }
 
 // ends returns when both the window and the lockout are over, as far as known. After that, the
-// state of the budget is of little use.
+// state of the budget hardly matters.
 func (b *budget) ends() time.Time { return later(b.closedUntil, b.end) }

@@ -50,7 +50,7 @@ type event struct {
 	do func()
 }
 
-// at calls do at time t, or now if t is over.
+// at calls do at time t, or now if t has passed.
 func (r *run) at(t time.Time, do func()) {
 	t = later(r.now, t)
 	place, _ := slices.BinarySearchFunc(r.events, t.Add(1), func(e event, t time.Time) int { return e.at.Compare(t) })

@@ -20,7 +20,8 @@ var seed = flag.Uint64("seed", 0, "changes the times of all simulated deployment
 // them take ten seconds, and ten times as long with the race detector.
 func all() bool { return os.Getenv("PETSTORE_SIMULATIONS") == "all" }
 
-// cases calls f n times: take(k) returns numbers below k, and goes through all their combinations.
+// cases calls f n times. In each call of f, take(k) returns a number below k. Over all calls, these
+// numbers go through all their combinations.
 func cases(n int, f func(i int, take func(choices int) int)) {
 	for i := range n {
 		rest := i
@@ -33,13 +34,13 @@ func cases(n int, f func(i int, take func(choices int) int)) {
 }
 
 // growth is a deployment that grows while it is at work: new processes start beside old ones. Each
-// has four workers. The service bans the key at the sixth 429 in a row.
+// process has four workers. The service bans the key at the sixth 429 in a row.
 type growth struct {
 	old, new  int
 	perMinute int
 	demand    float64       // what all processes together want, divided by the limit
 	within    time.Duration // the new ones start at random times within this; 0: all at once
-	told      int           // the number of processes that they are told; 0: none
+	told      int           // the number of processes that each one is told; 0: not told
 	leaving   bool          // the old ones stop when the new ones have started
 	window    windowKind
 	catchUp   bool // workers make up for their delays
@@ -101,8 +102,9 @@ func (g growth) run() (result grown) {
 }
 
 // TestGrowth runs deployments that grow while they are at work: 2,160 with up to eight processes,
-// and larger ones, which are not told their number. By default it runs one in 41 of them. No key
-// may be banned, except in sliding windows, and with large deployments at 60 a minute.
+// and larger ones, whose processes are not told their number. By default it runs one deployment in
+// 41. No key may be banned, except in sliding windows, and in large deployments with 60 requests a
+// minute.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]int{{1, 1}, {2, 2}, {4, 2}, {4, 4}, {6, 2}, {8, 4}, {8, 8}, {16, 4}, {32, 4}}
@@ -159,8 +161,8 @@ func TestGrowth(t *testing.T) {
 }
 
 // TestHerds simulates 2 to 16 processes that start together or one by one, and then want far more
-// than the key allows. By default it runs one case in eleven. Processes that are told their number
-// must get no 429. Up to four that are not told must not be banned.
+// than the key allows. By default it runs one case in eleven. If the processes are told their
+// number, there must be no 429. If they are not told, and are up to four, there must be no ban.
 func TestHerds(t *testing.T) {
 	t.Parallel()
 	cases(4*2*3*3*2, func(i int, take func(int) int) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// manyKeys is the number of keys at which a limiter begins to remove those without useful
-// knowledge: otherwise a key that rotates each hour would fill the memory over years.
+// manyKeys is the number of keys at which a limiter begins to remove keys whose state no longer
+// matters. Otherwise a program that gets a new key each hour would fill its memory over years.
 const manyKeys = 64
 
 // Limiter keeps the requests of one process within the limits of its API keys. It learns the limits
@@ -17,22 +17,23 @@ const manyKeys = 64
 //
 // A request waits while the window is used up, while the key is closed after a 429, and while the
 // first request for the key, or the first after a 429, has no response. If other processes may use
-// the key, few requests may be in flight; the next one then waits for a response, too. Requests are
-// admitted in the order of their arrival, those in the background last.
+// the key, only a few requests may be in flight, and the next request waits for a response.
+// Requests are admitted in the order of their arrival, but background requests last.
 type Limiter struct {
 	mu        sync.Mutex
 	processes int
 	keys      map[string]*queue
-	sweepAt   int // number of keys at which idle ones are removed
+	sweepAt   int // number of keys at which idle keys are removed again
 	now       func() time.Time
 }
 
 // Option configures a [Limiter] in [New].
 type Option func(*Limiter)
 
-// Processes sets the number of processes that use each key, including this one, each with its own
-// limiter. By default, and if n is not positive, the limiter infers from the responses whether
-// others use the key. If eight processes start together, some of them learn that too late.
+// Processes sets the number of processes that use each key, including this one. Each process has
+// its own limiter. By default, and if n is not positive, the limiter infers from the responses
+// whether others use the key. It may infer this too late, for example if eight processes start
+// together.
 func Processes(n int) Option {
 	return func(l *Limiter) { l.processes = max(0, n) }
 }
@@ -53,19 +54,20 @@ func New(opts ...Option) *Limiter {
 type Request struct {
 	// Key is a name for the API key, not the secret itself. Each Key has a budget of its own.
 	Key string
-	// Background requests are admitted after all other requests. They leave a tenth of each window
-	// to the others, if any of these asked in the last two minutes.
+	// Background requests are admitted after all other requests. They leave a tenth of the limit to
+	// the other requests, if one of these asked in the last two minutes.
 	Background bool
-	// MaxWait is the longest wait. A request is refused at once if a known limit or its NotBefore
-	// lasts longer. Whatever it waits for, it is refused once it has been in Acquire for MaxWait
-	// and one second.
+	// MaxWait is the longest wait. The request is refused at once if a known limit, or the time
+	// until NotBefore, is longer. Whatever the request waits for, it is refused once it has been in
+	// Acquire for MaxWait and one second.
 	MaxWait time.Duration
-	// Asked is when the caller asked for the first time; zero stands for now. With it, a request
-	// that is tried again keeps its place in the queue.
+	// Asked is when the caller first asked for this request; zero stands for now. If a request that
+	// is tried again passes the time of the first try, it keeps its place in the queue.
 	Asked time.Time
-	// NotBefore is the earliest time of the request, such as the end of a backoff; zero: no limit.
+	// NotBefore is the earliest time of the request, such as the end of a backoff; zero if it may
+	// go now.
 	NotBefore time.Time
-	// Observer gets the reports of what the limiter decides; nil for none.
+	// Observer gets the reports about this request and its key; nil if nobody needs them.
 	Observer Observer
 
 	noWait bool // for TryAcquire
@@ -78,8 +80,9 @@ type Permit interface {
 	// has arrived; a second call has no effect.
 	//
 	// A permit that is never released counts as a request in flight for ever: each window then has
-	// room for one request less. If its request was the first for the key, another one goes after
-	// a second; if it was the first after a 429, after ten.
+	// room for one request less. If its request was the first for the key, the limiter admits
+	// another request after a second. If it was the first after a 429, the limiter admits another
+	// one after ten seconds.
 	Release(o Outcome) Lockout
 }
 
@@ -88,8 +91,8 @@ type permit struct {
 	snapshot
 	queue    *queue
 	observer Observer
-	// budget is the one that admitted the request: if the clock is set back, the queue gets a new
-	// budget. The field is nil once the permit is released.
+	// budget is the budget that admitted the request. The queue may have a new budget since then,
+	// because the clock was set back. The field is nil once the permit is released.
 	budget *budget
 }
 
@@ -111,15 +114,16 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (Permit, error) {
 	return nil, w.refused
 }
 
-// TryAcquire is like [Limiter.Acquire], but does not wait. It returns a permit if there is one now,
-// or an [*Error] without a Reason if another request must get its response first.
+// TryAcquire is like [Limiter.Acquire], but does not wait. If the request would have to wait, it
+// returns an [*Error]. If the request would wait for the response to another request, and not for a
+// limit, the Error has no Reason.
 func (l *Limiter) TryAcquire(r Request) (Permit, error) {
 	r.noWait = true
 	return l.Acquire(context.Background(), r)
 }
 
 // permitOrWaiter returns a permit or, if the request has to wait, a waiter, which may be refused
-// already. It does not ask the budget while other requests must go first.
+// already. It asks the budget only if no other request must go first.
 func (l *Limiter) permitOrWaiter(ctx context.Context, r *Request) (*permit, *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,8 +170,8 @@ func (p *permit) Release(o Outcome) (lockout Lockout) {
 }
 
 // queueOf returns the queue of a key, and makes one for a new key. When there are many keys, it
-// removes those without useful knowledge. It does so again at twice the number that remained, so
-// that a new key costs little on average, however many keys there are.
+// removes those whose state no longer matters. It does so again when the number of keys has
+// doubled, so that a new key costs little on average, however many keys there are.
 func (l *Limiter) queueOf(key string) *queue {
 	if q := l.keys[key]; q != nil {
 		return q
@@ -187,14 +191,15 @@ func (l *Limiter) queueOf(key string) *queue {
 func (l *Limiter) RateLimit(key string) Window {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if q := l.keys[key]; q != nil { // queueOf would remember the key
+	if q := l.keys[key]; q != nil { // not queueOf, which would add the key
 		return q.budget.known()
 	}
 	return Window{}
 }
 
 // Reopen lets one request of a closed key go ahead, for instance after a ban was lifted or a higher
-// plan was bought. It sends nothing itself, and has no effect on an open key.
+// plan was bought. It sends nothing itself. It has no effect if the key is open and its window has
+// requests left.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

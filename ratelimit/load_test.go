@@ -48,7 +48,7 @@ func TestLoads(t *testing.T) {
 		perMinute, programs, window := []int{60, 300, 1_000}[take(3)], []int{1, 2, 8}[take(3)], windows[take(3)]
 		batch, slow := []int{1, 10}[take(2)], []float64{0, 0.02}[take(2)]
 		if batch*programs > perMinute {
-			return // at one time, these programs may ask for more than the limit
+			return // together, the batches of these programs may be more than the limit
 		}
 		start := time.Unix(1_000_000_020, 0)
 		every := 2 * time.Minute * time.Duration(workers*programs*batch) / time.Duration(perMinute)
@@ -65,7 +65,7 @@ func TestLoads(t *testing.T) {
 		slices.Sort(waits)
 		most, longest := time.Duration(0), 300*time.Millisecond // a request takes 200 ms at most
 		if batch > 1 {
-			most = longest // the batches at the start are more than 1 % of all calls
+			most = longest // more than 1 % of all calls are in batches at the start, and have to wait
 		}
 		if programs*batch > perMinute/4 {
 			most, longest = 3*time.Second, 3*time.Second // two batches at a time have to wait
@@ -124,7 +124,7 @@ func resetIn(d time.Duration) func(*Outcome) {
 }
 
 // TestSaturated runs jobs of four and a half windows under each condition, in one process that is
-// alone. The number of workers and the kind of window must make no difference.
+// alone. The same goals hold for any number of workers and any kind of window.
 func TestSaturated(t *testing.T) {
 	t.Parallel()
 	for i, c := range conditions {
@@ -151,7 +151,7 @@ func TestSaturated(t *testing.T) {
 			}
 			ratio := p.finished.Sub(p.start).Seconds() / opens.Sub(p.start).Seconds()
 			if window == sliding && strings.Contains(c.name, "Reset") {
-				ratio /= 2 // a minute after the first response, only few requests no longer count
+				ratio /= 2 // a minute after the first response, a sliding window has little room
 			}
 			name := fmt.Sprintf("%s: %s, %d a minute, %d workers", c.name, window, perMinute, workers)
 			assert.GreaterOrEqual(t, p.done, p.calls*95/100, name)
@@ -176,12 +176,12 @@ func FuzzBudget(f *testing.F) {
 			s.alter, s.skew = nil, time.Duration(random.Int64N(int64(2*skew)))-skew
 		}
 		start := time.Unix(1_000_000_000+random.Int64N(1e6), random.Int64N(1e9))
-		// No request is lost in a sliding window: without the first response, nobody knows its end.
+		// In a sliding window no request is lost: without the first response, its end is not known.
 		p := &process{workers: 1 + random.IntN(12), start: start, fails: s.window != sliding}
 		simulate(s, random, []*process{p}, start, start.Add(20*time.Minute))
 		most := 0
 		if s.day.left() == 0 {
-			most = 1 // if both are used up at the same time, the headers show only the minute
+			most = 1 // if minute and day are used up at the same time, the headers show only the minute
 		}
 		assert.LessOrEqual(t, s.rejected, most, "429s")
 		assert.GreaterOrEqual(t, p.done, min(17*s.perMinute, s.perDay*9/10), "calls that succeeded")

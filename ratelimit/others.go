@@ -5,37 +5,40 @@ import (
 	"time"
 )
 
-// foreignCount is the number of foreign requests that the window had counted by a time.
+// foreignCount is the number of foreign requests that the window had counted at the time `at`.
 type foreignCount struct {
 	at       time.Time
 	requests int
 }
 
 const (
-	// othersSeen is the trust after a foreign request. Each new window halves it: to -2, to -1, and
-	// to 0 in the third.
+	// othersSeen is the trust after a foreign request. Each new window halves it: to -2 in the
+	// first, -1 in the second, and 0 in the third.
 	othersSeen = -4
 	// surelyAlone is the highest trust: everything that is left may be in flight.
 	surelyAlone = 8
-	// partAtFirst is for a trust of 0: 1/16 of what is left may be in flight. Every two responses
-	// without a foreign request double this part, so that at surelyAlone it is everything.
+	// partAtFirst is the divisor at a trust of 0: 1/16 of what is left may be in flight. Every two
+	// responses without a foreign request double this part, so that at surelyAlone it is
+	// everything.
 	partAtFirst = 16
 )
 
 // mostInFlight returns how many requests of this process may be in flight (rules 6 and 8). Slow
-// ones do not count. It is at least 1 while something is left: without a request in flight, nothing
-// would be learned.
+// requests do not count. While something is left, the result is at least 1: without a request in
+// flight, the process would learn nothing.
 //
-// Processes that see the same Remaining may all send at once. So each of n processes may have
-// 1/(2n) of the remaining requests in flight: they use up half at most before they see each other's
-// requests. If their number is not known, the part is 1/16 at first. It doubles with every second
-// response without a foreign request: it is 1/8 at a trust of 2, 1/4 at 4, 1/2 at 6, and all at 8.
+// Processes that see the same Remaining may all send at once. So if the number n of processes is
+// known, each may have 1/(2n) of the remaining requests in flight: together they use at most half
+// of them before they see each other's requests. If n is not known, the part is 1/16 at first. It
+// doubles with every second response without a foreign request: it is 1/8 at a trust of 2, 1/4 at
+// 4, 1/2 at 6, and everything at 8.
 //
-// Before the part is taken, each foreign request in flight is subtracted twice: the server had not
-// counted it yet, and others may send as many again while ours are in flight. For example, with 320
-// left, 10 foreign requests in flight and a trust of 0, it is (320-2*10)/16 = 18. Whatever the
-// trust, up to six may be in flight if 4 requests are left for each of them, and 8 for each foreign
-// request in flight.
+// Before the part is taken, two requests are subtracted for each foreign request in flight: the
+// foreign request itself, which the server had not counted yet, and another one that may come while
+// ours are in flight. For example, with 320 left, 10 foreign requests in flight and a trust of 0,
+// the result is (320-2*10)/16 = 18. Whatever the trust, up to six requests may be in flight: one
+// for every four that are left, after eight are subtracted for each foreign request in flight. For
+// example, with 28 left and two foreign requests in flight, these are (28-8*2)/4 = 3.
 func (b *budget) mostInFlight() int {
 	left := b.left()
 	switch {
@@ -51,18 +54,20 @@ func (b *budget) mostInFlight() int {
 	return max(1, part, few)
 }
 
-// reserve returns how many requests of the window must be left after this one. A background request
-// leaves a tenth of the limit, if a request outside the background asked in the last two minutes
-// (rule 11).
+// reserve returns how many requests of the window must be left after this one, by rules 10 and 11
+// together. By rule 11, a background request leaves a tenth of the limit, if a foreground request
+// asked in the last two minutes.
 //
-// If other processes use the key, each request leaves room for foreign requests that this process
-// cannot know of yet (rule 10). The room is the largest of three numbers: the number of other
-// processes, the foreign requests in flight, and a sum. The sum is what others have probably sent
-// since the last response (0 if the window slides), plus one request, plus 1/16 of the limit, eight
-// at most, for processes that start: nothing holds back their first requests.
+// By rule 10, if other processes use the key, each request leaves room for foreign requests that
+// this process cannot know of yet. The room is the largest of three numbers: the number of other
+// processes, the number of foreign requests in flight, and a sum. The sum has three parts: what
+// others have probably sent since the last response (0 if the window slides), one request, and 1/16
+// of the limit, but at most eight requests. The last part is for processes that start, because
+// nothing holds back their first requests.
 //
 // For example, the limit is 320, the last response came one second ago, and 10 foreign requests
-// came in the second before it. Then the room is 15+1+8 = 24. If nobody else uses the key, it is 0.
+// came in the second before it. Then the room is 15+1+8 = 24. If nobody else uses the key, the room
+// is 0.
 func (b *budget) reserve(background bool) (n int) {
 	if background && b.now.Sub(b.lastForeground) < 2*windowLength {
 		n = b.limit / 10
@@ -77,24 +82,25 @@ func (b *budget) reserve(background bool) (n int) {
 	return n + max(others, b.othersInFlight, b.processes-1)
 }
 
-// sentByOthers returns how many requests others have probably sent since the last response: 1.5
-// times what they sent in an equally long time before it, since processes that start send more. For
-// example, if the last response came two seconds ago, and 10 foreign requests came in the two
-// seconds before it, the result is 15.
+// sentByOthers returns how many requests others have probably sent since the last response. That is
+// 1.5 times what they sent in an equally long time before the last response: if more processes
+// start, they send more. For example, if the last response came two seconds ago, and 10 foreign
+// requests came in the two seconds before it, the result is 15.
 func (b *budget) sentByOthers() int {
 	i := len(b.history) - 1
 	if i < 0 {
 		return 0
 	}
 	last := b.history[i]
-	since := last.at.Add(last.at.Sub(b.now)) // as long before last.at as now is after it
+	since := last.at.Add(last.at.Sub(b.now)) // last.at is in the middle between since and now
 	for i > 0 && b.history[i].at.After(since) {
 		i--
 	}
 	before := b.history[i]
 	came := float64(last.requests - before.requests)
 	if i+1 < len(b.history) && since.After(before.at) {
-		// Assume that they came evenly: subtract those from before `since`.
+		// `since` is between before.at and next.at. Of the foreign requests between these, subtract
+		// those that came before `since`, as if all had come evenly.
 		next := b.history[i+1]
 		between := float64(next.requests - before.requests)
 		came -= between * since.Sub(before.at).Seconds() / next.at.Sub(before.at).Seconds()
@@ -103,20 +109,21 @@ func (b *budget) sentByOthers() int {
 }
 
 // estimateOthers updates trust, othersInFlight and history from the response to one of our
-// requests. The requests that the window has counted, and that cannot be ours, are foreign.
+// requests. A request is foreign if the window has counted it, and it cannot be ours.
 func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
-	// The window may have counted our requests in flight already.
+	// Our requests in flight are included, because the window may have counted them already.
 	ours := b.sent + len(b.inFlight)
 	foreign := b.limit - o.Window.Remaining - ours
 	if len(b.history) == 0 && b.kind == ReasonMinute {
-		b.addForeign(b.end.Add(-windowLength), 0) // the window began with no request
+		b.addForeign(b.end.Add(-windowLength), 0) // at its start, the window had counted nothing
 	}
 	b.addForeign(o.Received, foreign)
 	if s.windows != b.windows {
 		b.estimateAtFirst(foreign, o)
 		return
 	}
-	// Since our request was admitted, Remaining has fallen by our requests and foreign ones.
+	// came is the number of foreign requests since our request was admitted: since then, Remaining
+	// has fallen by our own requests and by the foreign ones.
 	came := s.left - o.Window.Remaining - (ours - s.sent)
 	if came > 0 {
 		b.trust = othersSeen
@@ -126,27 +133,28 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 	b.estimateInFlight(came, o.Received.Sub(s.lastResponse), o)
 }
 
-// estimateAtFirst updates trust and othersInFlight from the response to a request that was admitted
-// before its window was known. Nobody can tell whether the foreign requests came before or after
-// the admission.
+// estimateAtFirst updates trust and othersInFlight, if our request was admitted before its window
+// was known. Then nobody can tell whether the foreign requests came before or after it.
 func (b *budget) estimateAtFirst(foreign int, o *Outcome) {
 	if b.kind == ReasonDay {
-		return // most requests of a day were sent long ago
+		return // most of them came long ago, and show nothing about the present
 	}
 	if foreign > 0 {
 		b.trust = min(b.trust, 0)
 	}
-	// Up to a quarter may be our own, from before a restart; in a sliding window, even more.
+	// If foreign requests are up to a quarter of the limit, they may be our own, from before a
+	// restart. In a sliding window, even more may be our own.
 	if foreign > b.limit/4 && !b.slides {
 		b.trust = min(b.trust, -1)
 	}
 	b.estimateInFlight(foreign, windowLength-b.end.Sub(o.Received), o)
 }
 
-// estimateInFlight estimates how many foreign requests are in flight, if `came` of them came in a
-// span that ended with our response. If they came evenly, and take as long as ours took, these are
-// came*took/span, rounded up: if 10 came in 1 s, and ours took 0.2 s, 2 are in flight. The estimate
-// falls by 1/8 at most, rounded up: one quick response does not prove that others are gone.
+// estimateInFlight estimates how many foreign requests are in flight. `came` foreign requests came
+// in the time `span`, which ended with our response. If they came evenly, and each takes as long as
+// our request took, came*took/span are in flight, rounded up. For example, if 10 came in 1 s, and
+// ours took 0.2 s, 2 are in flight. The estimate falls by at most 1/8, rounded up, because one
+// quick response does not prove that others are gone.
 func (b *budget) estimateInFlight(came int, span time.Duration, o *Outcome) {
 	took := o.Received.Sub(o.Sent)
 	span = max(span, took, 1)
@@ -154,10 +162,10 @@ func (b *budget) estimateInFlight(came int, span time.Duration, o *Outcome) {
 	b.othersInFlight = max(inFlight, b.othersInFlight-(b.othersInFlight+7)/8)
 }
 
-// addForeign adds a number of counted foreign requests to the history. Responses come in any order:
-// a number that is lower than the last one is older, so the last one is repeated. Of equal numbers,
-// only the first and the last stay. At most 32 stay: the first one, which is from the start of the
-// window, and the newest.
+// addForeign adds to the history how many foreign requests the window had counted at a time.
+// Responses come in any order: if a number is lower than the last one, its response is late, and
+// the last number is repeated instead. Of equal numbers in a row, only the first and the last stay.
+// The history keeps 32 numbers: the first one, from the start of the window, and the newest.
 func (b *budget) addForeign(at time.Time, requests int) {
 	n := len(b.history)
 	if n > 0 {

@@ -10,44 +10,44 @@ import (
 )
 
 // queue has the budget of one key and the requests that wait for a permit. It asks the budget to
-// admit the first waiter, then the next one, until the budget refuses (dispatch). It asks again
-// when a permit is released, and at the time that the budget named when it refused. The lock of the
+// admit the first waiter, then the next one, until the budget returns an obstacle (dispatch). It
+// asks again when a permit is released, and at the time askAt of the obstacle. The lock of the
 // limiter guards it.
 type queue struct {
 	limiter    *Limiter
 	budget     *budget
 	waiters    []*waiter // in the order in which they will be admitted
 	waiting    int       // requests that wait, also those that are not in waiters yet
-	obstacle   obstacle  // of the first waiter, or of the last request that was not admitted
-	refusedFor time.Time // late waiters were last refused for this value of budget.ends()
+	obstacle   obstacle  // what the first waiter waits for, or the last request that was not admitted
+	refusedFor time.Time // the value of budget.ends() when late waiters were last refused
 	timer      *time.Timer
 	alarm      time.Time // the time for which timer is set; zero without a timer
-	reported   Lockout   // the last one that was reported; zero once its end was reported
+	reported   Lockout   // the last lockout that was reported; zero once its end was reported
 }
 
 // waiter is a request that has to wait, until it is admitted or refused. It joins the queue once
-// its NotBefore has passed and its observer has returned from WaitStart: there, the observer may
-// make a request of its own, which must not have to wait for this one. The lock of the limiter
+// its NotBefore has passed and WaitStart of its observer has returned. In WaitStart, the observer
+// may make another request, which must not have to wait for this one. The lock of the limiter
 // guards it.
 type waiter struct {
 	Request
 	queue   *queue
 	entered time.Time
-	latest  time.Time     // the end of the longest limit that it can wait for
+	latest  time.Time     // until when it may wait for a limit, by MaxWait and its deadline
 	wait    Wait          // what is reported to the observer
 	decided chan struct{} // closed once it is admitted or refused; nil before it joins the queue
 	permit  *permit       // nil until it is admitted
 	refused *Error        // nil until it is refused
-	report  report        // of the lockout that is the reason to refuse it
+	report  report        // of the lockout for which it is refused
 }
 
 // extraWait is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
 const extraWait = time.Second
 
-// syncClock returns the time of the wall clock alone: unlike windows, the monotonic clock stands
-// still while a machine is suspended. If the clock was set back, as between two synctest bubbles,
-// the queue forgets everything. If it was set back by a second or less, the budget goes on with its
-// latest time: to forget everything would open a key that is closed.
+// syncClock returns the time of the wall clock, without the monotonic clock, which stands still
+// while a machine is suspended. If the wall clock was set back by more than a second, as between
+// two synctest bubbles, the queue forgets everything. If it was set back by less, the budget goes
+// on with its latest time, because to forget everything would open a key that is closed.
 func (q *queue) syncClock() time.Time {
 	now := q.limiter.now().Round(0)
 	if q.budget.now.Sub(now) > time.Second {
@@ -88,9 +88,10 @@ func (q *queue) permitFor(now time.Time, r *Request) (*permit, obstacle) {
 	return &permit{snapshot: admitted, queue: q, observer: r.Observer, budget: q.budget}, why
 }
 
-// waitFor makes the queue wait for an obstacle. If the limit is another one than before, or its end
-// or that of the window has moved by more than a second, the waiters that would now wait too long
-// are refused. Smaller moves are ignored: each response moves the end of a sliding window a little.
+// waitFor makes the queue wait for an obstacle. It refuses the waiters that would now wait too
+// long, if the obstacle is another limit than before, or if the end of the limit or of the window
+// has moved by more than a second. Smaller moves are ignored, because each response moves the end
+// of a sliding window a little.
 func (q *queue) waitFor(now time.Time, why obstacle) {
 	another := why.reason != q.obstacle.reason || why.askAt.Sub(q.obstacle.askAt) > time.Second
 	moved := q.budget.ends().Sub(q.refusedFor).Abs()
@@ -123,10 +124,10 @@ func (q *queue) place(w *waiter) int {
 	})
 }
 
-// nap returns for how long a wait of d may sleep before it looks at the wall clock again: timers
-// stand still while the machine is suspended, and the wall clock can be set. A nap is 1/16 of d,
-// but 30 seconds at least: a wait of a day looks about a hundred times, and ends only a little
-// late.
+// nap returns how long a wait of d may sleep before it reads the wall clock again: timers stand
+// still while the machine is suspended, and the wall clock can be set. A nap is 1/16 of d, but at
+// least 30 seconds, or d if that is less. So a wait of a day reads the clock about a hundred times,
+// and ends only a little late.
 func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16)) }
 
 // setAlarm sets the timer, which calls dispatch at `at` or earlier (see nap). If `at` is zero, it
@@ -193,7 +194,7 @@ func (w *waiter) proceed(ctx context.Context) time.Duration {
 	left := w.latest.Add(extraWait).Sub(now)
 	waits := w.permit == nil && w.refused == nil
 	switch {
-	case ended != nil || waits && left <= 0: // also if w was admitted at the same moment
+	case ended != nil || waits && left <= 0: // if its context has ended, also when w has just been admitted
 		w.leave(now)
 		w.refuse(now, 0, ended)
 	case waits && w.decided == nil:
@@ -218,7 +219,8 @@ func (w *waiter) join(now time.Time) {
 	}
 }
 
-// leave takes w out of the queue, or gives back its permit. Then another request may be admitted.
+// leave takes w out of the queue, or gives back its permit, so that another request may be
+// admitted.
 func (w *waiter) leave(now time.Time) {
 	if w.permit != nil {
 		w.permit.budget.record(&w.permit.snapshot, &Outcome{}, now)
@@ -231,8 +233,8 @@ func (w *waiter) leave(now time.Time) {
 }
 
 // refuseIfLate refuses w if it must not wait, or if a known limit or its NotBefore lasts longer
-// than it can wait, and reports whether it did. `before` is the number of waiters ahead of w. A
-// wait for a response is no reason, because nobody knows how long it will take.
+// than w can wait. It reports whether it has refused w. `before` is the number of waiters ahead of
+// w. A wait for a response is no reason to refuse w, because nobody knows how long it will take.
 func (w *waiter) refuseIfLate(now time.Time, before int) bool {
 	limit, _ := w.queue.budget.earliest(now, before, w.Background)
 	late := w.noWait || later(limit, w.NotBefore).After(later(now, w.latest))
@@ -242,10 +244,10 @@ func (w *waiter) refuseIfLate(now time.Time, before int) bool {
 	return late
 }
 
-// refuse refuses w because its context has ended or, if ended is nil, because its wait would be or
-// was too long. In the second case, if a limit is the reason, the lockout is reported. `before` is
-// the number of waiters ahead of w. It is 0 after a wait, and if the context has ended: then
-// RetryAt is the earliest time for any request.
+// refuse refuses w. If ended is not nil, the reason is that the context of w has ended. Otherwise
+// the wait of w was too long, or would be. In this case, if a limit is the reason, the lockout is
+// reported. `before` is the number of waiters ahead of w. It is 0 after a wait, and if the context
+// has ended: then RetryAt is the earliest time for any request.
 func (w *waiter) refuse(now time.Time, before int, ended error) {
 	limit, reason := w.queue.budget.earliest(now, before, w.Background)
 	w.refused = &Error{Window: w.queue.budget.known(), Reason: reason, Err: ended}

@@ -11,13 +11,15 @@ import (
 type Reason string
 
 const (
-	// ReasonMinute is any limit that is neither that of a day nor a ban.
+	// ReasonMinute is the limit of a minute, or a limit that is not known to be that of a day or a
+	// ban.
 	ReasonMinute Reason = "minute"
-	// ReasonDay is the limit of a used-up window that is longer than a minute: its first response
-	// had a Reset that was more than a minute away.
+	// ReasonDay is the limit of a window that is longer than a minute: the Reset of a response was
+	// more than a minute away.
 	ReasonDay Reason = "day"
-	// ReasonBan follows a 429 whose Retry-After ends after the Reset of the same response, or after
-	// more than a minute if there is no Reset. A shorter ban cannot be recognised.
+	// ReasonBan is a ban. It is inferred from a 429 whose Retry-After ends after the Reset of the
+	// same response or, without a Reset, after more than a minute. A shorter ban cannot be
+	// recognised.
 	ReasonBan Reason = "ban"
 	// ReasonResponse means that another request must get its response first.
 	ReasonResponse Reason = "response"
@@ -51,9 +53,10 @@ type Lockout struct {
 	Until time.Time
 	// Window is the last known window.
 	Window Window
-	// Sent is how many requests of this limiter the window has counted, or may have. A 401,
-	// and a 429 that shows a window, it has not. Over Redis, requests in flight count, too. If the
-	// window is used up and Sent is far below Window.Limit, others use the key.
+	// Sent is how many requests of this limiter the window has counted, or may have counted. It has
+	// not counted a request with a 401, or with a 429 that shows a window. Over Redis, requests in
+	// flight are included. If the window is used up and Sent is far below Window.Limit, others use
+	// the key.
 	Sent int
 	// Processes is the number of processes that use the key, if the limiter knows it; else 0.
 	Processes int
@@ -70,12 +73,13 @@ type Observer interface {
 	// or when a request is refused because its wait would be too long. It is called again if
 	// another limit, such as a ban, closes the key for longer meanwhile.
 	LimitClosed(l Lockout)
-	// LimitOpened is called with the last Lockout when the server has accepted a request again.
+	// LimitOpened is called with the last reported Lockout when the server has accepted a request
+	// again.
 	LimitOpened(l Lockout)
 }
 
-// Error reports that a request gets no permit: its wait was or would be longer than its MaxWait or
-// the deadline of its context allows, or its context has ended.
+// Error reports that a request gets no permit. Its context has ended, or its wait was or would be
+// longer than its MaxWait or the deadline of its context allows.
 type Error struct {
 	// RetryAt is when to try again, by the local clock; zero if that depends on a response.
 	RetryAt time.Time
@@ -131,9 +135,9 @@ func (q *queue) reportOf(admitted time.Time, o *Outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout. It returns nil if the one that was reported last
-// still lasts (it is not over, and Reopen has not ended it), and lasts as long or is by the same
-// limit.
+// reportClosed returns the report of a lockout. It returns nil if the lockout is over, or if the
+// last reported lockout still lasts and either ends no earlier or has the same limit. Reopen ends
+// the last reported lockout.
 func (q *queue) reportClosed(now time.Time, reason Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {
@@ -153,7 +157,7 @@ func (q *queue) lockout(reason Reason, until time.Time) Lockout {
 	return Lockout{Reason: reason, Until: until, Window: b.known(), Sent: b.sent, Processes: b.processes}
 }
 
-// describe returns the wait that w begins.
+// describe returns the Wait that is reported when w begins to wait.
 func (w *waiter) describe(now time.Time) Wait {
 	b, obstacle := w.queue.budget, w.queue.obstacle
 	wait := Wait{Reason: obstacle.reason, Waiting: w.queue.waiting}

@@ -12,7 +12,7 @@ import (
 )
 
 // perform runs a subtest for each row, which has a name and a script. Package scripttest explains
-// the words of scripts, except these.
+// the words of scripts, except those below.
 func perform(t *testing.T, rows [][2]string) {
 	for _, row := range rows {
 		t.Run(row[0], func(t *testing.T) {
@@ -21,8 +21,8 @@ func perform(t *testing.T, rows [][2]string) {
 				s.Words = map[string]func(){
 					"told":     func() { begin(s, s.Numbers[0]) }, // makes a limiter with Processes(n)
 					"dateless": func() { s.Dateless = true },      // later responses have no Date
-					"free":     func() { free(s) },                // all in flight, as not sent
-					"opens":    func() { opens(s) },               // the same as "closed"; the key must open then
+					"free":     func() { free(s) },                // ends all requests in flight, as unsent
+					"opens":    func() { opens(s) },               // like "closed"; the key must open at the time shown
 				}
 				begin(s, 0)
 				s.Run(row[1] + ", leave, free")

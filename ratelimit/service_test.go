@@ -10,9 +10,9 @@ import (
 type windowKind string
 
 const (
-	fixed   windowKind = "fixed"   // begun by its first request, on a whole second
-	aligned windowKind = "aligned" // the wall-clock minute and day
-	sliding windowKind = "sliding" // the last minute; Reset is when its oldest request leaves it
+	fixed   windowKind = "fixed"   // a window begins with its first request, on a whole second
+	aligned windowKind = "aligned" // a window is a minute or a day of the wall clock
+	sliding windowKind = "sliding" // a window is the last minute or day; Reset is when its oldest request leaves it
 )
 
 // counter counts the requests of one window of the modelled service.
@@ -27,7 +27,7 @@ type counter struct {
 // roll removes the requests that the window no longer counts at now.
 func (q *counter) roll(now time.Time) {
 	if q.kind == sliding {
-		q.start = now // counts only while there are no hits
+		q.start = now // used only while there are no hits
 		for len(q.hits) > 0 && !now.Before(q.hits[0].Add(q.length)) {
 			q.hits = q.hits[1:]
 		}
@@ -56,8 +56,8 @@ type service struct {
 	perMinute int              // the plan
 	perDay    int              // 0 means no limit
 	skew      time.Duration    // how far its clock is ahead
-	alter     func(o *Outcome) // what differs from the service document; nil is nothing
-	banAfter  int              // after a first 429, as many more in a row cause no ban; 0: no bans
+	alter     func(o *Outcome) // changes a response, so that it differs from the service document; may be nil
+	banAfter  int              // as many 429s in a row cause no ban, the next one does; 0: no bans
 
 	requests int // all
 	rejected int // 429s

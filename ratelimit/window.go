@@ -37,12 +37,13 @@ const (
 	dayLength    = 24 * time.Hour
 	sameWindow   = 30 * time.Second // two Resets of one window differ by at most this
 	grain        = time.Second      // Reset and Date are whole seconds
-	slack        = 10 * time.Second // a window is of a minute if it seems longer by up to this
+	slack        = 10 * time.Second // a window of a minute may seem longer by up to this
 	mostLost     = 16               // lost requests to remember before the limit is known
 )
 
-// updateWindow updates the budget from the headers of a response. They show to which window the
-// response belongs (the known one, a new or an old one), what is left of it, and what others used.
+// updateWindow updates the budget from the headers of a response. They show three things: whether
+// the response belongs to the known window, to a new one or to an old one; how many requests that
+// window has left; and how many of its requests are foreign.
 func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 	if o.Received.IsZero() || o.Window.Limit == 0 {
 		b.lose(o)
@@ -56,15 +57,15 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 		return // a late response of an old window
 	}
 	switch { // rule 3
-	case b.windows == 0, apart.Abs() > sameWindow: // also if earlier: the window of another limit
+	case b.windows == 0, apart.Abs() > sameWindow: // also if earlier: it is that of another limit
 		b.openWindow()
 		b.setWindow(s, o)
-	case apart >= 0: // a response with an earlier Reset is an old one
+	case apart >= 0: // if Reset is a little earlier, the response came late
 		b.slides = b.slides || apart > 0
 		b.setWindow(s, o)
 	}
-	// Rule 1: if a lost request could reach the server only before this request was sent, then the
-	// server has counted it by now, or it will never arrive.
+	// Rule 1: if a lost request could reach the server only before this request was sent, it is no
+	// longer subtracted: Remaining includes it by now, or it will never arrive.
 	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return !until.After(o.Sent) })
 	// Rule 2: if a sample came before this request was sent, the new Remaining replaces it. If the
 	// two requests were in flight together, the lower Remaining counts.
@@ -72,19 +73,19 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 		return x.responses <= s.responses || x.remaining >= o.Window.Remaining
 	})
 	b.samples = append(b.samples, sample{b.responses, o.Window.Remaining})
-	// A 429 may be about another window than the one in its headers.
+	// A 429 shows nothing about others: it may be about another window than the one in its headers.
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.sent++
 		b.estimateOthers(s, o)
 	}
 }
 
-// lose records a request as lost: it has no response, or one without a window. While it may still
-// arrive, it is subtracted from Remaining. More lost requests than the limit change nothing: the
-// oldest one is dropped, since it is the least likely to arrive.
+// lose records a lost request: it has no response, or one without a window. It is subtracted from
+// Remaining while it may still arrive. More lost requests than the limit would change nothing, so
+// the oldest is dropped: it is the least likely to arrive.
 func (b *budget) lose(o *Outcome) {
 	b.sent++
-	until := o.Received.Add(1) // a request sent at this very time may be counted before it
+	until := o.Received.Add(1) // a request that was sent at this very moment is not newer
 	if o.Received.IsZero() {
 		until = b.now.Add(slowAfter)
 	}
@@ -94,7 +95,7 @@ func (b *budget) lose(o *Outcome) {
 	}
 }
 
-// replaceReset replaces a Reset that cannot be true, such as one in the past (rule 3): the window
+// replaceReset replaces a Reset that cannot be true, such as one in the past (rule 3). The window
 // then ends a minute after its first response, by the local clock.
 func (b *budget) replaceReset(o *Outcome) {
 	o.Date, o.Window.Reset = time.Time{}, b.reset
@@ -108,7 +109,7 @@ func (b *budget) openWindow() {
 	b.windows++
 	b.sent, b.kind = 0, ReasonMinute
 	b.samples, b.history = b.samples[:0], b.history[:0]
-	b.trust = max(b.trust, b.trust/2) // towards 0 if it is negative, and -1/2 is 0 in Go (rule 6)
+	b.trust = max(b.trust, b.trust/2) // a negative trust is halved; -1/2 is 0 in Go (rule 6)
 }
 
 // setWindow sets the limit and the end of the window from a response of this window.
@@ -119,20 +120,21 @@ func (b *budget) setWindow(s *snapshot, o *Outcome) {
 	b.limit, b.reset = o.Window.Limit, o.Window.Reset
 	end, limit := endOf(o, b.openAt, grain)
 	b.end = end
-	if limit == ReasonDay { // it stays the day when less than a minute is left of it
+	if limit == ReasonDay { // also later, when less than a minute of the day is left
 		b.kind = limit
 	}
 }
 
 // untilReset returns the time from a response to its Reset, or a minute and false if the Reset
-// cannot be true (rule 3). Reset is compared with Date, which is of the same clock: the local clock
-// may be a different one.
+// cannot be true (rule 3). Reset is compared with Date, because both are by the server's clock.
+// Only without a Date it is compared with the local clock, which may differ.
 func untilReset(o *Outcome) (left time.Duration, usable bool) {
 	left = o.Window.Reset.Sub(o.Date)
 	usable = left > 0
 	if o.Date.IsZero() {
 		left = o.Window.Reset.Sub(o.Received)
-		// A clock that is wrong by minutes is more likely than a window of several minutes.
+		// A Reset between about a minute and an hour away is not believed: a wrong clock is more
+		// likely than such a window.
 		usable = o.Window.Reset.Sub(o.Sent) > -grain && (left <= windowLength+slack || left >= time.Hour)
 	}
 	if !usable || left >= dayLength+slack {
@@ -141,11 +143,13 @@ func untilReset(o *Outcome) (left time.Duration, usable bool) {
 	return left, true
 }
 
-// endOf returns the local time at which the window of a response is certainly over, and its limit.
-// The end is the time of the response, plus the time until Reset, plus rounding, since Reset may be
-// too low by that much. But a window of a minute that was open at openAt is over a minute later. If
-// that is earlier by at most slack, it is the end: the response may have come late. If it is
-// earlier by more, or if Reset is more than 62 seconds after Date, the window is that of the day.
+// endOf returns the local time at which the window of a response is certainly over, and the limit
+// of that window: ReasonMinute or ReasonDay. There are two candidates for the end. The first is the
+// time of the response, plus the time until Reset, plus rounding, because Reset may be rounded down
+// by that much. The second is a minute after openAt, a time at which the window was open. If the
+// first is later by more than slack, or if Reset is more than 62 seconds after Date, the window is
+// longer than a minute: it is that of the day, and ends at the first. Otherwise it is that of the
+// minute, and ends at the earlier one of the two.
 func endOf(o *Outcome, openAt time.Time, rounding time.Duration) (end time.Time, limit Reason) {
 	left, _ := untilReset(o)
 	end, minute := o.Received.Add(min(left+rounding, dayLength)), openAt.Add(windowLength)
@@ -167,13 +171,13 @@ func (o Outcome) WindowEnd() (end time.Time, limit Reason) {
 	return endOf(&o, o.Received, grain)
 }
 
-// LockoutEnd returns when the key opens after this outcome, which must be a 429, and the limit that
-// seems to be the reason: ReasonMinute, ReasonDay or ReasonBan. streak is the number of lockouts
-// since the last success, including this one: the later ones may last longer than the response asks
-// for. README.md has the rule, number 5.
+// LockoutEnd returns when the key opens again, and the limit that seems to have closed it:
+// ReasonMinute, ReasonDay or ReasonBan. The outcome must be that of a 429. streak is the number of
+// lockouts since the last success, including this one. From the second lockout on, the key may stay
+// closed for longer than the response asks for: see rule 5 in README.md.
 func (o Outcome) LockoutEnd(streak int) (end time.Time, limit Reason) {
 	rounding := grain
-	if o.RetryAfter > 0 { // rounded up by the server
+	if o.RetryAfter > 0 { // the server has rounded it up
 		end, rounding = o.Received.Add(o.RetryAfter), 0
 	}
 	window, _ := endOf(&o, o.Received, rounding)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestRules has more rows of lockouts, for rules 3 and 5.
+// TestOutcomeEnds tests single outcomes. TestRules has more rows of lockouts, for rules 3 and 5.
 func TestOutcomeEnds(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 5e8, time.UTC)
 	w := func(remaining int, untilReset time.Duration) Window {

@@ -138,7 +138,7 @@ var rules = []struct {
 }
 
 // inOrder checks that the requests are admitted one after the other, and none before notBefore.
-// Each response to the limiter has a Remaining of one: only one request may follow.
+// Each response shows a Remaining of 1, so that only one request may follow.
 func (c *client) inOrder(notBefore time.Time, requests ...*request) {
 	for i, r := range requests {
 		r.admittedAfter(notBefore)

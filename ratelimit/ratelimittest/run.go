@@ -63,8 +63,8 @@ const (
 	giveUp = 20 * time.Second // how long a request may wait before it is cancelled
 )
 
-// response returns the outcome of a request that was sent just now. The window has counted no other
-// request: a limiter becomes cautious if it sees foreign requests.
+// response returns the outcome of a request that was sent just now. Its window has counted no other
+// request, because a limiter becomes cautious if others use the key.
 func response(status, remaining int) ratelimit.Outcome {
 	now := time.Now()
 	w := ratelimit.Window{Limit: remaining + 1, Remaining: remaining, Reset: now.Add(window).Truncate(time.Second)}
@@ -84,7 +84,7 @@ type request struct {
 	err            error
 	took           time.Duration
 	ended          time.Time
-	waits          int               // reports of a wait that begins, less those of one that ends
+	waits          int               // calls of WaitStart, minus calls of WaitDone
 	waited         time.Duration     // the length of its waits, as reported
 	closed, opened int               // how often the key was reported closed, and opened
 	lockout        ratelimit.Lockout // the last reported one
@@ -101,7 +101,7 @@ func (c *client) request(maxWait time.Duration) *request {
 // patient returns a request that waits for up to an hour.
 func (c *client) patient() *request { return c.request(time.Hour) }
 
-// The observer of a request calls the limiter: that must be possible.
+// The methods of the observer call the limiter, because a limiter must allow this.
 func (r *request) WaitStart(ratelimit.Wait)        { r.RateLimit(r.Key); r.waits++ }
 func (r *request) WaitDone(w ratelimit.Wait)       { r.RateLimit(r.Key); r.waits--; r.waited += w.Duration }
 func (r *request) LimitClosed(l ratelimit.Lockout) { r.RateLimit(r.Key); r.closed++; r.lockout = l }

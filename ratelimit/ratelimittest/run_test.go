@@ -93,7 +93,7 @@ type recorder struct {
 
 func (r *recorder) Errorf(string, ...any) { r.failed = true }
 
-// Each limiter breaks one rule, in the order of the rules. The check of that rule must fail.
+// The first limiter breaks the first rule, and so on. The check of that rule must fail.
 func TestRunWrong(t *testing.T) {
 	all := []changed{
 		{outcome: func(o *ratelimit.Outcome) { o.Window.Remaining += 2 }},
