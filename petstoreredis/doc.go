@@ -5,27 +5,28 @@
 //	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithLimiter(limiter))
 //
 // Each process of the fleet does this; there is nothing else to set up. README.md has the rules,
-// with the code of each. The state of a key is called its pot: a hash in Redis, which only the
-// script pot.lua reads and writes. If calls of a process wait, it sends one command, a call of the
-// script, that asks for permits for all of them. The reply has permits, or what to wait for.
-// Outcomes of requests go with the next command; if none follows in 20 ms, they get one of their
-// own. No process holds permits in advance: after a 429 its process sends nothing more, and the
-// others stop as soon as Redis knows of the 429.
+// and the functions that implement them. The state of a key is called its pot. It is a hash in
+// Redis, which only the script pot.lua reads and writes. If calls of a process wait, the process
+// sends one command, which calls the script and asks for permits for all of these calls. The reply
+// has permits, or says what the calls must wait for. The command also reports outcomes of requests.
+// If no command follows in 20 ms, a command of their own reports them. No process holds permits in
+// advance. So after a 429, a process sends nothing more, and the other processes stop as soon as
+// Redis knows of the 429.
 //
-// The share of a process is the limit, divided by the number of processes. In the first second of a
-// window a process gets no more than its share, and in two seconds no more than twice its share: a
-// process that asks a moment later still finds its own share. After that, a process may use what
-// the others leave. A process that is killed cannot report: its permits count as spent until their
-// window is over, a minute at most. All processes must have the same version of this package,
-// except during an update: see docs/scaling.md.
+// The share of a process is what the window allows the fleet, divided by the number of processes.
+// In the first second of a window a process gets no more than its share, and in two seconds no more
+// than twice its share: a process that asks a moment later still finds its own share. After that, a
+// process may use what the others leave. A process that is killed cannot report: its permits count
+// as spent until their window is over, a minute at most. All processes must have the same version
+// of this package, except during an update: see docs/scaling.md.
 //
 // # Without Redis
 //
 // If a command fails, or gets no reply in time (see [WithTimeout]), the process goes on with a
 // [ratelimit.Limiter] that begins with the last known state of the pot. In each window the process
-// then gets one share of the limit at most (see [WithShare]). It tries Redis again once a second.
-// The first reply ends this. The log has a line for the beginning and one for the end, for each
-// key.
+// then gets at most one share of the limit (see [WithShare]). It tries Redis again once a second,
+// until Redis replies. For each key, the log has one line when Redis goes away, and one when it is
+// back.
 //
 // A pot that is missing, unreadable or older than what a process knows is replaced by a new pot,
 // which gives one permit at first. Therefore an operator may delete a pot at any time.
