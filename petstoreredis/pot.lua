@@ -1,8 +1,8 @@
 -- This script keeps the pot of an API key: KEYS[1] is a hash with the numbers of `pot`. ARGV[1] is
 -- the command of a process: the outcomes of its requests, and how many permits it wants. Times are
--- milliseconds, in the command by the clock of the process, elsewhere by that of Redis. Permits are
--- numbered, over all windows. Each window takes a number, too, its epoch: the permits of the window
--- have higher numbers.
+-- milliseconds. In the command they are by the clock of the process, everywhere else by that of
+-- Redis. Permits are numbered, over all windows. Each window takes a number from the same sequence,
+-- its epoch. The permits of the window have higher numbers.
 local command = cjson.decode(ARGV[1])
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -11,43 +11,43 @@ local second = 1000
 local minute = 60 * second
 local none = 1e9 -- more than any Remaining
 local leap = 60000 -- the last permit numbers that two processes know differ by less than this
-local carried_part = 4 -- what a window has left goes over to the next if it is 1/4 of the limit or more
+local carried_part = 4 -- requests left go over to the next window if they are at least 1/4 of the limit
 local same_window = 30 -- seconds: two values of Reset that differ by at most this are of one window
-local longest_minute = minute + 10 * second -- a window that seems longer is of a day; clocks differ
+local longest_minute = minute + 10 * second -- a longer window is that of a day; 10 s, since clocks differ
 
 -- How long requests wait for the outcomes of earlier requests: see pot.await. Most responses take
 -- less than 0.2 seconds.
 local await_first = second -- for the first response of a window
 local await_after_429 = 10 * second -- for the first response after a lockout: a new 429 may ban
-local await_last = 2 * second -- for the last responses, which show whether anything is left
+local await_last = 2 * second -- for the responses that show whether anything is left
 local await_new_pot = 1.5 * second -- after a lost pot, until the other processes have reported
 
-local most_shares = 2 -- of a process: one in the first second after the first response, two in two
+local most_shares = 2 -- of a process: one in the first second after the first response, two in two seconds
 local growth = 1.5 -- other programs may send 1.5 times what they sent before
 local reserve_part = 10 -- background requests leave 1/10 of the limit to others
-local reason_response = 3 -- a reason to wait; 0 to 2 are the limits, as in closed_by
+local reason_response = 3 -- a reason to wait; the reasons 0 to 2 are limits, as in closed_by
 
 local pot = {
   at = now,           -- when the last command came
-  number = 0,         -- the last one that was taken, by a permit or an epoch
+  number = 0,         -- the last number that a permit or an epoch took
   epoch = 0,          -- the number of this window: its permits have higher numbers
   limit = 0,          -- X-RateLimit-Limit
-  remaining = 0,      -- X-RateLimit-Remaining, minus what was spent since then without a response
+  remaining = 0,      -- X-RateLimit-Remaining, minus the requests lost since then
   reset = 0,          -- X-RateLimit-Reset, in seconds; 0: no response has ever shown a window
   ends = 0,           -- the end of the window
   day = 0,            -- 1 if this is the window of a day
   first_response = 0, -- when the window's first response came; 0: none yet
   last_response = 0,  -- when the window's last response came
   in_flight = 0,      -- permits of the window without an outcome
-  returned = 0,       -- permits of the window whose requests it has not counted
+  returned = 0,       -- permits of the window whose requests the service has not counted
   await = 0,          -- until when requests wait for outcomes of permits in flight
   as_of = 0,          -- the value of `number` when `remaining` was set
-  lowest = none,      -- the least Remaining since `remaining` was set, of permits up to as_of
+  lowest = none,      -- the least Remaining in responses to permits up to as_of, since `remaining` was set
   closed = 0,         -- the end of the last lockout
   closed_by = 0,      -- the limit of that lockout: 0 minute, 1 day, 2 ban
   streak = 0,         -- lockouts since the last success
   active = 0,         -- processes that wanted permits in this window
-  processes = 0,      -- set at the end of a window: its mean with `active`, at least `active`
+  processes = 0,      -- how many use the key: from the end of a window, its mean with `active`, or `active` if higher
   urgent = 0,         -- when a request that is not in the background last wanted a permit
 }
 
@@ -63,14 +63,16 @@ local function load_pot()
   for i = 1, #stored, 2 do found[stored[i]] = tonumber(stored[i + 1]) end
   for name in pairs(pot) do incomplete = incomplete or not found[name] end
   if not (incomplete -- the pot or a field is missing
-      or found.number < command.Number -- an old copy: this process has had a later permit
-      or found.at > now + second -- written by another clock
+      or found.number < command.Number -- the pot is an old copy: this process has had a later permit
+      or found.at > now + second -- the pot was written with another clock
       or command.Fallback and found.at < now - second) then -- no process has used it for a second
     pot = found
     return
   end
   redis.call('DEL', KEYS[1])
-  -- Higher than any number that a process knows: fewer than one permit a millisecond is given.
+  -- The number must be higher than any that a process knows. Usually `now` is, because the script
+  -- gives less than one permit a millisecond. If the clock was set back, the other number is:
+  -- processes differ by less than leap.
   local number = math.max(now, command.Number + leap)
   set { number = number, epoch = number, as_of = number, processes = command.Processes }
   if command.Number > 0 then pot.await = now + await_new_pot end
@@ -88,7 +90,7 @@ end
 -- settle ends a permit of this window.
 local function settle(outcome)
   pot.in_flight = math.max(0, pot.in_flight - 1)
-  if outcome.Lost then -- the responses to permits given so far may come from before it is counted
+  if outcome.Lost then -- responses to permits given so far may be from before the service counted it
     set { as_of = pot.number, lowest = none, remaining = math.max(0, pot.remaining - 1) }
   elseif outcome.Limit == 0 then
     pot.returned = pot.returned + 1
@@ -97,17 +99,18 @@ local function settle(outcome)
   if next_goes and not outcome.NoResponse then pot.await = 0 end
 end
 
--- learn takes the window from a response. A response to a permit after as_of sets `remaining`; a
--- response to an earlier permit can only lower it.
+-- learn takes the window from a response. A response to a permit after as_of sets `remaining`. A
+-- response to an earlier permit can only lower `remaining`.
 --
--- For example, permits up to number 9 are given when the response to permit 5 shows 40: `remaining`
--- is 40, as_of is 9. Then permit 7 shows 38: `remaining` and `lowest` are 38. Permit 8 shows 39,
--- which changes nothing. Permit 10 sets `remaining`: to 37 if it shows 37, but to `lowest` if it
--- shows 39, since the service counted it before permit 7.
+-- For example, 9 permits are given when the response to permit 5 shows 40: this sets `remaining` to
+-- 40 and as_of to 9. The response to permit 7 shows 38: `remaining` and `lowest` are now 38. The
+-- response to permit 8 shows 39, which changes nothing. The response to permit 10 sets `remaining`
+-- again. If it shows 37, `remaining` is 37. If it shows 39, the service counted permit 10 before
+-- permit 7, and `remaining` is `lowest`, 38.
 local function learn(outcome, in_window, reported)
   local ahead = outcome.Reset - pot.reset
   local newer = outcome.Number > pot.as_of -- the permit was given after `remaining` was set
-  -- A new pot also believes what a process knows of a window, if that window is used up.
+  -- A new pot also takes the window that a process knows, if this window is used up.
   local first = pot.first_response == 0 and (in_window or pot.reset == 0 and outcome.Remaining == 0)
   local overtaken = not newer and ahead < -same_window -- a response of the next window came first
   if not first and (pot.first_response == 0 or not reported or overtaken) then return end
@@ -118,12 +121,12 @@ local function learn(outcome, in_window, reported)
   pot.lowest = math.min(pot.lowest, outcome.Remaining)
   pot.remaining = newer and pot.lowest or math.min(pot.remaining, pot.lowest)
   if newer then set { as_of = pot.number, lowest = none } end
-  if newer or ahead >= 0 then -- an older response with an earlier Reset is skipped
-    local left = math.max(1, outcome.Ends - command.Now) -- Redis has a clock of its own
+  if newer or ahead >= 0 then -- otherwise it is a late response with an earlier Reset
+    local left = math.max(1, outcome.Ends - command.Now) -- a duration: the clock of Redis may differ
     local ends = now + (pot.remaining > 0 and math.min(left, minute) or left)
     local slides = ahead ~= 0
     local rounded = ends < pot.ends -- of two ends from the same Reset, the earlier one counts
-    local used_up_day = ends > now + minute -- `ends` was capped while something was left
+    local used_up_day = ends > now + minute -- before, while something was left, `ends` was at most a minute away
     if pot.ends == 0 or slides or rounded or used_up_day then pot.ends = ends end
     local day = left > longest_minute and 1 or 0
     set { last_response = now, limit = outcome.Limit, reset = outcome.Reset, day = day }
@@ -131,7 +134,8 @@ local function learn(outcome, in_window, reported)
   if in_window and outcome.Closed == 0 then set { closed = 0, streak = 0 } end -- a success
 end
 
--- note_429 closes the key. Responses from before the lockout show nothing of the window after it.
+-- note_429 closes the key, and begins a new window. Responses to permits from before the lockout do
+-- not show this window.
 local function note_429(outcome, in_window)
   local closed = now + math.max(0, outcome.Closed - command.Now)
   if closed >= pot.closed then pot.closed, pot.closed_by = closed, outcome.Reason end
@@ -141,8 +145,9 @@ end
 
 local function apply(outcome)
   local in_window = outcome.Number > pot.epoch -- the permit is of this window
-  -- Whether it comes from a response. The outcome of a request does. command.Known does only after
-  -- a time without Redis: otherwise it repeats what this pot or an earlier one said.
+  -- `reported` means that the outcome has news from the service, as the outcome of each request
+  -- has. command.Known has news only after a time without Redis: at other times it repeats what
+  -- this pot, or an earlier pot, said.
   local reported = outcome.Number > 0 or command.Fallback
   local new_pot = pot.reset == 0
   if outcome.Epoch == pot.epoch then settle(outcome) end
@@ -150,16 +155,19 @@ local function apply(outcome)
   if outcome.Closed > 0 and (reported or new_pot) then note_429(outcome, in_window) end
 end
 
--- shares returns how many shares of the window a process may have by now; nil if there is no such
--- limit any more.
+-- shares returns how many shares of the window a process may have by now; nil when shares no longer
+-- limit it.
 local function shares()
   local n = 1 + math.floor((now - pot.first_response) / second)
   return n <= most_shares and n or nil
 end
 
--- grant gives a process permits: at most one share of a window in its first second, two shares in
--- its first two, later two shares of what is left. It keeps back what other programs have probably
--- sent since the last response: with 20 in 30 seconds, 1.5*20*3/30 = 3 after 3 seconds.
+-- grant gives permits to the process that sent the command. In the first second after the first
+-- response of the window, the process gets at most one share of the window. In the first two
+-- seconds it gets at most two. Later, each command gets at most two shares of what is left. grant
+-- keeps back 1.5 times what other programs have probably sent since the last response. For example,
+-- they sent 20 requests in the 30 seconds of this window, and the last response came 3 seconds ago:
+-- 1.5*20*3/30 = 3 are kept back.
 local function grant()
   local urgent, background = command.Want[1], command.Want[2]
   local asked_before = command.Epoch == pot.epoch -- whether the process has asked in this window
@@ -168,7 +176,7 @@ local function grant()
   local processes = math.max(1, pot.active, pot.processes)
   local earlier = pot.number - pot.epoch - pot.returned -- permits of this window that count
   local left = pot.remaining - pot.in_flight
-  local others = pot.limit - pot.remaining - earlier -- counted without a permit
+  local others = pot.limit - pot.remaining - earlier -- requests that were counted without a permit
   if others > 0 then
     local age = math.max(1, now - pot.ends + minute) -- of the window
     local sent = math.ceil(growth * others * (now - pot.last_response) / age) -- since that response
@@ -207,10 +215,10 @@ local function save()
   redis.call('PEXPIRE', KEYS[1], math.max(0, pot.ends - now, pot.closed - now) + 10 * minute)
 end
 
--- reply returns the pot, what was granted and, for requests without a permit, why and for how long
--- they wait. The first of these reasons that applies counts:
+-- reply returns the pot, the permits granted and, for requests without a permit, the reason to wait
+-- and how long it lasts. The first of these reasons that applies counts:
 --   the limit in closed_by, until the key opens
---   response, until the next second, if the process gets another share then
+--   response, until the next second, if something is left and the process gets another share then
 --   the limit of the window, until its end, if it is used up or if responses are overdue
 --   response, for an unknown time
 local function reply(grants)
@@ -233,7 +241,7 @@ local function reply(grants)
 end
 
 load_pot()
-if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has room for as much
+if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has room for the same number
   local left = pot.remaining - pot.in_flight
   local much = left > 0 and left >= pot.limit / carried_part
   if much then begin(left, now, now + minute) else begin(0, 0, 0) end
@@ -242,7 +250,7 @@ for _, outcome in ipairs(command.Outcomes or {}) do apply(outcome) end
 apply(command.Known)
 local used_up = pot.first_response > 0 and pot.remaining <= pot.in_flight
 if command.Reopen and (pot.closed > now or used_up) then
-  set { closed = 0, reset = math.max(1, pot.reset) } -- a reset that is not 0: the pot is not new
+  set { closed = 0, reset = math.max(1, pot.reset) } -- a pot with the reset 0 would be new
   begin(0, 0, 0)
 end
 local grants = grant()
