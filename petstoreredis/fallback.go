@@ -8,13 +8,13 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// newFallback returns a limiter that takes the place of the pot. It has seen one response, made
-// from what the process knows. Its limit is this process's share.
+// newFallback returns the limiter that gives permits while Redis is away. This limiter has seen one
+// response, made from what the process knows. The limit in it is this process's share.
 func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	l, w, n := ratelimit.New(), q.known(now), q.processes()
 	q.share.setTakenByOthers(w, n)
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: q.share.of(w, n)}
-	if w.Limit > 0 { // the time now by the server's clock: the window ends a second after its Reset
+	if w.Limit > 0 { // such that the window of the response ends at windowEnd
 		o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now))
 	}
 	if q.closedUntil.After(now) {
@@ -22,13 +22,13 @@ func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	} else if w.Limit == 0 {
 		return l
 	}
-	p, _ := l.TryAcquire(ratelimit.Request{Key: q.key}) // a limiter that knows nothing refuses none
+	p, _ := l.TryAcquire(ratelimit.Request{Key: q.key}) // a new limiter admits the first request
 	p.Release(o)
 	return l
 }
 
-// askFallback admits as many requests as the fallback allows. The others wait until its limit ends.
-// If they have to wait for a response, the fallback is asked again soon.
+// askFallback admits as many requests as the fallback allows. The others wait until the limit of
+// the fallback ends. If they wait for a response, the fallback is asked again soon.
 func (q *queue) askFallback(now time.Time) {
 	for class := range q.waiters {
 		for len(q.waiters[class]) > 0 {
@@ -46,8 +46,8 @@ func (q *queue) askFallback(now time.Time) {
 				q.signal()
 				break
 			}
-			// Its response counts as one to the last permit of the pot. Without an Epoch, the pot
-			// does not take it for one of those in flight.
+			// The response counts as one to the last permit of the pot, which has this number.
+			// Without an Epoch, the pot does not settle a permit in flight for it.
 			q.admit(class, potOutcome{Number: q.pot.Number}, p, now)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/petstore/petstore-go/petstoreredis"
 )
 
-// row is one line of the table of docs/scaling.md: a fleet, and what goes wrong with it.
+// row is a fleet, and what goes wrong with it. docs/scaling.md has a table of the results.
 type row struct {
 	name       string
 	processes  int // 8 by default
@@ -35,10 +35,10 @@ type row struct {
 	drops      int           // percentage of commands that break their connection
 	jump       time.Duration // how far the clock of Redis jumps, after 90 s
 	during     func(f *fleet)
-	share      float64 // least value of: shortest possible time, divided by time taken; 0.95 by default
-	got429s    int     // greatest number; above 0 if processes send before they can know of others
-	evals      float64 // greatest number of commands for a request; 0: any, since Redis fails
-	least      float64 // least value of: requests of a process in a window, divided by the mean
+	share      float64 // must be reached: shortest possible time, divided by time taken; 0.95 by default
+	got429s    int     // at most so many; above 0 if processes send before they can know of others
+	evals      float64 // at most so many commands for each request; 0: any number, since Redis fails
+	least      float64 // must be reached: least requests of a process in a window, divided by the mean
 	short      bool    // runs in virtual time with -short, too
 	onRedis    bool    // runs on a real Redis, too
 }
@@ -77,8 +77,8 @@ func rows() []row {
 }
 
 // fleet is the processes of a row, and what they work with. Each process has a limiter and a client
-// of Redis of its own. Together they make the requests that fill some windows and half of another
-// one. They must begin that last window in time.
+// of Redis of its own. Together they make as many requests as fill the windows of the row, and half
+// of one more.
 type fleet struct {
 	*testing.T
 	row
@@ -112,7 +112,7 @@ func TestOnRedisFleets(t *testing.T) {
 	run(t, func(r row) bool { return r.onRedis }, func(f *fleet) {
 		address := startRedis(f.T)
 		f.dial = func(k *link) *redis.Client { return newClient(f, address, k) }
-		f.windows, f.minute, f.share = 1, 15*time.Second, 0.75 // rounding costs a lot
+		f.windows, f.minute, f.share = 1, 15*time.Second, 0.75 // in short windows, whole seconds matter more
 		f.run()
 	})
 }

@@ -18,16 +18,17 @@ import (
 // Limiter is a [petstore.Limiter] whose budgets are shared by all processes that use the same
 // Redis. [NewLimiter] returns one; pass it to all clients of this process with
 // [petstore.WithLimiter]. Each key has a budget of its own. It is safe for concurrent use. At rest
-// it has no goroutine and no timer, so that it need not be closed. It remembers each key, in about
-// a kilobyte. A program that ends right after its last call should call Flush before it ends.
+// it has no goroutine and no timer, so that it need not be closed. It never forgets a key, and
+// needs about a kilobyte for each. A program should call Flush if it ends right after its last
+// call.
 type Limiter struct {
 	rdb       redis.UniversalClient
 	logger    *slog.Logger
-	processes int // how many share each key while Redis is away; 0 if not set
+	processes int // number of processes that share each key while Redis is away; 0 if not set
 	timeout   time.Duration
 	prefix    string
-	// now returns the time of the wall clock: the monotonic clock stands still while a machine is
-	// suspended, and windows do not.
+	// now returns the time of the wall clock, because the monotonic clock stands still while a
+	// machine is suspended.
 	now func() time.Time
 
 	mu      sync.Mutex // guards the fields below, and all queues
@@ -38,12 +39,12 @@ type Limiter struct {
 // Option configures a [Limiter] in [NewLimiter].
 type Option func(*Limiter)
 
-// WithLogger makes the Limiter log, for each key, when it goes on without Redis, at level Warn with
-// the error, and when Redis is back, at level Info. A nil logger, the default, logs nothing.
+// WithLogger makes the Limiter log, for each key, when it goes on without Redis (level Warn, with
+// the error), and when Redis is back (level Info). A nil logger, the default, logs nothing.
 func WithLogger(logger *slog.Logger) Option { return func(l *Limiter) { l.logger = logger } }
 
-// WithShare sets the number of processes that share each key while Redis is away. The default, 0,
-// is the last number from Redis, or 64 if there is none.
+// WithShare sets the number of processes that share each key while Redis is away. With 0, the
+// default, the number is the last one that Redis replied, or 64 if Redis has never replied.
 func WithShare(processes int) Option { return func(l *Limiter) { l.processes = processes } }
 
 // WithTimeout sets how long a command may take. After that, or if it fails, the process goes on
@@ -51,12 +52,12 @@ func WithShare(processes int) Option { return func(l *Limiter) { l.processes = p
 // as long, because it connects first.
 func WithTimeout(d time.Duration) Option { return func(l *Limiter) { l.timeout = d } }
 
-// WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It
-// must be the same in all processes.
+// WithKeyPrefix sets the prefix of all names of keys in Redis; the default is "petstore:". It must
+// be the same in all processes.
 func WithKeyPrefix(prefix string) Option { return func(l *Limiter) { l.prefix = prefix } }
 
 // NewLimiter returns a limiter that keeps its state in rdb, in a hash for each API key. The name of
-// the hash ends in the [petstore.Call].KeyID. NewLimiter does no I/O. It returns a
+// the hash ends in the KeyID of [petstore.Call]. NewLimiter does no I/O. It returns a
 // [petstore.ArgumentError] if rdb is nil or an option is invalid.
 func NewLimiter(rdb redis.UniversalClient, opts ...Option) (*Limiter, error) {
 	l := &Limiter{
@@ -88,14 +89,15 @@ func argumentError(argument, reason string) error {
 func (l *Limiter) RateLimit(key string) ratelimit.Window {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if q := l.queues[key]; q != nil { // l.queue would remember the key
+	if q := l.queues[key]; q != nil { // not l.queue, which would add the key
 		return q.window
 	}
 	return ratelimit.Window{}
 }
 
-// Reopen implements [petstore.Limiter]. The other processes learn of it within ten seconds; but if
-// they expect the key to open within 70 s, they do not ask before then.
+// Reopen implements [petstore.Limiter]. If another process expects the key to open in more than 70
+// s, it learns of the Reopen within ten seconds. Otherwise it asks Redis only when it expects the
+// key to open.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +105,7 @@ func (l *Limiter) Reopen(key string) {
 	if q.fallback != nil {
 		q.fallback.Reopen(key)
 	}
-	q.reported.Until = now // the success of a request that is admitted from now on is reported
+	q.reported.Until = now // so that the first success after this is reported
 	q.closedUntil = time.Time{}
 	q.obstacles = [2]obstacle{}
 	q.outbox.reopen = true
@@ -112,8 +114,8 @@ func (l *Limiter) Reopen(key string) {
 }
 
 // Flush reports the outcomes that Redis does not know yet: those of the last 20 ms. Without Flush,
-// each of these requests may count twice, until its window is over. The error is that of ctx, or of
-// the last command.
+// each of these requests may count twice until its window is over: in Remaining, and as a permit in
+// flight. The error is that of ctx, or of the last command.
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +155,8 @@ func (l *Limiter) queue(key string) *queue {
 	return q
 }
 
-// sleep waits for d at most, or until there is news. It releases the lock meanwhile.
+// sleep waits until there is news, ctx has ended or d has passed. It releases the lock meanwhile,
+// and may return earlier, after longestNap.
 func (l *Limiter) sleep(ctx context.Context, news <-chan struct{}, d time.Duration) {
 	l.unlocked(func() {
 		timer := time.NewTimer(min(d, longestNap))
@@ -167,7 +170,7 @@ func (l *Limiter) sleep(ctx context.Context, news <-chan struct{}, d time.Durati
 }
 
 // unlocked releases the lock while it calls f, because f waits, or calls an observer or the logger.
-// What its caller knew of the limiter before may no longer be true afterwards.
+// The state of the limiter may be another one when unlocked returns.
 func (l *Limiter) unlocked(f func()) {
 	l.mu.Unlock()
 	defer l.mu.Lock()

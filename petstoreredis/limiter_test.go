@@ -39,7 +39,7 @@ func TestNewLimiter(t *testing.T) {
 func TestCommon(t *testing.T) { perform(t, scripttest.Common) }
 
 // TestLimiter has processes that share a pot. In most rows a response shows requests of other
-// programs, so one permit is kept back for these. Package scripttest explains the steps.
+// programs: then one permit is kept back for these programs. Package scripttest explains the steps.
 func TestLimiter(t *testing.T) {
 	perform(t, [][2]string{
 		{"a quarter of the limit goes over to the next window", "get 60 15, +1m ask 20 = 14"},

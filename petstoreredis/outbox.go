@@ -17,8 +17,9 @@ func (b *outbox) take(c *command) {
 	*b = outbox{}
 }
 
-// failed is called if a command fails. Its outcomes are not sent again, because Redis may have
-// counted them. If it has not, their permits count until their window is over.
+// failed is called if a command fails. The outcomes of the command are not sent again, because
+// Redis may have counted them. If Redis has not counted them, their permits count as in flight
+// until the window is over.
 func (b *outbox) failed(c *command, now time.Time) {
 	b.reopen = b.reopen || c.Reopen
 	b.sendAt = now.Add(tryEvery)

@@ -13,23 +13,23 @@ import (
 const (
 	reportAfter = 20 * time.Millisecond // how long an outcome waits for the next command
 	tryEvery    = time.Second           // between two commands while Redis is away
-	askAgain    = 8 * time.Second       // between two commands while the key is closed for long
+	askAgain    = 8 * time.Second       // between two commands while the key is closed for longer than longWait
 	longWait    = 70 * time.Second      // longer than any window of a minute
-	longestNap  = 30 * time.Second      // timers stand still while a machine is suspended
+	longestNap  = 30 * time.Second      // to the next look at the wall clock: timers stand still in a suspended machine
 	clockGrain  = 5 * time.Millisecond  // by how much the end of a limit may be rounded down
 
 	// A poll is a command that asks whether a response has come to another process.
 	pollEvery   = 30 * time.Millisecond  // the first time between two polls
-	pollSpread  = 2 * time.Millisecond   // added for each process, so that more processes do not poll more often in all
+	pollSpread  = 2 * time.Millisecond   // added for each process, so that many processes do not poll too often in all
 	longestPoll = 500 * time.Millisecond // the longest time between two polls
 
-	unknownProcesses = 64 // the number of processes, as long as neither WithShare nor the pot has one
+	unknownProcesses = 64 // the number of processes, if neither WithShare nor the pot has one
 )
 
-// queue has the requests of this process that wait for permits of one key, and the state of the pot
-// as far as the process knows it. It asks the pot when a request waits, unless the last reply says
-// that there is no permit yet. One command at a time is on its way. In each array, index 1 is for
-// background requests.
+// queue has the requests of this process that wait for permits of one key, and what the process
+// knows of the pot. It asks the pot for permits when a request waits, unless the last reply says
+// that there are none yet. At most one command is on its way. In the arrays of two, index 1 is for
+// background requests, index 0 for all others.
 type queue struct {
 	l          *Limiter
 	key        string
@@ -44,12 +44,12 @@ type queue struct {
 	window      ratelimit.Window
 	windowEnd   time.Time
 	closedUntil time.Time         // the end of the last lockout
-	closedBy    ratelimit.Reason  // its limit
-	reported    ratelimit.Lockout // the last one that was reported; zero once its end was reported
+	closedBy    ratelimit.Reason  // the limit of that lockout
+	reported    ratelimit.Lockout // the last reported lockout; zero once its end was reported
 
 	outbox outbox
 	asking chan struct{} // closed when the command on its way is over; nil if there is none
-	err    error         // of the last command
+	err    error         // the error of the last command
 
 	away     time.Time          // when Redis began to fail; zero while it replies
 	fallback *ratelimit.Limiter // gives permits while Redis is away; nil while Redis replies
@@ -65,14 +65,14 @@ type obstacle struct {
 // lasts reports whether it is too early to ask the pot again.
 func (why obstacle) lasts(now time.Time) bool { return !why.askAt.IsZero() && !isDue(why.askAt, now) }
 
-// isDue reports whether a time has come. Zero never comes. A time that is further away than any
-// wait counts as come: the clock was set back.
+// isDue reports whether the time `at` has come. The zero time never comes. A time counts as come if
+// it is further away than any wait, because then the clock was set back.
 func isDue(at, now time.Time) bool {
 	return !at.IsZero() && (!at.After(now) || at.Sub(now) > longWait)
 }
 
-// limitUntil returns a limit that lasts until a time. If that is far away, the requests ask the pot
-// again before it, since another process may reopen the key.
+// limitUntil returns the obstacle of a limit that lasts until a time. If this time is far away, the
+// requests ask the pot again earlier, because another process may reopen the key.
 func limitUntil(limit ratelimit.Reason, now, until time.Time) obstacle {
 	why := obstacle{limit, until, until}
 	if until.Sub(now) > longWait {
@@ -92,8 +92,8 @@ func earlier(a, b time.Time) time.Time {
 // processes returns how many processes share the key.
 func (q *queue) processes() int { return cmp.Or(q.l.processes, q.pot.Processes, unknownProcesses) }
 
-// knownProcesses returns the number of processes for reports: that of the pot or, without Redis,
-// that of WithShare; 0 if there is neither.
+// knownProcesses returns the number of processes for reports; 0 if nobody knows it. It is that of
+// the pot. Without Redis, it is that of WithShare, if this is set.
 func (q *queue) knownProcesses() int {
 	if q.fallback == nil {
 		return q.pot.Processes
@@ -101,7 +101,8 @@ func (q *queue) knownProcesses() int {
 	return cmp.Or(q.l.processes, q.pot.Processes)
 }
 
-// step sends the next command and asks the fallback, if it is time, and sets the timer.
+// step sends the next command if it is time. Without Redis, it also asks the fallback. Then it sets
+// the timer for the next step.
 func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
@@ -123,7 +124,8 @@ func (q *queue) step(now time.Time) {
 	}
 }
 
-// nextSend returns when to send a command; zero while one is on its way, or if there is no reason.
+// nextSend returns when to send the next command. It returns zero while a command is on its way,
+// and if there is no reason to send one.
 func (q *queue) nextSend(now time.Time) time.Time {
 	switch {
 	case q.asking != nil:
@@ -151,15 +153,15 @@ func (q *queue) nextAsk(now time.Time) (at time.Time) {
 	return at
 }
 
-// send sends a command: what to report, and how many permits are wanted. It also sends what the
-// process knows of a lockout and of the window, in case the pot has lost it.
+// send sends a command. It has the outcomes to report, and how many permits the waiters want. It
+// also has what the process knows of the window and of a lockout, in case the pot has lost that.
 func (q *queue) send(now time.Time) {
 	c := &command{
 		Now: now.UnixMilli(), Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil,
 		Epoch: q.share.epoch, ShareUsed: q.share.used,
 	}
 	q.outbox.take(c)
-	if q.fallback == nil { // without Redis it wants none: the reply may come too late
+	if q.fallback == nil { // otherwise the fallback gives the permits
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
 	if q.closedUntil.After(now) {
@@ -167,7 +169,7 @@ func (q *queue) send(now time.Time) {
 	}
 	w := q.known(now)
 	if w.Limit > 0 {
-		c.Known.Remaining = max(0, w.Remaining-q.processes()+1) // every other process may have sent one
+		c.Known.Remaining = max(0, w.Remaining-q.processes()+1) // each other process may have sent one more
 		c.Known.Limit = w.Limit
 		c.Known.Reset = w.Reset.Unix()
 		c.Known.Ends = q.windowEnd.UnixMilli()
@@ -201,7 +203,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 
 // apply takes over what a reply says.
 func (q *queue) apply(c *command, r reply, now time.Time) {
-	if q.fallback != nil { // the requests that wait must ask the pot
+	if q.fallback != nil { // Redis is back: the waiters ask the pot at once
 		q.fallback, q.outbox.sendAt = nil, now
 	}
 	q.pot = r
@@ -216,7 +218,7 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	if granted > 0 {
 		q.polls = 0
 	}
-	if q.outbox.isEmpty() { // nothing was learned since the command was sent
+	if q.outbox.isEmpty() { // otherwise the process has learned more since it sent the command
 		q.windowEnd, q.closedUntil = now.Add(fromMillis(r.Ends-r.At)), now.Add(fromMillis(r.Closed-r.At))
 		q.closedBy = limitAt(r.ClosedBy)
 		q.window = ratelimit.Window{}
@@ -226,7 +228,8 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	}
 }
 
-// handOut hands out the permits of a reply. The other requests wait for what the reply says.
+// handOut gives the permits of a reply to waiters. The other waiters wait for what the reply says.
+// A permit goes back to the pot if no waiter is left for it, or if the key is closed.
 func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 	why, closed := q.obstacleIn(r, sent, now), q.closedUntil.After(now)
 	numbers := potOutcome{Number: r.Number, Epoch: r.Epoch}
@@ -250,13 +253,13 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 // admit gives a permit to the first waiter of a class.
 func (q *queue) admit(class int, numbers potOutcome, fallback ratelimit.Permit, now time.Time) {
 	w := q.waiters[class][0]
-	q.waiters[class][0] = nil // which frees it
+	q.waiters[class][0] = nil // so that the array does not keep it in memory
 	q.waiters[class] = q.waiters[class][1:]
 	w.permit = &permit{queue: q, observer: w.Observer, admitted: now, numbers: numbers, fallback: fallback}
 	w.signal()
 }
 
-// obstacleIn returns what, according to a reply, the requests without a permit wait for.
+// obstacleIn returns what a reply says that the requests without a permit wait for.
 func (q *queue) obstacleIn(r reply, sent, now time.Time) obstacle {
 	wait := fromMillis(r.Wait)
 	switch {
@@ -266,11 +269,11 @@ func (q *queue) obstacleIn(r reply, sent, now time.Time) obstacle {
 		why := limitUntil(limitAt(r.Reason), now, now.Add(wait))
 		why.askAt = earlier(why.askAt, sent.Add(wait+clockGrain))
 		return why
-	case wait == 0: // other processes are about to report responses
+	case wait == 0: // until another process reports a response
 		// If Redis is slow, there are fewer polls.
 		wait = max(pollEvery+time.Duration(r.Processes)*pollSpread, now.Sub(sent)/4)
 		wait = min(wait<<min(q.polls/4, 4), longestPoll) // twice as long after every four polls
-		wait = wait*3/4 + rand.N(wait/2)                 // processes ask at different times
+		wait = wait*3/4 + rand.N(wait/2)                 // random, so that processes ask at different times
 	}
 	return obstacle{reason: ratelimit.ReasonResponse, askAt: now.Add(wait)}
 }
@@ -286,7 +289,8 @@ func (q *queue) signal() {
 	}
 }
 
-// known returns the last window, with what the pot had left of it; zero if the window is over.
+// known returns the last window; zero if it is over. Its Remaining is at most what the pot had
+// left.
 func (q *queue) known(now time.Time) (w ratelimit.Window) {
 	if now.Before(q.windowEnd) {
 		w = q.window

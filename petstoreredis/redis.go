@@ -29,30 +29,31 @@ const responseIndex = 3
 // limitIndex returns the index of a limit in limits; 0 for no limit.
 func limitIndex(limit ratelimit.Reason) int { return max(0, slices.Index(limits, limit)) }
 
-// limitAt returns the limit of an index in a reply. A damaged pot may contain any number.
+// limitAt returns the limit with an index from a reply. The index may be any number, because a pot
+// may be damaged.
 func limitAt(index int) ratelimit.Reason { return limits[min(max(0, index), len(limits)-1)] }
 
 // command is what the script gets. Its times are Unix milliseconds by the clock of this process.
 type command struct {
 	Now       int64 // the time at which it is sent
-	Number    int64 // of the last permit that this process knows
+	Number    int64 // the number of the last permit that this process knows
 	Processes int   // the number of processes, as far as this one knows
 	Fallback  bool  // the last command has failed
 	Reopen    bool
-	Want      [2]int       // how many requests wait; [1] in the background
-	Epoch     int64        // the last window in which permits were wanted
-	ShareUsed int          // permits of that window that count for the process
+	Want      [2]int       // how many requests wait; [1]: background requests
+	Epoch     int64        // the last window in which this process wanted permits
+	ShareUsed int          // permits of that window that count for this process
 	Outcomes  []potOutcome `json:",omitempty"`
-	Known     potOutcome   // the window and the lockout that the process knows; it belongs to no permit
+	Known     potOutcome   // the window and the lockout that this process knows; of no permit
 }
 
-// potOutcome is what the script gets to know of a request.
+// potOutcome is the outcome of a request, as the script gets it.
 type potOutcome struct {
-	Number, Epoch    int64 // of the permit; 0 without one
-	Lost, NoResponse bool  // Lost: no window came; NoResponse: no response, and nobody gave it up
+	Number, Epoch    int64 // of the permit; 0 if there is none
+	Lost, NoResponse bool  // Lost: no window came; NoResponse: no response came, though the caller waited for it
 	Limit, Remaining int   // of the window
 	Reset, Ends      int64 // of the window; Reset is in seconds by the clock of the service
-	Closed           int64 // the end of the lockout by a 429 or, in Known, of the known one; 0 if there is none
+	Closed           int64 // the end of the lockout after a 429 or, in Known, of the known lockout; 0: none
 	Reason           int   // the index of the limit
 }
 
@@ -114,8 +115,9 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// logAvailability records how a command went, and logs when Redis goes away and when it is back.
-// With a cluster, a part of the keys may be away. It releases the lock while it logs.
+// logAvailability records whether a command failed, and logs when Redis goes away and when it is
+// back. It logs for one key, because with a cluster Redis may be away for some keys only. It
+// releases the lock while it logs.
 func (q *queue) logAvailability(err error) {
 	q.l.replied = q.l.replied || err == nil
 	began := q.away

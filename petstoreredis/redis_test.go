@@ -24,8 +24,8 @@ func TestOnRedisRules(t *testing.T) {
 	})
 }
 
-// TestOnRedisRights uses Redis with the rights in docs/scaling.md. They are enough. Without any one
-// of those that the script needs, Flush returns an error.
+// TestOnRedisRights uses Redis with the rights in docs/scaling.md. With all of them, the limiter
+// works. Without the right to one of the commands that the script needs, Flush returns an error.
 func TestOnRedisRights(t *testing.T) {
 	t.Parallel()
 	needsRepository(t)
@@ -52,7 +52,7 @@ func TestOnRedisRights(t *testing.T) {
 		p.Release(ratelimit.Outcome{})
 		return l.Flush(t.Context())
 	}
-	require.NoError(t, use("del")) // needed only to replace a pot
+	require.NoError(t, use("del")) // this right is needed only to replace a pot
 	for _, command := range []string{"evalsha", "time", "hgetall", "hset", "pexpire"} {
 		require.Error(t, use(command), command)
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// sameWindow is the time by which two Resets of one window differ at most, as in package ratelimit.
+// sameWindow is the greatest difference between two values of Reset in one window, as in package
+// ratelimit.
 const sameWindow = 30 * time.Second
 
 // permit is the [ratelimit.Permit] of one request. The lock of the limiter guards it.
@@ -15,7 +16,7 @@ type permit struct {
 	queue    *queue
 	observer ratelimit.Observer
 	admitted time.Time
-	numbers  potOutcome       // an outcome with the numbers of the permit only
+	numbers  potOutcome       // the numbers of the permit, without an outcome yet
 	fallback ratelimit.Permit // the permit of the fallback; nil for one of the pot
 	released bool
 }
@@ -23,7 +24,7 @@ type permit struct {
 // report reports to an observer that a lockout or a wait began or ended; nil if none did.
 type report func(o ratelimit.Observer)
 
-// to makes the report, if there is one and an observer. It releases the lock meanwhile.
+// to gives the report to an observer, unless one of them is nil. It releases the lock meanwhile.
 func (r report) to(o ratelimit.Observer, l *Limiter) {
 	if r != nil && o != nil {
 		l.unlocked(func() { r(o) })
@@ -72,16 +73,17 @@ func (q *queue) record(p *permit, o ratelimit.Outcome, now time.Time) (change re
 		o.Window = q.share.of(o.Window, q.processes())
 		p.fallback.Release(o)
 	}
-	// While Redis is away, the outcome of a permit of the fallback is not kept. Once Redis is back,
-	// command.Known tells the pot what the process has learned of the window and of a lockout.
+	// While Redis is away, outcomes of the fallback are not kept: once Redis is back, command.Known
+	// tells the pot what they have shown of the window and of a lockout.
 	if p.fallback == nil || q.fallback == nil {
 		q.keep(out, now)
 	}
 	return change
 }
 
-// updateShare counts a request of the fallback that the window may have counted, and no longer
-// counts a permit of the pot whose request it has not counted.
+// updateShare keeps the number of used permits. It adds a request of the fallback that the window
+// may have counted. The permits of the pot were added when they were granted: it subtracts one
+// whose request the window has not counted.
 func (q *queue) updateShare(p *permit, counted bool) {
 	switch {
 	case p.fallback != nil && counted:
@@ -155,9 +157,9 @@ func (q *queue) reportOf(admitted time.Time, out *potOutcome, now time.Time) rep
 	return nil
 }
 
-// reportClosed returns the report of a lockout. It returns nil if the one that was reported last
-// still lasts (it is not over, and Reopen has not ended it), and lasts as long or is by the same
-// limit.
+// reportClosed returns the report of a lockout. It returns nil if the lockout is over, or if the
+// last reported lockout still lasts and either ends no earlier or has the same limit. Reopen ends
+// the last reported lockout.
 func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {

@@ -41,7 +41,7 @@ type script struct {
 func (s *script) words() map[string]func() {
 	return map[string]func(){
 		"abandoned": func() { s.Release(ratelimit.Outcome{Sent: s.Now(), Abandoned: true}) }, // ends a request
-		"observer":  func() { s.HoldUp = s.Times[0] },                                        // each report takes so long
+		"observer":  func() { s.HoldUp = s.Times[0] },                                        // later reports take this long
 		"share":     func() { s.begin(petstoreredis.WithShare(s.Numbers[0])) },               // all processes begin anew
 		// These words change Redis.
 		"broken":    func() { s.redis.broken.Store(true) },                   // no connections
@@ -57,8 +57,8 @@ func (s *script) words() map[string]func() {
 		"waiting": func() { s.Shown = fmt.Sprint(s.Waiting) }, // requests in Acquire
 		"ttl":     func() { s.Shown = s.redis.TTL(s.pot()).String() },
 		"flush":   func() { s.Shown = fmt.Sprint(s.Limiter.(*petstoreredis.Limiter).Flush(s.Ctx)) },
-		"log":     s.checkLog, // since the last "log": one line with these words, or nothing
-		"commands": func() { // at most so many since the last "commands"
+		"log":     s.checkLog, // since the last "log" there is one line with these words; without words, no line
+		"commands": func() { // at most this number since the last "commands"
 			assert.LessOrEqual(s, s.redis.evals.Swap(0), int64(s.Numbers[0]), "commands")
 		},
 	}

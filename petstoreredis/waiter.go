@@ -14,19 +14,20 @@ import (
 const extraWait = time.Second
 
 // waiter is a request in Acquire, until it is admitted or refused. It joins its queue once its
-// NotBefore has passed, and the start of its wait was reported. The lock of the limiter guards it.
+// NotBefore has passed, and the start of its wait has been reported. The lock of the limiter guards
+// it.
 type waiter struct {
 	ratelimit.Request
 	queue  *queue
 	class  int            // its index in waiters and obstacles: 1 for background requests, else 0
 	latest time.Time      // until when it may wait for a limit, by MaxWait and its deadline
 	news   chan struct{}  // gets a value when waitForDecision must look again
-	wait   ratelimit.Wait // as it was reported; zero if it was not
+	wait   ratelimit.Wait // the wait that was reported; zero if none was
 	permit *permit        // nil until it is admitted
 }
 
-// Acquire implements [petstore.Limiter]. A request that need not wait costs one command. The lock
-// is held except while the request sleeps, and during a report.
+// Acquire implements [petstore.Limiter]. A request that need not wait costs one command. Acquire
+// holds the lock, except while the request sleeps and while an observer gets a report.
 func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,8 +137,8 @@ func (w *waiter) signal() {
 	}
 }
 
-// leave takes w out of the queue when it is refused, and gives back its permit if it got one
-// meanwhile.
+// leave takes w out of the queue when it is refused. If w got a permit meanwhile, leave gives it
+// back.
 func (w *waiter) leave() {
 	q, now := w.queue, w.queue.l.now()
 	q.unfinished--
