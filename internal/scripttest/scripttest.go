@@ -1,9 +1,10 @@
-// Package scripttest has a language for table tests of limiters. A row is a script, such as "get 60
-// 59, +1s ask 9 = 6". Commas separate its steps. A step is a time that passes, or a word with
-// arguments, or both. After "=" is what the step must show: for most words, how many permits were
-// given during the step. A status is a word, too: it is the response to the oldest request in
-// flight. In "429 20s 60 5 1h", 20s is Retry-After, 60 the limit, 5 Remaining, and 1h the time
-// until Reset; without 1h, Reset is the end of the minute. addWords has more words.
+// Package scripttest has a language for table tests of limiters. Each row has a script of steps,
+// such as "get 60 59, +1s ask 9 = 6". A step is a time that passes, or a word with arguments, or
+// both. After "=" is what the step must show: for most words, how many permits are given during the
+// step. A status, such as 429, is a word, too: it ends the request that has been in flight for the
+// longest time. In "429 20s 60 5 1h", 20s is Retry-After, 60 the limit, 5 Remaining, and 1h the
+// time until Reset. Without this time, Reset is the end of the minute. addWords has the other
+// words; a test may have more.
 package scripttest
 
 import (
@@ -29,25 +30,25 @@ const long = 100 * time.Hour
 // Script is a script that runs in a testing/synctest bubble. It is the observer of its requests.
 type Script struct {
 	*testing.T
-	*Process                   // whose limiter the step uses
-	Words    map[string]func() // by name; a test may add its own
+	*Process                   // the process of the step
+	Words    map[string]func() // those of this test; Run adds those of all tests
 	Numbers  []int             // the numbers after the word of the step
 	Times    []time.Duration
-	Texts    []string         // all arguments, as text
-	Shown    string           // by the step; empty: shows the number of permits given
-	Ctx      context.Context  // of requests that begin from now on
+	Texts    []string         // everything after the word of the step
+	Shown    string           // what the step shows; if empty, it shows the number of permits given
+	Ctx      context.Context  // the context of later requests
 	Waiting  int              // requests in Acquire
-	Refused  *ratelimit.Error // the last one
+	Refused  *ratelimit.Error // the last error
 	Dateless bool             // responses have no Date
 	HoldUp   time.Duration    // how long each report takes
 
 	start time.Time
-	ahead time.Duration // of the wall clock
+	ahead time.Duration // how far the wall clock is ahead
 	leave context.CancelCauseFunc
 	mu    sync.Mutex
 	given int            // permits so far
 	heard []string       // what observers were told
-	shown int            // how many elements of heard a step has shown
+	shown int            // how many entries of heard were shown by a step
 	last  ratelimit.Wait // the last report
 }
 
@@ -62,7 +63,8 @@ type permit struct {
 	sent time.Time
 }
 
-// Now returns the time of the wall clock. Its lock makes the changes of a step visible to limiters.
+// Now returns the time of the wall clock. Sleep calls it for the lock alone: then limiters see what
+// a step changed before the Sleep.
 func (s *Script) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +87,7 @@ func (s *Script) addWords() {
 			s.ask(1, ratelimit.Request{MaxWait: long})
 			s.respond(200)
 		},
-		// These words begin a request, or together as many as the number after the word.
+		// These words begin a request; with a number, as many requests together.
 		"ask":        func() { s.ask(s.count(), ratelimit.Request{MaxWait: long}) },
 		"now":        func() { s.ask(s.count(), ratelimit.Request{}) }, // with a MaxWait of 0
 		"background": func() { s.ask(s.count(), ratelimit.Request{MaxWait: long, Background: true}) },
@@ -97,7 +99,7 @@ func (s *Script) addWords() {
 		"lost":   func() { s.Release(ratelimit.Outcome{Sent: s.Now()}) }, // without a response
 		"unsent": func() { s.Release(ratelimit.Outcome{}) },
 		"leave":  func() { s.renew(long) },       // ends the contexts of all that wait
-		"end":    func() { s.renew(s.Times[0]) }, // the same; later contexts end after a time
+		"end":    func() { s.renew(s.Times[0]) }, // the same, but later contexts end after the time
 		"last": func() { // the word after it ends the newest request
 			newest := max(0, len(s.Permits)-1)
 			s.Permits = slices.Concat(s.Permits[newest:], s.Permits[:newest])
@@ -115,13 +117,13 @@ func (s *Script) addShowingWords() {
 		"heard": func() { // what observers were told since the last "heard"
 			s.Shown, s.shown = cmp.Or(strings.Join(s.heard[s.shown:], "; "), "nothing"), len(s.heard)
 		},
-		"sent": func() { // requests, limit and processes of the last report
+		"sent": func() { // Sent, Limit and Processes of the last report
 			s.Shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 		},
 		"place":  func() { s.Shown = strconv.Itoa(s.last.Waiting) }, // in the queue, of the last waiter
 		"window": func() { s.Shown = s.RateLimit("").LogValue().String() },
 		"until":  s.until, // how long the last refused request must wait, and why
-		"closed": func() { // the same for a new request, with a MaxWait of 0
+		"closed": func() { // like "until", for a new request with a MaxWait of 0
 			s.ask(1, ratelimit.Request{})
 			s.until()
 		},
@@ -219,8 +221,8 @@ func (s *Script) respond(status int) {
 	s.Release(o)
 }
 
-// Release ends the oldest request in flight with an outcome. If the request was sent, Sent becomes
-// the time at which it got its permit.
+// Release ends the oldest request in flight with an outcome. If o.Sent is not zero, it becomes the
+// time at which the request got its permit.
 func (s *Script) Release(o ratelimit.Outcome) {
 	if len(s.Permits) == 0 {
 		s.Fatal("no request is in flight")
@@ -262,7 +264,7 @@ func (s *Script) WaitDone(w ratelimit.Wait)       { s.note("done", s.start.Add(w
 func (s *Script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l.Until, wait(l)) }
 func (s *Script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Until, wait(l)) }
 
-// wait returns what a wait has of a lockout.
+// wait returns a Wait with the fields that a lockout also has.
 func wait(l ratelimit.Lockout) ratelimit.Wait {
 	return ratelimit.Wait{Reason: l.Reason, Window: l.Window, Sent: l.Sent, Processes: l.Processes}
 }
