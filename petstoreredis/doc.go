@@ -7,11 +7,11 @@
 // Each process of the fleet does this; there is nothing else to set up. README.md has the rules,
 // and the functions that implement them. The state of a key is called its pot. It is a hash in
 // Redis, which only the script pot.lua reads and writes. If calls of a process wait, the process
-// sends one command, which calls the script and asks for permits for all of these calls. The reply
-// has permits, or says what the calls must wait for. The command also reports outcomes of requests.
-// If no command follows in 20 ms, a command of their own reports them. No process holds permits in
-// advance. So after a 429, a process sends nothing more, and the other processes stop as soon as
-// Redis knows of the 429.
+// sends one command, which calls the script and asks for permits for all of them. The reply has
+// permits, or what the calls must wait for. The command also reports outcomes of requests. If no
+// command follows in 20 ms, a command of their own reports them. No process holds permits in
+// advance. So after a 429, a process sends nothing more, and the others stop as soon as Redis knows
+// of the 429.
 //
 // The share of a process is what the window allows the fleet, divided by the number of processes.
 // In the first second of a window a process gets no more than its share, and in two seconds no more
@@ -25,8 +25,7 @@
 // If a command fails, or gets no reply in time (see [WithTimeout]), the process goes on with a
 // [ratelimit.Limiter] that begins with the last known state of the pot. In each window the process
 // then gets at most one share of the limit (see [WithShare]). It tries Redis again once a second,
-// until Redis replies. For each key, the log has one line when Redis goes away, and one when it is
-// back.
+// until Redis replies. The log has a line when Redis fails, and when it is back, for each key.
 //
 // A pot that is missing, unreadable or older than what a process knows is replaced by a new pot,
 // which gives one permit at first. Therefore an operator may delete a pot at any time.

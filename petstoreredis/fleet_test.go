@@ -77,8 +77,8 @@ func rows() []row {
 }
 
 // fleet is the processes of a row, and what they work with. Each process has a limiter and a client
-// of Redis of its own. Together they make as many requests as fill the windows of the row, and half
-// of one more.
+// of Redis of its own. Together they make the requests of the windows of the row, and half a window
+// more.
 type fleet struct {
 	*testing.T
 	row

@@ -154,8 +154,7 @@ func startRedis(t testing.TB) string {
 	return address
 }
 
-// needsRepository skips a test that reads files beside this module, if there are none, as in a
-// module cache.
+// needsRepository skips a test that reads files beside this module: a module cache has none.
 func needsRepository(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat("../go.mod"); err != nil {

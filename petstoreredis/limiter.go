@@ -19,16 +19,14 @@ import (
 // Redis. [NewLimiter] returns one; pass it to all clients of this process with
 // [petstore.WithLimiter]. Each key has a budget of its own. It is safe for concurrent use. At rest
 // it has no goroutine and no timer, so that it need not be closed. It never forgets a key, and
-// needs about a kilobyte for each. A program should call Flush if it ends right after its last
-// call.
+// needs about a kilobyte for each. A program that ends right after its last call should call Flush.
 type Limiter struct {
 	rdb       redis.UniversalClient
 	logger    *slog.Logger
 	processes int // number of processes that share each key while Redis is away; 0 if not set
 	timeout   time.Duration
 	prefix    string
-	// now returns the time of the wall clock, because the monotonic clock stands still while a
-	// machine is suspended.
+	// now returns the time of the wall clock: the monotonic clock stands still during a suspension.
 	now func() time.Time
 
 	mu      sync.Mutex // guards the fields below, and all queues
@@ -96,8 +94,7 @@ func (l *Limiter) RateLimit(key string) ratelimit.Window {
 }
 
 // Reopen implements [petstore.Limiter]. If another process expects the key to open in more than 70
-// s, it learns of the Reopen within ten seconds. Otherwise it asks Redis only when it expects the
-// key to open.
+// s, it learns of the Reopen within ten seconds. Otherwise it asks when it expects the key to open.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +142,6 @@ func (q *queue) flush(ctx context.Context) error {
 	return q.err
 }
 
-// queue returns the queue of a key.
 func (l *Limiter) queue(key string) *queue {
 	q := l.queues[key]
 	if q == nil {

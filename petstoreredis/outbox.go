@@ -11,7 +11,6 @@ type outbox struct {
 
 func (b *outbox) isEmpty() bool { return len(b.outcomes) == 0 && !b.reopen }
 
-// take moves all reports into a command.
 func (b *outbox) take(c *command) {
 	c.Outcomes, c.Reopen = b.outcomes, b.reopen
 	*b = outbox{}

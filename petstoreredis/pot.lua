@@ -70,9 +70,9 @@ local function load_pot()
     return
   end
   redis.call('DEL', KEYS[1])
-  -- The number must be higher than any that a process knows. Usually `now` is, because the script
-  -- gives less than one permit a millisecond. If the clock was set back, the other number is:
-  -- processes differ by less than leap.
+  -- Higher than any number that a process knows: `now` is, because less than one permit a
+  -- millisecond is given; if the clock was set back, the other is, because processes differ by less
+  -- than leap.
   local number = math.max(now, command.Number + leap)
   set { number = number, epoch = number, as_of = number, processes = command.Processes }
   if command.Number > 0 then pot.await = now + await_new_pot end
@@ -134,8 +134,7 @@ local function learn(outcome, in_window, reported)
   if in_window and outcome.Closed == 0 then set { closed = 0, streak = 0 } end -- a success
 end
 
--- note_429 closes the key, and begins a new window. Responses to permits from before the lockout do
--- not show this window.
+-- note_429 closes the key, and begins a window that responses to earlier permits do not show.
 local function note_429(outcome, in_window)
   local closed = now + math.max(0, outcome.Closed - command.Now)
   if closed >= pot.closed then pot.closed, pot.closed_by = closed, outcome.Reason end
@@ -145,9 +144,8 @@ end
 
 local function apply(outcome)
   local in_window = outcome.Number > pot.epoch -- the permit is of this window
-  -- `reported` means that the outcome has news from the service, as the outcome of each request
-  -- has. command.Known has news only after a time without Redis: at other times it repeats what
-  -- this pot, or an earlier pot, said.
+  -- `reported` means that the outcome has news from the service. That of a request has.
+  -- command.Known has news only after a time without Redis; otherwise it repeats what a pot said.
   local reported = outcome.Number > 0 or command.Fallback
   local new_pot = pot.reset == 0
   if outcome.Epoch == pot.epoch then settle(outcome) end
@@ -155,8 +153,7 @@ local function apply(outcome)
   if outcome.Closed > 0 and (reported or new_pot) then note_429(outcome, in_window) end
 end
 
--- shares returns how many shares of the window a process may have by now; nil when shares no longer
--- limit it.
+-- shares returns how many shares of the window a process may have by now; nil if any number.
 local function shares()
   local n = 1 + math.floor((now - pot.first_response) / second)
   return n <= most_shares and n or nil
@@ -166,8 +163,7 @@ end
 -- response of the window, the process gets at most one share of the window. In the first two
 -- seconds it gets at most two. Later, each command gets at most two shares of what is left. grant
 -- keeps back 1.5 times what other programs have probably sent since the last response. For example,
--- they sent 20 requests in the 30 seconds of this window, and the last response came 3 seconds ago:
--- 1.5*20*3/30 = 3 are kept back.
+-- they sent 20 requests in 30 seconds, and the last response came 3 seconds ago: 1.5*20*3/30 = 3.
 local function grant()
   local urgent, background = command.Want[1], command.Want[2]
   local asked_before = command.Epoch == pot.epoch -- whether the process has asked in this window

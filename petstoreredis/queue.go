@@ -15,7 +15,7 @@ const (
 	tryEvery    = time.Second           // between two commands while Redis is away
 	askAgain    = 8 * time.Second       // between two commands while the key is closed for longer than longWait
 	longWait    = 70 * time.Second      // longer than any window of a minute
-	longestNap  = 30 * time.Second      // to the next look at the wall clock: timers stand still in a suspended machine
+	longestNap  = 30 * time.Second      // the longest sleep: timers stand still while a machine is suspended
 	clockGrain  = 5 * time.Millisecond  // by how much the end of a limit may be rounded down
 
 	// A poll is a command that asks whether a response has come to another process.
@@ -89,7 +89,6 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// processes returns how many processes share the key.
 func (q *queue) processes() int { return cmp.Or(q.l.processes, q.pot.Processes, unknownProcesses) }
 
 // knownProcesses returns the number of processes for reports; 0 if nobody knows it. It is that of
@@ -101,8 +100,7 @@ func (q *queue) knownProcesses() int {
 	return cmp.Or(q.l.processes, q.pot.Processes)
 }
 
-// step sends the next command if it is time. Without Redis, it also asks the fallback. Then it sets
-// the timer for the next step.
+// step sends the next command if it is time, asks the fallback if there is one, and sets the timer.
 func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
@@ -124,8 +122,7 @@ func (q *queue) step(now time.Time) {
 	}
 }
 
-// nextSend returns when to send the next command. It returns zero while a command is on its way,
-// and if there is no reason to send one.
+// nextSend returns when to send the next command; zero if one is on its way, or if none is needed.
 func (q *queue) nextSend(now time.Time) time.Time {
 	switch {
 	case q.asking != nil:
@@ -180,7 +177,6 @@ func (q *queue) send(now time.Time) {
 
 func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// ended takes over the reply to a command, or its error.
 func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
@@ -201,7 +197,6 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	q.logAvailability(err)
 }
 
-// apply takes over what a reply says.
 func (q *queue) apply(c *command, r reply, now time.Time) {
 	if q.fallback != nil { // Redis is back: the waiters ask the pot at once
 		q.fallback, q.outbox.sendAt = nil, now
@@ -289,8 +284,7 @@ func (q *queue) signal() {
 	}
 }
 
-// known returns the last window; zero if it is over. Its Remaining is at most what the pot had
-// left.
+// known returns the last window, with at most what the pot had left of it; zero if it is over.
 func (q *queue) known(now time.Time) (w ratelimit.Window) {
 	if now.Before(q.windowEnd) {
 		w = q.window

@@ -29,8 +29,7 @@ const responseIndex = 3
 // limitIndex returns the index of a limit in limits; 0 for no limit.
 func limitIndex(limit ratelimit.Reason) int { return max(0, slices.Index(limits, limit)) }
 
-// limitAt returns the limit with an index from a reply. The index may be any number, because a pot
-// may be damaged.
+// limitAt returns the limit with an index from a reply. A damaged pot may have any index.
 func limitAt(index int) ratelimit.Reason { return limits[min(max(0, index), len(limits)-1)] }
 
 // command is what the script gets. Its times are Unix milliseconds by the clock of this process.

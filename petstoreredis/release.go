@@ -7,8 +7,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// sameWindow is the greatest difference between two values of Reset in one window, as in package
-// ratelimit.
+// sameWindow is the greatest difference of two Resets of one window, as in package ratelimit.
 const sameWindow = 30 * time.Second
 
 // permit is the [ratelimit.Permit] of one request. The lock of the limiter guards it.
@@ -157,9 +156,9 @@ func (q *queue) reportOf(admitted time.Time, out *potOutcome, now time.Time) rep
 	return nil
 }
 
-// reportClosed returns the report of a lockout. It returns nil if the lockout is over, or if the
-// last reported lockout still lasts and either ends no earlier or has the same limit. Reopen ends
-// the last reported lockout.
+// reportClosed returns the report of a lockout; nil if the lockout is over, or if the last reported
+// one still lasts and either ends no earlier or has the same limit. Reopen ends the last reported
+// one.
 func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {

@@ -64,7 +64,6 @@ func (s *script) words() map[string]func() {
 	}
 }
 
-// begin begins all processes.
 func (s *script) begin(opts ...petstoreredis.Option) {
 	opts = append(opts, petstoreredis.WithLogger(slog.New(slog.NewTextHandler(&s.log, nil))))
 	for _, name := range []string{"d", "c", "b", "a"} {

@@ -10,7 +10,6 @@ type share struct {
 	takenByOthers int // requests of this share that others had used when Redis began to fail
 }
 
-// begin begins a window.
 func (s *share) begin(epoch int64) { *s = share{epoch: epoch} }
 
 // grant counts n permits.
@@ -29,8 +28,8 @@ func (s *share) giveBack(epoch int64) {
 //
 // For example, three processes share 60 requests a minute, 20 each. This process has used 5, so its
 // share has 15 left. But the window has only 9 left, which are 3 for each process. So the others
-// have used 15-3 = 12 requests of this share. The limit of the fallback is then 20-12 = 8, and 5 of
-// these are used.
+// have used 15-3 = 12 requests of this share. The limit of the fallback is then 20-12 = 8, of which
+// 5 are used.
 func (s *share) setTakenByOthers(w ratelimit.Window, processes int) {
 	s.takenByOthers = max(0, w.Limit/processes-s.used-(w.Remaining+processes-1)/processes)
 }

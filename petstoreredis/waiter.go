@@ -14,8 +14,7 @@ import (
 const extraWait = time.Second
 
 // waiter is a request in Acquire, until it is admitted or refused. It joins its queue once its
-// NotBefore has passed, and the start of its wait has been reported. The lock of the limiter guards
-// it.
+// NotBefore has passed, and the start of its wait was reported. The lock of the limiter guards it.
 type waiter struct {
 	ratelimit.Request
 	queue  *queue
@@ -137,8 +136,7 @@ func (w *waiter) signal() {
 	}
 }
 
-// leave takes w out of the queue when it is refused. If w got a permit meanwhile, leave gives it
-// back.
+// leave takes a refused w out of the queue. If w got a permit meanwhile, leave gives it back.
 func (w *waiter) leave() {
 	q, now := w.queue, w.queue.l.now()
 	q.unfinished--

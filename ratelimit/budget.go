@@ -31,8 +31,7 @@ type budget struct {
 	// together, nobody knows which of them the server counted last: then the lower Remaining
 	// counts. The lowest is samples[0].
 	samples []sample
-	// lost has one time for each lost request: until that time, the request may still reach the
-	// server.
+	// lost has a time for each lost request: until then, the request may still reach the server.
 	lost []time.Time
 
 	inFlight       []time.Time // when each request without an outcome was admitted, oldest first
@@ -50,17 +49,16 @@ type budget struct {
 
 	// Other processes (rules 6 and 10); their requests are called foreign.
 	//
-	// trust is how sure this process is that nobody else uses the key. From 0 to surelyAlone, it
-	// counts the responses in a row without a foreign request. After a foreign request it is
-	// negative.
+	// trust is how sure this process is that it is alone. From 0 to surelyAlone, it counts the
+	// responses in a row without a foreign request. After a foreign request it is negative.
 	trust          int
 	othersInFlight int            // estimated foreign requests in flight
 	history        []foreignCount // foreign requests that the window had counted, over time
 }
 
-// sample is the Remaining of a response, with the value of budget.responses when this response had
-// come. A request was sent after that if the responses of its snapshot has the same value, or a
-// higher one.
+// sample is the Remaining of a response, and the number of responses when this response had come. A
+// request that was admitted at this number, or at a higher one, was sent after the response had
+// come.
 type sample struct{ responses, remaining int }
 
 // snapshot is the state of the budget when it admitted a request. record compares it with the state
@@ -90,7 +88,6 @@ const (
 	slidingLockout = 90 * time.Second // the shortest lockout in a sliding window that others use
 )
 
-// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -129,8 +126,8 @@ func (b *budget) admit(now time.Time, background bool) (snapshot, obstacle) {
 	}, obstacle{}
 }
 
-// left returns how many requests the window has left if the server counts all lost requests. It
-// does not subtract the requests in flight: free does that.
+// left returns how many requests the window has left if the server counts all lost requests.
+// Requests in flight are not subtracted: free does that.
 func (b *budget) left() int {
 	if len(b.samples) == 0 {
 		return 0
@@ -139,8 +136,7 @@ func (b *budget) left() int {
 }
 
 // free returns how many more requests the window certainly allows, if others send nothing. It
-// subtracts all requests in flight, because the server may not have counted them before it sent the
-// last Remaining.
+// subtracts all requests in flight: the last Remaining may be from before the server counted them.
 func (b *budget) free() int { return b.left() - len(b.inFlight) }
 
 // possiblyFree returns how many more requests the window allows at best. free may be lower: if the
@@ -196,9 +192,8 @@ func (b *budget) probeObstacle() obstacle {
 	return obstacle{ReasonResponse, again}
 }
 
-// requestObstacle returns what a request that is no probe has to wait for. The request need not
-// wait if enough of the window is free (rule 1), and few enough requests are in flight (rules 6 to
-// 8).
+// requestObstacle returns what a request that is no probe has to wait for. It need not wait if
+// enough of the window is free (rule 1), and few enough requests are in flight (rules 6 to 8).
 func (b *budget) requestObstacle(reserve int) obstacle {
 	awaited := b.awaited()
 	usedUp := b.windows > 0 && b.free() <= reserve
@@ -213,13 +208,12 @@ func (b *budget) requestObstacle(reserve int) obstacle {
 	return obstacle{ReasonResponse, awaited[0].Add(slowAfter)}
 }
 
-// earliest returns the earliest time at which a request may be admitted, as far as limits are
-// known, and the limit that is the reason. If no known limit holds the request back, it returns now
-// and no reason. `before` is the number of requests ahead in the queue.
+// earliest returns the earliest time at which known limits may allow a request, and the limit that
+// is the reason. If no known limit holds the request back, it returns now and no reason. `before`
+// is the number of requests ahead in the queue.
 //
-// The time is the end of the lockout. If the window has too little room for the requests ahead, the
-// time is at least the end of the window, plus a minute for each further window that these requests
-// fill.
+// The time is the end of the lockout. If the window has too little room for the requests ahead, it
+// is at least the end of the window, plus a minute for each further window that they fill.
 func (b *budget) earliest(now time.Time, before int, background bool) (at time.Time, reason Reason) {
 	at = now
 	if b.closedUntil.After(now) {
@@ -232,8 +226,7 @@ func (b *budget) earliest(now time.Time, before int, background bool) (at time.T
 	opens, filled := at, 0
 	free := max(b.free(), b.possiblyFree()) - reserve
 	if b.needsProbe(at, reserve) {
-		// The window that the probe shows may end soon. So the first window that the requests ahead
-		// fill is not counted.
+		// The window that the probe shows may end soon, so the first window is not counted.
 		filled = max(0, before/b.limit-1)
 	} else if before >= free {
 		opens, filled = b.end, (before-max(0, free))/b.limit
@@ -245,7 +238,6 @@ func (b *budget) earliest(now time.Time, before int, background bool) (at time.T
 	return later(at, opens), reason
 }
 
-// record takes the outcome of an admitted request.
 func (b *budget) record(s *snapshot, o *Outcome, now time.Time) {
 	b.now = later(b.now, now)
 	if i, ok := slices.BinarySearchFunc(b.inFlight, s.admitted, time.Time.Compare); ok {
@@ -289,8 +281,8 @@ func (b *budget) startLockout(s *snapshot, o *Outcome) {
 	}
 }
 
-// reopen allows one probe if the key is closed or its window is used up (rule 9). Otherwise it has
-// no effect.
+// reopen allows one probe if the key is closed or its window is used up, and does nothing
+// otherwise.
 func (b *budget) reopen(now time.Time) {
 	b.now = later(b.now, now)
 	usedUp := b.streak == 0 && b.end.After(b.now) && b.left() <= b.reserve(false)
@@ -299,7 +291,6 @@ func (b *budget) reopen(now time.Time) {
 	}
 }
 
-// known returns what is known about the window; zero if nothing is.
 func (b *budget) known() Window {
 	return Window{Limit: b.limit, Remaining: b.left(), Reset: b.reset}
 }

@@ -102,9 +102,8 @@ func (g growth) run() (result grown) {
 }
 
 // TestGrowth runs deployments that grow while they are at work: 2,160 with up to eight processes,
-// and larger ones, whose processes are not told their number. By default it runs one deployment in
-// 41. No key may be banned, except in sliding windows, and in large deployments with 60 requests a
-// minute.
+// and larger ones, whose processes are not told their number. By default it runs one in 41 of them.
+// No key may be banned, except in sliding windows, and in large deployments at 60 a minute.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]int{{1, 1}, {2, 2}, {4, 2}, {4, 4}, {6, 2}, {8, 4}, {8, 8}, {16, 4}, {32, 4}}

@@ -32,8 +32,7 @@ type Option func(*Limiter)
 
 // Processes sets the number of processes that use each key, including this one. Each process has
 // its own limiter. By default, and if n is not positive, the limiter infers from the responses
-// whether others use the key. It may infer this too late, for example if eight processes start
-// together.
+// whether others use the key. If eight processes start together, it may infer this too late.
 func Processes(n int) Option {
 	return func(l *Limiter) { l.processes = max(0, n) }
 }
@@ -64,8 +63,7 @@ type Request struct {
 	// Asked is when the caller first asked for this request; zero stands for now. If a request that
 	// is tried again passes the time of the first try, it keeps its place in the queue.
 	Asked time.Time
-	// NotBefore is the earliest time of the request, such as the end of a backoff; zero if it may
-	// go now.
+	// NotBefore is the earliest time of the request, such as the end of a backoff; zero: no limit.
 	NotBefore time.Time
 	// Observer gets the reports about this request and its key; nil if nobody needs them.
 	Observer Observer
@@ -80,9 +78,8 @@ type Permit interface {
 	// has arrived; a second call has no effect.
 	//
 	// A permit that is never released counts as a request in flight for ever: each window then has
-	// room for one request less. If its request was the first for the key, the limiter admits
-	// another request after a second. If it was the first after a 429, the limiter admits another
-	// one after ten seconds.
+	// room for one request less. If its request was the first for the key, another request may go
+	// after a second; if it was the first after a 429, after ten.
 	Release(o Outcome) Lockout
 }
 
@@ -198,8 +195,8 @@ func (l *Limiter) RateLimit(key string) Window {
 }
 
 // Reopen lets one request of a closed key go ahead, for instance after a ban was lifted or a higher
-// plan was bought. It sends nothing itself. It has no effect if the key is open and its window has
-// requests left.
+// plan was bought. It sends nothing itself. It has no effect if a request need not wait for a
+// limit.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

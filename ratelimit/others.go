@@ -18,8 +18,7 @@ const (
 	// surelyAlone is the highest trust: everything that is left may be in flight.
 	surelyAlone = 8
 	// partAtFirst is the divisor at a trust of 0: 1/16 of what is left may be in flight. Every two
-	// responses without a foreign request double this part, so that at surelyAlone it is
-	// everything.
+	// responses without a foreign request double this part: at surelyAlone it is everything.
 	partAtFirst = 16
 )
 
@@ -31,14 +30,14 @@ const (
 // known, each may have 1/(2n) of the remaining requests in flight: together they use at most half
 // of them before they see each other's requests. If n is not known, the part is 1/16 at first. It
 // doubles with every second response without a foreign request: it is 1/8 at a trust of 2, 1/4 at
-// 4, 1/2 at 6, and everything at 8.
+// 4, 1/2 at 6, and all at 8.
 //
 // Before the part is taken, two requests are subtracted for each foreign request in flight: the
 // foreign request itself, which the server had not counted yet, and another one that may come while
-// ours are in flight. For example, with 320 left, 10 foreign requests in flight and a trust of 0,
-// the result is (320-2*10)/16 = 18. Whatever the trust, up to six requests may be in flight: one
-// for every four that are left, after eight are subtracted for each foreign request in flight. For
-// example, with 28 left and two foreign requests in flight, these are (28-8*2)/4 = 3.
+// ours are in flight. With 320 left, 10 foreign requests in flight and a trust of 0, the result is
+// (320-2*10)/16 = 18. Whatever the trust, up to six requests may be in flight: one for every four
+// that are left, after eight are subtracted for each foreign request in flight. With 28 left and
+// two foreign requests in flight, that is (28-8*2)/4 = 3.
 func (b *budget) mostInFlight() int {
 	left := b.left()
 	switch {
@@ -54,9 +53,9 @@ func (b *budget) mostInFlight() int {
 	return max(1, part, few)
 }
 
-// reserve returns how many requests of the window must be left after this one, by rules 10 and 11
-// together. By rule 11, a background request leaves a tenth of the limit, if a foreground request
-// asked in the last two minutes.
+// reserve returns how many requests of the window must be left after this one. By rule 11, a
+// background request leaves a tenth of the limit, if a foreground request asked in the last two
+// minutes.
 //
 // By rule 10, if other processes use the key, each request leaves room for foreign requests that
 // this process cannot know of yet. The room is the largest of three numbers: the number of other
@@ -66,8 +65,7 @@ func (b *budget) mostInFlight() int {
 // nothing holds back their first requests.
 //
 // For example, the limit is 320, the last response came one second ago, and 10 foreign requests
-// came in the second before it. Then the room is 15+1+8 = 24. If nobody else uses the key, the room
-// is 0.
+// came in the second before it. Then the room is 15+1+8 = 24. If nobody else uses the key, it is 0.
 func (b *budget) reserve(background bool) (n int) {
 	if background && b.now.Sub(b.lastForeground) < 2*windowLength {
 		n = b.limit / 10

@@ -148,7 +148,6 @@ func (q *queue) setAlarm(now, at time.Time) {
 	}
 }
 
-// newWaiter returns the waiter of a request that was not admitted at once.
 func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) *waiter {
 	w := &waiter{Request: *r, queue: q, entered: now}
 	w.latest = now.Add(max(0, r.MaxWait))
@@ -219,8 +218,7 @@ func (w *waiter) join(now time.Time) {
 	}
 }
 
-// leave takes w out of the queue, or gives back its permit, so that another request may be
-// admitted.
+// leave takes w out of the queue or gives back its permit, so that another request may be admitted.
 func (w *waiter) leave(now time.Time) {
 	if w.permit != nil {
 		w.permit.budget.record(&w.permit.snapshot, &Outcome{}, now)

@@ -11,15 +11,13 @@ import (
 type Reason string
 
 const (
-	// ReasonMinute is the limit of a minute, or a limit that is not known to be that of a day or a
-	// ban.
+	// ReasonMinute is the limit of a minute, or one that is not known to be that of a day or a ban.
 	ReasonMinute Reason = "minute"
 	// ReasonDay is the limit of a window that is longer than a minute: the Reset of a response was
 	// more than a minute away.
 	ReasonDay Reason = "day"
 	// ReasonBan is a ban. It is inferred from a 429 whose Retry-After ends after the Reset of the
-	// same response or, without a Reset, after more than a minute. A shorter ban cannot be
-	// recognised.
+	// same response or, without a Reset, after more than a minute. A shorter ban is not recognised.
 	ReasonBan Reason = "ban"
 	// ReasonResponse means that another request must get its response first.
 	ReasonResponse Reason = "response"
@@ -53,10 +51,9 @@ type Lockout struct {
 	Until time.Time
 	// Window is the last known window.
 	Window Window
-	// Sent is how many requests of this limiter the window has counted, or may have counted. It has
-	// not counted a request with a 401, or with a 429 that shows a window. Over Redis, requests in
-	// flight are included. If the window is used up and Sent is far below Window.Limit, others use
-	// the key.
+	// Sent is how many requests of this limiter the window has counted, or may have counted. It
+	// includes neither a 401 nor a 429 that shows a window. Over Redis, it includes requests in
+	// flight. If the window is used up and Sent is far below Window.Limit, others use the key.
 	Sent int
 	// Processes is the number of processes that use the key, if the limiter knows it; else 0.
 	Processes int
@@ -73,8 +70,7 @@ type Observer interface {
 	// or when a request is refused because its wait would be too long. It is called again if
 	// another limit, such as a ban, closes the key for longer meanwhile.
 	LimitClosed(l Lockout)
-	// LimitOpened is called with the last reported Lockout when the server has accepted a request
-	// again.
+	// LimitOpened is called with the last Lockout when the server has accepted a request again.
 	LimitOpened(l Lockout)
 }
 
@@ -135,9 +131,9 @@ func (q *queue) reportOf(admitted time.Time, o *Outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout. It returns nil if the lockout is over, or if the
-// last reported lockout still lasts and either ends no earlier or has the same limit. Reopen ends
-// the last reported lockout.
+// reportClosed returns the report of a lockout; nil if the lockout is over, or if the last reported
+// one still lasts and either ends no earlier or has the same limit. Reopen ends the last reported
+// one.
 func (q *queue) reportClosed(now time.Time, reason Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {

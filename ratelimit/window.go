@@ -126,8 +126,8 @@ func (b *budget) setWindow(s *snapshot, o *Outcome) {
 }
 
 // untilReset returns the time from a response to its Reset, or a minute and false if the Reset
-// cannot be true (rule 3). Reset is compared with Date, because both are by the server's clock.
-// Only without a Date it is compared with the local clock, which may differ.
+// cannot be true (rule 3). Reset is compared with Date, because both are by the server's clock. The
+// local clock may differ.
 func untilReset(o *Outcome) (left time.Duration, usable bool) {
 	left = o.Window.Reset.Sub(o.Date)
 	usable = left > 0
@@ -145,11 +145,11 @@ func untilReset(o *Outcome) (left time.Duration, usable bool) {
 
 // endOf returns the local time at which the window of a response is certainly over, and the limit
 // of that window: ReasonMinute or ReasonDay. There are two candidates for the end. The first is the
-// time of the response, plus the time until Reset, plus rounding, because Reset may be rounded down
-// by that much. The second is a minute after openAt, a time at which the window was open. If the
-// first is later by more than slack, or if Reset is more than 62 seconds after Date, the window is
-// longer than a minute: it is that of the day, and ends at the first. Otherwise it is that of the
-// minute, and ends at the earlier one of the two.
+// time of the response, plus the time until Reset, plus rounding, because Reset may be too low by
+// that much. The second is a minute after openAt, when the window was open. If the first is later
+// by more than slack, or if Reset is more than 62 seconds after Date, the window is that of the
+// day, and ends at the first. Otherwise it is that of the minute, and ends at the earlier one of
+// the two.
 func endOf(o *Outcome, openAt time.Time, rounding time.Duration) (end time.Time, limit Reason) {
 	left, _ := untilReset(o)
 	end, minute := o.Received.Add(min(left+rounding, dayLength)), openAt.Add(windowLength)

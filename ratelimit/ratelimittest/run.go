@@ -107,7 +107,6 @@ func (r *request) WaitDone(w ratelimit.Wait)       { r.RateLimit(r.Key); r.waits
 func (r *request) LimitClosed(l ratelimit.Lockout) { r.RateLimit(r.Key); r.closed++; r.lockout = l }
 func (r *request) LimitOpened(ratelimit.Lockout)   { r.RateLimit(r.Key); r.opened++ }
 
-// must reports a problem unless ok.
 func (c *client) must(ok bool, format string, args ...any) {
 	c.t.Helper()
 	if !ok {
@@ -168,7 +167,6 @@ func (r *request) refused() (e ratelimit.Error) {
 	return e
 }
 
-// release releases the permit, if there is one.
 func (r *request) release(o ratelimit.Outcome) (l ratelimit.Lockout) {
 	if r.permit != nil {
 		l = r.permit.Release(o)
