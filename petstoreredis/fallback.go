@@ -14,7 +14,7 @@ func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
 	l, w, n := ratelimit.New(), q.known(now), q.processes()
 	q.share.setTakenByOthers(w, n)
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: q.share.of(w, n)}
-	if w.Limit > 0 { // such that the window of the response ends at windowEnd
+	if w.Limit > 0 { // with this Date, the window of the response ends at windowEnd
 		o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now))
 	}
 	if q.closedUntil.After(now) {

@@ -35,10 +35,10 @@ type row struct {
 	drops      int           // percentage of commands that break their connection
 	jump       time.Duration // how far the clock of Redis jumps, after 90 s
 	during     func(f *fleet)
-	share      float64 // must be reached: shortest possible time, divided by time taken; 0.95 by default
+	share      float64 // at least this: shortest possible time, divided by time taken; 0.95 by default
 	got429s    int     // at most so many; above 0 if processes send before they can know of others
 	evals      float64 // at most so many commands for each request; 0: any number, since Redis fails
-	least      float64 // must be reached: least requests of a process in a window, divided by the mean
+	least      float64 // at least this: fewest requests of a process in a window, divided by the mean
 	short      bool    // runs in virtual time with -short, too
 	onRedis    bool    // runs on a real Redis, too
 }
@@ -77,8 +77,8 @@ func rows() []row {
 }
 
 // fleet is the processes of a row, and what they work with. Each process has a limiter and a client
-// of Redis of its own. Together they make the requests of the windows of the row, and half a window
-// more.
+// of Redis of its own. Together they make as many requests as the windows of the row allow, and
+// half a window more.
 type fleet struct {
 	*testing.T
 	row
@@ -112,7 +112,7 @@ func TestOnRedisFleets(t *testing.T) {
 	run(t, func(r row) bool { return r.onRedis }, func(f *fleet) {
 		address := startRedis(f.T)
 		f.dial = func(k *link) *redis.Client { return newClient(f, address, k) }
-		f.windows, f.minute, f.share = 1, 15*time.Second, 0.75 // in short windows, whole seconds matter more
+		f.windows, f.minute, f.share = 1, 15*time.Second, 0.75 // rounding to seconds costs much of a short window
 		f.run()
 	})
 }

@@ -128,8 +128,8 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // startRedis starts a Redis and returns its address, a socket. It is for the tests named OnRedis,
-// which take real time. They look for redis-server on the path. PETSTORE_REDIS_SERVER may name
-// another program, such as that of Valkey; if it is set, a test that cannot run fails.
+// which take real time. startRedis looks for redis-server on the path. PETSTORE_REDIS_SERVER may
+// name another program, such as that of Valkey; if it is set, a test that cannot run fails.
 func startRedis(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {

@@ -26,7 +26,7 @@ type Limiter struct {
 	processes int // number of processes that share each key while Redis is away; 0 if not set
 	timeout   time.Duration
 	prefix    string
-	// now returns the time of the wall clock: the monotonic clock stands still during a suspension.
+	// now reads the wall clock: the monotonic clock stands still while a machine is suspended.
 	now func() time.Time
 
 	mu      sync.Mutex // guards the fields below, and all queues
@@ -94,7 +94,8 @@ func (l *Limiter) RateLimit(key string) ratelimit.Window {
 }
 
 // Reopen implements [petstore.Limiter]. If another process expects the key to open in more than 70
-// s, it learns of the Reopen within ten seconds. Otherwise it asks when it expects the key to open.
+// s, it learns of the Reopen within ten seconds. Otherwise it asks Redis when it expects the key to
+// open.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +167,7 @@ func (l *Limiter) sleep(ctx context.Context, news <-chan struct{}, d time.Durati
 }
 
 // unlocked releases the lock while it calls f, because f waits, or calls an observer or the logger.
-// The state of the limiter may be another one when unlocked returns.
+// The state of the limiter may have changed when unlocked returns.
 func (l *Limiter) unlocked(f func()) {
 	l.mu.Unlock()
 	defer l.mu.Lock()

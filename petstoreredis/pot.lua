@@ -70,9 +70,9 @@ local function load_pot()
     return
   end
   redis.call('DEL', KEYS[1])
-  -- Higher than any number that a process knows: `now` is, because less than one permit a
-  -- millisecond is given; if the clock was set back, the other is, because processes differ by less
-  -- than leap.
+  -- The number must be higher than any that a process knows. Usually `now` is higher, because less
+  -- than one permit a millisecond is given. If the clock was set back, command.Number + leap is
+  -- higher.
   local number = math.max(now, command.Number + leap)
   set { number = number, epoch = number, as_of = number, processes = command.Processes }
   if command.Number > 0 then pot.await = now + await_new_pot end
@@ -174,8 +174,8 @@ local function grant()
   local left = pot.remaining - pot.in_flight
   local others = pot.limit - pot.remaining - earlier -- requests that were counted without a permit
   if others > 0 then
-    local age = math.max(1, now - pot.ends + minute) -- of the window
-    local sent = math.ceil(growth * others * (now - pot.last_response) / age) -- since that response
+    local age = math.max(1, now - pot.ends + minute) -- the age of the window
+    local sent = math.ceil(growth * others * (now - pot.last_response) / age) -- since the last response
     left = left - math.max(1, math.min(sent, math.floor(left / 2)))
   end
   local most = math.max(1, math.floor(2 * left / processes))
@@ -246,7 +246,7 @@ for _, outcome in ipairs(command.Outcomes or {}) do apply(outcome) end
 apply(command.Known)
 local used_up = pot.first_response > 0 and pot.remaining <= pot.in_flight
 if command.Reopen and (pot.closed > now or used_up) then
-  set { closed = 0, reset = math.max(1, pot.reset) } -- a pot with the reset 0 would be new
+  set { closed = 0, reset = math.max(1, pot.reset) } -- a pot whose reset is 0 counts as new
   begin(0, 0, 0)
 end
 local grants = grant()

@@ -151,7 +151,7 @@ func (q *queue) nextAsk(now time.Time) (at time.Time) {
 }
 
 // send sends a command. It has the outcomes to report, and how many permits the waiters want. It
-// also has what the process knows of the window and of a lockout, in case the pot has lost that.
+// also has what the process knows of the window and of a lockout, in case the pot was lost.
 func (q *queue) send(now time.Time) {
 	c := &command{
 		Now: now.UnixMilli(), Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil,

@@ -80,9 +80,9 @@ func (q *queue) record(p *permit, o ratelimit.Outcome, now time.Time) (change re
 	return change
 }
 
-// updateShare keeps the number of used permits. It adds a request of the fallback that the window
-// may have counted. The permits of the pot were added when they were granted: it subtracts one
-// whose request the window has not counted.
+// updateShare corrects the number of used permits. A permit of the pot was added when it was
+// granted. It is subtracted if the window has not counted its request. A request of the fallback is
+// added if the window may have counted it.
 func (q *queue) updateShare(p *permit, counted bool) {
 	switch {
 	case p.fallback != nil && counted:
@@ -141,7 +141,7 @@ func (q *queue) keep(out potOutcome, now time.Time) {
 	}
 }
 
-// reportOf returns the report of the lockout that began or ended with the response out.
+// reportOf returns the report of the lockout that began or ended with the response `out`.
 func (q *queue) reportOf(admitted time.Time, out *potOutcome, now time.Time) report {
 	last := q.reported
 	switch {
@@ -156,9 +156,9 @@ func (q *queue) reportOf(admitted time.Time, out *potOutcome, now time.Time) rep
 	return nil
 }
 
-// reportClosed returns the report of a lockout; nil if the lockout is over, or if the last reported
-// one still lasts and either ends no earlier or has the same limit. Reopen ends the last reported
-// one.
+// reportClosed returns the report of a lockout. It returns nil if the lockout is over. It also
+// returns nil if the last reported lockout still lasts, and ends no earlier or has the same limit.
+// Reopen ends the last reported lockout.
 func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {

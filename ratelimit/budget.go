@@ -43,7 +43,7 @@ type budget struct {
 
 	// The lockout after a 429 (rule 5).
 	closedUntil time.Time // nothing is sent before this time
-	closedBy    Reason    // the limit that seems to be the reason
+	closedBy    Reason    // the limit that seems to have caused the lockout
 	streak      int       // lockouts since the last success
 	lockouts    int       // lockouts so far
 
@@ -192,8 +192,9 @@ func (b *budget) probeObstacle() obstacle {
 	return obstacle{ReasonResponse, again}
 }
 
-// requestObstacle returns what a request that is no probe has to wait for. It need not wait if
-// enough of the window is free (rule 1), and few enough requests are in flight (rules 6 to 8).
+// requestObstacle returns what a request that is no probe has to wait for. The request need not
+// wait if enough of the window is free (rule 1), and few enough requests are in flight (rules 6, 7,
+// 8).
 func (b *budget) requestObstacle(reserve int) obstacle {
 	awaited := b.awaited()
 	usedUp := b.windows > 0 && b.free() <= reserve
@@ -212,8 +213,8 @@ func (b *budget) requestObstacle(reserve int) obstacle {
 // is the reason. If no known limit holds the request back, it returns now and no reason. `before`
 // is the number of requests ahead in the queue.
 //
-// The time is the end of the lockout. If the window has too little room for the requests ahead, it
-// is at least the end of the window, plus a minute for each further window that they fill.
+// The time is the end of the lockout. If the window has too little room for the requests ahead, the
+// time is at least the end of the window, plus a minute for each further window that they fill.
 func (b *budget) earliest(now time.Time, before int, background bool) (at time.Time, reason Reason) {
 	at = now
 	if b.closedUntil.After(now) {
@@ -226,7 +227,7 @@ func (b *budget) earliest(now time.Time, before int, background bool) (at time.T
 	opens, filled := at, 0
 	free := max(b.free(), b.possiblyFree()) - reserve
 	if b.needsProbe(at, reserve) {
-		// The window that the probe shows may end soon, so the first window is not counted.
+		// The window that the probe shows may end at once, so one window less is counted.
 		filled = max(0, before/b.limit-1)
 	} else if before >= free {
 		opens, filled = b.end, (before-max(0, free))/b.limit

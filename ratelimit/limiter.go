@@ -79,7 +79,7 @@ type Permit interface {
 	//
 	// A permit that is never released counts as a request in flight for ever: each window then has
 	// room for one request less. If its request was the first for the key, another request may go
-	// after a second; if it was the first after a 429, after ten.
+	// after a second. If it was the first after a 429, another may go after ten seconds.
 	Release(o Outcome) Lockout
 }
 

@@ -37,7 +37,7 @@ const (
 // ours are in flight. With 320 left, 10 foreign requests in flight and a trust of 0, the result is
 // (320-2*10)/16 = 18. Whatever the trust, up to six requests may be in flight: one for every four
 // that are left, after eight are subtracted for each foreign request in flight. With 28 left and
-// two foreign requests in flight, that is (28-8*2)/4 = 3.
+// two foreign requests in flight, this allows (28-8*2)/4 = 3.
 func (b *budget) mostInFlight() int {
 	left := b.left()
 	switch {

@@ -126,7 +126,7 @@ func (q *queue) place(w *waiter) int {
 
 // nap returns how long a wait of d may sleep before it reads the wall clock again: timers stand
 // still while the machine is suspended, and the wall clock can be set. A nap is 1/16 of d, but at
-// least 30 seconds, or d if that is less. So a wait of a day reads the clock about a hundred times,
+// least 30 seconds, or d if d is shorter. So a wait of a day reads the clock about a hundred times,
 // and ends only a little late.
 func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16)) }
 

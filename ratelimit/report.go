@@ -11,7 +11,7 @@ import (
 type Reason string
 
 const (
-	// ReasonMinute is the limit of a minute, or one that is not known to be that of a day or a ban.
+	// ReasonMinute is the limit of a minute. An unknown limit is also reported as ReasonMinute.
 	ReasonMinute Reason = "minute"
 	// ReasonDay is the limit of a window that is longer than a minute: the Reset of a response was
 	// more than a minute away.
@@ -74,8 +74,8 @@ type Observer interface {
 	LimitOpened(l Lockout)
 }
 
-// Error reports that a request gets no permit. Its context has ended, or its wait was or would be
-// longer than its MaxWait or the deadline of its context allows.
+// Error reports that a request gets no permit. The context of the request has ended, or the wait
+// was or would be longer than MaxWait or the deadline of the context allows.
 type Error struct {
 	// RetryAt is when to try again, by the local clock; zero if that depends on a response.
 	RetryAt time.Time
@@ -131,9 +131,9 @@ func (q *queue) reportOf(admitted time.Time, o *Outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout; nil if the lockout is over, or if the last reported
-// one still lasts and either ends no earlier or has the same limit. Reopen ends the last reported
-// one.
+// reportClosed returns the report of a lockout. It returns nil if the lockout is over. It also
+// returns nil if the last reported lockout still lasts, and ends no earlier or has the same limit.
+// Reopen ends the last reported lockout.
 func (q *queue) reportClosed(now time.Time, reason Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {

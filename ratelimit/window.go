@@ -57,7 +57,7 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 		return // a late response of an old window
 	}
 	switch { // rule 3
-	case b.windows == 0, apart.Abs() > sameWindow: // also if earlier: it is that of another limit
+	case b.windows == 0, apart.Abs() > sameWindow: // if Reset is earlier, the window is of another limit
 		b.openWindow()
 		b.setWindow(s, o)
 	case apart >= 0: // if Reset is a little earlier, the response came late
@@ -187,7 +187,7 @@ func (o Outcome) LockoutEnd(streak int) (end time.Time, limit Reason) {
 		end = later(end, window)
 	}
 	limit = ReasonMinute
-	if end.Sub(window) > 2*grain { // both are rounded
+	if end.Sub(window) > 2*grain { // end and window are both rounded
 		limit = ReasonBan
 	} else if end.Sub(o.Received) > windowLength+2*grain {
 		limit = ReasonDay
