@@ -10,8 +10,7 @@
 // sends one command, which calls the script and asks for permits for all of them. The reply has
 // permits, or what the calls must wait for. The command also reports outcomes of requests. If no
 // command follows in 20 ms, a command of their own reports them. No process holds permits in
-// advance. So after a 429, a process sends nothing more, and the others stop as soon as Redis knows
-// of the 429.
+// advance. So after a 429, a process sends nothing more, and the others stop once Redis knows it.
 //
 // The share of a process is what the window allows the fleet, divided by the number of processes.
 // In the first second of a window a process gets no more than its share, and in two seconds no more

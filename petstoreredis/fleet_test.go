@@ -77,8 +77,7 @@ func rows() []row {
 }
 
 // fleet is the processes of a row, and what they work with. Each process has a limiter and a client
-// of Redis of its own. Together they make as many requests as the windows of the row allow, and
-// half a window more.
+// of Redis of its own. Together they fill the windows of the row, and half a window more.
 type fleet struct {
 	*testing.T
 	row

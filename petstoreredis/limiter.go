@@ -94,8 +94,7 @@ func (l *Limiter) RateLimit(key string) ratelimit.Window {
 }
 
 // Reopen implements [petstore.Limiter]. If another process expects the key to open in more than 70
-// s, it learns of the Reopen within ten seconds. Otherwise it asks Redis when it expects the key to
-// open.
+// s, it learns of the Reopen within ten seconds. Otherwise it asks when the key should open.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

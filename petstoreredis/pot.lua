@@ -71,8 +71,7 @@ local function load_pot()
   end
   redis.call('DEL', KEYS[1])
   -- The number must be higher than any that a process knows. Usually `now` is higher, because less
-  -- than one permit a millisecond is given. If the clock was set back, command.Number + leap is
-  -- higher.
+  -- than one permit a millisecond is given. After a clock is set back, the second one is.
   local number = math.max(now, command.Number + leap)
   set { number = number, epoch = number, as_of = number, processes = command.Processes }
   if command.Number > 0 then pot.await = now + await_new_pot end

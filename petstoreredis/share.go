@@ -27,9 +27,9 @@ func (s *share) giveBack(epoch int64) {
 // result is less than what this share has left, the others have used the difference.
 //
 // For example, three processes share 60 requests a minute, 20 each. This process has used 5, so its
-// share has 15 left. But the window has only 9 left, which are 3 for each process. So the others
-// have used 15-3 = 12 requests of this share. The limit of the fallback is then 20-12 = 8, of which
-// 5 are used.
+// share has 15 left. But the window has only 9 left, which are 3 for each process. So others have
+// used 15-3 = 12 requests of this share. The limit of the fallback is 20-12 = 8, of which 5 are
+// used.
 func (s *share) setTakenByOthers(w ratelimit.Window, processes int) {
 	s.takenByOthers = max(0, w.Limit/processes-s.used-(w.Remaining+processes-1)/processes)
 }

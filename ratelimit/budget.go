@@ -57,8 +57,7 @@ type budget struct {
 }
 
 // sample is the Remaining of a response, and the number of responses when this response had come. A
-// request that was admitted at this number, or at a higher one, was sent after the response had
-// come.
+// request that was admitted at this number or a higher one was sent after the response came.
 type sample struct{ responses, remaining int }
 
 // snapshot is the state of the budget when it admitted a request. record compares it with the state
@@ -193,8 +192,7 @@ func (b *budget) probeObstacle() obstacle {
 }
 
 // requestObstacle returns what a request that is no probe has to wait for. The request need not
-// wait if enough of the window is free (rule 1), and few enough requests are in flight (rules 6, 7,
-// 8).
+// wait if enough of the window is free (rule 1), and few requests are in flight (rules 6 to 8).
 func (b *budget) requestObstacle(reserve int) obstacle {
 	awaited := b.awaited()
 	usedUp := b.windows > 0 && b.free() <= reserve
@@ -282,8 +280,7 @@ func (b *budget) startLockout(s *snapshot, o *Outcome) {
 	}
 }
 
-// reopen allows one probe if the key is closed or its window is used up, and does nothing
-// otherwise.
+// reopen allows one probe if the key is closed or its window is used up. Else it does nothing.
 func (b *budget) reopen(now time.Time) {
 	b.now = later(b.now, now)
 	usedUp := b.streak == 0 && b.end.After(b.now) && b.left() <= b.reserve(false)

@@ -195,8 +195,7 @@ func (l *Limiter) RateLimit(key string) Window {
 }
 
 // Reopen lets one request of a closed key go ahead, for instance after a ban was lifted or a higher
-// plan was bought. It sends nothing itself. It has no effect if a request need not wait for a
-// limit.
+// plan was bought. It sends nothing itself. It has no effect if no limit holds requests back.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,8 +27,7 @@ type queue struct {
 
 // waiter is a request that has to wait, until it is admitted or refused. It joins the queue once
 // its NotBefore has passed and WaitStart of its observer has returned. In WaitStart, the observer
-// may make another request, which must not have to wait for this one. The lock of the limiter
-// guards it.
+// may make another request, which must not wait for this one. The lock of the limiter guards it.
 type waiter struct {
 	Request
 	queue   *queue

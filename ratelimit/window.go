@@ -126,8 +126,8 @@ func (b *budget) setWindow(s *snapshot, o *Outcome) {
 }
 
 // untilReset returns the time from a response to its Reset, or a minute and false if the Reset
-// cannot be true (rule 3). Reset is compared with Date, because both are by the server's clock. The
-// local clock may differ.
+// cannot be true (rule 3). Reset is compared with Date, if there is one: both are by the server's
+// clock.
 func untilReset(o *Outcome) (left time.Duration, usable bool) {
 	left = o.Window.Reset.Sub(o.Date)
 	usable = left > 0
@@ -148,8 +148,7 @@ func untilReset(o *Outcome) (left time.Duration, usable bool) {
 // time of the response, plus the time until Reset, plus rounding, because Reset may be too low by
 // that much. The second is a minute after openAt, when the window was open. If the first is later
 // by more than slack, or if Reset is more than 62 seconds after Date, the window is that of the
-// day, and ends at the first. Otherwise it is that of the minute, and ends at the earlier one of
-// the two.
+// day, and ends at the first. Otherwise it is that of the minute, and the earlier end counts.
 func endOf(o *Outcome, openAt time.Time, rounding time.Duration) (end time.Time, limit Reason) {
 	left, _ := untilReset(o)
 	end, minute := o.Received.Add(min(left+rounding, dayLength)), openAt.Add(windowLength)
