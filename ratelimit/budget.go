@@ -26,11 +26,7 @@ type budget struct {
 	slides  bool      // whether Reset moves, as it does if the server counts the last minute or day
 	sent    int       // requests of this process that the window has counted, or may have counted
 
-	// samples has each Remaining that may be the current one, in the order of arrival. A response
-	// replaces the samples that came before its request was sent. If two requests were in flight
-	// together, nobody knows which of them the server counted last: then the lower Remaining
-	// counts. The lowest is samples[0].
-	samples []sample
+	latest sample // its Remaining counts; see rule 2
 	// lost has a time for each lost request: until then, the request may still reach the server.
 	lost []time.Time
 
@@ -52,8 +48,9 @@ type budget struct {
 	// trust is how sure this process is that it is alone. From 0 to surelyAlone, it counts the
 	// responses in a row without a foreign request. After a foreign request it is negative.
 	trust          int
-	othersInFlight int            // estimated foreign requests in flight
-	history        []foreignCount // foreign requests that the window had counted, over time
+	othersInFlight int     // estimated foreign requests in flight
+	foreign        int     // foreign requests that the window has counted
+	foreignRate    float64 // foreign requests a second, on average over the last ten seconds or so
 }
 
 // sample is the Remaining of a response, and the number of responses when this response had come. A
@@ -127,12 +124,7 @@ func (b *budget) admit(now time.Time, background bool) (snapshot, obstacle) {
 
 // left returns how many requests the window has left if the server counts all lost requests.
 // Requests in flight are not subtracted: free does that.
-func (b *budget) left() int {
-	if len(b.samples) == 0 {
-		return 0
-	}
-	return max(0, b.samples[0].remaining-len(b.lost))
-}
+func (b *budget) left() int { return max(0, b.latest.remaining-len(b.lost)) }
 
 // free returns how many more requests the window certainly allows, if others send nothing. It
 // subtracts all requests in flight: the last Remaining may be from before the server counted them.
@@ -151,11 +143,7 @@ func (b *budget) possiblyFree() int {
 	if b.processes > 1 || b.trust < 0 || len(b.awaited()) == 0 {
 		return 0
 	}
-	most := b.limit - b.sent - len(b.inFlight)
-	if n := len(b.history); n > 0 {
-		most -= b.history[n-1].requests // foreign requests, and those from before a restart
-	}
-	return min(b.left(), most)
+	return min(b.left(), b.limit-b.sent-len(b.inFlight)-b.foreign)
 }
 
 // awaited returns when the requests in flight were admitted, without the slow ones (rule 7): other

@@ -1,15 +1,6 @@
 package ratelimit
 
-import (
-	"slices"
-	"time"
-)
-
-// foreignCount is the number of foreign requests that the window had counted at the time `at`.
-type foreignCount struct {
-	at       time.Time
-	requests int
-}
+import "time"
 
 const (
 	// othersSeen is the trust after a foreign request. Each new window halves it: to -2 in the
@@ -64,8 +55,10 @@ func (b *budget) mostInFlight() int {
 // of the limit, but at most eight requests. The last part is for processes that start, because
 // nothing holds back their first requests.
 //
-// For example, the limit is 320, the last response came one second ago, and 10 foreign requests
-// came in the second before it. Then the room is 15+1+8 = 24. If nobody else uses the key, it is 0.
+// Others have probably sent 1.5 times what they send at their usual rate, because more of them may
+// have started, but not more than 1.5 times what they have sent in this window so far. For example,
+// the limit is 320, the last response came one second ago, and others send 10 requests a second.
+// Then the room is 15+1+8 = 24. If nobody else uses the key, it is 0.
 func (b *budget) reserve(background bool) (n int) {
 	if background && b.now.Sub(b.lastForeground) < 2*windowLength {
 		n = b.limit / 10
@@ -75,47 +68,18 @@ func (b *budget) reserve(background bool) (n int) {
 	}
 	others := 1 + min(b.limit/16, 8)
 	if !b.slides {
-		others += b.sentByOthers()
+		sent := b.foreignRate * b.now.Sub(b.lastResponse).Seconds()
+		others += int(1.5 * min(sent, float64(b.foreign)))
 	}
 	return n + max(others, b.othersInFlight, b.processes-1)
 }
 
-// sentByOthers returns how many requests others have probably sent since the last response. That is
-// 1.5 times what they sent in an equally long time before the last response: if more processes
-// start, they send more. For example, if the last response came two seconds ago, and 10 foreign
-// requests came in the two seconds before it, the result is 15.
-func (b *budget) sentByOthers() int {
-	i := len(b.history) - 1
-	if i < 0 {
-		return 0
-	}
-	last := b.history[i]
-	since := last.at.Add(last.at.Sub(b.now)) // last.at is in the middle between since and now
-	for i > 0 && b.history[i].at.After(since) {
-		i--
-	}
-	before := b.history[i]
-	came := float64(last.requests - before.requests)
-	if i+1 < len(b.history) && since.After(before.at) {
-		// `since` is between before.at and next.at. Of the foreign requests between these, subtract
-		// those that came before `since`, as if all had come evenly.
-		next := b.history[i+1]
-		between := float64(next.requests - before.requests)
-		came -= between * since.Sub(before.at).Seconds() / next.at.Sub(before.at).Seconds()
-	}
-	return int(1.5 * came)
-}
-
-// estimateOthers updates trust, othersInFlight and history from the response to one of our
-// requests. A request is foreign if the window has counted it, and it cannot be ours.
+// estimateOthers updates what is known about others from the response to one of our requests. A request is foreign if the window has counted it, and it cannot be ours.
 func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 	// Our requests in flight are included, because the window may have counted them already.
 	ours := b.sent + len(b.inFlight)
 	foreign := b.limit - o.Window.Remaining - ours
-	if len(b.history) == 0 && b.kind == ReasonMinute {
-		b.addForeign(b.end.Add(-windowLength), 0) // at its start, the window had counted nothing
-	}
-	b.addForeign(o.Received, foreign)
+	b.foreign = max(b.foreign, foreign) // a lower number is that of a late response
 	if s.windows != b.windows {
 		b.estimateAtFirst(foreign, o)
 		return
@@ -153,28 +117,14 @@ func (b *budget) estimateAtFirst(foreign int, o *Outcome) {
 // our request took, came*took/span are in flight, rounded up. For example, if 10 came in 1 s, and
 // ours took 0.2 s, 2 are in flight. The estimate falls by at most 1/8, rounded up, because one
 // quick response does not prove that others are gone.
+//
+// It also updates foreignRate: a span of ten seconds replaces the rate, a shorter one counts for a
+// part of it.
 func (b *budget) estimateInFlight(came int, span time.Duration, o *Outcome) {
 	took := o.Received.Sub(o.Sent)
 	span = max(span, took, 1)
+	part := min(1, span.Seconds()/10)
+	b.foreignRate += part * (float64(max(0, came))/span.Seconds() - b.foreignRate)
 	inFlight := int((time.Duration(came)*took + span - 1) / span)
 	b.othersInFlight = max(inFlight, b.othersInFlight-(b.othersInFlight+7)/8)
-}
-
-// addForeign adds to the history how many foreign requests the window had counted at a time.
-// Responses come in any order: if a number is lower than the last one, its response is late, and
-// the last number is repeated instead. Of equal numbers in a row, only the first and the last stay.
-// The history keeps 32 numbers: the first one, from the start of the window, and the newest.
-func (b *budget) addForeign(at time.Time, requests int) {
-	n := len(b.history)
-	if n > 0 {
-		at, requests = later(at, b.history[n-1].at), max(requests, b.history[n-1].requests)
-	}
-	if n > 1 && requests == b.history[n-2].requests {
-		b.history[n-1].at = at
-		return
-	}
-	b.history = append(b.history, foreignCount{at, max(0, requests)})
-	if len(b.history) > 32 {
-		b.history = slices.Delete(b.history, 1, 2)
-	}
 }
