@@ -25,7 +25,7 @@ func TestPotNumbers(t *testing.T) {
 		{`same_window = (\d+)`, "release.go", `sameWindow = (\d+) \* time.Second`},
 		{`longest_minute = minute \+ (\d+) \* second`, "../ratelimit/window.go", `slack += (\d+) \* time.Second`},
 		{`await_after_429 = (\d+) \* second`, "../ratelimit/budget.go", `slowAfter429 += (\d+) \* time.Second`},
-		{`growth = (\S+)`, "../ratelimit/others.go", `int\((\S+) \* came\)`},
+		{`growth = (\S+)`, "../ratelimit/others.go", `int\((\S+) \* min\(`},
 		{`reserve_part = (\d+)`, "../ratelimit/others.go", `b\.limit / (\d+)\n`},
 		{`pot\.urgent \+ (\d+) \* minute`, "../ratelimit/others.go", `lastForeground\) < (\d+)\*windowLength`},
 	} {
