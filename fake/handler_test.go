@@ -1,22 +1,17 @@
 package fake_test
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/testkit"
 )
 
 func TestWithHandler(t *testing.T) {
@@ -68,99 +63,4 @@ func TestWithHandler(t *testing.T) {
 			assert.Equal(t, fails, strings.Contains(tb.errors.String(), "the handling of a request panicked: oh no"))
 		}
 	})
-	events := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for i := range 3 {
-			time.Sleep(time.Hour)
-			fmt.Fprintln(w, i)
-			w.(http.Flusher).Flush()
-		}
-		<-r.Context().Done()
-	})
-	inBubble(t, "streams until the client gives up", func(t *testing.T, srv server) {
-		start := time.Now()
-		resp, err := srv.client.Do(request{path: "/events"}.build(t, srv.base))
-		require.NoError(t, err)
-		lines := bufio.NewScanner(resp.Body)
-		for i := range 3 {
-			assert.True(t, lines.Scan())
-			assert.Equal(t, time.Duration(i+1)*time.Hour, time.Since(start))
-			assert.Len(t, srv.last(t).ResponseBody, 2*(i+1), "the journal has it before the client")
-			assert.Equal(t, time.Hour, srv.last(t).Duration, "until the response began")
-		}
-		assert.NoError(t, resp.Body.Close())
-	}, fake.WithHandler("GET /v1/events", events))
-}
-
-// handlers do unusual things. They must do the same in net/http and with WithHandler.
-var handlers = map[string]struct {
-	status int // in the journal
-	serve  http.HandlerFunc
-}{
-	"the request": {200, func(w http.ResponseWriter, r *http.Request) {
-		_, inServer := r.Context().Value(http.ServerContextKey).(*http.Server)
-		body, _ := io.ReadAll(r.Body)
-		fmt.Fprintln(w, r.Method, r.RequestURI, r.URL, r.Proto, r.Header["Range"], r.Header["Authorization"],
-			r.ContentLength, r.RemoteAddr != "", inServer, string(body))
-	}},
-	"103 before 202, a header and a status too late, a trailer": {202, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Link", "</a>; rel=preload")
-		w.WriteHeader(http.StatusEarlyHints)
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusAccepted)
-		w.Header().Set("X-Late", "1")
-		w.WriteHeader(http.StatusInternalServerError)
-		_, _ = io.WriteString(w, `{}`)
-		w.(http.Flusher).Flush() // now the body has no known length, and may have a trailer
-		w.Header().Set(http.TrailerPrefix+"X-Sum", "abc")
-	}},
-	"nothing": {200, func(http.ResponseWriter, *http.Request) {}},
-	"ResponseController": {200, func(w http.ResponseWriter, _ *http.Request) {
-		c := http.NewResponseController(w)
-		_, _ = fmt.Fprint(w, c.Flush(), c.SetWriteDeadline(time.Now().Add(time.Minute)), c.EnableFullDuplex())
-	}},
-	"hijacked": {101, func(w http.ResponseWriter, _ *http.Request) {
-		if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
-			_, _ = io.WriteString(c, "HTTP/1.1 299 OK\r\nContent-Length: 2\r\n\r\n{}")
-			_ = c.Close()
-		}
-	}},
-	"aborted midway": {200, func(w http.ResponseWriter, _ *http.Request) {
-		w.(http.Flusher).Flush()
-		panic(http.ErrAbortHandler)
-	}},
-	"io.Copy of a long body": {200, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.Copy(w, strings.NewReader(strings.Repeat("long ", 100_000)))
-	}},
-}
-
-// look sends a request, and describes what a client sees of the response.
-func look(t *testing.T, c *http.Client, base string) string {
-	header := http.Header{"Range": {"bytes=2-3"}}
-	resp, err := c.Do(request{path: "/x?a=b", header: header, method: "PUT", body: "one"}.build(t, base))
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	h := resp.Header
-	return fmt.Sprint(resp.StatusCode, h["Content-Type"], h["Content-Length"], resp.TransferEncoding, h["X-Late"],
-		h["Link"], resp.Trailer, len(body), string(body[:min(len(body), 100)]), err)
-}
-
-func TestWithHandlerIsNetHTTP(t *testing.T) {
-	testkit.Loopback(t)
-	for name, c := range handlers {
-		t.Run(name, func(t *testing.T) {
-			real := httptest.NewUnstartedServer(c.serve)
-			real.Config.ErrorLog = log.New(io.Discard, "", 0)
-			real.Start()
-			defer real.Close()
-			srv := open(t, fake.WithHandler("/v1/x", c.serve))
-			want := look(t, real.Client(), real.URL+"/v1")
-			assert.Equal(t, want, look(t, srv.client, srv.base), "in memory")
-			assert.Equal(t, want, look(t, overLoopback(t, srv.Server).client, srv.URL()), "over the port")
-			last := srv.last(t)
-			assert.Equal(t, c.status, last.StatusCode, "in the journal")
-			assert.Empty(t, last.ResponseHeader["X-Late"], "in the journal")
-			assert.LessOrEqual(t, len(last.ResponseBody), 64<<10, "the journal keeps no more")
-		})
-	}
 }

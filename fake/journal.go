@@ -187,20 +187,17 @@ func redact(values []string) {
 	}
 }
 
-// record puts the response into the journal before the client gets it. At the first part of a
-// response, it also notes what the client learns. A handler may write several parts.
+// record puts the response into the journal before the client gets it, and notes what the client
+// then knows.
 func (x *exchange) record(resp *response) {
 	e, now := x.entry, x.srv.Now()
-	first := e.open()
-	if first && x.key != nil {
+	if x.key != nil {
 		x.key.noteResponse(x, resp, now)
 	}
 	j := &x.srv.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if first {
-		e.Duration = now.Sub(x.arrived)
-	}
+	e.Duration = now.Sub(x.arrived)
 	e.StatusCode, e.Hint = resp.status, resp.hint
 	e.ResponseHeader, e.ResponseBody = resp.header, kept(resp.body)
 	if x.fault != noFault {

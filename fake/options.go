@@ -120,11 +120,10 @@ func WithJournal(n int) Option {
 }
 
 // WithHandler adds an operation that the service has and this fake does not. The pattern is one of
-// [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}". It must not conflict with
-// another pattern. The server never redirects to a cleaner path. A request for h is authenticated,
-// counts against the limits, may meet a fault, and is in the journal, with an empty Operation. h
-// writes to the connection, as in any server; the rate limit headers are set already. If a fault
-// applies, the client gets the response only after h has returned.
+// [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}", and must not conflict with
+// another one. There is no redirect to a cleaner path. A request for h is authenticated, counts
+// against the limits, may meet a fault, and is in the journal, with an empty Operation. The response
+// is sent when h returns: h can write no part of it before, and cannot hijack the connection.
 func WithHandler(pattern string, h http.Handler) Option {
 	_, path, _ := strings.Cut(pattern, " ")
 	path = cmp.Or(strings.TrimSpace(path), pattern)

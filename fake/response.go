@@ -27,12 +27,11 @@ const (
 
 // response is what the server decides to send for a request.
 type response struct {
-	status    int         // 0 if no response is sent
-	header    http.Header // a name without values is not sent
-	body      []byte
-	hint      string // why the request was refused
-	lost      bool   // no response is sent: the connection breaks
-	delivered bool   // a handler has written it to the client
+	status int         // 0: none is sent
+	header http.Header // a name without values is not sent
+	body   []byte
+	hint   string // why the request was refused
+	lost   bool   // no response is sent: the connection breaks
 }
 
 // newResponse returns a response with a body of JSON. Bytes that are not UTF-8 become U+FFFD.
@@ -123,22 +122,16 @@ func (x *exchange) complete(resp *response) {
 		resp.body = resp.body[:length/2]
 		length = max(length, 1) // so that an empty body is cut off, too
 	}
-	resp.header["Content-Length"] = []string{strconv.Itoa(length)}
-	x.quota.addTo(resp.header, now)
-	maps.Copy(resp.header, x.fault.Header) // a nil value keeps net/http from adding the header
-}
-
-// addTo adds the rate limit headers and the Date. A header that h has already stays as it is.
-func (q quota) addTo(h http.Header, now time.Time) {
-	add := func(name, value string) {
-		if _, has := h[name]; !has {
-			h[name] = []string{value}
-		}
+	header := http.Header{
+		"Date":          {now.UTC().Format(http.TimeFormat)},
+		headerLimit:     {strconv.Itoa(x.quota.limit)},
+		headerRemaining: {strconv.Itoa(x.quota.remaining)},
+		headerReset:     {strconv.FormatInt(x.quota.reset, 10)},
 	}
-	add("Date", now.UTC().Format(http.TimeFormat))
-	add(headerLimit, strconv.Itoa(q.limit))
-	add(headerRemaining, strconv.Itoa(q.remaining))
-	add(headerReset, strconv.FormatInt(q.reset, 10))
+	maps.Copy(header, resp.header)
+	header["Content-Length"] = []string{strconv.Itoa(length)}
+	maps.Copy(header, x.fault.Header) // a nil value stays: it keeps net/http from adding its own
+	resp.header = header
 }
 
 // deliver sends the response, or the part of it that a fault lets through.

@@ -39,9 +39,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	x.arrive()
 	x.fault = s.pick(x, (*Fault).connects)
 	resp := x.respond()
-	if resp.delivered { // by a handler
-		return
-	}
 	resp.change(x.fault)
 	x.complete(&resp)
 	x.record(&resp)
