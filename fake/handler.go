@@ -8,7 +8,7 @@ import (
 // handler is an operation of WithHandler.
 type handler struct {
 	http.Handler
-	pattern, path string
+	pattern string
 }
 
 // handle calls a handler of WithHandler, and returns what it wrote.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
@@ -70,28 +70,18 @@ func newMux(handlers ...handler) *http.ServeMux {
 	return mux
 }
 
-// findOperation finds the operation of a request; for an unknown path, the zero Operation. Unlike a
-// mux, it does not redirect to cleaner paths, and does not serve HEAD as GET.
+// findOperation finds the operation of a request, the zero one for an unknown path.
 func (s *Server) findOperation(r *http.Request) Operation {
-	find := func(method string) route {
-		h, _ := s.mux.Handler(&http.Request{Method: method, URL: r.URL})
-		found, _ := h.(route)
-		return found
-	}
-	found := find(r.Method)
-	if found.Handler != nil || found.Method == r.Method {
+	h, _ := s.mux.Handler(r)
+	if found, ok := h.(route); ok {
 		return found.Operation
 	}
-	var allow []string
-	for _, o := range operations {
-		if find(o.Method).Name == o.Name {
-			allow = append(allow, o.Method)
-		}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, r) // 404, 405, or a redirect to a cleaner path, which this server does not send
+	if methods := rec.Header().Get("Allow"); methods != "" {
+		return Operation{serve: onlyAllow(methods)}
 	}
-	if allow == nil {
-		return Operation{}
-	}
-	return Operation{serve: onlyAllow(strings.Join(allow, ", "))}
+	return Operation{}
 }
 
 // onlyAllow responds to a method that the path does not have, with the methods that it has.
@@ -102,17 +92,6 @@ func onlyAllow(methods string) func(*exchange) response {
 		resp.header.Set("Allow", methods)
 		return resp
 	}
-}
-
-// paths returns each path of the service once, also the paths of WithHandler.
-func (s *Server) paths() (paths []string) {
-	for _, o := range operations {
-		paths = append(paths, version+o.Path)
-	}
-	for _, h := range s.config.handlers {
-		paths = append(paths, h.path)
-	}
-	return slices.Compact(slices.Sorted(slices.Values(paths)))
 }
 
 // listPets serves GET /pets (section 4.1).

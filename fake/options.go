@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -125,13 +124,11 @@ func WithJournal(n int) Option {
 // against the limits, may meet a fault, and is in the journal, with an empty Operation. The response
 // is sent when h returns: h can write no part of it before, and cannot hijack the connection.
 func WithHandler(pattern string, h http.Handler) Option {
-	_, path, _ := strings.Cut(pattern, " ")
-	path = cmp.Or(strings.TrimSpace(path), pattern)
-	panicUnless(strings.HasPrefix(path, version+"/"), "WithHandler",
+	panicUnless(strings.Contains(pattern, version+"/"), "WithHandler",
 		"the path of the pattern %s is not below /v1/", quote(pattern))
 	panicUnless(h != nil, "WithHandler", "the handler is nil")
-	added := handler{h, pattern, path}
-	newMux(added) // newMux panics on a conflict
+	added := handler{h, pattern}
+	newMux(added) // which panics on a conflict
 	return func(c *config) { c.handlers = append(c.handlers, added) }
 }
 
