@@ -19,7 +19,7 @@ type config struct {
 	minute   int64     // seconds
 	pets     []petstore.NewPet
 	faults   []Fault
-	handlers []handler
+	handlers []route
 	seed     uint64
 	banAfter int // more 429s in a row than this ban a key; 0 for no bans
 	banFor   time.Duration
@@ -127,7 +127,7 @@ func WithHandler(pattern string, h http.Handler) Option {
 	panicUnless(strings.Contains(pattern, version+"/"), "WithHandler",
 		"the path of the pattern %s is not below /v1/", quote(pattern))
 	panicUnless(h != nil, "WithHandler", "the handler is nil")
-	added := handler{h, pattern}
+	added := route{h, Operation{serve: (*exchange).handle}, pattern}
 	newMux(added) // which panics on a conflict
 	return func(c *config) { c.handlers = append(c.handlers, added) }
 }
