@@ -65,7 +65,7 @@ func (s *Server) HTTPClient() *http.Client {
 // client has given up. Such a request never arrives, and must not count as under way.
 func (s *Server) connect(r *http.Request) (*url.URL, error) {
 	x := s.newExchange(r)
-	if err := cmp.Or(s.refuse(x), context.Cause(r.Context())); err != nil {
+	if err := cmp.Or(x.refuse(), context.Cause(r.Context())); err != nil {
 		return nil, err
 	}
 	x.noteSender()
@@ -73,8 +73,8 @@ func (s *Server) connect(r *http.Request) (*url.URL, error) {
 }
 
 // refuse returns the error of a refused connection if a WireRefuse applies to the request.
-func (s *Server) refuse(x *exchange) error {
-	f := s.pick(x, (*Fault).refuses) // Match gets no body: it is not read yet
+func (x *exchange) refuse() error {
+	f := x.pickFault(true) // Match gets no body, which is not read yet
 	if f == noFault {
 		return nil
 	}
@@ -92,7 +92,8 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 		return nil, notConnected(closedError{})
 	}
 	client, server := link.New()
-	link.Serve(server, s.newHTTPServer(http.HandlerFunc(s.serve)))
+	serve := func(w http.ResponseWriter, r *http.Request) { s.newExchange(r).serve(w) }
+	link.Serve(server, s.newHTTPServer(http.HandlerFunc(serve)))
 	return client, nil
 }
 
@@ -101,12 +102,12 @@ func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 // panics with [http.ErrAbortHandler], as it also does after Close.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.newExchange(r)
-	if s.refuse(x) != nil { // the connection breaks also if the client has given up
+	if x.refuse() != nil { // the connection breaks also if the client has given up
 		breakOff(w, WireRefuse)
 		return
 	}
 	x.noteSender()
-	s.serve(w, r)
+	x.serve(w)
 }
 
 // URL returns the address of the server on a loopback port, ending in /v1, for clients that cannot

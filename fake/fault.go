@@ -93,10 +93,6 @@ func (f *Fault) reachesService() bool {
 	return f.Status == 0 && f.Wire.sendsResponse() && f.Wire != WireLoginPage
 }
 
-// refuses reports whether the fault refuses the connection, connects whether it does not.
-func (f *Fault) refuses() bool  { return f.Wire == WireRefuse }
-func (f *Fault) connects() bool { return !f.refuses() }
-
 // noFault stands for a request to which no fault applies.
 var noFault = new(Fault)
 
@@ -251,12 +247,13 @@ func (i *Injection) active() bool {
 		slices.Contains(i.srv.faults.list, i)
 }
 
-// pick returns the first fault of a kind that applies to a request, or noFault. It calls Match
-// without holding a lock, since Match may call the server.
-func (s *Server) pick(x *exchange, kind func(*Fault) bool) *Fault {
-	for _, i := range s.Injections() {
+// pickFault returns the first fault that applies to a request, of those that refuse the connection
+// or of the others; noFault if none does. No lock is held while it calls Match, which may do
+// anything.
+func (x *exchange) pickFault(refuses bool) *Fault {
+	for _, i := range x.srv.Injections() {
 		f := &i.fault
-		matches := kind(f) && (f.Operation == "" || f.Operation == x.operation.Name) &&
+		matches := refuses == (f.Wire == WireRefuse) && (f.Operation == "" || f.Operation == x.operation.Name) &&
 			(f.APIKey == "" || f.APIKey == x.token)
 		if matches && i.Active() && (f.Match == nil || f.Match(x.copyRequest())) && i.apply() {
 			return f

@@ -135,8 +135,8 @@ func (x *exchange) complete(resp *response) {
 }
 
 // deliver sends the response, or the part of it that a fault lets through.
-func (x *exchange) deliver(resp *response) {
-	w, f := x.w, x.fault
+func (x *exchange) deliver(w http.ResponseWriter, resp *response) {
+	f := x.fault
 	if resp.lost {
 		breakOff(w, f.Wire)
 		return
@@ -144,7 +144,7 @@ func (x *exchange) deliver(resp *response) {
 	maps.Copy(w.Header(), resp.header)
 	w.WriteHeader(resp.status)
 	if f.Drip > 0 {
-		x.drip(resp)
+		x.drip(w, resp.body)
 	} else {
 		_, _ = w.Write(resp.body) // the client may be gone
 	}
@@ -155,14 +155,14 @@ func (x *exchange) deliver(resp *response) {
 }
 
 // drip sends the body in pieces, with the same pause before each.
-func (x *exchange) drip(resp *response) {
-	pieces := max(min(len(resp.body), 100), 1)
+func (x *exchange) drip(w http.ResponseWriter, body []byte) {
+	pieces := max(min(len(body), 100), 1)
 	for i := range pieces {
-		_ = http.NewResponseController(x.w).Flush()
+		_ = http.NewResponseController(w).Flush()
 		if pause(x.req.Context(), x.fault.Drip/time.Duration(pieces)) != nil {
 			panic(http.ErrAbortHandler)
 		}
-		_, _ = x.w.Write(resp.body[len(resp.body)*i/pieces : len(resp.body)*(i+1)/pieces])
+		_, _ = w.Write(body[len(body)*i/pieces : len(body)*(i+1)/pieces])
 	}
 }
 

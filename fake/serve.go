@@ -13,7 +13,6 @@ import (
 // exchange is one request in the server.
 type exchange struct {
 	srv       *Server
-	w         http.ResponseWriter
 	req       *http.Request
 	arrived   time.Time
 	operation Operation
@@ -27,21 +26,19 @@ type exchange struct {
 }
 
 // serve serves a request, step by step.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	x := s.newExchange(r)
-	x.w = w
+func (x *exchange) serve(w http.ResponseWriter) {
 	x.readBody()
-	if s.inflight.closed.Load() {
+	if x.srv.inflight.closed.Load() {
 		panic(http.ErrAbortHandler)
 	}
 	defer x.breakOnPanic()
 	x.arrive()
-	x.fault = s.pick(x, (*Fault).connects)
+	x.fault = x.pickFault(false)
 	resp := x.respond()
 	resp.change(x.fault)
 	x.complete(&resp)
 	x.record(&resp)
-	x.deliver(&resp)
+	x.deliver(w, &resp)
 }
 
 // newExchange finds the operation and the key of a request.
