@@ -51,17 +51,14 @@ func (s *Server) newExchange(r *http.Request) *exchange {
 	return x
 }
 
-// readBody reads the request's body up to the size that the server takes. It discards up to 8 MiB
-// more, since most clients read a response only after they have sent the whole request.
+// readBody reads the request's body up to the size that the server takes.
 func (x *exchange) readBody() {
-	const most = 1 << 20
 	if x.req.Body == nil {
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(nil, x.req.Body, most))
+	body, err := io.ReadAll(http.MaxBytesReader(nil, x.req.Body, 1<<20))
 	if err != nil {
-		x.bodyErr = fmt.Errorf("the request body cannot be read: %w; it may have %d MiB", err, most>>20)
-		_, _ = io.CopyN(io.Discard, x.req.Body, 8*most)
+		x.bodyErr = fmt.Errorf("the request body cannot be read: %w; it may have 1 MiB", err)
 	}
 	x.body = body
 }
