@@ -3,7 +3,6 @@ package fake
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -35,11 +34,10 @@ func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client
 }
 
 func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Client {
-	all := append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient())}, opts...)
-	c, err := petstore.NewClient(baseURL, key, all...)
-	if wrong, ok := errors.AsType[*petstore.ArgumentError](err); ok && wrong.Argument == "apiKey" {
-		c, err = petstore.NewClient(baseURL, "", all...) // WithAPIKeyFunc allows no fixed key
-	}
+	// No fixed key: it would rule out a WithAPIKeyFunc among opts, which replaces this one.
+	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return key, nil })
+	defaults := []petstore.Option{petstore.WithHTTPClient(s.HTTPClient()), keyFunc}
+	c, err := petstore.NewClient(baseURL, "", append(defaults, opts...)...)
 	panicOn(where, err)
 	return c
 }
