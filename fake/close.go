@@ -2,10 +2,8 @@ package fake
 
 import (
 	"io"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -23,8 +21,8 @@ type inflight struct {
 	parts  map[io.Closer]bool // the port and the connections; true if a request is in progress
 }
 
-// follow notes the state of a part. If the server is closed, it closes a new part.
-func (f *inflight) follow(c io.Closer, state http.ConnState) (open bool) {
+// follow notes the state of a part. If the server was closed before, it closes the part.
+func (f *inflight) follow(c io.Closer, state http.ConnState) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, here := f.parts[c]
@@ -33,11 +31,9 @@ func (f *inflight) follow(c io.Closer, state http.ConnState) (open bool) {
 		delete(f.parts, c)
 	case f.closed.Load() && !here:
 		_ = c.Close()
-		return false
 	default:
 		f.parts[c] = state == http.StateActive
 	}
-	return true
 }
 
 // Close ends the server. Requests in progress get a moment to finish; then Close closes the port
@@ -48,34 +44,31 @@ func (s *Server) Close() {
 	f := &s.inflight
 	f.closed.Store(true)
 	s.journal.wake()
-	waitUntilNone(f.busy)
-	for _, c := range f.all() {
+	f.wait(true)
+	for _, c := range f.open(false) {
 		abort(c)
 	}
-	waitUntilNone(f.all)
+	f.wait(false)
 }
 
-// all returns the parts that have not ended.
-func (f *inflight) all() []io.Closer {
+// open returns the parts that have not ended or, with busy, those with a request in progress.
+func (f *inflight) open(busy bool) (parts []io.Closer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Collect(maps.Keys(f.parts))
+	for c, active := range f.parts {
+		if active || !busy {
+			parts = append(parts, c)
+		}
+	}
+	return parts
 }
 
-// busy returns the parts with a request in progress.
-func (f *inflight) busy() []io.Closer {
-	all := f.all()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.DeleteFunc(all, func(c io.Closer) bool { return !f.parts[c] })
-}
-
-// waitUntilNone waits until parts returns none, but no longer than the grace. It polls, as
-// http.Server.Shutdown does: a channel or a WaitGroup would belong to one synctest bubble, and the
-// parts may live in another bubble, or in none.
-func waitUntilNone(parts func() []io.Closer) {
+// wait waits until open returns none, but no longer than the grace. It polls, as
+// http.Server.Shutdown does: a channel or a WaitGroup that could wake it would belong to one
+// synctest bubble, and the parts may live in another bubble or outside of all.
+func (f *inflight) wait(busy bool) {
 	interval := 50 * time.Microsecond
-	for left := grace; left > 0 && len(parts()) > 0; left -= interval {
+	for left := grace; left > 0 && len(f.open(busy)) > 0; left -= interval {
 		time.Sleep(interval)
 		interval = min(2*interval, 10*time.Millisecond)
 	}

@@ -129,9 +129,10 @@ func goroutine() string {
 
 // listen opens the port, and returns its URL.
 func (s *Server) listen() string {
+	panicUnless(!s.inflight.closed.Load(), "URL", "the server is closed")
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "localhost:0")
 	panicUnless(err == nil, "URL", "no loopback port: %v", err)
-	panicUnless(s.inflight.follow(l, http.StateIdle), "URL", "the server is closed")
+	s.inflight.follow(l, http.StateIdle)
 	go func() {
 		_ = s.newHTTPServer(s).Serve(l) // Serve returns when Close closes the port
 		s.inflight.follow(l, http.StateClosed)
