@@ -90,25 +90,27 @@ func (r *keyring) find(key string) *apiKey {
 	return r.keys[key]
 }
 
-// readToken returns the bearer token of a request (section 5), or why there is none. The problem
-// quotes nothing of the header, which may hold a real key.
-func readToken(h http.Header) (token, problem string) {
+// readToken returns the bearer token of a request (section 5), or nothing.
+func readToken(h http.Header) string {
 	values := h["Authorization"]
 	if len(values) != 1 {
-		return "", fmt.Sprintf("there are %d Authorization headers", len(values))
+		return ""
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
-	token = strings.Trim(token, " ")
-	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return "", "the Authorization header is not Bearer and a key"
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
 	}
-	return token, ""
+	return strings.Trim(token, " ")
 }
 
+// unauthorized repeats nothing of the header, which may hold a real key.
 func (x *exchange) unauthorized() response {
-	_, problem := readToken(x.req.Header)
-	resp := refusal(http.StatusUnauthorized, "%s; every operation requires a valid key as a bearer token (section 5)",
-		cmp.Or(problem, "the API key is not known to the server, or was revoked"))
+	problem := "the API key is not known to the server, or was revoked"
+	if x.token == "" {
+		problem = "there is not one Authorization header with Bearer and a key"
+	}
+	resp := refusal(http.StatusUnauthorized,
+		"%s; every operation requires a valid key as a bearer token (section 5)", problem)
 	resp.header.Set("Www-Authenticate", "Bearer")
 	return resp
 }

@@ -14,16 +14,16 @@ import (
 
 func TestAuth(t *testing.T) {
 	throughEveryEntryPoint(t, "a 401 says why, without the key", func(t *testing.T, srv server) {
-		key := srv.APIKey()
+		key, malformed := srv.APIKey(), "there is not one Authorization header with Bearer and a key"
 		for _, c := range []struct {
 			reason string
 			auth   []string
 		}{
-			{"there are 0 Authorization headers", nil},
-			{"there are 2 Authorization headers", []string{"Bearer " + key, "Bearer " + key}},
-			{"is not Bearer and a key", []string{"Basic " + key}},
-			{"is not Bearer and a key", []string{"Bearer "}},
-			{"is not Bearer and a key", []string{key}},
+			{malformed, nil},
+			{malformed, []string{"Bearer " + key, "Bearer " + key}},
+			{malformed, []string{"Basic " + key}},
+			{malformed, []string{"Bearer "}},
+			{malformed, []string{key}},
 			{"is not known to the server", []string{"Bearer wrong-key"}},
 			{"is not known to the server", []string{"Bearer " + key + " x"}},
 		} {

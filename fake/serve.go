@@ -43,8 +43,9 @@ func (x *exchange) serve(w http.ResponseWriter) {
 
 // newExchange finds the operation and the key of a request.
 func (s *Server) newExchange(r *http.Request) *exchange {
-	x := &exchange{srv: s, req: r, arrived: s.Now(), operation: s.findOperation(r), fault: noFault}
-	x.token, _ = readToken(r.Header)
+	x := &exchange{
+		srv: s, req: r, arrived: s.Now(), operation: s.findOperation(r), token: readToken(r.Header), fault: noFault,
+	}
 	if k := s.keys.find(x.token); k != nil && !k.revoked.Load() {
 		x.key = k
 	}
