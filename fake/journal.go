@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -101,9 +100,6 @@ func (j *journal) wake() {
 	j.arrival.Broadcast()
 }
 
-// open reports whether the request still has no response, and may get one.
-func (r *Request) open() bool { return r.StatusCode == 0 && r.Hint == "" }
-
 // String returns the request and its response as one line.
 func (r Request) String() string {
 	line := fmt.Sprintf("#%d %s %s", r.Seq, r.Method, r.Path)
@@ -155,7 +151,11 @@ func (x *exchange) arrive() {
 		Operation: x.operation.Name, Method: x.req.Method, Path: x.req.URL.RequestURI(),
 		Header: x.req.Header.Clone(), Body: kept(x.body), Time: x.arrived.Round(0),
 	}
-	redact(e.Header["Authorization"])
+	if x.token != "" {
+		e.Header.Set("Authorization", "Bearer [redacted]")
+	} else if e.Header["Authorization"] != nil { // what is no token may be a key, too
+		e.Header.Set("Authorization", "[redacted]")
+	}
 	if x.key != nil {
 		e.Key = x.key.number
 	}
@@ -173,17 +173,6 @@ func (x *exchange) arrive() {
 	j.mu.Unlock()
 	if x.key != nil {
 		x.key.noteRequest(x)
-	}
-}
-
-// redact hides the credentials in Authorization headers. It shows no scheme except Bearer: any
-// other word in its place may be a key.
-func redact(values []string) {
-	for i, v := range values {
-		values[i] = "[redacted]"
-		if scheme, _, _ := strings.Cut(v, " "); strings.EqualFold(scheme, "Bearer") {
-			values[i] = scheme + " [redacted]"
-		}
 	}
 }
 

@@ -33,7 +33,7 @@ func TestJournal(t *testing.T) {
 			Time: r.Time, Duration: r.Duration, FaultEffect: "fault",
 		}, r)
 		assert.Equal(t, []string{"a", "b"}, r.Header["X-Trace"])
-		assert.Equal(t, []string{"bearer [redacted]"}, r.Header["Authorization"])
+		assert.Equal(t, []string{"Bearer [redacted]"}, r.Header["Authorization"])
 		assert.Equal(t, answer.header["X-Trace"], r.ResponseHeader["X-Trace"])
 		assert.Empty(t, r.ResponseHeader["X-Ratelimit-Reset"])
 	})

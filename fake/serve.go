@@ -139,8 +139,8 @@ func (x *exchange) breakOnPanic() {
 		j.panics = append(j.panics, fmt.Sprintf("%v\n%s", p, debug.Stack()))
 		j.mu.Unlock()
 	}
-	if x.entry.open() {
-		x.record(&response{lost: true, hint: "Match or the handler panicked"})
+	if x.entry.StatusCode == 0 && x.entry.Hint == "" { // it has no response yet
+		x.record(&response{lost: true, hint: "the handler aborted the response"})
 	}
 	panic(http.ErrAbortHandler)
 }
