@@ -49,12 +49,12 @@ func (x *exchange) uncountedQuota(now time.Time) quota {
 	return k.quota(k.syncClock().Unix())
 }
 
-// restart starts new windows, and ends the wait for a 429.
+// restart begins the windows anew, and ends bans and waits.
 func (k *apiKey) restart() {
 	kind := k.srv.config.behavior.Window
 	k.minute = window{name: "minute", kind: kind, span: k.srv.config.minute}
 	k.day = window{name: "day", kind: kind, span: day}
-	k.retryAt = time.Time{}
+	k.bannedUntil, k.retryAt = time.Time{}, time.Time{}
 }
 
 // syncClock updates the windows and the ban of the key, and returns the time. If the clock went
@@ -63,11 +63,8 @@ func (k *apiKey) restart() {
 // lock, would have an older time, as if the clock had gone back.
 func (k *apiKey) syncClock() time.Time {
 	now := k.srv.Now()
-	if back := now.Sub(k.lastNow); back < 0 {
+	if now.Before(k.lastNow) {
 		k.restart()
-		if k.banned() {
-			k.bannedUntil = k.bannedUntil.Add(back)
-		}
 	}
 	k.lastNow = now
 	if !now.Before(k.bannedUntil) {

@@ -77,7 +77,6 @@ func (s *Server) SetLatency(d time.Duration) {
 func (s *Server) Now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
 
 // Advance moves the server's clock ahead: windows pass, bans end, and the Date header follows. A
-// negative d moves it back: the server starts new windows, and a ban keeps the time that was left.
-// Advance does not shorten waits of clients or a [Fault.Delay]. In a bubble, time.Sleep moves all
-// clocks.
+// negative d moves it back: all windows start again, and bans end. Clients wait by their own clock,
+// and so does a [Fault.Delay]. In a bubble, time.Sleep moves all clocks.
 func (s *Server) Advance(d time.Duration) { s.offset.Add(int64(d)) }
