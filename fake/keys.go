@@ -214,8 +214,8 @@ func (s *Server) Usage(key string) Usage {
 	return Usage{
 		Plan: k.plan, Revoked: k.revoked.Load(),
 		Minute: k.minute.count, Day: k.day.count,
-		MinuteReset: time.Unix(k.minute.reset(k.plan.PerMinute, sec), 0).UTC(),
-		DayReset:    time.Unix(k.day.reset(k.plan.PerDay, sec), 0).UTC(),
+		MinuteReset: time.Unix(k.minute.reset(sec), 0).UTC(),
+		DayReset:    time.Unix(k.day.reset(sec), 0).UTC(),
 		BannedUntil: k.bannedUntil,
 		Limited:     k.limited,
 	}

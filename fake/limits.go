@@ -182,18 +182,12 @@ func (w *window) add(sec int64) {
 // set makes the window count n requests, as if all of them came at sec.
 func (w *window) set(n int, sec int64) { w.count, w.ticks = n, []tick{{w.begin(sec), n}} }
 
-// reset returns when the window allows another request. That is when its oldest requests drop out;
-// if the limit was lowered, when enough requests have dropped out. An unused window ends a span
-// after its beginning.
-func (w *window) reset(limit int, sec int64) int64 {
+// reset returns when the oldest requests of the window drop out. An unused window ends a span after
+// its beginning.
+func (w *window) reset(sec int64) int64 {
 	sec = w.begin(sec)
-	left := w.count
-	for _, t := range w.ticks {
-		sec = t.sec
-		left -= t.n
-		if left < limit {
-			break
-		}
+	if len(w.ticks) > 0 {
+		sec = w.ticks[0].sec
 	}
 	return sec + w.span
 }
@@ -207,7 +201,7 @@ type quota struct {
 
 // quota returns the quota of the window, for a plan with this limit.
 func (w *window) quota(limit int, sec int64) quota {
-	reset := w.reset(limit, sec)
+	reset := w.reset(sec)
 	if limit <= 0 {
 		return quota{w.name, unlimited, unlimited, reset}
 	}

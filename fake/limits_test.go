@@ -146,13 +146,6 @@ func TestWindow(t *testing.T) {
 			{pause: 86_339 * time.Second, waits: []int{1}},
 			{pause: time.Second, admitted: 2, waits: []int{60}},
 		}},
-		"sliding, of a lowered plan, when the second of three drops out": {per(4, 0, fake.WindowSliding), []step{
-			{admitted: 1},
-			{pause: 10 * time.Second, admitted: 1},
-			{pause: 10 * time.Second, admitted: 1},
-			{change: func(s *fake.Server, key string) { s.SetPlan(key, fake.Plan{PerMinute: 2}) }, waits: []int{50}},
-			{pause: 50 * time.Second, admitted: 1},
-		}},
 		"a day that ends before the minute, both used up": {per(1, 2, ""), []step{
 			{admitted: 1},
 			{pause: 24*time.Hour - 30*time.Second, admitted: 1, waits: []int{60}},
