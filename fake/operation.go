@@ -17,23 +17,19 @@ import (
 
 // Operation is an operation of the service document (section 4).
 type Operation struct {
-	Name    string // such as [petstore.OpGetPet]
-	Method  string
-	Path    string // below the base address, with parameters in braces: /pets/{petId}
-	Status  int    // of a success
-	Summary string // what it does, in a few words
+	Name   string // such as [petstore.OpGetPet]
+	Method string
+	Path   string // below the base address, with parameters in braces: /pets/{petId}
+	Status int    // of a success
 
 	serve func(*exchange) response // nil for a path that the service does not have
 }
 
 // operations has a row for each operation of the document.
 var operations = []Operation{
-	{petstore.OpListPets, http.MethodGet, "/pets", http.StatusOK, "list pets (limit, status)", (*exchange).listPets},
-	{petstore.OpCreatePet, http.MethodPost, "/pets", http.StatusCreated, "add a pet", (*exchange).createPet},
-	{
-		petstore.OpGetPet, http.MethodGet, "/pets/{petId}", http.StatusOK,
-		"one pet; deprecated, removed on 5 December 2030", (*exchange).getPet,
-	},
+	{petstore.OpListPets, http.MethodGet, "/pets", http.StatusOK, (*exchange).listPets},
+	{petstore.OpCreatePet, http.MethodPost, "/pets", http.StatusCreated, (*exchange).createPet},
+	{petstore.OpGetPet, http.MethodGet, "/pets/{petId}", http.StatusOK, (*exchange).getPet},
 }
 
 // Operations returns the operations of the document.
