@@ -126,7 +126,6 @@ func TestJSONErrors(t *testing.T) {
 		`{"perHour":1}`:             {fake.Plan{}, `there is no field "perHour"`},
 		`{"perDay":-1}`:             {fake.Plan{}, "0 means no limit"},
 		`"gold"`:                    {fake.Plan{}, `there is no plan "gold"; there are business, free, pro`},
-		`{"plan":{"perHour":1}}`:    {fake.Usage{}, `there is no field "perHour"`},
 		`{"window":"odd"}`:          {fake.Behavior{}, `there is no window "odd"; there are aligned, sliding`},
 		`{"order":"odd"}`:           {fake.Behavior{}, `there is no order "odd"; there are descending, shuffled`},
 	} {

@@ -49,7 +49,7 @@
 //
 // [Fault], [Plan], [Usage] and [Behavior] are read and written as JSON, with the names of their
 // fields in lowerCamel and durations as strings: {"status":503,"times":3,"for":"5m"}. A field that
-// does not exist is an error that names the field.
+// a Fault, Plan or Behavior does not have is an error that names the field.
 //
 // # Misuse
 //

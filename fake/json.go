@@ -73,12 +73,6 @@ func (p *Plan) UnmarshalJSON(data []byte) error {
 	return oneOf("plan", name, slices.Sorted(maps.Values(planNames)))
 }
 
-// UnmarshalJSON reads {"minute":60,"day":1000} and the other fields of Usage.
-func (u *Usage) UnmarshalJSON(data []byte) error {
-	type fields Usage
-	return decode(data, (*fields)(u))
-}
-
 // UnmarshalJSON reads {"retryAfter":"date","removal":true}. An unknown choice is an error.
 func (b *Behavior) UnmarshalJSON(data []byte) error {
 	type fields Behavior
