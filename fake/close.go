@@ -2,11 +2,9 @@ package fake
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -72,14 +70,4 @@ func (f *inflight) wait(busy bool) {
 		time.Sleep(interval)
 		interval = min(2*interval, 10*time.Millisecond)
 	}
-}
-
-type closedError struct{}
-
-func (closedError) Error() string { return "fake: the server is closed" }
-
-// Unwrap makes the error match net.ErrClosed and syscall.ECONNREFUSED. It also matches a
-// net.DNSError of a host that does not exist, after which a petstore.Client does not try again.
-func (closedError) Unwrap() []error {
-	return []error{net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true}}
 }

@@ -86,7 +86,8 @@ func notConnected(reason error) error {
 // dial makes a connection in memory with a net/http server at its other end.
 func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 	if s.inflight.closed.Load() {
-		return nil, notConnected(closedError{})
+		// An unknown host, and no refused connection: so no client tries again.
+		return nil, notConnected(&net.DNSError{Name: "localhost", Err: "fake: the server is closed", IsNotFound: true})
 	}
 	client, server := link.New()
 	serve := func(w http.ResponseWriter, r *http.Request) { s.newExchange(r).serve(w) }
