@@ -67,7 +67,7 @@ func codeOf(status int) string {
 // change applies the fault to the response, which is zero if the service has not been asked.
 func (resp *response) change(f *Fault) {
 	if resp.header == nil {
-		resp.header = make(http.Header)
+		resp.header = http.Header{"Content-Type": {mediaJSON}}
 	}
 	if !f.reachesService() {
 		resp.hint = "injected " + f.String()
@@ -85,9 +85,6 @@ func (resp *response) change(f *Fault) {
 	}
 	if f.Body != nil {
 		resp.body = f.Body
-		if resp.header.Get("Content-Type") == "" {
-			resp.header.Set("Content-Type", mediaJSON)
-		}
 	}
 	if f.RetryAfter != "" {
 		resp.header.Set("Retry-After", f.RetryAfter)
