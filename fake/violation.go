@@ -148,13 +148,11 @@ func (x *exchange) outcomeUnknown(resp *response, reached bool) bool {
 		resp.status == http.StatusRequestTimeout || resp.status >= 500 && resp.status != http.StatusNotImplemented
 }
 
-// retryAfter returns the time until which a Retry-After header asks the client to wait, or the zero
-// time. A number of seconds that is more than a year is a Unix time, as in package ratelimit.
+// retryAfter returns the time until which a Retry-After header asks its client to wait, zero if it
+// asks for none. A number of more than a year may be a Unix time.
 func retryAfter(value string, now time.Time) time.Time {
 	const year = 366 * 24 * time.Hour
-	if wait, err := time.ParseDuration(value + "s"); err == nil && wait > year {
-		return time.Unix(0, 0).Add(wait)
-	} else if err == nil {
+	if wait, err := time.ParseDuration(value + "s"); err == nil && wait < year {
 		return now.Add(wait)
 	}
 	date, _ := http.ParseTime(value)
