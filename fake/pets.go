@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -108,14 +109,9 @@ func parseNewPet(text []byte) (pet petstore.NewPet, err error) {
 	err = json.Unmarshal(text, &fields)
 	wrong, ok := errors.AsType[*json.SemanticError](err)
 	switch {
-	case ok && wrong.JSONPointer != "":
-		field := wrong.JSONPointer.LastToken()
-		want := map[string]string{
-			"name": "a string", "categoryId": "an integer of 64 bits", "status": "a string",
-		}
-		return pet, fmt.Errorf("%s must be %s", field, want[field])
 	case ok:
-		return pet, errors.New("the request body is not an object")
+		return pet, fmt.Errorf("%s has the wrong type; a NewPet is an object in which name and status are strings,"+
+			" and categoryId is an integer of 64 bits", cmp.Or(wrong.JSONPointer.LastToken(), "the request body"))
 	case err != nil:
 		return pet, fmt.Errorf("the request body is not JSON: %w", err)
 	case fields.Name == "":
