@@ -110,8 +110,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// serveOperation checks the path, the key and the limits, in this order. If no check refuses the
-// request, it does the operation.
+// serveOperation does the operation, unless the path, the key, the limits or the size of the body do
+// not allow it, in this order.
 func (x *exchange) serveOperation() response {
 	if x.operation.serve == nil {
 		return refusal(http.StatusNotFound, "the service has no path %s; those of section 4 begin with /v1/pets",
@@ -122,6 +122,9 @@ func (x *exchange) serveOperation() response {
 	}
 	if limited := x.key.admit(x); limited != nil {
 		return *limited
+	}
+	if x.bodyErr != nil {
+		return refusal(http.StatusBadRequest, "%v", x.bodyErr)
 	}
 	return x.operation.serve(x)
 }
