@@ -57,12 +57,10 @@ func (s *Server) RequestsAfter(seq, n int) []Request {
 	return requests
 }
 
-// RequestsOf is like [Server.Requests], for one operation, or for all if operation is empty.
+// RequestsOf is like [Server.Requests], for one operation.
 func (s *Server) RequestsOf(operation string) []Request {
 	panicOn("RequestsOf", checkOperation(operation))
-	return slices.DeleteFunc(s.Requests(), func(r Request) bool {
-		return operation != "" && r.Operation != operation
-	})
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Operation != operation })
 }
 
 // RequestsFor is like [Server.Requests], for the requests with one API key.
