@@ -61,7 +61,7 @@ func TestMisuse(t *testing.T) {
 		assert.Regexp(t, "^fake: "+text, panicOf(misuse))
 		assert.NotRegexp(t, "two words|schlüssel|-key", panicOf(misuse), "it repeats a key")
 	}
-	assert.Contains(t, panicOf(func() { fake.WithHandler("GET /v1/pets/{id}", h) }), "conflicts with pattern")
+	assert.Contains(t, panicOf(func() { fake.NewServer(fake.WithHandler("GET /v1/pets/{id}", h)) }), "conflicts with pattern")
 	assert.Contains(t, panicOf(func() { fake.NewServer(twice, twice) }), "conflicts with pattern")
 	for _, f := range []fake.Fault{
 		{Operation: "listpets"}, {Wire: "cut"}, {Wire: fake.WireRefuse, AfterCommit: true}, {Skip: -1}, {Times: -2},
