@@ -23,21 +23,17 @@ const baseURL = "http://localhost" + version
 // key. Two such clients do not know of each other's requests. Options may replace the http.Client
 // and, with [petstore.WithAPIKeyFunc], the key.
 func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
-	return s.client("Client", s.APIKey(), opts)
+	return s.ClientFor(s.APIKey(), opts...)
 }
 
 // ClientFor is like [Server.Client], for another key that the server knows.
 func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client {
 	s.mustFind("ClientFor", key)
-	return s.client("ClientFor", key, opts)
-}
-
-func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Client {
 	// No fixed key: it would rule out a WithAPIKeyFunc among opts, which replaces this one.
 	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return key, nil })
 	defaults := []petstore.Option{petstore.WithHTTPClient(s.HTTPClient()), keyFunc}
 	c, err := petstore.NewClient(baseURL, "", append(defaults, opts...)...)
-	panicOn(where, err)
+	panicOn("Client", err)
 	return c
 }
 
