@@ -126,7 +126,9 @@ func (x *exchange) complete(resp *response) {
 		headerReset:     {strconv.FormatInt(x.quota.reset, 10)},
 	}
 	maps.Copy(header, resp.header)
-	header["Content-Length"] = []string{strconv.Itoa(length)}
+	if resp.status != http.StatusNoContent { // RFC 9110, section 8.6
+		header["Content-Length"] = []string{strconv.Itoa(length)}
+	}
 	maps.Copy(header, x.fault.Header) // a nil value stays: it keeps net/http from adding its own
 	resp.header = header
 }
