@@ -121,8 +121,8 @@ func WithJournal(n int) Option {
 // WithHandler adds an operation that the service has and this fake does not. The pattern is one of
 // [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}", and must not conflict with
 // another one. There is no redirect to a cleaner path. A request for h is authenticated, counts
-// against the limits, may meet a fault, and is in the journal, with an empty Operation. The response
-// is sent when h returns: h can write no part of it before, and cannot hijack the connection.
+// against the limits, may meet a fault, and is in the journal, with an empty Operation. Its
+// response is sent when h returns, not in parts, and h cannot hijack the connection.
 func WithHandler(pattern string, h http.Handler) Option {
 	panicUnless(strings.Contains(pattern, version+"/"), "WithHandler",
 		"the path of the pattern %s is not below /v1/", quote(pattern))

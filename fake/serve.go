@@ -110,8 +110,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// serveOperation does the operation, unless the path, the key, the limits or the size of the body do
-// not allow it, in this order.
+// serveOperation does the operation, unless the path, the key, the limits or the size of the body
+// do not allow it, in this order.
 func (x *exchange) serveOperation() response {
 	if x.operation.serve == nil {
 		return refusal(http.StatusNotFound, "the service has no path %s; those of section 4 begin with /v1/pets",
