@@ -110,10 +110,8 @@ func skipf(format string, args ...any) { panic(skipped(format, args...)) }
 // attempt calls f, and returns the problem that ended it, or nil.
 func attempt(f func()) (p *problem) {
 	defer func() {
-		v := recover()
-		p, _ = v.(*problem)
-		if p == nil && v != nil {
-			panic(v)
+		if v := recover(); v != nil {
+			p = v.(*problem) // another panic is a mistake of this package, and panics again here
 		}
 	}()
 	f()
