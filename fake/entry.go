@@ -83,7 +83,8 @@ func notConnected(reason error) error {
 func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
 	if s.inflight.closed.Load() {
 		// An unknown host, and no refused connection: so no client tries again.
-		return nil, notConnected(&net.DNSError{Name: "localhost", Err: "fake: the server is closed", IsNotFound: true})
+		const reason = "fake: the server is closed"
+		return nil, notConnected(&net.DNSError{Name: "localhost", Err: reason, IsNotFound: true})
 	}
 	client, server := link.New()
 	serve := func(w http.ResponseWriter, r *http.Request) { s.newExchange(r).serve(w) }

@@ -253,7 +253,8 @@ func (i *Injection) active() bool {
 func (x *exchange) pickFault(refuses bool) *Fault {
 	for _, i := range x.srv.Injections() {
 		f := &i.fault
-		matches := refuses == (f.Wire == WireRefuse) && (f.Operation == "" || f.Operation == x.operation.Name) &&
+		matches := refuses == (f.Wire == WireRefuse) &&
+			(f.Operation == "" || f.Operation == x.operation.Name) &&
 			(f.APIKey == "" || f.APIKey == x.token)
 		if matches && i.Active() && (f.Match == nil || f.Match(x.copyRequest())) && i.apply() {
 			return f

@@ -74,7 +74,7 @@ func (s *Server) findOperation(r *http.Request) Operation {
 		return found.Operation
 	}
 	rec := httptest.NewRecorder()
-	h.ServeHTTP(rec, r) // 404, 405, or a redirect to a cleaner path, which this server does not send
+	h.ServeHTTP(rec, r) // 404, 405, or a redirect to a cleaner path, which is a 404 here
 	if methods := rec.Header().Get("Allow"); methods != "" {
 		return Operation{serve: onlyAllow(methods)}
 	}

@@ -110,8 +110,9 @@ func parseNewPet(text []byte) (pet petstore.NewPet, err error) {
 	wrong, ok := errors.AsType[*json.SemanticError](err)
 	switch {
 	case ok:
-		return pet, fmt.Errorf("%s has the wrong type; a NewPet is an object in which name and status are strings,"+
-			" and categoryId is an integer of 64 bits", cmp.Or(wrong.JSONPointer.LastToken(), "the request body"))
+		what := cmp.Or(wrong.JSONPointer.LastToken(), "the request body")
+		return pet, fmt.Errorf("%s has the wrong type; a NewPet is an object in which name and status"+
+			" are strings, and categoryId is an integer of 64 bits", what)
 	case err != nil:
 		return pet, fmt.Errorf("the request body is not JSON: %w", err)
 	case fields.Name == "":

@@ -44,7 +44,8 @@ func (x *exchange) serve(w http.ResponseWriter) {
 // newExchange finds the operation and the key of a request.
 func (s *Server) newExchange(r *http.Request) *exchange {
 	x := &exchange{
-		srv: s, req: r, arrived: s.Now(), operation: s.findOperation(r), token: readToken(r.Header), fault: noFault,
+		srv: s, req: r, arrived: s.Now(),
+		operation: s.findOperation(r), token: readToken(r.Header), fault: noFault,
 	}
 	if k := s.keys.find(x.token); k != nil && !k.revoked.Load() {
 		x.key = k
@@ -114,8 +115,8 @@ func pause(ctx context.Context, d time.Duration) error {
 // do not allow it, in this order.
 func (x *exchange) serveOperation() response {
 	if x.operation.serve == nil {
-		return refusal(http.StatusNotFound, "the service has no path %s; those of section 4 begin with /v1/pets",
-			quote(x.req.URL.Path))
+		return refusal(http.StatusNotFound,
+			"the service has no path %s; those of section 4 begin with /v1/pets", quote(x.req.URL.Path))
 	}
 	if x.key == nil {
 		return x.unauthorized()
