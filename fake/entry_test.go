@@ -87,7 +87,7 @@ func TestClose(t *testing.T) {
 		require.ErrorIs(t, err, petstore.ErrNotSent)
 		require.ErrorContains(t, err, "fake: the server is closed")
 		assert.Less(t, time.Since(start), time.Millisecond, "nothing is left to wait for, and no attempt is repeated")
-		require.ErrorIs(t, srv.WaitForRequests(t.Context(), 3), net.ErrClosed)
+		require.ErrorIs(t, srv.WaitForRequests(t.Context(), 3), http.ErrServerClosed)
 		assert.PanicsWithValue(t, http.ErrAbortHandler, func() {
 			srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
 		})
@@ -114,7 +114,7 @@ func TestClose(t *testing.T) {
 			start := time.Now()
 			srv.Close()
 			assert.LessOrEqual(t, time.Since(start), time.Second)
-			assert.ErrorIs(t, <-waited, net.ErrClosed)
+			assert.ErrorIs(t, <-waited, http.ErrServerClosed)
 			time.Sleep(time.Hour) // until both goroutines have ended
 		})
 	}

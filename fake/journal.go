@@ -80,7 +80,7 @@ func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	for j.seq < n {
 		err := context.Cause(ctx)
 		if err == nil && s.inflight.closed.Load() {
-			err = closedError{}
+			err = http.ErrServerClosed
 		}
 		if err != nil {
 			return fmt.Errorf("fake: %d of %d requests arrived: %w", j.seq, n, err)
