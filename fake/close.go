@@ -19,7 +19,7 @@ type inflight struct {
 	parts  map[io.Closer]bool // the port and the connections; true if a request is in progress
 }
 
-// follow notes the state of a part. If the server was closed before, it closes the part.
+// follow notes the state of a part. If the server is closed, it closes a new part.
 func (f *inflight) follow(c io.Closer, state http.ConnState) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,8 +62,8 @@ func (f *inflight) open(busy bool) (parts []io.Closer) {
 }
 
 // wait waits until open returns none, but no longer than the grace. It polls, as
-// http.Server.Shutdown does: a channel or a WaitGroup that could wake it would belong to one
-// synctest bubble, and the parts may live in another bubble or outside of all.
+// http.Server.Shutdown does: a channel or a WaitGroup would belong to one synctest bubble, and the
+// parts may live in another bubble, or in none.
 func (f *inflight) wait(busy bool) {
 	interval := 50 * time.Microsecond
 	for left := grace; left > 0 && len(f.open(busy)) > 0; left -= interval {

@@ -142,7 +142,7 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:   h,
 		ConnState: func(c net.Conn, state http.ConnState) { s.inflight.follow(c, state) },
-		// It writes nothing to stderr: faults abort connections on purpose.
+		// Nothing goes to stderr: faults abort connections on purpose.
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 }
