@@ -33,12 +33,12 @@ import (
 // without a value is left out. The API key and bodies are never logged. A nil logger, the default,
 // logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return perClient("WithLogger", "", func(c *config) {
+	return option{"WithLogger", "", func(c *config) {
 		c.log = nil
 		if l != nil {
 			c.log = logTrace(l)
 		}
-	})
+	}}
 }
 
 // logTrace returns the trace that writes a log.

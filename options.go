@@ -26,19 +26,14 @@ type CallOption interface {
 	ofCall()
 }
 
-// option implements Option: if problem is empty, apply calls set, which changes the config.
+// option is an Option: set changes the config, unless there is a problem with the argument. It is a
+// CallOption, too; the functions that return an Option hide this.
 type option struct {
 	name, problem string
 	set           func(c *config)
-	// shared marks an option that ForKey does not take, because clients with different keys share
-	// what the option sets.
-	shared bool
 }
 
 func (o option) apply(opName string, c *config) error {
-	if o.shared && c.forKey {
-		o.problem = "cannot differ between keys"
-	}
 	if o.problem != "" {
 		return &ArgumentError{opName, o.name, o.problem}
 	}
@@ -46,10 +41,18 @@ func (o option) apply(opName string, c *config) error {
 	return nil
 }
 
-// callOption is an option that changes only what may differ between calls.
-type callOption struct{ option }
+func (option) ofCall() {}
 
-func (callOption) ofCall() {}
+// shared is an option that ForKey does not take, because clients with different keys share what the
+// option sets.
+type shared option
+
+func (o shared) apply(opName string, c *config) error {
+	if c.forKey {
+		o.problem = "cannot differ between keys"
+	}
+	return option(o).apply(opName, c)
+}
 
 // when returns text if applies is true, else the empty string.
 func when(applies bool, text string) string {
@@ -57,19 +60,6 @@ func when(applies bool, text string) string {
 		return text
 	}
 	return ""
-}
-
-// shared makes an option of NewClient, perClient also of ForKey, and perCall also of a single call.
-func shared(name, problem string, set func(c *config)) Option {
-	return option{name: name, problem: problem, set: set, shared: true}
-}
-
-func perClient(name, problem string, set func(c *config)) Option {
-	return option{name: name, problem: problem, set: set}
-}
-
-func perCall(name, problem string, set func(c *config)) CallOption {
-	return callOption{option{name: name, problem: problem, set: set}}
 }
 
 // config has the result of the options. A call with options gets a shallow copy of the config of
@@ -151,7 +141,7 @@ func WithHTTPClient(hc *http.Client) Option {
 	problem := cmp.Or(
 		when(hc == nil, "is nil"),
 		when(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
-	return shared("WithHTTPClient", problem, func(c *config) { c.httpClient, c.clientTimeout = hc, hc.Timeout })
+	return shared{"WithHTTPClient", problem, func(c *config) { c.httpClient, c.clientTimeout = hc, hc.Timeout }}
 }
 
 // WithTransport wraps the transport that sends the requests. NewClient calls wrap once, with the
@@ -173,13 +163,13 @@ func WithHTTPClient(hc *http.Client) Option {
 // docs/scaling.md has more rules for transports.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	problem := when(wrap == nil, "is nil")
-	return shared("WithTransport", problem, func(c *config) { c.wraps = append(c.wraps, wrap) })
+	return shared{"WithTransport", problem, func(c *config) { c.wraps = append(c.wraps, wrap) }}
 }
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
 // is then sent unencrypted.
 func WithInsecureHTTP() Option {
-	return shared("WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true })
+	return shared{"WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true }}
 }
 
 // WithAPIKeyFunc is for one identity whose API key rotates. The client calls f at the beginning of
@@ -194,7 +184,7 @@ func WithInsecureHTTP() Option {
 // another attempt. If f then returns another key, the client sends the request again with that key.
 // A create is sent again, too, because the service has not carried out the refused one.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return shared("WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f })
+	return shared{"WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f }}
 }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file each time: a
@@ -215,14 +205,14 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 // [context.DeadlineExceeded], which are always about the call's own context: so do not also use ctx
 // as the context of calls. See examples/bulkimport.
 func WithStop(ctx context.Context) Option {
-	return perClient("WithStop", when(ctx == nil, "is nil"), func(c *config) { c.stop = ctx })
+	return option{"WithStop", when(ctx == nil, "is nil"), func(c *config) { c.stop = ctx }}
 }
 
 // WithTrace makes the Client call the functions of a copy of t during each call. With several
 // WithTrace options, the functions are called in the order of the options.
 func WithTrace(t *ClientTrace) Option {
 	problem := when(t == nil, "is nil")
-	return perClient("WithTrace", problem, func(c *config) { c.traces = append(c.traces, t.complete()) })
+	return option{"WithTrace", problem, func(c *config) { c.traces = append(c.traces, t.complete()) }}
 }
 
 // WithRetryPolicy replaces the whole retry policy. A field that is zero in p gets its default, even
@@ -231,14 +221,14 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 	problem := cmp.Or(
 		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
 		when(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
-	return perCall("WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() })
+	return option{"WithRetryPolicy", problem, func(c *config) { c.retry = p.withDefaults() }}
 }
 
 // WithAttemptTimeout limits the time of each attempt from asking for a connection to the last byte
 // of the body. Waits before that do not count. The default is 30 seconds; 0 means that only the
 // context limits an attempt. The error of an attempt that takes longer matches [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
-	return perCall("WithAttemptTimeout", when(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d })
+	return option{"WithAttemptTimeout", when(d < 0, "is negative"), func(c *config) { c.attemptTimeout = d }}
 }
 
 // WithCallTimeout limits each call with all its attempts and waits. If a wait for the rate limit
@@ -246,7 +236,7 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 // time fails with an error that matches [ErrTimeout], but not [context.DeadlineExceeded], which is
 // about the caller's own deadline. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
-	return perCall("WithCallTimeout", when(d < 0, "is negative"), func(c *config) { c.callTimeout = d })
+	return option{"WithCallTimeout", when(d < 0, "is negative"), func(c *config) { c.callTimeout = d }}
 }
 
 // WithHeader sets a header of the requests, such as an id by which the service's support finds a
@@ -265,10 +255,10 @@ func WithHeader(key, value string) CallOption {
 	if name == "User-Agent" {
 		value += " " + sdk
 	}
-	return perCall("WithHeader", problem, func(c *config) {
+	return option{"WithHeader", problem, func(c *config) {
 		c.header = maps.Clone(c.header)
 		c.header.Set(name, value)
-	})
+	}}
 }
 
 // WithLimiter replaces the Client's own limiter, which is a [ratelimit.Limiter]. Give one limiter
@@ -276,7 +266,7 @@ func WithHeader(key, value string) CallOption {
 // serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After
 // of its own 429, or backs off if there is none.
 func WithLimiter(l Limiter) Option {
-	return perClient("WithLimiter", "", func(c *config) { c.limiter, c.limiterSet = l, true })
+	return option{"WithLimiter", "", func(c *config) { c.limiter, c.limiterSet = l, true }}
 }
 
 // WithProcesses says how many processes use the API key, this one included, each with a limiter of
@@ -284,7 +274,7 @@ func WithLimiter(l Limiter) Option {
 // that limiter. With [NewClientFromEnv], PETSTORE_PROCESSES has the same effect, unless there is a
 // WithProcesses or a WithLimiter.
 func WithProcesses(n int) Option {
-	return perClient("WithProcesses", when(n < 1, "must be positive"), func(c *config) { c.processes = n })
+	return option{"WithProcesses", when(n < 1, "must be positive"), func(c *config) { c.processes = n }}
 }
 
 // WithMaxWait limits the time that a call waits for the rate limit, in all attempts together. The
@@ -296,13 +286,13 @@ func WithProcesses(n int) Option {
 // A 503 with a Retry-After ends the call with an [*APIError] if the pause, which is Retry-After
 // plus the backoff, is longer than what is left of d. Such a pause takes nothing from d.
 func WithMaxWait(d time.Duration) CallOption {
-	return perCall("WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d })
+	return option{"WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d }}
 }
 
 // WithBackground marks a call as background work: it queues behind all other calls. If there were
 // other calls in the last two minutes, background calls leave a tenth of each window to them.
 func WithBackground() CallOption {
-	return perCall("WithBackground", "", func(c *config) { c.background = true })
+	return option{"WithBackground", "", func(c *config) { c.background = true }}
 }
 
 // RetryPolicy sets how often a call is retried and with which backoff. A table in the package
