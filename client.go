@@ -89,7 +89,6 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	config := *c.config
 	config.forKey = true
 	config.keyFunc = nil
-	config.limiterSet = false
 	config.traces = slices.Clip(config.traces)
 	if err := apply("ForKey", &config, opts); err != nil {
 		return nil, err

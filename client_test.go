@@ -85,6 +85,9 @@ func TestClientForKey(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorIs(t, list(client), os.ErrClosed)
 		require.NoError(t, list(tenant))
+		tenant, err = client.ForKey("key-of-a-tenant", petstore.WithProcesses(2), refusesBy(os.ErrClosed))
+		require.NoError(t, err)
+		require.ErrorIs(t, list(tenant), os.ErrClosed, "the last one counts")
 	})
 }
 

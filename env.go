@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // The variables of the environment that NewClientFromEnv reads.
@@ -32,7 +33,7 @@ const (
 //
 // PETSTORE_INSECURE_HTTP=1 acts as [WithInsecureHTTP], for tests: it sends the key unencrypted.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	opts = append(slices.Clip(opts), fromEnv{})
+	opts = slices.Concat([]Option{processesFromEnv()}, opts, []Option{fromEnv{}})
 	client, err := NewClient(os.Getenv(envBaseURL), os.Getenv(envAPIKey), opts...)
 	if wrong, ok := errors.AsType[*ArgumentError](err); ok {
 		variables := map[string]string{"baseURL": envBaseURL, "apiKey": envAPIKey}
@@ -41,20 +42,24 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	return client, err
 }
 
-// fromEnv is an option. NewClientFromEnv puts it last, so that it knows what the others have set.
+// processesFromEnv is the first option of NewClientFromEnv, so that others replace its limiter.
+func processesFromEnv() Option {
+	processes := os.Getenv(envProcesses)
+	if processes == "" {
+		return option{set: func(*config) {}}
+	}
+	n, err := strconv.Atoi(processes)
+	problem := when(err != nil || n < 1, "is not a number of processes")
+	return option{envProcesses, problem, func(c *config) { c.limiter = ratelimit.New(ratelimit.Processes(n)) }}
+}
+
+// fromEnv is the last option of NewClientFromEnv, so that it knows what the others have set.
 type fromEnv struct{}
 
 func (fromEnv) apply(opName string, c *config) error {
-	processes, insecure := os.Getenv(envProcesses), os.Getenv(envInsecure)
-	n, err := strconv.Atoi(processes)
-	switch {
-	case processes != "" && (err != nil || n < 1):
-		return &ArgumentError{opName, envProcesses, "is not a number of processes"}
-	case insecure != "" && insecure != "0" && insecure != "1":
+	insecure := os.Getenv(envInsecure)
+	if insecure != "" && insecure != "0" && insecure != "1" {
 		return &ArgumentError{opName, envInsecure, "is neither 0 nor 1"}
-	}
-	if !c.limiterSet && c.processes == 0 {
-		c.processes = n
 	}
 	c.insecureHTTP = c.insecureHTTP || insecure == "1"
 	return c.setKeyFile(opName)

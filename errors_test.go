@@ -215,7 +215,6 @@ func TestArgumentError(t *testing.T) {
 		record(client.ForKey("key-of-a-tenant", opt))
 	}
 	record(client.ForKey("two words"))
-	record(client.ForKey("key-of-a-tenant", petstore.WithProcesses(2), petstore.WithLimiter(nil)))
 	ctx := t.Context()
 	record(new(petstore.Client).GetPet(ctx, 7))
 	record(client.GetPet(nil, 7)) //lint:ignore SA1012 nil is what the test is about

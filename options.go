@@ -72,14 +72,12 @@ type config struct {
 	insecureHTTP  bool
 
 	// What may differ between clients:
-	forKey     bool // of a client of ForKey
-	keyFunc    func(context.Context) (string, error)
-	stop       context.Context // of WithStop; nil for none
-	limiter    Limiter
-	limiterSet bool         // by WithLimiter
-	processes  int          // of WithProcesses; 0 for none
-	log        *ClientTrace // of WithLogger; nil for none
-	traces     []*ClientTrace
+	forKey  bool // of a client of ForKey
+	keyFunc func(context.Context) (string, error)
+	stop    context.Context // of WithStop; nil for none
+	limiter Limiter
+	log     *ClientTrace // of WithLogger; nil for none
+	traces  []*ClientTrace
 
 	// What may differ between calls:
 	retry          RetryPolicy
@@ -122,14 +120,6 @@ func apply[O Option](opName string, c *config, opts []O) error {
 			return err
 		}
 	}
-	switch {
-	case c.processes == 0:
-		return nil
-	case c.limiterSet:
-		const problem = "cannot be combined with WithLimiter; give the number to the limiter"
-		return &ArgumentError{opName, "WithProcesses", problem}
-	}
-	c.limiter, c.processes = ratelimit.New(ratelimit.Processes(c.processes)), 0
 	return nil
 }
 
@@ -266,15 +256,17 @@ func WithHeader(key, value string) CallOption {
 // serve many keys. A nil limiter switches limiting off: a call then still waits for the Retry-After
 // of its own 429, or backs off if there is none.
 func WithLimiter(l Limiter) Option {
-	return option{"WithLimiter", "", func(c *config) { c.limiter, c.limiterSet = l, true }}
+	return option{"WithLimiter", "", func(c *config) { c.limiter = l }}
 }
 
 // WithProcesses says how many processes use the API key, this one included, each with a limiter of
-// its own; see [ratelimit.Processes]. It cannot be combined with [WithLimiter]: give the number to
-// that limiter. With [NewClientFromEnv], PETSTORE_PROCESSES has the same effect, unless there is a
-// WithProcesses or a WithLimiter.
+// its own; see [ratelimit.Processes]. It replaces an earlier [WithLimiter], and a later one replaces
+// it: give the number to that limiter. With [NewClientFromEnv], PETSTORE_PROCESSES has the same
+// effect, unless there is a WithProcesses or a WithLimiter.
 func WithProcesses(n int) Option {
-	return option{"WithProcesses", when(n < 1, "must be positive"), func(c *config) { c.processes = n }}
+	return option{"WithProcesses", when(n < 1, "must be positive"), func(c *config) {
+		c.limiter = ratelimit.New(ratelimit.Processes(n))
+	}}
 }
 
 // WithMaxWait limits the time that a call waits for the rate limit, in all attempts together. The
