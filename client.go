@@ -12,12 +12,12 @@ import (
 )
 
 // Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
-// keep it; it needs no closing, but see [Client.CloseIdleConnections]. A printed Client never shows
-// the API key. The zero Client is not usable: each of its calls fails with an [*ArgumentError].
+// keep it; it needs no closing, but see [Client.CloseIdleConnections]. No print of it shows the API
+// key. The zero Client is not usable.
 type Client struct {
 	base      string     // the base URL, without a trailing slash
-	basePath  string     // the path of base
-	transport *transport // nil in a zero Client
+	basePath  string     // its path
+	transport *transport
 	config    *config
 	traces    []*ClientTrace // the traces of config, and then the log
 
@@ -83,9 +83,6 @@ func (c *Client) configure(opName string, config *config, apiKey string) error {
 // after those of c. ForKey returns an error if opts have [WithHTTPClient], [WithTransport],
 // [WithInsecureHTTP] or [WithAPIKeyFunc].
 func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
-	if c.transport == nil {
-		return nil, &ArgumentError{"ForKey", "Client", "was not made by NewClient"}
-	}
 	config := *c.config
 	config.forKey = true
 	config.keyFunc = nil
@@ -100,15 +97,10 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	return client, nil
 }
 
-// CloseIdleConnections closes the idle connections of the client's own transport, and of each
-// *http.Transport that a function of [WithTransport] made, such as a Clone. The clients of
-// [Client.ForKey] share these connections. The idle connections of a transport that came with
-// [WithHTTPClient] stay open. The client remains usable.
-func (c *Client) CloseIdleConnections() {
-	if c.transport != nil {
-		c.transport.closeIdleConnections()
-	}
-}
+// CloseIdleConnections closes the idle connections of the client's own transport, and of its clones
+// that [WithTransport] returned. The clients of [Client.ForKey] share these connections. Those of a
+// transport that came with [WithHTTPClient] stay open. The client remains usable.
+func (c *Client) CloseIdleConnections() { c.transport.closeIdleConnections() }
 
 // KeyID returns the [Call].KeyID of the key that was given to NewClient or ForKey. It is empty for
 // a client with [WithAPIKeyFunc], whose key may change.

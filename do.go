@@ -96,12 +96,6 @@ func (r *request) problem(in, out any) (argument, problem string) {
 // do makes a call. If the call succeeds, it decodes the body and sets response. Otherwise it
 // returns an error.
 func (c *Client) do(ctx context.Context, r request, opts []CallOption, response *Response) error {
-	switch {
-	case ctx == nil:
-		return &ArgumentError{r.name, "ctx", "is nil"}
-	case c.transport == nil:
-		return &ArgumentError{r.name, "Client", "was not made by NewClient"}
-	}
 	config := c.config
 	if len(opts) > 0 {
 		own := *config

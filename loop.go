@@ -18,8 +18,8 @@ func (k *call) run() error {
 	}
 	address := k.client.base + k.path + when(k.query != "", "?"+k.query)
 	request, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
-	if err != nil {
-		return &ArgumentError{k.name, "path", "is not valid"}
+	if err != nil { // the method and the URL were checked
+		return &ArgumentError{k.name, "ctx", "is nil"}
 	}
 	k.url = request.URL
 	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome
