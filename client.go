@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,8 +23,6 @@ type Client struct {
 	key       credential.Key // the zero Key with WithAPIKeyFunc
 	lastKeyID atomic.Value   // the Call.KeyID of the key that was used last, a string; none before the first
 	tokens    tokens         // the retries that the client has left; see "Retries" in doc.go
-	// lastLimit is the rate limit of the last response, for RateLimit if there is no limiter.
-	lastLimit atomic.Pointer[RateLimit]
 }
 
 // NewClient returns a client of the service at baseURL. The URL must be absolute and end in the
@@ -106,15 +103,15 @@ func (c *Client) CloseIdleConnections() { c.transport.closeIdleConnections() }
 // a client with [WithAPIKeyFunc], whose key may change.
 func (c *Client) KeyID() string { return c.key.ID }
 
-// RateLimit returns the most recent rate limit known for the client's key. If the key rotates, it
-// is that of the key that was used last. Responses to other clients with the same key and [Limiter]
-// count, too. Before the first response, it is the zero RateLimit.
+// RateLimit returns the most recent rate limit known for the client's key; if the key rotates, for
+// the key that was used last. Responses to other clients that share its [Limiter] count, too. It
+// returns the zero RateLimit before the first response, and for a client without a limiter.
 func (c *Client) RateLimit() RateLimit {
 	id, known := c.lastKeyID.Load().(string)
-	if known && c.config.limiter != nil {
-		return c.config.limiter.RateLimit(id)
+	if !known || c.config.limiter == nil {
+		return RateLimit{}
 	}
-	return *cmp.Or(c.lastLimit.Load(), new(RateLimit))
+	return c.config.limiter.RateLimit(id)
 }
 
 // ReopenLimit lets the next call send one request although the limiter has closed the client's key,

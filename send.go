@@ -220,10 +220,6 @@ func (k *call) receive(resp *http.Response, a *attempt) error {
 	a.outcome = ratelimit.OutcomeOf(resp, a.outcome.Sent, time.Now())
 	a.header = safetext.Header(resp.Header, a.key.Secret())
 	k.client.transport.http1.Store(resp.ProtoMajor == 1)
-	if k.config.limiter == nil && !a.outcome.Window.IsZero() { // with a limiter, RateLimit asks the limiter
-		window := a.outcome.Window
-		k.client.lastLimit.Store(&window)
-	}
 	a.release()
 	return a.read(resp)
 }
