@@ -19,7 +19,6 @@ import (
 //	petstore: attempt               Debug  method path attempt duration status rate_limit
 //	                                       retry_after error_type error
 //	petstore: waiting               Debug  reason until waiting
-//	petstore: retried               Debug  attempt; before each attempt but the first
 //	petstore: outcome unknown       Warn   duration error; a write may have been carried out
 //	petstore: rate limit closed     Warn   reason until limit remaining sent processes; once for each
 //	                                       lockout
@@ -45,7 +44,7 @@ func WithLogger(l *slog.Logger) Option {
 func logTrace(logger *slog.Logger) *ClientTrace {
 	l := &clientLog{logger: logger}
 	trace := ClientTrace{
-		AttemptStart: l.attemptStart, AttemptDone: l.attemptDone, CallDone: l.callDone, WaitStart: l.waitStart,
+		AttemptDone: l.attemptDone, CallDone: l.callDone, WaitStart: l.waitStart,
 		LimitClosed: l.lockout(slog.LevelWarn, "petstore: rate limit closed"),
 		LimitOpened: l.lockout(slog.LevelInfo, "petstore: rate limit open again"),
 	}
@@ -63,12 +62,6 @@ type clientLog struct {
 func (l *clientLog) write(ctx context.Context, c Call, level slog.Level, message string, attrs ...slog.Attr) {
 	all := nonZero(slog.String("operation", c.Operation), slog.String("call_id", c.ID), slog.String("key_id", c.KeyID))
 	l.logger.LogAttrs(ctx, level, message, append(all, attrs...)...)
-}
-
-func (l *clientLog) attemptStart(ctx context.Context, c Call) {
-	if c.Attempt > 1 {
-		l.write(ctx, c, slog.LevelDebug, "petstore: retried", slog.Int("attempt", c.Attempt))
-	}
 }
 
 func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
