@@ -133,7 +133,7 @@ func (k *call) begin() (end func()) {
 	k.callStart()
 	endTimeout := func() {}
 	if limit := k.config.callTimeout; limit > 0 {
-		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{&timeoutError{"call", limit}, k.info.ID})
+		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{&timeoutError{"call", limit}})
 	}
 	k.stoppable = k.ctx
 	stop := k.config.stop
@@ -142,7 +142,7 @@ func (k *call) begin() (end func()) {
 	}
 	var cancel context.CancelCauseFunc
 	k.stoppable, cancel = context.WithCancelCause(k.ctx)
-	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, wrappable(context.Cause(stop))), k.info.ID}) }
+	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, wrappable(context.Cause(stop)))}) }
 	if stop.Err() != nil {
 		stopped() // at once: AfterFunc calls it a moment later
 	}

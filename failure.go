@@ -132,37 +132,31 @@ func (a *attempt) bodyStart() []byte {
 	return safetext.Head(a.body, a.key.Secret(), 4<<10, a.failure != noFailure)
 }
 
-// endReason returns why ctx, a context of the call, has ended; nil if it has not. If another call
-// around this one timed out, this is a cause of the caller, not a timeout of the call.
-func (k *call) endReason(ctx context.Context) error {
+// endReason returns why a context of a call has ended; nil if it has not.
+func endReason(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	own, ok := cause.(*endError)
 	switch {
-	case ok && own.callID == k.info.ID:
+	case ok:
 		return own.error
 	case err == nil || errors.Is(err, cause):
 		return err
-	case isOfCall(cause):
-		return fmt.Errorf("%w: %v", err, cause)
 	}
-	return fmt.Errorf("%w: %w", err, cause)
+	return fmt.Errorf("%w: %w", err, wrappable(cause))
 }
 
-// endError is the cause with which WithCallTimeout or WithStop ends a context of the call with
-// callID. For this call, endReason returns the error inside. endError has no Unwrap, because in an
-// error of another call it must match nothing.
-type endError struct {
-	error
-	callID string
-}
+// endError is the cause with which a timeout or WithStop ends a context of a call. It has no Unwrap:
+// in an error of another call it must match nothing.
+type endError struct{ error }
 
-// wrappable takes an error of the user's function, transport or limiter, and returns the error that
-// an error of the call may wrap. If err is an error of another call, or of a context, wrappable
-// keeps only its text, and whether it is a timeout. Otherwise the call's error would match, for
-// example, context.Canceled, although the caller's own context has not ended. The timeouts of
-// package net match [context.DeadlineExceeded], too.
+// wrappable takes an error of the user's function, transport or limiter, or the cause of a context,
+// and returns what an error of the call may wrap. If the error is about another call, or about a
+// context that has ended, only its text is kept, and whether it is a timeout: the context need not be
+// that of the call. The timeouts of package net match [context.DeadlineExceeded], too. An errgroup
+// cancels the other calls with the error of the first one that failed.
 func wrappable(err error) error {
-	if err == nil || !isOfCall(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	_, isOfCall := errors.AsType[callError](err)
+	if !isOfCall && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if network, ok := errors.AsType[net.Error](err); ok && network.Timeout() {
@@ -177,14 +171,6 @@ type foreignTimeout string
 func (e foreignTimeout) Error() string { return string(e) }
 func (foreignTimeout) Timeout() bool   { return true }
 func (foreignTimeout) Temporary() bool { return true }
-
-// isOfCall reports whether err is one of the five errors of a call. If such an error is the cause
-// of a context, it is about another call: an errgroup, for instance, cancels the other calls with
-// the error of the first one that failed.
-func isOfCall(err error) bool {
-	_, ok := errors.AsType[callError](err)
-	return ok
-}
 
 // timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
 type timeoutError struct {

@@ -49,7 +49,7 @@ func (k *call) admit(a *attempt) error {
 		case err != nil:
 			return err
 		case waited < negligible:
-			err = k.endReason(k.stoppable)
+			err = endReason(k.stoppable)
 		default:
 			key, err = k.key()
 		}
@@ -63,7 +63,7 @@ func (k *call) admit(a *attempt) error {
 // key returns the key for the next request, or the error why nothing may be sent. The function of
 // WithAPIKeyFunc has the timeout of an attempt.
 func (k *call) key() (credential.Key, error) {
-	if err := k.endReason(k.stoppable); err != nil || k.config.keyFunc == nil {
+	if err := endReason(k.stoppable); err != nil || k.config.keyFunc == nil {
 		return k.client.key, err
 	}
 	ctx, cancel := k.withTimeout(k.stoppable)
@@ -76,7 +76,7 @@ func (k *call) key() (credential.Key, error) {
 	if ctx.Err() != nil {
 		err = &timeoutError{"attempt", k.timeout()}
 	}
-	return key, cmp.Or(k.endReason(k.stoppable), error(&keyError{err}))
+	return key, cmp.Or(endReason(k.stoppable), error(&keyError{err}))
 }
 
 // acquire gets a permit from the limiter, if there is one.
@@ -97,7 +97,7 @@ func (k *call) acquire() (ratelimit.Permit, error) {
 	if err == nil {
 		return permit, nil
 	}
-	reason := k.endReason(k.stoppable)
+	reason := endReason(k.stoppable)
 	limited, ok := errors.AsType[*ratelimit.Error](err)
 	if ok && !errors.Is(reason, ErrStopped) {
 		own := *limited
@@ -250,7 +250,7 @@ func (k *call) fail(parent, ctx context.Context, a *attempt, err error) {
 	a.failure, a.err = connectionFailed, wrappable(safetext.Error(err, a.key.Secret()))
 	switch {
 	case parent.Err() != nil:
-		a.failure, a.err = contextEnded, k.endReason(parent)
+		a.failure, a.err = contextEnded, endReason(parent)
 	case wire.IsNotHTTP(err) && a.mayBeWritten && a.outcome.StatusCode == 0:
 		a.failure = notHTTP
 	case ctx.Err() != nil:
