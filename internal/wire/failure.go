@@ -94,9 +94,8 @@ func containsAny(text string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// Class returns a word for the error of a request that got no response. If no word fits, it returns
-// the Go type of the cause, or _OTHER if that type says nothing. It never returns the text of the
-// error: each text would be a class of its own.
+// Class returns a word for the error of a request that got no response; _OTHER if no word fits. It
+// never returns the text of the error: each text would be a class of its own.
 func Class(err error) string {
 	network, ok := errors.AsType[net.Error](err)
 	_, dns := errors.AsType[*net.DNSError](err)
@@ -115,12 +114,6 @@ func Class(err error) string {
 		return "name_resolution"
 	case certificate:
 		return "certificate"
-	}
-	for errors.Unwrap(err) != nil {
-		err = errors.Unwrap(err)
-	}
-	if name := fmt.Sprintf("%T", err); !containsAny(name, "*errors.", "*fmt.") {
-		return name
 	}
 	return "_OTHER"
 }
