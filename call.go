@@ -3,7 +3,6 @@ package petstore
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
@@ -49,12 +48,12 @@ type request struct {
 type call struct {
 	request
 	tracer
-	client    *Client
-	config    *config // of the client, with the options of the call; only read
-	stoppable context.Context
-	url       *url.URL
-	started   time.Time
-	maxWait   time.Duration // what is left of WithMaxWait
+	client      *Client
+	config      *config // of the client, with the options of the call; only read
+	stoppable   context.Context
+	httpRequest *http.Request // of the loop; each attempt sends a clone
+	started     time.Time
+	maxWait     time.Duration // the rest of WithMaxWait
 
 	requestsSent int             // requests that may have been written
 	last         *attempt        // nil before the first

@@ -21,7 +21,7 @@ func (k *call) run() error {
 	if err != nil { // the method and the URL were checked
 		return &ArgumentError{k.name, "ctx", "is nil"}
 	}
-	k.url = request.URL
+	k.httpRequest = request
 	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome
 	if k.pause != nil {                                      // the context has ended in the pause
 		k.endPause()

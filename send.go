@@ -177,11 +177,8 @@ func (k *call) timeout() time.Duration {
 
 // newRequest returns the request of an attempt.
 func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *http.Request {
-	address := *k.url // a copy, since the transport may change it
-	r := (&http.Request{
-		Method: k.method, URL: &address, Host: address.Host, Header: header,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(httptrace.WithClientTrace(ctx, a.connection.hooks()))
+	r := k.httpRequest.Clone(httptrace.WithClientTrace(ctx, a.connection.hooks())) // the transport may change it
+	r.Header = header
 	header["Authorization"] = []string{a.key.Header()}
 	if k.body != nil {
 		header["Content-Type"] = []string{"application/json"}
