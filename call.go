@@ -38,8 +38,8 @@ type request struct {
 	*operation
 	path, query string // of the URL, below the base URL, escaped
 	body        []byte // nil for none
-	// into decodes the body of a success, and keeps the result; nil if the caller wants no result.
-	into interface{ decode(body []byte) error }
+	// decode decodes the body of a success, and keeps the result; nil if that is not wanted.
+	decode func(body []byte) error
 }
 
 // call is one use of a method of Client, on one goroutine. It is the http.RoundTripper of its own

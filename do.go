@@ -41,7 +41,7 @@ func (c *Client) Do(
 		return nil, &ArgumentError{op.name, argument, problem}
 	}
 	if out != nil {
-		r.into = jsonValue{out}
+		r.decode = func(body []byte) error { return decodeJSON(body, out) }
 	}
 	if in != nil {
 		body, err := json.Marshal(in)
@@ -57,16 +57,15 @@ func (c *Client) Do(
 	return response, nil
 }
 
-// jsonValue has a pointer to the value that a response of Do is decoded into.
-type jsonValue struct{ out any }
-
 var errNotJSON = errors.New("is not JSON")
 
-func (v jsonValue) decode(body []byte) error {
-	if !jsontext.Value(body).IsValid() { // encoding/json would accept duplicate names and invalid UTF-8
+// decodeJSON decodes the body of a response of Do. encoding/json alone takes duplicate names and
+// invalid UTF-8.
+func decodeJSON(body []byte, out any) error {
+	if !jsontext.Value(body).IsValid() {
 		return errNotJSON
 	}
-	return json.Unmarshal(body, v.out)
+	return json.Unmarshal(body, out)
 }
 
 // problem returns which of the arguments of Do is wrong, and why.
@@ -157,14 +156,14 @@ func (k *call) decodeBody(a *attempt) error {
 	mediaType = strings.TrimSpace(mediaType)
 	var err error
 	switch {
-	case a.was(http.StatusNoContent), k.into == nil && len(a.body) == 0:
+	case a.was(http.StatusNoContent), k.decode == nil && len(a.body) == 0:
 		return nil
 	case len(a.body) == 0: // the decoder would only report EOF
 		return k.responseError(a, "body is empty", nil)
 	case !strings.EqualFold(mediaType, "application/json"):
 		return k.responseError(a, "Content-Type is "+safetext.Quote(mediaType)+", not application/json", nil)
-	case k.into != nil:
-		err = k.into.decode(a.body)
+	case k.decode != nil:
+		err = k.decode(a.body)
 	case !jsontext.Value(a.body).IsValid():
 		err = errNotJSON
 	}

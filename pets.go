@@ -121,7 +121,7 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	}
 	const defaultLimit = 20
 	result := &ListPetsResult{Pets: make([]Pet, 0, cmp.Or(params.Limit, defaultLimit))}
-	r := request{operation: operations[OpListPets], path: "/pets", query: query.Encode(), into: result}
+	r := request{operation: operations[OpListPets], path: "/pets", query: query.Encode(), decode: result.decode}
 	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 		return nil, &ArgumentError{OpCreatePet, "Status", "is not valid UTF-8"}
 	}
 	result := &CreatePetResult{}
-	r := request{operation: operations[OpCreatePet], path: "/pets", body: body, into: &result.Pet}
+	r := request{operation: operations[OpCreatePet], path: "/pets", body: body, decode: result.Pet.decode}
 	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
 	result := &GetPetResult{}
-	r := request{operation: operations[OpGetPet], path: "/pets/" + strconv.FormatInt(id, 10), into: &result.Pet}
+	r := request{operation: operations[OpGetPet], path: "/pets/" + strconv.FormatInt(id, 10), decode: result.Pet.decode}
 	if err := c.do(ctx, r, opts, &result.Response); err != nil {
 		return nil, err
 	}
