@@ -132,7 +132,7 @@ func (k *call) begin() (end func()) {
 	k.callStart()
 	endTimeout := func() {}
 	if limit := k.config.callTimeout; limit > 0 {
-		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{&timeoutError{"call", limit}})
+		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{timedOut("call", limit)})
 	}
 	k.stoppable = k.ctx
 	stop := k.config.stop

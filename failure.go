@@ -160,28 +160,27 @@ func wrappable(err error) error {
 		return err
 	}
 	if network, ok := errors.AsType[net.Error](err); ok && network.Timeout() {
-		return foreignTimeout(err.Error())
+		return timeout(err.Error())
 	}
 	return errors.New(err.Error())
 }
 
-// foreignTimeout is the text of a timeout that no option of the call has set. It is a [net.Error].
-type foreignTimeout string
+// timeout is the text of a timeout that no option of the call has set. It is a [net.Error].
+type timeout string
 
-func (e foreignTimeout) Error() string { return string(e) }
-func (foreignTimeout) Timeout() bool   { return true }
-func (foreignTimeout) Temporary() bool { return true }
+func (t timeout) Error() string { return string(t) }
+func (timeout) Timeout() bool   { return true }
+func (timeout) Temporary() bool { return true }
 
 // timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
-type timeoutError struct {
-	what  string // attempt or call
-	limit time.Duration
-}
+type timeoutError struct{ timeout }
 
-func (e *timeoutError) Error() string        { return e.what + " timed out after " + e.limit.String() }
-func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
-func (e *timeoutError) Timeout() bool        { return true }
-func (e *timeoutError) Temporary() bool      { return true }
+func (timeoutError) Is(target error) bool { return target == ErrTimeout }
+
+// timedOut returns the error of an attempt or a call.
+func timedOut(what string, limit time.Duration) error {
+	return timeoutError{timeout(what + " timed out after " + limit.String())}
+}
 
 // keyError is the reason why there is no API key; it matches ErrAPIKey.
 type keyError struct{ error }

@@ -66,10 +66,9 @@ func when(applies bool, text string) string {
 // its client, so no option may modify in place what a field points to.
 type config struct {
 	// What clients of different keys share:
-	httpClient    *http.Client
-	clientTimeout time.Duration // the Timeout of httpClient; 0 for none
-	wraps         []func(http.RoundTripper) http.RoundTripper
-	insecureHTTP  bool
+	httpClient   *http.Client
+	wraps        []func(http.RoundTripper) http.RoundTripper
+	insecureHTTP bool
 
 	// What may differ between clients:
 	forKey  bool // of a client of ForKey
@@ -125,13 +124,15 @@ func apply[O Option](opName string, c *config, opts []O) error {
 
 // WithHTTPClient makes the Client send through hc's Transport, for which the rules of
 // [WithTransport] apply. The Client does not change hc, and never follows redirects. hc.Timeout, if
-// set, limits each attempt, not the whole call; the shorter of hc.Timeout and [WithAttemptTimeout]
-// applies. A Jar is an error: the service has no cookies.
+// set, limits each attempt, not the whole call: it has the effect of [WithAttemptTimeout]. A Jar is an
+// error: the service has no cookies.
 func WithHTTPClient(hc *http.Client) Option {
 	problem := cmp.Or(
 		when(hc == nil, "is nil"),
 		when(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
-	return shared{"WithHTTPClient", problem, func(c *config) { c.httpClient, c.clientTimeout = hc, hc.Timeout }}
+	return shared{"WithHTTPClient", problem, func(c *config) {
+		c.httpClient, c.attemptTimeout = hc, cmp.Or(hc.Timeout, c.attemptTimeout)
+	}}
 }
 
 // WithTransport wraps the transport that sends the requests. NewClient calls wrap once, with the

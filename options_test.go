@@ -181,14 +181,19 @@ func TestWithStopDuringARequest(t *testing.T) {
 }
 
 func TestWithAttemptTimeout(t *testing.T) {
-	for _, c := range []struct{ client, attempt, call, want time.Duration }{ // in seconds; 0 for none
-		{1, 9, 0, 1}, {9, 1, 0, 1}, {1, 0, 9, 1}, {0, 2, 0, 2}, {0, 0, 3, 3}, {9, 9, 3, 3},
+	const none = -1
+	for _, c := range []struct{ client, attempt, call, want time.Duration }{ // in seconds; 0 if it is not set
+		{1, 0, 0, 1}, {1, 9, 0, 9}, {9, 1, 0, 1}, {1, 0, 9, 1}, {0, 2, 0, 2}, {0, 0, 3, 3}, {9, 9, 3, 3}, {1, none, 3, 3},
 	} {
 		name := fmt.Sprintf("of %d s for http.Client, %d s and %d s for the call", c.client, c.attempt, c.call)
-		virtual(t, name+", the shortest one applies", func(t *testing.T) {
+		virtual(t, name+": an option of the call comes first", func(t *testing.T) {
+			var opts []petstore.CallOption
+			if c.attempt != 0 {
+				opts = append(opts, petstore.WithAttemptTimeout(max(0, c.attempt)*time.Second))
+			}
 			own := petstore.WithHTTPClient(&http.Client{Transport: responder(hangs), Timeout: c.client * time.Second})
 			client, start := newClient(t, nil, testKey, own, petstore.WithCallTimeout(c.call*time.Second)), time.Now()
-			err := create(client, petstore.WithAttemptTimeout(c.attempt*time.Second))
+			err := create(client, opts...)
 			assert.Equal(t, c.want*time.Second, time.Since(start))
 			assert.ErrorContains(t, err, fmt.Sprintf(" timed out after %ds", c.want))
 			require.ErrorIs(t, err, petstore.ErrTimeout)

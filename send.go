@@ -74,7 +74,7 @@ func (k *call) key() (credential.Key, error) {
 	}
 	err = wrappable(err)
 	if ctx.Err() != nil {
-		err = &timeoutError{"attempt", k.timeout()}
+		err = timedOut("attempt", k.config.attemptTimeout)
 	}
 	return key, cmp.Or(endReason(k.stoppable), error(&keyError{err}))
 }
@@ -85,13 +85,10 @@ func (k *call) acquire() (ratelimit.Permit, error) {
 		return nil, nil
 	}
 	r := ratelimit.Request{
-		Key: k.info.KeyID, Background: k.config.background, MaxWait: max(0, k.maxWait), Asked: k.started,
+		Key: k.info.KeyID, Background: k.config.background, MaxWait: max(0, k.maxWait), Asked: k.started, Observer: k,
 	}
 	if k.previous != nil && k.previous.key.ID == k.info.KeyID { // another key has a limit of its own
 		r.NotBefore = k.previous.retryAt()
-	}
-	if len(k.traces) > 0 {
-		r.Observer = k
 	}
 	permit, err := k.config.limiter.Acquire(k.describe(k.stoppable), r)
 	if err == nil {
@@ -160,19 +157,10 @@ func (k *call) sendAndReceive(begun time.Time, a *attempt) {
 
 // withTimeout returns a context that ends with the timeout of an attempt.
 func (k *call) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	if d := k.timeout(); d > 0 {
-		return context.WithTimeout(ctx, d)
+	if k.config.attemptTimeout > 0 {
+		return context.WithTimeout(ctx, k.config.attemptTimeout)
 	}
 	return context.WithCancel(ctx)
-}
-
-// timeout returns the shorter of WithAttemptTimeout and the Timeout of the http.Client; 0 for none.
-func (k *call) timeout() time.Duration {
-	d, longest := k.config.attemptTimeout, k.config.clientTimeout
-	if d == 0 || longest > 0 && longest < d {
-		return longest
-	}
-	return d
 }
 
 // newRequest returns the request of an attempt.
@@ -251,7 +239,7 @@ func (k *call) fail(parent, ctx context.Context, a *attempt, err error) {
 	case wire.IsNotHTTP(err) && a.mayBeWritten && a.outcome.StatusCode == 0:
 		a.failure = notHTTP
 	case ctx.Err() != nil:
-		a.err = &timeoutError{"attempt", k.timeout()}
+		a.err = timedOut("attempt", k.config.attemptTimeout)
 	case wire.IsPermanent(err), !a.mayBeWritten && errors.Is(err, ErrNotSent):
 		a.failure = permanent
 	}
