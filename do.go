@@ -71,7 +71,7 @@ func decodeJSON(body []byte, out any) error {
 // problem returns which of the arguments of Do is wrong, and why.
 func (r *request) problem(in, out any) (argument, problem string) {
 	const noBytes = "is a []byte; use json.RawMessage for JSON as it is"
-	_, path := credential.PathBelow(r.path, r.query)
+	path := credential.PathProblem(r.path, r.query)
 	_, fromBytes := in.([]byte)
 	_, toBytes := out.(*[]byte)
 	target := reflect.ValueOf(out)

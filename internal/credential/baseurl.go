@@ -40,13 +40,12 @@ func IsLoopback(host string) bool { return host == "localhost" || net.ParseIP(ho
 // unescaped matches text that needs no escape in a path or a query.
 var unescaped = regexp.MustCompile(`^[A-Za-z0-9._~!$&'()*+,;=:@/?%-]*$`)
 
-// PathBelow returns the unescaped form of a path, with a slash before it, or what is wrong with the
-// path or its query. A valid path stays below the base URL on each server, even on one that
-// unescapes twice or treats a backslash as a slash.
-func PathBelow(escaped, query string) (below, problem string) {
-	escaped = "/" + strings.TrimPrefix(escaped, "/")
+// PathProblem returns what is wrong with a path, which begins with a slash, or with its query. A
+// valid path is below the base URL for each server, also for one that unescapes twice or treats a
+// backslash as a slash.
+func PathProblem(escaped, query string) string {
 	below, err := url.PathUnescape(escaped)
-	return below, cmp.Or(
+	return cmp.Or(
 		when(err != nil || !unescaped.MatchString(escaped+query), "has a character that is not escaped"),
 		when(strings.Count(below, "/") != strings.Count(escaped, "/"), "has an escaped slash"),
 		when(strings.ContainsAny(below, "%\\") || strings.ContainsFunc(below, unicode.IsControl),
