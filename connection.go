@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -27,13 +26,11 @@ type transport struct {
 // newTransport returns the transport that the options WithHTTPClient and WithTransport choose.
 func (c *config) newTransport() (*transport, error) {
 	t := &transport{}
-	var inner http.RoundTripper
-	if c.httpClient == nil {
+	inner := c.transport
+	if inner == nil {
 		own := wire.DefaultTransport()
 		t.closeIdle = append(t.closeIdle, own.CloseIdleConnections)
 		inner = own
-	} else {
-		inner = cmp.Or(c.httpClient.Transport, http.DefaultTransport)
 	}
 	for _, wrap := range c.wraps {
 		outer := wrap(inner)

@@ -66,7 +66,7 @@ func when(applies bool, text string) string {
 // its client, so no option may modify in place what a field points to.
 type config struct {
 	// What clients of different keys share:
-	httpClient   *http.Client
+	transport    http.RoundTripper // of WithHTTPClient; nil for the client's own
 	wraps        []func(http.RoundTripper) http.RoundTripper
 	insecureHTTP bool
 
@@ -131,7 +131,8 @@ func WithHTTPClient(hc *http.Client) Option {
 		when(hc == nil, "is nil"),
 		when(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
 	return shared{"WithHTTPClient", problem, func(c *config) {
-		c.httpClient, c.attemptTimeout = hc, cmp.Or(hc.Timeout, c.attemptTimeout)
+		c.transport = cmp.Or(hc.Transport, http.DefaultTransport)
+		c.attemptTimeout = cmp.Or(hc.Timeout, c.attemptTimeout)
 	}}
 }
 
