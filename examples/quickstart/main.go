@@ -29,22 +29,18 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	if os.Getenv("PETSTORE_BASE_URL") == "" { // only in an example: a program without its settings must not start
-		server := fake.NewServer(fake.WithPets(
-			petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
-			petstore.NewPet{Name: "Mimi", CategoryID: 2, Status: petstore.PetStatusSold},
-		))
-		defer server.Close()
-		return listAndAdd(ctx, server.Client())
+	server := fake.NewServer(fake.WithPets(
+		petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
+		petstore.NewPet{Name: "Mimi", CategoryID: 2, Status: petstore.PetStatusSold},
+	))
+	defer server.Close()
+	client := server.Client() // only in an example: a program without its settings must not start
+	if os.Getenv("PETSTORE_BASE_URL") != "" {
+		var err error
+		if client, err = petstore.NewClientFromEnv(); err != nil {
+			return err
+		}
 	}
-	client, err := petstore.NewClientFromEnv()
-	if err != nil {
-		return err
-	}
-	return listAndAdd(ctx, client)
-}
-
-func listAndAdd(ctx context.Context, client *petstore.Client) error {
 	available, err := client.ListPets(ctx, petstore.ListPetsParams{Status: petstore.PetStatusAvailable, Limit: 10})
 	if err != nil {
 		return err
