@@ -180,10 +180,10 @@ func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
 }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file each time: a
-// regular file of at most 64 KiB, or a link to one. White space around the key is ignored. An error
-// of the function matches its cause, such as [io/fs.ErrNotExist]. The error never contains path,
-// because a user may have passed the key itself by mistake. A program that changes the key should
-// write a new file and rename it to path, so that no call reads half of a key.
+// regular file, or a link to one. White space around the key is ignored. An error of the function
+// matches what is wrong, such as [io/fs.ErrNotExist]. It never repeats the path, because a user may
+// have put the key itself there by mistake. A program that changes the key should write a new file
+// and rename it to path, so that no call reads half of a key.
 func APIKeyFile(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return credential.ReadFile(path) }
 }

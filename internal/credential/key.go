@@ -17,7 +17,7 @@ import (
 
 // Key is an API key, held by a closure, so that no dump can print it. The zero Key is no key.
 type Key struct {
-	header func() string
+	secret func() string
 	ID     string // Call.KeyID; empty for none
 }
 
@@ -26,20 +26,19 @@ type Key struct {
 func New(key string) Key {
 	const salt = "github.com/petstore/petstore-go key: " // so that no table of plain hashes has the IDs
 	sum := sha256.Sum256([]byte(salt + key))
-	id := hex.EncodeToString(sum[:8]) // 64 bits distinguish keys, but do not reveal a random key
-	header := "Bearer " + key
-	return Key{func() string { return header }, id}
+	id := hex.EncodeToString(sum[:8]) // 64 bits distinguish keys, and a random key cannot be guessed
+	return Key{func() string { return key }, id}
 }
 
 // Header returns the value of the Authorization header.
-func (k Key) Header() string { return k.header() }
+func (k Key) Header() string { return "Bearer " + k.secret() }
 
 // Secret returns the key itself; empty for the zero Key.
 func (k Key) Secret() string {
-	if k.header == nil {
+	if k.secret == nil {
 		return ""
 	}
-	return strings.TrimPrefix(k.header(), "Bearer ")
+	return k.secret()
 }
 
 // From asks f for a key. The returned error hides the text of f's error, which may contain a key,
@@ -73,17 +72,14 @@ type FileError struct{ Err error }
 func (e *FileError) Error() string { return "API key file: " + e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
-// ReadFile returns the key in a regular file of at most 64 KiB. Its errors are of type *FileError.
+// ReadFile returns the key in a regular file. Its errors are of type *FileError.
 func ReadFile(name string) (key string, err error) {
-	const longest = 64 << 10 // bytes: a longer file is probably a log, named by mistake
 	var text []byte
 	info, err := os.Stat(name) // first, because to open a named pipe would wait for a writer
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
 		err = errors.New("is not a regular file")
-	case info.Size() > longest:
-		err = errors.New("has more than 64 KiB")
 	default:
 		text, err = os.ReadFile(name)
 	}
