@@ -12,7 +12,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"os"
 	"strings"
 	"syscall"
@@ -188,8 +187,7 @@ func TestArgumentError(t *testing.T) {
 	record := func(_ any, err error) { fmt.Fprintln(&texts, as[*petstore.ArgumentError](t, err)) }
 	keyFunc := petstore.WithAPIKeyFunc(petstore.APIKeyFile("key"))
 	opts := []petstore.Option{
-		nil, petstore.WithHTTPClient(nil), petstore.WithHTTPClient(&http.Client{Jar: new(cookiejar.Jar)}),
-		petstore.WithTransport(nil), petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return nil }),
+		nil, petstore.WithHTTPClient(nil), petstore.WithTransport(nil), petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return nil }),
 		petstore.WithAPIKeyFunc(nil), keyFunc, petstore.WithMaxWait(-1), petstore.WithProcesses(0),
 		petstore.WithAttemptTimeout(-1), petstore.WithCallTimeout(-1), petstore.WithTrace(nil),
 		petstore.WithStop(nil), //lint:ignore SA1012 nil is what the test is about

@@ -124,13 +124,10 @@ func apply[O Option](opName string, c *config, opts []O) error {
 
 // WithHTTPClient makes the Client send through hc's Transport, for which the rules of
 // [WithTransport] apply. The Client does not change hc, and never follows redirects. hc.Timeout, if
-// set, limits each attempt, not the whole call: it has the effect of [WithAttemptTimeout]. A Jar is an
-// error: the service has no cookies.
+// set, limits each attempt, not the whole call: it has the effect of [WithAttemptTimeout]. A Jar is
+// not used: the service has no cookies.
 func WithHTTPClient(hc *http.Client) Option {
-	problem := cmp.Or(
-		when(hc == nil, "is nil"),
-		when(hc != nil && hc.Jar != nil, "has a Jar, but the service has no cookies"))
-	return shared{"WithHTTPClient", problem, func(c *config) {
+	return shared{"WithHTTPClient", when(hc == nil, "is nil"), func(c *config) {
 		c.transport = cmp.Or(hc.Transport, http.DefaultTransport)
 		c.attemptTimeout = cmp.Or(hc.Timeout, c.attemptTimeout)
 	}}
