@@ -81,7 +81,7 @@ func (c *config) setKeyFile(opName string) error {
 	default:
 		c.keyFunc = APIKeyFile(file)
 		if _, err := credential.From(context.Background(), c.keyFunc); err != nil {
-			_, problem, _ = strings.Cut(err.Error(), ": ")
+			problem = strings.TrimPrefix(err.Error(), "key file: ")
 		}
 	}
 	if problem != "" {

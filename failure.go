@@ -182,10 +182,4 @@ func timedOut(what string, limit time.Duration) error {
 	return timeoutError{timeout(what + " timed out after " + limit.String())}
 }
 
-// keyError is the reason why there is no API key; it matches ErrAPIKey.
-type keyError struct{ error }
-
-func (e *keyError) Is(target error) bool { return target == ErrAPIKey }
-func (e *keyError) Unwrap() error        { return e.error }
-
 var errSameKey = errors.New("petstore: after a 401 there is no other key")

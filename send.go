@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -76,7 +77,7 @@ func (k *call) key() (credential.Key, error) {
 	if ctx.Err() != nil {
 		err = timedOut("attempt", k.config.attemptTimeout)
 	}
-	return key, cmp.Or(endReason(k.stoppable), error(&keyError{err}))
+	return key, cmp.Or(endReason(k.stoppable), fmt.Errorf("%w: %w", ErrAPIKey, err))
 }
 
 // acquire gets a permit from the limiter, if there is one.

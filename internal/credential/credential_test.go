@@ -55,7 +55,7 @@ func TestFile(t *testing.T) {
 	assert.NotContains(t, err.Error(), "hush")
 	for _, special := range []string{t.TempDir(), os.DevNull} {
 		_, err = credential.ReadFile(special)
-		require.EqualError(t, err, "API key file: is not a regular file")
+		require.EqualError(t, err, "key file: is not a regular file")
 	}
 	link := path + "-link"
 	require.NoError(t, os.Symlink(path, link))

@@ -49,7 +49,7 @@ func From(ctx context.Context, f func(context.Context) (string, error)) (Key, er
 		return Key{}, &funcError{func() error { return err }}
 	}
 	if problem := KeyProblem(key); problem != "" {
-		return Key{}, errors.New("API key: " + problem)
+		return Key{}, errors.New(problem)
 	}
 	return New(key), nil
 }
@@ -62,14 +62,14 @@ func (e *funcError) Error() string {
 	if file, ok := errors.AsType[*FileError](e.cause()); ok {
 		return file.Error()
 	}
-	return "API key: the function of WithAPIKeyFunc failed; use errors.Is or errors.Unwrap for its error"
+	return "the function of WithAPIKeyFunc failed; use errors.Is or errors.AsType for its error"
 }
 func (e *funcError) Unwrap() error { return e.cause() }
 
 // FileError is an error of a key file. Its text has neither the path nor a key.
 type FileError struct{ Err error }
 
-func (e *FileError) Error() string { return "API key file: " + e.Err.Error() }
+func (e *FileError) Error() string { return "key file: " + e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
 // ReadFile returns the key in a regular file. Its errors are of type *FileError.
