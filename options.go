@@ -238,8 +238,7 @@ func WithHeader(key, value string) CallOption {
 	name := textproto.CanonicalMIMEHeaderKey(key)
 	problem := cmp.Or(
 		when(!credential.ValidToken(key), "has an invalid key"),
-		when(credential.WouldRepeat(name), name+" is refused: with it, net/http would repeat a write"),
-		when(credential.IsReserved(name), name+" is set by the client"),
+		when(credential.IsReserved(name), name+" cannot be set"),
 		when(!credential.ValidHeaderValue(value), "has an invalid value"))
 	if name == "User-Agent" {
 		value += " " + sdk

@@ -113,17 +113,12 @@ func ValidHeaderValue(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// WouldRepeat reports whether a header makes net/http repeat a write.
-func WouldRepeat(header string) bool {
-	return header == "Idempotency-Key" || header == "X-Idempotency-Key"
-}
-
 // IsReserved reports whether a header is one that the client itself sets, or relies on; or one with
 // which net/http would repeat a write.
-func IsReserved(header string) bool { return WouldRepeat(header) || slices.Contains(reserved, header) }
+func IsReserved(header string) bool { return slices.Contains(reserved, header) }
 
 var reserved = []string{
 	"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Content-Encoding", "Host",
 	"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding",
-	"Upgrade", "Expect",
+	"Upgrade", "Expect", "Idempotency-Key", "X-Idempotency-Key",
 }
