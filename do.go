@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/safetext"
 )
@@ -41,7 +39,7 @@ func (c *Client) Do(
 		return nil, &ArgumentError{op.name, argument, problem}
 	}
 	if out != nil {
-		r.decode = func(body []byte) error { return decodeJSON(body, out) }
+		r.decode = func(body []byte) error { return json.Unmarshal(body, out) }
 	}
 	if in != nil {
 		body, err := json.Marshal(in)
@@ -55,17 +53,6 @@ func (c *Client) Do(
 		return nil, err
 	}
 	return response, nil
-}
-
-var errNotJSON = errors.New("is not JSON")
-
-// decodeJSON decodes the body of a response of Do. encoding/json alone takes duplicate names and
-// invalid UTF-8.
-func decodeJSON(body []byte, out any) error {
-	if !jsontext.Value(body).IsValid() {
-		return errNotJSON
-	}
-	return json.Unmarshal(body, out)
 }
 
 // problem returns which of the arguments of Do is wrong, and why.
@@ -164,8 +151,8 @@ func (k *call) decodeBody(a *attempt) error {
 		return k.responseError(a, "Content-Type is "+safetext.Quote(mediaType)+", not application/json", nil)
 	case k.decode != nil:
 		err = k.decode(a.body)
-	case !jsontext.Value(a.body).IsValid():
-		err = errNotJSON
+	case !json.Valid(a.body):
+		err = errors.New("is not JSON")
 	}
 	if err == nil {
 		return nil
