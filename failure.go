@@ -35,8 +35,6 @@ func (k *call) errorOf(a *attempt) error {
 	switch {
 	case a.failure == notAdmitted:
 		return k.refusal(a)
-	case a.failure == contextEnded && code >= http.StatusMultipleChoices: // the body is cut off
-		return k.transportError(a, after(a.err, k.apiError(a)))
 	case a.failure == notHTTP:
 		return k.responseError(a, "not HTTP", a.err)
 	case a.failure == contextEnded, code == 0:
