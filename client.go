@@ -48,7 +48,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	if c.transport, err = config.newTransport(); err != nil {
 		return nil, err
 	}
-	// A dump of the client could follow the transport to connections, whose buffers contain the key.
+	// A dump of the client could follow it to connections, whose buffers contain the key.
 	config.transport = nil
 	return c, nil
 }

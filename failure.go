@@ -143,15 +143,15 @@ func endReason(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, wrappable(cause))
 }
 
-// endError is the cause with which a timeout or WithStop ends a context of a call. It has no Unwrap:
-// in an error of another call it must match nothing.
+// endError is the cause with which a timeout or WithStop ends a context of a call. It has no
+// Unwrap: in an error of another call it must match nothing.
 type endError struct{ error }
 
 // wrappable takes an error of the user's function, transport or limiter, or the cause of a context,
 // and returns what an error of the call may wrap. If the error is about another call, or about a
-// context that has ended, only its text is kept, and whether it is a timeout: the context need not be
-// that of the call. The timeouts of package net match [context.DeadlineExceeded], too. An errgroup
-// cancels the other calls with the error of the first one that failed.
+// context that has ended, only its text is kept, and whether it is a timeout: the context need not
+// be that of the call. The timeouts of package net match [context.DeadlineExceeded], too. An
+// errgroup cancels the other calls with the error of the first one that failed.
 func wrappable(err error) error {
 	_, isOfCall := errors.AsType[callError](err)
 	if !isOfCall && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {

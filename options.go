@@ -258,8 +258,8 @@ func WithLimiter(l Limiter) Option {
 }
 
 // WithProcesses says how many processes use the API key, this one included, each with a limiter of
-// its own; see [ratelimit.Processes]. It replaces an earlier [WithLimiter], and a later one replaces
-// it: give the number to that limiter. With [NewClientFromEnv], PETSTORE_PROCESSES has the same
+// its own; see [ratelimit.Processes]. Of WithProcesses and [WithLimiter], the later one counts:
+// give the number to that limiter instead. With [NewClientFromEnv], PETSTORE_PROCESSES has the same
 // effect, unless there is a WithProcesses or a WithLimiter.
 func WithProcesses(n int) Option {
 	return option{"WithProcesses", when(n < 1, "must be positive"), func(c *config) {
