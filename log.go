@@ -129,11 +129,7 @@ func (e *APIError) LogValue() slog.Value {
 
 // LogValue returns the error as a group of attributes.
 func (e *RateLimitError) LogValue() slog.Value {
-	r := Response{}
-	if last, ok := errors.AsType[*APIError](e.Err); ok {
-		r = last.Response
-	}
-	r.RateLimit, r.Attempts = e.RateLimit, e.Attempts
+	r := Response{RateLimit: e.RateLimit, Attempts: e.Attempts}
 	return errorValue(e, "rate_limit", e.Operation, e.CallID, r,
 		slog.String("reason", string(e.Reason)), slog.Time("retry_at", e.RetryAt))
 }
