@@ -127,7 +127,7 @@ func decodeError(body []byte) (code, message string) {
 
 // bodyStart returns the part of the body that an error keeps: enough for an Error object.
 func (a *attempt) bodyStart() []byte {
-	return safetext.Head(a.body, a.key.Secret(), 4<<10, a.failure != noFailure)
+	return safetext.Head(a.body, a.key.Secret(), 4<<10)
 }
 
 // endReason returns why a context of a call has ended; nil if it has not.

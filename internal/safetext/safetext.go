@@ -48,12 +48,11 @@ func Header(h http.Header, key string) http.Header {
 	return clean
 }
 
-// Head returns at most limit bytes from the start of text, as a copy without key. cut says that
-// text is the start of a longer text, which may end within a key: then Head also removes a part of
-// key from the end of text.
-func Head(text []byte, key string, limit int, cut bool) []byte {
+// Head returns at most limit bytes from the start of text, as a copy without key. It also removes a
+// beginning of key from the end of text, which may have been cut off.
+func Head(text []byte, key string, limit int) []byte {
 	clean := Redact(string(text), key)
-	for n := len(key) - 1; cut && n >= minKey; n-- {
+	for n := len(key) - 1; n >= minKey; n-- {
 		if strings.HasSuffix(clean, key[:n]) {
 			clean = clean[:len(clean)-n] + Mark
 			break
