@@ -14,8 +14,8 @@ import (
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. No print of it shows the API
 // key. The zero Client is not usable.
 type Client struct {
-	base      string     // the base URL, without a trailing slash
-	basePath  string     // its path
+	base      string // the base URL, without a trailing slash
+	basePath  string // its path
 	transport *transport
 	config    *config
 	traces    []*ClientTrace // the traces of config, and then the log

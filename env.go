@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -33,24 +32,20 @@ const (
 //
 // PETSTORE_INSECURE_HTTP=1 acts as [WithInsecureHTTP], for tests: it sends the key unencrypted.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	opts = slices.Concat([]Option{processesFromEnv()}, opts, []Option{fromEnv{}})
-	client, err := NewClient(os.Getenv(envBaseURL), os.Getenv(envAPIKey), opts...)
+	var all []Option
+	if processes := os.Getenv(envProcesses); processes != "" {
+		n, err := strconv.Atoi(processes)
+		problem := when(err != nil || n < 1, "is not a number of processes")
+		set := func(c *config) { c.limiter = ratelimit.New(ratelimit.Processes(n)) }
+		all = append(all, option{envProcesses, problem, set}) // first, so that others replace its limiter
+	}
+	all = append(append(all, opts...), fromEnv{})
+	client, err := NewClient(os.Getenv(envBaseURL), os.Getenv(envAPIKey), all...)
 	if wrong, ok := errors.AsType[*ArgumentError](err); ok {
 		variables := map[string]string{"baseURL": envBaseURL, "apiKey": envAPIKey}
 		wrong.Argument = cmp.Or(variables[wrong.Argument], wrong.Argument)
 	}
 	return client, err
-}
-
-// processesFromEnv is the first option of NewClientFromEnv, so that others replace its limiter.
-func processesFromEnv() Option {
-	processes := os.Getenv(envProcesses)
-	if processes == "" {
-		return option{set: func(*config) {}}
-	}
-	n, err := strconv.Atoi(processes)
-	problem := when(err != nil || n < 1, "is not a number of processes")
-	return option{envProcesses, problem, func(c *config) { c.limiter = ratelimit.New(ratelimit.Processes(n)) }}
 }
 
 // fromEnv is the last option of NewClientFromEnv, so that it knows what the others have set.
