@@ -94,9 +94,10 @@ func (c *Client) ForKey(apiKey string, opts ...Option) (*Client, error) {
 	return client, nil
 }
 
-// CloseIdleConnections closes the idle connections of the client's own transport, and of its clones
-// that [WithTransport] returned. The clients of [Client.ForKey] share these connections. Those of a
-// transport that came with [WithHTTPClient] stay open. The client remains usable.
+// CloseIdleConnections closes the idle connections of the client's own transport, and of each
+// *http.Transport that a function of [WithTransport] made, such as a Clone. The clients of
+// [Client.ForKey] share these connections. The idle connections of a transport that came with
+// [WithHTTPClient] stay open. The client remains usable.
 func (c *Client) CloseIdleConnections() { c.transport.closeIdleConnections() }
 
 // KeyID returns the [Call].KeyID of the key that was given to NewClient or ForKey. It is empty for

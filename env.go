@@ -48,7 +48,7 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	return client, err
 }
 
-// fromEnv is the last option of NewClientFromEnv, so that it knows what the others have set.
+// fromEnv is an option. NewClientFromEnv puts it last, so that it knows what the others have set.
 type fromEnv struct{}
 
 func (fromEnv) apply(opName string, c *config) error {

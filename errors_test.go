@@ -214,7 +214,7 @@ func TestArgumentError(t *testing.T) {
 	}
 	record(client.ForKey("two words"))
 	ctx := t.Context()
-	record(client.GetPet(nil, 7)) //lint:ignore SA1012 nil is the case
+	record(client.GetPet(nil, 7)) //lint:ignore SA1012 nil is what the test is about
 	for _, pet := range []petstore.NewPet{{}, {Name: "a\xffb"}, {Name: "x", Status: "a\xffb"}} {
 		record(client.CreatePet(ctx, pet))
 	}

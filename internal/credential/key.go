@@ -26,7 +26,7 @@ type Key struct {
 func New(key string) Key {
 	const salt = "github.com/petstore/petstore-go key: " // so that no table of plain hashes has the IDs
 	sum := sha256.Sum256([]byte(salt + key))
-	id := hex.EncodeToString(sum[:8]) // 64 bits distinguish keys, and a random key cannot be guessed
+	id := hex.EncodeToString(sum[:8]) // 64 bits distinguish keys, but do not reveal a random key
 	return Key{func() string { return key }, id}
 }
 
