@@ -38,7 +38,7 @@ type request struct {
 	*operation
 	path, query string // of the URL, below the base URL, escaped
 	body        []byte // nil for none
-	// decode decodes the body of a success, and keeps the result; nil if that is not wanted.
+	// decode decodes the body of a success, and keeps the result; nil if nobody wants the result.
 	decode func(body []byte) error
 }
 
@@ -53,7 +53,7 @@ type call struct {
 	stoppable   context.Context
 	httpRequest *http.Request // of the loop; each attempt sends a clone
 	started     time.Time
-	maxWait     time.Duration // the rest of WithMaxWait
+	maxWait     time.Duration // what is left of WithMaxWait
 
 	requestsSent int             // requests that may have been written
 	last         *attempt        // nil before the first

@@ -11,11 +11,11 @@ import (
 )
 
 // Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
-// keep it; it needs no closing, but see [Client.CloseIdleConnections]. No print of it shows the API
-// key. The zero Client is not usable.
+// keep it; it needs no closing, but see [Client.CloseIdleConnections]. A printed Client never shows
+// the API key. The zero Client is not usable.
 type Client struct {
 	base      string // the base URL, without a trailing slash
-	basePath  string // its path
+	basePath  string // the path of base
 	transport *transport
 	config    *config
 	traces    []*ClientTrace // the traces of config, and then the log
@@ -48,7 +48,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	if c.transport, err = config.newTransport(); err != nil {
 		return nil, err
 	}
-	// A dump of the client could follow it to connections, whose buffers contain the key.
+	// A dump of the client would follow this field to connections, whose buffers contain the key.
 	config.transport = nil
 	return c, nil
 }
@@ -104,9 +104,9 @@ func (c *Client) CloseIdleConnections() { c.transport.closeIdleConnections() }
 // a client with [WithAPIKeyFunc], whose key may change.
 func (c *Client) KeyID() string { return c.key.ID }
 
-// RateLimit returns the most recent rate limit known for the client's key; if the key rotates, for
-// the key that was used last. Responses to other clients that share its [Limiter] count, too. It
-// returns the zero RateLimit before the first response, and for a client without a limiter.
+// RateLimit returns the most recent rate limit known for the client's key. If the key rotates, it
+// is that of the key that was used last. Responses to other clients with the same key and [Limiter]
+// count, too. Before the first response, and without a limiter, it is the zero RateLimit.
 func (c *Client) RateLimit() RateLimit {
 	id, known := c.lastKeyID.Load().(string)
 	if !known || c.config.limiter == nil {

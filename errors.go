@@ -185,7 +185,8 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 // the caller's context ended.
 //
 // It matches [context.Canceled] or [context.DeadlineExceeded] only if the caller's own context
-// ended; it then also matches the [context.Cause], unless that is about another call or context.
+// ended. Then it also matches the cause of that context, unless the cause is an error of another
+// call or context.
 type TransportError struct {
 	// Operation is an operationId of the document, such as createPet; CallID is call_id in the log.
 	Operation, CallID string

@@ -148,10 +148,11 @@ func endReason(ctx context.Context) error {
 type endError struct{ error }
 
 // wrappable takes an error of the user's function, transport or limiter, or the cause of a context,
-// and returns what an error of the call may wrap. If the error is about another call, or about a
-// context that has ended, only its text is kept, and whether it is a timeout: the context need not
-// be that of the call. The timeouts of package net match [context.DeadlineExceeded], too. An
-// errgroup cancels the other calls with the error of the first one that failed.
+// and returns the error that an error of the call may wrap. If err is an error of another call, or
+// of a context, wrappable keeps only its text, and whether it is a timeout. Otherwise the call's
+// error would match, for example, context.Canceled, although the caller's own context has not
+// ended. The timeouts of package net match [context.DeadlineExceeded], too. And an errgroup cancels
+// all calls with the error of the first one that failed.
 func wrappable(err error) error {
 	_, isOfCall := errors.AsType[callError](err)
 	if !isOfCall && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {

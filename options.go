@@ -178,9 +178,9 @@ func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
 
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file each time: a
 // regular file, or a link to one. White space around the key is ignored. An error of the function
-// matches what is wrong, such as [io/fs.ErrNotExist]. It never repeats the path, because a user may
-// have put the key itself there by mistake. A program that changes the key should write a new file
-// and rename it to path, so that no call reads half of a key.
+// matches its cause, such as [io/fs.ErrNotExist]. The error never contains path, because a user may
+// have passed the key itself by mistake. A program that changes the key should write a new file and
+// rename it to path, so that no call reads half of a key.
 func APIKeyFile(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return credential.ReadFile(path) }
 }
@@ -258,9 +258,9 @@ func WithLimiter(l Limiter) Option {
 }
 
 // WithProcesses says how many processes use the API key, this one included, each with a limiter of
-// its own; see [ratelimit.Processes]. Of WithProcesses and [WithLimiter], the later one counts:
-// give the number to that limiter instead. With [NewClientFromEnv], PETSTORE_PROCESSES has the same
-// effect, unless there is a WithProcesses or a WithLimiter.
+// its own; see [ratelimit.Processes]. It replaces an earlier [WithLimiter], and a later WithLimiter
+// replaces it: give the number to that limiter. With [NewClientFromEnv], PETSTORE_PROCESSES has the
+// same effect, unless there is a WithProcesses or a WithLimiter.
 func WithProcesses(n int) Option {
 	return option{"WithProcesses", when(n < 1, "must be positive"), func(c *config) {
 		c.limiter = ratelimit.New(ratelimit.Processes(n))

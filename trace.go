@@ -77,11 +77,11 @@ type AttemptDoneInfo struct {
 	Err error
 }
 
-// ErrorType returns the class of Err, which the log has as error_type; empty for a success. It is
-// the status code of a response, else one of canceled (the caller's context was cancelled), stopped
-// (by [WithStop]), timeout, rate_limited (given up without a 429), invalid_response,
-// invalid_argument, connection_refused, connection_reset, connection_closed, name_resolution or
-// certificate. For any other error it is _OTHER.
+// ErrorType returns the class of Err, which the log has as error_type; empty for a success. The
+// class is the status code of the response, if Err is about one. Otherwise it is one of canceled
+// (the caller's context was cancelled), stopped (by [WithStop]), timeout, rate_limited (given up
+// without a 429), invalid_response, invalid_argument, connection_refused, connection_reset,
+// connection_closed, name_resolution or certificate. For any other error, it is _OTHER.
 func (i CallDoneInfo) ErrorType() string { return errorType(i.Err) }
 
 // ErrorType returns the class of the failure as [CallDoneInfo].ErrorType does: the status code of a

@@ -74,7 +74,8 @@ func (b *budget) reserve(background bool) (n int) {
 	return n + max(others, b.othersInFlight, b.processes-1)
 }
 
-// estimateOthers updates what is known about others from the response to one of our requests. A request is foreign if the window has counted it, and it cannot be ours.
+// estimateOthers updates what is known about others from the response to one of our requests. A
+// request is foreign if the window has counted it, and it cannot be ours.
 func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 	// Our requests in flight are included, because the window may have counted them already.
 	ours := b.sent + len(b.inFlight)
