@@ -23,8 +23,9 @@
 //
 // If a command fails, or gets no reply in time (see [WithTimeout]), the process goes on with a
 // [ratelimit.Limiter] that begins with the last known state of the pot. In each window the process
-// then gets at most one share of the limit (see [WithShare]). It tries Redis again once a second,
-// until Redis replies. The log has a line when Redis fails, and when it is back, for each key.
+// then gets one share of the limit at most (see [WithShare]). While requests come, it tries Redis
+// again once a second. The first reply ends this. The log has a line for the beginning and one for
+// the end, for each key.
 //
 // A pot that is missing, unreadable or older than what a process knows is replaced by a new pot,
 // which gives one permit at first. Therefore an operator may delete a pot at any time.

@@ -171,7 +171,7 @@ func TestLimiterAway(t *testing.T) {
 		{"a lockout goes on", "ask, 429 10m, +1s broken, ask = 0, +9m = 0, +1m = 1"},
 		{"a 429 that comes when Redis is back closes the key for all",
 			"get 60 59, +3s broken, ask, +600ms up, +3s ask = 1, last 200 60 40, 429 1h, +1s b closed = 59m59s ban"},
-		{"the log has the time", "silent, ask, +6.1s log 00:00:06 level=WARN within 6s, up, +9s log level=INFO back away=1s"},
+		{"the log has the time", "silent, ask, +6.1s log 00:00:06 level=WARN within 6s, up, +9s ask, +1s log level=INFO back away=9.1s"},
 		{"a background request comes after the others", "broken, share 10, ask, +1s ask, +88ms background, " +
 			"+11ms 200 60 59 = 1, heard = wait response ?; wait response ?; done response 99ms"},
 		{"background requests leave a tenth", "get 100 99, +3s broken, background 99 = 0, +50s = 89"},

@@ -31,13 +31,12 @@ const (
 // that there are none yet. At most one command is on its way. In the arrays of two, index 1 is for
 // background requests, index 0 for all others.
 type queue struct {
-	l          *Limiter
-	key        string
-	waiters    [2][]*waiter // in the order of their permits
-	obstacles  [2]obstacle  // what the waiters wait for
-	unfinished int          // requests that wait or are in flight
-	polls      int          // commands in a row that asked for permits and got none
-	timer      *time.Timer  // calls step
+	l         *Limiter
+	key       string
+	waiters   [2][]*waiter // in the order of their permits
+	obstacles [2]obstacle  // what the waiters wait for
+	polls     int          // commands in a row that asked for permits and got none
+	timer     *time.Timer  // calls step
 
 	pot         reply // the last reply
 	share       share // of the last window
@@ -100,7 +99,10 @@ func (q *queue) knownProcesses() int {
 	return cmp.Or(q.l.processes, q.pot.Processes)
 }
 
-// step sends the next command if it is time, asks the fallback if there is one, and sets the timer.
+// waiting returns how many requests wait.
+func (q *queue) waiting() int { return len(q.waiters[0]) + len(q.waiters[1]) }
+
+// step sends the next command and asks the fallback, if it is time, and sets the timer.
 func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
@@ -112,6 +114,9 @@ func (q *queue) step(now time.Time) {
 	if q.fallback != nil {
 		q.askFallback(now)
 		at = earlier(at, q.nextAsk(now))
+		if q.waiting() == 0 && !q.outbox.reopen { // nobody needs to know whether Redis is back
+			at = time.Time{}
+		}
 	}
 	if !at.IsZero() {
 		q.timer = time.AfterFunc(min(at.Sub(now), longestNap), func() {
@@ -129,8 +134,6 @@ func (q *queue) nextSend(now time.Time) time.Time {
 		return time.Time{}
 	case q.fallback == nil:
 		return earlier(q.outbox.sendAt, q.nextAsk(now))
-	case q.unfinished == 0 && !q.outbox.reopen: // nobody needs to know whether Redis is back
-		return time.Time{}
 	}
 	return q.outbox.sendAt
 }

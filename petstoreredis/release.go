@@ -39,7 +39,6 @@ func (p *permit) Release(o ratelimit.Outcome) (lockout ratelimit.Lockout) {
 	var change report
 	if !p.released {
 		p.released = true
-		q.unfinished--
 		change = q.record(p, o, now)
 		q.step(now)
 	}

@@ -32,7 +32,6 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	defer l.mu.Unlock()
 	q, entered := l.queue(r.Key), l.now()
 	w := q.newWaiter(ctx, entered, r)
-	q.unfinished++
 	refused := w.waitForDecision(ctx)
 	if refused != nil {
 		w.leave()
@@ -120,7 +119,7 @@ func (w *waiter) reportWait(why obstacle) {
 	if w.Background && why.reason == ratelimit.ReasonMinute {
 		why.reason = ratelimit.ReasonBackground
 	}
-	waiting := len(w.queue.waiters[0]) + len(w.queue.waiters[1])
+	waiting := w.queue.waiting()
 	if !slices.Contains(w.queue.waiters[w.class], w) {
 		waiting++ // it joins after its report
 	}
@@ -139,7 +138,6 @@ func (w *waiter) signal() {
 // leave takes a refused w out of the queue. If w got a permit meanwhile, leave gives it back.
 func (w *waiter) leave() {
 	q, now := w.queue, w.queue.l.now()
-	q.unfinished--
 	q.waiters[w.class] = slices.DeleteFunc(q.waiters[w.class], func(other *waiter) bool { return other == w })
 	if w.permit != nil {
 		q.record(w.permit, ratelimit.Outcome{}, now)
