@@ -105,8 +105,8 @@ func (l *Limiter) Reopen(key string) {
 	q.reported.Until = now // so that the first success after this is reported
 	q.closedUntil = time.Time{}
 	q.obstacles = [2]obstacle{}
-	q.outbox.reopen = true
-	q.outbox.sendAt = now
+	q.next.Reopen = true
+	q.sendAt = now
 	q.step(now)
 }
 
@@ -127,10 +127,10 @@ func (l *Limiter) Flush(ctx context.Context) error {
 
 // flush waits until all outcomes are reported, or returns why they are not.
 func (q *queue) flush(ctx context.Context) error {
-	if q.asking == nil && len(q.outbox.outcomes) == 0 {
+	if q.asking == nil && len(q.next.Outcomes) == 0 {
 		return nil
 	}
-	for q.asking != nil || len(q.outbox.outcomes) > 0 && q.err == nil {
+	for q.asking != nil || len(q.next.Outcomes) > 0 && q.err == nil {
 		if q.asking == nil {
 			q.send(q.l.now())
 		}

@@ -46,7 +46,8 @@ type queue struct {
 	closedBy    ratelimit.Reason  // the limit of that lockout
 	reported    ratelimit.Lockout // the last reported lockout; zero once its end was reported
 
-	outbox outbox
+	next   command       // collects outcomes and a Reopen
+	sendAt time.Time     // when to send it or, without Redis, when to try Redis again; zero: no reason
 	asking chan struct{} // closed when the command on its way is over; nil if there is none
 	err    error         // the error of the last command
 
@@ -114,7 +115,7 @@ func (q *queue) step(now time.Time) {
 	if q.fallback != nil {
 		q.askFallback(now)
 		at = earlier(at, q.nextAsk(now))
-		if q.waiting() == 0 && !q.outbox.reopen { // nobody needs to know whether Redis is back
+		if q.waiting() == 0 && !q.next.Reopen { // nobody needs to know whether Redis is back
 			at = time.Time{}
 		}
 	}
@@ -132,10 +133,10 @@ func (q *queue) nextSend(now time.Time) time.Time {
 	switch {
 	case q.asking != nil:
 		return time.Time{}
-	case q.fallback == nil:
-		return earlier(q.outbox.sendAt, q.nextAsk(now))
+	case q.fallback != nil: // which gives the permits
+		return q.sendAt
 	}
-	return q.outbox.sendAt
+	return earlier(q.sendAt, q.nextAsk(now))
 }
 
 // nextAsk returns when to ask for permits; zero if no request waits.
@@ -158,10 +159,10 @@ func (q *queue) nextAsk(now time.Time) (at time.Time) {
 func (q *queue) send(now time.Time) {
 	c := &command{
 		Now: now.UnixMilli(), Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil,
-		Epoch: q.share.epoch, ShareUsed: q.share.used,
+		Epoch: q.share.epoch, ShareUsed: q.share.used, Outcomes: q.next.Outcomes, Reopen: q.next.Reopen,
 	}
-	q.outbox.take(c)
-	if q.fallback == nil { // otherwise the fallback gives the permits
+	q.next, q.sendAt = command{}, time.Time{}
+	if q.fallback == nil { // without Redis it wants none: the reply may come too late
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
 	if q.closedUntil.After(now) {
@@ -190,7 +191,10 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 		q.apply(c, r, now)
 		q.handOut(c, r, sent, now)
 	} else {
-		q.outbox.failed(c, now)
+		// Its outcomes are not sent again, because Redis may have counted them. If it has not,
+		// their permits count until their window is over.
+		q.next.Reopen = q.next.Reopen || c.Reopen
+		q.sendAt = now.Add(tryEvery)
 		if q.fallback == nil {
 			q.fallback = q.newFallback(now)
 			q.obstacles = [2]obstacle{}
@@ -201,8 +205,8 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 }
 
 func (q *queue) apply(c *command, r reply, now time.Time) {
-	if q.fallback != nil { // Redis is back: the waiters ask the pot at once
-		q.fallback, q.outbox.sendAt = nil, now
+	if q.fallback != nil { // the requests that wait must ask the pot
+		q.fallback, q.sendAt = nil, now
 	}
 	q.pot = r
 	granted := r.Granted[0] + r.Granted[1]
@@ -216,7 +220,7 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	if granted > 0 {
 		q.polls = 0
 	}
-	if q.outbox.isEmpty() { // otherwise the process has learned more since it sent the command
+	if len(q.next.Outcomes) == 0 && !q.next.Reopen { // nothing was learned since the command was sent
 		q.windowEnd, q.closedUntil = now.Add(fromMillis(r.Ends-r.At)), now.Add(fromMillis(r.Closed-r.At))
 		q.closedBy = limitAt(r.ClosedBy)
 		q.window = ratelimit.Window{}

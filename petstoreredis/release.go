@@ -128,15 +128,14 @@ func (q *queue) startLockout(out *potOutcome, o ratelimit.Outcome, now time.Time
 
 // keep stores an outcome for the next command, which goes at once if other processes wait for it.
 func (q *queue) keep(out potOutcome, now time.Time) {
-	b := &q.outbox
-	b.outcomes = append(b.outcomes, out)
+	q.next.Outcomes = append(q.next.Outcomes, out)
 	othersWait := out.Closed > 0 || q.pot.FirstResponse == 0
 	switch {
 	case q.fallback != nil: // the outcome goes when Redis is tried again
 	case othersWait:
-		b.sendAt = now
+		q.sendAt = now
 	default:
-		b.sendAt = earlier(b.sendAt, now.Add(reportAfter))
+		q.sendAt = earlier(q.sendAt, now.Add(reportAfter))
 	}
 }
 
