@@ -8,10 +8,17 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// newFallback returns the limiter that gives permits while Redis is away. This limiter has seen one
-// response, made from what the process knows. The limit in it is this process's share.
-func (q *queue) newFallback(now time.Time) *ratelimit.Limiter {
-	l, w, n := ratelimit.New(), q.known(now), q.processes()
+// fallback is a limiter that takes the place of the pot while Redis is away.
+type fallback struct {
+	*ratelimit.Limiter
+	since time.Time
+	err   error // of the last command
+}
+
+// newFallback returns a limiter that takes the place of the pot. It has seen one response, made
+// from what the process knows. Its limit is this process's share.
+func (q *queue) newFallback(now time.Time) *fallback {
+	l, w, n := &fallback{Limiter: ratelimit.New(), since: now}, q.known(now), q.processes()
 	q.share.setTakenByOthers(w, n)
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: q.share.of(w, n)}
 	if w.Limit > 0 { // with this Date, the window of the response ends at windowEnd

@@ -130,7 +130,7 @@ func (q *queue) flush(ctx context.Context) error {
 	if q.asking == nil && len(q.next.Outcomes) == 0 {
 		return nil
 	}
-	for q.asking != nil || len(q.next.Outcomes) > 0 && q.err == nil {
+	for q.asking != nil || len(q.next.Outcomes) > 0 && q.fallback == nil {
 		if q.asking == nil {
 			q.send(q.l.now())
 		}
@@ -139,7 +139,10 @@ func (q *queue) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	return q.err
+	if q.fallback != nil {
+		return q.fallback.err
+	}
+	return nil
 }
 
 func (l *Limiter) queue(key string) *queue {

@@ -49,10 +49,8 @@ type queue struct {
 	next   command       // collects outcomes and a Reopen
 	sendAt time.Time     // when to send it or, without Redis, when to try Redis again; zero: no reason
 	asking chan struct{} // closed when the command on its way is over; nil if there is none
-	err    error         // the error of the last command
 
-	away     time.Time          // when Redis began to fail; zero while it replies
-	fallback *ratelimit.Limiter // gives permits while Redis is away; nil while Redis replies
+	fallback *fallback // gives permits while Redis is away; nil while Redis replies
 }
 
 // obstacle is what requests wait for.
@@ -184,9 +182,9 @@ func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisec
 func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
-	now := q.l.now()
+	now, last := q.l.now(), q.fallback
 	close(q.asking)
-	q.asking, q.err = nil, err
+	q.asking = nil
 	if err == nil {
 		q.apply(c, r, now)
 		q.handOut(c, r, sent, now)
@@ -199,9 +197,10 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 			q.fallback = q.newFallback(now)
 			q.obstacles = [2]obstacle{}
 		}
+		q.fallback.err = err
 	}
 	q.step(now)
-	q.logAvailability(err)
+	q.logAvailability(last, err, now)
 }
 
 func (q *queue) apply(c *command, r reply, now time.Time) {

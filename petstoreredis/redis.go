@@ -114,20 +114,17 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// logAvailability records whether a command failed, and logs when Redis goes away and when it is
-// back. It logs for one key, because with a cluster Redis may be away for some keys only. It
-// releases the lock while it logs.
-func (q *queue) logAvailability(err error) {
+// logAvailability records how a command went, and logs when Redis goes away and when it is back.
+// With a cluster, a part of the keys may be away. It releases the lock while it logs. last is the
+// fallback before the command.
+func (q *queue) logAvailability(last *fallback, err error, now time.Time) {
 	q.l.replied = q.l.replied || err == nil
-	began := q.away
 	switch {
-	case err != nil && began.IsZero():
-		q.away = time.Now()
+	case err != nil && last == nil:
 		q.log(slog.LevelWarn, "redis is away, this process keeps to its share",
 			slog.String("error", err.Error()))
-	case err == nil && !began.IsZero():
-		q.away = time.Time{}
-		q.log(slog.LevelInfo, "redis is back", slog.Duration("away", time.Since(began)))
+	case err == nil && last != nil:
+		q.log(slog.LevelInfo, "redis is back", slog.Duration("away", now.Sub(last.since)))
 	}
 }
 
