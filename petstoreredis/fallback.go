@@ -1,6 +1,7 @@
 package petstoreredis
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"time"
@@ -13,25 +14,43 @@ type fallback struct {
 	*ratelimit.Limiter
 	since time.Time
 	err   error // of the last command
+	most  int   // requests in the window in which Redis began to fail; 0: a full share
 }
 
-// newFallback returns a limiter that takes the place of the pot. It has seen one response, made
+// beginFallback makes the limiter that takes the place of the pot. It has seen one response, made
 // from what the process knows. Its limit is this process's share.
-func (q *queue) newFallback(now time.Time) *fallback {
-	l, w, n := &fallback{Limiter: ratelimit.New(), since: now}, q.known(now), q.processes()
-	q.share.setTakenByOthers(w, n)
-	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, Window: q.share.of(w, n)}
-	if w.Limit > 0 { // with this Date, the window of the response ends at windowEnd
+func (q *queue) beginFallback(now time.Time) {
+	w, n := q.known(now), q.processes()
+	q.fallback = &fallback{Limiter: ratelimit.New(), since: now}
+	q.obstacles = [2]obstacle{}
+	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK}
+	if w.Limit > 0 {
+		q.fallback.most = max(1, min(w.Limit/n, q.used+(w.Remaining+n-1)/n))
+		o.Window = q.shareOf(w)
+		// The time now by the server's clock: the window ends a second after its Reset.
 		o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now))
 	}
 	if q.closedUntil.After(now) {
 		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, q.closedUntil.Sub(now)
 	} else if w.Limit == 0 {
-		return l
+		return
 	}
-	p, _ := l.TryAcquire(ratelimit.Request{Key: q.key}) // a new limiter admits the first request
+	p, _ := q.fallback.TryAcquire(ratelimit.Request{Key: q.key}) // a limiter that knows nothing refuses none
 	p.Release(o)
-	return l
+}
+
+// shareOf returns what the process may use of a window while Redis is away: its share or, in the
+// window in which Redis began to fail, no more than a share of what that window had left then.
+//
+// For example, three processes share 60 requests a minute. This one has used 5 of its share of 20,
+// and the window has 9 left, of which it gets 3. Then it may use 8 of this window, 5 of them are
+// used, and 20 of the next one.
+func (q *queue) shareOf(w ratelimit.Window) ratelimit.Window {
+	if w.Limit > 0 {
+		w.Limit = cmp.Or(q.fallback.most, max(1, w.Limit/q.processes()))
+		w.Remaining = min(w.Remaining, max(0, w.Limit-q.used))
+	}
+	return w
 }
 
 // askFallback admits as many requests as the fallback allows. The others wait until the limit of

@@ -39,7 +39,8 @@ type queue struct {
 	timer     *time.Timer  // calls step
 
 	pot         reply // the last reply
-	share       share // of the last window
+	epoch       int64 // the last window in which a permit was wanted
+	used        int   // permits of that window that count for this process; without Redis, its requests
 	window      ratelimit.Window
 	windowEnd   time.Time
 	closedUntil time.Time         // the end of the last lockout
@@ -157,7 +158,7 @@ func (q *queue) nextAsk(now time.Time) (at time.Time) {
 func (q *queue) send(now time.Time) {
 	c := &command{
 		Now: now.UnixMilli(), Number: q.pot.Number, Processes: q.pot.Processes, Fallback: q.fallback != nil,
-		Epoch: q.share.epoch, ShareUsed: q.share.used, Outcomes: q.next.Outcomes, Reopen: q.next.Reopen,
+		Epoch: q.epoch, ShareUsed: q.used, Outcomes: q.next.Outcomes, Reopen: q.next.Reopen,
 	}
 	q.next, q.sendAt = command{}, time.Time{}
 	if q.fallback == nil { // without Redis it wants none: the reply may come too late
@@ -194,8 +195,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 		q.next.Reopen = q.next.Reopen || c.Reopen
 		q.sendAt = now.Add(tryEvery)
 		if q.fallback == nil {
-			q.fallback = q.newFallback(now)
-			q.obstacles = [2]obstacle{}
+			q.beginFallback(now)
 		}
 		q.fallback.err = err
 	}
@@ -211,10 +211,10 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	granted := r.Granted[0] + r.Granted[1]
 	if c.Want != [2]int{} {
 		q.polls++
-		if q.share.epoch != r.Epoch {
-			q.share.begin(r.Epoch)
+		if q.epoch != r.Epoch {
+			q.epoch, q.used = r.Epoch, 0
 		}
-		q.share.grant(granted)
+		q.used += granted
 	}
 	if granted > 0 {
 		q.polls = 0
@@ -241,7 +241,7 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 		}
 		for range granted {
 			if closed || len(q.waiters[class]) == 0 {
-				q.share.giveBack(r.Epoch)
+				q.giveBack(r.Epoch)
 				q.keep(numbers, now)
 			} else {
 				q.admit(class, numbers, nil, now)
@@ -249,6 +249,13 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 		}
 	}
 	q.signal()
+}
+
+// giveBack no longer counts a permit of a window, if it is the last one.
+func (q *queue) giveBack(epoch int64) {
+	if q.epoch == epoch {
+		q.used = max(0, q.used-1)
+	}
 }
 
 // admit gives a permit to the first waiter of a class.

@@ -67,13 +67,13 @@ func (q *queue) record(p *permit, o ratelimit.Outcome, now time.Time) (change re
 		}
 		change = q.reportOf(p.admitted, &out, now)
 	}
-	if p.fallback != nil {
-		o.Window = q.share.of(o.Window, q.processes())
+	if p.fallback != nil && q.fallback != nil {
+		// While Redis is away, the outcome of a permit of the fallback is not kept. Once Redis is
+		// back, command.Known tells the pot what the process has learned of the window and of a
+		// lockout.
+		o.Window = q.shareOf(o.Window)
 		p.fallback.Release(o)
-	}
-	// While Redis is away, outcomes of the fallback are not kept: once Redis is back, command.Known
-	// tells the pot what they have shown of the window and of a lockout.
-	if p.fallback == nil || q.fallback == nil {
+	} else {
 		q.keep(out, now)
 	}
 	return change
@@ -85,9 +85,9 @@ func (q *queue) record(p *permit, o ratelimit.Outcome, now time.Time) (change re
 func (q *queue) updateShare(p *permit, counted bool) {
 	switch {
 	case p.fallback != nil && counted:
-		q.share.grant(1)
+		q.used++
 	case p.fallback == nil && q.fallback == nil && !counted:
-		q.share.giveBack(p.numbers.Epoch)
+		q.giveBack(p.numbers.Epoch)
 	}
 }
 
@@ -108,7 +108,7 @@ func (q *queue) updateWindow(out *potOutcome, o ratelimit.Outcome, now time.Time
 	default:
 		q.pot.Left = w.Remaining
 		if q.fallback != nil {
-			q.share.begin(q.share.epoch)
+			q.used, q.fallback.most = 0, 0
 		}
 	}
 	q.window, q.windowEnd = w, end
@@ -173,6 +173,6 @@ func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.
 // lockout adds to the reason and the end of a lockout what is known about the key.
 func (q *queue) lockout(reason ratelimit.Reason, until time.Time) ratelimit.Lockout {
 	return ratelimit.Lockout{
-		Reason: reason, Until: until, Window: q.window, Sent: q.share.used, Processes: q.knownProcesses(),
+		Reason: reason, Until: until, Window: q.window, Sent: q.used, Processes: q.knownProcesses(),
 	}
 }
