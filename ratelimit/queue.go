@@ -16,13 +16,12 @@ import (
 type queue struct {
 	limiter    *Limiter
 	budget     *budget
-	waiters    []*waiter // in the order in which they will be admitted
-	waiting    int       // requests that wait, also those that are not in waiters yet
-	obstacle   obstacle  // what the first waiter waits for, or the last request that was not admitted
-	refusedFor time.Time // the value of budget.ends() when late waiters were last refused
-	timer      *time.Timer
-	alarm      time.Time // the time for which timer is set; zero without a timer
-	reported   Lockout   // the last lockout that was reported; zero once its end was reported
+	waiters    []*waiter   // in the order in which they will be admitted
+	waiting    int         // requests that wait, also those that are not in waiters yet
+	obstacle   obstacle    // of the first waiter, or of the last request that was not admitted
+	refusedFor time.Time   // late waiters were last refused for this value of budget.ends()
+	timer      *time.Timer // calls dispatch while requests wait; nil if it is not set
+	reported   Lockout     // the last one that was reported; zero once its end was reported
 }
 
 // waiter is a request that has to wait, until it is admitted or refused. It joins the queue once
@@ -56,7 +55,7 @@ func (q *queue) syncClock() time.Time {
 }
 
 // dispatch admits as many waiters as the budget allows, the first one first. It is called whenever
-// one may be admitted: after a release, at the alarm, and when a waiter joins or leaves.
+// one may be admitted: after a release, when the timer fires, and when a waiter joins or leaves.
 func (q *queue) dispatch(now time.Time) {
 	for len(q.waiters) > 0 {
 		w := q.waiters[0]
@@ -70,12 +69,7 @@ func (q *queue) dispatch(now time.Time) {
 		q.waiters = q.waiters[1:]
 		close(w.decided)
 	}
-	if len(q.waiters) == 0 {
-		q.obstacle = obstacle{}
-	}
-	if !q.obstacle.askAt.Equal(q.alarm) {
-		q.setAlarm(now, q.obstacle.askAt)
-	}
+	q.setTimer(now)
 }
 
 // permitFor returns a permit if the budget admits the request, or what the request has to wait for.
@@ -129,22 +123,21 @@ func (q *queue) place(w *waiter) int {
 // and ends only a little late.
 func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16)) }
 
-// setAlarm sets the timer, which calls dispatch at `at` or earlier (see nap). If `at` is zero, it
-// only stops the timer.
-func (q *queue) setAlarm(now, at time.Time) {
+// setTimer sets the timer, which calls dispatch when the obstacle is over or earlier (see nap). If
+// no request waits, it only stops the timer.
+func (q *queue) setTimer(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop() // if the timer has just fired, one more dispatch does no harm
 	}
-	q.alarm, q.timer = at, nil
-	if !at.IsZero() {
-		q.timer = time.AfterFunc(nap(at.Sub(now)), func() {
-			q.limiter.mu.Lock()
-			defer q.limiter.mu.Unlock()
-			now := q.syncClock()
-			q.setAlarm(now, time.Time{})
-			q.dispatch(now)
-		})
+	if len(q.waiters) == 0 {
+		q.obstacle, q.timer = obstacle{}, nil
+		return
 	}
+	q.timer = time.AfterFunc(nap(q.obstacle.askAt.Sub(now)), func() {
+		q.limiter.mu.Lock()
+		defer q.limiter.mu.Unlock()
+		q.dispatch(q.syncClock())
+	})
 }
 
 func (q *queue) newWaiter(ctx context.Context, now time.Time, r *Request) *waiter {
