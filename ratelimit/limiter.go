@@ -129,11 +129,9 @@ func (l *Limiter) permitOrWaiter(ctx context.Context, r *Request) (*permit, *wai
 	ended := ctx.Err() != nil
 	first := len(q.waiters) == 0 || !r.Background && q.waiters[0].Background
 	if first && !ended && !r.NotBefore.After(now) {
-		p, why := q.permitFor(now, r)
-		if p != nil {
+		if p := q.permitFor(now, r); p != nil {
 			return p, nil
 		}
-		q.waitFor(now, why)
 	}
 	w := q.newWaiter(ctx, now, r)
 	if ended {

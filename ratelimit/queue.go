@@ -59,12 +59,10 @@ func (q *queue) syncClock() time.Time {
 func (q *queue) dispatch(now time.Time) {
 	for len(q.waiters) > 0 {
 		w := q.waiters[0]
-		p, why := q.permitFor(now, &w.Request)
-		if p == nil {
-			q.waitFor(now, why)
+		w.permit = q.permitFor(now, &w.Request)
+		if w.permit == nil {
 			break
 		}
-		w.permit = p
 		q.waiters[0] = nil
 		q.waiters = q.waiters[1:]
 		close(w.decided)
@@ -72,13 +70,14 @@ func (q *queue) dispatch(now time.Time) {
 	q.setTimer(now)
 }
 
-// permitFor returns a permit if the budget admits the request, or what the request has to wait for.
-func (q *queue) permitFor(now time.Time, r *Request) (*permit, obstacle) {
+// permitFor returns a permit if the budget admits the request; nil if the request has to wait.
+func (q *queue) permitFor(now time.Time, r *Request) *permit {
 	admitted, why := q.budget.admit(now, r.Background)
 	if why.reason != "" {
-		return nil, why
+		q.waitFor(now, why)
+		return nil
 	}
-	return &permit{snapshot: admitted, queue: q, observer: r.Observer, budget: q.budget}, why
+	return &permit{snapshot: admitted, queue: q, observer: r.Observer, budget: q.budget}
 }
 
 // waitFor makes the queue wait for an obstacle. It refuses the waiters that would now wait too
