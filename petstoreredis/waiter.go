@@ -53,10 +53,9 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 }
 
 func (q *queue) newWaiter(ctx context.Context, now time.Time, r ratelimit.Request) *waiter {
-	w := &waiter{Request: r, queue: q, latest: now.Add(max(0, r.MaxWait)), news: make(chan struct{}, 1)}
-	if deadline, ok := ctx.Deadline(); ok {
-		w.latest = earlier(w.latest, deadline)
-	}
+	deadline, _ := ctx.Deadline()
+	latest := earlier(now.Add(max(0, r.MaxWait)), deadline)
+	w := &waiter{Request: r, queue: q, latest: latest, news: make(chan struct{}, 1)}
 	if r.Asked.IsZero() {
 		w.Asked = now
 	}
