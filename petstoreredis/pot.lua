@@ -102,13 +102,13 @@ end
 -- For example, permits up to number 9 are given when the response to permit 5 shows 40: `remaining`
 -- is 40, as_of is 9. Then permit 7 shows 38, when permits up to 12 are given: `remaining` is 38,
 -- as_of is 12. Permit 10 shows 39, which changes nothing: the service counted it before permit 7.
-local function learn(outcome, in_window, reported)
+local function learn(outcome, in_window)
   local ahead = outcome.Reset - pot.reset
   local newer = outcome.Number > pot.as_of -- the permit was given after `remaining` was set
   -- A new pot also takes the window that a process knows, if this window is used up.
   local first = pot.first_response == 0 and (in_window or pot.reset == 0 and outcome.Remaining == 0)
   local overtaken = not newer and ahead < -same_window -- a response of the next window came first
-  if not first and (pot.first_response == 0 or not reported or overtaken) then return end
+  if not first and (pot.first_response == 0 or overtaken) then return end
   if first or math.abs(ahead) > same_window then
     newer = true
     set { first_response = now, ends = 0 }
@@ -139,13 +139,9 @@ end
 
 local function apply(outcome)
   local in_window = outcome.Number > pot.epoch -- the permit is of this window
-  -- `reported` means that the outcome has news from the service. That of a request has.
-  -- command.Known has news only after a time without Redis; otherwise it repeats what a pot said.
-  local reported = outcome.Number > 0 or command.Fallback
-  local new_pot = pot.reset == 0
   if outcome.Epoch == pot.epoch then settle(outcome) end
-  if outcome.Limit > 0 then learn(outcome, in_window, reported) end
-  if outcome.Closed > 0 and (reported or new_pot) then note_429(outcome, in_window) end
+  if outcome.Limit > 0 then learn(outcome, in_window) end
+  if outcome.Closed > 0 then note_429(outcome, in_window) end
 end
 
 -- shares returns how many shares of the window a process may have by now; nil if any number.
@@ -238,7 +234,9 @@ if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has
   if much then begin(left, now, now + minute) else begin(0, 0, 0) end
 end
 for _, outcome in ipairs(command.Outcomes or {}) do apply(outcome) end
-apply(command.Known)
+-- What a process knows counts for a new pot, and after a time without Redis. At other times it
+-- repeats what this pot or an earlier one said.
+if pot.reset == 0 or command.Fallback then apply(command.Known) end
 local used_up = pot.first_response > 0 and pot.remaining <= pot.in_flight
 if command.Reopen and (pot.closed > now or used_up) then
   set { closed = 0, reset = math.max(1, pot.reset) } -- a pot whose reset is 0 counts as new
