@@ -119,12 +119,12 @@ local function learn(outcome, in_window)
   if newer or ahead >= 0 then -- an older response with an earlier Reset is skipped
     local left = math.max(1, outcome.Ends - command.Now) -- Redis has a clock of its own
     local ends = now + (pot.remaining > 0 and math.min(left, minute) or left)
-    local slides = ahead ~= 0
-    local rounded = ends < pot.ends -- of two ends from the same Reset, the earlier one counts
-    local used_up_day = ends > now + minute -- before, while something was left, `ends` was at most a minute away
-    if pot.ends == 0 or slides or rounded or used_up_day then pot.ends = ends end
-    local day = left > longest_minute and 1 or 0
-    set { last_response = now, limit = outcome.Limit, reset = outcome.Reset, day = day }
+    local used_up_day = ends > now + minute -- `ends` was capped while something was left
+    if pot.ends > 0 and ahead == 0 and not used_up_day then
+      ends = math.min(ends, pot.ends) -- of two ends from the same Reset, the earlier one counts
+    end
+    set { last_response = now, limit = outcome.Limit, reset = outcome.Reset }
+    set { ends = ends, day = left > longest_minute and 1 or 0 }
   end
   if in_window and outcome.Closed == 0 then set { closed = 0, streak = 0 } end -- a success
 end
