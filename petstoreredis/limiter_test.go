@@ -168,6 +168,8 @@ func TestLimiterAway(t *testing.T) {
 			"share 30, get 60 59, +3s broken, ask 9 = 0, +50s = 1, 200 60 50, +7s = 0, +1s = 1, 200 60 59 = 1"},
 		{"a permit of an earlier window that goes back adds nothing", "share 30, get 60 59, +3s ask, broken, ask 9 = 0, " +
 			"+57.5s = 1, last 200 60 59 = 1, unsent = 0, 429 9s 60 50, sent = 1 of 60 by 30"},
+		{"requests that are refused at once try Redis again",
+			"share 30, get 60 59, +3s broken, now 2, +700ms 200 60 58, up, +2s now = 0, +2s now = 1"},
 		{"a lockout goes on", "ask, 429 10m, +1s broken, ask = 0, +9m = 0, +1m = 1"},
 		{"a 429 that comes when Redis is back closes the key for all",
 			"get 60 59, +3s broken, ask, +600ms up, +3s ask = 1, last 200 60 40, 429 1h, +1s b closed = 59m59s ban"},
