@@ -14,11 +14,11 @@ type fallback struct {
 	*ratelimit.Limiter
 	since time.Time
 	err   error // of the last command
-	most  int   // requests in the window in which Redis began to fail; 0: a full share
+	most  int   // how many requests it may use of the window in which Redis began to fail; 0: a full share
 }
 
-// beginFallback makes the limiter that takes the place of the pot. It has seen one response, made
-// from what the process knows. Its limit is this process's share.
+// beginFallback makes the limiter that gives permits while Redis is away. This limiter has seen one
+// response, made from what the process knows. The limit in it is this process's share.
 func (q *queue) beginFallback(now time.Time) {
 	w, n := q.known(now), q.processes()
 	q.fallback = &fallback{Limiter: ratelimit.New(), since: now}
@@ -27,24 +27,23 @@ func (q *queue) beginFallback(now time.Time) {
 	if w.Limit > 0 {
 		q.fallback.most = max(1, min(w.Limit/n, q.used+(w.Remaining+n-1)/n))
 		o.Window = q.shareOf(w)
-		// The time now by the server's clock: the window ends a second after its Reset.
-		o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now))
+		o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now)) // with this Date, the window ends at windowEnd
 	}
 	if q.closedUntil.After(now) {
 		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, q.closedUntil.Sub(now)
 	} else if w.Limit == 0 {
 		return
 	}
-	p, _ := q.fallback.TryAcquire(ratelimit.Request{Key: q.key}) // a limiter that knows nothing refuses none
+	p, _ := q.fallback.TryAcquire(ratelimit.Request{Key: q.key}) // a new limiter admits the first request
 	p.Release(o)
 }
 
 // shareOf returns what the process may use of a window while Redis is away: its share or, in the
 // window in which Redis began to fail, no more than a share of what that window had left then.
 //
-// For example, three processes share 60 requests a minute. This one has used 5 of its share of 20,
-// and the window has 9 left, of which it gets 3. Then it may use 8 of this window, 5 of them are
-// used, and 20 of the next one.
+// For example, three processes share 60 requests a minute, 20 each. This process has used 5, and
+// the window has 9 left, which are 3 for each process. Then it may use 5+3 = 8 requests of this
+// window, and 20 of the next one.
 func (q *queue) shareOf(w ratelimit.Window) ratelimit.Window {
 	if w.Limit > 0 {
 		w.Limit = cmp.Or(q.fallback.most, max(1, w.Limit/q.processes()))

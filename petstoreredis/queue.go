@@ -102,7 +102,7 @@ func (q *queue) knownProcesses() int {
 // waiting returns how many requests wait.
 func (q *queue) waiting() int { return len(q.waiters[0]) + len(q.waiters[1]) }
 
-// step sends the next command and asks the fallback, if it is time, and sets the timer.
+// step sends the next command if it is time, asks the fallback if there is one, and sets the timer.
 func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
@@ -161,7 +161,7 @@ func (q *queue) send(now time.Time) {
 		Epoch: q.epoch, ShareUsed: q.used, Outcomes: q.next.Outcomes, Reopen: q.next.Reopen,
 	}
 	q.next, q.sendAt = command{}, time.Time{}
-	if q.fallback == nil { // without Redis it wants none: the reply may come too late
+	if q.fallback == nil { // otherwise the fallback gives the permits
 		c.Want = [2]int{len(q.waiters[0]), len(q.waiters[1])}
 	}
 	if q.closedUntil.After(now) {
@@ -190,8 +190,8 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 		q.apply(c, r, now)
 		q.handOut(c, r, sent, now)
 	} else {
-		// Its outcomes are not sent again, because Redis may have counted them. If it has not,
-		// their permits count until their window is over.
+		// The outcomes of the command are not sent again, because Redis may have counted them. If
+		// Redis has not counted them, their permits count as in flight until the window is over.
 		q.next.Reopen = q.next.Reopen || c.Reopen
 		q.sendAt = now.Add(tryEvery)
 		if q.fallback == nil {
@@ -204,7 +204,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 }
 
 func (q *queue) apply(c *command, r reply, now time.Time) {
-	if q.fallback != nil { // the requests that wait must ask the pot
+	if q.fallback != nil { // Redis is back: the waiters ask the pot at once
 		q.fallback, q.sendAt = nil, now
 	}
 	q.pot = r
@@ -251,7 +251,7 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 	q.signal()
 }
 
-// giveBack no longer counts a permit of a window, if it is the last one.
+// giveBack subtracts a permit that does not count after all, if it is of the last window.
 func (q *queue) giveBack(epoch int64) {
 	if q.epoch == epoch {
 		q.used = max(0, q.used-1)
