@@ -124,8 +124,6 @@ func TestLimiter(t *testing.T) {
 		{"a request that is not sent takes nothing of the share, and adds nothing to it",
 			"b get 60 59, ask 20 = 20, " + strings.Repeat("unsent, ", 20) + "+30ms ask 99 = 30, leave, " +
 				strings.Repeat("unsent, ", 30) + "+1m b get 60 59, ask 99 = 30"},
-		{"the end of a wait is reported with the requests of the process",
-			"b get 60 59, +1s get 60 0, ask, +30s leave, sent = 1 of 60 by 2"},
 	})
 }
 

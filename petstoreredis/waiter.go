@@ -38,9 +38,6 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 	}
 	if w.wait.Reason != "" {
 		w.wait.Duration = l.now().Sub(entered)
-		w.wait.Window = q.window
-		w.wait.Sent = q.used
-		w.wait.Processes = q.knownProcesses()
 		report(func(o ratelimit.Observer) { o.WaitDone(w.wait) }).to(r.Observer, l)
 	}
 	if refused == nil {

@@ -194,9 +194,6 @@ func (w *waiter) proceed(ctx context.Context) time.Duration {
 	}
 	q.waiting--
 	w.wait.Duration = now.Sub(w.entered)
-	w.wait.Window = q.budget.known()
-	w.wait.Sent = q.budget.sent
-	w.wait.Processes = q.budget.processes
 	return 0
 }
 

@@ -38,9 +38,6 @@ type Wait struct {
 	Waiting int
 	// Duration is the length of the wait; 0 at its start.
 	Duration time.Duration
-	// Window, Sent and Processes are as in [Lockout], at the end of the wait; zero at its start.
-	Window          Window
-	Sent, Processes int
 }
 
 // Lockout describes a key that is closed: for some time no request is admitted.

@@ -109,6 +109,5 @@ func TestReports(t *testing.T) {
 		{"a wait of a background request for the reserve", "get 60 9, background, heard = wait background 1m0s"},
 		{"a lockout with the requests of this process that the window has counted", "told 3, get 60 59, get 60 58, ask 2, " +
 			"lost, 429 9s 60 50, sent = 3 of 60 by 3, free, +1m get 60 59, ask 2, 200 60 58, 429 9s 60 50, sent = 2 of 60 by 3"},
-		{"the end of a wait with the same", "told 3, get 60 59, get 60 0, ask, +1m, sent = 2 of 60 by 3"},
 	})
 }

@@ -46,10 +46,11 @@ type Script struct {
 	ahead time.Duration // how far the wall clock is ahead
 	leave context.CancelCauseFunc
 	mu    sync.Mutex
-	given int            // permits so far
-	heard []string       // what observers were told
-	shown int            // how many entries of heard were shown by a step
-	last  ratelimit.Wait // the last report
+	given int               // permits so far
+	heard []string          // what observers were told
+	shown int               // how many entries of heard were shown by a step
+	last  ratelimit.Lockout // the last reported one
+	place int               // in the queue, at the last report of a wait
 }
 
 // Process is a process with its requests in flight, the oldest first. All use the same key.
@@ -117,10 +118,10 @@ func (s *Script) addShowingWords() {
 		"heard": func() { // what observers were told since the last "heard"
 			s.Shown, s.shown = cmp.Or(strings.Join(s.heard[s.shown:], "; "), "nothing"), len(s.heard)
 		},
-		"sent": func() { // Sent, Limit and Processes of the last report
+		"sent": func() { // Sent, Limit and Processes of the last lockout
 			s.Shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 		},
-		"place":  func() { s.Shown = strconv.Itoa(s.last.Waiting) }, // in the queue, of the last waiter
+		"place":  func() { s.Shown = strconv.Itoa(s.place) }, // in the queue, of the last waiter
 		"window": func() { s.Shown = s.RateLimit("").LogValue().String() },
 		"until":  s.until, // how long the last refused request must wait, and why
 		"closed": func() { // like "until", for a new request with a MaxWait of 0
@@ -259,19 +260,23 @@ func span(from, to time.Time) string {
 }
 
 // WaitStart and the next methods implement [ratelimit.Observer].
-func (s *Script) WaitStart(w ratelimit.Wait)      { s.note("wait", w.Until, w) }
-func (s *Script) WaitDone(w ratelimit.Wait)       { s.note("done", s.start.Add(w.Duration), w) }
-func (s *Script) LimitClosed(l ratelimit.Lockout) { s.note("closed", l.Until, wait(l)) }
-func (s *Script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Until, wait(l)) }
-
-// wait returns a Wait with the fields that a lockout also has.
-func wait(l ratelimit.Lockout) ratelimit.Wait {
-	return ratelimit.Wait{Reason: l.Reason, Window: l.Window, Sent: l.Sent, Processes: l.Processes}
+func (s *Script) WaitStart(w ratelimit.Wait) {
+	s.place = w.Waiting
+	s.note("wait", w.Reason, w.Until)
 }
 
-func (s *Script) note(what string, until time.Time, w ratelimit.Wait) {
+func (s *Script) WaitDone(w ratelimit.Wait) { s.note("done", w.Reason, s.start.Add(w.Duration)) }
+
+func (s *Script) LimitClosed(l ratelimit.Lockout) {
+	s.last = l
+	s.note("closed", l.Reason, l.Until)
+}
+
+func (s *Script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Reason, l.Until) }
+
+func (s *Script) note(what string, reason ratelimit.Reason, until time.Time) {
 	time.Sleep(s.HoldUp)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heard, s.last = append(s.heard, fmt.Sprintf("%s %s %s", what, w.Reason, span(s.start, until))), w
+	s.heard = append(s.heard, fmt.Sprintf("%s %s %s", what, reason, span(s.start, until)))
 }
