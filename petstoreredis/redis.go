@@ -114,8 +114,8 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// logAvailability logs when Redis goes away and when it is back. It logs for one key, because with a
-// cluster Redis may be away for some keys only. It releases the lock while it logs. last is the
+// logAvailability logs when Redis goes away and when it is back. It logs for one key, because with
+// a cluster Redis may be away for some keys only. It releases the lock while it logs. last is the
 // fallback before the command.
 func (q *queue) logAvailability(last *fallback, err error, now time.Time) {
 	q.l.replied = q.l.replied || err == nil

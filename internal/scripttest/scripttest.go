@@ -261,22 +261,26 @@ func span(from, to time.Time) string {
 
 // WaitStart and the next methods implement [ratelimit.Observer].
 func (s *Script) WaitStart(w ratelimit.Wait) {
-	s.place = w.Waiting
-	s.note("wait", w.Reason, w.Until)
+	s.note("wait", w.Reason, w.Until, func() { s.place = w.Waiting })
 }
 
-func (s *Script) WaitDone(w ratelimit.Wait) { s.note("done", w.Reason, s.start.Add(w.Duration)) }
+func (s *Script) WaitDone(w ratelimit.Wait) {
+	s.note("done", w.Reason, s.start.Add(w.Duration), func() {})
+}
 
 func (s *Script) LimitClosed(l ratelimit.Lockout) {
-	s.last = l
-	s.note("closed", l.Reason, l.Until)
+	s.note("closed", l.Reason, l.Until, func() { s.last = l })
 }
 
-func (s *Script) LimitOpened(l ratelimit.Lockout) { s.note("opened", l.Reason, l.Until) }
+func (s *Script) LimitOpened(l ratelimit.Lockout) {
+	s.note("opened", l.Reason, l.Until, func() {})
+}
 
-func (s *Script) note(what string, reason ratelimit.Reason, until time.Time) {
+// note adds a report to heard, and calls set, both with the lock.
+func (s *Script) note(what string, reason ratelimit.Reason, until time.Time, set func()) {
 	time.Sleep(s.HoldUp)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heard = append(s.heard, fmt.Sprintf("%s %s %s", what, reason, span(s.start, until)))
+	set()
 }
