@@ -211,11 +211,17 @@ func (k *call) receive(resp *http.Response, a *attempt) error {
 }
 
 // read reads the body of a response, at most maxBody bytes of it.
-func (a *attempt) read(resp *http.Response) (err error) {
+func (a *attempt) read(resp *http.Response) error {
 	defer resp.Body.Close()  // an error of Close says nothing new: the body was read or is given up
 	const maxBody = 10 << 20 // about 100,000 pets; the document allows 100
-	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	if len(a.body) > maxBody {
+	size := resp.ContentLength
+	if size < 0 || size > 64<<10 { // a server may announce any length: memory is taken as bytes arrive
+		size = 8 << 10
+	}
+	body := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	n, err := body.ReadFrom(io.LimitReader(resp.Body, maxBody+1))
+	a.body = body.Bytes()
+	if n > maxBody {
 		a.failure = bodyTooLarge
 	}
 	return err
