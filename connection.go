@@ -47,7 +47,7 @@ func (c *config) newTransport() (*transport, error) {
 	return t, nil
 }
 
-// closeSuspects closes all idle connections, also for clients of other keys, if they may be dead.
+// closeSuspects closes the idle connections if they may be dead. All clients of ForKey share them.
 func (t *transport) closeSuspects(ctx context.Context) {
 	if !t.suspectIdle.Swap(false) {
 		return

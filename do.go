@@ -43,7 +43,7 @@ func (c *Client) Do(
 	}
 	if in != nil {
 		body, err := json.Marshal(in)
-		if err != nil { // err is not wrapped: its text may contain a part of in
+		if err != nil { // err is not wrapped, because its text may contain a part of this argument
 			return nil, &ArgumentError{op.name, "in", "cannot be encoded as JSON"}
 		}
 		r.body = body

@@ -26,8 +26,8 @@ type CallOption interface {
 	ofCall()
 }
 
-// option is an Option: set changes the config, unless there is a problem with the argument. It is a
-// CallOption, too; the functions that return an Option hide this.
+// option is an Option: set changes the config, unless there is a problem with the argument. It also
+// is a CallOption, but a function with the result type Option does not show this to its callers.
 type option struct {
 	name, problem string
 	set           func(c *config)

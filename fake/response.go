@@ -165,7 +165,7 @@ func (x *exchange) drip(w http.ResponseWriter, body []byte) {
 	}
 }
 
-// breakOff breaks the connection in place of a response, in the way of a Wire. To a socket it first
+// breakOff breaks the connection instead of sending a response; wire says how. To a socket it first
 // sends an interim response, so that the client does not repeat the request. Clients of net/http
 // read and ignore the interim response.
 func breakOff(w http.ResponseWriter, wire Wire) {

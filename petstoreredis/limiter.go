@@ -93,8 +93,9 @@ func (l *Limiter) RateLimit(key string) ratelimit.Window {
 	return ratelimit.Window{}
 }
 
-// Reopen implements [petstore.Limiter]. If another process expects the key to open in more than 70
-// s, it learns of the Reopen within ten seconds. Otherwise it asks when the key should open.
+// Reopen implements [petstore.Limiter]. Another process that expects the key to open in more than
+// 70 s learns of the Reopen within ten seconds. Otherwise it learns of it at the time at which it
+// expects the key to open.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -48,7 +48,7 @@ type queue struct {
 	reported    ratelimit.Lockout // the last reported lockout; zero once its end was reported
 
 	next   command       // collects outcomes and a Reopen
-	sendAt time.Time     // when to send it or, without Redis, when to try Redis again; zero: no reason
+	sendAt time.Time     // when to send next or, without Redis, when to try Redis again; zero: never
 	asking chan struct{} // closed when the command on its way is over; nil if there is none
 
 	fallback *fallback // gives permits while Redis is away; nil while Redis replies

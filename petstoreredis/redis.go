@@ -41,9 +41,9 @@ type command struct {
 	Reopen    bool
 	Want      [2]int       // how many requests wait; [1]: background requests
 	Epoch     int64        // the last window in which this process wanted permits
-	ShareUsed int          // permits of that window that count for this process
+	ShareUsed int          // how many requests of its share of that window this process has used
 	Outcomes  []potOutcome `json:",omitempty"`
-	Known     potOutcome   // the window and the lockout that this process knows; of no permit
+	Known     potOutcome   // the window and the lockout that this process knows; it belongs to no permit
 }
 
 // potOutcome is the outcome of a request, as the script gets it.

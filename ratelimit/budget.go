@@ -155,8 +155,8 @@ func (b *budget) awaited() []time.Time {
 
 // needsProbe reports whether a request must be a probe if it is sent at the time `at`, because too
 // little will be known then (rules 3 and 4). `at` is now or later. Requests that are free at the
-// end of a window may be sent in the next window without a probe. But others may have used as many
-// as the reserve in the old window, so more than the reserve must be free.
+// end of a window may be sent in the next window without a probe. But others may have used up to
+// `reserve` of them in the old window. So a probe is needed unless more than `reserve` are free.
 func (b *budget) needsProbe(at time.Time, reserve int) bool {
 	switch {
 	case b.streak > 0:

@@ -161,7 +161,8 @@ func TestGrowth(t *testing.T) {
 
 // TestHerds simulates 2 to 16 processes that start together or one by one, and then want far more
 // than the key allows. By default it runs one case in eleven. If the processes are told their
-// number, there must be no 429. If up to four are not told it, there must be no ban.
+// number, there must be no 429. If they are not, and there are at most four of them, there must be
+// no ban.
 func TestHerds(t *testing.T) {
 	t.Parallel()
 	cases(4*2*3*3*2, func(i int, take func(int) int) {

@@ -65,7 +65,7 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 		b.setWindow(s, o)
 	}
 	// Rule 1: if a lost request could reach the server only before this request was sent, it is no
-	// longer subtracted: Remaining includes it by now, or it will never arrive.
+	// longer subtracted: the server has subtracted it from this Remaining, or it will never arrive.
 	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return !until.After(o.Sent) })
 	// Rule 2: if the two requests were in flight together, the lower Remaining counts.
 	if b.latest.responses <= s.responses || b.latest.remaining >= o.Window.Remaining {

@@ -14,8 +14,9 @@
 //
 // animals.csv.journal has a line for each row that was sent, with its outcome. An undecided row,
 // whose pet may have been added, stops the import; the next run goes on after it. Look for the pet.
-// To send a row again, delete its line from the journal. For another service, use a copy of the
-// file. Nothing locks the journal: run one import of a file at a time.
+// To send a row again, delete its line from the journal. To send the rows to another service, too,
+// copy animals.csv: the copy gets a journal of its own. Nothing locks the journal: run one import
+// of a file at a time.
 package main
 
 import (
