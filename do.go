@@ -82,6 +82,9 @@ func (r *request) problem(in, out any) (argument, problem string) {
 // do makes a call. If the call succeeds, it decodes the body and sets response. Otherwise it
 // returns an error.
 func (c *Client) do(ctx context.Context, r request, opts []CallOption, response *Response) error {
+	if ctx == nil {
+		return &ArgumentError{r.name, "ctx", "is nil"}
+	}
 	config := c.config
 	if len(opts) > 0 {
 		own := *config

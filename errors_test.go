@@ -237,6 +237,17 @@ func TestArgumentError(t *testing.T) {
 	testkit.AssertGolden(t, "testdata/arguments.txt", texts.String())
 }
 
+func TestNotSent(t *testing.T) {
+	virtual(t, "is no error of a call that has sent a request before", func(t *testing.T) {
+		client, service := scripted(t, []responder{status(503, ""), fails(fmt.Errorf("circuit open: %w", petstore.ErrNotSent))})
+		err := list(client)
+		assert.EqualError(t, err, "petstore: listPets: circuit open: petstore: not sent")
+		assert.NotErrorIs(t, err, petstore.ErrNotSent)
+		assert.Equal(t, 1, as[*petstore.TransportError](t, err).Attempts)
+		assert.Len(t, service.sent(), 2)
+	})
+}
+
 // A function of the user may return an error of another call, and an errgroup may make such an
 // error the cause of a context. The error of this call must not match such an error. It must match
 // any other error of the user.

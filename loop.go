@@ -11,15 +11,17 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// run makes attempts until checkRetry asks for no other one, and returns the error of the call.
+// run makes attempts until checkRetry asks for no other one, and returns the error of the call. The
+// loop of go-retryablehttp waits between them, and ends with the context. It knows nothing of what
+// an attempt did: k.last has that.
 func (k *call) run() error {
 	loop := retryablehttp.Client{
 		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.restOfPause, RetryMax: math.MaxInt,
 	}
 	address := k.client.base + k.path + when(k.query != "", "?"+k.query)
 	request, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
-	if err != nil { // the method and the URL were checked
-		return &ArgumentError{k.name, "ctx", "is nil"}
+	if err != nil {
+		return &ArgumentError{k.name, "path", "is not valid"}
 	}
 	k.httpRequest = request
 	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome

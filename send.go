@@ -186,7 +186,8 @@ func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *
 // transport, so all attempts of a call might fail on dead connections.
 //
 // Over HTTP/1, net/http does not send the empty body of a GET or DELETE. It would send the empty
-// body of any other method in chunks, which few servers expect. So these methods get no empty body.
+// body of any other method in chunks, which few servers expect. So these methods get no empty body,
+// once a response has shown that the service speaks HTTP/1.
 func (k *call) hasBody() bool {
 	t := k.client.transport
 	isHTTP1 := t.http1.Load()
@@ -234,6 +235,9 @@ func (k *call) fail(parent, ctx context.Context, a *attempt, err error) {
 		<-ctx.Done() // a dialer may report the deadline a moment before the context ends
 	}
 	a.failure, a.err = connectionFailed, wrappable(safetext.Error(err, a.key.Secret()))
+	if (k.requestsSent > 0 || a.mayBeWritten) && errors.Is(err, ErrNotSent) {
+		a.err = errors.New(a.err.Error()) // it must not match: the call has sent a request
+	}
 	switch {
 	case parent.Err() != nil:
 		a.failure, a.err = contextEnded, endReason(parent)

@@ -219,6 +219,7 @@ func (t *tracer) attemptContext(ctx context.Context, header http.Header) context
 		added := http.Header{}
 		ctx = cmp.Or(trace.AttemptContext(ctx, t.info, added), ctx)
 		for name, values := range added {
+			name = http.CanonicalHeaderKey(name)
 			if header[name] == nil && !credential.IsReserved(name) {
 				header[name] = values
 			}

@@ -92,6 +92,7 @@ func TestClientTrace(t *testing.T) {
 				for _, name := range []string{"Traceparent", "Authorization", "User-Agent", "Host", "Idempotency-Key"} {
 					header.Set(name, fmt.Sprint("of attempt ", c.Attempt))
 				}
+				header["authorization"] = []string{"not the usual spelling"}
 				return context.WithValue(ctx, markKey{}, "span")
 			},
 		}))
@@ -99,6 +100,7 @@ func TestClientTrace(t *testing.T) {
 		sent := service.sent()[0].header
 		assert.Equal(t, "of attempt 1", sent.Get("Traceparent"))
 		assert.Equal(t, "Bearer "+testKey, sent.Get("Authorization"))
+		assert.NotContains(t, sent, "authorization")
 		assert.Equal(t, "petstore-go/"+petstore.Version, sent.Get("User-Agent"))
 		assert.Empty(t, sent.Get("Host")+sent.Get("Idempotency-Key"))
 	})

@@ -87,9 +87,9 @@ func (f *Fault) problem() error {
 	)
 }
 
-// reachesService reports whether the fault lets the service handle the request, and only changes
+// onlyChanges reports whether the fault lets the service handle the request, and only changes
 // the response.
-func (f *Fault) reachesService() bool {
+func (f *Fault) onlyChanges() bool {
 	return f.Status == 0 && f.Wire.sendsResponse() && f.Wire != WireLoginPage
 }
 

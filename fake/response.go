@@ -69,7 +69,7 @@ func (resp *response) change(f *Fault) {
 	if resp.header == nil {
 		resp.header = http.Header{"Content-Type": {mediaJSON}}
 	}
-	if !f.reachesService() {
+	if !f.onlyChanges() {
 		resp.hint = "injected " + f.String()
 	}
 	switch {

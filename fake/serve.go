@@ -87,7 +87,7 @@ func (x *exchange) respond() (resp response) {
 	if err := pause(x.req.Context(), wait); err != nil {
 		return response{lost: true, hint: "the client gave up, or the server was closed"}
 	}
-	if !f.AfterCommit && f.reachesService() {
+	if !f.AfterCommit && f.onlyChanges() {
 		resp = x.serveOperation()
 	}
 	return resp

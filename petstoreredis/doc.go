@@ -27,6 +27,7 @@
 // again once a second. The first reply ends this. The log has a line for the beginning and one for
 // the end, for each key.
 //
-// A pot that is missing, unreadable or older than what a process knows is replaced by a new pot,
-// which gives one permit at first. Therefore an operator may delete a pot at any time.
+// A pot that is missing, damaged or older than what a process knows is replaced by a new pot, which
+// gives one permit at first. Therefore an operator may delete a pot at any time. Rule 1 of README.md
+// has all reasons.
 package petstoreredis

@@ -10,7 +10,7 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// extraWait is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
+// extraWait is how much longer than MaxWait a request may be in Acquire, as in package ratelimit.
 const extraWait = time.Second
 
 // waiter is a request in Acquire, until it is admitted or refused. It joins its queue once its

@@ -256,7 +256,8 @@ func (b *budget) startLockout(s *snapshot, o *Outcome) {
 		b.lockouts++
 		b.streak++
 	}
-	if b.streak <= 1 && !s.probe && o.Window.Remaining == 0 && o.RetryAfter <= windowLength {
+	usedUp := o.Window.Limit > 0 && o.Window.Remaining == 0
+	if usedUp && b.streak <= 1 && !s.probe && o.RetryAfter <= windowLength {
 		b.trust = othersSeen // another process used up the window
 	}
 	until, limit := o.LockoutEnd(b.streak)

@@ -56,6 +56,8 @@ func TestRules(t *testing.T) {
 		{"6 fewer may be in flight while others have many in flight", "get 60 59, ask, +100ms 200 60 40, ask 9 = 1"},
 		{"6 a 429 of a window that others used up is a sign of them",
 			"get 99 98, get 99 97, get 99 96, get 99 95, get 99 94, ask, 429 1s 99 0 1s, +2s get 99 98, ask 99 = 6"},
+		{"6 a 429 without headers is no sign of others",
+			"get 99 98, get 99 97, get 99 96, get 99 95, get 99 94, ask, 429 1s, +2s get 99 93, ask 99 = 23"},
 		{"6 a ban is no sign of others", "get 99 98, get 99 97, get 99 96, ask, 429 5m 99 0, +5m get 99 98, ask 99 = 12"},
 		{"6 the foreign requests in flight may double, and fall by an eighth",
 			"get 999 998, ask, +100ms 200 999 896, ask 999 = 43, 200 999 895 = 2"},

@@ -4,7 +4,15 @@
 // step. A status, such as 429, is a word, too: it ends the request that has been in flight for the
 // longest time. In "429 20s 60 5 1h", 20s is Retry-After, 60 the limit, 5 Remaining, and 1h the
 // time until Reset. Without this time, Reset is the end of the minute. addWords has the other
-// words; a test may have more.
+// words; a test may have more. If a step shows something else, the test prints what each step has
+// shown. For example:
+//
+//	get 60 59                  a request ends at once; its response shows 59 of 60
+//	ask 9 = 6                  nine requests ask together, and six get a permit
+//	429 5s 60 50               the oldest of the six gets a 429 with a Retry-After of five seconds
+//	closed = 5s minute         the key is closed for five seconds, by the limit of the minute
+//	+5s = 1                    five seconds later, one of the three that wait goes ahead
+//	last 200 60 49 = 2         it gets a 200, and so the other two may go, too
 package scripttest
 
 import (
@@ -148,8 +156,10 @@ func (s *Script) Run(script string) {
 			s.Do(fields)
 			synctest.Wait()
 		}
-		if got := cmp.Or(s.Shown, strconv.Itoa(s.given-before)); check && got != want {
-			s.Errorf("step %d, %q, after %v: it shows %s", n, step, time.Since(s.start), got)
+		got := cmp.Or(s.Shown, strconv.Itoa(s.given-before))
+		s.Logf("after %v: %s shows %s", time.Since(s.start), command, got)
+		if check && got != want {
+			s.Errorf("step %d must show %s", n, want)
 		}
 	}
 }
