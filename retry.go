@@ -95,8 +95,8 @@ func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
 }
 
 // tokens limits the retries of a client, so that they do not multiply the load during an outage.
-// spent is the number of successes until all tokens are back. The zero value has all tokens.
-type tokens struct{ spent atomic.Int64 }
+// owed is the number of successes until all tokens are back. The zero value has all tokens.
+type tokens struct{ owed atomic.Int64 }
 
 const (
 	// mostTokens is 100, so that 33 calls can use their 3 retries at the beginning of an outage.
@@ -107,16 +107,16 @@ const (
 
 // take takes a token and reports whether there was one.
 func (t *tokens) take() bool {
-	if t.spent.Add(successesPerToken) <= mostTokens*successesPerToken {
+	if t.owed.Add(successesPerToken) <= mostTokens*successesPerToken {
 		return true
 	}
-	t.spent.Add(-successesPerToken)
+	t.owed.Add(-successesPerToken)
 	return false
 }
 
 // earn notes the success of a call.
 func (t *tokens) earn() {
-	if t.spent.Add(-1) < 0 {
-		t.spent.Add(1) // undoes the subtraction, since all tokens were there
+	if t.owed.Add(-1) < 0 {
+		t.owed.Add(1) // undoes the subtraction, since all tokens were there
 	}
 }

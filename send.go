@@ -178,28 +178,6 @@ func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *
 	return r
 }
 
-// hasBody reports whether the request gets a body, perhaps an empty one. net/http never repeats a
-// request that has a body and no GetBody. Without a body, net/http would repeat a write after a
-// PROTOCOL_ERROR of HTTP/2, although the server may have carried it out. Over HTTP/1, it would
-// repeat a read on each idle connection that fails, and take no permit for that. With a transport
-// of the caller, net/http may do so: the client must not close the idle connections of this
-// transport, so all attempts of a call might fail on dead connections.
-//
-// Over HTTP/1, net/http does not send the empty body of a GET or DELETE. It would send the empty
-// body of any other method in chunks, which few servers expect. So these methods get no empty body,
-// once a response has shown that the service speaks HTTP/1.
-func (k *call) hasBody() bool {
-	t := k.client.transport
-	isHTTP1 := t.http1.Load()
-	switch {
-	case k.body != nil, k.method == http.MethodDelete:
-		return true
-	case k.isWrite():
-		return !isHTTP1
-	}
-	return isHTTP1 && len(t.closeIdle) > 0
-}
-
 // receive reads a response into a. The permit is released before the body is read, so that the next
 // request need not wait for the body.
 func (k *call) receive(resp *http.Response, a *attempt) error {

@@ -96,24 +96,24 @@ func (i AttemptDoneInfo) ErrorType() string {
 // errorType returns the class of an error; empty for none. An error may match several cases. The
 // first of them is what ended the call.
 func errorType(err error) string {
-	is := func(target error) bool { return errors.Is(err, target) }
+	matches := func(target error) bool { return errors.Is(err, target) }
 	response, hasStatus := errors.AsType[*APIError](err)
 	switch {
 	case err == nil:
 		return ""
-	case is(ErrInvalidArgument):
+	case matches(ErrInvalidArgument):
 		return "invalid_argument"
-	case is(ErrStopped):
+	case matches(ErrStopped):
 		return "stopped"
-	case is(context.Canceled):
+	case matches(context.Canceled):
 		return "canceled"
-	case is(context.DeadlineExceeded), is(ErrTimeout):
+	case matches(context.DeadlineExceeded), matches(ErrTimeout):
 		return "timeout"
 	case hasStatus:
 		return strconv.Itoa(response.StatusCode)
-	case is(ErrRateLimited):
+	case matches(ErrRateLimited):
 		return "rate_limited"
-	case is(ErrInvalidResponse):
+	case matches(ErrInvalidResponse):
 		return "invalid_response"
 	}
 	return wire.Class(err)

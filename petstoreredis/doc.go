@@ -28,6 +28,6 @@
 // the end, for each key.
 //
 // A pot that is missing, damaged or older than what a process knows is replaced by a new pot, which
-// gives one permit at first. Therefore an operator may delete a pot at any time. Rule 1 of README.md
-// has all reasons.
+// gives one permit at first. Therefore an operator may delete a pot at any time. Rule 1 of the
+// README has all reasons.
 package petstoreredis

@@ -183,7 +183,7 @@ func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisec
 func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
-	now, last := q.l.now(), q.fallback
+	now, before := q.l.now(), q.fallback
 	close(q.asking)
 	q.asking = nil
 	if err == nil {
@@ -200,7 +200,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 		q.fallback.err = err
 	}
 	q.step(now)
-	q.logAvailability(last, err, now)
+	q.logAvailability(before, err, now)
 }
 
 func (q *queue) apply(c *command, r reply, now time.Time) {

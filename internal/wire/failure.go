@@ -100,13 +100,13 @@ func Class(err error) string {
 	network, ok := errors.AsType[net.Error](err)
 	_, dns := errors.AsType[*net.DNSError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
-	is := func(target error) bool { return errors.Is(err, target) }
+	matches := func(target error) bool { return errors.Is(err, target) }
 	switch {
-	case is(syscall.ECONNREFUSED), is(syscall.Errno(10061)): // its number on Windows
+	case matches(syscall.ECONNREFUSED), matches(syscall.Errno(10061)): // its number on Windows
 		return "connection_refused"
-	case is(syscall.ECONNRESET), is(syscall.Errno(10054)):
+	case matches(syscall.ECONNRESET), matches(syscall.Errno(10054)):
 		return "connection_reset"
-	case is(io.EOF), is(io.ErrUnexpectedEOF):
+	case matches(io.EOF), matches(io.ErrUnexpectedEOF):
 		return "connection_closed"
 	case ok && network.Timeout():
 		return "timeout"
