@@ -127,7 +127,8 @@ func TestPaths(t *testing.T) {
 	i.admin("GET keys", "", 200, `"minute":0`)
 }
 
-// The page gets nothing while nothing changes. After a request or a change, its next poll gets it.
+// While nothing changes, a poll of the page gets 204. After a request, a change of the fake or five
+// seconds, which move the chart, the next poll gets the page's new parts.
 func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestInstance(t, "-fault", "delay=3s")
@@ -166,7 +167,8 @@ func TestFront(t *testing.T) {
 		`"path":"/_fake/faults"`, `"body":"string"`, `"for":"duration such as 1m30s"`, `"login-page"`)
 }
 
-// guarded sends a request with headers in the form Name:value, and returns its status.
+// guarded sends a request with a Host and with headers in the form Name:value. It returns the
+// status of the response.
 func (i testInstance) guarded(method, path, host string, headers ...string) int {
 	r := request(i.t, method, path, "")
 	r.Host = host
@@ -179,8 +181,8 @@ func (i testInstance) guarded(method, path, host string, headers ...string) int 
 	return w.Code
 }
 
-// A page of another site sends a request with its own Origin. A page whose name was rebound to a
-// loopback address sends that name as Host, and an Origin with the same name.
+// The browser sends a request of another site's page with this site as Origin. If DNS rebinding has
+// made the name of the site resolve to a loopback address, the name is also in the Host header.
 func TestGuard_otherSites(t *testing.T) {
 	i := newTestInstance(t)
 	const own = "127.0.0.1:4010"
@@ -222,7 +224,7 @@ func TestGuard_public(t *testing.T) {
 	}
 }
 
-// The log has a line for each request of the service.
+// The log has a line for each request to the service, and none for a request to an admin route.
 func TestLog(t *testing.T) {
 	i := newTestInstance(t, "-log", "json")
 	i.call(theKey, "POST", "/v1/pets?key=other-key", `{"name":"Rex","categoryId":1}`)

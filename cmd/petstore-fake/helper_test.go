@@ -15,14 +15,14 @@ func envOf(variables map[string]string) func(string) string {
 	return func(name string) string { return variables[name] }
 }
 
-// testInstance is an instance that is called without a port.
+// testInstance is a petstore-fake whose handler the tests call directly, without a port.
 type testInstance struct {
 	t *testing.T
 	http.Handler
 	stderr output
 }
 
-// newTestInstance returns the instance of a command line.
+// newTestInstance returns a petstore-fake with the flags args.
 func newTestInstance(t *testing.T, args ...string) testInstance {
 	t.Helper()
 	s, err := readSettings(args, envOf(nil))
@@ -47,7 +47,7 @@ func (i testInstance) send(r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// call sends a request with a key. Admin routes ignore the key.
+// call sends a request with a key, unless the key is empty. Admin routes ignore the key.
 func (i testInstance) call(key, method, path, body string) *httptest.ResponseRecorder {
 	r := request(i.t, method, path, body)
 	if key != "" {
@@ -56,8 +56,8 @@ func (i testInstance) call(key, method, path, body string) *httptest.ResponseRec
 	return i.send(r)
 }
 
-// admin calls an admin route, such as "POST keys", and checks the status of the response, and that
-// its body has the parts in their order.
+// admin calls an admin route, such as "POST keys". It checks the status of the response, and that
+// the body of the response contains the parts in this order.
 func (i testInstance) admin(route, body string, status int, parts ...string) {
 	method, path, _ := strings.Cut(route, " ")
 	w := i.call("", method, "/_fake/"+path, body)
@@ -70,7 +70,7 @@ func (i testInstance) admin(route, body string, status int, parts ...string) {
 	}
 }
 
-// list calls listPets with each of some keys, and returns the statuses.
+// list calls listPets once with each of the keys, and returns the statuses of the responses.
 func (i testInstance) list(keys ...string) (statuses []int) {
 	for _, key := range keys {
 		statuses = append(statuses, i.call(key, http.MethodGet, "/v1/pets", "").Code)
@@ -78,7 +78,7 @@ func (i testInstance) list(keys ...string) (statuses []int) {
 	return statuses
 }
 
-// output receives each text that a program writes.
+// output is a writer for a program. The test receives each text that the program has written.
 type output chan string
 
 func newOutput() output { return make(output, 1000) }
@@ -88,7 +88,7 @@ func (o output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// rest returns what was written and not received.
+// rest receives and returns all texts that the test has not received yet.
 func (o output) rest() (all string) {
 	for len(o) > 0 {
 		all += <-o

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// logged returns a handler that also writes a line for each request to w, in a format: text, json,
-// or none. The line leaves out the query, which may contain a key of another service. The status is
-// 0 if there was no response.
+// logged returns a handler that calls the given handler, and then writes a line about the request
+// to w. The format is text or json; if it is "", there are no lines. A line leaves out the query,
+// in which a client may have put a key of another service. Without a response, the status is 0.
 func logged(handler http.Handler, format string, w io.Writer) http.Handler {
 	var lines slog.Handler = slog.NewTextHandler(w, nil)
 	switch format {
@@ -21,7 +21,7 @@ func logged(handler http.Handler, format string, w io.Writer) http.Handler {
 	logger := slog.New(lines)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun, status := time.Now(), &statusWriter{ResponseWriter: w}
-		defer func() { // also after a fault that breaks the connection by a panic
+		defer func() { // deferred, because a fault that breaks the connection panics
 			logger.Info("request", "method", r.Method, "path", r.URL.Path, "status", status.code,
 				"duration_ms", float64(time.Since(begun))/float64(time.Millisecond))
 		}()
@@ -29,7 +29,7 @@ func logged(handler http.Handler, format string, w io.Writer) http.Handler {
 	})
 }
 
-// statusWriter notes the status of a response.
+// statusWriter keeps the status of a response in code.
 type statusWriter struct {
 	http.ResponseWriter
 	code int

@@ -1,7 +1,7 @@
-// Petstore-fake is the Pet Store Service in memory as a program: the package
-// github.com/petstore/petstore-go/fake for teams whose tests are not in Go.
+// Petstore-fake is a program that serves the Pet Store Service from memory. It is for tests that
+// are not in Go. Tests in Go can use the package github.com/petstore/petstore-go/fake.
 //
-// petstore-fake -help explains the flags, and docs/petstore-fake.md has the rest.
+// petstore-fake -help explains the flags. docs/petstore-fake.md explains how to use the program.
 package main
 
 import (
@@ -35,7 +35,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the program at once.
+	// The first signal ends ctx. Then stop restores the default: a second signal ends the program.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
@@ -65,9 +65,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	return exitOK
 }
 
-// checkHealth returns an error unless a program serves at a host and port.
+// checkHealth returns an error unless a petstore-fake responds with status 200 at a host and port.
 func checkHealth(host string) error {
-	// Not through a proxy. The image's health check allows 3 s.
+	// This transport uses no proxy. The timeout ends before the 3 s of the image's health check.
 	c := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := c.Get("http://" + host + admin.Health)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/petstore/petstore-go/internal/testkit"
 )
 
-// asProgram is the variable with which the binary of the tests runs as the program.
+// asProgram is the environment variable that makes the test binary run as petstore-fake.
 const asProgram = "TESTS_ARE_PETSTORE_FAKE=1"
 
 // TestMain also checks that no test leaves a goroutine behind.
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// runOnce runs the program to its end.
+// runOnce runs the program with args until it ends.
 func runOnce(t *testing.T, args string) (status int, stdout, stderr string) {
 	var out, errs strings.Builder
 	status = run(t.Context(), strings.Fields(args), envOf(nil), &out, &errs)
@@ -45,12 +45,13 @@ func runOnce(t *testing.T, args string) (status int, stdout, stderr string) {
 // running is a program that runs inside the test.
 type running struct {
 	host           string
-	stdout, stderr string // up to its announcement
-	output         output // stderr after that
+	stdout, stderr string // what the program wrote at its start: the port to stdout, the banner to stderr
+	output         output // what the program writes to stderr after the banner
 	stop           func() int
 }
 
-// start starts the program on a free port, and waits until it has announced itself.
+// start starts the program on a free port, and waits until the program has written its port and
+// its banner.
 func start(t *testing.T, args ...string) running {
 	t.Helper()
 	args = append(args, "-addr", testkit.Loopback(t)+":0")
@@ -77,7 +78,7 @@ func start(t *testing.T, args ...string) running {
 // the response.
 func call(t *testing.T, host, method, path string) (text string, err error) {
 	r := request(t, method, "http://"+host+path, "")
-	r.RequestURI, r.Host = "", host // as a client must have them
+	r.RequestURI, r.Host = "", host // httptest makes requests for a server; a client must not set RequestURI
 	r.Close = true
 	r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
 	resp, err := http.DefaultTransport.RoundTrip(r)
@@ -94,7 +95,7 @@ func TestRun(t *testing.T) {
 	defer other.Close()
 	require.NoError(t, unused.Close())
 	taken, free := other.Listener.Addr().String(), unused.Addr().String()
-	lines := map[int]string{ // of stderr
+	lines := map[int]string{ // by exit status, the pattern of all lines on stderr
 		exitOK: `^$`, exitFailed: `^petstore-fake: .*\n$`,
 		exitUsage: `^petstore-fake: .*\npetstore-fake -help lists the flags.\n$`,
 	}
@@ -136,8 +137,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// stalled starts the program in a shell, and sends a request that gets no response. The file pid has
-// the number of its process. If the program ends with another status than 0, the status is printed.
+// stalled is a script that starts the program, and sends a request that gets no response. It writes
+// the process ID of the program to the file pid, and prints the exit status unless it is 0.
 const stalled = `mkfifo out
 	(sh -c 'echo $$ >pid; exec petstore-fake -addr 127.0.0.1:0 -strict -fault wire=stall' >out || echo $?) &
 	read -r port <out
@@ -154,7 +155,7 @@ func TestServe_end(t *testing.T) {
 		assert.Regexp(t, "^[5-9]\n$", took, "requests may end by themselves, but docker stop kills after 10 s")
 	})
 	t.Run("at once after a second signal", func(t *testing.T) {
-		status := shell(t, stalled+`while kill $(cat pid); do :; done; wait`) // until it has noticed a second one
+		status := shell(t, stalled+`while kill $(cat pid); do :; done; wait`) // sends signals until the program ends
 		assert.Equal(t, "143\n", status, "ended by the signal, 15")
 	})
 	t.Run("with violations, which only -strict lists", func(t *testing.T) {
@@ -170,8 +171,8 @@ func TestServe_end(t *testing.T) {
 	})
 }
 
-// block returns the first code block of docs/petstore-fake.md that contains a text, with its host
-// replaced.
+// block returns the commands of the first code block of docs/petstore-fake.md that contains a text.
+// In the commands, the given host replaces 127.0.0.1:4010.
 func block(t *testing.T, text, host string) string {
 	page, err := os.ReadFile("../../docs/petstore-fake.md")
 	require.NoError(t, err)
@@ -182,7 +183,8 @@ func block(t *testing.T, text, host string) string {
 	return strings.ReplaceAll(commands, "127.0.0.1:4010", host)
 }
 
-// shell runs commands as a user of the program types them, and returns what they print.
+// shell runs commands in a POSIX shell that finds the program as petstore-fake, and returns what
+// the commands print.
 func shell(t *testing.T, commands string) string {
 	if _, err := exec.LookPath("curl"); err != nil || runtime.GOOS == "windows" {
 		t.Skip("there is no POSIX shell or no curl")

@@ -17,11 +17,12 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// grace is how long open requests may take after a signal: half of the 10 s after which docker stop
-// kills a program. Closing the fake takes up to a second more.
+// grace is how long open requests may go on after a signal. After 10 s, docker stop kills the
+// program. Half of this leaves enough time to close the fake, which takes up to a second.
 const grace = 5 * time.Second
 
-// serve listens and serves until ctx ends. With -strict, violations are an error.
+// serve runs the server until ctx ends. With -strict, it lists the violations of the clients on
+// stderr, and returns an error if there are any.
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", s.addr())
@@ -44,8 +45,8 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// newService returns the fake, and a handler for it with its admin routes and its log: the program
-// without a port.
+// newService returns the fake, and the handler that the program serves: it has the admin routes,
+// and passes all other requests to the fake and its log.
 func newService(s settings, stderr io.Writer) (*fake.Server, http.Handler) {
 	srv := fake.NewServer(s.fakeOptions()...)
 	return srv, admin.New(srv, logged(srv, s.log, stderr), admin.Config{
@@ -53,11 +54,11 @@ func newService(s settings, stderr io.Writer) (*fake.Server, http.Handler) {
 	})
 }
 
-// serveUntil serves until ctx ends, and then lets open requests end within grace.
+// serveUntil serves until ctx ends. Then it waits at most grace for open requests to end.
 func serveUntil(ctx context.Context, handler http.Handler, stderr io.Writer, l net.Listener) error {
 	hs := &http.Server{
 		Handler: handler, ErrorLog: log.New(stderr, program+": ", 0),
-		ReadHeaderTimeout: 10 * time.Second, // a client that sends nothing holds no connection for ever
+		ReadHeaderTimeout: 10 * time.Second, // closes the connection of a client that sends nothing
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- hs.Serve(l) }()
@@ -69,13 +70,13 @@ func serveUntil(ctx context.Context, handler http.Handler, stderr io.Writer, l n
 	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer stop()
 	if hs.Shutdown(stopping) != nil {
-		_ = hs.Close() // ends the requests that still wait
+		_ = hs.Close() // closes the connections of requests that have not ended
 	}
 	return nil
 }
 
-// announce writes the banner to stdout. With port 0, stdout is for scripts and gets only the port;
-// the banner goes to stderr.
+// announce writes the banner, which has the address, the keys and an example, to stdout. With port
+// 0, a script reads stdout: it gets only the port, and the banner goes to stderr.
 func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
 	if s.port == "0" {
 		fmt.Fprintln(stdout, addr.Port)
@@ -85,7 +86,7 @@ func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
 	for _, k := range s.keys {
 		keys += fmt.Sprintf("  key       %s (plan %s)\n", k.Key, s.planOf(k))
 	}
-	// A single write keeps the lines together in a log.
+	// A single write, so that no other line gets between these lines in a log.
 	fmt.Fprintf(stdout, `%s %s: the Pet Store Service in memory
 
   base URL  http://%s/v1
@@ -95,7 +96,8 @@ func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
 `, program, petstore.Version, host, keys, admin.Path, s.keys[0].Key)
 }
 
-// localHost returns the host and port by which programs on the same machine reach a listener.
+// localHost returns the host and port at which programs on the same machine reach a listener: an
+// address such as 0.0.0.0, which stands for all addresses, becomes 127.0.0.1.
 func localHost(host, port string) string {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

@@ -18,17 +18,17 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// defaultAddr is the address of a program without -addr.
+// defaultAddr is the value of -addr if the flag is not given.
 const defaultAddr = "127.0.0.1:4010"
 
 // settings are the values of all flags.
 type settings struct {
-	host, port string      // where to listen: "" is every address of the machine, 0 any free port
+	host, port string      // where to listen: host "" is every address, port "0" is any free port
 	keys       []admin.Key // the first is the default key
-	plan       fake.Plan   // of the keys that have none
+	plan       fake.Plan   // the plan of keys for which no plan is given
 	minute     time.Duration
 	ban        ban
-	clock      time.Time // of the service at the start; zero for the machine's
+	clock      time.Time // the service's time at the start; zero: the machine's time
 	pets       []petstore.NewPet
 	faults     []fake.Fault
 	behavior   fake.Behavior
@@ -36,19 +36,19 @@ type settings struct {
 	strict     bool
 	log        string
 	public     bool
-	names      []string // hosts that admin requests may name, besides loopback
+	names      []string // host names that an admin request may have as Host, besides loopback names
 	health     bool
 	version    bool
 }
 
-// ban is the value of -ban: once After requests have followed a 429, the key is banned for the time
+// ban is the value of -ban. A key that gets more than After 429s in a row is banned for the time
 // For.
 type ban struct {
 	After int           `json:"after"`
 	For   time.Duration `json:"for"`
 }
 
-// flags returns the flags, which help.txt describes. Their values are written to s.
+// flags returns the flags, which help.txt describes. Parsing them sets the fields of s.
 func (s *settings) flags() *flag.FlagSet {
 	flags := flag.NewFlagSet(program, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -70,7 +70,8 @@ func (s *settings) flags() *flag.FlagSet {
 	return flags
 }
 
-// setTo returns the setter of a flag whose value is read from its text or, after @, from a file.
+// setTo returns a function that sets the value of a flag. This function calls read with the text of
+// the flag or, if the text is @FILE, with the content of that file.
 func setTo[T any](value *T, read func(string) (T, error)) func(string) error {
 	return func(text string) (err error) {
 		if file, isFile := strings.CutPrefix(text, "@"); isFile {
@@ -85,7 +86,7 @@ func setTo[T any](value *T, read func(string) (T, error)) func(string) error {
 	}
 }
 
-// appendTo is like setTo, for a flag that may be given several times.
+// appendTo is like setTo, but appends to a list: the flag may be given several times.
 func appendTo[T any](list *[]T, read func(string) ([]T, error)) func(string) error {
 	return func(text string) error {
 		var more []T
@@ -95,12 +96,13 @@ func appendTo[T any](list *[]T, read func(string) ([]T, error)) func(string) err
 	}
 }
 
-// readSettings reads the flags and, for those that are not given, the environment variables.
+// readSettings reads the flags in args. For a flag that is not given, it reads the environment
+// variable of the flag.
 func readSettings(args []string, getenv func(string) string) (s settings, err error) {
 	s.plan = fake.PlanBusiness
-	_ = s.setAddr(defaultAddr) // which is valid
-	// -healthcheck and -version have no variable: a pipeline may have PETSTORE_FAKE_VERSION=1.0.0
-	// for the version that it installs.
+	_ = s.setAddr(defaultAddr) // it cannot fail: the address is valid
+	// -healthcheck and -version have no variable: a pipeline may set PETSTORE_FAKE_VERSION=1.0.0 to
+	// say which version it installs.
 	flags, given := s.flags(), map[string]bool{"healthcheck": true, "version": true}
 	if err := flags.Parse(args); err != nil {
 		return s, err
@@ -144,8 +146,8 @@ func (s *settings) check() error {
 	return nil
 }
 
-// fakeOptions returns the settings as options of the fake. All but the clock are options, so that a
-// reset of the fake puts them back.
+// fakeOptions returns the settings of the fake as options, so that a reset of the fake restores
+// them. The clock has no option: the package admin sets it at the start and after a reset.
 func (s *settings) fakeOptions() []fake.Option {
 	opts := []fake.Option{
 		fake.WithMinute(s.minute), fake.WithBan(s.ban.After, s.ban.For), fake.WithPets(s.pets...),
@@ -170,7 +172,7 @@ func (s *settings) setAddr(text string) (err error) {
 
 func (s *settings) addr() string { return net.JoinHostPort(s.host, s.port) }
 
-// setPublic sets the value of -public: true, false, or the host names of the program, which is then
+// setPublic sets the value of -public: true, false, or host names. Host names also make the program
 // public.
 func (s *settings) setPublic(text string) error {
 	text = strings.ToLower(text)
@@ -178,7 +180,7 @@ func (s *settings) setPublic(text string) error {
 	switch {
 	case err == nil:
 		s.public = on
-	case slices.Contains([]string{"yes", "no", "on", "off"}, text): // "no" must not make it public
+	case slices.Contains([]string{"yes", "no", "on", "off"}, text): // not meant as host names
 		return errors.New("it is not true, false, or host names with commas between them")
 	default:
 		s.public, s.names = true, strings.Split(text, ",")

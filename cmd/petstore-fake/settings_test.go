@@ -20,14 +20,14 @@ func writeFile(t *testing.T, text string) string {
 }
 
 func shown(s settings) string {
-	return fmt.Sprintf("%+v", map[string]any{ // by name, so that String methods are called
+	return fmt.Sprintf("%+v", map[string]any{ // a map: fmt calls no String method of unexported fields
 		"host": s.host, "port": s.port, "keys": s.keys, "plan": s.plan, "minute": s.minute, "ban": s.ban,
 		"clock": s.clock, "pets": s.pets, "faults": s.faults, "behavior": s.behavior, "random": s.random,
 		"strict": s.strict, "log": s.log, "public": s.public, "names": s.names, "health": s.health, "version": s.version,
 	})
 }
 
-// Other tests show what a fake does with the settings.
+// TestReadSettings checks which values are read. Other tests check their effect.
 func TestReadSettings(t *testing.T) {
 	tested := make(map[string]bool)
 	for _, c := range []struct{ flag, value, want string }{
@@ -68,8 +68,8 @@ func TestReadSettings(t *testing.T) {
 	})
 	s, err := readSettings([]string{"-fault", "status=500", "-fault", "status=502"}, envOf(map[string]string{
 		"PETSTORE_FAKE_FAULT": "wire=reset", "PETSTORE_FAKE_LOG": "",
-		"PETSTORE_FAKE_PORT":    "tcp://10.0.0.1:4010", // what an orchestrator sets for a service of this name
-		"PETSTORE_FAKE_VERSION": "1.0.0",               // what a pipeline installs
+		"PETSTORE_FAKE_PORT":    "tcp://10.0.0.1:4010", // Kubernetes sets it for a service named petstore-fake
+		"PETSTORE_FAKE_VERSION": "1.0.0",               // a pipeline may set it to the version that it installs
 	}))
 	require.NoError(t, err)
 	assert.Contains(t, shown(s), "faults:[fault with status 500 fault with status 502]", "flags win")
@@ -90,7 +90,7 @@ func TestReadSettings_wrong(t *testing.T) {
 		{"ban", "after=0,for=1m", "above 0"},
 		{"variant", "order=none", "order"},
 		{"log", "xml", "text or json"},
-		{"public", "Off", "not true, false, or host names"}, // it must not make the fake public
+		{"public", "Off", "not true, false, or host names"}, // as a host name, Off would make the fake public
 	} {
 		_, err := readSettings([]string{"-" + c.flag + "=" + c.value}, envOf(nil))
 		assert.ErrorContains(t, err, "-"+c.flag)
