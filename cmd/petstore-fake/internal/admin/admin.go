@@ -1,5 +1,6 @@
-// Package admin adds routes below /_fake/ to a fake. They steer it, and show its state and journal.
-// It also reads the values that the routes and the flags of the program take.
+// Package admin adds routes below /_fake/ to a fake. These admin routes control the fake, and show
+// its state and its journal. The package also reads the values that the routes and the flags of
+// petstore-fake take.
 package admin
 
 import (
@@ -21,8 +22,8 @@ import (
 // Path is the path of the admin routes.
 const Path = "/_fake/"
 
-// Health is the path of the route for health checks. Requests to it may name any Host, as those of
-// orchestrators do.
+// Health is the path of the route for health checks. A request to it may have any Host, because an
+// orchestrator may call the program by a name that the program does not know.
 const Health = Path + "health"
 
 // API serves the admin routes, and passes all other requests to the service. It is safe for
@@ -32,27 +33,27 @@ type API struct {
 	service http.Handler
 	config  Config
 	page    *page.Page
-	mux     *http.ServeMux // of the admin routes
-	changes sync.Mutex     // held during a change: some read the state first
+	mux     *http.ServeMux // serves the admin routes
+	changes sync.Mutex     // held while a route changes the fake: some routes read its state first
 }
 
 // Config has the settings of the admin routes.
 type Config struct {
-	Start  time.Time // to which New and a reset set the fake's clock; zero: the machine's time
-	Plan   fake.Plan // of a key that is added without one
-	Public bool      // admin requests may also have any IP address as their Host, or one of Names
-	Names  []string  // in lower case
+	Start  time.Time // New and a reset set the fake's clock to this time; zero: the machine's time
+	Plan   fake.Plan // the plan of a key that is added without a plan
+	Public bool      // an admin request may also have an IP address or one of Names as its Host
+	Names  []string  // host names, in lower case
 }
 
-// New returns the admin routes of the fake srv. Other requests go to service, which is srv or a
-// handler around it. The caller closes the fake.
+// New returns the API that controls srv. It passes all requests except admin requests to service,
+// which is srv or a handler that wraps srv. The caller closes srv.
 func New(srv *fake.Server, service http.Handler, config Config) *API {
 	a := &API{srv: srv, service: service, config: config, page: page.New(srv), mux: http.NewServeMux()}
 	a.startClock()
 	for _, r := range a.routes() {
 		pattern := r.Method + " " + r.Path
 		if r.Path == Path {
-			pattern += "{$}" // this path, and none below it
+			pattern += "{$}" // matches only this path, not the paths below it
 		}
 		a.mux.HandleFunc(pattern, r.handle)
 	}
@@ -63,8 +64,8 @@ func New(srv *fake.Server, service http.Handler, config Config) *API {
 	return a
 }
 
-// ServeHTTP uses no http.ServeMux to tell the admin routes from the service: a mux would redirect
-// paths that the service must refuse.
+// ServeHTTP does not use an http.ServeMux to choose between the admin routes and the service: a mux
+// redirects paths such as //v1/pets, but the service must refuse them.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path+"/", Path) {
 		a.serveAdmin(w, r)
@@ -84,7 +85,7 @@ func (a *API) serveAdmin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodGet {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20)) // before the lock: a client may be slow
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20)) // before Lock: the client may be slow
 		if err != nil {
 			writeError(w, http.StatusBadRequest, err)
 			return
@@ -97,10 +98,10 @@ func (a *API) serveAdmin(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, r)
 }
 
-// front handles GET /_fake/: a browser gets the page, and a program the list of routes.
+// front handles GET /_fake/: a browser gets the request page, a program gets the list of routes.
 func (a *API) front(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Vary", "Accept")
-	// A program sends */*, which does not ask for a page.
+	// A browser accepts text/html; a program such as curl sends */*.
 	if strings.Contains(strings.ToLower(r.Header.Get("Accept")), "text/html") {
 		a.page.Show(w, r)
 		return
@@ -117,12 +118,13 @@ type route struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	About  string `json:"about"`
-	Send   any    `json:"send,omitempty"` // the fields of its body
+	Send   any    `json:"send,omitempty"` // the fields of the request's body
 
 	handle http.HandlerFunc
 }
 
-// jsonRoute returns a route without a body whose response is a value in JSON, or nothing for nil.
+// jsonRoute returns a route that reads no body. It sends the value that f returns as JSON, or, if
+// the value is nil, status 204 without a body.
 func jsonRoute(method, path, about string, f func(r *http.Request) (any, error)) route {
 	return route{Method: method, Path: path, About: about, handle: func(w http.ResponseWriter, r *http.Request) {
 		value, err := f(r)
@@ -137,12 +139,13 @@ func jsonRoute(method, path, about string, f func(r *http.Request) (any, error))
 	}}
 }
 
-// bodyRoute is like jsonRoute, for a route that reads a value from its body.
+// bodyRoute is like jsonRoute, but the route passes the body of the request to read, and the value
+// that read returns to f.
 func bodyRoute[T any](
 	method, path, about string, read func(string) (T, error), f func(r *http.Request, value T) (any, error),
 ) route {
 	r := jsonRoute(method, path, about, func(r *http.Request) (any, error) {
-		body, _ := io.ReadAll(r.Body) // it is in memory: see serveAdmin
+		body, _ := io.ReadAll(r.Body) // cannot fail: serveAdmin has read it into memory
 		value, err := read(string(body))
 		if err != nil {
 			return nil, err
@@ -158,7 +161,7 @@ type object = map[string]any
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // the client may be gone
+	_ = json.NewEncoder(w).Encode(value) // it fails only if the client is gone
 }
 
 func writeError(w http.ResponseWriter, status int, err error) {

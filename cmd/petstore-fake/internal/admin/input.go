@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Read reads a value from JSON or from its short form (see shortForm). Its errors name the field
-// and what is wrong with it.
+// Read reads a value from JSON or from the short form of JSON (see shortForm). An error of Read
+// names the field, and says what is wrong with the field.
 func Read[T any](text string) (value T, err error) {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
@@ -24,7 +24,7 @@ func Read[T any](text string) (value T, err error) {
 	return value, explain(decode(text, &value))
 }
 
-// ReadList reads a JSON array of values, or one value as Read does.
+// ReadList reads a JSON array of values. Any other text is one value, which it reads as Read does.
 func ReadList[T any](text string) ([]T, error) {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return Read[[]T](text)
@@ -33,12 +33,12 @@ func ReadList[T any](text string) ([]T, error) {
 	return []T{value}, err
 }
 
-// fieldName matches a name and = at the beginning of a short form or after a comma.
+// fieldName matches a name followed by =, at the beginning of a short form or after a comma.
 var fieldName = regexp.MustCompile(`(?:^|,)\s*([a-zA-Z]+)\s*=`)
 
-// shortForm returns the JSON of a text such as status=503,times=3, which is
-// {"status":503,"times":3}. A comma belongs to the value before it, unless a name and = follow. A
-// text that does not begin with a name is a single value, which is a string.
+// shortForm converts a text such as status=503,times=3 to JSON: {"status":503,"times":3}. A comma
+// belongs to the value before it, unless a name and = follow the comma. A text that does not begin
+// with a name and = becomes a JSON string. The parameter of is the type that the JSON is for.
 func shortForm(text string, of reflect.Type) string {
 	names := fieldName.FindAllStringSubmatchIndex(text, -1)
 	if len(names) == 0 || names[0][0] > 0 {
@@ -58,12 +58,12 @@ func shortForm(text string, of reflect.Type) string {
 }
 
 func quote(text string) string {
-	quoted, _ := jsontext.AppendQuote(nil, text) // an error says that bytes which are not UTF-8 were replaced
+	quoted, _ := jsontext.AppendQuote(nil, text) // an error means only that invalid UTF-8 was replaced
 	return string(quoted)
 }
 
-// decode reads a value from JSON. A duration is a string such as "1m30s". A field that the value
-// does not have is an error.
+// decode reads a value from JSON. A duration is a string such as "1m30s". An unknown field is an
+// error.
 func decode(text string, value any) error {
 	duration := json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *time.Duration) error {
 		var text string
@@ -76,7 +76,7 @@ func decode(text string, value any) error {
 	return json.Unmarshal([]byte(text), value, json.RejectUnknownMembers(true), json.WithUnmarshalers(duration))
 }
 
-// explain returns an error of decode in words for people who do not know Go.
+// explain rewrites an error of decode for people who do not know Go.
 func explain(err error) error {
 	wrong, ok := errors.AsType[*json.SemanticError](err)
 	switch {
@@ -95,8 +95,9 @@ func explain(err error) error {
 	return fmt.Errorf("%.64s: %w", strings.ReplaceAll(string(wrong.JSONPointer[1:]), "/", "."), wrong.Err)
 }
 
-// fieldsOf describes the JSON of a type, for the list of routes: the names of its fields, each with
-// its type or, if that type lists its values, with these.
+// fieldsOf describes the JSON of a type, for the list of routes. Of a struct, it returns a map from
+// the name of each field to the description of the field's type; of a type that has the method
+// Values, the list of the values; of any other type, the name.
 func fieldsOf(t reflect.Type) any {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
 		t = t.Elem()
@@ -120,7 +121,7 @@ func typeName(t reflect.Type) string {
 	return cmp.Or(typeNames[t.String()], typeNames[t.Kind().String()], t.Kind().String())
 }
 
-// typeNames has the names in JSON of types and kinds of Go, if they differ.
+// typeNames has the types and kinds of Go that have another name in JSON, with this name.
 var typeNames = map[string]string{
 	"struct": "object", "slice": "array", "bool": "boolean",
 	"int": "integer", "int64": "integer", "uint64": "integer", "float64": "number",

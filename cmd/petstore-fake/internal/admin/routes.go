@@ -43,7 +43,8 @@ func (a *API) routes() []route {
 	}
 }
 
-// convert returns what is shown of each element of a list; never nil, which would be null in JSON.
+// convert returns a list of what show returns for each element. Even for an empty list it does not
+// return nil, because JSON would have null.
 func convert[T, S any](list []T, show func(i int, one T) S) []S {
 	all := make([]S, len(list))
 	for i, one := range list {
@@ -67,7 +68,6 @@ func (a *API) clear(*http.Request) (any, error) {
 	return nil, nil
 }
 
-// listRequests handles GET /_fake/requests.
 func (a *API) listRequests(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	limit, err := strconv.Atoi(cmp.Or(query.Get("limit"), "100"))
@@ -103,14 +103,14 @@ func (a *API) addPets(_ *http.Request, pets []petstore.NewPet) (any, error) {
 	return object{"pets": convert(pets, func(_ int, p petstore.NewPet) petstore.Pet { return a.srv.AddPet(p) })}, nil
 }
 
-// Key is an API key with its plan, which is nil if none was given.
+// Key is an API key with its plan. The plan is nil if the user gave only the key.
 type Key struct {
 	Key  string     `json:"key"`
 	Plan *fake.Plan `json:"plan"`
 }
 
-// ReadKeys reads a bare key, or keys with plans: one in the short form of [Read], or several in
-// JSON. A key that no client can send is an error.
+// ReadKeys reads one key without a plan, such as my-key, or what [ReadList] reads: keys with plans.
+// It returns an error if a client could not send one of the keys.
 func ReadKeys(text string) ([]Key, error) {
 	if !strings.ContainsAny(strings.TrimRight(text, "="), "={[") { // base64 may end with =
 		text = "key=" + text
@@ -139,17 +139,17 @@ func (a *API) addKeys(r *http.Request, keys []Key) (any, error) {
 	return a.listKeys(r)
 }
 
-// keyChange changes a key. What is not given stays as it is.
+// keyChange is a change of a key. A field that the user does not give changes nothing.
 type keyChange struct {
 	Plan    *fake.Plan     `json:"plan"`
-	Minute  *int           `json:"minute"` // requests counted in the current minute
+	Minute  *int           `json:"minute"` // the number of requests counted in the current minute
 	Day     *int           `json:"day"`
 	Ban     *time.Duration `json:"ban"`
 	Revoked bool           `json:"revoked"`
 }
 
 func (a *API) changeKey(r *http.Request, c keyChange) (any, error) {
-	id, _ := strconv.Atoi(r.PathValue("id")) // 0, for what is not a number, is not the number of a key
+	id, _ := strconv.Atoi(r.PathValue("id")) // 0 if it is not a number; no key has the id 0
 	keys := a.srv.Keys()
 	if id < 1 || id > len(keys) {
 		return nil, errors.New("there is no key with this id; GET /_fake/keys lists the ids")
@@ -210,7 +210,7 @@ func (a *API) startClock() {
 	}
 }
 
-// clockChange moves the clock, or sets it.
+// clockChange moves the clock by Advance. If Now is given, it sets the clock to Now instead.
 type clockChange struct {
 	Advance time.Duration `json:"advance"`
 	Now     time.Time     `json:"now"`
