@@ -9,10 +9,10 @@ import (
 // The chart has a slot for every 5 seconds of the last 5 minutes, by the service's clock.
 const slotCount, slotSeconds = 60, 5
 
-// chart is a picture that is 300 wide, one for each second, and 1,000 high. Its scale is
-// logarithmic, since a storm of requests would otherwise make all other bars too small to see.
+// chart is a bar chart, 300 units wide, one for each second, and 1,000 units high. Its scale is
+// logarithmic: otherwise a storm of requests would make all other bars too small to see.
 type chart struct {
-	Peak int // the most responses of a slot
+	Peak int // the number of responses in the slot that has the most
 	Bars []bar
 }
 
@@ -21,7 +21,7 @@ type bar struct {
 	X, Y, H int
 }
 
-// newChart draws the responses of requests up to now.
+// newChart returns the chart of the requests that ended in the five minutes up to now.
 func newChart(requests []*Request, now time.Time) (c chart) {
 	type part struct {
 		slot  int
@@ -40,7 +40,7 @@ func newChart(requests []*Request, now time.Time) (c chart) {
 	height := func(n int) int { return int(math.Round(1000 * math.Log1p(float64(n)) / math.Log1p(float64(c.Peak)))) }
 	for slot := range slotCount {
 		n := 0
-		for _, kind := range slices.Backward(kinds) { // the worst at the bottom, where even a few can be seen
+		for _, kind := range slices.Backward(kinds) { // the worst at the bottom, where even a few make a visible bar
 			if of := counts[part{slot, kind.Class}]; of > 0 {
 				top := height(n + of)
 				c.Bars = append(c.Bars, bar{kind.Class, slot * slotSeconds, 1000 - top, top - height(n)})

@@ -7,11 +7,12 @@ import (
 	"unicode"
 )
 
-// own are the headers that every HTTP client makes itself.
+// own has the headers that an HTTP client sets itself: the command leaves them to curl.
 var own = []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", "Transfer-Encoding"}
 
-// curl returns a command for a shell that sends a request again, as far as the journal has it, with
-// its key if the fake knows the key, otherwise with $PETSTORE_API_KEY.
+// curl returns a shell command that sends a request of the journal again. A body of more than
+// 64 KiB is cut off, as in the journal. If the fake does not know the key of the request, the
+// command takes the key from $PETSTORE_API_KEY.
 func curl(origin string, r *Request) string {
 	words := []string{
 		"curl", "--globoff", "--path-as-is", "--request", quote(r.Method), quote(origin + r.Path),
@@ -33,13 +34,14 @@ func curl(origin string, r *Request) string {
 		return strings.Join(words, " ")
 	}
 	if r.Header.Get("Content-Type") == "" {
-		words = append(words, "--header", "Content-Type:") // otherwise curl declares a form
+		words = append(words, "--header", "Content-Type:") // stops curl from sending the Content-Type of a form
 	}
 	return strings.Join(append(words, "--data-raw", quote(string(r.Body))), " ")
 }
 
-// quote returns a word for a shell. It leaves out what a terminal takes for a command, such as a
-// tab, since the word may come from anybody, and is there to be pasted.
+// quote returns a word in quotes for a shell. It leaves out characters that are not printable, such
+// as a tab: the user pastes the command into a terminal, which could obey such a character, and
+// anybody may have sent the word.
 func quote(word string) string {
 	shown := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' {

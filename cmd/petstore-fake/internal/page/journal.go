@@ -14,15 +14,16 @@ import (
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// Request is a request of the journal, with what the page derives from the whole journal.
+// Request is a request of the journal, with values that the page finds by means of the fake's keys,
+// the violations and the earlier requests.
 type Request struct {
 	fake.Request
 
-	// Sender is the key that the request came with, none, or unknown for a key that is not valid.
+	// Sender is the key of the request, "none" without a key, or "unknown" if the key is not valid.
 	Sender string
-	// Violations are the violations by this request.
+	// Violations are the violations that this request caused.
 	Violations []fake.Violation
-	// Since is the time since the last request of the same key, negative if there is none.
+	// Since is the time since the previous request with the same key; -1 if there is none.
 	Since time.Duration
 }
 
@@ -50,32 +51,33 @@ func (p *Page) Journal() []*Request {
 	return list
 }
 
-// Pending reports whether a response is missing but may still come.
+// Pending reports whether the request still waits for its response.
 func (r *Request) Pending() bool {
 	return r.StatusCode == 0 && r.Hint == ""
 }
 
-// Ended returns when the response came.
+// Ended returns the time at which the response began, or the request failed without a response.
 func (r *Request) Ended() time.Time { return r.Time.Add(r.Duration) }
 
-// Status returns the status in one word.
+// Status returns the status code or, without a response, "pending" or "none".
 func (r *Request) Status() string {
 	if r.StatusCode == 0 {
-		return r.Class() // pending or none
+		return r.Class()
 	}
 	return strconv.Itoa(r.StatusCode)
 }
 
-// kind is a kind of responses. Find has the words that find such requests.
+// kind is a kind of response: its CSS class, its name on the page, and the words with which the
+// field Find finds its requests.
 type kind struct{ Class, Text, Find string }
 
-// kinds are all kinds, the best first.
+// kinds has all kinds, from the best to the worst.
 var kinds = []kind{
 	{"fine", "2xx", "status:2xx"}, {"refused", "4xx", "status:4xx -status:429"}, {"limited", "429", "status:429"},
 	{"failed", "5xx", "status:5xx"}, {"none", "no response", "status:none"},
 }
 
-// Class returns the class that gives the status its colour and its shape.
+// Class returns the CSS class that gives the status its colour and its shape.
 func (r *Request) Class() string {
 	switch status := r.StatusCode; {
 	case r.Pending():
@@ -92,7 +94,7 @@ func (r *Request) Class() string {
 	return "fine"
 }
 
-// Day returns the day of the request.
+// Day returns the day, in UTC, on which the request arrived.
 func (r *Request) Day() string { return r.Time.UTC().Format(time.DateOnly) }
 
 // Target returns the path, without its version prefix, followed by the start of the body.
@@ -103,7 +105,8 @@ func (r *Request) Target() string {
 	return strings.TrimSpace(shorten(strings.TrimPrefix(r.Path, "/v1")) + " " + start)
 }
 
-// Reset says which time the number in X-RateLimit-Reset is.
+// Reset returns the time in X-RateLimit-Reset as text, because the header is a number of seconds.
+// It adds how long after the response this time is.
 func (r *Request) Reset() string {
 	seconds, err := strconv.ParseInt(r.ResponseHeader.Get("X-Ratelimit-Reset"), 10, 64)
 	if err != nil {
@@ -113,19 +116,19 @@ func (r *Request) Reset() string {
 	return when(reset) + ", " + words(reset.Sub(r.Ended())) + " after this response"
 }
 
-// Why says why the service refused the request, or what a fault did.
+// Why returns why the request was refused or has no response, otherwise what a fault did.
 func (r *Request) Why() string { return shorten(cmp.Or(r.Hint, r.FaultEffect)) }
 
-// shorten bounds a text of which the page has many, in bytes.
+// shorten cuts a text to at most 512 bytes, because the page shows many such texts.
 func shorten(s string) string { return safetext.Shorten(s, 512) }
 
-// searchText returns what Find looks through, in lower case.
+// searchText returns the text in which the field Find searches for plain words, in lower case.
 func (r *Request) searchText() string {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, r.Operation, r.Method, r.Path, r.Sender, r.Hint, r.FaultEffect)
 	for _, v := range r.Violations {
 		fmt.Fprintln(&b, "violation", v.Rule, v.Detail)
 	}
-	_, _ = r.Header.Write(&b), r.ResponseHeader.Write(&b) // a buffer takes everything
+	_, _ = r.Header.Write(&b), r.ResponseHeader.Write(&b) // a write to a buffer cannot fail
 	return strings.ToLower(b.String() + string(r.Body) + string(r.ResponseBody))
 }

@@ -1,5 +1,6 @@
-// Package page shows the journal of a fake in a browser, with controls for the fake. The page asks
-// four times a second, and gets its changing parts, as HTML, if they have changed.
+// Package page serves the request page: it shows the journal of a fake in a browser, and has
+// controls for the fake. Up to four times a second, a script asks for the parts of the page that
+// change. It gets them as HTML if they have changed.
 package page
 
 import (
@@ -19,10 +20,11 @@ import (
 //go:embed web
 var webFiles embed.FS
 
-// Files handles GET /_fake/web/: it sends the style and the scripts.
+// Files handles GET /_fake/web/: it sends the style sheet and the scripts.
 var Files = http.StripPrefix("/_fake/", http.FileServerFS(webFiles))
 
-// policy lets the page run and load only its own files, and nothing that a request has put on it.
+// policy is the Content-Security-Policy of the page. The browser loads and runs only the files of
+// the program: a script in the text of a request does not run.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:;" +
 	" form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -33,8 +35,8 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 // Page is the request page of a fake. It is safe for concurrent use.
 type Page struct {
 	srv     *fake.Server
-	cleared atomic.Int64 // seq of the last request that was cleared
-	changes atomic.Int64 // begins at the time of the start, so that the page of an earlier program differs
+	cleared atomic.Int64 // Seq of the last request that was cleared
+	changes atomic.Int64 // begins with the time: a page that is still open from an earlier run is not up to date
 }
 
 // New returns the page of a fake.
@@ -44,8 +46,9 @@ func New(srv *fake.Server) *Page {
 	return p
 }
 
-// Clear removes the requests so far from the page and from [Page.Journal]. Their numbers are not
-// used again. It must also be called after a reset of the fake, whose numbers begin with 1.
+// Clear removes the requests so far from the page and from [Page.Journal]. The next request gets
+// the next number. Clear must also be called after a reset of the fake, because the numbers then
+// begin with 1 again: Journal would leave out the new requests.
 func (p *Page) Clear() {
 	last := 0
 	for _, r := range p.srv.Requests() {
@@ -54,11 +57,12 @@ func (p *Page) Clear() {
 	p.cleared.Store(int64(last))
 }
 
-// Show handles GET /_fake/ of a browser.
+// Show handles GET /_fake/ for a browser: it sends the whole page.
 func (p *Page) Show(w http.ResponseWriter, r *http.Request) { p.write(w, r, "page") }
 
-// Parts handles GET /_fake/page: it sends the parts of the page that change, for the query of the
-// page's address, unless the query names the newest version.
+// Parts handles GET /_fake/page: it sends the parts of the page that change. The query is that of
+// the page's address, with the version that the browser has. If this version is the newest, Parts
+// sends nothing.
 func (p *Page) Parts(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("version") == p.version() {
 		w.WriteHeader(http.StatusNoContent)
@@ -67,10 +71,12 @@ func (p *Page) Parts(w http.ResponseWriter, r *http.Request) {
 	p.write(w, r, "parts")
 }
 
-// Changed notes that a request has arrived or has got its response, or that the fake has changed.
+// Changed gives the page a new version. It must be called when a request has arrived or has ended,
+// and when the fake has changed.
 func (p *Page) Changed() { p.changes.Add(1) }
 
-// version identifies the state that the page shows. It also changes with the slots of the chart.
+// version identifies the state that the page shows. It also changes every five seconds, when the
+// chart moves by a slot.
 func (p *Page) version() string {
 	return fmt.Sprint(p.changes.Load(), ".", p.srv.Now().Unix()/slotSeconds)
 }
@@ -79,10 +85,10 @@ func (p *Page) write(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = templates.ExecuteTemplate(w, name, p.view(r)) // an error says that the client is gone
+	_ = templates.ExecuteTemplate(w, name, p.view(r)) // it fails only if the client is gone
 }
 
-// layOut writes a body for reading: a JSON text over several lines, its numbers as they are.
+// layOut makes a body easy to read: it indents JSON, and leaves the numbers as they are.
 func layOut(body []byte) string {
 	var laidOut bytes.Buffer
 	if json.Indent(&laidOut, body, "", "  ") == nil {
@@ -91,10 +97,10 @@ func layOut(body []byte) string {
 	return strings.ToValidUTF8(string(body), "�")
 }
 
-// when writes a time.
+// when returns a time, in UTC, as the page shows it.
 func when(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
-// words writes a duration such as 12ms or, from a second on, 59.6s.
+// words returns a duration as the page shows it: 12ms or, from a second on, 59.6s.
 func words(d time.Duration) string {
 	if d.Abs() < time.Second {
 		return fmt.Sprint(d.Milliseconds(), "ms")
@@ -102,7 +108,7 @@ func words(d time.Duration) string {
 	return d.Round(100 * time.Millisecond).String()
 }
 
-// many writes a number with its noun.
+// many returns a number and its noun, such as 1 fault or 2 faults.
 func many(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -34,7 +34,7 @@ func newTestPage(t *testing.T, opts ...fake.Option) testPage {
 	return testPage{New(fake.NewTestServer(t, opts...)), t}
 }
 
-// call sends a request of the service with a key.
+// call sends a request with a key to the service.
 func (p testPage) call(key, method, path, body string) {
 	r := httptest.NewRequestWithContext(p.t.Context(), method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+key)
@@ -42,7 +42,8 @@ func (p testPage) call(key, method, path, body string) {
 	p.srv.ServeHTTP(httptest.NewRecorder(), r)
 }
 
-// parts returns the parts of the page that change, with the text as a reader sees it.
+// parts returns the HTML of the page's parts that change. Entities such as &#34; are replaced by
+// their characters.
 func (p testPage) parts(query string) string {
 	w := httptest.NewRecorder()
 	p.Parts(w, httptest.NewRequestWithContext(p.t.Context(), http.MethodGet, "/_fake/page?"+query, http.NoBody))
@@ -50,7 +51,7 @@ func (p testPage) parts(query string) string {
 	return html.UnescapeString(w.Body.String())
 }
 
-// contain reports what a text lacks.
+// contain checks that a text contains all the wanted parts.
 func contain(t *testing.T, text string, want ...string) {
 	t.Helper()
 	for _, part := range want {
@@ -84,7 +85,7 @@ func TestParts(t *testing.T) {
 	contain(t, p.parts(""), "listPets", "GET </span>/pets?limit=3", "second-key-0001", "(section 8.1)",
 		`<b class="limited">429</b>`, `aria-pressed="false">2xx 1<`, `aria-pressed="false">429 1<`)
 	contain(t, p.parts("text=status:429+key:second-key-0001&key=2"), "1 of 2",
-		"of 1 a minute") // the windows of the chosen key
+		"of 1 a minute") // the window of key 2, which the query chooses
 	assert.Regexp(t, `data-to="\?key=2"\s+aria-pressed="true">429 1<`, p.parts("text=status:429&key=2"), "it shows all again")
 	contain(t, p.parts("top=1"), ">1 new<")
 	assert.NotRegexp(t, `[?&](top|version)=`, p.parts("top=1&version=1"), "a link begins at the newest request")
@@ -98,7 +99,7 @@ func TestParts(t *testing.T) {
 	assert.Equal(t, maxRows, strings.Count(text, `<tbody id="r`))
 	contain(t, text, "The newest 100 of 250.")
 	p.Clear()
-	contain(t, p.parts("top=1000"), "No request yet") // no row that was cleared stays, even in a list that stands still
+	contain(t, p.parts("top=1000"), "No request yet") // a cleared row goes even from a list that stands still
 	p.call(theKey, "GET", "/v1/pets", "")
 	contain(t, p.parts("text=listPets&request=x&key=x&colour=red"), `<td class="op">`)
 	contain(t, p.parts("request=5"), "Request 5 is not in the journal")
@@ -113,7 +114,7 @@ func TestParts(t *testing.T) {
 	assert.Less(t, len(text), 100<<10, "long names are cut")
 }
 
-// Bodies are laid out with their numbers unchanged.
+// The page indents JSON bodies, and does not change their numbers.
 func TestDetail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPage(t)
@@ -140,7 +141,7 @@ func TestDetail(t *testing.T) {
 	})
 }
 
-// It runs in a bubble, since real timestamps in the headers may contain 503.
+// TestFilter runs in virtual time, in which Since is exactly one second.
 func TestFilter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPage(t)
@@ -151,7 +152,7 @@ func TestFilter(t *testing.T) {
 		p.call(theKey, "GET", "/v1/pets", "")
 		p.call("team-key-000001", "GET", "/v1/pets/7", "")
 		p.call("other-key", "GET", "/v1/no-such-path", "")
-		since := func(n int) time.Duration { return p.Journal()[n].Since } // the last request of the same key
+		since := func(n int) time.Duration { return p.Journal()[n].Since } // of the nth request
 		assert.Equal(t, []time.Duration{-1, time.Second, -1, -1}, []time.Duration{since(0), since(1), since(2), since(3)})
 		assert.Equal(t, "injected fault with status 503", p.Journal()[1].Why())
 		for text, want := range map[string]int{
@@ -187,7 +188,7 @@ func TestChart(t *testing.T) {
 	assert.Empty(t, newChart(all, now.Add(-time.Minute)).Bars, "the clock was set back")
 }
 
-// A shell gets the command of a request, and sends the same request again.
+// A real shell runs the command of each request. The service must get the same request again.
 func TestCurl(t *testing.T) {
 	testkit.Loopback(t)
 	if _, err := exec.LookPath("bash"); err != nil {

@@ -12,48 +12,48 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// The bounds of what the page lists.
+// The page lists at most so many requests and pets.
 const maxRows, maxPets = 100, 100
 
-// view is what the page shows for the query of its address.
+// view has the values for the templates of the page.
 type view struct {
 	query           url.Values
 	Program, Origin string
-	Version         string        // of what the page shows
-	Now             time.Time     // of the service
-	Ahead           time.Duration // how far the service's clock is ahead of the machine's
+	Version         string        // identifies the state that the page shows
+	Now             time.Time     // the service's time
+	Ahead           time.Duration // how far the service's clock is ahead of the machine's clock
 
-	Text       string     // of the field Find
+	Text       string     // the text of the field Find
 	List       []*Request // all requests, oldest first
-	Rows       []*Request // the newest that match Text, newest first
-	Fit        int        // requests that match Text
-	Top        int        // the first row, if the list stands still; 0 if it follows the journal
-	New        int        // requests above that row that match Text
+	Rows       []*Request // the newest requests that match Text, newest first
+	Fit        int        // the number of requests that match Text
+	Top        int        // Seq of the first row, if the list stands still; 0 if it shows new requests
+	New        int        // the number of requests newer than Top that match Text
 	Kinds      []kind
-	Counts     map[string]int // requests of each class
+	Counts     map[string]int // the number of requests of each class
 	Violations int
 
-	Open   int      // the request that is to be shown
-	Detail *Request // nil if the journal does not have it
+	Open   int      // Seq of the request whose details are shown; 0 for none
+	Detail *Request // the request Open; nil if the journal does not have it
 
 	Keys       []key
-	Banned     int
-	Key        key // the chosen one
+	Banned     int // the number of banned keys
+	Key        key // the key whose windows are shown
 	Chart      chart
 	Faults     []*fake.Injection // the latest first
-	Active     int               // faults
+	Active     int               // the number of active faults
 	Pets       []petstore.Pet    // the newest first
-	PetsBefore int               // pets that are not shown
+	PetsBefore int               // the number of older pets, which are not shown
 }
 
-// view returns what the page shows for a request. A wrong part of its query is left out, so that a
-// reader always has a page.
+// view returns the values for an HTTP request for the page. It ignores wrong values in the query,
+// so that the reader always gets a page.
 func (p *Page) view(r *http.Request) *view {
 	query, now := r.URL.Query(), p.srv.Now()
 	number := func(name string) int { n, _ := strconv.Atoi(query.Get(name)); return n }
 	v := &view{
 		query: query, Program: petstore.Version, Origin: "http://" + r.Host, Version: p.version(),
-		Now: now, Ahead: time.Until(now).Round(time.Second), // since the two clocks are not read at once
+		Now: now, Ahead: time.Until(now).Round(time.Second), // the clocks are not read at the same moment
 		Text: query.Get("text"), Open: number("request"), Top: number("top"),
 		List: p.Journal(), Kinds: kinds, Counts: make(map[string]int),
 		Violations: len(p.srv.Violations()), Faults: p.srv.Injections(), Pets: p.srv.Pets(),
@@ -73,8 +73,8 @@ func (p *Page) view(r *http.Request) *view {
 	return v
 }
 
-// addRows adds the rows of the list. A list that stands still keeps them, unless their requests are
-// gone.
+// addRows sets the fields about the list. If the journal no longer has the request Top, it sets Top
+// to 0: then the page gets new rows even for a list that stands still.
 func (v *view) addRows() {
 	filter, top := NewFilter(v.Text), 0
 	for _, r := range slices.Backward(v.List) {
@@ -93,7 +93,8 @@ func (v *view) addRows() {
 	v.Top, v.Rows = top, v.Rows[:min(v.Fit, maxRows)]
 }
 
-// To returns the page's address with another value of a parameter; "" takes the parameter out.
+// To returns the page's address with a new value for a parameter; "" removes the parameter. The
+// list of the new address does not stand still.
 func (v *view) To(name, value string) string {
 	query := maps.Clone(v.query)
 	query.Del("top")
@@ -113,7 +114,7 @@ type key struct {
 	Windows [2]window
 }
 
-// window is a window of a key. Its Limit is 0 if it has none.
+// window is the minute or the day of a key. Limit is 0 if there is no limit.
 type window struct {
 	Name              string
 	Limit, Used, Left int

@@ -1,15 +1,15 @@
-// The page's address says what is shown, so that a reader can keep it and pass it on.
+// The page's address has the chosen filter, request and key: a reader can save it and share it.
 
 const list = byId("list"), find = byId("text"), scroller = byId("scroll");
-let moved = -Infinity, paused = false; // moved: when the pointer moved over the list last
-let shown = location.search; // the address of what is shown
-let findTimer = 0; // runs while the reader writes
+let moved = -Infinity, paused = false; // moved: the time when the pointer last moved over the list
+let shown = location.search; // the address whose parts the page shows: location.search may be newer
+let findTimer = 0; // runs until the reader has stopped typing in Find
 
 const param = (name, address = location.search) => new URLSearchParams(address).get(name) ?? "";
 const links = () => [...list.querySelectorAll("tbody a")];
 const seqOf = (e) => Number(e.closest("tbody").id.slice(1));
 
-// to returns the address with another value of a parameter; "" takes the parameter out.
+// to returns the page's address with a new value for a parameter; "" removes the parameter.
 function to(name, value) {
 	const query = new URLSearchParams(location.search);
 	query.set(name, value);
@@ -17,7 +17,7 @@ function to(name, value) {
 	return "?" + query;
 }
 
-// go shows another address.
+// go changes the page's address, and shows what belongs to it without loading the page again.
 function go(address, replace = false) {
 	history[replace ? "replaceState" : "pushState"](null, "", address);
 	arrive();
@@ -30,18 +30,19 @@ function arrive() {
 }
 on(window, "popstate", arrive);
 
-// still reports whether the list takes no new rows: while it is scrolled down, has the focus or is
-// paused, and for 3 s after a pointer has moved over it.
+// still reports whether the list stands still, without new rows: while it is scrolled down, has the
+// focus or is paused, and for 3 s after a pointer has moved over it.
 const still = () =>
 	paused || scroller.scrollTop > 0 || list.contains(document.activeElement) || Date.now() - moved < 3000;
 
-// topRow returns the seq of the first row, or 0 if the list does not stand still.
+// topRow returns the number of the request in the first row, if the list stands still. It returns 0
+// if the list needs rows from the program: it is empty, shows new requests, or has another filter.
 function topRow() {
 	return param("text") === param("text", shown) && links()[0] && still() ? seqOf(links()[0]) : 0;
 }
 
-// mark marks the open request, and makes one row the only stop of the tab key: the row with the
-// focus, or the newest.
+// mark marks the row of the open request. It also makes the Tab key stop at only one row: the row
+// with the focus or, without one, the newest row.
 function mark() {
 	const all = links(), stop = all.find((a) => a === document.activeElement) ?? all[0];
 	for (const a of all) {
@@ -50,7 +51,8 @@ function mark() {
 	}
 }
 
-// announce reports the result of a step to readers who cannot see it.
+// announce tells users of screen readers what a new address has found: how many requests fit the
+// filter, or which request is open. The parameter before is the earlier address.
 function announce(before) {
 	const changed = (name) => param(name) && param(name) !== param(name, before);
 	if (changed("text")) setText(byId("said"), byId("fit").textContent + " requests");
@@ -64,8 +66,8 @@ function close(focus) {
 	if (focus) a?.focus({ preventScroll: true });
 }
 
-// step moves the focus to the older (1) or the newer (-1) row. If a request is open, step opens that
-// of the row.
+// step moves the focus to the next older (1) or newer (-1) row. If the page shows the details of a
+// request, step shows those of the new row's request.
 function step(by) {
 	const all = links(), next = all[all.indexOf(document.activeElement) + by];
 	if (!next) return;
@@ -81,11 +83,11 @@ on(document, "click", (e) => {
 	if (!link && !row || e.ctrlKey || e.metaKey || e.shiftKey || !getSelection().isCollapsed) return;
 	e.preventDefault();
 	if (row) go(to("request", seqOf(row)));
-	else if (link.id === "close") close(e.detail === 0); // by the keyboard
+	else if (link.id === "close") close(e.detail === 0); // detail is 0 if the click came from the keyboard
 	else go(link.dataset.to ?? link.getAttribute("href"));
 });
 
-// release shows what is new in a list that stood still.
+// release ends everything that makes the list stand still, and shows the new rows.
 function release() {
 	[paused, moved, scroller.scrollTop] = [false, -Infinity, 0];
 	byId("pause").ariaPressed = "false";

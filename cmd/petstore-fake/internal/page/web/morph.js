@@ -1,23 +1,23 @@
-// The scripts of the page share their names. All markup that changes comes from the program, whose
-// templates have escaped what a request contains. The scripts set only texts and attributes.
+// Each script of the page can use the names of the others. The program makes all HTML, and its
+// templates escape the content of requests. The scripts set only texts and attributes.
 
 const byId = (id) => document.getElementById(id);
 const on = (e, type, f) => e.addEventListener(type, f);
 const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 
-// parse returns the elements of HTML that came from the program.
+// parse makes elements of HTML, which must come from the program.
 function parse(html) {
 	const template = document.createElement("template");
 	template.innerHTML = html;
 	return template.content;
 }
 
-// Attributes that the script adds to the program's elements.
+// Attributes that the scripts or the browser set: morph must not remove them.
 const own = ["aria-current", "open", "tabindex"];
 
-// morph changes an element until it equals another one. Parts that are in both stay, with their
-// focus, scrolling and selection. Elements with an id are the same part if their ids are equal,
-// other elements if their places are equal.
+// morph changes the element to until it equals the element from. A child that both have stays, with
+// its focus, scroll position and selection. Children with ids are the same if their ids are equal,
+// other children if their places are equal.
 function morph(to, from) {
 	for (const name of to.getAttributeNames()) {
 		if (!from.hasAttribute(name) && !own.includes(name)) to.removeAttribute(name);
@@ -40,7 +40,8 @@ function morph(to, from) {
 	while (at) at = drop(at);
 }
 
-// drop removes a node and returns the next one. If the node had the focus, the neighbour gets it.
+// drop removes a node and returns the next one. If the node had the focus, a button or link in a
+// neighbour gets the focus or, if the neighbours have none, one in the section around them.
 function drop(e) {
 	const next = e.nextSibling;
 	const heirs = [e.nextElementSibling, e.previousElementSibling, e.parentElement.closest("section, header")];

@@ -1,8 +1,8 @@
-// Requests to the program.
+// This script sends requests to the program.
 
 let messageTimer;
 
-// say shows the reader a message.
+// say shows a message for 4 seconds or, if something went wrong, for 10 seconds.
 function say(text, wrong = false) {
 	setText(byId("message"), text);
 	byId("message").classList.toggle("wrong", wrong);
@@ -10,7 +10,7 @@ function say(text, wrong = false) {
 	messageTimer = setTimeout(() => setText(byId("message"), ""), wrong ? 10000 : 4000);
 }
 
-// ask calls an admin route and returns the text of the response.
+// ask calls an admin route and returns the text of the response. It throws an error for the reader.
 async function ask(method, path, body) {
 	let response, text;
 	try {
@@ -23,8 +23,9 @@ async function ask(method, path, body) {
 	return text;
 }
 
-// act sends the request that the attributes of an element describe: a method and a path. It may ask
-// a question first, and shows a message at the end. The error of a form is shown beside its field.
+// act sends a request for an element: data-act is the method and the path, data-confirm a question
+// that the reader must confirm first, and data-done the message after a success. A form shows an
+// error beside its field; for a button, the error is the message.
 async function act(e, body) {
 	const [method, path] = e.dataset.act.replace("{key}", byId("key").value).split(" ");
 	if (e.dataset.confirm && !confirm(e.dataset.confirm)) return;
@@ -45,7 +46,7 @@ async function copy(from) {
 		await navigator.clipboard.writeText(from.textContent);
 		say("Copied.");
 	} catch {
-		getSelection().selectAllChildren(from); // without a clipboard, as over plain http in a network
+		getSelection().selectAllChildren(from); // no clipboard: the page came over http from another machine
 		say("Selected; copy it with the keyboard.");
 	}
 }
@@ -62,5 +63,5 @@ on(document, "click", ({ target }) => {
 
 on(document, "submit", (e) => {
 	e.preventDefault();
-	act(e.target, e.target.elements[0].value); // JSON, or its short form
+	act(e.target, e.target.elements[0].value); // the first field has JSON, or its short form
 });

@@ -1,11 +1,11 @@
-// The page follows the program: it asks four times a second for what has changed.
+// This script keeps the page up to date: up to four times a second, it asks for changed parts.
 
 let timer, turn = 0;
-let answered; // the question whose response is shown
-let heard = Date.now(), clockOffset = 0; // heard: when the program responded last
+let answered; // the last question whose response the page has shown
+let heard = Date.now(), clockOffset = 0; // heard: the time of the program's last response
 
 const now = () => Date.now() + clockOffset;
-const ends = () => document.querySelectorAll("[data-until]"); // when windows end
+const ends = () => document.querySelectorAll("[data-until]"); // show the time until a window ends
 
 function live(word, text = word) {
 	byId("live").dataset.state = word;
@@ -14,8 +14,9 @@ function live(word, text = word) {
 	setText(byId("since"), new Date(heard + clockOffset).toISOString().slice(11, 19));
 }
 
-// refresh asks for the parts of the page, and goes on asking. The program sends nothing while the
-// page has the newest version, and leaves out the rows of a list that stands still.
+// refresh asks for the parts of the page, shows them, and starts the timer for the next refresh. If
+// the page has the newest version, the program sends no parts. For a list that stands still, the
+// program sends no rows.
 async function refresh() {
 	clearTimeout(timer);
 	const mine = ++turn, address = location.search, query = new URLSearchParams(address);
@@ -28,7 +29,7 @@ async function refresh() {
 		text = await ask("GET", question + "&version=" + version);
 		heard = Date.now();
 	} catch { /* there was no response */ }
-	if (mine !== turn) return; // the reader has gone to another address meanwhile
+	if (mine !== turn) return; // another refresh has begun meanwhile, for example for a new address
 	live(...text === undefined ? ["lost", "no response"] : ["live"]);
 	if (text) {
 		take(parse(text), address);
@@ -37,7 +38,7 @@ async function refresh() {
 	timer = setTimeout(refresh, text === undefined ? 1000 : 250);
 }
 
-// take shows the parts of the page as they are now.
+// take puts new parts into the page. They belong to the given address.
 function take(parts, address) {
 	const before = shown;
 	shown = address;
