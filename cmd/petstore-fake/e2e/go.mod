@@ -1,5 +1,5 @@
-// What checks petstore-fake from the outside is a module of its own: the tools that the tests need
-// must not come to users of petstore-go.
+// The tests of this module check petstore-fake from the outside. They are a module of their own, so
+// that the tools that they need do not become dependencies of petstore-go.
 module github.com/petstore/petstore-go/cmd/petstore-fake/e2e
 
 go 1.26.0

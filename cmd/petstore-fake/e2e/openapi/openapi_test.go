@@ -1,5 +1,5 @@
-// Package openapi tests openapi.yaml, and then the fake and the client against it, with a library
-// that reads this document.
+// Package openapi checks openapi.yaml with a library for OpenAPI. Then it checks that the requests
+// of the client and the responses of the fake are as openapi.yaml describes them.
 package openapi
 
 import (
@@ -34,12 +34,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const baseURL = "https://petstore.example/v1"
 
-// validator is a transport to a service. It compares each exchange with openapi.yaml.
+// validator is a transport that passes requests to a service. It compares each request and each
+// response with openapi.yaml.
 type validator struct {
 	service http.Handler
 	router  routers.Router
-	missing map[string]bool // documented operations with statuses that no response had
-	found   []error         // differences from the document
+	missing map[string]bool // "operation status" of the document that no response has had yet
+	found   []error         // the differences from the document
 }
 
 func newValidator(t *testing.T, service http.Handler) *validator {
@@ -60,8 +61,8 @@ func newValidator(t *testing.T, service http.Handler) *validator {
 	return v
 }
 
-// RoundTrip returns the response of the service. A difference from the document is noted, and is no
-// error for the client.
+// RoundTrip returns the response of the service. It adds a difference from the document to found,
+// and does not return it as an error, so that the client goes on.
 func (v *validator) RoundTrip(r *http.Request) (*http.Response, error) {
 	var sent []byte
 	if r.Body != nil {
@@ -129,14 +130,14 @@ func TestDocument(t *testing.T) {
 	_, _ = client.GetPet(t.Context(), 1)
 	_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 100, Status: petstore.PetStatusSold})
 	server.BanKey(key, time.Hour)
-	for _, o := range fake.Operations() { // the document has a 429 for each
+	for _, o := range fake.Operations() { // the document has a 429 for each operation
 		_, _ = v.RoundTrip(request(o.Method, strings.ReplaceAll(o.Path, "{petId}", "1")))
 	}
 	assert.Empty(t, v.found)
 	assert.Empty(t, v.missing, "the document has them, and no request above got such a response")
 
-	// A validator that never finds anything could be broken. For requests, the part above shows that
-	// it works: it must find an error in each request that gets a 400.
+	// This checks the validator: it must find an error in each of these wrong responses. Wrong
+	// requests were checked above: if a request gets a 400, the validator must find an error in it.
 	for response, finds := range map[string]string{
 		"null": "doesn't match schema", `[{"id":1,"name":"Mia"}]`: "categoryId", `[{"id":9223372036854775808}]`: "out of range",
 	} {

@@ -1,7 +1,7 @@
-// Package ui tests the request page of petstore-fake in a real browser: Chromium, without a window.
+// Package ui tests the request page of petstore-fake in a real browser: Chromium, headless.
 //
-// The tests are skipped where there is no Chromium, unless PETSTORE_UI is set, as in the step ui of
-// .ci/run, which installs what the tests need.
+// Without Chromium, the tests are skipped or, if PETSTORE_UI is set, fail. .ci/run sets it in the
+// step ui. Before that, the step fetch installs what the tests need.
 package ui
 
 import (
@@ -27,20 +27,20 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// patience bounds every wait for the browser. The machine may be busy, so tests measure times in
-// the browser.
+// patience is how long a test waits for the browser at most. It is long, because the machine may be
+// busy. A test that measures times measures them in the page.
 const patience = 20 * time.Second
 
 func TestMain(m *testing.M) {
 	status := m.Run()
 	if ctx, err := startBrowser(); err == nil {
-		_ = chromedp.Cancel(ctx) // waits until the browser is gone
+		_ = chromedp.Cancel(ctx) // closes the browser, and waits until it has ended
 	}
 	os.Exit(status)
 }
 
-// startBrowser starts the one browser of all tests, with a new, empty profile. In that browser,
-// each test has a profile of its own.
+// startBrowser starts the browser that all tests share, with a new, empty profile. In this browser,
+// each tab has a profile of its own.
 var startBrowser = sync.OnceValues(func() (context.Context, error) {
 	ctx, _ := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(
 		chromedp.NoSandbox, // root cannot have a sandbox
@@ -49,13 +49,13 @@ var startBrowser = sync.OnceValues(func() (context.Context, error) {
 	return ctx, chromedp.Do(ctx)
 })
 
-// tab is a page of the browser.
+// tab is a tab of the browser.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
 }
 
-// newTab opens a tab. An error or a warning in its console fails the test.
+// newTab opens a tab. The test fails if the tab's console has an error or a warning.
 func newTab(t *testing.T) *tab {
 	t.Helper()
 	browser, err := startBrowser()
@@ -80,7 +80,7 @@ func newTab(t *testing.T) *tab {
 	return b
 }
 
-// do takes a step in the browser, and returns its result.
+// do runs an action in the browser, and returns the result of the action.
 func do[T any](b *tab, step chromedp.Action[T]) T {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
@@ -91,7 +91,7 @@ func do[T any](b *tab, step chromedp.Action[T]) T {
 
 func (b *tab) size(width int64) { do(b, chromedp.EmulateViewport(width, 800)) }
 
-// open opens the request page and waits until it follows the program.
+// open opens the request page, and waits until the page has got its first response.
 func (b *tab) open(p *program, query string) {
 	do(b, chromedp.Navigate(p.origin+"/_fake/"+query))
 	b.until(`document.getElementById("live")?.dataset.state === "live" && document.getElementById("clock").dateTime !== ""`)
@@ -105,7 +105,7 @@ func openPage(t *testing.T, opts ...fake.Option) (*program, *tab) {
 	return p, b
 }
 
-// value returns the value that an expression of JavaScript has in the page.
+// value evaluates a JavaScript expression in the page, and returns the value.
 func value[T any](b *tab, expression string) T {
 	return do(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
@@ -123,12 +123,12 @@ func (b *tab) until(expression string) {
 
 // text waits until an element contains a text.
 func (b *tab) text(selector, want string) {
-	b.until(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, want)) // %q fits JavaScript
+	b.until(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, want)) // %q is JavaScript, too
 }
 
 func (b *tab) click(selector string) { do(b, chromedp.Click(chromedp.CSS(selector))) }
 
-// send fills in a form and sends it.
+// send writes text into the first field of a form, and submits the form.
 func (b *tab) send(form, text string) {
 	b.run(fmt.Sprintf(`byId(%q).elements[0].value = %q; byId(%[1]q).requestSubmit()`, form, text))
 }
@@ -143,30 +143,31 @@ func (b *tab) run(statements string) {
 	value[bool](b, "(() => { "+statements+"; return true; })()")
 }
 
-// refresh makes the page show what is new, and waits for that.
+// refresh makes the page ask for its new parts, and waits until the page shows them.
 func (b *tab) refresh() { value[bool](b, "refresh().then(() => true)") }
 
 func (b *tab) press(key string) { do(b, chromedp.KeyEvent(key)) }
 
-// rows waits until n requests are listed.
+// rows waits until the list has n rows.
 func (b *tab) rows(n int) {
 	b.until(fmt.Sprintf(`document.querySelectorAll("#list tbody").length === %d`, n))
 }
 
-// newest waits until the list begins with a request.
+// newest waits until the first row of the list is the request with the number seq.
 func (b *tab) newest(seq int) {
 	b.until(fmt.Sprintf(`links()[0] && seqOf(links()[0]) === %d`, seq))
 }
 
-// program is the fake with its admin routes on a port, as petstore-fake has them.
+// program serves a fake and its admin routes on a port, as petstore-fake does.
 type program struct {
 	t       *testing.T
 	origin  string
-	stopped sync.RWMutex // while it is locked, no request gets a response
+	stopped sync.RWMutex // while a test holds this lock, no request gets a response
 	server  http.Server
 }
 
-// start starts a program at an address, whose port may be 0 for a free one. It ends with the test.
+// start starts a program at an address. The port 0 stands for a free port. The program ends with
+// the test.
 func start(t *testing.T, addr string, opts ...fake.Option) *program {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
@@ -178,7 +179,7 @@ func start(t *testing.T, addr string, opts ...fake.Option) *program {
 		defer p.stopped.RUnlock()
 		api.ServeHTTP(w, r)
 	})
-	go func() { _ = p.server.Serve(l) }() // until it is closed
+	go func() { _ = p.server.Serve(l) }() // returns when the server is closed
 	t.Cleanup(func() {
 		_ = p.server.Close()
 		srv.Close()
@@ -186,7 +187,7 @@ func start(t *testing.T, addr string, opts ...fake.Option) *program {
 	return p
 }
 
-// send sends a request with the default key, and waits until it has ended.
+// send sends a request with the default key, and waits for the whole response, or for an error.
 func (p *program) send(method, path, body string) {
 	r, err := http.NewRequestWithContext(p.t.Context(), method, p.origin+path, strings.NewReader(body))
 	require.NoError(p.t, err)
@@ -204,7 +205,8 @@ func (p *program) list(times int) {
 	}
 }
 
-// morning is what a few minutes of work look like.
+// morning sends what clients and a tester send in five minutes of work, so that each part of the
+// page has something to show. The service's clock moves, so that the test need not wait.
 func (p *program) morning() {
 	for _, name := range []string{"Rex", "Mimi", "Hazel"} {
 		p.send(http.MethodPost, "/_fake/pets", "categoryId=2,status=available,name="+name)

@@ -13,7 +13,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// theme sets what the reader prefers, light or dark.
+// theme sets the colour scheme that the browser prefers: light or dark.
 func (b *tab) theme(name string) {
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
@@ -21,8 +21,9 @@ func (b *tab) theme(name string) {
 	require.NoError(b.t, err)
 }
 
-// In both colours, each look fits its window, and axe finds nothing wrong. UPDATE_GOLDEN=1 also
-// makes the picture in docs.
+// TestLooks puts the page into several states. In each state, everything must fit into the browser
+// at each width, and axe must find no problem of accessibility in the light or the dark colours.
+// UPDATE_GOLDEN=1 also makes the picture in docs.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile("../../../../bin/ui/node_modules/axe-core/axe.min.js")
@@ -41,14 +42,14 @@ func TestLooks(t *testing.T) {
 		picture := do(b, chromedp.CaptureScreenshot())
 		require.NoError(t, os.WriteFile("../../../../docs/petstore-fake-light.png", picture, 0o644))
 	}
-	long := strings.Repeat("unbroken", 40) // in each part of the page, without a place to break
+	long := strings.Repeat("unbroken", 40) // a word without a place to break, for each part of the page
 	p.send("POST", "/_fake/keys", long)
 	p.send("POST", "/_fake/pets", `{"name":"`+long+`","categoryId":9223372036854775807}`)
 	p.send("POST", "/v1/pets?"+long+"=1", `{"`+long+`":1,"name":"Rex","categoryId":0}`)
 	p.send("GET", "/v1/"+long, "")
 	p.send("POST", "/_fake/faults", "status=503,operation=createPet,retryAfter="+long)
 	p.send("PATCH", "/_fake/keys/1", "ban=10m")
-	b.text("#strip", "1 key banned") // what is done last
+	b.text("#strip", "1 key banned") // the last change: the page then shows the others, too
 	b.judge("busy", string(axe))
 	b.open(p, "?text=nori")
 	b.click("#list tbody")
@@ -63,13 +64,14 @@ func TestLooks(t *testing.T) {
 	b.text("#fault-form .error", "Status 1000 does not lie")
 	b.judge("forms", string(axe))
 	b.open(p, "")
-	p.stopped.Lock() // the program does not come back
+	p.stopped.Lock() // from now on, no request gets a response
 	b.text("#gone", "No response from the program since")
 	b.judge("lost", string(axe))
 }
 
-// misfits lists what is wider than its place, outside of the window, cut off, or not high enough
-// for a finger.
+// misfits is JavaScript that lists badly placed elements: content that is wider than its container,
+// controls that are partly outside the browser's window, notes that are cut off, and rows of fewer
+// than 24 pixels, which are too low for a finger.
 const misfits = `(() => {
 	const box = (e) => e.getBoundingClientRect(), all = (selector) => [...document.querySelectorAll(selector)];
 	return [
@@ -81,7 +83,8 @@ const misfits = `(() => {
 	].map((e) => e.id + " " + e.className + " " + e.textContent.slice(0, 50));
 })()`
 
-// judge judges a look in some widths and both colours.
+// judge checks the page in its present state: with misfits at several widths, and with axe in both
+// colour schemes. The parameter name is the name of the state.
 func (b *tab) judge(name, axe string) {
 	b.run(axe)
 	for _, width := range []int64{320, 390, 721, 800, 993, 1366, 2560, 1280} {

@@ -17,7 +17,7 @@ func TestFind(t *testing.T) {
 	p, b := openPage(t, fake.WithPlan(fake.Plan{}))
 	p.list(2)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Rex"}`)
-	value[bool](b, `fetch("/v1/nothing").then(() => true)`) // without a key
+	value[bool](b, `fetch("/v1/nothing").then(() => true)`) // a request without a key
 	b.find("rex")
 	b.text("#said", "1 of 4 requests")
 	b.click("#counts .refused")
@@ -44,7 +44,7 @@ func TestList_standsStill(t *testing.T) {
 	stands := func(why, at string, n int) {
 		t.Helper()
 		b.until(`!byId("release")`)
-		b.refresh() // a response from before the list stood still may be on its way
+		b.refresh() // an earlier response, with new rows, may be on its way
 		y := value[float64](b, at+".getBoundingClientRect().top")
 		p.list(n)
 		b.text("#release", fmt.Sprint(n, " new"))
@@ -59,11 +59,11 @@ func TestList_standsStill(t *testing.T) {
 	b.run("document.activeElement.blur()")
 	b.newest(308)
 	b.run(`links()[2].dispatchEvent(new PointerEvent("pointermove", { bubbles: true }))`)
-	stands("a pointer", "links()[2]", 24) // no new row may push the row away from under the mouse
+	stands("a pointer", "links()[2]", 24) // the row must stay under the mouse
 	b.click("#r306")
 	b.text("#detail-title", "Request 306")
 	b.run(`const now = Date.now; Date.now = () => now() + 3000; document.activeElement.blur()`)
-	b.newest(332) // once the mouse has rested for 3 s
+	b.newest(332) // after the mouse has not moved for 3 s
 	b.rows(100)
 }
 
@@ -85,7 +85,7 @@ func TestDetail(t *testing.T) {
 	b.until(`byId("detail-title").getBoundingClientRect().top < innerHeight / 2`)
 }
 
-// What a reader changes is changed in the program, and the page shows it.
+// Each control of the page changes the program, and the page shows the change.
 func TestControls(t *testing.T) {
 	t.Parallel()
 	p, b := openPage(t, fake.WithPlan(fake.Plan{PerMinute: 5, PerDay: 7}))
@@ -127,7 +127,7 @@ func TestControls(t *testing.T) {
 		b.text("#strip", "1 fault active")
 		p.list(1)
 		b.text("#faults", "over, applied 1 ×")
-		b.click(`#faults button`) // again
+		b.click(`#faults button`) // injects the fault again
 	}
 	b.run(`window.confirm = () => true`)
 	b.click("#reset")
@@ -180,7 +180,7 @@ func TestFollow(t *testing.T) {
 	b.text("#faults", "applied 1 ×")
 	b.text("#list", "pending")
 	b.click("#pause")
-	b.until(`!list.innerText.includes("pending")`) // the row is up to date, although nothing has changed since
+	b.until(`!list.innerText.includes("pending")`) // the page gets the row, although the fake has not changed since the pause
 
 	b.run(`Object.defineProperty(document, "hidden", { value: true })
 		document.dispatchEvent(new Event("visibilitychange"))`)
@@ -192,7 +192,7 @@ func TestFollow(t *testing.T) {
 func TestLost(t *testing.T) {
 	t.Parallel()
 	p, b := openPage(t)
-	p.stopped.Lock() // the connections stay open: no error shows the stop
+	p.stopped.Lock() // the connections stay open: the page sees no error, only no response
 	b.text("#gone", "goes on by itself when the program is back.")
 	b.until(`!byId("gone").hidden`)
 	p.stopped.Unlock()
