@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// harness is a file of pets, and the service that they go to.
+// harness has a file of pets, and the service into which a test imports them.
 type harness struct {
 	*testing.T
 	server *fake.Server
@@ -82,15 +82,16 @@ func TestImport_wrongRow(t *testing.T) {
 		assert.ErrorContains(t, err, reason)
 		assert.NoFileExists(t, h.path+".journal")
 		assert.Empty(t, h.server.Requests())
-		h.write(h.path, "\xef\xbb\xbf"+header+"\r\nRex,1,available\r\nMax,1,sold\r\n") // by a spreadsheet
+		h.write(h.path, "\xef\xbb\xbf"+header+"\r\nRex,1,available\r\nMax,1,sold\r\n") // as spreadsheets write it
 		out, err := h.run(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, "2 created, 0 rejected, 0 undecided, 0 left\n", out)
 	}
 }
 
-// TestImport_changedFile has a row that the service rejects. Then this row is corrected, and rows
-// are added before it. One of these equals an old row. The next run sends only the new rows.
+// TestImport_changedFile imports three rows, of which the service rejects one. Then it corrects the
+// rejected row, and adds two rows; one of them equals an old row. The next run sends only the
+// corrected row and the added rows.
 func TestImport_changedFile(t *testing.T) {
 	h := newHarness(t, fake.NewTestServer(t), "Rex,1,", "Max,2,", "Mia,3,")
 	h.server.Inject(fake.Fault{Skip: 1, Status: http.StatusBadRequest})
@@ -110,8 +111,8 @@ func TestImport_changedFile(t *testing.T) {
 	assert.Equal(t, []string{"Rex", "Mia", "Nala", "Rex", "Max"}, names)
 }
 
-// TestImport_killed cuts a journal at each byte, as a SIGKILL does. A row is not sent again if the
-// journal has its whole text and the tab.
+// TestImport_killed cuts a journal at each byte, as a SIGKILL may do. The next run does not send a
+// row again if the journal has the whole text of the row and the tab after it.
 func TestImport_killed(t *testing.T) {
 	h := newHarness(t, fake.NewTestServer(t), pets(3)...)
 	_, err := h.run(t.Context())
@@ -132,8 +133,8 @@ func TestImport_killed(t *testing.T) {
 	assert.ErrorContains(t, err, `is damaged: "notes\n"`)
 }
 
-// TestImport_begunLine reads the journal whenever a request arrives: a SIGKILL at that moment leaves
-// the row that is being sent, and no other one, without an outcome.
+// TestImport_begunLine reads the journal whenever a request arrives. At that moment, only the row
+// that is being sent has no outcome, so a SIGKILL would leave only this row undecided.
 func TestImport_begunLine(t *testing.T) {
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		h := newHarness(t, server, pets(6)...)
@@ -152,7 +153,8 @@ func TestImport_begunLine(t *testing.T) {
 	})
 }
 
-// TestImport_stop ends an import in a wait for the rate limit, after a 429, and in a request.
+// TestImport_stop ends an import while it waits for the rate limit, while it waits after a failure,
+// or while it sends a request. No row may be lost or sent twice.
 func TestImport_stop(t *testing.T) {
 	for name, fault := range map[string]fake.Fault{
 		"limit":   {Delay: time.Nanosecond},

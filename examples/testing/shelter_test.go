@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// One line starts the service.
+// fake.NewTestServer starts the service with these two pets.
 func TestAvailable(t *testing.T) {
 	server := fake.NewTestServer(t, fake.WithPets(
 		petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
@@ -27,7 +27,8 @@ func TestAvailable(t *testing.T) {
 	assert.Equal(t, 1, count)
 }
 
-// The fake fails on demand. In a synctest bubble, the waits between the attempts take no time.
+// Inject makes the fake fail twice. In a synctest bubble, the waits between the attempts take no
+// time.
 func TestAvailable_duringAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t)

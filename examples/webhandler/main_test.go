@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const rex = `{"name":"Rex","categoryId":1}`
 
-// visitor returns the response to a visitor who gives up after a time.
+// visitor sends a request of a visitor who waits no longer than patience, and returns the response.
 func visitor(t *testing.T, h http.Handler, patience time.Duration, method, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -90,8 +90,8 @@ func TestVisitors_failure(t *testing.T) {
 	}
 }
 
-// Until the first response of the service, one request is sent each second. A call that does not
-// get this permit fails after a second.
+// Before the first response of the service, the client sends only one request a second. A call with
+// WithMaxWait(0) that gets no permit within a second fails.
 func TestVisitors_slowStart(t *testing.T) {
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		routes := visitors(server.Client(), slog.New(slog.DiscardHandler))
@@ -104,7 +104,7 @@ func TestVisitors_slowStart(t *testing.T) {
 		assert.Equal(t, time.Second, time.Since(start))
 		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 		assert.Equal(t, "try again later\n", w.Body.String())
-		time.Sleep(time.Minute) // the others end
+		time.Sleep(time.Minute) // the first two calls end
 	}, fake.WithLatency(5*time.Second))
 }
 

@@ -1,5 +1,5 @@
 // Fleet lets eight workers share the limit of one key through Redis, and counts the 429s. Each
-// worker has a limiter and a client of Redis of its own, as a process has.
+// worker stands for a process: it has its own limiter and its own client of Redis.
 //
 //	$ cd petstoreredis && go run ./examples/fleet
 //	8 workers share a key of 60 requests in 10s
@@ -31,7 +31,8 @@ func main() {
 	}
 }
 
-// run starts the servers and the workers, and prints how many requests the service got.
+// run starts the fake service, miniredis and the workers. In the end it prints how many requests
+// the service got.
 func run(w io.Writer, workers, limit int, minute time.Duration) error {
 	service := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: limit}), fake.WithMinute(minute),
 		fake.WithLatency(50*time.Millisecond))
@@ -66,5 +67,5 @@ func work(address, url, key string) error {
 	for i := 0; i < 12 && err == nil; i++ {
 		_, err = client.ListPets(context.Background(), petstore.ListPetsParams{Limit: 1})
 	}
-	return errors.Join(err, limiter.Flush(context.Background())) // the process ends now
+	return errors.Join(err, limiter.Flush(context.Background())) // before the process ends
 }

@@ -180,7 +180,7 @@ func TestFollow(t *testing.T) {
 	b.text("#faults", "applied 1 ×")
 	b.text("#list", "pending")
 	b.click("#pause")
-	b.until(`!list.innerText.includes("pending")`) // the page gets the row, although the fake has not changed since the pause
+	b.until(`!list.innerText.includes("pending")`) // after the pause, the page gets the row
 
 	b.run(`Object.defineProperty(document, "hidden", { value: true })
 		document.dispatchEvent(new Event("visibilitychange"))`)
