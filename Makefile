@@ -1,28 +1,29 @@
 # The commands of a contributor.
 .PHONY: test lint format nested golden ci bench fuzz
 
-test: # the root module: seconds, once it is compiled
+test: # tests the root module: takes seconds when it is compiled
 	go test -short ./...
 
-lint: # all modules: go vet, staticcheck, and the rules on size
+lint: # checks all modules with gofmt, go vet, staticcheck and the rules on size
 	.ci/run lint
 
-format: # writes
+format: # formats all Go files
 	gofmt -w .
 
 nested: # tests the nested modules that need neither Redis nor a browser
 	.ci/run modules
 
-golden: # writes the golden files anew, also where other tests fail: read the difference
+golden: # writes the golden files again, even if other tests fail: read the changes in git diff
 	-for folder in $$(grep -rl --include='*_test.go' 'testkit\.AssertGolden' * | \
 			xargs -n1 dirname | sort -u); do \
 		UPDATE_GOLDEN=1 go -C $$folder test -short .; \
 	done
 
-ci: # all checks of CI, with Redis and a browser: minutes
+ci: # runs all checks of a change, with Redis and a browser: takes minutes
 	.ci/run
 
-# The cost of a call, compared with other clients, in rounds; docs/design.md has the table.
+# Measures in many rounds what a call costs in this client and in others. docs/design.md has the
+# results.
 ROUNDS ?= 60
 
 bench:
@@ -34,8 +35,8 @@ bench:
 	done >bin/bench.txt
 	cd bench && go tool benchstat -col /client ../bin/bench.txt
 
-# Each fuzz target for FUZZTIME, one after another: inputs that nobody thought of. The first two
-# commands print "folder target" for each of them.
+# Runs each fuzz target for FUZZTIME, to find inputs that nobody thought of. The first two commands
+# print a line "folder target" for each target.
 FUZZTIME ?= 10m
 
 fuzz:
