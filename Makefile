@@ -22,8 +22,7 @@ golden: # writes the golden files again, even if other tests fail: read the chan
 ci: # runs all checks of a change, with Redis and a browser: takes minutes
 	.ci/run
 
-# Measures in many rounds what a call costs in this client and in others. docs/design.md has the
-# results.
+# Measures in ROUNDS rounds what a call costs in this client and in others: see docs/design.md.
 ROUNDS ?= 60
 
 bench:

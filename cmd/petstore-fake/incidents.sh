@@ -1,6 +1,6 @@
 #!/bin/sh
-# Causes the incidents of a very bad day within half an hour, in a fake that runs on this machine as
-# "petstore-fake -plan free". Each pause gives the clients time to meet the incident and to recover.
+# Causes a day of incidents within half an hour, for clients of "petstore-fake -plan free" on this
+# machine. After each step, sleep gives the clients time to meet the incident and to recover.
 set -e
 fake=http://127.0.0.1:4010/_fake
 on() { curl -fsS -o /dev/null "$@"; }

@@ -50,8 +50,7 @@ type running struct {
 	stop           func() int
 }
 
-// start starts the program on a free port, and waits until the program has written its port and
-// its banner.
+// start starts the program on a free port, and waits until the program has written its banner.
 func start(t *testing.T, args ...string) running {
 	t.Helper()
 	args = append(args, "-addr", testkit.Loopback(t)+":0")

@@ -96,8 +96,7 @@ func announce(s settings, addr *net.TCPAddr, stdout, stderr io.Writer) {
 `, program, petstore.Version, host, keys, admin.Path, s.keys[0].Key)
 }
 
-// localHost returns the host and port at which programs on the same machine reach a listener: an
-// address such as 0.0.0.0, which stands for all addresses, becomes 127.0.0.1.
+// localHost returns the host and port at which programs on the same machine reach a listener.
 func localHost(host, port string) string {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

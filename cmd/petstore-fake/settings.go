@@ -41,8 +41,7 @@ type settings struct {
 	version    bool
 }
 
-// ban is the value of -ban. A key that gets more than After 429s in a row is banned for the time
-// For.
+// ban is the value of -ban. It bans a key for the time For after more than After 429s in a row.
 type ban struct {
 	After int           `json:"after"`
 	For   time.Duration `json:"for"`
@@ -96,8 +95,7 @@ func appendTo[T any](list *[]T, read func(string) ([]T, error)) func(string) err
 	}
 }
 
-// readSettings reads the flags in args. For a flag that is not given, it reads the environment
-// variable of the flag.
+// readSettings reads the flags in args or, for a flag that is not given, its environment variable.
 func readSettings(args []string, getenv func(string) string) (s settings, err error) {
 	s.plan = fake.PlanBusiness
 	_ = s.setAddr(defaultAddr) // it cannot fail: the address is valid

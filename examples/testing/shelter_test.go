@@ -27,8 +27,7 @@ func TestAvailable(t *testing.T) {
 	assert.Equal(t, 1, count)
 }
 
-// Inject makes the fake fail twice. In a synctest bubble, the waits between the attempts take no
-// time.
+// Inject makes the fake fail twice. In a synctest bubble, waits between the attempts take no time.
 func TestAvailable_duringAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t)

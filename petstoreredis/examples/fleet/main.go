@@ -31,8 +31,7 @@ func main() {
 	}
 }
 
-// run starts the fake service, miniredis and the workers. In the end it prints how many requests
-// the service got.
+// run starts the servers and the workers, and prints how many requests the fake service got.
 func run(w io.Writer, workers, limit int, minute time.Duration) error {
 	service := fake.NewServer(fake.WithPlan(fake.Plan{PerMinute: limit}), fake.WithMinute(minute),
 		fake.WithLatency(50*time.Millisecond))

@@ -14,8 +14,7 @@ import (
 	"github.com/petstore/petstore-go/internal/safetext"
 )
 
-// Request is a request of the journal, with values that the page finds by means of the fake's keys,
-// the violations and the earlier requests.
+// Request is a request of the fake's journal, with values that the page adds.
 type Request struct {
 	fake.Request
 

@@ -46,9 +46,8 @@ func New(srv *fake.Server) *Page {
 	return p
 }
 
-// Clear removes the requests so far from the page and from [Page.Journal]. The next request gets
-// the next number. Clear must also be called after a reset of the fake, because the numbers then
-// begin with 1 again: Journal would leave out the new requests.
+// Clear removes the requests so far from the page and from [Page.Journal]. It must also be called
+// after a reset of the fake: numbers then begin with 1, and Journal would leave out new requests.
 func (p *Page) Clear() {
 	last := 0
 	for _, r := range p.srv.Requests() {
@@ -60,9 +59,8 @@ func (p *Page) Clear() {
 // Show handles GET /_fake/ for a browser: it sends the whole page.
 func (p *Page) Show(w http.ResponseWriter, r *http.Request) { p.write(w, r, "page") }
 
-// Parts handles GET /_fake/page: it sends the parts of the page that change. The query is that of
-// the page's address, with the version that the browser has. If this version is the newest, Parts
-// sends nothing.
+// Parts handles GET /_fake/page: it sends the parts of the page that change, or nothing if the
+// query has the newest version. The rest of the query is the query of the page's address.
 func (p *Page) Parts(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("version") == p.version() {
 		w.WriteHeader(http.StatusNoContent)
@@ -75,8 +73,7 @@ func (p *Page) Parts(w http.ResponseWriter, r *http.Request) {
 // and when the fake has changed.
 func (p *Page) Changed() { p.changes.Add(1) }
 
-// version identifies the state that the page shows. It also changes every five seconds, when the
-// chart moves by a slot.
+// version identifies the state that the page shows. The chart changes it every five seconds.
 func (p *Page) version() string {
 	return fmt.Sprint(p.changes.Load(), ".", p.srv.Now().Unix()/slotSeconds)
 }
