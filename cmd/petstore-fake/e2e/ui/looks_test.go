@@ -28,7 +28,7 @@ func TestLooks(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile("../../../../bin/ui/node_modules/axe-core/axe.min.js")
 	if err != nil && os.Getenv("PETSTORE_UI") == "" {
-		t.Skip("what judges the page is not there: run .ci/run ui once")
+		t.Skip("what judges the page is not there: run .ci/run fetch once")
 	}
 	require.NoError(t, err)
 	p, b := openPage(t, fake.WithPlan(fake.PlanFree))
