@@ -45,6 +45,9 @@ func TestLimiter(t *testing.T) {
 		{"a quarter of the limit goes over to the next window", "get 60 15, +1m ask 20 = 14"},
 		{"less than a quarter does not", "get 60 14, +1m ask 20 = 1"},
 		{"an outcome of an old window changes nothing", "get 41 40, ask 2 = 2, +1m ask 3 = 3, lost, +1s ask 99 = 35"},
+		{"the lowest of those in flight with a later request counts",
+			"get 99 98 60s, +3s ask 3, +100ms 200 99 30 60s, +100ms ask, +100ms 200 99 45 61s, 200 99 40 61s, +100ms last 200 99 60 61s, " +
+				"+100ms window = [limit=99 remaining=40 reset=2000-01-01 00:01:04 +0000 UTC]"},
 		{"a spent permit counts, whatever earlier ones show", "get 11 10, ask 3 = 3, lost, lost, 200 11 9, +1s ask 99 = 8"},
 		{"after a first request without a response, the next waits a second", "ask 5 = 1, lost = 0, +990ms = 0, +700ms = 1"},
 		{"a first request that was abandoned is followed at once", "ask 5 = 1, abandoned = 1"},

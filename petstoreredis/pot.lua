@@ -9,6 +9,7 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
 local second = 1000
 local minute = 60 * second
+local none = 1e9 -- more than any Remaining
 local leap = 60000 -- the last permit numbers that two processes know differ by less than this
 local carried_part = 4 -- requests left go over to the next window if they are at least 1/4 of the limit
 local same_window = 30 -- seconds: two values of Reset that differ by at most this are of one window
@@ -41,6 +42,7 @@ local pot = {
   returned = 0,       -- permits of the window whose requests the service has not counted
   await = 0,          -- until when requests wait for outcomes of permits in flight
   as_of = 0,          -- the value of `number` when `remaining` was set
+  lowest = none,      -- the least Remaining in responses to permits up to as_of, since `remaining` was set
   closed = 0,         -- the end of the last lockout
   closed_by = 0,      -- the limit of that lockout: 0 minute, 1 day, 2 ban
   streak = 0,         -- lockouts since the last success
@@ -80,7 +82,7 @@ local function begin(remaining, response, ends)
   local processes = math.max(pot.active, math.floor((pot.processes + pot.active) / 2))
   local number = pot.number + 1
   set { processes = processes, active = 0, in_flight = 0, returned = 0, await = 0 }
-  set { number = number, epoch = number, as_of = number, remaining = remaining }
+  set { number = number, epoch = number, as_of = number, lowest = none, remaining = remaining }
   set { first_response = response, last_response = response, ends = ends }
 end
 
@@ -88,7 +90,7 @@ end
 local function settle(outcome)
   pot.in_flight = math.max(0, pot.in_flight - 1)
   if outcome.Lost then -- the responses to permits given so far may come from before it is counted
-    set { as_of = pot.number, remaining = math.max(0, pot.remaining - 1) }
+    set { as_of = pot.number, lowest = none, remaining = math.max(0, pot.remaining - 1) }
   elseif outcome.Limit == 0 then
     pot.returned = pot.returned + 1
   end
@@ -99,9 +101,11 @@ end
 -- learn takes the window from a response. A response to a permit after as_of sets `remaining`. A
 -- response to an earlier permit can only lower `remaining`.
 --
--- For example, permits up to number 9 are given when the response to permit 5 shows 40: `remaining`
--- is 40, as_of is 9. Then permit 7 shows 38, when permits up to 12 are given: `remaining` is 38,
--- as_of is 12. Permit 10 shows 39, which changes nothing: the service counted it before permit 7.
+-- For example, 9 permits are given when the response to permit 5 shows 40: this sets `remaining` to
+-- 40 and as_of to 9. The response to permit 7 shows 38: `remaining` and `lowest` are now 38. The
+-- response to permit 8 shows 39, which changes nothing. The response to permit 10 sets `remaining`
+-- again. If it shows 37, `remaining` is 37. If it shows 39, the service counted permit 10 before
+-- permit 7, and `remaining` is `lowest`, 38.
 local function learn(outcome, in_window)
   local ahead = outcome.Reset - pot.reset
   local newer = outcome.Number > pot.as_of -- the permit was given after `remaining` was set
@@ -111,11 +115,11 @@ local function learn(outcome, in_window)
   if not first and (pot.first_response == 0 or overtaken) then return end
   if first or math.abs(ahead) > same_window then
     newer = true
-    set { first_response = now, ends = 0 }
+    set { first_response = now, ends = 0, lowest = none }
   end
-  if newer or outcome.Remaining < pot.remaining then
-    set { as_of = pot.number, remaining = outcome.Remaining }
-  end
+  pot.lowest = math.min(pot.lowest, outcome.Remaining)
+  pot.remaining = newer and pot.lowest or math.min(pot.remaining, pot.lowest)
+  if newer then set { as_of = pot.number, lowest = none } end
   if newer or ahead >= 0 then -- an older response with an earlier Reset is skipped
     local left = math.max(1, outcome.Ends - command.Now) -- Redis has a clock of its own
     local ends = now + (pot.remaining > 0 and math.min(left, minute) or left)

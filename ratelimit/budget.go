@@ -26,7 +26,11 @@ type budget struct {
 	slides  bool      // whether Reset moves, as it does if the server counts the last minute or day
 	sent    int       // requests of this process that the window has counted, or may have counted
 
-	latest sample // its Remaining counts; see rule 2
+	// samples has each Remaining that may be the current one, in the order of arrival. A response
+	// replaces the samples that came before its request was sent. If two requests were in flight
+	// together, nobody knows which of them the server counted last: then the lower Remaining
+	// counts. The lowest is samples[0].
+	samples []sample
 	// lost has a time for each lost request: until then, the request may still reach the server.
 	lost []time.Time
 
@@ -60,7 +64,7 @@ type sample struct{ responses, remaining int }
 // snapshot is the state of the budget when it admitted a request. record compares it with the state
 // at the outcome, to learn what has changed while the request was in flight.
 type snapshot struct {
-	windows, responses, lockouts, left, sent int
+	windows, responses, lockouts, left, sent, foreign int
 
 	admitted, lastResponse time.Time
 	probe                  bool
@@ -118,13 +122,18 @@ func (b *budget) admit(now time.Time, background bool) (snapshot, obstacle) {
 	}
 	return snapshot{
 		windows: b.windows, responses: b.responses, lockouts: b.lockouts, left: b.left(), sent: b.sent,
-		admitted: b.now, lastResponse: b.lastResponse, probe: probe,
+		foreign: b.foreign, admitted: b.now, lastResponse: b.lastResponse, probe: probe,
 	}, obstacle{}
 }
 
 // left returns how many requests the window has left if the server counts all lost requests.
 // Requests in flight are not subtracted: free does that.
-func (b *budget) left() int { return max(0, b.latest.remaining-len(b.lost)) }
+func (b *budget) left() int {
+	if len(b.samples) == 0 {
+		return 0
+	}
+	return max(0, b.samples[0].remaining-len(b.lost))
+}
 
 // free returns how many more requests the window certainly allows, if others send nothing. It
 // subtracts all requests in flight: the last Remaining may be from before the server counted them.

@@ -93,7 +93,9 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 	} else if b.trust >= 0 {
 		b.trust = min(b.trust+1, surelyAlone)
 	}
-	b.estimateInFlight(came, o.Received.Sub(s.lastResponse), o)
+	span := o.Received.Sub(s.lastResponse)
+	b.estimateRate(b.foreign-s.foreign, span)
+	b.estimateInFlight(came, span, o)
 }
 
 // estimateAtFirst updates trust and othersInFlight, if our request was admitted before its window
@@ -110,7 +112,16 @@ func (b *budget) estimateAtFirst(foreign int, o *Outcome) {
 	if foreign > b.limit/4 && !b.slides {
 		b.trust = min(b.trust, -1)
 	}
-	b.estimateInFlight(foreign, windowLength-b.end.Sub(o.Received), o)
+	span := windowLength - b.end.Sub(o.Received) // since the start of the window
+	b.estimateRate(foreign, span)
+	b.estimateInFlight(foreign, span, o)
+}
+
+// estimateRate updates foreignRate after a time `span` in which the window has counted `came`
+// foreign requests. A span of ten seconds replaces the rate, and a shorter span a part of it.
+func (b *budget) estimateRate(came int, span time.Duration) {
+	seconds := max(span, time.Millisecond).Seconds()
+	b.foreignRate += min(1, seconds/10) * (float64(max(0, came))/seconds - b.foreignRate)
 }
 
 // estimateInFlight estimates how many foreign requests are in flight. `came` foreign requests came
@@ -118,14 +129,9 @@ func (b *budget) estimateAtFirst(foreign int, o *Outcome) {
 // our request took, came*took/span are in flight, rounded up. For example, if 10 came in 1 s, and
 // ours took 0.2 s, 2 are in flight. The estimate falls by at most 1/8, rounded up, because one
 // quick response does not prove that others are gone.
-//
-// It also updates foreignRate: a span of ten seconds replaces the rate, a shorter one counts for a
-// part of it.
 func (b *budget) estimateInFlight(came int, span time.Duration, o *Outcome) {
 	took := o.Received.Sub(o.Sent)
 	span = max(span, took, 1)
-	part := min(1, span.Seconds()/10)
-	b.foreignRate += part * (float64(max(0, came))/span.Seconds() - b.foreignRate)
 	inFlight := int((time.Duration(came)*took + span - 1) / span)
 	b.othersInFlight = max(inFlight, b.othersInFlight-(b.othersInFlight+7)/8)
 }

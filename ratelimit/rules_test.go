@@ -23,6 +23,8 @@ func TestRules(t *testing.T) {
 			"told 1, get 5 4 10s, +10.9s ask 2 = 2, lost, +100ms 200 5 4 60s, ask 9 = 3"},
 		{"2 an earlier request raises nothing", "told 1, get 11 10, ask, +1ms ask, last 200 11 8, 200 11 9, ask 99 = 8"},
 		{"2 a later request raises Remaining", "told 1, get 9 8 60s, get 9 7 60s, +1s get 9 8 61s, ask 99 = 8"},
+		{"2 the lowest of those in flight with a later request counts",
+			"told 1, get 99 41 60s, ask 3, +100ms 200 99 30 60s, ask, +100ms 200 99 45 61s, 200 99 40 61s, last 200 99 60 61s, ask 99 = 33"},
 		{"2 an old window changes nothing", "get 60 59 50s, ask 2, last 200 600 100 5h, 200 60 9 50s, ask 99 = 6"},
 		{"3 Reset is compared with Date, plus a second", "+20.5s get 60 0, opens = 41s minute"},
 		{"3 a minute is over a minute after it was open", "get 60 0 61s, opens = 1m0s minute"},

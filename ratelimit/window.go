@@ -67,10 +67,12 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 	// Rule 1: if a lost request could reach the server only before this request was sent, it is no
 	// longer subtracted: the server has subtracted it from this Remaining, or it will never arrive.
 	b.lost = slices.DeleteFunc(b.lost, func(until time.Time) bool { return !until.After(o.Sent) })
-	// Rule 2: if the two requests were in flight together, the lower Remaining counts.
-	if b.latest.responses <= s.responses || b.latest.remaining >= o.Window.Remaining {
-		b.latest = sample{b.responses, o.Window.Remaining}
-	}
+	// Rule 2: if a sample came before this request was sent, the new Remaining replaces it. If the
+	// two requests were in flight together, the lower Remaining counts.
+	b.samples = slices.DeleteFunc(b.samples, func(x sample) bool {
+		return x.responses <= s.responses || x.remaining >= o.Window.Remaining
+	})
+	b.samples = append(b.samples, sample{b.responses, o.Window.Remaining})
 	// A 429 shows nothing about others: it may be about another window than the one in its headers.
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.sent++
@@ -106,7 +108,7 @@ func (b *budget) replaceReset(o *Outcome) {
 func (b *budget) openWindow() {
 	b.windows++
 	b.sent, b.kind = 0, ReasonMinute
-	b.latest, b.foreign = sample{}, 0
+	b.samples, b.foreign = b.samples[:0], 0
 	b.trust = max(b.trust, b.trust/2) // a negative trust is halved; -1/2 is 0 in Go (rule 6)
 }
 
