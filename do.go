@@ -122,7 +122,7 @@ func (k *call) begin() (end func()) {
 	k.callStart()
 	endTimeout := func() {}
 	if limit := k.config.callTimeout; limit > 0 {
-		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{timedOut("call", limit)})
+		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{timedOut("call", limit), k})
 	}
 	k.stoppable = k.ctx
 	stop := k.config.stop
@@ -131,7 +131,7 @@ func (k *call) begin() (end func()) {
 	}
 	var cancel context.CancelCauseFunc
 	k.stoppable, cancel = context.WithCancelCause(k.ctx)
-	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, wrappable(context.Cause(stop)))}) }
+	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, wrappable(context.Cause(stop))), k}) }
 	if stop.Err() != nil {
 		stopped() // at once: AfterFunc calls it a moment later
 	}

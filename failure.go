@@ -130,12 +130,13 @@ func (a *attempt) bodyStart() []byte {
 	return safetext.Head(a.body, a.key.Secret(), 4<<10)
 }
 
-// endReason returns why a context of a call has ended; nil if it has not.
-func endReason(ctx context.Context) error {
+// endReason returns why ctx, a context of the call, has ended; nil if it has not. If another call
+// around this one timed out, this is a cause of the caller, not a timeout of the call.
+func (k *call) endReason(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	own, ok := cause.(*endError)
 	switch {
-	case ok:
+	case ok && own.call == k:
 		return own.error
 	case err == nil || errors.Is(err, cause):
 		return err
@@ -143,9 +144,12 @@ func endReason(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, wrappable(cause))
 }
 
-// endError is the cause with which a timeout or WithStop ends a context of a call. It has no
+// endError is the cause with which WithCallTimeout or WithStop ends a context of a call. It has no
 // Unwrap: in an error of another call it must match nothing.
-type endError struct{ error }
+type endError struct {
+	error
+	call *call
+}
 
 // wrappable takes an error of the user's function, transport or limiter, or the cause of a context,
 // and returns the error that an error of the call may wrap. If err is an error of another call, or

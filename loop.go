@@ -27,7 +27,7 @@ func (k *call) run() error {
 	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome
 	if k.pause != nil {                                      // the context has ended in the pause
 		k.endPause()
-		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: endReason(k.stoppable)}
+		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
 	}
 	if !k.last.succeeded() {
 		return k.errorOf(k.last)

@@ -129,7 +129,9 @@ func apply[O Option](opName string, c *config, opts []O) error {
 func WithHTTPClient(hc *http.Client) Option {
 	return shared{"WithHTTPClient", when(hc == nil, "is nil"), func(c *config) {
 		c.transport = cmp.Or(hc.Transport, http.DefaultTransport)
-		c.attemptTimeout = cmp.Or(hc.Timeout, c.attemptTimeout)
+		if hc.Timeout > 0 {
+			c.attemptTimeout = hc.Timeout
+		}
 	}}
 }
 

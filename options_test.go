@@ -183,7 +183,7 @@ func TestWithStopDuringARequest(t *testing.T) {
 func TestWithAttemptTimeout(t *testing.T) {
 	const none = -1
 	for _, c := range []struct{ client, attempt, call, want time.Duration }{ // in seconds; 0 if it is not set
-		{1, 0, 0, 1}, {1, 9, 0, 9}, {9, 1, 0, 1}, {1, 0, 9, 1}, {0, 2, 0, 2}, {0, 0, 3, 3}, {9, 9, 3, 3}, {1, none, 3, 3},
+		{1, 0, 0, 1}, {1, 9, 0, 9}, {9, 1, 0, 1}, {1, 0, 9, 1}, {0, 2, 0, 2}, {0, 0, 3, 3}, {9, 9, 3, 3}, {1, none, 3, 3}, {-1, 0, 0, 30},
 	} {
 		name := fmt.Sprintf("of %d s for http.Client, %d s and %d s for the call", c.client, c.attempt, c.call)
 		virtual(t, name+": an option of the call comes first", func(t *testing.T) {

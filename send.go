@@ -50,7 +50,7 @@ func (k *call) admit(a *attempt) error {
 		case err != nil:
 			return err
 		case waited < negligible:
-			err = endReason(k.stoppable)
+			err = k.endReason(k.stoppable)
 		default:
 			key, err = k.key()
 		}
@@ -64,7 +64,7 @@ func (k *call) admit(a *attempt) error {
 // key returns the key for the next request, or the error why nothing may be sent. The function of
 // WithAPIKeyFunc has the timeout of an attempt.
 func (k *call) key() (credential.Key, error) {
-	if err := endReason(k.stoppable); err != nil || k.config.keyFunc == nil {
+	if err := k.endReason(k.stoppable); err != nil || k.config.keyFunc == nil {
 		return k.client.key, err
 	}
 	ctx, cancel := k.withTimeout(k.stoppable)
@@ -77,7 +77,7 @@ func (k *call) key() (credential.Key, error) {
 	if ctx.Err() != nil {
 		err = timedOut("attempt", k.config.attemptTimeout)
 	}
-	return key, cmp.Or(endReason(k.stoppable), fmt.Errorf("%w: %w", ErrAPIKey, err))
+	return key, cmp.Or(k.endReason(k.stoppable), fmt.Errorf("%w: %w", ErrAPIKey, err))
 }
 
 // acquire gets a permit from the limiter, if there is one.
@@ -95,7 +95,7 @@ func (k *call) acquire() (ratelimit.Permit, error) {
 	if err == nil {
 		return permit, nil
 	}
-	reason := endReason(k.stoppable)
+	reason := k.endReason(k.stoppable)
 	limited, ok := errors.AsType[*ratelimit.Error](err)
 	if ok && !errors.Is(reason, ErrStopped) {
 		own := *limited
@@ -218,7 +218,7 @@ func (k *call) fail(parent, ctx context.Context, a *attempt, err error) {
 	}
 	switch {
 	case parent.Err() != nil:
-		a.failure, a.err = contextEnded, endReason(parent)
+		a.failure, a.err = contextEnded, k.endReason(parent)
 	case wire.IsNotHTTP(err) && a.mayBeWritten && a.outcome.StatusCode == 0:
 		a.failure = notHTTP
 	case ctx.Err() != nil:

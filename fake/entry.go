@@ -3,6 +3,7 @@ package fake
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -29,10 +30,11 @@ func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
 // ClientFor is like [Server.Client], for another key that the server knows.
 func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client {
 	s.mustFind("ClientFor", key)
-	// No fixed key: it would rule out a WithAPIKeyFunc among opts, which replaces this one.
-	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return key, nil })
-	defaults := []petstore.Option{petstore.WithHTTPClient(s.HTTPClient()), keyFunc}
-	c, err := petstore.NewClient(baseURL, "", append(defaults, opts...)...)
+	opts = append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient())}, opts...)
+	c, err := petstore.NewClient(baseURL, key, opts...)
+	if wrong, ok := errors.AsType[*petstore.ArgumentError](err); ok && wrong.Argument == "apiKey" {
+		c, err = petstore.NewClient(baseURL, "", opts...) // a WithAPIKeyFunc rules out a fixed key
+	}
 	panicOn("Client", err)
 	return c
 }

@@ -72,6 +72,7 @@ func TestBubbles(t *testing.T) {
 func TestClose(t *testing.T) {
 	inBubble(t, "refuses connections and fails calls at once", func(t *testing.T, srv server) {
 		client, start := srv.Client(), time.Now()
+		assert.NotEmpty(t, client.KeyID(), "as of any client with one key")
 		srv.client.Transport.(*http.Transport).DisableKeepAlives = false
 		srv.Inject(fake.Fault{Wire: fake.WireReset})
 		_, err := srv.try(t, create("Rex"))

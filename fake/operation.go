@@ -95,7 +95,7 @@ func onlyAllow(methods string) func(*exchange) response {
 func (x *exchange) handle() response {
 	rec := httptest.NewRecorder()
 	x.srv.mux.ServeHTTP(rec, x.copyRequest())
-	return response{status: rec.Code, header: rec.Header(), body: rec.Body.Bytes()}
+	return response{status: rec.Code, header: rec.Result().Header, body: rec.Body.Bytes()}
 }
 
 // listPets serves GET /pets (section 4.1).
@@ -150,7 +150,7 @@ func (x *exchange) createPet() response {
 	return newResponse(http.StatusCreated, wirePet(x.srv.AddPet(p)))
 }
 
-// readNewPet reads the body, which must be JSON and not compressed.
+// readNewPet reads the body, which must be JSON.
 func (x *exchange) readNewPet() (p petstore.NewPet, err error) {
 	content := x.req.Header.Get("Content-Type")
 	media, _, err := mime.ParseMediaType(content)

@@ -124,7 +124,8 @@ func WithJournal(n int) Option {
 // against the limits, may meet a fault, and is in the journal, with an empty Operation. Its
 // response is sent when h returns, not in parts, and h cannot hijack the connection.
 func WithHandler(pattern string, h http.Handler) Option {
-	panicUnless(strings.Contains(pattern, version+"/"), "WithHandler",
+	path := pattern[strings.LastIndex(pattern, " ")+1:]
+	panicUnless(strings.HasPrefix(path, version+"/"), "WithHandler",
 		"the path of the pattern %s is not below /v1/", quote(pattern))
 	panicUnless(h != nil, "WithHandler", "the handler is nil")
 	added := route{h, Operation{serve: (*exchange).handle}, pattern}

@@ -53,14 +53,17 @@ func (s *Server) newExchange(r *http.Request) *exchange {
 	return x
 }
 
-// readBody reads the request's body up to the size that the server takes.
+// readBody reads the request's body up to the size that the server takes. It discards up to 8 MiB
+// more, because most clients read a response only after they have sent their request.
 func (x *exchange) readBody() {
 	if x.req.Body == nil {
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(nil, x.req.Body, 1<<20))
+	const most = 1 << 20
+	body, err := io.ReadAll(http.MaxBytesReader(nil, x.req.Body, most))
 	if err != nil {
 		x.bodyErr = fmt.Errorf("the request body cannot be read: %w; it may have 1 MiB", err)
+		_, _ = io.CopyN(io.Discard, x.req.Body, 8*most)
 	}
 	x.body = body
 }

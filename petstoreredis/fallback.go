@@ -21,7 +21,7 @@ type fallback struct {
 // response, made from what the process knows. The limit in it is this process's share.
 func (q *queue) beginFallback(now time.Time) {
 	w, n := q.known(now), q.processes()
-	q.fallback = &fallback{Limiter: ratelimit.New(), since: now}
+	q.fallback = &fallback{Limiter: ratelimit.New(), since: time.Now()}
 	q.obstacles = [2]obstacle{}
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK}
 	if w.Limit > 0 {

@@ -200,7 +200,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 		q.fallback.err = err
 	}
 	q.step(now)
-	q.logAvailability(before, err, now)
+	q.logAvailability(before, err)
 }
 
 func (q *queue) apply(c *command, r reply, now time.Time) {

@@ -117,14 +117,14 @@ func (once) NoRetry() bool { return true }
 // logAvailability logs when Redis goes away and when it is back. It logs for one key, because with
 // a cluster Redis may be away for some keys only. It releases the lock while it logs. before is the
 // fallback before the command.
-func (q *queue) logAvailability(before *fallback, err error, now time.Time) {
+func (q *queue) logAvailability(before *fallback, err error) {
 	q.l.replied = q.l.replied || err == nil
 	switch {
 	case err != nil && before == nil:
 		q.log(slog.LevelWarn, "redis is away, this process keeps to its share",
 			slog.String("error", err.Error()))
 	case err == nil && before != nil:
-		q.log(slog.LevelInfo, "redis is back", slog.Duration("away", now.Sub(before.since)))
+		q.log(slog.LevelInfo, "redis is back", slog.Duration("away", time.Since(before.since)))
 	}
 }
 

@@ -58,7 +58,8 @@ func newService(s settings, stderr io.Writer) (*fake.Server, http.Handler) {
 func serveUntil(ctx context.Context, handler http.Handler, stderr io.Writer, l net.Listener) error {
 	hs := &http.Server{
 		Handler: handler, ErrorLog: log.New(stderr, program+": ", 0),
-		ReadHeaderTimeout: 10 * time.Second, // closes the connection of a client that sends nothing
+		// These close the connection of a client that sends nothing.
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- hs.Serve(l) }()

@@ -24,6 +24,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -49,7 +50,7 @@ const (
 // protocols has the ways to the service. With "memory", the client uses the transport of the fake,
 // which dials for each request. The other ways keep connections alive. Over "HTTP/2, recycled", the
 // server ends a connection after a few requests, as some balancers do.
-var protocols = []string{"memory", "HTTP/1.1", "HTTP/2", "HTTP/2, recycled"}
+var protocols = []string{"memory", "HTTP/1.1", "HTTP/1.1 of the caller", "HTTP/2", "HTTP/2, recycled"}
 
 func TestChaosInMemory(t *testing.T) {
 	counts := map[string]int{} // of calls by operation and outcome, and of requests by fault
@@ -88,8 +89,12 @@ func run(t *testing.T, seed int, counts map[string]int) []string {
 	srv := newServer(r, report.keys)
 	report.protocol = protocols[seed%len(protocols)]
 	base, hangUp := dial(srv, report.protocol)
-	client, err := petstore.NewClient(baseURL, "", petstore.WithAPIKeyFunc(report.key),
-		petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return base }),
+	transport := petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return base })
+	report.mayRepeat = report.protocol != "HTTP/1.1" && report.protocol != "memory"
+	if report.protocol == "HTTP/1.1 of the caller" {
+		transport = petstore.WithHTTPClient(&http.Client{Transport: base})
+	}
+	client, err := petstore.NewClient(baseURL, "", petstore.WithAPIKeyFunc(report.key), transport,
 		petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper { return &recorder{own, report} }),
 		petstore.WithLogger(slog.New(slog.NewTextHandler(report, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	require.NoError(t, err)
@@ -139,8 +144,8 @@ func dial(srv *fake.Server, protocol string) (http.RoundTripper, func()) {
 		return srv.HTTPClient().Transport, func() {}
 	}
 	var protocols http.Protocols
-	protocols.SetHTTP1(protocol == "HTTP/1.1")
-	protocols.SetUnencryptedHTTP2(protocol != "HTTP/1.1")
+	protocols.SetHTTP1(strings.HasPrefix(protocol, "HTTP/1.1"))
+	protocols.SetUnencryptedHTTP2(strings.HasPrefix(protocol, "HTTP/2"))
 	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	served := new(atomic.Int64)
 	hs := &http.Server{Protocols: &protocols, ErrorLog: quiet}

@@ -19,6 +19,7 @@ import (
 type report struct {
 	keys      []string       // the keys that the client uses, one after another
 	protocol  string         // one of protocols
+	mayRepeat bool           // net/http may send a read again
 	repeated  int            // number of requests that net/http sent again
 	catalogue []petstore.Pet // the pets of the service at the end
 	counts    map[string]int // of all scenarios
@@ -58,7 +59,7 @@ func (r *report) check(srv *fake.Server, calls []*call) {
 		}
 		for _, q := range c.requests {
 			r.counts[fmt.Sprint("fault ", q.fault)]++
-			if again := max(0, int(q.got.Load())-1); strings.HasPrefix(r.protocol, "HTTP/2") {
+			if again := max(0, int(q.got.Load())-1); r.mayRepeat {
 				r.repeated += again
 			} else if again > 0 {
 				r.found("repeated", "%d times over %s by net/http: %v", again, r.protocol, c)

@@ -2,6 +2,7 @@ package page
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,9 +15,11 @@ var own = []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", 
 // 64 KiB is cut off, as in the journal. If the fake does not know the key of the request, the
 // command takes the key from $PETSTORE_API_KEY.
 func curl(origin string, r *Request) string {
-	words := []string{
-		"curl", "--globoff", "--path-as-is", "--request", quote(r.Method), quote(origin + r.Path),
+	method := []string{"--request", quote(r.Method)}
+	if r.Method == http.MethodHead {
+		method = []string{"--head"} // with --request, curl would wait for a body
 	}
+	words := slices.Concat([]string{"curl", "--globoff", "--path-as-is"}, method, []string{quote(origin + r.Path)})
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		for _, value := range r.Header[name] {
 			switch {

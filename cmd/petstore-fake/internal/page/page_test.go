@@ -200,7 +200,7 @@ func TestCurl(t *testing.T) {
 	for n, c := range []struct{ key, method, path, body string }{
 		{"team-key-000001", "GET", "/v1/pets?limit=5&status=sold", ""},
 		{theKey, "GET", "/v1/../[a-z]'", ""},
-		{"of-another-service", "GET", "/v1/pets", ""},
+		{"of-another-service", "HEAD", "/v1/pets", ""},
 		{theKey, "POST", "/v1/pets", nasty},
 	} {
 		p.call(c.key, c.method, c.path, c.body)
