@@ -63,6 +63,8 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		h := http.Header{"Date": {date.Format(http.TimeFormat)}, "Retry-After": {value}}
 		assert.Equal(t, want, read(h, received).RetryAfter, value)
+		h["Retry-After"] = []string{"3", value, "3"}
+		assert.Equal(t, max(want, 3*time.Second), read(h, received).RetryAfter, "the longest of %s", value)
 	}
 	h := http.Header{"Retry-After": {"Sat, 21 Nov 2026 12:01:30 GMT"}}
 	assert.Equal(t, 510*time.Second, read(h, received).RetryAfter, "without a Date")
