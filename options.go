@@ -126,6 +126,10 @@ func apply[O Option](opName string, c *config, opts []O) error {
 // [WithTransport] apply. The Client does not change hc, and never follows redirects. hc.Timeout, if
 // set, limits each attempt, not the whole call: it has the effect of [WithAttemptTimeout]. A Jar is
 // not used: the service has no cookies.
+//
+// To change settings of the transport, better use WithTransport with a Clone: the Client closes
+// idle connections of such a transport when one turns out to be dead. It must not close those of
+// hc, so net/http may send a read once more on each of them.
 func WithHTTPClient(hc *http.Client) Option {
 	return shared{"WithHTTPClient", when(hc == nil, "is nil"), func(c *config) {
 		c.transport = cmp.Or(hc.Transport, http.DefaultTransport)

@@ -91,7 +91,8 @@ func run(t *testing.T, seed int, counts map[string]int) []string {
 	base, hangUp := dial(srv, report.protocol)
 	transport := petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return base })
 	report.mayRepeat = report.protocol != "HTTP/1.1" && report.protocol != "memory"
-	if report.protocol == "HTTP/1.1 of the caller" {
+	report.byCaller = report.protocol == "HTTP/1.1 of the caller"
+	if report.byCaller {
 		transport = petstore.WithHTTPClient(&http.Client{Transport: base})
 	}
 	client, err := petstore.NewClient(baseURL, "", petstore.WithAPIKeyFunc(report.key), transport,
