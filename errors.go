@@ -215,7 +215,7 @@ func (e *TransportError) Unwrap() error { return e.Err }
 // ArgumentError reports an argument that the service document rules out, or that cannot be sent.
 type ArgumentError struct {
 	// Operation is the name of the operation. For an error outside a call, it is the name of the
-	// function: NewClient or ForKey.
+	// function, such as NewClient.
 	Operation string
 	// Argument is the name of the parameter, field or option: "Limit".
 	Argument string

@@ -38,7 +38,7 @@ func TestHouseOperations(t *testing.T) {
 	for _, row := range []struct{ file, pattern, form string }{
 		{"pets.go", `"@"`, `a constant whose value is "@"`},
 		{"doc.go", `(?:reads|writes) are [^;:]*\b@\b`, `"reads are … @" or "writes are … @", above the table of retries`},
-		{"service_test.go", `"@":`, `a row "@": {…} in samples`},
+		{"helper_test.go", `"@":`, `a row "@": {…} in samples`},
 		{"fake/operation.go", `petstore\.Op@,`, `an operation with the name petstore.Op@`},
 		{"fake/operation.go", `\(x \*exchange\) @\(`, `a method @ of exchange`},
 		{"fake/conformance/clauses.go", `"5", "@ `, `a clause of section 5 that begins with "@ "`},

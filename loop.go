@@ -40,7 +40,7 @@ func (k *call) run() error {
 // response is always empty, because checkRetry looks at k.last instead.
 func (k *call) RoundTrip(*http.Request) (*http.Response, error) {
 	k.endPause()
-	k.attempt()
+	k.makeAttempt()
 	return &http.Response{Body: http.NoBody}, nil
 }
 

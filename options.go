@@ -191,9 +191,9 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return credential.ReadFile(path) }
 }
 
-// WithStop lets a program stop without losing the outcome of a write. When ctx ends, a write whose
-// attempt has begun is still sent and gets its response. All other calls end at once, also those
-// that begin later.
+// WithStop lets a program stop without losing the outcome of a write. When ctx ends, a write that
+// has its permit is still sent and gets its response. All other calls end at once, also those that
+// begin later.
 //
 // These calls fail with a [*TransportError] that matches [ErrStopped] and, if you cancelled ctx
 // with a cause of your own, that cause. If the call waited after a failed attempt, such as a 429,

@@ -17,8 +17,8 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// attempt makes one attempt: key, permit, request, whole response.
-func (k *call) attempt() {
+// makeAttempt makes one attempt: key, permit, request, whole response.
+func (k *call) makeAttempt() {
 	a := &attempt{}
 	k.previous, k.last, k.info.Attempt = k.last, a, k.info.Attempt+1
 	k.client.transport.closeSuspects(k.stoppable)
@@ -69,7 +69,7 @@ func (k *call) key() (credential.Key, error) {
 	}
 	ctx, cancel := k.withTimeout(k.stoppable)
 	defer cancel()
-	key, err := credential.From(k.describe(ctx), k.config.keyFunc)
+	key, err := credential.From(k.withCall(ctx), k.config.keyFunc)
 	if err == nil {
 		return key, nil
 	}
@@ -91,7 +91,7 @@ func (k *call) acquire() (ratelimit.Permit, error) {
 	if k.previous != nil && k.previous.key.ID == k.info.KeyID { // another key has a limit of its own
 		r.NotBefore = k.previous.retryAt()
 	}
-	permit, err := k.config.limiter.Acquire(k.describe(k.stoppable), r)
+	permit, err := k.config.limiter.Acquire(k.withCall(k.stoppable), r)
 	if err == nil {
 		return permit, nil
 	}
@@ -134,7 +134,7 @@ func (k *call) sendAndReceive(begun time.Time, a *attempt) {
 	if k.isWrite() {
 		parent = k.ctx // WithStop lets writes finish
 	}
-	ctx, cancel := k.withTimeout(k.describe(parent))
+	ctx, cancel := k.withTimeout(k.withCall(parent))
 	defer cancel()
 	defer a.release() // also without a response, or if a function of the user panics
 	k.each(func(ctx context.Context, trace *ClientTrace) { trace.AttemptStart(ctx, k.info) })

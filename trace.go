@@ -186,8 +186,8 @@ type tracer struct {
 	info   Call            // each attempt has a copy in its context
 }
 
-// describe returns a context with the call as it is now.
-func (t *tracer) describe(ctx context.Context) context.Context {
+// withCall returns a context with the call as it is now.
+func (t *tracer) withCall(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callKey{}, t.info)
 }
 
@@ -196,7 +196,7 @@ func (t *tracer) each(report func(ctx context.Context, trace *ClientTrace)) {
 	if len(t.traces) == 0 {
 		return
 	}
-	ctx := t.describe(t.ctx)
+	ctx := t.withCall(t.ctx)
 	for _, trace := range t.traces {
 		report(ctx, trace)
 	}
@@ -205,7 +205,7 @@ func (t *tracer) each(report func(ctx context.Context, trace *ClientTrace)) {
 // callStart sets the context of the call. Each trace gets the context of the one before it.
 func (t *tracer) callStart() {
 	for _, trace := range t.traces {
-		t.ctx = cmp.Or(trace.CallStart(t.describe(t.ctx), t.info), t.ctx)
+		t.ctx = cmp.Or(trace.CallStart(t.withCall(t.ctx), t.info), t.ctx)
 	}
 }
 

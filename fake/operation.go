@@ -57,6 +57,10 @@ type route struct {
 
 // newMux returns a mux with the operations and handlers. It panics on patterns that conflict.
 func newMux(handlers ...route) *http.ServeMux {
+	defer func() {
+		p := recover()
+		panicUnless(p == nil, "WithHandler", "%v", p)
+	}()
 	mux := http.NewServeMux()
 	for _, o := range operations {
 		mux.Handle(o.Method+" "+version+o.Path, route{Operation: o})

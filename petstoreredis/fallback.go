@@ -73,7 +73,7 @@ func (q *queue) askFallback(now time.Time) {
 			}
 			// The response counts as one to the last permit of the pot, which has this number.
 			// Without an Epoch, the pot does not settle a permit in flight for it.
-			q.admit(class, potOutcome{Number: q.pot.Number}, p, now)
+			q.give(class, potOutcome{Number: q.pot.Number}, p, now)
 		}
 	}
 }

@@ -141,6 +141,8 @@ local function note_429(outcome, in_window)
   if in_window or pot.first_response > 0 then begin(0, 0, 0) end
 end
 
+-- apply takes what a process reports: an outcome or command.Known, which belongs to no permit. It
+-- ends the permit (rule 7), learns the window (rule 6) and closes the key after a 429 (rule 9).
 local function apply(outcome)
   local in_window = outcome.Number > pot.epoch -- the permit is of this window
   if outcome.Epoch == pot.epoch then settle(outcome) end

@@ -180,6 +180,8 @@ func (q *queue) send(now time.Time) {
 
 func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
+// ended takes the reply to a command, or its error. A reply ends a time without Redis, and gives
+// permits (rules 2 to 5). An error begins such a time (rule 11).
 func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	q.l.mu.Lock()
 	defer q.l.mu.Unlock()
@@ -187,7 +189,7 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	close(q.asking)
 	q.asking = nil
 	if err == nil {
-		q.apply(c, r, now)
+		q.takeReply(c, r, now)
 		q.handOut(c, r, sent, now)
 	} else {
 		// The outcomes of the command are not sent again, because Redis may have counted them. If
@@ -203,7 +205,10 @@ func (q *queue) ended(c *command, r reply, err error, sent time.Time) {
 	q.logAvailability(before, err)
 }
 
-func (q *queue) apply(c *command, r reply, now time.Time) {
+// takeReply takes over what the pot knows. If the process has learned more from responses that came
+// while the command was on its way, its window and its lockout stay: the pot will learn them with
+// the next command.
+func (q *queue) takeReply(c *command, r reply, now time.Time) {
 	if q.fallback != nil { // Redis is back: the waiters ask the pot at once
 		q.fallback, q.sendAt = nil, now
 	}
@@ -219,7 +224,7 @@ func (q *queue) apply(c *command, r reply, now time.Time) {
 	if granted > 0 {
 		q.polls = 0
 	}
-	if len(q.next.Outcomes) == 0 && !q.next.Reopen { // nothing was learned since the command was sent
+	if len(q.next.Outcomes) == 0 && !q.next.Reopen {
 		q.windowEnd, q.closedUntil = now.Add(fromMillis(r.Ends-r.At)), now.Add(fromMillis(r.Closed-r.At))
 		q.closedBy = limitAt(r.ClosedBy)
 		q.window = ratelimit.Window{}
@@ -244,7 +249,7 @@ func (q *queue) handOut(c *command, r reply, sent, now time.Time) {
 				q.giveBack(r.Epoch)
 				q.keep(numbers, now)
 			} else {
-				q.admit(class, numbers, nil, now)
+				q.give(class, numbers, nil, now)
 			}
 		}
 	}
@@ -258,8 +263,8 @@ func (q *queue) giveBack(epoch int64) {
 	}
 }
 
-// admit gives a permit to the first waiter of a class.
-func (q *queue) admit(class int, numbers potOutcome, fallback ratelimit.Permit, now time.Time) {
+// give gives a permit to the first waiter of a class.
+func (q *queue) give(class int, numbers potOutcome, fallback ratelimit.Permit, now time.Time) {
 	w := q.waiters[class][0]
 	q.waiters[class][0] = nil // so that the array does not keep it in memory
 	q.waiters[class] = q.waiters[class][1:]

@@ -234,6 +234,9 @@ func (b *budget) earliest(now time.Time, before int, background bool) (at time.T
 	return later(at, opens), reason
 }
 
+// record takes the outcome of a request that admit has admitted with the snapshot s. The request is
+// no longer in flight. If it was sent, its response may change the window and what is known about
+// others (rules 1 to 3, 6 and 10), begin a lockout (rule 5) or, as a success, end a row of lockouts.
 func (b *budget) record(s *snapshot, o *Outcome, now time.Time) {
 	b.now = later(b.now, now)
 	if i, ok := slices.BinarySearchFunc(b.inFlight, s.admitted, time.Time.Compare); ok {

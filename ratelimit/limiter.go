@@ -138,7 +138,7 @@ func (l *Limiter) permitOrWaiter(ctx context.Context, r *Request) (*permit, *wai
 		w.refuse(now, 0, contextError(ctx))
 	} else if !w.refuseIfLate(now, q.place(w)) {
 		q.waiting++
-		w.wait = w.describe(now)
+		w.wait = w.newWait(now)
 	}
 	return nil, w
 }
@@ -173,7 +173,9 @@ func (l *Limiter) queueOf(key string) *queue {
 	}
 	if len(l.keys) >= max(manyKeys, l.sweepAt) {
 		maps.DeleteFunc(l.keys, func(_ string, q *queue) bool {
-			return q.waiting+len(q.budget.inFlight) == 0 && !q.budget.ends().After(l.now())
+			// For a day, a key that was closed stays, since its opening has to be reported.
+			until := later(q.budget.ends(), q.reported.Until.Add(dayLength))
+			return q.waiting+len(q.budget.inFlight) == 0 && !until.After(l.now())
 		})
 		l.sweepAt = 2 * len(l.keys)
 	}

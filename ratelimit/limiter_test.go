@@ -43,6 +43,7 @@ func TestLimiterKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New()
 		get(t, l, "closed", http.StatusTooManyRequests, 0, 20*time.Hour)
+		get(t, l, "was closed", http.StatusTooManyRequests, 0, time.Minute)
 		get(t, l, "in flight", http.StatusOK, 59, 0)
 		_, err := l.Acquire(t.Context(), Request{Key: "in flight"})
 		require.NoError(t, err)
@@ -54,7 +55,7 @@ func TestLimiterKeys(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 		}
 		assert.LessOrEqual(t, len(l.keys), 64)
-		assert.Subset(t, slices.Collect(maps.Keys(l.keys)), []string{"closed", "in flight", "waiting"})
+		assert.Subset(t, slices.Collect(maps.Keys(l.keys)), []string{"closed", "was closed", "in flight", "waiting"})
 	})
 }
 

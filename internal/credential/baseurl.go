@@ -40,17 +40,21 @@ func IsLoopback(host string) bool { return host == "localhost" || net.ParseIP(ho
 // unescaped matches text that needs no escape in a path or a query.
 var unescaped = regexp.MustCompile(`^[A-Za-z0-9._~!$&'()*+,;=:@/?%-]*$`)
 
+// parameters matches what some servers remove from the segments of a path.
+var parameters = regexp.MustCompile(`;[^/]*`)
+
 // PathProblem returns what is wrong with a path, which begins with a slash, or with its query. A
-// valid path is below the base URL for each server, also for one that unescapes twice or treats a
-// backslash as a slash.
+// valid path is below the base URL for each server, also for one that unescapes twice, treats a
+// backslash as a slash, or removes what follows a semicolon in a segment.
 func PathProblem(escaped, query string) string {
 	below, err := url.PathUnescape(escaped)
+	plain := parameters.ReplaceAllString(below, "")
 	return cmp.Or(
 		when(err != nil || !unescaped.MatchString(escaped+query), "has a character that is not escaped"),
 		when(strings.Count(below, "/") != strings.Count(escaped, "/"), "has an escaped slash"),
 		when(strings.ContainsAny(below, "%\\") || strings.ContainsFunc(below, unicode.IsControl),
 			"has an escaped percent sign, backslash or control character"),
-		when(path.Clean(below) != strings.TrimSuffix(below, "/"), "has the segment ., .. or an empty one"),
+		when(path.Clean(plain) != strings.TrimSuffix(plain, "/"), "has the segment ., .. or an empty one"),
 	)
 }
 

@@ -141,7 +141,7 @@ func FuzzParseBaseURL(f *testing.F) {
 func TestPathProblem(t *testing.T) {
 	for _, text := range []string{
 		"", "?a=1", "//evil.test/x", "https://evil.test/x", "../admin", "pets/../../admin", "pets/..", "./pets",
-		"pets/./7", "%2e%2e/admin", "pets/%252e%252e/x", "pets%2f7", "pets\\..\\x", "pets/%5c..", "pets//7",
+		"pets/./7", "%2e%2e/admin", "pets/%252e%252e/x", "pets%2f7", "pets\\..\\x", "pets/%5c..", "pets//7", "..;/admin", "pets/..;x=1/admin",
 		"a b", "a#b", "a\r\nb", "%00", "%zz", "pets?a b", "pets?a\nb", "pets?a#b", "käse",
 	} {
 		path, query, _ := strings.Cut(text, "?")
