@@ -27,6 +27,8 @@ func TestRules(t *testing.T) {
 			"told 1, get 99 41 60s, ask 3, +100ms 200 99 30 60s, ask, +100ms 200 99 45 61s, 200 99 40 61s, last 200 99 60 61s, ask 99 = 33"},
 		{"2 an old window changes nothing", "get 60 59 50s, ask 2, last 200 600 100 5h, 200 60 9 50s, ask 99 = 6"},
 		{"3 Reset is compared with Date, plus a second", "+20.5s get 60 0, opens = 41s minute"},
+		{"3 a Reset is that of a minute up to 62 s after Date", "get 60 0 62s, opens = 1m0s minute"},
+		{"3 a Reset is that of a day from 63 s after Date on", "get 60 0 63s, opens = 1m4s day"},
 		{"3 a minute is over a minute after it was open", "get 60 0 61s, opens = 1m0s minute"},
 		{"3 what was left may still be sent, and then a probe", "told 1, get 31 30, +1m ask 99 = 31"},
 		{"3 a window whose Reset moves slides", "get 31 30 60s, +10s get 31 0 51s, opens = 52s minute"},
