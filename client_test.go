@@ -50,6 +50,11 @@ func TestClientRateLimit(t *testing.T) {
 	}
 	closed.ReopenLimit()
 	require.NoError(t, list(closed))
+
+	unlimited, _ := scripted(t, []responder{counted})
+	require.NoError(t, list(unlimited))
+	unlimited.ReopenLimit()
+	assert.Zero(t, unlimited.RateLimit(), "there is no limiter")
 }
 
 func TestClientForKey(t *testing.T) {

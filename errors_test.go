@@ -109,6 +109,7 @@ func recordFailures(t *testing.T, record func(name string, err error)) {
 	for _, err := range []error{
 		io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.EHOSTUNREACH, os.ErrDeadlineExceeded, errRefused,
 		context.DeadlineExceeded, // as a net.Dialer returns for its timeout
+		context.Canceled,
 		tls.AlertError(42), tls.RecordHeaderError{Msg: "no TLS record"},
 		&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, &net.DNSError{Err: "server misbehaving"},
 		x509.HostnameError{Host: "service.test", Certificate: &x509.Certificate{DNSNames: []string{"other.test"}}},
@@ -295,6 +296,9 @@ func TestRetryAfter(t *testing.T) {
 			assert.Equal(t, row.after, after, "%v", row.err)
 			assert.Equal(t, row.header, header, "%v", row.err)
 		}
+		limited, _ := scripted(t, []responder{status(429, "")})
+		_, known := petstore.RetryAfter(list(limited))
+		assert.False(t, known, "a 429 without Retry-After")
 		client, _ := scripted(t, []responder{status(503, "", "Retry-After: 30")}, petstore.WithMaxWait(0))
 		err := list(client)
 		for _, want := range []time.Duration{30 * time.Second, 10 * time.Second, 0} {

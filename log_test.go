@@ -67,7 +67,7 @@ func TestLogFromInfo(t *testing.T) {
 			require.Error(t, list(client))
 			require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
 			server.AddKey(server.APIKey(), fake.PlanFree)
-			require.NoError(t, list(client))
+			require.NoError(t, create(client))
 		}
 		server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: 502})
 		require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)

@@ -2,10 +2,10 @@ package fake_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,39 +44,39 @@ func TestVariants(t *testing.T) {
 }
 
 // pairwise returns rows of digits that together have each pair of choices, and the number of pairs.
-// Each row after the first is the one of many random rows that adds the most pairs.
-func pairwise(choices []int) (rows []string, all int) {
-	rng, row, covered := rand.New(rand.NewPCG(1, 0)), make([]byte, len(choices)), make(map[[4]int]bool)
-	for i, n := range choices {
-		row[i] = '0'
-		for j := range i {
-			all += n * choices[j]
-		}
-	}
-	pairsOf := func(row []byte) (pairs [][4]int) {
-		for i := range row {
-			for j := range i {
-				pairs = append(pairs, [4]int{i, int(row[i]), j, int(row[j])})
-			}
-		}
-		return slices.DeleteFunc(pairs, func(pair [4]int) bool { return covered[pair] })
-	}
-	for len(covered) < all {
-		for _, pair := range pairsOf(row) {
+// Each row is the best of many random ones; if none of them has a new pair, all pairs are there.
+func pairwise(choices []int) (rows []string, pairs int) {
+	rng, covered := rand.New(rand.NewPCG(1, 0)), make(map[[4]int]bool)
+	for best := make([]byte, len(choices)); best != nil; {
+		found := pairsOf(best, covered)
+		for _, pair := range found {
 			covered[pair] = true
 		}
-		rows = append(rows, string(row))
+		rows = append(rows, fmt.Sprint(best))
+		best, found = nil, nil
 		for range 1000 {
-			other := make([]byte, len(choices))
+			row := make([]byte, len(choices))
 			for i, n := range choices {
-				other[i] = byte('0' + rng.IntN(n))
+				row[i] = byte(rng.IntN(n))
 			}
-			if len(pairsOf(other)) > len(pairsOf(row)) {
-				row = other
+			if more := pairsOf(row, covered); len(more) > len(found) {
+				best, found = row, more
 			}
 		}
 	}
-	return rows, all
+	return rows, len(covered)
+}
+
+// pairsOf returns the pairs of choices in a row that are not covered yet.
+func pairsOf(row []byte, covered map[[4]int]bool) (pairs [][4]int) {
+	for i := range row {
+		for j := range i {
+			if pair := [4]int{i, int(row[i]), j, int(row[j])}; !covered[pair] {
+				pairs = append(pairs, pair)
+			}
+		}
+	}
+	return pairs
 }
 
 func TestJSON(t *testing.T) {

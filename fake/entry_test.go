@@ -70,6 +70,14 @@ func TestBubbles(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
+	inBubble(t, "does not wait for a connection without a request", func(t *testing.T, srv server) {
+		conn := srv.dial(t)
+		defer conn.Close()
+		synctest.Wait()
+		start := time.Now()
+		srv.Close()
+		assert.Less(t, time.Since(start), 100*time.Millisecond)
+	})
 	inBubble(t, "refuses connections and fails calls at once", func(t *testing.T, srv server) {
 		client, start := srv.Client(), time.Now()
 		assert.NotEmpty(t, client.KeyID(), "as of any client with one key")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"syscall"
 	"testing"
@@ -189,6 +190,14 @@ func TestInjections(t *testing.T) {
 }
 
 func TestFaultWire(t *testing.T) {
+	t.Run("keeps its hint where the connection cannot be hijacked", func(t *testing.T) {
+		srv := open(t)
+		srv.Inject(fake.Fault{Wire: fake.WireReset})
+		assert.PanicsWithValue(t, http.ErrAbortHandler, func() {
+			srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
+		})
+		assert.Equal(t, "injected fault by reset", srv.last(t).Hint)
+	})
 	for wire, words := range map[fake.Wire]string{
 		fake.WireReset: "connection reset", fake.WireClose: "EOF", fake.WireTruncate: "unexpected EOF",
 		fake.WireGarbage: "malformed HTTP response",

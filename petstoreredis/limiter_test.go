@@ -48,6 +48,14 @@ func TestLimiter(t *testing.T) {
 		{"the lowest of those in flight with a later request counts",
 			"get 99 98 60s, +3s ask 3, +100ms 200 99 30 60s, +100ms ask, +100ms 200 99 45 61s, 200 99 40 61s, +100ms last 200 99 60 61s, " +
 				"+100ms window = [limit=99 remaining=40 reset=2000-01-01 00:01:04 +0000 UTC]"},
+		{"a 429 without headers may be a request of the process", "get 60 59, +3s ask 2, 429 9s, sent = 3 of 60 by 1"},
+		{"a later outcome does not delay an earlier one", "get 60 59, +3s ask 2, 200 60 30, +15ms 200 60 29, " +
+			"+6ms b now = 1, b window = [limit=60 remaining=29 reset=2000-01-01 00:01:00 +0000 UTC]"},
+		{"a reply from before Reopen does not close the key again",
+			"ask, 429 1h, ask = 0, slow 1s, +8.5s reopen, +1s error OOM, +1s = 1, slow 0s"},
+		{"a late response with a slightly earlier Reset lowers Remaining", "get 60 59, +3s ask 2, last 200 60 50 58s, " +
+			"200 60 40 57s, +100ms b now = 1, b window = [limit=60 remaining=40 reset=2000-01-01 00:01:01 +0000 UTC]"},
+		{"who waits for the next share does not wait for the reserve", "b get 100 10, ask 99 = 5, +1.1s = 4"},
 		{"a spent permit counts, whatever earlier ones show", "get 11 10, ask 3 = 3, lost, lost, 200 11 9, +1s ask 99 = 8"},
 		{"after a first request without a response, the next waits a second", "ask 5 = 1, lost = 0, +990ms = 0, +700ms = 1"},
 		{"a first request that was abandoned is followed at once", "ask 5 = 1, abandoned = 1"},
@@ -179,6 +187,14 @@ func TestLimiterAway(t *testing.T) {
 			"+11ms 200 60 59 = 1, heard = wait response ?; wait response ?; done response 99ms"},
 		{"background requests leave a tenth", "get 100 99, +3s broken, background 99 = 0, +50s = 89"},
 		{"a permit that comes too late is free again", "get 6 5, +3s broken, ask 2, +600ms leave, +5s ask 9 = 1, +40s = 3"},
+		{"an outcome that comes while Redis is tried again goes once Redis is back",
+			"get 60 59, +3s ask 2 = 2, error OOM, ask 99, +500ms up, b now = 1, slow 300ms, +600ms 200 60 30, leave, " +
+				"slow 0s, +1s b now = 1, b window = [limit=60 remaining=30 reset=2000-01-01 00:01:00 +0000 UTC]"},
+		{"a success that comes when Redis is back counts for the window",
+			"ask, 429 1s, +1s ask = 1, error OOM, ask = 1, ask = 0, up, +3s, last 200 60 40, +1s b now, " +
+				"b window = [limit=60 remaining=40 reset=2000-01-01 00:01:00 +0000 UTC]"},
+		{"only the first command may take three times as long",
+			"get 60 59, +3s slow 3s, ask 99, +2.1s log level=WARN 2s, +9s log, slow 0s"},
 		{"the others had the rest", "b get 60 59, +3s b ask 50, ask 4 = 4, broken, ask 99 = 0, +50s = 2"},
 	})
 }

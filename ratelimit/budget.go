@@ -236,8 +236,8 @@ func (b *budget) earliest(now time.Time, before int, background bool) (at time.T
 
 // record takes the outcome of a request that admit has admitted with the snapshot s. The request is
 // no longer in flight. If it was sent, its response may change the window and what is known about
-// others (rules 1 to 3, 6 and 10). It may also begin a lockout or, as a success, end the lockouts in
-// a row (rule 5).
+// others (rules 1 to 3, 6 and 10). It may also begin a lockout or, as a success, end the lockouts
+// in a row (rule 5).
 func (b *budget) record(s *snapshot, o *Outcome, now time.Time) {
 	b.now = later(b.now, now)
 	if i, ok := slices.BinarySearchFunc(b.inFlight, s.admitted, time.Time.Compare); ok {

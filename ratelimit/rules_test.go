@@ -21,6 +21,7 @@ func TestRules(t *testing.T) {
 			"told 1, " + strings.Repeat("ask, lost, ", 16) + "+1s ask, lost, get 60 59, ask 99 = 58"},
 		{"1 a lost request is spent in the next window, too",
 			"told 1, get 5 4 10s, +10.9s ask 2 = 2, lost, +100ms 200 5 4 60s, ask 9 = 3"},
+		{"1 all lost requests are spent, up to the limit", "told 1, get 60 59, " + strings.Repeat("ask, lost, ", 20) + "ask 99 = 39"},
 		{"2 an earlier request raises nothing", "told 1, get 11 10, ask, +1ms ask, last 200 11 8, 200 11 9, ask 99 = 8"},
 		{"2 a later request raises Remaining", "told 1, get 9 8 60s, get 9 7 60s, +1s get 9 8 61s, ask 99 = 8"},
 		{"2 the lowest of those in flight with a later request counts",
@@ -65,6 +66,8 @@ func TestRules(t *testing.T) {
 		{"6 a ban is no sign of others", "get 99 98, get 99 97, get 99 96, ask, 429 5m 99 0, +5m get 99 98, ask 99 = 12"},
 		{"6 the foreign requests in flight may double, and fall by an eighth",
 			"get 999 998, ask, +100ms 200 999 896, ask 999 = 43, 200 999 895 = 2"},
+		{"6 the foreign requests in flight fall by one at least",
+			"get 60 59, ask, +100ms 200 60 51, get 60 50, get 60 49, get 60 48, ask 9 = 4"},
 		{"6 Processes replaces the part by 1/(2n)", "told 4, get 160 80, ask 99 = 10"},
 		{"6 if Processes is not positive, six may be in flight",
 			"told -4, get 160 80, ask 99 = 6, 429 9s 160 70, sent = 1 of 160 by 0"},
@@ -111,6 +114,7 @@ func TestRules(t *testing.T) {
 // TestReports checks what an observer is told. The times count from the start of the script.
 func TestReports(t *testing.T) {
 	perform(t, [][2]string{
+		{"no wait of a request that passes background requests", "get 60 9, background, ask = 1, heard = wait background 1m0s"},
 		{"anew after a clock set back", "ask, 429 5m, clock -2s, ask, 429 2m, heard = closed ban 5m0s; closed ban 1m58s"},
 		{"a wait of a background request for the reserve", "get 60 9, background, heard = wait background 1m0s"},
 		{"a lockout with the requests of this process that the window has counted", "told 3, get 60 59, get 60 58, ask 2, " +
