@@ -50,7 +50,6 @@ func TestClientRateLimit(t *testing.T) {
 	}
 	closed.ReopenLimit()
 	require.NoError(t, list(closed))
-
 	unlimited, _ := scripted(t, []responder{counted})
 	require.NoError(t, list(unlimited))
 	unlimited.ReopenLimit()
