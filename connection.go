@@ -65,7 +65,7 @@ func (t *transport) closeIdleConnections() {
 	}
 }
 
-// hasBody reports whether the request gets a body, perhaps an empty one. net/http never repeats a
+// givesBody reports whether a request gets a body, perhaps an empty one. net/http never repeats a
 // request that has a body and no GetBody. Without a body, net/http would repeat a write after a
 // PROTOCOL_ERROR of HTTP/2, although the server may have carried it out. Over HTTP/1, it would
 // repeat a read on each idle connection that fails, and take no permit for that. With a transport
@@ -75,13 +75,12 @@ func (t *transport) closeIdleConnections() {
 // Over HTTP/1, net/http does not send the empty body of a GET or DELETE. It would send the empty
 // body of any other method in chunks, which few servers expect. So these methods get no empty body,
 // once a response has shown that the service speaks HTTP/1.
-func (k *call) hasBody() bool {
-	t := k.client.transport
+func (t *transport) givesBody(method string, body []byte) bool {
 	isHTTP1 := t.http1.Load()
 	switch {
-	case k.body != nil, k.method == http.MethodDelete:
+	case body != nil, method == http.MethodDelete:
 		return true
-	case k.isWrite():
+	case method != http.MethodGet: // a write
 		return !isHTTP1
 	}
 	return isHTTP1 && len(t.closeIdle) > 0

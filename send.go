@@ -172,7 +172,7 @@ func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *
 	if k.body != nil {
 		header["Content-Type"] = []string{"application/json"}
 	}
-	if k.hasBody() {
+	if k.client.transport.givesBody(k.method, k.body) {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(k.body)), int64(len(k.body))
 	}
 	return r
