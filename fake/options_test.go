@@ -55,7 +55,6 @@ func TestMisuse(t *testing.T) {
 		"WithFaults: ":                    func() { fake.WithFaults(fake.Fault{Times: -2}) },
 		"WithStrict: ":                    func() { fake.WithStrict("deprecated") },
 		"WithHandler: the handler is nil": func() { fake.WithHandler("GET /v1/orders", nil) },
-		"WithHandler: the path of":        func() { fake.WithHandler("GET /orders", h) },
 		"WithHandler: the path":           func() { fake.WithHandler("GET /admin/v1/orders", h) },
 		"WithBehavior: ":                  func() { fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"}) },
 	} {

@@ -195,7 +195,8 @@ func TestLimiterAway(t *testing.T) {
 				"b window = [limit=60 remaining=40 reset=2000-01-01 00:01:00 +0000 UTC]"},
 		{"only the first command may take three times as long",
 			"get 60 59, +3s slow 3s, ask 99, +2.1s log level=WARN 2s, +9s log, slow 0s"},
-		{"the others had the rest", "b get 60 59, +3s b ask 50, ask 4 = 4, broken, ask 99 = 0, +50s = 2"},
+		{"the others had the rest, and a share of the next window is theirs no more", "b get 60 59, +3s b ask 50, ask 4 = 4, broken, " +
+			"ask 99 = 0, +50s = 2, leave, +20s ask 99 = 1, last 200 60 59, +5s = 21"},
 	})
 }
 
