@@ -128,7 +128,7 @@ func TestAPIKeyFile(t *testing.T) {
 }
 
 // TestKeyIsInNoOutput searches for the key in the client, its options, its limiter, all results,
-// and in all that traces and the log get. The service repeats the key in its responses.
+// and in everything that is passed to a trace or to the log. The service repeats the key in its responses.
 func TestKeyIsInNoOutput(t *testing.T) {
 	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
 	limiter := ratelimit.New()

@@ -11,9 +11,9 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// run makes attempts until checkRetry asks for no other one, and returns the error of the call. The
-// loop of go-retryablehttp waits between them, and ends with the context. It knows nothing of what
-// an attempt did: k.last has that.
+// run makes attempts as long as checkRetry asks for another one, and returns the error of the call.
+// The loop of go-retryablehttp waits between them, and ends with the context. It knows nothing of
+// what an attempt did: k.last has that.
 func (k *call) run() error {
 	loop := retryablehttp.Client{
 		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.restOfPause, RetryMax: math.MaxInt,

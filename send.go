@@ -33,9 +33,11 @@ func (k *call) makeAttempt() {
 // admit gets the key, and a permit for this key. After a wait for the permit, it asks for the key
 // again. If the key has changed, admit gets a permit for the new one.
 func (k *call) admit(a *attempt) error {
-	const negligible = time.Second // keys rarely change sooner, and a slow Redis gives a free permit sooner
+	// After a shorter wait, the key is not asked for again: keys rarely change that fast, and even
+	// a slow Redis gives a free permit in less.
+	const negligible = time.Second
 	key, err := k.key()
-	for err == nil && key.ID != a.key.ID { // at first, a has no key
+	for err == nil && key.ID != a.key.ID { // the attempt has no key at first
 		a.release() // the permit of the previous key
 		if k.previous.was(http.StatusUnauthorized) && k.previous.key.ID == key.ID {
 			return errSameKey

@@ -19,7 +19,8 @@ type inflight struct {
 	parts  map[io.Closer]bool // the port and the connections; true if a request is in progress
 }
 
-// follow notes the state of a part. If the server is closed, it closes a new part.
+// follow notes the state of a connection or of the port. Once the server is closed, it closes each
+// new one.
 func (f *inflight) follow(c io.Closer, state http.ConnState) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

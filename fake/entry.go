@@ -44,9 +44,9 @@ func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client
 // You may change or clone this transport, but must keep its Proxy and its dial functions.
 //
 // Every request has a connection of its own, so that several synctest bubbles can use one client.
-// So the client also sees every fault: if a connection breaks that it has used before, net/http
-// silently repeats a GET. To keep connections open, use [Server.URL]. A response body that is never
-// closed keeps goroutines, and so a bubble, alive until the context of its request ends.
+// So the client also sees every fault: if a reused connection broke, net/http would silently repeat
+// a GET. To keep connections open, use [Server.URL]. A response body that is never closed keeps
+// goroutines, and so a bubble, alive until the context of its request ends.
 func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		Proxy:             s.connect, // only Proxy sees a request before it has a connection
@@ -69,7 +69,7 @@ func (s *Server) connect(r *http.Request) (*url.URL, error) {
 
 // refuse returns the error of a refused connection if a WireRefuse applies to the request.
 func (x *exchange) refuse() error {
-	f := x.pickFault(true) // Match gets no body, which is not read yet
+	f := x.pickFault(true) // the body has not been read yet, so Match gets an empty one
 	if f == noFault {
 		return nil
 	}

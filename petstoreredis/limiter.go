@@ -94,8 +94,8 @@ func (l *Limiter) RateLimit(key string) ratelimit.Window {
 }
 
 // Reopen implements [petstore.Limiter]. Another process that expects the key to open in more than
-// 70 s learns of the Reopen within ten seconds. Otherwise it learns of it at the time at which it
-// expects the key to open.
+// 70 s learns of the Reopen within ten seconds. Any other process learns of it when it expects the
+// key to open.
 func (l *Limiter) Reopen(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

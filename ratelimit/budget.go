@@ -143,8 +143,9 @@ func (b *budget) free() int { return b.left() - len(b.inFlight) }
 // server has counted a request in flight already, free subtracts this request twice. possiblyFree
 // starts from the limit, and subtracts each request once: the requests of this process with an
 // outcome, its requests in flight, and the foreign requests. For example, the limit is 60, this
-// process has 10 responses and 40 requests in flight, and Remaining is 30. So the server has
-// counted 20 of the 40 requests in flight. free is 30-40 = -10, but possiblyFree is 60-10-40 = 10.
+// process has got 10 responses and has 40 requests in flight, and Remaining is 30. So the server
+// has counted 20 of the 40 requests in flight. free is 30-40 = -10, but possiblyFree is 60-10-40 =
+// 10.
 //
 // possiblyFree is 0 if no response will come soon. It is also 0 if others use the key, because the
 // 20 requests may then be foreign.

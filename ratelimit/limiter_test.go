@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// get makes a request that is admitted at once, and gets this response in a window of a minute.
+// get makes a request that is admitted at once. Its response has these values, for a minute of 60.
 func get(t testing.TB, l *Limiter, key string, status, remaining int, retryAfter time.Duration) {
 	t.Helper()
 	p, err := l.Acquire(t.Context(), Request{Key: key})

@@ -107,7 +107,7 @@ func refuse(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err err
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	switch {
-	case errors.Is(err, petstore.ErrOutcomeUnknown): // first: a second try may add a second pet
+	case errors.Is(err, petstore.ErrOutcomeUnknown): // the first case: to try again may add another pet
 		http.Error(w, "the pet may have been added: look before you add it again", http.StatusBadGateway)
 	case errors.Is(err, petstore.ErrBadRequest):
 		http.Error(w, "the pet store refuses this pet", http.StatusBadRequest)

@@ -146,10 +146,10 @@ func resetComes(x *exchange) {
 	x.expect(!late || x.header.Get("Date") == "", "%s after the response, got %v", headerReset, q.reset.UTC())
 }
 
-// remainingFalls compares the remaining requests in responses of one window of the key. The key may
-// have other users, and the document does not say which requests count. So the number may stay the
-// same for some requests, but not for 25. In the last second before the reset it may rise: a window
-// that slides in smaller steps has to round the time of its reset.
+// remainingFalls compares the X-RateLimit-Remaining of responses in one window of the key. The key
+// may have other users, and the document does not say which requests count. So the number may stay
+// the same for some requests, but not for 25. In the last second before the reset it may rise: a
+// window that slides in smaller steps has to round the time of its reset.
 func remainingFalls(s *session) {
 	const strides = 25        // requests
 	const unlimited = 1 << 30 // a limit this large means no limit

@@ -31,7 +31,8 @@ func IsDial(err error) bool {
 //
 //   - Nothing was written, because the connection was lost first.
 //   - The server ended an HTTP/2 connection without processing the request's stream, or refused it
-//     (RFC 9113, sections 6.8 and 8.7). A PROTOCOL_ERROR does not say whether it did.
+//     (RFC 9113, sections 6.8 and 8.7). A PROTOCOL_ERROR does not say whether the server
+//     has processed the request.
 //   - The server refused our certificate.
 //
 // It compares texts, because net/http exports no errors for the first two cases. It compares each
