@@ -92,7 +92,7 @@ func TestWithHandler(t *testing.T) {
 			srv := open(tb, fake.WithHandler("GET /v1/x", panics))
 			_, err := srv.try(t, request{path: "/x"})
 			assert.ErrorIs(t, err, io.EOF)
-			assert.Equal(t, "#1 GET /v1/x → no response: the handler aborted the response", srv.last(t).String())
+			assert.Equal(t, "#1 GET /v1/x → no response: Match or the handler panicked", srv.last(t).String())
 			tb.end()
 			assert.Equal(t, fails, strings.Contains(tb.errors.String(), "the handling of a request panicked: oh no"))
 		}

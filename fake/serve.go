@@ -147,7 +147,7 @@ func (x *exchange) breakOnPanic() {
 		j.mu.Unlock()
 	}
 	if x.entry.StatusCode == 0 && x.entry.Hint == "" { // it has no response yet
-		x.record(&response{lost: true, hint: "the handler aborted the response"})
+		x.record(&response{lost: true, hint: "Match or the handler panicked"})
 	}
 	panic(http.ErrAbortHandler)
 }
