@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/ratelimit"
 )
 
 // The variables of the environment that NewClientFromEnv reads.
@@ -35,9 +34,10 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	var all []Option
 	if processes := os.Getenv(envProcesses); processes != "" {
 		n, err := strconv.Atoi(processes)
-		problem := when(err != nil || n < 1, "is not a number of processes")
-		set := func(c *config) { c.limiter = ratelimit.New(ratelimit.Processes(n)) }
-		all = append(all, option{envProcesses, problem, set}) // first, so that others replace its limiter
+		if err != nil || n < 1 {
+			return nil, &ArgumentError{"NewClient", envProcesses, "is not a number of processes"}
+		}
+		all = append(all, WithProcesses(n)) // first, so that others replace its limiter
 	}
 	all = append(append(all, opts...), fromEnv{})
 	client, err := NewClient(os.Getenv(envBaseURL), os.Getenv(envAPIKey), all...)

@@ -90,9 +90,7 @@ func run(t *testing.T, seed int, counts map[string]int) []string {
 	report.protocol = protocols[seed%len(protocols)]
 	base, hangUp := dial(srv, report.protocol)
 	transport := petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return base })
-	report.mayRepeat = report.protocol != "HTTP/1.1" && report.protocol != "memory"
-	report.byCaller = report.protocol == "HTTP/1.1 of the caller"
-	if report.byCaller {
+	if report.byCaller() {
 		transport = petstore.WithHTTPClient(&http.Client{Transport: base})
 	}
 	client, err := petstore.NewClient(baseURL, "", petstore.WithAPIKeyFunc(report.key), transport,

@@ -19,8 +19,6 @@ import (
 type report struct {
 	keys      []string       // the keys that the client uses, one after another
 	protocol  string         // one of protocols
-	byCaller  bool           // the transport is that of the client's caller
-	mayRepeat bool           // net/http may send a read again
 	repeated  int            // number of requests that net/http sent again
 	catalogue []petstore.Pet // the pets of the service at the end
 	counts    map[string]int // of all scenarios
@@ -36,6 +34,10 @@ func (r *report) found(rule, format string, args ...any) {
 }
 
 // key returns the current key. If there are several keys, the current key changes every 37 seconds.
+// byCaller reports whether the client sends by a transport of its caller: then net/http may send a
+// read again.
+func (r *report) byCaller() bool { return r.protocol == "HTTP/1.1 of the caller" }
+
 func (r *report) key(context.Context) (string, error) { return r.keyAt(time.Now()), nil }
 
 func (r *report) keyAt(t time.Time) string { return r.keys[t.Unix()/37%int64(len(r.keys))] }
@@ -60,7 +62,7 @@ func (r *report) check(srv *fake.Server, calls []*call) {
 		}
 		for _, q := range c.requests {
 			r.counts[fmt.Sprint("fault ", q.fault)]++
-			if again := max(0, int(q.got.Load())-1); r.mayRepeat {
+			if again := max(0, int(q.got.Load())-1); r.byCaller() || strings.HasPrefix(r.protocol, "HTTP/2") {
 				r.repeated += again
 			} else if again > 0 {
 				r.found("repeated", "%d times over %s by net/http: %v", again, r.protocol, c)
@@ -91,7 +93,7 @@ func (r *report) checkConduct(srv *fake.Server) {
 	for _, k := range r.keys {
 		limited += srv.Usage(k).Limited
 	}
-	if r.byCaller && r.repeated > 0 {
+	if r.byCaller() && r.repeated > 0 {
 		return // on each of 16 connections: that can even get the key banned
 	}
 	if limited > r.repeated+afterLost(srv.Requests()) {
