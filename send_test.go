@@ -251,7 +251,7 @@ func TestReusedConnection(t *testing.T) {
 			require.NoError(t, list(client))
 		})
 	}
-	virtual(t, "a read succeeds although all idle connections of the caller's transport are dead", func(t *testing.T) {
+	virtual(t, "a read succeeds although the caller's idle connections are all dead", func(t *testing.T) {
 		transport := &http.Transport{MaxIdleConnsPerHost: 8}
 		defer transport.CloseIdleConnections()
 		client := withIdle(t, false, 8, func(w http.ResponseWriter, r *http.Request, conn int) {

@@ -16,7 +16,7 @@ const (
 	askAgain    = 8 * time.Second       // between two commands while the key is closed for longer than longWait
 	longWait    = 70 * time.Second      // longer than any window of a minute
 	longestNap  = 30 * time.Second      // the longest sleep: timers stand still while a machine is suspended
-	clockGrain  = 5 * time.Millisecond  // added to the wait in a reply, whose end may be rounded down
+	clockGrain  = 5 * time.Millisecond  // the pot is asked this much after a limit, whose end may be rounded down
 
 	// A poll is a command that asks whether a response has come to another process.
 	pollEvery   = 30 * time.Millisecond  // the first time between two polls
