@@ -2,10 +2,16 @@ package petstore
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/safetext"
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
@@ -43,8 +49,8 @@ type request struct {
 }
 
 // call is one use of a method of Client, on one goroutine. It is the http.RoundTripper of its own
-// retry loop (loop.go): each RoundTrip makes one attempt (send.go). After each attempt, checkRetry
-// decides whether another one follows (retry.go).
+// retry loop: each RoundTrip makes one attempt (send.go). After each attempt, checkRetry decides
+// whether another one follows (retry.go).
 type call struct {
 	request
 	tracer
@@ -62,42 +68,90 @@ type call struct {
 	pauseBegun   time.Time
 }
 
-// attempt is the record of one attempt. RoundTrip fills it; nothing changes it afterwards. From it
-// come the decision about another attempt, and the result or the error of the call.
-type attempt struct {
-	key        credential.Key
-	permit     ratelimit.Permit // nil once it is released, and without a limiter
-	connection connectionState
-	outcome    ratelimit.Outcome // of the request, for the limiter: the status and the times, for example
-	lockout    ratelimit.Lockout // of the key, as the limiter reported it after the request
-	header     http.Header       // of the response, without the key
-	body       []byte            // of the response, or its start
-	failure    failure
-	err        error // why there is no whole response; nil if there is one
-
-	mayBeWritten   bool // the request may have been written
-	expectedStatus bool // the status is the documented one of a success
+// do makes a call. If the call succeeds, it decodes the body and sets response. Otherwise it
+// returns an error.
+func (c *Client) do(ctx context.Context, r request, opts []CallOption, response *Response) error {
+	if ctx == nil {
+		return &ArgumentError{r.name, "ctx", "is nil"}
+	}
+	config := c.config
+	if len(opts) > 0 {
+		own := *config
+		config = &own
+		if err := apply(r.name, config, opts); err != nil {
+			return err
+		}
+	}
+	k := &call{request: r, client: c, config: config, started: time.Now(), maxWait: config.maxWait}
+	k.tracer = tracer{traces: c.traces, ctx: ctx, info: Call{
+		ID:      strconv.FormatUint(1<<63|rand.Uint64(), 16), // the highest bit is 1, so that there are sixteen digits
+		BaseURL: c.base, Operation: r.name, Method: r.method,
+		Template: c.basePath + r.template, KeyID: c.key.ID, Background: config.background,
+	}}
+	end := k.begin()
+	defer end()
+	err := k.run()
+	if err == nil {
+		err = k.decodeBody(k.last)
+		*response = k.response(k.last)
+	}
+	done := CallDoneInfo{Call: k.info, Duration: time.Since(k.started), Err: err}
+	k.each(func(ctx context.Context, trace *ClientTrace) { trace.CallDone(ctx, done) })
+	return err
 }
 
-// succeeded reports whether there is a whole response with the documented status.
-func (a *attempt) succeeded() bool { return a.expectedStatus && a.failure == noFailure }
-
-// was reports whether the attempt got a response with this status. a may be nil.
-func (a *attempt) was(status int) bool { return a != nil && a.outcome.StatusCode == status }
-
-// limiterWaits reports, for an attempt that got a 429, whether the limiter delays the next attempt.
-// If the limiter does not, the retry loop must wait.
-func (a *attempt) limiterWaits() bool { return a.lockout.Until.After(a.outcome.Received) }
-
-// retryAt returns when the limiter or a 429 allows the next request; zero if that is not known.
-func (a *attempt) retryAt() time.Time {
-	if !a.was(http.StatusTooManyRequests) || a.limiterWaits() {
-		return a.lockout.Until
+// begin calls the CallStart functions and makes the contexts of the call, which end releases.
+//
+//	k.ctx         ends with the caller's context, or after WithCallTimeout; for writes and traces
+//	k.stoppable   ends with k.ctx, or at WithStop; for waits and reads
+//
+// The contexts of requests, and of the function of WithAPIKeyFunc, are derived from one of these
+// two. They also end after the timeout of an attempt.
+func (k *call) begin() (end func()) {
+	k.callStart()
+	endTimeout := func() {}
+	if limit := k.config.callTimeout; limit > 0 {
+		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{timedOut("call", limit), k})
 	}
-	if a.outcome.RetryAfter == 0 {
-		return time.Time{}
+	k.stoppable = k.ctx
+	stop := k.config.stop
+	if stop == nil {
+		return endTimeout
 	}
-	return a.outcome.Received.Add(a.outcome.RetryAfter)
+	var cancel context.CancelCauseFunc
+	k.stoppable, cancel = context.WithCancelCause(k.ctx)
+	stopped := func() { cancel(&endError{fmt.Errorf("%w: %w", ErrStopped, wrappable(context.Cause(stop))), k}) }
+	if stop.Err() != nil {
+		stopped() // at once: AfterFunc calls it a moment later
+	}
+	forget := context.AfterFunc(stop, stopped)
+	return func() { forget(); cancel(nil); endTimeout() }
+}
+
+// decodeBody decodes the body of a success. It returns a *ResponseError if the body is empty, is
+// not JSON or does not follow the document. A 204 needs no body.
+func (k *call) decodeBody(a *attempt) error {
+	mediaType, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+	mediaType = strings.TrimSpace(mediaType)
+	var err error
+	switch {
+	case a.was(http.StatusNoContent), k.decode == nil && len(a.body) == 0:
+		return nil
+	case len(a.body) == 0: // the decoder would only report EOF
+		return k.responseError(a, "body is empty", nil)
+	case !strings.EqualFold(mediaType, "application/json"):
+		return k.responseError(a, "Content-Type is "+safetext.Quote(mediaType)+", not application/json", nil)
+	case k.decode != nil:
+		err = k.decode(a.body)
+	case !json.Valid(a.body):
+		err = errors.New("is not JSON")
+	}
+	if err == nil {
+		return nil
+	}
+	// The decoder's error is not wrapped: it quotes names from the body, which may contain
+	// anything.
+	return k.responseError(a, "body", errors.New(safetext.Line(safetext.Redact(err.Error(), a.key.Secret()))))
 }
 
 // response returns what results and errors say about the last response of the call.

@@ -257,6 +257,14 @@ func errorLine(text, opName string, attempts int, unknown bool) string {
 	return safetext.Line(text, number, when(unknown, doubt))
 }
 
+// when returns text if applies is true, else the empty string.
+func when(applies bool, text string) string {
+	if applies {
+		return text
+	}
+	return ""
+}
+
 // RetryAfter returns how long to wait from now before the call may be made again; 0 if that time
 // has passed. It works for a 429, a 503 and a refusal of the limiter. It returns false if err has
 // no such time. It also returns false if err matches [ErrOutcomeUnknown], because another call

@@ -54,14 +54,6 @@ func (o shared) apply(opName string, c *config) error {
 	return option(o).apply(opName, c)
 }
 
-// when returns text if applies is true, else the empty string.
-func when(applies bool, text string) string {
-	if applies {
-		return text
-	}
-	return ""
-}
-
 // config has the result of the options. A call with options gets a shallow copy of the config of
 // its client, so no option may modify in place what a field points to.
 type config struct {
@@ -292,25 +284,27 @@ func WithBackground() CallOption {
 	return option{"WithBackground", "", func(c *config) { c.background = true }}
 }
 
-// RetryPolicy sets how often a call is retried and with which backoff. A table in the package
-// documentation says after what a call is retried. A zero field means its default.
-type RetryPolicy struct {
-	// MaxAttempts is the largest number of attempts per call, including the first. The default is
-	// 4; 1 means no retry.
-	MaxAttempts int
-	// BaseDelay is the backoff before the second attempt; each further attempt doubles it. The
-	// default is 500 ms. The actual pause is random: from half of the backoff to all of it.
-	BaseDelay time.Duration
-	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
-	// BaseDelay if that is longer.
-	MaxDelay time.Duration
+// Limiter decides when a request may be sent with an API key. A [Client] calls Acquire before each
+// request, with a [Call].KeyID as the key. It calls Release of the permit as soon as the header of
+// the response has arrived. The default is a [ratelimit.Limiter]; the module petstoreredis has a
+// limiter for several processes. An implementation must be safe for concurrent use. Package
+// ratelimittest has tests for implementations.
+type Limiter interface {
+	// Acquire blocks until one request may be sent. If the wait would be longer than r.MaxWait, or
+	// would exceed the deadline of ctx, Acquire returns a *[ratelimit.Error] immediately, and the
+	// call fails with a [*RateLimitError]. The deadline of ctx is that of the call. After any other
+	// error, the call fails with a [*TransportError] that wraps the error, and makes no other
+	// attempt. With an error, Acquire returns no permit.
+	Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
+	// RateLimit returns the most recent rate limit known for a key; the zero RateLimit before the
+	// first response.
+	RateLimit(key string) RateLimit
+	// Reopen admits the next request of a key although the key is closed. It does not block, and
+	// has no effect on an open key.
+	Reopen(key string)
 }
 
-// withDefaults returns p with the defaults of its zero fields.
-func (p RetryPolicy) withDefaults() RetryPolicy {
-	const attempts, base, longest = 4, 500 * time.Millisecond, 30 * time.Second
-	p.MaxAttempts = cmp.Or(p.MaxAttempts, attempts)
-	p.BaseDelay = cmp.Or(p.BaseDelay, min(base, cmp.Or(p.MaxDelay, base)))
-	p.MaxDelay = cmp.Or(p.MaxDelay, max(longest, p.BaseDelay))
-	return p
-}
+// RateLimit is the window of the rate limit according to the X-RateLimit headers of one response
+// (section 8.2): Limit, Remaining and Reset. The zero RateLimit means that nothing is known, for
+// instance because a header is missing or malformed.
+type RateLimit = ratelimit.Window

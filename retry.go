@@ -1,12 +1,41 @@
 package petstore
 
 import (
+	"cmp"
+	"context"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/petstore/petstore-go/ratelimit"
 )
+
+// RetryPolicy sets how often a call is retried and with which backoff. A table in the package
+// documentation says after what a call is retried. A zero field means its default.
+type RetryPolicy struct {
+	// MaxAttempts is the largest number of attempts per call, including the first. The default is
+	// 4; 1 means no retry.
+	MaxAttempts int
+	// BaseDelay is the backoff before the second attempt; each further attempt doubles it. The
+	// default is 500 ms. The actual pause is random: from half of the backoff to all of it.
+	BaseDelay time.Duration
+	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
+	// BaseDelay if that is longer.
+	MaxDelay time.Duration
+}
+
+// withDefaults returns p with the defaults of its zero fields.
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	const attempts, base, longest = 4, 500 * time.Millisecond, 30 * time.Second
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, attempts)
+	p.BaseDelay = cmp.Or(p.BaseDelay, min(base, cmp.Or(p.MaxDelay, base)))
+	p.MaxDelay = cmp.Or(p.MaxDelay, max(longest, p.BaseDelay))
+	return p
+}
 
 // backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
 // that calls that failed together do not retry together; the other half ensures that none retries
@@ -17,6 +46,78 @@ func (p RetryPolicy) backoff(n int) time.Duration {
 		d += min(d, p.MaxDelay-d) // d doubles, without an overflow
 	}
 	return d/2 + rand.N(d/2+1)
+}
+
+// run makes attempts as long as checkRetry asks for another one, and returns the error of the call.
+// The loop of go-retryablehttp waits between them, and ends with the context. It knows nothing of
+// what an attempt did: k.last has that.
+func (k *call) run() error {
+	loop := retryablehttp.Client{
+		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.restOfPause, RetryMax: math.MaxInt,
+	}
+	address := k.client.base + k.path + when(k.query != "", "?"+k.query)
+	request, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
+	if err != nil {
+		return &ArgumentError{k.name, "path", "is not valid"}
+	}
+	k.httpRequest = request
+	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome
+	if k.pause != nil {                                      // the context has ended in the pause
+		k.endPause()
+		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
+	}
+	if !k.last.succeeded() {
+		return k.errorOf(k.last)
+	}
+	k.client.tokens.earn()
+	return nil
+}
+
+// RoundTrip implements [http.RoundTripper] for the loop, which calls it once for each attempt. The
+// response is always empty, because checkRetry looks at k.last instead.
+func (k *call) RoundTrip(*http.Request) (*http.Response, error) {
+	k.endPause()
+	k.makeAttempt()
+	return &http.Response{Body: http.NoBody}, nil
+}
+
+// checkRetry is the CheckRetry of the loop. It begins the pause before another attempt. If the
+// context has ended already, the loop ends, as it does when the context ends in that pause.
+func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) {
+	pause, again := k.next(k.last)
+	if again {
+		k.beginPause(pause)
+	}
+	return again && k.stoppable.Err() == nil, nil
+}
+
+// beginPause plans the next attempt after a pause d, and reports this pause unless d is 0.
+func (k *call) beginPause(d time.Duration) {
+	k.pauseBegun = time.Now()
+	k.pause = &ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: k.pauseBegun.Add(d), Waiting: 1}
+	if d > 0 {
+		k.WaitStart(*k.pause)
+	}
+}
+
+// restOfPause is the Backoff of the loop.
+func (k *call) restOfPause(time.Duration, time.Duration, int, *http.Response) time.Duration {
+	return time.Until(k.pause.Until)
+}
+
+// endPause reports the end of the pause before an attempt, if there was one. For WithMaxWait, only
+// pauses after a 429 count.
+func (k *call) endPause() {
+	pause := k.pause
+	k.pause = nil
+	if pause == nil || !pause.Until.After(k.pauseBegun) {
+		return
+	}
+	pause.Duration = time.Since(k.pauseBegun)
+	if k.last.was(http.StatusTooManyRequests) {
+		k.maxWait -= pause.Duration
+	}
+	k.WaitDone(*pause)
 }
 
 // outcomeUnknown reports whether the request is a write that the service may have carried out. Such

@@ -7,13 +7,55 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/safetext"
+	"github.com/petstore/petstore-go/internal/wire"
 	"github.com/petstore/petstore-go/ratelimit"
 )
+
+// attempt is the record of one attempt. RoundTrip fills it; nothing changes it afterwards. From it
+// come the decision about another attempt, and the result or the error of the call.
+type attempt struct {
+	key        credential.Key
+	permit     ratelimit.Permit // nil once it is released, and without a limiter
+	connection connectionState
+	outcome    ratelimit.Outcome // of the request, for the limiter: the status and the times, for example
+	lockout    ratelimit.Lockout // of the key, as the limiter reported it after the request
+	header     http.Header       // of the response, without the key
+	body       []byte            // of the response, or its start
+	failure    failure
+	err        error // why there is no whole response; nil if there is one
+
+	mayBeWritten   bool // the request may have been written
+	expectedStatus bool // the status is the documented one of a success
+}
+
+// succeeded reports whether there is a whole response with the documented status.
+func (a *attempt) succeeded() bool { return a.expectedStatus && a.failure == noFailure }
+
+// was reports whether the attempt got a response with this status. a may be nil.
+func (a *attempt) was(status int) bool { return a != nil && a.outcome.StatusCode == status }
+
+// limiterWaits reports, for an attempt that got a 429, whether the limiter delays the next attempt.
+// If the limiter does not, the retry loop must wait.
+func (a *attempt) limiterWaits() bool { return a.lockout.Until.After(a.outcome.Received) }
+
+// retryAt returns when the limiter or a 429 allows the next request; zero if that is not known.
+func (a *attempt) retryAt() time.Time {
+	if !a.was(http.StatusTooManyRequests) || a.limiterWaits() {
+		return a.lockout.Until
+	}
+	if a.outcome.RetryAfter == 0 {
+		return time.Time{}
+	}
+	return a.outcome.Received.Add(a.outcome.RetryAfter)
+}
 
 // failure is why an attempt has no whole response.
 type failure uint8
@@ -27,6 +69,39 @@ const (
 	notHTTP                  // the response is not HTTP
 	bodyTooLarge             // the body is larger than maxBody
 )
+
+// connectionState is what net/http reports about the connection of a request.
+type connectionState struct{ asked, got, reused, answered atomic.Bool }
+
+func (s *connectionState) hooks() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn: func(string) { s.asked.Store(true) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			// httputil.DumpRequestOut sends nothing: its connection has no address.
+			isReal := info.Conn == nil || info.Conn.RemoteAddr() != nil
+			s.asked.Store(isReal)
+			s.got.Store(isReal || s.got.Load())
+			s.reused.Store(info.Reused)
+		},
+		GotFirstResponseByte: func() { s.answered.Store(true) },
+	}
+}
+
+// mayBeWritten reports whether a request that failed with err may have been written. It may if
+// net/http got a connection for it. If net/http was asked for none, the caller's transport sends in
+// some other way: then the request may have been written unless err says that it was not.
+func (s *connectionState) mayBeWritten(err error) bool {
+	switch {
+	case wire.IsUnprocessed(err):
+		return false
+	case s.got.Load() || s.asked.Load():
+		return s.got.Load()
+	}
+	return !errors.Is(err, ErrNotSent) && !wire.IsDial(err)
+}
+
+// isDead reports whether the request got a reused connection, and no byte of a response.
+func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
 
 // errorOf returns the error of a call whose last attempt was a; doc.go lists the types. It makes
 // all errors of calls that made an attempt, except those of decodeBody.

@@ -2,9 +2,7 @@ package petstore
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"net/http/httptrace"
 	"sync/atomic"
 	"time"
 
@@ -85,36 +83,3 @@ func (t *transport) givesBody(method string, body []byte) bool {
 	}
 	return isHTTP1 && len(t.closeIdle) > 0
 }
-
-// connectionState is what net/http reports about the connection of a request.
-type connectionState struct{ asked, got, reused, answered atomic.Bool }
-
-func (s *connectionState) hooks() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		GetConn: func(string) { s.asked.Store(true) },
-		GotConn: func(info httptrace.GotConnInfo) {
-			// httputil.DumpRequestOut sends nothing: its connection has no address.
-			isReal := info.Conn == nil || info.Conn.RemoteAddr() != nil
-			s.asked.Store(isReal)
-			s.got.Store(isReal || s.got.Load())
-			s.reused.Store(info.Reused)
-		},
-		GotFirstResponseByte: func() { s.answered.Store(true) },
-	}
-}
-
-// mayBeWritten reports whether a request that failed with err may have been written. It may if
-// net/http got a connection for it. If net/http was asked for none, the caller's transport sends in
-// some other way: then the request may have been written unless err says that it was not.
-func (s *connectionState) mayBeWritten(err error) bool {
-	switch {
-	case wire.IsUnprocessed(err):
-		return false
-	case s.got.Load() || s.asked.Load():
-		return s.got.Load()
-	}
-	return !errors.Is(err, ErrNotSent) && !wire.IsDial(err)
-}
-
-// isDead reports whether the request got a reused connection, and no byte of a response.
-func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
