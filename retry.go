@@ -55,11 +55,11 @@ func (k *call) run() error {
 	loop := retryablehttp.Client{
 		HTTPClient: &http.Client{Transport: k}, CheckRetry: k.checkRetry, Backoff: k.restOfPause, RetryMax: math.MaxInt,
 	}
-	address := k.client.base + k.path + when(k.query != "", "?"+k.query)
-	request, err := http.NewRequestWithContext(k.stoppable, k.method, address, nil)
+	request, err := http.NewRequestWithContext(k.stoppable, k.method, k.client.base+k.path, nil)
 	if err != nil {
 		return &ArgumentError{k.name, "path", "is not valid"}
 	}
+	request.URL.RawQuery = k.query
 	k.httpRequest = request
 	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome
 	if k.pause != nil {                                      // the context has ended in the pause
