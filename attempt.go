@@ -87,10 +87,10 @@ func (s *connectionState) hooks() *httptrace.ClientTrace {
 	}
 }
 
-// mayBeWritten reports whether a request that failed with err may have been written. It may if
+// wrote reports whether a request that failed with err may have been written. It may have been if
 // net/http got a connection for it. If net/http was asked for none, the caller's transport sends in
 // some other way: then the request may have been written unless err says that it was not.
-func (s *connectionState) mayBeWritten(err error) bool {
+func (s *connectionState) wrote(err error) bool {
 	switch {
 	case wire.IsUnprocessed(err):
 		return false

@@ -144,7 +144,7 @@ func (k *call) sendAndReceive(begun time.Time, a *attempt) {
 	ctx = k.attemptContext(ctx, header)
 	a.outcome.Sent = begun // before the send, so that the limiter gets it even if the transport panics
 	resp, err := k.client.transport.roundTrip(k.newRequest(ctx, header, a))
-	a.mayBeWritten = err == nil || a.connection.mayBeWritten(err)
+	a.mayBeWritten = err == nil || a.connection.wrote(err)
 	switch {
 	case err == nil:
 		err = k.receive(resp, a)
