@@ -244,7 +244,7 @@ func TestLogOfManyKeys(t *testing.T) {
 func TestLimiterMemory(t *testing.T) {
 	bubble(t, func(t *testing.T, r *virtualRedis) {
 		l := r.process(t)
-		observer := &scripttest.Script{}
+		observer := &struct{ ratelimit.Observer }{}
 		kept := weak.Make(observer)
 		get(t, l, ratelimit.Request{Observer: observer})
 		runtime.GC()

@@ -23,7 +23,7 @@ func perform(t *testing.T, rows [][2]string) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, r *virtualRedis) {
 				s := &script{Script: scripttest.Script{T: t}, redis: r}
-				s.Words = s.words()
+				s.addWords()
 				s.begin()
 				s.Run(row[1] + ", up, leave")
 				assert.Zero(t, s.Waiting)
@@ -38,30 +38,30 @@ type script struct {
 	log   bytes.Buffer
 }
 
-func (s *script) words() map[string]func() {
-	return map[string]func(){
-		"abandoned": func() { s.Release(ratelimit.Outcome{Sent: s.Now(), Abandoned: true}) }, // ends a request
-		"observer":  func() { s.HoldUp = s.Times[0] },                                        // later reports take this long
-		"share":     func() { s.begin(petstoreredis.WithShare(s.Numbers[0])) },               // all processes begin anew
-		// These words change Redis.
-		"broken":    func() { s.redis.broken.Store(true) },                   // no connections
-		"silent":    func() { s.redis.silent.Store(true) },                   // no replies
-		"replylost": func() { s.redis.lost.Store(true) },                     // the next reply
-		"error":     func() { s.redis.SetError(strings.Join(s.Texts, " ")) }, // in each reply
-		"slow":      func() { s.redis.latency.Store(int64(s.Times[0])) },     // each command
-		"up":        s.redis.repair,                                          // works again
-		"ahead":     func() { s.redis.ahead.Add(int64(s.Times[0])) },         // moves its clock
-		"empty":     s.redis.FlushAll,
-		"set":       func() { s.redis.HSet(s.pot(), s.Texts...) }, // a field of the pot
-		// These words show something.
-		"waiting": func() { s.Shown = fmt.Sprint(s.Waiting) }, // requests in Acquire
-		"ttl":     func() { s.Shown = s.redis.TTL(s.pot()).String() },
-		"flush":   func() { s.Shown = fmt.Sprint(s.Limiter.(*petstoreredis.Limiter).Flush(s.Ctx)) },
-		"log":     s.checkLog, // since the last "log" there is one line with these words; without words, no line
-		"commands": func() { // at most this number since the last "commands"
-			assert.LessOrEqual(s, s.redis.evals.Swap(0), int64(s.Numbers[0]), "commands")
-		},
-	}
+func (s *script) addWords() {
+	s.Word("share", "all processes begin anew with this share", func() { s.begin(petstoreredis.WithShare(s.Numbers[0])) })
+	s.Word("observer", "reports to observers of later requests take this long", func() { s.HoldUp = s.Times[0] })
+	s.Word("abandoned", "ends the oldest request in flight, as abandoned", func() {
+		s.Release(ratelimit.Outcome{Sent: s.Now(), Abandoned: true})
+	})
+	r := s.redis
+	s.Word("broken", "Redis has no connections", func() { r.broken.Store(true) })
+	s.Word("silent", "Redis sends no replies", func() { r.silent.Store(true) })
+	s.Word("replylost", "the next reply is lost", func() { r.lost.Store(true) })
+	s.Word("error", "each reply is this error", func() { r.SetError(strings.Join(s.Texts, " ")) })
+	s.Word("slow", "each command takes this long", func() { r.latency.Store(int64(s.Times[0])) })
+	s.Word("up", "Redis works again", r.repair)
+	s.Word("ahead", "moves the clock of Redis", func() { r.ahead.Add(int64(s.Times[0])) })
+	s.Word("empty", "removes all pots", r.FlushAll)
+	s.Word("set", "sets a field of the pot", func() { r.HSet(s.pot(), s.Texts...) })
+	s.Word("ttl", "shows how long the pot is kept", func() { s.Shown = r.TTL(s.pot()).String() })
+	s.Word("flush", "shows what Flush returns", func() {
+		s.Shown = fmt.Sprint(s.Limiter.(*petstoreredis.Limiter).Flush(s.Ctx))
+	})
+	s.Word("log", `checks that since the last "log" one line was logged, with these texts; without texts, none`, s.checkLog)
+	s.Word("commands", `checks that there are at most so many since the last "commands"`, func() {
+		assert.LessOrEqual(s, r.evals.Swap(0), int64(s.Numbers[0]), "commands")
+	})
 }
 
 func (s *script) begin(opts ...petstoreredis.Option) {
@@ -70,12 +70,7 @@ func (s *script) begin(opts ...petstoreredis.Option) {
 		l := s.redis.process(s.T, opts...)
 		l.SetClock(s.Now)
 		p := &scripttest.Process{Limiter: l}
-		s.Words[name] = func() {
-			old := s.Process
-			s.Process = p
-			s.Do(s.Texts)
-			s.Process = old
-		}
+		s.Word(name, "does the word after it in another process", func() { s.DoAs(p) })
 		s.Process = p // at last "a"
 	}
 }

@@ -18,12 +18,10 @@ func perform(t *testing.T, rows [][2]string) {
 		t.Run(row[0], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &scripttest.Script{T: t}
-				s.Words = map[string]func(){
-					"told":     func() { begin(s, s.Numbers[0]) }, // makes a limiter with Processes(n)
-					"dateless": func() { s.Dateless = true },      // later responses have no Date
-					"free":     func() { free(s) },                // ends all requests in flight, as unsent
-					"opens":    func() { opens(s) },               // like "closed"; the key must open at the time shown
-				}
+				s.Word("told", "makes a limiter with this number of Processes", func() { begin(s, s.Numbers[0]) })
+				s.Word("dateless", "later responses have no Date", func() { s.Dateless = true })
+				s.Word("free", "ends all requests in flight, as unsent", func() { free(s) })
+				s.Word("opens", "is like closed; the key must open at the time shown", func() { opens(s) })
 				begin(s, 0)
 				s.Run(row[1] + ", leave, free")
 			})
@@ -36,20 +34,20 @@ func begin(s *scripttest.Script, processes int) {
 	l := ratelimit.New(ratelimit.Processes(processes))
 	l.SetClock(s.Now)
 	s.Process = &scripttest.Process{Limiter: l}
-	s.Cleanup(func() { assert.True(s, l.Idle(), "requests or a timer") })
+	s.Cleanup(func() { assert.True(s.T, s.Failed() || l.Idle(), "requests or a timer") })
 }
 
 func free(s *scripttest.Script) {
 	for len(s.Permits) > 0 {
 		s.Release(ratelimit.Outcome{})
-		synctest.Wait() // requests that got a permit meanwhile
+		s.Settle() // requests that got a permit meanwhile
 	}
 }
 
 func opens(s *scripttest.Script) {
-	s.Do([]string{"closed"})
+	s.Do("closed")
 	at, permits := s.Refused.RetryAt, len(s.Permits)
-	s.Do([]string{"ask"})
+	s.Do("ask")
 	s.Sleep(at.Sub(s.Now()) - time.Nanosecond)
 	assert.Len(s, s.Permits, permits, "opens too early")
 	s.Sleep(time.Nanosecond)

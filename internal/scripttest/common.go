@@ -16,8 +16,6 @@ var Common = [][2]string{
 	{"after a lockout one request goes ahead, and another one after ten seconds",
 		"get 41 40, ask, 429 20s 41 39, ask 5 = 0, +19.99s = 0, +20ms = 1, +9.9s = 0, +900ms = 1"},
 	{"Reopen lets one request go in a window that is used up", "get 60 0, ask 3 = 0, reopen = 1, 200 60 50 = 2"},
-	{"an earlier response raises nothing",
-		"get 60 59, ask 2, 200 60 40, 200 60 50, window = [limit=60 remaining=40 reset=2000-01-01 00:01:00 +0000 UTC]"},
 	{"a wait for a pause, which may be too long", "get 60 59, pause 9s 8s, until = 9s, pause 9s 1h = 0, +9s = 1"},
 	{"a pause in a lockout that lasts longer", "ask, 429 1h, pause 9s 1m, until = 1h0m0s ban"},
 	{"a pause that ends in a lockout",
@@ -46,7 +44,6 @@ var Common = [][2]string{
 		"get 60 0 40s, heard = nothing, now, heard = closed minute 41s, now, heard = nothing"},
 	{"not if a request leaves", "get 60 0, ask, leave, heard = wait minute 1m0s; done minute 0s"},
 	{"no end by a 401", "ask, 429 1s, +1s ask, 401, heard = closed minute 1s"},
-	{"nothing if no response comes in time", "ask, now, +1s, heard = wait response ?; done response 1s"},
 	{"waits, also for a pause that ends in a lockout or after it", "get 60 59, ask, " +
 		"pause 9s 1m, heard = wait backoff 9s, 429 20s 60 5, ask, background, pause 30s 1m, " +
 		"heard = closed minute 20s; wait minute 20s; wait background 20s; wait minute 30s"},

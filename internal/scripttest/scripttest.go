@@ -1,11 +1,8 @@
 // Package scripttest has a language for table tests of limiters. Each row has a script of steps,
 // such as "get 60 59, +1s ask 9 = 6". A step is a time that passes, or a word with arguments, or
 // both. After "=" is what the step must show: for most words, how many permits are given during the
-// step. A status, such as 429, is a word, too: it ends the request that has been in flight for the
-// longest time. In "429 20s 60 5 1h", 20s is Retry-After, 60 the limit, 5 Remaining, and 1h the
-// time until Reset. Without this time, Reset is the end of the minute. addWords has the other
-// words; a test may have more. If a step shows something else, the test prints what each step has
-// shown. For example:
+// step. words.go has the meaning of each word; a test may add words. The first step that goes wrong
+// ends the script; the test then prints the steps so far, and what their words mean. For example:
 //
 //	get 60 59                  a request ends at once; its response shows 59 of 60
 //	ask 9 = 6                  nine requests ask together, and six get a permit
@@ -16,281 +13,212 @@
 package scripttest
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
-	"github.com/petstore/petstore-go/ratelimit/ratelimittest"
 )
 
-const long = 100 * time.Hour
+// Limiter has the methods of a limiter that a client calls.
+type Limiter interface {
+	Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
+	RateLimit(key string) ratelimit.Window
+	Reopen(key string)
+}
 
-// Script is a script that runs in a testing/synctest bubble. It is the observer of its requests.
+// Process is a process with its requests in flight, the oldest first. All use the same key.
+type Process struct {
+	Limiter
+	Key     string
+	Permits []permit
+}
+
+// Script is a script that runs in a testing/synctest bubble, or in real time. The first window of
+// the server begins with the script.
 type Script struct {
 	*testing.T
-	*Process                   // the process of the step
-	Words    map[string]func() // those of this test; Run adds those of all tests
-	Numbers  []int             // the numbers after the word of the step
+	*Process       // the process of the step
+	Numbers  []int // the numbers of the step; a status is one of them
 	Times    []time.Duration
 	Texts    []string         // everything after the word of the step
 	Shown    string           // what the step shows; if empty, it shows the number of permits given
 	Ctx      context.Context  // the context of later requests
 	Waiting  int              // requests in Acquire
-	Refused  *ratelimit.Error // the last error
+	Refused  *ratelimit.Error // the error of the last request, if it was refused
 	Dateless bool             // responses have no Date
-	HoldUp   time.Duration    // how long each report takes
+	HoldUp   time.Duration    // how long each report to the observer of a later request takes
+	// Pause is how long a step takes while a request waits, so that a limiter may give a permit late.
+	// Then a step shows times in tens of seconds. If Pause is 0, a step takes until all goroutines of
+	// the bubble wait.
+	Pause  time.Duration
+	Window time.Duration // the length of each window of the server; if it is 0, a minute
 
-	start time.Time
-	ahead time.Duration // how far the wall clock is ahead
-	leave context.CancelCauseFunc
-	mu    sync.Mutex
-	given int               // permits so far
-	heard []string          // what observers were told
-	shown int               // how many entries of heard were shown by a step
-	last  ratelimit.Lockout // the last reported one
-	place int               // in the queue, at the last report of a wait
+	words    map[string]*word
+	events   chan func() // what other goroutines did, for Settle: they change no field themselves
+	start    time.Time
+	ahead    atomic.Int64              // how far the wall clock is ahead
+	cancels  []context.CancelCauseFunc // one for each request
+	given    int                       // permits so far
+	opens    time.Time                 // the latest end of a window, a Retry-After, or a NotBefore
+	retryAt  time.Time                 // the end of the Retry-After of the last response
+	heard    []string                  // what observers were told
+	shown    int                       // how many entries of heard were shown by a step
+	last     ratelimit.Lockout         // the last reported one
+	place    int                       // in the queue, at the last report of a wait
+	problems []string                  // what is wrong with the step
 }
 
-// Process is a process with its requests in flight, the oldest first. All use the same key.
-type Process struct {
-	ratelimittest.Limiter
-	Permits []permit
+type word struct {
+	meaning string
+	do      func()
+	used    bool
 }
 
-type permit struct {
-	ratelimit.Permit
-	sent time.Time
+// Word adds a word. do may use the Numbers, Times and Texts of the step.
+func (s *Script) Word(name, meaning string, do func()) {
+	if s.words == nil {
+		s.words = make(map[string]*word)
+	}
+	s.words[name] = &word{meaning: meaning, do: do}
 }
 
-// Now returns the time of the wall clock. Sleep calls it for the lock alone: then limiters see what
-// a step changed before the Sleep.
-func (s *Script) Now() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Now().Round(0).Add(s.ahead)
-}
+// Now returns the time of the wall clock.
+func (s *Script) Now() time.Time { return time.Now().Round(0).Add(time.Duration(s.ahead.Load())) }
 
-// Sleep lets time pass, until all goroutines of the bubble wait.
+// Sleep lets time pass.
 func (s *Script) Sleep(d time.Duration) {
-	s.Now()
 	time.Sleep(d)
-	synctest.Wait()
+	s.Settle()
 }
 
-func (s *Script) count() int { return append(s.Numbers, 1)[0] }
-
-// addWords adds the words that all scripts have.
-func (s *Script) addWords() {
-	maps.Copy(s.Words, map[string]func(){
-		"get": func() { // a request that ends at once with 200
-			s.ask(1, ratelimit.Request{MaxWait: long})
-			s.respond(200)
-		},
-		// These words begin a request; with a number, as many requests together.
-		"ask":        func() { s.ask(s.count(), ratelimit.Request{MaxWait: long}) },
-		"now":        func() { s.ask(s.count(), ratelimit.Request{}) }, // with a MaxWait of 0
-		"background": func() { s.ask(s.count(), ratelimit.Request{MaxWait: long, Background: true}) },
-		// "pause 9s 1m" begins one with a NotBefore in nine seconds, and a MaxWait of a minute.
-		"pause": func() {
-			s.ask(s.count(), ratelimit.Request{NotBefore: s.Now().Add(s.Times[0]), MaxWait: s.Times[1]})
-		},
-		// These words end requests.
-		"lost":   func() { s.Release(ratelimit.Outcome{Sent: s.Now()}) }, // without a response
-		"unsent": func() { s.Release(ratelimit.Outcome{}) },
-		"leave":  func() { s.renew(long) },       // ends the contexts of all that wait
-		"end":    func() { s.renew(s.Times[0]) }, // the same, but later contexts end after the time
-		"last": func() { // the word after it ends the newest request
-			newest := max(0, len(s.Permits)-1)
-			s.Permits = slices.Concat(s.Permits[newest:], s.Permits[:newest])
-			s.Do(s.Texts)
-		},
-		"reopen": func() { s.Reopen("") },
-		"clock":  func() { s.ahead += s.Times[0] }, // moves the wall clock
-	})
-	s.addShowingWords()
-}
-
-// addShowingWords adds the words that show something.
-func (s *Script) addShowingWords() {
-	maps.Copy(s.Words, map[string]func(){
-		"heard": func() { // what observers were told since the last "heard"
-			s.Shown, s.shown = cmp.Or(strings.Join(s.heard[s.shown:], "; "), "nothing"), len(s.heard)
-		},
-		"sent": func() { // Sent, Limit and Processes of the last lockout
-			s.Shown = fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
-		},
-		"place":  func() { s.Shown = strconv.Itoa(s.place) }, // in the queue, of the last waiter
-		"window": func() { s.Shown = s.RateLimit("").LogValue().String() },
-		"until":  s.until, // how long the last refused request must wait, and why
-		"closed": func() { // like "until", for a new request with a MaxWait of 0
-			s.ask(1, ratelimit.Request{})
-			s.until()
-		},
-	})
-}
-
-// Run performs a script, and compares what its steps show with what they must show.
-func (s *Script) Run(script string) {
-	s.start, s.leave = time.Now(), func(error) {}
-	s.renew(long)
-	s.addWords()
-	for n, step := range strings.Split(script, ", ") {
-		command, want, check := strings.Cut(step, " = ")
-		fields, before := strings.Fields(command), s.given
-		if d, err := time.ParseDuration(fields[0]); err == nil {
-			s.Sleep(d)
-			fields = fields[1:]
+// Settle waits until limiters have done their work, and takes note of what happened.
+func (s *Script) Settle() {
+	if s.Pause == 0 {
+		synctest.Wait()
+	}
+	for end := time.Now().Add(s.Pause); ; time.Sleep(time.Millisecond) {
+		for len(s.events) > 0 {
+			(<-s.events)()
 		}
-		s.Shown = ""
-		if len(fields) > 0 {
-			s.Do(fields)
-			synctest.Wait()
-		}
-		got := cmp.Or(s.Shown, strconv.Itoa(s.given-before))
-		s.Logf("after %v: %s shows %s", time.Since(s.start), command, got)
-		if check && got != want {
-			s.Errorf("step %d must show %s", n, want)
+		if s.Waiting == 0 || !time.Now().Before(end) {
+			return
 		}
 	}
 }
 
+// await waits until something has happened, but 20 seconds at most.
+func (s *Script) await(happened func() bool) {
+	for began := time.Now(); !happened() && time.Since(began) < 20*time.Second; {
+		s.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Errorf notes what is wrong with the step. Package assert calls it, too.
+func (s *Script) Errorf(format string, args ...any) {
+	s.problems = append(s.problems, fmt.Sprintf(format, args...))
+}
+
+func (s *Script) must(ok bool, format string, args ...any) {
+	if !ok {
+		s.Errorf(format, args...)
+	}
+}
+
+// Run performs a script. A step that goes wrong is an error of the test.
+func (s *Script) Run(script string) {
+	s.Helper()
+	if report := s.Perform(script); report != "" {
+		s.T.Error(report)
+	}
+}
+
+// Perform performs a script up to the first step that goes wrong, and returns a report of the
+// steps. It returns "" if nothing goes wrong.
+func (s *Script) Perform(script string) string {
+	s.start, s.Ctx, s.events = time.Now().Truncate(time.Second), s.Context(), make(chan func(), 1<<14)
+	s.addWords()
+	steps, report := "the steps, with the time and what they showed:\n", ""
+	for step := range strings.SplitSeq(script, ", ") {
+		shown := s.perform(step)
+		steps += fmt.Sprintf("%8v  %-24s  %s\n", time.Since(s.start).Round(time.Millisecond), step, shown)
+		if len(s.problems) > 0 {
+			report = steps + "WRONG: " + strings.Join(s.problems, "\n       ") + "\n" + s.meanings()
+			break
+		}
+	}
+	s.Do("leave")
+	s.await(func() bool { return s.Waiting == 0 })
+	return report
+}
+
+// perform performs a step, and returns what it has shown.
+func (s *Script) perform(step string) string {
+	command, want, check := strings.Cut(step, " = ")
+	fields, before := strings.Fields(command), s.given
+	if d, err := time.ParseDuration(fields[0]); err == nil {
+		s.Sleep(d)
+		fields = fields[1:]
+	}
+	s.Shown = ""
+	if len(fields) > 0 {
+		s.Do(fields...)
+		s.Settle()
+	}
+	got, what := s.Shown, "what this step shows"
+	if got == "" {
+		got, what = strconv.Itoa(s.given-before), "the number of permits given in this step"
+	}
+	s.must(!check || got == want, "%s must be %s, not %s", what, want, got)
+	return got
+}
+
 // Do performs a word with its arguments.
-func (s *Script) Do(fields []string) {
+func (s *Script) Do(fields ...string) {
 	s.Numbers, s.Times, s.Texts = nil, nil, fields[1:]
-	for _, field := range s.Texts {
+	for _, field := range fields {
 		if n, err := strconv.Atoi(field); err == nil {
 			s.Numbers = append(s.Numbers, n)
 		} else if d, err := time.ParseDuration(field); err == nil {
 			s.Times = append(s.Times, d)
 		}
 	}
-	if status, err := strconv.Atoi(fields[0]); err == nil {
-		s.respond(status)
-	} else if do := s.Words[fields[0]]; do != nil {
-		do()
-	} else {
+	name := fields[0]
+	if _, err := strconv.Atoi(name); err == nil {
+		name = "status"
+	}
+	if s.words[name] == nil {
 		s.Fatalf("there is no word %q", fields)
 	}
+	s.words[name].used = true
+	s.words[name].do()
 }
 
-// renew ends the context of all requests so far. The context of later requests ends after d.
-func (s *Script) renew(d time.Duration) {
-	s.leave(errors.New("it left"))
-	ctx, cancel := context.WithTimeout(s.Context(), d)
-	s.Cleanup(cancel)
-	s.Ctx, s.leave = context.WithCancelCause(ctx)
+// DoAs performs the rest of a step as another process.
+func (s *Script) DoAs(p *Process) {
+	old := s.Process
+	s.Process = p
+	s.Do(s.Texts...)
+	s.Process = old
 }
 
-// ask begins n requests together.
-func (s *Script) ask(n int, r ratelimit.Request) {
-	p, ctx := s.Process, s.Ctx
-	r.Observer = s
-	s.Waiting += n
-	for range n {
-		go func() {
-			got, err := p.Acquire(ctx, r)
-			now := s.Now()
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.Waiting--
-			s.Refused, _ = errors.AsType[*ratelimit.Error](err)
-			if err == nil {
-				s.given++
-				p.Permits = append(p.Permits, permit{got, now})
-			} else if s.Refused.Err != nil && !(errors.Is(err, ctx.Err()) && errors.Is(err, context.Cause(ctx))) {
-				s.Errorf("%v is not the error of the context and its cause", err)
-			}
-		}()
+// meanings returns what the words mean that the script has used so far.
+func (s *Script) meanings() string {
+	lines := `the words:
+       +  "+1s" lets a second pass
+       =  after it is what the step must show: without another meaning, the number of permits given
+`
+	for _, name := range slices.Sorted(maps.Keys(s.words)) {
+		if s.words[name].used {
+			lines += fmt.Sprintf("%8s  %s\n", name, s.words[name].meaning)
+		}
 	}
-	synctest.Wait()
-}
-
-// respond ends the oldest request in flight with a response.
-func (s *Script) respond(status int) {
-	now := s.Now()
-	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: status}
-	if !s.Dateless {
-		o.Date = now.Truncate(time.Second)
-	}
-	if status == 429 && len(s.Times) > 0 {
-		o.RetryAfter, s.Times = s.Times[0], s.Times[1:]
-	}
-	if len(s.Numbers) > 0 {
-		reset := append(s.Times, now.Truncate(time.Minute).Add(time.Minute).Sub(now))[0]
-		o.Window = ratelimit.Window{Limit: s.Numbers[0], Remaining: s.Numbers[1], Reset: now.Add(reset)}
-	}
-	s.Release(o)
-}
-
-// Release ends the oldest request in flight with an outcome. If o.Sent is not zero, it becomes the
-// time at which the request got its permit.
-func (s *Script) Release(o ratelimit.Outcome) {
-	if len(s.Permits) == 0 {
-		s.Fatal("no request is in flight")
-	}
-	oldest := s.Permits[0]
-	s.Permits = s.Permits[1:]
-	if !o.Sent.IsZero() {
-		o.Sent = oldest.sent
-	}
-	l := oldest.Release(o)
-	if l != (ratelimit.Lockout{}) && (!l.Until.After(s.Now()) || l.Window != s.RateLimit("")) {
-		s.Errorf("Release returned %+v", l)
-	}
-	again := ratelimit.Outcome{Sent: s.Now(), Received: s.Now(), StatusCode: 429, RetryAfter: long}
-	oldest.Release(again) // has no effect
-}
-
-func (s *Script) until() {
-	if s.Refused == nil {
-		s.Fatal("the last request was not refused")
-	}
-	s.Shown = strings.TrimSpace(span(s.Now(), s.Refused.RetryAt) + " " + string(s.Refused.Reason))
-	if s.Refused.Window != s.RateLimit("") {
-		s.Errorf("%+v has not the last known window", s.Refused)
-	}
-}
-
-// span returns how long it is from one time to another.
-func span(from, to time.Time) string {
-	if to.IsZero() {
-		return "?"
-	}
-	return to.Sub(from).Round(time.Millisecond).String()
-}
-
-// WaitStart and the next methods implement [ratelimit.Observer].
-func (s *Script) WaitStart(w ratelimit.Wait) {
-	s.note("wait", w.Reason, w.Until, func() { s.place = w.Waiting })
-}
-
-func (s *Script) WaitDone(w ratelimit.Wait) {
-	s.note("done", w.Reason, s.start.Add(w.Duration), func() {})
-}
-
-func (s *Script) LimitClosed(l ratelimit.Lockout) {
-	s.note("closed", l.Reason, l.Until, func() { s.last = l })
-}
-
-func (s *Script) LimitOpened(l ratelimit.Lockout) {
-	s.note("opened", l.Reason, l.Until, func() {})
-}
-
-// note adds a report to heard, and calls set, both with the lock.
-func (s *Script) note(what string, reason ratelimit.Reason, until time.Time, set func()) {
-	time.Sleep(s.HoldUp)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.heard = append(s.heard, fmt.Sprintf("%s %s %s", what, reason, span(s.start, until)))
-	set()
+	return lines
 }
