@@ -128,7 +128,7 @@ func (o *observer) WaitDone(w ratelimit.Wait) {
 func (o *observer) LimitClosed(l ratelimit.Lockout) {
 	o.note("closed", l.Reason, l.Until, func() {
 		o.last = l
-		o.must(!l.Until.Before(o.retryAt), "LimitClosed reported the end %v; Retry-After ends at %v", l.Until, o.retryAt)
+		o.must(!l.Until.Before(o.retryAt), "LimitClosed got the end %v; Retry-After ends at %v", l.Until, o.retryAt)
 	})
 }
 

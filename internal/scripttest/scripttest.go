@@ -55,9 +55,9 @@ type Script struct {
 	Refused  *ratelimit.Error // the error of the last request, if it was refused
 	Dateless bool             // responses have no Date
 	HoldUp   time.Duration    // how long each report to the observer of a later request takes
-	// Pause is how long a step takes while a request waits, so that a limiter may give a permit late.
-	// Then a step shows times in tens of seconds. If Pause is 0, a step takes until all goroutines of
-	// the bubble wait.
+	// Pause is how long a step takes while a request waits, so that permits may come late. Then a
+	// step shows times in tens of seconds. If Pause is 0, a step takes until all goroutines of the
+	// bubble wait.
 	Pause  time.Duration
 	Window time.Duration // the length of each window of the server; if it is 0, a minute
 

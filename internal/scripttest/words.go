@@ -69,8 +69,8 @@ func (s *Script) addShowingWords() {
 	show("next", "waits until a request is in flight, 20s at most, and shows the numbers of all in flight, counted "+
 		"from 1; no window, Retry-After or NotBefore may end after their permits", s.next)
 	show("waiting", "shows the number of requests in Acquire", func() any { return s.Waiting })
-	show("heard", `shows what observers were told since the last "heard"; "heard closed" shows how often they were told `+
-		"so since the start", s.told)
+	show("heard", `shows what observers were told since the last "heard"; "heard closed" shows how often they were `+
+		"told so since the start", s.told)
 	show("sent", "shows Sent, Limit and Processes of the last reported lockout", func() any {
 		return fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	})

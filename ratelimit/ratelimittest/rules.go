@@ -15,8 +15,8 @@ var rules = [][2]string{
 	{"no request waits for longer than MaxWait and a second", "ask = 1, now = 0, +1s waiting = 0, heard closed = 0"},
 	{"Reopen lets one request go, and its success opens the key",
 		"ask = 1, 429 10m 2 1, reopen, ask = 1, ask = 0, 200 51 50 = 1, heard opened = 1"},
-	{"keys never meet", "ask = 1, 429 1h 2 1, other window = [], other ask = 1, other 200 51 50, other remaining = 50, " +
-		"other reopen, closed = 1h0m0s ban"},
+	{"keys never meet", "ask = 1, 429 1h 2 1, other window = [], other ask = 1, other 200 51 50, " +
+		"other remaining = 50, other reopen, closed = 1h0m0s ban"},
 	{"first come, first served, and a request that is tried again keeps its place",
 		"get 1 0, ask, ask, again, next = 4, 200 1 0, next = 2"},
 	{"background requests go last, and leave a tenth to others",
