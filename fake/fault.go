@@ -75,7 +75,7 @@ type Fault struct {
 func (f *Fault) problem() error {
 	return cmp.Or(
 		checkOperation(f.Operation),
-		oneOf("wire", f.Wire, append(f.Wire.Values(), "")),
+		oneOf("wire", f.Wire, append(Wires(), "")),
 		errorIf(f.Skip < 0 || min(f.For, f.Delay, f.Drip) < 0, "Skip, For, Delay or Drip is negative"),
 		errorIf(f.Times < Forever, "Times is negative and not Forever"),
 		errorIf(!(f.Chance >= 0 && f.Chance <= 1), "Chance is not between 0 and 1"), // NaN, too
@@ -144,8 +144,8 @@ const (
 	WireRefuse Wire = "refuse"
 )
 
-// Values returns all values of Wire, except the empty one.
-func (Wire) Values() []Wire {
+// Wires returns all values of Wire, except the empty one.
+func Wires() []Wire {
 	return []Wire{WireReset, WireClose, WireTruncate, WireGarbage, WireStall, WireLoginPage, WireRefuse}
 }
 

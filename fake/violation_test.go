@@ -146,7 +146,7 @@ func TestViolations(t *testing.T) {
 // The fake and the client each have a list of unknown outcomes. This test compares the lists.
 func TestViolationsAfterEachOutcome(t *testing.T) {
 	var faults []fake.Fault
-	for _, w := range fake.Wire("").Values() {
+	for _, w := range fake.Wires() {
 		faults = append(faults, fake.Fault{Wire: w})
 	}
 	for status := 200; status < 600; status++ {

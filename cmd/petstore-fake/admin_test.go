@@ -123,6 +123,7 @@ func TestPaths(t *testing.T) {
 		assert.Equal(t, status, i.call(theKey, "GET", path, "").Code, path)
 	}
 	i.admin("PUT faults", "", 404, "no admin route PUT /_fake/faults; GET /_fake/ lists them")
+	i.admin("GET ", "", 200, `"wire":["reset","close",`)
 	i.admin("GET requests", "", 200, `"total":4}`)
 	i.admin("GET keys", "", 200, `"minute":0`)
 }

@@ -181,7 +181,7 @@ func ambiguous() (all []fake.Fault) {
 		for _, status := range []int{202, 204, 408, 500, 502, 503, 504} {
 			all = append(all, fake.Fault{Status: status, AfterCommit: after})
 		}
-		for _, wire := range append(fake.Wire.Values(""), "") {
+		for _, wire := range append(fake.Wires(), "") {
 			for _, delay := range []time.Duration{0, 700 * time.Millisecond, 2 * time.Second} {
 				if wire != fake.WireRefuse {
 					all = append(all, fake.Fault{Wire: wire, Delay: delay, AfterCommit: after})

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/petstore/petstore-go/fake"
 )
 
 // Read reads a value from JSON or from the short form of JSON (see shortForm). An error of Read
@@ -96,14 +98,14 @@ func explain(err error) error {
 }
 
 // fieldsOf describes the JSON of a type, for the list of routes. Of a struct, it returns a map from
-// the name of each field to the description of the field's type; of a type that has the method
-// Values, the list of the values; of any other type, the name.
+// the name of each field to the description of the field's type; of a [fake.Wire], its values; of any
+// other type, the name.
 func fieldsOf(t reflect.Type) any {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
 		t = t.Elem()
 	}
-	if values := reflect.Zero(t).MethodByName("Values"); values.IsValid() && values.Type().NumIn() == 0 {
-		return values.Call(nil)[0].Interface()
+	if t == reflect.TypeFor[fake.Wire]() {
+		return fake.Wires()
 	}
 	fields := make(map[string]any)
 	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
