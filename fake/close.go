@@ -42,7 +42,7 @@ func (f *inflight) follow(c io.Closer, state http.ConnState) {
 func (s *Server) Close() {
 	f := &s.inflight
 	f.closed.Store(true)
-	s.journal.wake()
+	s.wake()
 	f.wait(true)
 	for _, c := range f.open(false) {
 		abort(c)

@@ -29,7 +29,7 @@ func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
 
 // ClientFor is like [Server.Client], for another key that the server knows.
 func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client {
-	s.mustFind("ClientFor", key)
+	s.withKey("ClientFor", key, func(*apiKey) {}) // panics for an unknown key
 	opts = append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient())}, opts...)
 	c, err := petstore.NewClient(baseURL, key, opts...)
 	if wrong, ok := errors.AsType[*petstore.ArgumentError](err); ok && wrong.Argument == "apiKey" {

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"net/http"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -154,53 +152,44 @@ func (w Wire) sendsResponse() bool { return w == "" || w == WireTruncate || w ==
 
 // Injection is a fault that was injected. Its methods are safe for concurrent use.
 type Injection struct {
-	srv   *Server
-	id    int
-	fault Fault
-	until time.Time // when the fault ends by Fault.For; zero if it has no end
-	// These numbers change under faultList.mu, and are read without it.
-	matched atomic.Int64 // requests that the first fields of the fault select
-	applied atomic.Int64
-}
-
-// faultList holds the faults in the order of their injection, without the faults that were removed.
-type faultList struct {
-	mu   sync.Mutex
-	list []*Injection
-	last int // the last id
-	rng  *rand.Rand
-}
-
-func (l *faultList) reset(seed uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list, l.last = nil, 0
-	l.rng = rand.New(rand.NewPCG(seed, 2))
+	srv     *Server // its lock guards matched and applied
+	id      int
+	fault   Fault
+	most    int       // number of requests to which the fault applies
+	until   time.Time // when the fault ends by Fault.For; zero if it has no end
+	matched int       // requests that the first fields of the fault select
+	applied int
 }
 
 // Inject makes a fault apply to the requests that follow. It panics if the fault can never apply,
 // or if its response cannot be sent. The server keeps a copy of f.
 func (s *Server) Inject(f Fault) *Injection {
 	panicOn("Inject", f.problem())
-	i := &Injection{srv: s, fault: f.clone()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inject(f)
+}
+
+// inject is Inject for a caller that holds mu.
+func (s *Server) inject(f Fault) *Injection {
+	s.lastID++
+	i := &Injection{srv: s, id: s.lastID, fault: f.clone(), most: max(f.Times, 1)}
 	if f.For > 0 {
 		i.until = s.Now().Add(f.For)
 	}
-	l := &s.faults
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last++
-	i.id = l.last
-	l.list = append(l.list, i)
+	if f.Times == Forever || f.Times == 0 && f.For > 0 {
+		i.most = math.MaxInt
+	}
+	s.injections = append(s.injections, i)
 	return i
 }
 
 // Injections returns the injections in their order. Injections that are used up are among them,
 // those that were removed are not.
 func (s *Server) Injections() []*Injection {
-	s.faults.mu.Lock()
-	defer s.faults.mu.Unlock()
-	return slices.Clone(s.faults.list)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.injections)
 }
 
 // clone returns a copy. The names in its Header have the canonical spelling of net/http.
@@ -223,33 +212,34 @@ func (i *Injection) Fault() Fault { return i.fault.clone() }
 // Active reports whether the fault may still apply: it was not removed, it has applied less often
 // than [Fault.Times] says, and its time has not passed.
 func (i *Injection) Active() bool {
-	i.srv.faults.mu.Lock()
-	defer i.srv.faults.mu.Unlock()
+	i.srv.mu.Lock()
+	defer i.srv.mu.Unlock()
 	return i.active()
-}
-
-// Applied returns the number of requests to which the fault has applied.
-func (i *Injection) Applied() int { return int(i.applied.Load()) }
-
-// Remove ends the fault. Requests to which it has applied already are not changed.
-func (i *Injection) Remove() {
-	l := &i.srv.faults
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list = slices.DeleteFunc(l.list, func(o *Injection) bool { return o == i })
 }
 
 // active is Active for a caller that holds mu.
 func (i *Injection) active() bool {
-	f := &i.fault
-	always := f.Times == Forever || f.Times == 0 && f.For > 0
-	return (always || i.Applied() < max(f.Times, 1)) && (i.until.IsZero() || i.srv.Now().Before(i.until)) &&
-		slices.Contains(i.srv.faults.list, i)
+	return i.applied < i.most && (i.until.IsZero() || i.srv.Now().Before(i.until)) &&
+		slices.Contains(i.srv.injections, i)
+}
+
+// Applied returns the number of requests to which the fault has applied.
+func (i *Injection) Applied() int {
+	i.srv.mu.Lock()
+	defer i.srv.mu.Unlock()
+	return i.applied
+}
+
+// Remove ends the fault. Requests to which it has applied already are not changed.
+func (i *Injection) Remove() {
+	i.srv.mu.Lock()
+	defer i.srv.mu.Unlock()
+	i.srv.injections = slices.DeleteFunc(i.srv.injections, func(o *Injection) bool { return o == i })
 }
 
 // pickFault returns the first fault that applies to a request, of those that refuse the connection
-// or of the others; noFault if none does. No lock is held while it calls Match, which may do
-// anything.
+// or of the others; noFault if none does. It calls Match without the lock, since Match may do
+// anything, even remove the fault.
 func (x *exchange) pickFault(refuses bool) *Fault {
 	for _, i := range x.srv.Injections() {
 		f := &i.fault
@@ -265,15 +255,15 @@ func (x *exchange) pickFault(refuses bool) *Fault {
 
 // apply counts a request that matches the fault, and reports whether the fault applies to it.
 func (i *Injection) apply() bool {
-	l := &i.srv.faults
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !i.active() { // the fault may have ended meanwhile
+	i.srv.mu.Lock()
+	defer i.srv.mu.Unlock()
+	if !i.active() {
 		return false
 	}
-	if int(i.matched.Add(1)) <= i.fault.Skip || i.fault.Chance > 0 && l.rng.Float64() >= i.fault.Chance {
+	i.matched++
+	if i.matched <= i.fault.Skip || i.fault.Chance > 0 && i.srv.rng.Float64() >= i.fault.Chance {
 		return false
 	}
-	i.applied.Add(1)
+	i.applied++
 	return true
 }

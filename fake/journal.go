@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 )
 
@@ -42,14 +41,13 @@ func (s *Server) Requests() []Request { return s.RequestsAfter(0, s.config.journ
 // than seq. The cost depends on n, not on the length of the journal. After [Server.Reset], the next
 // request has Seq 1.
 func (s *Server) RequestsAfter(seq, n int) []Request {
-	j := &s.journal
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	dropped := j.seq - len(j.entries)
-	from := min(max(seq-dropped, 0), len(j.entries))
-	requests := make([]Request, min(len(j.entries)-from, max(n, 0)))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dropped := s.lastSeq - len(s.journal)
+	from := min(max(seq-dropped, 0), len(s.journal))
+	requests := make([]Request, min(len(s.journal)-from, max(n, 0)))
 	for i := range requests {
-		r := *j.entries[from+i]
+		r := *s.journal[from+i]
 		r.Header, r.ResponseHeader = r.Header.Clone(), r.ResponseHeader.Clone()
 		r.Body, r.ResponseBody = bytes.Clone(r.Body), bytes.Clone(r.ResponseBody)
 		requests[i] = r
@@ -65,7 +63,8 @@ func (s *Server) RequestsOf(operation string) []Request {
 
 // RequestsFor is like [Server.Requests], for the requests with one API key.
 func (s *Server) RequestsFor(key string) []Request {
-	number := s.mustFind("RequestsFor", key).number
+	var number int
+	s.withKey("RequestsFor", key, func(k *apiKey) { number = k.number })
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Key != number })
 }
 
@@ -73,29 +72,28 @@ func (s *Server) RequestsFor(key string) []Request {
 // also counts requests that have no response yet, or that the journal has dropped. It returns an
 // error if the server is closed first, or if ctx ends first; that error wraps the cause of ctx.
 func (s *Server) WaitForRequests(ctx context.Context, n int) error {
-	j := &s.journal
-	defer context.AfterFunc(ctx, j.wake)()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for j.seq < n {
+	defer context.AfterFunc(ctx, s.wake)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.lastSeq < n {
 		err := context.Cause(ctx)
 		if err == nil && s.inflight.closed.Load() {
 			err = http.ErrServerClosed
 		}
 		if err != nil {
-			return fmt.Errorf("fake: %d of %d requests arrived: %w", j.seq, n, err)
+			return fmt.Errorf("fake: %d of %d requests arrived: %w", s.lastSeq, n, err)
 		}
-		j.arrival.Wait()
+		s.arrival.Wait()
 	}
 	return nil
 }
 
 // wake makes all goroutines in WaitForRequests check again whether they may return. It takes the
 // lock, so that it also wakes a goroutine that has just checked and is about to wait.
-func (j *journal) wake() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.arrival.Broadcast()
+func (s *Server) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrival.Broadcast()
 }
 
 // String returns the request and its response as one line.
@@ -126,25 +124,9 @@ const (
 	maxKept        = 64 << 10
 )
 
-// journal keeps the last requests and the violations.
-type journal struct {
-	mu         sync.Mutex
-	seq        int
-	entries    []*Request // the last requests, without gaps
-	violations []Violation
-	panics     []string   // of Match and of handlers
-	arrival    *sync.Cond // of a request; unlike a channel, a Cond may wake goroutines of several bubbles
-}
-
-func (j *journal) reset() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.seq = 0
-	j.entries, j.violations = nil, nil
-}
-
-// arrive adds a request to the journal once it has arrived completely, and notes its violations.
-func (x *exchange) arrive() {
+// noteArrival adds a request to the journal once it has arrived completely, and looks for rules that
+// it breaks.
+func (x *exchange) noteArrival() {
 	e := &Request{
 		Operation: x.operation.Name, Method: x.req.Method, Path: x.req.URL.RequestURI(),
 		Header: x.req.Header.Clone(), Body: kept(x.body), Time: x.arrived.Round(0),
@@ -154,41 +136,38 @@ func (x *exchange) arrive() {
 	} else if e.Header["Authorization"] != nil { // what is no token may be a key, too
 		e.Header.Set("Authorization", "[redacted]")
 	}
+	x.entry = e
+	s := x.srv
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastSeq++
+	e.Seq = s.lastSeq
+	s.arrival.Broadcast()
+	s.journal = append(s.journal, e)
+	if len(s.journal) > s.config.journal {
+		s.journal[0] = nil // so that it can be freed
+		s.journal = s.journal[1:]
+	}
 	if x.key != nil {
 		e.Key = x.key.number
-	}
-	x.entry = e
-	j := &x.srv.journal
-	j.mu.Lock()
-	j.seq++
-	e.Seq = j.seq
-	j.arrival.Broadcast()
-	j.entries = append(j.entries, e)
-	if len(j.entries) > x.srv.config.journal {
-		j.entries[0] = nil
-		j.entries = j.entries[1:]
-	}
-	j.mu.Unlock()
-	if x.key != nil {
-		x.key.noteRequest(x)
+		x.checkArrival()
 	}
 }
 
-// record puts the response into the journal before the client gets it, and notes what the client
-// then knows.
-func (x *exchange) record(resp *response) {
-	e, now := x.entry, x.srv.Now()
-	if x.key != nil {
-		x.key.noteResponse(x, resp, now)
-	}
-	j := &x.srv.journal
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	e.Duration = now.Sub(x.arrived)
+// noteResponse puts the response into the journal before the client gets it, and remembers what the
+// client then knows.
+func (x *exchange) noteResponse(resp *response) {
+	x.srv.mu.Lock()
+	defer x.srv.mu.Unlock()
+	e := x.entry
+	e.Duration = x.srv.Now().Sub(x.arrived)
 	e.StatusCode, e.Hint = resp.status, resp.hint
 	e.ResponseHeader, e.ResponseBody = resp.header, kept(resp.body)
 	if x.fault != noFault {
 		e.FaultEffect = x.fault.String()
+	}
+	if x.key != nil {
+		x.key.remember(x, resp)
 	}
 }
 

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
@@ -40,54 +37,47 @@ func (p Plan) problem() error {
 		"the plan allows %d requests per minute and %d per day; 0 means no limit", p.PerMinute, p.PerDay)
 }
 
-type keyring struct {
-	srv   *Server
-	mu    sync.RWMutex
-	keys  map[string]*apiKey
-	texts []string // the keys in the order of their numbers
-}
-
+// apiKey is an API key of the server. The lock of the server guards it.
 type apiKey struct {
 	srv     *Server
-	number  int // from 1; it never changes
-	revoked atomic.Bool
+	text    string
+	number  int // from 1
+	plan    Plan
+	revoked bool
 
-	mu          sync.Mutex
-	plan        Plan
+	now         time.Time // when syncClock last read the clock
 	minute, day window
-	lastNow     time.Time // when the clock was last read
-	bannedUntil time.Time
-	streak      int // 429 responses since the last request that was admitted
-	limited     int // 429 responses so far
+	bannedUntil time.Time // zero: not banned
+	streak      int       // 429 responses since the last request that was counted
+	limited     int       // 429 responses so far
 	conduct
 }
 
-// put puts the key on a plan. A known key starts again, with its number. The caller holds mu.
-func (r *keyring) put(key string, plan Plan) {
-	if r.keys[key] == nil {
-		r.texts = append(r.texts, key)
-	}
-	k := &apiKey{srv: r.srv, number: slices.Index(r.texts, key) + 1, plan: plan}
-	k.restart()
+func (s *Server) newKey(text string, number int, plan Plan) *apiKey {
+	k := &apiKey{srv: s, text: text, number: number, plan: plan}
 	k.doubtful = make(map[string]int)
-	r.keys[key] = k
+	k.restart()
+	return k
 }
 
-// reset replaces all keys in one step, so that no request finds only some of them.
-func (r *keyring) reset(keys []keyPlan) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keys, r.texts = make(map[string]*apiKey), nil
-	for _, k := range keys {
-		r.put(k.key, k.plan)
+// addKey is AddKey for a caller that holds mu.
+func (s *Server) addKey(text string, plan Plan) {
+	if old := s.findKey(text); old != nil {
+		s.keys[old.number-1] = s.newKey(text, old.number, plan)
+		return
 	}
+	s.keys = append(s.keys, s.newKey(text, len(s.keys)+1, plan))
 }
 
-// find returns a key that the server knows, revoked or not. It returns nil for an unknown key.
-func (r *keyring) find(key string) *apiKey {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.keys[key]
+// findKey returns a key that the server knows, revoked or not. It returns nil for an unknown key.
+// The caller holds mu.
+func (s *Server) findKey(text string) *apiKey {
+	for _, k := range s.keys {
+		if k.text == text {
+			return k
+		}
+	}
+	return nil
 }
 
 // readToken returns the bearer token of a request (section 5), or nothing.
@@ -126,10 +116,13 @@ func (s *Server) APIKey() string { return s.config.keys[0].key }
 
 // Keys returns the API keys that the server knows, also revoked keys. The first key has the number
 // 1 in [Request.Key]. A key that is revoked, or added again, keeps its number.
-func (s *Server) Keys() []string {
-	s.keys.mu.RLock()
-	defer s.keys.mu.RUnlock()
-	return slices.Clone(s.keys.texts)
+func (s *Server) Keys() (keys []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.keys {
+		keys = append(keys, k.text)
+	}
+	return keys
 }
 
 // AddKey makes the server accept an API key on a plan. A known key starts again as a new one, even
@@ -137,56 +130,55 @@ func (s *Server) Keys() []string {
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeKey("AddKey", key)
 	panicOn("AddKey", plan.problem())
-	s.keys.mu.Lock()
-	defer s.keys.mu.Unlock()
-	s.keys.put(key, plan)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addKey(key, plan)
 }
 
-// mustFind returns a key that the server knows, revoked or not. It panics for an unknown key.
-func (s *Server) mustFind(where, key string) *apiKey {
-	k := s.keys.find(key)
+// withKey calls f with a key that the server knows, revoked or not, while it holds mu. It panics for
+// an unknown key.
+func (s *Server) withKey(where, key string, f func(*apiKey)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.findKey(key)
 	panicUnless(k != nil, where, "the server does not know this key; WithKey and AddKey add keys")
-	return k
+	k.syncClock()
+	f(k)
 }
 
 // SetPlan puts a key on another plan. Requests stay counted, but a wait after a 429 ends.
 func (s *Server) SetPlan(key string, plan Plan) {
 	panicOn("SetPlan", plan.problem())
-	k := s.mustFind("SetPlan", key)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.plan, k.retryAt = plan, time.Time{}
+	s.withKey("SetPlan", key, func(k *apiKey) { k.plan, k.retryAt = plan, time.Time{} })
 }
 
 // RevokeKey makes a key invalid: requests with it get 401 from now on.
-func (s *Server) RevokeKey(key string) { s.mustFind("RevokeKey", key).revoked.Store(true) }
+func (s *Server) RevokeKey(key string) {
+	s.withKey("RevokeKey", key, func(k *apiKey) { k.revoked = true })
+}
 
 // BanKey bans a key for d from now (section 8.3); 0 ends a ban. During a ban, X-RateLimit-Reset is
 // the end of the minute: a client recognises a ban by a Retry-After that reaches beyond it.
 func (s *Server) BanKey(key string, d time.Duration) {
 	mustNotBeNegative("BanKey", d)
-	k := s.mustFind("BanKey", key)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := k.syncClock()
-	if d == 0 {
+	s.withKey("BanKey", key, func(k *apiKey) {
+		if d > 0 {
+			k.ban(d)
+			return
+		}
 		k.bannedUntil, k.streak = time.Time{}, 0
 		k.retryAt, k.got429 = time.Time{}, false
-		return
-	}
-	k.ban(now, d)
+	})
 }
 
 // SetUsage sets how many requests count in the key's current minute and day, as if all of them came
 // now.
 func (s *Server) SetUsage(key string, minute, day int) {
 	mustNotBeNegative("SetUsage", min(minute, day))
-	k := s.mustFind("SetUsage", key)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	sec := k.syncClock().Unix()
-	k.minute.set(minute, sec)
-	k.day.set(day, sec)
+	s.withKey("SetUsage", key, func(k *apiKey) {
+		k.minute.set(minute)
+		k.day.set(day)
+	})
 }
 
 // Usage is how much of its limits an API key has used.
@@ -204,19 +196,16 @@ type Usage struct {
 
 // Usage returns how much of its limits a key has used; for an unknown key, the zero Usage.
 func (s *Server) Usage(key string) Usage {
-	k := s.keys.find(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.findKey(key)
 	if k == nil {
 		return Usage{}
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	sec := k.syncClock().Unix()
+	k.syncClock()
 	return Usage{
-		Plan: k.plan, Revoked: k.revoked.Load(),
-		Minute: k.minute.count, Day: k.day.count,
-		MinuteReset: time.Unix(k.minute.reset(sec), 0).UTC(),
-		DayReset:    time.Unix(k.day.reset(sec), 0).UTC(),
-		BannedUntil: k.bannedUntil,
-		Limited:     k.limited,
+		Plan: k.plan, Revoked: k.revoked, Minute: k.minute.count, Day: k.day.count,
+		MinuteReset: time.Unix(k.minute.reset(), 0).UTC(), DayReset: time.Unix(k.day.reset(), 0).UTC(),
+		BannedUntil: k.bannedUntil, Limited: k.limited,
 	}
 }

@@ -7,46 +7,51 @@ import (
 	"time"
 )
 
-// admit admits a request and counts it, or returns a 429. It counts 429s, too.
-func (k *apiKey) admit(x *exchange) (limited *response) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := k.syncClock()
-	sec := now.Unix()
-	if k.quota(sec).remaining > 0 { // in a ban, none remain
-		k.minute.add(sec)
-		k.day.add(sec)
+// count counts the request, or returns a 429.
+func (x *exchange) count() (limited *response) {
+	k := x.key
+	k.srv.mu.Lock()
+	defer k.srv.mu.Unlock()
+	k.syncClock()
+	if k.quota().remaining > 0 {
+		k.minute.add()
+		k.day.add()
 		k.streak, k.got429 = 0, false
-		x.quota = k.quota(sec)
+		x.quota = k.quota()
 		return nil
 	}
+	k.limited++
 	if !k.banned() {
 		k.streak++
 	}
-	k.limited++
 	after := k.srv.config.banAfter
-	banned := after > 0 && k.streak > after
-	if banned {
-		k.ban(now, k.srv.config.banFor)
+	provoked := after > 0 && k.streak > after
+	if provoked {
+		k.ban(k.srv.config.banFor)
 	}
-	x.quota = k.quota(sec)
-	limited = k.tooManyRequests(x.quota, now)
-	if banned && k.got429 && k.sentAfter429(now) {
+	x.quota = k.quota()
+	limited = k.tooManyRequests()
+	if provoked && k.got429 && k.sentAfter429() {
 		x.addViolation(RuleBanProvoked, "8.3", "the request led to a ban: "+limited.hint)
 	}
 	return limited
 }
 
-// uncountedQuota returns the quota for the headers of a request that is not counted. Without a
-// valid key, that is the quota of an unused Free plan.
-func (x *exchange) uncountedQuota(now time.Time) quota {
+// shownQuota returns the quota for the headers of the response: that of the moment in which the
+// request was counted or, if it was not, the current one. Without a valid key, it is the quota of an
+// unused Free plan.
+func (x *exchange) shownQuota() quota {
+	if x.quota != (quota{}) {
+		return x.quota
+	}
+	x.srv.mu.Lock()
+	defer x.srv.mu.Unlock()
 	k := x.key
 	if k == nil {
-		return quota{limit: PlanFree.PerMinute, remaining: PlanFree.PerMinute, reset: now.Unix() + minute}
+		k = x.srv.newKey("", 0, PlanFree)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.quota(k.syncClock().Unix())
+	k.syncClock()
+	return k.quota()
 }
 
 // restart begins the windows anew, and ends bans and waits.
@@ -57,38 +62,44 @@ func (k *apiKey) restart() {
 	k.bannedUntil, k.retryAt = time.Time{}, time.Time{}
 }
 
-// syncClock updates the windows and the ban of the key, and returns the time. If the clock went
-// back, as it does from one synctest bubble to the next, syncClock starts new windows. It reads the
-// clock itself, with the lock held: a caller that read the clock first, and then waited for the
-// lock, would have an older time, as if the clock had gone back.
-func (k *apiKey) syncClock() time.Time {
+// syncClock reads the clock, and updates the windows and the ban of the key. If the clock went back,
+// as it does from one synctest bubble to the next, syncClock starts new windows. It reads the clock
+// while the lock is held: a caller that read the clock first, and then waited for the lock, would
+// have an older time, as if the clock had gone back.
+func (k *apiKey) syncClock() {
 	now := k.srv.Now()
-	if now.Before(k.lastNow) {
+	if now.Before(k.now) {
 		k.restart()
 	}
-	k.lastNow = now
+	k.now = now
 	if !now.Before(k.bannedUntil) {
 		k.bannedUntil = time.Time{}
 	}
 	k.minute.roll(now.Unix())
 	k.day.roll(now.Unix())
-	return now
 }
 
 func (k *apiKey) banned() bool { return !k.bannedUntil.IsZero() }
 
 // ban bans the key for d, rounded up to the next whole second. So a ban ends exactly at the time
 // that Retry-After names, and a client may come back at that time.
-func (k *apiKey) ban(now time.Time, d time.Duration) {
-	k.bannedUntil = time.Unix(now.Add(d).Add(time.Second-1).Unix(), 0)
+func (k *apiKey) ban(d time.Duration) {
+	k.bannedUntil = time.Unix(k.now.Add(d).Add(time.Second-1).Unix(), 0)
 	k.streak = 0
+}
+
+// quota is the content of the three headers of a response (section 8.2).
+type quota struct {
+	window           string // the name of the window with this quota
+	limit, remaining int
+	reset            int64 // Unix time
 }
 
 // quota returns the quota for the headers. The window with fewer requests left counts. If both have
 // the same number left, the window that resets later counts, because a client must wait for that
 // reset. During a ban, no request is left, and the reset is that of the minute.
-func (k *apiKey) quota(sec int64) quota {
-	minute, day := k.minute.quota(k.plan.PerMinute, sec), k.day.quota(k.plan.PerDay, sec)
+func (k *apiKey) quota() quota {
+	minute, day := k.minute.quota(k.plan.PerMinute), k.day.quota(k.plan.PerDay)
 	q := day
 	if minute.remaining < day.remaining || minute.remaining == day.remaining && minute.reset > day.reset {
 		q = minute
@@ -100,7 +111,8 @@ func (k *apiKey) quota(sec int64) quota {
 }
 
 // tooManyRequests returns the 429 to a request over the limit or from a banned key (section 8.3).
-func (k *apiKey) tooManyRequests(q quota, now time.Time) *response {
+func (k *apiKey) tooManyRequests() *response {
+	q := k.quota()
 	end := time.Unix(q.reset, 0).UTC()
 	reason := fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
 		k.plan, q.limit, q.window, end.Format(time.RFC3339))
@@ -122,7 +134,7 @@ func (k *apiKey) tooManyRequests(q quota, now time.Time) *response {
 	case RetryAfterDate:
 		resp.header.Set("Retry-After", end.Format(http.TimeFormat))
 	case "": // rounded up: at least 1
-		resp.header.Set("Retry-After", fmt.Sprint(end.Unix()-now.Unix()))
+		resp.header.Set("Retry-After", fmt.Sprint(end.Unix()-k.now.Unix()))
 	}
 	return &resp
 }
@@ -139,6 +151,7 @@ type window struct {
 	name  string // minute or day
 	kind  Window
 	span  int64
+	now   int64
 	count int    // requests in the window
 	ticks []tick // the requests in count, by time; only a sliding window has more than one tick
 }
@@ -149,61 +162,53 @@ type tick struct {
 	n   int
 }
 
-// roll drops the requests that no longer count at sec. sec never goes back between two calls.
-func (w *window) roll(sec int64) {
-	for len(w.ticks) > 0 && w.ticks[0].sec+w.span <= sec {
+// roll sets the time, and drops the requests that no longer count.
+func (w *window) roll(now int64) {
+	w.now = now
+	for len(w.ticks) > 0 && w.ticks[0].sec+w.span <= now {
 		w.count -= w.ticks[0].n
 		w.ticks = w.ticks[1:]
 	}
 }
 
-// begin returns the second of the tick in which a request at sec counts.
-func (w *window) begin(sec int64) int64 {
+// begin returns the second of the tick in which a request counts now.
+func (w *window) begin() int64 {
 	switch {
 	case w.kind == WindowAligned:
-		return sec - sec%w.span
+		return w.now - w.now%w.span
 	case w.kind != WindowSliding && len(w.ticks) > 0:
 		return w.ticks[0].sec
 	}
-	return sec
+	return w.now
 }
 
-// add counts one request at sec.
-func (w *window) add(sec int64) {
-	sec = w.begin(sec)
+// add counts one request.
+func (w *window) add() {
 	w.count++
-	if n := len(w.ticks); n > 0 && w.ticks[n-1].sec == sec {
-		w.ticks[n-1].n++
+	sec, last := w.begin(), len(w.ticks)-1
+	if last < 0 || w.ticks[last].sec != sec {
+		w.ticks = append(w.ticks, tick{sec, 1})
 		return
 	}
-	w.ticks = append(w.ticks, tick{sec, 1})
+	w.ticks[last].n++
 }
 
-// set makes the window count n requests, as if all of them came at sec.
-func (w *window) set(n int, sec int64) { w.count, w.ticks = n, []tick{{w.begin(sec), n}} }
+// set makes the window count n requests, as if all of them came now.
+func (w *window) set(n int) { w.count, w.ticks = n, []tick{{w.begin(), n}} }
 
 // reset returns when the oldest requests of the window drop out. An unused window ends a span after
 // its beginning.
-func (w *window) reset(sec int64) int64 {
-	sec = w.begin(sec)
+func (w *window) reset() int64 {
 	if len(w.ticks) > 0 {
-		sec = w.ticks[0].sec
+		return w.ticks[0].sec + w.span
 	}
-	return sec + w.span
-}
-
-// quota is the content of the three headers of a response (section 8.2).
-type quota struct {
-	window           string // the name of the window with this quota
-	limit, remaining int
-	reset            int64 // Unix time
+	return w.begin() + w.span
 }
 
 // quota returns the quota of the window, for a plan with this limit.
-func (w *window) quota(limit int, sec int64) quota {
-	reset := w.reset(sec)
-	if limit <= 0 {
-		return quota{w.name, unlimited, unlimited, reset}
+func (w *window) quota(limit int) quota {
+	if limit == 0 {
+		return quota{w.name, unlimited, unlimited, w.reset()}
 	}
-	return quota{w.name, limit, max(limit-w.count, 0), reset}
+	return quota{w.name, limit, max(limit-w.count, 0), w.reset()}
 }

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"mime"
@@ -104,45 +105,39 @@ func (x *exchange) handle() response {
 
 // listPets serves GET /pets (section 4.1).
 func (x *exchange) listPets() response {
-	q, err := x.readQuery()
+	limit, status, err := x.readQuery()
 	if err != nil {
 		return refusal(http.StatusBadRequest, "listPets: %v (section 4.1)", err)
 	}
-	pets := x.srv.catalogue.list(q)
-	body := make([]wirePet, len(pets))
-	for i, p := range pets {
-		body[i] = wirePet(p)
-	}
-	return newResponse(http.StatusOK, body)
+	return newResponse(http.StatusOK, x.srv.listPets(limit, status))
 }
 
 // readQuery reads the query, and checks the bounds of sections 4.1 and 8.4.
-func (x *exchange) readQuery() (query, error) {
-	b := x.srv.config.behavior
-	q := query{limit: 20, order: b.Order}
+func (x *exchange) readQuery() (limit int, status petstore.PetStatus, err error) {
 	values, err := url.ParseQuery(x.req.URL.RawQuery)
-	if err != nil {
-		return q, errors.New("the query is malformed")
+	switch {
+	case err != nil:
+		return 0, "", errors.New("the query is malformed")
+	case len(values["limit"]) > 1 || len(values["status"]) > 1:
+		return 0, "", errors.New("limit or status is given twice")
 	}
-	if len(values["limit"]) > 1 || len(values["status"]) > 1 {
-		return q, errors.New("limit or status is given twice")
-	}
+	limit = 20
 	if value := values.Get("limit"); values.Has("limit") {
-		n, err := strconv.Atoi(value)
-		if err == nil && n >= 1 && n <= 100 {
-			q.limit = n
-		} else if !b.IgnoreInvalid {
-			return q, fmt.Errorf("limit is %s; it must be an integer from 1 to 100", quote(value))
+		limit, err = strconv.Atoi(value)
+		if err != nil || limit < 1 || limit > 100 {
+			limit, err = 20, fmt.Errorf("limit is %s; it must be an integer from 1 to 100", quote(value))
 		}
 	}
-	if status := petstore.PetStatus(values.Get("status")); values.Has("status") {
-		if err := checkStatus(status); err == nil {
-			q.status = status
-		} else if !b.IgnoreInvalid {
-			return q, err
+	if values.Has("status") {
+		status = petstore.PetStatus(values.Get("status"))
+		if wrong := checkStatus(status); wrong != nil {
+			status, err = "", cmp.Or(err, wrong)
 		}
 	}
-	return q, nil
+	if x.srv.config.behavior.IgnoreInvalid {
+		err = nil
+	}
+	return limit, status, err
 }
 
 // createPet serves POST /pets (section 4.2).
@@ -169,7 +164,6 @@ func removal() time.Time { return time.Date(2030, time.December, 5, 0, 0, 0, 0, 
 
 // getPet serves GET /pets/{petId} (section 4.3), which is deprecated.
 func (x *exchange) getPet() response {
-	x.addViolation(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
 	resp := x.findPet()
 	if x.srv.config.behavior.DeprecationHeaders {
 		resp.header.Set("Deprecation", "@915148800") // in 1999, which is past also in a bubble: bubbles begin in 2000

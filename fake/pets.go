@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -19,74 +16,56 @@ import (
 // AddPet puts a pet into the catalogue without a request, and returns it with its id. It also takes
 // pets that createPet refuses, such as one with an unknown status.
 func (s *Server) AddPet(p petstore.NewPet) petstore.Pet {
-	if p.Status == "" {
-		p.Status = s.config.behavior.DefaultStatus
-	}
-	return s.catalogue.add(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addPet(p)
+}
+
+// addPet is AddPet for a caller that holds mu.
+func (s *Server) addPet(p petstore.NewPet) petstore.Pet {
+	pet := petstore.Pet{ID: int64(len(s.pets)) + 1, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
+	pet.Status = cmp.Or(pet.Status, s.config.behavior.DefaultStatus)
+	s.pets = append(s.pets, pet)
+	return pet
 }
 
 // Pet returns the pet with an id, without a request.
 func (s *Server) Pet(id int64) (pet petstore.Pet, found bool) {
-	c := &s.catalogue
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if id < 1 || id > int64(len(c.pets)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id < 1 || id > int64(len(s.pets)) {
 		return pet, false
 	}
-	return c.pets[id-1], true
+	return s.pets[id-1], true
 }
 
 // Pets returns the whole catalogue by ascending id, without a request. It is never nil.
-func (s *Server) Pets() []petstore.Pet { return s.catalogue.list(query{limit: math.MaxInt}) }
-
-// catalogue is the set of pets, whose ids count up from 1.
-type catalogue struct {
-	mu   sync.Mutex
-	pets []petstore.Pet // by their ids
-	rng  *rand.Rand
+func (s *Server) Pets() []petstore.Pet {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]petstore.Pet{}, s.pets...)
 }
 
-func (c *catalogue) reset(seed uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pets = nil
-	c.rng = rand.New(rand.NewPCG(seed, 1))
-}
-
-func (c *catalogue) add(p petstore.NewPet) petstore.Pet {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	pet := petstore.Pet{ID: int64(len(c.pets)) + 1, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
-	c.pets = append(c.pets, pet)
-	return pet
-}
-
-type query struct {
-	status petstore.PetStatus // empty: all
-	limit  int
-	order  Order
-}
-
-// list returns the pets that fit q, in the order of q, and never nil.
-func (c *catalogue) list(q query) []petstore.Pet {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	pets := []petstore.Pet{}
-	for _, p := range c.pets {
-		if q.status == "" || p.Status == q.status {
-			pets = append(pets, p)
+// listPets returns up to limit pets of a status, or of any if it is empty, in the chosen order.
+func (s *Server) listPets(limit int, status petstore.PetStatus) []wirePet {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	order, pets := s.config.behavior.Order, []wirePet{} // an empty list is no null
+	for _, p := range s.pets {
+		if status == "" || p.Status == status {
+			pets = append(pets, wirePet(p))
 		}
-		if q.order == "" && len(pets) == q.limit {
+		if order == "" && len(pets) == limit {
 			break
 		}
 	}
-	switch q.order {
+	switch order {
 	case OrderDescending:
 		slices.Reverse(pets)
 	case OrderShuffled:
-		c.rng.Shuffle(len(pets), func(i, j int) { pets[i], pets[j] = pets[j], pets[i] })
+		s.rng.Shuffle(len(pets), func(i, j int) { pets[i], pets[j] = pets[j], pets[i] })
 	}
-	return pets[:min(len(pets), q.limit)]
+	return pets[:min(len(pets), limit)]
 }
 
 // wirePet is a Pet object (section 2). If client and fake shared a type, no test would notice a

@@ -27,19 +27,21 @@ const (
 
 // response is what the server decides to send for a request.
 type response struct {
-	status int         // 0: none is sent
+	status int         // 0: no response is sent, and the connection breaks
 	header http.Header // a name without values is not sent
 	body   []byte
-	hint   string // why the request was refused
-	lost   bool   // no response is sent: the connection breaks
+	hint   string // why the request was refused, or has no response
 }
 
-// newResponse returns a response with a body of JSON. Bytes that are not UTF-8 become U+FFFD.
+// newResponse returns a response with a body of JSON.
 func newResponse(status int, body any) response {
-	h := make(http.Header, 8)
-	h["Content-Type"] = []string{mediaJSON}
-	text, _ := json.Marshal(body, jsontext.AllowInvalidUTF8(true)) // only invalid UTF-8 could fail
-	return response{status: status, header: h, body: text}
+	return response{status: status, header: http.Header{"Content-Type": {mediaJSON}}, body: marshal(body)}
+}
+
+// marshal writes JSON. Bytes that are not UTF-8 become U+FFFD: only they could fail.
+func marshal(v any) []byte {
+	text, _ := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	return text
 }
 
 // wireError is an Error object (section 7).
@@ -64,21 +66,17 @@ func codeOf(status int) string {
 	return cmp.Or(known[status], strings.ToLower(text), "injected")
 }
 
-// change applies the fault to the response, which is zero if the service has not been asked.
+// change changes the response, which is empty if the service has not been asked, as the fault says.
 func (resp *response) change(f *Fault) {
 	if resp.header == nil {
 		resp.header = http.Header{"Content-Type": {mediaJSON}}
-	}
-	if !f.onlyChanges() {
-		resp.hint = "injected " + f.String()
 	}
 	switch {
 	case f.Wire == WireLoginPage:
 		resp.becomeLoginPage(f.Status)
 	case f.Status >= http.StatusBadRequest:
 		e := wireError{cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, resp.hint), f.Status}
-		r := newResponse(f.Status, e)
-		resp.status, resp.body = r.status, r.body
+		resp.status, resp.body = f.Status, marshal(e)
 		resp.header.Set("Content-Type", mediaJSON)
 	case f.Status != 0:
 		resp.status = f.Status
@@ -89,7 +87,6 @@ func (resp *response) change(f *Fault) {
 	if f.RetryAfter != "" {
 		resp.header.Set("Retry-After", f.RetryAfter)
 	}
-	resp.lost = resp.lost || !f.Wire.sendsResponse()
 }
 
 // becomeLoginPage puts the login page of a proxy in place of the response. Proxies send no quota.
@@ -104,26 +101,19 @@ func (resp *response) becomeLoginPage(status int) {
 	}
 }
 
-// complete adds the headers of each response and of the fault. It cuts the body for WireTruncate.
-func (x *exchange) complete(resp *response) {
-	if resp.lost {
-		*resp = response{lost: true, hint: resp.hint}
-		return
-	}
-	now := x.srv.Now()
-	if x.quota == (quota{}) {
-		x.quota = x.uncountedQuota(now)
-	}
+// addHeaders adds the headers of each response and of the fault. It cuts the body for WireTruncate.
+func (x *exchange) addHeaders(resp *response) {
 	length := len(resp.body)
 	if x.fault.Wire == WireTruncate {
 		resp.body = resp.body[:length/2]
 		length = max(length, 1) // so that an empty body is cut off, too
 	}
+	q := x.shownQuota()
 	header := http.Header{
-		"Date":          {now.UTC().Format(http.TimeFormat)},
-		headerLimit:     {strconv.Itoa(x.quota.limit)},
-		headerRemaining: {strconv.Itoa(x.quota.remaining)},
-		headerReset:     {strconv.FormatInt(x.quota.reset, 10)},
+		"Date":          {x.srv.Now().UTC().Format(http.TimeFormat)},
+		headerLimit:     {strconv.Itoa(q.limit)},
+		headerRemaining: {strconv.Itoa(q.remaining)},
+		headerReset:     {strconv.FormatInt(q.reset, 10)},
 	}
 	maps.Copy(header, resp.header)
 	if resp.status != http.StatusNoContent { // RFC 9110, section 8.6
@@ -136,7 +126,7 @@ func (x *exchange) complete(resp *response) {
 // deliver sends the response, or the part of it that a fault lets through.
 func (x *exchange) deliver(w http.ResponseWriter, resp *response) {
 	f := x.fault
-	if resp.lost {
+	if resp.status == 0 {
 		breakOff(w, f.Wire)
 		return
 	}

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,13 +32,11 @@ func (x *exchange) serve(w http.ResponseWriter) {
 	if x.srv.inflight.closed.Load() {
 		panic(http.ErrAbortHandler)
 	}
+	x.noteArrival()
 	defer x.breakOnPanic()
-	x.arrive()
 	x.fault = x.pickFault(false)
 	resp := x.respond()
-	resp.change(x.fault)
-	x.complete(&resp)
-	x.record(&resp)
+	x.noteResponse(&resp)
 	x.deliver(w, &resp)
 }
 
@@ -47,7 +46,9 @@ func (s *Server) newExchange(r *http.Request) *exchange {
 		srv: s, req: r, arrived: s.Now(),
 		operation: s.findOperation(r), token: readToken(r.Header), fault: noFault,
 	}
-	if k := s.keys.find(x.token); k != nil && !k.revoked.Load() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := s.findKey(x.token); k != nil && !k.revoked {
 		x.key = k
 	}
 	return x
@@ -75,11 +76,14 @@ func (x *exchange) copyRequest() *http.Request {
 	return r
 }
 
-// respond waits for the latency and the delay of the fault, and returns the response. With
-// AfterCommit it serves the operation before the wait; otherwise after the wait, or not at all if
-// the fault takes the place of the service.
+// respond returns the response after the latency and the delay of the fault. With AfterCommit it
+// serves the operation before the wait; otherwise after the wait, or not at all if the fault takes
+// the place of the service.
 func (x *exchange) respond() (resp response) {
-	f := x.fault
+	f, injected := x.fault, ""
+	if !f.onlyChanges() {
+		injected = "injected " + f.String()
+	}
 	if f.AfterCommit {
 		resp = x.serveOperation()
 	}
@@ -87,12 +91,15 @@ func (x *exchange) respond() (resp response) {
 	if f.Wire == WireStall {
 		wait = -1
 	}
-	if err := pause(x.req.Context(), wait); err != nil {
-		return response{lost: true, hint: "the client gave up, or the server was closed"}
+	if pause(x.req.Context(), wait) != nil || !f.Wire.sendsResponse() {
+		return response{hint: cmp.Or(injected, "the client gave up, or the server was closed")}
 	}
 	if !f.AfterCommit && f.onlyChanges() {
 		resp = x.serveOperation()
 	}
+	resp.hint = cmp.Or(injected, resp.hint)
+	resp.change(f)
+	x.addHeaders(&resp)
 	return resp
 }
 
@@ -124,7 +131,7 @@ func (x *exchange) serveOperation() response {
 	if x.key == nil {
 		return x.unauthorized()
 	}
-	if limited := x.key.admit(x); limited != nil {
+	if limited := x.count(); limited != nil {
 		return *limited
 	}
 	if x.bodyErr != nil {
@@ -141,13 +148,12 @@ func (x *exchange) breakOnPanic() {
 		return
 	}
 	if p != http.ErrAbortHandler {
-		j := &x.srv.journal
-		j.mu.Lock()
-		j.panics = append(j.panics, fmt.Sprintf("%v\n%s", p, debug.Stack()))
-		j.mu.Unlock()
+		x.srv.mu.Lock()
+		x.srv.panics = append(x.srv.panics, fmt.Sprintf("%v\n%s", p, debug.Stack()))
+		x.srv.mu.Unlock()
 	}
 	if x.entry.StatusCode == 0 && x.entry.Hint == "" { // it has no response yet
-		x.record(&response{lost: true, hint: "Match or the handler panicked"})
+		x.noteResponse(&response{hint: "Match or the handler panicked"})
 	}
 	panic(http.ErrAbortHandler)
 }

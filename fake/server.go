@@ -2,10 +2,13 @@ package fake
 
 import (
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	petstore "github.com/petstore/petstore-go"
 )
 
 // DefaultAPIKey is the API key of a new [Server], on [PlanBusiness]. [WithAPIKey] replaces the key,
@@ -17,16 +20,29 @@ const DefaultAPIKey = "fake-api-key"
 // own ([Server.ServeHTTP]). [NewServer] and [NewTestServer] make a Server. Its methods are safe for
 // concurrent use.
 type Server struct {
-	config    config
-	offset    atomic.Int64 // from the clock of the machine
-	latency   atomic.Int64
-	keys      keyring
-	catalogue catalogue
-	faults    faultList
-	journal   journal
-	inflight  inflight
-	mux       *http.ServeMux // of routes
-	loopback  func() string  // opens the port at its first call, and returns its URL
+	config   config
+	mux      *http.ServeMux // of routes
+	loopback func() string  // opens the port at its first call, and returns its URL
+	inflight inflight
+	offset   atomic.Int64 // from the clock of the machine
+	latency  atomic.Int64
+
+	mu      sync.Mutex // guards the fields below; nothing of the user is called while it is held
+	arrival *sync.Cond // of a request; unlike a channel, a Cond may wake goroutines of several bubbles
+	panics  []string   // of Match and of handlers
+	state
+}
+
+// state is what [Server.Reset] replaces.
+type state struct {
+	keys       []*apiKey      // by their numbers
+	pets       []petstore.Pet // by their ids, which count up from 1
+	injections []*Injection   // in their order, without those that were removed
+	lastID     int            // of an injection
+	rng        *rand.Rand
+	journal    []*Request // the last requests, without gaps
+	lastSeq    int        // of a request
+	violations []Violation
 }
 
 // NewServer returns a server, which the caller closes with [Server.Close]. Nothing runs before the
@@ -40,8 +56,7 @@ func NewServer(opts ...Option) *Server {
 			opt(&s.config)
 		}
 	}
-	s.keys.srv = s
-	s.journal.arrival = sync.NewCond(&s.journal.mu)
+	s.arrival = sync.NewCond(&s.mu)
 	s.inflight.parts = make(map[io.Closer]bool)
 	s.loopback = sync.OnceValue(s.listen)
 	s.mux = newMux(s.config.handlers...)
@@ -53,17 +68,19 @@ func NewServer(opts ...Option) *Server {
 // empty journal without violations, unused windows, no bans, the latency and the clock. Ids begin
 // with 1 again. Connections stay open. All earlier injections count as removed.
 func (s *Server) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.offset.Store(0)
 	s.latency.Store(int64(s.config.latency))
-	s.keys.reset(s.config.keys)
-	s.faults.reset(s.config.seed)
-	s.journal.reset()
-	s.catalogue.reset(s.config.seed)
+	s.state = state{rng: rand.New(rand.NewPCG(s.config.seed, 2))}
+	for _, k := range s.config.keys {
+		s.addKey(k.key, k.plan)
+	}
 	for _, p := range s.config.pets {
-		s.AddPet(p)
+		s.addPet(p)
 	}
 	for _, f := range s.config.faults {
-		s.Inject(f)
+		s.inject(f)
 	}
 }
 

@@ -26,34 +26,35 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Cleanup(func() {
 		tb.Helper()
 		s.Close()
-		s.report(tb)
+		for _, p := range s.problems() {
+			tb.Errorf("fake: %s", p)
+		}
+		if tb.Failed() {
+			tb.Logf("%s", transcript(tb.Name(), s.Requests()))
+		}
 	})
 	return s
 }
 
-// report makes the test fail in the cases that NewTestServer names.
-func (s *Server) report(tb TB) {
-	tb.Helper()
-	for _, i := range s.Injections() {
-		if i.Applied() == 0 && i.fault.Chance == 0 {
-			tb.Errorf("fake: an injected fault never applied: %s; %d requests matched, Skip is %d",
-				i.fault, i.matched.Load(), i.fault.Skip)
+// problems returns what makes a test fail: the cases that NewTestServer names.
+func (s *Server) problems() (all []string) {
+	s.mu.Lock() // a Match or a handler that hangs may go on after Close
+	defer s.mu.Unlock()
+	for _, i := range s.injections {
+		if i.applied == 0 && i.fault.Chance == 0 {
+			all = append(all, fmt.Sprintf("an injected fault never applied: %s; %d requests matched, Skip is %d",
+				i.fault, i.matched, i.fault.Skip))
 		}
 	}
-	s.journal.mu.Lock() // a handler that hangs may still add a panic
-	panics := slices.Clone(s.journal.panics)
-	s.journal.mu.Unlock()
-	for _, p := range panics {
-		tb.Errorf("fake: the handling of a request panicked: %s", p)
+	for _, p := range s.panics {
+		all = append(all, "the handling of a request panicked: "+p)
 	}
-	for _, v := range s.Violations() {
+	for _, v := range s.violations {
 		if s.config.strict && !slices.Contains(s.config.allowed, v.Rule) {
-			tb.Errorf("fake: %v", v)
+			all = append(all, v.String())
 		}
 	}
-	if tb.Failed() {
-		tb.Logf("%s", transcript(tb.Name(), s.Requests()))
-	}
+	return all
 }
 
 // transcript writes the end of the journal: a line for each request, with the time since the first.

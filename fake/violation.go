@@ -50,23 +50,21 @@ func (v Violation) String() string {
 
 // Violations returns the first 10,000 violations, in the order in which they were noticed.
 func (s *Server) Violations() []Violation {
-	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
-	return slices.Clone(s.journal.violations)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.violations)
 }
 
+// addViolation is for a caller that holds mu.
 func (x *exchange) addViolation(rule Rule, section, detail string) {
-	j := &x.srv.journal
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if len(j.violations) < 10_000 {
-		j.violations = append(j.violations, Violation{rule, section, detail, x.entry.Seq})
+	if s := x.srv; len(s.violations) < 10_000 {
+		s.violations = append(s.violations, Violation{rule, section, detail, x.entry.Seq})
 	}
 }
 
-// conduct is the state of a key that the rules for clients need. The lock of the key guards it.
+// conduct is the state of a key that the rules for clients need.
 type conduct struct {
-	got429         bool           // a client got a 429 since the last request that was admitted
+	got429         bool           // a client got a 429 since the last request that was counted
 	retryAt        time.Time      // until when a 429 asked the client to wait
 	notifiedAt     time.Time      // when the 429 was sent that began this wait
 	notifiedSender string         // the sender that got this 429; empty if several requests were under way
@@ -77,32 +75,33 @@ type conduct struct {
 
 // sentAfter429 reports whether the client must have known of the last 429 when it sent a request
 // that arrives now. A request of another goroutine may have been on its way for up to a second.
-func (k *apiKey) sentAfter429(now time.Time) bool {
-	return k.sender == k.notifiedSender || now.Sub(k.notifiedAt) >= time.Second
+func (k *apiKey) sentAfter429() bool {
+	return k.sender == k.notifiedSender || k.now.Sub(k.notifiedAt) >= time.Second
 }
 
 // noteSender notes the number of the current goroutine as the sender of the request. In memory, the
 // client sends in this goroutine. Otherwise each connection, or over HTTP/2 each request, has a
 // goroutine of its own.
 func (x *exchange) noteSender() {
-	k := x.key
-	if k == nil {
+	if x.key == nil {
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.sender = strings.Fields(goroutine())[1]
-	k.underWay++
+	x.srv.mu.Lock()
+	defer x.srv.mu.Unlock()
+	x.key.sender = strings.Fields(goroutine())[1]
+	x.key.underWay++
 }
 
-// noteRequest looks for a rule that a request breaks when it arrives.
-func (k *apiKey) noteRequest(x *exchange) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := k.syncClock() // this also ends the wait if the clock went back
-	if early := k.retryAt.Sub(now); early > 0 && k.sentAfter429(now) {
+// checkArrival looks for rules that a request breaks when it arrives.
+func (x *exchange) checkArrival() {
+	k := x.key
+	k.syncClock() // this also ends the wait if the clock went back
+	if early := k.retryAt.Sub(k.now); early > 0 && k.sentAfter429() {
 		x.addViolation(RuleEarlyRetry, "8.3",
 			fmt.Sprintf("a request came %v before the Retry-After of its key had passed", early.Round(time.Second/10)))
+	}
+	if x.operation.Name == petstore.OpGetPet {
+		x.addViolation(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
 	}
 	if x.req.Method == http.MethodGet {
 		clear(k.doubtful) // the client has looked at the catalogue, and may send a create again
@@ -114,12 +113,11 @@ func (k *apiKey) noteRequest(x *exchange) {
 	}
 }
 
-// noteResponse notes the wait that a 429 asks for, and a create of unknown outcome. It ignores the
+// remember keeps the wait that a 429 asks for, and a create of unknown outcome. It ignores the
 // Retry-After of a 503, which concerns only the call that got the 503.
-func (k *apiKey) noteResponse(x *exchange, resp *response, now time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	reached := !resp.lost && x.req.Context().Err() == nil
+func (k *apiKey) remember(x *exchange, resp *response) {
+	now := k.srv.Now()
+	reached := resp.status != 0 && x.req.Context().Err() == nil
 	if resp.status == http.StatusTooManyRequests && reached {
 		k.got429 = true
 		if !now.Before(k.retryAt) {
