@@ -112,7 +112,7 @@ func mustBeKey(where, key string) {
 }
 
 // APIKey returns the default key: [DefaultAPIKey], or the key of [WithAPIKey].
-func (s *Server) APIKey() string { return s.config.keys[0].key }
+func (s *Server) APIKey() string { return s.config.keys[0].text }
 
 // Keys returns the API keys that the server knows, also revoked keys. The first key has the number
 // 1 in [Request.Key]. A key that is revoked, or added again, keeps its number.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -142,50 +141,37 @@ func (x *exchange) readQuery() (limit int, status petstore.PetStatus, err error)
 
 // createPet serves POST /pets (section 4.2).
 func (x *exchange) createPet() response {
-	p, err := x.readNewPet()
+	p, err := parseNewPet(x.req.Header.Get("Content-Type"), x.body)
 	if err != nil {
 		return refusal(http.StatusBadRequest, "createPet: %v (section 4.2)", err)
 	}
 	return newResponse(http.StatusCreated, wirePet(x.srv.AddPet(p)))
 }
 
-// readNewPet reads the body, which must be JSON.
-func (x *exchange) readNewPet() (p petstore.NewPet, err error) {
-	content := x.req.Header.Get("Content-Type")
-	media, _, err := mime.ParseMediaType(content)
-	if err != nil || media != mediaJSON {
-		return p, fmt.Errorf("the Content-Type is %s; it must be application/json", quote(content))
-	}
-	return parseNewPet(x.body)
-}
-
 // removal returns the announced date of the removal of getPet (sections 4.3 and 9).
 func removal() time.Time { return time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC) }
 
 // getPet serves GET /pets/{petId} (section 4.3), which is deprecated.
-func (x *exchange) getPet() response {
-	resp := x.findPet()
-	if x.srv.config.behavior.DeprecationHeaders {
+func (x *exchange) getPet() (resp response) {
+	b := x.srv.config.behavior
+	text := strings.TrimPrefix(x.req.URL.Path, version+"/pets/")
+	id, err := strconv.ParseInt(text, 10, 64)
+	pet, found := x.srv.Pet(id)
+	switch {
+	case b.Removal && !x.srv.Now().Before(removal()):
+		resp = refusal(http.StatusNotFound, "getPet was removed on 5 December 2030; use listPets (section 9)")
+	case err != nil:
+		resp = refusal(http.StatusNotFound, "getPet: petId is %s, which is not an int64 in decimal digits,"+
+			" so there is no such pet (section 4.3)", quote(text))
+	case !found:
+		resp = refusal(http.StatusNotFound, "getPet: there is no pet %d (section 4.3)", id)
+	default:
+		resp = newResponse(http.StatusOK, wirePet(pet))
+	}
+	if b.DeprecationHeaders {
 		resp.header.Set("Deprecation", "@915148800") // in 1999, which is past also in a bubble: bubbles begin in 2000
 		resp.header.Set("Sunset", removal().Format(http.TimeFormat))
 		resp.header.Set("Link", `</v1/pets>; rel="successor-version"`)
 	}
 	return resp
-}
-
-func (x *exchange) findPet() response {
-	if x.srv.config.behavior.Removal && !x.srv.Now().Before(removal()) {
-		return refusal(http.StatusNotFound, "getPet was removed on 5 December 2030; use listPets (section 9)")
-	}
-	petID := strings.TrimPrefix(x.req.URL.Path, version+"/pets/")
-	id, err := strconv.ParseInt(petID, 10, 64)
-	if err != nil {
-		return refusal(http.StatusNotFound, "getPet: petId is %s, which is not an int64 in decimal digits,"+
-			" so there is no such pet (section 4.3)", quote(petID))
-	}
-	pet, found := x.srv.Pet(id)
-	if !found {
-		return refusal(http.StatusNotFound, "getPet: there is no pet %d (section 4.3)", id)
-	}
-	return newResponse(http.StatusOK, wirePet(pet))
 }

@@ -15,8 +15,8 @@ import (
 type Option func(*config)
 
 type config struct {
-	keys     []keyPlan // the default key first
-	minute   int64     // seconds
+	keys     []apiKey // their texts and plans; the default key first
+	minute   int64    // seconds
 	pets     []petstore.NewPet
 	faults   []Fault
 	handlers []route
@@ -30,22 +30,17 @@ type config struct {
 	latency  time.Duration
 }
 
-type keyPlan struct {
-	key  string
-	plan Plan
-}
-
 // WithAPIKey makes key the default key, in place of [DefaultAPIKey].
 func WithAPIKey(key string) Option {
 	mustBeKey("WithAPIKey", key)
-	return func(c *config) { c.keys[0].key = key }
+	return func(c *config) { c.keys[0].text = key }
 }
 
 // WithKey makes the server accept one more API key, on a plan.
 func WithKey(key string, plan Plan) Option {
 	mustBeKey("WithKey", key)
 	panicOn("WithKey", plan.problem())
-	return func(c *config) { c.keys = append(c.keys, keyPlan{key, plan}) }
+	return func(c *config) { c.keys = append(c.keys, apiKey{text: key, plan: plan}) }
 }
 
 // WithPlan puts the default key on a plan.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"mime"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,14 +79,17 @@ type wirePet struct {
 }
 
 // parseNewPet reads a NewPet object (section 2). Fields that a NewPet does not have are ignored.
-func parseNewPet(text []byte) (pet petstore.NewPet, err error) {
+func parseNewPet(content string, body []byte) (pet petstore.NewPet, err error) {
+	if media, _, err := mime.ParseMediaType(content); err != nil || media != mediaJSON {
+		return pet, fmt.Errorf("the Content-Type is %s; it must be application/json", quote(content))
+	}
 	const none = "\x00" // stands for a missing status; null becomes the empty status
 	fields := struct {
 		Name       string             `json:"name"`
 		CategoryID *int64             `json:"categoryId"`
 		Status     petstore.PetStatus `json:"status"`
 	}{Status: none}
-	err = json.Unmarshal(text, &fields)
+	err = json.Unmarshal(body, &fields)
 	wrong, ok := errors.AsType[*json.SemanticError](err)
 	switch {
 	case ok:

@@ -18,13 +18,6 @@ import (
 
 const mediaJSON = "application/json"
 
-// The rate limit headers (section 8.2), spelled like the keys of an http.Header.
-const (
-	headerLimit     = "X-Ratelimit-Limit"
-	headerRemaining = "X-Ratelimit-Remaining"
-	headerReset     = "X-Ratelimit-Reset"
-)
-
 // response is what the server decides to send for a request.
 type response struct {
 	status int         // 0: no response is sent, and the connection breaks
@@ -89,12 +82,10 @@ func (resp *response) change(f *Fault) {
 	}
 }
 
-// becomeLoginPage puts the login page of a proxy in place of the response. Proxies send no quota.
+// becomeLoginPage puts the login page of a proxy in place of the response.
 func (resp *response) becomeLoginPage(status int) {
 	resp.status = cmp.Or(status, http.StatusOK)
-	resp.header = http.Header{
-		"Content-Type": {"text/html; charset=utf-8"}, headerLimit: nil, headerRemaining: nil, headerReset: nil,
-	}
+	resp.header = http.Header{"Content-Type": {"text/html; charset=utf-8"}}
 	resp.body = []byte("<!DOCTYPE html>\n<title>Log in</title>\n<form method=post><input name=user></form>\n")
 	if resp.status/100 == 3 {
 		resp.header.Set("Location", "http://login.example/")
@@ -108,12 +99,12 @@ func (x *exchange) addHeaders(resp *response) {
 		resp.body = resp.body[:length/2]
 		length = max(length, 1) // so that an empty body is cut off, too
 	}
-	q := x.shownQuota()
-	header := http.Header{
-		"Date":          {x.srv.Now().UTC().Format(http.TimeFormat)},
-		headerLimit:     {strconv.Itoa(q.limit)},
-		headerRemaining: {strconv.Itoa(q.remaining)},
-		headerReset:     {strconv.FormatInt(q.reset, 10)},
+	header := http.Header{"Date": {x.srv.Now().UTC().Format(http.TimeFormat)}}
+	if x.fault.Wire != WireLoginPage { // proxies send no quota
+		q := x.shownQuota()
+		header["X-Ratelimit-Limit"] = []string{strconv.Itoa(q.limit)}
+		header["X-Ratelimit-Remaining"] = []string{strconv.Itoa(q.remaining)}
+		header["X-Ratelimit-Reset"] = []string{strconv.FormatInt(q.reset, 10)}
 	}
 	maps.Copy(header, resp.header)
 	if resp.status != http.StatusNoContent { // RFC 9110, section 8.6

@@ -49,7 +49,8 @@ type state struct {
 // first request. In a test, [NewTestServer] is the better choice.
 func NewServer(opts ...Option) *Server {
 	s := &Server{config: config{
-		keys: []keyPlan{{DefaultAPIKey, PlanBusiness}}, minute: minute, journal: defaultJournal,
+		keys:   []apiKey{{text: DefaultAPIKey, plan: PlanBusiness}},
+		minute: minute, journal: defaultJournal,
 	}}
 	for _, opt := range opts {
 		if opt != nil {
@@ -74,7 +75,7 @@ func (s *Server) Reset() {
 	s.latency.Store(int64(s.config.latency))
 	s.state = state{rng: rand.New(rand.NewPCG(s.config.seed, 2))}
 	for _, k := range s.config.keys {
-		s.addKey(k.key, k.plan)
+		s.addKey(k.text, k.plan)
 	}
 	for _, p := range s.config.pets {
 		s.addPet(p)

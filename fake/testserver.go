@@ -30,7 +30,12 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 			tb.Errorf("fake: %s", p)
 		}
 		if tb.Failed() {
-			tb.Logf("%s", transcript(tb.Name(), s.Requests()))
+			requests := s.Requests()
+			text := fmt.Sprintf("fake: the server of %s served %d requests", tb.Name(), len(requests))
+			for _, r := range requests[max(len(requests)-100, 0):] {
+				text += fmt.Sprintf("\n\t+%v %v", r.Time.Sub(requests[0].Time).Round(time.Millisecond), r)
+			}
+			tb.Logf("%s", text)
 		}
 	})
 	return s
@@ -55,13 +60,4 @@ func (s *Server) problems() (all []string) {
 		}
 	}
 	return all
-}
-
-// transcript writes the end of the journal: a line for each request, with the time since the first.
-func transcript(test string, all []Request) string {
-	text := fmt.Sprintf("fake: the server of %s served %d requests", test, len(all))
-	for _, r := range all[max(len(all)-100, 0):] {
-		text += fmt.Sprintf("\n\t+%v %v", r.Time.Sub(all[0].Time).Round(time.Millisecond), r)
-	}
-	return text
 }
