@@ -83,7 +83,7 @@ func notConnected(reason error) error {
 
 // dial makes a connection in memory with a net/http server at its other end.
 func (s *Server) dial(context.Context, string, string) (net.Conn, error) {
-	if s.inflight.closed.Load() {
+	if s.closed.Load() {
 		// An unknown host, and no refused connection: so no client tries again.
 		const reason = "fake: the server is closed"
 		return nil, notConnected(&net.DNSError{Name: "localhost", Err: reason, IsNotFound: true})
@@ -129,13 +129,13 @@ func goroutine() string {
 
 // listen opens the port, and returns its URL.
 func (s *Server) listen() string {
-	panicUnless(!s.inflight.closed.Load(), "URL", "the server is closed")
+	panicUnless(!s.closed.Load(), "URL", "the server is closed")
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "localhost:0")
 	panicUnless(err == nil, "URL", "no loopback port: %v", err)
-	s.inflight.follow(l, http.StateIdle)
+	s.follow(l, http.StateIdle)
 	go func() {
 		_ = s.newHTTPServer(s).Serve(l) // Serve returns when Close closes the port
-		s.inflight.follow(l, http.StateClosed)
+		s.follow(l, http.StateClosed)
 	}()
 	return "http://" + l.Addr().String() + version
 }
@@ -143,7 +143,7 @@ func (s *Server) listen() string {
 func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:   h,
-		ConnState: func(c net.Conn, state http.ConnState) { s.inflight.follow(c, state) },
+		ConnState: func(c net.Conn, state http.ConnState) { s.follow(c, state) },
 		// Nothing goes to stderr: faults abort connections on purpose.
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}

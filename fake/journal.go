@@ -77,7 +77,7 @@ func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	defer s.mu.Unlock()
 	for s.lastSeq < n {
 		err := context.Cause(ctx)
-		if err == nil && s.inflight.closed.Load() {
+		if err == nil && s.closed.Load() {
 			err = http.ErrServerClosed
 		}
 		if err != nil {
@@ -117,12 +117,6 @@ func (r Request) String() string {
 	}
 	return line
 }
-
-// The bounds of the journal: the number of requests, and the bytes of a body.
-const (
-	defaultJournal = 10_000
-	maxKept        = 64 << 10
-)
 
 // noteArrival adds a request to the journal once it has arrived completely, and looks for rules that
 // it breaks.
@@ -173,8 +167,9 @@ func (x *exchange) noteResponse(resp *response) {
 
 // kept returns the part of a body that the journal keeps. The rest of the body can be freed.
 func kept(body []byte) []byte {
-	if len(body) > maxKept {
-		return bytes.Clone(body[:maxKept])
+	const most = 64 << 10
+	if len(body) > most {
+		return bytes.Clone(body[:most])
 	}
 	return body
 }

@@ -204,7 +204,7 @@ func (s *Server) Usage(key string) Usage {
 	}
 	k.syncClock()
 	return Usage{
-		Plan: k.plan, Revoked: k.revoked, Minute: k.minute.count, Day: k.day.count,
+		Plan: k.plan, Revoked: k.revoked, Minute: k.minute.used, Day: k.day.used,
 		MinuteReset: time.Unix(k.minute.reset(), 0).UTC(), DayReset: time.Unix(k.day.reset(), 0).UTC(),
 		BannedUntil: k.bannedUntil, Limited: k.limited,
 	}

@@ -14,8 +14,8 @@ func (x *exchange) count() (limited *response) {
 	defer k.srv.mu.Unlock()
 	k.syncClock()
 	if k.quota().remaining > 0 {
-		k.minute.add()
-		k.day.add()
+		k.minute.add(1)
+		k.day.add(1)
 		k.streak, k.got429 = 0, false
 		x.quota = k.quota()
 		return nil
@@ -152,57 +152,57 @@ type window struct {
 	kind  Window
 	span  int64
 	now   int64
-	count int    // requests in the window
-	ticks []tick // the requests in count, by time; only a sliding window has more than one tick
+	used  int    // requests in the window
+	ticks []tick // the requests in used, by their ends; only a sliding window has more than one tick
 }
 
-// tick is n requests that count from the second sec on, for the span of the window.
+// tick is n requests that count until the second end.
 type tick struct {
-	sec int64
+	end int64
 	n   int
 }
 
 // roll sets the time, and drops the requests that no longer count.
 func (w *window) roll(now int64) {
 	w.now = now
-	for len(w.ticks) > 0 && w.ticks[0].sec+w.span <= now {
-		w.count -= w.ticks[0].n
+	for len(w.ticks) > 0 && w.ticks[0].end <= now {
+		w.used -= w.ticks[0].n
 		w.ticks = w.ticks[1:]
 	}
 }
 
-// begin returns the second of the tick in which a request counts now.
-func (w *window) begin() int64 {
-	switch {
-	case w.kind == WindowAligned:
-		return w.now - w.now%w.span
-	case w.kind != WindowSliding && len(w.ticks) > 0:
-		return w.ticks[0].sec
+// add counts n requests that come now.
+func (w *window) add(n int) {
+	end, last := w.reset(), len(w.ticks)-1
+	if w.kind == WindowSliding {
+		end = w.now + w.span
 	}
-	return w.now
-}
-
-// add counts one request.
-func (w *window) add() {
-	w.count++
-	sec, last := w.begin(), len(w.ticks)-1
-	if last < 0 || w.ticks[last].sec != sec {
-		w.ticks = append(w.ticks, tick{sec, 1})
+	w.used += n
+	if last < 0 || w.ticks[last].end != end {
+		w.ticks = append(w.ticks, tick{end, n})
 		return
 	}
-	w.ticks[last].n++
+	w.ticks[last].n += n
 }
 
 // set makes the window count n requests, as if all of them came now.
-func (w *window) set(n int) { w.count, w.ticks = n, []tick{{w.begin(), n}} }
+func (w *window) set(n int) {
+	if w.kind == WindowSliding {
+		w.used, w.ticks = 0, nil
+	}
+	w.add(n - w.used)
+}
 
 // reset returns when the oldest requests of the window drop out. An unused window ends a span after
 // its beginning.
 func (w *window) reset() int64 {
-	if len(w.ticks) > 0 {
-		return w.ticks[0].sec + w.span
+	switch {
+	case len(w.ticks) > 0:
+		return w.ticks[0].end
+	case w.kind == WindowAligned:
+		return w.now - w.now%w.span + w.span
 	}
-	return w.begin() + w.span
+	return w.now + w.span
 }
 
 // quota returns the quota of the window, for a plan with this limit.
@@ -210,5 +210,5 @@ func (w *window) quota(limit int) quota {
 	if limit == 0 {
 		return quota{w.name, unlimited, unlimited, w.reset()}
 	}
-	return quota{w.name, limit, max(limit-w.count, 0), w.reset()}
+	return quota{w.name, limit, max(limit-w.used, 0), w.reset()}
 }

@@ -29,12 +29,10 @@ type exchange struct {
 // serve serves a request, step by step.
 func (x *exchange) serve(w http.ResponseWriter) {
 	x.readBody()
-	if x.srv.inflight.closed.Load() {
+	if x.srv.closed.Load() {
 		panic(http.ErrAbortHandler)
 	}
 	x.noteArrival()
-	defer x.breakOnPanic()
-	x.fault = x.pickFault(false)
 	resp := x.respond()
 	x.noteResponse(&resp)
 	x.deliver(w, &resp)
@@ -80,6 +78,8 @@ func (x *exchange) copyRequest() *http.Request {
 // serves the operation before the wait; otherwise after the wait, or not at all if the fault takes
 // the place of the service.
 func (x *exchange) respond() (resp response) {
+	defer x.breakOnPanic()
+	x.fault = x.pickFault(false)
 	f, injected := x.fault, ""
 	if !f.onlyChanges() {
 		injected = "injected " + f.String()
@@ -152,8 +152,6 @@ func (x *exchange) breakOnPanic() {
 		x.srv.panics = append(x.srv.panics, fmt.Sprintf("%v\n%s", p, debug.Stack()))
 		x.srv.mu.Unlock()
 	}
-	if x.entry.StatusCode == 0 && x.entry.Hint == "" { // it has no response yet
-		x.noteResponse(&response{hint: "Match or the handler panicked"})
-	}
+	x.noteResponse(&response{hint: "Match or the handler panicked"})
 	panic(http.ErrAbortHandler)
 }

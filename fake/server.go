@@ -23,13 +23,14 @@ type Server struct {
 	config   config
 	mux      *http.ServeMux // of routes
 	loopback func() string  // opens the port at its first call, and returns its URL
-	inflight inflight
+	closed   atomic.Bool
 	offset   atomic.Int64 // from the clock of the machine
 	latency  atomic.Int64
 
-	mu      sync.Mutex // guards the fields below; nothing of the user is called while it is held
-	arrival *sync.Cond // of a request; unlike a channel, a Cond may wake goroutines of several bubbles
-	panics  []string   // of Match and of handlers
+	mu      sync.Mutex         // guards the fields below; nothing of the user is called while it is held
+	arrival *sync.Cond         // of a request; unlike a channel, a Cond may wake goroutines of several bubbles
+	panics  []string           // of Match and of handlers
+	parts   map[io.Closer]bool // the port and the connections; true if a request is in progress
 	state
 }
 
@@ -48,9 +49,8 @@ type state struct {
 // NewServer returns a server, which the caller closes with [Server.Close]. Nothing runs before the
 // first request. In a test, [NewTestServer] is the better choice.
 func NewServer(opts ...Option) *Server {
-	s := &Server{config: config{
-		keys:   []apiKey{{text: DefaultAPIKey, plan: PlanBusiness}},
-		minute: minute, journal: defaultJournal,
+	s := &Server{parts: make(map[io.Closer]bool), config: config{
+		keys: []apiKey{{text: DefaultAPIKey, plan: PlanBusiness}}, minute: minute, journal: 10_000,
 	}}
 	for _, opt := range opts {
 		if opt != nil {
@@ -58,7 +58,6 @@ func NewServer(opts ...Option) *Server {
 		}
 	}
 	s.arrival = sync.NewCond(&s.mu)
-	s.inflight.parts = make(map[io.Closer]bool)
 	s.loopback = sync.OnceValue(s.listen)
 	s.mux = newMux(s.config.handlers...)
 	s.Reset()

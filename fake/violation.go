@@ -106,7 +106,7 @@ func (x *exchange) checkArrival() {
 	if x.req.Method == http.MethodGet {
 		clear(k.doubtful) // the client has looked at the catalogue, and may send a create again
 	}
-	seq := k.doubtful[string(kept(x.body))]
+	seq := k.doubtful[string(x.entry.Body)]
 	if seq != 0 && x.operation.Name == petstore.OpCreatePet {
 		x.addViolation(RuleRepeatedCreate, "4.2",
 			fmt.Sprintf("the same createPet as request #%d, whose outcome was unknown to the client", seq))
@@ -133,7 +133,7 @@ func (k *apiKey) remember(x *exchange, resp *response) {
 	}
 	k.underWay = max(k.underWay-1, 0) // it is 0 already if the key was added after the request was sent
 	if x.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(resp, reached) && len(k.doubtful) < 1_000 {
-		k.doubtful[string(kept(x.body))] = x.entry.Seq
+		k.doubtful[string(x.entry.Body)] = x.entry.Seq
 	}
 }
 
