@@ -95,17 +95,8 @@ type problem struct {
 	skip bool
 }
 
-// failed and skipped return the problems of the two kinds.
-func failed(format string, args ...any) *problem {
-	return &problem{text: fmt.Sprintf(format, args...)}
-}
-
-func skipped(format string, args ...any) *problem {
-	return &problem{text: fmt.Sprintf(format, args...), skip: true}
-}
-
 // skipf ends the check as skipped.
-func skipf(format string, args ...any) { panic(skipped(format, args...)) }
+func skipf(format string, args ...any) { panic(&problem{fmt.Sprintf(format, args...), true}) }
 
 // attempt calls f, and returns the problem that ended it, or nil.
 func attempt(f func()) (p *problem) {

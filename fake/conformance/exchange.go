@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"mime"
 	"net/http"
 	"slices"
@@ -49,7 +50,7 @@ type exchange struct {
 func (x *exchange) expect(ok bool, format string, args ...any) {
 	if !ok {
 		args = append(args, x.method, x.path, x.auth, x.body, x.status, x.response)
-		panic(failed("expected "+format+"\n\tin %s %s [%s] %s, which got %d %q", args...))
+		panic(&problem{text: fmt.Sprintf("expected "+format+"\n\tin %s %s [%s] %s, which got %d %q", args...)})
 	}
 }
 

@@ -18,7 +18,6 @@ type session struct {
 	target  Target
 	client  http.Client
 	tag     string // the names of the pets that it adds begin with tag
-	sent    int    // requests so far
 	memo    map[request]*exchange
 	log     []*exchange
 	overrun func() *exchange // the first call provokes a 429; each call returns that 429
@@ -52,7 +51,7 @@ func (s *session) ask(r request) *exchange {
 			return x
 		}
 	}
-	s.stop(skipped("the service sent another 429 after the wait that the first had asked for"))
+	s.stop(true, "the service sent another 429 after the wait that the first had asked for")
 	return nil
 }
 
@@ -63,15 +62,15 @@ const patience = 2 * time.Minute
 func (s *session) waitUntil(end time.Time) {
 	d := time.Until(end)
 	if d > patience {
-		s.stop(skipped("the quota is used up for %v, too long to wait", d.Round(time.Second)))
+		s.stop(true, "the quota is used up for %v, too long to wait", d.Round(time.Second))
 	}
 	time.Sleep(d)
 }
 
-// stop ends this check, and every later one that would send a request.
-func (s *session) stop(p *problem) {
-	s.stopped = p
-	panic(p)
+// stop ends this check, as failed or skipped, and every later one that would send a request.
+func (s *session) stop(skip bool, format string, args ...any) {
+	s.stopped = &problem{fmt.Sprintf(format, args...), skip}
+	panic(s.stopped)
 }
 
 // send sends a request, whatever the quota is.
@@ -82,7 +81,7 @@ func (s *session) send(r request) *exchange {
 	x, err := s.roundTrip(r)
 	if err != nil {
 		// The service is down: more requests would only show more timeouts.
-		s.stop(failed("expected a response to %s %s, got none: %v", r.method, r.path, err))
+		s.stop(false, "expected a response to %s %s, got none: %v", r.method, r.path, err)
 	}
 	s.log = append(s.log, x)
 	if r.method == http.MethodPost && x.success() {
@@ -99,8 +98,7 @@ func (s *session) send(r request) *exchange {
 // roundTrip sends a request, with a value in place of each variable such as $name. Each pet gets a
 // name of its own, since a service may accept a name only once.
 func (s *session) roundTrip(r request) (*exchange, error) {
-	s.sent++
-	name, key := fmt.Sprintf("%s %d", s.tag, s.sent), s.target.APIKey
+	name, key := fmt.Sprintf("%s %d", s.tag, len(s.log)+1), s.target.APIKey
 	upper := strings.ToUpper(key)
 	if upper == key {
 		upper += "x" // without small letters, it would be the valid key
