@@ -36,6 +36,8 @@ func TestFaultStatus(t *testing.T) {
 		assert.Empty(t, srv.Pets())
 		assert.Equal(t, http.StatusCreated, srv.send(t, create("Rex")).status)
 		assert.Empty(t, srv.last(t).FaultEffect)
+		srv.Inject(fake.Fault{Status: 202, AfterCommit: true})
+		assert.Contains(t, srv.send(t, create("Max")).body, `"name":"Max"`, "the body of the service")
 		srv.Inject(fake.Fault{Status: 302})
 		assert.Empty(t, srv.list(t).body)
 		srv.Inject(fake.Fault{Status: 302, Body: []byte("{}")})

@@ -19,7 +19,7 @@ func TestJournal(t *testing.T) {
 	throughEveryEntryPoint(t, "holds request and response", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Header: http.Header{"X-Trace": {"a", "b"}, "X-Ratelimit-Reset": nil}})
 		q := create("Rex")
-		q.path, q.auth = "/pets?dry=1", "bearer "+srv.APIKey()
+		q.path, q.auth = "/pets?dry=1", "bearer  "+srv.APIKey()
 		q.header = http.Header{"X-Trace": {"a", "b"}}
 		answer := srv.send(t, q)
 		r := srv.last(t) // a copy: changes do not reach the journal

@@ -164,10 +164,9 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	s.withKey("BanKey", key, func(k *apiKey) {
 		if d > 0 {
 			k.ban(d)
-			return
+		} else {
+			k.bannedUntil, k.retryAt = time.Time{}, time.Time{}
 		}
-		k.bannedUntil, k.streak = time.Time{}, 0
-		k.retryAt, k.got429 = time.Time{}, false
 	})
 }
 

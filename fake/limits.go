@@ -124,8 +124,7 @@ func (k *apiKey) tooManyRequests() *response {
 	b := k.srv.config.behavior
 	switch b.LimitBody {
 	case BodyEmpty:
-		resp.body = nil
-		resp.header["Content-Type"] = nil
+		resp.body, resp.header = nil, http.Header{}
 	case BodyHTML:
 		resp.body = []byte("<html><body><h1>429 Too Many Requests</h1></body></html>\n")
 		resp.header.Set("Content-Type", "text/html; charset=utf-8")

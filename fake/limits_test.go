@@ -85,6 +85,8 @@ func TestLimits(t *testing.T) {
 		assert.Equal(t, 3, srv.Usage(srv.APIKey()).Minute, "what was counted stays counted")
 		assert.Empty(t, srv.Violations(), "a wait that was asked for ends")
 		assert.Zero(t, srv.Usage("third-key"))
+		time.Sleep(time.Minute)
+		assert.Zero(t, srv.Usage(srv.APIKey()).Minute, "a new minute")
 	}, fake.WithPlan(fake.Plan{PerMinute: 2}), fake.WithKey("second-key", fake.PlanFree))
 }
 
@@ -110,6 +112,9 @@ func TestBehaviorOf429(t *testing.T) {
 			assert.Equal(t, c.content, r.header.Get("Content-Type"))
 			srv.list(t)
 			assert.Equal(t, c.retryAfter == "", len(srv.Violations()) == 0)
+			srv.Inject(fake.Fault{Status: 503, AfterCommit: true})
+			assert.Equal(t, json, srv.list(t).header.Get("Content-Type"))
+			assert.Equal(t, "injected fault with status 503 after commit", srv.last(t).Hint)
 		}, fake.WithPlan(fake.Plan{PerMinute: 1}), fake.WithBehavior(c.behavior))
 	}
 }
@@ -158,6 +163,10 @@ func TestWindow(t *testing.T) {
 			{pause: 30 * time.Second, admitted: 2, waits: []int{30}},
 			{pause: 30 * time.Second, admitted: 2, waits: []int{60}},
 		}},
+		"aligned, to the end of the day": {per(0, 2, fake.WindowAligned), []step{
+			{pause: 24*time.Hour - 30*time.Second, admitted: 2, waits: []int{30}},
+			{pause: 30 * time.Second, admitted: 2, waits: []int{86_400}},
+		}},
 		"sliding, as many as drop out": {per(3, 0, fake.WindowSliding), []step{
 			{pause: 30 * time.Second, admitted: 1},
 			{pause: 20 * time.Second, admitted: 2, waits: []int{40}},
@@ -177,6 +186,10 @@ func TestWindow(t *testing.T) {
 			{pause: 30 * time.Second, change: use(2, 2), waits: []int{30}},
 			{change: use(1, 1), admitted: 1, waits: []int{30}},
 			{change: use(0, 9), waits: []int{86_370}},
+		}},
+		"a sliding minute whose use is set": {per(2, 0, fake.WindowSliding), []step{
+			{admitted: 1},
+			{pause: 30 * time.Second, change: use(2, 2), waits: []int{60}},
 		}},
 		"no ban if requests are admitted in between": {per(1, 0, "", fake.WithBan(2, time.Hour)), []step{
 			{admitted: 1, waits: []int{60, 60}},

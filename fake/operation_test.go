@@ -68,7 +68,7 @@ func TestWithHandler(t *testing.T) {
 		assert.Equal(t, 401, srv.send(t, request{method: "PUT", path: "/orders/7", auth: "-"}).status)
 		srv.Inject(fake.Fault{Status: 503})
 		assert.Equal(t, 503, srv.send(t, put).status)
-		large := request{method: "PUT", path: "/orders/7", body: strings.Repeat("x", 1<<20+1)}
+		large := request{method: "PUT", path: "/orders/7", body: strings.Repeat("x", 4<<20)}
 		assert.Equal(t, 400, srv.send(t, large).status)
 		assert.Equal(t, 202, srv.send(t, request{method: "NOSUCH", path: "/pets/1"}).status)
 		assert.Equal(t, 200, srv.send(t, request{path: "/pets/1"}).status)

@@ -107,9 +107,7 @@ func (x *exchange) addHeaders(resp *response) {
 		header["X-Ratelimit-Reset"] = []string{strconv.FormatInt(q.reset, 10)}
 	}
 	maps.Copy(header, resp.header)
-	if resp.status != http.StatusNoContent { // RFC 9110, section 8.6
-		header["Content-Length"] = []string{strconv.Itoa(length)}
-	}
+	header["Content-Length"] = []string{strconv.Itoa(length)} // which net/http does not send with a 204
 	maps.Copy(header, x.fault.Header) // a nil value stays: it keeps net/http from adding its own
 	resp.header = header
 }
@@ -136,7 +134,7 @@ func (x *exchange) deliver(w http.ResponseWriter, resp *response) {
 
 // drip sends the body in pieces, with the same pause before each.
 func (x *exchange) drip(w http.ResponseWriter, body []byte) {
-	pieces := max(min(len(body), 100), 1)
+	pieces := min(len(body), 100)
 	for i := range pieces {
 		_ = http.NewResponseController(w).Flush()
 		if pause(x.req.Context(), x.fault.Drip/time.Duration(pieces)) != nil {

@@ -78,9 +78,12 @@ func TestViolations(t *testing.T) {
 		"a 429 too late for its client":          {opts: one, script: script{list, slow, givenUp(list), list}},
 		"the same create later":                  {script: script{fake.Fault{Status: 502}, rex, ada, rex}, broken: []fake.Rule{repeated}},
 		"a create after a look at the catalogue": {script: script{fake.Fault{Status: 500}, rex, list, rex}},
-		"the same body for something else":       {script: script{fake.Fault{Status: 502}, rex, sameBody}},
-		"a create given up":                      {script: script{hour, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
-		"a create given up before its 201":       {script: script{slow, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
+		"a getPet in whose place a fault comes": {
+			script: script{fake.Fault{Status: 503}, request{path: "/pets/1"}}, broken: []fake.Rule{fake.RuleDeprecated},
+		},
+		"the same body for something else": {script: script{fake.Fault{Status: 502}, rex, sameBody}},
+		"a create given up":                {script: script{hour, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
+		"a create given up before its 201": {script: script{slow, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
 	}
 	for name, f := range map[string]fake.Fault{
 		"was reset":       {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
@@ -110,6 +113,15 @@ func TestViolations(t *testing.T) {
 		}
 		assert.Equal(t, []fake.Rule{early}, srv.rules())
 	})
+	inBubble(t, "another goroutine may lead to a ban for a second after the 429", func(t *testing.T, srv server) {
+		for range 3 {
+			var wg sync.WaitGroup
+			wg.Go(func() { srv.play(t, list) })
+			wg.Wait()
+		}
+		assert.Empty(t, srv.rules())
+		assert.NotZero(t, srv.Usage(srv.APIKey()).BannedUntil)
+	}, ban...)
 	inBubble(t, "the goroutine that got the 429 is early at once", func(t *testing.T, srv server) {
 		srv.play(t, list)
 		var wg sync.WaitGroup
@@ -121,10 +133,10 @@ func TestViolations(t *testing.T) {
 		srv.Inject(fake.Fault{Status: 429, RetryAfter: "60", Times: fake.Forever})
 		var wg sync.WaitGroup
 		for range 8 {
-			wg.Go(func() { srv.play(t, list, time.Second/2, list, time.Second/2, list) })
+			wg.Go(func() { srv.play(t, list, time.Second/2, list, time.Second/2, list, time.Second/4, list) })
 		}
 		wg.Wait()
-		assert.Equal(t, slices.Repeat([]fake.Rule{early}, 8), srv.rules(), "the third of each")
+		assert.Equal(t, slices.Repeat([]fake.Rule{early}, 16), srv.rules(), "the third and fourth of each")
 	}, fake.WithLatency(time.Millisecond))
 	throughEveryEntryPoint(t, "a kept connection is early at once", func(t *testing.T, srv server) {
 		srv.client.Transport.(*http.Transport).DisableKeepAlives = false

@@ -172,6 +172,13 @@ func TestRunConduct(t *testing.T) {
 			fault: fake.Fault{Wire: fake.WireReset}, sends: 1,
 			says: "section 4.1: expected a response to GET /pets?limit=1&status=available, got none",
 		},
+		"does not wait for the quota of unknown keys": {fault: fake.Fault{
+			Match: func(r *http.Request) bool { return r.Header.Get("Authorization") == "" }, Times: forever,
+			Header: http.Header{headerRemaining: {"0"}, headerReset: {"946771200"}}, // in a day
+		}},
+		"takes a Reset as it is if there is no Date": {
+			fault: fake.Fault{Header: http.Header{"Date": nil}, Times: forever}, ahead: -time.Hour,
+		},
 		"follows no redirects": {
 			fault: fake.Fault{Operation: petstore.OpListPets, Times: forever, Status: http.StatusFound, Header: elsewhere},
 			says:  "4.1 success is 200:section 4.1: expected 200, got 302",
