@@ -88,7 +88,7 @@ func (f *Fault) problem() error {
 // onlyChanges reports whether the fault lets the service handle the request, and only changes
 // the response.
 func (f *Fault) onlyChanges() bool {
-	return f.Status == 0 && f.Wire.sendsResponse() && f.Wire != WireLoginPage
+	return f.Status == 0 && (f.Wire == "" || f.Wire == WireTruncate)
 }
 
 // noFault stands for a request to which no fault applies.

@@ -69,7 +69,8 @@ func newMux(handlers ...route) *http.ServeMux {
 	return mux
 }
 
-// findOperation finds the operation of a request, the zero one for an unknown path.
+// findOperation finds the operation of a request, the zero one for an unknown path. For a method that
+// the path does not have, it returns one that says so.
 func (s *Server) findOperation(r *http.Request) Operation {
 	h, _ := s.mux.Handler(r)
 	if found, ok := h.(route); ok {
@@ -77,20 +78,16 @@ func (s *Server) findOperation(r *http.Request) Operation {
 	}
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, r) // 404, 405, or a redirect to a cleaner path, which is a 404 here
-	if methods := rec.Header().Get("Allow"); methods != "" {
-		return Operation{serve: onlyAllow(methods)}
+	methods := rec.Header().Get("Allow")
+	if methods == "" {
+		return Operation{}
 	}
-	return Operation{}
-}
-
-// onlyAllow responds to a method that the path does not have, with the methods that it has.
-func onlyAllow(methods string) func(*exchange) response {
-	return func(x *exchange) response {
+	return Operation{serve: func(x *exchange) response {
 		resp := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
-			quote(x.req.Method), methods)
+			quote(r.Method), methods)
 		resp.header.Set("Allow", methods)
 		return resp
-	}
+	}}
 }
 
 // handle calls a handler of WithHandler, and returns what it wrote.

@@ -66,7 +66,12 @@ func (resp *response) change(f *Fault) {
 	}
 	switch {
 	case f.Wire == WireLoginPage:
-		resp.becomeLoginPage(f.Status)
+		resp.status = cmp.Or(f.Status, http.StatusOK)
+		resp.header = http.Header{"Content-Type": {"text/html; charset=utf-8"}}
+		resp.body = []byte("<!DOCTYPE html>\n<title>Log in</title>\n<form method=post><input name=user></form>\n")
+		if resp.status/100 == 3 {
+			resp.header.Set("Location", "http://login.example/")
+		}
 	case f.Status >= http.StatusBadRequest:
 		e := wireError{cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, resp.hint), f.Status}
 		resp.status, resp.body = f.Status, marshal(e)
@@ -79,16 +84,6 @@ func (resp *response) change(f *Fault) {
 	}
 	if f.RetryAfter != "" {
 		resp.header.Set("Retry-After", f.RetryAfter)
-	}
-}
-
-// becomeLoginPage puts the login page of a proxy in place of the response.
-func (resp *response) becomeLoginPage(status int) {
-	resp.status = cmp.Or(status, http.StatusOK)
-	resp.header = http.Header{"Content-Type": {"text/html; charset=utf-8"}}
-	resp.body = []byte("<!DOCTYPE html>\n<title>Log in</title>\n<form method=post><input name=user></form>\n")
-	if resp.status/100 == 3 {
-		resp.header.Set("Location", "http://login.example/")
 	}
 }
 
@@ -108,7 +103,7 @@ func (x *exchange) addHeaders(resp *response) {
 	}
 	maps.Copy(header, resp.header)
 	header["Content-Length"] = []string{strconv.Itoa(length)} // which net/http does not send with a 204
-	maps.Copy(header, x.fault.Header) // a nil value stays: it keeps net/http from adding its own
+	maps.Copy(header, x.fault.Header)                         // a nil value stays: it keeps net/http from adding its own
 	resp.header = header
 }
 
