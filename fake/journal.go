@@ -150,7 +150,7 @@ func (x *exchange) noteArrival() {
 
 // noteResponse puts the response into the journal before the client gets it, and remembers what the
 // client then knows.
-func (x *exchange) noteResponse(resp *response) {
+func (x *exchange) noteResponse(resp response) {
 	x.srv.mu.Lock()
 	defer x.srv.mu.Unlock()
 	e := x.entry

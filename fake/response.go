@@ -108,7 +108,7 @@ func (x *exchange) addHeaders(resp *response) {
 }
 
 // deliver sends the response, or the part of it that a fault lets through.
-func (x *exchange) deliver(w http.ResponseWriter, resp *response) {
+func (x *exchange) deliver(w http.ResponseWriter, resp response) {
 	f := x.fault
 	if resp.status == 0 {
 		breakOff(w, f.Wire)

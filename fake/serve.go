@@ -34,8 +34,8 @@ func (x *exchange) serve(w http.ResponseWriter) {
 	}
 	x.noteArrival()
 	resp := x.respond()
-	x.noteResponse(&resp)
-	x.deliver(w, &resp)
+	x.noteResponse(resp)
+	x.deliver(w, resp)
 }
 
 // newExchange finds the operation and the key of a request.
@@ -152,6 +152,6 @@ func (x *exchange) breakOnPanic() {
 		x.srv.panics = append(x.srv.panics, fmt.Sprintf("%v\n%s", p, debug.Stack()))
 		x.srv.mu.Unlock()
 	}
-	x.noteResponse(&response{hint: "Match or the handler panicked"})
+	x.noteResponse(response{hint: "Match or the handler panicked"})
 	panic(http.ErrAbortHandler)
 }

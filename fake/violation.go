@@ -115,7 +115,7 @@ func (x *exchange) checkArrival() {
 
 // remember keeps the wait that a 429 asks for, and a create of unknown outcome. It ignores the
 // Retry-After of a 503, which concerns only the call that got the 503.
-func (k *apiKey) remember(x *exchange, resp *response) {
+func (k *apiKey) remember(x *exchange, resp response) {
 	now := k.srv.Now()
 	reached := resp.status != 0 && x.req.Context().Err() == nil
 	if resp.status == http.StatusTooManyRequests && reached {
@@ -132,18 +132,18 @@ func (k *apiKey) remember(x *exchange, resp *response) {
 		}
 	}
 	k.underWay = max(k.underWay-1, 0) // it is 0 already if the key was added after the request was sent
-	if x.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(resp, reached) && len(k.doubtful) < 1_000 {
+	if x.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(resp.status, reached) && len(k.doubtful) < 1_000 {
 		k.doubtful[string(x.entry.Body)] = x.entry.Seq
 	}
 }
 
 // outcomeUnknown reports whether the client of a create cannot know if the pet was added.
-func (x *exchange) outcomeUnknown(resp *response, reached bool) bool {
-	if reached && resp.status == http.StatusCreated {
+func (x *exchange) outcomeUnknown(status int, reached bool) bool {
+	if reached && status == http.StatusCreated {
 		return x.fault.Wire != "" // a cut off body, or another page
 	}
-	return !reached || resp.status < 400 || // a 303 may follow a create that was carried out
-		resp.status == http.StatusRequestTimeout || resp.status >= 500 && resp.status != http.StatusNotImplemented
+	return !reached || status < 400 || // a 303 may follow a create that was carried out
+		status == http.StatusRequestTimeout || status >= 500 && status != http.StatusNotImplemented
 }
 
 // retryAfter returns the time until which a Retry-After header asks its client to wait, zero if it

@@ -75,6 +75,7 @@ func TestViolations(t *testing.T) {
 		"after a fault's date":                   {script: script{date, list, 30 * time.Second, list}},
 		"a ban without a Retry-After":            {opts: noWait, script: script{list, list, list}, broken: []fake.Rule{provoked}, bans: true},
 		"a ban for 429s that were lost":          {opts: ban, script: script{list, lost, list, list}, bans: true},
+		"a ban for lost 429s, long after a 429":  {opts: ban, script: script{list, list, time.Minute, list, lost, list, list}, bans: true},
 		"a 429 too late for its client":          {opts: one, script: script{list, slow, givenUp(list), list}},
 		"the same create later":                  {script: script{fake.Fault{Status: 502}, rex, ada, rex}, broken: []fake.Rule{repeated}},
 		"a create after a look at the catalogue": {script: script{fake.Fault{Status: 500}, rex, list, rex}},
