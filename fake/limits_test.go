@@ -87,6 +87,8 @@ func TestLimits(t *testing.T) {
 		assert.Zero(t, srv.Usage("third-key"))
 		time.Sleep(time.Minute)
 		assert.Zero(t, srv.Usage(srv.APIKey()).Minute, "a new minute")
+		srv.Inject(fake.Fault{AfterCommit: true, Delay: time.Minute})
+		assert.Equal(t, "2", srv.list(t).header.Get("X-RateLimit-Remaining"), "of the time when it was counted")
 	}, fake.WithPlan(fake.Plan{PerMinute: 2}), fake.WithKey("second-key", fake.PlanFree))
 }
 

@@ -123,6 +123,13 @@ func TestViolations(t *testing.T) {
 		assert.Empty(t, srv.rules())
 		assert.NotZero(t, srv.Usage(srv.APIKey()).BannedUntil)
 	}, ban...)
+	inBubble(t, "a goroutine that was served while another one waited for its 429 may be early, too", func(t *testing.T, srv server) {
+		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30", Delay: time.Second / 10})
+		go srv.play(t, list)
+		synctest.Wait()
+		srv.play(t, list, time.Second/5, list)
+		assert.Empty(t, srv.rules())
+	})
 	inBubble(t, "the goroutine that got the 429 is early at once", func(t *testing.T, srv server) {
 		srv.play(t, list)
 		var wg sync.WaitGroup
