@@ -20,6 +20,9 @@ import (
 // givenUp is a request whose client gives up after a second.
 type givenUp request
 
+// elsewhere is a script for another goroutine. It is played to its end, or until it waits.
+type elsewhere []any
+
 // play plays a script: it sends the requests, injects the faults and makes the pauses.
 func (srv server) play(t *testing.T, script ...any) {
 	t.Helper()
@@ -31,6 +34,9 @@ func (srv server) play(t *testing.T, script ...any) {
 			time.Sleep(step)
 		case request:
 			_, _ = srv.try(t, step)
+		case elsewhere:
+			go srv.play(t, step...)
+			synctest.Wait()
 		case givenUp:
 			srv.client.Timeout = time.Second
 			_, err := srv.try(t, request(step))
@@ -53,6 +59,7 @@ func TestViolations(t *testing.T) {
 	header := fake.Fault{Status: 429, Header: http.Header{"retry-after": {"30"}}}
 	short, twice := fake.Fault{Status: 429, RetryAfter: "1"}, []fake.Rule{early, early}
 	date := fake.Fault{Status: 429, RetryAfter: "Sat, 01 Jan 2000 00:00:30 GMT"}
+	wait, slow429 := fake.Fault{Status: 429, RetryAfter: "30"}, fake.Fault{Status: 429, RetryAfter: "30", Delay: time.Second / 10}
 	type script []any
 	type row struct {
 		opts   []fake.Option
@@ -85,6 +92,19 @@ func TestViolations(t *testing.T) {
 		"the same body for something else": {script: script{fake.Fault{Status: 502}, rex, sameBody}},
 		"a create given up":                {script: script{hour, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
 		"a create given up before its 201": {script: script{slow, givenUp(rex), rex}, broken: []fake.Rule{repeated}},
+		// The client may have sent the second request before it heard of the 429.
+		"another goroutine, early a second after the 429": {
+			script: script{wait, elsewhere{list}, elsewhere{list}, elsewhere{list}, time.Second, elsewhere{list}}, broken: []fake.Rule{early},
+		},
+		"another goroutine that leads to a ban at once": {
+			opts: ban, script: script{elsewhere{list}, elsewhere{list}, elsewhere{list}}, bans: true,
+		},
+		"a goroutine that was served while another one waited for its 429": {
+			script: script{slow429, elsewhere{list}, list, time.Second / 5, list},
+		},
+		"the goroutine that got the 429, early at once": {
+			script: script{list, elsewhere{wait, list, list}}, broken: []fake.Rule{early},
+		},
 	}
 	for name, f := range map[string]fake.Fault{
 		"was reset":       {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
@@ -102,41 +122,6 @@ func TestViolations(t *testing.T) {
 			assert.Equal(t, c.bans, !srv.Usage(srv.APIKey()).BannedUntil.IsZero())
 		}, c.opts...)
 	}
-	// The client may have sent the second request before it heard of the 429.
-	inBubble(t, "another goroutine may be early for a second after the 429", func(t *testing.T, srv server) {
-		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
-		for _, pause := range []time.Duration{0, 0, time.Second} {
-			time.Sleep(pause)
-			assert.Empty(t, srv.rules())
-			var wg sync.WaitGroup
-			wg.Go(func() { srv.play(t, list) })
-			wg.Wait()
-		}
-		assert.Equal(t, []fake.Rule{early}, srv.rules())
-	})
-	inBubble(t, "another goroutine may lead to a ban for a second after the 429", func(t *testing.T, srv server) {
-		for range 3 {
-			var wg sync.WaitGroup
-			wg.Go(func() { srv.play(t, list) })
-			wg.Wait()
-		}
-		assert.Empty(t, srv.rules())
-		assert.NotZero(t, srv.Usage(srv.APIKey()).BannedUntil)
-	}, ban...)
-	inBubble(t, "a goroutine that was served while another one waited for its 429 may be early, too", func(t *testing.T, srv server) {
-		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30", Delay: time.Second / 10})
-		go srv.play(t, list)
-		synctest.Wait()
-		srv.play(t, list, time.Second/5, list)
-		assert.Empty(t, srv.rules())
-	})
-	inBubble(t, "the goroutine that got the 429 is early at once", func(t *testing.T, srv server) {
-		srv.play(t, list)
-		var wg sync.WaitGroup
-		wg.Go(func() { srv.play(t, fake.Fault{Status: 429, RetryAfter: "30"}, list, list) })
-		wg.Wait()
-		assert.Equal(t, []fake.Rule{early}, srv.rules())
-	})
 	inBubble(t, "each of several goroutines is early a second after the 429", func(t *testing.T, srv server) {
 		srv.Inject(fake.Fault{Status: 429, RetryAfter: "60", Times: fake.Forever})
 		var wg sync.WaitGroup
