@@ -103,7 +103,8 @@ func (x *exchange) addHeaders(resp *response) {
 	}
 	maps.Copy(header, resp.header)
 	header["Content-Length"] = []string{strconv.Itoa(length)} // which net/http does not send with a 204
-	maps.Copy(header, x.fault.Header)                         // a nil value stays: it keeps net/http from adding its own
+	// A name without values stays: it keeps net/http from adding its own.
+	maps.Copy(header, x.fault.Header)
 	resp.header = header
 }
 

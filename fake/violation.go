@@ -70,7 +70,7 @@ type conduct struct {
 	notifiedSender string         // the sender that got this 429; empty if it is not known
 	sender         string         // of the last request: see noteSender
 	underWay       int            // number of requests that have no response yet
-	overlapped     bool           // several were under way at once, since none was: a 429 may not be for sender
+	overlapped     bool           // another one was under way when sender sent: a 429 may not be for sender
 	doubtful       map[string]int // Seq of each create of unknown outcome, by its body
 }
 
@@ -91,7 +91,7 @@ func (x *exchange) noteSender() {
 	defer x.srv.mu.Unlock()
 	x.key.sender = strings.Fields(goroutine())[1]
 	x.key.underWay++
-	x.key.overlapped = x.key.overlapped || x.key.underWay > 1
+	x.key.overlapped = x.key.underWay > 1
 }
 
 // checkArrival looks for rules that a request breaks when it arrives.
@@ -134,7 +134,6 @@ func (k *apiKey) remember(x *exchange, resp response) {
 		}
 	}
 	k.underWay = max(k.underWay-1, 0) // it is 0 already if the key was added after the request was sent
-	k.overlapped = k.overlapped && k.underWay > 0
 	if x.operation.Name == petstore.OpCreatePet && x.outcomeUnknown(resp.status, reached) && len(k.doubtful) < 1_000 {
 		k.doubtful[string(x.entry.Body)] = x.entry.Seq
 	}

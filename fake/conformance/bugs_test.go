@@ -123,6 +123,7 @@ var bugs = []bug{
 	{"7 errors have", "400 without a body", "400", allOfBody, `$1`},
 	{"7 errors have", "401 without a body", "401", allOfBody, `$1`},
 	{"7 errors have", "404 without a body", "404", allOfBody, `$1`},
+	{"7 errors have", "null for an error", "404", allOfBody, `${1}null`},
 	{"2 Error/code", "code is a number", "HTTP", `"code":"\w+"`, `"code":1`},
 	{"2 Error/code", "no code", "HTTP", `"code":"\w+",`, ``},
 	{"2 Error/message", "no message", "HTTP", `"message":"(?:[^"\\]|\\.)*",`, ``},
