@@ -21,7 +21,7 @@ func (x *exchange) count() (limited *response) {
 		return nil
 	}
 	k.limited++
-	if !k.banned() {
+	if k.bannedUntil.IsZero() {
 		k.streak++
 	}
 	after := k.srv.config.banAfter
@@ -37,13 +37,9 @@ func (x *exchange) count() (limited *response) {
 	return limited
 }
 
-// shownQuota returns the quota for the headers of the response: that of the moment in which the
-// request was counted or, if it was not, the current one. Without a valid key, it is the quota of an
-// unused Free plan.
-func (x *exchange) shownQuota() quota {
-	if x.quota != (quota{}) {
-		return x.quota
-	}
+// uncountedQuota returns the quota for the headers of a request that was not counted: the current one
+// or, without a valid key, that of an unused Free plan.
+func (x *exchange) uncountedQuota() quota {
 	x.srv.mu.Lock()
 	defer x.srv.mu.Unlock()
 	k := x.key
@@ -79,8 +75,6 @@ func (k *apiKey) syncClock() {
 	k.day.roll(now.Unix())
 }
 
-func (k *apiKey) banned() bool { return !k.bannedUntil.IsZero() }
-
 // ban bans the key for d, rounded up to the next whole second. So a ban ends exactly at the time
 // that Retry-After names, and a client may come back at that time.
 func (k *apiKey) ban(d time.Duration) {
@@ -104,7 +98,7 @@ func (k *apiKey) quota() quota {
 	if minute.remaining < day.remaining || minute.remaining == day.remaining && minute.reset > day.reset {
 		q = minute
 	}
-	if k.banned() {
+	if !k.bannedUntil.IsZero() {
 		q.remaining, q.reset = 0, minute.reset
 	}
 	return q
@@ -116,7 +110,7 @@ func (k *apiKey) tooManyRequests() *response {
 	end := time.Unix(q.reset, 0).UTC()
 	reason := fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
 		k.plan, q.limit, q.window, end.Format(time.RFC3339))
-	if k.banned() {
+	if !k.bannedUntil.IsZero() {
 		end = k.bannedUntil.UTC()
 		reason = fmt.Sprintf("the API key is banned until %s (section 8.3)", end.Format(time.RFC3339))
 	}

@@ -96,7 +96,10 @@ func (x *exchange) addHeaders(resp *response) {
 	}
 	header := http.Header{"Date": {x.srv.Now().UTC().Format(http.TimeFormat)}}
 	if x.fault.Wire != WireLoginPage { // proxies send no quota
-		q := x.shownQuota()
+		q := x.quota // of the time when the request was counted
+		if q == (quota{}) {
+			q = x.uncountedQuota()
+		}
 		header["X-Ratelimit-Limit"] = []string{strconv.Itoa(q.limit)}
 		header["X-Ratelimit-Remaining"] = []string{strconv.Itoa(q.remaining)}
 		header["X-Ratelimit-Reset"] = []string{strconv.FormatInt(q.reset, 10)}
