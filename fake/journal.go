@@ -118,8 +118,8 @@ func (r Request) String() string {
 	return line
 }
 
-// noteArrival adds a request to the journal once it has arrived completely, and looks for rules that
-// it breaks.
+// noteArrival adds a request to the journal once it has arrived completely, and looks for rules
+// that it breaks.
 func (x *exchange) noteArrival() {
 	e := &Request{
 		Operation: x.operation.Name, Method: x.req.Method, Path: x.req.URL.RequestURI(),

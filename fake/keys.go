@@ -135,14 +135,13 @@ func (s *Server) AddKey(key string, plan Plan) {
 	s.addKey(key, plan)
 }
 
-// withKey calls f with a key that the server knows, revoked or not, while it holds mu. It panics for
-// an unknown key.
+// withKey calls f with a key that the server knows, revoked or not, while it holds mu. It panics
+// for an unknown key.
 func (s *Server) withKey(where, key string, f func(*apiKey)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.findKey(key)
 	panicUnless(k != nil, where, "the server does not know this key; WithKey and AddKey add keys")
-	k.syncClock()
 	f(k)
 }
 
@@ -162,6 +161,7 @@ func (s *Server) RevokeKey(key string) {
 func (s *Server) BanKey(key string, d time.Duration) {
 	mustNotBeNegative("BanKey", d)
 	s.withKey("BanKey", key, func(k *apiKey) {
+		k.syncClock()
 		if d > 0 {
 			k.ban(d)
 		} else {
@@ -175,6 +175,7 @@ func (s *Server) BanKey(key string, d time.Duration) {
 func (s *Server) SetUsage(key string, minute, day int) {
 	mustNotBeNegative("SetUsage", min(minute, day))
 	s.withKey("SetUsage", key, func(k *apiKey) {
+		k.syncClock()
 		k.minute.set(minute)
 		k.day.set(day)
 	})

@@ -37,8 +37,8 @@ func (x *exchange) count() (limited *response) {
 	return limited
 }
 
-// uncountedQuota returns the quota for the headers of a request that was not counted: the current one
-// or, without a valid key, that of an unused Free plan.
+// uncountedQuota returns the quota for the headers of a request that was not counted: the current
+// one or, without a valid key, that of an unused Free plan.
 func (x *exchange) uncountedQuota() quota {
 	x.srv.mu.Lock()
 	defer x.srv.mu.Unlock()
@@ -58,10 +58,10 @@ func (k *apiKey) restart() {
 	k.bannedUntil, k.retryAt = time.Time{}, time.Time{}
 }
 
-// syncClock reads the clock, and updates the windows and the ban of the key. If the clock went back,
-// as it does from one synctest bubble to the next, syncClock starts new windows. It reads the clock
-// while the lock is held: a caller that read the clock first, and then waited for the lock, would
-// have an older time, as if the clock had gone back.
+// syncClock reads the clock, and updates the windows and the ban of the key. If the clock went
+// back, as it does from one synctest bubble to the next, syncClock starts new windows. It reads the
+// clock while the lock is held: a caller that read the clock first, and then waited for the lock,
+// would have an older time, as if the clock had gone back.
 func (k *apiKey) syncClock() {
 	now := k.srv.Now()
 	if now.Before(k.now) {

@@ -69,8 +69,8 @@ func newMux(handlers ...route) *http.ServeMux {
 	return mux
 }
 
-// findOperation finds the operation of a request, the zero one for an unknown path. For a method that
-// the path does not have, it returns one that says so.
+// findOperation finds the operation of a request, the zero one for an unknown path. For a method
+// that the path does not have, it returns one that says so.
 func (s *Server) findOperation(r *http.Request) Operation {
 	h, _ := s.mux.Handler(r)
 	if found, ok := h.(route); ok {

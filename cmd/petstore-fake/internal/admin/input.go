@@ -98,7 +98,7 @@ func explain(err error) error {
 }
 
 // fieldsOf describes the JSON of a type, for the list of routes. Of a struct, it returns a map from
-// the name of each field to the description of the field's type; of a [fake.Wire], its values; of any
+// the name of each field to the description of the field's type; of a fake.Wire, its values; of any
 // other type, the name.
 func fieldsOf(t reflect.Type) any {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
