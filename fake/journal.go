@@ -105,7 +105,7 @@ func (r Request) String() string {
 	}
 	if r.StatusCode != 0 {
 		result = strconv.Itoa(r.StatusCode)
-	} else if r.Hint == "" {
+	} else if !r.hasResponse() {
 		result += " yet"
 	}
 	line += " → " + result
@@ -117,6 +117,9 @@ func (r Request) String() string {
 	}
 	return line
 }
+
+// hasResponse reports whether the request has a response, or will never have one.
+func (r *Request) hasResponse() bool { return r.StatusCode != 0 || r.Hint != "" }
 
 // noteArrival adds a request to the journal once it has arrived completely, and looks for rules
 // that it breaks.
@@ -149,11 +152,15 @@ func (x *exchange) noteArrival() {
 }
 
 // noteResponse puts the response into the journal before the client gets it, and remembers what the
-// client then knows.
+// client then knows. A handler of WithHandler may deliver several parts of its response.
 func (x *exchange) noteResponse(resp response) {
 	x.srv.mu.Lock()
 	defer x.srv.mu.Unlock()
 	e := x.entry
+	if e.hasResponse() {
+		e.ResponseBody = resp.body
+		return
+	}
 	e.Duration = x.srv.Now().Sub(x.arrived)
 	e.StatusCode, e.Hint = resp.status, resp.hint
 	e.ResponseHeader, e.ResponseBody = resp.header, kept(resp.body)

@@ -90,13 +90,6 @@ func (s *Server) findOperation(r *http.Request) Operation {
 	}}
 }
 
-// handle calls a handler of WithHandler, and returns what it wrote.
-func (x *exchange) handle() response {
-	rec := httptest.NewRecorder()
-	x.srv.mux.ServeHTTP(rec, x.copyRequest())
-	return response{status: rec.Code, header: rec.Result().Header, body: rec.Body.Bytes()}
-}
-
 // listPets serves GET /pets (section 4.1).
 func (x *exchange) listPets() response {
 	limit, status, err := x.readQuery()

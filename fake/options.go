@@ -116,8 +116,9 @@ func WithJournal(n int) Option {
 // WithHandler adds an operation that the service has and this fake does not. The pattern is one of
 // [http.ServeMux], for a path below /v1, such as "PUT /v1/orders/{id}", and must not conflict with
 // another one. There is no redirect to a cleaner path. A request for h is authenticated, counts
-// against the limits, may meet a fault, and is in the journal, with an empty Operation. Its
-// response is sent when h returns, not in parts, and h cannot hijack the connection.
+// against the limits, may meet a fault, and is in the journal, with an empty Operation. What h
+// writes is sent as [net/http] sends it, after the headers of the rate limit and of the server's
+// time. If a fault applies, the response is sent when h returns, as the fault changes it.
 func WithHandler(pattern string, h http.Handler) Option {
 	path := pattern[strings.LastIndex(pattern, " ")+1:]
 	panicUnless(strings.HasPrefix(path, version+"/"), "WithHandler",

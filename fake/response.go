@@ -24,6 +24,8 @@ type response struct {
 	header http.Header // a name without values is not sent
 	body   []byte
 	hint   string // why the request was refused, or has no response
+
+	delivered bool // by a handler of WithHandler
 }
 
 // newResponse returns a response with a body of JSON.
@@ -94,6 +96,16 @@ func (x *exchange) addHeaders(resp *response) {
 		resp.body = resp.body[:length/2]
 		length = max(length, 1) // so that an empty body is cut off, too
 	}
+	header := x.commonHeaders()
+	maps.Copy(header, resp.header)
+	header["Content-Length"] = []string{strconv.Itoa(length)} // which net/http does not send with a 204
+	// A name without values stays: it keeps net/http from adding its own.
+	maps.Copy(header, x.fault.Header)
+	resp.header = header
+}
+
+// commonHeaders returns the headers of each response.
+func (x *exchange) commonHeaders() http.Header {
 	header := http.Header{"Date": {x.srv.Now().UTC().Format(http.TimeFormat)}}
 	if x.fault.Wire != WireLoginPage { // proxies send no quota
 		q := x.quota // of the time when the request was counted
@@ -104,11 +116,7 @@ func (x *exchange) addHeaders(resp *response) {
 		header["X-Ratelimit-Remaining"] = []string{strconv.Itoa(q.remaining)}
 		header["X-Ratelimit-Reset"] = []string{strconv.FormatInt(q.reset, 10)}
 	}
-	maps.Copy(header, resp.header)
-	header["Content-Length"] = []string{strconv.Itoa(length)} // which net/http does not send with a 204
-	// A name without values stays: it keeps net/http from adding its own.
-	maps.Copy(header, x.fault.Header)
-	resp.header = header
+	return header
 }
 
 // deliver sends the response, or the part of it that a fault lets through.

@@ -15,6 +15,7 @@ import (
 type exchange struct {
 	srv       *Server
 	req       *http.Request
+	w         http.ResponseWriter
 	arrived   time.Time
 	operation Operation
 	token     string  // the bearer token of the request
@@ -28,14 +29,17 @@ type exchange struct {
 
 // serve serves a request, step by step.
 func (x *exchange) serve(w http.ResponseWriter) {
+	x.w = w
 	x.readBody()
 	if x.srv.closed.Load() {
 		panic(http.ErrAbortHandler)
 	}
 	x.noteArrival()
 	resp := x.respond()
-	x.noteResponse(resp)
-	x.deliver(w, resp)
+	if !resp.delivered {
+		x.noteResponse(resp)
+		x.deliver(w, resp)
+	}
 }
 
 // newExchange finds the operation and the key of a request.
@@ -97,6 +101,9 @@ func (x *exchange) respond() (resp response) {
 	if !f.AfterCommit && f.onlyChanges() {
 		resp = x.serveOperation()
 	}
+	if resp.delivered {
+		return resp
+	}
 	resp.hint = cmp.Or(injected, resp.hint)
 	resp.change(f)
 	x.addHeaders(&resp)
@@ -152,6 +159,8 @@ func (x *exchange) breakOnPanic() {
 		x.srv.panics = append(x.srv.panics, fmt.Sprintf("%v\n%s", p, debug.Stack()))
 		x.srv.mu.Unlock()
 	}
-	x.noteResponse(response{hint: "Match or the handler panicked"})
+	if !x.entry.hasResponse() {
+		x.noteResponse(response{hint: "Match or the handler panicked"})
+	}
 	panic(http.ErrAbortHandler)
 }

@@ -1,0 +1,66 @@
+package fake
+
+import (
+	"bufio"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+)
+
+// handle calls a handler of WithHandler. The handler writes to the client itself or, if a fault
+// applies, to a recorder, so that the fault can change the response.
+func (x *exchange) handle() response {
+	if x.fault != noFault {
+		rec := httptest.NewRecorder()
+		x.srv.mux.ServeHTTP(rec, x.copyRequest())
+		return response{status: rec.Code, header: rec.Result().Header, body: rec.Body.Bytes()}
+	}
+	maps.Copy(x.w.Header(), x.commonHeaders())
+	w := &noting{ResponseWriter: x.w, x: x}
+	x.srv.mux.ServeHTTP(w, x.copyRequest())
+	w.note(http.StatusOK, nil)
+	return response{delivered: true}
+}
+
+// noting is the http.ResponseWriter of a handler. What the handler writes goes to the journal, and
+// then to the client.
+type noting struct {
+	http.ResponseWriter
+	x    *exchange
+	resp response
+}
+
+// note adds a part of the body to the journal and, with the first part, the status and the header.
+func (n *noting) note(status int, body []byte) {
+	if n.resp.status == 0 {
+		n.resp.status, n.resp.header = status, n.Header().Clone()
+	}
+	n.resp.body = kept(append(n.resp.body, body...))
+	n.x.noteResponse(n.resp)
+}
+
+// Unwrap returns the ResponseWriter of the client, for [http.ResponseController].
+func (n *noting) Unwrap() http.ResponseWriter { return n.ResponseWriter }
+
+func (n *noting) WriteHeader(status int) {
+	if status >= http.StatusOK || status == http.StatusSwitchingProtocols { // others come before the response
+		n.note(status, nil)
+	}
+	n.ResponseWriter.WriteHeader(status)
+}
+
+func (n *noting) Write(b []byte) (int, error) {
+	n.note(http.StatusOK, b)
+	return n.ResponseWriter.Write(b)
+}
+
+func (n *noting) Flush() {
+	n.note(http.StatusOK, nil)
+	_ = http.NewResponseController(n.ResponseWriter).Flush() // http.Flusher has no error to return
+}
+
+func (n *noting) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	n.note(http.StatusSwitchingProtocols, nil)
+	return http.NewResponseController(n.ResponseWriter).Hijack()
+}
