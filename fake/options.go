@@ -95,7 +95,7 @@ func WithLatency(d time.Duration) Option {
 // allowed rules, such as [RuleDeprecated] for a program that still calls getPet.
 func WithStrict(allowed ...Rule) Option {
 	for _, r := range allowed {
-		panicOn("WithStrict", oneOf("rule", r, r.Values()))
+		panicOn("WithStrict", oneOf("rule", r, Rules()))
 	}
 	allowed = slices.Clone(allowed)
 	return func(c *config) { c.strict, c.allowed = true, append(c.allowed, allowed...) }

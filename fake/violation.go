@@ -30,8 +30,8 @@ const (
 	RuleDeprecated Rule = "deprecated-operation"
 )
 
-// Values returns all rules.
-func (Rule) Values() []Rule {
+// Rules returns all rules.
+func Rules() []Rule {
 	return []Rule{RuleEarlyRetry, RuleBanProvoked, RuleRepeatedCreate, RuleDeprecated}
 }
 
