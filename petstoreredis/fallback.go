@@ -12,20 +12,19 @@ import (
 // fallback is a limiter that takes the place of the pot while Redis is away.
 type fallback struct {
 	*ratelimit.Limiter
-	since time.Time
-	err   error // of the last command
-	most  int   // how many requests it may use of the window in which Redis began to fail; 0: a full share
+	err        error // of the last command
+	firstShare int   // its share of the window in which Redis began to fail; 0 once this window is over
 }
 
 // beginFallback makes the limiter that gives permits while Redis is away. This limiter has seen one
 // response, made from what the process knows. The limit in it is this process's share.
 func (q *queue) beginFallback(now time.Time) {
-	w, n := q.known(now), q.processes()
-	q.fallback = &fallback{Limiter: ratelimit.New(), since: time.Now()}
+	w, n := q.openWindow(now), q.shares()
+	q.fallback = &fallback{Limiter: ratelimit.New()}
 	q.obstacles = [2]obstacle{}
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK}
 	if w.Limit > 0 {
-		q.fallback.most = max(1, min(w.Limit/n, q.used+(w.Remaining+n-1)/n))
+		q.fallback.firstShare = max(1, min(w.Limit/n, q.used+(w.Remaining+n-1)/n))
 		o.Window = q.shareOf(w)
 		o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now)) // with this Date, the window ends at windowEnd
 	}
@@ -46,13 +45,13 @@ func (q *queue) beginFallback(now time.Time) {
 // window, and 20 of the next one.
 func (q *queue) shareOf(w ratelimit.Window) ratelimit.Window {
 	if w.Limit > 0 {
-		w.Limit = cmp.Or(q.fallback.most, max(1, w.Limit/q.processes()))
+		w.Limit = cmp.Or(q.fallback.firstShare, max(1, w.Limit/q.shares()))
 		w.Remaining = min(w.Remaining, max(0, w.Limit-q.used))
 	}
 	return w
 }
 
-// askFallback admits as many requests as the fallback allows. The others wait until the limit of
+// askFallback gives as many permits as the fallback allows. The others wait until the limit of
 // the fallback ends. If they wait for a response, the fallback is asked again soon.
 func (q *queue) askFallback(now time.Time) {
 	for class := range q.waiters {
@@ -68,12 +67,12 @@ func (q *queue) askFallback(now time.Time) {
 					why = obstacle{reason: ratelimit.ReasonResponse, askAt: now.Add(pollEvery)}
 				}
 				q.obstacles[class] = why
-				q.signal()
+				q.wakeWaiters()
 				break
 			}
 			// The response counts as one to the last permit of the pot, which has this number.
 			// Without an Epoch, the pot does not settle a permit in flight for it.
-			q.give(class, potOutcome{Number: q.pot.Number}, p, now)
+			q.give(class, &permit{given: now, outcome: outcome{Number: q.pot.Number}, fallback: p})
 		}
 	}
 }

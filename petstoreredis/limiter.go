@@ -15,11 +15,27 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// Limiter is a [petstore.Limiter] whose budgets are shared by all processes that use the same
-// Redis. [NewLimiter] returns one; pass it to all clients of this process with
-// [petstore.WithLimiter]. Each key has a budget of its own. It is safe for concurrent use. At rest
-// it has no goroutine and no timer, so that it need not be closed. It never forgets a key, and
-// needs about a kilobyte for each. A program that ends right after its last call should call Flush.
+// The words of this package, also in pot.lua and README.md:
+//
+//   - pot: the state of one key, a hash in Redis
+//   - command and reply: what a process sends to the script pot.lua, and what the script returns
+//   - permit: the right to send one request. The script grants permits to a process, and the queue
+//     of the process gives each of them to a waiter
+//   - waiter: a request in Acquire. An obstacle is what it waits for: a limit, or a response
+//   - outcome: what became of the request of a permit
+//   - window: the time in which the service counts requests. Its number in the pot is its epoch
+//   - remaining: what a response showed in X-RateLimit-Remaining
+//   - left: how many more permits the window allows: remaining, minus permits in flight, minus what
+//     is kept back for other programs
+//   - share: the part of a window that one process may use
+//   - lockout: the time in which a key is closed after a 429
+//   - fallback: a limiter of package ratelimit that gives permits while Redis is away
+
+// Limiter is a [petstore.Limiter] whose limits are shared by all processes that use the same Redis.
+// [NewLimiter] returns one; pass it to all clients of this process with [petstore.WithLimiter].
+// Each key has a limit of its own. It is safe for concurrent use. At rest it has no goroutine and
+// no timer, so that it need not be closed. It never forgets a key, and needs about a kilobyte for
+// each. A program that ends right after its last call should call Flush.
 type Limiter struct {
 	rdb       redis.UniversalClient
 	logger    *slog.Logger
@@ -32,13 +48,17 @@ type Limiter struct {
 	mu      sync.Mutex // guards the fields below, and all queues
 	queues  map[string]*queue
 	replied bool // Redis has replied at least once
+	// While Redis is away: see logAvailability.
+	failed   *queue    // the key whose command failed last; nil while Redis replies
+	failedAt time.Time // when it failed
+	since    time.Time // since when Redis is away or back, according to the log
 }
 
 // Option configures a [Limiter] in [NewLimiter].
 type Option func(*Limiter)
 
-// WithLogger makes the Limiter log, for each key, when it goes on without Redis (level Warn, with
-// the error), and when Redis is back (level Info). A nil logger, the default, logs nothing.
+// WithLogger makes the Limiter log when it goes on without Redis (level Warn, with the error and the
+// first key), and when Redis is back (level Info). A nil logger, the default, logs nothing.
 func WithLogger(logger *slog.Logger) Option { return func(l *Limiter) { l.logger = logger } }
 
 // WithShare sets the number of processes that share each key while Redis is away. With 0, the
@@ -106,7 +126,7 @@ func (l *Limiter) Reopen(key string) {
 	q.reported.Until = now // so that the first success after this is reported
 	q.closedUntil = time.Time{}
 	q.obstacles = [2]obstacle{}
-	q.next.Reopen = true
+	q.reopen = true
 	q.sendAt = now
 	q.step(now)
 }
@@ -128,14 +148,14 @@ func (l *Limiter) Flush(ctx context.Context) error {
 
 // flush waits until all outcomes are reported, or returns why they are not.
 func (q *queue) flush(ctx context.Context) error {
-	if q.asking == nil && len(q.next.Outcomes) == 0 {
+	if q.sending == nil && len(q.outcomes) == 0 {
 		return nil
 	}
-	for q.asking != nil || len(q.next.Outcomes) > 0 && q.fallback == nil {
-		if q.asking == nil {
+	for q.sending != nil || len(q.outcomes) > 0 && q.fallback == nil {
+		if q.sending == nil {
 			q.send(q.l.now())
 		}
-		q.l.sleep(ctx, q.asking, longestNap)
+		q.l.sleep(ctx, q.sending, longestNap)
 		if err := contextError(ctx); err != nil {
 			return err
 		}

@@ -55,7 +55,8 @@ local function set(values)
   for name, n in pairs(values) do pot[name] = n end
 end
 
--- load_pot loads the pot from Redis. If the stored pot cannot be trusted, it makes a new one.
+-- load_pot loads the pot from Redis. If the stored pot cannot be trusted, it makes a new one. It
+-- returns whether Redis had no pot.
 local function load_pot()
   local stored = redis.call('HGETALL', KEYS[1])
   local found = {}
@@ -67,7 +68,7 @@ local function load_pot()
       or found.at > now + second -- the pot was written with another clock
       or command.Fallback and found.at < now - second) then -- no process has used it for a second
     pot = found
-    return
+    return false
   end
   redis.call('DEL', KEYS[1])
   -- The number must be higher than any that a process knows. Usually `now` is higher, because less
@@ -75,6 +76,7 @@ local function load_pot()
   local number = math.max(now, command.Number + leap)
   set { number = number, epoch = number, as_of = number, processes = command.Processes }
   if command.Number > 0 then pot.await = now + await_new_pot end
+  return #stored == 0
 end
 
 -- begin begins another window. The permits of the old window no longer count.
@@ -86,8 +88,9 @@ local function begin(remaining, response, ends)
   set { first_response = response, last_response = response, ends = ends }
 end
 
--- settle ends a permit of this window.
+-- settle ends a permit, if it is of this window.
 local function settle(outcome)
+  if outcome.Epoch ~= pot.epoch then return end
   pot.in_flight = math.max(0, pot.in_flight - 1)
   if outcome.Lost then -- the responses to permits given so far may come from before it is counted
     set { as_of = pot.number, lowest = none, remaining = math.max(0, pot.remaining - 1) }
@@ -106,48 +109,48 @@ end
 -- response to permit 8 shows 39, which changes nothing. The response to permit 10 sets `remaining`
 -- again. If it shows 37, `remaining` is 37. If it shows 39, the service counted permit 10 before
 -- permit 7, and `remaining` is `lowest`, 38.
-local function learn(outcome, in_window)
-  local ahead = outcome.Reset - pot.reset
-  local newer = outcome.Number > pot.as_of -- the permit was given after `remaining` was set
+local function learn(facts, number, in_window)
+  local ahead = facts.Reset - pot.reset
+  local newer = number > pot.as_of -- the permit was given after `remaining` was set
   -- A new pot also takes the window that a process knows, if this window is used up.
-  local first = pot.first_response == 0 and (in_window or pot.reset == 0 and outcome.Remaining == 0)
+  local first = pot.first_response == 0 and (in_window or pot.reset == 0 and facts.Remaining == 0)
   local overtaken = not newer and ahead < -same_window -- a response of the next window came first
   if not first and (pot.first_response == 0 or overtaken) then return end
   if first or math.abs(ahead) > same_window then
     newer = true
     set { first_response = now, ends = 0, lowest = none }
   end
-  pot.lowest = math.min(pot.lowest, outcome.Remaining)
+  pot.lowest = math.min(pot.lowest, facts.Remaining)
   pot.remaining = newer and pot.lowest or math.min(pot.remaining, pot.lowest)
   if newer then set { as_of = pot.number, lowest = none } end
   if newer or ahead >= 0 then -- an older response with an earlier Reset is skipped
-    local left = math.max(1, outcome.Ends - command.Now) -- Redis has a clock of its own
+    local left = math.max(1, facts.Ends - command.Now) -- Redis has a clock of its own
     local ends = now + (pot.remaining > 0 and math.min(left, minute) or left)
     local used_up_day = ends > now + minute -- `ends` was capped while something was left
     if pot.ends > 0 and ahead == 0 and not used_up_day then
       ends = math.min(ends, pot.ends) -- of two ends from the same Reset, the earlier one counts
     end
-    set { last_response = now, limit = outcome.Limit, reset = outcome.Reset }
+    set { last_response = now, limit = facts.Limit, reset = facts.Reset }
     set { ends = ends, day = left > longest_minute and 1 or 0 }
   end
-  if in_window and outcome.Closed == 0 then set { closed = 0, streak = 0 } end -- a success
+  if in_window and facts.Closed == 0 then set { closed = 0, streak = 0 } end -- a success
 end
 
--- note_429 closes the key, and begins a window that responses to earlier permits do not show.
-local function note_429(outcome, in_window)
-  local closed = now + math.max(0, outcome.Closed - command.Now)
-  if closed >= pot.closed then pot.closed, pot.closed_by = closed, outcome.Reason end
+-- close closes the key after a 429, and begins a window that responses to earlier permits do not
+-- show.
+local function close(facts, in_window)
+  local closed = now + math.max(0, facts.Closed - command.Now)
+  if closed >= pot.closed then set { closed = closed, closed_by = facts.closed_by } end
   if in_window then pot.streak = pot.streak + 1 end -- it was sent after the last lockout
   if in_window or pot.first_response > 0 then begin(0, 0, 0) end
 end
 
--- apply takes what a process reports: an outcome or command.Known, which belongs to no permit. It
--- ends the permit (rule 7), learns the window (rule 6) and closes the key after a 429 (rule 9).
-local function apply(outcome)
-  local in_window = outcome.Number > pot.epoch -- the permit is of this window
-  if outcome.Epoch == pot.epoch then settle(outcome) end
-  if outcome.Limit > 0 then learn(outcome, in_window) end
-  if outcome.Closed > 0 then note_429(outcome, in_window) end
+-- take takes the facts of a response to the permit with this number, or command.Known, which has
+-- the number 0. It learns the window (rule 6), and closes the key after a 429 (rule 9).
+local function take(facts, number)
+  local in_window = number > pot.epoch -- the permit is of this window
+  if facts.Limit > 0 then learn(facts, number, in_window) end
+  if facts.Closed > 0 then close(facts, in_window) end
 end
 
 -- shares returns how many shares of the window a process may have by now; nil if any number.
@@ -185,7 +188,7 @@ local function grant()
     most = 1
     reserve = 0
   elseif shares() then
-    local used = asked_before and command.ShareUsed or 0
+    local used = asked_before and command.Used or 0
     most = shares() * math.ceil((left + earlier) / processes) - used
   end
   urgent = math.max(0, math.min(urgent, left, most))
@@ -214,7 +217,7 @@ end
 --   response, until the next second, if something is left and the process gets another share then
 --   the limit of the window, until its end, if it is used up or if responses are overdue
 --   response, for an unknown time
-local function reply(grants)
+local function reply(grants, missing)
   local reason = reason_response
   local wait = 0
   local reserve = command.Want[1] > grants.granted[1] and 0 or grants.reserve
@@ -229,20 +232,23 @@ local function reply(grants)
     wait = math.max(0, pot.ends - now)
   end
   set { granted = grants.granted, left = grants.left, processes = grants.processes }
-  set { reason = reason, wait = wait }
+  set { reason = reason, wait = wait, missing = missing }
   return cjson.encode(pot)
 end
 
-load_pot()
+local missing = load_pot()
 if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has room for the same number
   local left = pot.remaining - pot.in_flight
   local much = left > 0 and left >= pot.limit / carried_part
   if much then begin(left, now, now + minute) else begin(0, 0, 0) end
 end
-for _, outcome in ipairs(command.Outcomes or {}) do apply(outcome) end
+for _, outcome in ipairs(command.Outcomes or {}) do
+  settle(outcome)
+  take(outcome, outcome.Number)
+end
 -- What a process knows counts for a new pot, and after a time without Redis. At other times it
 -- repeats what this pot or an earlier one said.
-if pot.reset == 0 or command.Fallback then apply(command.Known) end
+if pot.reset == 0 or command.Fallback then take(command.Known, 0) end
 local used_up = pot.first_response > 0 and pot.remaining <= pot.in_flight
 if command.Reopen and (pot.closed > now or used_up) then
   set { closed = 0, reset = math.max(1, pot.reset) } -- a pot whose reset is 0 counts as new
@@ -251,4 +257,4 @@ end
 local grants = grant()
 pot.at = now
 save()
-return reply(grants)
+return reply(grants, missing)

@@ -21,7 +21,7 @@ func TestPotNumbers(t *testing.T) {
 	}
 	for _, row := range []struct{ inScript, file, inGo string }{
 		{`same_window = (\d+)`, "../ratelimit/window.go", `sameWindow += (\d+) \* time.Second`},
-		{`local reason_response = (\d+)`, "redis.go", `responseIndex = (\d+)`},
+		{`local reason_response = (\d+)`, "command.go", `responseIndex = (\d+)`},
 		{`same_window = (\d+)`, "release.go", `sameWindow = (\d+) \* time.Second`},
 		{`longest_minute = minute \+ (\d+) \* second`, "../ratelimit/window.go", `slack += (\d+) \* time.Second`},
 		{`await_after_429 = (\d+) \* second`, "../ratelimit/budget.go", `slowAfter429 += (\d+) \* time.Second`},

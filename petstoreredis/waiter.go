@@ -13,16 +13,16 @@ import (
 // extraWait is how much longer than MaxWait a request may be in Acquire, as in package ratelimit.
 const extraWait = time.Second
 
-// waiter is a request in Acquire, until it is admitted or refused. It joins its queue once its
+// waiter is a request in Acquire, until it gets a permit or is refused. It joins its queue once its
 // NotBefore has passed, and the start of its wait was reported. The lock of the limiter guards it.
 type waiter struct {
 	ratelimit.Request
 	queue  *queue
 	class  int            // its index in waiters and obstacles: 1 for background requests, else 0
 	latest time.Time      // until when it may wait for a limit, by MaxWait and its deadline
-	news   chan struct{}  // gets a value when waitForDecision must look again
+	woken  chan struct{}  // gets a value when waitForDecision must look again
 	wait   ratelimit.Wait // the wait that was reported; zero if none was
-	permit *permit        // nil until it is admitted
+	permit *permit        // nil until it gets one
 }
 
 // Acquire implements [petstore.Limiter]. A request that need not wait costs one command. Acquire
@@ -52,7 +52,7 @@ func (l *Limiter) Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.P
 func (q *queue) newWaiter(ctx context.Context, now time.Time, r ratelimit.Request) *waiter {
 	deadline, _ := ctx.Deadline()
 	latest := earlier(now.Add(max(0, r.MaxWait)), deadline)
-	w := &waiter{Request: r, queue: q, latest: latest, news: make(chan struct{}, 1)}
+	w := &waiter{Request: r, queue: q, latest: latest, woken: make(chan struct{}, 1)}
 	if r.Asked.IsZero() {
 		w.Asked = now
 	}
@@ -62,7 +62,7 @@ func (q *queue) newWaiter(ctx context.Context, now time.Time, r ratelimit.Reques
 	return w
 }
 
-// waitForDecision waits until w is admitted, or returns why it is refused.
+// waitForDecision waits until w gets a permit, or returns why it is refused.
 func (w *waiter) waitForDecision(ctx context.Context) *ratelimit.Error {
 	q := w.queue
 	for {
@@ -76,11 +76,11 @@ func (w *waiter) waitForDecision(ctx context.Context) *ratelimit.Error {
 		case why.reason != "" && w.wait.Reason == "":
 			w.reportWait(why)
 		case w.NotBefore.After(now):
-			q.l.sleep(ctx, w.news, w.NotBefore.Sub(now))
+			q.l.sleep(ctx, w.woken, w.NotBefore.Sub(now))
 		default:
 			q.join(w)
 			q.step(now)
-			q.l.sleep(ctx, w.news, left)
+			q.l.sleep(ctx, w.woken, left)
 		}
 	}
 }
@@ -115,7 +115,8 @@ func (w *waiter) reportWait(why obstacle) {
 	if w.Background && why.reason == ratelimit.ReasonMinute {
 		why.reason = ratelimit.ReasonBackground
 	}
-	waiting := w.queue.waiting()
+	want := w.queue.want()
+	waiting := want[0] + want[1]
 	if !slices.Contains(w.queue.waiters[w.class], w) {
 		waiting++ // it joins after its report
 	}
@@ -123,10 +124,10 @@ func (w *waiter) reportWait(why obstacle) {
 	report(func(o ratelimit.Observer) { o.WaitStart(w.wait) }).to(w.Observer, w.queue.l)
 }
 
-// signal wakes waitForDecision.
-func (w *waiter) signal() {
+// wake wakes waitForDecision.
+func (w *waiter) wake() {
 	select {
-	case w.news <- struct{}{}:
+	case w.woken <- struct{}{}:
 	default:
 	}
 }
@@ -136,7 +137,7 @@ func (w *waiter) leave() {
 	q, now := w.queue, w.queue.l.now()
 	q.waiters[w.class] = slices.DeleteFunc(q.waiters[w.class], func(other *waiter) bool { return other == w })
 	if w.permit != nil {
-		q.record(w.permit, ratelimit.Outcome{}, now)
+		q.takeOutcome(w.permit, ratelimit.Outcome{}, now)
 	}
 	q.step(now)
 }
