@@ -144,7 +144,7 @@ func (q *queue) receive(c *command, r reply, err error, sent time.Time) {
 	}
 	q.l.replied = q.l.replied || err == nil
 	q.step(now)
-	q.logAvailability(err, sent, now)
+	q.logAvailability(err, now)
 }
 
 // takeReply takes over what the pot knows. If the process has learned more from responses that came

@@ -34,13 +34,19 @@ func TestMain(m *testing.M) {
 type virtualRedis struct {
 	*miniredis.Miniredis
 	link
-	ahead atomic.Int64 // how far its clock is ahead
+	ahead   atomic.Int64 // how far its clock is ahead
+	forgets atomic.Bool  // before each command it drops all pots
 }
 
 func newVirtualRedis(t *testing.T) *virtualRedis {
 	t.Helper()
 	r := &virtualRedis{Miniredis: miniredis.RunT(t)}
-	r.before = func() { r.SetTime(time.Now().Add(time.Duration(r.ahead.Load()))) }
+	r.before = func() {
+		r.SetTime(time.Now().Add(time.Duration(r.ahead.Load())))
+		if r.forgets.Load() {
+			r.FlushAll()
+		}
+	}
 	return r
 }
 
@@ -66,6 +72,7 @@ func (r *virtualRedis) process(t *testing.T, opts ...petstoreredis.Option) *pets
 func (r *virtualRedis) repair() {
 	r.broken.Store(false)
 	r.silent.Store(false)
+	r.forgets.Store(false)
 	r.SetError("")
 }
 

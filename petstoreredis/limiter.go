@@ -45,13 +45,12 @@ type Limiter struct {
 	// now reads the wall clock: the monotonic clock stands still while a machine is suspended.
 	now func() time.Time
 
-	mu      sync.Mutex // guards the fields below, and all queues
-	queues  map[string]*queue
-	replied bool // Redis has replied at least once
-	// While Redis is away: see logAvailability.
-	failed   *queue    // the key whose command failed last; nil while Redis replies
-	failedAt time.Time // when it failed
-	since    time.Time // since when Redis is away or back, according to the log
+	mu        sync.Mutex // guards the fields below, and all queues
+	queues    map[string]*queue
+	replied   bool      // Redis has replied at least once
+	failed    *queue    // the key whose command failed last; nil while Redis replies
+	failedAt  time.Time // when it failed
+	awaySince time.Time // when the first command failed
 }
 
 // Option configures a [Limiter] in [NewLimiter].

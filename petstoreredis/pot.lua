@@ -153,52 +153,56 @@ local function take(facts, number)
   if facts.Closed > 0 then close(facts, in_window) end
 end
 
+-- kept_back returns how many of the requests left are kept back for other programs: 1.5 times what
+-- they have probably sent since the last response, but at most half. For example, they sent 20
+-- requests in the 30 seconds since the window began, and the last response came 3 seconds ago:
+-- 1.5*20*3/30 = 3. `ours` is how many permits of this window count.
+local function kept_back(left, ours)
+  local others = pot.limit - pot.remaining - ours -- requests that were counted without a permit
+  if others <= 0 then return 0 end
+  local age = math.max(1, now - pot.ends + minute) -- the age of the window
+  local sent = math.ceil(growth * others * (now - pot.last_response) / age)
+  return math.max(1, math.min(sent, math.floor(left / 2)))
+end
+
 -- shares returns how many shares of the window a process may have by now; nil if any number.
 local function shares()
   local n = 1 + math.floor((now - pot.first_response) / second)
   return n <= most_shares and n or nil
 end
 
--- grant gives permits to the process that sent the command. In the first second after the first
--- response of the window, the process gets at most one share of the window. In the first two
--- seconds it gets at most two. Later, each command gets at most two shares of what is left. grant
--- keeps back 1.5 times what other programs have probably sent since the last response. For example,
--- they sent 20 requests in 30 seconds, and the last response came 3 seconds ago: 1.5*20*3/30 = 3.
+-- room returns three numbers: how many permits are left for all processes, how many of them this
+-- command may get, and the reserve, which its background requests leave to others. In the first
+-- second after the first response of the window, a process gets at most one share of the window. In
+-- the first two seconds it gets at most two. Later, each command gets at most two shares of what is
+-- left. Background requests leave a tenth if any others asked in the last two minutes.
+local function room(processes, used)
+  if now < pot.closed then return 0, 0, 0 end
+  if pot.first_response == 0 then return now < pot.await and 0 or 1, 1, 0 end -- one request goes ahead
+  local ours = pot.number - pot.epoch - pot.returned
+  local left = pot.remaining - pot.in_flight
+  left = left - kept_back(left, ours)
+  local most = math.max(1, math.floor(2 * left / processes))
+  if shares() then most = shares() * math.ceil((left + ours) / processes) - used end
+  local reserve = now < pot.urgent + 2 * minute and math.floor(pot.limit / reserve_part) or 0
+  return left, most, reserve
+end
+
+-- grant grants permits to the process that sent the command.
 local function grant()
   local urgent, background = command.Want[1], command.Want[2]
   local asked_before = command.Epoch == pot.epoch -- whether the process has asked in this window
   if urgent + background > 0 and not asked_before then pot.active = pot.active + 1 end
   if urgent > 0 then pot.urgent = now end
   local processes = math.max(1, pot.active, pot.processes)
-  local earlier = pot.number - pot.epoch - pot.returned -- permits of this window that count
-  local left = pot.remaining - pot.in_flight
-  local others = pot.limit - pot.remaining - earlier -- requests that were counted without a permit
-  if others > 0 then
-    local age = math.max(1, now - pot.ends + minute) -- the age of the window
-    local sent = math.ceil(growth * others * (now - pot.last_response) / age) -- since the last response
-    left = left - math.max(1, math.min(sent, math.floor(left / 2)))
-  end
-  local most = math.max(1, math.floor(2 * left / processes))
-  -- Background requests leave a tenth to others, if any asked in the last two minutes.
-  local reserve = now < pot.urgent + 2 * minute and math.floor(pot.limit / reserve_part) or 0
-  if now < pot.closed then
-    left = 0
-  elseif pot.first_response == 0 then -- one request goes ahead
-    left = now < pot.await and 0 or 1
-    most = 1
-    reserve = 0
-  elseif shares() then
-    local used = asked_before and command.Used or 0
-    most = shares() * math.ceil((left + earlier) / processes) - used
-  end
+  local left, most, reserve = room(processes, asked_before and command.Used or 0)
   urgent = math.max(0, math.min(urgent, left, most))
   background = math.max(0, math.min(background, left - urgent - reserve, most - urgent))
-  local given = urgent + background
+  local granted = urgent + background
   local awaited = pot.first_response > 0 and await_last or pot.closed > 0 and await_after_429 or await_first
-  if given > 0 then pot.await = now + awaited end
-  set { number = pot.number + given, in_flight = pot.in_flight + given }
-  left = left - given
-  return { granted = { urgent, background }, left = left, processes = processes, reserve = reserve }
+  if granted > 0 then pot.await = now + awaited end
+  set { number = pot.number + granted, in_flight = pot.in_flight + granted }
+  return { granted = { urgent, background }, left = left - granted, processes = processes, reserve = reserve }
 end
 
 local function save()

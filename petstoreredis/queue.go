@@ -58,13 +58,11 @@ type obstacle struct {
 }
 
 // lasts reports whether it is too early to ask the pot again.
-func (why obstacle) lasts(now time.Time) bool { return !why.askAt.IsZero() && !isDue(why.askAt, now) }
+func (why obstacle) lasts(now time.Time) bool { return isAhead(why.askAt, now) }
 
-// isDue reports whether the time `at` has come. The zero time never comes. A time counts as come if
-// it is further away than any wait, because then the clock was set back.
-func isDue(at, now time.Time) bool {
-	return !at.IsZero() && (!at.After(now) || at.Sub(now) > longWait)
-}
+// isAhead reports whether the time `at` is still to come. A time that is further away than any wait
+// counts as come, because then the clock was set back.
+func isAhead(at, now time.Time) bool { return at.After(now) && at.Sub(now) <= longWait }
 
 // limitUntil returns the obstacle of a limit that lasts until a time. If this time is far away, the
 // requests ask the pot again earlier, because another process may reopen the key.
@@ -115,10 +113,11 @@ func (q *queue) step(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
 	}
-	if isDue(q.nextSend(now), now) {
-		q.send(now)
-	}
 	at := q.nextSend(now)
+	if !at.IsZero() && !isAhead(at, now) {
+		q.send(now)
+		at = time.Time{} // the reply is the next step
+	}
 	if q.fallback != nil {
 		q.askFallback(now)
 		at = earlier(at, q.nextAsk(now))

@@ -66,25 +66,21 @@ type once struct{ *redis.Cmd }
 func (once) NoRetry() bool { return true }
 
 // logAvailability logs when Redis goes away and when it is back, once for all keys. Redis may be away
-// for some keys only, as with a cluster. So it counts as back once the key that failed last gets a
-// reply or, if this key is not used any more, once no key has failed for a minute. A failure of a
-// command from before that is no news.
-func (q *queue) logAvailability(err error, sent, now time.Time) {
+// for some keys only, as with a cluster. So it is back when the key that failed last gets a reply.
+// If nobody uses this key any more, Redis is back when no key has failed for a minute.
+func (q *queue) logAvailability(err error, now time.Time) {
 	l := q.l
 	switch {
 	case err != nil:
-		first := l.failed == nil && sent.After(l.since)
-		if first || l.failed != nil {
-			l.failed, l.failedAt = q, now
-		}
+		first := l.failed == nil
+		l.failed, l.failedAt = q, now
 		if first {
-			l.since = now
+			l.awaySince = now
 			q.log(slog.LevelWarn, "redis is away, this process keeps to its share", slog.String("error", err.Error()))
 		}
 	case l.failed == q, l.failed != nil && now.Sub(l.failedAt) > time.Minute:
-		away := now.Sub(l.since)
-		l.failed, l.since = nil, now
-		q.log(slog.LevelInfo, "redis is back", slog.Duration("away", away))
+		l.failed = nil
+		q.log(slog.LevelInfo, "redis is back", slog.Duration("away", now.Sub(l.awaySince)))
 	}
 }
 

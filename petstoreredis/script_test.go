@@ -53,6 +53,7 @@ func (s *script) addWords() {
 	s.Word("up", "Redis works again", r.repair)
 	s.Word("ahead", "moves the clock of Redis", func() { r.ahead.Add(int64(s.Times[0])) })
 	s.Word("empty", "removes all pots", r.FlushAll)
+	s.Word("forgetful", "Redis drops each pot at once", func() { r.forgets.Store(true) })
 	s.Word("set", "sets a field of the pot", func() { r.HSet(s.pot(), s.Texts...) })
 	s.Word("ttl", "shows how long the pot is kept", func() { s.Shown = r.TTL(s.pot()).String() })
 	s.Word("flush", "shows what Flush returns", func() {
