@@ -22,9 +22,10 @@ func TestFallback(t *testing.T) {
 		perform(t, [][2]string{{failure, "b get 60 59, +3s get 60 58" + once + once}})
 	}
 	perform(t, [][2]string{
-		{"a Redis that keeps no pot counts as away", "forgetful, ask, 200 640 639, ask 99 = 2, " +
-			"+50s log level=WARN keep = 7, up, +3s log level=INFO back"},
 		{"the first command may take three times as long", "silent, ask, +5.9s = 0, +200ms = 1"},
+		{"only the first command may take three times as long",
+			"get 60 59, +3s slow 3s, ask 99, +2.1s log level=WARN 2s, +9s log, slow 0s"},
+		{"the log has the time", "silent, ask, +6.1s log 00:00:06 level=WARN within 6s, up, +9s ask, +1s log level=INFO back away=9.1s"},
 		{"the share is that of the processes that Redis knew", "b get 60 59, +3s ask 5 = 5, broken, ask 99 = 0, +50s = 25"},
 		{"the share is WithShare", "share 10, get 60 59, +3s broken, ask 99 = 0, +50s = 5"},
 		{"the share is one at least", "share 9, get 5 4, +3s broken, ask 9 = 0, +50s = 0"},
@@ -35,28 +36,27 @@ func TestFallback(t *testing.T) {
 		{"the window was used up", "get 60 0, +1s broken, ask = 0, +58.9s = 0, +200ms = 1"},
 		{"each window has a share",
 			"share 30, get 60 59, +3s broken, ask 9 = 0, +50s = 1, 200 60 50, +7s = 0, +1s = 1, 200 60 59 = 1"},
+		{"the others had the rest, and a share of the next window is theirs no more", "b get 60 59, +3s b ask 50, ask 4 = 4, broken, " +
+			"ask 99 = 0, +50s = 2, leave, +20s ask 99 = 1, last 200 60 59, +5s = 21"},
 		{"a permit of an earlier window that goes back adds nothing", "share 30, get 60 59, +3s ask, broken, ask 9 = 0, " +
-			"+57.5s = 1, last 200 60 59 = 1, unsent = 0, 429 9s 60 50, sent = 1 of 60 by 30"},
+			"+57.5s = 1, last 200 60 59 = 1, unsent = 0, 429 9s 60 50, sent = 1 of 60 by 1"},
+		{"a permit that comes too late is free again", "get 6 5, +3s broken, ask 2, +600ms leave, +5s ask 9 = 1, +40s = 3"},
 		{"requests that are refused at once try Redis again",
 			"share 30, get 60 59, +3s broken, now 2, +700ms 200 60 58, up, +2s now = 0, +2s now = 1"},
 		{"a lockout goes on", "ask, 429 10m, +1s broken, ask = 0, +9m = 0, +1m = 1"},
-		{"a 429 that comes when Redis is back closes the key for all",
-			"get 60 59, +3s broken, ask, +600ms up, +3s ask = 1, last 200 60 40, 429 1h, +1s b closed = 59m59s ban"},
-		{"the log has the time", "silent, ask, +6.1s log 00:00:06 level=WARN within 6s, up, +9s ask, +1s log level=INFO back away=9.1s"},
+		{"background requests leave a tenth", "get 100 99, +3s broken, background 99 = 0, +50s = 89"},
 		{"a background request comes after the others", "broken, share 10, ask, +1s ask, +88ms background, " +
 			"+11ms 200 60 59 = 1, heard = wait response ?; wait response ?; done response 99ms"},
-		{"background requests leave a tenth", "get 100 99, +3s broken, background 99 = 0, +50s = 89"},
-		{"a permit that comes too late is free again", "get 6 5, +3s broken, ask 2, +600ms leave, +5s ask 9 = 1, +40s = 3"},
 		{"an outcome that comes while Redis is tried again goes once Redis is back",
 			"get 60 59, +3s ask 2 = 2, error OOM, ask 99, +500ms up, b now = 1, slow 300ms, +600ms 200 60 30, leave, " +
 				"slow 0s, +1s b now = 1, b window = [limit=60 remaining=30 reset=2000-01-01 00:01:00 +0000 UTC]"},
 		{"a success that comes when Redis is back counts for the window",
 			"ask, 429 1s, +1s ask = 1, error OOM, ask = 1, ask = 0, up, +3s, last 200 60 40, +1s b now, " +
 				"b window = [limit=60 remaining=40 reset=2000-01-01 00:01:00 +0000 UTC]"},
-		{"only the first command may take three times as long",
-			"get 60 59, +3s slow 3s, ask 99, +2.1s log level=WARN 2s, +9s log, slow 0s"},
-		{"the others had the rest, and a share of the next window is theirs no more", "b get 60 59, +3s b ask 50, ask 4 = 4, broken, " +
-			"ask 99 = 0, +50s = 2, leave, +20s ask 99 = 1, last 200 60 59, +5s = 21"},
+		{"a 429 that comes when Redis is back closes the key for all",
+			"get 60 59, +3s broken, ask, +600ms up, +3s ask = 1, last 200 60 40, 429 1h, +1s b closed = 59m59s ban"},
+		{"a Redis that keeps no pot counts as away", "forgetful, ask, 200 640 639, ask 99 = 2, " +
+			"+50s log level=WARN keep = 7, up, +3s log level=INFO back"},
 	})
 }
 

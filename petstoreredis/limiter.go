@@ -37,11 +37,11 @@ import (
 // no timer, so that it need not be closed. It never forgets a key, and needs about a kilobyte for
 // each. A program that ends right after its last call should call Flush.
 type Limiter struct {
-	rdb       redis.UniversalClient
-	logger    *slog.Logger
-	processes int // number of processes that share each key while Redis is away; 0 if not set
-	timeout   time.Duration
-	prefix    string
+	rdb     redis.UniversalClient
+	logger  *slog.Logger
+	shares  int // into which each limit is divided while Redis is away; 0 if not set
+	timeout time.Duration
+	prefix  string
 	// now reads the wall clock: the monotonic clock stands still while a machine is suspended.
 	now func() time.Time
 
@@ -62,7 +62,7 @@ func WithLogger(logger *slog.Logger) Option { return func(l *Limiter) { l.logger
 
 // WithShare sets the number of processes that share each key while Redis is away. With 0, the
 // default, the number is the last one that Redis replied, or 64 if Redis has never replied.
-func WithShare(processes int) Option { return func(l *Limiter) { l.processes = processes } }
+func WithShare(processes int) Option { return func(l *Limiter) { l.shares = processes } }
 
 // WithTimeout sets how long a command may take. After that, or if it fails, the process goes on
 // without Redis. The default is 2 s. Until the first reply of Redis, a command may take three times
@@ -90,7 +90,7 @@ func NewLimiter(rdb redis.UniversalClient, opts ...Option) (*Limiter, error) {
 	switch {
 	case rdb == nil:
 		return nil, argumentError("rdb", "is nil")
-	case l.processes < 0:
+	case l.shares < 0:
 		return nil, argumentError("WithShare", "is negative")
 	case l.timeout <= 0:
 		return nil, argumentError("WithTimeout", "is not positive")

@@ -1,8 +1,11 @@
 -- This script keeps the pot of an API key: KEYS[1] is a hash with the numbers of `pot`. ARGV[1] is
--- the command of a process: the outcomes of its requests, and how many permits it wants. Times are
--- milliseconds. In the command they are by the clock of the process, everywhere else by that of
--- Redis. Permits are numbered, over all windows. Each window takes a number from the same sequence,
--- its epoch. The permits of the window have higher numbers.
+-- the command of a process, as command.go describes it: the outcomes of its requests, and how many
+-- permits it wants. Times are milliseconds. In the command they are by the clock of the process,
+-- everywhere else by that of Redis. README.md has the rules, limiter.go the words: `remaining` is
+-- what a response showed, `left` is what is still free of it, a share is the part of a process.
+--
+-- Permits are numbered, over all windows. Each window takes a number from the same sequence, its
+-- epoch. The permits of the window have higher numbers. The end of this file has the steps.
 local command = cjson.decode(ARGV[1])
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -240,25 +243,34 @@ local function reply(grants, missing)
   return cjson.encode(pot)
 end
 
-local missing = load_pot()
-if pot.ends > 0 and now >= pot.ends then -- if much is left, the next window has room for the same number
+-- end_window begins the next window, if this one is over. If much is left, the next window has room
+-- for the same number.
+local function end_window()
+  if pot.ends == 0 or now < pot.ends then return end
   local left = pot.remaining - pot.in_flight
   local much = left > 0 and left >= pot.limit / carried_part
   if much then begin(left, now, now + minute) else begin(0, 0, 0) end
 end
-for _, outcome in ipairs(command.Outcomes or {}) do
+
+-- reopen lets one request go, if the key is closed or its window is used up.
+local function reopen()
+  local used_up = pot.first_response > 0 and pot.remaining <= pot.in_flight
+  if pot.closed <= now and not used_up then return end
+  set { closed = 0, reset = math.max(1, pot.reset) } -- a pot whose reset is 0 counts as new
+  begin(0, 0, 0)
+end
+
+local missing = load_pot() -- rule 1
+end_window() -- rule 8
+for _, outcome in ipairs(command.Outcomes or {}) do -- rules 6, 7 and 9
   settle(outcome)
   take(outcome, outcome.Number)
 end
 -- What a process knows counts for a new pot, and after a time without Redis. At other times it
 -- repeats what this pot or an earlier one said.
 if pot.reset == 0 or command.Fallback then take(command.Known, 0) end
-local used_up = pot.first_response > 0 and pot.remaining <= pot.in_flight
-if command.Reopen and (pot.closed > now or used_up) then
-  set { closed = 0, reset = math.max(1, pot.reset) } -- a pot whose reset is 0 counts as new
-  begin(0, 0, 0)
-end
-local grants = grant()
+if command.Reopen then reopen() end
+local grants = grant() -- rules 2 to 5
 pot.at = now
 save()
 return reply(grants, missing)

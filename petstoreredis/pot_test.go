@@ -138,6 +138,7 @@ func TestPotNew(t *testing.T) {
 		{"a new pot believes that the window is used up", "get 60 0, empty, +10s ask = 0, b closed = 50s minute"},
 		{"a new pot does not hide what a window has left",
 			"get 300 299, +3s ask 2, empty, slow 20ms, ask, +10ms 200 300 298, +5s = 1"},
+		{"a new pot does not ask WithShare what others have used", "share 64, get 60 59, +3s empty, ask, +2s = 1"},
 		{"before a new pot, permits in flight may have used the window up",
 			"get 6 5, +3s ask 5 = 5, empty, ask = 0, +50s = 0, +10s = 1"},
 		{"before a new pot, other processes may have used the window up",

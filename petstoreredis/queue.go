@@ -82,17 +82,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// processes returns the number of processes that share the key; 0 if nobody knows it. It is that of
-// the pot. While Redis is away, it is that of WithShare, if this is set.
-func (q *queue) processes() int {
-	if q.fallback == nil {
-		return q.pot.Processes
-	}
-	return cmp.Or(q.l.processes, q.pot.Processes)
-}
-
 // shares returns into how many shares the process divides the limit while Redis is away.
-func (q *queue) shares() int { return cmp.Or(q.l.processes, q.pot.Processes, unknownProcesses) }
+func (q *queue) shares() int { return cmp.Or(q.l.shares, q.pot.Processes, unknownProcesses) }
 
 // want returns how many requests of each class wait for permits.
 func (q *queue) want() [2]int { return [2]int{len(q.waiters[0]), len(q.waiters[1])} }

@@ -66,6 +66,7 @@ func TestQueueReports(t *testing.T) {
 
 func TestQueueWaits(t *testing.T) {
 	perform(t, [][2]string{
+		{"a MaxWait below 0 is like 0", "get 60 59, pause 0s -9s = 1"},
 		{"MaxWait 0 while Redis stalls", "silent, now 99, +1.1s waiting = 0"},
 		{"MaxWait 0 while the service stalls and Redis is away", "broken, ask, now 99, +1.1s waiting = 0"},
 		{"a machine that was suspended", "get 60 0, +1s now = 0, ask = 0, +10s ahead 1h, clock 1h, +30s = 1"},

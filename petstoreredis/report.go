@@ -52,6 +52,6 @@ func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.
 // lockout adds to the reason and the end of a lockout what is known about the key.
 func (q *queue) lockout(reason ratelimit.Reason, until time.Time) ratelimit.Lockout {
 	return ratelimit.Lockout{
-		Reason: reason, Until: until, Window: q.window, Sent: q.used, Processes: q.processes(),
+		Reason: reason, Until: until, Window: q.window, Sent: q.used, Processes: q.pot.Processes,
 	}
 }
