@@ -94,7 +94,7 @@ func (q *queue) known(now time.Time) (known facts) {
 		known.Remaining = max(0, w.Remaining-max(0, q.pot.Processes-1)) // each other process may have sent one more
 	}
 	if q.closedUntil.After(now) {
-		known.setLockout(q.closedUntil, q.closedBy)
+		known.Closed, known.ClosedBy = q.closedUntil.UnixMilli(), limitIndex(q.closedBy)
 	}
 	return known
 }
@@ -112,10 +112,6 @@ func (q *queue) openWindow(now time.Time) (w ratelimit.Window) {
 
 func (f *facts) setWindow(w ratelimit.Window, end time.Time) {
 	f.Limit, f.Remaining, f.Reset, f.Ends = w.Limit, w.Remaining, max(1, w.Reset.Unix()), end.UnixMilli()
-}
-
-func (f *facts) setLockout(until time.Time, by ratelimit.Reason) {
-	f.Closed, f.ClosedBy = until.UnixMilli(), limitIndex(by)
 }
 
 // receive takes the reply to a command, or its error. A reply ends a time without Redis, and grants

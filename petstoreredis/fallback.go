@@ -24,7 +24,7 @@ func (q *queue) beginFallback(now time.Time) {
 	q.obstacles = [2]obstacle{}
 	o := ratelimit.Outcome{Sent: now, Received: now, StatusCode: http.StatusOK}
 	if w.Limit > 0 {
-		q.fallback.firstShare = max(1, min(w.Limit/n, q.used+(w.Remaining+n-1)/n))
+		q.fallback.firstShare = min(w.Limit/n, q.used+(w.Remaining+n-1)/n)
 		o.Window = q.shareOf(w)
 		o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now)) // with this Date, the window ends at windowEnd
 	}

@@ -19,14 +19,12 @@ import (
 //
 //   - pot: the state of one key, a hash in Redis
 //   - command and reply: what a process sends to the script pot.lua, and what the script returns
-//   - permit: the right to send one request. The script grants permits to a process, and the queue
-//     of the process gives each of them to a waiter
-//   - waiter: a request in Acquire. An obstacle is what it waits for: a limit, or a response
+//   - permit: the right to send one request. The script grants permits to a process, and its queue
+//     gives each of them to a waiter
+//   - waiter: a request in Acquire; obstacle: what it waits for, a limit or a response
 //   - outcome: what became of the request of a permit
-//   - window: the time in which the service counts requests. Its number in the pot is its epoch
-//   - remaining: what a response showed in X-RateLimit-Remaining
-//   - left: how many more permits the window allows: remaining, minus permits in flight, minus what
-//     is kept back for other programs
+//   - window: the time in which the service counts requests; epoch: its number in the pot
+//   - remaining: X-RateLimit-Remaining in a response; left: how many more permits the window allows
 //   - share: the part of a window that one process may use
 //   - lockout: the time in which a key is closed after a 429
 //   - fallback: a limiter of package ratelimit that gives permits while Redis is away

@@ -1,8 +1,11 @@
 package petstoreredis_test
 
 import (
+	"bytes"
+	"log/slog"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"weak"
@@ -64,6 +67,33 @@ func TestFlushOfManyKeys(t *testing.T) {
 		r.evals.Store(0)
 		assert.ErrorContains(t, l.Flush(t.Context()), "WRONGTYPE")
 		assert.EqualValues(t, len(keys), r.evals.Load(), "one key that fails does not keep the others")
+	})
+}
+
+// If Redis fails for a few keys, as if a part of a cluster is away, the log says so once. Redis is
+// back once it replies for the key that failed last or, if nobody uses this key, a minute later.
+func TestLogOfManyKeys(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		var log bytes.Buffer
+		l := r.process(t, petstoreredis.WithShare(1), petstoreredis.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		rounds := func(n, lines int, words string, keys ...string) {
+			for _, key := range slices.Repeat(keys, n) {
+				get(t, l, ratelimit.Request{Key: key, MaxWait: time.Hour})
+				time.Sleep(time.Second)
+			}
+			assert.Equal(t, lines, strings.Count(log.String(), "\n"), log.String())
+			assert.Contains(t, log.String(), words)
+		}
+		require.NoError(t, r.Set("petstore:spoilt", "no pot"))
+		require.NoError(t, r.Set("petstore:too", "no pot"))
+		rounds(10, 1, "key_id=spoilt", "well", "spoilt", "too")
+		r.FlushAll()
+		rounds(20, 1, "", "well", "spoilt")
+		rounds(20, 2, "back", "well", "spoilt")
+		require.NoError(t, r.Set("petstore:too", "no pot"))
+		rounds(1, 3, "key_id=too", "well", "too")
+		r.FlushAll()
+		rounds(1, 4, "back", "well", "too")
 	})
 }
 

@@ -81,13 +81,14 @@ func TestPotKeptBack(t *testing.T) {
 
 func TestPotOutcomes(t *testing.T) {
 	perform(t, [][2]string{
-		{"an old window says nothing", "get 60 9 50s, get 60 50 10s, window = [limit=60 remaining=9 reset=2000-01-01 00:00:50 +0000 UTC]"},
+		{"an old window says nothing", "get 60 9 50s, get 60 50 10s, remaining = 9"},
 		{"an outcome of an old window changes nothing", "get 41 40, ask 2 = 2, +1m ask 3 = 3, lost, +1s ask 99 = 35"},
+		{"a 401 shows no window", "get 60 59, ask, 401 60 5, remaining = 59"},
 		{"a late response with a slightly earlier Reset lowers Remaining", "get 60 59, +3s ask 2, last 200 60 50 58s, " +
-			"200 60 40 57s, +100ms b now = 1, b window = [limit=60 remaining=40 reset=2000-01-01 00:01:01 +0000 UTC]"},
+			"200 60 40 57s, +100ms b now = 1, b remaining = 40"},
 		{"the lowest of those in flight with a later request counts",
 			"get 99 98 60s, +3s ask 3, +100ms 200 99 30 60s, +100ms ask, +100ms 200 99 45 61s, 200 99 40 61s, +100ms last 200 99 60 61s, " +
-				"+100ms window = [limit=99 remaining=40 reset=2000-01-01 00:01:04 +0000 UTC]"},
+				"+100ms remaining = 40"},
 		{"of two ends by one Reset the earlier counts", "ask 2, +1.9s 200 60 0, +100ms 200 60 1, +1s b closed = 58s minute"},
 		{"the window of another limit may end earlier", "get 500 50 5h, +3s get 60 20 50s, +3s slow 1ms, ask 99, +5ms = 11"},
 		{"responses are awaited for two seconds, and then the end of the window",
@@ -115,6 +116,7 @@ func TestPotLockout(t *testing.T) {
 		{"each further 429 in a row closes the key for longer, also that of another process",
 			"ask, 429 500ms, closed = 500ms minute, +1s ask, 429 500ms, closed = 1s minute, +2s b ask, b 429 500ms, " +
 				"b closed = 2s minute, +3s get 60 59, +1s ask, 429 500ms, closed = 500ms minute"},
+		{"others learn of a 429 at once", "get 60 59, b get 60 58, +1s ask, 429 1h, +5ms b now = 0"},
 		{"a shorter 429 does not shorten a lockout",
 			"get 60 59, +3s ask 2, slow 1s, 429 20s 60 5, 429 1s 60 5, closed = 20s minute, +3s slow 0s"},
 		{"a shorter 429 of another process does not hide a ban",

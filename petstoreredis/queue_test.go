@@ -1,9 +1,6 @@
 package petstoreredis_test
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestQueueCommands(t *testing.T) {
 	perform(t, [][2]string{
@@ -15,7 +12,7 @@ func TestQueueCommands(t *testing.T) {
 		{"processes ask often again after a response",
 			"ask, b ask = 0, +900ms 200 4 3, +600ms = 1, +3s ask 2 = 2, b ask = 0, unsent, +100ms = 1"},
 		{"a later outcome does not delay an earlier one", "get 60 59, +3s ask 2, 200 60 30, +15ms 200 60 29, " +
-			"+6ms b now = 1, b window = [limit=60 remaining=29 reset=2000-01-01 00:01:00 +0000 UTC]"},
+			"+6ms b now = 1, b remaining = 29"},
 		{"those who left ask Redis no more", "error OOM, ask 2 = 1, +500ms leave, unsent, +3s commands 99, +1h commands 0"},
 	})
 }
@@ -23,8 +20,7 @@ func TestQueueCommands(t *testing.T) {
 func TestQueuePermits(t *testing.T) {
 	perform(t, [][2]string{
 		{"a request that is not sent takes nothing of the share, and adds nothing to it",
-			"b get 60 59, ask 20 = 20, " + strings.Repeat("unsent, ", 20) + "+30ms ask 99 = 30, leave, " +
-				strings.Repeat("unsent, ", 30) + "+1m b get 60 59, ask 99 = 30"},
+			"b get 6 5, ask 2 = 2, unsent, unsent, +30ms ask 9 = 3, leave, unsent, unsent, unsent, +1m b get 6 5, ask 9 = 3"},
 		{"a permit that comes too late goes back", "get 60 59, +3s slow 100ms, ask, leave, +1s slow 0s, ask 99 = 59"},
 		{"a permit that comes while an observer is told goes back, too",
 			"ask, observer 5s, ask = 0, 200 60 59, +1s leave, +9s observer 0s, ask 99 = 59"},
@@ -57,6 +53,7 @@ func TestQueueReports(t *testing.T) {
 		{"nor are permits that come too late", "get 60 59, +3s slow 100ms, ask 8, leave, +1s slow 0s, ask 2, " +
 			"+1s 200 60 57, 429 9s 60 50, sent = 2 of 60 by 1"},
 		{"a 429 without headers may be a request of the process", "get 60 59, +3s ask 2, 429 9s, sent = 3 of 60 by 1"},
+		{"a background request that waits for a ban", "ask, 429 1h, background, heard = closed ban 1h0m0s; wait ban 1h0m0s"},
 		{"the number of processes in a report is that of Redis, not that of WithShare",
 			"share 7, get 60 59, +3s ask, 429 9s 60 50, sent = 1 of 60 by 1"},
 		{"the number of processes in a report is 0 if nobody knows it",

@@ -48,14 +48,14 @@ func (q *queue) takeOutcome(p *permit, o ratelimit.Outcome, now time.Time) (chan
 	out.Lost = sent && (!responded || o.Window.Limit == 0)
 	out.NoResponse = sent && !responded && !o.Abandoned
 	if responded && !out.Lost {
-		q.takeWindow(o, now)
 		end, _ := o.WindowEnd()
 		out.setWindow(o.Window, end)
+		q.takeWindow(o.Window, end, now)
 	}
 	q.countUse(p, out.Lost || sent && !refused)
 	if refused {
 		q.takeLockout(o, now)
-		out.setLockout(q.closedUntil, q.closedBy)
+		out.Closed, out.ClosedBy = q.closedUntil.UnixMilli(), limitIndex(q.closedBy)
 	}
 	if responded {
 		change = q.reportOf(p, o, now)
@@ -85,8 +85,7 @@ func (q *queue) countUse(p *permit, counted bool) {
 }
 
 // takeWindow takes the window from a response, unless a later window is known.
-func (q *queue) takeWindow(o ratelimit.Outcome, now time.Time) {
-	w := o.Window
+func (q *queue) takeWindow(w ratelimit.Window, end, now time.Time) {
 	ahead := w.Reset.Sub(q.window.Reset)
 	switch {
 	case now.Before(q.windowEnd) && ahead < 0:
@@ -99,8 +98,7 @@ func (q *queue) takeWindow(o ratelimit.Outcome, now time.Time) {
 			q.epoch, q.used, q.fallback.firstShare = 0, 0, 0
 		}
 	}
-	q.window = w
-	q.windowEnd, _ = o.WindowEnd()
+	q.window, q.windowEnd = w, end
 }
 
 // takeLockout begins a lockout after a 429, or makes it longer.
