@@ -111,7 +111,7 @@ func (q *queue) openWindow(now time.Time) (w ratelimit.Window) {
 }
 
 func (f *facts) setWindow(w ratelimit.Window, end time.Time) {
-	f.Limit, f.Remaining, f.Reset, f.Ends = w.Limit, w.Remaining, max(1, w.Reset.Unix()), end.UnixMilli()
+	f.Limit, f.Remaining, f.Reset, f.Ends = w.Limit, w.Remaining, w.Reset.Unix(), end.UnixMilli()
 }
 
 // receive takes the reply to a command, or its error. A reply ends a time without Redis, and grants

@@ -25,7 +25,7 @@
 // [ratelimit.Limiter] that begins with the last known state of the pot. In each window the process
 // then gets one share of the limit at most (see [WithShare]). While requests come, it tries Redis
 // again once a second. The first reply ends this. The log has a line for the beginning and one for
-// the end.
+// the end. A Redis that drops each pot at once counts as failed, too.
 //
 // A pot that is missing, damaged or older than what a process knows is replaced by a new pot, which
 // gives one permit at first. Therefore an operator may delete a pot at any time. Rule 1 of the

@@ -148,7 +148,7 @@ func (q *queue) flush(ctx context.Context) error {
 	if q.sending == nil && len(q.outcomes) == 0 {
 		return nil
 	}
-	for q.sending != nil || len(q.outcomes) > 0 && q.fallback == nil {
+	for q.sending != nil || len(q.outcomes) > 0 {
 		if q.sending == nil {
 			q.send(q.l.now())
 		}

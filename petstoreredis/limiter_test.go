@@ -42,6 +42,8 @@ func TestFlush(t *testing.T) {
 	perform(t, [][2]string{
 		{"Flush reports what Redis does not know", "get 60 59, +3s ask 2, 200 60 5, flush = <nil>, b ask 99 = 3, " +
 			"error READONLY replica, 200 60 4, flush = petstoreredis: flush: READONLY replica"},
+		{"Flush tries a Redis that was away", "get 60 59, +3s ask 2, error OOM, ask, +500ms 200 60 5, up, flush = <nil>, b ask 99 = 3"},
+		{"Flush has nothing to report of requests without Redis", "broken, ask, +1s = 1, 200 60 59, flush = <nil>"},
 		{"a context ends Flush", "ask, silent, 200 60 59, end 1s, flush = petstoreredis: flush: context deadline exceeded"},
 	})
 }

@@ -11,6 +11,8 @@ func TestQueueCommands(t *testing.T) {
 			"ask, ask 500, background 500, commands 99, +10s commands 200"},
 		{"processes ask often again after a response",
 			"ask, b ask = 0, +900ms 200 4 3, +600ms = 1, +3s ask 2 = 2, b ask = 0, unsent, +100ms = 1"},
+		{"each of many processes still asks twice a second",
+			"ask, 429 1s, +1s ask = 1, set processes 64, b ask = 0, +9s 200 60 59, +700ms = 1"},
 		{"a later outcome does not delay an earlier one", "get 60 59, +3s ask 2, 200 60 30, +15ms 200 60 29, " +
 			"+6ms b now = 1, b remaining = 29"},
 		{"those who left ask Redis no more", "error OOM, ask 2 = 1, +500ms leave, unsent, +3s commands 99, +1h commands 0"},
@@ -38,6 +40,8 @@ func TestQueueReopen(t *testing.T) {
 			"ask, 429 1h, ask = 0, slow 1s, +8.5s reopen, +1s error OOM, +1s = 1, slow 0s"},
 		{"Reopen is not lost with a command that fails",
 			"ask, 429 1h, error OOM, +1s reopen, +10ms up, +20s b now = 1"},
+		{"Reopen is not lost during a command that fails",
+			"ask, 429 1h, ask = 0, slow 1s, error OOM, +8.5s reopen, +1s up, slow 0s, +2s = 0, b now = 1"},
 		{"Reopen is not lost while others use the pot", "ask, 429 1h, ask = 0, error OOM, reopen = 1, up, " +
 			"+900ms c now = 0, +1s 200 60 59, +20s b now = 1"},
 		{"Reopen lets one request go while Redis is away", "ask, 429 1h, ask = 0, broken, +20s = 0, reopen = 1"},
