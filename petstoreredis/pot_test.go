@@ -50,16 +50,11 @@ func TestPotNumbers(t *testing.T) {
 // The rows of the tests below are ordered from simple to odd. Package scripttest explains their steps.
 // In most rows a response shows requests of other programs: then one permit is kept back for them.
 
-func TestPotFirstRequest(t *testing.T) {
+func TestPotGrants(t *testing.T) {
 	perform(t, [][2]string{
 		{"after a first request without a response, the next waits a second", "ask 5 = 1, lost = 0, +990ms = 0, +700ms = 1"},
 		{"a first request that was abandoned is followed at once", "ask 5 = 1, abandoned = 1"},
 		{"without headers one request is in flight", "get, ask 9 = 1, 200 = 1, +900ms = 0, +600ms = 1"},
-	})
-}
-
-func TestPotShares(t *testing.T) {
-	perform(t, [][2]string{
 		{"a process gets its share in a second, twice that in two, then twice its share of what is left",
 			"get 100 99, b ask 10 = 10, c ask 10 = 10, ask 99 = 33, +1.1s = 34, leave, +1s slow 1ms, ask 99, +5ms = 8"},
 		{"who waits for the next share does not wait for the reserve", "b get 100 10, ask 99 = 5, +1.1s = 4"},

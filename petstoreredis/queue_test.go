@@ -19,7 +19,7 @@ func TestQueueCommands(t *testing.T) {
 	})
 }
 
-func TestQueuePermits(t *testing.T) {
+func TestQueueWaiters(t *testing.T) {
 	perform(t, [][2]string{
 		{"a request that is not sent takes nothing of the share, and adds nothing to it",
 			"b get 6 5, ask 2 = 2, unsent, unsent, +30ms ask 9 = 3, leave, unsent, unsent, unsent, +1m b get 6 5, ask 9 = 3"},
@@ -28,6 +28,11 @@ func TestQueuePermits(t *testing.T) {
 			"ask, observer 5s, ask = 0, 200 60 59, +1s leave, +9s observer 0s, ask 99 = 59"},
 		{"after a 429 permits on their way are not used",
 			"get 60 59, +3s ask, slow 300ms, ask 8 = 0, 429 1h = 0, +1s = 0, waiting = 8, slow 0s"},
+		{"a MaxWait below 0 is like 0", "get 60 59, pause 0s -9s = 1"},
+		{"MaxWait 0 while Redis stalls", "silent, now 99, +1.1s waiting = 0"},
+		{"MaxWait 0 while the service stalls and Redis is away", "broken, ask, now 99, +1.1s waiting = 0"},
+		{"a machine that was suspended", "get 60 0, +1s now = 0, ask = 0, +10s ahead 1h, clock 1h, +30s = 1"},
+		{"a wall clock that is set back", "get 60 0, +1s now = 0, ask = 0, +10s clock -1h, +50s = 1"},
 	})
 }
 
@@ -62,15 +67,5 @@ func TestQueueReports(t *testing.T) {
 			"share 7, get 60 59, +3s ask, 429 9s 60 50, sent = 1 of 60 by 1"},
 		{"the number of processes in a report is 0 if nobody knows it",
 			"broken, ask, +10s = 1, 429 9s 60 50, sent = 0 of 60 by 0"},
-	})
-}
-
-func TestQueueWaits(t *testing.T) {
-	perform(t, [][2]string{
-		{"a MaxWait below 0 is like 0", "get 60 59, pause 0s -9s = 1"},
-		{"MaxWait 0 while Redis stalls", "silent, now 99, +1.1s waiting = 0"},
-		{"MaxWait 0 while the service stalls and Redis is away", "broken, ask, now 99, +1.1s waiting = 0"},
-		{"a machine that was suspended", "get 60 0, +1s now = 0, ask = 0, +10s ahead 1h, clock 1h, +30s = 1"},
-		{"a wall clock that is set back", "get 60 0, +1s now = 0, ask = 0, +10s clock -1h, +50s = 1"},
 	})
 }
