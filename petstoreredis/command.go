@@ -122,7 +122,7 @@ func (q *queue) receive(c *command, r reply, err error, sent time.Time) {
 	now := q.l.now()
 	close(q.sending)
 	q.sending = nil
-	if r.Missing && q.pot.Missing { // it is not that of the last command: Redis drops what it should keep
+	if r.Missing && q.pot.Missing { // although the last command has made a pot
 		err = errors.New("redis does not keep the pot")
 	}
 	if err == nil {
