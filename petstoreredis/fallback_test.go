@@ -13,7 +13,7 @@ func TestFallback(t *testing.T) {
 		{"the first command may take three times as long", "silent, ask, +5.9s = 0, +200ms = 1"},
 		{"only the first command may take three times as long",
 			"get 60 59, +3s slow 3s, ask 99, +2.1s log level=WARN 2s, +9s log, slow 0s"},
-		{"the log has the time", "silent, ask, +6.1s log 00:00:06 level=WARN within 6s, up, +9s ask, +1s log level=INFO back away=9.1s"},
+		{"the log has the time", "silent, ask, +6.1s log :06. level=WARN within 6s, up, +9s ask, +1s log level=INFO back away=9.1s"},
 		{"the share is that of the processes that Redis knew", "b get 60 59, +3s ask 5 = 5, broken, ask 99 = 0, +50s = 25"},
 		{"the share is WithShare", "share 10, get 60 59, +3s broken, ask 99 = 0, +50s = 5"},
 		{"the share is one at least", "share 9, get 5 4, +3s broken, ask 9 = 0, +50s = 0"},

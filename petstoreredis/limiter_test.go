@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
@@ -83,6 +84,7 @@ func TestLogOfManyKeys(t *testing.T) {
 				get(t, l, ratelimit.Request{Key: key, MaxWait: time.Hour})
 				time.Sleep(time.Second)
 			}
+			synctest.Wait()
 			assert.Equal(t, lines, strings.Count(log.String(), "\n"), log.String())
 			assert.Contains(t, log.String(), words)
 		}
