@@ -244,7 +244,8 @@ local function reply(grants, missing)
 end
 
 -- end_window begins the next window, if this one is over. If much is left, the next window has room
--- for the same number.
+-- for the same number. If little is left, kept_back could keep back all of it: then no request would
+-- show the new window. So one request goes ahead instead.
 local function end_window()
   if pot.ends == 0 or now < pot.ends then return end
   local left = pot.remaining - pot.in_flight
