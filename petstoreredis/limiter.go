@@ -54,8 +54,8 @@ type Limiter struct {
 // Option configures a [Limiter] in [NewLimiter].
 type Option func(*Limiter)
 
-// WithLogger makes the Limiter log when it goes on without Redis (level Warn, with the error and the
-// first key), and when Redis is back (level Info). A nil logger, the default, logs nothing.
+// WithLogger makes the Limiter log when it goes on without Redis (level Warn, with the error and
+// the first key), and when Redis is back (level Info). A nil logger, the default, logs nothing.
 func WithLogger(logger *slog.Logger) Option { return func(l *Limiter) { l.logger = logger } }
 
 // WithShare sets the number of processes that share each key while Redis is away. With 0, the

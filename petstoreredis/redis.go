@@ -65,9 +65,9 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// logAvailability logs when Redis goes away and when it is back, once for all keys. Redis may be away
-// for some keys only, as with a cluster. So it is back when the key that failed last gets a reply.
-// If nobody uses this key any more, Redis is back when no key has failed for a minute.
+// logAvailability logs when Redis goes away and when it is back, once for all keys. Redis may be
+// away for some keys only, as with a cluster. So it is back when the key that failed last gets a
+// reply. If nobody uses this key any more, Redis is back when no key has failed for a minute.
 func (q *queue) logAvailability(err error, now time.Time) {
 	l := q.l
 	switch {
