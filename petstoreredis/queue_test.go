@@ -62,7 +62,7 @@ func TestQueueReports(t *testing.T) {
 		{"nor are permits that come too late", "get 60 59, +3s slow 100ms, ask 8, leave, +1s slow 0s, ask 2, " +
 			"+1s 200 60 57, 429 9s 60 50, sent = 2 of 60 by 1"},
 		{"a 429 without headers may be a request of the process", "get 60 59, +3s ask 2, 429 9s, sent = 3 of 60 by 1"},
-		{"a background request that waits for a ban", "ask, 429 1h, background, heard = closed ban 1h0m0s; wait ban 1h0m0s"},
+		{"a background request that waits for a ban", "ask, slow 1s, 429 1h, background, heard = closed ban 1h0m0s; wait ban 1h0m0s"},
 		{"the number of processes in a report is that of Redis, not that of WithShare",
 			"share 7, get 60 59, +3s ask, 429 9s 60 50, sent = 1 of 60 by 1"},
 		{"the number of processes in a report is 0 if nobody knows it",
