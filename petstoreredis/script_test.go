@@ -55,6 +55,7 @@ func (s *script) addWords() {
 	s.Word("empty", "removes all pots", r.FlushAll)
 	s.Word("forgetful", "Redis drops each pot at once", func() { r.forgets.Store(true) })
 	s.Word("set", "sets a field of the pot", func() { r.HSet(s.pot(), s.Texts...) })
+	s.Word("remaining", "shows Remaining of RateLimit", func() { s.Shown = fmt.Sprint(s.RateLimit("").Remaining) })
 	s.Word("ttl", "shows how long the pot is kept", func() { s.Shown = r.TTL(s.pot()).String() })
 	s.Word("flush", "shows what Flush returns", func() {
 		s.Shown = fmt.Sprint(s.Limiter.(*petstoreredis.Limiter).Flush(s.Ctx))
