@@ -9,7 +9,7 @@ func (l *Limiter) SetClock(now func() time.Time) { l.now = now }
 func (l *Limiter) Idle() bool {
 	idle := true
 	for _, q := range l.keys {
-		idle = idle && len(q.budget.inFlight)+len(q.waiters)+q.waiting == 0 && q.timer == nil
+		idle = idle && len(q.budget.inFlight)+len(q.queued)+q.waiting == 0 && q.timer == nil
 	}
 	return idle
 }

@@ -138,7 +138,7 @@ func (p *process) send(r *run, w *worker, s *snapshot) {
 }
 
 func (p *process) receive(r *run, w *worker, s *snapshot, o *Outcome) {
-	p.budget.record(s, o, r.now)
+	p.budget.settle(s, o, r.now)
 	responded := !o.Received.IsZero()
 	rejected := responded && o.StatusCode == http.StatusTooManyRequests
 	if o.Sent.IsZero() || rejected {

@@ -127,7 +127,7 @@ func (l *Limiter) permitOrWaiter(ctx context.Context, r *Request) (*permit, *wai
 	q := l.queueOf(r.Key)
 	now := q.syncClock()
 	ended := ctx.Err() != nil
-	first := len(q.waiters) == 0 || !r.Background && q.waiters[0].Background
+	first := len(q.queued) == 0 || !r.Background && q.queued[0].Background
 	if first && !ended && !r.NotBefore.After(now) {
 		if p := q.permitFor(now, r); p != nil {
 			return p, nil
@@ -151,7 +151,7 @@ func (p *permit) Release(o Outcome) (lockout Lockout) {
 	q.limiter.mu.Lock()
 	now := q.syncClock()
 	if p.budget != nil {
-		p.budget.record(&p.snapshot, &o, now)
+		p.budget.settle(&p.snapshot, &o, now)
 		p.budget = nil
 		change = q.reportOf(p.admitted, &o, now)
 		q.dispatch(now)
@@ -174,7 +174,7 @@ func (l *Limiter) queueOf(key string) *queue {
 	if len(l.keys) >= max(manyKeys, l.sweepAt) {
 		maps.DeleteFunc(l.keys, func(_ string, q *queue) bool {
 			// For a day, a key that was closed stays, since its opening has to be reported.
-			until := later(q.budget.ends(), q.reported.Until.Add(dayLength))
+			until := later(q.budget.ends(), q.reported.Until.Add(day))
 			return q.waiting+len(q.budget.inFlight) == 0 && !until.After(l.now())
 		})
 		l.sweepAt = 2 * len(l.keys)

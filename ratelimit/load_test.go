@@ -145,9 +145,9 @@ func TestSaturated(t *testing.T) {
 			}
 			opens := p.start.Truncate(grain).Add(4 * time.Minute) // room for the last calls
 			if c.day > 0 && window == aligned {
-				opens = p.start.Truncate(dayLength).Add(dayLength + time.Minute)
+				opens = p.start.Truncate(day).Add(day + time.Minute)
 			} else if c.day > 0 {
-				opens = opens.Add(dayLength - 3*time.Minute)
+				opens = opens.Add(day - 3*time.Minute)
 			}
 			ratio := p.finished.Sub(p.start).Seconds() / opens.Sub(p.start).Seconds()
 			if window == sliding && strings.Contains(c.name, "Reset") {

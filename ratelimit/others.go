@@ -13,6 +13,9 @@ const (
 	partAtFirst = 16
 )
 
+// isShared reports whether other processes use the key, as far as known.
+func (b *budget) isShared() bool { return b.processes > 1 || b.trust < 0 }
+
 // mostInFlight returns how many requests of this process may be in flight (rules 6 and 8). Slow
 // requests do not count. While something is left, the result is at least 1: without a request in
 // flight, the process would learn nothing.
@@ -32,38 +35,28 @@ const (
 func (b *budget) mostInFlight() int {
 	left := b.left()
 	switch {
-	case b.windows == 0: // no response has shown a limit
-		return 2 - min(1, b.lockouts)
+	case b.limit == 0 && b.lockoutBy == 0: // no response has shown a limit
+		return 2
+	case b.limit == 0:
+		return 1
 	case b.processes == 1:
 		return left
 	case b.processes > 1:
 		return max(1, left/(2*b.processes))
 	}
-	part := (left - 2*b.othersInFlight) / (partAtFirst >> (max(0, b.trust) / 2))
-	few := min(6, (left-8*b.othersInFlight)/4) // a web page makes six calls at once
+	part := (left - 2*b.foreignInFlight) / (partAtFirst >> (max(0, b.trust) / 2))
+	few := min(6, (left-8*b.foreignInFlight)/4) // a web page makes six calls at once
 	return max(1, part, few)
 }
 
-// reserve returns how many requests of the window must be left after this one. By rule 11, a
-// background request leaves a tenth of the limit, if a foreground request asked in the last two
-// minutes.
-//
-// By rule 10, if other processes use the key, each request leaves room for foreign requests that
-// this process cannot know of yet. The room is the largest of three numbers: the number of other
-// processes, the number of foreign requests in flight, and a sum. The sum has three parts: what
-// others have probably sent since the last response (0 if the window slides), one request, and 1/16
-// of the limit, but at most eight requests. The last part is for processes that start, because
-// nothing holds back their first requests.
-//
-// Others have probably sent 1.5 times what they send at their usual rate, because more of them may
-// have started, but not more than 1.5 times what they have sent in this window so far. For example,
-// the limit is 320, the last response came one second ago, and others send 10 requests a second.
-// Then the room is 15+1+8 = 24. If nobody else uses the key, it is 0.
-func (b *budget) reserve(background bool) (n int) {
-	if background && b.now.Sub(b.lastForeground) < 2*windowLength {
+// keptBack returns how many requests must stay free after this one. A background request keeps a
+// tenth of the limit for foreground requests (rule 11). If others use the key, each request keeps
+// back what they may send before this process knows of it (rule 10).
+func (b *budget) keptBack(background bool) (n int) {
+	if background && b.now.Sub(b.lastForeground) < 2*time.Minute {
 		n = b.limit / 10
 	}
-	if b.processes <= 1 && b.trust >= 0 {
+	if !b.isShared() {
 		return n
 	}
 	others := 1 + min(b.limit/16, 8)
@@ -71,7 +64,7 @@ func (b *budget) reserve(background bool) (n int) {
 		sent := b.foreignRate * b.now.Sub(b.lastResponse).Seconds()
 		others += int(1.5 * min(sent, float64(b.foreign)))
 	}
-	return n + max(others, b.othersInFlight, b.processes-1)
+	return n + max(others, b.foreignInFlight, b.processes-1)
 }
 
 // estimateOthers updates what is known about others from the response to one of our requests. A
@@ -81,46 +74,40 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 	ours := b.sent + len(b.inFlight)
 	foreign := b.limit - o.Window.Remaining - ours
 	b.foreign = max(b.foreign, foreign) // a lower number is that of a late response
-	if s.windows != b.windows {
-		b.estimateAtFirst(foreign, o)
-		return
-	}
-	// came is the number of foreign requests since our request was admitted: since then, Remaining
-	// has fallen by our own requests and by the foreign ones.
-	came := s.left - o.Window.Remaining - (ours - s.sent)
-	if came > 0 {
+	// came is the number of foreign requests since our request was admitted, and since the response
+	// before that: since then, Remaining has fallen by our own requests and by the foreign ones.
+	came, since := s.leftAndSent-o.Window.Remaining-ours, s.lastResponse
+	switch {
+	case s.precedes(b.windowBy) && b.kind == ReasonDay:
+		return // most of them came long ago, and show nothing about the present
+	case s.precedes(b.windowBy):
+		came, since = foreign, b.end.Add(-time.Minute) // all since the start of the window
+		b.trustAtFirst(foreign)
+	case came > 0:
 		b.trust = othersSeen
-	} else if b.trust >= 0 {
+	case b.trust >= 0:
 		b.trust = min(b.trust+1, surelyAlone)
 	}
-	span := o.Received.Sub(s.lastResponse)
-	b.estimateRate(b.foreign-s.foreign, span)
-	b.estimateInFlight(came, span, o)
+	span := o.Received.Sub(since)
+	b.estimateRate(came, span)
+	b.estimateInFlight(came, span, o.Received.Sub(o.Sent))
 }
 
-// estimateAtFirst updates trust and othersInFlight, if our request was admitted before its window
-// was known. Then nobody can tell whether the foreign requests came before or after it.
-func (b *budget) estimateAtFirst(foreign int, o *Outcome) {
-	if b.kind == ReasonDay {
-		return // most of them came long ago, and show nothing about the present
-	}
-	if foreign > 0 {
-		b.trust = min(b.trust, 0)
-	}
-	// If foreign requests are up to a quarter of the limit, they may be our own, from before a
-	// restart. In a sliding window, even more may be our own.
+// trustAtFirst lowers trust if foreign requests came before this process knew the window. Up to a
+// quarter of the limit, they may be our own, from before a restart. In a sliding window, even more
+// may be our own.
+func (b *budget) trustAtFirst(foreign int) {
 	if foreign > b.limit/4 && !b.slides {
 		b.trust = min(b.trust, -1)
+	} else if foreign > 0 {
+		b.trust = min(b.trust, 0)
 	}
-	span := windowLength - b.end.Sub(o.Received) // since the start of the window
-	b.estimateRate(foreign, span)
-	b.estimateInFlight(foreign, span, o)
 }
 
 // estimateRate updates foreignRate after a time `span` in which the window has counted `came`
 // foreign requests. A span of ten seconds replaces the rate, and a shorter span a part of it.
 func (b *budget) estimateRate(came int, span time.Duration) {
-	seconds := max(span, time.Millisecond).Seconds()
+	seconds := max(span, 1).Seconds()
 	b.foreignRate += min(1, seconds/10) * (float64(max(0, came))/seconds - b.foreignRate)
 }
 
@@ -129,9 +116,8 @@ func (b *budget) estimateRate(came int, span time.Duration) {
 // our request took, came*took/span are in flight, rounded up. For example, if 10 came in 1 s, and
 // ours took 0.2 s, 2 are in flight. The estimate falls by at most 1/8, rounded up, because one
 // quick response does not prove that others are gone.
-func (b *budget) estimateInFlight(came int, span time.Duration, o *Outcome) {
-	took := o.Received.Sub(o.Sent)
+func (b *budget) estimateInFlight(came int, span, took time.Duration) {
 	span = max(span, took, 1)
 	inFlight := int((time.Duration(came)*took + span - 1) / span)
-	b.othersInFlight = max(inFlight, b.othersInFlight-(b.othersInFlight+7)/8)
+	b.foreignInFlight = max(inFlight, b.foreignInFlight-(b.foreignInFlight+7)/8)
 }

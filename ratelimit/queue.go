@@ -16,8 +16,8 @@ import (
 type queue struct {
 	limiter    *Limiter
 	budget     *budget
-	waiters    []*waiter   // in the order in which they will be admitted
-	waiting    int         // requests that wait, also those that are not in waiters yet
+	queued     []*waiter   // the waiters that have joined, in the order in which they will be admitted
+	waiting    int         // number of all waiters, also of those that have not joined yet
 	obstacle   obstacle    // of the first waiter, or of the last request that was not admitted
 	refusedFor time.Time   // late waiters were last refused for this value of budget.ends()
 	timer      *time.Timer // calls dispatch while requests wait; nil if it is not set
@@ -39,8 +39,13 @@ type waiter struct {
 	report  report        // of the lockout for which it is refused
 }
 
-// extraWait is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
-const extraWait = time.Second
+const (
+	// extraWait is how much longer than MaxWait a request may be in Acquire, whatever it waits for.
+	extraWait = time.Second
+	// longestNap is how long a wait sleeps before it reads the wall clock again: timers stand still
+	// while the machine is suspended, and the wall clock can be set.
+	longestNap = 30 * time.Second
+)
 
 // syncClock returns the time of the wall clock, without the monotonic clock, which stands still
 // while a machine is suspended. If the wall clock was set back by more than a second, as between
@@ -57,14 +62,14 @@ func (q *queue) syncClock() time.Time {
 // dispatch admits as many waiters as the budget allows, the first one first. It is called whenever
 // one may be admitted: after a release, when the timer fires, and when a waiter joins or leaves.
 func (q *queue) dispatch(now time.Time) {
-	for len(q.waiters) > 0 {
-		w := q.waiters[0]
+	for len(q.queued) > 0 {
+		w := q.queued[0]
 		w.permit = q.permitFor(now, &w.Request)
 		if w.permit == nil {
 			break
 		}
-		q.waiters[0] = nil
-		q.waiters = q.waiters[1:]
+		q.queued[0] = nil
+		q.queued = q.queued[1:]
 		close(w.decided)
 	}
 	q.setTimer(now)
@@ -96,13 +101,13 @@ func (q *queue) waitFor(now time.Time, why obstacle) {
 // refuseLateWaiters refuses the waiters that cannot wait for as long as their limit lasts.
 func (q *queue) refuseLateWaiters(now time.Time) {
 	q.refusedFor = q.budget.ends()
-	kept := 0
-	q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
-		if w.refuseIfLate(now, kept) {
+	ahead := 0
+	q.queued = slices.DeleteFunc(q.queued, func(w *waiter) bool {
+		if w.refuseIfLate(now, ahead) {
 			close(w.decided)
 			return true
 		}
-		kept++
+		ahead++
 		return false
 	})
 }
@@ -110,29 +115,23 @@ func (q *queue) refuseLateWaiters(now time.Time) {
 // place returns the number of waiters that go before w. Background requests come after all others;
 // otherwise, the request that asked first comes first.
 func (q *queue) place(w *waiter) int {
-	return sort.Search(len(q.waiters), func(i int) bool {
-		other := q.waiters[i]
+	return sort.Search(len(q.queued), func(i int) bool {
+		other := q.queued[i]
 		return other.Background && !w.Background || other.Background == w.Background && other.Asked.After(w.Asked)
 	})
 }
 
-// nap returns how long a wait of d may sleep before it reads the wall clock again: timers stand
-// still while the machine is suspended, and the wall clock can be set. A nap is 1/16 of d, but at
-// least 30 seconds, or d if d is shorter. So a wait of a day reads the clock about a hundred times,
-// and ends only a little late.
-func nap(d time.Duration) time.Duration { return min(d, max(30*time.Second, d/16)) }
-
-// setTimer sets the timer, which calls dispatch when the obstacle is over or earlier (see nap). If
-// no request waits, it only stops the timer.
+// setTimer sets the timer, which calls dispatch when the obstacle is over, or after the longest
+// nap. If no request waits, it only stops the timer.
 func (q *queue) setTimer(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop() // if the timer has just fired, one more dispatch does no harm
 	}
-	if len(q.waiters) == 0 {
+	if len(q.queued) == 0 {
 		q.obstacle, q.timer = obstacle{}, nil
 		return
 	}
-	q.timer = time.AfterFunc(nap(q.obstacle.askAt.Sub(now)), func() {
+	q.timer = time.AfterFunc(min(q.obstacle.askAt.Sub(now), longestNap), func() {
 		q.limiter.mu.Lock()
 		defer q.limiter.mu.Unlock()
 		q.dispatch(q.syncClock())
@@ -159,7 +158,7 @@ func (w *waiter) waitForDecision(ctx context.Context) {
 		w.Observer.WaitStart(w.wait)
 	}
 	for left := w.proceed(ctx); left > 0; left = w.proceed(ctx) {
-		timer := time.NewTimer(nap(left))
+		timer := time.NewTimer(min(left, longestNap))
 		select {
 		case <-w.decided:
 		case <-timer.C:
@@ -182,14 +181,14 @@ func (w *waiter) proceed(ctx context.Context) time.Duration {
 	}
 	q.dispatch(now) // a permit may become free at the moment at which the wait ends
 	left := w.latest.Add(extraWait).Sub(now)
-	waits := w.permit == nil && w.refused == nil
+	undecided := w.permit == nil && w.refused == nil
 	switch {
-	case ended != nil || waits && left <= 0: // if its context has ended, also when w has just been admitted
+	case ended != nil || undecided && left <= 0: // if its context has ended, also when w has just been admitted
 		w.leave(now)
 		w.refuse(now, 0, ended)
-	case waits && w.decided == nil:
+	case undecided && w.decided == nil:
 		return early
-	case waits:
+	case undecided:
 		return left
 	}
 	q.waiting--
@@ -202,46 +201,46 @@ func (w *waiter) join(now time.Time) {
 	w.decided = make(chan struct{})
 	place := w.queue.place(w)
 	if !w.refuseIfLate(now, place) {
-		w.queue.waiters = slices.Insert(w.queue.waiters, place, w)
+		w.queue.queued = slices.Insert(w.queue.queued, place, w)
 	}
 }
 
 // leave takes w out of the queue or gives back its permit, so that another request may be admitted.
 func (w *waiter) leave(now time.Time) {
 	if w.permit != nil {
-		w.permit.budget.record(&w.permit.snapshot, &Outcome{}, now)
+		w.permit.budget.settle(&w.permit.snapshot, &Outcome{}, now)
 		w.permit = nil
 	}
-	if i := slices.Index(w.queue.waiters, w); i >= 0 {
-		w.queue.waiters = slices.Delete(w.queue.waiters, i, i+1)
+	if i := slices.Index(w.queue.queued, w); i >= 0 {
+		w.queue.queued = slices.Delete(w.queue.queued, i, i+1)
 	}
 	w.queue.dispatch(now)
 }
 
 // refuseIfLate refuses w if it must not wait, or if a known limit or its NotBefore lasts longer
-// than w can wait. It reports whether it has refused w. `before` is the number of waiters ahead of
-// w. A wait for a response is no reason to refuse w, because nobody knows how long it will take.
-func (w *waiter) refuseIfLate(now time.Time, before int) bool {
-	limit, _ := w.queue.budget.earliest(now, before, w.Background)
-	late := w.noWait || later(limit, w.NotBefore).After(later(now, w.latest))
+// than w can wait. It reports whether it has refused w. `ahead` is the number of waiters before w.
+// A wait for a response is no reason to refuse w, because nobody knows how long it will take.
+func (w *waiter) refuseIfLate(now time.Time, ahead int) bool {
+	opens, _ := w.queue.budget.earliest(now, ahead, w.Background)
+	late := w.noWait || later(opens, w.NotBefore).After(later(now, w.latest))
 	if late {
-		w.refuse(now, before, nil)
+		w.refuse(now, ahead, nil)
 	}
 	return late
 }
 
 // refuse refuses w. If ended is not nil, the reason is that the context of w has ended. Otherwise
 // the wait of w was too long, or would be. In this case, if a limit is the reason, the lockout is
-// reported. `before` is the number of waiters ahead of w. It is 0 after a wait, and if the context
-// has ended: then RetryAt is the earliest time for any request.
-func (w *waiter) refuse(now time.Time, before int, ended error) {
-	limit, reason := w.queue.budget.earliest(now, before, w.Background)
+// reported. `ahead` is the number of waiters before w. It is 0 after a wait, and if the context has
+// ended: then RetryAt is the earliest time for any request.
+func (w *waiter) refuse(now time.Time, ahead int, ended error) {
+	opens, reason := w.queue.budget.earliest(now, ahead, w.Background)
 	w.refused = &Error{Window: w.queue.budget.known(), Reason: reason, Err: ended}
 	if reason != "" || ended == nil && w.NotBefore.After(now) {
-		w.refused.RetryAt = later(limit, w.NotBefore)
+		w.refused.RetryAt = later(opens, w.NotBefore)
 	}
 	if reason != "" && ended == nil {
-		w.report = w.queue.reportClosed(now, reason, limit)
+		w.report = w.queue.reportClosed(now, reason, opens)
 	}
 }
 

@@ -33,12 +33,11 @@ func (w Window) LogValue() slog.Value {
 }
 
 const (
-	windowLength = time.Minute // except for the window of the day
-	dayLength    = 24 * time.Hour
-	sameWindow   = 30 * time.Second // two Resets of one window differ by at most this
-	grain        = time.Second      // Reset and Date are whole seconds
-	slack        = 10 * time.Second // a window of a minute may seem longer by up to this
-	mostLost     = 16               // lost requests to remember before the limit is known
+	day           = 24 * time.Hour
+	sameWindow    = 30 * time.Second      // two Resets of one window differ by at most this
+	grain         = time.Second           // Reset and Date are whole seconds
+	longestMinute = time.Minute + 2*grain // a minute seems no longer, since both its ends are rounded
+	mostLost      = 16                    // lost requests to remember before the limit is known
 )
 
 // updateWindow updates the budget from the headers of a response. They show three things: whether
@@ -53,11 +52,11 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 		b.replaceReset(o)
 	}
 	apart := o.Window.Reset.Sub(b.reset) // both are times of the server's clock
-	if apart < -sameWindow && s.windows < b.windows {
+	if apart < -sameWindow && s.precedes(b.windowBy) {
 		return // a late response of an old window
 	}
 	switch { // rule 3
-	case b.windows == 0, apart.Abs() > sameWindow: // if Reset is earlier, the window is of another limit
+	case b.limit == 0, apart.Abs() > sameWindow: // if Reset is earlier, the window is of another limit
 		b.openWindow()
 		b.setWindow(s, o)
 	case apart >= 0: // if Reset is a little earlier, the response came late
@@ -70,9 +69,9 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 	// Rule 2: if a sample came before this request was sent, the new Remaining replaces it. If the
 	// two requests were in flight together, the lower Remaining counts.
 	b.samples = slices.DeleteFunc(b.samples, func(x sample) bool {
-		return x.responses <= s.responses || x.remaining >= o.Window.Remaining
+		return !s.precedes(x.outcome) || x.remaining >= o.Window.Remaining
 	})
-	b.samples = append(b.samples, sample{b.responses, o.Window.Remaining})
+	b.samples = append(b.samples, sample{b.outcomes, o.Window.Remaining})
 	// A 429 shows nothing about others: it may be about another window than the one in its headers.
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.sent++
@@ -100,29 +99,24 @@ func (b *budget) lose(o *Outcome) {
 func (b *budget) replaceReset(o *Outcome) {
 	o.Date, o.Window.Reset = time.Time{}, b.reset
 	if !o.Received.Before(b.end) {
-		o.Window.Reset = o.Received.Add(windowLength)
+		o.Window.Reset = o.Received.Add(time.Minute)
 	}
 }
 
 // openWindow forgets the last window. Lost requests stay: the new window may count them.
 func (b *budget) openWindow() {
-	b.windows++
-	b.sent, b.kind = 0, ReasonMinute
-	b.samples, b.foreign = b.samples[:0], 0
+	b.windowBy = b.outcomes
+	b.samples, b.sent, b.foreign = b.samples[:0], 0, 0
 	b.trust = max(b.trust, b.trust/2) // a negative trust is halved; -1/2 is 0 in Go (rule 6)
 }
 
 // setWindow sets the limit and the end of the window from a response of this window.
 func (b *budget) setWindow(s *snapshot, o *Outcome) {
-	if s.probe || !o.Window.Reset.Equal(b.reset) {
-		b.openAt = o.Received // at the old openAt, another window may have been open
+	if s.probe || !o.Window.Reset.Equal(b.reset) || b.kind == ReasonDay {
+		b.openAt = o.Received // at the old openAt, another window may have been open, or the day
 	}
 	b.limit, b.reset = o.Window.Limit, o.Window.Reset
-	end, limit := endOf(o, b.openAt, grain)
-	b.end = end
-	if limit == ReasonDay { // also later, when less than a minute of the day is left
-		b.kind = limit
-	}
+	b.end, b.kind = endOf(o, b.openAt, grain)
 }
 
 // untilReset returns the time from a response to its Reset, or a minute and false if the Reset
@@ -135,27 +129,24 @@ func untilReset(o *Outcome) (left time.Duration, usable bool) {
 		left = o.Window.Reset.Sub(o.Received)
 		// A Reset between about a minute and an hour away is not believed: a wrong clock is more
 		// likely than such a window.
-		usable = o.Window.Reset.Sub(o.Sent) > -grain && (left <= windowLength+slack || left >= time.Hour)
+		usable = left > -grain && (left <= longestMinute || left >= time.Hour)
 	}
-	if !usable || left >= dayLength+slack {
-		return windowLength, false
+	if !usable || left > day+2*grain {
+		return time.Minute, false
 	}
 	return left, true
 }
 
-// endOf returns the local time at which the window of a response is certainly over, and the limit
-// of that window: ReasonMinute or ReasonDay. There are two candidates for the end. The first is the
-// time of the response, plus the time until Reset, plus rounding, because Reset may be too low by
-// that much. The second is a minute after openAt, when the window was open. If the first is later
-// by more than slack, or if Reset is more than 62 seconds after Date, the window is that of the
-// day, and ends at the first. Otherwise it is that of the minute, and the earlier end counts.
-func endOf(o *Outcome, openAt time.Time, rounding time.Duration) (end time.Time, limit Reason) {
+// endOf returns the local time at which the window of a response is certainly over, and the kind of
+// the window: ReasonMinute or ReasonDay. It ends at its Reset, plus rounding, because Reset may be
+// too low by that much. A window of a minute also ends a minute after openAt, when it was open.
+func endOf(o *Outcome, openAt time.Time, rounding time.Duration) (end time.Time, kind Reason) {
 	left, _ := untilReset(o)
-	end, minute := o.Received.Add(min(left+rounding, dayLength)), openAt.Add(windowLength)
-	if end.Sub(minute) > slack || !o.Date.IsZero() && left > windowLength+2*grain {
+	end = o.Received.Add(min(left+rounding, day))
+	if left > longestMinute {
 		return end, ReasonDay
 	}
-	if end.After(minute) {
+	if minute := openAt.Add(time.Minute); minute.Before(end) {
 		end = minute
 	}
 	return end, ReasonMinute
@@ -181,21 +172,21 @@ func (o Outcome) LockoutEnd(streak int) (end time.Time, limit Reason) {
 	}
 	window, _ := endOf(&o, o.Received, rounding)
 	if !window.After(o.Received) {
-		window = o.Received.Add(windowLength)
+		window = o.Received.Add(time.Minute)
 	} else if !o.Window.IsZero() && (o.Window.Remaining == 0 || end.IsZero()) {
 		end = later(end, window)
 	}
 	limit = ReasonMinute
 	if end.Sub(window) > 2*grain { // end and window are both rounded
 		limit = ReasonBan
-	} else if end.Sub(o.Received) > windowLength+2*grain {
+	} else if end.Sub(o.Received) > longestMinute {
 		limit = ReasonDay
 	}
 	if end.IsZero() { // neither Retry-After nor Reset is usable
-		return o.Received.Add(windowLength << min(max(0, streak-1), 4)), limit
+		return o.Received.Add(time.Minute << min(max(0, streak-1), 4)), limit
 	}
 	if streak > 1 {
-		end = later(end, o.Received.Add(min(time.Second<<min(streak-2, 6), windowLength)))
+		end = later(end, o.Received.Add(min(time.Second<<min(streak-2, 6), time.Minute)))
 	}
 	return end, limit
 }
