@@ -3,9 +3,9 @@ package ratelimit
 import "time"
 
 const (
-	// othersSeen is the trust after a foreign request. Each new window halves it: to -2 in the
-	// first, -1 in the second, and 0 in the third.
-	othersSeen = -4
+	// othersSeen is the trust after a foreign request. Each new window adds one, so that trust is 0
+	// in the third.
+	othersSeen = -3
 	// surelyAlone is the highest trust: everything that is left may be in flight.
 	surelyAlone = 8
 	// partAtFirst is the divisor at a trust of 0: 1/16 of what is left may be in flight. Every two
@@ -59,11 +59,8 @@ func (b *budget) keptBack(background bool) (n int) {
 	if !b.isShared() {
 		return n
 	}
-	others := 1 + min(b.limit/16, 8)
-	if !b.slides {
-		sent := b.foreignRate * b.now.Sub(b.lastResponse).Seconds()
-		others += int(1.5 * min(sent, float64(b.foreign)))
-	}
+	sent := b.foreignRate * b.now.Sub(b.lastResponse).Seconds()
+	others := 1 + min(b.limit/16, 8) + int(1.5*min(sent, float64(b.foreign)))
 	return n + max(others, b.foreignInFlight, b.processes-1)
 }
 

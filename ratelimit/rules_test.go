@@ -92,7 +92,6 @@ func TestRules(t *testing.T) {
 		{"10 room is left for at most 1.5 times what others sent in the window", "get 60 59, +20s get 60 30, +30s now = 0"},
 		{"10 no room is left while others send nothing",
 			"get 60 59, +20s get 60 12, +1s get 60 11, +1s get 60 10, +2s now = 1"},
-		{"10 no such room is left in a window that slides", "get 60 59 60s, +20s get 60 20 60s, +10s now = 1"},
 		{"10 a sixteenth, eight at most, is left for processes that start",
 			"get 320 319, get 320 10, now = 1, 200 320 9, now = 0"},
 		{"10 one is left for each of the other processes", "told 12, get 60 12, now = 1, 200 60 11, now = 0"},

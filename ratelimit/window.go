@@ -107,7 +107,9 @@ func (b *budget) replaceReset(o *Outcome) {
 func (b *budget) openWindow() {
 	b.windowBy = b.outcomes
 	b.samples, b.sent, b.foreign = b.samples[:0], 0, 0
-	b.trust = max(b.trust, b.trust/2) // a negative trust is halved; -1/2 is 0 in Go (rule 6)
+	if b.trust < 0 {
+		b.trust++ // rule 6
+	}
 }
 
 // setWindow sets the limit and the end of the window from a response of this window.
