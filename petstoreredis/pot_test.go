@@ -35,7 +35,7 @@ func TestPotNumbers(t *testing.T) {
 		{`same_window = (\d+)`, ".", `sameWindow = (\d+) \* time.Second`},
 		{`same_window = (\d+)`, "../ratelimit", `sameWindow += (\d+) \* time.Second`},
 		{`await_after_429 = (\d+) \* second`, "../ratelimit", `slowAfter429 += (\d+) \* time.Second`},
-		{`growth = (\S+)`, "../ratelimit", `int\((\S+) \* min\(`},
+		{`growth = (\S+)`, "../ratelimit", `speedUp = (\S+)`},
 		{`reserve_part = (\d+)`, "../ratelimit", `b\.limit / (\d+)\n`},
 		{`pot\.urgent \+ (\d+) \* minute`, "../ratelimit", `lastForeground\) < (\d+)\*time.Minute`},
 		{`const extraWait = (.*)`, "../ratelimit", `const extraWait = (.*)`},

@@ -38,10 +38,13 @@ func TestErrorText(t *testing.T) {
 	assert.EqualError(t, &Error{Err: context.Canceled}, "rate limited: context canceled")
 }
 
-// A limiter forgets a key that is open and idle, if the window of the key is over.
+// A limiter forgets a key that is open and idle, if the window of the key is over. It does not
+// remember a key that was only asked for its window.
 func TestLimiterKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New()
+		assert.Zero(t, l.RateLimit("unknown"))
+		assert.Empty(t, l.keys)
 		get(t, l, "closed", http.StatusTooManyRequests, 0, 20*time.Hour)
 		get(t, l, "was closed", http.StatusTooManyRequests, 0, time.Minute)
 		get(t, l, "in flight", http.StatusOK, 59, 0)
@@ -57,13 +60,6 @@ func TestLimiterKeys(t *testing.T) {
 		assert.LessOrEqual(t, len(l.keys), 64)
 		assert.Subset(t, slices.Collect(maps.Keys(l.keys)), []string{"closed", "was closed", "in flight", "waiting"})
 	})
-}
-
-// The window of a key without requests is not known, and the limiter does not remember the key.
-func TestRateLimit(t *testing.T) {
-	l := New()
-	assert.Zero(t, l.RateLimit("unknown"))
-	assert.Empty(t, l.keys)
 }
 
 // TryAcquire never waits, whatever the request would wait for.

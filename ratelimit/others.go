@@ -2,36 +2,41 @@ package ratelimit
 
 import "time"
 
+// The numbers of rules 6 and 10. A comment says which simulations are worse with another number.
+// TestRules has rows for each number.
 const (
 	// othersSeen is the trust after a foreign request. Each new window adds one, so that trust is 0
-	// in the third.
+	// in the third. With -2, TestGrowth has more 429s and bans in windows that slide.
 	othersSeen = -3
-	// surelyAlone is the highest trust: everything that is left may be in flight.
-	surelyAlone = 8
-	// partAtFirst is the divisor at a trust of 0: 1/16 of what is left may be in flight. Every two
-	// responses without a foreign request double this part: at surelyAlone it is everything.
-	partAtFirst = 16
+	// surelyAlone is the highest trust. Then everything that is left may be in flight, and 1/16 at a
+	// trust of 0: every two steps between them double the part. With 1/32, TestBursts takes too long.
+	surelyAlone, partAtFirst = 8, 16
+	// fewAtOnce requests may be in flight at any trust, since a web page makes six calls at once. But
+	// they are only 1/fewPart of what is left. With a third, TestGrowth has more 429s.
+	fewAtOnce, fewPart = 6, 4
+	// From what is left, so many requests are subtracted for each foreign request in flight. Without
+	// fewClaimed, TestGrowth has bans. Without claimed, it has more of them with 20 processes.
+	claimed, fewClaimed = 2, 8
+
+	// speedUp is how much faster others may send than they did, because more of them may have started.
+	// With 1.25, TestGrowth has twice as many 429s on 60 a minute; with 2, TestLoads waits too long.
+	speedUp = 1.5
+	// 1/newcomersPart of the limit is left for the first requests of processes that start, because
+	// nothing holds these back: in windows that do not slide, newcomers at most. With half of either
+	// number, TestGrowth has more 429s; with more newcomers, it uses less of the limit. In windows
+	// that slide, it has five times as many 429s if newcomers are the most.
+	newcomersPart, newcomers = 16, 8
+	// ratePeriod is the time in which the rate of others becomes a new one. With half or twice the
+	// time, TestGrowth has more 429s.
+	ratePeriod = 10 * time.Second
 )
 
 // isShared reports whether other processes use the key, as far as known.
 func (b *budget) isShared() bool { return b.processes > 1 || b.trust < 0 }
 
-// mostInFlight returns how many requests of this process may be in flight (rules 6 and 8). Slow
-// requests do not count. While something is left, the result is at least 1: without a request in
-// flight, the process would learn nothing.
-//
-// Processes that see the same Remaining may all send at once. So if the number n of processes is
-// known, each may have 1/(2n) of the remaining requests in flight: together they use at most half
-// of them before they see each other's requests. If n is not known, the part is 1/16 at first. It
-// doubles with every second response without a foreign request: it is 1/8 at a trust of 2, 1/4 at
-// 4, 1/2 at 6, and all at 8.
-//
-// Before the part is taken, two requests are subtracted for each foreign request in flight: the
-// foreign request itself, which the server had not counted yet, and another one that may come while
-// ours are in flight. With 320 left, 10 foreign requests in flight and a trust of 0, the result is
-// (320-2*10)/16 = 18. Whatever the trust, up to six requests may be in flight: one for every four
-// that are left, after eight are subtracted for each foreign request in flight. With 28 left and
-// two foreign requests in flight, this allows (28-8*2)/4 = 3.
+// mostInFlight returns how many requests of this process may be in flight (rules 6 and 8), without
+// slow ones. While something is left, it is at least 1: without a request in flight, the process
+// would learn nothing.
 func (b *budget) mostInFlight() int {
 	left := b.left()
 	switch {
@@ -44,14 +49,13 @@ func (b *budget) mostInFlight() int {
 	case b.processes > 1:
 		return max(1, left/(2*b.processes))
 	}
-	part := (left - 2*b.foreignInFlight) / (partAtFirst >> (max(0, b.trust) / 2))
-	few := min(6, (left-8*b.foreignInFlight)/4) // a web page makes six calls at once
+	part := (left - claimed*b.foreignInFlight) / (partAtFirst >> (max(0, b.trust) / 2))
+	few := min(fewAtOnce, (left-fewClaimed*b.foreignInFlight)/fewPart)
 	return max(1, part, few)
 }
 
-// keptBack returns how many requests must stay free after this one. A background request keeps a
-// tenth of the limit for foreground requests (rule 11). If others use the key, each request keeps
-// back what they may send before this process knows of it (rule 10).
+// keptBack returns how many requests must stay free after this one: for foreground requests, if it
+// is a background request (rule 11), and for others (rule 10).
 func (b *budget) keptBack(background bool) (n int) {
 	if background && b.now.Sub(b.lastForeground) < 2*time.Minute {
 		n = b.limit / 10
@@ -59,8 +63,12 @@ func (b *budget) keptBack(background bool) (n int) {
 	if !b.isShared() {
 		return n
 	}
+	starting := b.limit / newcomersPart
+	if !b.slides {
+		starting = min(starting, newcomers)
+	}
 	sent := b.foreignRate * b.now.Sub(b.lastResponse).Seconds()
-	others := 1 + min(b.limit/16, 8) + int(1.5*min(sent, float64(b.foreign)))
+	others := 1 + starting + int(speedUp*min(sent, float64(b.foreign)))
 	return n + max(others, b.foreignInFlight, b.processes-1)
 }
 
@@ -71,8 +79,8 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 	ours := b.sent + len(b.inFlight)
 	foreign := b.limit - o.Window.Remaining - ours
 	b.foreign = max(b.foreign, foreign) // a lower number is that of a late response
-	// came is the number of foreign requests since our request was admitted, and since the response
-	// before that: since then, Remaining has fallen by our own requests and by the foreign ones.
+	// came is the number of foreign requests after the last response before our request was
+	// admitted: since then, Remaining has fallen by our own requests and by the foreign ones.
 	came, since := s.leftAndSent-o.Window.Remaining-ours, s.lastResponse
 	switch {
 	case s.precedes(b.windowBy) && b.kind == ReasonDay:
@@ -91,8 +99,8 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 }
 
 // trustAtFirst lowers trust if foreign requests came before this process knew the window. Up to a
-// quarter of the limit, they may be our own, from before a restart. In a sliding window, even more
-// may be our own.
+// quarter of the limit, they may be our own, from before a restart: with none, TestLoads waits too
+// long. In a sliding window, even more may be our own.
 func (b *budget) trustAtFirst(foreign int) {
 	if foreign > b.limit/4 && !b.slides {
 		b.trust = min(b.trust, -1)
@@ -102,17 +110,18 @@ func (b *budget) trustAtFirst(foreign int) {
 }
 
 // estimateRate updates foreignRate after a time `span` in which the window has counted `came`
-// foreign requests. A span of ten seconds replaces the rate, and a shorter span a part of it.
+// foreign requests. A span of ratePeriod replaces the rate, and a shorter span a part of it.
 func (b *budget) estimateRate(came int, span time.Duration) {
-	seconds := max(span, 1).Seconds()
-	b.foreignRate += min(1, seconds/10) * (float64(max(0, came))/seconds - b.foreignRate)
+	span = max(span, 1)
+	weight := min(1, span.Seconds()/ratePeriod.Seconds())
+	b.foreignRate += weight * (float64(max(0, came))/span.Seconds() - b.foreignRate)
 }
 
 // estimateInFlight estimates how many foreign requests are in flight. `came` foreign requests came
 // in the time `span`, which ended with our response. If they came evenly, and each takes as long as
 // our request took, came*took/span are in flight, rounded up. For example, if 10 came in 1 s, and
 // ours took 0.2 s, 2 are in flight. The estimate falls by at most 1/8, rounded up, because one
-// quick response does not prove that others are gone.
+// quick response does not prove that others are gone: with 1/4, TestGrowth has more 429s.
 func (b *budget) estimateInFlight(came int, span, took time.Duration) {
 	span = max(span, took, 1)
 	inFlight := int((time.Duration(came)*took + span - 1) / span)

@@ -94,6 +94,8 @@ func TestRules(t *testing.T) {
 			"get 60 59, +20s get 60 12, +1s get 60 11, +1s get 60 10, +2s now = 1"},
 		{"10 a sixteenth, eight at most, is left for processes that start",
 			"get 320 319, get 320 10, now = 1, 200 320 9, now = 0"},
+		{"10 a sixteenth is left in a window that slides, also if this is more",
+			"get 320 319 60s, get 320 22 61s, now = 1, 200 320 21 61s, now = 0"},
 		{"10 one is left for each of the other processes", "told 12, get 60 12, now = 1, 200 60 11, now = 0"},
 		{"11 background requests leave a tenth", "get 999 101 5h, background 3 = 2"},
 		{"11 background requests leave nothing if nobody asked for two minutes",

@@ -28,10 +28,8 @@ func TestOutcomeEnds(t *testing.T) {
 		{"a limit that is not in the headers", w(9, time.Hour), time.Second, 1,
 			time.Hour + time.Second, time.Second, ReasonDay, ReasonMinute},
 		{"a ban", w(0, 40*time.Second), time.Hour, 1, 41 * time.Second, time.Hour, ReasonMinute, ReasonBan},
-		{"a Reset in the past", w(0, -time.Hour), time.Second, 1, time.Minute, time.Minute, ReasonMinute, ReasonMinute},
 		{"the third lockout", w(9, 40*time.Second), 1, 3,
 			41 * time.Second, 2 * time.Second, ReasonMinute, ReasonMinute},
-		{"no headers, the third", Window{}, 0, 3, 0, 4 * time.Minute, "", ReasonMinute},
 		{"no headers, the hundredth", Window{}, 0, 100, 0, 16 * time.Minute, "", ReasonMinute},
 	} {
 		o := Outcome{Sent: now, Received: now, Date: now.Truncate(time.Second), StatusCode: http.StatusTooManyRequests,
