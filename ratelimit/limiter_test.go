@@ -50,6 +50,10 @@ func TestLimiterKeys(t *testing.T) {
 		get(t, l, "in flight", http.StatusOK, 59, 0)
 		_, err := l.Acquire(t.Context(), Request{Key: "in flight"})
 		require.NoError(t, err)
+		day, err := l.Acquire(t.Context(), Request{Key: "day"})
+		require.NoError(t, err)
+		w := Window{Limit: 60, Remaining: 59, Reset: time.Now().Add(20 * time.Hour)}
+		day.Release(Outcome{Sent: time.Now(), Received: time.Now(), StatusCode: http.StatusOK, Window: w})
 		get(t, l, "waiting", http.StatusOK, 59, 0)
 		tomorrow := Request{Key: "waiting", MaxWait: 100 * time.Hour, NotBefore: time.Now().Add(24 * time.Hour)}
 		go func() { _, _ = l.Acquire(t.Context(), tomorrow) }()
@@ -58,7 +62,7 @@ func TestLimiterKeys(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 		}
 		assert.LessOrEqual(t, len(l.keys), 64)
-		assert.Subset(t, slices.Collect(maps.Keys(l.keys)), []string{"closed", "was closed", "in flight", "waiting"})
+		assert.Subset(t, slices.Collect(maps.Keys(l.keys)), []string{"closed", "was closed", "in flight", "day", "waiting"})
 	})
 }
 

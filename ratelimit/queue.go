@@ -121,8 +121,8 @@ func (q *queue) place(w *waiter) int {
 	})
 }
 
-// setTimer sets the timer, which calls dispatch when the obstacle is over, or after the longest
-// nap. If no request waits, it only stops the timer.
+// setTimer sets the timer, which calls dispatch when the obstacle is over. If no request waits, it
+// only stops the timer. It need not nap, because each waiter does so, and then calls dispatch.
 func (q *queue) setTimer(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop() // if the timer has just fired, one more dispatch does no harm
@@ -131,7 +131,7 @@ func (q *queue) setTimer(now time.Time) {
 		q.obstacle, q.timer = obstacle{}, nil
 		return
 	}
-	q.timer = time.AfterFunc(min(q.obstacle.askAt.Sub(now), longestNap), func() {
+	q.timer = time.AfterFunc(q.obstacle.askAt.Sub(now), func() {
 		q.limiter.mu.Lock()
 		defer q.limiter.mu.Unlock()
 		q.dispatch(q.syncClock())

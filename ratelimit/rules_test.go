@@ -85,6 +85,7 @@ func TestRules(t *testing.T) {
 		{"8 without headers one is in flight after the first 429", "ask, 429 1s, ask 9, +1s = 1, 200 = 1, +1s = 1"},
 		{"9 lockouts after Reopen go on to last longer", "ask, 429 10ms 999 5 1h, +1s ask, 429 10ms 999 5 1h, +2s ask, " +
 			"429 1h 999 5 1h, reopen, ask, 429 10ms 999 5 1h, opens = 4s minute"},
+		{"9 Reopen lets one go of those that are left for others", "get 60 59, +1s get 60 4, ask 9 = 0, reopen = 1"},
 		{"9 Reopen has no effect while nothing is known", "reopen, ask 9 = 1, +1s = 1"},
 		{"9 Reopen has no effect on an open key", "get 60 59, reopen, ask 9 = 6"},
 		{"10 room is left for 1.5 times what others sent in as much time",
@@ -116,6 +117,8 @@ func TestRules(t *testing.T) {
 		{"12 a ban is the reason, also of a later window", "ask, 429 5m 60 30, ask 120, now, until = 6m0s ban"},
 		{"12 MaxWait 0 is for a free permit of the first window, too", "ask, now 3 = 0, 200 3 2 = 1, unsent = 1, unsent = 0"},
 		{"12 no limit while responses may show room", "told 1, get 10 9, ask 4, last 200 10 5, ask 2, now = 0, 200 10 8 = 1"},
+		{"12 no response is hoped for if others use the key",
+			"told 2, get 40 39, ask 9 = 9, last 200 40 8, now, until = 1m0s minute"},
 		{"12 a context that ends with the wait", "get 60 0, ask, clock 2m, leave = 0"},
 		{"13 the end of a window comes while the machine is suspended", "get 60 0 30m, ask, clock 1h, +2m = 1"},
 		{"13 a clock that is set back by a second changes nothing", "ask, 429 1h, clock -1s, now = 0, opens = 1h0m1s ban"},
