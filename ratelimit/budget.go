@@ -211,7 +211,7 @@ func (b *budget) requestObstacle(kept int) obstacle {
 	case !enough && b.possiblyFree() <= kept:
 		return obstacle{b.kind, b.end}
 	}
-	// A request is awaited: otherwise possiblyFree would be surelyFree, and mostInFlight is positive.
+	// A request is awaited: without one, possiblyFree is surelyFree, and mostInFlight is positive.
 	return obstacle{ReasonResponse, awaited[0].Add(slowAfter)}
 }
 

@@ -8,23 +8,24 @@ const (
 	// othersSeen is the trust after a foreign request. Each new window adds one, so that trust is 0
 	// in the third. With -2, TestGrowth has more 429s and bans in windows that slide.
 	othersSeen = -3
-	// surelyAlone is the highest trust. Then everything that is left may be in flight, and 1/16 at a
-	// trust of 0: every two steps between them double the part. With 1/32, TestBursts takes too long.
+	// surelyAlone is the highest trust. Then everything that is left may be in flight, and 1/16 at
+	// a trust of 0: every two steps between them double the part. With 1/32, TestBursts takes too
+	// long.
 	surelyAlone, partAtFirst = 8, 16
-	// fewAtOnce requests may be in flight at any trust, since a web page makes six calls at once. But
-	// they are only 1/fewPart of what is left. With a third, TestGrowth has more 429s.
+	// fewAtOnce requests may be in flight at any trust, since a web page makes six calls at once.
+	// But they are only 1/fewPart of what is left. With a third, TestGrowth has more 429s.
 	fewAtOnce, fewPart = 6, 4
-	// From what is left, so many requests are subtracted for each foreign request in flight. Without
-	// fewClaimed, TestGrowth has bans. Without claimed, it has more of them with 20 processes.
+	// From what is left, so many requests are subtracted for each foreign request in flight.
+	// Without fewClaimed, TestGrowth has bans. Without claimed, it has one with 20 processes.
 	claimed, fewClaimed = 2, 8
 
-	// speedUp is how much faster others may send than they did, because more of them may have started.
-	// With 1.25, TestGrowth has twice as many 429s on 60 a minute; with 2, TestLoads waits too long.
+	// speedUp is how much faster others may send than they did, because more may have started. With
+	// 1.25, TestGrowth has twice as many 429s on 60 a minute; with 2, TestLoads waits too long.
 	speedUp = 1.5
 	// 1/newcomersPart of the limit is left for the first requests of processes that start, because
-	// nothing holds these back: in windows that do not slide, newcomers at most. With half of either
-	// number, TestGrowth has more 429s; with more newcomers, it uses less of the limit. In windows
-	// that slide, it has five times as many 429s if newcomers are the most.
+	// nothing holds these back: in windows that do not slide, newcomers at most. With half of
+	// either number, TestGrowth has more 429s; with more newcomers, it uses less of the limit. In
+	// windows that slide, it has five times as many 429s if newcomers are the most.
 	newcomersPart, newcomers = 16, 8
 	// ratePeriod is the time in which the rate of others becomes a new one. With half or twice the
 	// time, TestGrowth has more 429s.

@@ -52,6 +52,7 @@ func TestRules(t *testing.T) {
 		{"5 the day is used up", "ask, 429 5s 999 0 5h, opens = 5h0m0s day"},
 		{"5 Retry-After and Reset are both rounded", "ask, 429 22s 999 0 20s, opens = 22s minute"},
 		{"5 a minute and a second is a minute", "ask, 429 61s 999 0 1m, opens = 1m1s minute"},
+		{"5 a Reset that has just passed is no sign of a ban", "dateless, ask, 429 3s 10 0 0s, opens = 3s minute"},
 		{"5 Reset cannot be true", "ask, 429 0s 999 0 25h, opens = 1m0s minute"},
 		{"5 a ban, although Reset is past", "ask, 429 70s 999 0 -1h, opens = 1m10s ban"},
 		{"5 a shorter 429 does not shorten a lockout", "get 60 59, ask 2, 429 20s 60 9, 429 1s 60 9, opens = 20s minute"},

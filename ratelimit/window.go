@@ -173,7 +173,9 @@ func (o Outcome) LockoutEnd(streak int) (end time.Time, limit Reason) {
 		end, rounding = o.Received.Add(o.RetryAfter), 0
 	}
 	window, _ := endOf(&o, o.Received, rounding)
-	if !o.Window.IsZero() && (o.Window.Remaining == 0 || end.IsZero()) {
+	if !window.After(o.Received) {
+		window = o.Received.Add(time.Minute)
+	} else if !o.Window.IsZero() && (o.Window.Remaining == 0 || end.IsZero()) {
 		end = later(end, window)
 	}
 	limit = ReasonMinute
