@@ -22,14 +22,19 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// get makes a request that is admitted at once. Its response has these values, for a minute of 60.
-func get(t testing.TB, l *Limiter, key string, status, remaining int, retryAfter time.Duration) {
+// get makes a request that is admitted at once. Its response shows a window of 60 requests. It is a
+// 429 if it has a Retry-After.
+func get(t testing.TB, l *Limiter, key string, remaining int, reset, retryAfter time.Duration) {
 	t.Helper()
 	p, err := l.Acquire(t.Context(), Request{Key: key})
 	require.NoError(t, err)
 	now := time.Now()
-	w := Window{Limit: 60, Remaining: remaining, Reset: now.Add(time.Minute)}
-	p.Release(Outcome{Sent: now, Received: now, StatusCode: status, Window: w, RetryAfter: retryAfter})
+	o := Outcome{Sent: now, Received: now, StatusCode: http.StatusOK, RetryAfter: retryAfter}
+	if retryAfter > 0 {
+		o.StatusCode = http.StatusTooManyRequests
+	}
+	o.Window = Window{Limit: 60, Remaining: remaining, Reset: now.Add(reset)}
+	p.Release(o)
 }
 
 func TestErrorText(t *testing.T) {
@@ -45,20 +50,17 @@ func TestLimiterKeys(t *testing.T) {
 		l := New()
 		assert.Zero(t, l.RateLimit("unknown"))
 		assert.Empty(t, l.keys)
-		get(t, l, "closed", http.StatusTooManyRequests, 0, 20*time.Hour)
-		get(t, l, "was closed", http.StatusTooManyRequests, 0, time.Minute)
-		get(t, l, "in flight", http.StatusOK, 59, 0)
+		get(t, l, "closed", 0, time.Minute, 20*time.Hour)
+		get(t, l, "was closed", 0, time.Minute, time.Minute)
+		get(t, l, "in flight", 59, time.Minute, 0)
 		_, err := l.Acquire(t.Context(), Request{Key: "in flight"})
 		require.NoError(t, err)
-		day, err := l.Acquire(t.Context(), Request{Key: "day"})
-		require.NoError(t, err)
-		w := Window{Limit: 60, Remaining: 59, Reset: time.Now().Add(20 * time.Hour)}
-		day.Release(Outcome{Sent: time.Now(), Received: time.Now(), StatusCode: http.StatusOK, Window: w})
-		get(t, l, "waiting", http.StatusOK, 59, 0)
+		get(t, l, "day", 59, 20*time.Hour, 0)
+		get(t, l, "waiting", 59, time.Minute, 0)
 		tomorrow := Request{Key: "waiting", MaxWait: 100 * time.Hour, NotBefore: time.Now().Add(24 * time.Hour)}
 		go func() { _, _ = l.Acquire(t.Context(), tomorrow) }()
 		for range 500 {
-			get(t, l, time.Now().String(), http.StatusOK, 59, 0)
+			get(t, l, time.Now().String(), 59, time.Minute, 0)
 			time.Sleep(2 * time.Minute)
 		}
 		assert.LessOrEqual(t, len(l.keys), 64)
@@ -95,6 +97,6 @@ func BenchmarkLimiter(b *testing.B) {
 	l := New()
 	b.ReportAllocs()
 	for b.Loop() {
-		get(b, l, "key", http.StatusOK, 59, 0)
+		get(b, l, "key", 59, time.Minute, 0)
 	}
 }
