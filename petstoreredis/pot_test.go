@@ -38,7 +38,7 @@ func TestPotNumbers(t *testing.T) {
 		{`growth = (\S+)`, "../ratelimit", `speedUp = (\S+)`},
 		{`reserve_part = (\d+)`, "../ratelimit", `b\.limit / (\d+)\n`},
 		{`pot\.urgent \+ (\d+) \* minute`, "../ratelimit", `lastForeground\) < (\d+)\*time.Minute`},
-		{`const extraWait = (.*)`, "../ratelimit", `const extraWait = (.*)`},
+		{`const extraWait = (.*)`, "../ratelimit", `extraWait = (.*)`},
 		{fmt.Sprintf(function, "contextError"), "../ratelimit", fmt.Sprintf(function, "contextError")},
 		{fmt.Sprintf(function, "reportClosed"), "../ratelimit", fmt.Sprintf(function, "reportClosed")},
 	} {
