@@ -16,10 +16,13 @@ const Forever = -1
 // Fault is a failure on demand. Its first fields select requests; the others say what happens to a
 // selected request. The zero Fault applies to the next request and changes nothing.
 //
-// A fault without a Status only changes the response of the service, if its Wire is empty or
-// [WireTruncate]. Any other fault takes the place of the service: the request is not authenticated,
-// counted or carried out. With AfterCommit, the service first handles the request as usual. Each
-// response of a fault has the rate limit headers, except a login page.
+// What the service does with a selected request:
+//
+//	with AfterCommit                           handles it as usual, before the fault applies
+//	without Status, and Wire "" or "truncate"  handles it as usual; the fault changes its response
+//	with any other fault                       does not authenticate, count or carry it out
+//
+// Each response of a fault has the rate limit headers, except a login page.
 //
 // At most one fault applies to a request: the first injected fault that selects the request and is
 // not used up. But faults with [WireRefuse] come first, since they apply before a request reaches

@@ -68,16 +68,16 @@ type conduct struct {
 	retryAt        time.Time      // until when a 429 asked the client to wait
 	notifiedAt     time.Time      // when the 429 was sent that began this wait
 	notifiedSender string         // the sender that got this 429; empty if it is not known
-	sender         string         // of the last request: see noteSender
+	lastSender     string         // see noteSender; if requests overlap, a violation may name another of them
 	underWay       int            // number of requests that have no response yet
-	overlapped     bool           // another one was under way when sender sent: a 429 may not be for sender
+	overlapped     bool           // another one was under way when lastSender sent: a 429 may be for either
 	doubtful       map[string]int // Seq of each create of unknown outcome, by its body
 }
 
 // sentAfter429 reports whether the client must have known of the last 429 when it sent a request
 // that arrives now. A request of another goroutine may have been on its way for up to a second.
 func (k *apiKey) sentAfter429() bool {
-	return k.sender == k.notifiedSender || k.now.Sub(k.notifiedAt) >= time.Second
+	return k.lastSender == k.notifiedSender || k.now.Sub(k.notifiedAt) >= time.Second
 }
 
 // noteSender notes the number of the current goroutine as the sender of the request. In memory, the
@@ -89,7 +89,7 @@ func (x *exchange) noteSender() {
 	}
 	x.srv.mu.Lock()
 	defer x.srv.mu.Unlock()
-	x.key.sender = strings.Fields(goroutine())[1]
+	x.key.lastSender = strings.Fields(goroutine())[1]
 	x.key.underWay++
 	x.key.overlapped = x.key.underWay > 1
 }
@@ -123,7 +123,7 @@ func (k *apiKey) remember(x *exchange, resp response) {
 	if resp.status == http.StatusTooManyRequests && reached {
 		k.got429 = true
 		if !now.Before(k.retryAt) {
-			k.notifiedAt, k.notifiedSender = now, k.sender
+			k.notifiedAt, k.notifiedSender = now, k.lastSender
 			if k.overlapped {
 				k.notifiedSender = ""
 			}

@@ -25,7 +25,7 @@ local await_after_429 = 10 * second -- for the first response after a lockout: a
 local await_last = 2 * second -- for the responses that show whether anything is left
 local await_new_pot = 1.5 * second -- after a lost pot, until the other processes have reported
 
-local most_shares = 2 -- of a process: one in the first second after the first response, two in two seconds
+local most_shares = 2 -- of a process: one in the first second after the first response, two in the next
 local growth = 1.5 -- other programs may send 1.5 times what they sent before
 local reserve_part = 10 -- background requests leave 1/10 of the limit to others
 local reason_response = 3 -- a reason to wait; the reasons 0 to 2 are limits, as in closed_by
@@ -43,7 +43,7 @@ local pot = {
   last_response = 0,  -- when the window's last response came
   in_flight = 0,      -- permits of the window without an outcome
   returned = 0,       -- permits of the window whose requests the service has not counted
-  await = 0,          -- until when requests wait for outcomes of permits in flight
+  await = 0,          -- until then: no other first request, and no report that the window is used up
   as_of = 0,          -- the value of `number` when `remaining` was set
   lowest = none,      -- the least Remaining in responses to permits up to as_of, since `remaining` was set
   closed = 0,         -- the end of the last lockout

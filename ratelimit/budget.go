@@ -41,7 +41,8 @@ type budget struct {
 	// together, nobody knows which of them the server counted last: then the lower Remaining
 	// counts. The lowest is samples[0].
 	samples []sample
-	// lost has a time for each lost request: until then, the request may still reach the server.
+	// lost has a time for each lost request: until then, the request may still reach the server. It
+	// is subtracted until a request that was sent after this time has a response.
 	lost []time.Time
 
 	inFlight       []time.Time // when each request without an outcome was admitted, oldest first
@@ -208,10 +209,11 @@ func (b *budget) requestObstacle(kept int) obstacle {
 	switch {
 	case enough && len(awaited) < b.mostInFlight():
 		return obstacle{}
-	case !enough && b.possiblyFree() <= kept:
+	case !enough && b.possiblyFree() <= kept: // the window is used up
 		return obstacle{b.kind, b.end}
 	}
-	// A request is awaited: without one, possiblyFree is surelyFree, and mostInFlight is positive.
+	// The next response may show more. A request is awaited: without one, possiblyFree is surelyFree,
+	// and mostInFlight is positive.
 	return obstacle{ReasonResponse, awaited[0].Add(slowAfter)}
 }
 

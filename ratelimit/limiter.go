@@ -15,10 +15,11 @@ const manyKeys = 64
 // from the responses. Most callers should use one Limiter in the whole process. The zero Limiter is
 // not usable: make one with [New]. It is safe for concurrent use.
 //
-// A request waits while the window is used up, while the key is closed after a 429, and while the
-// first request for the key, or the first after a 429, has no response. If other processes may use
-// the key, only a few requests may be in flight, and the next request waits for a response.
-// Requests are admitted in the order of their arrival, but background requests last.
+// A request waits while the window is used up, and while the key is closed after a 429. It also
+// waits for the response to the first request for the key, to the first after a 429, and to the
+// first after a window that was used up: for a second or, after a 429, for ten at most. If other
+// processes may use the key, only a few requests may be in flight, and the next request waits for a
+// response. The request that asked first is admitted first, but background requests go last.
 type Limiter struct {
 	mu        sync.Mutex
 	processes int

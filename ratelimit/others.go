@@ -81,7 +81,9 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 	foreign := b.limit - o.Window.Remaining - ours
 	b.foreign = max(b.foreign, foreign) // a lower number is that of a late response
 	// came is the number of foreign requests after the last response before our request was
-	// admitted: since then, Remaining has fallen by our own requests and by the foreign ones.
+	// admitted: since then, Remaining has fallen by our own requests and by the foreign ones. For
+	// example, 40 were left and 20 sent when it was admitted: leftAndSent is 60. Now Remaining is
+	// 35, and ours is 21: 60-35-21 = 4 foreign requests came.
 	came, since := s.leftAndSent-o.Window.Remaining-ours, s.lastResponse
 	switch {
 	case s.precedes(b.windowBy) && b.kind == ReasonDay:

@@ -79,17 +79,17 @@ func (q *queue) dispatch(now time.Time) {
 func (q *queue) permitFor(now time.Time, r *Request) *permit {
 	admitted, why := q.budget.admit(now, r.Background)
 	if why.reason != "" {
-		q.waitFor(now, why)
+		q.setObstacle(now, why)
 		return nil
 	}
 	return &permit{snapshot: admitted, queue: q, observer: r.Observer, budget: q.budget}
 }
 
-// waitFor makes the queue wait for an obstacle. It refuses the waiters that would now wait too
-// long, if the obstacle is another limit than before, or if the end of the limit or of the window
-// has moved by more than a second. Smaller moves are ignored, because each response moves the end
-// of a sliding window a little.
-func (q *queue) waitFor(now time.Time, why obstacle) {
+// setObstacle notes what the queue waits for. It refuses the waiters that would now wait too long,
+// if the obstacle is another limit than before, or if the end of the limit or of the window has
+// moved by more than a second. Smaller moves are ignored, because each response moves the end of a
+// sliding window a little.
+func (q *queue) setObstacle(now time.Time, why obstacle) {
 	another := why.reason != q.obstacle.reason || why.askAt.Sub(q.obstacle.askAt) > time.Second
 	moved := q.budget.ends().Sub(q.refusedFor).Abs()
 	q.obstacle = why

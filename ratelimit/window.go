@@ -80,7 +80,7 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 }
 
 // lose records a lost request: it has no response, or one without a window. It is subtracted from
-// Remaining while it may still arrive. More lost requests than the limit would change nothing, so
+// Remaining until updateWindow gets the response to a later request. More lost requests than the limit would change nothing, so
 // the oldest is dropped: it is the least likely to arrive.
 func (b *budget) lose(o *Outcome) {
 	b.sent++
