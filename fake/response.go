@@ -120,8 +120,8 @@ func (x *exchange) commonHeaders() http.Header {
 }
 
 // deliver sends the response, or the part of it that a fault lets through.
-func (x *exchange) deliver(w http.ResponseWriter, resp response) {
-	f := x.fault
+func (x *exchange) deliver(resp response) {
+	w, f := x.w, x.fault
 	if resp.status == 0 {
 		breakOff(w, f.Wire)
 		return

@@ -38,7 +38,7 @@ func (x *exchange) serve(w http.ResponseWriter) {
 	resp := x.respond()
 	if !resp.delivered {
 		x.noteResponse(resp)
-		x.deliver(w, resp)
+		x.deliver(resp)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // Each file in testdata/exchanges holds a request and its response as they are on the wire, without
 // the CR before each line feed.
 func TestGolden(t *testing.T) {
-	const mark = "=== answer ===\n"
+	const mark = "=== response ===\n"
 	files, err := filepath.Glob("testdata/exchanges/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

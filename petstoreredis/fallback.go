@@ -26,7 +26,8 @@ func (q *queue) beginFallback(now time.Time) {
 	if w.Limit > 0 {
 		q.fallback.firstShare = min(w.Limit/n, q.used+(w.Remaining+n-1)/n)
 		o.Window = q.shareOf(w)
-		o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now)) // with this Date, the window ends at windowEnd
+		// With this Date, the window ends at windowEnd: package ratelimit adds a second to Reset.
+		o.Date = w.Reset.Add(time.Second - q.windowEnd.Sub(now))
 	}
 	if q.closedUntil.After(now) {
 		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, q.closedUntil.Sub(now)

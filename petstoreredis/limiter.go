@@ -134,8 +134,14 @@ func (l *Limiter) Reopen(key string) {
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	queues := slices.Collect(maps.Values(l.queues))
+	for _, q := range queues {
+		if q.sending == nil && len(q.outcomes) > 0 {
+			q.send(l.now()) // all keys at once
+		}
+	}
 	var failed error
-	for _, q := range slices.Collect(maps.Values(l.queues)) {
+	for _, q := range queues {
 		if err := q.flush(ctx); err != nil {
 			failed = fmt.Errorf("petstoreredis: flush: %w", err)
 		}

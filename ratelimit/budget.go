@@ -27,14 +27,14 @@ type budget struct {
 	now       time.Time // the latest time that a caller passed
 
 	// The window in the headers: the minute or the day, whichever has fewer requests left.
-	kind     Reason    // ReasonMinute or ReasonDay
-	limit    int       // requests that the window allows; 0 before a response shows a window
-	reset    time.Time // the end of the window by the server's clock
-	openAt   time.Time // a local time at which the window was open
-	end      time.Time // the local time at which the window is certainly over
-	slides   bool      // whether Reset moves, as it does if the server counts the last minute or day
-	sent     int       // requests of this process that the window has counted, or may have counted
-	windowBy int       // the outcome that showed this window first, by its number
+	kind          Reason    // ReasonMinute or ReasonDay
+	limit         int       // requests that the window allows; 0 before a response shows a window
+	reset         time.Time // the end of the window by the server's clock
+	openAt        time.Time // a local time at which the window was open
+	end           time.Time // the local time at which the window is certainly over
+	slides        bool      // whether Reset moves, as it does if the server counts the last minute or day
+	sent          int       // requests of this process that the window has counted, or may have counted
+	windowOutcome int       // the outcome that showed this window first, by its number
 
 	// samples has each Remaining that may be the current one, in the order of arrival. A response
 	// replaces the samples that came before its request was sent. If two requests were in flight
@@ -53,10 +53,10 @@ type budget struct {
 	lastProbe      time.Time   // when the last probe was admitted
 
 	// The lockout after a 429 (rule 5).
-	closedUntil time.Time // nothing is sent before this time
-	closedBy    Reason    // the limit that seems to have caused the lockout
-	streak      int       // lockouts since the last success
-	lockoutBy   int       // the outcome that began the last lockout, by its number; 0 before the first
+	closedUntil    time.Time // nothing is sent before this time
+	closedBy       Reason    // the limit that seems to have caused the lockout
+	streak         int       // lockouts since the last success
+	lockoutOutcome int       // the outcome that began the last lockout, by its number; 0 before the first
 
 	// Other processes (rules 6 and 10); their requests are called foreign.
 	//
@@ -76,7 +76,7 @@ type sample struct{ outcome, remaining int }
 type snapshot struct {
 	admitted     time.Time
 	outcomes     int // outcomes that had come
-	leftAndSent  int // falls only by foreign requests, lost ones and those in flight
+	leftAndSent  int // left + sent: our own requests that the window counts do not change it
 	lastResponse time.Time
 	probe        bool
 }
@@ -92,12 +92,14 @@ type obstacle struct {
 
 const (
 	// slowAfter is the time after which a request without a response is slow: other requests no
-	// longer wait for it, and another probe may follow. It is also how long a request may take to
-	// reach the server after its caller gave up. It is five times 200 ms, the longest usual
+	// longer wait for it, and another probe may follow. It is five times 200 ms, the longest usual
 	// latency. After a 429, slowAfter429 is the time after which another probe may follow. It is
 	// longer, because another 429 may cause a ban.
 	slowAfter    = time.Second
 	slowAfter429 = 10 * time.Second
+
+	// mayArrive is how long a request may still take to reach the server after its caller gave up.
+	mayArrive = slowAfter
 
 	// slidingLockout is the shortest lockout in a sliding window that others use. With a minute,
 	// TestGrowth has a fourth more 429s on 60 a minute.
@@ -212,8 +214,8 @@ func (b *budget) requestObstacle(kept int) obstacle {
 	case !enough && b.possiblyFree() <= kept: // the window is used up
 		return obstacle{b.kind, b.end}
 	}
-	// The next response may show more. A request is awaited: without one, possiblyFree is surelyFree,
-	// and mostInFlight is positive.
+	// The next response may show more. A request is awaited: without one, possiblyFree is
+	// surelyFree, and mostInFlight is positive.
 	return obstacle{ReasonResponse, awaited[0].Add(slowAfter)}
 }
 
@@ -269,7 +271,7 @@ func (b *budget) settle(s *snapshot, o *Outcome, now time.Time) {
 	b.updateWindow(s, o)
 	if o.StatusCode == http.StatusTooManyRequests {
 		b.startLockout(s, o)
-	} else if !o.Received.IsZero() && !s.precedes(b.lockoutBy) {
+	} else if !o.Received.IsZero() && !s.precedes(b.lockoutOutcome) {
 		b.streak = 0
 	}
 }
@@ -277,8 +279,8 @@ func (b *budget) settle(s *snapshot, o *Outcome, now time.Time) {
 // startLockout begins a lockout after a 429, or makes it longer (rule 5). Several 429s to requests
 // that were in flight together make one lockout.
 func (b *budget) startLockout(s *snapshot, o *Outcome) {
-	if !s.precedes(b.lockoutBy) {
-		b.lockoutBy = b.outcomes
+	if !s.precedes(b.lockoutOutcome) {
+		b.lockoutOutcome = b.outcomes
 		b.streak++
 	}
 	if o.Window.Limit > 0 && o.Window.Remaining == 0 && !s.probe && o.RetryAfter <= time.Minute {

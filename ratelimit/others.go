@@ -41,7 +41,7 @@ func (b *budget) isShared() bool { return b.processes > 1 || b.trust < 0 }
 func (b *budget) mostInFlight() int {
 	left := b.left()
 	switch {
-	case b.limit == 0 && b.lockoutBy == 0: // no response has shown a limit
+	case b.limit == 0 && b.lockoutOutcome == 0: // no response has shown a limit
 		return 2
 	case b.limit == 0:
 		return 1
@@ -86,9 +86,9 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 	// 35, and ours is 21: 60-35-21 = 4 foreign requests came.
 	came, since := s.leftAndSent-o.Window.Remaining-ours, s.lastResponse
 	switch {
-	case s.precedes(b.windowBy) && b.kind == ReasonDay:
+	case s.precedes(b.windowOutcome) && b.kind == ReasonDay:
 		return // most of them came long ago, and show nothing about the present
-	case s.precedes(b.windowBy):
+	case s.precedes(b.windowOutcome):
 		came, since = foreign, b.end.Add(-time.Minute) // all since the start of the window
 		b.trustAtFirst(foreign)
 	case came > 0:

@@ -52,7 +52,7 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 		b.replaceReset(o)
 	}
 	apart := o.Window.Reset.Sub(b.reset) // both are times of the server's clock
-	if apart < -sameWindow && s.precedes(b.windowBy) {
+	if apart < -sameWindow && s.precedes(b.windowOutcome) {
 		return // a late response of an old window
 	}
 	switch { // rule 3
@@ -80,13 +80,13 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 }
 
 // lose records a lost request: it has no response, or one without a window. It is subtracted from
-// Remaining until updateWindow gets the response to a later request. More lost requests than the limit would change nothing, so
-// the oldest is dropped: it is the least likely to arrive.
+// Remaining until updateWindow gets the response to a later request. More lost requests than the
+// limit would change nothing, so the oldest is dropped: it is the least likely to arrive.
 func (b *budget) lose(o *Outcome) {
 	b.sent++
 	until := o.Received.Add(1) // a request that was sent at this very moment is not newer
 	if o.Received.IsZero() {
-		until = b.now.Add(slowAfter)
+		until = b.now.Add(mayArrive)
 	}
 	b.lost = append(b.lost, until)
 	if len(b.lost) > max(b.limit, mostLost) {
@@ -105,7 +105,7 @@ func (b *budget) replaceReset(o *Outcome) {
 
 // openWindow forgets the last window. Lost requests stay: the new window may count them.
 func (b *budget) openWindow() {
-	b.windowBy = b.outcomes
+	b.windowOutcome = b.outcomes
 	b.samples, b.sent, b.foreign = b.samples[:0], 0, 0
 	if b.trust < 0 {
 		b.trust++ // rule 6

@@ -98,8 +98,8 @@ type problem struct {
 // skipf ends the check as skipped.
 func skipf(format string, args ...any) { panic(&problem{fmt.Sprintf(format, args...), true}) }
 
-// attempt calls f, and returns the problem that ended it, or nil.
-func attempt(f func()) (p *problem) {
+// problemOf calls f, and returns the problem that ended it, or nil.
+func problemOf(f func()) (p *problem) {
 	defer func() {
 		if v := recover(); v != nil {
 			p = v.(*problem) // another panic is a mistake of this package, and panics again here
@@ -111,7 +111,7 @@ func attempt(f func()) (p *problem) {
 
 // orSkip returns the result of f. If f fails, it skips the check: another clause reports this.
 func orSkip[T any](f func() T) (result T) {
-	if p := attempt(func() { result = f() }); p != nil {
+	if p := problemOf(func() { result = f() }); p != nil {
 		skipf("%s", p.text)
 	}
 	return result
@@ -119,7 +119,7 @@ func orSkip[T any](f func() T) (result T) {
 
 // check checks a clause. The text of a problem names the section, and never the key.
 func (s *session) check(c clause) *problem {
-	p := attempt(func() { c.check(s) })
+	p := problemOf(func() { c.check(s) })
 	if p == nil {
 		return nil
 	}

@@ -39,7 +39,7 @@ func (s *session) addedPet(status string) object { return orSkip(s.add(status).p
 // other clauses report it.
 func (s *session) list(query string) *exchange {
 	for _, status := range added {
-		_ = attempt(func() { s.add(status) })
+		_ = problemOf(func() { s.add(status) })
 	}
 	return s.ask(get("/pets" + query))
 }
@@ -72,7 +72,7 @@ func limits(s *session) {
 	list, _ := s.page("?limit=100")
 	for range 21 - len(list) {
 		delete(s.memo, create(validPet)) // so that ask sends it again
-		_ = attempt(func() { s.ask(create(validPet)) })
+		_ = problemOf(func() { s.ask(create(validPet)) })
 	}
 	list, _ = s.page("?limit=100")
 	all := len(list)
