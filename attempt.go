@@ -32,12 +32,8 @@ type attempt struct {
 	failure    failure
 	err        error // why there is no whole response; nil if there is one
 
-	mayBeWritten   bool // the request may have been written
-	expectedStatus bool // the status is the documented one of a success
+	mayBeWritten bool // the request may have been written
 }
-
-// succeeded reports whether there is a whole response with the documented status.
-func (a *attempt) succeeded() bool { return a.expectedStatus && a.failure == noFailure }
 
 // was reports whether the attempt got a response with this status. a may be nil.
 func (a *attempt) was(status int) bool { return a != nil && a.outcome.StatusCode == status }
@@ -103,20 +99,23 @@ func (s *connectionState) wrote(err error) bool {
 // isDead reports whether the request got a reused connection, and no byte of a response.
 func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
 
-// errorOf returns the error of a call whose last attempt was a; doc.go lists the types. It makes
-// all errors of calls that made an attempt, except those of decodeBody.
+// errorOf returns the error of a call whose last attempt was a; doc.go lists the types. It returns
+// nil for a whole response with the documented status: decodeBody makes the errors about its body.
 func (k *call) errorOf(a *attempt) error {
 	code := a.outcome.StatusCode
+	isExpected := k.expects(code)
 	switch {
+	case isExpected && a.failure == noFailure:
+		return nil
 	case a.failure == notAdmitted:
 		return k.refusal(a)
 	case a.failure == notHTTP:
 		return k.responseError(a, "not HTTP", a.err)
 	case a.failure == contextEnded, code == 0:
 		return k.transportError(a, a.err)
-	case a.expectedStatus && a.failure == bodyTooLarge:
+	case isExpected && a.failure == bodyTooLarge:
 		return k.responseError(a, "body is larger than 10 MiB", nil)
-	case a.expectedStatus:
+	case isExpected:
 		return k.responseError(a, "body is cut off", a.err)
 	case code/100 == 2:
 		return k.responseError(a, "status is not the documented one", nil)

@@ -36,7 +36,10 @@ func (o *operation) isWrite() bool { return o.method != http.MethodGet }
 
 // expects reports whether code is the documented status of a success.
 func (o *operation) expects(code int) bool {
-	return code == o.success || o.success == 0 && code/100 == 2
+	if o.success == 0 {
+		return code/100 == 2
+	}
+	return code == o.success
 }
 
 // request is the request that a method makes, without the key.
@@ -54,12 +57,11 @@ type request struct {
 type call struct {
 	request
 	tracer
-	client      *Client
-	config      *config // of the client, with the options of the call; only read
-	stoppable   context.Context
-	httpRequest *http.Request // of the loop; each attempt sends a clone
-	started     time.Time
-	maxWait     time.Duration // what is left of WithMaxWait
+	client    *Client
+	config    *config // of the client, with the options of the call; only read
+	stoppable context.Context
+	started   time.Time
+	maxWait   time.Duration // what is left of WithMaxWait
 
 	requestsSent int             // requests that may have been written
 	last         *attempt        // nil before the first

@@ -60,44 +60,31 @@ func (k *call) run() error {
 		return &ArgumentError{k.name, "path", "is not valid"}
 	}
 	request.URL.RawQuery = k.query
-	k.httpRequest = request
 	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome
 	if k.pause != nil {                                      // the context has ended in the pause
 		k.endPause()
 		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
 	}
-	if !k.last.succeeded() {
-		return k.errorOf(k.last)
+	err = k.errorOf(k.last)
+	if err == nil {
+		k.client.tokens.earn()
 	}
-	k.client.tokens.earn()
-	return nil
+	return err
 }
 
-// RoundTrip implements [http.RoundTripper] for the loop, which calls it once for each attempt. The
-// response is always empty, because checkRetry looks at k.last instead.
-func (k *call) RoundTrip(*http.Request) (*http.Response, error) {
-	k.endPause()
-	k.makeAttempt()
-	return &http.Response{Body: http.NoBody}, nil
-}
-
-// checkRetry is the CheckRetry of the loop. It begins the pause before another attempt. If the
-// context has ended already, the loop ends, as it does when the context ends in that pause.
+// checkRetry is the CheckRetry of the loop. It begins the pause before another attempt, and reports
+// it unless it is 0. If the context has ended already, the loop ends, as it does when the context
+// ends in that pause.
 func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) {
-	pause, again := k.next(k.last)
+	d, again := k.next(k.last)
 	if again {
-		k.beginPause(pause)
+		k.pauseBegun = time.Now()
+		k.pause = &ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: k.pauseBegun.Add(d), Waiting: 1}
 	}
-	return again && k.stoppable.Err() == nil, nil
-}
-
-// beginPause plans the next attempt after a pause d, and reports this pause unless d is 0.
-func (k *call) beginPause(d time.Duration) {
-	k.pauseBegun = time.Now()
-	k.pause = &ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: k.pauseBegun.Add(d), Waiting: 1}
-	if d > 0 {
+	if again && d > 0 {
 		k.WaitStart(*k.pause)
 	}
+	return again && k.stoppable.Err() == nil, nil
 }
 
 // restOfPause is the Backoff of the loop.
@@ -144,12 +131,12 @@ func isOutage(code int) bool {
 }
 
 // mayChange reports whether the same request, sent again, may have another result.
-func (a *attempt) mayChange() bool {
+func (k *call) mayChange(a *attempt) bool {
 	code := a.outcome.StatusCode
 	switch {
 	case a.failure == notAdmitted, a.failure == contextEnded:
 		return false
-	case code == 0, a.expectedStatus:
+	case code == 0, k.expects(code):
 		return a.failure == connectionFailed
 	}
 	return code == http.StatusTooManyRequests || isOutage(code)
@@ -160,7 +147,7 @@ func (k *call) next(a *attempt) (pause time.Duration, again bool) {
 	// After a 401, keyFunc may return another key. If it returns the same one, admit ends the call.
 	newKey := k.config.keyFunc != nil && a.failure != contextEnded &&
 		a.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized)
-	mayRepeat := newKey || a.mayChange() && !k.outcomeUnknown(a)
+	mayRepeat := newKey || k.mayChange(a) && !k.outcomeUnknown(a)
 	switch {
 	case !mayRepeat || k.info.Attempt >= k.config.retry.MaxAttempts:
 		return 0, false

@@ -17,17 +17,20 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// makeAttempt makes one attempt: key, permit, request, whole response.
-func (k *call) makeAttempt() {
+// RoundTrip implements [http.RoundTripper] for the loop, which calls it once for each attempt. It
+// makes the attempt: key, permit, request, whole response. It always returns an empty response,
+// because checkRetry looks at k.last instead.
+func (k *call) RoundTrip(r *http.Request) (*http.Response, error) {
+	k.endPause()
 	a := &attempt{}
 	k.previous, k.last, k.info.Attempt = k.last, a, k.info.Attempt+1
 	k.client.transport.closeSuspects(k.stoppable)
-	err := k.admit(a)
-	if err != nil {
+	if err := k.admit(a); err != nil {
 		a.failure, a.err = notAdmitted, err
 	} else {
-		k.send(a)
+		k.send(r, a)
 	}
+	return &http.Response{Body: http.NoBody}, nil
 }
 
 // admit gets the key, and a permit for this key. After a wait for the permit, it asks for the key
@@ -116,9 +119,9 @@ func (a *attempt) release() {
 }
 
 // send sends the request of an attempt, reads the response into a, and reports both to the traces.
-func (k *call) send(a *attempt) {
+func (k *call) send(r *http.Request, a *attempt) {
 	begun := time.Now()
-	k.sendAndReceive(begun, a)
+	k.sendAndReceive(r, begun, a)
 	if a.mayBeWritten {
 		k.requestsSent++
 	}
@@ -131,7 +134,7 @@ func (k *call) send(a *attempt) {
 }
 
 // sendAndReceive does what happens between AttemptStart and AttemptDone.
-func (k *call) sendAndReceive(begun time.Time, a *attempt) {
+func (k *call) sendAndReceive(r *http.Request, begun time.Time, a *attempt) {
 	parent := k.stoppable
 	if k.isWrite() {
 		parent = k.ctx // WithStop lets writes finish
@@ -143,7 +146,7 @@ func (k *call) sendAndReceive(begun time.Time, a *attempt) {
 	header := k.config.header.Clone()
 	ctx = k.attemptContext(ctx, header)
 	a.outcome.Sent = begun // before the send, so that the limiter gets it even if the transport panics
-	resp, err := k.client.transport.roundTrip(k.newRequest(ctx, header, a))
+	resp, err := k.client.transport.roundTrip(k.newRequest(ctx, r, header, a))
 	a.mayBeWritten = err == nil || a.connection.wrote(err)
 	switch {
 	case err == nil:
@@ -166,11 +169,11 @@ func (k *call) withTimeout(ctx context.Context) (context.Context, context.Cancel
 	return context.WithCancel(ctx)
 }
 
-// newRequest returns the request of an attempt.
-func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *http.Request {
-	r := k.httpRequest.Clone(httptrace.WithClientTrace(ctx, a.connection.hooks())) // the transport may change it
+// newRequest returns the request of an attempt, made from the request of the loop.
+func (k *call) newRequest(ctx context.Context, r *http.Request, header http.Header, a *attempt) *http.Request {
+	r = r.Clone(httptrace.WithClientTrace(ctx, a.connection.hooks())) // the transport may change it
 	r.Header = header
-	header["Authorization"] = []string{a.key.Header()}
+	header["Authorization"] = []string{"Bearer " + a.key.Secret()}
 	if k.body != nil {
 		header["Content-Type"] = []string{"application/json"}
 	}
@@ -183,7 +186,6 @@ func (k *call) newRequest(ctx context.Context, header http.Header, a *attempt) *
 // receive reads a response into a. The permit is released before the body is read, so that the next
 // request need not wait for the body.
 func (k *call) receive(resp *http.Response, a *attempt) error {
-	a.expectedStatus = k.expects(resp.StatusCode)
 	a.outcome = ratelimit.OutcomeOf(resp, a.outcome.Sent, time.Now())
 	a.header = safetext.Header(resp.Header, a.key.Secret())
 	k.client.transport.http1.Store(resp.ProtoMajor == 1)

@@ -20,7 +20,6 @@ import (
 // The tests of From, and the tests that no output shows a key, are in package petstore.
 func TestKey(t *testing.T) {
 	key := credential.New("hush-hush")
-	assert.Equal(t, "Bearer hush-hush", key.Header())
 	assert.Equal(t, "hush-hush", key.Secret())
 	assert.Empty(t, credential.Key{}.Secret())
 	assert.Equal(t, "ecff2f26c37df864", key.ID, "the same in each process of a fleet, which shares the budget of the key")

@@ -30,9 +30,6 @@ func New(key string) Key {
 	return Key{func() string { return key }, id}
 }
 
-// Header returns the value of the Authorization header.
-func (k Key) Header() string { return "Bearer " + k.secret() }
-
 // Secret returns the key itself; empty for the zero Key.
 func (k Key) Secret() string {
 	if k.secret == nil {
