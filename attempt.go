@@ -237,26 +237,25 @@ func wrappable(err error) error {
 		return err
 	}
 	if network, ok := errors.AsType[net.Error](err); ok && network.Timeout() {
-		return timeout(err.Error())
+		return timeoutError{text: err.Error()}
 	}
 	return errors.New(err.Error())
 }
 
-// timeout is the text of a timeout that no option of the call has set. It is a [net.Error].
-type timeout string
+// timeoutError is a timeout. It is a [net.Error].
+type timeoutError struct {
+	text  string
+	isOwn bool // an attempt or a call took longer than an option allows
+}
 
-func (t timeout) Error() string { return string(t) }
-func (timeout) Timeout() bool   { return true }
-func (timeout) Temporary() bool { return true }
-
-// timeoutError is the [net.Error] of an attempt or a call that took longer than an option allows.
-type timeoutError struct{ timeout }
-
-func (timeoutError) Is(target error) bool { return target == ErrTimeout }
+func (e timeoutError) Error() string        { return e.text }
+func (e timeoutError) Is(target error) bool { return target == ErrTimeout && e.isOwn }
+func (timeoutError) Timeout() bool          { return true }
+func (timeoutError) Temporary() bool        { return true }
 
 // timedOut returns the error of an attempt or a call.
 func timedOut(what string, limit time.Duration) error {
-	return timeoutError{timeout(what + " timed out after " + limit.String())}
+	return timeoutError{what + " timed out after " + limit.String(), true}
 }
 
 var errSameKey = errors.New("petstore: after a 401 there is no other key")

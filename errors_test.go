@@ -12,6 +12,8 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
 	"os"
 	"strings"
 	"syscall"
@@ -79,8 +81,8 @@ func TestErrorGoldenFiles(t *testing.T) {
 
 // recordFailures records calls whose attempts get a response, or an error in place of one.
 func recordFailures(t *testing.T, record func(name string, err error)) {
-	meets := func(name string, respond responder, call callFunc) {
-		client, _ := scripted(t, []responder{respond},
+	meets := func(name string, respond responder, call callFunc, later ...responder) {
+		client, _ := scripted(t, append([]responder{respond}, later...),
 			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1, MaxDelay: 1}))
 		record(name, call(client))
 	}
@@ -100,7 +102,14 @@ func recordFailures(t *testing.T, record func(name string, err error)) {
 	meets("connection refused", fails(errRefused), create)
 	meets("not HTTP", fails(errNotHTTP), list)
 	meets("anything else", fails(errors.New("anything")), list)
-	meets("a circuit breaker", fails(fmt.Errorf("anything: %w", petstore.ErrNotSent)), list)
+	opens := fmt.Errorf("anything: %w", petstore.ErrNotSent)
+	meets("a circuit breaker", fails(opens), list)
+	meets("a circuit breaker after a 503", status(503, ""), list, fails(opens))
+	meets("a circuit breaker that got a connection, and dumps the request", func(r *http.Request) (*http.Response, error) {
+		httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{})
+		_, _ = httputil.DumpRequestOut(r, true)
+		return nil, opens
+	}, create)
 	meets("a transport's own context", fails(errors.Join(context.Canceled, errors.New("anything"))), list)
 	meets("attempt timed out", hangs, list)
 	for _, code := range []int{301, 403, 408, 409, 413, 415, 422, 500, 501, 502, 503, 504, 520} {
@@ -198,6 +207,8 @@ func TestArgumentError(t *testing.T) {
 	}
 	for _, name := range []string{
 		"authorization", "Accept", "Content-Type", "Host", "Connection", "TE", "Trailer", "Upgrade", "X-Idempotency-Key",
+		"Accept-Encoding", "Content-Encoding", "Content-Length", "Expect", "Idempotency-Key", "Keep-Alive",
+		"Proxy-Authorization", "Proxy-Connection", "Transfer-Encoding",
 	} {
 		opts = append(opts, petstore.WithHeader(name, "x"))
 	}
@@ -236,16 +247,6 @@ func TestArgumentError(t *testing.T) {
 	}
 	assert.Empty(t, service.sent())
 	testkit.AssertGolden(t, "testdata/arguments.txt", texts.String())
-}
-
-func TestNotSent(t *testing.T) {
-	virtual(t, "is no error of a call that has sent a request before", func(t *testing.T) {
-		client, _ := scripted(t, []responder{status(503, ""), fails(fmt.Errorf("circuit open: %w", petstore.ErrNotSent))})
-		err := list(client)
-		assert.EqualError(t, err, "petstore: listPets: circuit open: petstore: not sent")
-		assert.NotErrorIs(t, err, petstore.ErrNotSent)
-		assert.Equal(t, 1, as[*petstore.TransportError](t, err).Attempts)
-	})
 }
 
 // A function of the user may return an error of another call, and an errgroup may make such an

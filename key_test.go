@@ -112,9 +112,15 @@ func TestWithAPIKeyFunc(t *testing.T) {
 		assert.Equal(t, slices.Repeat([]ratelimit.Outcome{{}}, asked-sent), unused, "nothing was sent with them")
 		assert.Greater(t, asked, sent+5)
 	})
-	client, service := scripted(t, []responder{refused})
-	require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
+	fixed, service := scripted(t, []responder{refused})
+	require.ErrorIs(t, list(fixed), petstore.ErrUnauthorized)
 	assert.Len(t, service.sent(), 1, "a fixed key is not tried again")
+	rotates, service := rotating(t, func(ctx context.Context) (string, error) {
+		call, _ := petstore.CallFromContext(ctx)
+		return fmt.Sprint("key-of-attempt-", call.Attempt), nil
+	}, []responder{refused}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+	require.ErrorIs(t, list(rotates), petstore.ErrUnauthorized)
+	assert.Len(t, service.sent(), 1, "the policy allows no other attempt")
 }
 
 func TestAPIKeyFile(t *testing.T) {

@@ -30,6 +30,7 @@ func TestWithLimiter(t *testing.T) {
 		"success":                {responders: []responder{status(201, onePet)}, want: []string{"201"}},
 		"cut off":                {responders: []responder{cutOff("{", 201, errReset)}, want: []string{"201"}},
 		"reset":                  {responders: []responder{fails(errReset)}, want: []string{"no response"}},
+		"a slow response":        {responders: []responder{hangs}, want: []string{"no response"}},
 		"a panic":                {responders: []responder{panics}, want: []string{"no response"}, panics: true},
 		"given up by its caller": {responders: []responder{gaveUp}, want: []string{"abandoned"}},
 		"429, refused, success": {
@@ -92,17 +93,18 @@ func TestWithLimiter(t *testing.T) {
 			assert.Equal(t, 2*time.Second, time.Until(deadline), "the timeout begins after the limiter")
 			return status(200, "[]")(r)
 		}
-		client, _ := scripted(t, []responder{status(503, ""), status(429, "", "Retry-After: 30"), inTime},
+		busy := status(503, "")
+		client, _ := scripted(t, []responder{busy, status(429, "", "Retry-After: 30"), inTime, busy, inTime},
 			petstore.WithLimiter(limiter), petstore.WithAttemptTimeout(2*time.Second), quick)
 		keyID = client.KeyID()
-		for range 2 {
-			require.NoError(t, list(client, petstore.WithMaxWait(time.Minute), petstore.WithBackground()))
+		for _, maxWait := range []time.Duration{time.Minute, time.Second} {
+			require.NoError(t, list(client, petstore.WithMaxWait(maxWait), petstore.WithBackground()))
 		}
 		// Waits in the limiter and pauses after a 429 shorten MaxWait. All attempts of a call have
 		// the same Asked, and so the same place in the queue.
 		assert.Equal(t, []string{
 			"MaxWait 60, Asked 0, NotBefore 0", "MaxWait 57, Asked 0, NotBefore 2",
-			"MaxWait 24, Asked 0, NotBefore 36", "MaxWait 60, Asked 39, NotBefore 0",
+			"MaxWait 24, Asked 0, NotBefore 36", "MaxWait 1, Asked 39, NotBefore 0", "MaxWait 0, Asked 39, NotBefore 41",
 		}, requests)
 	})
 }

@@ -58,10 +58,12 @@ type clientLog struct {
 	refused    sync.Map    // the Call.KeyID of each key that the service answers with 401
 }
 
-// write writes a line with the attributes that all lines have.
-func (l *clientLog) write(ctx context.Context, c Call, level slog.Level, message string, attrs ...slog.Attr) {
-	all := nonZero(slog.String("operation", c.Operation), slog.String("call_id", c.ID), slog.String("key_id", c.KeyID))
-	l.logger.LogAttrs(ctx, level, message, append(all, attrs...)...)
+// write writes a line with the attributes that all lines have, and then more.
+func (l *clientLog) write(ctx context.Context, c Call, level slog.Level, message string, more ...slog.Attr) {
+	attrs := []slog.Attr{
+		slog.String("operation", c.Operation), slog.String("call_id", c.ID), slog.String("key_id", c.KeyID),
+	}
+	l.logger.LogAttrs(ctx, level, message, withValue(append(attrs, more...))...)
 }
 
 func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
@@ -70,14 +72,12 @@ func (l *clientLog) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 		if info.Err != nil {
 			text = info.Err.Error()
 		}
-		attrs := []slog.Attr{
+		l.write(ctx, info.Call, slog.LevelDebug, "petstore: attempt",
 			slog.String("method", info.Call.Method), slog.String("path", info.Call.Template),
 			slog.Int("attempt", info.Call.Attempt), slog.Duration("duration", info.Duration),
-		}
-		attrs = append(attrs, nonZero(slog.Int("status", info.StatusCode), slog.Any("rate_limit", info.RateLimit),
+			slog.Int("status", info.StatusCode), slog.Any("rate_limit", info.RateLimit),
 			slog.Duration("retry_after", info.RetryAfter), slog.String("error_type", info.ErrorType()),
-			lineAttr("error", text))...)
-		l.write(ctx, info.Call, slog.LevelDebug, "petstore: attempt", attrs...)
+			lineAttr("error", text))
 	}
 	if info.StatusCode/100 == 2 {
 		l.refused.Delete(info.Call.KeyID)
@@ -103,20 +103,19 @@ func (l *clientLog) callDone(ctx context.Context, info CallDoneInfo) {
 
 // waitStart logs that a call waits, and for what. Near the limit, waits are usual: hence Debug.
 func (l *clientLog) waitStart(ctx context.Context, c Call, w ratelimit.Wait) {
-	attrs := nonZero(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
-	l.write(ctx, c, slog.LevelDebug, "petstore: waiting", append(attrs, slog.Int("waiting", w.Waiting))...)
+	l.write(ctx, c, slog.LevelDebug, "petstore: waiting",
+		slog.String("reason", string(w.Reason)), slog.Time("until", w.Until), slog.Int("waiting", w.Waiting))
 }
 
 // lockout returns a function that logs a lockout: its limit, its end, and the numbers that show
 // whose requests use up the limit.
 func (l *clientLog) lockout(level slog.Level, message string) func(context.Context, Call, ratelimit.Lockout) {
 	return func(ctx context.Context, c Call, lockout ratelimit.Lockout) {
-		attrs := nonZero(slog.String("reason", string(lockout.Reason)), slog.Time("until", lockout.Until))
+		attrs := []slog.Attr{slog.String("reason", string(lockout.Reason)), slog.Time("until", lockout.Until)}
 		if w := lockout.Window; !w.IsZero() {
 			attrs = append(attrs, slog.Int("limit", w.Limit), slog.Int("remaining", w.Remaining))
 		}
-		attrs = append(attrs, slog.Int("sent", lockout.Sent))
-		attrs = append(attrs, nonZero(slog.Int("processes", lockout.Processes))...)
+		attrs = append(attrs, slog.Int("sent", lockout.Sent), slog.Int("processes", lockout.Processes))
 		l.write(ctx, c, level, message, attrs...)
 	}
 }
@@ -153,18 +152,22 @@ func (e *ArgumentError) LogValue() slog.Value {
 // errorValue returns the attributes that every error has, and then more. An attribute means the
 // same in all errors that have it.
 func errorValue(err error, kind, opName, callID string, r Response, more ...slog.Attr) slog.Value {
-	return slog.GroupValue(nonZero(append([]slog.Attr{
+	return slog.GroupValue(withValue(append([]slog.Attr{
 		slog.String("operation", opName), slog.String("kind", kind), slog.String("error", err.Error()),
 		slog.String("error_type", errorType(err)), slog.Int("attempts", r.Attempts), slog.String("call_id", callID),
 		slog.Int("status", r.StatusCode), slog.Any("rate_limit", r.RateLimit),
 		slog.Bool("not_sent", errors.Is(err, ErrNotSent)),
 		slog.Bool("outcome_unknown", errors.Is(err, ErrOutcomeUnknown)),
-	}, more...)...)...)
+	}, more...))...)
 }
 
-// nonZero returns the attributes that are not zero: a zero says nothing, and makes a line longer.
-func nonZero(attrs ...slog.Attr) []slog.Attr {
-	return slices.DeleteFunc(attrs, func(a slog.Attr) bool { return reflect.ValueOf(a.Value.Any()).IsZero() })
+// withValue returns the attributes that have a value. A zero is a value only of some numbers: any
+// other zero says nothing, and makes a line longer.
+func withValue(attrs []slog.Attr) []slog.Attr {
+	numbers := []string{"duration", "waiting", "remaining", "sent"}
+	return slices.DeleteFunc(attrs, func(a slog.Attr) bool {
+		return reflect.ValueOf(a.Value.Any()).IsZero() && !slices.Contains(numbers, a.Key)
+	})
 }
 
 // lineAttr returns an attribute with a text that may come from the server or from code of the user.

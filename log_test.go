@@ -2,9 +2,10 @@ package petstore_test
 
 import (
 	"bytes"
-	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,11 +43,12 @@ func TestWithLogger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := scripted(t, []responder{
 			status(429, testKey, append(quota(60, 0, time.Minute), "Retry-After: 60")...),
-			fails(errRefused), status(201, onePet), status(200, onePet),
+			fails(fmt.Errorf("a\nb: %w", errRefused)), status(201, onePet), status(200, onePet), status(400, ""),
 		}, petstore.WithLogger(logTo(&text, slog.LevelDebug)),
 			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
 		require.NoError(t, create(client))
 		require.NoError(t, get(client))
+		require.ErrorIs(t, create(client), petstore.ErrBadRequest)
 		testkit.AssertGolden(t, "testdata/log.txt", text.String())
 		assert.NotContains(t, text.String(), testKey)
 		assert.NotContains(t, text.String(), "Rex", "nothing of a body")
@@ -84,22 +86,15 @@ func TestLogFromInfo(t *testing.T) {
 	}, fake.WithPlan(fake.PlanFree))
 }
 
-// callingHandler is a user's slog.Handler that makes a call of its own for each line.
-type callingHandler struct {
-	slog.Handler
-	handle func()
-}
-
-func (h callingHandler) Handle(ctx context.Context, r slog.Record) error {
-	h.handle()
-	return h.Handler.Handle(ctx, r)
-}
-
+// A handler of the log may make a call: here, whenever it writes an attribute.
 func TestLogHandlerMayCall(t *testing.T) {
 	var text bytes.Buffer
 	var client *petstore.Client
-	log := callingHandler{logTo(&text, slog.LevelInfo).Handler(), func() { assert.NoError(t, get(client)) }}
-	client, _ = scripted(t, []responder{status(200, onePet)}, petstore.WithLogger(slog.New(log)))
+	options := slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		assert.NoError(t, get(client))
+		return a
+	}}
+	client, _ = scripted(t, []responder{status(200, onePet)}, petstore.WithLogger(slog.New(slog.NewTextHandler(&text, &options))))
 	require.NoError(t, get(client))
-	assert.Contains(t, text.String(), "deprecated operation")
+	assert.Equal(t, 1, strings.Count(text.String(), "deprecated operation"))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/textproto"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
@@ -234,11 +233,8 @@ func WithCallTimeout(d time.Duration) CallOption {
 // an error to set an Idempotency-Key, because net/http would then repeat a write without a body. A
 // later WithHeader replaces only an earlier one with the same key.
 func WithHeader(key, value string) CallOption {
-	name := textproto.CanonicalMIMEHeaderKey(key)
-	problem := cmp.Or(
-		when(!credential.ValidToken(key), "has an invalid key"),
-		when(credential.IsReserved(name), name+" cannot be set"),
-		when(!credential.ValidHeaderValue(value), "has an invalid value"))
+	name := http.CanonicalHeaderKey(key)
+	problem := credential.HeaderProblem(name, value)
 	if name == "User-Agent" {
 		value += " " + sdk
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestWithMaxWait(t *testing.T) {
 		"max wait":         {429, less, enough, enough},
 		"deadline":         {429, enough, less, enough},
 		"call timeout":     {429, enough, enough, less},
-		"503 and max wait": {503, less, enough, enough},
+		"503 and max wait": {503, time.Minute, enough, enough}, // without the backoff, it would fit
 	} {
 		virtual(t, "fails a call immediately if its wait would be too long: "+name, func(t *testing.T) {
 			client, service := scripted(t, []responder{status(c.code, "", "Retry-After: 60")},
@@ -46,9 +47,9 @@ func TestWithMaxWait(t *testing.T) {
 		})
 	}
 	virtual(t, "limits the waits of a call together", func(t *testing.T) {
-		client, service := scripted(t, []responder{status(429, ``, "Retry-After: 50")})
-		require.ErrorIs(t, list(client), petstore.ErrRateLimited) // MaxWait is 2 minutes by default
-		assert.Len(t, service.sent(), 3, "two waits of 50 s fit, a third does not")
+		client, service := scripted(t, []responder{status(429, ``, "Retry-After: 60")})
+		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+		assert.Len(t, service.sent(), 3, "two waits of 60 s fit into the default, a third does not")
 	})
 	virtual(t, "does not limit backoffs", func(t *testing.T) {
 		busy, limited, done := status(503, ""), status(429, "", "Retry-After: 60"), status(200, "[]")
@@ -191,7 +192,12 @@ func TestWithAttemptTimeout(t *testing.T) {
 			if c.attempt != 0 {
 				opts = append(opts, petstore.WithAttemptTimeout(max(0, c.attempt)*time.Second))
 			}
-			own := petstore.WithHTTPClient(&http.Client{Transport: responder(hangs), Timeout: c.client * time.Second})
+			dials := func(r *http.Request) (*http.Response, error) { // a dialer may fail before the context ends
+				deadline, _ := r.Context().Deadline()
+				time.Sleep(time.Until(deadline))
+				return nil, os.ErrDeadlineExceeded
+			}
+			own := petstore.WithHTTPClient(&http.Client{Transport: responder(dials), Timeout: c.client * time.Second})
 			client, start := newClient(t, nil, testKey, own, petstore.WithCallTimeout(c.call*time.Second)), time.Now()
 			err := create(client, opts...)
 			assert.Equal(t, c.want*time.Second, time.Since(start))

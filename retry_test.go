@@ -1,6 +1,7 @@
 package petstore_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -83,12 +84,12 @@ func TestRetryBudget(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	for _, policy := range []petstore.RetryPolicy{
 		{MaxAttempts: 6, MaxDelay: time.Minute}, {MaxAttempts: 6, BaseDelay: 3 * time.Second, MaxDelay: 10 * time.Second},
-		{MaxAttempts: 3, BaseDelay: time.Hour},
+		{MaxAttempts: 3, BaseDelay: time.Hour}, {MaxAttempts: 3, MaxDelay: 10 * time.Millisecond},
 	} {
 		virtual(t, "doubles up to its maximum; its second half is random", func(t *testing.T) {
 			client, service := scripted(t, []responder{status(503, "")})
 			require.Error(t, list(client, petstore.WithRetryPolicy(policy)))
-			longest := max(policy.BaseDelay, 500*time.Millisecond)
+			longest := cmp.Or(policy.BaseDelay, min(500*time.Millisecond, policy.MaxDelay))
 			for n, r := range service.sent()[1:] {
 				pause := r.at.Sub(service.sent()[n].at)
 				assert.True(t, longest/2 <= pause && pause <= longest, "%v instead of %v", pause, longest)
@@ -98,12 +99,15 @@ func TestBackoff(t *testing.T) {
 	}
 	virtual(t, "is random after a 429, too: calls that got it together do not return together", func(t *testing.T) {
 		pauses := map[time.Duration]bool{}
-		for range 20 {
-			client, service := scripted(t, []responder{status(429, "", "Retry-After: 60"), status(200, "[]")})
+		for n := range 40 {
+			after := []string{"Retry-After: 60", "Retry-After: 0"}[n%2]
+			client, service := scripted(t, []responder{status(429, "", after), status(200, "[]")})
 			require.NoError(t, list(client))
-			pauses[service.sent()[1].at.Sub(service.sent()[0].at)] = true
+			pause := service.sent()[1].at.Sub(service.sent()[0].at)
+			assert.GreaterOrEqual(t, pause, 250*time.Millisecond)
+			pauses[pause] = true
 		}
-		assert.Greater(t, len(pauses), 10)
+		assert.Greater(t, len(pauses), 20)
 	})
 }
 

@@ -128,11 +128,16 @@ func TestHTTP2Unprocessed(t *testing.T) {
 		"GOAWAY after the stream, and it is lost": {frame: goAway(1, 0), closes: true},
 		"the loss of its connection":              {closes: true},
 	} {
-		for write, call := range map[string]callFunc{"a create": create, "a DELETE": remove} {
+		put := func(c *petstore.Client, opts ...petstore.CallOption) error {
+			_, err := c.Do(context.Background(), http.MethodPut, "pets/7", nil, nil, opts...)
+			return err
+		}
+		for write, call := range map[string]callFunc{"a create": create, "a DELETE": remove, "a PUT without a body": put} {
 			virtual(t, write+" that meets "+name, func(t *testing.T) {
 				var requests atomic.Int64
 				client := served(t, true, func(w http.ResponseWriter, r *http.Request, _ int) {
-					if requests.Add(1) > 1 {
+					if requests.Add(1) != 2 {
+						w.Header().Set("Connection", "close") // so that the next request has a connection of its own
 						answer(w, r)
 						return
 					}
@@ -144,10 +149,11 @@ func TestHTTP2Unprocessed(t *testing.T) {
 					}
 					keepsSilent(r)
 				})
+				require.NoError(t, list(client)) // then the client knows the protocol
 				err := call(client)
 				assert.Equal(t, row.unprocessed, err == nil, "%v", err)
 				assert.Equal(t, !row.unprocessed, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
-				assert.Equal(t, row.unprocessed, requests.Load() == 2)
+				assert.Equal(t, row.unprocessed, requests.Load() == 3)
 			})
 		}
 	}
@@ -262,19 +268,35 @@ func TestReusedConnection(t *testing.T) {
 		}, petstore.WithHTTPClient(&http.Client{Transport: transport}))
 		require.NoError(t, list(client))
 	})
-	virtual(t, "reads succeed although the service closes each connection on its second request", func(t *testing.T) {
-		used := map[int]bool{}
-		client := served(t, false, func(w http.ResponseWriter, r *http.Request, conn int) {
-			if used[conn] {
-				panic(http.ErrAbortHandler)
+	for protocol, isHTTP2 := range map[string]bool{"HTTP/1": false, "HTTP/2": true} {
+		virtual(t, "the retry of a read that an idle connection lost is free only over HTTP/1: "+protocol, func(t *testing.T) {
+			used, failed := map[int]bool{}, 0
+			client := served(t, isHTTP2, func(w http.ResponseWriter, r *http.Request, conn int) {
+				if used[conn] {
+					panic(http.ErrAbortHandler)
+				}
+				used[conn] = true
+				answer(w, r)
+			})
+			for range 200 {
+				if list(client) != nil {
+					failed++
+				}
 			}
-			used[conn] = true
+			assert.Equal(t, isHTTP2, failed > 0)
+		})
+	}
+	virtual(t, "64 connections are kept", func(t *testing.T) {
+		var all sync.WaitGroup
+		client := withIdle(t, false, 64, func(w http.ResponseWriter, r *http.Request, conn int) {
+			assert.LessOrEqual(t, conn, 64)
+			time.Sleep(time.Second)
 			answer(w, r)
 		})
-		for range 200 {
-			require.NoError(t, list(client))
+		for range 64 {
+			all.Go(func() { assert.NoError(t, list(client)) })
 		}
-		assert.Len(t, used, 200)
+		all.Wait()
 	})
 }
 

@@ -102,12 +102,14 @@ func KeyProblem(key string) string {
 
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// ValidToken reports whether s is a token (RFC 9110, section 5.6.2), as each header name must be.
-func ValidToken(s string) bool { return token.MatchString(s) }
-
-// ValidHeaderValue reports whether s can be a header value: no control character except the tab.
-func ValidHeaderValue(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+// HeaderProblem returns why a request cannot get this header; empty if it can. A name must be a
+// token (RFC 9110, section 5.6.2). A value has no control character except the tab.
+func HeaderProblem(name, value string) string {
+	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+	return cmp.Or(
+		when(!token.MatchString(name), "has an invalid key"),
+		when(IsReserved(name), name+" cannot be set"),
+		when(strings.ContainsFunc(value, isControl), "has an invalid value"))
 }
 
 // IsReserved reports whether a header is one that the client itself sets, or relies on; or one with

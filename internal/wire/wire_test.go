@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -132,6 +134,18 @@ func TestNothingWritten(t *testing.T) {
 type broken struct{ net.Conn }
 
 func (broken) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// Nobody reads what the client sends, not even its ping.
+func TestDeadHTTP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport, start := wire.DefaultTransport(), time.Now()
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetUnencryptedHTTP2(true)
+		conn, _ := link.New()
+		_ = trip(t, transport, "http://service.test", conn)
+		assert.Equal(t, 30*time.Second, time.Since(start))
+	})
+}
 
 func TestEndlessHeader(t *testing.T) {
 	conn, server := net.Pipe()
