@@ -79,11 +79,13 @@ func TestWithLimiter(t *testing.T) {
 	virtual(t, "learns what the call asks for, and may be slow", func(t *testing.T) {
 		start, keyID := time.Now(), ""
 		var requests []string
-		limiter := limiterFunc(func(_ context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
+		var last context.Context
+		limiter := limiterFunc(func(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
 			asked, notBefore := r.Asked.Sub(start), max(0, r.NotBefore.Sub(start))
 			requests = append(requests, fmt.Sprintf("MaxWait %.0f, Asked %.0f, NotBefore %.0f",
 				r.MaxWait.Seconds(), asked.Seconds(), notBefore.Seconds()))
 			assert.True(t, r.Background)
+			last = ctx
 			assert.Equal(t, keyID, r.Key)
 			<-time.After(3 * time.Second)
 			return new(permits), nil
@@ -95,11 +97,12 @@ func TestWithLimiter(t *testing.T) {
 		}
 		busy := status(503, "")
 		client, _ := scripted(t, []responder{busy, status(429, "", "Retry-After: 30"), inTime, busy, inTime},
-			petstore.WithLimiter(limiter), petstore.WithAttemptTimeout(2*time.Second), quick)
+			petstore.WithLimiter(limiter), petstore.WithStop(t.Context()), petstore.WithAttemptTimeout(2*time.Second), quick)
 		keyID = client.KeyID()
 		for _, maxWait := range []time.Duration{time.Minute, time.Second} {
 			require.NoError(t, list(client, petstore.WithMaxWait(maxWait), petstore.WithBackground()))
 		}
+		assert.Error(t, last.Err(), "the call leaves nothing in the contexts of its caller")
 		// Waits in the limiter and pauses after a 429 shorten MaxWait. All attempts of a call have
 		// the same Asked, and so the same place in the queue.
 		assert.Equal(t, []string{

@@ -210,13 +210,12 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 	if err != nil {
 		return err
 	}
-	wrong := cmp.Or(when(!id, "id"), when(!name, "name"),
-		when(!category, "categoryId"), when(!status, "status"))
-	if wrong != "" {
-		return errors.New(wrong + " is missing or of a wrong type")
+	if id && name && category && status {
+		_, err = d.ReadToken() // the closing brace
+		return err
 	}
-	_, err = d.ReadToken() // the closing brace
-	return err
+	wrong := cmp.Or(when(!id, "id"), when(!name, "name"), when(!category, "categoryId"), "status")
+	return errors.New(wrong + " is missing or of a wrong type")
 }
 
 // readInt reads an int64; ok is false if the value is no number.

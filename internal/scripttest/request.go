@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go/ratelimit"
@@ -21,7 +22,7 @@ func (s *Script) ask(r ratelimit.Request) {
 	n := append(s.Numbers, 1)[0]
 	s.Waiting += n
 	s.Refused = nil
-	s.opens = later(s.opens, r.NotBefore)
+	s.opensAfter(r.NotBefore)
 	r.Key = s.Key
 	for range n {
 		ctx, cancel := context.WithCancelCause(s.Ctx)
@@ -86,7 +87,7 @@ func (s *Script) Release(o ratelimit.Outcome) {
 		o.Sent = oldest.sent
 	}
 	s.retryAt = o.Received.Add(o.RetryAfter)
-	s.opens = later(later(s.opens, s.retryAt), o.Window.Reset)
+	s.opensAfter(s.retryAt, o.Window.Reset)
 	l := oldest.Release(o)
 	if o.RetryAfter > 0 || l != (ratelimit.Lockout{}) {
 		s.must(!l.Until.Before(s.retryAt), "Release returned the end %v; Retry-After ends at %v", l.Until, s.retryAt)
@@ -158,9 +159,7 @@ func (s *Script) span(from, to time.Time) string {
 	return to.Sub(from).Round(unit).String()
 }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
+// opensAfter notes times before which no later request may get a permit.
+func (s *Script) opensAfter(times ...time.Time) {
+	s.opens = slices.MaxFunc(append(times, s.opens), time.Time.Compare)
 }

@@ -15,8 +15,6 @@ package scripttest
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -62,6 +60,7 @@ type Script struct {
 	Window time.Duration // the length of each window of the server; if it is 0, a minute
 
 	words    map[string]*word
+	meanings string      // of the words used so far
 	events   chan func() // what other goroutines did, for Settle: they change no field themselves
 	start    time.Time
 	ahead    atomic.Int64              // how far the wall clock is ahead
@@ -140,6 +139,12 @@ func (s *Script) Run(script string) {
 	}
 }
 
+// general has the meaning of what is no word.
+const general = `the words:
+       +  "+1s" lets a second pass
+       =  after it is what the step must show: without another meaning, the number of permits given
+`
+
 // Perform performs a script up to the first step that goes wrong, and returns a report of the
 // steps. It returns "" if nothing goes wrong.
 func (s *Script) Perform(script string) string {
@@ -150,7 +155,7 @@ func (s *Script) Perform(script string) string {
 		shown := s.perform(step)
 		steps += fmt.Sprintf("%8v  %-24s  %s\n", time.Since(s.start).Round(time.Millisecond), step, shown)
 		if len(s.problems) > 0 {
-			report = steps + "WRONG: " + strings.Join(s.problems, "\n       ") + "\n" + s.meanings()
+			report = steps + "WRONG: " + strings.Join(s.problems, "\n       ") + "\n" + general + s.meanings
 			break
 		}
 	}
@@ -194,11 +199,15 @@ func (s *Script) Do(fields ...string) {
 	if _, err := strconv.Atoi(name); err == nil {
 		name = "status"
 	}
-	if s.words[name] == nil {
+	w := s.words[name]
+	if w == nil {
 		s.Fatalf("there is no word %q", fields)
 	}
-	s.words[name].used = true
-	s.words[name].do()
+	if !w.used {
+		w.used = true
+		s.meanings += fmt.Sprintf("%8s  %s\n", name, w.meaning)
+	}
+	w.do()
 }
 
 // DoAs performs the rest of a step as another process.
@@ -207,18 +216,4 @@ func (s *Script) DoAs(p *Process) {
 	s.Process = p
 	s.Do(s.Texts...)
 	s.Process = old
-}
-
-// meanings returns what the words mean that the script has used so far.
-func (s *Script) meanings() string {
-	lines := `the words:
-       +  "+1s" lets a second pass
-       =  after it is what the step must show: without another meaning, the number of permits given
-`
-	for _, name := range slices.Sorted(maps.Keys(s.words)) {
-		if s.words[name].used {
-			lines += fmt.Sprintf("%8s  %s\n", name, s.words[name].meaning)
-		}
-	}
-	return lines
 }
