@@ -30,7 +30,7 @@ func TestRequestGolden(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(samples)) {
 		require.ErrorIs(t, samples[name].call(client, petstore.WithBackground()), petstore.ErrNotFound)
 	}
-	_ = remove(client, petstore.WithHeader("user-agent", "of-the-call/1"), petstore.WithHeader("x-team", "edge"))
+	_ = do("DELETE")(client, petstore.WithHeader("user-agent", "of-the-call/1"), petstore.WithHeader("x-team", "edge"))
 	_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{})
 	_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 1, Status: "sold & gone"})
 	_, _ = client.CreatePet(t.Context(), petstore.NewPet{Name: "x"})
@@ -81,7 +81,7 @@ func TestDo(t *testing.T) {
 			}
 		}
 		client, _ := scripted(t, []responder{status(200, "", "Content-Type: ")})
-		require.NoError(t, remove(client), "nobody wants a value")
+		require.NoError(t, do("DELETE")(client), "nobody wants a value")
 	})
 }
 

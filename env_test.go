@@ -42,10 +42,11 @@ func TestNewClientFromEnv(t *testing.T) {
 		})
 	}
 	testkit.AssertGolden(t, "testdata/env.txt", texts.String())
-	t.Setenv("PETSTORE_BASE_URL", "https://service.test/v1")
+	t.Setenv("PETSTORE_BASE_URL", "http://lan/v1")
 	own := petstore.WithAPIKeyFunc(petstore.APIKeyFile("key"))
-	_, err := petstore.NewClientFromEnv(own)
-	require.NoError(t, err, "a key function needs no key in the environment")
+	_, err := petstore.NewClientFromEnv(own, petstore.WithInsecureHTTP())
+	require.NoError(t, err, "options need no variables of the environment")
+	t.Setenv("PETSTORE_BASE_URL", "https://service.test/v1")
 	for _, name := range []string{"PETSTORE_API_KEY_FILE", "PETSTORE_API_KEY"} {
 		t.Setenv("PETSTORE_API_KEY_FILE", "")
 		t.Setenv(name, testKey)

@@ -134,7 +134,9 @@ func recordEnds(t *testing.T, record func(name string, err error)) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	record("the caller's deadline", createFor(ctx, client))
-	record("a deadline that has passed", createFor(ctx, client))
+	panics, _ := rotating(t, func(context.Context) (string, error) { panic("asks for a key") }, nil,
+		petstore.WithLimiter(limiterFunc(nil)))
+	record("a deadline that has passed", createFor(ctx, panics))
 	stopped, _ := scripted(t, nil, petstore.WithStop(ctx))
 	record("WithStop", get(stopped))
 	for _, respond := range []responder{fails(errRefused), status(503, "")} {

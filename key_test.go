@@ -69,13 +69,6 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a call that has ended asks for no key and no permit", func(t *testing.T) {
-		client, _ := rotating(t, func(context.Context) (string, error) { panic("for a key") }, nil,
-			petstore.WithLimiter(limiterFunc(nil)))
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		require.ErrorIs(t, createFor(ctx, client), petstore.ErrNotSent)
-	})
 	virtual(t, "a call that waits for its permit sends the key that is valid then", func(t *testing.T) {
 		// A vault renews the key each 37 seconds.
 		current := func() string { return fmt.Sprint("key-number-", time.Now().Unix()/37) }
@@ -125,9 +118,10 @@ func TestWithAPIKeyFunc(t *testing.T) {
 
 func TestAPIKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
-	client, service := rotating(t, petstore.APIKeyFile(file), []responder{status(200, `[]`)})
+	require.NoError(t, os.Symlink(file, file+"-link"))
+	client, service := rotating(t, petstore.APIKeyFile(file+"-link"), []responder{status(200, `[]`)})
 	for n, key := range []string{"key-1", "key-2"} {
-		require.NoError(t, os.WriteFile(file, []byte(key+"\n"), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte(" "+key+"\n"), 0o600))
 		require.NoError(t, list(client))
 		assert.Equal(t, "Bearer "+key, service.sent()[n].header.Get("Authorization"))
 	}

@@ -70,8 +70,8 @@ type endedWait struct {
 	isKnown   bool            // the client knows for how long the call has to wait
 }
 
-// end makes a call that WithStop or its context ends, and checks what is the same for both.
-func (w *endedWait) end(t *testing.T, isStop bool) (*petstore.Client, error) {
+// end makes a call that WithStop or its context ends.
+func (w *endedWait) end(t *testing.T, isStop bool) {
 	cause := errors.New("the user\nleft")
 	ending, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(5*time.Second, func() { cancel(cause) })
@@ -103,6 +103,14 @@ func (w *endedWait) end(t *testing.T, isStop bool) (*petstore.Client, error) {
 	assert.Equal(t, isStop, errors.Is(err, petstore.ErrStopped))
 	assert.Equal(t, !isStop, errors.Is(err, context.Canceled))
 	assert.Equal(t, w.code == 0, errors.Is(err, petstore.ErrNotSent), "%v", err)
+	byLimiter := w.option == nil && !isStop
+	assert.Equal(t, w.code == 429 || byLimiter, errors.Is(err, petstore.ErrRateLimited), "%v", err)
+	_, known := petstore.RetryAfter(err)
+	assert.Equal(t, w.isKnown || byLimiter, known)
+	if byLimiter { // a caller that waits until RetryAt must not find the key still closed
+		next := as[*petstore.RateLimitError](t, list(client, petstore.WithMaxWait(time.Second)))
+		assert.Equal(t, next.RetryAt, as[*petstore.RateLimitError](t, err).RetryAt)
+	}
 	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
 	assert.NotContains(t, err.Error(), "\n")
 	if w.code != 0 {
@@ -113,7 +121,6 @@ func (w *endedWait) end(t *testing.T, isStop bool) (*petstore.Client, error) {
 		time.Sleep(5 * time.Minute)
 		assert.Len(t, service.sent(), sent, "nothing is sent after the end")
 	})
-	return client, err
 }
 
 func TestEndOfWaits(t *testing.T) {
@@ -135,21 +142,8 @@ func TestEndOfWaits(t *testing.T) {
 		"limiter":              {option: waits},
 		"key":                  {option: backoff, keyIsSlow: true},
 	} {
-		virtual(t, name+", by WithStop", func(t *testing.T) {
-			_, err := wait.end(t, true)
-			assert.Equal(t, wait.code == 429, errors.Is(err, petstore.ErrRateLimited), "%v", err)
-			_, known := petstore.RetryAfter(err)
-			assert.Equal(t, wait.isKnown, known)
-		})
-		virtual(t, name+", by its context", func(t *testing.T) {
-			client, err := wait.end(t, false)
-			hasLimiter := wait.option == nil
-			assert.Equal(t, wait.code == 429 || hasLimiter, errors.Is(err, petstore.ErrRateLimited), "%v", err)
-			if hasLimiter { // a caller that waits until RetryAt must not find the key still closed
-				next := as[*petstore.RateLimitError](t, list(client, petstore.WithMaxWait(time.Second)))
-				assert.Equal(t, next.RetryAt, as[*petstore.RateLimitError](t, err).RetryAt)
-			}
-		})
+		virtual(t, name+", by WithStop", func(t *testing.T) { wait.end(t, true) })
+		virtual(t, name+", by its context", func(t *testing.T) { wait.end(t, false) })
 	}
 }
 
