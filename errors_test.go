@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,32 +32,13 @@ import (
 	"github.com/petstore/petstore-go/ratelimit"
 )
 
-// TestErrorText has errors with a text that a server or another program wrote.
-func TestErrorText(t *testing.T) {
-	for _, evil := range []string{strings.Repeat("x", 5000), strings.Repeat("\xff\u202e\"\n日", 999)} {
-		response := petstore.Response{StatusCode: 500, Attempts: 3}
-		for _, err := range []error{
-			&petstore.APIError{Operation: "listPets", Code: evil, Message: evil, Response: response},
-			&petstore.RateLimitError{Operation: "listPets", Err: errors.New(evil)},
-			&petstore.ResponseError{Operation: "listPets", Reason: evil, Err: errors.New(evil), Response: response},
-			&petstore.ArgumentError{Operation: "listPets", Argument: evil, Reason: evil},
-			&petstore.TransportError{Operation: "listPets", Err: errors.New(evil)},
-		} {
-			assertShortLine(t, err)
-			assert.True(t, strings.HasPrefix(err.Error(), "petstore: listPets: "), "%T: %s", err, err)
-			for _, attr := range err.(slog.LogValuer).LogValue().Group() {
-				assert.NotContains(t, attr.Value.String(), "\n", attr.Key)
-			}
-		}
-	}
-}
-
 // TestErrorGoldenFiles compares texts, matches and attributes of errors with golden files.
 func TestErrorGoldenFiles(t *testing.T) {
 	var texts strings.Builder
 	var log bytes.Buffer
 	record := func(name string, err error) {
 		require.Error(t, err, name)
+		assertShortLine(t, err)
 		fmt.Fprintf(&texts, "%s\n\t%v\n", name, err)
 		for _, sentinel := range []error{
 			petstore.ErrBadRequest, petstore.ErrUnauthorized, petstore.ErrNotFound, petstore.ErrRateLimited,
@@ -112,6 +94,13 @@ func recordFailures(t *testing.T, record func(name string, err error)) {
 	}, create)
 	meets("a transport's own context", fails(errors.Join(context.Canceled, errors.New("anything"))), list)
 	meets("attempt timed out", hangs, list)
+	for _, evil := range []string{strings.Repeat("x", 5000), strings.Repeat("\u202e\"\n日", 999)} {
+		text, _ := json.Marshal(evil)
+		meets("a long object", status(403, fmt.Sprintf(`{"code":%s,"message":%[1]s}`, text)), list)
+		meets("a long name", status(201, fmt.Sprintf(`{%s:1,%[1]s:1}`, text)), create)
+		meets("a long error", fails(errors.New("\xff"+evil)), create)
+		record("a long cause of a refusal", &petstore.RateLimitError{Operation: "listPets", Err: errors.New(evil)})
+	}
 	for _, code := range []int{301, 403, 408, 409, 413, 415, 422, 500, 501, 502, 503, 504, 520} {
 		meets(fmt.Sprint(code, " of a create"), status(code, "", "Location: /v1/pets/1"), create)
 	}
@@ -191,6 +180,7 @@ func recordRefusals(t *testing.T, record func(name string, err error)) {
 	client, _ := scripted(t, nil)
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 101})
 	record("an argument", err)
+	record("an error that is made by hand", &petstore.TransportError{Err: &petstore.TransportError{}})
 }
 
 // The tests of internal/credential have more wrong URLs, keys and paths.
@@ -281,6 +271,8 @@ func TestRetryAfter(t *testing.T) {
 		refused := func(d time.Duration) error { return &petstore.RateLimitError{RetryAt: time.Now().Add(d)} }
 		const busy = 1500 * time.Millisecond
 		api := &petstore.APIError{RetryAfter: busy}
+		limited, _ := scripted(t, []responder{status(429, "")})
+		after429 := list(limited)
 		for _, row := range []struct {
 			err    error
 			after  time.Duration
@@ -290,6 +282,7 @@ func TestRetryAfter(t *testing.T) {
 			{refused(math.MaxInt64), math.MaxInt64, "9223372037"}, {&petstore.RateLimitError{}, 0, ""},
 			{api, busy, "2"}, {fmt.Errorf("import: %w", api), busy, "2"}, {&petstore.RateLimitError{Err: api}, busy, "2"},
 			{&petstore.APIError{}, 0, ""}, {&petstore.APIError{RetryAfter: busy, OutcomeUnknown: true}, 0, ""}, {nil, 0, ""},
+			{after429, 0, ""}, // a 429 without Retry-After
 		} {
 			after, known := petstore.RetryAfter(row.err)
 			header, ok := petstore.RetryAfterHeader(row.err)
@@ -298,9 +291,6 @@ func TestRetryAfter(t *testing.T) {
 			assert.Equal(t, row.after, after, "%v", row.err)
 			assert.Equal(t, row.header, header, "%v", row.err)
 		}
-		limited, _ := scripted(t, []responder{status(429, "")})
-		_, known := petstore.RetryAfter(list(limited))
-		assert.False(t, known, "a 429 without Retry-After")
 		client, _ := scripted(t, []responder{status(503, "", "Retry-After: 30")}, petstore.WithMaxWait(0))
 		err := list(client)
 		for _, want := range []time.Duration{30 * time.Second, 10 * time.Second, 0} {

@@ -151,10 +151,6 @@ func quota(limit, remaining int, d time.Duration) []string {
 	}
 }
 
-func newPet() petstore.NewPet {
-	return petstore.NewPet{Name: "Rex", CategoryID: 3, Status: petstore.PetStatusAvailable}
-}
-
 // quick is the policy with short pauses.
 var quick = petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1})
 
@@ -199,7 +195,7 @@ func listFor(ctx context.Context, c *petstore.Client, opts ...petstore.CallOptio
 }
 
 func createFor(ctx context.Context, c *petstore.Client, opts ...petstore.CallOption) error {
-	_, err := c.CreatePet(ctx, newPet(), opts...)
+	_, err := c.CreatePet(ctx, petstore.NewPet{Name: "Rex", CategoryID: 3, Status: "available"}, opts...)
 	return err
 }
 

@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"context"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -46,14 +45,11 @@ func (c *config) newTransport() (*transport, error) {
 }
 
 // closeSuspects closes the idle connections if they may be dead. All clients of ForKey share them.
-func (t *transport) closeSuspects(ctx context.Context) {
+func (t *transport) closeSuspects() {
 	if !t.suspectIdle.Swap(false) {
 		return
 	}
-	select { // an HTTP/2 connection becomes idle a moment after its last request failed
-	case <-time.After(time.Millisecond):
-	case <-ctx.Done():
-	}
+	time.Sleep(time.Millisecond) // an HTTP/2 connection becomes idle a moment after its last request failed
 	t.closeIdleConnections()
 }
 

@@ -33,11 +33,11 @@ func (r *report) found(rule, format string, args ...any) {
 	r.findings = append(r.findings, rule+": "+fmt.Sprintf(format, args...))
 }
 
-// key returns the current key. If there are several keys, the current key changes every 37 seconds.
 // byCaller reports whether the client sends by a transport of its caller: then net/http may send a
 // read again.
 func (r *report) byCaller() bool { return r.protocol == "HTTP/1.1 of the caller" }
 
+// key returns the current key. If there are several keys, the current key changes every 37 seconds.
 func (r *report) key(context.Context) (string, error) { return r.keyAt(time.Now()), nil }
 
 func (r *report) keyAt(t time.Time) string { return r.keys[t.Unix()/37%int64(len(r.keys))] }

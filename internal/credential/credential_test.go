@@ -17,14 +17,7 @@ import (
 	"github.com/petstore/petstore-go/internal/credential"
 )
 
-// The tests of From, and the tests that no output shows a key, are in package petstore.
-func TestKey(t *testing.T) {
-	key := credential.New("hush-hush")
-	assert.Equal(t, "hush-hush", key.Secret())
-	assert.Empty(t, credential.Key{}.Secret())
-	assert.Equal(t, "ecff2f26c37df864", key.ID, "the same in each process of a fleet, which shares the budget of the key")
-}
-
+// The tests of Key and From, and the tests that no output shows a key, are in package petstore.
 func TestKeyProblem(t *testing.T) {
 	const other, scheme = "has a character that a bearer token cannot have", "starts with the scheme; pass the key alone"
 	for key, want := range map[string]string{

@@ -30,13 +30,8 @@ func New(key string) Key {
 	return Key{func() string { return key }, id}
 }
 
-// Secret returns the key itself; empty for the zero Key.
-func (k Key) Secret() string {
-	if k.secret == nil {
-		return ""
-	}
-	return k.secret()
-}
+// Secret returns the key itself. It must not be called for the zero Key.
+func (k Key) Secret() string { return k.secret() }
 
 // From asks f for a key. The returned error hides the text of f's error, which may contain a key,
 // unless f's error is a [*FileError].

@@ -85,12 +85,3 @@ func TestQuote(t *testing.T) {
 	assert.Equal(t, `"rate_limited"`, safetext.Quote("rate_limited"))
 	assert.Equal(t, "日…", safetext.Shorten("日本国", 8))
 }
-
-func TestPrefix(t *testing.T) {
-	for _, operation := range []string{"", "getPet"} {
-		err := errors.New(safetext.Prefix(operation) + "not found")
-		assert.Equal(t, "not found", safetext.TrimPrefix(err, operation))
-	}
-	assert.Equal(t, "timed out", safetext.TrimPrefix(errors.New("timed out"), "getPet"), "of another package")
-	assert.Equal(t, "no response", safetext.TrimPrefix(nil, "getPet"))
-}
