@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,15 +54,16 @@ type request struct {
 
 // call is one use of a method of Client, on one goroutine. It is the http.RoundTripper of its own
 // retry loop: each RoundTrip makes one attempt (send.go). After each attempt, checkRetry decides
-// whether another one follows (retry.go).
+// whether another one follows (retry.go). It is also the [ratelimit.Observer] of its requests
+// (trace.go).
 type call struct {
 	request
-	tracer
-	client    *Client
-	config    *config // of the client, with the options of the call; only read
-	stoppable context.Context
-	started   time.Time
-	maxWait   time.Duration // what is left of WithMaxWait
+	client         *Client
+	config         *config         // of the client, with the options of the call; only read
+	ctx, stoppable context.Context // see begin
+	info           Call            // each attempt has a copy in its context
+	started        time.Time
+	maxWait        time.Duration // what is left of WithMaxWait
 
 	requestsSent int             // requests that may have been written
 	last         *attempt        // nil before the first
@@ -84,12 +86,12 @@ func (c *Client) do(ctx context.Context, r request, opts []CallOption, response 
 			return err
 		}
 	}
-	k := &call{request: r, client: c, config: config, started: time.Now(), maxWait: config.maxWait}
-	k.tracer = tracer{traces: c.traces, ctx: ctx, info: Call{
+	k := &call{request: r, client: c, config: config, ctx: ctx, started: time.Now(), maxWait: config.maxWait}
+	k.info = Call{
 		ID:      strconv.FormatUint(1<<63|rand.Uint64(), 16), // the highest bit is 1, so that there are sixteen digits
 		BaseURL: c.base, Operation: r.name, Method: r.method,
 		Template: c.basePath + r.template, KeyID: c.key.ID, Background: config.background,
-	}}
+	}
 	end := k.begin()
 	defer end()
 	err := k.run()
@@ -110,7 +112,9 @@ func (c *Client) do(ctx context.Context, r request, opts []CallOption, response 
 // The contexts of requests, and of the function of WithAPIKeyFunc, are derived from one of these
 // two. They also end after the timeout of an attempt.
 func (k *call) begin() (end func()) {
-	k.callStart()
+	for _, trace := range k.client.traces { // each gets the context of the one before it
+		k.ctx = cmp.Or(trace.CallStart(k.withCall(k.ctx), k.info), k.ctx)
+	}
 	endTimeout := func() {}
 	if limit := k.config.callTimeout; limit > 0 {
 		k.ctx, endTimeout = context.WithTimeoutCause(k.ctx, limit, &endError{timedOut("call", limit), k})

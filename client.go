@@ -18,7 +18,7 @@ type Client struct {
 	basePath  string // the path of base
 	transport *transport
 	config    *config
-	traces    []*ClientTrace // the traces of config, and then the log
+	traces    []*ClientTrace // the traces of config, and then the log; each is complete
 
 	key       credential.Key // the zero Key with WithAPIKeyFunc
 	lastKeyID atomic.Value   // the Call.KeyID of the key that was used last, a string; none before the first

@@ -179,45 +179,31 @@ func (t ClientTrace) complete() *ClientTrace {
 	return &t
 }
 
-// tracer calls the traces of a client for one call. It is the [ratelimit.Observer] of that call.
-type tracer struct {
-	traces []*ClientTrace  // each is complete
-	ctx    context.Context // call.ctx: for traces and writes
-	info   Call            // each attempt has a copy in its context
-}
-
 // withCall returns a context with the call as it is now.
-func (t *tracer) withCall(ctx context.Context) context.Context {
-	return context.WithValue(ctx, callKey{}, t.info)
+func (k *call) withCall(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, k.info)
 }
 
 // each calls report with each trace and the context of the call.
-func (t *tracer) each(report func(ctx context.Context, trace *ClientTrace)) {
-	if len(t.traces) == 0 {
+func (k *call) each(report func(ctx context.Context, trace *ClientTrace)) {
+	if len(k.client.traces) == 0 {
 		return
 	}
-	ctx := t.withCall(t.ctx)
-	for _, trace := range t.traces {
+	ctx := k.withCall(k.ctx)
+	for _, trace := range k.client.traces {
 		report(ctx, trace)
-	}
-}
-
-// callStart sets the context of the call. Each trace gets the context of the one before it.
-func (t *tracer) callStart() {
-	for _, trace := range t.traces {
-		t.ctx = cmp.Or(trace.CallStart(t.withCall(t.ctx), t.info), t.ctx)
 	}
 }
 
 // attemptContext returns the context of a request, and adds the headers of the traces to header.
 // Each trace gets the context of the one before it.
-func (t *tracer) attemptContext(ctx context.Context, header http.Header) context.Context {
-	for _, trace := range t.traces {
+func (k *call) attemptContext(ctx context.Context, header http.Header) context.Context {
+	for _, trace := range k.client.traces {
 		if trace.AttemptContext == nil {
 			continue
 		}
 		added := http.Header{}
-		ctx = cmp.Or(trace.AttemptContext(ctx, t.info, added), ctx)
+		ctx = cmp.Or(trace.AttemptContext(ctx, k.info, added), ctx)
 		for name, values := range added {
 			name = http.CanonicalHeaderKey(name)
 			if header[name] == nil && !credential.IsReserved(name) {
@@ -228,18 +214,18 @@ func (t *tracer) attemptContext(ctx context.Context, header http.Header) context
 	return ctx
 }
 
-func (t *tracer) WaitStart(w ratelimit.Wait) {
-	t.each(func(ctx context.Context, trace *ClientTrace) { trace.WaitStart(ctx, t.info, w) })
+func (k *call) WaitStart(w ratelimit.Wait) {
+	k.each(func(ctx context.Context, trace *ClientTrace) { trace.WaitStart(ctx, k.info, w) })
 }
 
-func (t *tracer) WaitDone(w ratelimit.Wait) {
-	t.each(func(ctx context.Context, trace *ClientTrace) { trace.WaitDone(ctx, t.info, w) })
+func (k *call) WaitDone(w ratelimit.Wait) {
+	k.each(func(ctx context.Context, trace *ClientTrace) { trace.WaitDone(ctx, k.info, w) })
 }
 
-func (t *tracer) LimitClosed(l ratelimit.Lockout) {
-	t.each(func(ctx context.Context, trace *ClientTrace) { trace.LimitClosed(ctx, t.info, l) })
+func (k *call) LimitClosed(l ratelimit.Lockout) {
+	k.each(func(ctx context.Context, trace *ClientTrace) { trace.LimitClosed(ctx, k.info, l) })
 }
 
-func (t *tracer) LimitOpened(l ratelimit.Lockout) {
-	t.each(func(ctx context.Context, trace *ClientTrace) { trace.LimitOpened(ctx, t.info, l) })
+func (k *call) LimitOpened(l ratelimit.Lockout) {
+	k.each(func(ctx context.Context, trace *ClientTrace) { trace.LimitOpened(ctx, k.info, l) })
 }
