@@ -126,6 +126,12 @@ func recordEnds(t *testing.T, record func(name string, err error)) {
 	panics, _ := rotating(t, func(context.Context) (string, error) { panic("asks for a key") }, nil,
 		petstore.WithLimiter(limiterFunc(nil)))
 	record("a deadline that has passed", createFor(ctx, panics))
+	canceled, cancel := context.WithCancel(t.Context())
+	tooLate, _ := scripted(t, nil, petstore.WithLimiter(limiterFunc(func(context.Context, ratelimit.Request) (ratelimit.Permit, error) {
+		cancel()
+		return new(permits), nil
+	})))
+	record("a cancel at the time of the permit", createFor(canceled, tooLate))
 	stopped, _ := scripted(t, nil, petstore.WithStop(ctx))
 	record("WithStop", get(stopped))
 	for _, respond := range []responder{fails(errRefused), status(503, "")} {
@@ -208,7 +214,8 @@ func TestArgumentError(t *testing.T) {
 		record(petstore.NewClient("https://service.test/v1", testKey, opt))
 	}
 	record(petstore.NewClient("https://user:pw-hidden@service.test/v1", testKey))
-	record(petstore.NewClient("https://service.test/v1", "hidden\r\nX-Evil: 1"))
+	record(petstore.NewClient("https://service.test/v1", "hidden\r\nX-Evil: 1", petstore.WithTransport(
+		func(http.RoundTripper) http.RoundTripper { panic("called although the key is invalid") })))
 	client, service := scripted(t, nil)
 	for _, opt := range []petstore.Option{
 		petstore.WithHTTPClient(new(http.Client)), petstore.WithInsecureHTTP(), keyFunc,
