@@ -26,7 +26,8 @@ func (s *Script) addWords() {
 	s.Word("ask", "begins a request, or as many as the number says", asks(ratelimit.Request{MaxWait: long}))
 	s.Word("now", "is like ask, with a MaxWait of 0", asks(ratelimit.Request{}))
 	s.Word("background", "is like ask, with Background", asks(ratelimit.Request{MaxWait: long, Background: true}))
-	s.Word("again", "is like ask; the start of the script is Asked", asks(ratelimit.Request{MaxWait: long, Asked: s.start}))
+	s.Word("again", "is like ask; the start of the script is Asked",
+		asks(ratelimit.Request{MaxWait: long, Asked: s.start}))
 	s.Word("pause", `"pause 9s 1m" begins a request with a NotBefore in 9s, and a MaxWait of 1m`, func() {
 		s.ask(ratelimit.Request{NotBefore: s.Now().Add(s.Times[0]), MaxWait: s.Times[1]})
 	})
