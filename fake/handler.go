@@ -44,7 +44,7 @@ func (n *noting) note(status int, body []byte) {
 func (n *noting) Unwrap() http.ResponseWriter { return n.ResponseWriter }
 
 func (n *noting) WriteHeader(status int) {
-	if status >= http.StatusOK || status == http.StatusSwitchingProtocols { // others come before the response
+	if status >= http.StatusOK { // others come before the response; Hijack notes a 101
 		n.note(status, nil)
 	}
 	n.ResponseWriter.WriteHeader(status)
