@@ -99,12 +99,11 @@ func TestViolations(t *testing.T) {
 		"another goroutine that leads to a ban at once": {
 			opts: ban, script: script{elsewhere{list}, elsewhere{list}, elsewhere{list}}, bans: true,
 		},
+		"another goroutine just after a second 429": {script: script{wait, list, 30 * time.Second, wait, list, elsewhere{list}}},
 		"a goroutine that was served while another one waited for its 429": {
 			script: script{slow429, elsewhere{list}, list, time.Second / 5, list},
 		},
-		"the goroutine that got the 429, early at once": {
-			script: script{list, elsewhere{wait, list, list}}, broken: []fake.Rule{early},
-		},
+		"the goroutine that got the 429, early at once": {script: script{list, elsewhere{wait, list, list}}, broken: []fake.Rule{early}},
 	}
 	for name, f := range map[string]fake.Fault{
 		"was reset":       {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
