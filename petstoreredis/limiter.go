@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -134,14 +132,17 @@ func (l *Limiter) Reopen(key string) {
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	queues := slices.Collect(maps.Values(l.queues))
-	for _, q := range queues {
+	var reporting []*queue
+	for _, q := range l.queues { // all keys at once
 		if q.sending == nil && len(q.outcomes) > 0 {
-			q.send(l.now()) // all keys at once
+			q.send(l.now())
+		}
+		if q.sending != nil {
+			reporting = append(reporting, q)
 		}
 	}
 	var failed error
-	for _, q := range queues {
+	for _, q := range reporting {
 		if err := q.flush(ctx); err != nil {
 			failed = fmt.Errorf("petstoreredis: flush: %w", err)
 		}
@@ -151,9 +152,6 @@ func (l *Limiter) Flush(ctx context.Context) error {
 
 // flush waits until all outcomes are reported, or returns why they are not.
 func (q *queue) flush(ctx context.Context) error {
-	if q.sending == nil && len(q.outcomes) == 0 {
-		return nil
-	}
 	for q.sending != nil || len(q.outcomes) > 0 {
 		if q.sending == nil {
 			q.send(q.l.now())
