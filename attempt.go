@@ -58,7 +58,7 @@ type failure uint8
 
 const (
 	noFailure        failure = iota
-	notAdmitted              // nothing was passed to the transport: no key, no permit, or the context had ended
+	noPermit                 // nothing was passed to the transport: no key, no permit, or the context had ended
 	contextEnded             // the context of the call has ended
 	connectionFailed         // the connection broke, or there was none: another attempt may succeed
 	permanent                // another attempt would fail in the same way
@@ -96,8 +96,9 @@ func (s *connectionState) wrote(err error) bool {
 	return !errors.Is(err, ErrNotSent) && !wire.IsDial(err)
 }
 
-// isDead reports whether the request got a reused connection, and no byte of a response.
-func (s *connectionState) isDead() bool { return s.reused.Load() && !s.answered.Load() }
+// mayBeDead reports whether the request got a reused connection, and no byte of a response: then
+// the connection is dead, or the service is slow.
+func (s *connectionState) mayBeDead() bool { return s.reused.Load() && !s.answered.Load() }
 
 // errorOf returns the error of a call whose last attempt was a; doc.go lists the types. It returns
 // nil for a whole response with the documented status: decodeBody makes the errors about its body.
@@ -107,7 +108,7 @@ func (k *call) errorOf(a *attempt) error {
 	switch {
 	case isExpected && a.failure == noFailure:
 		return nil
-	case a.failure == notAdmitted:
+	case a.failure == noPermit:
 		return k.refusal(a)
 	case a.failure == notHTTP:
 		return k.responseError(a, "not HTTP", a.err)

@@ -50,18 +50,21 @@
 //	unknown host, refused certificate         once                  once
 //	a response that is not HTTP               once                  once; ErrOutcomeUnknown
 //
-// After a 401, the request is sent again once if the [WithAPIKeyFunc] function returns another key.
+// After a 401 that does not follow another 401, the request is sent again if the [WithAPIKeyFunc]
+// function returns another key.
 //
-// The backoff is exponential with jitter. The wait is never shorter than the Retry-After of a 429
-// or 503. The call fails immediately if a wait would exceed the context's deadline, or if a wait
-// for the rate limit or a Retry-After would exceed WithMaxWait. Retries do not multiply the load
-// during an outage: each client has 100 retries, and ten successful calls add one, up to 100. A
-// client that [Client.ForKey] made has 100 of its own. A retry does not count after a 429, after a
-// request that was never written, or if an idle connection of HTTP/1 was lost.
+// The backoff is exponential with jitter. There is none before the second attempt if the first one
+// used an idle connection and got no byte of a response. The wait is never shorter than the Retry-
+// After of a 429 or 503. The call fails immediately if a wait would exceed the context's deadline,
+// or if a wait for the rate limit or a Retry-After would exceed WithMaxWait. Retries do not
+// multiply the load during an outage: each client has 100 retries, and ten successful calls add
+// one, up to 100. A client that [Client.ForKey] made has 100 of its own. A retry does not count
+// after a 429, after a request that was never written, or if an idle connection of HTTP/1 was lost.
 //
-// A request counts as not written if there was no connection, or if the server refused the client's
-// certificate. It also counts as not written if an HTTP/2 server reported that it has not processed
-// the request, by a REFUSED_STREAM or by a GOAWAY that excludes the request's stream.
+// A request counts as not written if there was no connection, if the connection was lost before
+// anything was written, or if the server refused the client's certificate. It also counts as not
+// written if an HTTP/2 server reported that it has not processed the request, by a REFUSED_STREAM
+// or by a GOAWAY that excludes the request's stream.
 //
 // net/http itself never repeats a write. It may repeat a read over HTTP/2, after a GOAWAY, a
 // REFUSED_STREAM or a PROTOCOL_ERROR. Over HTTP/1, it repeats a read only with the transport of
@@ -75,7 +78,7 @@
 //	*APIError         a response other than the operation's success
 //	*RateLimitError   the call gave up because of the rate limit; it may wrap the *APIError of a 429
 //	*ResponseError    a response that does not follow the document
-//	*TransportError   no whole response: no connection, no key, or the caller's context ended
+//	*TransportError   no whole response: no connection, no key, or the call was ended
 //
 // With [errors.Is] these errors match the sentinels of this package, such as [ErrOutcomeUnknown],
 // and, if the caller's own context ended, that context's error and cause. [RetryAfter] returns how

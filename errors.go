@@ -37,10 +37,10 @@ var (
 	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
 	// ErrNotSent is matched by every error of a call whose Attempts is 0. Such a call had a wrong
-	// argument, no key or no connection; or the limiter refused it; or its context ended before
-	// that. A request that the server reported as not processed does not count as sent either; see
-	// "Retries" in the package documentation. A transport of [WithTransport] may return an error
-	// that wraps ErrNotSent.
+	// argument, no key or no connection; or the limiter refused it; or its context, WithCallTimeout
+	// or WithStop ended it before that. A request that the server reported as not processed does
+	// not count as sent either; see "Retries" in the package documentation. A transport of
+	// [WithTransport] may return an error that wraps ErrNotSent.
 	ErrNotSent = errors.New("petstore: not sent")
 	// ErrStopped is matched by a TransportError of a call that [WithStop] ended.
 	ErrStopped = errors.New("petstore: stopped by WithStop")
@@ -182,7 +182,7 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 
 // TransportError reports a call that ended without a whole response: the connection failed, an
 // attempt exceeded [WithAttemptTimeout], the function of [WithAPIKeyFunc] returned no valid key, or
-// the caller's context ended.
+// the call was ended: by the caller's context, by [WithCallTimeout] or by [WithStop].
 //
 // It matches [context.Canceled] or [context.DeadlineExceeded] only if the caller's own context
 // ended. Then it also matches the cause of that context, unless the cause is an error of another
@@ -206,7 +206,8 @@ func (e *TransportError) Error() string {
 
 // Is reports whether target is [ErrNotSent] or [ErrOutcomeUnknown], according to the fields.
 func (e *TransportError) Is(target error) bool {
-	return target == ErrNotSent && e.Attempts == 0 || target == ErrOutcomeUnknown && e.OutcomeUnknown
+	notSent := e.Attempts == 0 && !e.OutcomeUnknown
+	return target == ErrNotSent && notSent || target == ErrOutcomeUnknown && e.OutcomeUnknown
 }
 
 // Unwrap returns Err.

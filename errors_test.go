@@ -187,6 +187,7 @@ func recordRefusals(t *testing.T, record func(name string, err error)) {
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 101})
 	record("an argument", err)
 	record("an error that is made by hand", &petstore.TransportError{Err: &petstore.TransportError{}})
+	record("an unknown outcome that is made by hand", &petstore.TransportError{OutcomeUnknown: true, Err: io.EOF})
 }
 
 // The tests of internal/credential have more wrong URLs, keys and paths.

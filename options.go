@@ -115,8 +115,8 @@ func apply[O Option](opName string, c *config, opts []O) error {
 
 // WithHTTPClient makes the Client send through hc's Transport, for which the rules of
 // [WithTransport] apply. The Client does not change hc, and never follows redirects. hc.Timeout, if
-// set, limits each attempt, not the whole call: it has the effect of [WithAttemptTimeout]. A Jar is
-// not used: the service has no cookies.
+// set, limits each attempt, not the whole call: it has the effect of [WithAttemptTimeout], and the
+// later one of both options counts. A Jar is not used: the service has no cookies.
 //
 // To change settings of the transport, better use WithTransport with a Clone: the Client closes
 // idle connections of such a transport when one turns out to be dead. It must not close those of
@@ -183,7 +183,7 @@ func APIKeyFile(path string) func(context.Context) (string, error) {
 }
 
 // WithStop lets a program stop without losing the outcome of a write. When ctx ends, a write that
-// has its permit is still sent and gets its response. All other calls end at once, also those that
+// was passed to the transport gets its response. All other calls end at once, also those that
 // begin later.
 //
 // These calls fail with a [*TransportError] that matches [ErrStopped] and, if you cancelled ctx
@@ -266,7 +266,8 @@ func WithProcesses(n int) Option {
 // default is 2 minutes and 2 seconds, which is enough for the ends of two windows. With 0, a call
 // never waits for the end of a window. If the limiter knows that the wait would be too long, the
 // call fails immediately with a [*RateLimitError]. If the limiter cannot know, the call fails after
-// a wait of d and one second.
+// a wait of d and one second: so long, it waits for the response to another request, while the
+// limit is not known or as many requests are in flight as the limiter allows.
 //
 // A 503 with a Retry-After ends the call with an [*APIError] if the pause, which is Retry-After
 // plus the backoff, is longer than what is left of d. Such a pause takes nothing from d.

@@ -132,15 +132,15 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 // therefore, if the service may have carried out the request, the client does not repeat it, and
 // the error matches [ErrOutcomeUnknown]. After any other error the pet was not created.
 func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) (*CreatePetResult, error) {
-	body, err := jsonv2.Marshal(pet)
 	switch {
 	case pet.Name == "":
 		return nil, &ArgumentError{OpCreatePet, "Name", "is empty"}
 	case !utf8.ValidString(pet.Name):
 		return nil, &ArgumentError{OpCreatePet, "Name", "is not valid UTF-8"}
-	case err != nil:
+	case !utf8.ValidString(string(pet.Status)):
 		return nil, &ArgumentError{OpCreatePet, "Status", "is not valid UTF-8"}
 	}
+	body, _ := jsonv2.Marshal(pet) // only invalid UTF-8 could fail
 	result := &CreatePetResult{}
 	r := request{operation: operations[OpCreatePet], path: "/pets", body: body, decode: result.Pet.decode}
 	if err := c.do(ctx, r, opts, &result.Response); err != nil {
@@ -175,6 +175,8 @@ func (r *ListPetsResult) decode(body []byte) error {
 }
 
 // withReadPet makes Unmarshal use readPet, because Unmarshal alone does not report a missing field.
+// Pointers for required fields would report it, too, but then a list of 20 takes more than 0.7 of
+// the time of net/http in make bench, instead of 0.63.
 var withReadPet = jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(readPet))
 
 // readPet reads a Pet (section 2). It skips unknown fields, so that the service may add some. The

@@ -63,7 +63,7 @@ func (k *call) run() error {
 	_, _ = loop.Do(&retryablehttp.Request{Request: request}) // k.last has the outcome
 	if k.pause != nil {                                      // the context has ended in the pause
 		k.endPause()
-		k.previous, k.last = k.last, &attempt{failure: notAdmitted, err: k.endReason(k.stoppable)}
+		k.previous, k.last = k.last, &attempt{failure: noPermit, err: k.endReason(k.stoppable)}
 	}
 	err = k.errorOf(k.last)
 	if err == nil {
@@ -76,7 +76,7 @@ func (k *call) run() error {
 // it unless it is 0. If the context has ended already, the loop ends, as it does when the context
 // ends in that pause.
 func (k *call) checkRetry(context.Context, *http.Response, error) (bool, error) {
-	d, again := k.next(k.last)
+	d, again := k.planRetry(k.last)
 	if again {
 		k.pauseBegun = time.Now()
 		k.pause = &ratelimit.Wait{Reason: ratelimit.ReasonBackoff, Until: k.pauseBegun.Add(d), Waiting: 1}
@@ -134,7 +134,7 @@ func isOutage(code int) bool {
 func (k *call) mayChange(a *attempt) bool {
 	code := a.outcome.StatusCode
 	switch {
-	case a.failure == notAdmitted, a.failure == contextEnded:
+	case a.failure == noPermit, a.failure == contextEnded:
 		return false
 	case code == 0, k.expects(code):
 		return a.failure == connectionFailed
@@ -142,24 +142,26 @@ func (k *call) mayChange(a *attempt) bool {
 	return code == http.StatusTooManyRequests || isOutage(code)
 }
 
-// next returns whether another attempt follows the attempt a, and the pause between them.
-func (k *call) next(a *attempt) (pause time.Duration, again bool) {
-	// After a 401, keyFunc may return another key. If it returns the same one, admit ends the call.
-	newKey := k.config.keyFunc != nil && a.failure != contextEnded &&
+// planRetry decides whether another attempt follows the attempt a, and returns the pause between
+// them. If the retry needs a token, planRetry takes one.
+func (k *call) planRetry(a *attempt) (pause time.Duration, again bool) {
+	// After a 401, keyFunc may return another key. If it returns the same one, getPermit
+	// ends the call.
+	askForKey := k.config.keyFunc != nil && a.failure != contextEnded &&
 		a.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized)
-	mayRepeat := newKey || k.mayChange(a) && !k.outcomeUnknown(a)
+	mayRepeat := askForKey || k.mayChange(a) && !k.outcomeUnknown(a)
 	switch {
 	case !mayRepeat || k.info.Attempt >= k.config.retry.MaxAttempts:
 		return 0, false
-	case newKey || k.stoppable.Err() != nil:
-		return 0, true // if the context has ended, checkRetry ends the loop
+	case askForKey || k.stoppable.Err() != nil:
+		return 0, true // if the context has ended, checkRetry ends the loop, and run reports that end
 	}
 	pause, required := k.pauseAfter(a)
 	// These retries take no token. A request that was not written was no load for the service. What
 	// an idle connection of HTTP/1 lost, net/http would send again, too. After a 429, the rate
 	// limit delays the retry.
 	isFree := !a.mayBeWritten || a.was(http.StatusTooManyRequests) ||
-		a.connection.isDead() && k.client.transport.http1.Load()
+		a.connection.mayBeDead() && k.client.transport.http1.Load()
 	deadline, ok := k.stoppable.Deadline()
 	isTooLong := ok && pause >= time.Until(deadline) || required && pause > k.maxWait
 	return pause, !isTooLong && (isFree || k.client.tokens.take())
@@ -176,7 +178,7 @@ func (k *call) pauseAfter(a *attempt) (pause time.Duration, required bool) {
 		return max(pause, time.Until(a.retryAt())) + rand.N(k.config.retry.BaseDelay), true
 	case a.was(http.StatusServiceUnavailable) && retryAfter > 0:
 		return pause + min(retryAfter, math.MaxInt64-pause), true
-	case a.connection.isDead() && k.previous == nil:
+	case a.connection.mayBeDead() && k.previous == nil:
 		return 0, false // no pause, but only once: the service may just have closed an idle connection
 	}
 	return pause, false

@@ -25,17 +25,17 @@ func (k *call) RoundTrip(r *http.Request) (*http.Response, error) {
 	a := &attempt{}
 	k.previous, k.last, k.info.Attempt = k.last, a, k.info.Attempt+1
 	k.client.transport.closeSuspects()
-	if err := k.admit(a); err != nil {
-		a.failure, a.err = notAdmitted, err
+	if err := k.getPermit(a); err != nil {
+		a.failure, a.err = noPermit, err
 	} else {
 		k.send(r, a)
 	}
 	return &http.Response{Body: http.NoBody}, nil
 }
 
-// admit gets the key, and a permit for this key. After a wait for the permit, it asks for the key
-// again. If the key has changed, admit gets a permit for the new one.
-func (k *call) admit(a *attempt) error {
+// getPermit gets the key, and a permit for this key. After a wait for the permit, it asks for the
+// key again. If the key has changed, getPermit gets a permit for the new one.
+func (k *call) getPermit(a *attempt) error {
 	// After a shorter wait, the key is not asked for again: keys rarely change that fast, and even
 	// a slow Redis gives a free permit in less.
 	const negligible = time.Second
@@ -231,7 +231,7 @@ func (k *call) fail(parent, ctx context.Context, a *attempt, err error) {
 		a.failure = permanent
 	}
 	callerGaveUp := errors.Is(a.err, context.Canceled) || errors.Is(a.err, ErrStopped)
-	if a.connection.isDead() && !callerGaveUp {
+	if a.connection.mayBeDead() && !callerGaveUp {
 		k.client.transport.suspectIdle.Store(true)
 	}
 }
