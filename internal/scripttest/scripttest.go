@@ -181,7 +181,9 @@ func (s *Script) perform(step string) string {
 	if got == "" {
 		got, what = strconv.Itoa(s.given-before), "the number of permits given in this step"
 	}
-	s.must(!check || got == want, "%s must be %s, not %s", what, want, got)
+	if check && len(s.problems) == 0 { // a step that is wrong anyway shows nothing
+		s.must(got == want, "%s must be %s, not %s", what, want, got)
+	}
 	return got
 }
 
