@@ -17,7 +17,7 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-const baseURL, apiKey = "http://127.0.0.1/v1", "bench-api-key"
+const baseURL, apiKey = "http://example.com/v1", "bench-api-key"
 
 // client is one of the clients that are compared, used as its documentation shows.
 type client struct {
@@ -53,7 +53,8 @@ func newPet() petstore.NewPet {
 // ours calls this repository's client as NewClient makes it: limiter, retries, strict decoding and
 // the timeout of an attempt are on.
 func ours(transport http.RoundTripper) func(context.Context, int) (any, error) {
-	c, err := petstore.NewClient(baseURL, apiKey, petstore.WithHTTPClient(&http.Client{Transport: transport}))
+	client := petstore.WithHTTPClient(&http.Client{Transport: transport})
+	c, err := petstore.NewClient(baseURL, apiKey, client, petstore.WithInsecureHTTP())
 	return func(ctx context.Context, limit int) (any, error) {
 		if err != nil {
 			return nil, err

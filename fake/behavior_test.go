@@ -47,36 +47,31 @@ func TestVariants(t *testing.T) {
 // Each row is the best of many random ones; if none of them has a new pair, all pairs are there.
 func pairwise(choices []int) (rows []string, pairs int) {
 	rng, covered := rand.New(rand.NewPCG(1, 0)), make(map[[4]int]bool)
-	for best := make([]byte, len(choices)); best != nil; {
-		found := pairsOf(best, covered)
-		for _, pair := range found {
-			covered[pair] = true
+	for {
+		var best []int
+		var most [][4]int // the pairs of best that are not covered yet
+		for try := range 1000 {
+			row, found := make([]int, len(choices)), [][4]int{}
+			for i, n := range choices {
+				row[i] = rng.IntN(n) * min(try, 1) // the first row is the default
+				for j := range i {
+					if pair := [4]int{i, row[i], j, row[j]}; !covered[pair] {
+						found = append(found, pair)
+					}
+				}
+			}
+			if len(found) > len(most) {
+				best, most = row, found
+			}
+		}
+		if best == nil {
+			return rows, len(covered)
 		}
 		rows = append(rows, fmt.Sprint(best))
-		best, found = nil, nil
-		for range 1000 {
-			row := make([]byte, len(choices))
-			for i, n := range choices {
-				row[i] = byte(rng.IntN(n))
-			}
-			if more := pairsOf(row, covered); len(more) > len(found) {
-				best, found = row, more
-			}
+		for _, pair := range most {
+			covered[pair] = true
 		}
 	}
-	return rows, len(covered)
-}
-
-// pairsOf returns the pairs of choices in a row that are not covered yet.
-func pairsOf(row []byte, covered map[[4]int]bool) (pairs [][4]int) {
-	for i := range row {
-		for j := range i {
-			if pair := [4]int{i, int(row[i]), j, int(row[j])}; !covered[pair] {
-				pairs = append(pairs, pair)
-			}
-		}
-	}
-	return pairs
 }
 
 func TestJSON(t *testing.T) {

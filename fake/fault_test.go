@@ -45,7 +45,7 @@ func TestFaultStatus(t *testing.T) {
 	})
 	inBubble(t, "comes before the path, the key and the limits", func(t *testing.T, srv server) {
 		srv.admitted(t)
-		for _, q := range []request{{path: "/pets"}, {path: "/pets", auth: "-"}, {path: "/no-such-path"}} {
+		for _, q := range []request{{path: "/pets"}, {path: "/pets", auth: "none"}, {path: "/no-such-path"}} {
 			srv.Inject(fake.Fault{Status: 599})
 			r := srv.send(t, q)
 			assert.Equal(t, 599, r.status)

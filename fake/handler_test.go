@@ -41,7 +41,7 @@ func TestWithHandler(t *testing.T) {
 			srv.Inject(fake.Fault{Header: http.Header{"X-More": {"1"}}})
 		}
 		srv.Reset()
-		assert.Equal(t, 401, srv.send(t, request{method: "PUT", path: "/orders/7", auth: "-"}).status)
+		assert.Equal(t, 401, srv.send(t, request{method: "PUT", path: "/orders/7", auth: "none"}).status)
 		srv.Inject(fake.Fault{Status: 503})
 		assert.Equal(t, 503, srv.send(t, put).status)
 		large := request{method: "PUT", path: "/orders/7", body: strings.Repeat("x", 4<<20)}

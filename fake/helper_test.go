@@ -78,7 +78,7 @@ func (srv server) dial(t testing.TB) net.Conn {
 // request is a request of a test; its zero fields stand for the usual values.
 type request struct {
 	method, path, body string
-	auth               string      // "-": none
+	auth               string
 	header             http.Header // in place of the usual ones
 }
 
@@ -95,12 +95,8 @@ func (q request) build(t testing.TB, base string) *http.Request {
 	}
 	req, err := http.NewRequestWithContext(t.Context(), method, base+q.path, strings.NewReader(q.body))
 	require.NoError(t, err)
-	if q.auth != "-" {
-		req.Header.Set("Authorization", cmp.Or(q.auth, "Bearer "+fake.DefaultAPIKey))
-	}
-	if method == http.MethodPost {
-		req.Header.Set("Content-Type", "application/json")
-	}
+	req.Header.Set("Authorization", cmp.Or(q.auth, "Bearer "+fake.DefaultAPIKey))
+	req.Header.Set("Content-Type", "application/json")
 	maps.Copy(req.Header, q.header)
 	return req
 }

@@ -28,12 +28,12 @@ func TestAuth(t *testing.T) {
 			{"is not known to the server", []string{"Bearer " + key + " x"}},
 		} {
 			header := http.Header{"Authorization": c.auth}
-			r := srv.send(t, request{method: "NOSUCH", path: "/pets", auth: "-", header: header})
+			r := srv.send(t, request{method: "NOSUCH", path: "/pets", header: header})
 			assert.Equal(t, http.StatusUnauthorized, r.status, c.auth)
 			assert.Contains(t, r.body, c.reason, c.auth)
 			assert.NotRegexp(t, key+"|wrong-key", r.body+fmt.Sprint(srv.last(t).Header))
 		}
-		assert.Equal(t, http.StatusNotFound, srv.send(t, request{path: "/nowhere", auth: "-"}).status, "the path comes first")
+		assert.Equal(t, http.StatusNotFound, srv.send(t, request{path: "/nowhere", auth: "none"}).status, "the path comes first")
 		assert.Zero(t, srv.Usage(key).Day)
 	})
 	inBubble(t, "keys are added, revoked, and added with a new quota and the old number", func(t *testing.T, srv server) {
