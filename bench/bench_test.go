@@ -40,13 +40,7 @@ func clients(transport http.RoundTripper) []client {
 	return []client{
 		{"nethttp", byHand((&http.Client{Transport: transport}).Do)},
 		{"petstore-go", ours(transport)},
-		{"go-retryablehttp", byHand(func(r *http.Request) (*http.Response, error) {
-			wrapped, err := retryablehttp.FromRequest(r)
-			if err != nil {
-				return nil, err
-			}
-			return retrying.Do(wrapped)
-		})},
+		{"go-retryablehttp", byHand(retrying.StandardClient().Do)},
 	}
 }
 
