@@ -45,7 +45,6 @@ func TestReadSettings(t *testing.T) {
 		{"plan", "@" + writeFile(t, "perMinute=7,perDay=0\n"), "plan:enterprise:7,0"},
 		{"seed", writeFile(t, ` [{"name": "Rex", "categoryId": 7}] `), "pets:[{Name:Rex CategoryID:7 Status:}]"},
 		{"fault", "status=503,retryAfter=5", "faults:[fault with status 503]"},
-		{"fault", "@" + writeFile(t, "status=503,times=3\n"), "faults:[fault with status 503]"},
 		{"ban", "after=5,for=10m", "ban:{After:5 For:10m0s}"},
 		{"variant", "order=shuffled", "behavior:order=shuffled"},
 		{"log", "text", "log:text"},
