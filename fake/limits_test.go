@@ -161,13 +161,11 @@ func TestWindow(t *testing.T) {
 			{admitted: 1},
 			{pause: 10 * time.Hour, admitted: 1, waits: []int{50_400}},
 		}},
-		"aligned, from the middle of a minute on": {per(2, 0, fake.WindowAligned), []step{
-			{pause: 30 * time.Second, admitted: 2, waits: []int{30}},
-			{pause: 30 * time.Second, admitted: 2, waits: []int{60}},
-		}},
-		"aligned, to the end of the day": {per(0, 2, fake.WindowAligned), []step{
-			{pause: 24*time.Hour - 30*time.Second, admitted: 2, waits: []int{30}},
-			{pause: 30 * time.Second, admitted: 2, waits: []int{86_400}},
+		"aligned, to the end of the minute and of the day": {per(3, 4, fake.WindowAligned), []step{
+			{pause: 24*time.Hour - 90*time.Second, admitted: 3, waits: []int{30}},
+			{pause: 30 * time.Second, admitted: 1, waits: []int{60}},
+			{pause: time.Minute, admitted: 3, waits: []int{60}},
+			{pause: time.Minute, admitted: 1, waits: []int{86_340}},
 		}},
 		"sliding, as many as drop out": {per(3, 0, fake.WindowSliding), []step{
 			{pause: 30 * time.Second, admitted: 1},
@@ -178,8 +176,9 @@ func TestWindow(t *testing.T) {
 			{admitted: 1, waits: []int{3}},
 			{pause: 3 * time.Second, admitted: 1, waits: []int{3}},
 		}},
-		"a ban after two further requests, for five minutes": {per(1, 0, "", fake.WithBan(2, 5*time.Minute)), []step{
-			{admitted: 1, waits: []int{60, 60, 300}},
+		"a ban for the third 429 in a row, for five minutes": {per(1, 0, "", fake.WithBan(2, 5*time.Minute)), []step{
+			{admitted: 1, waits: []int{60, 60}},
+			{pause: time.Minute, admitted: 1, waits: []int{60, 60, 300}},
 			{pause: 4 * time.Minute, waits: []int{60, 60, 60}},
 			{pause: time.Minute, admitted: 1},
 		}},
@@ -193,10 +192,6 @@ func TestWindow(t *testing.T) {
 			{admitted: 1},
 			{pause: 30 * time.Second, change: use(2, 2), waits: []int{60}},
 			{pause: time.Minute, admitted: 2},
-		}},
-		"no ban if requests are admitted in between": {per(1, 0, "", fake.WithBan(2, time.Hour)), []step{
-			{admitted: 1, waits: []int{60, 60}},
-			{pause: time.Minute, admitted: 1, waits: []int{60, 60}},
 		}},
 	} {
 		inBubble(t, name, func(t *testing.T, srv server) {

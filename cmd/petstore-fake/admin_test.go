@@ -132,25 +132,18 @@ func TestPaths(t *testing.T) {
 func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestInstance(t, "-fault", "delay=3s")
-		newest := func() string {
-			page := i.call("", "GET", "/_fake/page", "").Body.String()
-			return regexp.MustCompile(`data-version="([^"]+)"`).FindStringSubmatch(page)[1]
-		}
-		shown := newest()
-		for _, c := range []struct {
-			what string
-			step func()
-		}{
-			{"a request has arrived", func() { go i.list(theKey) }},
-			{"it has its response", func() { time.Sleep(3 * time.Second) }},
-			{"the fake has changed", func() { i.admin("POST pets", "name=Rex,categoryId=1", 200) }},
-			{"the chart moves", func() { time.Sleep(5 * time.Second) }},
+		for n, step := range []func(){
+			func() { go i.list(theKey) },              // a request has arrived
+			func() { time.Sleep(3 * time.Second) },    // it has its response
+			func() { i.admin("POST reset", "", 204) }, // the fake has changed
+			func() { time.Sleep(5 * time.Second) },    // the chart moves
 		} {
-			assert.Equal(t, 204, i.call("", "GET", "/_fake/page?version="+shown, "").Code)
-			c.step()
+			page := i.call("", "GET", "/_fake/page", "").Body.String()
+			version := regexp.MustCompile(`data-version="([^"]+)"`).FindStringSubmatch(page)[1]
+			i.admin("GET page?version="+version, "", 204)
+			step()
 			synctest.Wait()
-			assert.Equal(t, 200, i.call("", "GET", "/_fake/page?version="+shown, "").Code, c.what)
-			shown = newest()
+			assert.Equal(t, 200, i.call("", "GET", "/_fake/page?version="+version, "").Code, n)
 		}
 	})
 }

@@ -260,11 +260,10 @@ func TestServe_end(t *testing.T) {
 func block(t *testing.T, text, host string) string {
 	page, err := os.ReadFile("../../docs/petstore-fake.md")
 	require.NoError(t, err)
-	blocks := regexp.MustCompile("(?sm)^```[a-z]+\n(.*?)^```").FindAllString(string(page), -1)
-	at := slices.IndexFunc(blocks, func(block string) bool { return strings.Contains(block, text) })
+	blocks := regexp.MustCompile("(?sm)^```[a-z]+\n(.*?)^```").FindAllStringSubmatch(string(page), -1)
+	at := slices.IndexFunc(blocks, func(block []string) bool { return strings.Contains(block[1], text) })
 	require.GreaterOrEqual(t, at, 0, text)
-	_, commands, _ := strings.Cut(strings.TrimSuffix(blocks[at], "```"), "\n")
-	return strings.ReplaceAll(commands, "127.0.0.1:4010", host)
+	return strings.ReplaceAll(blocks[at][1], "127.0.0.1:4010", host)
 }
 
 // shell runs commands in a POSIX shell that finds the program as petstore-fake, and returns what

@@ -143,9 +143,6 @@ func (b *tab) run(statements string) {
 	value[bool](b, "(() => { "+statements+"; return true; })()")
 }
 
-// refresh makes the page ask for its new parts, and waits until the page shows them.
-func (b *tab) refresh() { value[bool](b, "refresh().then(() => true)") }
-
 func (b *tab) press(key string) { do(b, chromedp.KeyEvent(key)) }
 
 // rows waits until the list has n rows.

@@ -48,7 +48,7 @@ func TestList_standsStill(t *testing.T) {
 	stands := func(why, at string, n int) {
 		t.Helper()
 		b.until(`!byId("release")`)
-		b.refresh() // an earlier response, with new rows, may be on its way
+		value[bool](b, "refresh().then(() => true)") // an earlier response, with new rows, may be on its way
 		y := value[float64](b, at+".getBoundingClientRect().top")
 		p.list(n)
 		b.text("#release", fmt.Sprint(n, " new"))
