@@ -14,8 +14,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// The server takes paths as they are, segment by segment. Each response has the headers of the
-// document, and each refusal has an Error object.
+// The server takes paths as they are, segment by segment. Each refusal has an Error object.
 func TestRoutes(t *testing.T) {
 	srv := open(t, fake.WithPets(catalogue(2)...))
 	for target, status := range map[string]int{
@@ -30,9 +29,6 @@ func TestRoutes(t *testing.T) {
 		r := srv.send(t, request{method: method, path: path})
 		assert.Equal(t, status, r.status, target)
 		assert.Equal(t, status == 405, strings.HasPrefix(r.header.Get("Allow"), "GET"), target)
-		for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Date"} {
-			assert.Len(t, r.header[name], 1, target)
-		}
 		assert.Equal(t, "application/json", r.header.Get("Content-Type"))
 		if status >= 400 && method != http.MethodHead {
 			assert.Regexp(t, `^{"code":"[a-z_]+","message":".+","status":`+strconv.Itoa(status)+`}$`, r.body, target)

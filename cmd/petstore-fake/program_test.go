@@ -189,7 +189,6 @@ func TestRun(t *testing.T) {
 		stdout, reason string
 	}{
 		{"-version", exitOK, "petstore-fake " + petstore.Version + "\n", ""},
-		{"-h", exitOK, help, ""},
 		{"--help", exitOK, help, ""},
 		{"-nope", exitUsage, "", "flag provided but not defined: -nope"},
 		{"-log text json", exitUsage, "", `unexpected argument "json"`},

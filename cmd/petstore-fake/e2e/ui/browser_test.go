@@ -55,14 +55,16 @@ type tab struct {
 	ctx context.Context
 }
 
-// newTab opens a tab. The test fails if the tab's console has an error or a warning.
-func newTab(t *testing.T) *tab {
+// openPage starts a program on a free port, and opens its page in a new tab. The test fails if the
+// tab's console has an error or a warning.
+func openPage(t *testing.T, opts ...fake.Option) (*program, *tab) {
 	t.Helper()
 	browser, err := startBrowser()
 	if errors.Is(err, exec.ErrNotFound) && os.Getenv("PETSTORE_UI") == "" {
 		t.Skip("there is no Chromium on the path: install Debian's package chromium")
 	}
 	require.NoError(t, err)
+	p := start(t, "127.0.0.1:0", opts...)
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	b, messages := &tab{t, ctx}, chromedp.Console(ctx)
@@ -77,7 +79,8 @@ func newTab(t *testing.T) *tab {
 		}
 	})
 	b.size(1280)
-	return b
+	b.open(p, "")
+	return p, b
 }
 
 // do runs an action in the browser, and returns the result of the action.
@@ -95,14 +98,6 @@ func (b *tab) size(width int64) { do(b, chromedp.EmulateViewport(width, 800)) }
 func (b *tab) open(p *program, query string) {
 	do(b, chromedp.Navigate(p.origin+"/_fake/"+query))
 	b.until(`document.getElementById("live")?.dataset.state === "live" && document.getElementById("clock").dateTime !== ""`)
-}
-
-// openPage starts a program on a free port, and opens its page.
-func openPage(t *testing.T, opts ...fake.Option) (*program, *tab) {
-	t.Helper()
-	p, b := start(t, "127.0.0.1:0", opts...), newTab(t)
-	b.open(p, "")
-	return p, b
 }
 
 // value evaluates a JavaScript expression in the page, and returns the value.
