@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -89,9 +88,7 @@ func TestClose(t *testing.T) {
 		require.ErrorContains(t, err, "fake: the server is closed")
 		assert.Less(t, time.Since(start), time.Millisecond, "nothing is left to wait for, and no attempt is repeated")
 		require.ErrorIs(t, srv.WaitForRequests(t.Context(), 3), http.ErrServerClosed)
-		assert.PanicsWithValue(t, http.ErrAbortHandler, func() {
-			srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
-		})
+		assert.PanicsWithValue(t, http.ErrAbortHandler, func() { srv.serve(t) })
 		assert.Len(t, srv.Requests(), 2)
 	})
 	hang := func(*http.Request) bool { time.Sleep(time.Minute); return true }

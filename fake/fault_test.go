@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"syscall"
 	"testing"
@@ -188,14 +187,6 @@ func TestInjections(t *testing.T) {
 }
 
 func TestFaultWire(t *testing.T) {
-	t.Run("keeps its hint where the connection cannot be hijacked", func(t *testing.T) {
-		srv := open(t)
-		srv.Inject(fake.Fault{Wire: fake.WireReset})
-		assert.PanicsWithValue(t, http.ErrAbortHandler, func() {
-			srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
-		})
-		assert.Equal(t, "injected fault by reset", srv.last(t).Hint)
-	})
 	for wire, words := range map[fake.Wire]string{
 		fake.WireReset: "connection reset", fake.WireClose: "EOF", fake.WireTruncate: "unexpected EOF",
 		fake.WireGarbage: "malformed HTTP response",
@@ -217,6 +208,9 @@ func TestFaultWire(t *testing.T) {
 				assert.Equal(t, shows && f.Body == nil, len(srv.last(t).ResponseBody) > 0)
 				assert.Equal(t, shows && f.Status == 0 || f.AfterCommit, len(srv.Pets()) == pets+1)
 			}
+			srv.Inject(fake.Fault{Wire: wire})
+			assert.PanicsWithValue(t, http.ErrAbortHandler, func() { srv.serve(t) }, "the connection cannot be hijacked")
+			assert.Equal(t, shows, srv.last(t).Hint != "injected fault by "+string(wire))
 		})
 	}
 	throughEveryEntryPoint(t, "nothing reaches the server if refused", func(t *testing.T, srv server) {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -126,6 +127,11 @@ func (srv server) try(t testing.TB, q request) (reply, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return reply{resp.StatusCode, resp.Header, string(body)}, err
+}
+
+// serve calls the server as a handler whose connection cannot be hijacked.
+func (srv server) serve(t testing.TB) {
+	srv.ServeHTTP(httptest.NewRecorder(), request{path: "/pets"}.build(t, srv.base))
 }
 
 func (srv server) list(t testing.TB) reply { return srv.send(t, request{path: "/pets"}) }

@@ -214,8 +214,7 @@ func TestRun(t *testing.T) {
 		assert.Equal(t, "[::1]:99", localHost("::1", "99"))
 		assert.Equal(t, "127.0.0.1:99", localHost("0.0.0.0", "99"))
 		status, stdout, stderr := runOnce(t, "-healthcheck -addr "+r.host)
-		assert.Equal(t, exitOK, status)
-		assert.Empty(t, stdout+stderr)
+		assert.Equal(t, []any{exitOK, "", ""}, []any{status, stdout, stderr})
 		assert.Equal(t, exitOK, r.stop())
 	})
 }

@@ -65,8 +65,7 @@ func TestReadSettings(t *testing.T) {
 	})
 	s, err := readSettings([]string{"-fault", "status=500", "-fault", "status=502"}, envOf(map[string]string{
 		"PETSTORE_FAKE_FAULT": "wire=reset", "PETSTORE_FAKE_LOG": "",
-		"PETSTORE_FAKE_PORT":    "tcp://10.0.0.1:4010", // Kubernetes sets it for a service named petstore-fake
-		"PETSTORE_FAKE_VERSION": "1.0.0",               // a pipeline may set it to the version that it installs
+		"PETSTORE_FAKE_PORT": "tcp://10.0.0.1:4010", // Kubernetes sets it for a service named petstore-fake
 	}))
 	require.NoError(t, err)
 	assert.Contains(t, shown(s), "faults:[fault with status 500 fault with status 502]", "flags win")
