@@ -24,8 +24,7 @@ const grace = 5 * time.Second
 // serve runs the server until ctx ends. With -strict, it lists the violations of the clients on
 // stderr, and returns an error if there are any.
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", s.addr())
+	l, err := net.Listen("tcp", s.addr())
 	if err != nil {
 		return fmt.Errorf("%w; -addr takes another address, such as 127.0.0.1:0 for any free port", err)
 	}

@@ -18,9 +18,6 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// defaultAddr is the value of -addr if the flag is not given.
-const defaultAddr = "127.0.0.1:4010"
-
 // settings are the values of all flags.
 type settings struct {
 	host, port string      // where to listen: host "" is every address, port "0" is any free port
@@ -98,7 +95,7 @@ func appendTo[T any](list *[]T, read func(string) ([]T, error)) func(string) err
 // readSettings reads the flags in args or, for a flag that is not given, its environment variable.
 func readSettings(args []string, getenv func(string) string) (s settings, err error) {
 	s.plan = fake.PlanBusiness
-	_ = s.setAddr(defaultAddr) // it cannot fail: the address is valid
+	_ = s.setAddr("127.0.0.1:4010") // it cannot fail: the address is valid
 	// -healthcheck and -version have no variable: a pipeline may set PETSTORE_FAKE_VERSION=1.0.0 to
 	// say which version it installs.
 	flags, given := s.flags(), map[string]bool{"healthcheck": true, "version": true}
@@ -154,9 +151,6 @@ func (s *settings) fakeOptions() []fake.Option {
 	}
 	for _, k := range s.keys[1:] {
 		opts = append(opts, fake.WithKey(k.Key, s.planOf(k)))
-	}
-	if s.strict {
-		opts = append(opts, fake.WithStrict())
 	}
 	return opts
 }

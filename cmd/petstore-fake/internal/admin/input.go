@@ -23,7 +23,8 @@ func Read[T any](text string) (value T, err error) {
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 		text = shortForm(text, reflect.TypeFor[T]())
 	}
-	return value, explain(decode(text, &value))
+	durations := json.WithUnmarshalers(json.UnmarshalFromFunc(readDuration))
+	return value, explain(json.Unmarshal([]byte(text), &value, json.RejectUnknownMembers(true), durations))
 }
 
 // ReadList reads a JSON array of values. Any other text is one value, which it reads as Read does.
@@ -64,21 +65,17 @@ func quote(text string) string {
 	return string(quoted)
 }
 
-// decode reads a value from JSON. A duration is a string such as "1m30s". An unknown field is an
-// error.
-func decode(text string, value any) error {
-	duration := json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *time.Duration) error {
-		var text string
-		err := json.UnmarshalDecode(d, &text)
-		if err == nil {
-			*value, err = time.ParseDuration(text)
-		}
-		return err
-	})
-	return json.Unmarshal([]byte(text), value, json.RejectUnknownMembers(true), json.WithUnmarshalers(duration))
+// readDuration reads a duration from a JSON string such as "1m30s".
+func readDuration(d *jsontext.Decoder, value *time.Duration) error {
+	var text string
+	err := json.UnmarshalDecode(d, &text)
+	if err == nil {
+		*value, err = time.ParseDuration(text)
+	}
+	return err
 }
 
-// explain rewrites an error of decode for people who do not know Go.
+// explain rewrites an error of json.Unmarshal for people who do not know Go.
 func explain(err error) error {
 	wrong, ok := errors.AsType[*json.SemanticError](err)
 	switch {

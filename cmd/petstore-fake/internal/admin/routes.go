@@ -204,11 +204,8 @@ func (a *API) clock(*http.Request) (any, error) {
 	return object{"now": a.srv.Now().UTC().Round(0)}, nil
 }
 
-func (a *API) startClock() {
-	if start := a.config.Start; !start.IsZero() {
-		a.srv.Advance(start.Sub(a.srv.Now()))
-	}
-}
+// startClock sets the clock to Config.Start, unless that is zero.
+func (a *API) startClock() { _, _ = a.setClock(nil, clockChange{Now: a.config.Start}) }
 
 // clockChange moves the clock by Advance. If Now is given, it sets the clock to Now instead.
 type clockChange struct {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,9 +53,7 @@ func (p *Page) Journal() []*Request {
 }
 
 // Pending reports whether the request still waits for its response.
-func (r *Request) Pending() bool {
-	return r.StatusCode == 0 && r.Hint == ""
-}
+func (r *Request) Pending() bool { return r.StatusCode == 0 && r.Hint == "" }
 
 // Ended returns the time at which the response began, or the request failed without a response.
 func (r *Request) Ended() time.Time { return r.Time.Add(r.Duration) }
@@ -130,4 +130,36 @@ func (r *Request) searchText() string {
 	}
 	_, _ = r.Header.Write(&b), r.ResponseHeader.Write(&b) // a write to a buffer cannot fail
 	return strings.ToLower(b.String() + string(r.Body) + string(r.ResponseBody))
+}
+
+// Filter is a list of words in lower case. A request passes the filter if it has each of the words,
+// and has none of the words that follow a minus sign. The empty Filter lets every request pass.
+type Filter []string
+
+// NewFilter returns the Filter of the words in a text.
+func NewFilter(text string) Filter { return strings.Fields(strings.ToLower(text)) }
+
+// Fits reports whether a request passes the filter.
+func (f Filter) Fits(r *Request) bool {
+	return !slices.ContainsFunc(f, func(word string) bool {
+		plain, not := strings.CutPrefix(word, "-")
+		return not == r.has(plain)
+	})
+}
+
+// has reports whether a request has a word. A word such as status:4xx, operation:createPet or
+// key:none looks only at the status, the operation or the key.
+func (r *Request) has(word string) bool {
+	name, value, isNamed := strings.Cut(word, ":")
+	switch {
+	case !isNamed: // a plain word, even if the word is status, operation or key
+	case name == "status":
+		fits, _ := path.Match(strings.ReplaceAll(value, "x", "?"), r.Status())
+		return fits
+	case name == "operation":
+		return strings.EqualFold(cmp.Or(r.Operation, "none"), value)
+	case name == "key":
+		return strings.EqualFold(r.Sender, value)
+	}
+	return strings.Contains(r.searchText(), word)
 }
