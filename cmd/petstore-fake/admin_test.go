@@ -22,7 +22,7 @@ func TestKeys(t *testing.T) {
 	i.admin("POST keys", "team-key-000001", 200, `"id":3,"key":"team-key-000001","usage":{"plan":{"perMinute":60,`)
 	i.admin("POST keys", `[{"key":"other-key-0001","plan":"pro"},{"key":"fourth-key"}]`, 200, `"id":4`, `"perMinute":300`, `"id":5`)
 	i.admin("PATCH keys/3", "ban=10m", 200, `"bannedUntil":"2`)
-	i.admin("PATCH keys/3", `{"ban":"0s","plan":"free"}`, 200, `"perMinute":60`)
+	i.admin("PATCH keys/3", `{"ban":"0s","plan":"pro"}`, 200, `"perMinute":300`)
 	assert.Equal(t, []int{200}, i.list("team-key-000001"))
 	i.admin("PATCH keys/3", "minute=60", 200, `"minute":60,"day":1`)
 	i.admin("POST clock", "advance=1m", 200)
@@ -55,7 +55,6 @@ func TestFaults(t *testing.T) {
 		"wire=login":            `login`,
 		`{"status"`:             "it is not JSON",
 		"":                      "it must be of the type object",
-		"null":                  "it must be of the type object",
 	} {
 		i.admin("POST faults", body+"  ", 400, problem)
 	}
@@ -67,7 +66,6 @@ func TestPets(t *testing.T) {
 	i.admin("POST pets", "name=Mia,categoryId=9223372036854775807", 200, `"id":2`)
 	i.admin("POST pets", `[{"name":"<img>","categoryId":0},{"name":"Coco","categoryId":2,"status":"sold"}]`, 200, `{"pets":[{"id":3,`, `{"id":4,`, `"status":"sold"}]}`)
 	i.admin("POST pets", `[{"name":"a","categoryId":1},{"name":5}]`, 400, "1.name: it must be of the type string")
-	i.admin("POST pets", "name=Rex,categoryId=1,colour=red", 400, "colour")
 	i.admin("GET pets", "", 200, `"categoryId":9223372036854775807`, `"name":"\u003cimg\u003e"`, `"total":4}`)
 	i.admin("POST reset", "", 204)
 	i.admin("GET pets", "", 200, `{"pets":[{"id":1,"name":"Rex","categoryId":1}],"total":1}`)
@@ -193,7 +191,6 @@ func TestGuard_otherSites(t *testing.T) {
 		{403, "evil.test:4010", []string{"Origin:http://evil.test:4010", "Sec-Fetch-Site:same-origin"}},
 		{403, "127.0.0.1.evil.test", nil},
 		{403, "192.0.2.1:4010", nil},
-		{403, "", nil},
 	} {
 		assert.Equal(t, c.status, i.guarded("POST", "/_fake/reset", c.host, c.headers...), "%s %s", c.host, c.headers)
 	}
@@ -222,7 +219,7 @@ func TestGuard_public(t *testing.T) {
 // The log has a line for each request to the service, and none for a request to an admin route.
 func TestLog(t *testing.T) {
 	i := newTestInstance(t, "-log", "json")
-	i.call(theKey, "POST", "/v1/pets?key=other-key", `{"name":"Rex","categoryId":1}`)
+	assert.Equal(t, 201, i.call(theKey, "POST", "/v1/pets?key=other-key", `{"name":"Rex","categoryId":1}`).Code)
 	i.call("other-key", "GET", "/v1/pets/1", "")
 	i.admin("GET keys", "", 200)
 	line := `{"time":"2[^"]+","level":"INFO","msg":"request","method":"%s","path":"%s","status":%d,"duration_ms":[\d.e-]+}` + "\n"
