@@ -22,8 +22,8 @@ func TestRoutes(t *testing.T) {
 		"HEAD /pets": 200, "PUT /pets": 405, "PATCH /pets/1": 405, "get /pets": 405, "POST /pets/1": 405,
 		"GET /pets/": 404, "GET /pets/1/": 404, "GET /pets/1/x": 404, "GET //pets": 404, "GET /../v1/pets": 404,
 		"GET /Pets": 404, "GET /pets%2F1": 404, "GET /pets/1%2F2": 404, "GET /pets/..": 404, "GET /": 404,
-		"GET /pets/3": 404, "GET /pets/1.0": 404, "GET /pets/ü": 404,
-		"GET /pets/99999999999999999999": 404,
+		"GET /pets/3": 404, "GET /pets/0": 404, "GET /pets/-9223372036854775808": 404, "GET /pets/1.0": 404,
+		"GET /pets/ü": 404, "GET /pets/99999999999999999999": 404,
 	} {
 		method, path, _ := strings.Cut(target, " ")
 		r := srv.send(t, request{method: method, path: path})
@@ -91,11 +91,8 @@ func TestCatalogue(t *testing.T) {
 	rex := srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 3, Status: "reserved"})
 	assert.Equal(t, petstore.Pet{ID: 1, Name: "Rex", CategoryID: 3, Status: "reserved"}, rex)
 	assert.EqualValues(t, "pending", srv.AddPet(petstore.NewPet{Name: "Max"}).Status)
-	for _, id := range []int64{1, 3, 0, -1 << 63} {
-		pet, found := srv.Pet(id)
-		assert.Equal(t, id == 1, found)
-		assert.Equal(t, found, pet == rex)
-	}
+	pet, found := srv.Pet(1)
+	assert.True(t, found && pet == rex)
 }
 
 func TestGetPet(t *testing.T) {
