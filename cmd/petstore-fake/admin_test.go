@@ -55,6 +55,7 @@ func TestFaults(t *testing.T) {
 		"wire=login":            `login`,
 		`{"status"`:             "it is not JSON",
 		"":                      "it must be of the type object",
+		"null":                  "it must be of the type object",
 	} {
 		i.admin("POST faults", body+"  ", 400, problem)
 	}
