@@ -63,7 +63,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestPets(t *testing.T) {
-	i := newTestInstance(t, "-seed", writeFile(t, `[{"name":"Rex","categoryId":1}]`))
+	i := newTestInstance(t, "-pets", writeFile(t, `[{"name":"Rex","categoryId":1}]`))
 	i.admin("POST pets", "name=Mia,categoryId=9223372036854775807", 200, `"id":2`)
 	i.admin("POST pets", `[{"name":"<img>","categoryId":0},{"name":"Coco","categoryId":2,"status":"sold"}]`, 200, `{"pets":[{"id":3,`, `{"id":4,`, `"status":"sold"}]}`)
 	i.admin("POST pets", `[{"name":"a","categoryId":1},{"name":5}]`, 400, "1.name: it must be of the type string")
@@ -110,7 +110,7 @@ func TestSettings(t *testing.T) {
 	i.admin("POST clock", "advance=2s", 200)
 	assert.Equal(t, []int{200, 429, 429, 429}, i.list(theKey, theKey, theKey, theKey))
 	i.admin("GET keys", "", 200, `"bannedUntil":"2`)
-	i = newTestInstance(t, "-fault", "status=503,chance=0.5,times=-1", "-random-seed", "7")
+	i = newTestInstance(t, "-fault", "status=503,chance=0.5,times=-1", "-seed", "7")
 	assert.Equal(t, []int{503, 200, 200, 200, 200, 503}, i.list(theKey, theKey, theKey, theKey, theKey, theKey))
 }
 
