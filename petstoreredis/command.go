@@ -24,6 +24,7 @@ type command struct {
 	Number    int64 // the number of the last permit that this process knows
 	Processes int   // the number of processes, as far as this one knows
 	Fallback  bool  // the last command has failed
+	Repeated  bool  // its connection broke, and it is sent again, without its outcomes
 	Reopen    bool
 	Want      [2]int    // how many requests wait; [1]: background requests
 	Epoch     int64     // the last window in which this process wanted permits

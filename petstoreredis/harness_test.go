@@ -84,6 +84,7 @@ type link struct {
 	broken  atomic.Bool  // connections are refused and break
 	silent  atomic.Bool  // nothing gets through
 	lost    atomic.Bool  // the next reply is lost, and its connection breaks
+	cut     atomic.Bool  // the next command is lost, and its connection breaks
 	before  func()       // called before each command; may be nil
 }
 
@@ -105,7 +106,7 @@ func (c linkConn) Write(b []byte) (int, error) {
 	for c.link.silent.Load() {
 		time.Sleep(100 * time.Millisecond)
 	}
-	if c.link.broken.Load() || rand.IntN(100) < c.link.drops {
+	if c.link.broken.Load() || c.link.cut.CompareAndSwap(true, false) || rand.IntN(100) < c.link.drops {
 		_ = c.Close()
 		return 0, io.EOF
 	}

@@ -111,6 +111,8 @@ func TestPotLockout(t *testing.T) {
 	perform(t, [][2]string{
 		{"a 429 of another process is one in a row, too", "ask, 429 500ms, +1s b ask, b 429 500ms, b closed = 1s minute"},
 		{"others learn of a 429 at once", "get 60 59, b get 60 58, +1s ask, 429 1h, +5ms b now = 0"},
+		{"others learn of a 429 although its command was lost", "get 60 59, +3s ask, cut, 429 1h 60 50, +1s b closed = 59m59s ban"},
+		{"others learn of a 429 although its reply was lost", "get 60 59, +3s ask, replylost, 429 1h 60 50, +1s b closed = 59m59s ban"},
 		{"a shorter 429 does not shorten a lockout",
 			"get 60 59, +3s ask 2, slow 1s, 429 20s 60 5, 429 1s 60 5, closed = 20s minute, +3s slow 0s"},
 		{"a shorter 429 of another process does not hide a ban",

@@ -47,6 +47,7 @@ func (s *script) addWords() {
 	r := s.redis
 	s.Word("broken", "Redis has no connections", func() { r.broken.Store(true) })
 	s.Word("silent", "Redis sends no replies", func() { r.silent.Store(true) })
+	s.Word("cut", "the next command is lost", func() { r.cut.Store(true) })
 	s.Word("replylost", "the next reply is lost", func() { r.lost.Store(true) })
 	s.Word("error", "each reply is this error", func() { r.SetError(strings.Join(s.Texts, " ")) })
 	s.Word("slow", "each command takes this long", func() { r.latency.Store(int64(s.Times[0])) })
