@@ -100,8 +100,9 @@ func (s *connectionState) wrote(err error) bool {
 // the connection is dead, or the service is slow.
 func (s *connectionState) mayBeDead() bool { return s.reused.Load() && !s.answered.Load() }
 
-// errorOf returns the error of a call whose last attempt was a; doc.go lists the types. It returns
-// nil for a whole response with the documented status: decodeBody makes the errors about its body.
+// errorOf returns the error that the call returns if a is its last attempt; doc.go lists the types.
+// It returns nil for a whole response with the documented status: decodeBody makes the errors about
+// its body.
 func (k *call) errorOf(a *attempt) error {
 	code := a.outcome.StatusCode
 	isExpected := k.expects(code)

@@ -117,8 +117,8 @@ func (c *Client) RateLimit() RateLimit {
 
 // ReopenLimit lets the next call send one request although the limiter has closed the client's key,
 // for instance after a ban was lifted or a higher plan was bought. ReopenLimit itself sends
-// nothing. It has no effect if the key is open, or if there is no limiter. A call that waits after
-// its own 429 goes on waiting.
+// nothing. It has no effect if no limit holds requests back, or if there is no limiter. A call that
+// waits after its own 429 goes on waiting.
 func (c *Client) ReopenLimit() {
 	if id, known := c.lastKeyID.Load().(string); known && c.config.limiter != nil {
 		c.config.limiter.Reopen(id)

@@ -41,6 +41,9 @@ func (c *Client) Do(
 			return nil, &ArgumentError{op.name, "in", "cannot be encoded as JSON"}
 		}
 		r.body = body
+		if raw, ok := in.(json.RawMessage); ok && len(raw) > 0 {
+			r.body = raw // Marshal has checked it, and returned it in another form
+		}
 	}
 	response := &Response{}
 	if err := c.do(ctx, r, opts, response); err != nil {

@@ -59,7 +59,8 @@
 // or if a wait for the rate limit or a Retry-After would exceed WithMaxWait. Retries do not
 // multiply the load during an outage: each client has 100 retries, and ten successful calls add
 // one, up to 100. A client that [Client.ForKey] made has 100 of its own. A retry does not count
-// after a 429, after a request that was never written, or if an idle connection of HTTP/1 was lost.
+// after a 401, after a 429, after a request that was never written, or if an idle connection of
+// HTTP/1 was lost.
 //
 // A request counts as not written if there was no connection, if the connection was lost before
 // anything was written, or if the server refused the client's certificate. It also counts as not
@@ -90,7 +91,9 @@
 //
 // The client sends the key to the scheme, host and port of the base URL only: it does not follow
 // redirects, and it refuses plain http except to loopback. No error, log or dump of a client
-// contains the key. With [WithInsecureHTTP], a proxy that HTTP_PROXY names can read the key.
+// contains the key in plain text. But a key that the server itself sends in another form, such as
+// with escapes, is not recognised, and neither is a key of fewer than six bytes. With
+// [WithInsecureHTTP], a proxy that HTTP_PROXY names can read the key.
 //
 // [Client.ForKey] makes a client for another key: one for each tenant of a program.
 // [WithAPIKeyFunc] is for a single identity whose key rotates.

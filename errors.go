@@ -75,7 +75,7 @@ type APIError struct {
 	// RetryAfter is how long the Retry-After header asks to wait after the response; 0 without a
 	// valid header.
 	RetryAfter time.Duration
-	// Body is the start of the response's body, at most 4 KiB, without the API key.
+	// Body is the start of the response's body, at most 4 KiB, without the API key in plain text.
 	Body []byte
 	Response
 	// OutcomeUnknown reports whether the request was a write that may have been carried out.
@@ -153,7 +153,7 @@ type ResponseError struct {
 	Operation, CallID string
 	// Reason is what is wrong with the response.
 	Reason string
-	// Body is the start of the response's body, at most 4 KiB, without the API key.
+	// Body is the start of the response's body, at most 4 KiB, without the API key in plain text.
 	Body     []byte
 	Response // StatusCode is 0 if the response was not HTTP
 	// OutcomeUnknown reports whether the request was a write that may have been carried out.

@@ -118,8 +118,9 @@ func found(pattern, text string) (all []string) {
 	return all
 }
 
-// texts returns the files of the repository, except results of builds, by their paths. It takes a
-// file if its path ends in suffix, and does not end in one of except.
+// texts returns the contents of the files of the repository by their paths, without .git, testdata,
+// node_modules and the results of builds. It takes a file if its path ends in suffix, and does not
+// end in one of except.
 func texts(t *testing.T, suffix string, except ...string) map[string]string {
 	all, built := map[string]string{}, regexp.MustCompile(`(^|/)(\.git|bin|dist|testdata|node_modules)/`)
 	require.NoError(t, fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {

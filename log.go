@@ -28,9 +28,9 @@ import (
 //
 // Each line also has operation, key_id, which is a [Call].KeyID, and call_id, which is the same on
 // all lines of a call. reason is a [ratelimit.Reason]. sent is how many requests of this process
-// the window has counted. processes is the number of processes that use the key. An attribute
-// without a value is left out. The API key and bodies are never logged. A nil logger, the default,
-// logs nothing.
+// the window has counted, or may have counted. processes is the number of processes that use the
+// key. An attribute without a value is left out. The API key and bodies are never logged. A nil
+// logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return option{"WithLogger", "", func(c *config) {
 		c.log = nil

@@ -266,17 +266,19 @@ func WithProcesses(n int) Option {
 // default is 2 minutes and 2 seconds, which is enough for the ends of two windows. With 0, a call
 // never waits for the end of a window. If the limiter knows that the wait would be too long, the
 // call fails immediately with a [*RateLimitError]. If the limiter cannot know, the call fails after
-// a wait of d and one second: so long, it waits for the response to another request, while the
-// limit is not known or as many requests are in flight as the limiter allows.
+// a wait of d and one second. It cannot know while nothing is known about the limit, or while as
+// many requests are in flight as the limiter allows: then the call waits for the next response.
 //
-// A 503 with a Retry-After ends the call with an [*APIError] if the pause, which is Retry-After
-// plus the backoff, is longer than what is left of d. Such a pause takes nothing from d.
+// A 503 with a Retry-After ends the call of a read with an [*APIError] if the pause, which is
+// Retry-After plus the backoff, is longer than what is left of d. Such a pause takes nothing from
+// d.
 func WithMaxWait(d time.Duration) CallOption {
 	return option{"WithMaxWait", when(d < 0, "is negative"), func(c *config) { c.maxWait = d }}
 }
 
 // WithBackground marks a call as background work: it queues behind all other calls. If there were
-// other calls in the last two minutes, background calls leave a tenth of each window to them.
+// other calls in the last two minutes, background calls leave a tenth of each window to them. A
+// client with this option makes only such calls.
 func WithBackground() CallOption {
 	return option{"WithBackground", "", func(c *config) { c.background = true }}
 }
@@ -296,8 +298,8 @@ type Limiter interface {
 	// RateLimit returns the most recent rate limit known for a key; the zero RateLimit before the
 	// first response.
 	RateLimit(key string) RateLimit
-	// Reopen admits the next request of a key although the key is closed. It does not block, and
-	// has no effect on an open key.
+	// Reopen admits the next request of a key although the key is closed, or its window used up. It
+	// does not block, and has no effect if no limit holds requests back.
 	Reopen(key string)
 }
 

@@ -183,12 +183,12 @@ var withReadPet = jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(readPet))
 // decoder refuses invalid UTF-8, and an object that has a name twice, because different JSON
 // parsers read such a text differently.
 func readPet(d *jsontext.Decoder, pet *Pet) error {
-	if d.PeekKind() != '{' {
-		return errors.New("a pet is not an object")
-	}
 	var id, name, category bool // whether the field has a valid value
 	status := true              // true at first: status may be missing, or null
-	_, err := d.ReadToken()     // the opening brace
+	brace, err := d.ReadToken()
+	if err == nil && brace.Kind() != '{' {
+		err = errors.New("a pet is not an object")
+	}
 	for err == nil && d.PeekKind() != '}' {
 		field, invalid := d.ReadToken()
 		if invalid != nil {
@@ -217,19 +217,20 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 		return err
 	}
 	wrong := cmp.Or(when(!id, "id"), when(!name, "name"), when(!category, "categoryId"), "status")
-	return errors.New(wrong + " is missing or of a wrong type")
+	return errors.New(wrong + " is missing, of a wrong type, or out of range")
 }
 
-// readInt reads an int64; ok is false if the value is no number.
+// readInt reads an int64; ok is false if the value is none.
 func readInt(d *jsontext.Decoder, n *int64) (ok bool, err error) {
 	if d.PeekKind() != '0' {
 		return false, d.SkipValue()
 	}
 	token, err := d.ReadToken()
-	if err == nil {
-		*n, err = token.Int()
+	if err != nil {
+		return false, err
 	}
-	return true, err
+	*n, err = token.Int()
+	return err == nil, nil
 }
 
 // readText reads a string; ok is false if the value is no string.

@@ -157,9 +157,9 @@ func (k *call) planRetry(a *attempt) (pause time.Duration, again bool) {
 		return 0, true // if the context has ended, checkRetry ends the loop, and run reports that end
 	}
 	pause, required := k.pauseAfter(a)
-	// These retries take no token. A request that was not written was no load for the service. What
-	// an idle connection of HTTP/1 lost, net/http would send again, too. After a 429, the rate
-	// limit delays the retry.
+	// These retries take no token, nor does one after a 401. A request that was not written was no
+	// load for the service. What an idle connection of HTTP/1 lost, net/http would send again, too.
+	// After a 429, the rate limit delays the retry.
 	isFree := !a.mayBeWritten || a.was(http.StatusTooManyRequests) ||
 		a.connection.mayBeDead() && k.client.transport.http1.Load()
 	deadline, ok := k.stoppable.Deadline()

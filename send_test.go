@@ -32,7 +32,7 @@ func TestResponseMemory(t *testing.T) {
 		"404":                {404, "", " ", "", 2 * bound},
 		"400":                {400, `{"message":"`, `\n`, `"}`, bound - 20},
 		"larger than 10 MiB": {200, "[", onePet + ",", "]", 2 * bound},
-		"not an object":      {200, "[", " ", "", 1},
+		"unexpected EOF":     {200, "[", " ", "", 1},
 	} {
 		text := row.start + strings.Repeat(row.repeated, row.length/len(row.repeated)) + row.end
 		client := newClient(t, responder(func(r *http.Request) (*http.Response, error) {

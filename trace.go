@@ -20,8 +20,9 @@ import (
 // waits for them. [CallFromContext] returns the call from their context. Their arguments contain
 // nothing secret, and the functions may keep the arguments.
 //
-// WaitDone, AttemptStart and AttemptContext are called while the call holds its permit. They must
-// not make a call with the same limiter: it might wait for the response to the outer call.
+// AttemptStart and AttemptContext, and WaitDone after a wait for the limiter, are called while the
+// call holds its permit. They must not make a call with the same limiter: it might wait for the
+// response to the outer call.
 type ClientTrace struct {
 	// CallStart is called first in each call. It returns the context for the call and its requests,
 	// which must be derived from ctx; nil means ctx.

@@ -61,10 +61,10 @@ func (t *transport) closeIdleConnections() {
 
 // givesBody reports whether a request gets a body, perhaps an empty one. net/http never repeats a
 // request that has a body and no GetBody. Without a body, net/http would repeat a write after a
-// PROTOCOL_ERROR of HTTP/2, although the server may have carried it out. Over HTTP/1, it would
-// repeat a read on each idle connection that fails, and take no permit for that. With a transport
-// of the caller, net/http may do so: the client must not close the idle connections of this
-// transport, so all attempts of a call might fail on dead connections.
+// PROTOCOL_ERROR of HTTP/2, although the server may have carried it out. Over HTTP/1, it would send
+// a GET again for each idle connection that fails, without another permit. With a transport of the
+// caller, net/http may do so: the client must not close the idle connections of this transport, so
+// all attempts of a call might fail on dead connections.
 //
 // Over HTTP/1, net/http does not send the empty body of a GET or DELETE. It would send the empty
 // body of any other method in chunks, which few servers expect. So these methods get no empty body,

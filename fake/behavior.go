@@ -16,7 +16,7 @@ type Behavior struct {
 	// DefaultStatus is the status of a pet that was added without one (section 3); empty: none.
 	DefaultStatus petstore.PetStatus `json:"defaultStatus,omitzero"`
 	Order         Order              `json:"order,omitzero"`  // of listPets (section 4.1)
-	Window        Window             `json:"window,omitzero"` // of the rate limits (section 8.1)
+	Window        WindowKind         `json:"window,omitzero"` // of the rate limits (section 8.1)
 	// IgnoreInvalid makes listPets ignore a limit or status that section 4.1 does not allow. The
 	// default is a 400 (section 7).
 	IgnoreInvalid bool `json:"ignoreInvalid,omitzero"`
@@ -56,14 +56,14 @@ const (
 	OrderShuffled   Order = "shuffled"   // random pets in random order, drawn anew for each request
 )
 
-// Window is a way to count requests per minute and per day, which section 8.1 leaves open. By
+// WindowKind is a way to count requests per minute and per day, which section 8.1 leaves open. By
 // default, a window begins with its first request, rounded down to a whole second.
-type Window string
+type WindowKind string
 
 // The other windows.
 const (
-	WindowAligned Window = "aligned" // the minute and the day (UTC) of the wall clock
-	WindowSliding Window = "sliding" // the last 60 s and the last 24 h, in whole seconds
+	WindowAligned WindowKind = "aligned" // the minute and the day (UTC) of the wall clock
+	WindowSliding WindowKind = "sliding" // the last 60 s and the last 24 h, in whole seconds
 )
 
 // The choices of each field, the default first.
@@ -72,7 +72,7 @@ var (
 	retryAfterForms = []RetryAfterForm{"", RetryAfterDate, RetryAfterAbsent}
 	bodyForms       = []BodyForm{"", BodyEmpty, BodyHTML}
 	orders          = []Order{"", OrderDescending, OrderShuffled}
-	windows         = []Window{"", WindowAligned, WindowSliding}
+	windows         = []WindowKind{"", WindowAligned, WindowSliding}
 )
 
 // problem returns an error if a field has an unknown choice.

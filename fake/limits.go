@@ -142,7 +142,7 @@ const (
 // roll is called, and drops what no longer counts. All times are Unix seconds.
 type window struct {
 	name  string // minute or day
-	kind  Window
+	kind  WindowKind
 	span  int64
 	now   int64
 	used  int    // requests in the window

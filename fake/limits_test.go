@@ -130,7 +130,7 @@ type step struct {
 }
 
 func TestWindow(t *testing.T) {
-	per := func(minute, day int, window fake.Window, more ...fake.Option) []fake.Option {
+	per := func(minute, day int, window fake.WindowKind, more ...fake.Option) []fake.Option {
 		return append(more, fake.WithPlan(fake.Plan{PerMinute: minute, PerDay: day}),
 			fake.WithBehavior(fake.Behavior{Window: window}))
 	}

@@ -36,7 +36,7 @@ func Operations() []Operation {
 // version is the path of the base address (section 9).
 const version = "/v1"
 
-// checkOperation returns an error if there is no such operation; empty stands for any.
+// checkOperation returns an error if no operation has this name. The empty name stands for all.
 func checkOperation(operation string) error {
 	names := []string{""}
 	for _, o := range Operations() {

@@ -77,8 +77,8 @@ func WithMinute(d time.Duration) Option {
 	return func(c *config) { c.minute = int64(math.Ceil(d.Seconds())) }
 }
 
-// WithBan bans a key for d when it gets more 429s in a row than after says (section 8.3): with an
-// after of 2, the third 429 begins the ban. An after of 0, the default, bans no key.
+// WithBan bans a key for d when it gets more 429s in a row than the number after (section 8.3):
+// with an after of 2, the third 429 begins the ban. An after of 0, the default, bans no key.
 func WithBan(after int, d time.Duration) Option {
 	mustNotBeNegative("WithBan", after)
 	panicUnless(after == 0 || d > 0, "WithBan", "%v is not a positive duration", d)

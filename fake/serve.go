@@ -80,7 +80,8 @@ func (x *exchange) copyRequest() *http.Request {
 
 // respond returns the response after the latency and the delay of the fault. With AfterCommit it
 // serves the operation before the wait; otherwise after the wait, or not at all if the fault takes
-// the place of the service. No fault comes between the limits and the operation.
+// the place of the service. No fault applies between the counting of the request against the limits
+// and the operation.
 func (x *exchange) respond() (resp response) {
 	defer x.breakOnPanic()
 	x.fault = x.pickFault(false)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ func (x *exchange) addViolation(rule Rule, section, detail string) {
 type conduct struct {
 	got429         bool           // a client got a 429 since the last request that was counted
 	retryAt        time.Time      // until when a 429 asked the client to wait
-	notifiedAt     time.Time      // when the 429 was sent that began this wait
+	notifiedAt     time.Time      // when the 429 that began this wait was sent
 	notifiedSender string         // the sender that got this 429; empty if it is not known
 	lastSender     string         // see noteSender; if requests overlap, a violation may name another of them
 	underWay       int            // number of requests that have no response yet
@@ -149,11 +150,11 @@ func (x *exchange) outcomeUnknown(status int, reached bool) bool {
 }
 
 // retryAfter returns the time until which a Retry-After header asks its client to wait, zero if it
-// asks for none. A number of more than a year may be a Unix time.
+// asks for none, or for more than a year: such a number may be a Unix time.
 func retryAfter(value string, now time.Time) time.Time {
 	const year = 366 * 24 * time.Hour
-	if wait, err := time.ParseDuration(value + "s"); err == nil && wait < year {
-		return now.Add(wait)
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds < year.Seconds() {
+		return now.Add(time.Duration(seconds * float64(time.Second)))
 	}
 	date, _ := http.ParseTime(value)
 	return date

@@ -13,9 +13,9 @@ const (
 	clockGrain = 5 * time.Millisecond // the pot is asked this much after a limit, whose end may be rounded down
 
 	// A poll is a command that asks whether a response has come to another process.
-	pollEvery   = 30 * time.Millisecond  // the first time between two polls
+	pollEvery   = 30 * time.Millisecond  // how long the first polls are apart; see obstacleIn
 	pollSpread  = 2 * time.Millisecond   // added for each process, so that many processes do not poll too often in all
-	longestPoll = 500 * time.Millisecond // the longest time between two polls
+	longestPoll = 500 * time.Millisecond // the longest time between two polls, before it is made random
 )
 
 // command is what the script gets. Its times are Unix milliseconds by the clock of this process.

@@ -9,15 +9,17 @@
 // Redis, which only the script pot.lua reads and writes. If calls of a process wait, the process
 // sends one command, which calls the script and asks for permits for all of them. The reply has
 // permits, or what the calls must wait for. The command also reports outcomes of requests. If no
-// command follows in 20 ms, a command of their own reports them. No process holds permits in
-// advance. So after a 429, a process sends nothing more, and the others stop once Redis knows it.
+// command follows an outcome within 20 ms, the process sends one only to report outcomes. No
+// process holds permits in advance. So after a 429, a process sends nothing more, and the others
+// stop once Redis knows it.
 //
 // The share of a process is what the window allows the fleet, divided by the number of processes.
-// In the first second of a window a process gets no more than its share, and in two seconds no more
-// than twice its share: a process that asks a moment later still finds its own share. After that, a
-// process may use what the others leave. A process that is killed cannot report: its permits count
-// as spent until their window is over, a minute at most. All processes must have the same version
-// of this package, except during an update: see docs/scaling.md.
+// In the first second after the first response of a window, a process gets no more than its share,
+// and in two seconds no more than twice its share: a process that asks a moment later still finds
+// its own share. After that, a process may use what the others leave. A process that is killed
+// cannot report: its permits count as spent until their window is over, a minute at most. All
+// processes must have the same version of this package, except during an update: see
+// docs/scaling.md.
 //
 // # Without Redis
 //

@@ -29,7 +29,7 @@ type row struct {
 	goroutines int // of each process, 4 by default
 	limit      int // requests a minute, 300 by default
 	windows    int // how many, 2 by default
-	window     fake.Window
+	window     fake.WindowKind
 	service    time.Duration // how long each request takes; 0: 20 to 200 ms
 	delay      time.Duration // of each command to Redis
 	drops      int           // percentage of commands that break their connection
@@ -268,7 +268,7 @@ func beside(f *fleet) {
 }
 
 // cut waits for that many responses. Then, for d, the workers cannot connect to Redis or get no
-// replies. If empty, Redis has lost everything when they can connect again.
+// replies. If empty is true, Redis loses all its data before they can connect again.
 func (f *fleet) cut(responses int, off func(k *link) *atomic.Bool, d time.Duration, empty bool) {
 	f.await(responses)
 	for _, w := range f.workers {

@@ -75,7 +75,8 @@ local function load_pot()
   end
   redis.call('DEL', KEYS[1])
   -- The number must be higher than any that a process knows. Usually `now` is higher, because less
-  -- than one permit a millisecond is given. After a clock is set back, the second one is.
+  -- than one permit a millisecond is given. After a clock is set back, command.Number + leap is
+  -- higher.
   local number = math.max(now, command.Number + leap)
   set { number = number, epoch = number, as_of = number, processes = command.Processes }
   if command.Number > 0 then pot.await = now + await_new_pot end
@@ -107,11 +108,11 @@ end
 -- learn takes the window from a response. A response to a permit after as_of sets `remaining`. A
 -- response to an earlier permit can only lower `remaining`.
 --
--- For example, 9 permits are given when the response to permit 5 shows 40: this sets `remaining` to
--- 40 and as_of to 9. The response to permit 7 shows 38: `remaining` and `lowest` are now 38. The
--- response to permit 8 shows 39, which changes nothing. The response to permit 10 sets `remaining`
--- again. If it shows 37, `remaining` is 37. If it shows 39, the service counted permit 10 before
--- permit 7, and `remaining` is `lowest`, 38.
+-- For example, 9 permits have been given. Then the response to permit 5 shows 40: this sets
+-- `remaining` to 40 and as_of to 9. The response to permit 7 shows 38: `remaining` and `lowest` are
+-- now 38. The response to permit 8 shows 39, which changes nothing. The response to permit 10 sets
+-- `remaining` again. If it shows 37, `remaining` is 37. If it shows 39, the service counted permit
+-- 10 before permit 7, and `remaining` is `lowest`, 38.
 local function learn(facts, number, in_window)
   local ahead = facts.Reset - pot.reset
   local newer = number > pot.as_of -- the permit was given after `remaining` was set
@@ -244,8 +245,8 @@ local function reply(grants, missing)
 end
 
 -- end_window begins the next window, if this one is over. If much is left, the next window has room
--- for the same number. If little is left, kept_back could keep back all of it: then no request would
--- show the new window. So one request goes ahead instead.
+-- for the same number. If little is left, kept_back could keep back all of it: then no request
+-- would show the new window. So one request goes ahead instead.
 local function end_window()
   if pot.ends == 0 or now < pot.ends then return end
   local left = pot.remaining - pot.in_flight

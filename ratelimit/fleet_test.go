@@ -57,7 +57,7 @@ func (r *run) at(t time.Time, do func()) {
 	r.events = slices.Insert(r.events, place, event{t, do})
 }
 
-// simulate runs processes that use the key of a service from start to end. A request takes 20 to
+// simulate runs processes that use one key, from the time start to the time end. A request takes 20 to
 // 200 ms. It reaches the service after 10 to 90 % of that time.
 func simulate(s *service, random *rand.Rand, processes []*process, start, end time.Time) {
 	r := &run{service: s, random: random, now: start}

@@ -55,10 +55,10 @@ type Request struct {
 	// Key is a name for the API key, not the secret itself. Each Key has a budget of its own.
 	Key string
 	// Background requests are admitted after all other requests. They leave a tenth of the limit to
-	// the other requests, if one of these asked in the last two minutes.
+	// the other requests, if Acquire was called for one of those in the last two minutes.
 	Background bool
-	// MaxWait is the longest wait. The request is refused at once if a known limit, or the time
-	// until NotBefore, is longer. Whatever the request waits for, it is refused once it has been in
+	// MaxWait is the longest wait. The request is refused at once if a known limit or its
+	// NotBefore lasts longer. Whatever the request waits for, it is refused once it has been in
 	// Acquire for MaxWait and one second.
 	MaxWait time.Duration
 	// Asked is when the caller first asked for this request; zero stands for now. If a request that

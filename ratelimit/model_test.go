@@ -57,7 +57,7 @@ type service struct {
 	perDay    int              // 0 means no limit
 	skew      time.Duration    // how far its clock is ahead
 	alter     func(o *Outcome) // changes a response, so that it differs from the service document; may be nil
-	banAfter  int              // as many 429s in a row cause no ban, the next one does; 0: no bans
+	banAfter  int              // so many 429s in a row cause no ban, the next one does; 0: no bans
 
 	requests int // all
 	rejected int // 429s

@@ -8,7 +8,8 @@ import "time"
 type Reason string
 
 const (
-	// ReasonMinute is the limit of a minute. An unknown limit is also reported as ReasonMinute.
+	// ReasonMinute is the limit of a minute. A 429 that does not show its limit is also reported as
+	// ReasonMinute.
 	ReasonMinute Reason = "minute"
 	// ReasonDay is the limit of a window that is longer than a minute: the Reset of a response was
 	// more than a minute away.
@@ -20,8 +21,8 @@ const (
 	ReasonResponse Reason = "response"
 	// ReasonBackground means that the rest of the window is reserved for other requests.
 	ReasonBackground Reason = "background"
-	// ReasonBackoff is the pause after a failed attempt, or the Retry-After of a response other
-	// than a 429.
+	// ReasonBackoff is the pause after a failed attempt, or a Retry-After that the limiter does not
+	// know, such as that of a 503.
 	ReasonBackoff Reason = "backoff"
 )
 

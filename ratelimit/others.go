@@ -23,9 +23,10 @@ const (
 	// 1.25, TestGrowth has twice as many 429s on 60 a minute; with 2, TestLoads waits too long.
 	speedUp = 1.5
 	// 1/newcomersPart of the limit is left for the first requests of processes that start, because
-	// nothing holds these back: in windows that do not slide, newcomers at most. With half of
-	// either number, TestGrowth has more 429s; with more newcomers, it uses less of the limit. In
-	// windows that slide, it has five times as many 429s if newcomers are the most.
+	// nothing holds these back: in windows that do not slide, at most the constant newcomers.
+	// With half of either number, TestGrowth has more 429s; with a larger constant, it uses less of
+	// the limit. If this were the maximum in sliding windows, too, TestGrowth would have five times
+	// as many 429s there.
 	newcomersPart, newcomers = 16, 8
 	// ratePeriod is the time in which the rate of others becomes a new one. With half or twice the
 	// time, TestGrowth has more 429s.
@@ -35,9 +36,9 @@ const (
 // isShared reports whether other processes use the key, as far as known.
 func (b *budget) isShared() bool { return b.processes > 1 || b.trust < 0 }
 
-// mostInFlight returns how many requests of this process may be in flight (rules 6 and 8), without
-// slow ones. While something is left, it is at least 1: without a request in flight, the process
-// would learn nothing.
+// mostInFlight returns how many requests of this process may be in flight (rules 6 and 8). Slow
+// requests do not count. While something is left, it is at least 1: without a request in flight,
+// the process would learn nothing.
 func (b *budget) mostInFlight() int {
 	left := b.left()
 	switch {
@@ -89,7 +90,7 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 	case s.precedes(b.windowOutcome) && b.kind == ReasonDay:
 		return // most of them came long ago, and show nothing about the present
 	case s.precedes(b.windowOutcome):
-		came, since = foreign, b.end.Add(-time.Minute) // all since the start of the window
+		came, since = foreign, b.end.Add(-time.Minute) // all foreign requests since the start of the window
 		b.trustAtFirst(foreign)
 	case came > 0:
 		b.trust = othersSeen
@@ -103,7 +104,7 @@ func (b *budget) estimateOthers(s *snapshot, o *Outcome) {
 
 // trustAtFirst lowers trust if foreign requests came before this process knew the window. Up to a
 // quarter of the limit, they may be our own, from before a restart: with none, TestLoads waits too
-// long. In a sliding window, even more may be our own.
+// long. In a sliding window, more than a quarter may be our own.
 func (b *budget) trustAtFirst(foreign int) {
 	if foreign > b.limit/4 && !b.slides {
 		b.trust = min(b.trust, -1)

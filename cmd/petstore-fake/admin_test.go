@@ -28,6 +28,7 @@ func TestKeys(t *testing.T) {
 	i.admin("POST clock", "advance=1m", 200)
 	i.admin("PATCH keys/3", "day=1000", 200, `"minute":0,"day":1000`)
 	i.admin("PATCH keys/3", "revoked=true", 200, `"revoked":true`)
+	i.admin("PATCH keys/3", "revoked=false", 400, "revoked can only be true")
 	i.admin("POST keys", "key=team-key-000001", 200, `"id":5`)
 	assert.Equal(t, []int{200}, i.list("team-key-000001"), "it is valid again")
 
@@ -44,6 +45,7 @@ func TestFaults(t *testing.T) {
 	i.admin("POST faults", `[{"wire":"stall","apiKey":"some-other-key"},{"delay":"1m30s"}]`, 200, `"id":2`, `"delay":"1m30s"`, `"id":3`)
 	assert.Equal(t, []int{503}, i.list(theKey))
 	i.admin("DELETE faults/3", "", 204)
+	i.admin("DELETE faults/3", "", 400, "there is no fault with this id")
 	assert.Equal(t, []int{503}, i.list(theKey))
 	i.admin("GET faults", "", 200, `"active":false,"applied":2,`, `"active":true,"applied":0,`, `"id":2}]}`)
 	i.admin("DELETE faults", "", 204)

@@ -84,7 +84,7 @@ func allResponses(check func(*exchange), statuses ...int) func(*session) {
 	}
 }
 
-// field returns the check that, in each object of a response, the value of a field fits.
+// field returns a check: in each object of a response, fits must accept the value of the field.
 func field(name string, fits func(x *exchange, raw []byte) bool) func(*exchange) {
 	return func(x *exchange) {
 		for _, o := range x.objects() {

@@ -40,7 +40,8 @@ func IsLoopback(host string) bool { return host == "localhost" || net.ParseIP(ho
 // unescaped matches text that needs no escape in a path or a query.
 var unescaped = regexp.MustCompile(`^[A-Za-z0-9._~!$&'()*+,;=:@/?%-]*$`)
 
-// parameters matches what some servers remove from the segments of a path.
+// parameters matches a semicolon and what follows it in a segment of a path. Some servers remove
+// this.
 var parameters = regexp.MustCompile(`;[^/]*`)
 
 // PathProblem returns what is wrong with a path, which begins with a slash, or with its query. A

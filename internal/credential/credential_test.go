@@ -91,7 +91,7 @@ func TestParseBaseURL(t *testing.T) {
 }
 
 // FuzzParseBaseURL checks that an accepted base URL keeps its scheme, host and path in the URLs of
-// requests. A refusal must have one of the texts of the table, so that it cannot repeat the refused
+// requests. The text of a refusal must be a key of refusedURLs, so that no refusal repeats the refused
 // value.
 func FuzzParseBaseURL(f *testing.F) {
 	for _, text := range slices.Concat(slices.Collect(maps.Values(refusedURLs))...) {

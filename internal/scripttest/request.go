@@ -159,7 +159,7 @@ func (s *Script) span(from, to time.Time) string {
 	return to.Sub(from).Round(unit).String()
 }
 
-// opensAfter notes times before which no later request may get a permit.
+// opensAfter notes that no later request may get a permit before the latest of these times.
 func (s *Script) opensAfter(times ...time.Time) {
 	s.opens = slices.MaxFunc(append(times, s.opens), time.Time.Compare)
 }

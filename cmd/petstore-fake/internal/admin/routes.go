@@ -145,7 +145,7 @@ type keyChange struct {
 	Minute  *int           `json:"minute"` // the number of requests counted in the current minute
 	Day     *int           `json:"day"`
 	Ban     *time.Duration `json:"ban"`
-	Revoked bool           `json:"revoked"`
+	Revoked *bool          `json:"revoked"`
 }
 
 func (a *API) changeKey(r *http.Request, c keyChange) (any, error) {
@@ -161,6 +161,9 @@ func (a *API) changeKey(r *http.Request, c keyChange) (any, error) {
 	if min(minute, day) < 0 || ban < 0 {
 		return nil, errors.New("minute, day and ban must be at least 0")
 	}
+	if c.Revoked != nil && !*c.Revoked {
+		return nil, errors.New("revoked can only be true; POST /_fake/keys makes a revoked key valid again")
+	}
 	if c.Plan != nil {
 		a.srv.SetPlan(key, *c.Plan)
 	}
@@ -170,7 +173,7 @@ func (a *API) changeKey(r *http.Request, c keyChange) (any, error) {
 	if c.Ban != nil {
 		a.srv.BanKey(key, ban)
 	}
-	if c.Revoked {
+	if c.Revoked != nil {
 		a.srv.RevokeKey(key)
 	}
 	return a.showKey(id-1, key), nil
@@ -191,11 +194,15 @@ func (a *API) inject(_ *http.Request, faults []fake.Fault) (any, error) {
 
 // removeFaults removes all faults, or only the one whose id is in the path.
 func (a *API) removeFaults(r *http.Request) (any, error) {
-	id := r.PathValue("id")
+	id, found := r.PathValue("id"), false
 	for _, i := range a.srv.Injections() {
 		if id == "" || id == strconv.Itoa(i.ID()) {
 			i.Remove()
+			found = true
 		}
+	}
+	if id != "" && !found {
+		return nil, errors.New("there is no fault with this id; GET /_fake/faults lists the ids")
 	}
 	return nil, nil
 }
