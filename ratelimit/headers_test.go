@@ -21,7 +21,6 @@ func TestWindow(t *testing.T) {
 		{"2147483648", "1", "1"}:                     {},
 		{"1", "2147483648", "1"}:                     {},
 		{"1", "1", "253402300800"}:                   {},
-		{"1", "1", "9223372036854775808"}:            {},
 	} {
 		h := http.Header{}
 		for i, documented := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
@@ -54,9 +53,7 @@ func TestRetryAfter(t *testing.T) {
 		"Mon, 22 Nov 2027 12:00:00 GMT":    year,
 		"Mon, 22 Nov 2027 12:00:01 GMT":    0,
 		"Sat, 21 Nov 2026 11:59:59 GMT":    0,
-		"1795262490":                       90 * time.Second,
 		"1795262489.5":                     90 * time.Second,
-		"1795262399":                       0,
 		"99999999999999999999999999":       0,
 		"":                                 0, "0": 0, "-1": 0, "+5": 0, "NaN": 0, "Inf": 0, "1e9": 0, "0x10": 0,
 		"soon": 0, "1.2.3": 0, ".": 0, "5s": 0, "1_0": 0,

@@ -25,10 +25,7 @@ func TestOutcomeEnds(t *testing.T) {
 		{"a minute", w(0, time.Minute), 9 * time.Second, 1, time.Minute, time.Minute, ReasonMinute, ReasonMinute},
 		{"a limit that is not in the headers", w(9, time.Hour), time.Second, 1,
 			time.Hour + time.Second, time.Second, ReasonDay, ReasonMinute},
-		{"a ban", w(0, 40*time.Second), time.Hour, 1, 41 * time.Second, time.Hour, ReasonMinute, ReasonBan},
-		{"the third lockout", w(9, 40*time.Second), 1, 3,
-			41 * time.Second, 2 * time.Second, ReasonMinute, ReasonMinute},
-		{"no headers, the hundredth", Window{}, 0, 100, 0, 16 * time.Minute, "", ReasonMinute},
+		{"a limit of 0", Window{Reset: w(0, 40*time.Second).Reset}, 0, 1, 0, 41 * time.Second, "", ReasonMinute},
 	} {
 		o := Outcome{Sent: now, Received: now, Date: now.Truncate(time.Second), StatusCode: http.StatusTooManyRequests,
 			Window: row.window, RetryAfter: row.retryAfter}

@@ -39,7 +39,7 @@ var Common = [][2]string{
 	{"no other limit that ends earlier", "get 99 98, ask 2, 429 5h 99 50, 200 99 0 1h, heard = closed ban 5h0m0s"},
 	{"a day that is used up, and its end",
 		"get 60 0 5h, heard = closed day 5h0m1s, +5h2s get 60 59, heard = opened day 5h0m1s"},
-	{"no day with requests left", "get 60 5 5h, heard = nothing"},
+	{"no day with requests left", "get 60 59 5h, ask 3 = 3, 200 60 2 5h, heard = nothing"},
 	{"a minute only if a request is refused for it, once",
 		"get 60 0 40s, heard = nothing, now, heard = closed minute 41s, now, heard = nothing"},
 	{"not if a request leaves", "get 60 0, ask, leave, heard = wait minute 1m0s; done minute 0s"},
